@@ -1,0 +1,3 @@
+module ratescope
+
+go 1.26

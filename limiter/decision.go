@@ -1,0 +1,31 @@
+package limiter
+
+import "time"
+
+// Never is the RetryAfter of a request that no waiting will admit, because its
+// cost is above the limit (or burst) itself.
+const Never time.Duration = -1
+
+// Decision is the answer to one request, with what explains it.
+type Decision struct {
+	Allowed bool
+	At      Instant // when it was decided, on the store's clock
+	Limit   Limit   // the limit that was asked for
+	Cost    int64   // what was asked for; 0 is a peek
+
+	Used      int64 // charged to the key after this decision
+	Remaining int64 // what could still be admitted now; never below 0
+
+	// RetryAfter is 0 when allowed, Never when no wait helps, else the smallest wait
+	// after which this same request would be admitted if nothing else happened.
+	RetryAfter time.Duration
+	// ResetAfter is how long until the key is as new if nothing else happens.
+	ResetAfter time.Duration
+
+	// Window algorithms: the clock-aligned (or anchored) windows around At. The
+	// estimate is Previous × Weight, rounded as the convention says, + Current.
+	// Zero for algorithms that have no such windows.
+	Previous, Current int64
+	Weight, Estimate  float64
+	Start, End        Instant
+}

@@ -1,0 +1,106 @@
+package model
+
+import (
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Batch is what a source has to say at one moment. A source emits one at every
+// refresh, also when nothing changed, so that a screen can tell quiet from dead.
+type Batch struct {
+	At       limiter.Instant // server clock; the last known one while the server is away
+	Local    time.Time       // this machine's clock at the same moment
+	Server   Server
+	Readings []Reading
+	Gone     []string // keys (Reading.Key) that left the server
+	Sweep    Sweep
+	Cost     Cost
+}
+
+// Link is the state of the connection to the server.
+type Link uint8
+
+const (
+	Connecting Link = iota // no answer yet
+	Live
+	Down // it answered before and does not now
+)
+
+// Server is what is known about the server behind the keys.
+type Server struct {
+	Target   string // as the user may see it: the URL without its password
+	Embedded bool
+	Role     string // "embedded", "master", "replica", "cluster", "sentinel"; "" unknown
+	Version  string
+	Link     Link
+	Err      string // one sentence while Link is not Live: what is wrong and what to do
+	RTT      time.Duration
+	Offset   time.Duration // server clock minus this machine's
+	Down     time.Duration // how long it has been away
+}
+
+// Sweep is how far the discovery of keys has come.
+type Sweep struct {
+	Patterns []string
+	Scanned  int64 // keys looked at in this pass
+	Total    int64 // keys on the server; 0 unknown
+	Matched  int   // limiters found
+	Passes   int   // passes completed; a pattern that matches nothing shows as Passes > 0 and Matched 0
+	Dropped  int   // keys found beyond the cap and not watched
+}
+
+// Cost is what the watching itself did since the batch before.
+type Cost struct {
+	Commands int64
+	Server   time.Duration // time of the server that they took, estimated; 0 unknown
+	Over     time.Duration // the time that this covers
+}
+
+// Merge brings b forward by a newer batch that nobody has seen yet: the latest
+// reading of each key wins and keeps the arrivals of both, costs add up.
+func (b *Batch) Merge(newer Batch) {
+	at := make(map[string]int, len(b.Readings))
+	for i, r := range b.Readings {
+		at[r.Key] = i
+	}
+	for _, r := range newer.Readings {
+		i, seen := at[r.Key]
+		if !seen {
+			at[r.Key] = len(b.Readings)
+			b.Readings = append(b.Readings, r)
+			continue
+		}
+		old := &b.Readings[i]
+		if r.Since != 0 {
+			r.Arrivals = append(old.Arrivals[:len(old.Arrivals):len(old.Arrivals)], r.Arrivals...)
+			r.Since = old.Since
+		}
+		*old = r
+	}
+	gone := make(map[string]bool, len(newer.Gone))
+	for _, k := range newer.Gone {
+		gone[k] = true
+	}
+	back := make(map[string]bool, len(newer.Readings))
+	for _, r := range newer.Readings {
+		back[r.Key] = true
+	}
+	kept := b.Readings[:0]
+	for _, r := range b.Readings {
+		if !gone[r.Key] {
+			kept = append(kept, r)
+		}
+	}
+	clear(b.Readings[len(kept):])
+	b.Readings = kept
+	for _, k := range b.Gone {
+		if !back[k] && !gone[k] {
+			newer.Gone = append(newer.Gone, k)
+		}
+	}
+	b.At, b.Local, b.Server, b.Sweep, b.Gone = newer.At, newer.Local, newer.Server, newer.Sweep, newer.Gone
+	b.Cost.Commands += newer.Cost.Commands
+	b.Cost.Server += newer.Cost.Server
+	b.Cost.Over += newer.Cost.Over
+}

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Shot is an order to fire synthetic requests at one key.
+type Shot struct {
+	ID     int64 // chosen by whoever orders; comes back in every Fired
+	Key    string
+	Target Target
+	Cost   int64   // of each request; 1 or more
+	N      int     // how many; 0 with a Rate means until stopped or capped
+	Rate   float64 // a second; 0 means as fast as the answers come
+}
+
+// Outcome is the fate of one fired request.
+type Outcome uint8
+
+// Unanswered is its own outcome: after a timeout nobody knows whether the server
+// counted the request, so it is neither admitted nor denied, and never tried again.
+const (
+	Admitted Outcome = iota
+	Denied
+	Failed     // the server refused it with an error; nothing was counted
+	Unanswered // no answer came in time
+)
+
+// String returns the word that the JSON output uses.
+func (o Outcome) String() string {
+	return [...]string{"admitted", "denied", "error", "unknown"}[o]
+}
+
+// Fired is what became of one request of a Shot.
+type Fired struct {
+	Shot     int64
+	Key      string
+	Cost     int64
+	At       limiter.Instant // server clock where it answered, else this machine's corrected by the known offset
+	Outcome  Outcome
+	Decision limiter.Decision // zero unless admitted or denied
+	Latency  time.Duration
+	Err      string // one sentence, when Failed or Unanswered
+}
+
+// Tally counts outcomes.
+type Tally struct{ Admitted, Denied, Failed, Unanswered int }
+
+// Add counts one more.
+func (t *Tally) Add(o Outcome) {
+	switch o {
+	case Admitted:
+		t.Admitted++
+	case Denied:
+		t.Denied++
+	case Failed:
+		t.Failed++
+	default:
+		t.Unanswered++
+	}
+}
+
+// Total returns how many were counted.
+func (t Tally) Total() int { return t.Admitted + t.Denied + t.Failed + t.Unanswered }
