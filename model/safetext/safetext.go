@@ -47,6 +47,20 @@ func Clean(s string) string {
 	return b.String()
 }
 
+// Sentence makes text of our own that quotes something from outside fit for one line
+// of a terminal: as Clean, but backslashes stay as they are, since what was quoted may
+// have been escaped already.
+func Sentence(s string) string {
+	if plain(s) {
+		return s
+	}
+	parts := strings.Split(s, `\`)
+	for i, part := range parts {
+		parts[i] = Clean(part)
+	}
+	return strings.Join(parts, `\`)
+}
+
 // plain says whether s is printable ASCII without a backslash, as most names are.
 func plain(s string) bool {
 	for i := range len(s) {
@@ -164,7 +178,7 @@ func Shorten(s string, cells int, mark string) string {
 func head(s string, cells int) string {
 	used := 0
 	for i, r := range s {
-		if used += runeWidth(r); used > cells {
+		if used += RuneWidth(r); used > cells {
 			return s[:i]
 		}
 	}
@@ -176,7 +190,7 @@ func tail(s string, cells int) string {
 	used, at := 0, len(s)
 	for at > 0 {
 		r, size := utf8.DecodeLastRuneInString(s[:at])
-		if used += runeWidth(r); used > cells {
+		if used += RuneWidth(r); used > cells {
 			break
 		}
 		at -= size
@@ -184,7 +198,8 @@ func tail(s string, cells int) string {
 	return s[at:]
 }
 
-func runeWidth(r rune) int {
+// RuneWidth returns how many terminal cells a rune of clean text takes.
+func RuneWidth(r rune) int {
 	if r < utf8.RuneSelf {
 		return 1
 	}

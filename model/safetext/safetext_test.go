@@ -46,6 +46,19 @@ func TestClean(t *testing.T) {
 	}
 }
 
+func TestSentence(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"it works", "it works"},
+		{`key "a\x1b[m" is a list`, `key "a\x1b[m" is a list`},
+		{"two\nlines \x1b[31m", `two\nlines \x1b[31m`},
+		{"bad \xff\\\xfe", `bad \xff\\xfe`},
+	} {
+		if got := safetext.Sentence(tc.in); got != tc.want {
+			t.Errorf("Sentence(%q) = %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
+
 func TestClipAndShorten(t *testing.T) {
 	for _, tc := range []struct {
 		in            string
@@ -120,6 +133,9 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 		plainText(t, safetext.Clean(safetext.Mask(s)))
+		if once := safetext.Sentence(s); safetext.Sentence(once) != once {
+			t.Fatalf("Sentence(%q) = %q is not for good", s, once)
+		}
 	})
 }
 
