@@ -1,5 +1,7 @@
 package limiter
 
+import "time"
+
 // Convention picks among the variants of an algorithm on which published
 // implementations differ. The zero value is this library's default throughout.
 // An algorithm ignores what does not apply to it.
@@ -10,6 +12,10 @@ type Convention struct {
 	Rule      Rule
 	Denied    Denied
 	Refill    Refill
+
+	// Block is how long a key that overran is refused altogether; 0 is not at all. A
+	// request that can never be admitted does not count as overrunning.
+	Block time.Duration
 }
 
 // Edge says whether an entry exactly one window old still counts.

@@ -42,3 +42,6 @@ func floorDiv(a, b int64) int64 {
 	}
 	return q
 }
+
+// asSpan reads t as a length of time.
+func (t Instant) asSpan() time.Duration { return span(int64(t)) }

@@ -1,0 +1,133 @@
+package limiter
+
+import "time"
+
+// Peek says what would become of a request of cost n at the instant now. It does not
+// change s. Cost 0 asks for nothing and is allowed, unless the key is blocked.
+func (s *State) Peek(now Instant, limit Limit, c Convention, n int64) Decision {
+	seen := *s
+	return seen.decide(now, limit, c, n, false)
+}
+
+// Take decides about a request of cost n at the instant now and updates s as a store
+// would. It is pure arithmetic: what a store does in its own words, in one place.
+func (s *State) Take(now Instant, limit Limit, c Convention, n int64) Decision {
+	return s.decide(now, limit, c, n, n > 0)
+}
+
+// Clone returns a copy that shares nothing with s.
+func (s *State) Clone() State {
+	t := *s
+	t.Log = append([]Entry(nil), s.Log...)
+	return t
+}
+
+// decide brings s forward to now, answers, and charges where write is set. Only
+// exported fields hold anything, so a caller's shallow copy makes this a peek.
+func (s *State) decide(now Instant, limit Limit, c Convention, n int64, write bool) Decision {
+	d := Decision{At: now, Limit: limit, Cost: n}
+	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n}
+	switch s.Algorithm {
+	case FixedWindow:
+		s.rollFixed(a)
+		s.settle(&d, a, write, s.fixedFits(a), s.chargeFixed)
+		s.explainFixed(&d, a)
+	case SlidingWindow:
+		s.rollSliding(a)
+		s.settle(&d, a, write, s.slidingFits(a), s.chargeSliding)
+		s.explainSliding(&d, a)
+	case SlidingLog, StreamCounter:
+		s.settle(&d, a, write, a.fits(s.liveCount(a)), s.chargeLog)
+		s.explainLog(&d, a)
+	default:
+		d.RetryAfter = Never
+		return d
+	}
+	s.close(&d, a)
+	return d
+}
+
+// asked is one request and the terms on which it is judged.
+type asked struct {
+	now   Instant
+	limit Limit
+	w     int64 // the window in microseconds, 1 or more
+	c     Convention
+	n     int64
+}
+
+// most is the largest cost that can ever be admitted.
+func (a asked) most() int64 { return a.limit.Count }
+
+// never says that no wait will admit the request.
+func (a asked) never() bool { return a.n < 0 || a.limit.Count != 0 && a.n > a.most() }
+
+// fits applies the rule to a whole number of used units.
+func (a asked) fits(used int64) bool {
+	switch {
+	case a.limit.Count == 0 || a.n == 0:
+		return true
+	case a.c.Rule == Below:
+		return used < a.limit.Count
+	}
+	return used <= a.limit.Count-a.n
+}
+
+// edge is what the closed edge adds to the life of an entry.
+func (a asked) edge() int64 {
+	if a.c.Edge == Closed {
+		return 1
+	}
+	return 0
+}
+
+// settle decides and charges. A block counts before anything else; a request that
+// can never be admitted leaves no trace whatever the convention says.
+func (s *State) settle(d *Decision, a asked, write, fits bool, charge func(asked)) {
+	blocked := s.BlockedUntil > a.now
+	d.Allowed = fits && !blocked && !a.never()
+	if !write || a.never() || blocked {
+		return
+	}
+	if d.Allowed || a.c.Denied == Charged {
+		charge(a)
+	}
+	if !d.Allowed && a.c.Block > 0 {
+		s.BlockedUntil = a.now.Add(a.c.Block)
+	}
+}
+
+// close turns what the algorithm said into what the key as a whole means.
+func (s *State) close(d *Decision, a asked) {
+	if d.Allowed {
+		d.RetryAfter = 0
+	}
+	if a.never() {
+		d.RetryAfter = Never
+	}
+	if s.BlockedUntil > a.now {
+		left := s.BlockedUntil.Sub(a.now)
+		if d.RetryAfter != Never {
+			d.RetryAfter = max(d.RetryAfter, left)
+		}
+		d.ResetAfter = max(d.ResetAfter, left)
+		d.Remaining = 0
+	}
+	if a.limit.Count == 0 {
+		d.Remaining = 0
+	}
+}
+
+// micros returns the window in whole microseconds, never below one, so that a limit
+// that nobody validated cannot divide by zero.
+func (l Limit) micros() int64 { return max(int64(l.Window/time.Microsecond), 1) }
+
+func span(micros int64) time.Duration { return time.Duration(micros) * time.Microsecond }
+
+// room is what is left of limit when used is charged, never below 0.
+func room(limit, used int64) int64 {
+	if used <= 0 {
+		return max(limit, 0)
+	}
+	return max(limit-used, 0)
+}
