@@ -1,0 +1,4 @@
+package report
+
+// Finite is finite, for the tests.
+var Finite = finite

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// Snapshot is one reading of every watched key.
+type Snapshot struct {
+	At     int64 `json:"at_ms"` // milliseconds since the epoch on the server's clock
+	Server Text  `json:"server"`
+	Keys   []Key `json:"keys"` // sorted by key
+}
+
+// SnapshotOf works every reading of b out at b's instant, so that the keys can be
+// compared with one another.
+func SnapshotOf(b model.Batch, o Options) Snapshot {
+	readings := slices.Clone(b.Readings)
+	slices.SortFunc(readings, func(x, y model.Reading) int { return strings.Compare(x.Key, y.Key) })
+	s := Snapshot{At: b.At.Millis(), Server: Text(b.Server.Target), Keys: make([]Key, 0, len(readings))}
+	for i := range readings {
+		s.Keys = append(s.Keys, KeyOf(&readings[i], b.At, o))
+	}
+	return s
+}
+
+// JSON prints s as one object.
+func (s Snapshot) JSON(w io.Writer) error { return writeJSON(w, s) }
+
+// nameCells is the room that the table gives to a name.
+const nameCells = 48
+
+// Table prints s for people: a line about the server, then one line a key.
+func (s Snapshot) Table(w io.Writer) error {
+	c := NewColumns("key", "algorithm", ">used", ">limit", "per", ">full", ">rate/s", ">next", ">denied", ">ttl", "notes")
+	for _, k := range s.Keys {
+		c.Add(k.row()...)
+	}
+	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s\n\n%s",
+		s.Server.clean(), instant(s.At), plural(len(s.Keys), "key"), c)
+	return err
+}
+
+func (k Key) row() []string {
+	row := []string{
+		safetext.Shorten(k.Key.clean(), nameCells, safetext.Ellipsis),
+		k.algorithm(),
+		number(k.Used), number(k.Limit), dash, dash, dash,
+		wait(k.Next, "now", "never"),
+		number(k.Denied.Count),
+		wait(k.TTL, "now", "none"),
+		k.notes(),
+	}
+	if k.Window != nil {
+		row[4] = each(*k.Window)
+	}
+	if k.Utilization != nil {
+		row[5] = strconv.FormatFloat(*k.Utilization*100, 'f', 0, 64) + " %"
+	}
+	if k.Rate != nil {
+		row[6] = strconv.FormatFloat(*k.Rate, 'f', 2, 64)
+	}
+	return row
+}
+
+func (k Key) algorithm() string {
+	if k.Algorithm == nil {
+		return dash
+	}
+	return *k.Algorithm
+}
+
+func (k Key) notes() string {
+	words := make([]string, len(k.Notes))
+	for i, n := range k.Notes {
+		words[i] = n.clean()
+	}
+	return strings.Join(words, "; ")
+}
