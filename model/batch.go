@@ -73,6 +73,7 @@ func (b *Batch) Merge(newer Batch) {
 		}
 		old := &b.Readings[i]
 		if r.Since != 0 {
+			r.Trace = joinTrace(old, r.Trace)
 			r.Arrivals = append(old.Arrivals[:len(old.Arrivals):len(old.Arrivals)], r.Arrivals...)
 			r.Since = old.Since
 		}
@@ -103,4 +104,17 @@ func (b *Batch) Merge(newer Batch) {
 	b.Cost.Commands += newer.Cost.Commands
 	b.Cost.Server += newer.Cost.Server
 	b.Cost.Over += newer.Cost.Over
+}
+
+// maxTrace bounds Reading.Trace: a screen that is this far behind shows steps.
+const maxTrace = 512
+
+// joinTrace returns the levels of the older reading and its own level, then newer.
+func joinTrace(old *Reading, newer []Level) []Level {
+	trace := old.Trace[:len(old.Trace):len(old.Trace)]
+	if used := old.Gauge(old.At).Used; used.Known {
+		trace = append(trace, Level{Since: old.Since, At: old.At, Used: used.N})
+	}
+	trace = append(trace, newer...)
+	return trace[max(0, len(trace)-maxTrace):]
 }

@@ -37,6 +37,11 @@ type Reading struct {
 	// From Since to At the Arrivals are complete.
 	Since limiter.Instant
 
+	// Trace is how the used level went between Since and At, oldest first, where more
+	// was seen than this one reading: readings that a slow screen never saw, or the
+	// past that a source knows. At most maxTrace levels are kept.
+	Trace []Level
+
 	Denied Count // recorded denials in the last window
 	TTL    time.Duration
 	Err    string // why the key cannot be read (wrong type, no permission); one sentence without the key
@@ -88,3 +93,10 @@ const (
 	ForeignWriter Note = "written by another program"
 	MixedUnits    Note = "scores in mixed units"
 )
+
+// Level is how much of the limit was used at one instant, with the instant from
+// which on the source had been watching.
+type Level struct {
+	Since, At limiter.Instant
+	Used      int64
+}

@@ -1,0 +1,277 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// lapse is the longest time between two readings of a key that still counts as
+// having watched it all along.
+const lapse = 2500 * time.Millisecond
+
+// displayWindow is the window of the timeline of a key whose own is not known.
+const displayWindow = time.Minute
+
+// Watched is all that is known about one key.
+type Watched struct {
+	Reading  Reading
+	Gauge    Gauge // Reading worked out at the board's latest instant
+	Timeline *Timeline
+	Pinned   bool
+	Gone     bool            // it left the server; its past is still on screen
+	LastHit  limiter.Instant // of the newest arrival seen; 0 none
+}
+
+// Board is the state of everything that is watched: the reducer of Batches. The
+// zero value is ready. Not safe for concurrent use.
+type Board struct {
+	At     limiter.Instant // server clock of the latest batch
+	Local  time.Time
+	Server Server
+	Sweep  Sweep
+	Cost   Cost
+
+	keys    map[string]*Watched
+	broken  bool // the link was down since the last live batch
+	resumed limiter.Instant
+}
+
+// Apply brings the board forward by one batch.
+func (b *Board) Apply(batch Batch) {
+	if b.keys == nil {
+		b.keys = make(map[string]*Watched)
+	}
+	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
+	b.At = max(b.At, batch.At)
+	if batch.Server.Link != Live {
+		b.broken = true
+		return
+	}
+	if b.broken {
+		b.resumed, b.broken = batch.At, false
+	}
+	for i := range batch.Readings {
+		b.apply(&batch.Readings[i])
+	}
+	for _, name := range batch.Gone {
+		if k := b.keys[name]; k != nil {
+			k.Gone = true
+			if !k.Pinned && b.At.Sub(k.LastHit) > k.Timeline.Window()*2 {
+				delete(b.keys, name)
+			}
+		}
+	}
+}
+
+func (b *Board) apply(r *Reading) {
+	k := b.keys[r.Key]
+	if k == nil {
+		k = &Watched{}
+		b.keys[r.Key] = k
+	}
+	window := r.Target.Window
+	if window <= 0 {
+		window = displayWindow
+	}
+	if k.Timeline == nil || k.Timeline.Window() != window {
+		k.Timeline = NewTimeline(window)
+	}
+	k.Gone = false
+	for _, a := range r.Arrivals {
+		k.Timeline.Arrive(a)
+		k.LastHit = max(k.LastHit, a.At)
+	}
+	since := r.Since
+	if since < b.resumed || r.At.Sub(since) > lapse {
+		since = 0
+	}
+	k.Gauge = r.Gauge(r.At)
+	for _, l := range r.Trace {
+		if r.At.Sub(l.Since) <= lapse || l.Since >= r.Since {
+			k.Timeline.Watch(l.Since, l.At, Count{true, l.Used})
+		}
+	}
+	if n := len(r.Trace); n > 0 {
+		since = max(since, r.Trace[n-1].At)
+	}
+	if r.Err == "" {
+		k.Timeline.Watch(since, r.At, k.Gauge.Used)
+	}
+	k.Reading = *r
+	k.Reading.Arrivals, k.Reading.Trace = nil, nil
+}
+
+// Mark records that a request was fired from here.
+func (b *Board) Mark(f Fired) {
+	if k := b.keys[f.Key]; k != nil && (f.Outcome == Admitted || f.Outcome == Denied) {
+		k.Timeline.Mark(f.At, f.Outcome == Denied)
+	}
+}
+
+// Refresh works every gauge out anew at now.
+func (b *Board) Refresh(now limiter.Instant) {
+	for _, k := range b.keys {
+		k.Gauge = k.Reading.Gauge(now)
+	}
+}
+
+// Key returns what is known about a key, or nil.
+func (b *Board) Key(name string) *Watched { return b.keys[name] }
+
+// Len returns how many keys are watched.
+func (b *Board) Len() int { return len(b.keys) }
+
+// Sort is an order of keys.
+type Sort uint8
+
+// The orders; each has the most pressing key first.
+const (
+	ByUtilization Sort = iota
+	ByRate
+	ByDenied
+	ByNext
+	ByName
+	ByAlgorithm
+	sorts // how many there are
+)
+
+var sortNames = [...]string{"utilization", "rate", "denied", "next", "name", "algorithm"}
+
+// String names the order for the screen.
+func (s Sort) String() string { return sortNames[s%sorts] }
+
+// Succ returns the order after s, and the first after the last.
+func (s Sort) Succ() Sort { return (s + 1) % sorts }
+
+// View selects and orders keys.
+type View struct {
+	Sort    Sort
+	Reverse bool
+	Filter  string // letters that must appear in the name in this order, any case; "" all
+}
+
+// Select returns the keys that v asks for, pinned ones first. Keys that compare
+// equal stay in the order of their names, so that rows do not swap for nothing.
+func (b *Board) Select(v View) []*Watched {
+	list := make([]*Watched, 0, len(b.keys))
+	for name, k := range b.keys {
+		if Fuzzy(name, v.Filter) {
+			list = append(list, k)
+		}
+	}
+	slices.SortFunc(list, func(x, y *Watched) int {
+		if x.Pinned != y.Pinned {
+			if x.Pinned {
+				return -1
+			}
+			return 1
+		}
+		c := compare(v.Sort, x, y)
+		if v.Reverse {
+			c = -c
+		}
+		if c == 0 {
+			c = strings.Compare(x.Reading.Key, y.Reading.Key)
+		}
+		return c
+	})
+	return list
+}
+
+func compare(s Sort, x, y *Watched) int {
+	switch s {
+	case ByRate:
+		return cmp.Compare(y.Gauge.Rate, x.Gauge.Rate)
+	case ByDenied:
+		return cmp.Compare(y.Gauge.DeniedInW.N, x.Gauge.DeniedInW.N)
+	case ByNext:
+		return cmp.Compare(wait(y), wait(x))
+	case ByName:
+		return 0
+	case ByAlgorithm:
+		return cmp.Compare(x.Reading.Target.Algorithm, y.Reading.Target.Algorithm)
+	}
+	return cmp.Compare(press(y), press(x))
+}
+
+// press orders by utilization, unknown last.
+func press(k *Watched) float64 {
+	switch {
+	case k.Reading.Err != "" || k.Gone:
+		return -2
+	case !k.Gauge.Remaining.Known:
+		return -1
+	}
+	return k.Gauge.Utilization
+}
+
+// wait orders by the time to the next admission: never longest, unknown last.
+func wait(k *Watched) time.Duration {
+	switch {
+	case !k.Gauge.NextKnown:
+		return -1
+	case k.Gauge.Next == limiter.Never:
+		return 1<<63 - 1
+	}
+	return k.Gauge.Next
+}
+
+// Fuzzy says whether the runes of pattern appear in name in their order, ignoring
+// the case of ASCII letters.
+func Fuzzy(name, pattern string) bool {
+	rest := strings.ToLower(name)
+	for _, r := range strings.ToLower(pattern) {
+		i := strings.IndexRune(rest, r)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(string(r)):]
+	}
+	return true
+}
+
+// Totals are sums over all watched keys.
+type Totals struct {
+	Keys      int
+	Throttled int // would be denied now
+	Near      int // at or above NearLimit and not throttled
+	Broken    int // cannot be read
+	Admitted  float64
+	Denied    float64
+	// DeniedKnown counts the keys whose denials are recorded; Denied sums those only.
+	DeniedKnown int
+	// Worst is the throttled key that waits longest, or nil.
+	Worst *Watched
+}
+
+// Totals adds up the gauges as they were last worked out.
+func (b *Board) Totals() Totals {
+	var t Totals
+	for _, k := range b.keys {
+		t.Keys++
+		g := &k.Gauge
+		switch {
+		case k.Reading.Err != "":
+			t.Broken++
+			continue
+		case g.Throttled():
+			t.Throttled++
+			if t.Worst == nil || wait(k) > wait(t.Worst) ||
+				wait(k) == wait(t.Worst) && k.Reading.Key < t.Worst.Reading.Key {
+				t.Worst = k
+			}
+		case g.Near():
+			t.Near++
+		}
+		t.Admitted += g.Rate
+		if g.DeniedInW.Known {
+			t.DeniedKnown++
+			t.Denied += g.DeniedPerSec
+		}
+	}
+	return t
+}

@@ -1,0 +1,147 @@
+package model
+
+import (
+	"time"
+
+	"ratescope/limiter"
+)
+
+// NearLimit is the utilization from which a key counts as close to its limit.
+const NearLimit = 0.8
+
+// Gauge is a Reading worked out at one instant: every number that a screen or the
+// JSON output shows about a key. It moves with the instant, also between readings.
+type Gauge struct {
+	Used        Count
+	Remaining   Count   // known when the limit is known and above 0
+	Utilization float64 // used/limit, 0 or more; meaningful when Remaining.Known
+
+	// The clock-aligned windows around the instant, and the weighted counter over them.
+	// Start and End are zero when the window is not known.
+	Start, End   limiter.Instant
+	Previous     Count
+	Current      Count
+	Weight       float64 // of previous, 0..1
+	Estimate     float64 // known when Previous is
+	Exact        Count   // the true count in the sliding window
+	Rate         float64 // requests a second over the last window; RateKnown says if it means anything
+	RateKnown    bool
+	NextKnown    bool
+	Next         time.Duration // until one request of cost 1 is admitted; 0 now, limiter.Never never
+	Reset        time.Duration // until the key is as new
+	TAT          limiter.Instant
+	Level        float64 // buckets: tokens left or water level at the instant
+	BlockedFor   time.Duration
+	DeniedPerSec float64 // recorded denials a second over the last window, when Denied.Known
+	DeniedInW    Count
+}
+
+// Gauge works r out at now.
+func (r *Reading) Gauge(now limiter.Instant) Gauge {
+	t := r.Target
+	g := Gauge{DeniedInW: r.Denied}
+	if r.Err != "" {
+		return g
+	}
+	w := t.Window
+	if w <= 0 || t.Algorithm == limiter.Unknown {
+		g.Used = Count{Known: r.State.Log != nil || r.Type == "none", N: total(r.State.Log)}
+		return g
+	}
+	limit := t.Limit
+	limit.Window = w
+	if !t.LimitKnown {
+		limit.Count = 0
+	}
+	d := r.State.Peek(now, limit, t.Convention, 0)
+	g.Used = Count{true, d.Used}
+	g.Start, g.End = d.Start, d.End
+	g.Weight, g.Estimate = d.Weight, d.Estimate
+	g.Reset = d.ResetAfter
+	switch t.Algorithm {
+	case limiter.GCRA:
+		g.TAT = r.State.TAT
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		g.Level = float64(d.Remaining)
+	default:
+		g.Current = Count{true, d.Current}
+		g.Previous = Count{r.PreviousKnown, d.Previous}
+	}
+	if r.ExactKnown {
+		g.Exact = Count{true, liveIn(r.State.Log, now, w, t.Convention.Edge)}
+	}
+	g.Rate, g.RateKnown = rate(&g, w, now)
+	if t.LimitKnown && limit.Count > 0 {
+		capacity := Capacity(t)
+		g.Remaining = Count{true, d.Remaining}
+		g.Utilization = float64(d.Used) / float64(capacity)
+		g.Next, g.NextKnown = r.State.Peek(now, limit, t.Convention, 1).RetryAfter, true
+	} else if t.LimitKnown {
+		g.NextKnown = true
+	}
+	if r.State.BlockedUntil > now {
+		g.BlockedFor = r.State.BlockedUntil.Sub(now)
+	}
+	if r.Denied.Known {
+		g.DeniedPerSec = float64(r.Denied.N) / w.Seconds()
+	}
+	return g
+}
+
+// Capacity is what used is measured against: the limit's count, or the burst where
+// the algorithm admits bursts.
+func Capacity(t Target) int64 {
+	switch t.Algorithm {
+	case limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket:
+		if t.Limit.Burst > 0 {
+			return t.Limit.Burst
+		}
+	}
+	return t.Limit.Count
+}
+
+// Throttled says that a request of cost 1 would not be admitted now.
+func (g *Gauge) Throttled() bool { return g.NextKnown && g.Next != 0 }
+
+// Near says that the key is at or above NearLimit of its limit.
+func (g *Gauge) Near() bool { return g.Remaining.Known && g.Utilization >= NearLimit }
+
+// rate is the requests a second over the last window: the true count where it is
+// known, else the weighted estimate, else what the current window shows so far.
+func rate(g *Gauge, w time.Duration, now limiter.Instant) (perSecond float64, known bool) {
+	switch {
+	case g.Exact.Known:
+		return float64(g.Exact.N) / w.Seconds(), true
+	case g.Previous.Known && g.Current.Known:
+		return (float64(g.Previous.N)*g.Weight + float64(g.Current.N)) / w.Seconds(), true
+	case g.Current.Known:
+		if elapsed := now.Sub(g.Start); elapsed > 0 {
+			return float64(g.Current.N) / max(elapsed.Seconds(), w.Seconds()/10), true
+		}
+	}
+	return 0, false
+}
+
+func total(log []limiter.Entry) int64 {
+	var n int64
+	for _, e := range log {
+		n += e.Count
+	}
+	return n
+}
+
+// liveIn counts the entries of log that are in the window of length w that ends now.
+func liveIn(log []limiter.Entry, now limiter.Instant, w time.Duration, edge limiter.Edge) int64 {
+	from := now.Add(-w)
+	var n int64
+	for i := len(log) - 1; i >= 0; i-- {
+		e := log[i]
+		if e.At < from || e.At == from && edge == limiter.HalfOpen {
+			break
+		}
+		if e.At <= now {
+			n += e.Count
+		}
+	}
+	return n
+}

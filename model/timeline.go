@@ -1,0 +1,200 @@
+package model
+
+import (
+	"math"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// BinsPerWindow is the finest resolution of a Timeline: a window is this many bins.
+// It has many divisors, so that a chart can join whole bins into columns at nearly
+// any width and a column never changes once its time has passed.
+const BinsPerWindow = 240
+
+const (
+	chunkBins  = BinsPerWindow
+	maxWindows = 12 // how far back a timeline reaches
+)
+
+// Bin is what happened in a stretch of time. Counts are units of cost.
+type Bin struct {
+	Admitted, Denied   int64
+	InjectedAdmitted   int32 // requests fired from here, part of Admitted
+	InjectedDenied     int32
+	Used               int64 // highest seen; meaningful when UsedKnown
+	UsedKnown, Watched bool  // Watched: the source was looking during all of it
+}
+
+func (b *Bin) join(c *Bin) {
+	b.Admitted += c.Admitted
+	b.Denied += c.Denied
+	b.InjectedAdmitted += c.InjectedAdmitted
+	b.InjectedDenied += c.InjectedDenied
+	b.Watched = b.Watched && c.Watched
+	if c.UsedKnown && (!b.UsedKnown || c.Used > b.Used) {
+		b.Used, b.UsedKnown = c.Used, true
+	}
+}
+
+// Timeline is the recent past of one key in bins that are aligned to the server's
+// clock. It holds a bounded number of windows; quiet stretches cost nothing. The
+// zero value is not ready, see NewTimeline. Not safe for concurrent use.
+type Timeline struct {
+	window time.Duration
+	micros int64 // the window in µs
+	seen   int64 // the newest bin that was watched
+	chunks [maxWindows]*chunk
+}
+
+type chunk struct {
+	number int64 // absolute: bin index / chunkBins
+	bins   [chunkBins]Bin
+}
+
+// NewTimeline returns an empty timeline for a window, which must be above 0.
+func NewTimeline(window time.Duration) *Timeline {
+	return &Timeline{window: window, micros: int64(window / time.Microsecond), seen: math.MinInt64}
+}
+
+// Window returns the window's length.
+func (t *Timeline) Window() time.Duration { return t.window }
+
+// Reach returns how far back a timeline can remember.
+func (t *Timeline) Reach() time.Duration { return (maxWindows - 1) * t.window }
+
+// Index returns the number of the bin that holds at. Every multiple of
+// BinsPerWindow begins a clock-aligned window.
+func (t *Timeline) Index(at limiter.Instant) int64 {
+	return floorDiv(int64(at)*BinsPerWindow, t.micros)
+}
+
+// Begin returns the first instant of bin i.
+func (t *Timeline) Begin(i int64) limiter.Instant {
+	return limiter.Instant(-floorDiv(-i*t.micros, BinsPerWindow))
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// at returns bin i to write to, or nil when it is older than what the ring holds.
+func (t *Timeline) at(i int64) *Bin {
+	number := floorDiv(i, chunkBins)
+	slot := &t.chunks[((number%maxWindows)+maxWindows)%maxWindows]
+	switch {
+	case *slot == nil:
+		*slot = &chunk{number: number}
+	case (*slot).number > number:
+		return nil
+	case (*slot).number < number:
+		**slot = chunk{number: number}
+	}
+	return &(*slot).bins[i-number*chunkBins]
+}
+
+// peek returns bin i, or nil when nothing was ever written near it.
+func (t *Timeline) peek(i int64) *Bin {
+	number := floorDiv(i, chunkBins)
+	c := t.chunks[((number%maxWindows)+maxWindows)%maxWindows]
+	if c == nil || c.number != number {
+		return nil
+	}
+	return &c.bins[i-number*chunkBins]
+}
+
+// Arrive records requests.
+func (t *Timeline) Arrive(a Arrival) {
+	b := t.at(t.Index(a.At))
+	switch {
+	case b == nil:
+	case a.Denied:
+		b.Denied += a.N
+	default:
+		b.Admitted += a.N
+	}
+}
+
+// Mark records that one request was fired from here. Whether it was admitted comes
+// in by the ordinary reading as well; the mark says only whose it was.
+func (t *Timeline) Mark(at limiter.Instant, denied bool) {
+	b := t.at(t.Index(at))
+	switch {
+	case b == nil:
+	case denied:
+		b.InjectedDenied++
+	default:
+		b.InjectedAdmitted++
+	}
+}
+
+// Watch records that the source was looking from since to at and that the key's
+// used level was `used` at the end of it. A since of 0 (or one too long ago for the
+// ring) covers only the bin that holds at.
+func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
+	last := t.Index(at)
+	first := last
+	if since > 0 && since < at {
+		first = max(t.Index(since), last-(maxWindows-1)*chunkBins)
+	}
+	t.seen = max(t.seen, last)
+	for i := first; i <= last; i++ {
+		b := t.at(i)
+		if b == nil {
+			continue
+		}
+		b.Watched = true
+		if used.Known && (i > first || first == last || !b.UsedKnown) {
+			b.Used, b.UsedKnown = used.N, true
+		}
+	}
+}
+
+// Columns joins `per` bins a column and writes the columns that end with the one
+// numbered last (a multiple of per bins; see Column) into dst, oldest first.
+// Stretches that were never written come back as unwatched and empty.
+func (t *Timeline) Columns(dst []Bin, last int64, per int) {
+	for c := range dst {
+		from := (last - int64(len(dst)-1-c)) * int64(per)
+		var sum Bin
+		for k := range int64(per) {
+			b := t.peek(from + k)
+			switch {
+			case k == 0 && b != nil:
+				sum = *b
+			case k == 0:
+				sum = Bin{}
+			case from+k > t.seen: // the future of the column in the making
+			case b == nil:
+				sum.Watched = false
+			default:
+				sum.join(b)
+			}
+		}
+		dst[c] = sum
+	}
+}
+
+// Column returns the number of the column of `per` bins that holds at.
+func (t *Timeline) Column(at limiter.Instant, per int) int64 {
+	return floorDiv(t.Index(at), int64(per))
+}
+
+// ColumnBegin returns the instant at which column c of `per` bins begins.
+func (t *Timeline) ColumnBegin(c int64, per int) limiter.Instant { return t.Begin(c * int64(per)) }
+
+// PerColumn returns how many bins to join so that a window fills at most `columns`
+// columns: the smallest divisor of BinsPerWindow that does, which never drops below
+// one column a window.
+func PerColumn(columns int) int {
+	for per := 1; per < BinsPerWindow; per++ {
+		if BinsPerWindow%per == 0 && BinsPerWindow/per <= columns {
+			return per
+		}
+	}
+	return BinsPerWindow
+}

@@ -1,0 +1,104 @@
+package themes
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Palette is the data of a theme: "#rrggbb" for each meaning, "" for the terminal's
+// own colour.
+type Palette struct {
+	Name string
+	Dark bool
+
+	Text, Dim, Faint string // body, secondary, decoration
+	Title, Accent    string // headings and focus
+	Border           string
+	Selected         string // background of the selected row
+	Raised           string // background of dialogs and buttons
+
+	Admitted, Denied, Near string // outcomes and closeness to the limit
+	Injected, Unknown      string // fired from here; not known, stale, missing
+	Previous, Current      string // the two windows
+	Good                   string // healthy
+}
+
+// Theme is a palette made into styles, once.
+type Theme struct {
+	Name string
+	Dark bool
+
+	Text, Dim, Faint, Title, Accent, Border           Style
+	Admitted, Denied, Near, Injected, Unknown, Good   Style
+	Previous, Current                                 Style
+	Selected, Raised                                  Ink
+	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
+
+	fill []Ink // utilization, 0 to 100 %
+}
+
+// New makes the styles of a palette.
+func New(p Palette) *Theme {
+	fg := func(hex string) Style { return Style{Fg: Hex(hex)} }
+	badge := func(hex string) Style {
+		ground := "#10131a"
+		if !p.Dark {
+			ground = "#ffffff"
+		}
+		return Style{Fg: Hex(ground), Bg: Hex(hex), Attr: Bold}
+	}
+	return &Theme{
+		Name: p.Name, Dark: p.Dark,
+		Text: fg(p.Text), Dim: fg(p.Dim), Faint: fg(p.Faint),
+		Title: fg(p.Title).With(Bold), Accent: fg(p.Accent), Border: fg(p.Border),
+		Admitted: fg(p.Admitted), Denied: fg(p.Denied), Near: fg(p.Near),
+		Injected: fg(p.Injected), Unknown: fg(p.Unknown), Good: fg(p.Good),
+		Previous: fg(p.Previous), Current: fg(p.Current),
+		Selected: Hex(p.Selected), Raised: Hex(p.Raised),
+		Button: fg(p.Text).On(Hex(p.Raised)), ButtonKey: fg(p.Accent).On(Hex(p.Raised)).With(Bold),
+		BadgeLive: badge(p.Good), BadgeWarn: badge(p.Near), BadgeBad: badge(p.Denied),
+		fill: ramp(101, Hex(p.Admitted), Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
+	}
+}
+
+// Fill returns the style of a bar at a utilization of 0 to 1; beyond is clamped.
+func (t *Theme) Fill(utilization float64) Style {
+	i := 0
+	switch {
+	case utilization >= 1:
+		i = 100
+	case utilization > 0:
+		i = int(utilization * 100)
+	}
+	return Style{Fg: t.fill[i]}
+}
+
+// all lists the palettes: the default dark one, the default light one, the rest.
+var all = []Palette{phosphor, paper}
+
+// Names lists the themes.
+func Names() []string {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// Default returns the theme for a dark or a light terminal.
+func Default(dark bool) *Theme {
+	if dark {
+		return New(phosphor)
+	}
+	return New(paper)
+}
+
+// Find returns the theme of that name.
+func Find(name string) (*Theme, error) {
+	for _, p := range all {
+		if p.Name == name {
+			return New(p), nil
+		}
+	}
+	return nil, fmt.Errorf("there is no theme %q: use one of %s", name, strings.Join(Names(), ", "))
+}

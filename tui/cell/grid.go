@@ -1,0 +1,221 @@
+// Package cell is the paper that everything on screen is drawn on: a grid of w×h
+// cells that can be written past its edges without harm and turns into exactly h
+// lines of exactly w columns.
+package cell
+
+import (
+	"strconv"
+	"strings"
+
+	"ratescope/model/safetext"
+	"ratescope/themes"
+)
+
+// Cell is one place on the grid. A wide rune takes its cell and leaves the next one
+// with R == 0.
+type Cell struct {
+	R rune
+	S themes.Style
+}
+
+// Rect is a rectangle of cells; W and H are never negative when made by this package.
+type Rect struct{ X, Y, W, H int }
+
+// Inset returns r without a border of n cells.
+func (r Rect) Inset(n int) Rect {
+	return Rect{r.X + n, r.Y + n, max(0, r.W-2*n), max(0, r.H-2*n)}
+}
+
+// Holds says whether the cell x, y is in r.
+func (r Rect) Holds(x, y int) bool {
+	return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H
+}
+
+// Top cuts n rows off the top of r and returns them and the rest.
+func (r Rect) Top(n int) (top, rest Rect) {
+	n = min(max(n, 0), r.H)
+	return Rect{r.X, r.Y, r.W, n}, Rect{r.X, r.Y + n, r.W, r.H - n}
+}
+
+// Left cuts n columns off the left of r and returns them and the rest.
+func (r Rect) Left(n int) (left, rest Rect) {
+	n = min(max(n, 0), r.W)
+	return Rect{r.X, r.Y, n, r.H}, Rect{r.X + n, r.Y, r.W - n, r.H}
+}
+
+// Grid is a sheet of cells. The zero Grid is empty. Not safe for concurrent use.
+type Grid struct {
+	W, H  int
+	cells []Cell
+	out   strings.Builder
+}
+
+// Resize makes the grid w×h and blank.
+func (g *Grid) Resize(w, h int) {
+	g.W, g.H = max(w, 0), max(h, 0)
+	if n := g.W * g.H; n <= cap(g.cells) {
+		g.cells = g.cells[:n]
+	} else {
+		g.cells = make([]Cell, n)
+	}
+	g.Clear(Rect{0, 0, g.W, g.H})
+}
+
+// Bounds returns the whole grid.
+func (g *Grid) Bounds() Rect { return Rect{0, 0, g.W, g.H} }
+
+// Clear blanks a rectangle.
+func (g *Grid) Clear(r Rect) {
+	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
+		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
+			g.cells[y*g.W+x] = Cell{R: ' '}
+		}
+	}
+}
+
+// Set writes one rune of width 1. Outside the grid it does nothing.
+func (g *Grid) Set(x, y int, r rune, s themes.Style) {
+	if x < 0 || y < 0 || x >= g.W || y >= g.H {
+		return
+	}
+	i := y*g.W + x
+	if g.cells[i].R == 0 && x > 0 { // the tail of a wide rune: its head goes
+		g.cells[i-1].R = ' '
+	}
+	if x+1 < g.W && g.cells[i+1].R == 0 {
+		g.cells[i+1].R = ' '
+	}
+	g.cells[i] = Cell{r, s}
+}
+
+// At returns the cell at x, y; outside the grid a blank.
+func (g *Grid) At(x, y int) Cell {
+	if x < 0 || y < 0 || x >= g.W || y >= g.H {
+		return Cell{R: ' '}
+	}
+	return g.cells[y*g.W+x]
+}
+
+// Text writes s from x on, at most to the column before `end`, and returns the column
+// after it. A wide rune that does not fit is left out. s must be clean: no control
+// bytes (see model/safetext).
+func (g *Grid) Text(x, y, end int, s string, st themes.Style) int {
+	end = min(end, g.W)
+	for _, r := range s {
+		w := safetext.RuneWidth(r)
+		if w == 0 {
+			continue
+		}
+		if x+w > end {
+			return x
+		}
+		if x >= 0 && y >= 0 && y < g.H {
+			g.Set(x, y, r, st)
+			if w == 2 {
+				g.Set(x+1, y, ' ', st)
+				g.cells[y*g.W+x+1].R = 0
+			}
+		}
+		x += w
+	}
+	return x
+}
+
+// Right writes s so that it ends before column `end`, but not left of x.
+func (g *Grid) Right(x, y, end int, s string, st themes.Style) {
+	g.Text(max(x, end-safetext.Width(s)), y, end, s, st)
+}
+
+// Fill writes a rune n times.
+func (g *Grid) Fill(x, y, n int, r rune, st themes.Style) {
+	for i := range n {
+		g.Set(x+i, y, r, st)
+	}
+}
+
+// Tint gives a rectangle another background and leaves what is written there.
+func (g *Grid) Tint(r Rect, bg themes.Ink) {
+	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
+		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
+			g.cells[y*g.W+x].S.Bg = bg
+		}
+	}
+}
+
+// String returns the grid as lines joined by newlines, one style run a change.
+func (g *Grid) String() string {
+	g.out.Reset()
+	g.out.Grow(len(g.cells) * 3)
+	var sgr []byte
+	for y := range g.H {
+		if y > 0 {
+			g.out.WriteByte('\n')
+		}
+		var st themes.Style
+		for _, c := range g.cells[y*g.W : (y+1)*g.W] {
+			if c.R == 0 {
+				continue
+			}
+			if c.S != st {
+				sgr = appendSGR(sgr[:0], c.S)
+				g.out.Write(sgr)
+				st = c.S
+			}
+			if c.R < 0x80 {
+				g.out.WriteByte(byte(c.R))
+			} else {
+				g.out.WriteRune(c.R)
+			}
+		}
+		if st != (themes.Style{}) {
+			g.out.WriteString("\x1b[m")
+		}
+	}
+	return g.out.String()
+}
+
+// Plain returns the grid without colours.
+func (g *Grid) Plain() string {
+	var b strings.Builder
+	for y := range g.H {
+		if y > 0 {
+			b.WriteByte('\n')
+		}
+		for _, c := range g.cells[y*g.W : (y+1)*g.W] {
+			if c.R != 0 {
+				b.WriteRune(c.R)
+			}
+		}
+	}
+	return b.String()
+}
+
+var attrs = [...]struct {
+	a    themes.Attr
+	code string
+}{{themes.Bold, ";1"}, {themes.Faint, ";2"}, {themes.Italic, ";3"}, {themes.Underline, ";4"}, {themes.Reverse, ";7"}}
+
+func appendSGR(b []byte, s themes.Style) []byte {
+	b = append(b, "\x1b[0"...)
+	for _, a := range attrs {
+		if s.Attr&a.a != 0 {
+			b = append(b, a.code...)
+		}
+	}
+	b = appendInk(b, ";38;2;", s.Fg)
+	b = appendInk(b, ";48;2;", s.Bg)
+	return append(b, 'm')
+}
+
+func appendInk(b []byte, lead string, k themes.Ink) []byte {
+	r, g, bl, set := k.RGB()
+	if !set {
+		return b
+	}
+	b = append(b, lead...)
+	b = strconv.AppendUint(b, uint64(r), 10)
+	b = append(b, ';')
+	b = strconv.AppendUint(b, uint64(g), 10)
+	b = append(b, ';')
+	return strconv.AppendUint(b, uint64(bl), 10)
+}

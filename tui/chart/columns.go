@@ -1,0 +1,151 @@
+package chart
+
+import (
+	"math"
+
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+)
+
+// Columns draws one column a bin: admitted from below in fine steps, denied stacked
+// on top in whole cells of another shape, so that one denied request is never lost
+// under a hundred admitted ones.
+type Columns struct {
+	Bins   []model.Bin
+	Max    int64 // the count that fills the height
+	First  int   // the first column that was watched; before it nothing is claimed
+	Ground func(column int) (rune, themes.Style, bool)
+}
+
+// Draw paints into r; the newest bin stands at its right edge.
+func (c *Columns) Draw(g *cell.Grid, r cell.Rect, look Look) {
+	for i := range min(r.W, len(c.Bins)) {
+		b := &c.Bins[len(c.Bins)-1-i]
+		column := len(c.Bins) - 1 - i
+		x := r.X + r.W - 1 - i
+		c.ground(g, x, r, column, b, look)
+		admitted, denied := Stack(b.Admitted, b.Denied, c.Max, r.H, len(look.Rise))
+		rise(g, x, r.Y+r.H-1, admitted, look.Glyphs, look.Admitted)
+		base := (admitted + len(look.Rise) - 1) / len(look.Rise)
+		for k := range denied {
+			g.Set(x, r.Y+r.H-1-base-k, look.Cross, look.Denied)
+		}
+	}
+}
+
+func (c *Columns) ground(g *cell.Grid, x int, r cell.Rect, column int, b *model.Bin, look Look) {
+	glyph, style := ' ', look.Faint
+	switch {
+	case column < c.First:
+		glyph = look.Before
+	case !b.Watched:
+		glyph, style = look.Gap, look.Unknown
+	}
+	if c.Ground != nil {
+		if gl, st, ok := c.Ground(column); ok && glyph != look.Gap {
+			glyph, style = gl, st
+		}
+	}
+	if glyph == look.Before && column < c.First && r.H > 1 {
+		g.Set(x, r.Y+r.H-1, glyph, style)
+		return
+	}
+	for y := r.Y; y < r.Y+r.H; y++ {
+		g.Set(x, y, glyph, style)
+	}
+}
+
+// Stack returns how high admitted stands, in steps of a cell's fraction, and how many
+// whole cells of denied stand on it. Anything above zero shows; together they never
+// exceed the height.
+func Stack(admitted, denied, most int64, height, steps int) (fine, cells int) {
+	if height <= 0 || most <= 0 {
+		return 0, 0
+	}
+	scale := float64(height) / float64(most)
+	if denied > 0 {
+		cells = min(max(1, int(math.Round(float64(denied)*scale))), height)
+	}
+	if admitted > 0 {
+		fine = min(max(1, int(math.Round(float64(admitted)*scale*float64(steps)))), height*steps)
+	}
+	if over := (fine+steps-1)/steps + cells - height; over > 0 {
+		if cells > over || fine == 0 {
+			cells -= over
+		} else {
+			fine = max(0, (height-cells)*steps)
+			if fine == 0 && admitted > 0 && height > 1 {
+				fine, cells = 1, height-1
+			}
+		}
+	}
+	return fine, cells
+}
+
+// rise fills upward from row y by `fine` steps.
+func rise(g *cell.Grid, x, y, fine int, gl *Glyphs, st themes.Style) {
+	n := len(gl.Rise)
+	for ; fine > 0; fine, y = fine-n, y-1 {
+		g.Set(x, y, gl.Rise[min(fine, n)-1], st)
+	}
+}
+
+// Lane draws how a level went against its limit, one column a bin: filled up to the
+// level, coloured by how close it is, with the limit as a line across.
+type Lane struct {
+	Bins  []model.Bin
+	Limit int64 // 0 none
+	Max   int64 // the level that fills the height
+	First int
+}
+
+// Draw paints into r and returns the row of the limit line, or -1.
+func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
+	limitRow = -1
+	n := len(look.Rise)
+	if l.Limit > 0 && l.Max > 0 && r.H > 0 {
+		fine := int(math.Ceil(float64(l.Limit) / float64(l.Max) * float64(r.H*n)))
+		limitRow = r.Y + r.H - 1 - min((fine-1)/n, r.H-1)
+		g.Fill(r.X, limitRow, r.W, look.Limit, look.Denied)
+	}
+	for i := range min(r.W, len(l.Bins)) {
+		b := &l.Bins[len(l.Bins)-1-i]
+		x := r.X + r.W - 1 - i
+		switch {
+		case b.UsedKnown && l.Max > 0:
+			fine := int(math.Round(float64(b.Used) / float64(l.Max) * float64(r.H*n)))
+			if b.Used > 0 {
+				fine = max(fine, 1)
+			}
+			st := look.Admitted
+			if l.Limit > 0 {
+				st = look.Fill(float64(b.Used) / float64(l.Limit))
+			}
+			rise(g, x, r.Y+r.H-1, min(fine, r.H*n), look.Glyphs, st)
+		case len(l.Bins)-1-i < l.First:
+			g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
+		case !b.Watched:
+			for y := r.Y; y < r.Y+r.H; y++ {
+				g.Set(x, y, look.Gap, look.Unknown)
+			}
+		}
+	}
+	return limitRow
+}
+
+// Nice returns the smallest of 1, 2, 3, 4, 5, 6, 8, 10, 15 × 10^k that is not below v: a
+// scale's top that stays put while the values under it change a little.
+func Nice(v int64) int64 {
+	if v <= 1 {
+		return 1
+	}
+	for unit := int64(1); unit < math.MaxInt64/200; unit *= 10 {
+		for _, m := range [...]int64{1, 2, 3, 4, 5, 6, 8, 10, 15} {
+			if m*unit >= v {
+				return m * unit
+			}
+		}
+	}
+	return v
+}

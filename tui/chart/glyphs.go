@@ -1,0 +1,57 @@
+// Package chart draws quantities into cells: stacked columns, level lanes, bars and
+// sparklines. Everything here is a plain value drawn into a rectangle; whatever does
+// not fit is clipped, and no size panics.
+package chart
+
+import "ratescope/themes"
+
+// Glyphs is the set of shapes that charts are made of. Every meaning has a shape of
+// its own, so that nothing depends on colour.
+type Glyphs struct {
+	Rise    []rune // a cell filled from below, in even steps; the last is full
+	Reach   []rune // a cell filled from the left, in even steps; the last is full
+	Cross   rune   // a cell of denied requests
+	Gone    rune   // what no longer counts
+	Gap     rune   // nobody was looking
+	Before  rune   // before the watching began
+	Room    rune   // free up to the limit
+	Limit   rune   // a limit line across
+	LimitV  rune   // a limit line down
+	Edge    rune   // a clock-aligned window begins
+	MarkYes rune   // fired from here and admitted
+	MarkNo  rune   // fired from here and denied
+	Axis    rune
+	Tick    rune
+
+	OverMark, NearMark, OKMark, IdleMark, BadMark, PinMark, SelMark string
+	Box                                                             Box
+}
+
+// Box is the set of lines of a frame.
+type Box struct{ H, V, TL, TR, BL, BR, T rune }
+
+// Unicode is for terminals with blocks and lines, Ascii for all others.
+var (
+	Unicode = &Glyphs{
+		Rise:  []rune("▁▂▃▄▅▆▇█"),
+		Reach: []rune("▏▎▍▌▋▊▉█"),
+		Cross: '▒', Gone: '░', Gap: '╱', Before: '·', Room: '·',
+		Limit: '╌', LimitV: '│', Edge: '┊', MarkYes: '▴', MarkNo: '▵', Axis: '─', Tick: '┴',
+		OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "○", BadMark: "?", PinMark: "◆", SelMark: "▌",
+		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
+	}
+	Ascii = &Glyphs{
+		Rise:  []rune(".:#"),
+		Reach: []rune("-#"),
+		Cross: 'x', Gone: '.', Gap: '/', Before: ' ', Room: '.',
+		Limit: '-', LimitV: '|', Edge: ':', MarkYes: '^', MarkNo: 'v', Axis: '-', Tick: '+',
+		OverMark: "X", NearMark: "^", OKMark: "o", IdleMark: ".", BadMark: "?", PinMark: "*", SelMark: ">",
+		Box: Box{'-', '|', '+', '+', '+', '+', '+'},
+	}
+)
+
+// Look is what a chart is drawn with.
+type Look struct {
+	*Glyphs
+	*themes.Theme
+}
