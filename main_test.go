@@ -1,0 +1,318 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// source is one Go file of the repository.
+type source struct {
+	name   string // from the top, with slashes
+	dir    string // "." at the top
+	test   bool   // a test, or of a package that serves tests alone
+	lines  int
+	file   *ast.File
+	places *token.FileSet
+}
+
+// at says where a node is, for the message of a failure.
+func (s source) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", s.name, s.places.Position(n.Pos()).Line)
+}
+
+// sources parses every Go file.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var list []source
+	places := token.NewFileSet()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && name != ".":
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(places, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		slashed := filepath.ToSlash(name)
+		list = append(list, source{
+			name: slashed, dir: path.Dir(slashed), file: file, places: places,
+			test:  strings.HasSuffix(name, "_test.go") || strings.HasSuffix(path.Dir(slashed), "test"),
+			lines: strings.Count(string(text), "\n"),
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 10 {
+		t.Fatalf("only %d Go files were found: the rules hold for nothing", len(list))
+	}
+	return list
+}
+
+const (
+	charm    = "charm.land/"
+	charmX   = "github.com/charmbracelet/"
+	ntcharts = "github.com/NimbleMarkets/ntcharts/"
+	goRedis  = "github.com/redis/go-redis/"
+	cells    = "github.com/clipperhouse/"
+)
+
+// rooms says what the packages of each room may import beside the standard library
+// and their own room. The longest matching name counts.
+var rooms = map[string][]string{
+	".":         {""},
+	"limiter":   {goRedis},
+	"model":     {"ratescope/limiter", cells},
+	"feed":      {"ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync"},
+	"themes":    {charm + "lipgloss/"},
+	"tui":       {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},
+	"tui/chart": {"ratescope/model", "ratescope/limiter", "ratescope/themes", "ratescope/tui", charm, charmX, cells, ntcharts},
+}
+
+// room returns the longest name of rooms that holds dir.
+func room(dir string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, ok := rooms[dir]; ok {
+			return dir
+		}
+	}
+	return "."
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		in := room(s.dir)
+		if in == "." && s.dir != "." {
+			t.Errorf("%s is in no room of the house", s.name)
+		}
+		for _, spec := range s.file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, _, _ := strings.Cut(name, "/")
+			standard := !strings.Contains(first, ".") && first != "ratescope"
+			own := name == "ratescope/"+in || strings.HasPrefix(name, "ratescope/"+in+"/")
+			allowed := slices.ContainsFunc(rooms[in], func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+			if !standard && !own && !allowed {
+				t.Errorf("%s imports %s, which %s may not", s.at(spec), name, in)
+			}
+		}
+	}
+}
+
+// clocks are the functions of package time that look at this machine's clock.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+
+func TestTimeIsExplicit(t *testing.T) {
+	where := map[string][]string{}
+	for _, s := range sources(t) {
+		top, _, _ := strings.Cut(s.dir, "/")
+		if s.test || top != "limiter" && top != "model" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "time" && slices.Contains(clocks, sel.Sel.Name) {
+					if top == "model" {
+						t.Errorf("%s reads the clock: time.%s", s.at(n), sel.Sel.Name)
+					}
+					where[s.name] = append(where[s.name], s.at(n))
+				}
+			}
+			return true
+		})
+	}
+	if len(where) > 1 {
+		t.Errorf("limiter has its clock in one file, but reads it in %v", where)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	const maxFile, maxFunc, maxDir = 500, 80, 15
+	inDir := map[string]int{}
+	for _, s := range sources(t) {
+		if s.lines > maxFile {
+			t.Errorf("%s has %d lines, more than %d", s.name, s.lines, maxFile)
+		}
+		if s.test {
+			continue
+		}
+		inDir[s.dir]++
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			lines := s.places.Position(f.End()).Line - s.places.Position(f.Pos()).Line + 1
+			if lines > maxFunc {
+				t.Errorf("%s: %s has %d lines, more than %d", s.at(f), f.Name.Name, lines, maxFunc)
+			}
+		}
+	}
+	for dir, n := range inDir {
+		if n > maxDir+5 {
+			t.Errorf("%s has %d files, far more than %d", dir, n, maxDir)
+		}
+	}
+}
+
+var banned = []string{"util", "utils", "helper", "helpers", "common", "manager", "core", "data", "misc"}
+
+func TestNames(t *testing.T) {
+	for _, s := range sources(t) {
+		base := strings.TrimSuffix(path.Base(s.name), ".go")
+		for _, word := range append(strings.Split(base, "_"), strings.Split(s.dir, "/")...) {
+			if slices.Contains(banned, word) && word != "testdata" {
+				t.Errorf("%s has %q in its path, which says nothing", s.name, word)
+			}
+		}
+		if s.test {
+			continue
+		}
+		for _, id := range declared(s.file) {
+			first := words(id.Name)[0]
+			for _, word := range words(id.Name) {
+				if slices.Contains(banned, strings.ToLower(word)) {
+					t.Errorf("%s: %s has %q in its name, which says nothing", s.at(id), id.Name, word)
+				}
+			}
+			if strings.EqualFold(first, "get") {
+				t.Errorf("%s: %s begins with Get", s.at(id), id.Name)
+			}
+			pkg := s.file.Name.Name
+			if id.IsExported() && len(id.Name) > len(pkg) && strings.EqualFold(first, pkg) {
+				t.Errorf("%s: %s.%s says %s twice", s.at(id), pkg, id.Name, pkg)
+			}
+		}
+	}
+}
+
+// declared are the names that a file gives to what it has at top level.
+func declared(f *ast.File) []*ast.Ident {
+	var list []*ast.Ident
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			list = append(list, d.Name)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					list = append(list, spec.Name)
+				case *ast.ValueSpec:
+					list = append(list, spec.Names...)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// words takes a Go name apart: newHTTPServer is new, H, T, T, P, Server, which is
+// good enough to find whole words.
+func words(name string) []string {
+	var list []string
+	start := 0
+	for i, r := range name {
+		if i > start && unicode.IsUpper(r) {
+			list = append(list, name[start:i])
+			start = i
+		}
+	}
+	return append(list, name[start:])
+}
+
+func TestTestingStaysOutOfTheProgram(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		if dep == "testing" || strings.HasPrefix(dep, "ratescope/") && strings.HasSuffix(dep, "test") {
+			t.Errorf("the program holds the package %s, which is for tests", dep)
+		}
+	}
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := strings.Fields(".ci .git .gitignore Makefile README.md bin docs feed go.mod go.sum limiter main.go main_test.go model ratescope themes tui")
+	for _, e := range entries {
+		if !slices.Contains(allowed, e.Name()) {
+			t.Errorf("%s does not belong at the top", e.Name())
+		}
+	}
+}
+
+// TestReadme holds the README to the program: the two commands that do all the set-up
+// are there, and every command, flag and make target that it names exists.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(text)
+	for _, command := range []string{"go run .", "make test"} {
+		if !strings.Contains(readme, command) {
+			t.Errorf("README.md does not say %q", command)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s*make ([a-z]+)`).FindAllStringSubmatch(readme, -1) {
+		if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+			t.Errorf("README.md says %q, and the Makefile has no such target", strings.TrimSpace(m[0]))
+		}
+	}
+	root := (&app{}).tree()
+	for _, m := range regexp.MustCompile(`(?m)^\s*(?:\$ )?(?:ratescope|go run \.)(?:[ \t]+(.+))?$`).FindAllStringSubmatch(readme, -1) {
+		args := strings.Fields(m[1])
+		command, _, err := root.Find(args)
+		if err != nil {
+			t.Errorf("README.md says %q: %v", m[0], err)
+			continue
+		}
+		if len(args) > 0 && command == root && !strings.HasPrefix(args[0], "-") {
+			t.Errorf("README.md says %q, and there is no such command", m[0])
+		}
+		for _, arg := range args {
+			name, long := strings.CutPrefix(arg, "--")
+			name, _, _ = strings.Cut(name, "=")
+			if long && command.Flag(name) == nil && command.InheritedFlags().Lookup(name) == nil {
+				t.Errorf("README.md says %q, and there is no flag --%s", m[0], name)
+			}
+		}
+	}
+}

@@ -1,0 +1,255 @@
+// Package e2e drives the built program from outside, as its users do: as a command
+// with its output and exit code, and on the screen of a real terminal (tmux), against
+// a redis-server that the tests start. Keys are written with redis-cli alone, as other
+// programs would write them.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// program is the path of the built program.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "ratescope-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "ratescope")
+	cmd := exec.Command("go", "build", "-o", program, "ratescope")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "the program does not build:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// need skips the test when a program is missing, loudly, unless it has to be there.
+func need(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err == nil {
+		return
+	}
+	if os.Getenv("RATESCOPE_REQUIRE_REDIS") != "" {
+		t.Fatalf("%s is not installed, and this run requires it", name)
+	}
+	t.Skipf("SKIPPED: %s is not installed; make test installs it", name)
+}
+
+// result is what one run of the program came to.
+type result struct {
+	out, err string
+	code     int
+}
+
+// environment is that of a fresh user: no settings, no server, audit files apart.
+func environment(t *testing.T, extra ...string) []string {
+	t.Helper()
+	home := t.TempDir()
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm-256color", "LANG=C.UTF-8", "COLORTERM=truecolor",
+		"XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+	}
+	return append(env, extra...)
+}
+
+// ratescope runs the program to its end in a fresh user's environment.
+func ratescope(t *testing.T, args ...string) result {
+	t.Helper()
+	return ratescopeIn(t, environment(t), args...)
+}
+
+func ratescopeIn(t *testing.T, env []string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, env
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		t.Errorf("ratescope %q: %v", args, errors.Join(err, ctx.Err())) // may be called from any goroutine
+	}
+	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+}
+
+// ok fails unless the run ended well, and decodes its output into v when v is not nil.
+func (r result) ok(t *testing.T, v any) {
+	t.Helper()
+	if r.code != 0 {
+		t.Fatalf("exit code %d, stderr %q, stdout %q", r.code, r.err, r.out)
+	}
+	if v == nil {
+		return
+	}
+	if err := json.Unmarshal([]byte(r.out), v); err != nil {
+		t.Fatalf("%v in %s", err, r.out)
+	}
+}
+
+// sentence fails unless the run ended with that exit code, nothing on stdout, and one
+// line on stderr that holds every one of the words.
+func (r result) sentence(t *testing.T, code int, words ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d", r.code, code)
+	}
+	if r.out != "" {
+		t.Errorf("stdout is not empty: %q", r.out)
+	}
+	line, rest, ended := strings.Cut(r.err, "\n")
+	if !ended || rest != "" || !strings.HasPrefix(line, "ratescope: ") || len(line) < 20 {
+		t.Errorf("stderr is not one sentence: %q", r.err)
+	}
+	for _, bad := range []string{"\x1b", "goroutine", "panic", "strconv", "%!"} {
+		if strings.Contains(line, bad) {
+			t.Errorf("the sentence holds %q: %q", bad, line)
+		}
+	}
+	for _, word := range words {
+		if !strings.Contains(line, word) {
+			t.Errorf("the sentence does not say %q: %q", word, line)
+		}
+	}
+}
+
+// redisServer is a redis-server of the test's own.
+type redisServer struct {
+	port    int
+	process *exec.Cmd
+	args    []string
+}
+
+// startRedis starts one on a free port; it ends with the test.
+func startRedis(t *testing.T, args ...string) *redisServer {
+	t.Helper()
+	need(t, "redis-server")
+	need(t, "redis-cli")
+	s := &redisServer{port: freePort(t), args: args}
+	s.start(t)
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *redisServer) start(t *testing.T) {
+	t.Helper()
+	s.process = exec.Command("redis-server", append([]string{
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
+	}, s.args...)...)
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "redis-server answers", func() bool {
+		c, err := net.Dial("tcp", s.addr())
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+// stop ends the server as a crash would.
+func (s *redisServer) stop() {
+	if s.process != nil {
+		_ = s.process.Process.Kill()
+		_ = s.process.Wait()
+		s.process = nil
+	}
+}
+
+func (s *redisServer) addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+
+func (s *redisServer) url() string { return "redis://" + s.addr() }
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// cli runs one command with redis-cli and returns its raw output without line end.
+func (s *redisServer) cli(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.port), "--raw"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	text := strings.TrimSuffix(string(out), "\n")
+	if err != nil || strings.HasPrefix(text, "ERR ") || strings.HasPrefix(text, "WRONGTYPE ") {
+		t.Fatalf("redis-cli %q: %v %s", args, err, text)
+	}
+	return text
+}
+
+// now is the server's clock.
+func (s *redisServer) now(t *testing.T) time.Time {
+	t.Helper()
+	sec, micro, _ := strings.Cut(s.cli(t, "TIME"), "\n")
+	a, err1 := strconv.ParseInt(sec, 10, 64)
+	b, err2 := strconv.ParseInt(micro, 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return time.UnixMicro(a*1_000_000 + b)
+}
+
+// calmWindow is a window of about ten minutes whose clock-aligned edges are at least
+// half a minute away from now, so that none passes during the test.
+func calmWindow(now time.Time) time.Duration {
+	for w := 10 * time.Minute; ; w += time.Minute {
+		start := time.UnixMilli(now.UnixMilli() / w.Milliseconds() * w.Milliseconds())
+		if into := now.Sub(start); into > 30*time.Second && into < w-30*time.Second {
+			return w
+		}
+	}
+}
+
+// eventually polls a condition until it holds.
+func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v it is still not so that %s", within, what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// interrupt runs the program and sends SIGINT once it has run for a while.
+func interrupt(t *testing.T, after time.Duration, args ...string) result {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, environment(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	signal := time.AfterFunc(after, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // its exit code is looked at below
+	signal.Stop()
+	kill.Stop()
+	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+}

@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+type fired struct {
+	Key      string `json:"key"`
+	Requests []struct {
+		At         int64  `json:"at_ms"`
+		Cost       int64  `json:"cost"`
+		Outcome    string `json:"outcome"`
+		Remaining  *int64 `json:"remaining"`
+		RetryAfter *int64 `json:"retry_after_ms"`
+		Latency    *int64 `json:"latency_us"`
+	} `json:"requests"`
+	Summary struct {
+		Admitted, Denied, Error, Unknown int
+	} `json:"summary"`
+}
+
+var algorithms = []string{"fixed-window", "sliding-log", "sliding-window", "stream"}
+
+// TestEightAtOnceAdmitTheLimit starts eight programs at the same time against one key.
+func TestEightAtOnceAdmitTheLimit(t *testing.T) {
+	s := startRedis(t)
+	for _, algorithm := range algorithms {
+		t.Run(algorithm, func(t *testing.T) {
+			const programs, each, limit = 8, 200, 100
+			w := calmWindow(s.now(t))
+			results := make([]fired, programs)
+			var wg sync.WaitGroup
+			for i := range results {
+				wg.Go(func() {
+					r := ratescope(t, "fire", "race:"+algorithm, "-n", strconv.Itoa(each), "--limit", limitFlag(limit, w),
+						"--algorithm", algorithm, "--redis", s.url(), "--allow-inject", "--json")
+					if err := json.Unmarshal([]byte(r.out), &results[i]); err != nil || r.code != 0 {
+						t.Errorf("exit code %d, %v, stderr %q", r.code, err, r.err)
+					}
+				})
+			}
+			wg.Wait()
+			admitted, denied := 0, 0
+			for _, f := range results {
+				admitted += f.Summary.Admitted
+				denied += f.Summary.Denied
+				if len(f.Requests) != each || f.Summary.Error+f.Summary.Unknown != 0 {
+					t.Errorf("%d requests, summary %+v", len(f.Requests), f.Summary)
+				}
+			}
+			if admitted != limit || denied != programs*each-limit {
+				t.Errorf("%d admitted and %d denied, want %d and %d", admitted, denied, limit, programs*each-limit)
+			}
+			var snap snapshot
+			ratescope(t, "snapshot", "--json", "--redis", s.url(), "--limit", limitFlag(limit, w), "--algorithm", algorithm,
+				"--watch", "*race:"+algorithm+"*").ok(t, &snap)
+			if k := snap.find(t, "race:"+algorithm); k.Used == nil || *k.Used != limit {
+				t.Errorf("the server holds %s, want %d", number(k.Used), limit)
+			}
+		})
+	}
+}
+
+func TestFireIsRefusedWithoutTheFlag(t *testing.T) {
+	s := startRedis(t)
+	s.cli(t, "ZADD", "rl:a", strconv.FormatInt(s.now(t).UnixMilli(), 10), "m")
+	before := dump(t, s)
+	spy := s.watch(t)
+	for _, key := range []string{"rl:a", "rl:new"} {
+		ratescope(t, "fire", key, "--limit", "5/1m", "--redis", s.url()).sentence(t, 1, "--allow-inject")
+	}
+	ratescopeIn(t, environment(t, "RATESCOPE_REDIS="+s.url()), "fire", "rl:a", "--limit", "5/1m").sentence(t, 1, "--allow-inject")
+	if after := dump(t, s); after != before {
+		t.Errorf("a refused request changed what the server holds:\n%s\nbefore:\n%s", after, before)
+	}
+	if bad := spy.writing(t, s); len(bad) > 0 {
+		t.Errorf("a refused request sent %v", bad)
+	}
+}
+
+func TestFireAtALogOfAnotherProgram(t *testing.T) {
+	s := startRedis(t)
+	now := s.now(t)
+	for i := range 3 {
+		s.cli(t, "ZADD", "z:millis", strconv.FormatInt(now.Add(-time.Duration(i)*time.Second).UnixMilli(), 10), fmt.Sprintf("req-%d", i))
+	}
+	spy := s.watch(t)
+	env := environment(t)
+	var f fired
+	ratescopeIn(t, env, "fire", "z:millis", "-n", "4", "--limit", "5/10m", "--redis", s.url(), "--allow-inject", "--json").ok(t, &f)
+	if f.Key != "z:millis" || f.Summary.Admitted != 2 || f.Summary.Denied != 2 {
+		t.Fatalf("3 of 5 used and 4 fired: %+v", f)
+	}
+	if card := s.cli(t, "ZCARD", "z:millis"); card != "5" {
+		t.Errorf("ZCARD is %s, want 5", card)
+	}
+	for i, r := range f.Requests {
+		if r.Cost != 1 || r.Latency == nil || *r.Latency <= 0 || r.Remaining == nil || *r.Remaining != max(1-int64(i), 0) || r.RetryAfter == nil {
+			t.Errorf("request %d: %+v", i, r)
+		}
+		if denied := r.Outcome == "denied"; denied != (i >= 2) || denied != (*r.RetryAfter > 0) {
+			t.Errorf("request %d is %s with retry after %d", i, r.Outcome, *r.RetryAfter)
+		}
+	}
+	for _, score := range strings.Fields(s.cli(t, "ZRANGE", "z:millis", "3", "-1", "WITHSCORES")) {
+		if v, err := strconv.ParseFloat(score, 64); err == nil && v > 1e11 && v > 1e14 {
+			t.Errorf("the score %s is not in milliseconds like the others", score)
+		}
+	}
+	if len(spy.writing(t, s)) == 0 {
+		t.Error("the monitor saw no writing command though requests were fired: it proves nothing")
+	}
+	audit(t, env, "z:millis", 4)
+}
+
+// audit holds the audit file of env to one JSON line for each request fired at key.
+func audit(t *testing.T, env []string, key string, want int) {
+	t.Helper()
+	i := slices.IndexFunc(env, func(e string) bool { return strings.HasPrefix(e, "XDG_STATE_HOME=") })
+	folder := strings.TrimPrefix(env[i], "XDG_STATE_HOME=")
+	files, err := filepath.Glob(filepath.Join(folder, "ratescope", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("audit files %v, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("others can read the audit file: %v, %v", info.Mode(), err)
+	}
+	got := 0
+	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		var entry map[string]any
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Errorf("%v in the audit line %q", err, line)
+		}
+		if entry["key"] == key {
+			got++
+		}
+	}
+	if got < want {
+		t.Errorf("%d audit lines name %s, want %d at least:\n%s", got, key, want, text)
+	}
+}
+
+func TestFireAtTheDemoIsFree(t *testing.T) {
+	var f fired
+	ratescope(t, "fire", "demo:mine", "-n", "7", "--limit", "5/1m", "--json").ok(t, &f)
+	if f.Summary.Admitted != 5 || f.Summary.Denied != 2 {
+		t.Errorf("7 at a limit of 5: %+v", f.Summary)
+	}
+	r := ratescope(t, "fire", "demo:mine", "-n", "3", "--cost", "2", "--limit", "5/1m", "--algorithm", "stream")
+	r.ok(t, nil)
+	if !strings.Contains(r.out, "2 admitted, 1 denied") || strings.Count(r.out, "\n") != 4 {
+		t.Errorf("three at cost 2 and a limit of 5: %q", r.out)
+	}
+}
+
+func TestFireAtARate(t *testing.T) {
+	started := time.Now()
+	var f fired
+	ratescope(t, "fire", "demo:mine", "-n", "6", "--rate", "10/s", "--limit", "100/1m", "--json").ok(t, &f)
+	if len(f.Requests) != 6 || f.Summary.Admitted != 6 {
+		t.Fatalf("%+v", f)
+	}
+	if took := time.Since(started); took < 450*time.Millisecond {
+		t.Errorf("six requests at 10/s took %v, want half a second at least", took)
+	}
+	for i := 1; i < len(f.Requests); i++ {
+		if gap := f.Requests[i].At - f.Requests[i-1].At; gap < 20 {
+			t.Errorf("request %d came %d ms after the one before, at 10/s", i, gap)
+		}
+	}
+}
+
+func TestPeekNeverWrites(t *testing.T) {
+	s := startRedis(t)
+	w := calmWindow(s.now(t))
+	logs, counters := formats(t, s, w)
+	before := dump(t, s)
+	spy := s.watch(t)
+	for _, name := range append(append(logs, counters...), "none:yet") {
+		for _, limit := range []int{1000, 7} {
+			var k key
+			ratescope(t, "peek", name, "--json", "--limit", limitFlag(limit, w), "--redis", s.url()).ok(t, &k)
+			if k.Key != name || k.Allowed == nil {
+				t.Fatalf("peek at %s: %+v", name, k)
+			}
+			if want := limit == 1000 || name == "none:yet"; *k.Allowed != want || (k.Next != nil && *k.Next == 0) != want {
+				t.Errorf("%s with a limit of %d: allowed %v, next_admission_ms %s, used %s", name, limit, *k.Allowed, number(k.Next), number(k.Used))
+			}
+		}
+	}
+	text := ratescope(t, "peek", "z:millis", "--limit", limitFlag(7, w), "--redis", s.url())
+	text.ok(t, nil)
+	if !strings.Contains(text.out, "would be denied now") {
+		t.Errorf("peek says %q", text.out)
+	}
+	if after := dump(t, s); after != before {
+		t.Errorf("peek changed what the server holds:\n%s\nbefore:\n%s", after, before)
+	}
+	if bad := spy.writing(t, s); len(bad) > 0 {
+		t.Errorf("peek sent %v", bad)
+	}
+	if slices.Contains(spy.commands(), "scan") {
+		t.Error("peek at one key scans the whole server")
+	}
+}

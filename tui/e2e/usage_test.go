@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWrongUsage: each is one sentence that names the value, and exit code 2.
+func TestWrongUsage(t *testing.T) {
+	for _, tc := range []struct {
+		args string
+		says []string
+	}{
+		{"snapshot --redis nonsense", []string{"nonsense"}},
+		{"snapshot --redis http://localhost:1", []string{"http"}},
+		{"snapshot --redis redis://:secret@localhost:6379/x", []string{"URL"}},
+		{"snapshot --redis redis://[::1", []string{"URL"}},
+		{"--redis nonsense", []string{"nonsense"}},
+		{"snapshot --limit 100/", []string{"100/", "100/1m"}},
+		{"snapshot --limit -5/1m", []string{"-5/1m", "negative"}},
+		{"snapshot --limit 10/0s", []string{"10/0s"}},
+		{"snapshot --limit ten/1m", []string{"ten/1m"}},
+		{"snapshot --limit 99999999999999999999/1m", []string{"99999999999999999999/1m"}},
+		{"snapshot --algorithm leaky", []string{"leaky", "leaky-bucket"}},
+		{"snapshot --burst -1 --limit 5/s", []string{"-1"}},
+		{"snapshot --burst many", []string{"many", "whole number"}},
+		{"snapshot --refresh soon", []string{"soon", "200ms"}},
+		{"snapshot --refresh 0s", []string{"--refresh"}},
+		{"snapshot --fps 0", []string{"--fps"}},
+		{"snapshot --theme nosuch", []string{"nosuch", "phosphor"}},
+		{"snapshot --config /does/not/exist.yaml", []string{"/does/not/exist.yaml"}},
+		{"snapshot --watch=", []string{"--watch"}},
+		{"snapshot extra", []string{"extra"}},
+		{"snapshot --nosuch", []string{"--nosuch"}},
+		{"snapshot --limit", []string{"--limit"}},
+		{"lab", []string{"lab"}},
+		{"record x.json", []string{"record"}},
+		{"fire", []string{"key"}},
+		{"fire a b", []string{"key"}},
+		{"fire k -n 0 --limit 5/s", []string{"-n 0"}},
+		{"fire k -n 10001 --limit 5/s", []string{"10001", "10000"}},
+		{"fire k --cost 0 --limit 5/s", []string{"--cost 0"}},
+		{"fire k --rate 1001/s --limit 5/s", []string{"1001/s", "1000"}},
+		{"fire k --rate fast --limit 5/s", []string{"fast"}},
+		{"fire nosuchkey", []string{"nosuchkey", "--limit"}},
+		{"peek", []string{"key"}},
+		{"verify", []string{"file"}},
+		{"verify /does/not/exist.json", []string{"/does/not/exist.json"}},
+		{"verify x.json --on disk", []string{"disk"}},
+		{"verify x.json --on redis", []string{"--redis"}},
+		{"", []string{"terminal", "snapshot"}},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			r := ratescope(t, strings.Fields(tc.args)...)
+			r.sentence(t, 2, tc.says...)
+			if strings.Contains(r.err, "secret") {
+				t.Errorf("the password shows: %q", r.err)
+			}
+		})
+	}
+}
+
+func TestBrokenConfig(t *testing.T) {
+	for name, text := range map[string]string{
+		"not yaml":      "rules: [",
+		"no list":       "just words",
+		"bad limit":     "- {match: 'a*', limit: 100/}",
+		"bad algorithm": "- {match: 'a*', algorithm: magic}",
+		"unknown field": "- {match: 'a*', limt: 5/s}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "rules.yaml")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ratescope(t, "snapshot", "--config", path).sentence(t, 2, "rules.yaml")
+		})
+	}
+}
+
+func TestServerTrouble(t *testing.T) {
+	t.Run("nobody there", func(t *testing.T) {
+		url := "redis://127.0.0.1:" + strconv.Itoa(freePort(t))
+		ratescope(t, "snapshot", "--json", "--redis", url).sentence(t, 1, "127.0.0.1")
+		ratescope(t, "peek", "k", "--redis", url).sentence(t, 1, "127.0.0.1")
+		ratescope(t, "fire", "k", "--limit", "5/s", "--redis", url, "--allow-inject").sentence(t, 1, "127.0.0.1")
+	})
+	t.Run("password", func(t *testing.T) {
+		s := startRedis(t, "--requirepass", "right")
+		for _, user := range []string{"", ":wrong@"} {
+			r := ratescope(t, "snapshot", "--redis", "redis://"+user+s.addr())
+			r.sentence(t, 1, "password")
+			if strings.Contains(r.err, "wrong@") {
+				t.Errorf("the password shows: %q", r.err)
+			}
+		}
+		var snap snapshot
+		ratescope(t, "snapshot", "--json", "--redis", "redis://:right@"+s.addr()).ok(t, &snap)
+		if strings.Contains(snap.Server, "right") || len(snap.Keys) != 0 {
+			t.Errorf("server %q, keys %v", snap.Server, snap.Keys)
+		}
+	})
+	t.Run("nothing matches", func(t *testing.T) {
+		s := startRedis(t)
+		s.cli(t, "SET", "other", "1")
+		r := ratescope(t, "snapshot", "--json", "--redis", s.url(), "--watch", "nothing:*")
+		var snap snapshot
+		r.ok(t, &snap)
+		if snap.Keys == nil || len(snap.Keys) != 0 || !strings.Contains(r.err, "nothing:*") {
+			t.Errorf("keys %v, stderr %q", snap.Keys, r.err)
+		}
+	})
+}
+
+// TestStrangeKeys: what cannot be read says why, beside the keys that can.
+func TestStrangeKeys(t *testing.T) {
+	s := startRedis(t)
+	now := strconv.FormatInt(s.now(t).UnixMilli(), 10)
+	s.cli(t, "ZADD", "s:good", now, "m")
+	s.cli(t, "ZADD", "s:garbage", "3.7", "a", "-inf", "b", "inf", "c", "12", "d")
+	s.cli(t, "XADD", "s:nocount", "*", "amount", "1")
+	s.cli(t, "XADD", "s:badcount", "*", "count", "many")
+	s.cli(t, "RPUSH", "s:list", "1", "2")
+	s.cli(t, "SET", "s:text", "hello")
+	args := []string{"--redis", s.url(), "--limit", "10/1m", "--algorithm", "sliding-log"}
+	var snap snapshot
+	ratescope(t, append(args, "snapshot", "--json", "--watch", "s:*")...).ok(t, &snap)
+	if k := snap.find(t, "s:good"); k.Used == nil || *k.Used != 1 {
+		t.Errorf("the good key beside the strange ones: used %s", number(k.Used))
+	}
+	for _, name := range []string{"s:garbage", "s:nocount", "s:badcount"} {
+		if k := snap.find(t, name); len(k.Notes) == 0 || k.Used != nil && *k.Used > 10 {
+			t.Errorf("%s: used %s, notes %q", name, number(k.Used), k.Notes)
+		}
+	}
+	for _, name := range []string{"s:list", "s:nocount"} {
+		ratescope(t, append(args, "peek", name)...).sentence(t, 1, name)
+		ratescope(t, append(args, "fire", name, "--allow-inject")...).sentence(t, 1, name)
+	}
+	if got := s.cli(t, "LRANGE", "s:list", "0", "-1"); got != "1\n2" {
+		t.Errorf("the list is now %q", got)
+	}
+}
+
+// TestInterrupted: a signal ends what takes long, with what was done so far.
+func TestInterrupted(t *testing.T) {
+	r := interrupt(t, 400*time.Millisecond, "fire", "demo:mine", "-n", "1000", "--rate", "20/s", "--limit", "100/1m", "--json")
+	if r.code != 130 {
+		t.Errorf("exit code %d, want 130; stderr %q", r.code, r.err)
+	}
+	var f fired
+	(result{out: r.out}).ok(t, &f)
+	if n := len(f.Requests); n == 0 || n > 500 || f.Summary.Admitted != n {
+		t.Errorf("%d requests before the signal, summary %+v", n, f.Summary)
+	}
+}
+
+func TestBuildData(t *testing.T) {
+	r := ratescope(t, "--version")
+	r.ok(t, nil)
+	if !strings.Contains(r.out, "ratescope") || !strings.Contains(r.out, "go1.") {
+		t.Errorf("--version says %q", r.out)
+	}
+	for _, args := range []string{"--help", "snapshot --help", "fire --help", "peek --help", "verify --help", "completion bash", "man"} {
+		r := ratescope(t, strings.Fields(args)...)
+		r.ok(t, nil)
+		if len(r.out) < 500 || strings.Contains(r.out, "\x1b") {
+			t.Errorf("%s prints %q", args, r.out)
+		}
+	}
+}
