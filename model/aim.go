@@ -1,0 +1,49 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"ratescope/limiter"
+)
+
+// Caps of one Shot. They keep a slip of the finger from becoming an incident.
+const (
+	MaxRequests = 10_000 // in all
+	MaxRate     = 1_000  // a second
+)
+
+// Check says in one sentence what is wrong with the amounts of s, or returns nil.
+func (s Shot) Check() error {
+	switch {
+	case s.Cost < 1:
+		return fmt.Errorf("a cost of %d is out of range: give 1 or more", s.Cost)
+	case s.N < 0 || s.N > MaxRequests || s.N == 0 && s.Rate == 0:
+		return fmt.Errorf("%d requests are out of range: give 1 to %d", s.N, MaxRequests)
+	case !(s.Rate >= 0 && s.Rate <= MaxRate):
+		return fmt.Errorf("a rate of %g/s is out of range: give at most %d/s", s.Rate, MaxRate)
+	}
+	return nil
+}
+
+// Aim says how a request fired at r is to be limited: as the key is, where that is
+// known. A key that does not exist yet becomes a sliding log unless its rule says
+// otherwise. The error is one sentence without the key.
+func (r *Reading) Aim() (Target, error) {
+	t := r.Target
+	switch {
+	case r.Err != "":
+		return t, errors.New(r.Err)
+	case !t.LimitKnown:
+		return t, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+	case t.Algorithm == limiter.Unknown && r.Type != "none":
+		return t, errors.New("its algorithm is not known: give --algorithm")
+	case t.Algorithm == limiter.Unknown:
+		t.Algorithm = limiter.SlidingLog
+	}
+	if t.Window == 0 {
+		t.Window = t.Limit.Window
+	}
+	t.Limit.Window = t.Window
+	return t, nil
+}

@@ -1,0 +1,67 @@
+package model_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+func TestShotCheck(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		shot model.Shot
+		ok   bool
+	}{
+		{"one", model.Shot{N: 1, Cost: 1}, true},
+		{"as many as there may be", model.Shot{N: model.MaxRequests, Cost: 7, Rate: model.MaxRate}, true},
+		{"a rate until stopped", model.Shot{Cost: 1, Rate: 5}, true},
+		{"none at all", model.Shot{Cost: 1}, false},
+		{"too many", model.Shot{N: model.MaxRequests + 1, Cost: 1}, false},
+		{"negative", model.Shot{N: -1, Cost: 1, Rate: 1}, false},
+		{"without cost", model.Shot{N: 1}, false},
+		{"too fast", model.Shot{N: 1, Cost: 1, Rate: model.MaxRate + 0.5}, false},
+		{"backwards", model.Shot{N: 1, Cost: 1, Rate: -1}, false},
+		{"no number", model.Shot{N: 1, Cost: 1, Rate: math.NaN()}, false},
+	} {
+		if err := tc.shot.Check(); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+func TestAim(t *testing.T) {
+	limit := limiter.Limit{Count: 5, Window: time.Minute}
+	known := model.Target{Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true, Window: time.Minute}
+	auto := known
+	auto.Algorithm = limiter.Unknown
+	noWindow := known
+	noWindow.Window = 0
+	otherWindow := known
+	otherWindow.Window = time.Hour
+	for _, tc := range []struct {
+		name    string
+		reading model.Reading
+		want    limiter.Algorithm
+		window  time.Duration
+	}{
+		{"as the rule says", model.Reading{Type: "stream", Target: known}, limiter.StreamCounter, time.Minute},
+		{"a new key", model.Reading{Type: "none", Target: auto}, limiter.SlidingLog, time.Minute},
+		{"a new key with a rule", model.Reading{Type: "none", Target: known}, limiter.StreamCounter, time.Minute},
+		{"the limit's window", model.Reading{Type: "stream", Target: noWindow}, limiter.StreamCounter, time.Minute},
+		{"the key's window", model.Reading{Type: "stream", Target: otherWindow}, limiter.StreamCounter, time.Hour},
+		{"not told", model.Reading{Type: "string", Target: auto}, limiter.Unknown, 0},
+		{"without limit", model.Reading{Type: "stream"}, limiter.Unknown, 0},
+		{"unreadable", model.Reading{Type: "list", Target: known, Err: "it is a list"}, limiter.Unknown, 0},
+	} {
+		target, err := tc.reading.Aim()
+		if (err == nil) != (tc.want != limiter.Unknown) {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		if err == nil && (target.Algorithm != tc.want || target.Window != tc.window || target.Limit.Window != tc.window) {
+			t.Errorf("%s: %+v", tc.name, target)
+		}
+	}
+}
