@@ -119,6 +119,26 @@ func (b *Board) Refresh(now limiter.Instant) {
 	}
 }
 
+// Pin keeps a key at the top of every order, or lets it go again.
+func (b *Board) Pin(name string) {
+	if k := b.keys[name]; k != nil {
+		k.Pinned = !k.Pinned
+	}
+}
+
+// Freeze returns the board as it stands at now, worked out once. Later batches do not
+// change its readings; the timelines are shared and only grow at their newer end.
+func (b *Board) Freeze(now limiter.Instant) *Board {
+	f := *b
+	f.At = now
+	f.keys = make(map[string]*Watched, len(b.keys))
+	for name, k := range b.keys {
+		still := *k
+		f.keys[name] = &still
+	}
+	return &f
+}
+
 // Key returns what is known about a key, or nil.
 func (b *Board) Key(name string) *Watched { return b.keys[name] }
 

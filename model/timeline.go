@@ -44,6 +44,7 @@ type Timeline struct {
 	window time.Duration
 	micros int64 // the window in µs
 	seen   int64 // the newest bin that was watched
+	first  int64 // the oldest bin that was watched
 	chunks [maxWindows]*chunk
 }
 
@@ -54,7 +55,7 @@ type chunk struct {
 
 // NewTimeline returns an empty timeline for a window, which must be above 0.
 func NewTimeline(window time.Duration) *Timeline {
-	return &Timeline{window: window, micros: int64(window / time.Microsecond), seen: math.MinInt64}
+	return &Timeline{window: window, micros: int64(window / time.Microsecond), seen: math.MinInt64, first: math.MaxInt64}
 }
 
 // Window returns the window's length.
@@ -62,6 +63,21 @@ func (t *Timeline) Window() time.Duration { return t.window }
 
 // Reach returns how far back a timeline can remember.
 func (t *Timeline) Reach() time.Duration { return (maxWindows - 1) * t.window }
+
+// FirstColumn returns the number of the first column of `per` bins that was watched;
+// math.MaxInt64 when none was.
+func (t *Timeline) FirstColumn(per int) int64 {
+	if t.first == math.MaxInt64 {
+		return t.first
+	}
+	return floorDiv(t.first, int64(per))
+}
+
+// OpensWindow says whether a clock-aligned window begins in column c of `per` bins.
+func OpensWindow(c int64, per int) bool {
+	first := c * int64(per)
+	return -floorDiv(-first, BinsPerWindow)*BinsPerWindow < first+int64(per)
+}
 
 // Index returns the number of the bin that holds at. Every multiple of
 // BinsPerWindow begins a clock-aligned window.
@@ -141,7 +157,7 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 	if since > 0 && since < at {
 		first = max(t.Index(since), last-(maxWindows-1)*chunkBins)
 	}
-	t.seen = max(t.seen, last)
+	t.seen, t.first = max(t.seen, last), min(t.first, first)
 	for i := first; i <= last; i++ {
 		b := t.at(i)
 		if b == nil {

@@ -8,5 +8,6 @@ var paper = Palette{
 	Border: "#c3cad2", Selected: "#dcebfb", Raised: "#eaeef2",
 	Admitted: "#127a49", Denied: "#c4232f", Near: "#a15c00",
 	Injected: "#7a35c9", Unknown: "#6e7781", Good: "#127a49",
+	Window:   "#eff4f8",
 	Previous: "#1f7696", Current: "#127a49",
 }

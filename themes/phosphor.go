@@ -9,5 +9,6 @@ var phosphor = Palette{
 	Border: "#39424d", Selected: "#1d2a3a", Raised: "#202833",
 	Admitted: "#3fd08c", Denied: "#ff6370", Near: "#f2b143",
 	Injected: "#c79bff", Unknown: "#78818c", Good: "#3fd08c",
+	Window:   "#171d27",
 	Previous: "#4aa3c7", Current: "#3fd08c",
 }

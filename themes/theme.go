@@ -16,6 +16,7 @@ type Palette struct {
 	Border           string
 	Selected         string // background of the selected row
 	Raised           string // background of dialogs and buttons
+	Window           string // background of what the sliding window covers
 
 	Admitted, Denied, Near string // outcomes and closeness to the limit
 	Injected, Unknown      string // fired from here; not known, stale, missing
@@ -31,7 +32,7 @@ type Theme struct {
 	Text, Dim, Faint, Title, Accent, Border           Style
 	Admitted, Denied, Near, Injected, Unknown, Good   Style
 	Previous, Current                                 Style
-	Selected, Raised                                  Ink
+	Selected, Raised, Window                          Ink
 	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
 
 	fill []Ink // utilization, 0 to 100 %
@@ -54,7 +55,7 @@ func New(p Palette) *Theme {
 		Admitted: fg(p.Admitted), Denied: fg(p.Denied), Near: fg(p.Near),
 		Injected: fg(p.Injected), Unknown: fg(p.Unknown), Good: fg(p.Good),
 		Previous: fg(p.Previous), Current: fg(p.Current),
-		Selected: Hex(p.Selected), Raised: Hex(p.Raised),
+		Selected: Hex(p.Selected), Raised: Hex(p.Raised), Window: Hex(p.Window),
 		Button: fg(p.Text).On(Hex(p.Raised)), ButtonKey: fg(p.Accent).On(Hex(p.Raised)).With(Bold),
 		BadgeLive: badge(p.Good), BadgeWarn: badge(p.Near), BadgeBad: badge(p.Denied),
 		fill: ramp(101, Hex(p.Admitted), Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),

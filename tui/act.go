@@ -1,0 +1,317 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+)
+
+// press routes a key: ctrl+c first, then an open overlay, then a focused input, then
+// the table of bindings.
+func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
+	key := msg.String()
+	if key == "ctrl+c" {
+		return a.quit()
+	}
+	a.stale = true
+	if a.help {
+		a.help = false
+		if key == "q" || key == "esc" || key == "?" || key == "enter" {
+			return nil
+		}
+	}
+	if a.typing {
+		a.typed(msg)
+		return nil
+	}
+	return a.do(actionOf[key])
+}
+
+// typed edits the filter.
+func (a *App) typed(msg tea.KeyPressMsg) {
+	switch key := msg.String(); key {
+	case "esc":
+		a.typing = false
+		a.filter("")
+	case "enter":
+		a.typing = false
+	case "backspace":
+		if runes := []rune(a.view.Filter); len(runes) > 0 {
+			a.filter(string(runes[:len(runes)-1]))
+		}
+	case "up":
+		a.move(-1)
+	case "down":
+		a.move(1)
+	default:
+		if msg.Text != "" {
+			a.filter(a.view.Filter + msg.Text)
+		}
+	}
+}
+
+func (a *App) filter(pattern string) {
+	a.view.Filter = pattern
+	a.reorder()
+	if len(a.rows) > 0 {
+		a.selectRow(0)
+	}
+}
+
+// do carries an action out. Everything that a person can do comes through here.
+func (a *App) do(act action) tea.Cmd {
+	a.stale = true
+	switch act {
+	case actFire:
+		return a.fire(model.Shot{N: 1})
+	case actBurst:
+		return a.fire(model.Shot{N: a.burst})
+	case actRate:
+		return a.toggleRate()
+	case actMore:
+		return a.adjust(true)
+	case actLess:
+		return a.adjust(false)
+	case actStop:
+		a.ceaseFire()
+	case actQuit:
+		return a.quit()
+	case actCopy:
+		return a.copyRow()
+	case actHelp:
+		a.help = !a.help
+	case actFilter:
+		a.typing = true
+	case actTheme:
+		a.nextTheme()
+	case actMouse:
+		a.mouse = !a.mouse
+		a.say(false, map[bool]string{true: "Mouse on.", false: "Mouse off: the terminal's own selection works."}[a.mouse])
+	default:
+		a.navigate(act)
+	}
+	return nil
+}
+
+// navigate does what only moves the view.
+func (a *App) navigate(act action) {
+	page := max(1, a.tableRows()-1)
+	switch act {
+	case actUp:
+		a.move(-1)
+	case actDown:
+		a.move(1)
+	case actPageUp:
+		a.move(-page)
+	case actPageDown:
+		a.move(page)
+	case actFirst:
+		a.move(-len(a.rows))
+	case actLast:
+		a.move(len(a.rows))
+	case actExpand:
+		a.expanded = !a.expanded
+	case actBack:
+		a.back()
+	case actNextPane:
+		a.focus = (a.focus + 1) % panes
+	case actSort:
+		a.view.Sort = a.view.Sort.Succ()
+		a.view.Reverse = false
+		a.reorder()
+	case actReverse:
+		a.view.Reverse = !a.view.Reverse
+		a.reorder()
+	case actPause:
+		a.pause()
+	case actEarlier, actLater:
+		a.scrollTime(act == actEarlier)
+	case actZoomIn:
+		a.zoom = max(a.zoom/2, 1)
+	case actZoomOut:
+		a.zoom = min(a.zoom*2, 4)
+	case actPin:
+		if k := a.current(); k != nil {
+			a.board.Pin(k.Reading.Key)
+			if a.frozen != nil {
+				a.frozen.Pin(k.Reading.Key)
+			}
+			a.reorder()
+		}
+	}
+}
+
+// back undoes the innermost thing that is open.
+func (a *App) back() {
+	switch {
+	case a.expanded:
+		a.expanded = false
+	case a.view.Filter != "":
+		a.filter("")
+	case a.frozen != nil:
+		a.pause()
+	}
+}
+
+// pause freezes the picture; the board goes on underneath.
+func (a *App) pause() {
+	a.scroll = 0
+	if a.frozen != nil {
+		a.frozen = nil
+	} else if a.started {
+		a.board.Refresh(a.now)
+		a.frozen = a.board.Freeze(a.now)
+	}
+	a.reorder()
+}
+
+func (a *App) scrollTime(earlier bool) {
+	if a.frozen == nil {
+		a.say(false, "Press p to pause; then ← and → scroll in time.")
+		return
+	}
+	step := int64(max(1, a.areas.timeline.W/12))
+	if !earlier {
+		step = -step
+	}
+	a.scroll = max(0, a.scroll+step)
+}
+
+// reorder sorts at once: a person asked for it.
+func (a *App) reorder() {
+	a.rows = a.shown().Select(a.view)
+	a.follow()
+}
+
+// move selects the row d further down.
+func (a *App) move(d int) {
+	at := 0
+	for i, k := range a.rows {
+		if k.Reading.Key == a.selected {
+			at = i + d
+			break
+		}
+	}
+	a.selectRow(at)
+}
+
+func (a *App) selectRow(i int) {
+	if len(a.rows) == 0 {
+		return
+	}
+	i = min(max(i, 0), len(a.rows)-1)
+	if key := a.rows[i].Reading.Key; key != a.selected {
+		a.selected, a.scroll = key, 0
+	}
+	a.follow()
+	a.tellFocus()
+}
+
+// follow scrolls the table so that the selected row can be seen.
+func (a *App) follow() {
+	n := max(1, a.tableRows())
+	for i, k := range a.rows {
+		if k.Reading.Key == a.selected {
+			a.top = min(max(a.top, i-n+1), i)
+		}
+	}
+	a.top = min(max(a.top, 0), max(0, len(a.rows)-n))
+}
+
+func (a *App) nextTheme() {
+	names := themes.Names()
+	for i, name := range names {
+		if name == a.look.Name {
+			t, err := themes.Find(names[(i+1)%len(names)])
+			if err != nil {
+				a.say(true, err.Error())
+				return
+			}
+			a.fixedTheme = true
+			a.dress(t)
+			a.say(false, "Theme: "+t.Name+".")
+			return
+		}
+	}
+}
+
+func (a *App) copyRow() tea.Cmd {
+	k := a.current()
+	if k == nil {
+		return nil
+	}
+	text := rowText(k, a.name(k.Reading.Key))
+	a.say(false, "Copied: "+text)
+	return tea.SetClipboard(text)
+}
+
+// rowText is a key in one line of plain text.
+func rowText(k *model.Watched, name string) string {
+	g, t := &k.Gauge, k.Reading.Target
+	text := name + "  " + algorithmLong(t.Algorithm) + "  " + usedOf(k)
+	if t.Window > 0 {
+		text += " in " + length(t.Window)
+	}
+	if g.RateKnown {
+		text += "  " + perSecond(g.Rate)
+	}
+	return text + "  next " + nextText(g)
+}
+
+// name is a key's name as the terminal may show it.
+func (a *App) name(key string) string {
+	if a.o.Mask {
+		key = safetext.Mask(key)
+	}
+	return safetext.Clean(key)
+}
+
+func (a *App) quit() tea.Cmd {
+	a.ceaseFire()
+	return tea.Quit
+}
+
+// zone is a part of the screen that answers a click.
+type zone struct {
+	x, y, w, h int
+	do         func() tea.Cmd
+}
+
+func (a *App) zone(x, y, w, h int, do func() tea.Cmd) {
+	a.zones = append(a.zones, zone{x, y, w, h, do})
+}
+
+func (a *App) click(m tea.Mouse) tea.Cmd {
+	if m.Button != tea.MouseLeft {
+		return nil
+	}
+	a.stale = true
+	if a.help {
+		a.help = false
+		return nil
+	}
+	for i := len(a.zones) - 1; i >= 0; i-- { // what was painted last lies on top
+		z := a.zones[i]
+		if m.X >= z.x && m.X < z.x+z.w && m.Y >= z.y && m.Y < z.y+z.h {
+			return z.do()
+		}
+	}
+	return nil
+}
+
+func (a *App) wheel(m tea.Mouse) tea.Cmd {
+	a.stale = true
+	down := m.Button == tea.MouseWheelDown
+	if a.areas.timeline.Holds(m.X, m.Y) && a.frozen != nil {
+		a.scrollTime(!down)
+		return nil
+	}
+	if down {
+		a.move(1)
+	} else {
+		a.move(-1)
+	}
+	return nil
+}

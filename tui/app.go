@@ -1,0 +1,250 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+)
+
+// App is the root of the screen. It routes messages, keeps what a person has chosen,
+// and composes the panes; each pane paints itself in a file of its own.
+type App struct {
+	o       Options
+	ctx     context.Context
+	stop    context.CancelFunc
+	fps     int
+	tick    time.Duration
+	failure error // why the program ended by itself
+
+	look       chart.Look
+	dark       bool
+	fixedTheme bool
+
+	w, h   int
+	grid   cell.Grid
+	frame  string // the last painted screen
+	stale  bool   // something changed since
+	areas  areas
+	zones  []zone // what can be clicked, as last painted
+	frozen *model.Board
+
+	board   model.Board
+	now     limiter.Instant // server clock at the last tick
+	started bool            // a batch has come
+
+	view     model.View
+	rows     []*model.Watched
+	known    int // how many keys there were at the last sort
+	sortedAt time.Time
+	selected string // Reading.Key
+	top      int    // first row on screen
+	focus    pane
+	expanded bool
+	help     bool
+	typing   bool // the filter has the keys
+	mouse    bool
+	scroll   int64 // columns back while paused
+	zoom     int   // doublings of time a column
+
+	burst     int
+	perSecond float64
+	shots     map[int64]*shot
+	lastShot  int64
+	keep      *inbox
+	decisions []decided // newest last
+	tally     model.Tally
+	toast     toast
+
+	columns []model.Bin // scratch of the timeline
+}
+
+// toast is a sentence that stays on screen for a while.
+type toast struct {
+	text  string
+	bad   bool
+	until time.Time
+}
+
+// The messages. tickMsg carries this machine's clock.
+type (
+	tickMsg  time.Time
+	batchMsg struct {
+		batch model.Batch
+		err   error
+	}
+)
+
+// Init asks for the terminal's background and starts the clock and the feed.
+func (a *App) Init() tea.Cmd {
+	return tea.Batch(tea.RequestBackgroundColor, a.nextTick(), a.nextBatch(), a.nextFired())
+}
+
+func (a *App) nextTick() tea.Cmd {
+	return tea.Tick(a.tick, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+func (a *App) nextBatch() tea.Cmd {
+	return func() tea.Msg {
+		b, err := a.o.Take(a.ctx)
+		return batchMsg{b, err}
+	}
+}
+
+// Update handles one message. Each kind of command that waits is re-armed in exactly
+// one place.
+func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tickMsg:
+		a.advance(time.Time(msg))
+		return a, a.nextTick()
+	case batchMsg:
+		return a, a.receive(msg)
+	case firedMsg:
+		a.record(msg)
+		return a, a.nextFired()
+	case tea.WindowSizeMsg:
+		a.w, a.h = msg.Width, msg.Height
+		a.grid.Resize(a.w, a.h)
+		a.stale = true
+	case tea.BackgroundColorMsg:
+		a.dark = msg.IsDark()
+		if !a.fixedTheme && a.look.Dark != a.dark {
+			a.dress(themes.Default(a.dark))
+		}
+	case tea.KeyPressMsg:
+		return a, a.press(msg)
+	case tea.PasteMsg:
+		if a.typing {
+			a.filter(a.view.Filter + msg.Content)
+		}
+	case tea.MouseClickMsg:
+		return a, a.click(msg.Mouse())
+	case tea.MouseWheelMsg:
+		return a, a.wheel(msg.Mouse())
+	}
+	return a, nil
+}
+
+// receive applies a batch and waits for the next one.
+func (a *App) receive(msg batchMsg) tea.Cmd {
+	if msg.err != nil {
+		if a.ctx.Err() == nil && !errors.Is(msg.err, context.Canceled) {
+			a.failure = msg.err
+		}
+		return tea.Quit
+	}
+	a.board.Apply(msg.batch)
+	a.started = true
+	a.now = max(a.now, a.board.At)
+	if behind := a.now.Sub(a.board.At); behind > time.Second {
+		a.now = a.board.At // the server's clock was set back; it rules
+	}
+	if a.frozen == nil {
+		a.stale = true
+	}
+	if a.frozen == nil && a.board.Len() != a.known {
+		a.known = a.board.Len()
+		a.resort()
+	}
+	return a.nextBatch()
+}
+
+// advance moves the clock on.
+func (a *App) advance(local time.Time) {
+	if a.started {
+		now := a.board.At.Add(local.Sub(a.board.Local))
+		if now > a.now {
+			a.now = now
+		}
+	}
+	if a.toast.text != "" && local.After(a.toast.until) {
+		a.toast = toast{}
+		a.stale = true
+	}
+	if a.frozen != nil {
+		return
+	}
+	if a.started {
+		a.board.Refresh(a.now)
+		a.stale = true
+		if local.Sub(a.sortedAt) >= time.Second {
+			a.sortedAt = local
+			a.resort()
+		}
+	}
+}
+
+// shown is the board on screen: the live one, or the one that was frozen by pausing.
+func (a *App) shown() *model.Board {
+	if a.frozen != nil {
+		return a.frozen
+	}
+	return &a.board
+}
+
+// shownNow is the instant on screen.
+func (a *App) shownNow() limiter.Instant {
+	if a.frozen != nil {
+		return a.frozen.At
+	}
+	return a.now
+}
+
+// resort chooses the rows anew and keeps the selection on its key. It runs once a
+// second and when keys come or go, so that rows do not swap under the reader's eyes.
+func (a *App) resort() {
+	b := a.shown()
+	a.rows = b.Select(a.view)
+	a.follow()
+	if a.selected == "" || b.Key(a.selected) == nil {
+		if len(a.rows) > 0 {
+			a.selected = a.rows[0].Reading.Key
+		}
+	}
+	a.tellFocus()
+}
+
+// tellFocus lets the source know what can be seen.
+func (a *App) tellFocus() {
+	if a.o.Focus != nil {
+		a.o.Focus(a.onScreen())
+	}
+}
+
+// onScreen lists the keys that can be seen, the selected one first.
+func (a *App) onScreen() []string {
+	keys := make([]string, 0, 1+a.areas.keys.H)
+	if a.selected != "" {
+		keys = append(keys, a.selected)
+	}
+	for i := a.top; i < min(a.top+max(a.areas.keys.H, 1), len(a.rows)); i++ {
+		if k := a.rows[i].Reading.Key; k != a.selected {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// current returns the selected key, or nil when there is none.
+func (a *App) current() *model.Watched { return a.shown().Key(a.selected) }
+
+func (a *App) say(bad bool, text string) {
+	a.toast = toast{text: text, bad: bad, until: time.Now().Add(6 * time.Second)}
+	a.stale = true
+}
+
+func (a *App) dress(t *themes.Theme) {
+	a.look = chart.Look{Glyphs: chart.Unicode, Theme: t}
+	if a.o.ASCII {
+		a.look.Glyphs = chart.Ascii
+	}
+	a.stale = true
+}

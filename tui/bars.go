@@ -1,0 +1,277 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+)
+
+// Widths inside the weighted bars: label and number left, the arithmetic right.
+const (
+	barLabel   = 10
+	barNumber  = 7
+	barFormula = 30
+)
+
+// line is one row of the weighted bars.
+type line struct {
+	label    string
+	decides  bool // this is the number that the algorithm goes by
+	value    string
+	segments []chart.Segment
+	room     float64 // dots up to here
+	limit    bool    // a stroke at the limit
+	formula  string
+}
+
+// paintBars draws the selected key's arithmetic with its live numbers.
+func (a *App) paintBars(r cell.Rect) {
+	k := a.current()
+	in := r
+	if a.areas.framed {
+		in = a.section(r, false, func(x, y, end int) int {
+			return a.words(x, y, end, piece{"window", a.look.Title}, piece{" · what counts now", a.look.Dim})
+		})
+	}
+	if k == nil || in.H == 0 || k.Reading.Err != "" {
+		return
+	}
+	g := &k.Gauge
+	lines := a.arithmetic(k)
+	full := 1.0
+	for _, l := range lines {
+		sum := l.room
+		for _, s := range l.segments {
+			sum = max(sum, s.Value)
+		}
+		full = max(full, sum)
+	}
+	if t := k.Reading.Target; t.LimitKnown {
+		full = max(full, float64(model.Capacity(t)))
+	}
+	if n := in.H - 1; len(lines) > n {
+		lines = lines[:max(n, 0)]
+	}
+	for i, l := range lines {
+		a.paintLine(in, in.Y+i, full, k, l)
+	}
+	y := in.Y + len(lines)
+	if y < in.Y+in.H {
+		a.paintSummary(in, y, k, g)
+	}
+	if y+1 < in.Y+in.H {
+		a.paintNotes(in, y+1, k)
+	}
+}
+
+func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
+	g := &a.grid
+	st := a.look.Dim
+	if l.decides {
+		st = a.look.Title
+	}
+	x, end := in.X, in.X+in.W
+	g.Text(x, y, x+barLabel, l.label, st)
+	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, a.look.Text)
+	x += barLabel + barNumber + 2
+	formula := min(barFormula, max(0, (end-x)*2/5))
+	w := end - x - formula - 2
+	if w < 6 {
+		return
+	}
+	if l.room > 0 {
+		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), a.look.Room, a.look.Faint)
+	}
+	chart.Bar(g, x, y, w, full, a.look.Glyphs, l.segments...)
+	if l.limit && k.Reading.Target.LimitKnown {
+		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
+		g.Set(x+min(at, w), y, a.look.LimitV, a.look.Denied)
+	}
+	g.Text(x+w+2, y, end, l.formula, a.look.Dim)
+}
+
+// arithmetic returns the rows for the key's algorithm.
+func (a *App) arithmetic(k *model.Watched) []line {
+	switch k.Reading.Target.Algorithm {
+	case limiter.GCRA:
+		return a.tatLines(k)
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		return a.bucketLines(k)
+	}
+	if k.Reading.Target.Window <= 0 {
+		return []line{{label: "held", value: counted(k.Gauge.Used), formula: "the window is not known"}}
+	}
+	return a.windowLines(k)
+}
+
+func (a *App) windowLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	solid := func(v float64, st themes.Style) chart.Segment { return chart.Segment{Value: v, Style: st} }
+	counts := float64(g.Previous.N) * g.Weight
+	rounded := counts
+	switch t.Convention.Rounding {
+	case limiter.Floor:
+		rounded = math.Floor(counts)
+	case limiter.Round:
+		rounded = math.Round(counts)
+	}
+	previous := line{
+		label: "previous", value: counted(g.Previous),
+		segments: []chart.Segment{solid(counts, a.look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: a.look.Gone, Style: a.look.Faint}},
+		formula:  fmt.Sprintf("× %.2f = %.1f still counts", g.Weight, counts),
+	}
+	current := line{
+		label: "current", value: counted(g.Current),
+		segments: []chart.Segment{solid(float64(g.Current.N), a.look.Current)},
+		formula:  "next window in " + span(g.End.Sub(a.shownNow())),
+	}
+	estimate := line{
+		label: "estimate", value: number(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(rounded, a.look.Previous), solid(float64(g.Current.N), a.look.Current)},
+		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
+	}
+	exact := line{label: "exact", value: counted(g.Exact), formula: "counters cannot tell"}
+	if !g.Previous.Known {
+		previous.segments, previous.formula = nil, "not held any more"
+		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, unknown, "", false, 0
+	}
+	if g.Exact.Known {
+		exact.segments = []chart.Segment{solid(float64(g.Exact.N), a.look.Good)}
+		exact.formula = compared(int64(rounded)+g.Current.N-g.Exact.N, g.Previous.Known)
+		exact.limit, exact.room = true, float64(model.Capacity(t))
+	}
+	switch t.Algorithm {
+	case limiter.FixedWindow:
+		current.decides, current.limit, current.room = true, true, float64(model.Capacity(t))
+		if g.Previous.Known {
+			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: a.look.Gone, Style: a.look.Faint}}
+			previous.formula = "forgotten by a fixed window"
+		}
+	case limiter.SlidingLog, limiter.StreamCounter:
+		exact.decides = true
+	default:
+		estimate.decides = true
+	}
+	return []line{previous, current, estimate, exact}
+}
+
+// compared says how far the weighted counter is from the truth.
+func compared(high int64, known bool) string {
+	switch {
+	case !known:
+		return "counted in the log"
+	case high > 0:
+		return fmt.Sprintf("the estimate is %d high", high)
+	case high < 0:
+		return fmt.Sprintf("the estimate is %d low", -high)
+	}
+	return "the estimate is right"
+}
+
+func ofLimit(t model.Target) string {
+	if !t.LimitKnown || t.Limit.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", model.Capacity(t))
+}
+
+// number writes an estimate with one decimal only where it has a fraction.
+func number(v float64) string {
+	if v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+func (a *App) tatLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	if !t.LimitKnown || t.Limit.Count == 0 {
+		return []line{{label: "TAT", value: clock(g.TAT), formula: "the limit is not known"}}
+	}
+	capacity := model.Capacity(t)
+	interval := t.Window / time.Duration(t.Limit.Count)
+	ahead := max(0, g.TAT.Sub(a.shownNow()))
+	return []line{
+		{label: "TAT ahead", value: span(ahead), limit: true, room: float64(capacity), decides: true,
+			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: a.look.Fill(g.Utilization)}},
+			formula:  fmt.Sprintf("tolerates %s ahead of now", span(interval*time.Duration(capacity)))},
+		{label: "used", value: counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Current}},
+			formula: fmt.Sprintf("%d%s, one each %s", g.Used.N, ofLimit(t), length(interval.Round(time.Microsecond)))},
+	}
+}
+
+func (a *App) bucketLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	capacity := float64(model.Capacity(t))
+	label, value, formula := "tokens", float64(g.Remaining.N), "refills at "
+	if t.Algorithm == limiter.LeakyBucket {
+		label, value, formula = "level", float64(g.Used.N), "drains at "
+	}
+	if t.LimitKnown && t.Window > 0 {
+		formula += perSecond(float64(t.Limit.Count) / t.Window.Seconds())
+	}
+	return []line{
+		{label: label, value: number(value), decides: true, limit: true, room: capacity,
+			segments: []chart.Segment{{Value: value, Style: a.look.Current}}, formula: formula},
+		{label: "used", value: counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Fill(g.Utilization)}},
+			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
+	}
+}
+
+// paintSummary is the sentence that everything above adds up to.
+func (a *App) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
+	end := in.X + in.W
+	if !g.NextKnown {
+		a.words(in.X, y, end, piece{"limit unknown: give it with --limit, as in --limit 100/1m", a.look.Unknown})
+		return
+	}
+	if !g.Remaining.Known {
+		a.words(in.X, y, end, piece{"count only: nothing is ever denied", a.look.Dim})
+		return
+	}
+	room := piece{fmt.Sprintf("room for %s", short(g.Remaining.N)), a.look.Good}
+	if g.Remaining.N == 0 {
+		room.style = a.look.Denied
+	} else if g.Near() {
+		room.style = a.look.Near
+	}
+	next := piece{"next request admitted now", a.look.Text}
+	switch {
+	case g.Next == limiter.Never:
+		next = piece{"never admitted: the cost is above the limit", a.look.Denied}
+	case g.Next > 0:
+		next = piece{"next slot frees in " + span(g.Next), a.look.Denied}
+	}
+	reset := piece{"as new in " + span(g.Reset), a.look.Dim}
+	if g.Reset == 0 {
+		reset.text = "as new"
+	}
+	a.words(in.X, y, end, room, piece{" · ", a.look.Faint}, next, piece{" · ", a.look.Faint}, reset)
+}
+
+func (a *App) paintNotes(in cell.Rect, y int, k *model.Watched) {
+	r := &k.Reading
+	var parts []string
+	if d := k.Gauge.DeniedInW; d.Known {
+		parts = append(parts, fmt.Sprintf("denied in the window: %s", short(d.N)))
+	}
+	if r.TTL > 0 {
+		parts = append(parts, "expires in "+span(r.TTL))
+	}
+	for _, n := range r.Notes {
+		parts = append(parts, string(n))
+	}
+	if r.Type != "" {
+		parts = append(parts, r.Type)
+	}
+	a.grid.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), a.look.Dim)
+}

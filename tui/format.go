@@ -1,0 +1,157 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// unknown is how a value that nobody can tell is written. It is never 0.
+const unknown = "–"
+
+// span writes a duration in at most six columns: 740ms, 7.4s, 41s, 3m20s, 2h05m, 12d.
+// It rounds up, so that waiting that long is enough.
+func span(d time.Duration) string {
+	switch {
+	case d == limiter.Never:
+		return "never"
+	case d <= 0:
+		return "0s"
+	case d < time.Second:
+		return strconv.FormatInt(int64(ceil(d, time.Millisecond)/time.Millisecond), 10) + "ms"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(ceil(d, 100*time.Millisecond).Seconds(), 'f', 1, 64) + "s"
+	case d < 2*time.Minute:
+		return strconv.FormatInt(int64(ceil(d, time.Second)/time.Second), 10) + "s"
+	case d < time.Hour:
+		d = ceil(d, time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		d = ceil(d, time.Minute)
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return strconv.FormatInt(int64(ceil(d, 24*time.Hour)/(24*time.Hour)), 10) + "d"
+}
+
+func ceil(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }
+
+// length writes a configured duration as people say it: 10s, 1m, 1h30m, 250ms.
+func length(d time.Duration) string {
+	if d <= 0 {
+		return unknown
+	}
+	s := d.String()
+	for _, zero := range [...]string{"m0s", "h0m"} {
+		if n := len(s) - len(zero) + 1; n > 0 && s[n-1:] == zero {
+			s = s[:n]
+		}
+	}
+	return s
+}
+
+// latency writes a short duration with three digits: 180µs, 1.24ms, 340ms, 1.2s.
+func latency(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return unknown
+	case d < time.Millisecond:
+		return strconv.FormatInt(int64(d/time.Microsecond), 10) + "µs"
+	case d < 10*time.Millisecond:
+		return strconv.FormatFloat(float64(d)/1e6, 'f', 2, 64) + "ms"
+	case d < time.Second:
+		return strconv.FormatInt(int64(d/time.Millisecond), 10) + "ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+}
+
+// perSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
+func perSecond(v float64) string {
+	switch {
+	case v == 0:
+		return "0/s"
+	case v < 0.05:
+		return "<0.1/s"
+	case v < 99.95:
+		return strconv.FormatFloat(v, 'f', 1, 64) + "/s"
+	}
+	return short(int64(v+0.5)) + "/s"
+}
+
+// short writes a count in at most five columns: 9999, 12.1k, 840k, 3.2M.
+func short(n int64) string {
+	v := float64(n)
+	switch {
+	case n < 0:
+		return "-" + short(-n)
+	case n < 10_000:
+		return strconv.FormatInt(n, 10)
+	case v < 99_950:
+		return strconv.FormatFloat(v/1e3, 'f', 1, 64) + "k"
+	case v < 999_500:
+		return strconv.FormatFloat(v/1e3, 'f', 0, 64) + "k"
+	case v < 99_950_000:
+		return strconv.FormatFloat(v/1e6, 'f', 1, 64) + "M"
+	case v < 999_500_000:
+		return strconv.FormatFloat(v/1e6, 'f', 0, 64) + "M"
+	}
+	return strconv.FormatFloat(v/1e9, 'f', 1, 64) + "G"
+}
+
+// counted writes a count that may not be known.
+func counted(c model.Count) string {
+	if !c.Known {
+		return unknown
+	}
+	return short(c.N)
+}
+
+// clock writes an instant as the time of day on the server's clock.
+func clock(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05") }
+
+// clockMillis is clock with milliseconds.
+func clockMillis(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05.000") }
+
+// algorithmShort is the algorithm's name where there is little room.
+func algorithmShort(a limiter.Algorithm) string {
+	switch a {
+	case limiter.FixedWindow:
+		return "fixed"
+	case limiter.SlidingLog:
+		return "log"
+	case limiter.SlidingWindow:
+		return "sliding"
+	case limiter.StreamCounter:
+		return "stream"
+	case limiter.GCRA:
+		return "gcra"
+	case limiter.TokenBucket:
+		return "token"
+	case limiter.LeakyBucket:
+		return "leaky"
+	}
+	return unknown
+}
+
+// algorithmLong is the algorithm's name in the field.
+func algorithmLong(a limiter.Algorithm) string {
+	switch a {
+	case limiter.FixedWindow:
+		return "fixed window"
+	case limiter.SlidingLog:
+		return "sliding log"
+	case limiter.SlidingWindow:
+		return "sliding window counter"
+	case limiter.StreamCounter:
+		return "stream counter"
+	case limiter.GCRA:
+		return "GCRA"
+	case limiter.TokenBucket:
+		return "token bucket"
+	case limiter.LeakyBucket:
+		return "leaky bucket"
+	}
+	return "algorithm unknown"
+}

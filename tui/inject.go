@@ -1,0 +1,170 @@
+package tui
+
+import (
+	"fmt"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+)
+
+// paintInjector draws what firing would do and what it did.
+func (a *App) paintInjector(r cell.Rect) {
+	if r.H == 0 {
+		return
+	}
+	in := a.section(r, a.focus == paneInjector, a.injectorTitle)
+	left, right := in, cell.Rect{}
+	if a.areas.split {
+		left, right = in.Left(in.W * 46 / 100)
+		right, left.W = cell.Rect{X: right.X + 1, Y: right.Y, W: right.W - 1, H: right.H}, left.W-1
+	}
+	a.paintButtons(left.X, left.Y, left.X+left.W)
+	y := left.Y + 1
+	if left.H > 5 {
+		y++
+	}
+	y = a.paintForecast(left, y)
+	if right.H > 0 {
+		a.paintDecisions(right)
+	} else if y < left.Y+left.H {
+		a.paintDecisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
+	}
+}
+
+func (a *App) injectorTitle(x, y, end int) int {
+	x = a.words(x, y, end, piece{"injector", a.look.Title})
+	if s := a.rateShot(); s != nil {
+		x = a.words(x, y, end, piece{" · firing " + perSecond(s.Rate) + " at ", a.look.Injected},
+			piece{safetext.Shorten(a.name(s.Key), 30, safetext.Ellipsis), a.look.Injected})
+	} else if len(a.shots) > 0 {
+		x = a.words(x, y, end, piece{fmt.Sprintf(" · %d under way", len(a.shots)), a.look.Injected})
+	}
+	if n := a.tally.Total(); n > 0 {
+		x = a.words(x, y, end, piece{fmt.Sprintf(" · fired %d: ", n), a.look.Dim},
+			piece{fmt.Sprintf("%d admitted", a.tally.Admitted), a.look.Admitted}, piece{", ", a.look.Dim},
+			piece{fmt.Sprintf("%d denied", a.tally.Denied), a.look.Denied})
+		if odd := a.tally.Failed + a.tally.Unanswered; odd > 0 {
+			x = a.words(x, y, end, piece{fmt.Sprintf(", %d failed or unknown", odd), a.look.Unknown})
+		}
+	}
+	return x
+}
+
+func (a *App) paintButtons(x, y, end int) {
+	if a.o.Injector == nil {
+		a.grid.Text(x, y, end, "nothing can be fired here", a.look.Dim)
+		return
+	}
+	if err := a.o.Injector.Armed(); err != nil {
+		a.grid.Text(x, y, end, safetext.Clip(safetext.Clean(err.Error()), end-x, safetext.Ellipsis), a.look.Dim)
+		return
+	}
+	x = a.button(x, y, end, "space", "fire 1", actFire)
+	x = a.button(x, y, end, "b", fmt.Sprintf("burst of %d", a.burst), actBurst)
+	rate := "rate " + perSecond(a.perSecond)
+	if a.rateShot() != nil {
+		rate = "stop rate"
+	}
+	x = a.button(x, y, end, "r", rate, actRate)
+	x = a.button(x, y, end, "-", "", actLess)
+	x = a.button(x, y, end, "+", "", actMore)
+	a.button(x, y, end, "x", "stop", actStop)
+}
+
+// paintForecast says what the buttons would do now, and returns the row below.
+func (a *App) paintForecast(r cell.Rect, y int) int {
+	k := a.current()
+	if k == nil || y >= r.Y+r.H {
+		return y
+	}
+	end := r.X + r.W
+	one, many := k.Reading.Forecast(a.shownNow(), 1, 1), k.Reading.Forecast(a.shownNow(), a.burst, 1)
+	if !one.Known {
+		a.grid.Text(r.X, y, end, "no forecast: the limit of this key is not known", a.look.Unknown)
+		return y + 1
+	}
+	label := func(s string) piece { return piece{fmt.Sprintf("%-9s", s), a.look.Dim} }
+	a.words(r.X, y, end, append([]piece{label("one")}, a.fate(one)...)...)
+	y++
+	if r.H > 2 && y < r.Y+r.H {
+		a.words(r.X, y, end, append([]piece{label(fmt.Sprintf("burst %d", a.burst))}, a.fate(many)...)...)
+		y++
+	}
+	return y
+}
+
+func (a *App) fate(f model.Forecast) []piece {
+	var out []piece
+	if f.Admitted > 0 {
+		text := fmt.Sprintf("%d admitted", f.Admitted)
+		if f.Admitted == 1 && f.Denied == 0 {
+			text = "admitted"
+		}
+		out = append(out, piece{"→ " + text, a.look.Admitted}, piece{fmt.Sprintf(", %s left", short(f.Remaining)), a.look.Dim})
+	}
+	if f.Denied > 0 {
+		lead, text := "→ ", "denied"
+		if f.Admitted > 0 {
+			lead = ", "
+		}
+		if f.Admitted+f.Denied > 1 {
+			text = fmt.Sprintf("%d denied", f.Denied)
+		}
+		out = append(out, piece{lead + text, a.look.Denied})
+		switch {
+		case f.Next == limiter.Never:
+			out = append(out, piece{", never fits", a.look.Dim})
+		case f.Next > 0:
+			out = append(out, piece{", next in " + span(f.Next), a.look.Dim})
+		}
+	}
+	return out
+}
+
+// paintDecisions lists what became of the last requests, newest first.
+func (a *App) paintDecisions(r cell.Rect) {
+	if len(a.decisions) == 0 {
+		a.grid.Text(r.X, r.Y, r.X+r.W, "no request fired yet", a.look.Faint)
+		return
+	}
+	for i := range r.H {
+		n := len(a.decisions) - 1 - i
+		if n < 0 {
+			return
+		}
+		a.paintDecision(r.X, r.Y+i, r.X+r.W, &a.decisions[n])
+	}
+}
+
+func (a *App) paintDecision(x, y, end int, d *decided) {
+	mark, what, st := a.outcome(d.Outcome)
+	if d.n > 1 {
+		what += fmt.Sprintf(" ×%d", d.n)
+	}
+	x = a.words(x, y, end, piece{clockMillis(d.At) + " ", a.look.Dim}, piece{fmt.Sprintf("%s %-13s", mark, what), st})
+	switch d.Outcome {
+	case model.Admitted:
+		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  left %-5s", d.Cost, short(d.Decision.Remaining)), a.look.Text})
+	case model.Denied:
+		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  retry %-6s", d.Cost, span(d.Decision.RetryAfter)), a.look.Text})
+	default:
+		a.grid.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), a.look.Text)
+		return
+	}
+	a.words(x, y, end, piece{"  " + latency(d.Latency), a.look.Dim})
+}
+
+func (a *App) outcome(o model.Outcome) (mark, what string, st themes.Style) {
+	switch o {
+	case model.Admitted:
+		return a.look.YesMark, "admitted", a.look.Admitted
+	case model.Denied:
+		return a.look.OverMark, "denied", a.look.Denied
+	case model.Failed:
+		return "!", "error", a.look.Near
+	}
+	return "?", "unknown", a.look.Unknown
+}

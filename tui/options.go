@@ -1,0 +1,83 @@
+// Package tui is the screen: a Bubble Tea program that shows a model.Board moving and
+// hands orders to fire to an injector. It knows no Redis; what it shows comes in as
+// batches and what it wants goes out through the functions of Options.
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/themes"
+)
+
+// Injector fires synthetic requests. It decides alone what may be fired.
+type Injector interface {
+	// Armed returns nil when firing is allowed, else a sentence that says why not and
+	// how to allow it.
+	Armed() error
+	// Fire blocks until the shot is done or ctx ends, and reports every request.
+	Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error)
+}
+
+// Options says what a dashboard shows and how.
+type Options struct {
+	Take     func(context.Context) (model.Batch, error) // waits for the next batch
+	Focus    func(keys []string)                        // told which keys are on screen; may be nil
+	Injector Injector                                   // nil: firing is not possible
+
+	Theme string // "" picks by the terminal's background
+	FPS   int    // frames a second; 0 means 10
+	ASCII bool   // no blocks, lines or dots beyond ASCII
+	Mask  bool   // hide the middle of key names
+}
+
+const (
+	defaultFPS = 10
+	maxFPS     = 60
+)
+
+// Run shows the dashboard until the user quits or ctx ends. Whatever happens, the
+// terminal is left as it was. It returns tea.ErrInterrupted's cause on a signal.
+func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
+	app, err := newApp(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer app.stop()
+	settings := append([]tea.ProgramOption{tea.WithContext(app.ctx), tea.WithFPS(app.fps)}, extra...)
+	_, err = tea.NewProgram(app, settings...).Run()
+	if app.failure != nil {
+		return app.failure
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func newApp(ctx context.Context, o Options) (*App, error) {
+	if o.FPS == 0 {
+		o.FPS = defaultFPS
+	}
+	if o.FPS < 1 || o.FPS > maxFPS {
+		return nil, fmt.Errorf("%d frames a second is not possible: use 1 to %d", o.FPS, maxFPS)
+	}
+	a := &App{o: o, fps: o.FPS, mouse: true, burst: 10, perSecond: 5, zoom: 1, keep: &inbox{wake: make(chan struct{}, 1)}}
+	a.ctx, a.stop = context.WithCancel(ctx)
+	a.tick = time.Second / time.Duration(o.FPS)
+	a.fixedTheme = o.Theme != ""
+	theme := themes.Default(true)
+	if a.fixedTheme {
+		var err error
+		if theme, err = themes.Find(o.Theme); err != nil {
+			return nil, err
+		}
+	}
+	a.dress(theme)
+	return a, nil
+}

@@ -1,0 +1,312 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+)
+
+// column is one column of the key table. Columns with a higher rank go first when the
+// width is short.
+type column struct {
+	title string
+	width int
+	rank  int
+	right bool
+	sort  model.Sort
+}
+
+const nameColumn = 0
+
+var columns = [...]column{
+	{"key", 14, 0, false, model.ByName},
+	{"limiter", 7, 3, false, model.ByAlgorithm},
+	{"used/limit", 11, 0, true, model.ByUtilization},
+	{"fill", 10, 1, false, model.ByUtilization},
+	{"rate", 8, 2, true, model.ByRate},
+	{"denied", 8, 4, true, model.ByDenied},
+	{"past", 10, 5, false, model.ByRate},
+	{"next", 6, 0, true, model.ByNext},
+}
+
+// fit says which columns there is room for and how wide each is; the name takes what
+// is left over, the fill bar and the sparkline share in very wide tables.
+func fit(w int) (widths [len(columns)]int) {
+	total := 0
+	for i, c := range columns {
+		widths[i] = c.width
+		total += c.width + 1
+	}
+	for rank := 5; rank > 0 && total > w-2; rank-- {
+		for i, c := range columns {
+			if c.rank == rank {
+				total -= c.width + 1
+				widths[i] = 0
+			}
+		}
+	}
+	spare := max(0, w-2-total)
+	grow := min(spare, 18)
+	widths[nameColumn] += grow
+	spare -= grow
+	for i, c := range columns {
+		if (c.title == "fill" || c.title == "past") && widths[i] > 0 {
+			share := min(spare/2, 14)
+			widths[i] += share
+		}
+	}
+	total = 2
+	for _, n := range widths {
+		if n > 0 {
+			total += n + 1
+		}
+	}
+	widths[nameColumn] += max(0, w-total+1)
+	return widths
+}
+
+// tableRows is how many keys the table shows at once.
+func (a *App) tableRows() int {
+	h := a.areas.keys.H - 1
+	if a.areas.framed {
+		h -= 2
+	}
+	return max(h, 0)
+}
+
+func (a *App) paintKeys(r cell.Rect) {
+	if r.H == 0 {
+		return
+	}
+	in := r
+	if a.areas.framed {
+		in = a.section(r, a.focus == paneKeys, a.keysTitle)
+	}
+	widths := fit(in.W)
+	a.paintHeadings(in, &widths)
+	if a.areas.keys.H > 0 {
+		a.follow()
+	}
+	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
+	for i := range max(rows.H, 0) {
+		if a.top+i >= len(a.rows) {
+			break
+		}
+		a.paintRow(rows.X, rows.Y+i, rows.W, &widths, a.rows[a.top+i])
+	}
+	if len(a.rows) == 0 && a.started {
+		text := a.searching()
+		if a.shown().Len() > 0 {
+			text = "No key matches the filter " + safetext.Clean(a.view.Filter) + "; esc clears it."
+		}
+		a.grid.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, a.look.Dim)
+	}
+}
+
+func (a *App) keysTitle(x, y, end int) int {
+	x = a.words(x, y, end, piece{"keys", a.look.Title}, piece{fmt.Sprintf(" %d", len(a.rows)), a.look.Dim})
+	if a.view.Filter != "" {
+		x = a.words(x, y, end, piece{" /", a.look.Accent}, piece{safetext.Clean(a.view.Filter), a.look.Text})
+	}
+	if d := a.board.Sweep.Dropped; d > 0 {
+		x = a.words(x, y, end, piece{fmt.Sprintf(" · %d more not watched", d), a.look.Near})
+	}
+	order := "by " + a.view.Sort.String()
+	if a.view.Reverse {
+		order += " reversed"
+	}
+	return a.words(x, y, end, piece{" · " + order, a.look.Dim})
+}
+
+func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
+	x := in.X + 2
+	if !a.areas.framed {
+		a.grid.Fill(in.X, in.Y, in.W, a.look.Box.H, a.look.Border)
+	}
+	for i, c := range columns {
+		w := widths[i]
+		if w == 0 {
+			continue
+		}
+		st := a.look.Dim
+		title := c.title
+		if c.sort == a.view.Sort && (c.title != "fill" && c.title != "past") {
+			st = a.look.Accent
+		}
+		if !a.areas.framed {
+			title = " " + title + " "
+		}
+		if c.right {
+			a.grid.Right(x, in.Y, x+w, title, st)
+		} else {
+			a.grid.Text(x, in.Y, x+w, title, st)
+		}
+		order := c.sort
+		a.zone(x, in.Y, w, 1, func() tea.Cmd {
+			if a.view.Sort == order {
+				return a.do(actReverse)
+			}
+			a.view.Sort, a.view.Reverse = order, false
+			a.reorder()
+			return nil
+		})
+		x += w + 1
+	}
+}
+
+// mark is the shape and colour of how pressing a key is.
+func (a *App) mark(k *model.Watched) (string, themes.Style) {
+	g := &k.Gauge
+	switch {
+	case k.Reading.Err != "":
+		return a.look.BadMark, a.look.Denied
+	case k.Gone:
+		return a.look.IdleMark, a.look.Faint
+	case g.Throttled():
+		return a.look.OverMark, a.look.Denied
+	case g.Near():
+		return a.look.NearMark, a.look.Near
+	case !g.NextKnown:
+		return a.look.BadMark, a.look.Unknown
+	case g.Used.N == 0:
+		return a.look.IdleMark, a.look.Dim
+	}
+	return a.look.OKMark, a.look.Good
+}
+
+func (a *App) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched) {
+	g, key := &a.grid, k.Reading.Key
+	left := x
+	mark, markStyle := a.mark(k)
+	if key == a.selected {
+		mark, _ = a.mark(k)
+		g.Text(x, y, x+1, a.look.SelMark, a.look.Accent)
+	}
+	g.Text(x+1, y, x+2, mark, markStyle)
+	x += 3
+	for i := range columns {
+		cw := widths[i]
+		if cw == 0 {
+			continue
+		}
+		a.paintCell(i, x-1, y, cw, k)
+		x += cw + 1
+	}
+	if key == a.selected {
+		g.Tint(cell.Rect{X: left, Y: y, W: w, H: 1}, a.look.Selected)
+	}
+	a.zone(left, y, w, 1, func() tea.Cmd {
+		a.selected = key
+		a.focus = paneKeys
+		a.tellFocus()
+		return nil
+	})
+}
+
+func (a *App) paintCell(i, x, y, w int, k *model.Watched) {
+	g, gauge := &a.grid, &k.Gauge
+	switch columns[i].title {
+	case "key":
+		st := a.look.Text
+		if gauge.Throttled() {
+			st = a.look.Title
+		}
+		name := a.name(k.Reading.Key)
+		if k.Pinned {
+			name = a.look.PinMark + " " + name
+		}
+		g.Text(x+1, y, x+w, safetext.Shorten(name, w-1, safetext.Ellipsis), st)
+	case "limiter":
+		g.Text(x, y, x+w, algorithmShort(k.Reading.Target.Algorithm), a.look.Dim)
+	case "used/limit":
+		a.paintUsed(x, y, w, k)
+	case "fill":
+		if gauge.Remaining.Known {
+			chart.Meter(g, x, y, w, gauge.Utilization, a.look)
+		} else if k.Reading.Err == "" {
+			g.Text(x, y, x+w, unknown, a.look.Unknown)
+		}
+	case "rate":
+		text, st := unknown, a.look.Unknown
+		if gauge.RateKnown {
+			text, st = perSecond(gauge.Rate), a.look.Text
+			if gauge.Rate == 0 {
+				st = a.look.Faint
+			}
+		}
+		g.Right(x, y, x+w, text, st)
+	case "denied":
+		text, st := unknown, a.look.Unknown
+		if gauge.DeniedInW.Known {
+			text, st = perSecond(gauge.DeniedPerSec), a.look.Denied
+			if gauge.DeniedInW.N == 0 {
+				st = a.look.Faint
+			}
+		}
+		g.Right(x, y, x+w, text, st)
+	case "past":
+		a.paintSpark(x, y, w, k)
+	case "next":
+		text, st := nextText(gauge), a.look.Good
+		switch {
+		case !gauge.NextKnown:
+			st = a.look.Unknown
+		case gauge.Next != 0:
+			st = a.look.Denied
+		}
+		g.Right(x, y, x+w, text, st)
+	}
+}
+
+// usedOf writes used/limit.
+func usedOf(k *model.Watched) string {
+	t := k.Reading.Target
+	limit := unknown
+	if t.LimitKnown {
+		limit = "∞"
+		if t.Limit.Count > 0 {
+			limit = short(model.Capacity(t))
+		}
+	}
+	return counted(k.Gauge.Used) + "/" + limit
+}
+
+func (a *App) paintUsed(x, y, w int, k *model.Watched) {
+	if k.Reading.Err != "" {
+		a.grid.Right(x, y, x+w, "unreadable", a.look.Denied)
+		return
+	}
+	st := a.look.Text
+	switch {
+	case k.Gauge.Throttled():
+		st = a.look.Denied
+	case k.Gauge.Near():
+		st = a.look.Near
+	}
+	a.grid.Right(x, y, x+w, usedOf(k), st)
+}
+
+// paintSpark draws the last two windows of a key in one row.
+func (a *App) paintSpark(x, y, w int, k *model.Watched) {
+	if k.Timeline == nil || k.Reading.Target.Algorithm == limiter.Unknown && k.Reading.Err != "" {
+		return
+	}
+	per := model.PerColumn(max(1, w/2))
+	a.columns = resize(a.columns, w)
+	k.Timeline.Columns(a.columns, k.Timeline.Column(a.shownNow(), per), per)
+	chart.Spark(&a.grid, x, y, w, a.columns, a.look)
+}
+
+func resize(bins []model.Bin, n int) []model.Bin {
+	if n <= cap(bins) {
+		return bins[:max(n, 0)]
+	}
+	return make([]model.Bin, n)
+}

@@ -1,0 +1,263 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+)
+
+// axisWidth is the room for the numbers left of the charts.
+const axisWidth = 6
+
+// stretch is the piece of time that the charts show: the columns that end with last.
+type stretch struct {
+	per    int   // bins a column
+	last   int64 // number of the newest column
+	n      int   // columns
+	now    limiter.Instant
+	window time.Duration
+	column time.Duration // length of one column
+	first  int           // index of the first column that was watched
+}
+
+// index returns the place of the column that holds t, which may lie outside 0..n-1.
+func (s stretch) index(tl *model.Timeline, t limiter.Instant) int {
+	d := tl.Column(t, s.per) - (s.last - int64(s.n-1))
+	return int(min(max(d, -1), int64(s.n)))
+}
+
+// paintTimeline draws the selected key's past: arrivals by column, the sliding window
+// as a bracket over them, and the used level against its limit below.
+func (a *App) paintTimeline(r cell.Rect) {
+	k := a.current()
+	in := a.section(r, a.focus == paneTimeline, func(x, y, end int) int { return a.timelineTitle(k, x, y, end) })
+	if k == nil || k.Timeline == nil || in.W < axisWidth+8 || in.H < 3 {
+		return
+	}
+	if k.Reading.Err != "" {
+		a.grid.Text(in.X+1, in.Y+1, in.X+in.W, "This key "+safetext.Clean(k.Reading.Err)+".", a.look.Denied)
+		return
+	}
+	plot := cell.Rect{X: in.X + axisWidth, Y: in.Y, W: in.W - axisWidth, H: in.H}
+	s := a.stretch(k, plot.W)
+	a.columns = resize(a.columns, s.n)
+	k.Timeline.Columns(a.columns, s.last, s.per)
+
+	top, rest := plot.Top(1)
+	body, labels := rest.Top(rest.H - 1)
+	laneHeight := 0
+	if body.H >= 5 {
+		laneHeight = max(2, (body.H-1)*2/5)
+	}
+	arrivals, below := body.Top(body.H - laneHeight - 1)
+	axis, lane := below.Top(1)
+
+	a.paintBracket(top, k, s)
+	a.paintArrivals(arrivals, k, s)
+	a.paintAxis(axis, s)
+	a.paintLane(lane, k, s)
+	a.paintTimes(labels, s)
+	a.tintWindow(cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}, k, s)
+}
+
+func (a *App) stretch(k *model.Watched, width int) stretch {
+	per := model.PerColumn(width/2) * a.zoom
+	now := a.shownNow()
+	s := stretch{
+		per: per, n: width, now: now, window: k.Timeline.Window(),
+		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow,
+	}
+	newest := k.Timeline.Column(now, per)
+	a.scroll = min(a.scroll, max(0, int64(k.Timeline.Reach()/max(s.column, 1))-int64(width)))
+	s.last = newest - a.scroll
+	s.first = int(min(max(k.Timeline.FirstColumn(per)-(s.last-int64(s.n-1)), 0), int64(s.n)))
+	return s
+}
+
+func (a *App) timelineTitle(k *model.Watched, x, y, end int) int {
+	if k == nil {
+		return a.words(x, y, end, piece{"timeline", a.look.Title})
+	}
+	t := k.Reading.Target
+	mark, style := a.mark(k)
+	limit := "limit unknown"
+	if t.LimitKnown {
+		limit = fmt.Sprintf("%s in %s", short(t.Limit.Count), length(t.Window))
+		if t.Limit.Count == 0 {
+			limit = "count only in " + length(t.Window)
+		}
+	} else if t.Window > 0 {
+		limit += " in " + length(t.Window)
+	}
+	facts := " · " + algorithmLong(t.Algorithm) + " · " + limit
+	if t.Inferred {
+		facts += " (inferred)"
+	}
+	room := max(8, end-x-2-len(facts))
+	return a.words(x, y, end,
+		piece{mark + " ", style},
+		piece{safetext.Shorten(a.name(k.Reading.Key), room, safetext.Ellipsis), a.look.Title},
+		piece{facts, a.look.Dim})
+}
+
+// paintBracket draws the sliding window over the columns that it covers.
+func (a *App) paintBracket(r cell.Rect, k *model.Watched, s stretch) {
+	if k.Reading.Target.Window <= 0 {
+		a.grid.Text(r.X, r.Y, r.X+r.W, "window unknown: give it with --limit", a.look.Unknown)
+		return
+	}
+	from := s.index(k.Timeline, s.now.Add(-s.window))
+	to := s.index(k.Timeline, s.now)
+	b := a.look.Box
+	for i := max(from, 0); i <= min(to, s.n-1); i++ {
+		glyph := b.H
+		switch i {
+		case from:
+			glyph = b.TL
+		case to:
+			glyph = b.TR
+		}
+		a.grid.Set(r.X+i, r.Y, glyph, a.look.Accent)
+	}
+	label := " window " + length(s.window) + " "
+	if from >= 0 && to-from > len(label)+2 && to < s.n+1 {
+		a.grid.Text(r.X+from+(to-from-len(label))/2+1, r.Y, r.X+r.W, label, a.look.Accent)
+	}
+}
+
+// tintWindow lays the window's background under everything that it covers.
+func (a *App) tintWindow(r cell.Rect, k *model.Watched, s stretch) {
+	if k.Reading.Target.Window <= 0 {
+		return
+	}
+	from, to := s.index(k.Timeline, s.now.Add(-s.window)), s.index(k.Timeline, s.now)
+	from, to = max(from, 0), min(to, s.n-1)
+	a.grid.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: max(0, to-from+1), H: r.H}, a.look.Window)
+}
+
+func (a *App) edge(s stretch) func(int) (rune, themes.Style, bool) {
+	return func(i int) (rune, themes.Style, bool) {
+		return a.look.Edge, a.look.Faint, model.OpensWindow(s.last-int64(s.n-1)+int64(i), s.per)
+	}
+}
+
+func (a *App) paintArrivals(r cell.Rect, k *model.Watched, s stretch) {
+	var most int64
+	for i := range a.columns {
+		most = max(most, a.columns[i].Admitted+a.columns[i].Denied)
+	}
+	most = chart.Nice(most)
+	c := chart.Columns{Bins: a.columns, Max: most, First: s.first, Ground: a.edge(s)}
+	c.Draw(&a.grid, r, a.look)
+	a.grid.Right(r.X-axisWidth, r.Y, r.X-1, short(most), a.look.Dim)
+	if r.H > 2 {
+		a.grid.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", a.look.Faint)
+		a.grid.Right(r.X-axisWidth, r.Y+2, r.X-1, length(s.column.Round(time.Millisecond)), a.look.Faint)
+	}
+	if r.H > 1 && !k.Reading.Denied.Known && r.W > 40 {
+		a.grid.Text(r.X+1, r.Y, r.X+r.W, "denied: not recorded", a.look.Faint)
+	}
+}
+
+// paintAxis is the line between the charts: ticks where clock-aligned windows begin,
+// marks where requests were fired from here.
+func (a *App) paintAxis(r cell.Rect, s stretch) {
+	if r.H == 0 {
+		return
+	}
+	edge := a.edge(s)
+	for i := range s.n {
+		glyph, st := a.look.Axis, a.look.Faint
+		if _, _, begins := edge(i); begins {
+			glyph, st = a.look.Tick, a.look.Dim
+		}
+		switch b := &a.columns[i]; {
+		case b.InjectedAdmitted > 0:
+			glyph, st = a.look.MarkYes, a.look.Injected
+		case b.InjectedDenied > 0:
+			glyph, st = a.look.MarkNo, a.look.Injected
+		}
+		a.grid.Set(r.X+i, r.Y, glyph, st)
+	}
+}
+
+func (a *App) paintLane(r cell.Rect, k *model.Watched, s stretch) {
+	if r.H == 0 {
+		return
+	}
+	t := k.Reading.Target
+	var limit, most int64
+	if t.LimitKnown {
+		limit = model.Capacity(t)
+	}
+	for i := range a.columns {
+		if a.columns[i].UsedKnown {
+			most = max(most, a.columns[i].Used)
+		}
+	}
+	if limit > 0 {
+		most = max(most, limit+(limit+int64(r.H)*2-1)/(int64(r.H)*2))
+	} else {
+		most = chart.Nice(most)
+	}
+	edge := a.edge(s)
+	for i := range s.n {
+		if glyph, st, begins := edge(i); begins {
+			for y := r.Y; y < r.Y+r.H; y++ {
+				a.grid.Set(r.X+i, y, glyph, st)
+			}
+		}
+	}
+	lane := chart.Lane{Bins: a.columns, Limit: limit, Max: most, First: s.first}
+	row := lane.Draw(&a.grid, r, a.look)
+	if row >= 0 {
+		a.grid.Right(r.X-axisWidth, row, r.X-1, short(limit), a.look.Denied)
+	} else {
+		a.grid.Right(r.X-axisWidth, r.Y, r.X-1, short(most), a.look.Dim)
+	}
+	if r.H > 1 {
+		a.grid.Right(r.X-axisWidth, r.Y+r.H-1, r.X-1, "used", a.look.Dim)
+	}
+}
+
+// steps are the distances between labels of the time axis.
+var steps = [...]time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
+}
+
+// paintTimes labels the time axis with how long ago, and its end with the time of day
+// when it is not now.
+func (a *App) paintTimes(r cell.Rect, s stretch) {
+	const gap = 11
+	right := r.X + r.W
+	end := "now"
+	if a.frozen != nil {
+		end = clock(s.now.Add(-time.Duration(a.scroll) * s.column))
+	}
+	a.grid.Right(r.X, r.Y, right, end, a.look.Text)
+	for _, step := range steps {
+		if step < s.column*gap {
+			continue
+		}
+		for n := time.Duration(1); ; n++ {
+			x := right - 1 - int((n*step+s.column/2)/s.column)
+			text := "-" + length(n*step)
+			if x-len(text)/2 < r.X {
+				return
+			}
+			if x+len(text)/2 < right-len(end)-1 {
+				a.grid.Text(x-len(text)/2, r.Y, right, text, a.look.Dim)
+			}
+		}
+	}
+}
