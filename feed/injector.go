@@ -22,6 +22,8 @@ type InjectorOptions struct {
 // concurrent use.
 type Injector struct{}
 
+func newInjector(e *endpoint, o InjectorOptions) *Injector { return &Injector{} }
+
 // Armed returns nil when firing is allowed, else an error that wraps ErrReadOnly and
 // says how to allow it.
 func (i *Injector) Armed() error { return ErrReadOnly }

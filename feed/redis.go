@@ -2,25 +2,65 @@ package feed
 
 import (
 	"context"
+	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
-// Redis watches the keys of a server that others use.
-type Redis struct{}
+// Redis watches the keys of a server that others use. It never writes: see guard.
+type Redis struct {
+	options  Options
+	endpoint *endpoint
+	client   redis.UniversalClient
+	watch    *watch
+}
 
-// NewRedis prepares to watch; it does not connect. The error is for a URL that does
-// not parse.
-func NewRedis(o Options) (*Redis, error) { return &Redis{}, nil }
+// poolSize is enough for a round, discovery and one to spare.
+const poolSize = 4
+
+// NewRedis prepares to watch; it does not connect. The error is for URLs that do not
+// parse or TLS files that cannot be read.
+func NewRedis(o Options) (*Redis, error) {
+	e, err := parseEndpoint(o.URLs, o.TLS)
+	if err != nil {
+		return nil, err
+	}
+	r := &Redis{options: o, endpoint: e}
+	r.client, r.watch = newWatch(o, e)
+	return r, nil
+}
+
+func newWatch(o Options, e *endpoint) (redis.UniversalClient, *watch) {
+	if o.Refresh <= 0 {
+		o.Refresh = DefaultRefresh
+	}
+	if o.ClientName == "" {
+		o.ClientName = "ratescope"
+	}
+	g := &guard{}
+	client := e.open(o.ClientName, poolSize, g)
+	w := &watch{
+		observer: newObserver(o, client, g),
+		refresh:  o.Refresh,
+		server:   model.Server{Target: e.shown},
+	}
+	w.scout = newScout(client, o,
+		func() limiter.Instant { return limiter.InstantOf(time.Now().Add(time.Duration(w.offset.Load()))) },
+		w.live.Load)
+	return client, w
+}
 
 // Run implements Source.
-func (r *Redis) Run(ctx context.Context, emit func(model.Batch)) error { return nil }
+func (r *Redis) Run(ctx context.Context, emit func(model.Batch)) error { return r.watch.run(ctx, emit) }
 
 // Focus implements Focuser.
-func (r *Redis) Focus(keys []string) {}
+func (r *Redis) Focus(keys []string) { r.watch.setFocus(keys) }
 
-// Injector returns what fires at this server.
-func (r *Redis) Injector(o InjectorOptions) *Injector { return &Injector{} }
+// Injector returns what fires at this server. It refuses unless o.Armed is set.
+func (r *Redis) Injector(o InjectorOptions) *Injector { return newInjector(r.endpoint, o) }
 
 // Close ends the connections. It is to be called after Run has returned.
-func (r *Redis) Close() error { return nil }
+func (r *Redis) Close() error { return r.client.Close() }

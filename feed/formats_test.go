@@ -1,0 +1,110 @@
+package feed
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+func minuteRule(match string, a limiter.Algorithm) Rule {
+	return Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
+}
+
+// used is what the screen would say.
+func used(r model.Reading) int64 { return r.Gauge(r.At).Used.N }
+
+// TestReadsSortedSetsInEveryUnit writes logs as the articles do, with redis-cli, and reads
+// them without a word about their unit.
+func TestReadsSortedSetsInEveryUnit(t *testing.T) {
+	s := startServer(t)
+	now := s.now()
+	for i, ago := range []time.Duration{90 * time.Second, 30 * time.Second, 20 * time.Second, 20 * time.Second, 10 * time.Second} {
+		at := now.Add(-ago)
+		member := "m" + strconv.Itoa(i)
+		s.cli("ZADD", "log:s", strconv.FormatInt(int64(at)/1e6, 10), member)
+		s.cli("ZADD", "log:frac", fmt.Sprintf("%.6f", float64(at)/1e6), member)
+		s.cli("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
+		s.cli("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
+	}
+	_, got := once(t, Options{URLs: []string{s.url()}, Rules: []Rule{minuteRule("log:*", limiter.SlidingLog)}})
+	for key, unit := range map[string]time.Duration{"log:s": time.Second, "log:frac": time.Second, "log:ms": time.Millisecond, "log:us": time.Microsecond} {
+		r, ok := got[key]
+		if !ok {
+			t.Errorf("%s was not found", key)
+			continue
+		}
+		if n := used(r); n != 4 {
+			t.Errorf("%s: used %d, want the 4 members of the last minute", key, n)
+		}
+		if r.Target.Layout.Unit != unit {
+			t.Errorf("%s: unit %v, want %v", key, r.Target.Layout.Unit, unit)
+		}
+		if r.Type != "zset" || r.TTL != model.Forever || !slices.Contains(r.Notes, model.NoExpiry) || !slices.Contains(r.Notes, model.ForeignWriter) {
+			t.Errorf("%s: type %s, TTL %v, notes %v", key, r.Type, r.TTL, r.Notes)
+		}
+	}
+}
+
+// TestReadsForeignStreams reads a stream with the field count alone, and one without it.
+func TestReadsForeignStreams(t *testing.T) {
+	s := startServer(t)
+	for range 3 {
+		s.cli("XADD", "calls", "*", "count", "2")
+	}
+	s.cli("XADD", "events", "*", "user", "alice")
+	s.cli("PEXPIRE", "calls", "60000")
+	_, got := once(t, Options{URLs: []string{s.url()}, Watch: []string{"*"}})
+	r := got["calls"]
+	if n := used(r); n != 6 || r.Target.Algorithm != limiter.StreamCounter || !r.Target.Inferred {
+		t.Errorf("calls: used %d by %v (inferred %v), want 6 by an inferred stream", n, r.Target.Algorithm, r.Target.Inferred)
+	}
+	if r.Target.Window != time.Minute || r.Target.LimitKnown {
+		t.Errorf("calls: window %v (limit known %v), want 1m told from the expiry", r.Target.Window, r.Target.LimitKnown)
+	}
+	if slices.Contains(r.Notes, model.NoCountField) || !r.Target.Layout.Untotalled {
+		t.Errorf("calls: notes %v, layout %+v", r.Notes, r.Target.Layout)
+	}
+	if r := got["events"]; !slices.Contains(r.Notes, model.NoCountField) || used(r) != 1 {
+		t.Errorf("events: used %d, notes %v: an entry without count counts 1 and says so", used(r), r.Notes)
+	}
+}
+
+// TestReadsForeignCounters reads prefix:resource:subject:<start> in seconds and in
+// milliseconds, as fixed and as sliding windows.
+func TestReadsForeignCounters(t *testing.T) {
+	s := startServer(t)
+	now := s.now()
+	if left := now.Floor(time.Minute).Add(time.Minute).Sub(now); left < 3*time.Second {
+		time.Sleep(left) // the edge must not come while the test runs
+		now = s.now()
+	}
+	cur := now.Floor(time.Minute)
+	prev := cur.Add(-time.Minute)
+	sec := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e6, 10) }
+	ms := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e3, 10) }
+	s.cli("SET", "rl:search:alice:"+sec(prev), "84", "PX", "90000")
+	s.cli("SET", "rl:search:alice:"+sec(cur), "31", "PX", "120000")
+	s.cli("SET", "rl:login:bob:"+ms(cur), "7", "PX", "60000")
+	s.cli("SET", "user:1234567890", "17")
+	_, got := once(t, Options{URLs: []string{s.url()}})
+	alice, bob := got["rl:search:alice"], got["rl:login:bob"]
+	if alice.Target.Algorithm != limiter.SlidingWindow || alice.State.Previous != 84 || alice.State.Current != 31 || !alice.PreviousKnown {
+		t.Errorf("alice: %v, previous %d (known %v), current %d, want a sliding window of 84 and 31",
+			alice.Target.Algorithm, alice.State.Previous, alice.PreviousKnown, alice.State.Current)
+	}
+	if alice.Target.Window != time.Minute || alice.Target.Layout != (limiter.Layout{Unit: time.Second, Suffixed: true}) {
+		t.Errorf("alice: window %v, layout %+v", alice.Target.Window, alice.Target.Layout)
+	}
+	if bob.Target.Algorithm != limiter.FixedWindow || bob.State.Current != 7 || bob.PreviousKnown || bob.Target.Window != time.Minute {
+		t.Errorf("bob: %v, current %d, previous known %v, window %v, want a fixed window of 7 in 1m",
+			bob.Target.Algorithm, bob.State.Current, bob.PreviousKnown, bob.Target.Window)
+	}
+	if len(got) != 2 {
+		t.Errorf("found %d keys, want 2: a plain number is no limiter", len(got))
+	}
+}

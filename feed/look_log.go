@@ -1,0 +1,359 @@
+package feed
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// logBody reads a ZSET with one member a request, whose score is its time.
+//
+// A look fetches the members above the highest score seen, counts those between the
+// window's start and that score to notice what was removed or came late, and reads the
+// lot again when the count is not the one expected. When more comes in a look than may
+// be fetched one by one, it counts per bin instead; see bins.
+type logBody struct {
+	key    string
+	record record
+	bins   bins
+
+	unit   time.Duration // of the scores; 0 until one is seen
+	synced bool          // entries hold all that the server has of the window
+	last   float64       // highest score taken
+	ties   int64         // members seen with exactly that score
+	from   float64       // while syncing: where the first page began
+	fresh  []limiter.Entry
+	pages  int
+	odd    int // readings in a row whose count was not the expected one
+
+	surveyed limiter.Instant
+	own      bool // members carry their instants, so that no scores are needed
+	recent   *redis.ZSliceCmd
+	members  *redis.StringSliceCmd
+	check    *redis.IntCmd
+	since    float64 // lower bound of check
+	ttl      *redis.DurationCmd
+	survey   *survey
+}
+
+// Bounds of one look at one key.
+const (
+	pageSize      = 500 // entries in one range
+	pagesAtOnce   = 8   // pages before counting per bin
+	surveyEvery   = 5 * time.Second
+	futureAllowed = 100 * time.Millisecond // skew of writers' clocks that is not worth a note
+)
+
+// survey counts the members by the unit in which their scores are times.
+type survey struct {
+	now  limiter.Instant
+	card *redis.IntCmd
+	in   [len(units)]*redis.IntCmd
+}
+
+func askSurvey(q *query, key string) *survey {
+	s := &survey{now: q.now, card: q.pipe.ZCard(q.ctx, key)}
+	seconds := float64(q.now) / 1e6
+	for i, u := range units {
+		lo, hi := plausible(u, seconds)
+		s.in[i] = q.pipe.ZCount(q.ctx, key, score(lo), score(hi))
+	}
+	return s
+}
+
+// read returns the unit of most members, 0 when none is a time, how many are in
+// another unit, and how many are no times at all.
+func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
+	left, err := s.card.Result()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	var best, all int64
+	for i, c := range s.in {
+		n, err := c.Result()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		all += n
+		if n > best {
+			best, unit = n, units[i]
+		}
+	}
+	// The commands are not one transaction, so that members may come in between.
+	return unit, all - best, max(left-all, 0), nil
+}
+
+func (b *logBody) ask(q *query, l *look) {
+	b.record.setWindow(l.target.Window)
+	b.ttl = q.pipe.PTTL(q.ctx, b.key)
+	b.recent, b.members, b.check, b.survey = nil, nil, nil, nil
+	if b.unit == 0 || q.now.Sub(b.surveyed) > surveyEvery {
+		b.survey = askSurvey(q, b.key)
+	}
+	if b.unit == 0 {
+		return
+	}
+	if b.bins.on {
+		b.bins.ask(q, &b.record, func(lo, hi limiter.Instant) *redis.IntCmd {
+			return q.pipe.ZCount(q.ctx, b.key, score(numberIn(lo, b.unit)), "("+score(numberIn(hi, b.unit)))
+		})
+		return
+	}
+	_, most := plausible(b.unit, float64(q.now)/1e6)
+	page := &redis.ZRangeBy{Max: score(most), Count: pageSize + 1}
+	switch {
+	case b.synced:
+		b.since = numberIn(q.now.Add(-b.record.span()+b.record.span()/64), b.unit)
+		if b.last > b.since {
+			b.check = q.pipe.ZCount(q.ctx, b.key, score(b.since), "("+score(b.last))
+		}
+		page.Min, page.Offset = score(b.last), b.ties
+	case b.pages == 0:
+		b.from = numberIn(b.horizon(q.now), b.unit)
+		b.last, b.ties, b.fresh = b.from, 0, nil
+		page.Min = score(b.from)
+	default:
+		page.Min, page.Offset = score(b.last), b.ties
+	}
+	q.ranges++
+	if b.own {
+		b.members = q.pipe.ZRangeByScore(q.ctx, b.key, page)
+		return
+	}
+	b.recent = q.pipe.ZRangeByScoreWithScores(q.ctx, b.key, page)
+}
+
+// horizon is how far back the server is asked: two windows the first time, and after
+// that one, because what is older is remembered and may be trimmed there.
+func (b *logBody) horizon(now limiter.Instant) limiter.Instant {
+	if len(b.record.entries) == 0 {
+		return now.Floor(b.record.span()).Add(-b.record.span())
+	}
+	return now.Add(-b.record.span() + b.record.span()/64)
+}
+
+func (b *logBody) take(now limiter.Instant, l *look, r *model.Reading) (again bool, err error) {
+	ttl, err := b.ttl.Result()
+	if err != nil {
+		return false, err
+	}
+	if !l.present(ttl, "zset") {
+		b.vanish(now, l, r)
+		return false, nil
+	}
+	if b.survey != nil {
+		first := b.unit == 0
+		if err := b.takeSurvey(now, l); err != nil {
+			return false, err
+		}
+		if first && b.unit != 0 {
+			return true, nil
+		}
+	}
+	switch {
+	case b.unit == 0: // nothing but garbage
+	case b.bins.on:
+		if again, err = b.bins.take(now, &b.record); again || err != nil {
+			return again, err
+		}
+		if b.bins.cool(&b.record, now) {
+			b.bins.on, b.synced, b.pages = false, false, 0
+		}
+	default:
+		if again, err = b.takePage(now); again || err != nil {
+			return again, err
+		}
+	}
+	b.record.trim(now)
+	b.fill(now, l, r)
+	return false, nil
+}
+
+func (b *logBody) takeSurvey(now limiter.Instant, l *look) error {
+	unit, mixed, garbage, err := b.survey.read()
+	if err != nil {
+		return err
+	}
+	b.surveyed = now
+	l.note(model.GarbageScore, garbage > 0)
+	l.note(model.MixedUnits, mixed > 0)
+	if unit != b.unit && unit != 0 {
+		b.unit, b.synced, b.pages = unit, false, 0
+	}
+	return nil
+}
+
+// takePage takes what is new. It returns true to be asked for more at once.
+func (b *logBody) takePage(now limiter.Instant) (again bool, err error) {
+	got, err := b.scores()
+	if err != nil {
+		return false, err
+	}
+	fresh := make([]limiter.Entry, 0, len(got))
+	for _, v := range got {
+		if v == b.last {
+			b.ties++
+		} else {
+			b.last, b.ties = v, 1
+		}
+		at := instantIn(v, b.unit)
+		if k := len(fresh); k > 0 && fresh[k-1].At == at {
+			fresh[k-1].Count++
+		} else {
+			fresh = append(fresh, limiter.Entry{At: at, Count: 1})
+		}
+	}
+	full := len(got) > pageSize
+	b.pages++
+	if b.synced {
+		odd := b.unexpected()
+		b.record.extend(fresh)
+		if odd {
+			b.resync()
+			return true, nil
+		}
+	} else {
+		b.fresh = append(b.fresh, fresh...)
+	}
+	switch {
+	case full && b.pages >= pagesAtOnce:
+		b.heat()
+		return true, nil
+	case full:
+		return true, nil
+	}
+	b.pages = 0
+	if !b.synced {
+		b.record.replace(instantIn(b.from, b.unit), b.fresh, 1)
+		b.fresh, b.synced = nil, true
+	}
+	return false, nil
+}
+
+// unexpected compares the server's count of what was known before with what is
+// remembered of the same stretch.
+func (b *logBody) unexpected() bool {
+	if b.check == nil || b.record.joined {
+		return false
+	}
+	n, err := b.check.Result()
+	if err != nil {
+		return false
+	}
+	at := instantIn(b.since, b.unit)
+	expected := b.record.sum(at)
+	if k := len(b.record.entries); k > 0 && b.record.entries[k-1].At >= at {
+		expected -= b.record.entries[k-1].Count // the members at the last score itself
+	}
+	return n != expected
+}
+
+func (b *logBody) resync() { b.synced, b.pages = false, 0 }
+
+// heat goes over to counting.
+func (b *logBody) heat() {
+	b.bins = bins{on: true}
+	b.synced, b.pages, b.fresh = false, 0, nil
+}
+
+// vanish is for a key that is not there: what was remembered stays as the past.
+func (b *logBody) vanish(now limiter.Instant, l *look, r *model.Reading) {
+	span := b.record.span()
+	// The server holds nothing, so nothing of the last window counts any more.
+	live := now.Add(-span)
+	if i := b.record.from(live); i < len(b.record.entries) {
+		b.record.entries = b.record.entries[:i:i]
+	}
+	b.bins = bins{}
+	b.synced, b.pages, b.last, b.ties = false, 0, 0, 0
+	b.record.trim(now)
+	l.note(model.GarbageScore, false)
+	l.note(model.MixedUnits, false)
+	b.fill(now, l, r)
+}
+
+func (b *logBody) fill(now limiter.Instant, l *look, r *model.Reading) {
+	entries := b.record.entries
+	if k := len(entries); k > 0 {
+		if l.ttl > 0 && !b.bins.on {
+			l.guess(inferWindow(now, l.ttl, entries[k-1].At, l.target.Window))
+		}
+		l.note(model.FutureScore, entries[k-1].At.Sub(now) > futureAllowed)
+	} else {
+		l.note(model.FutureScore, false)
+	}
+	if b.unit != 0 {
+		l.target.Layout.Unit = b.unit
+		if b.own {
+			l.target.Layout.Unit = 0
+		}
+	}
+	r.State.Log = b.record.log()
+	r.Approximate = b.bins.on || b.record.joined
+	r.PreviousKnown = l.target.Window > 0
+	r.ExactKnown = l.target.Window > 0
+	r.Arrivals = b.record.arrivals(false)
+}
+
+// inferWindow guesses the window from the expiry, which limiters set to one window at
+// every request: now + TTL - the last request. A limiter that sets it for denied
+// requests too makes it look longer, so that the shortest guess is kept.
+func inferWindow(now limiter.Instant, ttl time.Duration, last limiter.Instant, was time.Duration) time.Duration {
+	w := tidy(now.Add(ttl).Sub(last))
+	if w < time.Millisecond || was > 0 && w >= was {
+		return was
+	}
+	return w
+}
+
+// scores returns the scores of the page. Members of this library are their scores, which
+// is a fifth of the server's work; when one turns out not to be, the page is asked for
+// again with scores.
+func (b *logBody) scores() ([]float64, error) {
+	if b.own {
+		members, err := b.members.Result()
+		if err != nil {
+			return nil, err
+		}
+		got := make([]float64, len(members))
+		for i, m := range members {
+			at, ok := ownMember(m)
+			if !ok {
+				b.own = false
+				b.resync()
+				return nil, nil
+			}
+			got[i] = float64(at)
+		}
+		return got, nil
+	}
+	page, err := b.recent.Result()
+	if err != nil {
+		return nil, err
+	}
+	got := make([]float64, len(page))
+	own := b.unit == time.Microsecond && len(page) > 0
+	for i, z := range page {
+		got[i] = z.Score
+		if own {
+			m, _ := z.Member.(string)
+			at, ok := ownMember(m)
+			own = ok && float64(at) == z.Score
+		}
+	}
+	b.own = own
+	return got, nil
+}
+
+// ownMember returns the instant in a member of this library: microseconds, and a number
+// after a dash where one microsecond saw several.
+func ownMember(member string) (limiter.Instant, bool) {
+	stamp, _, _ := strings.Cut(member, "-")
+	n, err := strconv.ParseInt(stamp, 10, 64)
+	return limiter.Instant(n), err == nil && n > 0 && n < 1<<53
+}

@@ -1,0 +1,444 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// observer reads the limiters that are known. It is used by one goroutine, but for
+// focus.
+type observer struct {
+	o      Options
+	client redis.UniversalClient
+	guard  *guard
+	scout  *scout
+	clock  clock
+	pasts  map[string]*past // what is known from before; the embedded source fills it
+
+	looks      map[string]*look
+	dropped    map[uint64]bool // keys beyond MaxKeys
+	everywhere bool            // denials are recorded for every key
+
+	mu    sync.Mutex
+	focus []string
+
+	role, version, runID string
+	greeted              bool
+}
+
+// Bounds of one pipeline and of one round.
+const (
+	rangesPerPipe   = 50
+	commandsPerPipe = 400
+	asksPerRound    = 24 // times that a look may ask for more in one round
+)
+
+func newObserver(o Options, client redis.UniversalClient, g *guard) *observer {
+	w := &observer{o: o, client: client, guard: g, looks: make(map[string]*look), dropped: make(map[uint64]bool)}
+	for _, k := range o.Keys {
+		w.looks[k] = w.lookFor(k, k)
+		w.looks[k].named = true
+		w.looks[k].body = &probeBody{key: k}
+		w.looks[k].settle(limiter.Unknown, limiter.Layout{}, 0)
+	}
+	return w
+}
+
+func (w *observer) lookFor(name, key string) *look {
+	l := &look{name: name, typ: "none", rule: ruleFor(w.o.Rules, name, key)}
+	l.denied = denials{key: limiter.DeniedKey(name), always: w.everywhere}
+	l.past = w.pasts[name]
+	return l
+}
+
+// setFocus says which keys matter most. It may be called from any goroutine.
+func (w *observer) setFocus(keys []string) {
+	w.mu.Lock()
+	w.focus = slices.Clone(keys)
+	w.mu.Unlock()
+}
+
+// greet asks a server that has just answered who it is.
+func (w *observer) greet(ctx context.Context) error {
+	sent := time.Now()
+	t, err := w.client.Time(ctx).Result()
+	if err != nil && code(err) != "NOPERM" {
+		return err
+	}
+	received := time.Now()
+	if err == nil {
+		w.clock.observe(sent, received, limiter.InstantOf(t), true)
+	}
+	info, err := w.client.Info(ctx, "server", "replication").Result()
+	if err != nil {
+		if away(err) {
+			return err
+		}
+		info, err = w.client.Info(ctx).Result() // before Redis 7 INFO takes one section
+		if err != nil && away(err) {
+			return err
+		}
+	}
+	fields := parseInfo(info)
+	w.version = fields["redis_version"]
+	if v := fields["valkey_version"]; v != "" {
+		w.version = "valkey " + v
+	}
+	w.role = fields["role"]
+	if w.role == "slave" {
+		w.role = "replica"
+	}
+	w.runID = fields["run_id"]
+	w.greeted = true
+	return nil
+}
+
+// parseInfo reads the lines name:value of INFO.
+func parseInfo(text string) map[string]string {
+	fields := make(map[string]string)
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, value, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// round reads what is due. The error is for a server that is away; what was read before
+// it went comes with it.
+func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []string, err error) {
+	defer func() {
+		if err != nil {
+			w.greeted = false // it may be another one when it comes back
+		}
+		slices.SortFunc(readings, func(a, b model.Reading) int { return strings.Compare(a.Key, b.Key) })
+	}()
+	if !w.greeted {
+		if err := w.greet(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	w.adopt()
+	if len(w.looks) == 0 { // nothing to read: is the server still there?
+		return nil, nil, w.tick(ctx)
+	}
+	due := w.plan(time.Now())
+	for asks := 0; len(due) > 0 && asks < asksPerRound; asks++ {
+		var again []*look
+		for len(due) > 0 {
+			n, more, err := w.exchange(ctx, due, &readings)
+			if err != nil {
+				return readings, nil, err
+			}
+			again = append(again, more...)
+			due = due[n:]
+		}
+		due = again // what is left after the last time goes on in the next round
+	}
+	return readings, w.bury(), nil
+}
+
+// cost estimates the server's time for commands.
+func (w *observer) cost(commands int64) time.Duration {
+	return time.Duration(commands) * commandCost
+}
+
+// commandCost is what a short reading command in a pipeline takes of a server.
+const commandCost = 2 * time.Microsecond
+
+// tick asks for the time alone.
+func (w *observer) tick(ctx context.Context) error {
+	sent := time.Now()
+	t, err := w.client.Time(ctx).Result()
+	if err != nil {
+		if away(err) {
+			return err
+		}
+		return nil
+	}
+	w.clock.observe(sent, time.Now(), limiter.InstantOf(t), true)
+	return nil
+}
+
+// plan returns the looks to read now, the most important first.
+func (w *observer) plan(now time.Time) []*look {
+	w.mu.Lock()
+	rank := make(map[string]int, len(w.focus))
+	for i, k := range w.focus {
+		rank[k] = i + 1
+	}
+	w.mu.Unlock()
+	due := make([]*look, 0, len(w.looks))
+	for _, l := range w.looks {
+		if rank[l.name] > 0 || !now.Before(l.due) {
+			due = append(due, l)
+		}
+	}
+	order := func(l *look) int {
+		if r := rank[l.name]; r > 0 {
+			return r
+		}
+		return len(rank) + 1
+	}
+	slices.SortFunc(due, func(a, b *look) int {
+		if c := cmp.Compare(order(a), order(b)); c != 0 {
+			return c
+		}
+		if c := a.due.Compare(b.due); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return due
+}
+
+// exchange sends one pipeline for the first looks of due, and returns how many they were
+// and which of them want to be asked again.
+func (w *observer) exchange(ctx context.Context, due []*look, ready *[]model.Reading) (n int, again []*look, err error) {
+	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+	defer cancel()
+	sent := time.Now()
+	q := &query{ctx: ctx, pipe: w.client.Pipeline(), now: w.clock.at(sent)}
+	for n < len(due) && (n == 0 || q.ranges < rangesPerPipe && q.pipe.Len() < commandsPerPipe) {
+		due[n].ask(q)
+		n++
+	}
+	// TIME comes last, so that no entry that was read is later than the reading.
+	clock := q.pipe.Time(ctx)
+	short := q.pipe.Len() < 20
+	if _, err := q.pipe.Exec(ctx); errors.Is(err, ErrReadOnly) {
+		return n, nil, err
+	}
+	received := time.Now()
+	now := w.clock.at(received)
+	t, err := clock.Result()
+	switch {
+	case err == nil:
+		now = limiter.InstantOf(t)
+		w.clock.observe(sent, received, now, short)
+	case away(err):
+		return n, nil, err
+	}
+	for _, l := range due[:n] {
+		r, more, err := l.take(now)
+		switch {
+		case err != nil:
+			return n, nil, err
+		case more:
+			again = append(again, l)
+		default:
+			if p, ok := l.body.(*probeBody); ok && p.hit != nil {
+				hit := *p.hit
+				w.replace(l, hit)
+				again = append(again, w.looks[l.name])
+				continue
+			}
+			l.due = received.Add(w.pause(l))
+			*ready = append(*ready, r)
+		}
+	}
+	return n, again, nil
+}
+
+// pause is how long a look may wait for its next turn.
+func (w *observer) pause(l *look) time.Duration {
+	if len(w.looks) <= 200 {
+		return 0
+	}
+	return 500 * time.Millisecond
+}
+
+// adopt makes looks of what discovery found.
+func (w *observer) adopt() {
+	for _, f := range w.scout.collect() {
+		w.meet(f)
+	}
+}
+
+func (w *observer) meet(f found) {
+	l := w.looks[f.name]
+	if f.denied {
+		if l != nil {
+			l.denied.skip = 0
+		}
+		return
+	}
+	if l != nil {
+		if b, ok := l.body.(*counterBody); ok && f.kind == kindCounter && (b.own == f.own) {
+			b.meet(f.start)
+			return
+		}
+		if l.silent == 0 && l.kind != kindNone && l.kind != f.kind || l.kind == f.kind {
+			return // the name is taken by something that lives
+		}
+		w.replace(l, f)
+		return
+	}
+	if !w.interesting(f) {
+		return
+	}
+	if w.stale(f) {
+		return
+	}
+	if len(w.looks) >= w.max() {
+		w.dropped[fnv(f.name)] = true
+		return
+	}
+	l = w.lookFor(f.name, f.key)
+	w.looks[f.name] = l
+	w.dress(l, f)
+}
+
+// stale says that a find is a counter of a window long over.
+func (w *observer) stale(f found) bool {
+	if f.kind != kindCounter {
+		return false
+	}
+	r := ruleFor(w.o.Rules, f.name, f.key)
+	if r == nil || r.window() == 0 {
+		return false
+	}
+	now := w.clock.at(time.Now())
+	return f.start.Add(3*r.window()) < now
+}
+
+func (w *observer) max() int {
+	if w.o.MaxKeys > 0 {
+		return w.o.MaxKeys
+	}
+	return DefaultMaxKeys
+}
+
+// interesting says that a find is worth watching: it looks like a limiter, or somebody
+// spoke of it: a rule by its algorithm, or a pattern narrower than *.
+func (w *observer) interesting(f found) bool {
+	r := ruleFor(w.o.Rules, f.name, f.key)
+	if r != nil && (r.Algorithm != limiter.Unknown || strings.Trim(r.Match, "*") != "") {
+		return true
+	}
+	if f.sure {
+		return true
+	}
+	if f.kind != kindLog && f.kind != kindStream {
+		return false
+	}
+	// A set without a single time is hardly a log; but then a pattern or rule chose it.
+	if f.kind == kindStream || r != nil {
+		return true
+	}
+	for _, p := range w.o.Watch {
+		if strings.Trim(p, "*") != "" && matchGlob(p, f.key) {
+			return true
+		}
+	}
+	return false
+}
+
+// dress gives a look the body that reads what was found.
+func (w *observer) dress(l *look, f found) {
+	l.kind, l.typ, l.wrong = f.kind, f.typ, ""
+	a := limiter.Unknown
+	layout := limiter.Layout{}
+	switch f.kind {
+	case kindLog:
+		a = limiter.SlidingLog
+	case kindStream:
+		a = limiter.StreamCounter
+	case kindCounter:
+		a = f.own
+		if a == limiter.Unknown {
+			a, layout = limiter.FixedWindow, limiter.Layout{Unit: f.unit, Suffixed: true}
+		}
+	case kindSingle:
+		a = limiter.FixedWindow
+	case kindTAT:
+		a = limiter.GCRA
+	case kindBucket:
+		a = limiter.TokenBucket
+	}
+	l.settle(a, layout, 0)
+	if f.kind == kindCounter && f.own != limiter.Unknown {
+		l.target.Inferred = false
+	}
+	rule := limiter.Unknown
+	if l.rule != nil {
+		rule = l.rule.Algorithm
+	}
+	l.note(model.WrongType, false)
+	if f.kind == kindWrong || !suits(f.kind, rule) {
+		l.misfit(f.key, f.typ, rule)
+		return
+	}
+	l.body = newBody(f)
+	if l.past != nil {
+		l.past.lay(l)
+	}
+}
+
+// misfit makes the look say that the key holds another type than wanted.
+func (l *look) misfit(key, typ string, rule limiter.Algorithm) {
+	l.kind = kindWrong
+	l.note(model.WrongType, true)
+	l.body = &wrongBody{key: key, rule: rule}
+	if rule == limiter.Unknown {
+		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state", article(typ))
+		return
+	}
+	l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s)", article(typ), rule, wants(rule))
+}
+
+// replace gives a look another body because its key holds something else now.
+func (w *observer) replace(l *look, f found) {
+	fresh := w.lookFor(l.name, f.key)
+	fresh.named, fresh.past = l.named, l.past
+	fresh.since = l.since
+	fresh.denied = l.denied
+	w.looks[l.name] = fresh
+	w.dress(fresh, f)
+}
+
+// bury forgets the looks whose keys are gone, and returns their names.
+func (w *observer) bury() []string {
+	var gone []string
+	now := w.clock.at(time.Now())
+	for name, l := range w.looks {
+		switch {
+		case l.gone(now):
+			gone = append(gone, name)
+			delete(w.looks, name)
+			w.scout.forget(name)
+		case l.changed && !l.named:
+			delete(w.looks, name)
+			w.scout.forget(name)
+		case l.changed || l.named && l.kind != kindNone && l.silent != 0 && now.Sub(l.silent) > 2*max(l.target.Window, time.Second):
+			// Somebody asked for it by name: wait for whatever comes under it.
+			l.kind, l.wrong, l.changed = kindNone, "", false
+			l.note(model.WrongType, false)
+			l.body = &probeBody{key: name}
+			l.settle(limiter.Unknown, limiter.Layout{}, l.target.Window)
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
+
+// fnv is FNV-1a.
+func fnv(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
