@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestScreenOfOthersFormats: the numbers on the screen are those that the keys of
+// other programs amount to.
+func TestScreenOfOthersFormats(t *testing.T) {
+	s := startRedis(t)
+	w := calmWindow(s.now(t))
+	logs, counters := formats(t, s, w)
+	spy := s.watch(t)
+	term := openTerminal(t, 160, 48)
+	term.run("%s --redis %s --limit %s", program, s.url(), limitFlag(10, w))
+	term.wait(10*time.Second, append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
+	for _, name := range logs {
+		if row := line(term.wait(5*time.Second, name), name); !strings.Contains(row, " 12/10 ") {
+			t.Errorf("%s: 12 of 10 are used, the row says %q", name, row)
+		}
+	}
+	for _, name := range counters {
+		if row := line(term.screen(), name); !strings.Contains(row, " 7/10 ") && !strings.Contains(row, "/10 ") {
+			t.Errorf("%s: the row says %q", name, row)
+		}
+	}
+	// The weighted bars of the selected key: 5 before the edge, 7 since, 12 in the log.
+	term.selectRow("z:millis")
+	term.wait(5*time.Second, "previous        5", "current         7", "exact          12")
+	if bad := spy.writing(t, s); len(bad) > 0 {
+		t.Errorf("watching sent %v", bad)
+	}
+	term.press("q")
+	term.settled()
+}
+
+// selectRow moves the selection down until the panes show that key.
+func (m *terminal) selectRow(name string) {
+	m.t.Helper()
+	for range 60 {
+		for l := range strings.Lines(m.screen()) {
+			if strings.Contains(l, "▌") && strings.Contains(l, name) {
+				return
+			}
+		}
+		m.press("Down")
+		time.Sleep(30 * time.Millisecond)
+	}
+	m.t.Fatalf("%s cannot be selected:\n%s", name, m.screen())
+}
+
+// TestSpaceFiresOne: a key press moves the server, and the screen follows soon.
+func TestSpaceFiresOne(t *testing.T) {
+	s := startRedis(t)
+	s.cli(t, "ZADD", "z:live", strconv.FormatInt(s.now(t).UnixMilli(), 10), "first")
+	term := openTerminal(t, 160, 48)
+	term.run("%s --redis %s --watch 'z:*' --limit 1000/30m --allow-inject", program, s.url())
+	term.wait(10*time.Second, "LIVE", "ARMED", " 1/1000 ")
+	const presses = 12
+	var server, screen []time.Duration
+	for n := 2; n < 2+presses; n++ {
+		want := strconv.Itoa(n)
+		pressed := time.Now()
+		term.press("Space")
+		eventually(t, 5*time.Second, "ZCARD is "+want, func() bool { return s.cli(t, "ZCARD", "z:live") == want })
+		server = append(server, time.Since(pressed))
+		term.wait(5*time.Second, " "+want+"/1000 ")
+		screen = append(screen, time.Since(pressed))
+	}
+	slices.Sort(server)
+	slices.Sort(screen)
+	t.Logf("from the press to ZCARD: median %v, worst %v; to the number on the screen: median %v, worst %v (polling included)",
+		server[presses/2], server[presses-1], screen[presses/2], screen[presses-1])
+	if m := screen[presses/2]; m > 300*time.Millisecond {
+		t.Errorf("the screen follows a press after %v, want 300 ms at most", m)
+	}
+	if got := s.cli(t, "ZCARD", "z:live"); got != strconv.Itoa(1+presses) {
+		t.Errorf("ZCARD is %s after %d presses on a key with one entry", got, presses)
+	}
+	audit(t, term.env, "z:live", presses)
+	term.press("q")
+	term.settled()
+}
+
+// TestReadOnlyScreenNeverWrites presses everything that fires, without the flag.
+func TestReadOnlyScreenNeverWrites(t *testing.T) {
+	s := startRedis(t)
+	formats(t, s, calmWindow(s.now(t)))
+	before := dump(t, s)
+	spy := s.watch(t)
+	term := openTerminal(t, 120, 36)
+	term.run("%s --redis %s --limit 100/10m", program, s.url())
+	term.wait(10*time.Second, "LIVE", "read-only", "z:millis")
+	term.press("Space", "b", "r", "+", "b", "Down", "Space", "r", "x")
+	term.wait(5*time.Second, "--allow-inject")
+	seen := len(spy.commands())
+	eventually(t, 10*time.Second, "readings go on", func() bool { return len(spy.commands()) > seen+50 })
+	if bad := spy.writing(t, s); len(bad) > 0 {
+		t.Errorf("a read-only screen sent %v", bad)
+	}
+	if after := dump(t, s); after != before {
+		t.Errorf("a read-only screen changed what the server holds")
+	}
+	term.press("q")
+	term.settled()
+}
+
+// TestScreenSurvivesTheServer: none there, there, gone, and back.
+func TestScreenSurvivesTheServer(t *testing.T) {
+	need(t, "redis-server")
+	s := &redisServer{port: freePort(t)}
+	t.Cleanup(s.stop)
+	term := openTerminal(t, 120, 36)
+	term.run("%s --redis %s --watch 'z:*' --limit 100/10m", program, s.url())
+	term.wait(10*time.Second, "CONNECTING", s.addr())
+	s.start(t)
+	term.wait(15*time.Second, "LIVE", "z:*", "still looking")
+	now := s.now(t).UnixMilli()
+	s.cli(t, "ZADD", "z:k", strconv.FormatInt(now-1000, 10), "a", strconv.FormatInt(now, 10), "b")
+	term.wait(10*time.Second, "z:k", " 2/100 ")
+	s.stop()
+	term.wait(10*time.Second, "DOWN")
+	s.start(t)
+	now = s.now(t).UnixMilli()
+	s.cli(t, "ZADD", "z:k", strconv.FormatInt(now-2000, 10), "a", strconv.FormatInt(now-1000, 10), "b", strconv.FormatInt(now, 10), "c")
+	term.wait(15*time.Second, "LIVE", " 3/100 ")
+	term.press("q")
+	term.settled()
+}
+
+// TestEveryWayOut leaves the terminal as it was, with the exit code that the way has.
+func TestEveryWayOut(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		leave func(m *terminal)
+		codes []int
+	}{
+		{"q", func(m *terminal) { m.press("q") }, []int{0}},
+		{"ctrl+c", func(m *terminal) { m.press("C-c") }, []int{0, 130}},
+		{"SIGTERM", func(m *terminal) { m.signal("TERM") }, []int{130}},
+		{"SIGINT", func(m *terminal) { m.signal("INT") }, []int{130}},
+		{"SIGHUP", func(m *terminal) { m.signal("HUP") }, []int{130}},
+		{"ctrl+c while connecting", func(m *terminal) { m.press("C-c") }, []int{0, 130}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			term := openTerminal(t, 100, 30)
+			args, shows := "", "LIVE"
+			if strings.Contains(tc.name, "connecting") {
+				args, shows = " --redis redis://127.0.0.1:"+strconv.Itoa(freePort(t)), "CONNECTING"
+			}
+			term.run("%s%s; echo code=$?.", program, args)
+			term.wait(10*time.Second, shows)
+			if mode := term.mode(); mode == plainMode {
+				t.Fatalf("the dashboard has not taken the terminal over (%s): it proves nothing", mode)
+			}
+			tc.leave(term)
+			screen := term.wait(10*time.Second, "code=")
+			if !slices.ContainsFunc(tc.codes, func(c int) bool { return strings.Contains(screen, fmt.Sprintf("code=%d.", c)) }) {
+				t.Errorf("want exit code %v:\n%s", tc.codes, screen)
+			}
+			term.settled()
+		})
+	}
+}
+
+// signal sends a signal to the program in the terminal.
+func (m *terminal) signal(name string) {
+	m.t.Helper()
+	m.tmux("run-shell", fmt.Sprintf("kill -%s $(ps -o pid= --ppid #{pane_pid})", name))
+}
+
+func TestScreenOfHostileNames(t *testing.T) {
+	s := startRedis(t)
+	names := []string{"h:\x1b]0;owned\x07", "h:\x1b[2J\x1b[31m", "h:\u202egnp", "h:👩\u200d💻", "h:\xff", "h:" + strings.Repeat("k", 4096)}
+	for _, name := range names {
+		s.cli(t, "ZADD", name, strconv.FormatInt(s.now(t).UnixMilli(), 10), "m")
+	}
+	term := openTerminal(t, 160, 48)
+	term.run("%s --redis %s --limit 100/10m", program, s.url())
+	screen := term.wait(10*time.Second, "LIVE", `h:\x1b]0;owned\x07`, `h:\x1b[2J\x1b[31m`, `h:\u202egnp`, `h:👩\u200d`, `h:\xff`, "kkkk")
+	if title := term.tmux("display-message", "-p", "#{pane_title}"); strings.Contains(title, "owned") {
+		t.Errorf("a key's name became the title of the terminal: %q", title)
+	}
+	if strings.Count(screen, " 1/100 ") != len(names) {
+		t.Errorf("%d keys have one entry each:\n%s", len(names), screen)
+	}
+	term.press("q")
+	term.settled()
+}
+
+func TestScreenSizes(t *testing.T) {
+	term := openTerminal(t, 160, 48)
+	term.run("%s", program)
+	term.wait(10*time.Second, "LIVE")
+	for _, size := range [][2]int{{80, 24}, {60, 20}, {50, 15}, {10, 3}, {1, 1}, {200, 60}, {80, 24}} {
+		term.tmux("resize-window", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
+		switch {
+		case size[0] >= 60 && size[1] >= 20:
+			term.wait(5*time.Second, "LIVE")
+		case size[0] >= 40:
+			term.wait(5*time.Second, "60x20")
+		}
+	}
+	term.press("q")
+	term.settled()
+}
+
+// TestFirstFrame measures; how fast a shared machine is does not fail it.
+func TestFirstFrame(t *testing.T) {
+	var took []time.Duration
+	for range 5 {
+		term := openTerminal(t, 160, 48)
+		term.tmux("send-keys", "-l", program)
+		started := time.Now()
+		term.press("Enter")
+		term.wait(10*time.Second, "LIVE")
+		took = append(took, time.Since(started))
+		term.press("q")
+	}
+	slices.Sort(took)
+	t.Logf("from Enter to the first frame with live numbers: best %v, median %v, worst %v (polling included)", took[0], took[2], took[4])
+}
