@@ -176,24 +176,30 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 	for c := range dst {
 		from := (last - int64(len(dst)-1-c)) * int64(per)
-		var sum Bin
+		sum := Bin{Watched: true}
 		for k := range int64(per) {
 			b := t.peek(from + k)
 			switch {
-			case k == 0 && b != nil:
-				sum = *b
-			case k == 0:
-				sum = Bin{}
-			case from+k > t.seen: // the future of the column in the making
 			case b == nil:
-				sum.Watched = false
-			default:
+				sum.Watched = sum.Watched && !t.within(from+k)
+				continue
+			case !t.within(from + k): // a column in the making counts as watched
+				watched := sum.Watched
 				sum.join(b)
+				sum.Watched = watched
+				continue
 			}
+			sum.join(b)
+		}
+		if column := from / int64(per); column < floorDiv(t.first, int64(per)) || from > t.seen {
+			sum.Watched = false
 		}
 		dst[c] = sum
 	}
 }
+
+// within says whether bin i lies between the first and the last that was watched.
+func (t *Timeline) within(i int64) bool { return i >= t.first && i <= t.seen }
 
 // Column returns the number of the column of `per` bins that holds at.
 func (t *Timeline) Column(at limiter.Instant, per int) int64 {

@@ -58,8 +58,19 @@ func New(p Palette) *Theme {
 		Selected: Hex(p.Selected), Raised: Hex(p.Raised), Window: Hex(p.Window),
 		Button: fg(p.Text).On(Hex(p.Raised)), ButtonKey: fg(p.Accent).On(Hex(p.Raised)).With(Bold),
 		BadgeLive: badge(p.Good), BadgeWarn: badge(p.Near), BadgeBad: badge(p.Denied),
-		fill: ramp(101, Hex(p.Admitted), Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
+		fill: fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
 	}
+}
+
+// fillRamp stays calm up to 60 %, is at the colour of near when a key counts as near
+// (80 %), and reaches denied at 100 %.
+func fillRamp(calm, near, denied Ink) []Ink {
+	out := make([]Ink, 0, 101)
+	for range 60 {
+		out = append(out, calm)
+	}
+	out = append(out, ramp(21, calm, near)...)
+	return append(out, ramp(21, near, denied)[1:]...)
 }
 
 // Fill returns the style of a bar at a utilization of 0 to 1; beyond is clamped.

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ import (
 const (
 	barLabel   = 10
 	barNumber  = 7
-	barFormula = 30
+	barFormula = 23
 )
 
 // line is one row of the weighted bars.
@@ -58,8 +59,8 @@ func (a *App) paintBars(r cell.Rect) {
 	if t := k.Reading.Target; t.LimitKnown {
 		full = max(full, float64(model.Capacity(t)))
 	}
-	if n := in.H - 1; len(lines) > n {
-		lines = lines[:max(n, 0)]
+	for len(lines) > max(in.H-1, 0) {
+		lines = dropLeast(lines)
 	}
 	for i, l := range lines {
 		a.paintLine(in, in.Y+i, full, k, l)
@@ -73,6 +74,16 @@ func (a *App) paintBars(r cell.Rect) {
 	}
 }
 
+// dropLeast leaves out the last line that does not decide.
+func dropLeast(lines []line) []line {
+	for i := len(lines) - 1; i > 0; i-- {
+		if !lines[i].decides {
+			return slices.Delete(lines, i, i+1)
+		}
+	}
+	return lines[:0]
+}
+
 func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
 	g := &a.grid
 	st := a.look.Dim
@@ -83,7 +94,7 @@ func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l l
 	g.Text(x, y, x+barLabel, l.label, st)
 	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, a.look.Text)
 	x += barLabel + barNumber + 2
-	formula := min(barFormula, max(0, (end-x)*2/5))
+	formula := min(barFormula, max(0, (end-x)*3/5))
 	w := end - x - formula - 2
 	if w < 6 {
 		return
@@ -127,7 +138,7 @@ func (a *App) windowLines(k *model.Watched) []line {
 	previous := line{
 		label: "previous", value: counted(g.Previous),
 		segments: []chart.Segment{solid(counts, a.look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: a.look.Gone, Style: a.look.Faint}},
-		formula:  fmt.Sprintf("× %.2f = %.1f still counts", g.Weight, counts),
+		formula:  fmt.Sprintf("× %.2f = %.1f", g.Weight, counts),
 	}
 	current := line{
 		label: "current", value: counted(g.Current),

@@ -65,7 +65,7 @@ func (a *areas) wide(body cell.Rect) {
 	bottom := max(9, min(13, body.H/4))
 	top, injector := body.Top(body.H - bottom)
 	a.injector = injector
-	left, right := top.Left(min(max(top.W*46/100, 56), 84))
+	left, right := top.Left(min(max(top.W/2, 56), 92))
 	a.keys = left
 	a.timeline, a.bars = right.Top(right.H - 9)
 }
@@ -76,7 +76,7 @@ func (a *areas) stacked(body cell.Rect, keys int) {
 		bars, injector = 6, 5
 	}
 	spare := body.H - bars - injector
-	table := min(max(spare/2, 4), max(keys+1, 4))
+	table := min(max(spare*2/5, 4), max(keys+1, 4))
 	a.keys, body = body.Top(table)
 	a.timeline, body = body.Top(body.H - bars - injector)
 	a.bars, a.injector = body.Top(bars)

@@ -26,14 +26,14 @@ type column struct {
 const nameColumn = 0
 
 var columns = [...]column{
-	{"key", 14, 0, false, model.ByName},
+	{"key", 16, 0, false, model.ByName},
 	{"limiter", 7, 3, false, model.ByAlgorithm},
-	{"used/limit", 11, 0, true, model.ByUtilization},
-	{"fill", 10, 1, false, model.ByUtilization},
-	{"rate", 8, 2, true, model.ByRate},
-	{"denied", 8, 4, true, model.ByDenied},
-	{"past", 10, 5, false, model.ByRate},
-	{"next", 6, 0, true, model.ByNext},
+	{"used/limit", 10, 0, true, model.ByUtilization},
+	{"fill", 8, 1, false, model.ByUtilization},
+	{"rate", 7, 2, true, model.ByRate},
+	{"denied", 7, 5, true, model.ByDenied},
+	{"past", 6, 4, false, model.ByRate},
+	{"next", 5, 0, true, model.ByNext},
 }
 
 // fit says which columns there is room for and how wide each is; the name takes what
@@ -44,7 +44,7 @@ func fit(w int) (widths [len(columns)]int) {
 		widths[i] = c.width
 		total += c.width + 1
 	}
-	for rank := 5; rank > 0 && total > w-2; rank-- {
+	for rank := 5; rank > 0 && total > w-1; rank-- {
 		for i, c := range columns {
 			if c.rank == rank {
 				total -= c.width + 1
@@ -53,12 +53,12 @@ func fit(w int) (widths [len(columns)]int) {
 		}
 	}
 	spare := max(0, w-2-total)
-	grow := min(spare, 18)
+	grow := min(spare, 10)
 	widths[nameColumn] += grow
 	spare -= grow
 	for i, c := range columns {
 		if (c.title == "fill" || c.title == "past") && widths[i] > 0 {
-			share := min(spare/2, 14)
+			share := min(spare*2/5, 14)
 			widths[i] += share
 		}
 	}
@@ -127,26 +127,19 @@ func (a *App) keysTitle(x, y, end int) int {
 
 func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 	x := in.X + 2
-	if !a.areas.framed {
-		a.grid.Fill(in.X, in.Y, in.W, a.look.Box.H, a.look.Border)
-	}
 	for i, c := range columns {
 		w := widths[i]
 		if w == 0 {
 			continue
 		}
 		st := a.look.Dim
-		title := c.title
 		if c.sort == a.view.Sort && (c.title != "fill" && c.title != "past") {
 			st = a.look.Accent
 		}
-		if !a.areas.framed {
-			title = " " + title + " "
-		}
 		if c.right {
-			a.grid.Right(x, in.Y, x+w, title, st)
+			a.grid.Right(x, in.Y, x+w, c.title, st)
 		} else {
-			a.grid.Text(x, in.Y, x+w, title, st)
+			a.grid.Text(x, in.Y, x+w, c.title, st)
 		}
 		order := c.sort
 		a.zone(x, in.Y, w, 1, func() tea.Cmd {

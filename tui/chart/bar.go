@@ -56,7 +56,14 @@ func Meter(g *cell.Grid, x, y, w int, utilization float64, look Look) {
 	if !(utilization > 0) {
 		return
 	}
-	Bar(g, x, y, w, 1, look.Glyphs, Segment{Value: min(utilization, 1), Style: look.Fill(utilization)})
+	full := min(utilization, 1)
+	Bar(g, x, y, w, 1, look.Glyphs, Segment{Value: full})
+	for i := range w { // each cell in the colour of the level it stands for
+		if at := float64(i) / float64(w); at < full {
+			c := g.At(x+i, y)
+			g.Set(x+i, y, c.R, look.Fill(min(at+1/float64(w), full)))
+		}
+	}
 }
 
 // Spark draws bins as one row of small columns, scaled to their own maximum; a column

@@ -118,11 +118,7 @@ func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 			if b.Used > 0 {
 				fine = max(fine, 1)
 			}
-			st := look.Admitted
-			if l.Limit > 0 {
-				st = look.Fill(float64(b.Used) / float64(l.Limit))
-			}
-			rise(g, x, r.Y+r.H-1, min(fine, r.H*n), look.Glyphs, st)
+			l.fill(g, x, r, min(fine, r.H*n), look)
 		case len(l.Bins)-1-i < l.First:
 			g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
 		case !b.Watched:
@@ -132,6 +128,19 @@ func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 		}
 	}
 	return limitRow
+}
+
+// fill draws one column of the lane: each cell in the colour of the level it stands for.
+func (l *Lane) fill(g *cell.Grid, x int, r cell.Rect, fine int, look Look) {
+	n := len(look.Rise)
+	for y := r.Y + r.H - 1; fine > 0; fine, y = fine-n, y-1 {
+		st := look.Admitted
+		if l.Limit > 0 {
+			level := float64(r.Y+r.H-y) / float64(r.H) * float64(l.Max)
+			st = look.Fill(min(level/float64(l.Limit), 1))
+		}
+		g.Set(x, y, look.Rise[min(fine, n)-1], st)
+	}
 }
 
 // Nice returns the smallest of 1, 2, 3, 4, 5, 6, 8, 10, 15 × 10^k that is not below v: a

@@ -37,7 +37,7 @@ var (
 		Reach: []rune("▏▎▍▌▋▊▉█"),
 		Cross: '▒', Gone: '░', Gap: '╱', Before: '·', Room: '·',
 		Limit: '╌', LimitV: '│', Edge: '┊', MarkYes: '▴', MarkNo: '▵', Axis: '─', Tick: '┴',
-		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "○", BadMark: "?", PinMark: "◆", SelMark: "▌",
+		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", BadMark: "?", PinMark: "◆", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
 	Ascii = &Glyphs{

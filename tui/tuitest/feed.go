@@ -1,0 +1,190 @@
+// Package tuitest drives the screen in tests: a feed whose traffic is a function of
+// its seed and of the time, and a virtual terminal to press keys on and read.
+package tuitest
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Refresh is how often a Feed has a batch.
+const Refresh = 200 * time.Millisecond
+
+// Personality is one key of a Feed and its traffic.
+type Personality struct {
+	Name   string
+	Limit  limiter.Limit
+	How    limiter.Algorithm
+	Rate   func(second float64, r *rand.Rand) int // requests in the refresh that ends then
+	Unseen bool                                   // denials are not recorded
+}
+
+// Feed makes batches of keys that are limited in memory. It plays a server whose clock
+// is Start plus the time that has passed on this machine's. Not safe for concurrent use,
+// except Fire.
+type Feed struct {
+	Start  time.Time
+	Server model.Server
+	People []Personality
+
+	keys   []*key
+	random *rand.Rand
+	last   limiter.Instant
+	orders chan order
+}
+
+type key struct {
+	Personality
+	state  limiter.State
+	denied []limiter.Entry
+}
+
+type order struct {
+	shot model.Shot
+	done chan model.Fired
+}
+
+// NewFeed returns a feed of the given keys, or of Cast when there are none.
+func NewFeed(start time.Time, people ...Personality) *Feed {
+	if len(people) == 0 {
+		people = Cast()
+	}
+	f := &Feed{
+		Start: start, People: people, random: rand.New(rand.NewPCG(1, 2)), orders: make(chan order),
+		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live, RTT: 340 * time.Microsecond},
+	}
+	for _, p := range people {
+		f.keys = append(f.keys, &key{Personality: p, state: limiter.State{Algorithm: p.How}})
+	}
+	return f
+}
+
+// Advance returns the batch of the time from the last one to now.
+func (f *Feed) Advance(local time.Time) model.Batch {
+	now := limiter.InstantOf(local)
+	if f.last == 0 {
+		f.last = now.Add(-Refresh)
+	}
+	b := model.Batch{At: now, Local: local, Server: f.Server, Sweep: model.Sweep{Passes: 1, Matched: len(f.keys)},
+		Cost: model.Cost{Commands: int64(2 * len(f.keys)), Over: Refresh}}
+	for _, k := range f.keys {
+		b.Readings = append(b.Readings, f.read(k, now))
+	}
+	f.last = now
+	return b
+}
+
+func (f *Feed) read(k *key, now limiter.Instant) model.Reading {
+	r := model.Reading{
+		Key: k.Name, Type: "string", At: now, Since: f.last, TTL: k.Limit.Window, PreviousKnown: true,
+		Target: model.Target{Algorithm: k.How, Limit: k.Limit, LimitKnown: true, Window: k.Limit.Window},
+		Denied: model.Count{Known: !k.Unseen},
+	}
+	if k.Rate != nil {
+		second := time.Duration(now%limiter.Instant(1e12)).Seconds() * 1e3
+		n := k.Rate(second, f.random)
+		for i := range n {
+			at := f.last.Add(now.Sub(f.last) * time.Duration(i+1) / time.Duration(n+1))
+			r.Arrivals = append(r.Arrivals, k.take(at, 1))
+		}
+	}
+	k.trim(now)
+	r.State = k.state
+	r.State.Log = append([]limiter.Entry(nil), k.state.Log...)
+	if k.How == limiter.SlidingLog || k.How == limiter.StreamCounter {
+		r.ExactKnown = true
+	}
+	if r.Denied.Known {
+		for _, e := range k.denied {
+			r.Denied.N += e.Count
+		}
+	}
+	if k.Unseen {
+		kept := r.Arrivals[:0]
+		for _, a := range r.Arrivals {
+			if !a.Denied {
+				kept = append(kept, a)
+			}
+		}
+		r.Arrivals = kept
+	}
+	return r
+}
+
+func (k *key) take(at limiter.Instant, cost int64) model.Arrival {
+	d := k.state.Take(at, k.Limit, limiter.Convention{}, cost)
+	if !d.Allowed {
+		k.denied = append(k.denied, limiter.Entry{At: at, Count: cost})
+	}
+	return model.Arrival{At: at, N: cost, Denied: !d.Allowed}
+}
+
+// trim forgets what is older than a reading reaches back.
+func (k *key) trim(now limiter.Instant) {
+	for len(k.state.Log) > 0 && k.state.Log[0].At < now.Add(-2*k.Limit.Window) {
+		k.state.Log = k.state.Log[1:]
+	}
+	for len(k.denied) > 0 && k.denied[0].At <= now.Add(-k.Limit.Window) {
+		k.denied = k.denied[1:]
+	}
+}
+
+// Take waits for the next refresh and returns its batch: what tui.Options.Take wants.
+func (f *Feed) Take(ctx context.Context) (model.Batch, error) {
+	if f.last == 0 { // two windows of past, at once
+		local := time.Now()
+		b := f.Advance(local.Add(-20 * time.Second))
+		for at := local.Add(-20*time.Second + Refresh); !at.After(local); at = at.Add(Refresh) {
+			b.Merge(f.Advance(at))
+		}
+		return b, nil
+	}
+	select {
+	case <-ctx.Done():
+		return model.Batch{}, ctx.Err()
+	case <-time.After(Refresh):
+		return f.Advance(time.Now()), nil
+	}
+}
+
+// steady sends evenly.
+func steady(perSecond float64) func(float64, *rand.Rand) int {
+	carry := 0.0
+	return func(_ float64, r *rand.Rand) int {
+		carry += perSecond * Refresh.Seconds() * (0.7 + 0.6*r.Float64())
+		n := int(carry)
+		carry -= float64(n)
+		return n
+	}
+}
+
+// bursts sends n at once, once in every `every` seconds.
+func bursts(n int, every float64) func(float64, *rand.Rand) int {
+	next := 0.0
+	return func(second float64, _ *rand.Rand) int {
+		if second < next && next-second < every*2 {
+			return 0
+		}
+		next = second + every
+		return n
+	}
+}
+
+// Cast is a set of keys with traffic that can be told apart.
+func Cast() []Personality {
+	limit := func(n int64, w time.Duration) limiter.Limit { return limiter.Limit{Count: n, Window: w} }
+	return []Personality{
+		{Name: "api:search:alice", Limit: limit(100, 10*time.Second), How: limiter.SlidingLog, Rate: steady(7)},
+		{Name: "api:export:nightly", Limit: limit(40, 10*time.Second), How: limiter.SlidingWindow, Rate: bursts(22, 6)},
+		{Name: "login:otp:+4915112345678", Limit: limit(5, 20*time.Second), How: limiter.SlidingLog, Rate: steady(2)},
+		{Name: "webhook:github", Limit: limit(60, 10*time.Second), How: limiter.FixedWindow, Rate: bursts(55, 9.5)},
+		{Name: "checkout:cart:7f3a", Limit: limit(30, 15*time.Second), How: limiter.StreamCounter, Rate: steady(1.8)},
+		{Name: "metrics:ingest", Limit: limit(200, 5*time.Second), How: limiter.SlidingWindow, Rate: steady(38), Unseen: true},
+		{Name: "mail:outbound", Limit: limit(20, 30*time.Second), How: limiter.StreamCounter, Rate: steady(0.4)},
+		{Name: "quiet:once", Limit: limit(10, 10*time.Second), How: limiter.FixedWindow},
+	}
+}
