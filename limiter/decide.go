@@ -5,14 +5,16 @@ import "time"
 // Peek says what would become of a request of cost n at the instant now. It does not
 // change s. Cost 0 asks for nothing and is allowed, unless the key is blocked.
 func (s *State) Peek(now Instant, limit Limit, c Convention, n int64) Decision {
-	seen := *s
-	return seen.decide(now, limit, c, n, false)
+	d, _ := s.decide(now, limit, c, n, false)
+	return d
 }
 
 // Take decides about a request of cost n at the instant now and updates s as a store
 // would. It is pure arithmetic: what a store does in its own words, in one place.
 func (s *State) Take(now Instant, limit Limit, c Convention, n int64) Decision {
-	return s.decide(now, limit, c, n, n > 0)
+	d, after := s.decide(now, limit, c, n, n > 0)
+	*s = after
+	return d
 }
 
 // Clone returns a copy that shares nothing with s.
@@ -22,29 +24,43 @@ func (s *State) Clone() State {
 	return t
 }
 
-// decide brings s forward to now, answers, and charges where write is set. Only
-// exported fields hold anything, so a caller's shallow copy makes this a peek.
-func (s *State) decide(now Instant, limit Limit, c Convention, n int64, write bool) Decision {
+// decide answers, and returns the state that a store holds afterwards. A request that
+// leaves no trace does not even bring the state forward, for no store would: after the
+// clock jumped back, what was there still counts.
+func (s *State) decide(now Instant, limit Limit, c Convention, n int64, write bool) (Decision, State) {
 	d := Decision{At: now, Limit: limit, Cost: n}
 	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n}
+	v := *s
+	charged := false
 	switch s.Algorithm {
 	case FixedWindow:
-		s.rollFixed(a)
-		s.settle(&d, a, write, s.fixedFits(a), s.chargeFixed)
-		s.explainFixed(&d, a)
+		v.rollFixed(a)
+		if charged = v.settle(&d, a, write, v.fixedFits(a)); charged {
+			v.chargeFixed(a)
+		}
+		v.explainFixed(&d, a)
 	case SlidingWindow:
-		s.rollSliding(a)
-		s.settle(&d, a, write, s.slidingFits(a), s.chargeSliding)
-		s.explainSliding(&d, a)
+		v.rollSliding(a)
+		if charged = v.settle(&d, a, write, v.slidingFits(a)); charged {
+			v.chargeSliding(a)
+		}
+		v.explainSliding(&d, a)
 	case SlidingLog, StreamCounter:
-		s.settle(&d, a, write, a.fits(s.liveCount(a)), s.chargeLog)
-		s.explainLog(&d, a)
+		if charged = v.settle(&d, a, write, a.fits(v.liveCount(a))); charged {
+			v.chargeLog(a)
+		}
+		v.explainLog(&d, a)
 	default:
 		d.RetryAfter = Never
-		return d
+		return d, v
 	}
-	s.close(&d, a)
-	return d
+	v.close(&d, a)
+	if !charged {
+		blocked := v.BlockedUntil
+		v = *s
+		v.BlockedUntil = blocked
+	}
+	return d, v
 }
 
 // asked is one request and the terms on which it is judged.
@@ -81,20 +97,19 @@ func (a asked) edge() int64 {
 	return 0
 }
 
-// settle decides and charges. A block counts before anything else; a request that
-// can never be admitted leaves no trace whatever the convention says.
-func (s *State) settle(d *Decision, a asked, write, fits bool, charge func(asked)) {
+// settle decides, and says whether the request is to be charged. A block counts before
+// anything else; a request that can never be admitted leaves no trace whatever the
+// convention says.
+func (s *State) settle(d *Decision, a asked, write, fits bool) bool {
 	blocked := s.BlockedUntil > a.now
 	d.Allowed = fits && !blocked && !a.never()
 	if !write || a.never() || blocked {
-		return
-	}
-	if d.Allowed || a.c.Denied == Charged {
-		charge(a)
+		return false
 	}
 	if !d.Allowed && a.c.Block > 0 {
 		s.BlockedUntil = a.now.Add(a.c.Block)
 	}
+	return d.Allowed || a.c.Denied == Charged
 }
 
 // close turns what the algorithm said into what the key as a whole means.

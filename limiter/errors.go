@@ -13,6 +13,8 @@ var (
 	// ErrUnknownOutcome means that the request may or may not have been charged: no
 	// answer came. It is never sent a second time, for that could charge it twice.
 	ErrUnknownOutcome = errors.New("outcome unknown")
+	// ErrNotOnStore is a variant that the store cannot keep.
+	ErrNotOnStore = errors.New("not on this store")
 	// ErrWrongType means that the Redis key holds something else than the algorithm keeps.
 	// Nothing was changed. The error is a *WrongTypeError.
 	ErrWrongType = errors.New("wrong type")

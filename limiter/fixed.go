@@ -46,7 +46,9 @@ func (s *State) explainFixed(d *Decision, a asked) {
 	if s.Current > 0 {
 		d.ResetAfter = freed.Sub(a.now)
 	}
-	d.RetryAfter = freed.Sub(a.now)
+	if !s.fixedFits(a) {
+		d.RetryAfter = freed.Sub(a.now)
+	}
 }
 
 // addCapped adds without overflow: counts that came from a store may be anything.

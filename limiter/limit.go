@@ -51,3 +51,35 @@ func ParseLimit(s string) (Limit, error) {
 	}
 	return Limit{Count: n, Window: w}, nil
 }
+
+// What a limit and a cost may be. Within these bounds every sum and product that
+// decides stays a whole number that a double holds, in Go and in Lua alike.
+const (
+	MaxCount  = 1_000_000_000_000
+	MinWindow = time.Millisecond
+	MaxWindow = 366 * 24 * time.Hour
+)
+
+// Validate says what is wrong with l, in one sentence, or nil. Its errors are
+// ErrBadRequest.
+func (l Limit) Validate() error {
+	switch {
+	case l.Count < 0 || l.Count > MaxCount:
+		return fmt.Errorf("%w: a limit of %d is out of range: use 0 (count only) to %d", ErrBadRequest, l.Count, int64(MaxCount))
+	case l.Burst < 0 || l.Burst > MaxCount:
+		return fmt.Errorf("%w: a burst of %d is out of range: use 0 (the limit itself) to %d", ErrBadRequest, l.Burst, int64(MaxCount))
+	case l.Window < MinWindow || l.Window > MaxWindow:
+		return fmt.Errorf("%w: a window of %v is out of range: use 1ms to 8784h (366 days)", ErrBadRequest, l.Window)
+	case l.Window%time.Microsecond != 0:
+		return fmt.Errorf("%w: a window of %v is finer than a microsecond: round it", ErrBadRequest, l.Window)
+	}
+	return nil
+}
+
+// checkCost says what is wrong with a cost.
+func checkCost(n int64) error {
+	if n < 0 || n > MaxCount {
+		return fmt.Errorf("%w: a cost of %d is out of range: use 0 (a peek) to %d", ErrBadRequest, n, int64(MaxCount))
+	}
+	return nil
+}

@@ -59,20 +59,32 @@ func byInstant(e Entry, t Instant) int { return cmp.Compare(e.At, t) }
 func (s *State) explainLog(d *Decision, a asked) {
 	live := s.Log[s.firstLive(a):]
 	used := sum(live)
+	var first, newest Instant
+	if len(live) > 0 {
+		newest = live[len(live)-1].At
+		first = leaving(live, a.excess(used))
+	}
+	explainUsed(d, a, used, first, newest)
+	s.alignLog(d, a)
+}
+
+// explainUsed says what follows from the number of used units, the entry that has to
+// leave before the request fits, and the newest one.
+func explainUsed(d *Decision, a asked, used int64, first, newest Instant) {
 	d.Used = used
 	d.Remaining = room(a.limit.Count, used)
-	if len(live) > 0 {
-		d.ResetAfter = a.leaves(live[len(live)-1].At)
+	if used > 0 {
+		d.ResetAfter = a.leaves(newest)
 	}
 	if !d.Allowed && !a.never() {
-		d.RetryAfter = a.untilFreed(live, a.excess(used))
+		d.RetryAfter = a.leaves(first)
 	}
-	s.alignLog(d, a)
 }
 
 // leaves returns how long an entry still counts.
 func (a asked) leaves(at Instant) time.Duration {
-	return max((at + Instant(a.w+a.edge())).Sub(a.now), 0)
+	const most = Instant(1 << 53) // a score may be anything; this is the year 2255
+	return max((min(max(at, -most), most) + Instant(a.w+a.edge())).Sub(a.now), 0)
 }
 
 // excess returns how many used units must leave before the request fits.
@@ -83,11 +95,15 @@ func (a asked) excess(used int64) int64 {
 	return used - (a.limit.Count - a.n)
 }
 
-// untilFreed returns the wait until the oldest k units of live have left.
-func (a asked) untilFreed(live []Entry, k int64) time.Duration {
+// leaving returns the instant of the entry with which the oldest k units of live leave,
+// or zero, which left long ago, when none has to.
+func leaving(live []Entry, k int64) Instant {
+	if k <= 0 {
+		return 0
+	}
 	for _, e := range live {
 		if k -= e.Count; k <= 0 {
-			return a.leaves(e.At)
+			return e.At
 		}
 	}
 	return 0

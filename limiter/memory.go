@@ -2,7 +2,6 @@ package limiter
 
 import (
 	"context"
-	"fmt"
 	"sync"
 )
 
@@ -16,10 +15,11 @@ type Memory struct {
 
 // NewMemory returns a limiter that keeps its keys in this process.
 func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
-	if a == Unknown || int(a) >= len(algorithmNames) {
-		return nil, fmt.Errorf("%w: %s is not an algorithm", ErrBadRequest, a)
+	s := settingsOf(opts)
+	if err := s.validate(a); err != nil {
+		return nil, err
 	}
-	m := &Memory{settings: settingsOf(opts), algorithm: a, states: map[string]*State{}}
+	m := &Memory{settings: s, algorithm: a, states: map[string]*State{}}
 	if m.clock == nil {
 		m.clock = systemClock()
 	}

@@ -1,6 +1,9 @@
 package limiter
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Option sets up a limiter.
 type Option func(*settings)
@@ -41,4 +44,23 @@ func systemClock() func() Instant {
 	start := time.Now()
 	base := InstantOf(start)
 	return func() Instant { return base.Add(time.Since(start)) }
+}
+
+// validate looks at what can be wrong before the first request.
+func (s settings) validate(a Algorithm) error {
+	if a == Unknown || int(a) >= len(algorithmNames) {
+		return fmt.Errorf("%w: %s cannot limit anything: use one of the seven algorithms", ErrBadRequest, a)
+	}
+	c := s.convention
+	if c.Edge > Closed || c.Alignment > FirstRequest || c.Rounding > Round || c.Rule > Below || c.Denied > Charged || c.Refill > Interval {
+		return fmt.Errorf("%w: convention %+v holds a value that is not defined: use the named ones", ErrBadRequest, c)
+	}
+	if c.Block < 0 || c.Block > MaxWindow || c.Block != 0 && c.Block < time.Millisecond {
+		return fmt.Errorf("%w: a block of %v is out of range: use 0 (none), or 1ms to 8784h", ErrBadRequest, c.Block)
+	}
+	switch s.layout.Unit {
+	case 0, time.Second, time.Millisecond, time.Microsecond:
+		return nil
+	}
+	return fmt.Errorf("%w: a layout in units of %v is not known: use seconds, milliseconds or microseconds", ErrBadRequest, s.layout.Unit)
 }

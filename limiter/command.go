@@ -1,0 +1,151 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	verbTake = "evalsha"
+	verbPeek = "evalsha_ro"
+)
+
+// decisionCmd is a script call whose answer is a list of whole numbers. A client that
+// repeats what timed out would charge a request twice, so it asks not to be repeated.
+type decisionCmd struct{ *redis.IntSliceCmd }
+
+func newDecisionCmd(ctx context.Context, args []any) *decisionCmd {
+	return &decisionCmd{redis.NewIntSliceCmd(ctx, args...)}
+}
+
+// NoRetry is what go-redis asks before it sends a command again.
+func (c *decisionCmd) NoRetry() bool { return true }
+
+// Clone keeps that promise for the copies that a client makes.
+func (c *decisionCmd) Clone() redis.Cmder {
+	if inner, ok := c.IntSliceCmd.Clone().(*redis.IntSliceCmd); ok {
+		return &decisionCmd{inner}
+	}
+	return c
+}
+
+// run sends the command. A server that does not know the script, after a restart, a
+// failover or SCRIPT FLUSH, has decided nothing: it gets the text, once.
+func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, peek bool) ([]int64, error) {
+	err := r.client.Process(ctx, cmd)
+	if err == nil {
+		return cmd.Val(), nil
+	}
+	switch {
+	case strings.HasPrefix(err.Error(), "NOSCRIPT"):
+	case peek && unknownCommand(err):
+		r.noReadOnly.Store(true)
+	default:
+		return nil, r.explainFailure(ctx, err, key)
+	}
+	cmd = r.reload(ctx, cmd, peek)
+	if err = r.client.Process(ctx, cmd); err != nil {
+		return nil, r.explainFailure(ctx, err, key)
+	}
+	return cmd.Val(), nil
+}
+
+// reload is the same call with the script's text, which the server keeps from then on.
+func (r *Redis) reload(ctx context.Context, cmd *decisionCmd, peek bool) *decisionCmd {
+	args := append([]any(nil), cmd.Args()...)
+	args[0], args[1] = "eval", r.take.text
+	if peek {
+		args[1] = r.peek.text
+		if !r.noReadOnly.Load() {
+			args[0] = "eval_ro"
+		}
+	}
+	return newDecisionCmd(ctx, args)
+}
+
+func unknownCommand(err error) bool {
+	return strings.Contains(strings.ToLower(err.Error()), "unknown command")
+}
+
+// explainFailure says in one sentence what went wrong with a decision about key.
+func (r *Redis) explainFailure(ctx context.Context, err error, key string) error {
+	text := err.Error()
+	switch {
+	case strings.HasPrefix(text, "WRONGTYPE") || strings.Contains(text, "WRONGTYPE"):
+		return r.wrongType(ctx, key)
+	case strings.Contains(text, "not an integer") || strings.Contains(text, "arithmetic on"):
+		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it", ErrWrongType, key)
+	case strings.Contains(text, "increment or decrement would overflow"):
+		return fmt.Errorf("%w: the counter of key %q is full: reset it", ErrBadRequest, key)
+	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
+		return fmt.Errorf("key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", key)
+	}
+	return failure(err)
+}
+
+// wrongType finds out what the key holds. The look is a courtesy: without it the
+// sentence says less.
+func (r *Redis) wrongType(ctx context.Context, key string) error {
+	e := &WrongTypeError{Key: key, Want: wants[r.algorithm]}
+	names := []string{key}
+	if r.mainKey(key) != key {
+		now, err := r.now(ctx)
+		limit := r.last.Load()
+		if err != nil || limit == nil {
+			return e
+		}
+		names = Keys(r.algorithm, key, limit.limit, r.layout, now)
+	}
+	if r.denials {
+		names = append(names, DeniedKey(key))
+	}
+	for i, name := range names {
+		cmd := redis.NewStatusCmd(ctx, "type", name)
+		if r.client.Process(ctx, cmd) != nil {
+			continue
+		}
+		want := wants[r.algorithm]
+		if r.denials && i == len(names)-1 {
+			want = wants[StreamCounter]
+		}
+		if kind := cmd.Val(); kind != "none" && !strings.Contains(want, kind) {
+			return &WrongTypeError{Key: name, Type: kind, Want: want}
+		}
+	}
+	return e
+}
+
+// wants says what an algorithm keeps, with the word that TYPE uses for it.
+var wants = [...]string{
+	Unknown:       "a value",
+	FixedWindow:   "the counter (a string) that a fixed window keeps",
+	SlidingLog:    "the sorted set (a zset) that a sliding log keeps",
+	SlidingWindow: "the counter (a string) that a sliding window keeps",
+	StreamCounter: "the stream that a stream counter keeps",
+	GCRA:          "the arrival time (a string) that GCRA keeps",
+	TokenBucket:   "the hash that a token bucket keeps",
+	LeakyBucket:   "the hash that a leaky bucket keeps",
+}
+
+// failure sorts an error of the client. What the server answered is known: nothing was
+// charged. What failed before anything was sent is known as well. All else is not.
+func failure(err error) error {
+	var answered redis.Error
+	var network *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answered):
+		return fmt.Errorf("the server refused: %w", err)
+	case errors.As(err, &network) && network.Op == "dial":
+		return fmt.Errorf("the server cannot be reached: %w", err)
+	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return fmt.Errorf("the request was not sent: %w", err)
+	}
+	return &unknownOutcome{cause: err}
+}

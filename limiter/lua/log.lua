@@ -1,0 +1,69 @@
+{{- /* Sliding log: a sorted set with one member a unit of cost. A member is the instant
+in microseconds, so that a reader needs no scores, with a number after a dash when one
+microsecond saw several.
+
+What is too old is not counted; it is removed now and then, a bounded number at a time,
+because removing a million at once stops the server for a quarter of a second. A set in
+which nothing counts any more is dropped in the background. A set that another program
+keeps is left for that program to trim, and its expiry is never brought forward.
+
+Answers {ok, now, used, instant of the entry that has to leave first, newest instant};
+the last two are looked up only for a denied request or a peek. */ -}}
+{{define "look"}}
+local key = KEYS[1]
+{{- if .Foreign}}
+local low = string.format('{{if not .Closed}}({{end}}%.{{.Digits}}f', (now - w) / {{.Unit}})
+{{- else}}
+local low = now - w{{if not .Closed}} + 1{{end}}
+{{- end}}
+local used = call('ZCOUNT', key, low, '+inf')
+{{end}}
+
+{{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
+
+{{define "charge"}}
+do
+  local stamp = string.format('%.0f', now)
+{{- if .Foreign}}
+  local ttl = call('PTTL', key)
+  local score = string.format('%.{{.ScoreDigits}}f', {{if .WholeScores}}math.floor(now / {{.Unit}}){{else}}now / {{.Unit}}{{end}})
+{{- else}}
+  local score = stamp
+  if used == 0 then call('UNLINK', key) end
+{{- end}}
+  local added, tries = 0, 0
+  if n == 1 then added = call('ZADD', key, 'NX', score, stamp) end
+  while added < n do
+    local args, have = {}, call('ZCOUNT', key, score, score) + tries
+    local batch = math.min(n - added, 1000)
+    for i = 1, batch do
+      args[2 * i - 1], args[2 * i] = score, stamp .. '-' .. (have + i)
+    end
+    local new = call('ZADD', key, 'NX', unpack(args))
+    added = added + new
+    if new < batch then tries = tries + batch end
+  end
+{{- if .Foreign}}
+  if ttl ~= -1 then call('PEXPIRE', key, math.max(ttl, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})) end
+{{- else}}
+  call('PEXPIRE', key, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})
+  if now % 16 < n then
+    local dead = call('ZCARD', key) - used - n
+    if dead > 0 then call('ZREMRANGEBYRANK', key, 0, math.min(dead, math.max(100, 2 * n)) - 1) end
+  end
+{{- end}}
+  used = used + n
+end
+{{end}}
+
+{{define "answer"}}
+if ok == 1 then return { 1, now, used, 0, now{{template "till" .}} } end
+if used == 0 then return { ok, now, 0, 0, 0{{template "till" .}} } end
+local k, first = used - limit + {{if .Below}}1{{else}}n{{end}}, 0
+if k > 0 and k <= used then
+  local rank = call('ZCARD', key) - used + k - 1
+  first = call('ZRANGE', key, rank, rank, 'WITHSCORES')[2] or 0
+end
+local newest = call('ZRANGE', key, -1, -1, 'WITHSCORES')[2] or 0
+return { ok, now, used, math.floor(first * {{.Unit}} + 0.5), math.floor(newest * {{.Unit}} + 0.5){{template "till" .}} }
+{{end}}

@@ -1,0 +1,29 @@
+{{- /* Sliding window counter. KEYS[1] is the counters' name up to the window's start.
+Answers {ok, now, current, previous, start}; start 0 is the clock-aligned one. The
+window after this one has a counter only when the clock jumped back: then it stays the
+current one, and all of the window before it counts. */ -}}
+{{define "look"}}
+local from = 0
+local start = now - now % w
+local key = KEYS[1] .. start / {{.NameUnit}}
+local v = call('MGET', key, KEYS[1] .. (start - w) / {{.NameUnit}}, KEYS[1] .. (start + w) / {{.NameUnit}})
+local current, previous, left = tonumber(v[1] or 0), tonumber(v[2] or 0), w - (now - start)
+if v[3] then
+  from = start + w
+  key, current, previous, left = KEYS[1] .. from / {{.NameUnit}}, tonumber(v[3]), current, w
+end
+{{end}}
+
+{{define "fits" -}}
+{{if .Exact -}}
+{{if .Below}}previous * left < (limit - current) * w{{else}}previous * left <= (limit - current - n) * w{{end}}
+{{- else -}}
+math.floor(previous * left / w{{if .Round}} + 0.5{{end}}) + current {{if .Below}}< limit{{else}}+ n <= limit{{end}}
+{{- end}}{{end}}
+
+{{define "charge"}}
+current = call('INCRBY', key, ARGV[1])
+if current == n then call('PEXPIRE', key, math.ceil(w / 500) + {{.Slack}}) end
+{{end}}
+
+{{define "answer"}}return { ok, now, current, previous, from{{template "till" .}} }{{end}}

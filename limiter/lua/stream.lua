@@ -1,0 +1,60 @@
+{{- /* Stream counter: an entry a request with the fields count and total, the running
+total with this entry. What is used is the difference between two totals, so a decision
+reads two entries however many the window holds. Expired entries are trimmed by whole
+nodes of the stream, at most ten thousand at a time.
+
+Answers {ok, now, used, instant of the entry that has to leave first, newest instant};
+ok -1 says that the stream was written without totals. */ -}}
+{{define "look"}}
+local key = KEYS[1]
+local last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+local low = now - w{{if not .Closed}} + 1{{end}}
+local lowid = string.format('%.0f-%d000000000000000', (low - low % 1000) / 1000, low % 1000 + 1)
+local total, used, first = 0, 0, nil
+if last then
+  if last[2][3] ~= 'total' then return { -1, now } end
+  total = last[2][4] + 0
+  first = call('XRANGE', key, lowid, '+', 'COUNT', 1)[1]
+  if first then
+    if first[2][3] ~= 'total' then return { -1, now } end
+    used = total - first[2][4] + first[2][2]
+  end
+end
+{{end}}
+
+{{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
+
+{{define "charge"}}
+do
+  local into, trim, bound = key, 'MINID', (low - low % 1000) / 1000
+  total = total + n
+{{template "append" .}}
+  call('PEXPIRE', key, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})
+  used = used + n
+end
+{{end}}
+
+{{define "answer"}}
+if ok == 1 then return { 1, now, used, 0, now{{template "till" .}} } end
+if used == 0 then return { ok, now, 0, 0, 0{{template "till" .}} } end
+{{template "instant" .}}
+{{- /* The entry with which the k-th unit leaves is nearly always the oldest one. Else it
+is found by bisection in time, for totals grow with time. */}}
+local k, at = used - limit + {{if .Below}}1{{else}}n{{end}}, 0
+local newest = instant(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1])
+if k > 0 and k <= used then
+  local goal = total - used + k
+  local entry = first or call('XRANGE', key, lowid, '+', 'COUNT', 1)[1]
+  at = instant(entry[1])
+  if entry[2][4] + 0 < goal then
+    local before, high = at, newest
+    while high - before > 1 do
+      local mid = math.floor((before + high) / 2)
+      entry = call('XREVRANGE', key, string.format('%.0f-%d999999999999999', (mid - mid % 1000) / 1000, mid % 1000 + 1), '-', 'COUNT', 1)[1]
+      if entry[2][4] + 0 < goal then before = mid else high = instant(entry[1]) end
+    end
+    at = high
+  end
+end
+return { ok, now, used, at, newest{{template "till" .}} }
+{{end}}

@@ -1,0 +1,97 @@
+package scenario_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
+	"ratescope/limiter/scenario"
+)
+
+func TestVectors(t *testing.T) {
+	all, err := scenario.LoadFile("../testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 27 {
+		t.Fatalf("%d scenarios, want 27", len(all))
+	}
+	mini := miniredis.RunT(t)
+	small := redis.NewClient(&redis.Options{Addr: mini.Addr()})
+	t.Cleanup(func() { _ = small.Close() })
+	t.Run("memory", func(t *testing.T) { runAll(t, all, scenario.Memory()) })
+	t.Run("embedded", func(t *testing.T) { runAll(t, all, scenario.Redis(small)) })
+	t.Run("redis", func(t *testing.T) {
+		client := limitertest.Client(t)
+		runAll(t, all, scenario.Redis(client))
+		if left, err := client.Keys(context.Background(), "*").Result(); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %q, %v", left, err)
+		}
+	})
+}
+
+func runAll(t *testing.T, all []scenario.Scenario, store scenario.Store) {
+	for _, s := range all {
+		r, err := scenario.Run(context.Background(), s, store)
+		if err != nil {
+			t.Errorf("%s: %v", s.ID, err)
+			continue
+		}
+		kept := s.Algorithm != limiter.SlidingWindow || s.Convention.Alignment != limiter.FirstRequest || store.Name() == "memory"
+		switch {
+		case !kept && r.Status != scenario.NotOnStore:
+			t.Errorf("%s: %+v, want not on this store", s.ID, r)
+		case kept && r.Status != scenario.Pass:
+			t.Errorf("%s: %+v", s.ID, r)
+		}
+	}
+}
+
+// TestMismatch makes sure that a wrong expectation is noticed, in every field.
+func TestMismatch(t *testing.T) {
+	head := `{"id":"x","algorithm":"sliding-log","limit":1,"window_ms":1000,"steps":[{"t_ms":0},`
+	for _, step := range []string{
+		`{"t_ms":1,"expect":"allow"}`, `{"t_ms":1,"remaining":1}`, `{"t_ms":1,"count":2}`,
+		`{"t_ms":1,"retry_after_ms":998}`, `{"t_ms":1,"reset_after_ms":1000}`, `{"t_ms":1,"retry_after_ms":-1}`,
+	} {
+		all, err := scenario.Load(strings.NewReader(head + step + "]}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := scenario.Run(context.Background(), all[0], scenario.Memory())
+		if err != nil || r.Status != scenario.Mismatch || r.Step != 2 || r.Want == "" || r.Got == "" {
+			t.Errorf("%s: %+v, %v", step, r, err)
+		}
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	ok := `"algorithm":"gcra","limit":1,"window_ms":1000,"steps":[{"t_ms":0}]`
+	for _, c := range []struct{ text, says string }{
+		{``, "empty"},
+		{`[{]`, "line 1 is not JSON"},
+		{`{"id":"a",` + ok + `,"limitt":3}`, `scenario a: unknown field "limitt"`},
+		{`{"id":"a","algorithm":"gcra","limit":1,"window_ms":1000,"steps":[{"t_ms":0,"expext":"allow"}]}`, `unknown field "expext"`},
+		{`{"id":"a","algorithm":"gcra","limit":1,"window_ms":1000,"steps":[{"t_ms":0,"expect":"yes"}]}`, "step 1: expect"},
+		{`{"id":"a","algorithm":"gcra","limit":1,"window_ms":1000,"steps":[]}`, "no steps"},
+		{`{"id":"a","algorithm":"abacus","limit":1,"window_ms":1000,"steps":[{"t_ms":0}]}`, "unknown algorithm"},
+		{`{"id":"a","algorithm":"gcra","limit":-1,"window_ms":1000,"steps":[{"t_ms":0}]}`, "out of range"},
+		{`{"id":"a","algorithm":"gcra","limit":1,"window_ms":1000,"convention":{"edge":"open"},"steps":[{"t_ms":0}]}`, "convention edge"},
+		{`{"id":"a","algorithm":"gcra","limit":1,"window_ms":1000,"emission_interval_ms":7,"steps":[{"t_ms":0}]}`, "emission_interval_ms"},
+		{`[{"id":"a",` + ok + `},{"id":"a",` + ok + `}]`, "used twice"},
+		{`[{` + ok + `}]`, "number 1"},
+	} {
+		_, err := scenario.Load(strings.NewReader(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.says)
+		}
+	}
+	if all, err := scenario.Load(strings.NewReader(`{"id":"a",` + ok + `,"text":["x"],"goal":{},"traffic":7}`)); err != nil || len(all) != 1 {
+		t.Errorf("a lesson: %v, %v", all, err)
+	}
+}

@@ -1,0 +1,255 @@
+// Package scenario reads and runs scenario files: a limit, a convention and steps in
+// time with what has to come out. The same files are checked against every store and
+// taught from.
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Scenario is one story: requests at given moments and their fate.
+type Scenario struct {
+	ID         string
+	Title      string // what it is called on screen; the ID where the file has none
+	Source     string
+	Notes      string
+	Algorithm  limiter.Algorithm
+	Limit      limiter.Limit
+	Convention limiter.Convention
+	Steps      []Step
+}
+
+// Step is a number of equal requests at one moment. What is not expected is nil.
+type Step struct {
+	At     time.Duration // since the epoch-aligned zero of the story
+	Cost   int64         // of each; 0 is a peek
+	Repeat int
+	Expect *bool // allowed or not, for each of them
+
+	// These hold after the last of them.
+	Remaining  *int64
+	Count      *int64 // units charged to the key
+	RetryAfter *time.Duration
+	ResetAfter *time.Duration
+}
+
+// file is the format on disk. Fields that teach, or say where a story comes from, are
+// read as they come.
+type file struct {
+	ID                 string          `json:"id"`
+	Title              string          `json:"title"`
+	Source             string          `json:"source"`
+	Algorithm          string          `json:"algorithm"`
+	Limit              *int64          `json:"limit"`
+	WindowMS           *float64        `json:"window_ms"`
+	Burst              int64           `json:"burst"`
+	EmissionIntervalMS float64         `json:"emission_interval_ms"`
+	Capacity           int64           `json:"capacity"`
+	RefillTokens       int64           `json:"refill_tokens"`
+	RefillIntervalMS   float64         `json:"refill_interval_ms"`
+	Convention         conventionNames `json:"convention"`
+	Steps              []stepFile      `json:"steps"`
+	Notes              any             `json:"notes"`
+	Text               any             `json:"text"`
+	Goal               any             `json:"goal"`
+	Traffic            any             `json:"traffic"`
+	Tags               any             `json:"tags"`
+}
+
+type stepFile struct {
+	T          *float64 `json:"t_ms"`
+	N          *int64   `json:"n"`
+	Repeat     *int     `json:"repeat"`
+	Expect     string   `json:"expect"`
+	Remaining  *int64   `json:"remaining"`
+	Count      *int64   `json:"count"`
+	RetryAfter *float64 `json:"retry_after_ms"`
+	ResetAfter *float64 `json:"reset_after_ms"`
+	Text       any      `json:"text"`
+	Notes      any      `json:"notes"`
+}
+
+// LoadFile reads the scenarios of a file. Errors name the file.
+func LoadFile(path string) ([]Scenario, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	all, err := Load(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
+}
+
+// Load reads one scenario or an array of them. Errors name the scenario and what is
+// wrong with it; a misspelt field is an error and not an expectation that never fails.
+func Load(r io.Reader) ([]Scenario, error) {
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	content = bytes.TrimSpace(content)
+	if len(content) == 0 {
+		return nil, errors.New("the file is empty: write one scenario or an array of them")
+	}
+	raw := []json.RawMessage{content}
+	if content[0] == '[' {
+		if err := json.Unmarshal(content, &raw); err != nil {
+			return nil, jsonError(err, content)
+		}
+	} else if !json.Valid(content) {
+		var any json.RawMessage
+		return nil, jsonError(json.Unmarshal(content, &any), content)
+	}
+	all := make([]Scenario, 0, len(raw))
+	seen := map[string]bool{}
+	for i, one := range raw {
+		s, err := read(one)
+		if err != nil {
+			name := s.ID
+			if name == "" {
+				name = fmt.Sprintf("number %d", i+1)
+			}
+			return nil, fmt.Errorf("scenario %s: %w", name, err)
+		}
+		if seen[s.ID] {
+			return nil, fmt.Errorf("scenario %s: the id is used twice", s.ID)
+		}
+		seen[s.ID] = true
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// jsonError says where the text stops being JSON.
+func jsonError(err error, content []byte) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		line := 1 + bytes.Count(content[:min(syntax.Offset, int64(len(content)))], []byte("\n"))
+		return fmt.Errorf("line %d is not JSON: %w", line, err)
+	}
+	return err
+}
+
+func read(raw json.RawMessage) (Scenario, error) {
+	var named struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(raw, &named)
+	s := Scenario{ID: named.ID}
+	var f file
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return s, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if f.ID == "" {
+		return s, errors.New("it has no id")
+	}
+	s.Title, s.Source = f.Title, f.Source
+	if s.Title == "" {
+		s.Title = f.ID
+	}
+	s.Notes, _ = f.Notes.(string)
+	var err error
+	if s.Algorithm, err = limiter.ParseAlgorithm(f.Algorithm); err != nil {
+		return s, err
+	}
+	if s.Convention, err = f.Convention.parse(); err != nil {
+		return s, err
+	}
+	if s.Limit, err = f.limit(s.Algorithm, s.Convention); err != nil {
+		return s, err
+	}
+	if len(f.Steps) == 0 {
+		return s, errors.New("it has no steps")
+	}
+	for i, one := range f.Steps {
+		step, err := one.parse()
+		if err != nil {
+			return s, fmt.Errorf("step %d: %w", i+1, err)
+		}
+		s.Steps = append(s.Steps, step)
+	}
+	return s, nil
+}
+
+// limit translates the ways in which a file states a limit. A bucket that fills in
+// batches is given by its capacity and its refill; anything else by limit and window.
+func (f file) limit(a limiter.Algorithm, c limiter.Convention) (limiter.Limit, error) {
+	if f.Limit == nil || f.WindowMS == nil {
+		return limiter.Limit{}, errors.New("it needs a limit and a window_ms")
+	}
+	l := limiter.Limit{Count: *f.Limit, Window: millis(*f.WindowMS), Burst: f.Burst}
+	if f.Capacity != 0 {
+		l.Burst = f.Capacity
+	}
+	if f.RefillTokens != 0 || f.RefillIntervalMS != 0 {
+		if a != limiter.TokenBucket || c.Refill != limiter.Interval {
+			return l, errors.New("refill_tokens and refill_interval_ms belong to a token bucket with the convention refill: interval")
+		}
+		if f.Capacity == 0 {
+			l.Burst = l.Count
+		}
+		l.Count, l.Window = f.RefillTokens, millis(f.RefillIntervalMS)
+	}
+	if err := l.Validate(); err != nil {
+		return l, err
+	}
+	if e := f.EmissionIntervalMS; e != 0 && l.Count > 0 && millis(e) != l.Window/time.Duration(l.Count) {
+		return l, fmt.Errorf("emission_interval_ms %v is not window_ms / limit, which is %v", e, l.Window/time.Duration(l.Count))
+	}
+	return l, nil
+}
+
+func (f stepFile) parse() (Step, error) {
+	s := Step{Cost: 1, Repeat: 1, Remaining: f.Remaining, Count: f.Count}
+	if f.T == nil {
+		return s, errors.New("it has no t_ms")
+	}
+	s.At = millis(*f.T)
+	if f.N != nil {
+		s.Cost = *f.N
+	}
+	if f.Repeat != nil {
+		s.Repeat = *f.Repeat
+	}
+	const most = 1_000_000
+	if s.Cost < 0 || s.Repeat < 1 || s.Repeat > most || s.At < 0 {
+		return s, fmt.Errorf("t_ms and n must not be negative, and repeat is 1 to %d", most)
+	}
+	switch f.Expect {
+	case "":
+	case "allow", "deny":
+		allowed := f.Expect == "allow"
+		s.Expect = &allowed
+	default:
+		return s, fmt.Errorf("expect is %q: write allow or deny", f.Expect)
+	}
+	s.RetryAfter, s.ResetAfter = optional(f.RetryAfter), optional(f.ResetAfter)
+	return s, nil
+}
+
+func millis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+
+func optional(ms *float64) *time.Duration {
+	if ms == nil {
+		return nil
+	}
+	d := millis(*ms)
+	if *ms == -1 {
+		d = limiter.Never
+	}
+	return &d
+}

@@ -1,0 +1,117 @@
+package limiter
+
+import (
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"text/template"
+	"time"
+)
+
+//go:embed lua/*.lua
+var luaFiles embed.FS
+
+// script is a text that a server can run by its digest.
+type script struct {
+	text, sha string
+}
+
+// terms are what a script is written for: the variant of the algorithm is in its text,
+// so that the server does not decide about it on every request.
+type terms struct {
+	Given, Peek             bool
+	Closed, Below, Charged  bool
+	Exact, Round            bool
+	Interval                bool
+	Denials, Block, Foreign bool
+
+	DeniedKey, BlockKey, EndsKey int // places in KEYS
+	BlockArg                     int // place in ARGV
+	Edge                         int // milliseconds that a closed edge adds to a life
+	Slack                        int // milliseconds that a key outlives its use, where time is given
+
+	NameUnit            int64 // microseconds a step of a counter's name
+	Unit                int64 // microseconds a step of a score
+	Digits, ScoreDigits int   // decimals of a bound and of a score in that unit
+	WholeScores         bool
+}
+
+// slackMillis keeps keys whose clock is given alive: a server that counts real time would
+// drop them while a lesson or a test stands still.
+const slackMillis = 3_600_000
+
+// scriptArgs is how many arguments every script has before those of its options: cost,
+// limit, window, and the instant where it is given.
+const scriptArgs = 4
+
+func termsOf(s settings, peek bool) terms {
+	c := s.convention
+	t := terms{
+		Given: s.clock != nil, Peek: peek,
+		Closed: c.Edge == Closed, Below: c.Rule == Below, Charged: c.Denied == Charged,
+		Exact: c.Rounding == Exact, Round: c.Rounding == Round,
+		Interval: c.Refill == Interval,
+		Denials:  s.denials && !peek, Block: c.Block > 0,
+		NameUnit: s.layout.counterUnit(), Unit: 1, Foreign: s.layout.Unit != 0,
+		BlockArg: scriptArgs + 1,
+	}
+	if t.Closed {
+		t.Edge = 1
+	}
+	if t.Given {
+		t.Slack = slackMillis
+	}
+	places := 1
+	if t.Denials {
+		places++
+		t.DeniedKey = places
+	}
+	if t.Block {
+		places++
+		t.BlockKey = places
+	}
+	t.EndsKey = places + 1
+	switch s.layout.Unit {
+	case time.Second:
+		t.Unit, t.Digits, t.ScoreDigits = 1_000_000, 6, 6
+	case time.Millisecond:
+		t.Unit, t.Digits, t.WholeScores = 1000, 3, true
+	}
+	return t
+}
+
+// compile writes the script that decides with one algorithm on the given terms.
+func compile(file string, t terms) (script, error) {
+	parsed, err := template.ParseFS(luaFiles, "lua/decision.lua", "lua/clock.lua", "lua/append.lua", "lua/denied.lua", "lua/"+file)
+	if err != nil {
+		return script{}, err
+	}
+	var text strings.Builder
+	if err := parsed.ExecuteTemplate(&text, "decision.lua", t); err != nil {
+		return script{}, err
+	}
+	sum := sha1.Sum([]byte(text.String()))
+	return script{text: text.String(), sha: hex.EncodeToString(sum[:])}, nil
+}
+
+// scriptFile names the file of an algorithm, or says why it has none.
+func scriptFile(a Algorithm, s settings) (string, error) {
+	first := s.convention.Alignment == FirstRequest
+	switch {
+	case a == FixedWindow && first:
+		return "fixed_first.lua", nil
+	case a == FixedWindow:
+		return "fixed.lua", nil
+	case a == SlidingWindow && first:
+		return "", fmt.Errorf("%w: a sliding window aligned to the first request would need where both windows began on the server: use the clock-aligned one, or memory", ErrNotOnStore)
+	case a == SlidingWindow:
+		return "sliding.lua", nil
+	case a == SlidingLog:
+		return "log.lua", nil
+	case a == StreamCounter:
+		return "stream.lua", nil
+	}
+	return "", fmt.Errorf("%w: %s is not available on Redis", ErrNotOnStore, a)
+}
