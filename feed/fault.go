@@ -25,10 +25,11 @@ func answered(err error) bool {
 
 // code returns the first word of an error reply: "WRONGTYPE", "NOPERM", "LOADING".
 func code(err error) string {
-	if !answered(err) {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
 		return ""
 	}
-	word, _, _ := strings.Cut(err.Error(), " ")
+	word, _, _ := strings.Cut(reply.Error(), " ")
 	return word
 }
 

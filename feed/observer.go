@@ -322,28 +322,24 @@ func (w *observer) max() int {
 }
 
 // interesting says that a find is worth watching: it looks like a limiter, or somebody
-// spoke of it: a rule by its algorithm, or a pattern narrower than *.
+// spoke of it: with a rule that is not for all keys, or with a pattern narrower than *.
 func (w *observer) interesting(f found) bool {
+	if f.sure || f.kind == kindStream {
+		return true
+	}
 	r := ruleFor(w.o.Rules, f.name, f.key)
-	if r != nil && (r.Algorithm != limiter.Unknown || strings.Trim(r.Match, "*") != "") {
+	if r != nil && strings.Trim(r.Match, "*") != "" {
 		return true
 	}
-	if f.sure {
-		return true
+	narrow := slices.ContainsFunc(w.o.Watch, func(p string) bool {
+		return strings.Trim(p, "*") != "" && matchGlob(p, f.key)
+	})
+	// A set without a single time is hardly a log, and a string hardly a counter, unless
+	// a rule says what it should be.
+	if f.kind == kindLog {
+		return narrow || !r.silent()
 	}
-	if f.kind != kindLog && f.kind != kindStream {
-		return false
-	}
-	// A set without a single time is hardly a log; but then a pattern or rule chose it.
-	if f.kind == kindStream || r != nil {
-		return true
-	}
-	for _, p := range w.o.Watch {
-		if strings.Trim(p, "*") != "" && matchGlob(p, f.key) {
-			return true
-		}
-	}
-	return false
+	return narrow && r != nil && r.Algorithm != limiter.Unknown
 }
 
 // dress gives a look the body that reads what was found.

@@ -2,6 +2,8 @@ package feed
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,6 +18,8 @@ type Redis struct {
 	endpoint *endpoint
 	client   redis.UniversalClient
 	watch    *watch
+
+	injectors injectors
 }
 
 // poolSize is enough for a round, discovery and one to spare.
@@ -60,7 +64,34 @@ func (r *Redis) Run(ctx context.Context, emit func(model.Batch)) error { return 
 func (r *Redis) Focus(keys []string) { r.watch.setFocus(keys) }
 
 // Injector returns what fires at this server. It refuses unless o.Armed is set.
-func (r *Redis) Injector(o InjectorOptions) *Injector { return newInjector(r.endpoint, o) }
+func (r *Redis) Injector(o InjectorOptions) *Injector {
+	i := newInjector(r.endpoint, o, func() time.Duration { return time.Duration(r.watch.offset.Load()) })
+	r.injectors.add(i)
+	return i
+}
 
-// Close ends the connections. It is to be called after Run has returned.
-func (r *Redis) Close() error { return r.client.Close() }
+// Close ends the connections, those of its injectors too. It is to be called after Run
+// has returned.
+func (r *Redis) Close() error { return errors.Join(r.injectors.close(), r.client.Close()) }
+
+// injectors are those that a source has handed out.
+type injectors struct {
+	mu  sync.Mutex
+	all []*Injector
+}
+
+func (s *injectors) add(i *Injector) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, i)
+}
+
+func (s *injectors) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	for _, i := range s.all {
+		err = errors.Join(err, i.Close())
+	}
+	return err
+}

@@ -139,6 +139,11 @@ func whole(s string) bool {
 	return s != ""
 }
 
+// silent says that a rule tells nothing about how its keys are limited.
+func (r *Rule) silent() bool {
+	return r == nil || r.Algorithm == limiter.Unknown && !r.LimitKnown && r.window() == 0
+}
+
 // ruleFor returns the first rule that matches one of the names, or nil.
 func ruleFor(rules []Rule, names ...string) *Rule {
 	for i := range rules {

@@ -1,0 +1,312 @@
+package feed
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+func target(a limiter.Algorithm, count int64, w time.Duration) model.Target {
+	return model.Target{Algorithm: a, Limit: limiter.Limit{Count: count, Window: w}, LimitKnown: true, Window: w}
+}
+
+// monitor collects the names of the commands that a server is sent, read raw because
+// go-redis's own Monitor needs RESP2 and a client of its own.
+type monitor struct {
+	conn net.Conn
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+func (s *server) monitor() *monitor {
+	s.t.Helper()
+	c, err := net.Dial("tcp", s.addr())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m := &monitor{conn: c, seen: map[string]int{}}
+	fmt.Fprint(c, "MONITOR\r\n")
+	lines := bufio.NewScanner(c)
+	lines.Buffer(nil, 1<<20)
+	if !lines.Scan() || lines.Text() != "+OK" {
+		s.t.Fatalf("MONITOR answered %q", lines.Text())
+	}
+	go func() {
+		for lines.Scan() {
+			// +1700000000.123456 [0 127.0.0.1:5000] "set" "a" "b"
+			_, rest, _ := strings.Cut(lines.Text(), "] \"")
+			name, _, _ := strings.Cut(rest, "\"")
+			m.mu.Lock()
+			m.seen[strings.ToLower(name)]++
+			m.mu.Unlock()
+		}
+	}()
+	s.t.Cleanup(func() { c.Close() })
+	return m
+}
+
+func (m *monitor) names() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var names []string
+	for n := range m.seen {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestWatchingSendsNoWritingCommand watches keys of every kind, with its injector not
+// armed, and asks the server what it was sent.
+func TestWatchingSendsNoWritingCommand(t *testing.T) {
+	s := startServer(t)
+	now := s.now()
+	s.cli("ZADD", "log", fmt.Sprint(int64(now)), fmt.Sprint(int64(now)))
+	s.cli("XADD", "stream", "*", "count", "1")
+	s.cli("SET", fmt.Sprintf("{c}:fw:%d", now.Floor(time.Minute).Millis()), "3", "PX", "60000")
+	s.cli("SET", "single", "3", "EX", "60")
+	s.cli("LPUSH", "list", "x")
+	m := s.monitor()
+	r := newRedis(t, Options{URLs: []string{s.url()}, Watch: []string{"*"}, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
+		Rules: []Rule{minuteRule("absent", limiter.SlidingWindow)}})
+	i := r.Injector(InjectorOptions{AuditPath: filepath.Join(t.TempDir(), "audit")})
+	run := runSource(t, r)
+	within(t, 5*time.Second, "thirty batches over two passes", func() bool {
+		b := run.last()
+		return b.Sweep.Passes >= 2 && b.Sweep.Matched >= 6
+	})
+	if _, err := i.Fire(context.Background(), model.Shot{Key: "log", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil); !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), "--allow-inject") {
+		t.Errorf("firing without being armed: %v", err)
+	}
+	run.stop()
+	names := m.names()
+	if !slices.Contains(names, "scan") || !slices.Contains(names, "zrangebyscore") {
+		t.Fatalf("the monitor saw only %v", names)
+	}
+	// The server itself knows which commands write.
+	for _, n := range names {
+		if flags := s.cli("COMMAND", "INFO", n); strings.Contains(flags, "\nwrite\n") || strings.Contains(flags, "movablekeys") {
+			t.Errorf("watching sent %s", n)
+		}
+	}
+}
+
+// TestGuardRefusesWrites calls writing commands on the observing client itself.
+func TestGuardRefusesWrites(t *testing.T) {
+	s := startServer(t)
+	r := newRedis(t, Options{URLs: []string{s.url()}})
+	ctx := context.Background()
+	if err := r.client.Set(ctx, "a", "b", 0).Err(); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("SET: %v", err)
+	}
+	if err := r.client.ConfigSet(ctx, "maxmemory", "1").Err(); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("CONFIG SET: %v", err)
+	}
+	p := r.client.Pipeline()
+	get := p.Get(ctx, "a")
+	p.Eval(ctx, "redis.call('SET', KEYS[1], 1)", []string{"a"})
+	if _, err := p.Exec(ctx); !errors.Is(err, ErrReadOnly) || !errors.Is(get.Err(), ErrReadOnly) {
+		t.Errorf("a pipeline with EVAL: %v, its GET: %v", err, get.Err())
+	}
+	tx := r.client.TxPipeline()
+	tx.Del(ctx, "a")
+	if _, err := tx.Exec(ctx); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("MULTI with DEL: %v", err)
+	}
+	if n := s.cli("DBSIZE"); n != "0" {
+		t.Errorf("the server holds %s keys", n)
+	}
+}
+
+// TestFiringShowsInTheReadings fires at a log and sees ZCARD move, and the reading with it.
+func TestFiringShowsInTheReadings(t *testing.T) {
+	s := startServer(t)
+	rule := Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Minute}, LimitKnown: true}
+	path := filepath.Join(t.TempDir(), "state", "audit.jsonl")
+	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"api:alice"}, Rules: []Rule{rule}, Refresh: 50 * time.Millisecond})
+	i := r.Injector(InjectorOptions{Armed: true, AuditPath: path, Denials: true})
+	run := runSource(t, r)
+	within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("api:alice"); return ok && x.Type == "none" })
+	x, _ := run.reading("api:alice")
+	for n := range 4 {
+		begun := time.Now()
+		tally, err := i.Fire(context.Background(), model.Shot{Key: "api:alice", Target: mustAim(t, x), Cost: 1, N: 1}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := model.Tally{Admitted: 1}
+		if n == 3 {
+			want = model.Tally{Denied: 1}
+		}
+		if tally != want {
+			t.Fatalf("shot %d: %+v, want %+v", n+1, tally, want)
+		}
+		within(t, time.Second, "the reading to follow", func() bool {
+			x, _ := run.reading("api:alice")
+			return used(x) == int64(min(n+1, 3)) && run.came("api:alice", false) == int64(min(n+1, 3))
+		})
+		if d := time.Since(begun); d > 300*time.Millisecond && !raceEnabled {
+			t.Errorf("shot %d was seen after %v, want within 300 ms", n+1, d)
+		}
+	}
+	if n := s.cli("ZCARD", "api:alice"); n != "3" {
+		t.Errorf("ZCARD is %s, want 3", n)
+	}
+	within(t, 2*time.Second, "the denial to be seen", func() bool { return run.came("api:alice", true) == 1 })
+	checkAudit(t, path)
+}
+
+func checkAudit(t *testing.T, path string) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the audit file has mode %v, want 0600", info.Mode().Perm())
+	}
+	text, _ := os.ReadFile(path)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("%d audit lines, want 4", len(lines))
+	}
+	for n, line := range lines {
+		var e struct {
+			At, Server, Key, Algorithm, Limit, Outcome, User string
+			Cost                                             int64
+			PID                                              int
+			RetryAfterMS                                     *int64 `json:"retry_after_ms"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		outcome := "admitted"
+		if n == 3 {
+			outcome = "denied"
+			if e.RetryAfterMS == nil || *e.RetryAfterMS < 50_000 || *e.RetryAfterMS > 60_000 {
+				t.Errorf("line 4: retry_after_ms %v", e.RetryAfterMS)
+			}
+		}
+		if e.Outcome != outcome || e.Key != "api:alice" || e.Algorithm != "sliding-log" || e.Limit != "3/1m0s" || e.Cost != 1 || e.PID != os.Getpid() || e.User == "" || e.At == "" || !strings.HasPrefix(e.Server, "redis://127.0.0.1") {
+			t.Errorf("line %d: %s", n+1, line)
+		}
+	}
+}
+
+func mustAim(t *testing.T, r model.Reading) model.Target {
+	t.Helper()
+	a, err := r.Aim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestEightInjectorsShareALimit fires 8 × 200 requests at once against 100 in ten minutes.
+func TestEightInjectorsShareALimit(t *testing.T) {
+	s := startServer(t)
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter} {
+		t.Run(a.String(), func(t *testing.T) {
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			var sum model.Tally
+			for range 8 {
+				r := newRedis(t, Options{URLs: []string{s.url()}})
+				i := r.Injector(InjectorOptions{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+				all.Go(func() {
+					tally, err := i.Fire(context.Background(), model.Shot{Key: "k:" + a.String(), Target: target(a, 100, 10*time.Minute), Cost: 1, N: 200}, nil)
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					sum.Admitted += tally.Admitted
+					sum.Denied += tally.Denied
+				})
+			}
+			all.Wait()
+			if sum.Admitted != 100 || sum.Denied != 1500 {
+				t.Errorf("%d admitted and %d denied, want 100 and 1500", sum.Admitted, sum.Denied)
+			}
+		})
+	}
+}
+
+// TestFireIsRefused covers what stops a shot before the first request.
+func TestFireIsRefused(t *testing.T) {
+	s := startServer(t)
+	r := newRedis(t, Options{URLs: []string{s.url()}})
+	dir := t.TempDir()
+	blocked := filepath.Join(dir, "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := model.Shot{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}
+	with := func(change func(*model.Shot)) model.Shot { s := good; change(&s); return s }
+	for name, c := range map[string]struct {
+		shot  model.Shot
+		audit string
+		want  string
+	}{
+		"too many":     {with(func(s *model.Shot) { s.N = 10_001 }), "", "10001 requests are out of range"},
+		"too fast":     {with(func(s *model.Shot) { s.Rate = 1001 }), "", "rate of 1001/s"},
+		"no cost":      {with(func(s *model.Shot) { s.Cost = 0 }), "", "cost of 0"},
+		"no limit":     {with(func(s *model.Shot) { s.Target.LimitKnown = false }), "", "limit is not known"},
+		"no audit":     {good, filepath.Join(blocked, "audit.jsonl"), "audit file"},
+		"no algorithm": {with(func(s *model.Shot) { s.Target.Algorithm = limiter.Unknown }), "", "algorithm"},
+	} {
+		if c.audit == "" {
+			c.audit = filepath.Join(dir, "audit")
+		}
+		i := r.Injector(InjectorOptions{Armed: true, AuditPath: c.audit})
+		if tally, err := i.Fire(context.Background(), c.shot, nil); err == nil || !strings.Contains(err.Error(), c.want) || tally.Total() != 0 {
+			t.Errorf("%s: %+v, error %v, want one about %q", name, tally, err, c.want)
+		}
+	}
+	if n := s.cli("DBSIZE"); n != "0" {
+		t.Errorf("the server holds %s keys after refusals", n)
+	}
+}
+
+// TestFirePaces fires at a rate and stops when told to.
+func TestFirePaces(t *testing.T) {
+	s := startServer(t)
+	r := newRedis(t, Options{URLs: []string{s.url()}})
+	i := r.Injector(InjectorOptions{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	shot := model.Shot{Key: "k", Target: target(limiter.FixedWindow, 10_000, time.Hour), Cost: 1, N: 50, Rate: 100}
+	begun := time.Now()
+	tally, err := i.Fire(context.Background(), shot, nil)
+	if took := time.Since(begun); err != nil || tally.Admitted != 50 || took < 480*time.Millisecond {
+		t.Errorf("50 at 100/s: %+v in %v, error %v; they cannot be faster than 490 ms", tally, took, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	shot.N = 0
+	n := 0
+	tally, err = i.Fire(ctx, shot, func(model.Fired) {
+		if n++; n == 10 {
+			cancel()
+		}
+	})
+	if err != nil || tally.Total() < 10 || tally.Total() > 10+inFlight {
+		t.Errorf("until stopped: %+v, error %v, want about 10", tally, err)
+	}
+	shot.N = 30
+	shot.Rate = 0
+	begun = time.Now()
+	if _, err := i.Fire(context.Background(), shot, nil); err != nil || time.Since(begun) < 28*time.Millisecond {
+		t.Errorf("30 at once took %v (error %v): the cap is 1,000 a second", time.Since(begun), err)
+	}
+}
