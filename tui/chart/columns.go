@@ -136,7 +136,7 @@ func (l *Lane) fill(g *cell.Grid, x int, r cell.Rect, fine int, look Look) {
 	for y := r.Y + r.H - 1; fine > 0; fine, y = fine-n, y-1 {
 		st := look.Admitted
 		if l.Limit > 0 {
-			level := float64(r.Y+r.H-y) / float64(r.H) * float64(l.Max)
+			level := (float64(r.Y+r.H-y) - 0.5) / float64(r.H) * float64(l.Max)
 			st = look.Fill(min(level/float64(l.Limit), 1))
 		}
 		g.Set(x, y, look.Rise[min(fine, n)-1], st)

@@ -1,0 +1,200 @@
+package tuitest
+
+import (
+	"context"
+	"fmt"
+	"image/color"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/vt"
+
+	"ratescope/tui"
+)
+
+// Terminal is a dashboard running in a virtual terminal. It belongs in a synctest
+// bubble: See and Wait let virtual time pass.
+type Terminal struct {
+	t       testing.TB
+	screen  *vt.SafeEmulator
+	program *tea.Program
+	stop    context.CancelFunc
+	done    chan error
+
+	mu    sync.Mutex
+	bytes int64 // written by the program so far
+}
+
+// Dark and Light are backgrounds of a terminal.
+var (
+	Dark  = color.RGBA{0x11, 0x13, 0x1a, 0xff}
+	Light = color.RGBA{0xfb, 0xfb, 0xf8, 0xff}
+)
+
+// Start runs a dashboard at a size on a background.
+func Start(t testing.TB, w, h int, background color.Color, o tui.Options) *Terminal {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	x := &Terminal{t: t, screen: vt.NewSafeEmulator(w, h), stop: stop, done: make(chan error, 1)}
+	x.screen.SetBackgroundColor(background)
+	keys, answers := io.Pipe()
+	go func() { _, _ = io.Copy(answers, x.screen) }() // what the terminal answers to queries
+	go func() {
+		x.done <- tui.Run(ctx, o,
+			func(p *tea.Program) { x.mu.Lock(); x.program = p; x.mu.Unlock() },
+			tea.WithInput(keys), tea.WithOutput(x), tea.WithWindowSize(w, h), tea.WithoutSignalHandler(),
+			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
+	}()
+	t.Cleanup(func() { x.Quit(); _ = answers.Close(); _ = x.screen.Close() })
+	return x
+}
+
+// Write takes the program's output as a terminal's line discipline does.
+func (x *Terminal) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	x.bytes += int64(len(p))
+	x.mu.Unlock()
+	if _, err := x.screen.Write([]byte(strings.ReplaceAll(string(p), "\n", "\r\n"))); err != nil {
+		return 0, fmt.Errorf("the virtual terminal refused its input: %w", err)
+	}
+	return len(p), nil
+}
+
+// Bytes returns how much the program has written so far.
+func (x *Terminal) Bytes() int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.bytes
+}
+
+// Send hands the program a message.
+func (x *Terminal) Send(msg tea.Msg) {
+	x.mu.Lock()
+	p := x.program
+	x.mu.Unlock()
+	if p != nil {
+		p.Send(msg)
+	}
+}
+
+// Press presses keys, named as tea.KeyPressMsg.String does.
+func (x *Terminal) Press(names ...string) {
+	for _, name := range names {
+		x.Send(Key(name))
+	}
+	x.Wait(150 * time.Millisecond)
+}
+
+// Key returns the message of a key by its name.
+func Key(name string) tea.KeyPressMsg {
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp,
+		"down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace}
+	if code, ok := special[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	if name == "space" {
+		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+	}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: []rune(letter)[0], Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+}
+
+// Click presses the left button on a cell.
+func (x *Terminal) Click(column, row int) {
+	x.Send(tea.MouseClickMsg{X: column, Y: row, Button: tea.MouseLeft})
+	x.Wait(150 * time.Millisecond)
+}
+
+// Resize makes the terminal another size, as a user would.
+func (x *Terminal) Resize(w, h int) {
+	x.screen.Resize(w, h)
+	x.Send(tea.WindowSizeMsg{Width: w, Height: h})
+	x.Wait(150 * time.Millisecond)
+}
+
+// Wait lets time pass.
+func (x *Terminal) Wait(d time.Duration) { time.Sleep(d) }
+
+// Screen returns what can be read, without colours, one line a row.
+func (x *Terminal) Screen() string {
+	lines := make([]string, x.screen.Height())
+	for y := range lines {
+		var b strings.Builder
+		for c := 0; c < x.screen.Width(); c++ {
+			cell := x.screen.CellAt(c, y)
+			switch {
+			case cell == nil || cell.Content == "":
+				if cell == nil || cell.Width != 0 {
+					b.WriteByte(' ')
+				}
+			default:
+				b.WriteString(cell.Content)
+			}
+		}
+		lines[y] = strings.TrimRight(b.String(), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Find returns the cell at which a text stands.
+func (x *Terminal) Find(text string) (column, row int, found bool) {
+	for y, line := range strings.Split(x.Screen(), "\n") {
+		if i := strings.Index(line, text); i >= 0 {
+			return len([]rune(line[:i])), y, true
+		}
+	}
+	return 0, 0, false
+}
+
+// See waits until a text can be read, and fails the test when that takes longer than
+// three seconds.
+func (x *Terminal) See(text string) {
+	x.t.Helper()
+	for range 60 {
+		if strings.Contains(x.Screen(), text) {
+			return
+		}
+		x.Wait(50 * time.Millisecond)
+	}
+	x.t.Fatalf("after three seconds %q is not on screen:\n%s", text, x.Screen())
+}
+
+// Gone waits until a text cannot be read any more.
+func (x *Terminal) Gone(text string) {
+	x.t.Helper()
+	for range 60 {
+		if !strings.Contains(x.Screen(), text) {
+			return
+		}
+		x.Wait(50 * time.Millisecond)
+	}
+	x.t.Fatalf("after three seconds %q is still on screen:\n%s", text, x.Screen())
+}
+
+// Quit ends the program from outside, as a signal would, and waits for it.
+func (x *Terminal) Quit() {
+	x.stop()
+	x.Done()
+}
+
+// Done waits for the program to end by itself.
+func (x *Terminal) Done() {
+	x.t.Helper()
+	select {
+	case err := <-x.done:
+		x.done <- err
+	case <-time.After(5 * time.Second):
+		x.t.Fatal("the program does not end")
+	}
+}
+
+// AltScreen says whether the program still holds the terminal's second screen.
+func (x *Terminal) AltScreen() bool { return x.screen.IsAltScreen() }
