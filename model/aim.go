@@ -47,3 +47,16 @@ func (r *Reading) Aim() (Target, error) {
 	t.Limit.Window = t.Window
 	return t, nil
 }
+
+// ParseRate reads a rate of requests, COUNT/DURATION as a limit is written, in requests
+// a second.
+func ParseRate(s string) (float64, error) {
+	l, err := limiter.ParseLimit(s)
+	if err != nil {
+		return 0, fmt.Errorf("as a rate, %w", err)
+	}
+	if l.Count == 0 {
+		return 0, fmt.Errorf("a rate of %s fires nothing: give more than 0", s)
+	}
+	return float64(l.Count) / l.Window.Seconds(), nil
+}

@@ -32,6 +32,19 @@ func TestShotCheck(t *testing.T) {
 	}
 }
 
+func TestParseRate(t *testing.T) {
+	for in, want := range map[string]float64{"5/s": 5, "10/500ms": 20, "90/1m": 1.5} {
+		if got, err := model.ParseRate(in); err != nil || got != want {
+			t.Errorf("%s is %v, %v, want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "5", "0/s", "-1/s", "fast/s", "5/0s"} {
+		if got, err := model.ParseRate(in); err == nil {
+			t.Errorf("%q is %v", in, got)
+		}
+	}
+}
+
 func TestAim(t *testing.T) {
 	limit := limiter.Limit{Count: 5, Window: time.Minute}
 	known := model.Target{Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true, Window: time.Minute}
