@@ -86,7 +86,7 @@ func (t *Theme) Fill(utilization float64) Style {
 }
 
 // all lists the palettes: the default dark one, the default light one, the rest.
-var all = []Palette{phosphor, paper}
+var all = []Palette{phosphor, paper, highContrast, okabe, mono, nord, gruvbox, dracula, tokyo, mocha, solarized}
 
 // Names lists the themes.
 func Names() []string {
