@@ -2,24 +2,82 @@ package feed
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
-// Embedded is a Redis in process with demo traffic, and the source that watches it.
-type Embedded struct{}
+// Embedded is a Redis in process with demo traffic, and the source that watches it. The
+// traffic flows while Run does.
+type Embedded struct {
+	server   *miniredis.Miniredis
+	endpoint *endpoint
+	client   redis.UniversalClient // watches
+	traffic  *redis.Client         // writes the demo
+	watch    *watch
+	actors   []*actor
 
-// NewEmbedded starts it.
-func NewEmbedded(o Options) (*Embedded, error) { return &Embedded{}, nil }
+	injectors injectors
+}
+
+// NewEmbedded starts the server with two windows of past behind every key, so that the
+// first batch is full. Rules of o hold for keys that the demo does not know; its URLs
+// are not looked at.
+func NewEmbedded(o Options) (*Embedded, error) {
+	m := miniredis.NewMiniRedis()
+	if err := m.Start(); err != nil {
+		return nil, fmt.Errorf("the embedded Redis cannot listen on this machine: %w", err)
+	}
+	e := &Embedded{server: m}
+	e.endpoint = &endpoint{single: &redis.Options{Addr: m.Addr(), Protocol: 2}, shown: "embedded Redis"}
+	e.traffic = redis.NewClient(&redis.Options{Addr: m.Addr(), Protocol: 2, MaxRetries: -1, PoolSize: 2, DisableIdentity: true})
+	e.actors = hire(e.traffic)
+	pasts, err := rehearse(context.Background(), m, e.actors, limiter.InstantOf(time.Now()))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the demo cannot be prepared: %w", err), e.Close())
+	}
+	o.Rules = slices.Concat(demoRules(), o.Rules)
+	e.client, e.watch = newWatch(o, e.endpoint, pasts)
+	e.watch.server.Embedded = true
+	return e, nil
+}
 
 // Run implements Source.
-func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error { return nil }
+func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var traffic sync.WaitGroup
+	traffic.Go(func() { perform(ctx, e.actors) })
+	defer traffic.Wait()
+	defer cancel()
+	return e.watch.run(ctx, emit)
+}
 
 // Focus implements Focuser.
-func (e *Embedded) Focus(keys []string) {}
+func (e *Embedded) Focus(keys []string) { e.watch.setFocus(keys) }
 
 // Injector returns what fires at the embedded server; it is always armed.
-func (e *Embedded) Injector(o InjectorOptions) *Injector { return &Injector{} }
+func (e *Embedded) Injector(o InjectorOptions) *Injector {
+	o.Armed, o.Denials = true, true
+	i := newInjector(e.endpoint, o, func() time.Duration { return 0 })
+	e.injectors.add(i)
+	return i
+}
 
-// Close ends the traffic and the server. It is to be called after Run has returned.
-func (e *Embedded) Close() error { return nil }
+// Close ends the server. It is to be called after Run has returned.
+func (e *Embedded) Close() error {
+	err := e.injectors.close()
+	if e.client != nil {
+		err = errors.Join(err, e.client.Close())
+	}
+	err = errors.Join(err, e.traffic.Close())
+	e.server.Close()
+	return err
+}

@@ -44,8 +44,8 @@ const (
 	asksPerRound    = 24 // times that a look may ask for more in one round
 )
 
-func newObserver(o Options, client redis.UniversalClient, g *guard) *observer {
-	w := &observer{o: o, client: client, guard: g, looks: make(map[string]*look), dropped: make(map[uint64]bool)}
+func newObserver(o Options, client redis.UniversalClient, g *guard, pasts map[string]*past) *observer {
+	w := &observer{o: o, client: client, guard: g, pasts: pasts, everywhere: pasts != nil, looks: make(map[string]*look), dropped: make(map[uint64]bool)}
 	for _, k := range o.Keys {
 		w.looks[k] = w.lookFor(k, k)
 		w.looks[k].named = true

@@ -33,11 +33,13 @@ func NewRedis(o Options) (*Redis, error) {
 		return nil, err
 	}
 	r := &Redis{options: o, endpoint: e}
-	r.client, r.watch = newWatch(o, e)
+	r.client, r.watch = newWatch(o, e, nil)
 	return r, nil
 }
 
-func newWatch(o Options, e *endpoint) (redis.UniversalClient, *watch) {
+// newWatch makes the client and the observer of an endpoint. pasts is what is known of
+// keys from before: then all denials are recorded, too.
+func newWatch(o Options, e *endpoint, pasts map[string]*past) (redis.UniversalClient, *watch) {
 	if o.Refresh <= 0 {
 		o.Refresh = DefaultRefresh
 	}
@@ -47,7 +49,7 @@ func newWatch(o Options, e *endpoint) (redis.UniversalClient, *watch) {
 	g := &guard{}
 	client := e.open(o.ClientName, poolSize, g)
 	w := &watch{
-		observer: newObserver(o, client, g),
+		observer: newObserver(o, client, g, pasts),
 		refresh:  o.Refresh,
 		server:   model.Server{Target: e.shown},
 	}

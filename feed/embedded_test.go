@@ -1,0 +1,53 @@
+package feed
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"ratescope/model"
+)
+
+func newEmbedded(t testing.TB, o Options) *Embedded {
+	t.Helper()
+	e, err := NewEmbedded(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// TestFirstBatchOfTheDemoIsFull looks at the very first batch.
+func TestFirstBatchOfTheDemoIsFull(t *testing.T) {
+	begun := time.Now()
+	e := newEmbedded(t, Options{})
+	made := time.Since(begun)
+	var first model.Batch
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := e.Run(ctx, func(b model.Batch) {
+		if len(b.Readings) > 0 && first.At == 0 {
+			first = b
+			cancel()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("made in %v, first readings after %v", made, time.Since(begun))
+	for _, r := range first.Readings {
+		g := r.Gauge(r.At)
+		var n, d int64
+		for _, a := range r.Arrivals {
+			if a.Denied {
+				d += a.N
+			} else {
+				n += a.N
+			}
+		}
+		t.Logf("%-28s %-15s used %3d of %3d (%v) prev %v cur %v exact %v  arrivals %d denied %d (%v in window) ttl %v notes %v err %q trace %d since %v", r.Key, r.Target.Algorithm, g.Used.N, r.Target.Limit.Count, r.Target.Window,
+			g.Previous, g.Current, g.Exact, n, d, r.Denied, r.TTL, r.Notes, r.Err, len(r.Trace), r.At.Sub(r.Since))
+	}
+	if len(first.Readings) < 10 {
+		t.Errorf("the first batch has %d readings, want ten and more", len(first.Readings))
+	}
+}
