@@ -29,7 +29,7 @@ func (s *State) Clone() State {
 // clock jumped back, what was there still counts.
 func (s *State) decide(now Instant, limit Limit, c Convention, n int64, write bool) (Decision, State) {
 	d := Decision{At: now, Limit: limit, Cost: n}
-	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n}
+	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n, alg: s.Algorithm}
 	v := *s
 	charged := false
 	switch s.Algorithm {
@@ -50,6 +50,18 @@ func (s *State) decide(now Instant, limit Limit, c Convention, n int64, write bo
 			v.chargeLog(a)
 		}
 		v.explainLog(&d, a)
+	case GCRA:
+		if charged = v.settle(&d, a, write, v.gcraFits(a)); charged {
+			v.chargeGCRA(a)
+		}
+		v.explainGCRA(&d, a)
+	case TokenBucket, LeakyBucket:
+		b := v.drain(a)
+		if charged = v.settle(&d, a, write, b.fits(a)) && limit.Count > 0; charged {
+			b.used += n
+			v.hold(b, a)
+		}
+		v.explainBucket(&d, a, b)
 	default:
 		d.RetryAfter = Never
 		return d, v
@@ -70,10 +82,20 @@ type asked struct {
 	w     int64 // the window in microseconds, 1 or more
 	c     Convention
 	n     int64
+	alg   Algorithm
 }
 
 // most is the largest cost that can ever be admitted.
-func (a asked) most() int64 { return a.limit.Count }
+func (a asked) most() int64 {
+	if a.alg.bursts() {
+		return a.limit.burst()
+	}
+	return a.limit.Count
+}
+
+// bursts says that an algorithm spreads its limit and has a burst of its own. What a
+// denied request might charge would only move its refill, so none of them charges it.
+func (a Algorithm) bursts() bool { return a == GCRA || a == TokenBucket || a == LeakyBucket }
 
 // never says that no wait will admit the request.
 func (a asked) never() bool { return a.n < 0 || a.limit.Count != 0 && a.n > a.most() }
@@ -109,7 +131,7 @@ func (s *State) settle(d *Decision, a asked, write, fits bool) bool {
 	if !d.Allowed && a.c.Block > 0 {
 		s.BlockedUntil = a.now.Add(a.c.Block)
 	}
-	return d.Allowed || a.c.Denied == Charged
+	return d.Allowed || a.c.Denied == Charged && !a.alg.bursts()
 }
 
 // close turns what the algorithm said into what the key as a whole means.

@@ -62,6 +62,12 @@ func variants() []variant {
 		variant{"fixed-first", limiter.FixedWindow, limiter.Convention{Alignment: limiter.FirstRequest}},
 		variant{"fixed-first-charged", limiter.FixedWindow, limiter.Convention{Alignment: limiter.FirstRequest, Denied: limiter.Charged}},
 	)
+	all = append(all,
+		variant{"gcra", limiter.GCRA, limiter.Convention{}},
+		variant{"tokens", limiter.TokenBucket, limiter.Convention{}},
+		variant{"tokens-interval", limiter.TokenBucket, limiter.Convention{Refill: limiter.Interval}},
+		variant{"leaky", limiter.LeakyBucket, limiter.Convention{}},
+	)
 	for _, a := range limiter.Algorithms() {
 		all = append(all, variant{a.String() + "-block", a, limiter.Convention{Block: 700 * time.Millisecond}})
 	}
@@ -78,6 +84,9 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 	limit := limiter.Limit{Count: rng.Int64N(20) + 1, Window: time.Duration(rng.IntN(3)*997+3) * time.Millisecond}
 	if rng.IntN(8) == 0 {
 		limit.Count = 0
+	}
+	if rng.IntN(2) == 0 && limit.Count > 0 {
+		limit.Burst = rng.Int64N(30) + 1
 	}
 	model := limiter.State{Algorithm: v.algorithm}
 	jumped, latest := false, now

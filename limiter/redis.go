@@ -39,6 +39,8 @@ type Redis struct {
 type boxed struct {
 	limit         Limit
 	count, window any
+	more          []any // what the algorithm adds
+	den           int64 // denominator of its moments
 }
 
 // NewRedis returns a limiter that keeps its keys on the server behind c.
@@ -55,10 +57,10 @@ func NewRedis(c Scripter, a Algorithm, opts ...Option) (*Redis, error) {
 	if a == StreamCounter && s.layout.Untotalled {
 		file, r.tallies = "stream_untotalled.lua", newTallies()
 	}
-	if r.take, err = compile(file, termsOf(s, false)); err != nil {
+	if r.take, err = compile(file, termsOf(a, s, false)); err != nil {
 		return nil, fmt.Errorf("script of %s: %w", a, err)
 	}
-	if r.peek, err = compile(file, termsOf(s, true)); err != nil {
+	if r.peek, err = compile(file, termsOf(a, s, true)); err != nil {
 		return nil, fmt.Errorf("script of %s: %w", a, err)
 	}
 	return r, nil
@@ -79,6 +81,9 @@ func (r *Redis) ask(ctx context.Context, key string, limit Limit, n int64, peek 
 	b, err := r.check(ctx, key, limit, n)
 	if err != nil {
 		return Decision{}, err
+	}
+	if limit.Count == 0 && r.algorithm.bursts() {
+		peek = true // without a rate there is nothing to keep
 	}
 	if r.tallies != nil {
 		return r.askUntotalled(ctx, key, b, n, peek)
@@ -116,9 +121,13 @@ func (r *Redis) check(ctx context.Context, key string, limit Limit, n int64) (*b
 		return nil, err
 	}
 	b = &boxed{limit: limit, count: limit.Count, window: limit.micros()}
-	if limit.Count == 0 {
+	switch {
+	case limit.Count == 0:
 		b.count = int64(unlimited)
+	case r.algorithm.bursts():
+		b.count = limit.burst()
 	}
+	b.more, b.den = r.rateArgs(limit)
 	r.last.Store(b)
 	r.windows.add(limit.micros())
 	return b, nil
@@ -133,6 +142,9 @@ const (
 func (r *Redis) checkLimit(limit Limit) error {
 	if err := limit.Validate(); err != nil {
 		return err
+	}
+	if r.algorithm.bursts() {
+		return limit.checkRate(r.refillOf())
 	}
 	unit := span(r.layout.counterUnit())
 	if (r.algorithm == FixedWindow || r.algorithm == SlidingWindow) && limit.Window%unit != 0 {
@@ -167,13 +179,38 @@ func (r *Redis) command(ctx context.Context, key string, b *boxed, n int64, peek
 	args = append(args, n, b.count, b.window)
 	if r.clock != nil {
 		args = append(args, int64(r.clock()))
-	} else if r.convention.Block > 0 {
+	} else if r.convention.Block > 0 || b.more != nil {
 		args = append(args, 0)
 	}
 	if r.convention.Block > 0 {
 		args = append(args, int64(r.convention.Block/time.Microsecond))
 	}
+	args = append(args, b.more...)
 	return newDecisionCmd(ctx, args)
+}
+
+// refillOf is how the algorithm comes back: only a token bucket has a choice.
+func (r *Redis) refillOf() Refill {
+	if r.algorithm == TokenBucket {
+		return r.convention.Refill
+	}
+	return Greedy
+}
+
+// rateArgs splits the rate of a limit into whole numbers that Lua multiplies exactly.
+func (r *Redis) rateArgs(limit Limit) ([]any, int64) {
+	if !r.algorithm.bursts() {
+		return nil, 0
+	}
+	a := asked{limit: limit, w: limit.micros(), c: r.convention, alg: r.algorithm}
+	f := a.refill(r.algorithm)
+	f.rate = f.reduced()
+	args := []any{f.num / f.den, f.num % f.den, f.den}
+	if r.algorithm == GCRA {
+		all := f.times(limit.burst())
+		return append(args, all.us, all.part), f.den
+	}
+	return append(args, f.units), f.den
 }
 
 // mainKey is the first key that a script is given: a whole one, or the beginning of
@@ -196,9 +233,9 @@ func endsKey(key string) string { return keyBase(key) + ":ends" }
 
 // decode turns a script's answer into the whole decision.
 func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (Decision, error) {
-	want := 4
-	if r.algorithm != FixedWindow {
-		want = 5
+	want := 5
+	if r.algorithm == FixedWindow || r.algorithm == GCRA {
+		want = 4
 	}
 	blocked := r.convention.Block > 0
 	if blocked {
@@ -210,7 +247,7 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 	if len(vals) != want {
 		return Decision{}, fmt.Errorf("the script for %s answered %d values instead of %d", r.algorithm, len(vals), want)
 	}
-	a := asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n}
+	a := asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
 	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
 	s := State{Algorithm: r.algorithm}
 	if blocked {
@@ -240,6 +277,15 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 	case SlidingLog, StreamCounter:
 		d.Allowed = judge(d.Allowed, peek, &s, a, func(a asked) bool { return a.fits(vals[2]) })
 		explainUsed(&d, a, vals[2], Instant(vals[3]), Instant(vals[4]))
+	case GCRA:
+		s.TAT, s.Part, s.Parts = Instant(vals[2]), vals[3], b.den
+		d.Allowed = judge(d.Allowed, peek, &s, a, s.gcraFits)
+		s.explainGCRA(&d, a)
+	case TokenBucket, LeakyBucket:
+		at := a.refill(r.algorithm).kept(Instant(vals[3]), vals[4], b.den)
+		held := drained{used: vals[2], at: at}
+		d.Allowed = judge(d.Allowed, peek, &s, a, held.fits)
+		s.explainBucket(&d, a, held)
 	}
 	s.close(&d, a)
 	return d, nil

@@ -24,11 +24,11 @@ type terms struct {
 	Given, Peek             bool
 	Closed, Below, Charged  bool
 	Exact, Round            bool
-	Interval                bool
+	Leaky                   bool
 	Denials, Block, Foreign bool
 
 	DeniedKey, BlockKey, EndsKey int // places in KEYS
-	BlockArg                     int // place in ARGV
+	BlockArg, More               int // places in ARGV: the block, and what the algorithm adds
 	Edge                         int // milliseconds that a closed edge adds to a life
 	Slack                        int // milliseconds that a key outlives its use, where time is given
 
@@ -36,6 +36,7 @@ type terms struct {
 	Unit                int64 // microseconds a step of a score
 	Digits, ScoreDigits int   // decimals of a bound and of a score in that unit
 	WholeScores         bool
+	Field               string // of a bucket's hash
 }
 
 // slackMillis keeps keys whose clock is given alive: a server that counts real time would
@@ -46,16 +47,19 @@ const slackMillis = 3_600_000
 // limit, window, and the instant where it is given.
 const scriptArgs = 4
 
-func termsOf(s settings, peek bool) terms {
+func termsOf(a Algorithm, s settings, peek bool) terms {
 	c := s.convention
 	t := terms{
 		Given: s.clock != nil, Peek: peek,
 		Closed: c.Edge == Closed, Below: c.Rule == Below, Charged: c.Denied == Charged,
 		Exact: c.Rounding == Exact, Round: c.Rounding == Round,
-		Interval: c.Refill == Interval,
-		Denials:  s.denials && !peek, Block: c.Block > 0,
+		Leaky: a == LeakyBucket, Field: "tokens",
+		Denials: s.denials && !peek, Block: c.Block > 0,
 		NameUnit: s.layout.counterUnit(), Unit: 1, Foreign: s.layout.Unit != 0,
-		BlockArg: scriptArgs + 1,
+		BlockArg: scriptArgs + 1, More: scriptArgs + 1,
+	}
+	if t.Leaky {
+		t.Field = "level"
 	}
 	if t.Closed {
 		t.Edge = 1
@@ -71,6 +75,7 @@ func termsOf(s settings, peek bool) terms {
 	if t.Block {
 		places++
 		t.BlockKey = places
+		t.More++
 	}
 	t.EndsKey = places + 1
 	switch s.layout.Unit {
@@ -84,7 +89,7 @@ func termsOf(s settings, peek bool) terms {
 
 // compile writes the script that decides with one algorithm on the given terms.
 func compile(file string, t terms) (script, error) {
-	parsed, err := template.ParseFS(luaFiles, "lua/decision.lua", "lua/clock.lua", "lua/append.lua", "lua/denied.lua", "lua/"+file)
+	parsed, err := template.ParseFS(luaFiles, "lua/decision.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/"+file)
 	if err != nil {
 		return script{}, err
 	}
@@ -112,6 +117,10 @@ func scriptFile(a Algorithm, s settings) (string, error) {
 		return "log.lua", nil
 	case a == StreamCounter:
 		return "stream.lua", nil
+	case a == GCRA:
+		return "gcra.lua", nil
+	case a == TokenBucket || a == LeakyBucket:
+		return "bucket.lua", nil
 	}
 	return "", fmt.Errorf("%w: %s is not available on Redis", ErrNotOnStore, a)
 }

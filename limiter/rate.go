@@ -1,0 +1,140 @@
+package limiter
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// A rate is a number of microseconds between two units, kept as a fraction: most rates
+// have no whole one, and the seventh of a second that is dropped on every request makes
+// a limit of 7 a second one of 7.000007.
+type rate struct {
+	num, den int64 // microseconds = num/den; both 1 or more
+}
+
+// moment is us + part/den microseconds, 0 <= part < den of the rate it belongs to.
+type moment struct{ us, part int64 }
+
+// beyond is later than any moment that matters, and far from overflow when added to.
+const beyond = 1 << 60
+
+// emission returns the interval T = W/L of a limit whose count is 1 or more.
+func (a asked) emission() rate { return rate{num: a.w, den: max(a.limit.Count, 1)} }
+
+// burst is how much a key can take at once.
+func (l Limit) burst() int64 {
+	if l.Burst > 0 {
+		return l.Burst
+	}
+	return l.Count
+}
+
+// reduced divides what num and den have in common, which keeps Lua's products small.
+func (r rate) reduced() rate {
+	a, b := r.num, r.den
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return rate{num: r.num / a, den: r.den / a}
+}
+
+// times returns k intervals.
+func (r rate) times(k int64) moment {
+	if k <= 0 {
+		return moment{}
+	}
+	high, low := bits.Mul64(uint64(k), uint64(r.num))
+	if high >= uint64(r.den) {
+		return moment{us: beyond}
+	}
+	q, rest := bits.Div64(high, low, uint64(r.den))
+	return moment{us: int64(min(q, beyond)), part: int64(rest)}
+}
+
+// count returns how many whole intervals fit into m; up counts a begun one too.
+func (r rate) count(m moment, up bool) int64 {
+	if m.us < 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(m.us), uint64(r.den))
+	low, carry := bits.Add64(low, uint64(m.part), 0)
+	high += carry
+	if high >= uint64(r.num) {
+		return math.MaxInt64
+	}
+	q, rest := bits.Div64(high, low, uint64(r.num))
+	if up && rest > 0 {
+		q++
+	}
+	return int64(min(q, math.MaxInt64))
+}
+
+func (r rate) add(a, b moment) moment {
+	m := moment{us: a.us + b.us, part: a.part + b.part}
+	if m.part >= r.den {
+		m.us, m.part = m.us+1, m.part-r.den
+	}
+	m.us = min(m.us, beyond)
+	return m
+}
+
+// sub returns a - b; its us is negative when b is later.
+func (r rate) sub(a, b moment) moment {
+	m := moment{us: a.us - b.us, part: a.part - b.part}
+	if m.part < 0 {
+		m.us, m.part = m.us-1, m.part+r.den
+	}
+	return m
+}
+
+// kept reads a moment that was kept with another denominator. It rounds up: a limit
+// that changes must not free anything early.
+func (r rate) kept(us Instant, part, parts int64) moment {
+	m := moment{us: min(max(int64(us), -beyond), beyond)}
+	if part <= 0 || parts <= 0 || part >= parts {
+		return m
+	}
+	if parts == r.den {
+		m.part = part
+		return m
+	}
+	high, low := bits.Mul64(uint64(part), uint64(r.den))
+	q, rest := bits.Div64(high, low, uint64(parts))
+	if rest > 0 {
+		q++
+	}
+	return r.add(m, moment{part: int64(q)})
+}
+
+// ceil returns m in whole microseconds, rounded up, so that waiting that long is enough.
+func (m moment) ceil() time.Duration {
+	us := m.us
+	if m.part > 0 {
+		us++
+	}
+	return span(min(max(us, 0), int64(math.MaxInt64/time.Microsecond)))
+}
+
+// checkRate says what is wrong with a limit for an algorithm that counts in emission
+// intervals: everything it multiplies has to stay a whole number in a double.
+func (l Limit) checkRate(refill Refill) error {
+	if l.Count == 0 {
+		return nil
+	}
+	r := rate{num: l.micros(), den: l.Count}.reduced()
+	steps := l.burst()
+	if refill == Interval {
+		r = rate{num: l.micros(), den: 1}
+		steps = (l.burst() + l.Count - 1) / l.Count
+	}
+	const century = 100 * 366 * 24 * 3600 * 1_000_000
+	if r.times(steps).us > century {
+		return fmt.Errorf("%w: a burst of %d at %d in %v takes more than a century to come back: use a smaller burst", ErrBadRequest, l.burst(), l.Count, l.Window)
+	}
+	if high, low := bits.Mul64(uint64(steps), uint64(r.den)); high > 0 || low > 1<<53 {
+		return fmt.Errorf("%w: %d in %v with a burst of %d is too fine to count exactly: use a rounder limit, or a smaller burst", ErrBadRequest, l.Count, l.Window, l.burst())
+	}
+	return nil
+}
