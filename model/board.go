@@ -24,6 +24,7 @@ type Watched struct {
 	Pinned   bool
 	Gone     bool            // it left the server; its past is still on screen
 	LastHit  limiter.Instant // of the newest arrival seen; 0 none
+	episode  episode
 }
 
 // Board is the state of everything that is watched: the reducer of Batches. The
@@ -36,6 +37,8 @@ type Board struct {
 	Cost   Cost
 
 	keys    map[string]*Watched
+	alerts  []Alert
+	swept   bool // the first pass of discovery is over: keys that come now are news
 	broken  bool // the link was down since the last live batch
 	resumed limiter.Instant
 }
@@ -45,6 +48,7 @@ func (b *Board) Apply(batch Batch) {
 	if b.keys == nil {
 		b.keys = make(map[string]*Watched)
 	}
+	b.link(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.At = max(b.At, batch.At)
 	if batch.Server.Link != Live {
@@ -57,8 +61,12 @@ func (b *Board) Apply(batch Batch) {
 	for i := range batch.Readings {
 		b.apply(&batch.Readings[i])
 	}
+	b.swept = b.swept || batch.Sweep.Passes > 0
 	for _, name := range batch.Gone {
 		if k := b.keys[name]; k != nil {
+			if !k.Gone {
+				b.alert(Alert{At: batch.At, Key: name, What: Left})
+			}
 			k.Gone = true
 			if !k.Pinned && b.At.Sub(k.LastHit) > k.Timeline.Window()*2 {
 				delete(b.keys, name)
@@ -72,6 +80,9 @@ func (b *Board) apply(r *Reading) {
 	if k == nil {
 		k = &Watched{}
 		b.keys[r.Key] = k
+		if b.swept {
+			b.alert(Alert{At: r.At, Key: r.Key, What: Appeared})
+		}
 	}
 	window := r.Target.Window
 	if window <= 0 {
@@ -81,7 +92,11 @@ func (b *Board) apply(r *Reading) {
 		k.Timeline = NewTimeline(window)
 	}
 	k.Gone = false
+	var denied int64
 	for _, a := range r.Arrivals {
+		if a.Denied {
+			denied += a.N
+		}
 		k.Timeline.Arrive(a)
 		k.LastHit = max(k.LastHit, a.At)
 	}
@@ -102,7 +117,9 @@ func (b *Board) apply(r *Reading) {
 		k.Timeline.Watch(since, r.At, k.Gauge.Used)
 	}
 	k.Reading = *r
+	k.paceByArrivals()
 	k.Reading.Arrivals, k.Reading.Trace = nil, nil
+	b.judge(k, denied)
 }
 
 // Mark records that a request was fired from here.
@@ -116,7 +133,18 @@ func (b *Board) Mark(f Fired) {
 func (b *Board) Refresh(now limiter.Instant) {
 	for _, k := range b.keys {
 		k.Gauge = k.Reading.Gauge(now)
+		k.paceByArrivals()
 	}
+}
+
+// paceByArrivals gives a key whose store keeps no counts (GCRA, buckets) the rate that
+// its arrivals show.
+func (k *Watched) paceByArrivals() {
+	if k.Gauge.RateKnown || k.Reading.Err != "" || k.Reading.Target.Window <= 0 {
+		return
+	}
+	n, watched := k.Timeline.Admitted(k.Reading.At.Add(-k.Timeline.Window()), k.Reading.At)
+	k.Gauge.Rate, k.Gauge.RateKnown = float64(n)/k.Timeline.Window().Seconds(), watched
 }
 
 // Pin keeps a key at the top of every order, or lets it go again.

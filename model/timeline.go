@@ -170,6 +170,18 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 	}
 }
 
+// Admitted returns how many were admitted in the whole bins from since to at, and
+// whether the source was watching all of that time.
+func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
+	first, last := t.Index(since)+1, t.Index(at)
+	for i := first; i <= last; i++ {
+		if b := t.peek(i); b != nil {
+			n += b.Admitted
+		}
+	}
+	return n, first >= t.first && last <= t.seen
+}
+
 // Columns joins `per` bins a column and writes the columns that end with the one
 // numbered last (a multiple of per bins; see Column) into dst, oldest first.
 // Stretches that were never written come back as unwatched and empty.

@@ -5,7 +5,6 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/safetext"
-	"ratescope/themes"
 )
 
 // press routes a key: ctrl+c first, then an open overlay, then a focused input, then
@@ -21,6 +20,9 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 		if key == "q" || key == "esc" || key == "?" || key == "enter" {
 			return nil
 		}
+	}
+	if a.menu != nil {
+		return a.pressMenu(msg)
 	}
 	if a.typing {
 		a.typed(msg)
@@ -85,7 +87,15 @@ func (a *App) do(act action) tea.Cmd {
 	case actFilter:
 		a.typing = true
 	case actTheme:
-		a.nextTheme()
+		a.openThemes()
+	case actPalette:
+		a.openPalette()
+	case actScreen1:
+		a.screen = dashboard
+	case actScreen2:
+		a.screen, a.expanded = smallMultiples, false
+	case actScreen5:
+		a.screen, a.expanded = eventLog, false
 	case actMouse:
 		a.mouse = !a.mouse
 		a.say(false, map[bool]string{true: "Mouse on.", false: "Mouse off: the terminal's own selection works."}[a.mouse])
@@ -97,12 +107,16 @@ func (a *App) do(act action) tea.Cmd {
 
 // navigate does what only moves the view.
 func (a *App) navigate(act action) {
-	page := max(1, a.tableRows()-1)
+	page, row := max(1, a.tableRows()-1), 1
+	if a.screen == smallMultiples {
+		row = max(1, a.gridCols)
+		page = row * 2
+	}
 	switch act {
 	case actUp:
-		a.move(-1)
+		a.move(-row)
 	case actDown:
-		a.move(1)
+		a.move(row)
 	case actPageUp:
 		a.move(-page)
 	case actPageDown:
@@ -112,7 +126,11 @@ func (a *App) navigate(act action) {
 	case actLast:
 		a.move(len(a.rows))
 	case actExpand:
-		a.expanded = !a.expanded
+		if a.screen == dashboard {
+			a.expanded = !a.expanded
+		} else {
+			a.screen = dashboard
+		}
 	case actBack:
 		a.back()
 	case actNextPane:
@@ -148,6 +166,8 @@ func (a *App) back() {
 	switch {
 	case a.expanded:
 		a.expanded = false
+	case a.screen != dashboard:
+		a.screen = dashboard
 	case a.view.Filter != "":
 		a.filter("")
 	case a.frozen != nil:
@@ -168,6 +188,10 @@ func (a *App) pause() {
 }
 
 func (a *App) scrollTime(earlier bool) {
+	if a.screen == smallMultiples { // the tiles show now; the arrows choose among them
+		a.move(map[bool]int{true: -1, false: 1}[earlier])
+		return
+	}
 	if a.frozen == nil {
 		a.say(false, "Press p to pause; then ← and → scroll in time.")
 		return
@@ -185,8 +209,12 @@ func (a *App) reorder() {
 	a.follow()
 }
 
-// move selects the row d further down.
+// move selects the row d further down; on the event log it scrolls.
 func (a *App) move(d int) {
+	if a.screen == eventLog {
+		a.eventTop += d
+		return
+	}
 	at := 0
 	for i, k := range a.rows {
 		if k.Reading.Key == a.selected {
@@ -218,23 +246,6 @@ func (a *App) follow() {
 		}
 	}
 	a.top = min(max(a.top, 0), max(0, len(a.rows)-n))
-}
-
-func (a *App) nextTheme() {
-	names := themes.Names()
-	for i, name := range names {
-		if name == a.look.Name {
-			t, err := themes.Find(names[(i+1)%len(names)])
-			if err != nil {
-				a.say(true, err.Error())
-				return
-			}
-			a.fixedTheme = true
-			a.dress(t)
-			a.say(false, "Theme: "+t.Name+".")
-			return
-		}
-	}
 }
 
 func (a *App) copyRow() tea.Cmd {
@@ -292,6 +303,9 @@ func (a *App) click(m tea.Mouse) tea.Cmd {
 		a.help = false
 		return nil
 	}
+	if a.menu != nil && !a.overMenu(m) {
+		return a.pressMenu(tea.KeyPressMsg{Code: tea.KeyEscape})
+	}
 	for i := len(a.zones) - 1; i >= 0; i-- { // what was painted last lies on top
 		z := a.zones[i]
 		if m.X >= z.x && m.X < z.x+z.w && m.Y >= z.y && m.Y < z.y+z.h {
@@ -308,10 +322,11 @@ func (a *App) wheel(m tea.Mouse) tea.Cmd {
 		a.scrollTime(!down)
 		return nil
 	}
-	if down {
-		a.move(1)
-	} else {
-		a.move(-1)
+	step := map[bool]int{true: 1, false: -1}[down]
+	if a.screen == eventLog {
+		a.eventTop += 3 * step
+		return nil
 	}
+	a.move(step)
 	return nil
 }

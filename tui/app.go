@@ -48,6 +48,10 @@ type App struct {
 	top      int    // first row on screen
 	focus    pane
 	expanded bool
+	screen   screen
+	gridCols int // tiles beside each other on the grid
+	eventTop int // events scrolled past
+	menu     *menu
 	help     bool
 	typing   bool // the filter has the keys
 	mouse    bool
@@ -65,6 +69,15 @@ type App struct {
 
 	columns []model.Bin // scratch of the timeline
 }
+
+// screen is one of the full pictures.
+type screen uint8
+
+const (
+	dashboard screen = iota
+	smallMultiples
+	eventLog
+)
 
 // toast is a sentence that stays on screen for a while.
 type toast struct {

@@ -126,17 +126,24 @@ func (a *App) paintVerdict(x, y, end int) {
 	if t.Broken > 0 {
 		x = a.words(x, y, end, piece{"   ", a.look.Text}, count(a.look.BadMark, t.Broken, "unreadable", a.look.Unknown, a.look.Faint))
 	}
-	if t.Worst != nil && t.Worst.Gauge.Next != 0 {
-		room := end - x - 46
-		if room > 8 {
-			from := x + 3
-			x = a.words(from, y, end, piece{"longest: ", a.look.Dim},
-				piece{safetext.Shorten(a.name(t.Worst.Reading.Key), min(room, 28), safetext.Ellipsis), a.look.Text},
-				piece{" frees in " + fmt.Sprintf("%-6s", nextText(&t.Worst.Gauge)), a.look.Denied})
-			key := t.Worst.Reading.Key
-			a.zone(from, y, x-from, 1, func() tea.Cmd { a.selected = key; a.follow(); return nil })
+	end = a.paintFlow(x, y, end, &t)
+	if k := t.Worst; k != nil {
+		room := end - x - 28
+		if room < 6 {
+			return
 		}
+		from := x + 3
+		x = a.words(from, y, end, piece{"longest: ", a.look.Dim},
+			piece{safetext.Shorten(a.name(k.Reading.Key), min(room, 28), safetext.Ellipsis), a.look.Text},
+			piece{" frees in " + nextText(&k.Gauge), a.look.Denied})
+		key := k.Reading.Key
+		a.zone(from, y, x-from, 1, func() tea.Cmd { a.selected = key; a.follow(); return nil })
 	}
+}
+
+// paintFlow writes what is admitted and denied a second at the right, where there is
+// room, and returns the column before it.
+func (a *App) paintFlow(x, y, end int, t *model.Totals) int {
 	denied := piece{"denied: not recorded", a.look.Dim}
 	if t.DeniedKnown > 0 {
 		denied = piece{fmt.Sprintf("%7s denied", perSecond(t.Denied)), a.look.Denied}
@@ -144,10 +151,13 @@ func (a *App) paintVerdict(x, y, end int) {
 			denied.style = a.look.Dim
 		}
 	}
-	admitted := fmt.Sprintf("%7s admitted", perSecond(t.Admitted))
-	if width := len(admitted) + len(denied.text) + 4; end-x > width {
-		a.words(end-width+1, y, end, piece{admitted, a.look.Admitted}, piece{"  ", a.look.Text}, denied)
+	admitted := piece{fmt.Sprintf("%7s admitted", perSecond(t.Admitted)), a.look.Admitted}
+	width := len(admitted.text) + len(denied.text) + 2
+	if end-x < width+3 {
+		return end
 	}
+	a.words(end-1-width, y, end, admitted, piece{"  ", a.look.Text}, denied)
+	return end - 1 - width
 }
 
 func count(mark string, n int, what string, lit, unlit themes.Style) piece {

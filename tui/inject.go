@@ -69,9 +69,9 @@ func (a *App) paintButtons(x, y, end int) {
 		rate = "stop rate"
 	}
 	x = a.button(x, y, end, "r", rate, actRate)
-	x = a.button(x, y, end, "-", "", actLess)
-	x = a.button(x, y, end, "+", "", actMore)
-	a.button(x, y, end, "x", "stop", actStop)
+	x = a.button(x, y, end, "x", "stop", actStop)
+	x = a.button(x-1, y, end, "-", "less", actLess)
+	a.button(x-1, y, end, "+", "more", actMore)
 }
 
 // paintForecast says what the buttons would do now, and returns the row below.

@@ -35,6 +35,10 @@ const (
 	actMouse
 	actCopy
 	actHelp
+	actPalette
+	actScreen1
+	actScreen2
+	actScreen5
 	actQuit
 )
 
@@ -74,10 +78,14 @@ var bindings = []binding{
 	{[]string{"["}, "[", actZoomOut, "shows a longer stretch of time", "time"},
 	{[]string{"]"}, "]", actZoomIn, "shows a shorter stretch of time", "time"},
 
+	{[]string{"1"}, "1", actScreen1, "shows the dashboard", "view"},
+	{[]string{"2"}, "2", actScreen2, "shows the grid of all keys", "view"},
+	{[]string{"5"}, "5", actScreen5, "shows the events", "view"},
 	{[]string{"enter"}, "enter", actExpand, "expands the pane in focus", "view"},
 	{[]string{"esc"}, "esc", actBack, "goes back", "view"},
 	{[]string{"tab"}, "tab", actNextPane, "moves the focus to the next pane", "view"},
-	{[]string{"t"}, "t", actTheme, "changes the theme", "view"},
+	{[]string{":"}, ":", actPalette, "finds any action by its words", "view"},
+	{[]string{"t"}, "t", actTheme, "picks a theme", "view"},
 	{[]string{"m"}, "m", actMouse, "turns the mouse on or off", "view"},
 	{[]string{"?"}, "?", actHelp, "shows this help", "view"},
 	{[]string{"q", "ctrl+c"}, "q", actQuit, "quits", "view"},

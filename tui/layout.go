@@ -65,7 +65,7 @@ func (a *areas) wide(body cell.Rect) {
 	bottom := max(9, min(13, body.H/4))
 	top, injector := body.Top(body.H - bottom)
 	a.injector = injector
-	left, right := top.Left(min(max(top.W*52/100, 56), 96))
+	left, right := top.Left(min(max(top.W*55/100, 56), 104))
 	a.keys = left
 	a.timeline, a.bars = right.Top(right.H - 9)
 }

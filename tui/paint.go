@@ -44,16 +44,31 @@ func (a *App) paint() {
 	}
 	a.areas = arrange(a.w, a.h, a.focus, a.expanded, len(a.rows))
 	a.paintHeader(a.areas.header)
+	body := cell.Rect{Y: a.areas.header.H, W: a.w, H: a.h - a.areas.header.H - a.areas.footer.H}
+	switch a.screen {
+	case smallMultiples:
+		a.paintGrid(body)
+	case eventLog:
+		a.paintEvents(body)
+	default:
+		a.paintDashboard()
+	}
+	a.paintFooter(a.areas.footer)
+	if a.menu != nil {
+		a.paintMenu()
+	}
+	if a.help {
+		a.paintHelp()
+	}
+}
+
+func (a *App) paintDashboard() {
 	a.paintKeys(a.areas.keys)
 	if a.areas.timeline.H > 0 {
 		a.paintTimeline(a.areas.timeline)
 		a.paintBars(a.areas.bars)
 	}
 	a.paintInjector(a.areas.injector)
-	a.paintFooter(a.areas.footer)
-	if a.help {
-		a.paintHelp()
-	}
 }
 
 func (a *App) tooSmall() {

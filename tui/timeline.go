@@ -46,9 +46,7 @@ func (a *App) paintTimeline(r cell.Rect) {
 	}
 	plot := cell.Rect{X: in.X + axisWidth, Y: in.Y, W: in.W - axisWidth, H: in.H}
 	s := a.stretch(k, plot.W)
-	a.columns = resize(a.columns, s.n)
-	k.Timeline.Columns(a.columns, s.last, s.per)
-
+	a.load(k, s)
 	top, rest := plot.Top(1)
 	body, labels := rest.Top(rest.H - 1)
 	laneHeight := 0
@@ -79,6 +77,25 @@ func (a *App) stretch(k *model.Watched, width int) stretch {
 	s.first = int(min(max(k.Timeline.FirstColumn(per)-(s.last-int64(s.n-1)), 0), int64(s.n)))
 	return s
 }
+
+// load fills the scratch columns. What came after the last reading is not known yet
+// and no gap either while the server answers: the level stays where it was seen.
+func (a *App) load(k *model.Watched, s stretch) {
+	a.columns = resize(a.columns, s.n)
+	k.Timeline.Columns(a.columns, s.last, s.per)
+	if s.now.Sub(k.Reading.At) > reading || a.board.Server.Link != model.Live {
+		return
+	}
+	for i := max(s.index(k.Timeline, k.Reading.At), 0) + 1; i < s.n; i++ {
+		b := &a.columns[i]
+		if b.Watched = true; i > 0 && !b.UsedKnown {
+			b.Used, b.UsedKnown = a.columns[i-1].Used, a.columns[i-1].UsedKnown
+		}
+	}
+}
+
+// reading is how old a reading may be and still speak for now.
+const reading = 1500 * time.Millisecond
 
 func (a *App) timelineTitle(k *model.Watched, x, y, end int) int {
 	if k == nil {
@@ -148,13 +165,7 @@ func (a *App) edge(s stretch) func(int) (rune, themes.Style, bool) {
 }
 
 func (a *App) paintArrivals(r cell.Rect, k *model.Watched, s stretch) {
-	var most int64
-	for i := range a.columns {
-		most = max(most, a.columns[i].Admitted+a.columns[i].Denied)
-	}
-	most = chart.Nice(most)
-	c := chart.Columns{Bins: a.columns, Max: most, First: s.first, Ground: a.edge(s)}
-	c.Draw(&a.grid, r, a.look)
+	most := a.paintArrivalsIn(r, s)
 	a.grid.Right(r.X-axisWidth, r.Y, r.X-1, short(most), a.look.Dim)
 	if r.H > 2 {
 		a.grid.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", a.look.Faint)
@@ -191,8 +202,22 @@ func (a *App) paintLane(r cell.Rect, k *model.Watched, s stretch) {
 	if r.H == 0 {
 		return
 	}
+	row, most := a.paintLaneIn(r, k, s)
+	if row >= 0 {
+		a.grid.Right(r.X-axisWidth, row, r.X-1, short(model.Capacity(k.Reading.Target)), a.look.Denied)
+	} else {
+		a.grid.Right(r.X-axisWidth, r.Y, r.X-1, short(most), a.look.Dim)
+	}
+	if r.H > 1 {
+		a.grid.Right(r.X-axisWidth, r.Y+r.H-1, r.X-1, "used", a.look.Dim)
+	}
+}
+
+// paintLaneIn draws the lane without its axis; it returns the row of the limit line,
+// or -1 when there is none, and the scale.
+func (a *App) paintLaneIn(r cell.Rect, k *model.Watched, s stretch) (limitRow int, most int64) {
 	t := k.Reading.Target
-	var limit, most int64
+	var limit int64
 	if t.LimitKnown {
 		limit = model.Capacity(t)
 	}
@@ -201,8 +226,8 @@ func (a *App) paintLane(r cell.Rect, k *model.Watched, s stretch) {
 			most = max(most, a.columns[i].Used)
 		}
 	}
-	if limit > 0 {
-		most = max(most, limit+(limit+int64(r.H)*2-1)/(int64(r.H)*2))
+	if limit > 0 { // half a row stays free above the line
+		most = max(most, limit+(limit+int64(r.H)*2-1)/max(int64(r.H)*2, 1))
 	} else {
 		most = chart.Nice(most)
 	}
@@ -215,15 +240,7 @@ func (a *App) paintLane(r cell.Rect, k *model.Watched, s stretch) {
 		}
 	}
 	lane := chart.Lane{Bins: a.columns, Limit: limit, Max: most, First: s.first}
-	row := lane.Draw(&a.grid, r, a.look)
-	if row >= 0 {
-		a.grid.Right(r.X-axisWidth, row, r.X-1, short(limit), a.look.Denied)
-	} else {
-		a.grid.Right(r.X-axisWidth, r.Y, r.X-1, short(most), a.look.Dim)
-	}
-	if r.H > 1 {
-		a.grid.Right(r.X-axisWidth, r.Y+r.H-1, r.X-1, "used", a.look.Dim)
-	}
+	return lane.Draw(&a.grid, r, a.look), most
 }
 
 // steps are the distances between labels of the time axis.

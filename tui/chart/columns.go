@@ -118,7 +118,7 @@ func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 			if b.Used > 0 {
 				fine = max(fine, 1)
 			}
-			l.fill(g, x, r, min(fine, r.H*n), look)
+			l.fill(g, x, r, min(fine, r.H*n), b.Used, look)
 		case len(l.Bins)-1-i < l.First:
 			g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
 		case !b.Watched:
@@ -131,13 +131,16 @@ func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 }
 
 // fill draws one column of the lane: each cell in the colour of the level it stands for.
-func (l *Lane) fill(g *cell.Grid, x int, r cell.Rect, fine int, look Look) {
+func (l *Lane) fill(g *cell.Grid, x int, r cell.Rect, fine int, used int64, look Look) {
 	n := len(look.Rise)
 	for y := r.Y + r.H - 1; fine > 0; fine, y = fine-n, y-1 {
 		st := look.Admitted
 		if l.Limit > 0 {
 			level := (float64(r.Y+r.H-y) - 0.5) / float64(r.H) * float64(l.Max)
-			st = look.Fill(min(level/float64(l.Limit), 1))
+			if fine <= n { // the top cell tells the true level
+				level = float64(used)
+			}
+			st = look.Fill(level / float64(l.Limit))
 		}
 		g.Set(x, y, look.Rise[min(fine, n)-1], st)
 	}

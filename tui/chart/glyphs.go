@@ -36,8 +36,8 @@ var (
 		Rise:  []rune("▁▂▃▄▅▆▇█"),
 		Reach: []rune("▏▎▍▌▋▊▉█"),
 		Cross: '▒', Gone: '░', Gap: '╱', Before: '·', Room: '·',
-		Limit: '╌', LimitV: '│', Edge: '┊', MarkYes: '▴', MarkNo: '▵', Axis: '─', Tick: '┴',
-		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", BadMark: "?", PinMark: "◆", SelMark: "▌",
+		Limit: '╌', LimitV: '│', Edge: '┊', MarkYes: '◆', MarkNo: '◇', Axis: '─', Tick: '┴',
+		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", BadMark: "?", PinMark: "▸", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
 	Ascii = &Glyphs{

@@ -20,13 +20,17 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	term.run("%s --redis %s --limit %s", program, s.url(), limitFlag(10, w))
 	term.wait(10*time.Second, append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
 	for _, name := range logs {
-		if row := line(term.wait(5*time.Second, name), name); !strings.Contains(row, " 12/10 ") {
-			t.Errorf("%s: 12 of 10 are used, the row says %q", name, row)
+		if got := row(term.wait(5*time.Second, name), name); !strings.Contains(got, " 12/10 ") {
+			t.Errorf("%s: 12 of 10 are used, the row says %q", name, got)
 		}
 	}
+	estimate := 7 + int(5*(1-float64(s.now(t).UnixMilli()%w.Milliseconds())/float64(w.Milliseconds())))
 	for _, name := range counters {
-		if row := line(term.screen(), name); !strings.Contains(row, " 7/10 ") && !strings.Contains(row, "/10 ") {
-			t.Errorf("%s: the row says %q", name, row)
+		term.wait(5*time.Second, name)
+		got := row(term.screen(), name)
+		// The weight of the previous window may have fallen by one request meanwhile.
+		if !strings.Contains(got, fmt.Sprintf(" %d/10 ", estimate)) && !strings.Contains(got, fmt.Sprintf(" %d/10 ", estimate-1)) {
+			t.Errorf("%s: the estimate is %d of 10, the row says %q", name, estimate, got)
 		}
 	}
 	// The weighted bars of the selected key: 5 before the edge, 7 since, 12 in the log.
@@ -153,7 +157,7 @@ func TestEveryWayOut(t *testing.T) {
 			if strings.Contains(tc.name, "connecting") {
 				args, shows = " --redis redis://127.0.0.1:"+strconv.Itoa(freePort(t)), "CONNECTING"
 			}
-			term.run("%s%s; echo code=$?.", program, args)
+			term.run("%s%s; echo code''=$?.", program, args)
 			term.wait(10*time.Second, shows)
 			if mode := term.mode(); mode == plainMode {
 				t.Fatalf("the dashboard has not taken the terminal over (%s): it proves nothing", mode)
@@ -182,7 +186,7 @@ func TestScreenOfHostileNames(t *testing.T) {
 	}
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --limit 100/10m", program, s.url())
-	screen := term.wait(10*time.Second, "LIVE", `h:\x1b]0;owned\x07`, `h:\x1b[2J\x1b[31m`, `h:\u202egnp`, `h:👩\u200d`, `h:\xff`, "kkkk")
+	screen := term.wait(10*time.Second, "LIVE", `h:\x1b]0;owned\x07`, `h:\x1b[2J\x1b[31m`, `h:\u202egnp`, `h:👩\u200`, `h:\xff`, "kkkk")
 	if title := term.tmux("display-message", "-p", "#{pane_title}"); strings.Contains(title, "owned") {
 		t.Errorf("a key's name became the title of the terminal: %q", title)
 	}

@@ -116,10 +116,10 @@ func TestSnapshotOfOthersFormats(t *testing.T) {
 	logs, counters := formats(t, s, w)
 	before := dump(t, s)
 	spy := s.watch(t)
-	for _, algorithm := range []string{"auto", "sliding-window"} {
+	for _, algorithm := range []string{"auto", "fixed-window", "sliding-window"} {
 		watch := []string{"snapshot", "--json", "--redis", s.url(), "--limit", limitFlag(10, w), "--algorithm", algorithm}
 		names := append(slices.Clone(logs), counters...)
-		if algorithm == "sliding-window" {
+		if algorithm != "auto" {
 			watch, names = append(watch, "--watch", "c:*"), counters
 		}
 		var snap snapshot
@@ -159,6 +159,9 @@ func numbers(t *testing.T, k key, w time.Duration, weight float64, log bool, alg
 	fail("window_ms", number(k.WindowMS), w.Milliseconds())
 	fail("previous", count(k.Previous), 5)
 	fail("current", count(k.Current), 7)
+	if k.Algorithm != nil && *k.Algorithm == "fixed-window" {
+		weight = 0 // it forgets the window before
+	}
 	if k.Weight == nil || math.Abs(*k.Weight-weight) > 0.001 {
 		t.Errorf("%s: weight is %s, want %.4f", k.Key, number(k.Weight), weight)
 	}
@@ -167,10 +170,15 @@ func numbers(t *testing.T, k key, w time.Duration, weight float64, log bool, alg
 	case log: // of the five before the edge, those that are younger than the window
 		used = 12
 		fail("exact", number(k.Exact), used)
-	case algorithm == "sliding-window":
+	case k.Algorithm != nil && *k.Algorithm == "sliding-window": // as told, or from two windows held at once
 		used = 7 + int64(math.Floor(5*weight))
 		fail("estimate", number(k.Estimate), used)
+	}
+	if !log {
 		fail("exact", number(k.Exact), "null")
+	}
+	if algorithm != "auto" && (k.Algorithm == nil || *k.Algorithm != algorithm) {
+		t.Errorf("%s: the algorithm is not %s", k.Key, algorithm)
 	}
 	if log && k.Remaining != nil && *k.Remaining != 0 {
 		t.Errorf("%s: remaining is %d with 12 of 10 used", k.Key, *k.Remaining)

@@ -33,11 +33,12 @@ func openTerminal(t *testing.T, width, height int) *terminal {
 		os.RemoveAll(dir)
 	})
 	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height)}
-	for _, e := range append(term.env, "PS1=READY> ") {
+	for _, e := range term.env {
 		args = append(args, "-e", e)
 	}
 	term.tmux(append(args, "sh")...)
 	term.tmux("set", "-g", "status", "off")
+	term.run("PS1='READY''> '; clear") // what is typed does not read as the prompt
 	term.wait(10*time.Second, "READY>")
 	return term
 }
@@ -95,11 +96,13 @@ func (m *terminal) wait(within time.Duration, words ...string) string {
 	}
 }
 
-// line returns the first line of the screen that holds the word.
-func line(screen, word string) string {
+// row returns the line of the key table that is about that key: it stands in the frame
+// at the left.
+func row(screen, name string) string {
 	for l := range strings.Lines(screen) {
-		if strings.Contains(l, word) {
-			return l
+		cells, framed := strings.CutPrefix(l, "│")
+		if cells, _, _ = strings.Cut(cells, "│"); framed && strings.Contains(cells, name) {
+			return cells
 		}
 	}
 	return ""

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Pressure is how pressing a key is.
+type Pressure uint8
+
+// The pressures, from calm to bad.
+const (
+	Calm       Pressure = iota
+	Close               // at or above NearLimit
+	Throttling          // a request of cost 1 would be denied
+	Unreadable
+)
+
+// Alert is something that happened to a key or to the server, for the record.
+type Alert struct {
+	At   limiter.Instant
+	Key  string // "" for the server itself
+	What AlertKind
+	For  time.Duration // how long what ended had lasted
+	N    int64         // what the kind counts: denied requests of an episode
+	Text string        // the server's trouble, one sentence
+}
+
+// AlertKind says what an Alert is about.
+type AlertKind uint8
+
+// The kinds.
+const (
+	BecameThrottled AlertKind = iota
+	NoLongerThrottled
+	BecameClose
+	BecameUnreadable
+	Appeared
+	Left
+	LinkLost
+	LinkBack
+)
+
+// keepAlerts bounds the record.
+const keepAlerts = 500
+
+// Alerts returns the record, oldest first. It must not be changed.
+func (b *Board) Alerts() []Alert { return b.alerts }
+
+func (b *Board) alert(a Alert) {
+	b.alerts = append(b.alerts, a)
+	if n := len(b.alerts); n > keepAlerts {
+		b.alerts = append(b.alerts[:0], b.alerts[n-keepAlerts:]...)
+	}
+}
+
+// pressureOf says how pressing k is right now.
+func pressureOf(k *Watched) Pressure {
+	switch g := &k.Gauge; {
+	case k.Reading.Err != "":
+		return Unreadable
+	case g.Throttled():
+		return Throttling
+	case g.Near():
+		return Close
+	}
+	return Calm
+}
+
+// episode follows a key's pressure. A key at its limit frees a slot and loses it many
+// times a second, so an episode of throttling ends only after it was over for a while.
+type episode struct {
+	pressure Pressure
+	began    limiter.Instant
+	last     limiter.Instant // when it was last as bad as pressure says
+	denied   int64
+}
+
+// patience is how long a key must be better before its episode is over.
+func patience(k *Watched) time.Duration {
+	return min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second)
+}
+
+// judge brings a key's episode forward and records where one begins or ends.
+func (b *Board) judge(k *Watched, denied int64) {
+	at, e, now := k.Reading.At, &k.episode, pressureOf(k)
+	e.denied += denied
+	switch {
+	case now > e.pressure:
+		*e = episode{pressure: now, began: at, last: at, denied: denied}
+		kind := map[Pressure]AlertKind{Close: BecameClose, Throttling: BecameThrottled, Unreadable: BecameUnreadable}[now]
+		b.alert(Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err})
+	case now == e.pressure:
+		e.last = at
+	case at.Sub(e.last) >= patience(k):
+		if e.pressure == Throttling {
+			b.alert(Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
+		}
+		*e = episode{pressure: now, began: at, last: at}
+	}
+}
+
+// link records that the server went away or came back.
+func (b *Board) link(batch *Batch) {
+	down, was := batch.Server.Link == Down, b.Server.Link == Down
+	switch {
+	case down && !was:
+		b.alert(Alert{At: max(b.At, batch.At), What: LinkLost, Text: batch.Server.Err})
+	case was && batch.Server.Link == Live:
+		b.alert(Alert{At: batch.At, What: LinkBack, For: b.Server.Down})
+	}
+}

@@ -1,0 +1,95 @@
+package tui
+
+import (
+	"fmt"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+)
+
+// event is one line of the log: an alert, or a decision about a fired request.
+type event struct {
+	at    limiter.Instant
+	alert *model.Alert
+	fired *decided
+}
+
+// paintEvents draws what happened, newest first: alerts and decisions in one order of time.
+func (a *App) paintEvents(r cell.Rect) {
+	in := a.section(r, true, func(x, y, end int) int {
+		return a.words(x, y, end, piece{"events", a.look.Title},
+			piece{fmt.Sprintf(" · %d alerts, %d decisions", len(a.board.Alerts()), len(a.decisions)), a.look.Dim})
+	})
+	list := a.events()
+	if len(list) == 0 {
+		a.grid.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", a.look.Dim)
+		return
+	}
+	a.eventTop = min(max(a.eventTop, 0), max(0, len(list)-in.H))
+	for i := range in.H {
+		if n := len(list) - 1 - a.eventTop - i; n >= 0 {
+			a.paintEvent(in.X, in.Y+i, in.X+in.W, list[n])
+		}
+	}
+}
+
+// events merges alerts and decisions by time, oldest first.
+func (a *App) events() []event {
+	alerts := a.shown().Alerts()
+	list := make([]event, 0, len(alerts)+len(a.decisions))
+	i, j := 0, 0
+	for i < len(alerts) || j < len(a.decisions) {
+		if j == len(a.decisions) || i < len(alerts) && alerts[i].At <= a.decisions[j].At {
+			list = append(list, event{at: alerts[i].At, alert: &alerts[i]})
+			i++
+		} else {
+			list = append(list, event{at: a.decisions[j].At, fired: &a.decisions[j]})
+			j++
+		}
+	}
+	return list
+}
+
+func (a *App) paintEvent(x, y, end int, e event) {
+	if e.fired != nil {
+		a.paintDecision(x, y, end, e.fired)
+		x += 13
+		a.grid.Right(x, y, end, "fired from here at "+safetext.Shorten(a.name(e.fired.Key), max(8, (end-x)/3), safetext.Ellipsis), a.look.Injected)
+		return
+	}
+	mark, st, text := a.alertText(e.alert)
+	who := "the server"
+	if e.alert.Key != "" {
+		who = a.name(e.alert.Key)
+	}
+	a.words(x, y, end, piece{clockMillis(e.at) + " ", a.look.Dim}, piece{mark + " ", st},
+		piece{safetext.Shorten(who, max(8, (end-x)/2), safetext.Ellipsis) + " ", a.look.Text}, piece{text, st})
+}
+
+func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text string) {
+	l := &a.look
+	switch e.What {
+	case model.BecameThrottled:
+		return l.OverMark, l.Denied, "is throttled"
+	case model.NoLongerThrottled:
+		text = "is free again after " + span(e.For)
+		if e.N > 0 {
+			text += fmt.Sprintf(", %s denied", short(e.N))
+		}
+		return l.OKMark, l.Good, text
+	case model.BecameClose:
+		return l.NearMark, l.Near, "is near its limit"
+	case model.BecameUnreadable:
+		return l.BadMark, l.Unknown, safetext.Clean(e.Text)
+	case model.Appeared:
+		return l.PinMark, l.Dim, "appeared"
+	case model.Left:
+		return l.IdleMark, l.Dim, "left the server"
+	case model.LinkLost:
+		return l.OverMark, l.Denied, "is away: " + safetext.Clean(e.Text)
+	}
+	return l.OKMark, l.Good, "is back after " + span(e.For)
+}

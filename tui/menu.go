@@ -1,0 +1,165 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+)
+
+// menu is a list laid over the screen: the palette of actions and the theme picker.
+type menu struct {
+	title  string
+	items  []item
+	filter string
+	at     int        // among the items that match
+	moved  func(item) // the selection moved; may be nil
+	cancel func()     // closed without choosing; may be nil
+	chosen func(item) tea.Cmd
+	area   cell.Rect // where it was painted
+}
+
+type item struct {
+	text, hint string
+	act        action
+}
+
+func (m *menu) matches() []item {
+	var list []item
+	for _, it := range m.items {
+		if model.Fuzzy(it.text, m.filter) {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// pressMenu gives a key to the open menu.
+func (a *App) pressMenu(msg tea.KeyPressMsg) tea.Cmd {
+	m := a.menu
+	list := m.matches()
+	at := m.at
+	switch key := msg.String(); key {
+	case "esc":
+		a.menu = nil
+		if m.cancel != nil {
+			m.cancel()
+		}
+		return nil
+	case "enter":
+		return a.choose(m.at)
+	case "up", "shift+tab", "ctrl+p":
+		at--
+	case "down", "tab", "ctrl+n":
+		at++
+	case "backspace":
+		if runes := []rune(m.filter); len(runes) > 0 {
+			m.filter, at = string(runes[:len(runes)-1]), 0
+		}
+	default:
+		if msg.Text != "" {
+			m.filter, at = m.filter+msg.Text, 0
+		}
+	}
+	list = m.matches()
+	m.at = min(max(at, 0), max(len(list)-1, 0))
+	if m.moved != nil && m.at < len(list) {
+		m.moved(list[m.at])
+	}
+	return nil
+}
+
+func (a *App) choose(i int) tea.Cmd {
+	m := a.menu
+	list := m.matches()
+	if i >= len(list) {
+		return nil
+	}
+	a.menu = nil
+	return m.chosen(list[i])
+}
+
+// openPalette lists every action.
+func (a *App) openPalette() {
+	m := &menu{title: "do", chosen: func(it item) tea.Cmd { return a.do(it.act) }}
+	for _, b := range bindings {
+		if b.act != actPalette {
+			m.items = append(m.items, item{b.what, b.shown, b.act})
+		}
+	}
+	a.menu = m
+}
+
+// openThemes lists the themes and wears each one that is looked at.
+func (a *App) openThemes() {
+	before := a.look.Theme
+	wear := func(it item) {
+		if t, err := themes.Find(it.text); err == nil {
+			a.dress(t)
+		}
+	}
+	m := &menu{title: "theme", moved: wear, cancel: func() { a.dress(before) }}
+	m.chosen = func(it item) tea.Cmd {
+		wear(it)
+		a.fixedTheme = true
+		a.say(false, "Theme: "+it.text+". Start with --theme "+it.text+" to keep it.")
+		return nil
+	}
+	for i, name := range themes.Names() {
+		hint := "dark"
+		if t, err := themes.Find(name); err == nil && !t.Dark {
+			hint = "light"
+		}
+		m.items = append(m.items, item{text: name, hint: hint})
+		if name == before.Name {
+			m.at = i
+		}
+	}
+	a.menu = m
+}
+
+func (a *App) paintMenu() {
+	m := a.menu
+	list := m.matches()
+	width := 20
+	for _, it := range m.items {
+		width = max(width, safetext.Width(it.text)+safetext.Width(it.hint)+8)
+	}
+	r := cell.Rect{W: min(width, a.w-4), H: min(len(m.items)+3, a.h-4)}
+	r.X, r.Y = (a.w-r.W)/2, (a.h-r.H)/3
+	m.area = r
+	g, raised := &a.grid, a.look.Raised
+	g.Clear(r)
+	g.Tint(r, raised)
+	a.box(r, a.look.Accent.On(raised))
+	g.Text(r.X+2, r.Y, r.X+r.W-2, " "+m.title+" ", a.look.Title.On(raised))
+	x := g.Text(r.X+2, r.Y+1, r.X+r.W-2, "› ", a.look.Accent.On(raised))
+	x = g.Text(x, r.Y+1, r.X+r.W-2, safetext.Clean(m.filter), a.look.Text.On(raised))
+	g.Set(x, r.Y+1, '▏', a.look.Accent.On(raised))
+	rows := r.H - 3
+	top := min(max(0, m.at-rows/2), max(0, len(list)-rows))
+	for i := range rows {
+		if top+i >= len(list) {
+			break
+		}
+		a.paintItem(r, r.Y+2+i, top+i, list[top+i])
+	}
+}
+
+// overMenu says whether the mouse is on the open menu.
+func (a *App) overMenu(m tea.Mouse) bool { return a.menu.area.Holds(m.X, m.Y) }
+
+func (a *App) paintItem(r cell.Rect, y, i int, it item) {
+	ground := a.look.Raised
+	if i == a.menu.at {
+		ground = a.look.Selected
+		a.grid.Fill(r.X+1, y, r.W-2, ' ', a.look.Text.On(ground))
+		a.grid.Text(r.X+1, y, r.X+2, a.look.SelMark, a.look.Accent.On(ground))
+	}
+	end := r.X + r.W - 2
+	a.grid.Text(r.X+3, y, end-safetext.Width(it.hint)-1, it.text, a.look.Text.On(ground))
+	a.grid.Right(r.X+3, y, end, it.hint, a.look.Dim.On(ground))
+	a.zone(r.X+1, y, r.W-2, 1, func() tea.Cmd { return a.choose(i) })
+}

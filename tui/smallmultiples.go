@@ -1,0 +1,108 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+)
+
+// The size of a tile of the grid screen: below it the numbers would not fit.
+const (
+	tileWidth  = 38
+	tileHeight = 9
+)
+
+// tiling says how many tiles fit and how large each is.
+func tiling(r cell.Rect, keys int) (cols, rows, w, h int) {
+	cols = max(1, r.W/tileWidth)
+	rows = max(1, r.H/tileHeight)
+	if keys > 0 { // few keys: larger tiles
+		cols = min(cols, max(1, keys))
+		rows = min(rows, (keys+cols-1)/cols)
+	}
+	return cols, rows, r.W / cols, min(r.H/rows, 14)
+}
+
+// paintGrid draws the same picture for as many keys as fit: two windows of time, the
+// used level against the limit at the same height in every tile, so that levels can
+// be compared by eye.
+func (a *App) paintGrid(r cell.Rect) {
+	cols, rows, w, h := tiling(r, len(a.rows))
+	page := cols * rows
+	at := 0
+	for i, k := range a.rows {
+		if k.Reading.Key == a.selected {
+			at = i
+		}
+	}
+	first := at / page * page
+	for i := range page {
+		if first+i >= len(a.rows) {
+			break
+		}
+		tile := cell.Rect{X: r.X + i%cols*w, Y: r.Y + i/cols*h, W: w, H: h}
+		a.paintTile(tile, a.rows[first+i])
+	}
+	if len(a.rows) == 0 {
+		a.grid.Text(r.X+2, r.Y+1, r.X+r.W, a.searching(), a.look.Dim)
+	}
+	a.gridCols = cols
+}
+
+func (a *App) paintTile(r cell.Rect, k *model.Watched) {
+	key := k.Reading.Key
+	line := a.look.Border
+	if key == a.selected {
+		line = a.look.Accent
+	}
+	a.box(r, line)
+	a.zone(r.X, r.Y, r.W, r.H, func() tea.Cmd {
+		if a.selected == key {
+			return a.do(actScreen1)
+		}
+		a.selected = key
+		a.tellFocus()
+		return nil
+	})
+	mark, style := a.mark(k)
+	used := " " + usedOf(k) + " "
+	name := safetext.Shorten(a.name(key), max(4, r.W-8-safetext.Width(used)), safetext.Ellipsis)
+	x := a.words(r.X+1, r.Y, r.X+r.W-1, piece{" " + mark + " ", style}, piece{name + " ", a.look.Title})
+	a.grid.Right(x, r.Y, r.X+r.W-2, used, style)
+	in := r.Inset(1)
+	if k.Reading.Err != "" || k.Timeline == nil {
+		a.grid.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), a.look.Denied)
+		return
+	}
+	plot, foot := in.Top(in.H - 1)
+	s := a.stretch(k, plot.W)
+	a.load(k, s)
+	arrivals, lane := plot.Top(plot.H * 2 / 5)
+	a.paintArrivalsIn(arrivals, s)
+	a.paintLaneIn(lane, k, s)
+	a.tintWindow(plot, k, s)
+	g := &k.Gauge
+	a.words(foot.X, foot.Y, foot.X+foot.W, piece{algorithmShort(k.Reading.Target.Algorithm), a.look.Dim},
+		piece{" · " + length(k.Reading.Target.Window), a.look.Dim}, piece{" · " + perSecond(g.Rate), a.look.Text})
+	next := "next " + nextText(g)
+	st := a.look.Good
+	if g.Throttled() {
+		st = a.look.Denied
+	}
+	a.grid.Right(foot.X, foot.Y, foot.X+foot.W, next, st)
+}
+
+// paintArrivalsIn draws the columns without their axis and returns the scale.
+func (a *App) paintArrivalsIn(r cell.Rect, s stretch) int64 {
+	var most int64
+	for i := range a.columns {
+		most = max(most, a.columns[i].Admitted+a.columns[i].Denied)
+	}
+	most = chart.Nice(most)
+	c := chart.Columns{Bins: a.columns, Max: most, First: s.first, Ground: a.edge(s)}
+	c.Draw(&a.grid, r, a.look)
+	return most
+}
