@@ -61,10 +61,10 @@ func run(args []string, out, errOut io.Writer) int {
 	err := fang.Execute(ctx, root, fang.WithVersion(build()))
 	err = cmp.Or(a.failed, err)
 	switch {
-	case err == nil:
-		return exitDone
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case err == nil:
+		return exitDone
 	}
 	fmt.Fprintln(errOut, "ratescope: "+safetext.Clip(safetext.Sentence(err.Error()), longest, safetext.Ellipsis))
 	if errors.As(err, new(usageError)) {
