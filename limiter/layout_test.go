@@ -1,0 +1,220 @@
+package limiter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
+)
+
+// TestForeignLog fires at sorted sets that another program keeps in each unit: its
+// entries count, ours look like its own, and its expiry is not brought forward.
+func TestForeignLog(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+		t.Run(unit.String(), func(t *testing.T) {
+			key := "zset:" + unit.String()
+			now := client.Time(ctx).Val()
+			per := float64(time.Second / unit)
+			for i, ago := range []time.Duration{70, 50, 20} {
+				score := float64(now.Add(-ago*time.Second).UnixMicro()) / 1e6 * per
+				client.ZAdd(ctx, key, redis.Z{Score: math.Floor(score), Member: fmt.Sprintf("req-%d", i)})
+			}
+			l := newRedis(t, client, limiter.SlidingLog, limiter.WithLayout(limiter.Layout{Unit: unit}))
+			limit := limiter.Limit{Count: 4, Window: time.Minute}
+			for i := range 2 {
+				if d := allow(t, l, key, limit, 1); !d.Allowed || d.Used != int64(3+i) {
+					t.Fatalf("request %d: %+v", i, d)
+				}
+			}
+			d := allow(t, l, key, limit, 1)
+			if d.Allowed || d.RetryAfter < 8*time.Second || d.RetryAfter > 11*time.Second {
+				t.Errorf("full: %+v, want a wait of 10 s for the entry of 50 s ago", d)
+			}
+			if n := client.ZCard(ctx, key).Val(); n != 5 {
+				t.Errorf("%d members, want 5: nothing of another program's is trimmed", n)
+			}
+			last := client.ZRevRangeWithScores(ctx, key, 0, 0).Val()[0]
+			if want := float64(now.UnixMicro()) / 1e6 * per; math.Abs(last.Score-want) > 2*per {
+				t.Errorf("our score is %v, want about %v", last.Score, want)
+			}
+			if ttl := client.PTTL(ctx, key).Val(); ttl != -1 {
+				t.Errorf("the key got an expiry of %v and had none", ttl)
+			}
+			client.PExpire(ctx, key, time.Hour)
+			client.ZRemRangeByRank(ctx, key, 0, 2)
+			allow(t, l, key, limit, 1)
+			if ttl := client.PTTL(ctx, key).Val(); ttl < 59*time.Minute {
+				t.Errorf("an expiry of an hour became %v", ttl)
+			}
+			allow(t, l, "fresh:"+key, limit, 1)
+			if ttl := client.PTTL(ctx, "fresh:"+key).Val(); ttl <= 0 || ttl > time.Minute {
+				t.Errorf("a new key expires after %v, want a window", ttl)
+			}
+		})
+	}
+}
+
+func TestSuffixedCounters(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	for _, unit := range []time.Duration{time.Second, time.Millisecond} {
+		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
+			layout := limiter.Layout{Unit: unit, Suffixed: true}
+			limit := limiter.Limit{Count: 10, Window: time.Hour}
+			key := "rate:" + a.String() + ":" + unit.String()
+			now := limiter.InstantOf(client.Time(ctx).Val())
+			name := limiter.Keys(a, key, limit, layout, now)[0]
+			start := int64(now.Floor(time.Hour)) / int64(unit/time.Microsecond)
+			if name != key+":"+strconv.FormatInt(start, 10) {
+				t.Fatalf("the counter is called %q", name)
+			}
+			client.Set(ctx, name, 7, 0)
+			l := newRedis(t, client, a, limiter.WithLayout(layout))
+			if d := allow(t, l, key, limit, 2); !d.Allowed || d.Used != 9 {
+				t.Errorf("%s in %v: %+v", a, unit, d)
+			}
+			if d := allow(t, l, key, limit, 2); d.Allowed {
+				t.Errorf("%s in %v: %+v", a, unit, d)
+			}
+			if got := client.Get(ctx, name).Val(); got != "9" {
+				t.Errorf("%s in %v: the counter is %s", a, unit, got)
+			}
+			if err := l.ResetLimit(ctx, key, limit); err != nil || client.Exists(ctx, name).Val() != 0 {
+				t.Errorf("%s in %v: reset left the counter: %v", a, unit, err)
+			}
+		}
+		_, err := newRedis(t, client, limiter.FixedWindow, limiter.WithLayout(limiter.Layout{Unit: time.Second, Suffixed: true})).
+			AllowN(ctx, "k", limiter.Limit{Count: 1, Window: 1500 * time.Millisecond}, 1)
+		if !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("a window of a second and a half, named in seconds: %v", err)
+		}
+	}
+}
+
+// TestUntotalledStream fires at a stream in the format of a writer that keeps no totals.
+func TestUntotalledStream(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	key := "calls"
+	add := func(n int) {
+		t.Helper()
+		pipe := client.Pipeline()
+		for range n {
+			pipe.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"count", "2"}})
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit := limiter.Limit{Count: 5000, Window: 10 * time.Minute}
+	l := newRedis(t, client, limiter.StreamCounter, limiter.WithLayout(limiter.Layout{Untotalled: true}))
+	total := int64(0)
+	for i, n := range []int{0, 3, 40, 1700, 120, 0, 101} {
+		add(n)
+		total += int64(2 * n)
+		if d, err := l.Peek(ctx, key, limit, 1); err != nil || d.Used != total {
+			t.Fatalf("step %d: peek %+v, %v, want %d used", i, d, err, total)
+		}
+		d := allow(t, l, key, limit, 3)
+		total += 3
+		if !d.Allowed || d.Used != total {
+			t.Fatalf("step %d: %+v, want %d used", i, d, total)
+		}
+	}
+	d := allow(t, l, key, limit, limit.Count-total+1)
+	if d.Allowed || d.RetryAfter <= 9*time.Minute || d.RetryAfter > 10*time.Minute {
+		t.Errorf("one too many: %+v", d)
+	}
+	if d := allow(t, l, key, limit, limit.Count-total); !d.Allowed || d.Remaining != 0 {
+		t.Errorf("just enough: %+v", d)
+	}
+	if ttl := client.PTTL(ctx, key).Val(); ttl <= 0 && ttl != -1 {
+		t.Errorf("ttl %v", ttl)
+	}
+	last := client.XRevRangeN(ctx, key, "+", "-", 1).Val()[0]
+	if len(last.Values) != 1 || last.Values["count"] == "" {
+		t.Errorf("our entry is %v, want the field count alone", last.Values)
+	}
+
+	// The stream begins anew behind the limiter's back.
+	client.Del(ctx, key)
+	add(1)
+	if d := allow(t, l, key, limit, 1); d.Used != 3 {
+		t.Errorf("after the stream was deleted: %+v, want 3 used", d)
+	}
+	client.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"hits", "2"}})
+	if _, err := l.AllowN(ctx, key, limit, 1); !errors.Is(err, limiter.ErrWrongType) || !strings.Contains(err.Error(), key) {
+		t.Errorf("an entry without a count: %v", err)
+	}
+	if _, err := newRedis(t, client, limiter.StreamCounter).AllowN(ctx, key, limit, 1); err == nil || !strings.Contains(err.Error(), "totals") {
+		t.Errorf("without the layout: %v", err)
+	}
+}
+
+// TestUntotalledExpiry lets what was summed leave the window again.
+func TestUntotalledExpiry(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	now := far
+	l := newRedis(t, client, limiter.StreamCounter, limiter.WithLayout(limiter.Layout{Untotalled: true}), limiter.WithClock(func() limiter.Instant { return now }))
+	limit := limiter.Limit{Count: 300, Window: time.Second}
+	model := limiter.State{Algorithm: limiter.StreamCounter}
+	for i := range 1200 {
+		now = now.Add(time.Duration(i%7) * time.Millisecond)
+		if i%400 == 399 {
+			now = now.Add(600 * time.Millisecond)
+		}
+		want := model.Take(now, limit, limiter.Convention{}, int64(i%3)+1)
+		got, err := l.AllowN(ctx, "walk", limit, int64(i%3)+1)
+		if err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+		if got.Allowed != want.Allowed || got.Used != want.Used || got.RetryAfter != want.RetryAfter {
+			t.Fatalf("request %d: %+v\nwant %+v", i, got, want)
+		}
+	}
+}
+
+// TestTrimIsBounded fills a log and a stream with what expired long ago. No decision may
+// pay for removing it all, and all of it goes in the end.
+func TestTrimIsBounded(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	const expired = 20_000
+	pipe := client.Pipeline()
+	for i := range expired {
+		pipe.ZAdd(ctx, "log", redis.Z{Score: float64(i + 1), Member: strconv.Itoa(i + 1)})
+	}
+	now := limiter.InstantOf(client.Time(ctx).Val())
+	pipe.ZAdd(ctx, "log", redis.Z{Score: float64(now), Member: strconv.FormatInt(int64(now), 10)})
+	if _, err := pipe.Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	l := newRedis(t, client, limiter.SlidingLog)
+	limit := limiter.Limit{Count: 1_000_000, Window: time.Minute}
+	before, used := int64(expired+1), int64(1)
+	for i := 0; before > used; i++ {
+		used++
+		if d := allow(t, l, "log", limit, 1); d.Used != used {
+			t.Fatalf("request %d: %+v, want %d used", i, d, used)
+		}
+		after := client.ZCard(ctx, "log").Val()
+		if removed := before + 1 - after; removed > 100 {
+			t.Fatalf("request %d removed %d entries", i, removed)
+		}
+		if before = after; i > 20_000 {
+			t.Fatalf("after %d requests %d entries are left, of which %d count", i, after, used)
+		}
+	}
+}
