@@ -20,7 +20,7 @@ type refill struct {
 	units int64
 }
 
-func (a asked) refill(alg Algorithm) refill {
+func (a *asked) refill(alg Algorithm) refill {
 	if alg == TokenBucket && a.c.Refill == Interval {
 		return refill{rate: rate{num: a.w, den: 1}, units: max(a.limit.Count, 1)}
 	}
@@ -39,7 +39,7 @@ type drained struct {
 
 // drain brings a bucket forward to a.now. A clock that jumped back waits for the time to
 // return to where it was: nothing comes back early, and the refill time never moves back.
-func (s *State) drain(a asked) drained {
+func (s *State) drain(a *asked) drained {
 	f := a.refill(s.Algorithm)
 	burst := a.limit.burst()
 	b := drained{at: f.kept(s.Filled, s.Part, s.Parts)}
@@ -62,12 +62,12 @@ func (s *State) drain(a asked) drained {
 	return b
 }
 
-func (b drained) fits(a asked) bool {
+func (b drained) fits(a *asked) bool {
 	return a.limit.Count == 0 || a.n == 0 || b.used <= a.limit.burst()-a.n
 }
 
 // hold writes a bucket back.
-func (s *State) hold(b drained, a asked) {
+func (s *State) hold(b drained, a *asked) {
 	s.Level = float64(a.limit.burst() - b.used)
 	if s.Algorithm == LeakyBucket {
 		s.Level = float64(b.used)
@@ -75,7 +75,7 @@ func (s *State) hold(b drained, a asked) {
 	s.Filled, s.Part, s.Parts = Instant(b.at.us), b.at.part, a.refill(s.Algorithm).den
 }
 
-func (s *State) explainBucket(d *Decision, a asked, b drained) {
+func (s *State) explainBucket(d *Decision, a *asked, b drained) {
 	if a.limit.Count == 0 {
 		return
 	}
@@ -95,7 +95,7 @@ func (s *State) explainBucket(d *Decision, a asked, b drained) {
 // LevelAt returns the tokens (token bucket) or the water (leaky bucket) at an instant,
 // with the fraction that has come back since the last whole unit; for a screen.
 func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
-	a := asked{now: now, limit: limit, w: limit.micros(), c: c}
+	a := &asked{now: now, limit: limit, w: limit.micros(), c: c}
 	b := s.drain(a)
 	f := a.refill(s.Algorithm)
 	fraction := 0.0

@@ -5,16 +5,31 @@ import "time"
 // Peek says what would become of a request of cost n at the instant now. It does not
 // change s. Cost 0 asks for nothing and is allowed, unless the key is blocked.
 func (s *State) Peek(now Instant, limit Limit, c Convention, n int64) Decision {
-	d, _ := s.decide(now, limit, c, n, false)
+	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n, alg: s.Algorithm}
+	d := Decision{At: now, Limit: limit, Cost: n}
+	v := *s
+	v.apply(&d, &a, false)
 	return d
 }
 
 // Take decides about a request of cost n at the instant now and updates s as a store
 // would. It is pure arithmetic: what a store does in its own words, in one place.
 func (s *State) Take(now Instant, limit Limit, c Convention, n int64) Decision {
-	d, after := s.decide(now, limit, c, n, n > 0)
-	*s = after
+	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n, alg: s.Algorithm}
+	d := Decision{At: now, Limit: limit, Cost: n}
+	s.take(&d, &a)
 	return d
+}
+
+// take decides and charges. A request that leaves no trace does not even bring the state
+// forward, for no store would: after the clock jumped back, what was there still counts.
+func (s *State) take(d *Decision, a *asked) {
+	v := *s
+	if v.apply(d, a, a.n > 0) {
+		*s = v
+		return
+	}
+	s.BlockedUntil = v.BlockedUntil
 }
 
 // Clone returns a copy that shares nothing with s.
@@ -24,55 +39,46 @@ func (s *State) Clone() State {
 	return t
 }
 
-// decide answers, and returns the state that a store holds afterwards. A request that
-// leaves no trace does not even bring the state forward, for no store would: after the
-// clock jumped back, what was there still counts.
-func (s *State) decide(now Instant, limit Limit, c Convention, n int64, write bool) (Decision, State) {
-	d := Decision{At: now, Limit: limit, Cost: n}
-	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n, alg: s.Algorithm}
-	v := *s
+// apply brings s forward, decides, charges where write is set, and explains. It says
+// whether it charged; if not, s is fit to be thrown away but for its block.
+func (s *State) apply(d *Decision, a *asked, write bool) bool {
 	charged := false
 	switch s.Algorithm {
 	case FixedWindow:
-		v.rollFixed(a)
-		if charged = v.settle(&d, a, write, v.fixedFits(a)); charged {
-			v.chargeFixed(a)
+		s.rollFixed(a)
+		if charged = s.settle(d, a, write, s.fixedFits(a)); charged {
+			s.chargeFixed(a)
 		}
-		v.explainFixed(&d, a)
+		s.explainFixed(d, a)
 	case SlidingWindow:
-		v.rollSliding(a)
-		if charged = v.settle(&d, a, write, v.slidingFits(a)); charged {
-			v.chargeSliding(a)
+		s.rollSliding(a)
+		if charged = s.settle(d, a, write, s.slidingFits(a)); charged {
+			s.chargeSliding(a)
 		}
-		v.explainSliding(&d, a)
+		s.explainSliding(d, a)
 	case SlidingLog, StreamCounter:
-		if charged = v.settle(&d, a, write, a.fits(v.liveCount(a))); charged {
-			v.chargeLog(a)
+		if charged = s.settle(d, a, write, a.fits(s.liveCount(a))); charged {
+			s.chargeLog(a)
 		}
-		v.explainLog(&d, a)
+		s.explainLog(d, a)
 	case GCRA:
-		if charged = v.settle(&d, a, write, v.gcraFits(a)); charged {
-			v.chargeGCRA(a)
+		if charged = s.settle(d, a, write, s.gcraFits(a)) && a.limit.Count > 0; charged {
+			s.chargeGCRA(a)
 		}
-		v.explainGCRA(&d, a)
+		s.explainGCRA(d, a)
 	case TokenBucket, LeakyBucket:
-		b := v.drain(a)
-		if charged = v.settle(&d, a, write, b.fits(a)) && limit.Count > 0; charged {
-			b.used += n
-			v.hold(b, a)
+		b := s.drain(a)
+		if charged = s.settle(d, a, write, b.fits(a)) && a.limit.Count > 0; charged {
+			b.used += a.n
+			s.hold(b, a)
 		}
-		v.explainBucket(&d, a, b)
+		s.explainBucket(d, a, b)
 	default:
 		d.RetryAfter = Never
-		return d, v
+		return false
 	}
-	v.close(&d, a)
-	if !charged {
-		blocked := v.BlockedUntil
-		v = *s
-		v.BlockedUntil = blocked
-	}
-	return d, v
+	s.close(d, a)
+	return charged
 }
 
 // asked is one request and the terms on which it is judged.
@@ -86,7 +92,7 @@ type asked struct {
 }
 
 // most is the largest cost that can ever be admitted.
-func (a asked) most() int64 {
+func (a *asked) most() int64 {
 	if a.alg.bursts() {
 		return a.limit.burst()
 	}
@@ -98,10 +104,10 @@ func (a asked) most() int64 {
 func (a Algorithm) bursts() bool { return a == GCRA || a == TokenBucket || a == LeakyBucket }
 
 // never says that no wait will admit the request.
-func (a asked) never() bool { return a.n < 0 || a.limit.Count != 0 && a.n > a.most() }
+func (a *asked) never() bool { return a.n < 0 || a.limit.Count != 0 && a.n > a.most() }
 
 // fits applies the rule to a whole number of used units.
-func (a asked) fits(used int64) bool {
+func (a *asked) fits(used int64) bool {
 	switch {
 	case a.limit.Count == 0 || a.n == 0:
 		return true
@@ -112,7 +118,7 @@ func (a asked) fits(used int64) bool {
 }
 
 // edge is what the closed edge adds to the life of an entry.
-func (a asked) edge() int64 {
+func (a *asked) edge() int64 {
 	if a.c.Edge == Closed {
 		return 1
 	}
@@ -122,7 +128,7 @@ func (a asked) edge() int64 {
 // settle decides, and says whether the request is to be charged. A block counts before
 // anything else; a request that can never be admitted leaves no trace whatever the
 // convention says.
-func (s *State) settle(d *Decision, a asked, write, fits bool) bool {
+func (s *State) settle(d *Decision, a *asked, write, fits bool) bool {
 	blocked := s.BlockedUntil > a.now
 	d.Allowed = fits && !blocked && !a.never()
 	if !write || a.never() || blocked {
@@ -135,7 +141,7 @@ func (s *State) settle(d *Decision, a asked, write, fits bool) bool {
 }
 
 // close turns what the algorithm said into what the key as a whole means.
-func (s *State) close(d *Decision, a asked) {
+func (s *State) close(d *Decision, a *asked) {
 	if d.Allowed {
 		d.RetryAfter = 0
 	}

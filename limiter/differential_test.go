@@ -15,9 +15,9 @@ import (
 // here: keys whose window begins with the first request expire on the given clock.
 var far = limiter.InstantOf(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 
-// TestLuaAgreesWithGo drives the same random requests through a script on a real server
-// and through State, which is arithmetic alone. They must agree on everything that a
-// decision says.
+// TestLuaAgreesWithGo drives the same random requests through a script on a real server,
+// through memory, and through State, which is arithmetic alone. They must agree on
+// everything that a decision says.
 func TestLuaAgreesWithGo(t *testing.T) {
 	client := limitertest.Client(t)
 	seed := uint64(time.Now().UnixNano())
@@ -89,6 +89,10 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 		limit.Burst = rng.Int64N(30) + 1
 	}
 	model := limiter.State{Algorithm: v.algorithm}
+	memory, err := limiter.NewMemory(v.algorithm, limiter.WithConvention(v.c))
+	if err != nil {
+		t.Fatal(err)
+	}
 	jumped, latest := false, now
 	for step := range 150 {
 		d := stride(rng, v, limit.Window)
@@ -103,6 +107,9 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 			n = limit.Count + 1
 		}
 		want := model.Take(now, limit, v.c, n)
+		if local := memory.AllowAt(now, key, limit, n); !alike(local, want, v, jumped) {
+			t.Fatalf("%s step %d at +%v (clock went back: %v) limit %+v cost %d\nmemory %+v\nmodel  %+v", key, step, now.Sub(far), jumped, limit, n, local, want)
+		}
 		got, err := l.AllowN(context.Background(), key, limit, n)
 		if err != nil {
 			t.Fatalf("step %d at +%v: %v", step, now.Sub(far), err)
@@ -114,7 +121,11 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if peeked := model.Peek(now, limit, v.c, 1); !alike(seen, peeked, v, jumped) {
+		peeked := model.Peek(now, limit, v.c, 1)
+		if local := memory.PeekAt(now, key, limit, 1); !alike(local, peeked, v, jumped) {
+			t.Fatalf("%s peek after step %d\nmemory %+v\nmodel  %+v", key, step, local, peeked)
+		}
+		if !alike(seen, peeked, v, jumped) {
 			t.Fatalf("%s peek after step %d at +%v limit %+v\nserver %+v\nmodel  %+v", key, step, now.Sub(far), limit, seen, peeked)
 		}
 	}
@@ -166,7 +177,7 @@ func alike(got, want limiter.Decision, v variant, jumped bool) bool {
 			want.ResetAfter = got.ResetAfter // a server would have to look for a later entry
 		}
 	case limiter.FixedWindow:
-		want.Previous = 0
+		want.Previous, got.Previous = 0, 0
 	}
 	return got == want
 }

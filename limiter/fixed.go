@@ -6,7 +6,7 @@ package limiter
 
 // rollFixed brings the counter to the window that holds a.now. A clock that jumped
 // back stays in the window it had reached, so nothing is freed early.
-func (s *State) rollFixed(a asked) {
+func (s *State) rollFixed(a *asked) {
 	if a.c.Alignment == FirstRequest {
 		if s.Current == 0 || int64(a.now-s.Start) >= a.w+a.edge() {
 			s.Start, s.Current, s.Previous = a.now, 0, 0
@@ -17,7 +17,7 @@ func (s *State) rollFixed(a asked) {
 }
 
 // rollAligned moves Start to the clock-aligned window of a.now and the counts with it.
-func (s *State) rollAligned(a asked) {
+func (s *State) rollAligned(a *asked) {
 	s.Start = Instant(floorDiv(int64(s.Start), a.w) * a.w)
 	start := Instant(floorDiv(int64(a.now), a.w) * a.w)
 	switch {
@@ -29,11 +29,11 @@ func (s *State) rollAligned(a asked) {
 	}
 }
 
-func (s *State) fixedFits(a asked) bool { return a.fits(s.Current) }
+func (s *State) fixedFits(a *asked) bool { return a.fits(s.Current) }
 
-func (s *State) chargeFixed(a asked) { s.Current = addCapped(s.Current, a.n) }
+func (s *State) chargeFixed(a *asked) { s.Current = addCapped(s.Current, a.n) }
 
-func (s *State) explainFixed(d *Decision, a asked) {
+func (s *State) explainFixed(d *Decision, a *asked) {
 	d.Start, d.End = s.Start, s.Start+Instant(a.w)
 	freed := d.End
 	if a.c.Alignment == FirstRequest {

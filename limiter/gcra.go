@@ -10,7 +10,7 @@ package limiter
 // ITU-T I.371, virtual scheduling.
 
 // ahead returns how far the TAT lies in the future; zero when it is past.
-func (s *State) ahead(a asked, r rate) moment {
+func (s *State) ahead(a *asked, r rate) moment {
 	m := r.sub(r.kept(s.TAT, s.Part, s.Parts), moment{us: int64(a.now)})
 	if m.us < 0 {
 		return moment{}
@@ -18,7 +18,7 @@ func (s *State) ahead(a asked, r rate) moment {
 	return m
 }
 
-func (s *State) gcraFits(a asked) bool {
+func (s *State) gcraFits(a *asked) bool {
 	if a.limit.Count == 0 || a.n == 0 {
 		return true
 	}
@@ -27,7 +27,7 @@ func (s *State) gcraFits(a asked) bool {
 	return over.us >= 0
 }
 
-func (s *State) chargeGCRA(a asked) {
+func (s *State) chargeGCRA(a *asked) {
 	if a.limit.Count == 0 {
 		return
 	}
@@ -36,7 +36,7 @@ func (s *State) chargeGCRA(a asked) {
 	s.TAT, s.Part, s.Parts = Instant(next.us), next.part, r.den
 }
 
-func (s *State) explainGCRA(d *Decision, a asked) {
+func (s *State) explainGCRA(d *Decision, a *asked) {
 	if a.limit.Count == 0 {
 		return
 	}

@@ -12,11 +12,11 @@ import (
 // counter decides alike; it differs in how a store keeps it.
 
 // firstLive returns the index of the oldest entry that still counts.
-func (s *State) firstLive(a asked) int {
+func (s *State) firstLive(a *asked) int {
 	return s.olderThan(a.now - Instant(a.w) + 1 - Instant(a.edge()))
 }
 
-func (s *State) liveCount(a asked) int64 { return sum(s.Log[s.firstLive(a):]) }
+func (s *State) liveCount(a *asked) int64 { return sum(s.Log[s.firstLive(a):]) }
 
 func sum(log []Entry) int64 {
 	var n int64
@@ -28,7 +28,7 @@ func sum(log []Entry) int64 {
 
 // chargeLog records the request and forgets what is older than the window before the
 // current one. It never writes over an entry: a copy of the state may share them.
-func (s *State) chargeLog(a asked) {
+func (s *State) chargeLog(a *asked) {
 	old := a.now - Instant(2*a.w)
 	if dead := s.olderThan(old); dead > len(s.Log)/2 {
 		s.Log = append(make([]Entry, 0, 2*(len(s.Log)-dead)+1), s.Log[dead:]...)
@@ -56,7 +56,7 @@ func (s *State) olderThan(t Instant) int {
 
 func byInstant(e Entry, t Instant) int { return cmp.Compare(e.At, t) }
 
-func (s *State) explainLog(d *Decision, a asked) {
+func (s *State) explainLog(d *Decision, a *asked) {
 	live := s.Log[s.firstLive(a):]
 	used := sum(live)
 	var first, newest Instant
@@ -70,7 +70,7 @@ func (s *State) explainLog(d *Decision, a asked) {
 
 // explainUsed says what follows from the number of used units, the entry that has to
 // leave before the request fits, and the newest one.
-func explainUsed(d *Decision, a asked, used int64, first, newest Instant) {
+func explainUsed(d *Decision, a *asked, used int64, first, newest Instant) {
 	d.Used = used
 	d.Remaining = room(a.limit.Count, used)
 	if used > 0 {
@@ -82,13 +82,13 @@ func explainUsed(d *Decision, a asked, used int64, first, newest Instant) {
 }
 
 // leaves returns how long an entry still counts.
-func (a asked) leaves(at Instant) time.Duration {
+func (a *asked) leaves(at Instant) time.Duration {
 	const most = Instant(1 << 53) // a score may be anything; this is the year 2255
 	return max((min(max(at, -most), most) + Instant(a.w+a.edge())).Sub(a.now), 0)
 }
 
 // excess returns how many used units must leave before the request fits.
-func (a asked) excess(used int64) int64 {
+func (a *asked) excess(used int64) int64 {
 	if a.c.Rule == Below {
 		return used - a.limit.Count + 1
 	}
@@ -111,7 +111,7 @@ func leaving(live []Entry, k int64) Instant {
 
 // alignLog fills in what a weighted counter would have said about the same requests:
 // a log knows the counts of the clock-aligned windows too.
-func (s *State) alignLog(d *Decision, a asked) {
+func (s *State) alignLog(d *Decision, a *asked) {
 	d.Start = Instant(floorDiv(int64(a.now), a.w) * a.w)
 	d.End = d.Start + Instant(a.w)
 	for _, e := range s.Log {

@@ -2,45 +2,45 @@ package limiter
 
 import (
 	"context"
-	"sync"
+	"fmt"
+	"hash/maphash"
 )
 
-// Memory decides within this process.
+// Memory decides within this process. Keys are spread over shards with a lock each; a
+// decision on a key that is known allocates nothing. A key takes its place when it is
+// first charged and leaves when it is as new again, so the memory is bounded by the keys
+// that are in use. It may be used by many goroutines. Its zero value is not usable.
+//
+// Its decisions leave out the clock-aligned windows of logs, as those of Redis do.
 type Memory struct {
 	settings
 	algorithm Algorithm
-	mu        sync.Mutex
-	states    map[string]*State
+	seed      maphash.Seed
+	shards    [shardCount]shard
 }
 
-// NewMemory returns a limiter that keeps its keys in this process.
+const shardCount = 64
+
+// NewMemory returns a limiter that keeps its keys in this process. A layout and the
+// recording of denials mean nothing to it.
 func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	s := settingsOf(opts)
 	if err := s.validate(a); err != nil {
 		return nil, err
 	}
-	m := &Memory{settings: s, algorithm: a, states: map[string]*State{}}
+	m := &Memory{settings: s, algorithm: a, seed: maphash.MakeSeed()}
 	if m.clock == nil {
 		m.clock = systemClock()
+	}
+	for i := range m.shards {
+		m.shards[i].index = map[string]uint32{}
 	}
 	return m, nil
 }
 
-// AllowAt is AllowN at an explicit instant.
-func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) Decision {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.states[key]
-	if s == nil {
-		s = &State{Algorithm: m.algorithm}
-		m.states[key] = s
-	}
-	return s.Take(now, limit, m.convention, n)
-}
-
 // AllowN implements Limiter.
 func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
-	if err := checkKey(key); err != nil {
+	if err := m.check(ctx, key, limit, n); err != nil {
 		return Decision{}, err
 	}
 	return m.AllowAt(m.clock(), key, limit, n), nil
@@ -48,22 +48,100 @@ func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (
 
 // Peek implements Limiter.
 func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
-	if err := checkKey(key); err != nil {
+	if err := m.check(ctx, key, limit, n); err != nil {
 		return Decision{}, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.states[key]
-	if s == nil {
-		s = &State{Algorithm: m.algorithm}
+	return m.PeekAt(m.clock(), key, limit, n), nil
+}
+
+// AllowAt is AllowN at an explicit instant, without its checks: a limit that Validate
+// refuses denies, and the key is taken as it is.
+func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decision) {
+	a := m.asked(now, limit, n)
+	d.At, d.Limit, d.Cost = now, limit, n
+	s := &m.shards[m.shardOf(key)]
+	s.mu.Lock()
+	s.allow(&d, &a, key)
+	s.mu.Unlock()
+	return d
+}
+
+// PeekAt is Peek at an explicit instant, without its checks.
+func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decision) {
+	a := m.asked(now, limit, n)
+	d.At, d.Limit, d.Cost = now, limit, n
+	s := &m.shards[m.shardOf(key)]
+	s.mu.Lock()
+	s.peek(&d, &a, key)
+	s.mu.Unlock()
+	return d
+}
+
+func (m *Memory) asked(now Instant, limit Limit, n int64) asked {
+	return asked{now: now, limit: limit, w: limit.micros(), c: m.convention, n: n, alg: m.algorithm}
+}
+
+func (m *Memory) shardOf(key string) uint64 { return maphash.String(m.seed, key) % shardCount }
+
+// check looks at everything that can be wrong.
+func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
 	}
-	return s.Peek(m.clock(), limit, m.convention, n), nil
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if err := checkCost(n); err != nil {
+		return err
+	}
+	if err := limit.Validate(); err != nil {
+		return err
+	}
+	if m.algorithm.bursts() {
+		return limit.checkRange(m.algorithm, m.convention)
+	}
+	return nil
 }
 
 // Reset implements Limiter.
 func (m *Memory) Reset(ctx context.Context, key string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.states, key)
+	if ctx == nil {
+		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
+	}
+	s := &m.shards[m.shardOf(key)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i, ok := s.index[key]; ok {
+		s.drop(i)
+	}
 	return nil
+}
+
+// Len returns how many keys are held. Some of them may be as new already.
+func (m *Memory) Len() int {
+	n := 0
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.Lock()
+		n += len(s.index)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// Sweep drops every key that is as new at the instant now, and returns how many went.
+// It is not needed for decisions, which sweep as they go; it is for a process that falls
+// silent and wants its memory back.
+func (m *Memory) Sweep(now Instant) int {
+	gone := 0
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.Lock()
+		gone += s.sweep(now, len(s.cells))
+		s.mu.Unlock()
+	}
+	return gone
 }

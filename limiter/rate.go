@@ -21,7 +21,7 @@ type moment struct{ us, part int64 }
 const beyond = 1 << 60
 
 // emission returns the interval T = W/L of a limit whose count is 1 or more.
-func (a asked) emission() rate { return rate{num: a.w, den: max(a.limit.Count, 1)} }
+func (a *asked) emission() rate { return rate{num: a.w, den: max(a.limit.Count, 1)} }
 
 // burst is how much a key can take at once.
 func (l Limit) burst() int64 {
@@ -117,24 +117,31 @@ func (m moment) ceil() time.Duration {
 	return span(min(max(us, 0), int64(math.MaxInt64/time.Microsecond)))
 }
 
-// checkRate says what is wrong with a limit for an algorithm that counts in emission
-// intervals: everything it multiplies has to stay a whole number in a double.
-func (l Limit) checkRate(refill Refill) error {
+// checkRange says what is wrong with the burst of a limit for an algorithm that counts
+// in intervals.
+func (l Limit) checkRange(alg Algorithm, c Convention) error {
 	if l.Count == 0 {
 		return nil
 	}
-	r := rate{num: l.micros(), den: l.Count}.reduced()
-	steps := l.burst()
-	if refill == Interval {
-		r = rate{num: l.micros(), den: 1}
-		steps = (l.burst() + l.Count - 1) / l.Count
-	}
+	a := asked{limit: l, w: l.micros(), c: c}
+	f := a.refill(alg)
 	const century = 100 * 366 * 24 * 3600 * 1_000_000
-	if r.times(steps).us > century {
+	if f.times(f.steps(l.burst())).us > century {
 		return fmt.Errorf("%w: a burst of %d at %d in %v takes more than a century to come back: use a smaller burst", ErrBadRequest, l.burst(), l.Count, l.Window)
 	}
-	if high, low := bits.Mul64(uint64(steps), uint64(r.den)); high > 0 || low > 1<<53 {
-		return fmt.Errorf("%w: %d in %v with a burst of %d is too fine to count exactly: use a rounder limit, or a smaller burst", ErrBadRequest, l.Count, l.Window, l.burst())
+	return nil
+}
+
+// checkExact says what is wrong with it for Lua, where everything that is multiplied has
+// to stay a whole number in a double.
+func (l Limit) checkExact(alg Algorithm, c Convention) error {
+	if err := l.checkRange(alg, c); err != nil || l.Count == 0 {
+		return err
+	}
+	a := asked{limit: l, w: l.micros(), c: c}
+	f := a.refill(alg)
+	if high, low := bits.Mul64(uint64(f.steps(l.burst())), uint64(f.reduced().den)); high > 0 || low > 1<<53 {
+		return fmt.Errorf("%w: %d in %v with a burst of %d is too fine to count exactly on Redis: use a rounder limit, or a smaller burst", ErrBadRequest, l.Count, l.Window, l.burst())
 	}
 	return nil
 }

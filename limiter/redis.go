@@ -144,7 +144,7 @@ func (r *Redis) checkLimit(limit Limit) error {
 		return err
 	}
 	if r.algorithm.bursts() {
-		return limit.checkRate(r.refillOf())
+		return limit.checkExact(r.algorithm, r.convention)
 	}
 	unit := span(r.layout.counterUnit())
 	if (r.algorithm == FixedWindow || r.algorithm == SlidingWindow) && limit.Window%unit != 0 {
@@ -189,20 +189,12 @@ func (r *Redis) command(ctx context.Context, key string, b *boxed, n int64, peek
 	return newDecisionCmd(ctx, args)
 }
 
-// refillOf is how the algorithm comes back: only a token bucket has a choice.
-func (r *Redis) refillOf() Refill {
-	if r.algorithm == TokenBucket {
-		return r.convention.Refill
-	}
-	return Greedy
-}
-
 // rateArgs splits the rate of a limit into whole numbers that Lua multiplies exactly.
 func (r *Redis) rateArgs(limit Limit) ([]any, int64) {
 	if !r.algorithm.bursts() {
 		return nil, 0
 	}
-	a := asked{limit: limit, w: limit.micros(), c: r.convention, alg: r.algorithm}
+	a := &asked{limit: limit, w: limit.micros(), c: r.convention, alg: r.algorithm}
 	f := a.refill(r.algorithm)
 	f.rate = f.reduced()
 	args := []any{f.num / f.den, f.num % f.den, f.den}
@@ -247,7 +239,7 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 	if len(vals) != want {
 		return Decision{}, fmt.Errorf("the script for %s answered %d values instead of %d", r.algorithm, len(vals), want)
 	}
-	a := asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
+	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
 	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
 	s := State{Algorithm: r.algorithm}
 	if blocked {
@@ -264,7 +256,7 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 		} else if vals[3] > 0 {
 			s.Start = Instant(vals[3])
 		}
-		d.Allowed = judge(d.Allowed, peek, &s, a, s.fixedFits)
+		d.Allowed = judge(d.Allowed, peek, &s, a, s.fixedFits(a))
 		s.explainFixed(&d, a)
 	case SlidingWindow:
 		s.Start, s.Current, s.Previous = a.aligned(), vals[2], vals[3]
@@ -272,19 +264,19 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 			s.Start = Instant(vals[4])
 		}
 		s.PreviousStart = s.Start - Instant(a.w)
-		d.Allowed = judge(d.Allowed, peek, &s, a, s.slidingFits)
+		d.Allowed = judge(d.Allowed, peek, &s, a, s.slidingFits(a))
 		s.explainSliding(&d, a)
 	case SlidingLog, StreamCounter:
-		d.Allowed = judge(d.Allowed, peek, &s, a, func(a asked) bool { return a.fits(vals[2]) })
+		d.Allowed = judge(d.Allowed, peek, &s, a, a.fits(vals[2]))
 		explainUsed(&d, a, vals[2], Instant(vals[3]), Instant(vals[4]))
 	case GCRA:
 		s.TAT, s.Part, s.Parts = Instant(vals[2]), vals[3], b.den
-		d.Allowed = judge(d.Allowed, peek, &s, a, s.gcraFits)
+		d.Allowed = judge(d.Allowed, peek, &s, a, s.gcraFits(a))
 		s.explainGCRA(&d, a)
 	case TokenBucket, LeakyBucket:
 		at := a.refill(r.algorithm).kept(Instant(vals[3]), vals[4], b.den)
 		held := drained{used: vals[2], at: at}
-		d.Allowed = judge(d.Allowed, peek, &s, a, held.fits)
+		d.Allowed = judge(d.Allowed, peek, &s, a, held.fits(a))
 		s.explainBucket(&d, a, held)
 	}
 	s.close(&d, a)
@@ -292,15 +284,15 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 }
 
 // judge says whether a request is allowed: the script did, unless it only looked.
-func judge(allowed, peek bool, s *State, a asked, fits func(asked) bool) bool {
+func judge(allowed, peek bool, s *State, a *asked, fits bool) bool {
 	if !peek {
 		return allowed
 	}
-	return fits(a) && s.BlockedUntil <= a.now && !a.never()
+	return fits && s.BlockedUntil <= a.now && !a.never()
 }
 
 // aligned is the start of the clock-aligned window that holds now.
-func (a asked) aligned() Instant { return Instant(floorDiv(int64(a.now), a.w) * a.w) }
+func (a *asked) aligned() Instant { return Instant(floorDiv(int64(a.now), a.w) * a.w) }
 
 // Reset implements Limiter. The counters of a window are named after its start, so it
 // removes those of every window length that this Redis has been asked about; ResetLimit

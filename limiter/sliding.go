@@ -11,7 +11,7 @@ import "math"
 // left of it divided by the window, so that Go and Lua agree to the last bit. It is
 // exact while that product stays below 2^53.
 
-func (s *State) rollSliding(a asked) {
+func (s *State) rollSliding(a *asked) {
 	if a.c.Alignment == Epoch {
 		s.rollAligned(a)
 		s.PreviousStart = s.Start - Instant(a.w)
@@ -26,9 +26,9 @@ func (s *State) rollSliding(a asked) {
 	}
 }
 
-func (s *State) chargeSliding(a asked) { s.Current = addCapped(s.Current, a.n) }
+func (s *State) chargeSliding(a *asked) { s.Current = addCapped(s.Current, a.n) }
 
-func (s *State) slidingFits(a asked) bool {
+func (s *State) slidingFits(a *asked) bool {
 	return a.weightedFits(s.Previous, s.Current, covered(s.PreviousStart, a.now, a.w))
 }
 
@@ -39,7 +39,7 @@ func covered(start, now Instant, w int64) int64 {
 }
 
 // weighted is previous × left/w in the rounding that the convention names.
-func (a asked) weighted(previous, left int64) float64 {
+func (a *asked) weighted(previous, left int64) float64 {
 	x := float64(float64(previous)*float64(left)) / float64(a.w)
 	switch a.c.Rounding {
 	case Exact:
@@ -52,7 +52,7 @@ func (a asked) weighted(previous, left int64) float64 {
 
 // weightedFits applies the rule to two counters. The exact rounding compares products
 // instead of quotients, so that a sum that is just the limit is not lost in a division.
-func (a asked) weightedFits(previous, current, left int64) bool {
+func (a *asked) weightedFits(previous, current, left int64) bool {
 	limit := float64(a.limit.Count)
 	if a.limit.Count == 0 || a.n == 0 {
 		return true
@@ -69,7 +69,7 @@ func (a asked) weightedFits(previous, current, left int64) bool {
 	return a.weighted(previous, left)+c+float64(a.n) <= limit
 }
 
-func (s *State) explainSliding(d *Decision, a asked) {
+func (s *State) explainSliding(d *Decision, a *asked) {
 	left := covered(s.PreviousStart, a.now, a.w)
 	d.Start, d.End = s.Start, s.Start+Instant(a.w)
 	d.Previous, d.Current = s.Previous, s.Current
@@ -91,7 +91,7 @@ func (s *State) explainSliding(d *Decision, a asked) {
 // slidingFree returns the earliest instant from a.now on at which the request fits if
 // nothing else happens: while the current window lasts the previous one fades; after
 // it the current one does.
-func (s *State) slidingFree(a asked) Instant {
+func (s *State) slidingFree(a *asked) Instant {
 	turn := s.Start + Instant(a.w)
 	if a.c.Alignment == FirstRequest {
 		turn += Instant(a.edge())
@@ -108,7 +108,7 @@ func (s *State) slidingFree(a asked) Instant {
 
 // coverThatFits returns the largest part of a window with previous requests, in
 // microseconds up to the whole window, that leaves room for the request.
-func (a asked) coverThatFits(previous, current int64) (int64, bool) {
+func (a *asked) coverThatFits(previous, current int64) (int64, bool) {
 	if !a.weightedFits(previous, current, 0) {
 		return 0, false
 	}

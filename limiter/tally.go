@@ -136,7 +136,7 @@ func (r *Redis) tell(cmd *decisionCmd, t *tally) {
 
 // readOn reads what came since the last page and forgets what has left the window.
 func (r *Redis) readOn(ctx context.Context, key string, t *tally, now Instant, w int64) error {
-	a := asked{now: now, w: w, c: r.convention}
+	a := &asked{now: now, w: w, c: r.convention}
 	s := State{Log: t.log}
 	gone := s.firstLive(a)
 	t.sum -= sum(t.log[:gone])
@@ -164,7 +164,7 @@ func (r *Redis) readOn(ctx context.Context, key string, t *tally, now Instant, w
 }
 
 // add counts one entry. Ids of other writers tell milliseconds.
-func (t *tally) add(m redis.XMessage, a asked) error {
+func (t *tally) add(m redis.XMessage, a *asked) error {
 	text, _ := m.Values["count"].(string)
 	count, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || count < 0 || count > MaxCount {
@@ -191,14 +191,14 @@ func (t *tally) add(m redis.XMessage, a asked) error {
 
 // decodeUntotalled is decode with the tally in place of what a script looks up.
 func (r *Redis) decodeUntotalled(b *boxed, n int64, peek bool, vals []int64, t *tally) (Decision, error) {
-	a := asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n}
+	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n}
 	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
 	s := State{Algorithm: r.algorithm, Log: t.log}
 	if r.convention.Block > 0 && len(vals) > 5 {
 		s.BlockedUntil = Instant(vals[5])
 	}
 	used := vals[2]
-	d.Allowed = judge(d.Allowed, peek, &s, a, func(a asked) bool { return a.fits(used) })
+	d.Allowed = judge(d.Allowed, peek, &s, a, a.fits(used))
 	live := s.Log[s.firstLive(a):]
 	var first Instant
 	newest := a.now

@@ -1,0 +1,71 @@
+package limiter
+
+// ring is the log of one key in memory: a circular buffer with the sum of what it holds.
+// The zero ring is empty.
+type ring struct {
+	entries []Entry // its length is a power of two, or 0
+	head, n int     // the oldest entry, and how many there are
+	sum     int64
+}
+
+func (r *ring) at(i int) *Entry { return &r.entries[(r.head+i)&(len(r.entries)-1)] }
+
+// forget drops what no longer counts.
+func (r *ring) forget(a *asked) {
+	oldest := a.now - Instant(a.w) + 1 - Instant(a.edge())
+	for r.n > 0 && r.at(0).At < oldest {
+		r.sum -= r.at(0).Count
+		r.head = (r.head + 1) & (len(r.entries) - 1)
+		r.n--
+	}
+	if r.n == 0 && len(r.entries) > 1024 {
+		r.entries, r.head = nil, 0
+	}
+}
+
+// add records the request. After the clock jumped back an entry goes where its instant
+// belongs, or, in a stream, whose ids never go back, to the end.
+func (r *ring) add(a *asked) {
+	r.sum = addCapped(r.sum, a.n)
+	at := a.now
+	if r.n > 0 && r.at(r.n-1).At >= at {
+		last := r.at(r.n - 1)
+		if a.alg == StreamCounter || last.At == at {
+			last.Count = addCapped(last.Count, a.n)
+			return
+		}
+	}
+	if r.n == len(r.entries) {
+		r.grow()
+	}
+	r.n++
+	i := r.n - 1
+	for ; i > 0 && r.at(i-1).At > at; i-- {
+		*r.at(i) = *r.at(i - 1)
+	}
+	*r.at(i) = Entry{At: at, Count: a.n}
+}
+
+func (r *ring) grow() {
+	bigger := make([]Entry, max(4, 2*len(r.entries)))
+	for i := range r.n {
+		bigger[i] = *r.at(i)
+	}
+	r.entries, r.head = bigger, 0
+}
+
+func (r *ring) explain(d *Decision, a *asked) {
+	var first, newest Instant
+	if r.n > 0 {
+		newest = r.at(r.n - 1).At
+	}
+	if k := a.excess(r.sum); k > 0 && !d.Allowed {
+		for i := 0; i < r.n; i++ {
+			if k -= r.at(i).Count; k <= 0 {
+				first = r.at(i).At
+				break
+			}
+		}
+	}
+	explainUsed(d, a, r.sum, first, newest)
+}
