@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/fang/v2"
 	"github.com/adrg/xdg"
 	"github.com/charmbracelet/x/term"
@@ -280,7 +281,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 	err = tui.Run(ctx, tui.Options{
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
 		Theme: a.theme, FPS: a.fps, ASCII: a.ascii || a.plain, Mask: a.mask,
-	})
+	}, tea.WithoutSignalHandler()) // signals end ctx; two who heed them wait for each other for ever
 	cancel()
 	return cmp.Or(<-ended, err)
 }
