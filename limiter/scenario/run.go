@@ -2,10 +2,9 @@ package scenario
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"ratescope/limiter"
@@ -69,7 +68,7 @@ func Run(ctx context.Context, s Scenario, store Store) (Result, error) {
 	case err != nil:
 		return r, err
 	}
-	key := "ratescope:scenario:" + strconv.FormatInt(time.Now().UnixNano(), 36) + ":" + strconv.FormatInt(runs.Add(1), 10)
+	key := "ratescope:scenario:" + rand.Text() // of this run alone, whoever else runs one
 	defer func() { _ = store.clean(context.WithoutCancel(ctx), l, s, key, zero) }()
 	for i, step := range s.Steps {
 		now = zero.Add(step.At)
@@ -84,9 +83,6 @@ func Run(ctx context.Context, s Scenario, store Store) (Result, error) {
 	}
 	return r, nil
 }
-
-// runs tells the keys of two runs in one nanosecond apart.
-var runs atomic.Int64
 
 // storyBegins is the instant that a story calls zero: aligned to its window, and far
 // enough ahead that no server's clock gets there, because some expiries are judged on
