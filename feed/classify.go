@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -100,8 +99,11 @@ func (p *probe) read(now limiter.Instant) (found, bool) {
 		p.readString(now, &f)
 	case "hash":
 		values, err := p.fields.Result()
-		if err == nil {
-			f.kind, f.sure = hashKind(values, now)
+		if err != nil {
+			break
+		}
+		if f.field, f.sure = bucketField(values); f.sure {
+			f.kind = kindBucket
 		}
 	}
 	return f, true
@@ -120,7 +122,7 @@ func (p *probe) readString(now limiter.Instant, f *found) {
 			return
 		}
 	}
-	if _, ok := readTAT(text, now); ok && ttl > 0 {
+	if _, _, ok := readTAT(text, now, ttl); ok {
 		f.kind, f.sure = kindTAT, true
 		return
 	}
@@ -187,16 +189,10 @@ func newBody(f found) body {
 		return b
 	case kindSingle:
 		return &singleBody{key: f.key}
+	case kindTAT:
+		return &valueBody{key: f.key}
+	case kindBucket:
+		return &valueBody{key: f.key, field: f.field}
 	}
 	return nil
 }
-
-// Values that become known with the algorithms that keep them.
-var hashFields = []string{"tat", "tokens", "level", "ts", "last_refill"}
-
-func hashKind(values []any, now limiter.Instant) (kind, bool) { return kindWrong, false }
-
-func readTAT(text string, now limiter.Instant) (limiter.Instant, bool) { return 0, false }
-
-// longAgo is how old a TAT may be: its key expires with it, so not old at all.
-const longAgo = time.Minute

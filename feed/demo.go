@@ -105,6 +105,11 @@ func (a *actor) remaining(p *past, charges []charge, now limiter.Instant) []char
 	w := a.limit.Window
 	switch a.algorithm {
 	case limiter.FixedWindow, limiter.SlidingWindow:
+		for _, c := range charges {
+			if c.at >= p.from && c.at < p.from.Add(w) {
+				p.previous += c.cost
+			}
+		}
 		sums := make(map[limiter.Instant]int64)
 		for _, c := range charges {
 			sums[c.at.Floor(w)] += c.cost

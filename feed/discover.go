@@ -21,6 +21,7 @@ type found struct {
 	own      limiter.Algorithm // of our own counters
 	start    limiter.Instant   // of counters
 	unit     time.Duration     // of foreign counters
+	field    string            // of buckets: what they are told by
 	sure     bool              // its data looks like a limiter, not just its type
 	denied   bool              // it is the stream of a limiter's denials
 }

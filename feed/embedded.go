@@ -45,8 +45,17 @@ func NewEmbedded(o Options) (*Embedded, error) {
 		return nil, errors.Join(fmt.Errorf("the demo cannot be prepared: %w", err), e.Close())
 	}
 	o.Rules = slices.Concat(demoRules(), o.Rules)
+	expected := len(o.Keys) == 0 // else somebody wants to see just these
+	if expected && len(o.Watch) == 0 {
+		o.Watch = []string{"*"}
+	}
 	e.client, e.watch = newWatch(o, e.endpoint, pasts)
 	e.watch.server.Embedded = true
+	for _, a := range e.actors {
+		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return matchGlob(p, a.key) }) {
+			e.watch.expect(a.persona)
+		}
+	}
 	return e, nil
 }
 

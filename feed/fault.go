@@ -106,7 +106,10 @@ func explain(err error, shown string) string {
 	case errors.Is(err, fs.ErrPermission):
 		return say("this user may not open %s: change the permissions of the socket", shown)
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
-		return say("%s does not answer within %v: it is frozen, overloaded or behind a firewall", shown, ioTimeout)
+		if strings.HasPrefix(shown, "rediss:") {
+			return say("%s does not answer: it is frozen, behind a firewall, or speaks no TLS (then use redis://)", shown)
+		}
+		return say("%s does not answer: it is frozen, overloaded or behind a firewall", shown)
 	case strings.Contains(text, "all sentinels"), strings.Contains(text, "master name"):
 		return say("no sentinel of %s knows the master: check the sentinels and the name", shown)
 	case strings.Contains(text, "parse"), strings.Contains(text, "invalid reply"), strings.Contains(text, "unexpected reply"), strings.Contains(text, "HTTP"):

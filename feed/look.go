@@ -32,12 +32,13 @@ type body interface {
 
 // look follows one limiter from reading to reading.
 type look struct {
-	name  string // Reading.Key
-	named bool   // somebody asked for exactly this key, or a rule did by its algorithm
-	rule  *Rule
-	kind  kind
-	typ   string
-	body  body
+	name    string // Reading.Key
+	named   bool   // somebody asked for exactly this key
+	certain bool   // what it will hold is known, even while it holds nothing
+	rule    *Rule
+	kind    kind
+	typ     string
+	body    body
 
 	target model.Target
 	notes  map[model.Note]bool
@@ -140,6 +141,7 @@ func (l *look) take(now limiter.Instant) (r model.Reading, again bool, err error
 	if again || more {
 		return r, true, nil
 	}
+	l.denied.span(l.target.Window)
 	l.denied.tell(now, &r)
 	l.finish(now, &r)
 	return r, false, nil

@@ -63,6 +63,9 @@ func (b *counterBody) name(l *look, start limiter.Instant) string {
 
 // meet takes note of a counter that discovery found, and says whether it is news.
 func (b *counterBody) meet(start limiter.Instant) {
+	if start == 0 {
+		return
+	}
 	const enough = 8
 	for _, s := range b.starts {
 		if s == start {
@@ -212,7 +215,7 @@ func (b *counterBody) tell(now limiter.Instant, l *look, r *model.Reading, value
 	w := b.window
 	cur := now.Floor(w)
 	prev := cur.Add(-w)
-	if b.values == nil || l.since == 0 {
+	if b.watched == 0 || l.since != 0 && now.Sub(l.since) > unwatched {
 		b.watched = now
 	}
 	r.Arrivals = b.rises(now, l.since, values)
@@ -243,6 +246,9 @@ func (b *counterBody) tell(now limiter.Instant, l *look, r *model.Reading, value
 	}
 	r.ExactKnown = false
 }
+
+// unwatched is how long a key may go unread and still count as having been watched.
+const unwatched = 2500 * time.Millisecond
 
 // rises turns the difference between two readings into arrivals: at the instant of the
 // reading, or at the end of their window when that is over.

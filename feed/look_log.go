@@ -169,9 +169,26 @@ func (b *logBody) take(now limiter.Instant, l *look, r *model.Reading) (again bo
 			return again, err
 		}
 	}
+	b.guess(now, l)
+	if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
+		b.record.setWindow(l.target.Window)
+		if b.record.span() > span { // what is in the longer window was never asked for
+			b.resync()
+			b.bins = bins{on: b.bins.on}
+			b.record.clear()
+			return true, nil
+		}
+	}
 	b.record.trim(now)
 	b.fill(now, l, r)
 	return false, nil
+}
+
+// guess tells the window from the expiry.
+func (b *logBody) guess(now limiter.Instant, l *look) {
+	if k := len(b.record.entries); k > 0 && l.ttl > 0 && !b.bins.on {
+		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
+	}
 }
 
 func (b *logBody) takeSurvey(now limiter.Instant, l *look) error {
@@ -280,9 +297,6 @@ func (b *logBody) vanish(now limiter.Instant, l *look, r *model.Reading) {
 func (b *logBody) fill(now limiter.Instant, l *look, r *model.Reading) {
 	entries := b.record.entries
 	if k := len(entries); k > 0 {
-		if l.ttl > 0 && !b.bins.on {
-			l.guess(inferWindow(now, l.ttl, entries[k-1].At, l.target.Window))
-		}
 		l.note(model.FutureScore, entries[k-1].At.Sub(now) > futureAllowed)
 	} else {
 		l.note(model.FutureScore, false)

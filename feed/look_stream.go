@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -202,6 +203,15 @@ func (b *streamBody) take(now limiter.Instant, l *look, r *model.Reading) (again
 			return true, nil
 		}
 		b.hot = max(b.hot-1, 0)
+		b.guess(now, l)
+		if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
+			b.record.setWindow(l.target.Window)
+			if b.record.span() > span { // what is in the longer window was never asked for
+				b.tail = tail{}
+				b.record.clear()
+				return true, nil
+			}
+		}
 	}
 	b.record.trim(now)
 	b.fill(now, l, r)
@@ -234,13 +244,17 @@ func (b *streamBody) lose(from, to limiter.Instant) {
 	b.record.entries = append(kept, b.record.entries[j:]...)
 }
 
+// guess tells the window from the expiry.
+func (b *streamBody) guess(now limiter.Instant, l *look) {
+	if k := len(b.record.entries); k > 0 && l.ttl > 0 {
+		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
+	}
+}
+
 func (b *streamBody) fill(now limiter.Instant, l *look, r *model.Reading) {
 	entries := b.record.entries
 	l.note(model.FutureScore, false)
 	if k := len(entries); k > 0 {
-		if l.ttl > 0 {
-			l.guess(inferWindow(now, l.ttl, entries[k-1].At, l.target.Window))
-		}
 		l.note(model.FutureScore, entries[k-1].At.Sub(now) > futureAllowed)
 	}
 	l.note(model.NoCountField, b.tail.uncounted)
@@ -301,6 +315,17 @@ func (d *denials) take(now limiter.Instant) (again bool, err error) {
 	d.record.extend(fresh)
 	d.record.trim(now)
 	return again, nil
+}
+
+// span sets the window. When it is longer than the one before, the stream is read anew
+// from further back.
+func (d *denials) span(w time.Duration) {
+	was := d.record.span()
+	d.record.setWindow(w)
+	if d.record.span() > was && d.tail.known {
+		d.tail = tail{}
+		d.record.clear()
+	}
 }
 
 // tell puts what is known of denials into r.

@@ -301,6 +301,30 @@ func (w *observer) meet(f found) {
 	w.dress(l, f)
 }
 
+// expect makes a look at a key that will hold what the persona keeps, even while it
+// holds nothing.
+func (w *observer) expect(p persona) {
+	f := found{key: p.key, typ: "none", name: p.key, sure: true}
+	switch p.algorithm {
+	case limiter.FixedWindow, limiter.SlidingWindow:
+		f.kind, f.own, f.unit = kindCounter, p.algorithm, time.Millisecond
+	case limiter.SlidingLog:
+		f.kind = kindLog
+	case limiter.StreamCounter:
+		f.kind = kindStream
+	case limiter.GCRA:
+		f.kind = kindTAT
+	case limiter.TokenBucket:
+		f.kind, f.field = kindBucket, "tokens"
+	case limiter.LeakyBucket:
+		f.kind, f.field = kindBucket, "level"
+	}
+	l := w.lookFor(p.key, p.key)
+	l.named, l.certain = true, true
+	w.looks[p.key] = l
+	w.dress(l, f)
+}
+
 // stale says that a find is a counter of a window long over.
 func (w *observer) stale(f found) bool {
 	if f.kind != kindCounter {
@@ -363,6 +387,9 @@ func (w *observer) dress(l *look, f found) {
 		a = limiter.GCRA
 	case kindBucket:
 		a = limiter.TokenBucket
+		if f.field == "level" {
+			a = limiter.LeakyBucket
+		}
 	}
 	l.settle(a, layout, 0)
 	if f.kind == kindCounter && f.own != limiter.Unknown {
@@ -418,7 +445,7 @@ func (w *observer) bury() []string {
 		case l.changed && !l.named:
 			delete(w.looks, name)
 			w.scout.forget(name)
-		case l.changed || l.named && l.kind != kindNone && l.silent != 0 && now.Sub(l.silent) > 2*max(l.target.Window, time.Second):
+		case l.changed || l.named && !l.certain && l.kind != kindNone && l.silent != 0 && now.Sub(l.silent) > 2*max(l.target.Window, time.Second):
 			// Somebody asked for it by name: wait for whatever comes under it.
 			l.kind, l.wrong, l.changed = kindNone, "", false
 			l.note(model.WrongType, false)

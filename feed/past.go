@@ -13,6 +13,7 @@ type past struct {
 	trace    []model.Level
 	log      []limiter.Entry // what was charged, for algorithms that keep a log
 	denied   []limiter.Entry
+	previous int64 // charged in the previous clock-aligned window
 }
 
 // open puts the past into the first reading of its key.
@@ -27,6 +28,9 @@ func (p *past) lay(l *look) {
 		b.record.remember(l.target.Window, p.log)
 	case *streamBody:
 		b.record.remember(l.target.Window, p.log)
+	case *counterBody:
+		b.values = map[limiter.Instant]int64{p.from: p.previous}
+		b.watched = p.from
 	}
 	l.denied.record.remember(l.target.Window, p.denied)
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -247,4 +246,6 @@ func once(t testing.TB, o Options) (model.Batch, map[string]model.Reading) {
 	return b, m
 }
 
-var _ = filepath.Join
+func xadd(key, count string) *redis.XAddArgs {
+	return &redis.XAddArgs{Stream: key, Values: []string{"count", count}}
+}

@@ -1,0 +1,292 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestStartsBeforeItsServer opens the source first and the server later, on the same port.
+func TestStartsBeforeItsServer(t *testing.T) {
+	s := startServer(t)
+	s.kill()
+	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond})
+	run := runSource(t, r)
+	within(t, 3*time.Second, "a sentence about the absent server", func() bool {
+		b := run.last()
+		return b.Server.Link == model.Connecting && strings.Contains(b.Server.Err, "nothing listens at "+s.url())
+	})
+	begun := time.Now()
+	s.start()
+	up := time.Now()
+	within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	t.Logf("live %v after the server answered (it took %v to start)", time.Since(up), up.Sub(begun))
+	if d := time.Since(up); d > 2*time.Second {
+		t.Errorf("reconnected after %v, want at most 2 s", d)
+	}
+	s.cli("XADD", "late", "*", "count", "3")
+	within(t, 5*time.Second, "a key written later", func() bool { x, ok := run.reading("late"); return ok && used(x) == 3 })
+}
+
+// TestServerStopsAndComesBack kills the server while it is watched and starts it again,
+// empty, on the same port.
+func TestServerStopsAndComesBack(t *testing.T) {
+	s := startServer(t)
+	now := s.now()
+	s.cli("ZADD", "log", fmt.Sprint(int64(now)/1e3), "a")
+	s.cli("PEXPIRE", "log", "2000")
+	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond, Rules: []Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
+	run := runSource(t, r)
+	within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("log"); return ok && used(x) >= 0 })
+	s.kill()
+	within(t, 3*time.Second, "word of the loss", func() bool { return run.last().Server.Link == model.Down })
+	n := len(run.batches)
+	time.Sleep(600 * time.Millisecond)
+	run.mu.Lock()
+	down := run.batches[n:]
+	run.mu.Unlock()
+	if len(down) < 6 || len(down) > 20 {
+		t.Errorf("%d batches in 600 ms without a server, want about 12", len(down))
+	}
+	for i, b := range down {
+		if b.Server.Link == model.Live || b.Server.Err == "" || len(b.Readings) > 0 {
+			t.Errorf("batch %d without a server: link %v, sentence %q, %d readings", i, b.Server.Link, b.Server.Err, len(b.Readings))
+		}
+		if i > 0 && b.Server.Down <= down[i-1].Server.Down {
+			t.Errorf("batch %d: down for %v after %v", i, b.Server.Down, down[i-1].Server.Down)
+		}
+	}
+	s.start()
+	up := time.Now()
+	within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	if d := time.Since(up); d > 2*time.Second {
+		t.Errorf("reconnected after %v, want at most 2 s", d)
+	}
+	before, _ := run.reading("log")
+	within(t, time.Second, "the next reading", func() bool {
+		x, _ := run.reading("log")
+		return x.At > before.At && x.Type == "none" && used(x) == 0
+	})
+	within(t, 15*time.Second, "the key to be given up", func() bool {
+		run.mu.Lock()
+		defer run.mu.Unlock()
+		return slices.Contains(run.gone, "log")
+	})
+}
+
+// TestFrozenServer stops a server's process for a while. The batches go on and say so,
+// and counting goes on where it was.
+func TestFrozenServer(t *testing.T) {
+	s := startServer(t)
+	s.cli("XADD", "k", "*", "count", "1")
+	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond, Rules: []Rule{minuteRule("k", limiter.StreamCounter)}})
+	run := runSource(t, r)
+	within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 1 })
+	s.cmd.Process.Signal(syscall.SIGSTOP)
+	begun := time.Now()
+	within(t, 3*time.Second, "word of the silence", func() bool {
+		b := run.last()
+		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "does not answer")
+	})
+	if d := time.Since(begun); d > 1500*time.Millisecond {
+		t.Errorf("the silence was told after %v", d)
+	}
+	time.Sleep(3 * time.Second)
+	s.cmd.Process.Signal(syscall.SIGCONT)
+	up := time.Now()
+	within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	if d := time.Since(up); d > 2*time.Second {
+		t.Errorf("reconnected after %v, want at most 2 s", d)
+	}
+	s.cli("XADD", "k", "*", "count", "4")
+	within(t, time.Second, "the count to go on", func() bool { x, _ := run.reading("k"); return used(x) == 5 && run.came("k", false) == 5 })
+}
+
+// TestWhatGoesWrongIsSaid connects to servers that refuse in different ways.
+func TestWhatGoesWrongIsSaid(t *testing.T) {
+	secret := "s3cr3t-Pa55"
+	guarded := startServer(t, "--requirepass", secret)
+	web, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := &http.Server{Handler: http.NotFoundHandler()}
+	go site.Serve(web)
+	t.Cleanup(func() { site.Close() })
+	deaf, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { deaf.Close() })
+	go func() {
+		for {
+			c, err := deaf.Accept()
+			if err != nil {
+				return
+			}
+			go io.Copy(io.Discard, c)
+		}
+	}()
+	for name, c := range map[string]struct{ url, want string }{
+		"wrong password": {"redis://:wrong" + secret + "@" + guarded.addr(), "refuses the user name or password"},
+		"no password":    {guarded.url(), "wants a password"},
+		"not a Redis":    {"redis://" + web.Addr().String(), "is not a Redis"},
+		"silent":         {"redis://" + deaf.Addr().String(), "does not answer"},
+		"no such host":   {"redis://no-such-host.invalid:6379", "does not resolve"},
+		"no such socket": {"unix:///nowhere/redis.sock", "no socket at"},
+		"no such db":     {"redis://:" + secret + "@" + guarded.addr() + "/99", "no database of that number"},
+		"no TLS there":   {"rediss://:" + secret + "@" + guarded.addr(), "TLS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+			defer cancel()
+			_, err := Once(ctx, newRedis(t, Options{URLs: []string{c.url}}))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			t.Log(err)
+			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q does not say %q in one line", err, c.want)
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%q gives the password away", err)
+			}
+		})
+	}
+}
+
+// TestBadURLs are refused without giving a password away.
+func TestBadURLs(t *testing.T) {
+	for _, raw := range []string{
+		"localhost:6379", "http://u:s3cr3t@h:80", "redis://u:s3cr3t@host:port", "redis://u:s3cr3t@h:6379/x", "redis://u:s3cr3t%zz@h",
+		"redis+sentinel://u:s3cr3t@host:26379", "redis://:s3cr3t@h?max_retries=x&password=s3cr3t", "://", "",
+	} {
+		_, err := NewRedis(Options{URLs: []string{raw}})
+		if err == nil {
+			t.Errorf("%q was accepted", raw)
+			continue
+		}
+		if strings.Contains(err.Error(), "s3cr3t") || !strings.Contains(err.Error(), "does not parse") {
+			t.Errorf("%q: %v", raw, err)
+		}
+	}
+}
+
+// TestAnACLUserIsToldWhatIsMissing watches as a user who may read some keys only.
+func TestAnACLUserIsToldWhatIsMissing(t *testing.T) {
+	s := startServer(t)
+	s.cli("XADD", "open:a", "*", "count", "1")
+	s.cli("XADD", "shut:b", "*", "count", "1")
+	s.cli("ACL", "SETUSER", "eye", "on", ">pw", "%R~open:*", "+@read", "+scan", "+time", "+client|setname", "-info")
+	url := "redis://eye:pw@" + s.addr()
+	b, got := once(t, Options{URLs: []string{url}, Keys: []string{"open:a", "shut:b"}})
+	if x := got["open:a"]; x.Err != "" || used(x) != 1 {
+		t.Errorf("open:a: %q, used %d", x.Err, used(x))
+	}
+	if x := got["shut:b"]; !strings.Contains(x.Err, "ACL SETUSER") {
+		t.Errorf("shut:b: %q does not name the missing permission", x.Err)
+	}
+	if b.Server.Link != model.Live {
+		t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
+	}
+}
+
+// TestWrongTypesAndGarbage are one sentence or note each.
+func TestWrongTypesAndGarbage(t *testing.T) {
+	s := startServer(t)
+	now := s.now()
+	s.cli("SET", "a:string", "hello")
+	s.cli("LPUSH", "a:list", "x")
+	for _, v := range []string{"-5", "0", "inf", "-inf", "1e300", "86400"} {
+		s.cli("ZADD", "a:garbage", v, "m"+v)
+	}
+	s.cli("ZADD", "a:mixed", fmt.Sprint(int64(now)/1e3), "ok", "-7", "bad", fmt.Sprint(int64(now)/1e6), "seconds")
+	s.cli("ZADD", "a:future", fmt.Sprint(int64(now)/1e3), "now", fmt.Sprint(int64(now)/1e3+5_000_000), "later")
+	_, got := once(t, Options{URLs: []string{s.url()}, Watch: []string{"a:*"}, Rules: []Rule{minuteRule("a:*", limiter.SlidingLog)}})
+	if x := got["a:string"]; x.Err != "holds a string, the rule says sliding-log (zset)" || !slices.Contains(x.Notes, model.WrongType) {
+		t.Errorf("a:string: %q, notes %v", x.Err, x.Notes)
+	}
+	if x := got["a:list"]; x.Err != "holds a list, the rule says sliding-log (zset)" {
+		t.Errorf("a:list: %q", x.Err)
+	}
+	if x := got["a:garbage"]; x.Err != "" || used(x) != 0 || !slices.Contains(x.Notes, model.GarbageScore) {
+		t.Errorf("a:garbage: err %q, used %d, notes %v", x.Err, used(x), x.Notes)
+	}
+	if x := got["a:mixed"]; used(x) != 1 || !slices.Contains(x.Notes, model.GarbageScore) || !slices.Contains(x.Notes, model.MixedUnits) {
+		t.Errorf("a:mixed: used %d, notes %v", used(x), x.Notes)
+	}
+	if x := got["a:future"]; !slices.Contains(x.Notes, model.FutureScore) {
+		t.Errorf("a:future: notes %v", x.Notes)
+	}
+	_, got = once(t, Options{URLs: []string{s.url()}})
+	if _, ok := got["a:string"]; ok {
+		t.Error("a plain string was taken for a limiter")
+	}
+}
+
+// TestHostileNames reads keys whose names try to break whatever shows or splits them.
+func TestHostileNames(t *testing.T) {
+	s := startServer(t)
+	c := s.client()
+	ctx := context.Background()
+	names := []string{
+		"\x1b[2J\x1b]0;owned\a", "👩‍👩‍👧‍👦:ключ:鍵", "bad\xff\xfeutf8\x80", strings.Repeat("long", 1024), "{", "}", "{}", "{a}", "a{b}c",
+		"*", "?[a-z]\\", "new\nline\r\n", "\x00nul", " ", "k:fw:", ":denied", "{x}:sw:abc", "$-1\r\n", `"quoted"`, "‮rtl",
+	}
+	for _, n := range names {
+		if err := c.XAdd(ctx, xadd(n, "2")).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := limiter.NewRedis(c, limiter.SlidingWindow, limiter.WithDenials())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		for range 2 {
+			if _, err := l.AllowN(ctx, n+"#", limiter.Limit{Count: 1, Window: time.Minute}, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, got := once(t, Options{URLs: []string{s.url()}})
+	for _, n := range names {
+		if x, ok := got[n]; !ok || used(x) != 2 {
+			t.Errorf("stream %.40q: found %v, used %d", n, ok, used(x))
+		}
+		x, ok := got[n+"#"]
+		if !ok || x.State.Current+x.State.Previous != 1 {
+			t.Errorf("counter %.40q: found %v, %+v", n+"#", ok, x.State)
+		}
+		if x.Denied != (model.Count{Known: true, N: 1}) {
+			t.Errorf("counter %.40q: denied %+v, want 1", n+"#", x.Denied)
+		}
+	}
+	exact, _ := once(t, Options{URLs: []string{s.url()}, Keys: names})
+	if len(exact.Readings) != len(names) {
+		t.Errorf("%d readings of %d exact names", len(exact.Readings), len(names))
+	}
+}
+
+// TestAPatternThatMatchesNothing says so and keeps looking.
+func TestAPatternThatMatchesNothing(t *testing.T) {
+	s := startServer(t)
+	r := newRedis(t, Options{URLs: []string{s.url()}, Watch: []string{"later:*"}, Refresh: 50 * time.Millisecond})
+	run := runSource(t, r)
+	within(t, 5*time.Second, "a pass without a match", func() bool { b := run.last(); return b.Sweep.Passes > 0 && b.Sweep.Matched == 0 })
+	s.cli("XADD", "later:x", "*", "count", "1")
+	within(t, 5*time.Second, "the key", func() bool { _, ok := run.reading("later:x"); return ok })
+	if b := run.last(); b.Sweep.Matched != 1 || b.Sweep.Patterns[0] != "later:*" {
+		t.Errorf("sweep %+v", b.Sweep)
+	}
+}
