@@ -50,12 +50,26 @@ type Timeline struct {
 
 type chunk struct {
 	number int64 // absolute: bin index / chunkBins
+	shared bool  // with a frozen timeline: not to be written to
 	bins   [chunkBins]Bin
 }
 
-// NewTimeline returns an empty timeline for a window, which must be above 0.
+// NewTimeline returns an empty timeline for a window; one below a microsecond counts
+// as that long.
 func NewTimeline(window time.Duration) *Timeline {
-	return &Timeline{window: window, micros: int64(window / time.Microsecond), seen: math.MinInt64, first: math.MaxInt64}
+	return &Timeline{window: window, micros: max(int64(window/time.Microsecond), 1), seen: math.MinInt64, first: math.MaxInt64}
+}
+
+// Freeze returns the timeline as it stands. What is written to t later does not change
+// it; the bins are shared until then.
+func (t *Timeline) Freeze() *Timeline {
+	for _, c := range t.chunks {
+		if c != nil {
+			c.shared = true
+		}
+	}
+	still := *t
+	return &still
 }
 
 // Window returns the window's length.
@@ -102,13 +116,15 @@ func floorDiv(a, b int64) int64 {
 func (t *Timeline) at(i int64) *Bin {
 	number := floorDiv(i, chunkBins)
 	slot := &t.chunks[((number%maxWindows)+maxWindows)%maxWindows]
-	switch {
-	case *slot == nil:
+	switch c := *slot; {
+	case c == nil || c.number < number && c.shared:
 		*slot = &chunk{number: number}
-	case (*slot).number > number:
+	case c.number > number:
 		return nil
-	case (*slot).number < number:
-		**slot = chunk{number: number}
+	case c.number < number:
+		*c = chunk{number: number}
+	case c.shared:
+		*slot = &chunk{number: number, bins: c.bins}
 	}
 	return &(*slot).bins[i-number*chunkBins]
 }
@@ -164,8 +180,12 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 			continue
 		}
 		b.Watched = true
-		if used.Known && (i > first || first == last || !b.UsedKnown) {
+		switch {
+		case !used.Known:
+		case !b.UsedKnown:
 			b.Used, b.UsedKnown = used.N, true
+		case i > first || first == last:
+			b.Used = max(b.Used, used.N)
 		}
 	}
 }
