@@ -84,6 +84,7 @@ const (
 // and their own room. The longest matching name counts.
 var rooms = map[string][]string{
 	".":         {""},
+	"docs":      {""}, // draws the pictures
 	"limiter":   {goRedis},
 	"model":     {"ratescope/limiter", cells},
 	"feed":      {"ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync"},

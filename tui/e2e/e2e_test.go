@@ -43,7 +43,7 @@ func build(m *testing.M) int {
 }
 
 // need skips the test when a program is missing, loudly, unless it has to be there.
-func need(t *testing.T, name string) {
+func need(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err == nil {
 		return
@@ -61,7 +61,7 @@ type result struct {
 }
 
 // environment is that of a fresh user: no settings, no server, audit files apart.
-func environment(t *testing.T, extra ...string) []string {
+func environment(t testing.TB, extra ...string) []string {
 	t.Helper()
 	home := t.TempDir()
 	env := []string{
@@ -72,12 +72,12 @@ func environment(t *testing.T, extra ...string) []string {
 }
 
 // ratescope runs the program to its end in a fresh user's environment.
-func ratescope(t *testing.T, args ...string) result {
+func ratescope(t testing.TB, args ...string) result {
 	t.Helper()
 	return ratescopeIn(t, environment(t), args...)
 }
 
-func ratescopeIn(t *testing.T, env []string, args ...string) result {
+func ratescopeIn(t testing.TB, env []string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -93,7 +93,7 @@ func ratescopeIn(t *testing.T, env []string, args ...string) result {
 }
 
 // ok fails unless the run ended well, and decodes its output into v when v is not nil.
-func (r result) ok(t *testing.T, v any) {
+func (r result) ok(t testing.TB, v any) {
 	t.Helper()
 	if r.code != 0 {
 		t.Fatalf("exit code %d, stderr %q, stdout %q", r.code, r.err, r.out)
@@ -108,7 +108,7 @@ func (r result) ok(t *testing.T, v any) {
 
 // sentence fails unless the run ended with that exit code, nothing on stdout, and one
 // line on stderr that holds every one of the words.
-func (r result) sentence(t *testing.T, code int, words ...string) {
+func (r result) sentence(t testing.TB, code int, words ...string) {
 	t.Helper()
 	if r.code != code {
 		t.Errorf("exit code %d, want %d", r.code, code)
@@ -140,7 +140,7 @@ type redisServer struct {
 }
 
 // startRedis starts one on a free port; it ends with the test.
-func startRedis(t *testing.T, args ...string) *redisServer {
+func startRedis(t testing.TB, args ...string) *redisServer {
 	t.Helper()
 	need(t, "redis-server")
 	need(t, "redis-cli")
@@ -150,7 +150,7 @@ func startRedis(t *testing.T, args ...string) *redisServer {
 	return s
 }
 
-func (s *redisServer) start(t *testing.T) {
+func (s *redisServer) start(t testing.TB) {
 	t.Helper()
 	s.process = exec.Command("redis-server", append([]string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
@@ -180,7 +180,7 @@ func (s *redisServer) addr() string { return "127.0.0.1:" + strconv.Itoa(s.port)
 
 func (s *redisServer) url() string { return "redis://" + s.addr() }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -191,7 +191,7 @@ func freePort(t *testing.T) int {
 }
 
 // cli runs one command with redis-cli and returns its raw output without line end.
-func (s *redisServer) cli(t *testing.T, args ...string) string {
+func (s *redisServer) cli(t testing.TB, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.port), "--raw"}, args...)...)
 	out, err := cmd.CombinedOutput()
@@ -203,7 +203,7 @@ func (s *redisServer) cli(t *testing.T, args ...string) string {
 }
 
 // now is the server's clock.
-func (s *redisServer) now(t *testing.T) time.Time {
+func (s *redisServer) now(t testing.TB) time.Time {
 	t.Helper()
 	sec, micro, _ := strings.Cut(s.cli(t, "TIME"), "\n")
 	a, err1 := strconv.ParseInt(sec, 10, 64)
@@ -226,7 +226,7 @@ func calmWindow(now time.Time) time.Duration {
 }
 
 // eventually polls a condition until it holds.
-func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
+func eventually(t testing.TB, within time.Duration, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(within)
 	for !holds() {
@@ -238,7 +238,7 @@ func eventually(t *testing.T, within time.Duration, what string, holds func() bo
 }
 
 // interrupt runs the program and sends SIGINT once it has run for a while.
-func interrupt(t *testing.T, after time.Duration, args ...string) result {
+func interrupt(t testing.TB, after time.Duration, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	var out, errOut bytes.Buffer

@@ -16,7 +16,7 @@ type monitor struct {
 }
 
 // watch starts listening; it ends with the test.
-func (s *redisServer) watch(t *testing.T) *monitor {
+func (s *redisServer) watch(t testing.TB) *monitor {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", s.addr(), 5*time.Second)
 	if err != nil {
@@ -64,7 +64,7 @@ func (m *monitor) commands() []string {
 
 // writing returns the commands seen so far that the server itself flags as writing,
 // and scripts that may write.
-func (m *monitor) writing(t *testing.T, s *redisServer) []string {
+func (m *monitor) writing(t testing.TB, s *redisServer) []string {
 	t.Helper()
 	flags := map[string]bool{}
 	var bad []string

@@ -13,13 +13,13 @@ import (
 
 // terminal is a real terminal with a shell in it, kept by tmux.
 type terminal struct {
-	t      *testing.T
+	t      testing.TB
 	socket string
 	env    []string
 }
 
 // openTerminal starts a shell in a terminal of that size. It ends with the test.
-func openTerminal(t *testing.T, width, height int) *terminal {
+func openTerminal(t testing.TB, width, height int) *terminal {
 	t.Helper()
 	need(t, "tmux")
 	// The path of a socket must be short, so not the test's own folder.
@@ -121,7 +121,9 @@ const plainMode = "alternate=0 cursor=1 mouse=0"
 // settled says that a shell is back on the screen, reads what is typed and shows it.
 func (m *terminal) settled() {
 	m.t.Helper()
-	eventually(m.t, 10*time.Second, "the terminal is as it was: "+m.mode(), func() bool { return m.mode() == plainMode })
+	eventually(m.t, 10*time.Second, "the terminal is as it was and the shell waits", func() bool {
+		return m.mode() == plainMode && strings.HasSuffix(strings.TrimRight(m.screen(), "\n "), "READY>")
+	})
 	m.run("echo $((6*7))-answers; stty -a | tr ' ' '\\n' | grep -x -e -echo -e -icanon")
 	screen := m.wait(10*time.Second, "42-answers\n")
 	if strings.Contains(screen, "\n-echo") || strings.Contains(screen, "\n-icanon") {

@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkScreen measures what the program costs while it shows a dashboard in a real
+// terminal of 160x48: processor time as a share of one core, and its memory. One
+// iteration is ten seconds of watching.
+func BenchmarkScreen(b *testing.B) {
+	if runtime.GOOS != "linux" {
+		b.Skip("SKIPPED: the cost of a process is read from /proc")
+	}
+	for _, bc := range []struct {
+		name      string
+		perSecond int // requests that arrive, over ten keys
+	}{{"idle", 0}, {"ten live keys", 20}, {"2000 requests a second", 2000}} {
+		b.Run(bc.name, func(b *testing.B) {
+			s := startRedis(b)
+			stop := s.traffic(b, bc.perSecond)
+			defer stop()
+			term := openTerminal(b, 160, 48)
+			term.run("%s --redis %s --limit 100000/10s", program, s.url())
+			term.wait(10*time.Second, "LIVE", "bench:9")
+			pid := term.child()
+			const span = 10 * time.Second
+			for b.Loop() {
+				before, started := processorTime(b, pid), time.Now()
+				for time.Since(started) < span {
+					time.Sleep(span - time.Since(started))
+				}
+				b.ReportMetric(100*(processorTime(b, pid)-before).Seconds()/time.Since(started).Seconds(), "%core")
+			}
+			b.ReportMetric(float64(resident(b, pid))/(1<<20), "MB")
+			term.press("q")
+			term.settled()
+		})
+	}
+}
+
+// BenchmarkFirstFrame measures from the Enter key to live numbers on the screen, with
+// the polling of the screen included.
+func BenchmarkFirstFrame(b *testing.B) {
+	var sum time.Duration
+	n := 0
+	for b.Loop() {
+		term := openTerminal(b, 160, 48)
+		term.tmux("send-keys", "-l", program)
+		started := time.Now()
+		term.press("Enter")
+		term.wait(10*time.Second, "LIVE")
+		sum += time.Since(started)
+		n++
+		term.press("q")
+	}
+	b.ReportMetric(float64(sum.Milliseconds())/float64(n), "ms/frame")
+	b.ReportMetric(0, "ns/op") // opening a terminal is not what is measured
+}
+
+// child is the process id of the program in the terminal.
+func (m *terminal) child() int {
+	m.t.Helper()
+	shell := strings.TrimSpace(m.tmux("display-message", "-p", "#{pane_pid}"))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%s/task/%s/children", shell, shell))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return pid
+}
+
+// processorTime is what a process has used of the processors so far.
+func processorTime(t testing.TB, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The name of the program stands in brackets and can hold anything; of what follows
+	// it, fields 12 and 13 are user and system time in ticks of 10 ms.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// resident is the memory that a process holds, in bytes.
+func resident(t testing.TB, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// traffic writes one entry into each of ten logs, and then perSecond more over all of
+// them, ten times a second, until the returned function is called.
+func (s *redisServer) traffic(t testing.TB, perSecond int) (stop func()) {
+	t.Helper()
+	c, err := net.Dial("tcp", s.addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	w := bufio.NewWriter(c)
+	n := 0
+	send := func(requests int) error {
+		now := time.Now().UnixMilli()
+		for range requests {
+			fmt.Fprintf(w, "ZADD bench:%d %d %d-%d\r\n", n%10, now, now, n)
+			n++
+		}
+		return w.Flush()
+	}
+	if err := send(10); err != nil {
+		t.Fatal(err)
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for perSecond > 0 {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if send(perSecond/10) != nil {
+					return
+				}
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+		c.Close()
+	}
+}
