@@ -4,8 +4,9 @@ import "math"
 
 // The sliding window counter: two counters, of which the previous one counts as far
 // as the sliding window still covers it. The estimate assumes that the previous
-// window's requests were spread evenly; it can admit up to 2L-1 requests in a true
-// window when they were not.
+// window's requests were spread evenly; when they were not it admits up to 2L-1 requests
+// in a true window with exact rounding, and 2L with the others, which forgive the last
+// fraction of the previous window.
 //
 // The weighted count is double arithmetic in a fixed order, previous times what is
 // left of it divided by the window, so that Go and Lua agree to the last bit. It is
