@@ -37,6 +37,8 @@ type App struct {
 	frozen *model.Board
 
 	board   model.Board
+	server  model.Server // the header's figures: renewed once a second, so that they can be read
+	cost    model.Cost
 	now     limiter.Instant // server clock at the last tick
 	started bool            // a batch has come
 
@@ -155,6 +157,9 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		return tea.Quit
 	}
 	a.board.Apply(msg.batch)
+	if !a.started || a.server.Link != a.board.Server.Link {
+		a.server, a.cost = a.board.Server, a.board.Cost
+	}
 	a.started = true
 	a.now = max(a.now, a.board.At)
 	if behind := a.now.Sub(a.board.At); behind > time.Second {
@@ -191,6 +196,7 @@ func (a *App) advance(local time.Time) {
 		if local.Sub(a.sortedAt) >= time.Second {
 			a.sortedAt = local
 			a.resort()
+			a.server, a.cost = a.board.Server, a.board.Cost
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (a *App) paintHeader(r cell.Rect) {
 }
 
 func (a *App) paintServer(x, y, end int) {
-	s := a.board.Server
+	s := a.server
 	label, style := a.state()
 	right := clock(a.shownNow())
 	if !a.started {
@@ -65,7 +65,7 @@ func (a *App) serverFacts(s model.Server) []piece {
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
 		facts = append(facts, piece{"clock " + signed(off), a.look.Near})
 	}
-	if c := a.board.Cost; c.Server > 0 && c.Over > 0 {
+	if c := a.cost; c.Server > 0 && c.Over > 0 {
 		facts = append(facts, piece{fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.look.Dim})
 	} else if c.Over > 0 && !s.Embedded {
 		facts = append(facts, piece{perSecond(float64(c.Commands) / c.Over.Seconds())[:] + " reads", a.look.Dim})
