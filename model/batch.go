@@ -16,6 +16,7 @@ type Batch struct {
 	Gone     []string // keys (Reading.Key) that left the server
 	Sweep    Sweep
 	Cost     Cost
+	Health   *Health // nil when there was no new look
 }
 
 // Link is the state of the connection to the server.
@@ -72,11 +73,7 @@ func (b *Batch) Merge(newer Batch) {
 			continue
 		}
 		old := &b.Readings[i]
-		if r.Since != 0 {
-			r.Trace = joinTrace(old, r.Trace)
-			r.Arrivals = append(old.Arrivals[:len(old.Arrivals):len(old.Arrivals)], r.Arrivals...)
-			r.Since = old.Since
-		}
+		r.join(old)
 		*old = r
 	}
 	gone := make(map[string]bool, len(newer.Gone))
@@ -104,17 +101,82 @@ func (b *Batch) Merge(newer Batch) {
 	b.Cost.Commands += newer.Cost.Commands
 	b.Cost.Server += newer.Cost.Server
 	b.Cost.Over += newer.Cost.Over
+	if newer.Health != nil {
+		b.Health = newer.Health
+	}
+}
+
+// join puts into r what an older reading of the same key has to say that nobody saw.
+func (r *Reading) join(old *Reading) {
+	if r.Target.Window != old.Target.Window { // the source tells the past again, in other bins
+		return
+	}
+	arrivals := old.Arrivals[:len(old.Arrivals):len(old.Arrivals)]
+	for _, a := range r.Arrivals {
+		if r.Since != 0 || a.At > old.At { // a source that starts anew may tell again what it told before
+			arrivals = append(arrivals, a)
+		}
+	}
+	r.Arrivals, r.Trace = arrivals, joinTrace(old, r)
+	if len(arrivals) > maxArrivals {
+		r.Arrivals = r.thin()
+	}
+	r.Since = old.Since
+}
+
+// maxArrivals bounds what gathers while a screen stands still, for hours perhaps.
+const maxArrivals = 4 * maxWindows * BinsPerWindow
+
+// thin returns the arrivals of r joined by the bins of a timeline, without those that
+// are too old for it.
+func (r *Reading) thin() []Arrival {
+	t := NewTimeline(r.Target.span())
+	for _, a := range r.Arrivals {
+		a.At = min(a.At, r.At)
+		t.Arrive(a)
+	}
+	var bins [maxWindows * BinsPerWindow]Bin
+	last := t.Index(r.At)
+	t.Columns(bins[:], last, 1)
+	var joined []Arrival
+	for i, b := range bins {
+		at := t.Begin(last - int64(len(bins)-1-i))
+		if b.Admitted > 0 {
+			joined = append(joined, Arrival{At: at, N: b.Admitted})
+		}
+		if b.Denied > 0 {
+			joined = append(joined, Arrival{At: at, N: b.Denied, Denied: true})
+		}
+	}
+	return joined
+}
+
+// watched returns the instant from which on r itself, beside its Trace, says how the key
+// went; 0 when it speaks of nothing but its own instant.
+func (r *Reading) watched() limiter.Instant {
+	from := r.Since
+	if n := len(r.Trace); n > 0 {
+		from = max(from, r.Trace[n-1].At)
+	}
+	if r.At.Sub(from) > lapse {
+		return 0
+	}
+	return from
 }
 
 // maxTrace bounds Reading.Trace: a screen that is this far behind shows steps.
 const maxTrace = 512
 
-// joinTrace returns the levels of the older reading and its own level, then newer.
-func joinTrace(old *Reading, newer []Level) []Level {
+// joinTrace returns the levels of the older reading and its own level, then those of the
+// newer one.
+func joinTrace(old, newer *Reading) []Level {
 	trace := old.Trace[:len(old.Trace):len(old.Trace)]
 	if used := old.Gauge(old.At).Used; used.Known {
-		trace = append(trace, Level{Since: old.Since, At: old.At, Used: used.N})
+		trace = append(trace, Level{Since: old.watched(), At: old.At, Used: used.N})
 	}
-	trace = append(trace, newer...)
+	trace = append(trace, newer.Trace...)
+	if used := newer.Gauge(newer.At).Used; newer.Since == 0 && used.Known { // nobody looked from old on to newer
+		trace = append(trace, Level{Since: newer.watched(), At: newer.At, Used: used.N})
+	}
 	return trace[max(0, len(trace)-maxTrace):]
 }

@@ -16,6 +16,14 @@ const lapse = 2500 * time.Millisecond
 // displayWindow is the window of the timeline of a key whose own is not known.
 const displayWindow = time.Minute
 
+// span is the window of the timeline.
+func (t *Target) span() time.Duration {
+	if t.Window <= 0 {
+		return displayWindow
+	}
+	return t.Window
+}
+
 // Watched is all that is known about one key.
 type Watched struct {
 	Reading  Reading
@@ -35,12 +43,13 @@ type Board struct {
 	Server Server
 	Sweep  Sweep
 	Cost   Cost
+	Health Health
 
-	keys    map[string]*Watched
-	alerts  []Alert
-	swept   bool // the first pass of discovery is over: keys that come now are news
-	broken  bool // the link was down since the last live batch
-	resumed limiter.Instant
+	keys   map[string]*Watched
+	alerts []Alert
+	vitals []Vital
+	swept  bool            // the first pass of discovery is over: keys that come now are news
+	lost   limiter.Instant // the last moment before the link was lost; 0 it never was
 }
 
 // Apply brings the board forward by one batch.
@@ -50,13 +59,10 @@ func (b *Board) Apply(batch Batch) {
 	}
 	b.link(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
-	b.At = max(b.At, batch.At)
-	if batch.Server.Link != Live {
-		b.broken = true
-		return
-	}
-	if b.broken {
-		b.resumed, b.broken = batch.At, false
+	b.examine(batch.Health)
+	// A batch that comes late moves nothing back, but a server whose clock was set back rules.
+	if batch.At > b.At || batch.Server.Link == Live && b.At.Sub(batch.At) > lapse {
+		b.At = batch.At
 	}
 	for i := range batch.Readings {
 		b.apply(&batch.Readings[i])
@@ -68,9 +74,14 @@ func (b *Board) Apply(batch Batch) {
 				b.alert(Alert{At: batch.At, Key: name, What: Left})
 			}
 			k.Gone = true
-			if !k.Pinned && b.At.Sub(k.LastHit) > k.Timeline.Window()*2 {
-				delete(b.keys, name)
-			}
+		}
+	}
+	if batch.Server.Link != Live {
+		b.lost = b.At
+	}
+	for name, k := range b.keys { // what left stays until its past has left the screen too
+		if k.Gone && !k.Pinned && b.At.Sub(k.LastHit) > k.Timeline.Window()*2 {
+			delete(b.keys, name)
 		}
 	}
 }
@@ -84,42 +95,46 @@ func (b *Board) apply(r *Reading) {
 			b.alert(Alert{At: r.At, Key: r.Key, What: Appeared})
 		}
 	}
-	window := r.Target.Window
-	if window <= 0 {
-		window = displayWindow
-	}
-	if k.Timeline == nil || k.Timeline.Window() != window {
+	window := r.Target.span()
+	// With another window the source tells the past again; a clock that was set back by
+	// more than a window would write where a later past stands.
+	begun := k.Timeline == nil || k.Reading.Target.Window != r.Target.Window || k.Reading.At.Sub(r.At) > window
+	if begun {
 		k.Timeline = NewTimeline(window)
 	}
 	k.Gone = false
+	again := r.Since == 0 && !begun // a source that starts anew may tell again what it told before
 	var denied int64
 	for _, a := range r.Arrivals {
+		if again && a.At <= k.Reading.At {
+			continue
+		}
+		a.At = min(a.At, r.At) // a writer whose clock is ahead
 		if a.Denied {
 			denied += a.N
 		}
 		k.Timeline.Arrive(a)
 		k.LastHit = max(k.LastHit, a.At)
 	}
-	since := r.Since
-	if since < b.resumed || r.At.Sub(since) > lapse {
-		since = 0
-	}
 	k.Gauge = r.Gauge(r.At)
 	for _, l := range r.Trace {
-		if r.At.Sub(l.Since) <= lapse || l.Since >= r.Since {
-			k.Timeline.Watch(l.Since, l.At, Count{true, l.Used})
-		}
-	}
-	if n := len(r.Trace); n > 0 {
-		since = max(since, r.Trace[n-1].At)
+		k.Timeline.Watch(b.unbroken(l.Since, l.At), l.At, Count{true, l.Used})
 	}
 	if r.Err == "" {
-		k.Timeline.Watch(since, r.At, k.Gauge.Used)
+		k.Timeline.Watch(b.unbroken(r.watched(), r.At), r.At, k.Gauge.Used)
 	}
 	k.Reading = *r
 	k.paceByArrivals()
 	k.Reading.Arrivals, k.Reading.Trace = nil, nil
 	b.judge(k, denied)
+}
+
+// unbroken returns since, or 0 when the link was lost between it and at.
+func (b *Board) unbroken(since, at limiter.Instant) limiter.Instant {
+	if since <= b.lost && b.lost < at {
+		return 0
+	}
+	return since
 }
 
 // Mark records that a request was fired from here.
@@ -154,14 +169,16 @@ func (b *Board) Pin(name string) {
 	}
 }
 
-// Freeze returns the board as it stands at now, worked out once. Later batches do not
-// change its readings; the timelines are shared and only grow at their newer end.
+// Freeze returns the board as it stands at now, worked out once. Later batches change
+// nothing of it.
 func (b *Board) Freeze(now limiter.Instant) *Board {
 	f := *b
 	f.At = now
+	f.alerts = slices.Clone(b.alerts)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
 		still := *k
+		still.Timeline = k.Timeline.Freeze()
 		f.keys[name] = &still
 	}
 	return &f

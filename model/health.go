@@ -1,0 +1,104 @@
+package model
+
+import (
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Health is how the server behind the keys does: what INFO, SLOWLOG and LATENCY tell,
+// as rates since the look before. A zero At means that there has been no look yet. What
+// the server does not tell (an older version, the embedded one, a missing permission)
+// is not Known, and Missing says why.
+type Health struct {
+	At   limiter.Instant
+	Over time.Duration // the time that the rates cover; 0 on the first look
+
+	Ops        Measure // commands a second
+	CPU        Measure // cores that the server uses, 1 is one core
+	MemoryUsed Measure // bytes
+	MemoryMax  Measure // bytes; 0 no limit
+	Policy     string  // maxmemory-policy; "" unknown
+	Keys       Measure // keys in the database
+	Clients    Measure
+	Blocked    Measure // clients that wait in a blocking command
+	NetIn      Measure // bytes a second
+	NetOut     Measure // bytes a second
+	Evicted    Measure // keys a second
+	Expired    Measure // keys a second
+	Replicas   Measure
+	Lag        Measure // bytes that the slowest replica is behind, or this replica behind its master
+	LinkUp     bool    // a replica's link to its master
+
+	Commands []CommandStat // EVALSHA, EVAL, FCALL first, then the most costly; at most 12
+	Errors   []ErrorStat   // most frequent first; at most 12
+	Slow     []SlowCommand // newest first; at most 16
+	Missing  []string      // one sentence each: what is switched off, and the ACL rule that would allow it
+}
+
+// Measure is a figure that may not be known.
+type Measure struct {
+	Known bool
+	V     float64
+}
+
+// CommandStat is what one command costs the server.
+type CommandStat struct {
+	Name    string        // lower case, as INFO commandstats has it
+	Calls   float64       // a second
+	Mean    time.Duration // of the server's time a call, since the look before
+	P99     time.Duration // as latencystats has it; 0 unknown
+	Failed  float64       // a second: rejected and failed calls
+	Total   int64         // calls since the server's statistics began
+	Scripts bool          // runs scripts or functions
+}
+
+// ErrorStat counts one kind of error reply.
+type ErrorStat struct {
+	Name  string // as INFO errorstats has it: NOSCRIPT, OOM, READONLY, …
+	Rate  float64
+	Total int64
+}
+
+// SlowCommand is an entry of the slow log.
+type SlowCommand struct {
+	ID      int64
+	At      limiter.Instant
+	Took    time.Duration
+	Command string // raw and clipped; not for a terminal before it is cleaned
+}
+
+// Vital is what the health screen draws over time, at one moment.
+type Vital struct {
+	At     limiter.Instant
+	RTT    time.Duration // 0 unknown
+	Ops    Measure
+	CPU    Measure
+	Memory Measure
+	Script time.Duration // mean server time of a script call; 0 unknown
+}
+
+// keepVitals bounds the record of Vitals.
+const keepVitals = 512
+
+// Vitals returns the record, oldest first. It must not be changed.
+func (b *Board) Vitals() []Vital { return b.vitals }
+
+// examine keeps the latest look at the server's health and its figures.
+func (b *Board) examine(h *Health) {
+	if h == nil {
+		return
+	}
+	b.Health = *h
+	v := Vital{At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed}
+	for _, c := range h.Commands {
+		if c.Scripts && c.Calls > 0 {
+			v.Script = c.Mean
+			break
+		}
+	}
+	b.vitals = append(b.vitals, v)
+	if n := len(b.vitals); n > keepVitals {
+		b.vitals = append(b.vitals[:0], b.vitals[n-keepVitals:]...)
+	}
+}
