@@ -16,6 +16,7 @@ type Batch struct {
 	Gone     []string // keys (Reading.Key) that left the server
 	Sweep    Sweep
 	Cost     Cost
+	Health   *Health // nil when there was no new look
 }
 
 // Link is the state of the connection to the server.
@@ -100,6 +101,9 @@ func (b *Batch) Merge(newer Batch) {
 	b.Cost.Commands += newer.Cost.Commands
 	b.Cost.Server += newer.Cost.Server
 	b.Cost.Over += newer.Cost.Over
+	if newer.Health != nil {
+		b.Health = newer.Health
+	}
 }
 
 // join puts into r what an older reading of the same key has to say that nobody saw.

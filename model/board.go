@@ -47,6 +47,7 @@ type Board struct {
 
 	keys   map[string]*Watched
 	alerts []Alert
+	vitals []Vital
 	swept  bool            // the first pass of discovery is over: keys that come now are news
 	lost   limiter.Instant // the last moment before the link was lost; 0 it never was
 }
@@ -58,6 +59,7 @@ func (b *Board) Apply(batch Batch) {
 	}
 	b.link(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
+	b.examine(batch.Health)
 	// A batch that comes late moves nothing back, but a server whose clock was set back rules.
 	if batch.At > b.At || batch.Server.Link == Live && b.At.Sub(batch.At) > lapse {
 		b.At = batch.At
