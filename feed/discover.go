@@ -43,6 +43,7 @@ type scout struct {
 	seed   maphash.Seed
 	seen   map[uint64]bool // keys that need no second look: true when they are of no interest
 	reset  bool
+	rest   time.Duration // between two passes, at least
 	notify chan struct{}
 }
 
@@ -59,7 +60,7 @@ const (
 func newScout(c redis.UniversalClient, o Options, now func() limiter.Instant, alive func() bool) *scout {
 	s := &scout{
 		client: c, rules: o.Rules, now: now, alive: alive,
-		patterns: o.Watch, seed: maphash.MakeSeed(), seen: make(map[uint64]bool), notify: make(chan struct{}, 1),
+		patterns: o.Watch, seed: maphash.MakeSeed(), seen: make(map[uint64]bool), notify: make(chan struct{}, 1), rest: restBetween,
 	}
 	if len(s.patterns) == 0 && len(o.Keys) == 0 {
 		s.patterns = []string{"*"}
@@ -93,7 +94,7 @@ func (s *scout) run(ctx context.Context) {
 	for {
 		begun := time.Now()
 		err := s.pass(ctx)
-		rest := max(restBetween, time.Since(begun)) // at most half of the time in passes
+		rest := max(s.rest, time.Since(begun)) // at most half of the time in passes
 		if err != nil {
 			rest = 200 * time.Millisecond
 			if code(err) == "NOPERM" {

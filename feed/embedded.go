@@ -51,6 +51,7 @@ func NewEmbedded(o Options) (*Embedded, error) {
 	}
 	e.client, e.watch = newWatch(o, e.endpoint, pasts)
 	e.watch.server.Embedded = true
+	e.watch.scout.rest = 3 * restBetween // nobody else writes here
 	for _, a := range e.actors {
 		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return matchGlob(p, a.key) }) {
 			e.watch.expect(a.persona)

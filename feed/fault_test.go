@@ -50,7 +50,9 @@ func TestServerStopsAndComesBack(t *testing.T) {
 	within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("log"); return ok && used(x) >= 0 })
 	s.kill()
 	within(t, 3*time.Second, "word of the loss", func() bool { return run.last().Server.Link == model.Down })
+	run.mu.Lock()
 	n := len(run.batches)
+	run.mu.Unlock()
 	time.Sleep(600 * time.Millisecond)
 	run.mu.Lock()
 	down := run.batches[n:]

@@ -110,7 +110,7 @@ func (b *logBody) ask(q *query, l *look) {
 	case b.synced:
 		b.since = numberIn(q.now.Add(-b.record.span()+b.record.span()/64), b.unit)
 		if b.last > b.since {
-			b.check = q.pipe.ZCount(q.ctx, b.key, score(b.since), "("+score(b.last))
+			b.check = q.pipe.ZCount(q.ctx, b.key, score(b.since), score(b.last))
 		}
 		page.Min, page.Offset = score(b.last), b.ties
 	case b.pages == 0:
@@ -228,7 +228,7 @@ func (b *logBody) takePage(now limiter.Instant) (again bool, err error) {
 	full := len(got) > pageSize
 	b.pages++
 	if b.synced {
-		odd := b.unexpected()
+		odd := b.unexpected(fresh)
 		b.record.extend(fresh)
 		if odd {
 			b.resync()
@@ -252,9 +252,10 @@ func (b *logBody) takePage(now limiter.Instant) (again bool, err error) {
 	return false, nil
 }
 
-// unexpected compares the server's count of what was known before with what is
-// remembered of the same stretch.
-func (b *logBody) unexpected() bool {
+// unexpected compares the server's count of what was known before, up to the highest
+// score, with what is remembered of the same stretch. Members that joined the highest
+// score may be in the count or not, for they may have come just after it.
+func (b *logBody) unexpected(fresh []limiter.Entry) bool {
 	if b.check == nil || b.record.joined {
 		return false
 	}
@@ -262,12 +263,12 @@ func (b *logBody) unexpected() bool {
 	if err != nil {
 		return false
 	}
-	at := instantIn(b.since, b.unit)
-	expected := b.record.sum(at)
-	if k := len(b.record.entries); k > 0 && b.record.entries[k-1].At >= at {
-		expected -= b.record.entries[k-1].Count // the members at the last score itself
+	known := b.record.sum(instantIn(b.since, b.unit))
+	joined := int64(0)
+	if k := len(b.record.entries); k > 0 && len(fresh) > 0 && fresh[0].At == b.record.entries[k-1].At {
+		joined = fresh[0].Count
 	}
-	return n != expected
+	return n < known || n > known+joined
 }
 
 func (b *logBody) resync() { b.synced, b.pages = false, 0 }

@@ -65,7 +65,7 @@ func (b *probeBody) take(now limiter.Instant, l *look, _ *model.Reading) (again 
 			b.hit = &f
 		}
 		b.held = ""
-		return false, nil
+		return true, nil // to be read by the body of its kind
 	}
 	typ, err := b.typ.Result()
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *probeBody) take(now limiter.Instant, l *look, _ *model.Reading) (again 
 	for i, e := range b.exists {
 		if n, err := e.Result(); err == nil && n > 0 {
 			b.hit = &b.counters[i]
-			return false, nil
+			return true, nil
 		}
 	}
 	return false, nil

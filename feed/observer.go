@@ -237,14 +237,11 @@ func (w *observer) exchange(ctx context.Context, due []*look, ready *[]model.Rea
 		case err != nil:
 			return n, nil, err
 		case more:
+			if p, ok := l.body.(*probeBody); ok && p.hit != nil {
+				l = w.replace(l, *p.hit)
+			}
 			again = append(again, l)
 		default:
-			if p, ok := l.body.(*probeBody); ok && p.hit != nil {
-				hit := *p.hit
-				w.replace(l, hit)
-				again = append(again, w.looks[l.name])
-				continue
-			}
 			l.due = received.Add(w.pause(l))
 			*ready = append(*ready, r)
 		}
@@ -423,13 +420,26 @@ func (l *look) misfit(key, typ string, rule limiter.Algorithm) {
 }
 
 // replace gives a look another body because its key holds something else now.
-func (w *observer) replace(l *look, f found) {
+func (w *observer) replace(l *look, f found) *look {
 	fresh := w.lookFor(l.name, f.key)
 	fresh.named, fresh.past = l.named, l.past
 	fresh.since = l.since
 	fresh.denied = l.denied
 	w.looks[l.name] = fresh
 	w.dress(fresh, f)
+	if l.kind == kindNone && l.since != 0 { // it was not there then, so all that is there is new
+		switch b := fresh.body.(type) {
+		case *counterBody:
+			b.values = make(map[limiter.Instant]int64)
+			b.watched = l.since
+		case *singleBody:
+			b.known = true
+		case *valueBody:
+			b.known = true
+			b.last.Algorithm = fresh.target.Algorithm
+		}
+	}
+	return fresh
 }
 
 // bury forgets the looks whose keys are gone, and returns their names.

@@ -1,0 +1,214 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestLogFollowsEverything does to a sorted set what writers do (append, come late, share
+// a score, remove, trim, delete) and compares every quiet moment with the server.
+func TestLogFollowsEverything(t *testing.T) {
+	s := startServer(t)
+	c := s.client()
+	ctx := context.Background()
+	const w = 4 * time.Second
+	rule := Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: w}, LimitKnown: true}
+	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"log"}, Rules: []Rule{rule}, Refresh: 20 * time.Millisecond})
+	run := runSource(t, r)
+	rng := rand.New(rand.NewPCG(1, 2))
+	added := int64(0)
+	member := 0
+	// Members carry no time, so that scores are read.
+	add := func(at limiter.Instant) {
+		member++
+		c.ZAdd(ctx, "log", redis.Z{Score: float64(at) / 1e3, Member: "m" + strconv.Itoa(member)})
+		added++
+	}
+	now := func() limiter.Instant { return limiter.InstantOf(c.Time(ctx).Val()) }
+	for step := range 60 {
+		switch k := rng.IntN(10); {
+		case k < 5:
+			for range 1 + rng.IntN(20) {
+				add(now())
+			}
+		case k < 7: // a late writer
+			add(now().Add(-time.Duration(rng.IntN(1500)) * time.Millisecond))
+		case k < 8: // several at one score
+			at := now().Floor(time.Millisecond)
+			for range 5 {
+				add(at)
+			}
+		case k < 9:
+			c.ZRemRangeByScore(ctx, "log", "-inf", strconv.FormatInt(now().Add(-w).Millis(), 10))
+		default:
+			c.ZPopMax(ctx, "log", 2)
+		}
+		if step == 40 {
+			c.Del(ctx, "log")
+		}
+		want := int64(-1)
+		within(t, 2*time.Second, fmt.Sprintf("step %d: the reading to agree with ZCOUNT", step), func() bool {
+			x, ok := run.reading("log")
+			if !ok {
+				return false
+			}
+			from := strconv.FormatFloat(float64(x.At.Add(-w))/1e3, 'f', -1, 64)
+			want = c.ZCount(ctx, "log", "("+from, "+inf").Val()
+			return used(x) == want
+		})
+	}
+	// Every member that was there at a reading was told once; those popped in between two
+	// readings never were.
+	if told := run.came("log", false); told > added || told < added*8/10 {
+		t.Errorf("%d members were told and %d added", told, added)
+	}
+}
+
+// TestTellsEachMemberOnce adds only, in three paces, and wants every unit told once.
+func TestTellsEachMemberOnce(t *testing.T) {
+	s := startServer(t)
+	c := s.client()
+	ctx := context.Background()
+	rules := []Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}, LimitKnown: true}}
+	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
+	run := runSource(t, r)
+	within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
+	own, err := limiter.NewRedis(c, limiter.SlidingLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := limiter.NewRedis(c, limiter.StreamCounter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}
+	n := int64(0)
+	send := func(many int) {
+		p := c.Pipeline()
+		for range many {
+			n++
+			p.ZAdd(ctx, "z", redis.Z{Score: float64(time.Now().UnixMilli()), Member: n})
+			p.XAdd(ctx, xadd("plain", "2"))
+		}
+		if _, err := p.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range []struct {
+			l *limiter.Redis
+			k string
+		}{{own, "own"}, {stream, "st"}} {
+			if _, err := l.l.AllowN(ctx, l.k, limit, int64(many)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 40 {
+		send(3)
+		time.Sleep(5 * time.Millisecond)
+	}
+	for range 5 { // far more than is fetched one by one
+		send(3000)
+		time.Sleep(10 * time.Millisecond)
+	}
+	for range 20 {
+		send(2)
+		time.Sleep(30 * time.Millisecond)
+	}
+	for key, want := range map[string]int64{"z": n, "own": n, "st": n, "plain": 2 * n} {
+		within(t, 3*time.Second, "everything of "+key+" to be told", func() bool { return run.came(key, false) >= want })
+		time.Sleep(100 * time.Millisecond)
+		if told := run.came(key, false); told != want {
+			t.Errorf("%s: %d units were told, want %d", key, told, want)
+		}
+		x, _ := run.reading(key)
+		t.Logf("%s: %d entries in the log, used %d, approximate %v, notes %v", key, len(x.State.Log), used(x), x.Approximate, x.Notes)
+	}
+}
+
+// TestHotKeysAreCounted writes so fast that entries cannot be fetched, and compares the
+// counts and the work with the server.
+func TestHotKeysAreCounted(t *testing.T) {
+	s := startServer(t)
+	c := s.client()
+	ctx := context.Background()
+	const w = 5 * time.Second
+	rules := []Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: w}, LimitKnown: true}}
+	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"hot"}, Rules: rules, Refresh: 50 * time.Millisecond})
+	// A full window before anybody looks.
+	now := s.now()
+	p := c.Pipeline()
+	for i := range 60_000 {
+		at := now.Add(-time.Duration(i) * w / 60_000)
+		p.ZAdd(ctx, "hot", redis.Z{Score: float64(at), Member: i})
+	}
+	if _, err := p.Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	run := runSource(t, r)
+	within(t, 3*time.Second, "the key to be read as counts", func() bool { x, ok := run.reading("hot"); return ok && x.Approximate })
+	x, _ := run.reading("hot")
+	want := c.ZCount(ctx, "hot", strconv.FormatInt(int64(x.At.Add(-w)), 10), "+inf").Val()
+	if got := used(x); got < want*98/100 || got > want*102/100 {
+		t.Errorf("used %d, and the server counts %d", got, want)
+	}
+	if len(x.State.Log) > 2*model.BinsPerWindow+2 {
+		t.Errorf("a log of %d entries was handed on", len(x.State.Log))
+	}
+	if n := len(run.last().Readings); n != 1 {
+		t.Errorf("%d readings", n)
+	}
+	within(t, 3*time.Second, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 40 })
+	// When it calms down, it is read entry by entry again.
+	c.Del(ctx, "hot")
+	within(t, 10*time.Second, "the key to be read entry by entry", func() bool {
+		c.ZAdd(ctx, "hot", redis.Z{Score: float64(time.Now().UnixMicro()), Member: rand.Int64()})
+		x, _ := run.reading("hot")
+		return !x.Approximate && len(x.State.Log) > 0
+	})
+}
+
+// TestCountersRollOver increments counters of one-second windows, and wants every
+// increment told once.
+func TestCountersRollOver(t *testing.T) {
+	s := startServer(t)
+	c := s.client()
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 1 << 30, Window: time.Second}
+	rules := []Rule{{Match: "fw", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}, {Match: "sw", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}
+	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"fw", "sw"}, Rules: rules, Refresh: 20 * time.Millisecond})
+	run := runSource(t, r)
+	fixed, _ := limiter.NewRedis(c, limiter.FixedWindow)
+	sliding, _ := limiter.NewRedis(c, limiter.SlidingWindow)
+	within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("sw"); return ok })
+	n := int64(0)
+	for begun := time.Now(); time.Since(begun) < 3500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+		for l, k := range map[*limiter.Redis]string{fixed: "fw", sliding: "sw"} {
+			if _, err := l.AllowN(ctx, k, limit, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n++
+	}
+	within(t, time.Second, "all to be told", func() bool { return run.came("sw", false) == n })
+	// A fixed window's counter is gone at its edge, and with it what came after the last
+	// reading before it.
+	if told := run.came("fw", false); told > n || told < n-4*4 {
+		t.Errorf("fw: %d of %d told", told, n)
+	}
+	x, _ := run.reading("sw")
+	if !x.PreviousKnown || x.State.Previous < 20 {
+		t.Errorf("sw: previous %d (known %v)", x.State.Previous, x.PreviousKnown)
+	}
+	if x, _ := run.reading("fw"); !x.PreviousKnown || x.State.Previous < 20 {
+		t.Errorf("fw: previous %d (known %v)", x.State.Previous, x.PreviousKnown)
+	}
+}
