@@ -36,19 +36,19 @@ func (c *decisionCmd) Clone() redis.Cmder {
 
 // run sends the command. A server that does not know the script, after a restart, a
 // failover or SCRIPT FLUSH, has decided nothing: it gets the text, once.
-func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, peek bool) ([]int64, error) {
+func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, act action) ([]int64, error) {
 	err := r.client.Process(ctx, cmd)
 	if err == nil {
 		return cmd.Val(), nil
 	}
 	switch {
 	case strings.HasPrefix(err.Error(), "NOSCRIPT"):
-	case peek && unknownCommand(err):
+	case act == looks && unknownCommand(err):
 		r.noReadOnly.Store(true)
 	default:
 		return nil, r.explainFailure(ctx, err, key)
 	}
-	cmd = r.reload(ctx, cmd, peek)
+	cmd = r.reload(ctx, cmd, act)
 	if err = r.client.Process(ctx, cmd); err != nil {
 		return nil, r.explainFailure(ctx, err, key)
 	}
@@ -56,14 +56,11 @@ func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, peek bool
 }
 
 // reload is the same call with the script's text, which the server keeps from then on.
-func (r *Redis) reload(ctx context.Context, cmd *decisionCmd, peek bool) *decisionCmd {
+func (r *Redis) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
 	args := append([]any(nil), cmd.Args()...)
-	args[0], args[1] = "eval", r.take.text
-	if peek {
-		args[1] = r.peek.text
-		if !r.noReadOnly.Load() {
-			args[0] = "eval_ro"
-		}
+	args[0], args[1] = "eval", r.scripts[act].text
+	if act == looks && !r.noReadOnly.Load() {
+		args[0] = "eval_ro"
 	}
 	return newDecisionCmd(ctx, args)
 }

@@ -89,19 +89,28 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 		limit.Burst = rng.Int64N(30) + 1
 	}
 	model := limiter.State{Algorithm: v.algorithm}
-	memory, err := limiter.NewMemory(v.algorithm, limiter.WithConvention(v.c))
+	memory, err := limiter.NewMemory(v.algorithm, limiter.WithConvention(v.c), limiter.WithClock(func() limiter.Instant { return now }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	jumped, latest := false, now
+	jumped, refunded, latest := false, false, now
 	for step := range 150 {
 		d := stride(rng, v, limit.Window)
+		if d < 0 && refunded {
+			d = 0 // a server drops what a refund empties, and cannot count it again
+		}
 		if d < 0 && !comparable(&model, v, limit, now, now.Add(d), latest) {
 			d = 0
 		}
 		jumped = jumped || d < 0
 		now = now.Add(d)
 		latest = max(latest, now)
+		if rng.IntN(12) == 0 && limit.Count > 0 {
+			back := rng.Int64N(limit.Count) + 1
+			now = max(now, latest).Add(time.Millisecond)
+			now = refund(t, l, memory, &model, key, now, limit, v, back)
+			latest, refunded = max(latest, now), true
+		}
 		n := rng.Int64N(max(limit.Count, 2)) / (1 + rng.Int64N(4))
 		if rng.IntN(20) == 0 {
 			n = limit.Count + 1
@@ -129,6 +138,28 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 			t.Fatalf("%s peek after step %d at +%v limit %+v\nserver %+v\nmodel  %+v", key, step, now.Sub(far), limit, seen, peeked)
 		}
 	}
+}
+
+// refund gives back in all three places, and returns the instant at which to go on: in a
+// stream the next entry has to come later than the ones that were taken off.
+func refund(t *testing.T, l *limiter.Redis, m *limiter.Memory, s *limiter.State, key string, now limiter.Instant, limit limiter.Limit, v variant, n int64) limiter.Instant {
+	t.Helper()
+	want := s.Refund(now, limit, v.c, n)
+	got, err := l.Refund(context.Background(), key, limit, n)
+	if err != nil {
+		t.Fatalf("refund: %v", err)
+	}
+	if !alike(got, want, v, false) {
+		t.Fatalf("%s refund of %d at +%v limit %+v\nserver %+v\nmodel  %+v", key, n, now.Sub(far), limit, got, want)
+	}
+	local, err := m.Refund(context.Background(), key, limit, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alike(local, want, v, false) {
+		t.Fatalf("%s refund of %d at +%v limit %+v\nmemory %+v\nmodel  %+v", key, n, now.Sub(far), limit, local, want)
+	}
+	return now.Add(time.Millisecond)
 }
 
 // stride is how far the clock moves: often nothing, often to an edge, seldom back.

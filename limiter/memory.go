@@ -77,6 +77,25 @@ func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decisi
 	return d
 }
 
+// Refund gives back n units that were admitted, and never more than are still charged.
+// It returns the key as a peek of cost 0 sees it afterwards.
+func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
+	if err := m.check(ctx, key, limit, n); err != nil {
+		return Decision{}, err
+	}
+	a := m.asked(m.clock(), limit, n)
+	s := &m.shards[m.shardOf(key)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i, known := s.index[key]; known {
+		s.cells[i].refund(&a)
+	}
+	a.n = 0
+	d.At, d.Limit = a.now, limit
+	s.peek(&d, &a, key)
+	return d, nil
+}
+
 func (m *Memory) asked(now Instant, limit Limit, n int64) asked {
 	return asked{now: now, limit: limit, w: limit.micros(), c: m.convention, n: n, alg: m.algorithm}
 }

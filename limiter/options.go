@@ -38,14 +38,6 @@ func settingsOf(opts []Option) settings {
 	return s
 }
 
-// systemClock is the one place where this package looks at a clock. It counts from a
-// monotonic reading, which is cheaper than the wall clock and never jumps.
-func systemClock() func() Instant {
-	start := time.Now()
-	base := InstantOf(start)
-	return func() Instant { return base.Add(time.Since(start)) }
-}
-
 // validate looks at what can be wrong before the first request.
 func (s settings) validate(a Algorithm) error {
 	if a == Unknown || int(a) >= len(algorithmNames) {

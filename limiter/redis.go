@@ -27,7 +27,7 @@ type Redis struct {
 	settings
 	algorithm  Algorithm
 	client     Scripter
-	take, peek script
+	scripts    [3]script   // by action
 	noReadOnly atomic.Bool // the server is older than EVALSHA_RO
 	last       atomic.Pointer[boxed]
 	windows    windowSet
@@ -57,43 +57,62 @@ func NewRedis(c Scripter, a Algorithm, opts ...Option) (*Redis, error) {
 	if a == StreamCounter && s.layout.Untotalled {
 		file, r.tallies = "stream_untotalled.lua", newTallies()
 	}
-	if r.take, err = compile(file, termsOf(a, s, false)); err != nil {
-		return nil, fmt.Errorf("script of %s: %w", a, err)
-	}
-	if r.peek, err = compile(file, termsOf(a, s, true)); err != nil {
-		return nil, fmt.Errorf("script of %s: %w", a, err)
+	for _, act := range []action{charges, looks, givesBack} {
+		if act == givesBack && r.tallies != nil {
+			continue
+		}
+		if r.scripts[act], err = compile(file, termsOf(a, s, act)); err != nil {
+			return nil, fmt.Errorf("script of %s: %w", a, err)
+		}
 	}
 	return r, nil
 }
 
 // AllowN implements Limiter.
 func (r *Redis) AllowN(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
-	return r.ask(ctx, key, limit, n, n == 0)
+	if n == 0 {
+		return r.ask(ctx, key, limit, n, looks)
+	}
+	return r.ask(ctx, key, limit, n, charges)
 }
 
 // Peek implements Limiter. It runs under EVALSHA_RO where the server knows it, so the
 // server itself refuses any write.
 func (r *Redis) Peek(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
-	return r.ask(ctx, key, limit, n, true)
+	return r.ask(ctx, key, limit, n, looks)
 }
 
-func (r *Redis) ask(ctx context.Context, key string, limit Limit, n int64, peek bool) (Decision, error) {
+// Refund gives back n units that were admitted, and never more than are still charged.
+// It returns the key as a peek of cost 0 sees it afterwards.
+func (r *Redis) Refund(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
+	if r.tallies != nil {
+		return Decision{}, fmt.Errorf("%w: what another program put into a stream cannot be given back", ErrNotOnStore)
+	}
+	if n > maxMembers && (r.algorithm == SlidingLog || r.algorithm == StreamCounter) {
+		return Decision{}, fmt.Errorf("%w: giving back %d would remove as many entries at once: use at most %d", ErrBadRequest, n, maxMembers)
+	}
+	return r.ask(ctx, key, limit, n, givesBack)
+}
+
+func (r *Redis) ask(ctx context.Context, key string, limit Limit, n int64, act action) (Decision, error) {
 	b, err := r.check(ctx, key, limit, n)
 	if err != nil {
 		return Decision{}, err
 	}
 	if limit.Count == 0 && r.algorithm.bursts() {
-		peek = true // without a rate there is nothing to keep
+		act = looks // without a rate there is nothing to keep
 	}
 	if r.tallies != nil {
-		return r.askUntotalled(ctx, key, b, n, peek)
+		return r.askUntotalled(ctx, key, b, n, act)
 	}
-	cmd := r.command(ctx, key, b, n, peek)
-	vals, err := r.run(ctx, cmd, key, peek)
+	vals, err := r.run(ctx, r.command(ctx, key, b, n, act), key, act)
 	if err != nil {
 		return Decision{}, err
 	}
-	return r.decode(key, b, n, peek, vals)
+	if act == givesBack {
+		n = 0
+	}
+	return r.decode(key, b, n, act != charges, vals)
 }
 
 // check looks at everything that can be wrong before the server is asked.
@@ -154,19 +173,14 @@ func (r *Redis) checkLimit(limit Limit) error {
 }
 
 // command builds the call of the script that decides about one request.
-func (r *Redis) command(ctx context.Context, key string, b *boxed, n int64, peek bool) *decisionCmd {
-	s := &r.take
+func (r *Redis) command(ctx context.Context, key string, b *boxed, n int64, act action) *decisionCmd {
 	verb := any(verbTake)
-	if peek {
-		s = &r.peek
+	if act == looks && !r.noReadOnly.Load() {
 		verb = verbPeek
-		if r.noReadOnly.Load() {
-			verb = verbTake
-		}
 	}
 	args := make([]any, 0, 14)
-	args = append(args, verb, s.sha, nil, r.mainKey(key))
-	if r.denials && !peek {
+	args = append(args, verb, r.scripts[act].sha, nil, r.mainKey(key))
+	if r.denials && act == charges {
 		args = append(args, DeniedKey(key))
 	}
 	if r.convention.Block > 0 {

@@ -30,7 +30,10 @@ func (r *ring) add(a *asked) {
 	at := a.now
 	if r.n > 0 && r.at(r.n-1).At >= at {
 		last := r.at(r.n - 1)
-		if a.alg == StreamCounter || last.At == at {
+		switch {
+		case a.alg == StreamCounter:
+			at = last.At
+		case last.At == at:
 			last.Count = addCapped(last.Count, a.n)
 			return
 		}

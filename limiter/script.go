@@ -21,7 +21,7 @@ type script struct {
 // terms are what a script is written for: the variant of the algorithm is in its text,
 // so that the server does not decide about it on every request.
 type terms struct {
-	Given, Peek             bool
+	Given, Peek, Refund     bool
 	Closed, Below, Charged  bool
 	Exact, Round            bool
 	Leaky                   bool
@@ -37,7 +37,17 @@ type terms struct {
 	Digits, ScoreDigits int   // decimals of a bound and of a score in that unit
 	WholeScores         bool
 	Field               string // of a bucket's hash
+	Unlimited           int64  // more than any sum
 }
+
+// action is what a script does about a request.
+type action uint8
+
+const (
+	charges action = iota // decides, and charges or records
+	looks                 // decides and writes nothing
+	givesBack
+)
 
 // slackMillis keeps keys whose clock is given alive: a server that counts real time would
 // drop them while a lesson or a test stands still.
@@ -47,14 +57,15 @@ const slackMillis = 3_600_000
 // limit, window, and the instant where it is given.
 const scriptArgs = 4
 
-func termsOf(a Algorithm, s settings, peek bool) terms {
+func termsOf(a Algorithm, s settings, act action) terms {
+	peek := act == looks
 	c := s.convention
 	t := terms{
-		Given: s.clock != nil, Peek: peek,
+		Given: s.clock != nil, Peek: peek, Refund: act == givesBack, Unlimited: unlimited,
 		Closed: c.Edge == Closed, Below: c.Rule == Below, Charged: c.Denied == Charged,
 		Exact: c.Rounding == Exact, Round: c.Rounding == Round,
 		Leaky: a == LeakyBucket, Field: "tokens",
-		Denials: s.denials && !peek, Block: c.Block > 0,
+		Denials: s.denials && act == charges, Block: c.Block > 0,
 		NameUnit: s.layout.counterUnit(), Unit: 1, Foreign: s.layout.Unit != 0,
 		BlockArg: scriptArgs + 1, More: scriptArgs + 1,
 	}

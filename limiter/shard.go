@@ -142,3 +142,15 @@ func (c *cell) peek(d *Decision, a *asked) {
 	c.ring.explain(d, a)
 	c.state.close(d, a)
 }
+
+// refund gives back what was taken last.
+func (c *cell) refund(a *asked) {
+	if c.ring != nil {
+		c.ring.forget(a)
+		c.ring.takeOff(a)
+		return
+	}
+	if v := c.state; v.giveBack(a) {
+		c.state = v
+	}
+}

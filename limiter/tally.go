@@ -75,15 +75,16 @@ func (t *tallies) forget(key string) {
 
 // askUntotalled decides about a stream without running totals. The tally is brought up
 // to date and the script adds what came since; when too much came in between, again.
-func (r *Redis) askUntotalled(ctx context.Context, key string, b *boxed, n int64, peek bool) (Decision, error) {
+func (r *Redis) askUntotalled(ctx context.Context, key string, b *boxed, n int64, act action) (Decision, error) {
+	peek := act == looks
 	w := b.limit.micros()
 	t := r.tallies.of(tallyName{key, w})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for try := 0; try < tallyTries; try++ {
-		cmd := r.command(ctx, key, b, n, peek)
+		cmd := r.command(ctx, key, b, n, act)
 		r.tell(cmd, t)
-		vals, err := r.run(ctx, newDecisionCmd(ctx, cmd.Args()), key, peek)
+		vals, err := r.run(ctx, newDecisionCmd(ctx, cmd.Args()), key, act)
 		if err != nil {
 			return Decision{}, err
 		}

@@ -10,16 +10,24 @@ end
 {{end}}
 
 {{- /* A stream's ids never go back, so after the clock jumped back an entry is as late
-as the one before it. Expects at, total, into, last and trim with its bound. */ -}}
+as the one before it; and a little later still where a later one was taken off again.
+Expects now, total, into, last and trim with its bound. */ -}}
 {{define "append"}}
 if total > 999999999999999 then return redis.error_reply('ERR the running total is full: reset the key') end
-local us = now % 1000
-local id = redis.pcall('XADD', into, trim, '~', bound, string.format('%.0f-%d%015.0f', (now - us) / 1000, us + 1, total), 'count', ARGV[1], 'total', total)
-if type(id) == 'table' then
-  if not last then error(id.err, 0) end
+do
+  local at, step = now, 0
+  local us = at % 1000
+  local id = redis.pcall('XADD', into, trim, '~', bound, string.format('%.0f-%d%015.0f', (at - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}ARGV[1]{{end}}, 'total', total)
+  if type(id) == 'table' then
+    if not string.find(id.err, 'equal or smaller', 1, true) then return id end
 {{template "instant" .}}
-  local at = instant(last[1])
-  us = at % 1000
-  call('XADD', into, trim, '~', bound, string.format('%.0f-%d%015.0f', (at - us) / 1000, us + 1, total), 'count', ARGV[1], 'total', total)
+    if last then at = math.max(at, instant(last[1])) end
+    repeat
+      us = (at + step) % 1000
+      id = redis.pcall('XADD', into, trim, '~', bound, string.format('%.0f-%d%015.0f', (at + step - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}ARGV[1]{{end}}, 'total', total)
+      step = 2 * step + 1
+    until type(id) ~= 'table' or step > 4503599627370496
+    if type(id) == 'table' then return id end
+  end
 end
 {{end}}

@@ -50,3 +50,13 @@ end
 {{end}}
 
 {{define "answer"}}return { ok, now, used, at, part{{template "till" .}} }{{end}}
+
+{{define "refund"}}
+used = math.max(used - n, 0)
+if used == 0 then
+  at, part = now, 0
+  call('DEL', KEYS[1])
+else
+  call('HSET', KEYS[1], '{{.Field}}', {{if .Leaky}}used{{else}}limit - used{{end}}, 'at', part > 0 and string.format('%.0f:%.0f:', at, part) .. ARGV[{{.More}} + 2] or string.format('%.0f', at))
+end
+{{end}}

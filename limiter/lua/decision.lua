@@ -11,7 +11,10 @@ if till <= now then till = 0 end
 {{- end}}
 {{template "look" .}}
 local ok = 0
-{{- if not .Peek}}
+{{- if .Refund}}
+{{template "refund" .}}
+n, limit = 0, {{.Unlimited}}
+{{- else if not .Peek}}
 if {{template "fits" .}}{{if .Block}} and till == 0{{end}}{{if .Below}} and n <= limit{{end}} then
 ok = 1
 {{template "charge" .}}

@@ -21,3 +21,9 @@ if used == n then call('PEXPIRE', key, math.ceil((start + w - now) / 1000) + {{.
 {{end}}
 
 {{define "answer"}}return { ok, now, used, from{{template "till" .}} }{{end}}
+
+{{define "refund"}}
+local back = math.min(n, used)
+if back > 0 then used = call('DECRBY', key, string.format('%.0f', back)) end
+if back > 0 and used == 0 then call('DEL', key) end
+{{end}}

@@ -35,3 +35,12 @@ end
 {{end}}
 
 {{define "answer"}}return { ok, now, used, ends{{template "till" .}} }{{end}}
+
+{{define "refund"}}
+local back = math.min(n, used)
+if back > 0 then used = call('DECRBY', KEYS[1], string.format('%.0f', back)) end
+if used == 0 then
+  call('DEL', KEYS[1])
+  ends = 0
+end
+{{end}}

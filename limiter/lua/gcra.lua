@@ -32,3 +32,19 @@ call('SET', KEYS[1], text, 'PX', math.ceil((tat + 1 - now) / 1000) + {{.Slack}})
 {{end}}
 
 {{define "answer"}}return { ok, now, tat, part{{template "till" .}} }{{end}}
+
+{{define "refund"}}
+tat, part = tat - n * whole, part - n * rest
+if part < 0 then
+  local more = math.ceil(-part / den)
+  tat, part = tat - more, part + more * den
+end
+if tat < now then
+  tat, part = now, 0
+  call('DEL', KEYS[1])
+elseif kept then
+  local text = string.format('%.0f', tat)
+  if part > 0 then text = text .. ':' .. string.format('%.0f', part) .. ':' .. ARGV[{{.More}} + 2] end
+  call('SET', KEYS[1], text, 'PX', math.ceil((tat + 1 - now) / 1000) + {{.Slack}})
+end
+{{end}}

@@ -67,3 +67,8 @@ end
 local newest = call('ZRANGE', key, -1, -1, 'WITHSCORES')[2] or 0
 return { ok, now, used, math.floor(first * {{.Unit}} + 0.5), math.floor(newest * {{.Unit}} + 0.5){{template "till" .}} }
 {{end}}
+
+{{define "refund"}}
+local back = math.min(n, used)
+if back > 0 then used = used - call('ZREMRANGEBYRANK', key, -back, -1) end
+{{end}}

@@ -27,3 +27,11 @@ if current == n then call('PEXPIRE', key, math.ceil(w / 500) + {{.Slack}}) end
 {{end}}
 
 {{define "answer"}}return { ok, now, current, previous, from{{template "till" .}} }{{end}}
+
+{{define "refund"}}
+local back = math.min(n, math.max(current, 0))
+local older = math.min(n - back, math.max(previous, 0))
+if back > 0 then current = call('DECRBY', key, string.format('%.0f', back)) end
+if back > 0 and current == 0 then call('DEL', key) end
+if older > 0 then previous = call('DECRBY', KEYS[1] .. ((from > 0 and from or start) - w) / {{.NameUnit}}, string.format('%.0f', older)) end
+{{end}}

@@ -58,3 +58,26 @@ if k > 0 and k <= used then
 end
 return { ok, now, used, at, newest{{template "till" .}} }
 {{end}}
+
+{{- /* Entries cannot be changed, so what is left of one begins anew. The total goes back
+with what was taken off, and the ids, which hold the time first, go on. */}}
+{{define "refund"}}
+local left = math.min(n, used)
+used = used - left
+while left > 0 do
+  local entry = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  local count = entry[2][2] + 0
+  call('XDEL', key, entry[1])
+  total = total - count
+  if count > left then
+    local into, trim, bound, last = key, 'MINID', (low - low % 1000) / 1000, { last[1] }
+    total = total + count - left
+    local n = string.format('%.0f', count - left)
+{{template "append" .}}
+    left = 0
+  else
+    left = left - count
+  end
+end
+first = nil
+{{end}}

@@ -1,0 +1,64 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrLimited is a request that was denied where a caller asked for an error.
+var ErrLimited = errors.New("over the limit")
+
+// LimitedError is a denied request as an error. errors.Is tells ErrLimited.
+type LimitedError struct {
+	Key      string
+	Decision Decision
+}
+
+// Error is one sentence with the key quoted.
+func (e *LimitedError) Error() string {
+	d := e.Decision
+	head := fmt.Sprintf("key %q is over its limit of %d in %v", e.Key, d.Limit.Count, d.Limit.Window)
+	if d.RetryAfter == Never {
+		return head + ": a request of this cost can never be admitted"
+	}
+	return fmt.Sprintf("%s: try again in %v", head, d.RetryAfter)
+}
+
+// Is makes errors.Is(err, ErrLimited) true.
+func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
+
+// Wait asks until the request is admitted, and sleeps in between for as long as the
+// limiter says. It returns at once, with a *LimitedError, when no wait can help or when
+// the context would be over before the next try; waiting for nothing helps nobody. When
+// others ask too, a wait may have to be repeated; see Queue for an order among them.
+func Wait(ctx context.Context, l Limiter, key string, limit Limit, n int64) (Decision, error) {
+	for {
+		d, err := l.AllowN(ctx, key, limit, n)
+		if err != nil || d.Allowed {
+			return d, err
+		}
+		if d.RetryAfter == Never {
+			return d, &LimitedError{Key: key, Decision: d}
+		}
+		if end, bounded := ctx.Deadline(); bounded && wall().Add(d.RetryAfter).After(end) {
+			return d, errors.Join(&LimitedError{Key: key, Decision: d}, context.DeadlineExceeded)
+		}
+		if err := sleep(ctx, d.RetryAfter); err != nil {
+			return d, err
+		}
+	}
+}
+
+// sleep waits for d, or for the end of the context.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(max(d, time.Microsecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
