@@ -68,10 +68,10 @@ func (l *lane) compare(allowed, exact bool) {
 	}
 }
 
-// trim forgets what no decision and no picture needs any more: a log is explained with
-// the window before the current one, which began at most two windows ago.
+// trim forgets what no decision needs any more. It halves the time of a long run: what a
+// log keeps beyond its window is for readers who want more than a decision.
 func (l *lane) trim(now limiter.Instant, s *Setup) {
-	old := now.Add(-2*reach(l.contender, s.Limit) - s.Skew)
+	old := now.Add(-reach(l.contender, s.Limit) - s.Skew)
 	n := 0
 	for n < len(l.state.Log) && l.state.Log[n].At < old {
 		n++

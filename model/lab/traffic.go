@@ -1,5 +1,15 @@
 package lab
 
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"ratescope/limiter"
+)
+
 // Given returns a source of these arrivals, which must be in the order of time.
 func Given(list []Arrival) Source { return &given{list} }
 
@@ -13,3 +23,211 @@ func (g *given) Next() (Arrival, bool) {
 	g.rest = g.rest[1:]
 	return a, true
 }
+
+// Model names a traffic model.
+type Model string
+
+// The models.
+const (
+	Poisson   Model = "poisson"   // independent requests at a mean rate
+	Steady    Model = "steady"    // one every so often
+	OnOff     Model = "on-off"    // Poisson while on, nothing while off
+	Cron      Model = "cron"      // a burst at a phase of every period
+	Zipf      Model = "zipf"      // Poisson over many keys, a few of which get most
+	Adversary Model = "adversary" // the limit just before an edge, and again just before the next
+	Retry     Model = "retry"     // clients that try again when they are denied
+)
+
+// Models lists the models, in the order in which they are offered.
+func Models() []Model { return []Model{Poisson, Steady, OnOff, Cron, Zipf, Adversary, Retry} }
+
+// Traffic is one stream of requests, as a scenario file says it. Which fields count
+// depends on the model; times are in milliseconds of the story.
+type Traffic struct {
+	Model     Model   `json:"model"`
+	PerSecond float64 `json:"rate_per_s,omitempty"` // poisson, on-off, zipf: mean rate while on; retry: new calls of each client
+	EveryMS   float64 `json:"every_ms,omitempty"`   // steady: between two; cron: the period
+	PhaseMS   float64 `json:"phase_ms,omitempty"`   // steady, cron: into the first period
+	Burst     int     `json:"burst,omitempty"`      // cron, adversary: requests at once; adversary: 0 is the limit
+	SpreadMS  float64 `json:"spread_ms,omitempty"`  // cron: a burst is spread over this long; adversary: how close to the edge
+	OnMS      float64 `json:"on_ms,omitempty"`      // on-off
+	OffMS     float64 `json:"off_ms,omitempty"`     // on-off
+	Keys      int     `json:"keys,omitempty"`       // zipf: how many
+	Exponent  float64 `json:"exponent,omitempty"`   // zipf: above 1; 0 means 1.2
+	Clients   int     `json:"clients,omitempty"`    // retry
+	RetryMS   float64 `json:"retry_ms,omitempty"`   // retry: wait after a denial
+	Backoff   bool    `json:"backoff,omitempty"`    // retry: double the wait each time, with jitter
+	Cost      int64   `json:"cost,omitempty"`       // of each request; 0 means 1
+	FromMS    float64 `json:"from_ms,omitempty"`    // when it begins
+	ToMS      float64 `json:"to_ms,omitempty"`      // when it ends; 0 is never
+}
+
+// maxPerSecond is the highest rate a model makes: beyond, a screen shows a wall.
+const maxPerSecond = 100_000
+
+// Source returns the model's arrivals under a setup. The same seed makes the same ones.
+func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(seed, uint64(len(t.Model))))
+	from := s.Zero + micros(t.FromMS)
+	cost := max(t.Cost, 1)
+	var src Source
+	switch t.Model {
+	case Poisson:
+		src = &poisson{random: random, at: float64(from), gap: 1e6 / t.PerSecond, cost: cost}
+	case Steady:
+		src = &steady{at: float64(from) + t.PhaseMS*1e3, gap: t.EveryMS * 1e3, cost: cost}
+	case OnOff:
+		p := &poisson{random: random, at: 0, gap: 1e6 / t.PerSecond, cost: cost}
+		src = &onOff{poisson: p, from: from, on: micros(t.OnMS), period: micros(t.OnMS + t.OffMS)}
+	case Cron:
+		src = &bursts{random: random, at: from + micros(t.PhaseMS), period: micros(t.EveryMS), n: t.Burst, spread: t.SpreadMS * 1e3, cost: cost}
+	case Zipf:
+		exponent := t.Exponent
+		if exponent == 0 {
+			exponent = 1.2
+		}
+		p := &poisson{random: random, at: float64(from), gap: 1e6 / t.PerSecond, cost: cost}
+		src = &zipf{poisson: p, keys: rand.NewZipf(random, exponent, 1, uint64(t.Keys-1))}
+	case Adversary:
+		src = newAdversary(t, s, from, cost)
+	case Retry:
+		src = newStorm(t, s, from, random)
+	}
+	if t.ToMS > 0 {
+		src = &until{src, s.Zero + micros(t.ToMS)}
+	}
+	return src, nil
+}
+
+func (t Traffic) check() error {
+	bad := func(what string, v any) error {
+		return fmt.Errorf("traffic %s: %s %v is out of range", t.Model, what, v)
+	}
+	rate := func() error {
+		if !(t.PerSecond > 0 && t.PerSecond <= maxPerSecond) {
+			return bad("rate_per_s", t.PerSecond)
+		}
+		return nil
+	}
+	for name, ms := range map[string]float64{"phase_ms": t.PhaseMS, "spread_ms": t.SpreadMS, "from_ms": t.FromMS, "to_ms": t.ToMS, "off_ms": t.OffMS, "on_ms": t.OnMS, "every_ms": t.EveryMS, "retry_ms": t.RetryMS} {
+		if !(ms >= 0 && ms <= 1e12) {
+			return bad(name, ms)
+		}
+	}
+	switch {
+	case t.Cost < 0 || t.Cost > limiter.MaxCount:
+		return bad("cost", t.Cost)
+	case t.Burst < 0 || t.Burst > 1_000_000:
+		return bad("burst", t.Burst)
+	}
+	switch t.Model {
+	case Poisson:
+		return rate()
+	case Steady, Cron:
+		if t.EveryMS < 0.001 {
+			return bad("every_ms", t.EveryMS)
+		}
+	case OnOff:
+		if t.OnMS < 1 {
+			return bad("on_ms", t.OnMS)
+		}
+		return rate()
+	case Zipf:
+		if t.Keys < 1 || t.Keys > 1_000_000 || t.Exponent != 0 && !(t.Exponent > 1 && t.Exponent < 20) {
+			return bad("keys and exponent", fmt.Sprint(t.Keys, " and ", t.Exponent))
+		}
+		return rate()
+	case Adversary:
+	case Retry:
+		if t.Clients < 1 || t.Clients > 100_000 || t.RetryMS < 1 {
+			return bad("clients and retry_ms", fmt.Sprint(t.Clients, " and ", t.RetryMS))
+		}
+		return rate()
+	default:
+		return fmt.Errorf("there is no traffic model %q: use one of %v", t.Model, Models())
+	}
+	return nil
+}
+
+func micros(ms float64) limiter.Instant { return limiter.Instant(math.Round(ms * 1e3)) }
+
+// Mix returns one source of several streams, each with a seed of its own.
+func Mix(list []Traffic, s Setup, seed uint64) (Source, error) {
+	if len(list) == 0 {
+		return nil, errors.New("there is no traffic: name a model")
+	}
+	var m Merged
+	for i, t := range list {
+		src, err := t.Source(s, seed+uint64(i)*0x9e3779b97f4a7c15)
+		if err != nil {
+			return nil, err
+		}
+		m.Add(src)
+	}
+	return &m, nil
+}
+
+// Merged is several sources in the order of time; of equals the one added first. The zero
+// Merged has none.
+type Merged struct {
+	sources []Source
+	heads   []Arrival
+	live    []bool
+}
+
+// Add puts one more source in.
+func (m *Merged) Add(s Source) {
+	a, ok := s.Next()
+	m.sources, m.heads, m.live = append(m.sources, s), append(m.heads, a), append(m.live, ok)
+}
+
+// Next implements Source.
+func (m *Merged) Next() (Arrival, bool) {
+	first := -1
+	for i := range m.heads {
+		if m.live[i] && (first < 0 || m.heads[i].At < m.heads[first].At) {
+			first = i
+		}
+	}
+	if first < 0 {
+		return Arrival{}, false
+	}
+	a := m.heads[first]
+	m.heads[first], m.live[first] = m.sources[first].Next()
+	return a, true
+}
+
+// Only returns the arrivals of one key of a source. It gives up after a million of others
+// in a row.
+func Only(s Source, key int32) Source { return &only{s, key} }
+
+type only struct {
+	Source
+	key int32
+}
+
+func (o *only) Next() (Arrival, bool) {
+	for range 1_000_000 {
+		a, ok := o.Source.Next()
+		if !ok || a.Key == o.key {
+			return a, ok
+		}
+	}
+	return Arrival{}, false
+}
+
+type until struct {
+	Source
+	end limiter.Instant
+}
+
+func (u *until) Next() (Arrival, bool) {
+	a, ok := u.Source.Next()
+	return a, ok && a.At < u.end
+}
+
+// Window returns the window as microseconds; for models that aim at its edges.
+func window(s Setup) limiter.Instant { return limiter.Instant(s.Limit.Window / time.Microsecond) }

@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Trace is traffic that was recorded.
+type Trace struct {
+	Arrivals []Arrival
+	Keys     []string // by number; as they were in the file: hostile text
+	Skipped  int      // lines that could not be read
+}
+
+// Source returns a source of the trace that begins at an instant.
+func (t Trace) Source(zero limiter.Instant) Source {
+	list := slices.Clone(t.Arrivals)
+	if len(list) > 0 {
+		first := list[0].At
+		for i := range list {
+			list[i].At += zero - first
+		}
+	}
+	return Given(list)
+}
+
+// maxLine is the longest line of an access log that is read whole.
+const maxLine = 1 << 20
+
+// ReadAccessLog reads a log in the Common Log Format, or the Combined one, which begins
+// alike: host ident user [02/Jan/2006:15:04:05 -0700] "request" status bytes. A host is a
+// key. The format knows whole seconds only, so the requests of a second are spread over
+// it evenly in their order. Lines that are not of the format are skipped and counted; a
+// file without one that is gets an error.
+func ReadAccessLog(r io.Reader) (Trace, error) {
+	var t Trace
+	numbers := map[string]int32{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	for lines.Scan() {
+		host, at, ok := readLine(lines.Text())
+		if !ok {
+			t.Skipped++
+			continue
+		}
+		number, known := numbers[host]
+		if !known {
+			host = strings.Clone(host)
+			number = int32(len(t.Keys))
+			numbers[host], t.Keys = number, append(t.Keys, host)
+		}
+		t.Arrivals = append(t.Arrivals, Arrival{At: limiter.InstantOf(at), Cost: 1, Key: number})
+	}
+	if err := lines.Err(); err != nil {
+		return t, fmt.Errorf("the access log cannot be read on: %w", err)
+	}
+	if len(t.Arrivals) == 0 {
+		return t, errors.New(`the file holds no line of an access log: give one in the Common Log Format, host - - [02/Jan/2006:15:04:05 -0700] "GET / HTTP/1.1" 200 1`)
+	}
+	slices.SortStableFunc(t.Arrivals, func(a, b Arrival) int { return int(a.At - b.At) }) // servers log a request when it ends
+	spread(t.Arrivals)
+	return t, nil
+}
+
+// readLine takes the host and the time from one line.
+func readLine(line string) (host string, at time.Time, ok bool) {
+	host, rest, found := strings.Cut(line, " ")
+	if !found || host == "" {
+		return "", at, false
+	}
+	_, rest, found = strings.Cut(rest, "[")
+	if !found {
+		return "", at, false
+	}
+	stamp, _, found := strings.Cut(rest, "]")
+	if !found {
+		return "", at, false
+	}
+	at, err := time.Parse("02/Jan/2006:15:04:05 -0700", stamp)
+	year := at.Year()
+	return host, at, err == nil && year >= 1970 && year < 2200
+}
+
+// spread gives the requests of each second their place in it.
+func spread(list []Arrival) {
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && list[to].At == list[from].At {
+			to++
+		}
+		for i := from; i < to; i++ {
+			list[i].At += limiter.Instant(1_000_000 * (i - from) / (to - from))
+		}
+		from = to
+	}
+}

@@ -1,0 +1,192 @@
+package lab
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"slices"
+
+	"ratescope/limiter"
+)
+
+// poisson makes independent arrivals a mean gap apart. Its time is a float so that gaps
+// below a microsecond do not pile up at one instant.
+type poisson struct {
+	random  *rand.Rand
+	at, gap float64 // microseconds
+	cost    int64
+}
+
+func (p *poisson) Next() (Arrival, bool) {
+	p.at += p.random.ExpFloat64() * p.gap
+	return Arrival{At: limiter.Instant(p.at), Cost: p.cost}, true
+}
+
+// steady makes one arrival every gap.
+type steady struct {
+	at, gap float64
+	cost    int64
+}
+
+func (s *steady) Next() (Arrival, bool) {
+	a := Arrival{At: limiter.Instant(s.at), Cost: s.cost}
+	s.at += s.gap
+	return a, true
+}
+
+// onOff runs a Poisson stream on a clock that stands still while it is off.
+type onOff struct {
+	*poisson
+	from, on, period limiter.Instant
+}
+
+func (o *onOff) Next() (Arrival, bool) {
+	a, ok := o.poisson.Next()
+	a.At = o.from + a.At/o.on*o.period + a.At%o.on
+	return a, ok
+}
+
+// bursts makes n arrivals in each period.
+type bursts struct {
+	random     *rand.Rand
+	at, period limiter.Instant
+	n          int
+	spread     float64
+	cost       int64
+	batch      []limiter.Instant // what is left of the present burst
+}
+
+func (b *bursts) Next() (Arrival, bool) {
+	if b.n == 0 {
+		return Arrival{}, false
+	}
+	if len(b.batch) == 0 {
+		for range b.n {
+			b.batch = append(b.batch, b.at+limiter.Instant(b.random.Float64()*b.spread))
+		}
+		slices.Sort(b.batch)
+		b.at += b.period
+	}
+	a := Arrival{At: b.batch[0], Cost: b.cost}
+	b.batch = b.batch[1:]
+	return a, true
+}
+
+// zipf spreads a Poisson stream over keys, of which key 0 gets most.
+type zipf struct {
+	*poisson
+	keys *rand.Zipf
+}
+
+func (z *zipf) Next() (Arrival, bool) {
+	a, ok := z.poisson.Next()
+	a.Key = int32(z.keys.Uint64())
+	return a, ok
+}
+
+// adversary aims at what window counters forget. It sends a burst in the last moment of a
+// window and another in the last moment of the next one, when the first has almost no
+// weight left though it is still less than a window old; then it lets two windows pass.
+type adversary struct {
+	edge, window, lead limiter.Instant
+	n, left            int
+	second             bool
+	cost               int64
+}
+
+func newAdversary(t Traffic, s Setup, from limiter.Instant, cost int64) *adversary {
+	a := &adversary{window: window(s), n: t.Burst, cost: cost, lead: max(micros(t.SpreadMS), 1)}
+	if a.n == 0 {
+		a.n = int(min(s.Limit.Count, 1_000_000))
+	}
+	a.lead = min(a.lead, max(a.window/4, 1))
+	a.edge = from - from%a.window + a.window
+	a.left = a.n
+	return a
+}
+
+func (a *adversary) Next() (Arrival, bool) {
+	if a.n == 0 {
+		return Arrival{}, false
+	}
+	if a.left == 0 {
+		if a.second {
+			a.edge += 3 * a.window
+		}
+		a.second, a.left = !a.second, a.n
+	}
+	a.left--
+	at := a.edge - a.lead
+	if a.second { // one lead before the first burst turns a window old
+		at += a.window - a.lead
+	}
+	return Arrival{At: at, Cost: a.cost}, true
+}
+
+// storm is a crowd of clients that try again when they are denied. They go by what the
+// first contender answers: a stream can only react to one limiter.
+type storm struct {
+	random *rand.Rand
+	setup  Setup
+	lane   lane
+	calls  calls
+	number int
+	think  float64 // mean microseconds between two calls of a client
+	retry  float64
+	backs  bool
+	cost   int64
+}
+
+// call is the next attempt of one client.
+type call struct {
+	at     limiter.Instant
+	client int
+	failed int // attempts that were denied
+}
+
+type calls []call
+
+func (c calls) Len() int { return len(c) }
+func (c calls) Less(i, k int) bool {
+	return c[i].at < c[k].at || c[i].at == c[k].at && c[i].client < c[k].client
+}
+func (c calls) Swap(i, k int) { c[i], c[k] = c[k], c[i] }
+func (c *calls) Push(x any)   { *c = append(*c, x.(call)) }
+func (c *calls) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
+}
+
+// maxDoublings is how often a client that backs off doubles its wait.
+const maxDoublings = 6
+
+func newStorm(t Traffic, s Setup, from limiter.Instant, random *rand.Rand) *storm {
+	w := &storm{random: random, setup: s.Clone(), think: 1e6 / t.PerSecond, retry: t.RetryMS * 1e3, backs: t.Backoff, cost: max(t.Cost, 1)}
+	w.lane = newLane(s.Contenders[0], &w.setup)
+	for i := range t.Clients {
+		w.calls = append(w.calls, call{at: from + limiter.Instant(random.ExpFloat64()*w.think), client: i})
+	}
+	heap.Init(&w.calls)
+	return w
+}
+
+func (w *storm) Next() (Arrival, bool) {
+	c := &w.calls[0]
+	a := Arrival{At: c.at, Cost: w.cost}
+	allowed := w.lane.take(a, w.number, &w.setup).Allowed
+	w.number++
+	switch {
+	case allowed:
+		c.failed = 0
+		c.at += 1 + limiter.Instant(w.random.ExpFloat64()*w.think)
+	case w.backs:
+		most := w.retry * float64(int(1)<<min(c.failed, maxDoublings))
+		c.failed++
+		c.at += 1 + limiter.Instant(most/2+w.random.Float64()*most)
+	default:
+		c.failed++
+		c.at += max(limiter.Instant(w.retry), 1)
+	}
+	heap.Fix(&w.calls, 0)
+	return a, true
+}

@@ -1,0 +1,171 @@
+package lab_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model/lab"
+)
+
+var budget = lab.Setup{
+	Contenders: []lab.Contender{{Algorithm: limiter.SlidingLog}},
+	Limit:      limiter.Limit{Count: 10, Window: 10 * time.Second},
+	Convention: limiter.Convention{Rounding: limiter.Exact},
+	Zero:       4_000_000_000_000_000,
+}
+
+// arrivals returns what a traffic makes in a time.
+func arrivals(t *testing.T, tr lab.Traffic, seed uint64, d time.Duration) []lab.Arrival {
+	t.Helper()
+	src, err := tr.Source(budget, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape := lab.NewTape(src)
+	tape.Until(budget.Zero.Add(d))
+	list := make([]lab.Arrival, tape.Len())
+	for i := range list {
+		list[i] = tape.At(i)
+	}
+	return list
+}
+
+// everyModel has one traffic of each model.
+var everyModel = []lab.Traffic{
+	{Model: lab.Poisson, PerSecond: 20},
+	{Model: lab.Steady, EveryMS: 50},
+	{Model: lab.OnOff, PerSecond: 40, OnMS: 500, OffMS: 500},
+	{Model: lab.Cron, EveryMS: 1000, PhaseMS: 250, Burst: 20, SpreadMS: 100},
+	{Model: lab.Zipf, PerSecond: 20, Keys: 10},
+	{Model: lab.Adversary},
+	{Model: lab.Retry, PerSecond: 1, Clients: 20, RetryMS: 200},
+	{Model: lab.Retry, PerSecond: 1, Clients: 20, RetryMS: 200, Backoff: true},
+}
+
+func TestSameSeedSameTraffic(t *testing.T) {
+	for _, tr := range everyModel {
+		one, two := arrivals(t, tr, 7, time.Minute), arrivals(t, tr, 7, time.Minute)
+		if len(one) == 0 || !slices.Equal(one, two) {
+			t.Errorf("%s: %d and %d arrivals from one seed", tr.Model, len(one), len(two))
+		}
+		for i := 1; i < len(one); i++ {
+			if one[i].At < one[i-1].At {
+				t.Fatalf("%s goes back in time", tr.Model)
+			}
+		}
+		random := tr.Model != lab.Steady && tr.Model != lab.Adversary
+		if random && slices.Equal(one, arrivals(t, tr, 8, time.Minute)) {
+			t.Errorf("%s does not heed its seed", tr.Model)
+		}
+	}
+}
+
+func TestPoissonHasItsRateAndItsSpread(t *testing.T) {
+	list := arrivals(t, everyModel[0], 1, 2000*time.Second)
+	perSecond := make([]float64, 2000)
+	for _, a := range list {
+		perSecond[min(int(a.At.Sub(budget.Zero)/time.Second), 1999)]++
+	}
+	var mean, variance float64
+	for _, n := range perSecond {
+		mean += n / 2000
+	}
+	for _, n := range perSecond {
+		variance += (n - mean) * (n - mean) / 2000
+	}
+	if math.Abs(mean-20) > 0.5 || math.Abs(variance-20) > 2.5 {
+		t.Errorf("mean %.2f, variance %.2f a second, both should be about 20", mean, variance)
+	}
+}
+
+func TestShapes(t *testing.T) {
+	for _, a := range arrivals(t, everyModel[2], 3, time.Minute) {
+		if into := a.At.Sub(budget.Zero) % time.Second; into >= 500*time.Millisecond {
+			t.Fatalf("on-off sends %v into its period, when it is off", into)
+		}
+	}
+	for i, a := range arrivals(t, everyModel[3], 3, time.Minute) {
+		if into := a.At.Sub(budget.Zero); into/time.Second != time.Duration(i/20) || into%time.Second < 250*time.Millisecond || into%time.Second > 350*time.Millisecond {
+			t.Fatalf("cron sends request %d at %v", i, into)
+		}
+	}
+	keys := map[int32]int{}
+	for _, a := range arrivals(t, everyModel[4], 3, time.Hour) {
+		keys[a.Key]++
+	}
+	if len(keys) != 10 || keys[0] < 2*keys[1] || keys[1] <= keys[9] {
+		t.Errorf("zipf over ten keys: %v", keys)
+	}
+	short := everyModel[1]
+	short.FromMS, short.ToMS = 1000, 2000
+	if n := len(arrivals(t, short, 3, time.Minute)); n != 20 {
+		t.Errorf("a steady stream of 50 ms from 1 s to 2 s has %d requests", n)
+	}
+}
+
+// TestBackoffCalmsTheStorm: twenty clients that want twice what the limit gives.
+func TestBackoffCalmsTheStorm(t *testing.T) {
+	wild := len(arrivals(t, everyModel[6], 1, 2*time.Minute))
+	calm := len(arrivals(t, everyModel[7], 1, 2*time.Minute))
+	if wild < 5*calm || calm < 120 {
+		t.Errorf("%d attempts without backoff, %d with it", wild, calm)
+	}
+}
+
+func TestTrafficSaysWhatIsWrong(t *testing.T) {
+	for _, tr := range []lab.Traffic{
+		{}, {Model: "ripple"}, {Model: lab.Poisson}, {Model: lab.Poisson, PerSecond: math.NaN()}, {Model: lab.Poisson, PerSecond: 1e9},
+		{Model: lab.Steady}, {Model: lab.OnOff, PerSecond: 1}, {Model: lab.Zipf, PerSecond: 1}, {Model: lab.Zipf, PerSecond: 1, Keys: 2, Exponent: 0.5},
+		{Model: lab.Retry, PerSecond: 1}, {Model: lab.Steady, EveryMS: 1, FromMS: -1}, {Model: lab.Cron, EveryMS: 1, Burst: -1},
+	} {
+		if _, err := tr.Source(budget, 1); err == nil {
+			t.Errorf("%+v is accepted", tr)
+		}
+	}
+}
+
+const accessLog = `198.51.100.7 - - [10/Oct/2025:13:55:36 -0700] "GET /a HTTP/1.1" 200 2326
+203.0.113.9 - bob [10/Oct/2025:13:55:36 -0700] "GET /b HTTP/1.1" 200 1 "-" "curl/8"
+not a line of any log
+198.51.100.7 - - [10/Oct/2025:20:55:35 +0000] "GET /c HTTP/1.1" 429 12
+::1 - - [99/Oct/2025:20:55:35 +0000] "GET /c HTTP/1.1" 429 12
+`
+
+func TestAccessLog(t *testing.T) {
+	trace, err := lab.ReadAccessLog(strings.NewReader(accessLog))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trace.Skipped != 2 || !slices.Equal(trace.Keys, []string{"198.51.100.7", "203.0.113.9"}) {
+		t.Errorf("keys %q, %d lines skipped", trace.Keys, trace.Skipped)
+	}
+	var got []time.Duration
+	for _, a := range trace.Arrivals {
+		got = append(got, a.At.Sub(trace.Arrivals[0].At))
+	}
+	if want := []time.Duration{0, time.Second, 1500 * time.Millisecond}; !slices.Equal(got, want) {
+		t.Errorf("arrivals at %v, want %v", got, want)
+	}
+	if _, err := lab.ReadAccessLog(strings.NewReader("hello\n")); err == nil {
+		t.Error("a file without an access log is accepted")
+	}
+}
+
+func FuzzAccessLog(f *testing.F) {
+	f.Add(accessLog)
+	f.Fuzz(func(t *testing.T, text string) {
+		trace, err := lab.ReadAccessLog(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for i, a := range trace.Arrivals {
+			if i > 0 && a.At < trace.Arrivals[i-1].At || int(a.Key) >= len(trace.Keys) {
+				t.Fatalf("arrival %d of %d is %+v", i, len(trace.Arrivals), a)
+			}
+		}
+	})
+}
