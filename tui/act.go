@@ -94,6 +94,8 @@ func (a *App) do(act action) tea.Cmd {
 		a.screen = dashboard
 	case actScreen2:
 		a.screen, a.expanded = smallMultiples, false
+	case actScreen4:
+		a.screen, a.expanded = health, false
 	case actScreen5:
 		a.screen, a.expanded = eventLog, false
 	case actMouse:
@@ -164,6 +166,8 @@ func (a *App) navigate(act action) {
 // back undoes the innermost thing that is open.
 func (a *App) back() {
 	switch {
+	case a.cursor != 0:
+		a.cursor = 0
 	case a.expanded:
 		a.expanded = false
 	case a.screen != dashboard:
@@ -231,7 +235,7 @@ func (a *App) selectRow(i int) {
 	}
 	i = min(max(i, 0), len(a.rows)-1)
 	if key := a.rows[i].Reading.Key; key != a.selected {
-		a.selected, a.scroll = key, 0
+		a.selected, a.scroll, a.cursor = key, 0, 0
 	}
 	a.follow()
 	a.tellFocus()

@@ -57,8 +57,9 @@ type App struct {
 	help     bool
 	typing   bool // the filter has the keys
 	mouse    bool
-	scroll   int64 // columns back while paused
-	zoom     int   // doublings of time a column
+	scroll   int64           // columns back while paused
+	zoom     int             // doublings of time a column
+	cursor   limiter.Instant // the instant that is read out on the timeline; 0 none
 
 	burst     int
 	perSecond float64
@@ -78,6 +79,7 @@ type screen uint8
 const (
 	dashboard screen = iota
 	smallMultiples
+	health
 	eventLog
 )
 

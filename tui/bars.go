@@ -105,7 +105,11 @@ func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l l
 	chart.Bar(g, x, y, w, full, a.look.Glyphs, l.segments...)
 	if l.limit && k.Reading.Target.LimitKnown {
 		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
-		g.Set(x+min(at, w), y, a.look.LimitV, a.look.Denied)
+		st := a.look.Denied
+		if under := g.At(x+min(at, w), y); under.R == a.look.Reach[len(a.look.Reach)-1] {
+			st = a.look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
+		}
+		g.Set(x+min(at, w), y, a.look.LimitV, st)
 	}
 	g.Text(x+w+2, y, end, l.formula, a.look.Dim)
 }

@@ -2,12 +2,14 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 )
 
 // event is one line of the log: an alert, or a decision about a fired request.
@@ -21,7 +23,7 @@ type event struct {
 func (a *App) paintEvents(r cell.Rect) {
 	in := a.section(r, true, func(x, y, end int) int {
 		return a.words(x, y, end, piece{"events", a.look.Title},
-			piece{fmt.Sprintf(" · %d alerts, %d decisions", len(a.board.Alerts()), len(a.decisions)), a.look.Dim})
+			piece{" · " + plural(len(a.shown().Alerts()), "alert") + ", " + plural(len(a.decisions), "decision"), a.look.Dim})
 	})
 	list := a.events()
 	if len(list) == 0 {
@@ -34,6 +36,13 @@ func (a *App) paintEvents(r cell.Rect) {
 			a.paintEvent(in.X, in.Y+i, in.X+in.W, list[n])
 		}
 	}
+}
+
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
 // events merges alerts and decisions by time, oldest first.
@@ -71,6 +80,9 @@ func (a *App) paintEvent(x, y, end int, e event) {
 
 func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text string) {
 	l := &a.look
+	if l.Theme == nil { // plain text has no look
+		l = &chart.Look{Glyphs: chart.Ascii, Theme: &themes.Theme{}}
+	}
 	switch e.What {
 	case model.BecameThrottled:
 		return l.OverMark, l.Denied, "is throttled"

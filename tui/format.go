@@ -3,10 +3,12 @@ package tui
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/safetext"
 )
 
 // unknown is how a value that nobody can tell is written. It is never 0.
@@ -154,4 +156,25 @@ func algorithmLong(a limiter.Algorithm) string {
 		return "leaky bucket"
 	}
 	return "algorithm unknown"
+}
+
+// wrap breaks clean text at spaces into lines of at most w cells; a longer word is cut.
+func wrap(text string, w int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case safetext.Width(line)+1+safetext.Width(word) <= w:
+			line += " " + word
+		default:
+			lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
+	}
+	return lines
 }

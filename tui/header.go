@@ -24,7 +24,7 @@ func (a *App) paintServer(x, y, end int) {
 	s := a.server
 	label, style := a.state()
 	right := clock(a.shownNow())
-	if !a.started {
+	if a.shownNow() == 0 {
 		right = ""
 	}
 	arms, armStyle := a.armed()
@@ -64,6 +64,9 @@ func (a *App) serverFacts(s model.Server) []piece {
 	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
 		facts = append(facts, piece{"clock " + signed(off), a.look.Near})
+	}
+	if s.Link != model.Live {
+		return facts
 	}
 	if c := a.cost; c.Server > 0 && c.Over > 0 {
 		facts = append(facts, piece{fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.look.Dim})

@@ -21,8 +21,7 @@ func (a *App) paintInjector(r cell.Rect) {
 		left, right = in.Left(in.W * 46 / 100)
 		right, left.W = cell.Rect{X: right.X + 1, Y: right.Y, W: right.W - 1, H: right.H}, left.W-1
 	}
-	a.paintButtons(left.X, left.Y, left.X+left.W)
-	y := left.Y + 1
+	y := a.paintButtons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2))
 	if left.H > 5 {
 		y++
 	}
@@ -53,14 +52,21 @@ func (a *App) injectorTitle(x, y, end int) int {
 	return x
 }
 
-func (a *App) paintButtons(x, y, end int) {
+// paintButtons draws what can be fired, or says why nothing can; it returns the row below.
+func (a *App) paintButtons(x, y, end, bottom int) int {
 	if a.o.Injector == nil {
 		a.grid.Text(x, y, end, "nothing can be fired here", a.look.Dim)
-		return
+		return y + 1
 	}
 	if err := a.o.Injector.Armed(); err != nil {
-		a.grid.Text(x, y, end, safetext.Clip(safetext.Clean(err.Error()), end-x, safetext.Ellipsis), a.look.Dim)
-		return
+		for _, line := range wrap(safetext.Clean(err.Error()), end-x) {
+			if y >= bottom {
+				return y
+			}
+			a.grid.Text(x, y, end, line, a.look.Dim)
+			y++
+		}
+		return y
 	}
 	x = a.button(x, y, end, "space", "fire 1", actFire)
 	x = a.button(x, y, end, "b", fmt.Sprintf("burst of %d", a.burst), actBurst)
@@ -72,6 +78,7 @@ func (a *App) paintButtons(x, y, end int) {
 	x = a.button(x, y, end, "x", "stop", actStop)
 	x = a.button(x-1, y, end, "-", "less", actLess)
 	a.button(x-1, y, end, "+", "more", actMore)
+	return y + 1
 }
 
 // paintForecast says what the buttons would do now, and returns the row below.

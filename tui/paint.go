@@ -48,6 +48,8 @@ func (a *App) paint() {
 	switch a.screen {
 	case smallMultiples:
 		a.paintGrid(body)
+	case health:
+		a.paintHealth(body)
 	case eventLog:
 		a.paintEvents(body)
 	default:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
@@ -61,7 +63,46 @@ func (a *App) paintTimeline(r cell.Rect) {
 	a.paintAxis(axis, s)
 	a.paintLane(lane, k, s)
 	a.paintTimes(labels, s)
-	a.tintWindow(cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}, k, s)
+	whole := cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}
+	a.tintWindow(whole, k, s)
+	a.paintCursor(top, whole, k, s)
+}
+
+// paintCursor reads the column under the cursor out, and offers every column to the mouse.
+func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
+	for i := range s.n {
+		at := k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)
+		a.zone(r.X+i, r.Y, 1, r.H, func() tea.Cmd {
+			a.focus = paneTimeline
+			if a.cursor = at; at == 0 {
+				a.cursor = 1
+			}
+			return nil
+		})
+	}
+	if a.cursor == 0 {
+		return
+	}
+	i := s.index(k.Timeline, a.cursor)
+	if i < 0 || i >= s.n {
+		a.cursor = 0
+		return
+	}
+	a.grid.Tint(cell.Rect{X: r.X + i, Y: r.Y, W: 1, H: r.H}, a.look.Selected)
+	b := &a.columns[i]
+	text := " " + clockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
+	switch {
+	case !b.Watched && b.Admitted+b.Denied == 0:
+		text += "nobody was looking "
+	default:
+		text += fmt.Sprintf("%d admitted, %d denied", b.Admitted, b.Denied)
+		if n := b.InjectedAdmitted + b.InjectedDenied; n > 0 {
+			text += fmt.Sprintf(", %d fired from here", n)
+		}
+		text += ", used " + counted(model.Count{Known: b.UsedKnown, N: b.Used}) + " "
+	}
+	x := min(max(top.X, top.X+i-safetext.Width(text)/2), top.X+top.W-safetext.Width(text))
+	a.grid.Text(x, top.Y, top.X+top.W, text, a.look.Text.On(a.look.Selected))
 }
 
 func (a *App) stretch(k *model.Watched, width int) stretch {

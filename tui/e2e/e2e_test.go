@@ -237,19 +237,23 @@ func eventually(t testing.TB, within time.Duration, what string, holds func() bo
 	}
 }
 
-// interrupt runs the program and sends SIGINT once it has run for a while.
-func interrupt(t testing.TB, after time.Duration, args ...string) result {
+// interrupt runs the program and sends SIGINT as soon as it has fired that many requests,
+// by its audit file.
+func interrupt(t *testing.T, requests int, args ...string) result {
 	t.Helper()
+	env := environment(t)
 	cmd := exec.Command(program, args...)
 	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, environment(t)
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	signal := time.AfterFunc(after, func() { _ = cmd.Process.Signal(os.Interrupt) })
-	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-	_ = cmd.Wait() // its exit code is looked at below
-	signal.Stop()
-	kill.Stop()
+	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	eventually(t, 20*time.Second, "requests are fired", func() bool { return len(auditLines(t, env)) >= requests })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // its exit code is looked at by the caller
 	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
 }

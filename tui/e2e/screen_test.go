@@ -43,17 +43,34 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	term.settled()
 }
 
-// selectRow moves the selection down until the panes show that key.
+// selectRow moves the selection until it is on the row of that key.
 func (m *terminal) selectRow(name string) {
 	m.t.Helper()
-	for range 60 {
+	at := func() (selected, wanted int) {
+		selected, wanted = -1, -1
+		i := 0
 		for l := range strings.Lines(m.screen()) {
-			if strings.Contains(l, "▌") && strings.Contains(l, name) {
-				return
+			if strings.Contains(l, "▌") {
+				selected = i
 			}
+			if wanted < 0 && row(l, name) != "" {
+				wanted = i
+			}
+			i++
 		}
-		m.press("Down")
-		time.Sleep(30 * time.Millisecond)
+		return selected, wanted
+	}
+	for range 20 {
+		selected, wanted := at()
+		switch {
+		case selected == wanted && selected >= 0:
+			return
+		case selected < wanted:
+			m.press("Down")
+		default:
+			m.press("Up")
+		}
+		eventually(m.t, 5*time.Second, "the selection moves", func() bool { now, _ := at(); return now != selected })
 	}
 	m.t.Fatalf("%s cannot be selected:\n%s", name, m.screen())
 }

@@ -1,0 +1,101 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// plainEvery is how often Plain repeats where everything stands.
+const plainEvery = 10 * time.Second
+
+// Plain writes what happens as lines of text, one fact a line and no escape sequence,
+// for scripts and screen readers: who is throttled and who is free again as it happens,
+// and a summary every ten seconds. It ends with ctx.
+func Plain(ctx context.Context, w io.Writer, o Options) error {
+	p := &plain{w: w, a: &App{o: o}}
+	for {
+		batch, err := o.Take(ctx)
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		}
+		p.board.Apply(batch)
+		if err := p.tell(batch.Local); err != nil {
+			return fmt.Errorf("the text could not be written: %w", err)
+		}
+	}
+}
+
+type plain struct {
+	w     io.Writer
+	a     *App
+	board model.Board
+	told  int // alerts already written
+	last  time.Time
+	said  string // the last trouble with the server
+}
+
+func (p *plain) line(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.w, "%s  %s\n", clock(p.board.At), fmt.Sprintf(format, args...))
+	return err
+}
+
+func (p *plain) tell(local time.Time) error {
+	s := p.board.Server
+	if trouble := s.Err; trouble != p.said {
+		p.said = trouble
+		if trouble != "" {
+			if err := p.line("%s", safetext.Clean(trouble)); err != nil {
+				return err
+			}
+		}
+	}
+	alerts := p.board.Alerts()
+	for _, e := range alerts[min(p.told, len(alerts)):] {
+		if e.What == model.LinkLost || e.What == model.Appeared {
+			continue
+		}
+		who := "the server"
+		if e.Key != "" {
+			who = p.a.name(e.Key)
+		}
+		_, _, text := p.a.alertText(&e)
+		if err := p.line("%s %s", who, text); err != nil {
+			return err
+		}
+	}
+	p.told = len(alerts)
+	if s.Link != model.Live || local.Sub(p.last) < plainEvery {
+		return nil
+	}
+	p.last = local
+	return p.summary()
+}
+
+func (p *plain) summary() error {
+	t := p.board.Totals()
+	if t.Keys == 0 {
+		p.a.board.Sweep = p.board.Sweep
+		return p.line("%s", p.a.searching())
+	}
+	if err := p.line("%d keys: %d throttled, %d near their limit; %s admitted", t.Keys, t.Throttled, t.Near, perSecond(t.Admitted)); err != nil {
+		return err
+	}
+	for _, k := range p.board.Select(model.View{}) {
+		if !k.Gauge.Throttled() && !k.Gauge.Near() {
+			break
+		}
+		if err := p.line("  %s", rowText(k, p.a.name(k.Reading.Key))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
