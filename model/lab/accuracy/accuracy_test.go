@@ -1,0 +1,138 @@
+package accuracy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"ratescope/limiter"
+	"ratescope/model/lab"
+	"ratescope/model/lab/accuracy"
+)
+
+func measured(t *testing.T, o accuracy.Options) accuracy.Report {
+	t.Helper()
+	r, err := accuracy.Measure(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestPoissonFollowsTheLaw(t *testing.T) {
+	for seed := range uint64(3) {
+		points := measured(t, accuracy.Options{Sources: 10, Seed: seed}).Poisson
+		checked := 0
+		for _, p := range points {
+			if p.Mean < 100 {
+				continue
+			}
+			checked++
+			if want := 0.3133 / math.Sqrt(float64(p.Mean)); math.Abs(p.Measured/want-1) > 0.03 {
+				t.Errorf("seed %d, n = %d: the mean difference is %.5f, the law says %.5f", seed, p.Mean, p.Measured, want)
+			}
+		}
+		if checked < 3 {
+			t.Fatalf("only %d points are at n >= 100", checked)
+		}
+	}
+}
+
+// TestAdversary: a counter that drops no fraction admits 2L-1 in a true window and not one
+// more; rounding the fraction away, down or to nearest, costs the last one.
+func TestAdversary(t *testing.T) {
+	want := map[string]int64{"fixed-window": 200, "sliding-window/exact": 199, "sliding-window/floor": 200, "sliding-window/round": 200, "sliding-log": 100, "gcra": 199}
+	for _, w := range measured(t, accuracy.Options{Sources: 10}).Worst {
+		if w.Largest != want[w.What] {
+			t.Errorf("%s admits %d of %d in a true window, want %d", w.What, w.Largest, w.Limit, want[w.What])
+		}
+	}
+}
+
+// TestWhereDecisionsAreWrong: none at half the limit, about 13 % at the limit.
+func TestWhereDecisionsAreWrong(t *testing.T) {
+	limit := limiter.Limit{Count: 100, Window: time.Second}
+	s := lab.Setup{Contenders: []lab.Contender{{Algorithm: limiter.SlidingLog}}, Limit: limit, Zero: 4_000_000_000_000_000}
+	var trace lab.Trace
+	for i, rate := range []float64{50, 100} {
+		src, err := lab.Traffic{Model: lab.Poisson, PerSecond: rate}.Source(s, 11)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tape := lab.NewTape(src)
+		tape.Until(s.Zero.Add(2000 * time.Second))
+		for k := range tape.Len() {
+			a := tape.At(k)
+			a.Key = int32(i)
+			trace.Arrivals = append(trace.Arrivals, a)
+		}
+		trace.Keys = append(trace.Keys, "key")
+	}
+	var wrong []float64
+	for _, b := range measured(t, accuracy.Options{Limit: limit, Trace: &trace}).Bands {
+		if b.Sources > 0 {
+			wrong = append(wrong, b.Wrong(1))
+		}
+	}
+	if len(wrong) != 2 || wrong[0] != 0 || wrong[1] < 0.11 || wrong[1] > 0.15 {
+		t.Errorf("wrong at half the limit and at the limit: %v, want 0 and about 0.13", wrong)
+	}
+}
+
+func TestPrint(t *testing.T) {
+	trace, err := lab.ReadAccessLog(strings.NewReader(strings.Repeat("h - - [10/Oct/2025:13:55:36 +0000] \"GET /\" 200 1\n", 150) + "broken\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	progress := -1.0
+	r := measured(t, accuracy.Options{Trace: &trace, Progress: func(done float64) {
+		if done < progress {
+			t.Errorf("the progress went back from %v to %v", progress, done)
+		}
+		progress = done
+	}})
+	if progress != 1 {
+		t.Errorf("the progress ended at %v", progress)
+	}
+	for _, ascii := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := accuracy.Print(&out, r, ascii); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 100 {
+				t.Errorf("%d columns: %q", n, line)
+			}
+		}
+		for _, want := range []string{"1 lines could not be read", "sliding-window/exact", "199 of 100", "n = 1000", "above 150%"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q is missing from\n%s", want, out.String())
+			}
+		}
+		if ascii && strings.ContainsAny(out.String(), "█▏") {
+			t.Error("blocks in spite of ascii")
+		}
+	}
+	var out bytes.Buffer
+	var back map[string]any
+	if err := accuracy.PrintJSON(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back["window_ms"] != 60000.0 || back["bands"] == nil {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, o := range []accuracy.Options{
+		{Limit: limiter.Limit{Window: time.Second}}, {Limit: limiter.Limit{Count: 1}}, {Sources: -1},
+	} {
+		if _, err := accuracy.Measure(o); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}

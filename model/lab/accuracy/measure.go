@@ -1,0 +1,326 @@
+// Package accuracy measures how far the sliding window counter is from the truth: in
+// each of its roundings, against an exact log of the same requests, by how heavily a
+// source loads its limit. It is the table that Cloudflare published about its own
+// counters, for any traffic.
+//
+// As there, every request is counted, admitted or not, so that counter and log speak of
+// the same stream; a decision is wrong when the counter's differs from the log's.
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model/lab"
+)
+
+// Options says what to measure. The zero Options measures made-up sources at 100
+// requests a minute.
+type Options struct {
+	Limit    limiter.Limit // zero means 100 in a minute
+	Trace    *lab.Trace    // recorded traffic, a source a key; nil makes sources up
+	Sources  int           // how many to make up; 0 means 600
+	Seed     uint64
+	Progress func(done float64) // told how far it is, 0 to 1; may be nil
+}
+
+// Roundings are the variants in the order of Band.By.
+var Roundings = [...]limiter.Rounding{limiter.Floor, limiter.Exact, limiter.Round}
+
+// names of the roundings.
+var names = [...]string{limiter.Floor: "floor", limiter.Exact: "exact", limiter.Round: "round"}
+
+// Outcome is how one rounding did on a number of requests.
+type Outcome struct {
+	WronglyAllowed int64   `json:"wrongly_allowed"`
+	WronglyDenied  int64   `json:"wrongly_denied"`
+	Difference     float64 `json:"difference"` // sum of |estimate - exact|, in requests
+}
+
+// Band is the sources whose mean load, requests a window over the limit, is in From to To.
+type Band struct {
+	From     float64    `json:"from"`
+	To       float64    `json:"to"` // 0 is no upper end
+	Sources  int        `json:"sources"`
+	Requests int64      `json:"requests"`
+	Exact    float64    `json:"exact"` // sum of the exact counts, in requests
+	By       [3]Outcome `json:"by_rounding"`
+}
+
+// Wrong returns the share of wrong decisions of a rounding, 0 to 1.
+func (b Band) Wrong(rounding int) float64 {
+	o := b.By[rounding]
+	return share(float64(o.WronglyAllowed+o.WronglyDenied), float64(b.Requests))
+}
+
+// Difference returns the mean difference of a rounding relative to the exact counts.
+func (b Band) Difference(rounding int) float64 { return share(b.By[rounding].Difference, b.Exact) }
+
+func share(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part / whole
+}
+
+// Point is how far the exact rounding is off for Poisson arrivals of a mean count.
+type Point struct {
+	Mean     int     `json:"mean"`     // requests a window
+	Measured float64 `json:"measured"` // mean relative difference
+	Law      float64 `json:"law"`      // what theory says: Law(Mean)
+}
+
+// Worst is the most that an adversary got admitted in one true window.
+type Worst struct {
+	What    string `json:"what"`
+	Largest int64  `json:"largest"`
+	Limit   int64  `json:"limit"`
+}
+
+// Report is what was measured.
+type Report struct {
+	Limit    limiter.Limit `json:"-"`
+	Recorded bool          `json:"recorded"` // the traffic was a trace
+	Skipped  int           `json:"skipped"`  // lines of the trace that could not be read
+	All      Band          `json:"all"`
+	Bands    []Band        `json:"bands"`
+	Poisson  []Point       `json:"poisson"`
+	Worst    []Worst       `json:"worst"`
+}
+
+// Law is the mean relative difference of a weighted counter for Poisson arrivals of n
+// requests a window. Given its count, how many of the previous window's requests fall
+// into the part still covered is binomial; the mean of its absolute deviation over all
+// elapsed parts f is sqrt(2n/π)·∫sqrt(f(1-f))df = sqrt(2/π)·π/8·sqrt(n) = 0.313·sqrt(n).
+func Law(n float64) float64 { return math.Sqrt(2/math.Pi) * math.Pi / 8 / math.Sqrt(n) }
+
+// edges of the load bands.
+var edges = [...]float64{0, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.5}
+
+const (
+	defaultSources = 600
+	windowsEach    = 40 // of a made-up source
+)
+
+// zero is where made-up stories begin: aligned to any window that divides a day.
+const zero limiter.Instant = 4_000_060_800_000_000
+
+// Measure runs every source through counters and log.
+func Measure(o Options) (Report, error) {
+	if o.Limit == (limiter.Limit{}) {
+		o.Limit = limiter.Limit{Count: 100, Window: time.Minute}
+	}
+	if o.Sources == 0 {
+		o.Sources = defaultSources
+	}
+	if err := o.Limit.Validate(); err != nil {
+		return Report{}, err
+	}
+	if o.Limit.Count == 0 {
+		return Report{}, errors.New("a limit of 0 denies nothing, so no decision can be wrong: give a limit of 1 or more")
+	}
+	if o.Sources < 0 || o.Sources > 1_000_000 {
+		return Report{}, fmt.Errorf("%d sources are out of range: use 1 to 1000000", o.Sources)
+	}
+	if o.Progress == nil {
+		o.Progress = func(float64) {}
+	}
+	r := Report{Limit: o.Limit, Recorded: o.Trace != nil}
+	for i, from := range edges {
+		b := Band{From: from}
+		if i+1 < len(edges) {
+			b.To = edges[i+1]
+		}
+		r.Bands = append(r.Bands, b)
+	}
+	var err error
+	if o.Trace != nil {
+		r.Skipped = o.Trace.Skipped
+		r.recorded(o)
+	} else {
+		err = r.made(o)
+	}
+	if err != nil {
+		return r, err
+	}
+	r.Poisson = poissonPoints(o.Seed, o.Progress)
+	r.Worst, err = worst()
+	o.Progress(1)
+	return r, err
+}
+
+// recorded measures each key of a trace.
+func (r *Report) recorded(o Options) {
+	byKey := make([][]lab.Arrival, len(o.Trace.Keys))
+	for _, a := range o.Trace.Arrivals {
+		byKey[a.Key] = append(byKey[a.Key], a)
+	}
+	for i, list := range byKey {
+		r.source(list, o.Limit, false)
+		if i%64 == 0 {
+			o.Progress(0.8 * float64(i) / float64(len(byKey)))
+		}
+	}
+}
+
+// made measures sources of many loads: most are people, whose requests are independent;
+// some come and go, some are jobs.
+func (r *Report) made(o Options) error {
+	s := lab.Setup{Contenders: []lab.Contender{{Algorithm: limiter.SlidingLog}}, Limit: o.Limit, Zero: zero.Floor(o.Limit.Window)}
+	end := s.Zero.Add(windowsEach * o.Limit.Window)
+	for i := range o.Sources {
+		load := 0.05 * math.Pow(40, (float64(i)+0.5)/float64(o.Sources)) // 0.05 to 2, evenly in logarithm
+		perSecond := load * float64(o.Limit.Count) / o.Limit.Window.Seconds()
+		ms := float64(o.Limit.Window) / 1e6
+		t := lab.Traffic{Model: lab.Poisson, PerSecond: perSecond}
+		switch i % 10 {
+		case 7, 8:
+			t = lab.Traffic{Model: lab.OnOff, PerSecond: 2 * perSecond, OnMS: 1 + ms*0.7, OffMS: 1 + ms*0.7}
+		case 9:
+			t = lab.Traffic{Model: lab.Cron, EveryMS: ms / 2, PhaseMS: ms / 3, Burst: 1 + int(load*float64(o.Limit.Count)/2), SpreadMS: ms / 10}
+		}
+		src, err := t.Source(s, o.Seed+uint64(i))
+		if err != nil {
+			return err
+		}
+		tape := lab.NewTape(src)
+		tape.Until(end)
+		list := make([]lab.Arrival, tape.Len())
+		for k := range list {
+			list[k] = tape.At(k)
+		}
+		r.source(list, o.Limit, true)
+		o.Progress(0.8 * float64(i) / float64(o.Sources))
+	}
+	return nil
+}
+
+// source measures one source and books it in its band. A source that was made up has a
+// past that is not there: its first two windows are left out.
+func (r *Report) source(list []lab.Arrival, limit limiter.Limit, warm bool) {
+	if len(list) == 0 {
+		return
+	}
+	first, last := list[0].At, list[len(list)-1].At
+	begin := first
+	if warm {
+		begin = first.Add(2 * limit.Window)
+	}
+	windows := max(float64(last.Sub(first))/float64(limit.Window), 1)
+	load := float64(len(list)) / windows / float64(limit.Count)
+	at := sort.SearchFloat64s(edges[:], load)
+	if at == len(edges) || edges[at] > load {
+		at--
+	}
+	var b Band
+	b.Sources = 1
+	measure(list, limit, begin, &b, Roundings[:]...)
+	for _, into := range []*Band{&r.Bands[at], &r.All} {
+		into.Sources += b.Sources
+		into.Requests += b.Requests
+		into.Exact += b.Exact
+		for i, o := range b.By {
+			into.By[i].WronglyAllowed += o.WronglyAllowed
+			into.By[i].WronglyDenied += o.WronglyDenied
+			into.By[i].Difference += o.Difference
+		}
+	}
+}
+
+// measure lets counters in some roundings and an exact log count the same requests.
+func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *Band, roundings ...limiter.Rounding) {
+	states := make([]limiter.State, len(roundings))
+	terms := make([]limiter.Convention, len(roundings))
+	for i, rounding := range roundings {
+		states[i].Algorithm = limiter.SlidingWindow
+		terms[i] = limiter.Convention{Rounding: rounding, Denied: limiter.Charged}
+	}
+	var exact int64
+	oldest := 0
+	for k, a := range list {
+		for limit.Window <= a.At.Sub(list[oldest].At) { // (now-W, now]
+			exact -= list[oldest].Cost
+			oldest++
+		}
+		exact += a.Cost
+		counts := a.At >= begin
+		if counts {
+			b.Requests++
+			b.Exact += float64(exact)
+		}
+		truth := exact <= limit.Count
+		for i := range states {
+			d := states[i].Take(a.At, limit, terms[i], list[k].Cost)
+			if !counts {
+				continue
+			}
+			o := &b.By[i]
+			o.Difference += math.Abs(d.Estimate - float64(exact))
+			switch {
+			case d.Allowed && !truth:
+				o.WronglyAllowed++
+			case !d.Allowed && truth:
+				o.WronglyDenied++
+			}
+		}
+	}
+}
+
+// means are the mean counts at which the law is checked.
+var means = [...]int{10, 27, 50, 100, 200, 500, 1000}
+
+// poissonWindows is how many windows a point is the mean of: enough for 1 % or so.
+const poissonWindows = 4000
+
+// poissonPoints measures the exact rounding on Poisson arrivals, which no limit stops.
+func poissonPoints(seed uint64, progress func(float64)) []Point {
+	var points []Point
+	for i, n := range means {
+		limit := limiter.Limit{Count: limiter.MaxCount, Window: time.Second}
+		s := lab.Setup{Limit: limit, Zero: zero}
+		src, err := lab.Traffic{Model: lab.Poisson, PerSecond: float64(n)}.Source(s, seed+uint64(n))
+		if err != nil {
+			continue // the rates above are in range
+		}
+		tape := lab.NewTape(src)
+		tape.Until(zero.Add(min(poissonWindows, 3_900_000/time.Duration(n)) * limit.Window))
+		list := make([]lab.Arrival, tape.Len())
+		for k := range list {
+			list[k] = tape.At(k)
+		}
+		var b Band
+		measure(list, limit, zero.Add(2*limit.Window), &b, limiter.Exact)
+		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact), Law: Law(float64(n))})
+		progress(0.8 + 0.2*float64(i+1)/float64(len(means)))
+	}
+	return points
+}
+
+// worst lets the adversary play against limiters of 100 in a minute that count what they
+// admit, and looks into every true window.
+func worst() ([]Worst, error) {
+	s := lab.Setup{Limit: limiter.Limit{Count: 100, Window: time.Minute}, Zero: zero.Floor(time.Minute)}
+	for _, name := range []string{"fixed-window", "sliding-window/floor", "sliding-window/exact", "sliding-window/round", "sliding-log", "gcra"} {
+		c, err := lab.ParseContender(name)
+		if err != nil {
+			return nil, err
+		}
+		s.Contenders = append(s.Contenders, c)
+	}
+	src, err := lab.Traffic{Model: lab.Adversary}.Source(s, 0)
+	if err != nil {
+		return nil, err
+	}
+	run := lab.NewRun(s, lab.NewTape(src))
+	run.AdvanceTo(s.Zero.Add(20 * s.Limit.Window))
+	var list []Worst
+	for i, c := range s.Contenders {
+		list = append(list, Worst{What: c.String(), Largest: run.Tally(i).Largest, Limit: s.Limit.Count})
+	}
+	return slices.Clip(list), nil
+}

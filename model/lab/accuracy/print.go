@@ -1,0 +1,167 @@
+package accuracy
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// barWidth is how wide the longest bar of a plot is.
+const barWidth = 32
+
+// Print writes the report for people: the table by load band, and the two plots. With
+// ascii the bars are made of '#'. It writes nothing wider than 100 columns.
+func Print(w io.Writer, r Report, ascii bool) error {
+	p := &printer{full: "█", eighths: []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
+	if ascii {
+		p.full, p.eighths = "#", []string{"", "", "", "", "#", "#", "#", "#"}
+	}
+	p.table(r)
+	p.wrongByBand(r)
+	p.law(r)
+	p.worst(r)
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+// PrintJSON writes the report for programs: one object.
+func PrintJSON(w io.Writer, r Report) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Limit    int64 `json:"limit"`
+		WindowMS int64 `json:"window_ms"`
+		Report
+	}{r.Limit.Count, r.Limit.Window.Milliseconds(), r})
+}
+
+type printer struct {
+	out     strings.Builder
+	full    string
+	eighths []string
+}
+
+func (p *printer) say(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
+
+func (p *printer) table(r Report) {
+	what := "made-up sources: seven in ten independent requests, two on and off, one a job"
+	if r.Recorded {
+		what = "recorded traffic"
+		if r.Skipped > 0 {
+			what += fmt.Sprintf(" (%d lines could not be read)", r.Skipped)
+		}
+	}
+	p.say("Sliding window counters against an exact log, limit %d in %v\n", r.Limit.Count, r.Limit.Window)
+	p.say("%s requests of %s %s\n\n", group(r.All.Requests), group(int64(r.All.Sources)), what)
+	p.say("%28s", "")
+	for _, k := range Roundings {
+		p.say("%24s", "-- "+names[k]+" --   ")
+	}
+	p.say("\n%10s%8s%10s", "load", "sources", "requests")
+	for range Roundings {
+		p.say("%8s%8s%8s", "allowed", "denied", "differs")
+	}
+	p.say("\n")
+	for _, b := range r.Bands {
+		p.row(b.label(), b)
+	}
+	p.row("all", r.All)
+	p.say("\nload: a source's mean requests a window, of the limit · allowed, denied: wrongly, of all its requests\n")
+	p.say("differs: mean distance of the estimate from the true count, of the true count\n")
+	p.say("Cloudflare's own, 400 million requests of 270 000 sources: 0.003%% wrong, 6%% difference\n")
+}
+
+// row writes one band.
+func (p *printer) row(label string, b Band) {
+	p.say("%10s%8s%10s", label, group(int64(b.Sources)), group(b.Requests))
+	for i := range Roundings {
+		if b.Requests == 0 {
+			p.say("%8s%8s%8s", "–", "–", "–")
+			continue
+		}
+		o := b.By[i]
+		p.say("%8s%8s%8s", percent(share(float64(o.WronglyAllowed), float64(b.Requests))),
+			percent(share(float64(o.WronglyDenied), float64(b.Requests))), percent(b.Difference(i)))
+	}
+	p.say("\n")
+}
+
+func (b Band) label() string {
+	if b.To == 0 {
+		return fmt.Sprintf("above %.0f%%", b.From*100)
+	}
+	return fmt.Sprintf("%.0f–%.0f%%", b.From*100, b.To*100)
+}
+
+// wrongByBand plots where decisions are wrong, for the exact rounding.
+func (p *printer) wrongByBand(r Report) {
+	most := 0.0
+	for _, b := range r.Bands {
+		most = math.Max(most, b.Wrong(1))
+	}
+	p.say("\nwrong decisions by load, exact rounding\n")
+	for _, b := range r.Bands {
+		value := "no requests"
+		if b.Requests > 0 {
+			value = percent(b.Wrong(1))
+		}
+		p.say("%12s  %s %s\n", b.label(), p.bar(b.Wrong(1), most), value)
+	}
+}
+
+// law plots the measured difference for Poisson arrivals beside what theory says.
+func (p *printer) law(r Report) {
+	most := 0.0
+	for _, x := range r.Poisson {
+		most = math.Max(most, x.Measured)
+	}
+	p.say("\nmean difference for Poisson arrivals, n requests a window; theory: 0.313/sqrt(n)\n")
+	for _, x := range r.Poisson {
+		p.say("%12s  %s %s, theory %s\n", "n = "+strconv.Itoa(x.Mean), p.bar(x.Measured, most), percent(x.Measured), percent(x.Law))
+	}
+}
+
+func (p *printer) worst(r Report) {
+	p.say("\nthe most an adversary gets admitted in one true window\n")
+	most := 1.0
+	for _, x := range r.Worst {
+		most = math.Max(most, float64(x.Largest))
+	}
+	for _, x := range r.Worst {
+		p.say("%22s  %s %d of %d\n", x.What, p.bar(float64(x.Largest), most), x.Largest, x.Limit)
+	}
+}
+
+// bar draws v, where most fills it, in eighths of a column.
+func (p *printer) bar(v, most float64) string {
+	if !(v > 0) || !(most > 0) {
+		return ""
+	}
+	fine := max(int(math.Round(v/most*barWidth*8)), 1)
+	return strings.Repeat(p.full, fine/8) + p.eighths[fine%8]
+}
+
+// percent writes a share with three significant digits or so.
+func percent(v float64) string {
+	switch v *= 100; {
+	case v == 0:
+		return "0%"
+	case v < 0.01:
+		return strconv.FormatFloat(v, 'f', 4, 64) + "%"
+	case v < 1:
+		return strconv.FormatFloat(v, 'f', 3, 64) + "%"
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64) + "%"
+}
+
+// group writes a count in groups of three.
+func group(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
+}
