@@ -142,7 +142,7 @@ func (a *app) flags(f *pflag.FlagSet) {
 	f.IntVar(&a.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&a.refresh, "refresh", feed.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.BoolVar(&a.ascii, "ascii", false, "draw with ASCII alone")
-	f.BoolVar(&a.plain, "plain", false, "draw with ASCII alone and without colours")
+	f.BoolVar(&a.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
 	f.BoolVar(&a.mask, "mask", false, "hide the middle of key names")
 }
 
@@ -265,11 +265,8 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 		return err
 	}
 	defer src.Close()
-	if !term.IsTerminal(os.Stdout.Fd()) {
-		return usagef("the dashboard needs a terminal on its output: use \"ratescope snapshot\" for text or JSON")
-	}
-	if a.plain {
-		os.Setenv("NO_COLOR", "1")
+	if !a.plain && !term.IsTerminal(os.Stdout.Fd()) {
+		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	box := feed.NewMailbox()
@@ -278,10 +275,15 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 		ended <- src.Run(ctx, box.Put)
 		cancel() // without a source there is nothing to show
 	}()
-	err = tui.Run(ctx, tui.Options{
+	show := tui.Options{
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
-		Theme: a.theme, FPS: a.fps, ASCII: a.ascii || a.plain, Mask: a.mask,
-	}, tea.WithoutSignalHandler()) // signals end ctx; two who heed them wait for each other for ever
+		Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
+	}
+	if a.plain {
+		err = tui.Plain(ctx, c.OutOrStdout(), show)
+	} else { // signals end ctx; two who heed them wait for each other for ever
+		err = tui.Run(ctx, show, tea.WithoutSignalHandler())
+	}
 	cancel()
 	return cmp.Or(<-ended, err)
 }

@@ -48,7 +48,11 @@ const keepAlerts = 500
 // Alerts returns the record, oldest first. It must not be changed.
 func (b *Board) Alerts() []Alert { return b.alerts }
 
+// Raised returns how many alerts there ever were; the record holds the last of them.
+func (b *Board) Raised() int { return b.raised }
+
 func (b *Board) alert(a Alert) {
+	b.raised++
 	b.alerts = append(b.alerts, a)
 	if n := len(b.alerts); n > keepAlerts {
 		b.alerts = append(b.alerts[:0], b.alerts[n-keepAlerts:]...)

@@ -47,6 +47,7 @@ type Board struct {
 
 	keys   map[string]*Watched
 	alerts []Alert
+	raised int
 	vitals []Vital
 	swept  bool            // the first pass of discovery is over: keys that come now are news
 	lost   limiter.Instant // the last moment before the link was lost; 0 it never was
@@ -256,7 +257,7 @@ func compare(s Sort, x, y *Watched) int {
 	case ByNext:
 		return cmp.Compare(wait(y), wait(x))
 	case ByName:
-		return 0
+		return strings.Compare(x.Reading.Key, y.Reading.Key)
 	case ByAlgorithm:
 		return cmp.Compare(x.Reading.Target.Algorithm, y.Reading.Target.Algorithm)
 	}

@@ -59,7 +59,7 @@ func (p *plain) tell(local time.Time) error {
 		}
 	}
 	alerts := p.board.Alerts()
-	for _, e := range alerts[min(p.told, len(alerts)):] {
+	for _, e := range alerts[len(alerts)-min(p.board.Raised()-p.told, len(alerts)):] {
 		if e.What == model.LinkLost || e.What == model.Appeared {
 			continue
 		}
@@ -72,7 +72,7 @@ func (p *plain) tell(local time.Time) error {
 			return err
 		}
 	}
-	p.told = len(alerts)
+	p.told = p.board.Raised()
 	if s.Link != model.Live || local.Sub(p.last) < plainEvery {
 		return nil
 	}
