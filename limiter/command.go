@@ -58,7 +58,11 @@ func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, act actio
 // reload is the same call with the script's text, which the server keeps from then on.
 func (r *Redis) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
 	args := append([]any(nil), cmd.Args()...)
-	args[0], args[1] = "eval", r.scripts[act].text
+	text := r.together.text
+	if act != chargesAll {
+		text = r.scripts[act].text
+	}
+	args[0], args[1] = "eval", text
 	if act == looks && !r.noReadOnly.Load() {
 		args[0] = "eval_ro"
 	}

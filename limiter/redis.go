@@ -28,6 +28,7 @@ type Redis struct {
 	algorithm  Algorithm
 	client     Scripter
 	scripts    [3]script   // by action
+	together   script      // empty where several limits cannot be kept
 	noReadOnly atomic.Bool // the server is older than EVALSHA_RO
 	last       atomic.Pointer[boxed]
 	windows    windowSet
@@ -62,6 +63,11 @@ func NewRedis(c Scripter, a Algorithm, opts ...Option) (*Redis, error) {
 			continue
 		}
 		if r.scripts[act], err = compile(file, termsOf(a, s, act)); err != nil {
+			return nil, fmt.Errorf("script of %s: %w", a, err)
+		}
+	}
+	if s.layout == (Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == FirstRequest) {
+		if r.together, err = compile(file, termsOf(a, s, chargesAll)); err != nil {
 			return nil, fmt.Errorf("script of %s: %w", a, err)
 		}
 	}

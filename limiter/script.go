@@ -38,6 +38,7 @@ type terms struct {
 	WholeScores         bool
 	Field               string // of a bucket's hash
 	Unlimited           int64  // more than any sum
+	Stride              int    // arguments of each of several limits
 }
 
 // action is what a script does about a request.
@@ -47,6 +48,7 @@ const (
 	charges action = iota // decides, and charges or records
 	looks                 // decides and writes nothing
 	givesBack
+	chargesAll // several limits together
 )
 
 // slackMillis keeps keys whose clock is given alive: a server that counts real time would
@@ -65,7 +67,7 @@ func termsOf(a Algorithm, s settings, act action) terms {
 		Closed: c.Edge == Closed, Below: c.Rule == Below, Charged: c.Denied == Charged,
 		Exact: c.Rounding == Exact, Round: c.Rounding == Round,
 		Leaky: a == LeakyBucket, Field: "tokens",
-		Denials: s.denials && act == charges, Block: c.Block > 0,
+		Denials: s.denials && (act == charges || act == chargesAll), Block: c.Block > 0,
 		NameUnit: s.layout.counterUnit(), Unit: 1, Foreign: s.layout.Unit != 0,
 		BlockArg: scriptArgs + 1, More: scriptArgs + 1,
 	}
@@ -89,6 +91,9 @@ func termsOf(a Algorithm, s settings, act action) terms {
 		t.More++
 	}
 	t.EndsKey = places + 1
+	if act == chargesAll {
+		t.Stride, t.Charged = scriptArgs+rateArgCount(a), false
+	}
 	switch s.layout.Unit {
 	case time.Second:
 		t.Unit, t.Digits, t.ScoreDigits = 1_000_000, 6, 6
@@ -98,14 +103,19 @@ func termsOf(a Algorithm, s settings, act action) terms {
 	return t
 }
 
-// compile writes the script that decides with one algorithm on the given terms.
+// compile writes the script that decides with one algorithm on the given terms, about
+// one limit or about several together.
 func compile(file string, t terms) (script, error) {
-	parsed, err := template.ParseFS(luaFiles, "lua/decision.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/"+file)
+	frame := "decision.lua"
+	if t.Stride > 0 {
+		frame = "together.lua"
+	}
+	parsed, err := template.ParseFS(luaFiles, "lua/decision.lua", "lua/together.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/"+file)
 	if err != nil {
 		return script{}, err
 	}
 	var text strings.Builder
-	if err := parsed.ExecuteTemplate(&text, "decision.lua", t); err != nil {
+	if err := parsed.ExecuteTemplate(&text, frame, t); err != nil {
 		return script{}, err
 	}
 	sum := sha1.Sum([]byte(text.String()))
@@ -134,4 +144,15 @@ func scriptFile(a Algorithm, s settings) (string, error) {
 		return "bucket.lua", nil
 	}
 	return "", fmt.Errorf("%w: %s is not available on Redis", ErrNotOnStore, a)
+}
+
+// rateArgCount is how many arguments an algorithm adds to the common ones.
+func rateArgCount(a Algorithm) int {
+	switch a {
+	case GCRA:
+		return 5
+	case TokenBucket, LeakyBucket:
+		return 4
+	}
+	return 0
 }

@@ -1,0 +1,171 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// MaxTogether is how many limits can be decided about at once.
+const MaxTogether = 16
+
+// Together sums up the decisions of several limits: it is admitted when all of them
+// admit, and its wait is the longest of theirs. Used and Remaining are those of the limit
+// with the least room.
+func Together(all []Decision) Decision {
+	if len(all) == 0 {
+		return Decision{}
+	}
+	sum := all[0]
+	for _, d := range all[1:] {
+		allowed, reset := sum.Allowed && d.Allowed, max(sum.ResetAfter, d.ResetAfter)
+		retry := max(sum.RetryAfter, d.RetryAfter)
+		if sum.RetryAfter == Never || d.RetryAfter == Never {
+			retry = Never
+		}
+		if d.Remaining < sum.Remaining {
+			sum = d
+		}
+		sum.Allowed, sum.RetryAfter, sum.ResetAfter = allowed, retry, reset
+	}
+	return sum
+}
+
+// checkTogether looks at what can be wrong with a set of limits.
+func checkTogether(limits []Limit, c Convention) error {
+	if len(limits) == 0 || len(limits) > MaxTogether {
+		return fmt.Errorf("%w: %d limits on one key: use 1 to %d", ErrBadRequest, len(limits), MaxTogether)
+	}
+	seen := map[time.Duration]bool{}
+	for _, l := range limits {
+		if seen[l.Window] {
+			return fmt.Errorf("%w: two limits have the window %v: keep the smaller one", ErrBadRequest, l.Window)
+		}
+		seen[l.Window] = true
+	}
+	if c.Block > 0 {
+		return fmt.Errorf("%w: a block belongs to one limit: use one limiter for it and another for the rest", ErrBadRequest)
+	}
+	return nil
+}
+
+// partKey names what one of several limits keeps: after its window, so that limits with
+// different windows do not share counters, and in the slot of the key.
+func partKey(key string, l Limit) string {
+	return keyBase(key) + ":" + strconv.FormatInt(l.micros()/1000, 10) + "ms"
+}
+
+// AllowAll decides about a request of cost n under several limits with different windows,
+// as in 10 a second and 300 a minute. It is charged in all of them when every decision is
+// allowed, and in none otherwise. These limits have keys of their own, which they share
+// with other calls of AllowAll, and not with AllowN.
+func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	if err := checkTogether(limits, m.convention); err != nil {
+		return nil, err
+	}
+	for _, l := range limits {
+		if err := m.check(ctx, key, l, n); err != nil {
+			return nil, err
+		}
+	}
+	now := m.clock()
+	all := make([]Decision, len(limits))
+	s := &m.shards[m.shardOf(key)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	allowed := true
+	for i, l := range limits {
+		a := m.asked(now, l, n)
+		all[i] = Decision{At: now, Limit: l, Cost: n}
+		s.peek(&all[i], &a, partKey(key, l))
+		allowed = allowed && all[i].Allowed
+	}
+	if !allowed || n == 0 {
+		return all, nil
+	}
+	for i, l := range limits {
+		a := m.asked(now, l, n)
+		all[i] = Decision{At: now, Limit: l, Cost: n}
+		s.allow(&all[i], &a, partKey(key, l))
+	}
+	return all, nil
+}
+
+// AllowAll decides about a request of cost n under several limits with different windows,
+// as in 10 a second and 300 a minute, in one script. It is charged in all of them when
+// every decision is allowed, and in none otherwise. These limits have keys of their own,
+// which they share with other calls of AllowAll, and not with AllowN.
+func (r *Redis) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	if err := checkTogether(limits, r.convention); err != nil {
+		return nil, err
+	}
+	if r.together.text == "" {
+		return nil, fmt.Errorf("%w: this layout or alignment keeps one limit a key: use the library's own layout and clock-aligned windows", ErrNotOnStore)
+	}
+	args := []any{verbTake, r.together.sha, nil}
+	boxes := make([]*boxed, len(limits))
+	for i, l := range limits {
+		b, err := r.check(ctx, key, l, n)
+		if err != nil {
+			return nil, err
+		}
+		if l.Count == 0 && r.algorithm.bursts() {
+			return nil, fmt.Errorf("%w: a limit of 0 among several counts nothing in %s: leave it out", ErrBadRequest, r.algorithm)
+		}
+		boxes[i] = b
+		args = append(args, r.mainKey(partKey(key, l)))
+	}
+	if r.denials {
+		args = append(args, DeniedKey(key))
+	}
+	args[2] = len(args) - 3
+	var now any = 0
+	if r.clock != nil {
+		now = int64(r.clock())
+	}
+	for _, b := range boxes {
+		args = append(args, n, b.count, b.window, now)
+		args = append(args, b.more...)
+	}
+	if n == 0 {
+		return r.peekAll(ctx, key, limits)
+	}
+	vals, err := r.run(ctx, newDecisionCmd(ctx, args), key, chargesAll)
+	if err != nil {
+		return nil, err
+	}
+	return r.decodeAll(key, boxes, n, vals)
+}
+
+// peekAll looks at several limits without charging any.
+func (r *Redis) peekAll(ctx context.Context, key string, limits []Limit) ([]Decision, error) {
+	all := make([]Decision, len(limits))
+	for i, l := range limits {
+		d, err := r.Peek(ctx, partKey(key, l), l, 0)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = d
+	}
+	return all, nil
+}
+
+// decodeAll takes the answer apart. When not all were charged none was, and each limit
+// says what it would have said alone.
+func (r *Redis) decodeAll(key string, boxes []*boxed, n int64, vals []int64) ([]Decision, error) {
+	if len(vals) == 0 || len(vals)%len(boxes) != 0 {
+		return nil, fmt.Errorf("the script for %d limits answered %d values", len(boxes), len(vals))
+	}
+	each := len(vals) / len(boxes)
+	charged := vals[0] == 1
+	all := make([]Decision, len(boxes))
+	for i, b := range boxes {
+		d, err := r.decode(key, b, n, !charged, vals[i*each:(i+1)*each])
+		if err != nil {
+			return nil, err
+		}
+		all[i] = d
+	}
+	return all, nil
+}

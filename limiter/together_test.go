@@ -1,0 +1,145 @@
+package limiter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
+)
+
+type togetherer interface {
+	limiter.Limiter
+	AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+}
+
+var pair = []limiter.Limit{{Count: 3, Window: time.Second}, {Count: 7, Window: time.Minute}}
+
+// TestTogether charges several limits in one go, or none of them, on both stores alike.
+func TestTogether(t *testing.T) {
+	client := limitertest.Client(t)
+	for _, a := range limiter.Algorithms() {
+		now := far
+		clock := limiter.WithClock(func() limiter.Instant { return now })
+		stores := map[string]togetherer{
+			"memory": newMemory(t, a, clock),
+			"redis":  newRedis(t, client, a, clock, limiter.WithDenials()),
+		}
+		for name, l := range stores {
+			now = far
+			ctx := context.Background()
+			admitted := 0
+			for range 3 {
+				for range 5 {
+					all, err := l.AllowAll(ctx, "api", 1, pair...)
+					if err != nil {
+						t.Fatalf("%s on %s: %v", a, name, err)
+					}
+					d := limiter.Together(all)
+					if d.Allowed != (all[0].Allowed && all[1].Allowed) {
+						t.Fatalf("%+v", d)
+					}
+					if d.Allowed {
+						admitted++
+					} else if d.RetryAfter <= 0 {
+						t.Errorf("%s on %s: denied without a wait: %+v", a, name, d)
+					}
+				}
+				now = now.Add(2 * time.Second)
+			}
+			if admitted != 7 {
+				t.Errorf("%s on %s: %d admitted in 6 s, want 3 + 3 + 1", a, name, admitted)
+			}
+			all, err := l.AllowAll(ctx, "api", 0, pair...)
+			if err != nil || all[0].Used != 0 || all[1].Remaining != 0 {
+				t.Errorf("%s on %s: afterwards %+v, %v", a, name, all, err)
+			}
+		}
+		if got := client.XLen(context.Background(), limiter.DeniedKey("api")).Val(); got != 8 {
+			t.Errorf("%s: %d denials recorded, want 8", a, got)
+		}
+		client.FlushAll(context.Background())
+	}
+}
+
+// TestTogetherAgrees walks both stores through the same random requests.
+func TestTogetherAgrees(t *testing.T) {
+	client := limitertest.Client(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for _, a := range limiter.Algorithms() {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		now := far
+		clock := limiter.WithClock(func() limiter.Instant { return now })
+		m, r := newMemory(t, a, clock), newRedis(t, client, a, clock)
+		for step := range 300 {
+			now = now.Add(time.Duration(rng.IntN(700)) * time.Millisecond)
+			n := rng.Int64N(9)
+			want, err1 := m.AllowAll(context.Background(), "k:"+a.String(), n, pair...)
+			got, err2 := r.AllowAll(context.Background(), "k:"+a.String(), n, pair...)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			if a == limiter.FixedWindow {
+				want[0].Previous, want[1].Previous = 0, 0
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s step %d cost %d\nredis  %+v\nmemory %+v", a, step, n, got, want)
+			}
+		}
+	}
+}
+
+func TestTogetherRefuses(t *testing.T) {
+	m := newMemory(t, limiter.GCRA)
+	ctx := context.Background()
+	for _, limits := range [][]limiter.Limit{nil, make([]limiter.Limit, 17), {pair[0], pair[0]}, {{Count: -1, Window: time.Second}}} {
+		if _, err := m.AllowAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("%d limits: %v", len(limits), err)
+		}
+	}
+}
+
+func TestBatch(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		l := newRedis(t, client, a)
+		var requests []limiter.Request
+		for i := range 30 {
+			requests = append(requests, limiter.Request{Key: fmt.Sprintf("b:%s:%d", a, i%3), Limit: minute, Cost: 1})
+		}
+		requests = append(requests, limiter.Request{Key: "", Limit: minute, Cost: 1}, limiter.Request{Key: "b:" + a.String() + ":0", Limit: minute})
+		for range 2 {
+			answers, err := l.AllowBatch(ctx, requests)
+			if err != nil {
+				t.Fatal(err)
+			}
+			admitted := 0
+			for i, one := range answers[:30] {
+				if one.Err != nil {
+					t.Fatalf("%s request %d: %v", a, i, one.Err)
+				}
+				if one.Decision.Allowed {
+					admitted++
+				}
+			}
+			if admitted != 15 {
+				t.Errorf("%s: %d admitted on three keys of 5, want 15", a, admitted)
+			}
+			if !errors.Is(answers[30].Err, limiter.ErrBadRequest) {
+				t.Errorf("%s: an empty key: %v", a, answers[30].Err)
+			}
+			if d := answers[31].Decision; d.Used != 5 || answers[31].Err != nil {
+				t.Errorf("%s: the peek at the end: %+v, %v", a, d, answers[31].Err)
+			}
+			client.FlushAll(ctx)
+			client.ScriptFlush(ctx)
+		}
+	}
+}
