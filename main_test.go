@@ -128,8 +128,11 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
-// clocks are the functions of package time that look at this machine's clock.
-var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+// Functions of package time that look at this machine's clock, and that wait on it.
+var (
+	clocks = []string{"Now", "Since", "Until"}
+	waits  = []string{"Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+)
 
 func TestTimeIsExplicit(t *testing.T) {
 	where := map[string][]string{}
@@ -140,18 +143,77 @@ func TestTimeIsExplicit(t *testing.T) {
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
-				if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "time" && slices.Contains(clocks, sel.Sel.Name) {
-					if top == "model" {
-						t.Errorf("%s reads the clock: time.%s", s.at(n), sel.Sel.Name)
-					}
+				pkg, ok := sel.X.(*ast.Ident)
+				reads := slices.Contains(clocks, sel.Sel.Name)
+				switch {
+				case !ok || pkg.Name != "time" || !reads && !slices.Contains(waits, sel.Sel.Name):
+				case top == "model":
+					t.Errorf("%s uses the clock: time.%s", s.at(n), sel.Sel.Name)
+				case reads:
 					where[s.name] = append(where[s.name], s.at(n))
 				}
 			}
 			return true
 		})
 	}
-	if len(where) > 1 {
-		t.Errorf("limiter has its clock in one file, but reads it in %v", where)
+	if len(where) != 1 {
+		t.Errorf("limiter has its clock in one file, but reads it in %d: %v", len(where), where)
+	}
+}
+
+// writers says which files alone may call what a write to a server needs: a client
+// without the guard that refuses writing commands, and a limiter over a client.
+var writers = map[string][]string{
+	"redis.NewClient":          {"feed/endpoint.go", "feed/embedded.go"},
+	"redis.NewClusterClient":   {"feed/endpoint.go"},
+	"redis.NewFailoverClient":  {"feed/endpoint.go"},
+	"redis.NewUniversalClient": {},
+	"redis.NewRing":            {},
+	"limiter.NewRedis":         {"feed/injector.go", "feed/demo.go", "limiter/scenario/run.go"},
+	"feed.Connect":             {"main.go"}, // for verify
+}
+
+// TestOnePlaceWrites: on a server of others, only the injector writes, and verify on
+// request. Whatever else is to be fired or written has to go through them.
+func TestOnePlaceWrites(t *testing.T) {
+	unguarded := map[string]int{}
+	called := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || s.dir == "docs/pictures" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if pkg, ok := sel.X.(*ast.Ident); ok {
+				name := pkg.Name + "." + sel.Sel.Name
+				if files, known := writers[name]; known && !slices.Contains(files, s.name) {
+					t.Errorf("%s calls %s, which only %v may", s.at(call), name, files)
+				}
+				called[name] = true
+			}
+			// endpoint.open(name, pool, guard): without a guard the client may write.
+			if s.dir == "feed" && sel.Sel.Name == "open" && len(call.Args) == 3 {
+				if id, ok := call.Args[2].(*ast.Ident); ok && id.Name == "nil" {
+					unguarded[s.name]++
+				}
+			}
+			return true
+		})
+	}
+	if len(unguarded) != 2 || unguarded["feed/injector.go"] != 1 || unguarded["feed/connect.go"] != 1 {
+		t.Errorf("clients that may write are made once in feed/injector.go and once in feed/connect.go, but in %v", unguarded)
+	}
+	for name, files := range writers {
+		if len(files) > 0 && !called[name] {
+			t.Errorf("nobody calls %s any more: the rule about it holds for nothing", name)
+		}
 	}
 }
 
@@ -297,9 +359,10 @@ func TestReadme(t *testing.T) {
 			t.Errorf("README.md says %q, and the Makefile has no such target", strings.TrimSpace(m[0]))
 		}
 	}
+	shell := regexp.MustCompile(`[ \t]*[#|].*`) // comments, and what the output is piped into
 	root := (&app{}).tree()
 	for _, m := range regexp.MustCompile(`(?m)^\s*(?:\$ )?(?:ratescope|go run \.)(?:[ \t]+(.+))?$`).FindAllStringSubmatch(readme, -1) {
-		args := strings.Fields(m[1])
+		args := strings.Fields(shell.ReplaceAllString(m[1], ""))
 		command, _, err := root.Find(args)
 		if err != nil {
 			t.Errorf("README.md says %q: %v", m[0], err)
