@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func (a *app) tree() *cobra.Command {
 		return nil // ends the command without running it
 	})
 	a.flags(root.PersistentFlags())
-	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.Names()} {
+	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	root.AddCommand(a.snapshot(), a.fire(), a.peek(), a.verify())
@@ -138,7 +139,7 @@ func (a *app) flags(f *pflag.FlagSet) {
 	f.Int64Var(&a.burst, "burst", 0, "how much GCRA and the buckets admit at once, if not the limit's count; wins over the config file")
 	f.StringVar(&a.config, "config", "", "YAML `FILE` with a list of rules: match, algorithm, limit, window; the first match wins (default: "+configFile+" in the XDG config folders)")
 	f.BoolVar(&a.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
-	f.StringVar(&a.theme, "theme", "", "`NAME` of the dashboard's colours: "+strings.Join(themes.Names(), ", ")+" (default: by the terminal's background)")
+	f.StringVar(&a.theme, "theme", "", "`NAME` of the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&a.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&a.refresh, "refresh", feed.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.BoolVar(&a.ascii, "ascii", false, "draw with ASCII alone")
@@ -219,11 +220,20 @@ func (a *app) check() error {
 		return fmt.Errorf("--burst %d is negative: give how much may come at once", a.burst)
 	case slices.Contains(a.watch, ""):
 		return errors.New("--watch is empty: give a pattern, as in 'rl:*'")
-	case a.theme == "":
-		return nil
 	}
-	_, err := themes.Find(a.theme)
-	return err
+	return nil
+}
+
+// shelf is the built-in themes and the user's own.
+func (a *app) shelf() (themes.Shelf, error) {
+	shelf, err := themes.BuiltIn().Add(os.DirFS(filepath.Join(xdg.ConfigHome, "ratescope", "themes")))
+	if err == nil && a.theme != "" {
+		_, err = shelf.Find(a.theme)
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return shelf, nil
 }
 
 // rules are those of the config file with the flags put over them. The file in the XDG
@@ -260,6 +270,10 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("there is no command %q: use snapshot, fire, peek or verify, or none for the dashboard", args[0])
 	}
+	shelf, err := a.shelf()
+	if err != nil {
+		return err
+	}
 	src, err := a.open()
 	if err != nil {
 		return err
@@ -277,7 +291,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 	}()
 	show := tui.Options{
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
-		Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
+		Shelf: shelf, Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
 	}
 	if a.plain {
 		err = tui.Plain(ctx, c.OutOrStdout(), show)

@@ -1,10 +1,5 @@
 package themes
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Palette is the data of a theme: "#rrggbb" for each meaning, "" for the terminal's
 // own colour.
 type Palette struct {
@@ -83,34 +78,4 @@ func (t *Theme) Fill(utilization float64) Style {
 		i = int(utilization * 100)
 	}
 	return Style{Fg: t.fill[i]}
-}
-
-// all lists the palettes: the default dark one, the default light one, the rest.
-var all = []Palette{phosphor, paper, highContrast, okabe, mono, nord, gruvbox, dracula, tokyo, mocha, solarized}
-
-// Names lists the themes.
-func Names() []string {
-	names := make([]string, len(all))
-	for i, p := range all {
-		names[i] = p.Name
-	}
-	return names
-}
-
-// Default returns the theme for a dark or a light terminal.
-func Default(dark bool) *Theme {
-	if dark {
-		return New(phosphor)
-	}
-	return New(paper)
-}
-
-// Find returns the theme of that name.
-func Find(name string) (*Theme, error) {
-	for _, p := range all {
-		if p.Name == name {
-			return New(p), nil
-		}
-	}
-	return nil, fmt.Errorf("there is no theme %q: use one of %s", name, strings.Join(Names(), ", "))
 }

@@ -134,7 +134,7 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		a.dark = msg.IsDark()
 		if !a.fixedTheme && a.look.Dark != a.dark {
-			a.dress(themes.Default(a.dark))
+			a.dress(a.o.Shelf.Default(a.dark))
 		}
 	case tea.KeyPressMsg:
 		return a, a.press(msg)

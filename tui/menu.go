@@ -5,7 +5,6 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/safetext"
-	"ratescope/themes"
 	"ratescope/tui/cell"
 )
 
@@ -96,7 +95,7 @@ func (a *App) openPalette() {
 func (a *App) openThemes() {
 	before := a.look.Theme
 	wear := func(it item) {
-		if t, err := themes.Find(it.text); err == nil {
+		if t, err := a.o.Shelf.Find(it.text); err == nil {
 			a.dress(t)
 		}
 	}
@@ -107,9 +106,9 @@ func (a *App) openThemes() {
 		a.say(false, "Theme: "+it.text+". Start with --theme "+it.text+" to keep it.")
 		return nil
 	}
-	for i, name := range themes.Names() {
+	for i, name := range a.o.Shelf.Names() {
 		hint := "dark"
-		if t, err := themes.Find(name); err == nil && !t.Dark {
+		if t, err := a.o.Shelf.Find(name); err == nil && !t.Dark {
 			hint = "light"
 		}
 		m.items = append(m.items, item{text: name, hint: hint})

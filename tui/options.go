@@ -30,10 +30,11 @@ type Options struct {
 	Focus    func(keys []string)                        // told which keys are on screen; may be nil
 	Injector Injector                                   // nil: firing is not possible
 
-	Theme string // "" picks by the terminal's background
-	FPS   int    // frames a second; 0 means 10
-	ASCII bool   // no blocks, lines or dots beyond ASCII
-	Mask  bool   // hide the middle of key names
+	Shelf themes.Shelf // the themes to choose from; nil means the built-in ones
+	Theme string       // "" picks by the terminal's background
+	FPS   int          // frames a second; 0 means 10
+	ASCII bool         // no blocks, lines or dots beyond ASCII
+	Mask  bool         // hide the middle of key names
 }
 
 const (
@@ -67,14 +68,17 @@ func newApp(ctx context.Context, o Options) (*App, error) {
 	if o.FPS < 1 || o.FPS > maxFPS {
 		return nil, fmt.Errorf("%d frames a second is not possible: use 1 to %d", o.FPS, maxFPS)
 	}
+	if o.Shelf == nil {
+		o.Shelf = themes.BuiltIn()
+	}
 	a := &App{o: o, fps: o.FPS, mouse: true, burst: 10, perSecond: 5, zoom: 1, keep: &inbox{wake: make(chan struct{}, 1)}}
 	a.ctx, a.stop = context.WithCancel(ctx)
 	a.tick = time.Second / time.Duration(o.FPS)
 	a.fixedTheme = o.Theme != ""
-	theme := themes.Default(true)
+	theme := o.Shelf.Default(true)
 	if a.fixedTheme {
 		var err error
-		if theme, err = themes.Find(o.Theme); err != nil {
+		if theme, err = o.Shelf.Find(o.Theme); err != nil {
 			return nil, err
 		}
 	}
