@@ -19,6 +19,7 @@ type query struct {
 	now    limiter.Instant // the server's clock as far as it is known before the answer
 	ranges int             // commands that return ranges; see rangesPerPipe
 	slots  bool            // a cluster: several keys in one command must share a slot
+	whole  bool            // everything about the key; else only what is new
 }
 
 // body reads what one limiter keeps on the server, in the way of its type.
@@ -49,7 +50,12 @@ type look struct {
 	since   limiter.Instant // of the reading before
 	silent  limiter.Instant // since when the server holds nothing of it; 0 while it does
 	due     time.Time
-	heat    int64  // units that came with the last reading
+	heat    int64 // units that came with the last reading
+	near    bool  // near its limit, or over it
+	looks   int   // readings so far
+	quiet   int   // readings in a row without news
+	rank    int
+	place   int    // on screen, from 1; 0 is not
 	wrong   string // why the key cannot be read, one sentence
 	changed bool   // the key holds another type than before: find out anew
 }
@@ -170,8 +176,11 @@ func (l *look) finish(now limiter.Instant, r *model.Reading) {
 	l.note(model.ForeignWriter, t.Layout != (limiter.Layout{}))
 	l.note(model.TooHot, r.Approximate)
 	over := false
+	l.near = false
 	if t.LimitKnown && t.Limit.Count > 0 && t.Window > 0 && r.Err == "" {
-		over = r.State.Peek(now, t.Limit, t.Convention, 0).Used > model.Capacity(*t)
+		n, most := r.State.Peek(now, t.Limit, t.Convention, 0).Used, model.Capacity(*t)
+		over = n > most
+		l.near = float64(n) >= model.NearLimit*float64(most)
 	}
 	l.note(model.OverLimit, over)
 	r.Notes = l.list()
@@ -184,6 +193,7 @@ func (l *look) finish(now limiter.Instant, r *model.Reading) {
 		l.heat += a.N
 	}
 	l.since = now
+	l.looks++
 }
 
 // list returns the notes in a fixed order.

@@ -24,12 +24,31 @@ type counterBody struct {
 	overlap bool                      // a counter was seen to live as long as a weight needs it
 
 	asked []counterAsk
+	many  *redis.SliceCmd // the values of all that was asked, in one command
+	alive bool            // the counter of the current window was there at the last reading
 }
 
 type counterAsk struct {
 	start limiter.Instant
-	value *redis.StringCmd
-	ttl   *redis.DurationCmd
+	value *redis.StringCmd   // nil when the values come in one command
+	ttl   *redis.DurationCmd // nil when it was not asked for
+}
+
+// text returns the value of counter i; ok is false when it does not exist.
+func (b *counterBody) text(i int) (text string, ok bool, err error) {
+	if b.many == nil {
+		text, err = b.asked[i].value.Result()
+		if err == redis.Nil {
+			return "", false, nil
+		}
+		return text, err == nil, err
+	}
+	values, err := b.many.Result()
+	if err != nil || i >= len(values) {
+		return "", false, err
+	}
+	text, ok = values[i].(string) // nil too for a key of another type
+	return text, ok, nil
 }
 
 // layout returns how the counters are named.
@@ -140,28 +159,47 @@ func (b *counterBody) ask(q *query, l *look) {
 		b.window = time.Millisecond // the names of known starts need no window
 		defer func() { b.window = 0 }()
 	}
-	for _, s := range starts {
+	b.many = nil
+	together := !q.slots || b.own != limiter.Unknown // names of this library share a slot
+	names := make([]string, 0, len(starts))
+	for i, s := range starts {
 		name := b.name(l, s)
-		b.asked = append(b.asked, counterAsk{s, q.pipe.Get(q.ctx, name), q.pipe.PTTL(q.ctx, name)})
+		names = append(names, name)
+		a := counterAsk{start: s}
+		if !together {
+			a.value = q.pipe.Get(q.ctx, name)
+		}
+		// The expiry of the current counter tells all, while there is one.
+		if known := b.alive && b.window > 0 && len(starts) == 3; q.whole && (!known || i == 1) {
+			a.ttl = q.pipe.PTTL(q.ctx, name)
+		}
+		b.asked = append(b.asked, a)
+	}
+	if together && len(names) > 0 {
+		b.many = q.pipe.MGet(q.ctx, names...)
 	}
 }
 
 func (b *counterBody) take(now limiter.Instant, l *look, r *model.Reading) (again bool, err error) {
 	values := make(map[limiter.Instant]int64, len(b.asked))
 	garbage := false
-	for _, a := range b.asked {
-		s, err := a.value.Result()
-		if err == redis.Nil {
-			continue
-		}
+	for i, a := range b.asked {
+		s, ok, err := b.text(i)
 		if err != nil {
 			return false, err
+		}
+		if !ok {
+			continue
 		}
 		n, perr := strconv.ParseInt(s, 10, 64)
 		garbage = garbage || perr != nil || n < 0
 		if perr == nil && n >= 0 {
 			values[a.start] = n
 		}
+	}
+	l.typ = "none"
+	if len(values) > 0 || garbage {
+		l.typ = "string"
 	}
 	if garbage {
 		l.wrong = "holds a string that is not a count"
@@ -189,8 +227,13 @@ func (b *counterBody) take(now limiter.Instant, l *look, r *model.Reading) (agai
 // where every request sets it anew, never does.
 func (b *counterBody) takeTTL(now limiter.Instant, l *look) error {
 	const slack = 5 * time.Millisecond // between the answers of PTTL and TIME
-	l.typ, l.ttl = "none", 0
+	if l.typ == "none" {
+		l.ttl = 0
+	}
 	for i, a := range b.asked {
+		if a.ttl == nil {
+			continue
+		}
 		ttl, err := a.ttl.Result()
 		if err != nil {
 			return err
@@ -198,7 +241,7 @@ func (b *counterBody) takeTTL(now limiter.Instant, l *look) error {
 		if ttl == -2 {
 			continue
 		}
-		l.typ, l.ttl = "string", ttl
+		l.ttl = ttl
 		if ttl == -1 {
 			l.ttl = model.Forever
 			b.overlap = b.overlap || i == 0 && b.window > 0 && a.start.Add(b.window) <= now
@@ -229,6 +272,7 @@ func (b *counterBody) tell(now limiter.Instant, l *look, r *model.Reading, value
 	}
 	r.State.Start, r.State.PreviousStart = cur, prev
 	r.State.Previous, r.State.Current = previous, values[cur]
+	_, b.alive = values[cur]
 	r.PreviousKnown = held || seen || b.watched < cur || b.algorithm() == limiter.SlidingWindow
 	if l.rule == nil || l.rule.Algorithm == limiter.Unknown {
 		l.target.Algorithm = b.algorithm()

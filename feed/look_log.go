@@ -46,6 +46,7 @@ const (
 	pageSize      = 500 // entries in one range
 	pagesAtOnce   = 8   // pages before counting per bin
 	surveyEvery   = 5 * time.Second
+	surveyRarely  = time.Minute            // of keys that are not on screen
 	futureAllowed = 100 * time.Millisecond // skew of writers' clocks that is not worth a note
 )
 
@@ -90,9 +91,12 @@ func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
 
 func (b *logBody) ask(q *query, l *look) {
 	b.record.setWindow(l.target.Window)
-	b.ttl = q.pipe.PTTL(q.ctx, b.key)
-	b.recent, b.members, b.check, b.survey = nil, nil, nil, nil
-	if b.unit == 0 || q.now.Sub(b.surveyed) > surveyEvery {
+	b.recent, b.members, b.check, b.survey, b.ttl = nil, nil, nil, nil, nil
+	whole := q.whole || !b.synced || l.typ == "none"
+	if whole {
+		b.ttl = q.pipe.PTTL(q.ctx, b.key)
+	}
+	if b.unit == 0 || q.now.Sub(b.surveyed) > surveyEvery && (l.place > 0 || q.now.Sub(b.surveyed) > surveyRarely) {
 		b.survey = askSurvey(q, b.key)
 	}
 	if b.unit == 0 {
@@ -109,7 +113,7 @@ func (b *logBody) ask(q *query, l *look) {
 	switch {
 	case b.synced:
 		b.since = numberIn(q.now.Add(-b.record.span()+b.record.span()/64), b.unit)
-		if b.last > b.since {
+		if whole && b.last > b.since {
 			b.check = q.pipe.ZCount(q.ctx, b.key, score(b.since), score(b.last))
 		}
 		page.Min, page.Offset = score(b.last), b.ties
@@ -138,13 +142,15 @@ func (b *logBody) horizon(now limiter.Instant) limiter.Instant {
 }
 
 func (b *logBody) take(now limiter.Instant, l *look, r *model.Reading) (again bool, err error) {
-	ttl, err := b.ttl.Result()
-	if err != nil {
-		return false, err
-	}
-	if !l.present(ttl, "zset") {
-		b.vanish(now, l, r)
-		return false, nil
+	if b.ttl != nil {
+		ttl, err := b.ttl.Result()
+		if err != nil {
+			return false, err
+		}
+		if !l.present(ttl, "zset") {
+			b.vanish(now, l, r)
+			return false, nil
+		}
 	}
 	if b.survey != nil {
 		first := b.unit == 0

@@ -172,25 +172,23 @@ type streamBody struct {
 func (b *streamBody) ask(q *query, l *look) {
 	b.record.setWindow(l.target.Window)
 	b.tail.key = b.key
-	b.ttl = q.pipe.PTTL(q.ctx, b.key)
-	b.first = q.pipe.XRangeN(q.ctx, b.key, "-", "+", 1)
+	b.ttl, b.first = nil, nil
+	if q.whole || !b.tail.known {
+		b.ttl = q.pipe.PTTL(q.ctx, b.key)
+		b.first = q.pipe.XRangeN(q.ctx, b.key, "-", "+", 1)
+	}
 	b.tail.ask(q, idAt(q.now.Floor(b.record.span()).Add(-b.record.span())))
 }
 
 func (b *streamBody) take(now limiter.Instant, l *look, r *model.Reading) (again bool, err error) {
-	ttl, err := b.ttl.Result()
+	there, err := b.there(now, l)
 	if err != nil {
 		return false, err
 	}
-	first, err := b.first.Result()
-	if err != nil {
-		return false, err
-	}
-	if !l.present(ttl, "stream") {
+	if !there {
 		b.lose(now.Add(-b.record.span()), now)
 		b.tail = tail{}
 	} else {
-		b.trimmed(first, now)
 		fresh, again, err := b.tail.take()
 		if err != nil {
 			return false, err
@@ -216,6 +214,26 @@ func (b *streamBody) take(now limiter.Instant, l *look, r *model.Reading) (again
 	b.record.trim(now)
 	b.fill(now, l, r)
 	return false, nil
+}
+
+// there says whether the stream exists, as far as was asked, and drops what it lost.
+func (b *streamBody) there(now limiter.Instant, l *look) (bool, error) {
+	if b.ttl == nil {
+		return true, nil
+	}
+	ttl, err := b.ttl.Result()
+	if err != nil {
+		return false, err
+	}
+	first, err := b.first.Result()
+	if err != nil {
+		return false, err
+	}
+	if !l.present(ttl, "stream") {
+		return false, nil
+	}
+	b.trimmed(first, now)
+	return true, nil
 }
 
 // trimmed drops from the last window what the server no longer holds: a stream that was

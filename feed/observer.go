@@ -35,6 +35,10 @@ type observer struct {
 
 	role, version, runID string
 	greeted              bool
+
+	purse purse
+	spent time.Duration     // of the server, since it was last told
+	lacks map[string]string // what is not done for want of a permission, and the remedy
 }
 
 // Bounds of one pipeline and of one round.
@@ -45,7 +49,7 @@ const (
 )
 
 func newObserver(o Options, client redis.UniversalClient, g *guard, pasts map[string]*past) *observer {
-	w := &observer{o: o, client: client, guard: g, pasts: pasts, everywhere: pasts != nil, looks: make(map[string]*look), dropped: make(map[uint64]bool)}
+	w := &observer{o: o, client: client, guard: g, pasts: pasts, everywhere: pasts != nil, purse: newPurse(o.Budget), lacks: make(map[string]string), looks: make(map[string]*look), dropped: make(map[uint64]bool)}
 	for _, k := range o.Keys {
 		w.looks[k] = w.lookFor(k, k)
 		w.looks[k].named = true
@@ -134,11 +138,23 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 	if len(w.looks) == 0 { // nothing to read: is the server still there?
 		return nil, nil, w.tick(ctx)
 	}
-	due := w.plan(time.Now())
+	begun := time.Now()
+	w.purse.fill(begun)
+	if err := w.purse.learn(ctx, w.client, begun); err != nil {
+		if away(err) {
+			return nil, nil, err
+		}
+		w.lack(err, "what watching costs is estimated")
+	}
+	spent := time.Duration(0)
+	most := time.Duration(float64(w.o.Refresh) * roundMost)
+	due := w.plan(begun)
 	for asks := 0; len(due) > 0 && asks < asksPerRound; asks++ {
 		var again []*look
-		for len(due) > 0 {
-			n, more, err := w.exchange(ctx, due, &readings)
+		for len(due) > 0 && (due[0].rank == onScreen || w.purse.left > 0 && spent < most || asks > 0) {
+			n, more, cost, err := w.exchange(ctx, due, &readings)
+			spent += cost
+			w.spent += cost
 			if err != nil {
 				return readings, nil, err
 			}
@@ -150,13 +166,12 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 	return readings, w.bury(), nil
 }
 
-// cost estimates the server's time for commands.
-func (w *observer) cost(commands int64) time.Duration {
-	return time.Duration(commands) * commandCost
+// lack notes that a permission is missing, and what is not done without it.
+func (w *observer) lack(err error, without string) {
+	if code(err) == "NOPERM" {
+		w.lacks[without] = remedy(err)
+	}
 }
-
-// commandCost is what a short reading command in a pipeline takes of a server.
-const commandCost = 2 * time.Microsecond
 
 // tick asks for the time alone.
 func (w *observer) tick(ctx context.Context) error {
@@ -172,55 +187,62 @@ func (w *observer) tick(ctx context.Context) error {
 	return nil
 }
 
+// The ranks of looks: who is read first.
+const (
+	onScreen = iota // on screen, or asked for by name
+	pressing        // near its limit, or busy
+	ordinary
+)
+
 // plan returns the looks to read now, the most important first.
 func (w *observer) plan(now time.Time) []*look {
 	w.mu.Lock()
-	rank := make(map[string]int, len(w.focus))
+	place := make(map[string]int, len(w.focus))
 	for i, k := range w.focus {
-		rank[k] = i + 1
+		place[k] = i + 1
 	}
 	w.mu.Unlock()
 	due := make([]*look, 0, len(w.looks))
 	for _, l := range w.looks {
-		if rank[l.name] > 0 || !now.Before(l.due) {
+		l.place = place[l.name]
+		switch {
+		case l.place > 0 || l.named && len(w.looks) <= fewLooks:
+			l.rank = onScreen
+		case l.heat > 0 || l.near:
+			l.rank = pressing
+		default:
+			l.rank = ordinary
+		}
+		if l.rank == onScreen || !now.Before(l.due) {
 			due = append(due, l)
 		}
 	}
-	order := func(l *look) int {
-		if r := rank[l.name]; r > 0 {
-			return r
-		}
-		return len(rank) + 1
-	}
 	slices.SortFunc(due, func(a, b *look) int {
-		if c := cmp.Compare(order(a), order(b)); c != 0 {
-			return c
-		}
-		if c := a.due.Compare(b.due); c != 0 {
-			return c
-		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.place, b.place), a.due.Compare(b.due), strings.Compare(a.name, b.name))
 	})
 	return due
 }
 
-// exchange sends one pipeline for the first looks of due, and returns how many they were
-// and which of them want to be asked again.
-func (w *observer) exchange(ctx context.Context, due []*look, ready *[]model.Reading) (n int, again []*look, err error) {
+// exchange sends one pipeline for the first looks of due, and returns how many they were,
+// which of them want to be asked again, and what it cost the server.
+func (w *observer) exchange(ctx context.Context, due []*look, ready *[]model.Reading) (n int, again []*look, cost time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()
 	sent := time.Now()
 	q := &query{ctx: ctx, pipe: w.client.Pipeline(), now: w.clock.at(sent)}
 	for n < len(due) && (n == 0 || q.ranges < rangesPerPipe && q.pipe.Len() < commandsPerPipe) {
+		q.whole = due[n].rank == onScreen || due[n].looks%wholeEvery == 0
 		due[n].ask(q)
 		n++
 	}
 	// TIME comes last, so that no entry that was read is later than the reading.
 	clock := q.pipe.Time(ctx)
 	short := q.pipe.Len() < 20
-	if _, err := q.pipe.Exec(ctx); errors.Is(err, ErrReadOnly) {
-		return n, nil, err
+	cmds, err := q.pipe.Exec(ctx)
+	if errors.Is(err, ErrReadOnly) {
+		return n, nil, 0, err
 	}
+	cost = w.purse.pay(cmds)
 	received := time.Now()
 	now := w.clock.at(received)
 	t, err := clock.Result()
@@ -229,13 +251,13 @@ func (w *observer) exchange(ctx context.Context, due []*look, ready *[]model.Rea
 		now = limiter.InstantOf(t)
 		w.clock.observe(sent, received, now, short)
 	case away(err):
-		return n, nil, err
+		return n, nil, cost, err
 	}
 	for _, l := range due[:n] {
 		r, more, err := l.take(now)
 		switch {
 		case err != nil:
-			return n, nil, err
+			return n, nil, cost, err
 		case more:
 			if p, ok := l.body.(*probeBody); ok && p.hit != nil {
 				l = w.replace(l, *p.hit)
@@ -246,15 +268,29 @@ func (w *observer) exchange(ctx context.Context, due []*look, ready *[]model.Rea
 			*ready = append(*ready, r)
 		}
 	}
-	return n, again, nil
+	return n, again, cost, nil
 }
+
+// How often keys are read. A busy key is read at every refresh; a quiet one less and less
+// often, and as a whole only every fourth time: in between it is asked for news alone.
+const (
+	fewLooks    = 200 // so few are all read at every refresh
+	quietPause  = 500 * time.Millisecond
+	longestWait = 3 * time.Second
+	wholeEvery  = 4
+)
 
 // pause is how long a look may wait for its next turn.
 func (w *observer) pause(l *look) time.Duration {
-	if len(w.looks) <= 200 {
+	switch {
+	case len(w.looks) <= fewLooks || l.heat > 0 || l.near:
+		l.quiet = 0
 		return 0
+	case l.looks <= 1:
+		return quietPause
 	}
-	return 500 * time.Millisecond
+	l.quiet = min(l.quiet+1, 6)
+	return min(quietPause*time.Duration(l.quiet), longestWait)
 }
 
 // adopt makes looks of what discovery found.

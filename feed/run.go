@@ -115,7 +115,7 @@ func (w *watch) read(ctx context.Context, orders <-chan struct{}, outcomes chan<
 		var o outcome
 		o.readings, o.gone, o.err = w.round(ctx)
 		o.commands = w.guard.commands.Load() - before
-		o.cost = w.cost(o.commands)
+		o.cost, w.spent = w.spent, 0
 		o.at = w.clock.at(time.Now())
 		o.rtt, o.offset, o.role, o.version = w.clock.rtt, w.clock.offset, w.role, w.version
 		o.matched, o.dropped = len(w.looks), len(w.dropped)
