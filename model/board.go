@@ -175,7 +175,7 @@ func (b *Board) Pin(name string) {
 func (b *Board) Freeze(now limiter.Instant) *Board {
 	f := *b
 	f.At = now
-	f.alerts = slices.Clone(b.alerts)
+	f.alerts, f.vitals = slices.Clone(b.alerts), slices.Clone(b.vitals)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
 		still := *k

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"ratescope/limiter"
@@ -27,7 +28,15 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 	s := r.State
 	s.Log = slices.Clone(s.Log)
 	f := Forecast{Known: true}
-	for i := range n {
+	if t.Convention.Rule == limiter.Fits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
+		// At one instant what fits one by one fits at once, so that a large burst needs no
+		// large number of decisions.
+		f.Admitted = sort.Search(n, func(k int) bool { return !s.Peek(now, limit, t.Convention, int64(k+1)*cost).Allowed })
+		if f.Admitted > 0 {
+			f.Remaining = s.Take(now, limit, t.Convention, int64(f.Admitted)*cost).Remaining
+		}
+	}
+	for i := f.Admitted; i < n; i++ {
 		d := s.Take(now, limit, t.Convention, cost)
 		f.Remaining = d.Remaining
 		if d.Allowed {

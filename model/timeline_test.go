@@ -158,9 +158,9 @@ func (h *happenings) column(c int64, per int) (sum model.Bin) {
 	return sum
 }
 
-// live runs a random source on both for about so many windows, and calls seen after
+// observe runs a random source on both for about so many windows, and calls seen after
 // every reading.
-func live(r *rand.Rand, w time.Duration, length float64, seen func(tl *model.Timeline, h *happenings, now limiter.Instant)) {
+func observe(r *rand.Rand, w time.Duration, length float64, seen func(tl *model.Timeline, h *happenings, now limiter.Instant)) {
 	tl := model.NewTimeline(w)
 	h := &happenings{window: w, bins: map[int64]model.Bin{}, first: math.MaxInt64, last: math.MinInt64}
 	micros := int64(w / time.Microsecond)
@@ -206,7 +206,7 @@ func TestColumnsAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, w := range windows {
 		steps := 0
-		live(r, w, 14, func(tl *model.Timeline, h *happenings, now limiter.Instant) {
+		observe(r, w, 14, func(tl *model.Timeline, h *happenings, now limiter.Instant) {
 			if steps++; steps%9 != 0 {
 				return
 			}
@@ -239,7 +239,7 @@ func TestColumnsStand(t *testing.T) {
 	for _, w := range windows {
 		stood := map[[2]int64]model.Bin{} // by width and column
 		held := 0
-		live(r, w, 16, func(tl *model.Timeline, _ *happenings, now limiter.Instant) {
+		observe(r, w, 16, func(tl *model.Timeline, _ *happenings, now limiter.Instant) {
 			for _, per := range pers {
 				first, cols := past(tl, now, per)
 				for i, got := range cols {
@@ -267,7 +267,7 @@ func TestColumnsStand(t *testing.T) {
 
 func TestColumnsAtAnyWidthHoldTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	live(r, time.Minute, 8, func(tl *model.Timeline, h *happenings, now limiter.Instant) {
+	observe(r, time.Minute, 8, func(tl *model.Timeline, h *happenings, now limiter.Instant) {
 		for _, per := range []int{1, 6, 17, 240, 700} {
 			// One column more at each end: columns need not begin where the record does.
 			n := tl.Column(now, per) - tl.FirstColumn(per) + 3
@@ -387,7 +387,7 @@ func TestAFrozenTimelineStands(t *testing.T) {
 		cols  []model.Bin
 	}
 	var frozen []still
-	live(r, w, 60, func(tl *model.Timeline, _ *happenings, now limiter.Instant) {
+	observe(r, w, 60, func(tl *model.Timeline, _ *happenings, now limiter.Instant) {
 		for _, s := range frozen {
 			first, cols := past(s.tl, s.now, 7)
 			if first != s.first || !slices.Equal(cols, s.cols) {

@@ -1,0 +1,214 @@
+package model_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// conventions are the ones whose forecast can differ.
+var conventions = []limiter.Convention{
+	{}, {Edge: limiter.Closed}, {Alignment: limiter.FirstRequest}, {Rounding: limiter.Exact}, {Rounding: limiter.Round},
+	{Rule: limiter.Below}, {Denied: limiter.Charged}, {Rule: limiter.Below, Denied: limiter.Charged, Rounding: limiter.Exact}, {Refill: limiter.Interval},
+	{Block: time.Second},
+}
+
+// lived returns the state of a key after some traffic, and the instant after it.
+func lived(r *rand.Rand, a limiter.Algorithm, l limiter.Limit, c limiter.Convention) (limiter.State, limiter.Instant) {
+	s := limiter.State{Algorithm: a}
+	at := today
+	for range r.IntN(40) {
+		at += limiter.Instant(r.Int64N(int64(l.Window/time.Microsecond) / 8))
+		s.Take(at, l, c, 1+r.Int64N(3))
+	}
+	return s, at + limiter.Instant(r.Int64N(int64(l.Window/time.Microsecond)/2))
+}
+
+// TestForecastIsWhatWouldHappen plays the same requests one by one against a copy of
+// the state.
+func TestForecastIsWhatWouldHappen(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 11))
+	for _, a := range limiter.Algorithms() {
+		for _, c := range conventions {
+			for range 150 {
+				l := limiter.Limit{Count: r.Int64N(25), Window: 10 * time.Second, Burst: r.Int64N(12)}
+				state, now := lived(r, a, l, c)
+				n, cost := r.IntN(30), 1+r.Int64N(4)
+				if r.IntN(10) == 0 {
+					cost = 100 // above any limit
+				}
+				reading := model.Reading{Key: "k", Type: "zset", At: now, State: state, Target: model.Target{Algorithm: a, Limit: l, LimitKnown: true, Window: l.Window, Convention: c}}
+				before := state.Clone()
+				got := reading.Forecast(now, n, cost)
+				want := model.Forecast{Known: true}
+				alone := state.Clone()
+				for range n {
+					d := alone.Take(now, l, c, cost)
+					want.Remaining = d.Remaining
+					if d.Allowed {
+						want.Admitted++
+					} else {
+						want.Denied++
+					}
+				}
+				want.Next = alone.Peek(now, l, c, cost).RetryAfter
+				if n == 0 {
+					want.Remaining = got.Remaining // nothing was asked
+				}
+				if got != want {
+					t.Fatalf("%v %+v, limit %+v, %d requests of %d: %+v, want %+v", a, c, l, n, cost, got, want)
+				}
+				if after := reading.State; after.Start != before.Start || after.Current != before.Current || after.TAT != before.TAT || after.Level != before.Level || len(after.Log) != len(before.Log) {
+					t.Fatalf("%v: the forecast changed the reading", a)
+				}
+				for i, e := range reading.State.Log {
+					if e != before.Log[i] {
+						t.Fatalf("%v: the forecast wrote into the reading's log", a)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestForecastOfWhatIsNotKnown(t *testing.T) {
+	known := logReading("k", today, 0, 3, 10)
+	if f := known.Forecast(today, 20, 1); !f.Known || f.Admitted != 7 || f.Denied != 13 || f.Remaining != 0 {
+		t.Errorf("with all known the forecast is %+v", f)
+	}
+	for name, spoil := range map[string]func(*model.Reading){
+		"the limit":     func(r *model.Reading) { r.Target.LimitKnown = false },
+		"the window":    func(r *model.Reading) { r.Target.Window = 0 },
+		"the algorithm": func(r *model.Reading) { r.Target.Algorithm = limiter.Unknown },
+		"anything":      func(r *model.Reading) { r.Err = "is of another type" },
+	} {
+		r := logReading("k", today, 0, 3, 10)
+		spoil(&r)
+		if f := r.Forecast(today, 20, 1); f != (model.Forecast{}) {
+			t.Errorf("without %s the forecast is %+v", name, f)
+		}
+	}
+}
+
+// TestUnknownIsNeverZero holds that what a reading cannot tell is not known, whatever
+// else is in it.
+func TestUnknownIsNeverZero(t *testing.T) {
+	type knowledge struct {
+		used, remaining, previous, current, exact, rate, next, denied bool
+	}
+	all := knowledge{true, true, true, true, true, true, true, true}
+	for _, tc := range []struct {
+		name  string
+		spoil func(*model.Reading)
+		want  knowledge
+	}{
+		{"all is known", func(*model.Reading) {}, all},
+		{"without limit", func(r *model.Reading) { r.Target.LimitKnown = false },
+			knowledge{used: true, previous: true, current: true, exact: true, rate: true, denied: true}},
+		{"count only", func(r *model.Reading) { r.Target.Limit.Count = 0 },
+			knowledge{used: true, previous: true, current: true, exact: true, rate: true, next: true, denied: true}},
+		{"without window", func(r *model.Reading) { r.Target.Window = 0 }, knowledge{used: true, denied: true}},
+		{"without window and log", func(r *model.Reading) { r.Target.Window = 0; r.State.Log = nil }, knowledge{denied: true}},
+		{"without algorithm", func(r *model.Reading) { r.Target.Algorithm = limiter.Unknown }, knowledge{used: true, denied: true}},
+		{"unreadable", func(r *model.Reading) { r.Err = "is of another type" }, knowledge{denied: true}},
+		{"previous not held", func(r *model.Reading) { r.PreviousKnown = false },
+			knowledge{used: true, remaining: true, current: true, exact: true, rate: true, next: true, denied: true}},
+		{"exact not told", func(r *model.Reading) { r.ExactKnown = false },
+			knowledge{used: true, remaining: true, previous: true, current: true, rate: true, next: true, denied: true}},
+		{"denials not recorded", func(r *model.Reading) { r.Denied = model.Count{} },
+			knowledge{used: true, remaining: true, previous: true, current: true, exact: true, rate: true, next: true}},
+		{"gcra", func(r *model.Reading) {
+			r.Target.Algorithm, r.State, r.ExactKnown = limiter.GCRA, limiter.State{Algorithm: limiter.GCRA, TAT: today + 100}, false
+		}, knowledge{used: true, remaining: true, next: true, denied: true}},
+	} {
+		r := logReading("k", today, 0, 3, 10)
+		r.Denied = model.Count{Known: true, N: 20}
+		tc.spoil(&r)
+		g := r.Gauge(today)
+		got := knowledge{g.Used.Known, g.Remaining.Known, g.Previous.Known, g.Current.Known, g.Exact.Known, g.RateKnown, g.NextKnown, g.DeniedInW.Known}
+		if got != tc.want {
+			t.Errorf("%s: known is %+v, want %+v", tc.name, got, tc.want)
+		}
+		if !got.next && g.Throttled() || !got.remaining && (g.Near() || g.Utilization != 0) {
+			t.Errorf("%s: it counts as throttled %v, near %v, %g full", tc.name, g.Throttled(), g.Near(), g.Utilization)
+		}
+	}
+}
+
+// TestGaugeAgreesWithTheLimiter holds the gauge to what a limiter says about the same
+// state, at instants between readings too.
+func TestGaugeAgreesWithTheLimiter(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 12))
+	for _, a := range limiter.Algorithms() {
+		for _, c := range conventions {
+			for range 60 {
+				l := limiter.Limit{Count: 1 + r.Int64N(25), Window: 10 * time.Second, Burst: r.Int64N(12)}
+				state, now := lived(r, a, l, c)
+				reading := model.Reading{Key: "k", Type: "zset", At: now, State: state, ExactKnown: true, PreviousKnown: true, Target: model.Target{Algorithm: a, Limit: l, LimitKnown: true, Window: l.Window, Convention: c}}
+				capacity := l.Count
+				if (a == limiter.GCRA || a == limiter.TokenBucket || a == limiter.LeakyBucket) && l.Burst > 0 {
+					capacity = l.Burst
+				}
+				if got := model.Capacity(reading.Target); got != capacity {
+					t.Fatalf("%v %+v: the capacity is %d, want %d", a, l, got, capacity)
+				}
+				for _, later := range []time.Duration{0, time.Millisecond, 3 * time.Second, 25 * time.Second} {
+					at := now.Add(later)
+					g, d := reading.Gauge(at), state.Peek(at, l, c, 1)
+					if g.Used.N != d.Used || g.Remaining.N != d.Remaining || g.Next != d.RetryAfter || g.Throttled() == d.Allowed {
+						t.Fatalf("%v %+v %v later: %+v, and the limiter says %+v", a, c, later, g, d)
+					}
+					if want := float64(d.Used) / float64(capacity); math.Abs(g.Utilization-want) > 1e-12 {
+						t.Fatalf("%v: it is %g full, want %g", a, g.Utilization, want)
+					}
+					if g.Near() != (g.Utilization >= model.NearLimit) || g.Weight < 0 || g.Weight > 1 {
+						t.Fatalf("%v: near %v at %g, weight %g", a, g.Near(), g.Utilization, g.Weight)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestExactCountsTheSlidingWindow(t *testing.T) {
+	w := 10 * time.Second
+	r := logReading("k", today, 0, 0, 10)
+	for i := range 40 {
+		r.State.Log = append(r.State.Log, limiter.Entry{At: today.Add(time.Duration(i-39) * 500 * time.Millisecond), Count: int64(i%3 + 1)})
+	}
+	for _, edge := range []limiter.Edge{limiter.HalfOpen, limiter.Closed} {
+		r.Target.Convention.Edge = edge
+		for back := limiter.Instant(0); back < 12_000_000; back += 250_000 {
+			now := today + 5_000_000 - back
+			var want int64
+			for _, e := range r.State.Log {
+				age := now.Sub(e.At)
+				if age >= 0 && (age < w || age == w && edge == limiter.Closed) {
+					want += e.Count
+				}
+			}
+			if got := r.Gauge(now).Exact; got.N != want || !got.Known {
+				t.Fatalf("edge %v, %d: exact is %+v, want %d", edge, now-today, got, want)
+			}
+		}
+	}
+}
+
+// BenchmarkForecastOfALargeBurst is the price of the line under the burst button, which
+// is worked out at every frame.
+func BenchmarkForecastOfALargeBurst(b *testing.B) {
+	r := logReading("k", today, 0, 0, 50_000)
+	for i := range 16_000 {
+		r.State.Log = append(r.State.Log, limiter.Entry{At: today.Add(time.Duration(i-16_000) * 600 * time.Microsecond), Count: 1})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if f := r.Forecast(today, model.MaxRequests, 1); f.Admitted != model.MaxRequests {
+			b.Fatal(f)
+		}
+	}
+}
