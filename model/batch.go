@@ -98,6 +98,10 @@ func (b *Batch) Merge(newer Batch) {
 		}
 	}
 	b.At, b.Local, b.Server, b.Sweep, b.Gone = newer.At, newer.Local, newer.Server, newer.Sweep, newer.Gone
+	b.Lacks = newer.Lacks
+	if newer.Health != nil {
+		b.Health = newer.Health
+	}
 	b.Cost.Commands += newer.Cost.Commands
 	b.Cost.Server += newer.Cost.Server
 	b.Cost.Over += newer.Cost.Over
