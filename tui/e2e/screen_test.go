@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,6 +232,79 @@ func TestScreenSizes(t *testing.T) {
 	}
 	term.press("q")
 	term.settled()
+}
+
+// TestScreenWithoutColours: NO_COLOR leaves no colour on the screen, --ascii no lines,
+// blocks or dots beyond ASCII.
+func TestScreenWithoutColours(t *testing.T) {
+	coloured := func(m *terminal) bool {
+		for _, sequence := range strings.Split(m.tmux("capture-pane", "-e", "-p"), "\x1b[")[1:] {
+			codes, _, _ := strings.Cut(sequence, "m")
+			for code := range strings.SplitSeq(codes, ";") {
+				if n, err := strconv.Atoi(code); err == nil && (n >= 30 && n < 50 && n != 39 && n != 49 || n >= 90) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	s := startRedis(t)
+	formats(t, s, calmWindow(s.now(t)))
+	for _, tc := range []struct {
+		prefix, flags string
+		colours       bool
+		ascii         bool
+	}{{"", "", true, false}, {"NO_COLOR=1 ", "", false, false}, {"", " --ascii", true, true}} {
+		term := openTerminal(t, 120, 36)
+		term.run("%s%s --redis %s --limit 10/10m%s", tc.prefix, program, s.url(), tc.flags)
+		screen := term.wait(10*time.Second, "LIVE", "z:millis")
+		if got := coloured(term); got != tc.colours {
+			t.Errorf("%s%s: colours on the screen: %v", tc.prefix, tc.flags, got)
+		}
+		drawn := strings.ContainsFunc(screen, func(r rune) bool { return r >= 0x2500 && r <= 0x28ff })
+		if drawn == tc.ascii {
+			t.Errorf("%s%s: lines, blocks or dots on the screen: %v:\n%s", tc.prefix, tc.flags, drawn, screen)
+		}
+		term.press("q")
+		term.settled()
+	}
+}
+
+// TestPlain: lines of text without a terminal, until a signal.
+func TestPlain(t *testing.T) {
+	s := startRedis(t)
+	formats(t, s, calmWindow(s.now(t)))
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(program, "--plain", "--redis", s.url(), "--limit", "12/1h", "--mask")
+	cmd.Stdout, cmd.Env = w, environment(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	var seen []string
+	for in := bufio.NewScanner(r); in.Scan(); {
+		seen = append(seen, in.Text())
+		if strings.Contains(in.Text(), "12/12") {
+			break
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	text := strings.Join(seen, "\n")
+	if strings.ContainsAny(text, "\x1b\r") || strings.Contains(text, "z:millis") || !strings.Contains(text, "***") {
+		t.Errorf("the text is not plain, or not masked:\n%s", text)
+	}
 }
 
 // TestFirstFrame measures; how fast a shared machine is does not fail it.
