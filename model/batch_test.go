@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -95,7 +96,7 @@ func lines(k *model.Watched, now limiter.Instant) []model.Bin {
 // same fails the test where two boards differ.
 func same(t *testing.T, what string, got, want *model.Board) {
 	t.Helper()
-	if got.Len() != want.Len() || got.At != want.At || got.Local != want.Local || got.Sweep.Scanned != want.Sweep.Scanned || got.Server != want.Server {
+	if got.Len() != want.Len() || got.At != want.At || got.Local != want.Local || got.Sweep.Scanned != want.Sweep.Scanned || !reflect.DeepEqual(got.Server, want.Server) {
 		t.Fatalf("%s: %d keys at %d, want %d at %d", what, got.Len(), got.At, want.Len(), want.At)
 	}
 	for _, w := range want.Select(model.View{Sort: model.ByName}) {
