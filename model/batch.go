@@ -39,6 +39,10 @@ type Server struct {
 	RTT      time.Duration
 	Offset   time.Duration // server clock minus this machine's
 	Down     time.Duration // how long it has been away
+
+	// Lacks says, one sentence each, what cannot be told although the link is live: for want
+	// of a permission, or because a node of a cluster is down.
+	Lacks []string
 }
 
 // Sweep is how far the discovery of keys has come.
@@ -98,10 +102,6 @@ func (b *Batch) Merge(newer Batch) {
 		}
 	}
 	b.At, b.Local, b.Server, b.Sweep, b.Gone = newer.At, newer.Local, newer.Server, newer.Sweep, newer.Gone
-	b.Lacks = newer.Lacks
-	if newer.Health != nil {
-		b.Health = newer.Health
-	}
 	b.Cost.Commands += newer.Cost.Commands
 	b.Cost.Server += newer.Cost.Server
 	b.Cost.Over += newer.Cost.Over

@@ -1,103 +1,104 @@
 package model
 
-import "time"
+import (
+	"time"
 
-// Health is one look at the server behind the keys: what it says about itself, with rates
-// over the time since the look before. Rates are 0 at the first look, which Over 0 says.
+	"ratescope/limiter"
+)
+
+// Health is how the server behind the keys does: what INFO, SLOWLOG and LATENCY tell,
+// as rates since the look before. A zero At means that there has been no look yet. What
+// the server does not tell (an older version, the embedded one, a missing permission)
+// is not Known, and Missing says why.
 type Health struct {
-	At   time.Time     // this machine's clock
-	Over time.Duration // the time that the rates cover; 0 at the first look
-	Node string        // address, where there are several nodes
+	At   limiter.Instant
+	Over time.Duration // the time that the rates cover; 0 on the first look
 
-	Uptime    time.Duration
-	Memory    Memory
-	Traffic   Traffic
-	CPU       CPU
-	Clients   Clients
-	Peers     Peers
-	Disk      Disk
-	Scripts   []Command // EVALSHA, EVAL, FCALL and their kin, the dearest first
-	Commands  []Command // the commands that take most of the server's time, the dearest first
-	Errors    []Errors  // by prefix (NOSCRIPT, OOM, READONLY, …), the most frequent first
-	Slow      []Slow    // the newest first; nil when it may not be read
-	Latencies []Spike   // events of LATENCY LATEST
-	Missing   []string  // what this user may not see, one sentence each, with the remedy
+	Ops        Measure // commands a second
+	CPU        Measure // cores that the server uses, 1 is one core
+	MemoryUsed Measure // bytes
+	MemoryMax  Measure // bytes; 0 no limit
+	Policy     string  // maxmemory-policy; "" unknown
+	Keys       Measure // keys in the database
+	Clients    Measure
+	Blocked    Measure // clients that wait in a blocking command
+	NetIn      Measure // bytes a second
+	NetOut     Measure // bytes a second
+	Evicted    Measure // keys a second
+	Expired    Measure // keys a second
+	Replicas   Measure
+	Lag        Measure // bytes that the slowest replica is behind, or this replica behind its master
+	LinkUp     bool    // a replica's link to its master
+
+	Commands []CommandStat // EVALSHA, EVAL, FCALL first, then the most costly; at most 12
+	Errors   []ErrorStat   // most frequent first; at most 12
+	Slow     []SlowCommand // newest first; at most 16
+	Missing  []string      // one sentence each: what is switched off, and the ACL rule that would allow it
 }
 
-// Memory is how much room the server has.
-type Memory struct {
-	Used, Peak, RSS int64 // bytes
-	Limit           int64 // maxmemory; 0 none
-	Policy          string
-	Fragmentation   float64
-	Evicted         int64   // keys, since the server started
-	EvictedRate     float64 // a second
-	ExpiredRate     float64
-	ScriptCache     int64 // scripts in the cache
-	ScriptMemory    int64 // bytes
+// Measure is a figure that may not be known.
+type Measure struct {
+	Known bool
+	V     float64
 }
 
-// Traffic is what goes through the server.
-type Traffic struct {
-	Ops                 float64 // commands a second
-	In, Out             float64 // bytes a second
-	HitRate             float64 // of key lookups, 0..1; meaningful when Lookups > 0
-	Lookups             float64 // a second
-	Rejected            int64   // connections refused for maxclients, since the server started
-	Keys, KeysWithLimit int64   // in all databases; with an expiry
+// CommandStat is what one command costs the server.
+type CommandStat struct {
+	Name    string        // lower case, as INFO commandstats has it
+	Calls   float64       // a second
+	Mean    time.Duration // of the server's time a call, since the look before
+	P99     time.Duration // as latencystats has it; 0 unknown
+	Failed  float64       // a second: rejected and failed calls
+	Total   int64         // calls since the server's statistics began
+	Scripts bool          // runs scripts or functions
 }
 
-// CPU is the processor time of the server, in cores (1 is one core fully used).
-type CPU struct{ User, System, Main float64 }
-
-// Clients are the connections.
-type Clients struct{ Connected, Blocked, Most int64 }
-
-// Peers is the replication.
-type Peers struct {
-	Role     string // "master" or "replica"
-	Replicas int64
-	LinkUp   bool  // a replica's link to its master
-	Lag      int64 // bytes behind the master; -1 unknown
-	LastIO   time.Duration
+// ErrorStat counts one kind of error reply.
+type ErrorStat struct {
+	Name  string // as INFO errorstats has it: NOSCRIPT, OOM, READONLY, …
+	Rate  float64
+	Total int64
 }
 
-// Disk is the persistence.
-type Disk struct {
-	Loading, Saving, Rewriting bool
-	LastSaveOK, LastRewriteOK  bool
-	Unsaved                    int64 // changes since the last save
-}
-
-// Command is the work of one command.
-type Command struct {
-	Name          string
-	Rate          float64 // calls a second
-	PerCall       time.Duration
-	Share         float64 // of the server's time, 0..1
-	Failed        float64 // a second
-	P50, P99, Max time.Duration
-}
-
-// Errors counts the error replies of one kind.
-type Errors struct {
-	Kind  string
-	Count int64   // since the server started
-	Rate  float64 // a second
-}
-
-// Slow is an entry of the slow log. Command is raw and may hold secrets and hostile bytes.
-type Slow struct {
+// SlowCommand is an entry of the slow log.
+type SlowCommand struct {
 	ID      int64
-	At      time.Time
+	At      limiter.Instant
 	Took    time.Duration
-	Command []string
-	Client  string
+	Command string // raw and clipped; not for a terminal before it is cleaned
 }
 
-// Spike is an event of the latency monitor.
-type Spike struct {
-	Event       string
-	At          time.Time
-	Latest, Max time.Duration
+// Vital is what the health screen draws over time, at one moment.
+type Vital struct {
+	At     limiter.Instant
+	RTT    time.Duration // 0 unknown
+	Ops    Measure
+	CPU    Measure
+	Memory Measure
+	Script time.Duration // mean server time of a script call; 0 unknown
+}
+
+// keepVitals bounds the record of Vitals.
+const keepVitals = 512
+
+// Vitals returns the record, oldest first. It must not be changed.
+func (b *Board) Vitals() []Vital { return b.vitals }
+
+// examine keeps the latest look at the server's health and its figures.
+func (b *Board) examine(h *Health) {
+	if h == nil {
+		return
+	}
+	b.Health = *h
+	v := Vital{At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed}
+	for _, c := range h.Commands {
+		if c.Scripts && c.Calls > 0 {
+			v.Script = c.Mean
+			break
+		}
+	}
+	b.vitals = append(b.vitals, v)
+	if n := len(b.vitals); n > keepVitals {
+		b.vitals = append(b.vitals[:0], b.vitals[n-keepVitals:]...)
+	}
 }
