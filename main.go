@@ -131,15 +131,14 @@ func (a *app) tree() *cobra.Command {
 }
 
 func (a *app) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.redis, "redis", nil, "watch the server at this `URL`: redis://, rediss://, unix://; several, or ?cluster=true, are a cluster; "+
-		"redis+sentinel://host:26379/name asks sentinels (env RATESCOPE_REDIS)")
-	f.StringArrayVar(&a.watch, "watch", nil, "watch the keys that match this glob `PATTERN`; may be repeated (default: every key)")
-	f.StringVar(&a.limit, "limit", "", "limit of the keys as `COUNT/DURATION`, 100/1m or 10/s; wins over the config file")
-	f.StringVar(&a.algorithm, "algorithm", "auto", "`NAME` of the keys' algorithm, wins over the config file; auto tells it from type and shape: "+strings.Join(algorithmNames(), ", "))
-	f.Int64Var(&a.burst, "burst", 0, "how much GCRA and the buckets admit at once, if not the limit's count; wins over the config file")
-	f.StringVar(&a.config, "config", "", "YAML `FILE` with a list of rules: match, algorithm, limit, window; the first match wins (default: "+configFile+" in the XDG config folders)")
+	f.StringArrayVar(&a.redis, "redis", nil, "URL of the server: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster (env RATESCOPE_REDIS)")
+	f.StringArrayVar(&a.watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
+	f.StringVar(&a.limit, "limit", "", "count/duration of the keys, 100/1m or 10/s; wins over the config file")
+	f.StringVar(&a.algorithm, "algorithm", "auto", "of the keys, wins over the config file; auto tells it from type and shape, or "+strings.Join(algorithmNames()[1:], ", "))
+	f.Int64Var(&a.burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
+	f.StringVar(&a.config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+configFile+" in the XDG config folders)")
 	f.BoolVar(&a.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
-	f.StringVar(&a.theme, "theme", "", "`NAME` of the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
+	f.StringVar(&a.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&a.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&a.refresh, "refresh", feed.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.BoolVar(&a.ascii, "ascii", false, "draw with ASCII alone")
@@ -388,7 +387,7 @@ func (a *app) fire() *cobra.Command {
 	}
 	n := c.Flags().IntP("number", "n", 1, fmt.Sprintf("how many requests, 1 to %d", model.MaxRequests))
 	cost := c.Flags().Int64("cost", 1, "cost of each request")
-	rate := c.Flags().String("rate", "", "fire at this rate, as `COUNT/DURATION` (default: as fast as the answers come)")
+	rate := c.Flags().String("rate", "", "count/duration at which to fire, 5/s (default: as fast as the answers come)")
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		shot := model.Shot{N: *n, Cost: *cost}
@@ -451,7 +450,7 @@ func (a *app) verify() *cobra.Command {
 			"On Redis every scenario writes keys of its own, under a prefix that nobody else uses, and removes them; --allow-inject is not needed.",
 		Example: "ratescope verify vectors.json --on memory,redis --redis redis://localhost:6379",
 	}
-	on := c.Flags().StringSlice("on", []string{"memory"}, "`STORES` to run on: memory, redis or both")
+	on := c.Flags().StringSlice("on", []string{"memory"}, "stores to run on: memory, redis, or both as memory,redis")
 	return a.command(c, func(c *cobra.Command, files []string) error {
 		if len(files) == 0 {
 			return usagef("verify needs a file with scenarios and was given none")
