@@ -40,6 +40,8 @@ type App struct {
 	server  model.Server // the header's figures: renewed once a second, so that they can be read
 	cost    model.Cost
 	now     limiter.Instant // server clock at the last tick
+	heard   limiter.Instant // server clock when it was last heard,
+	heardAt time.Time       // and this machine's at that moment
 	started bool            // a batch has come
 
 	view     model.View
@@ -163,9 +165,12 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		a.server, a.cost = a.board.Server, a.board.Cost
 	}
 	a.started = true
-	a.now = max(a.now, a.board.At)
-	if behind := a.now.Sub(a.board.At); behind > time.Second {
-		a.now = a.board.At // the server's clock was set back; it rules
+	if a.board.Server.Link == model.Live {
+		a.heard, a.heardAt = a.board.At, a.board.Local
+		a.now = max(a.now, a.heard)
+		if a.now.Sub(a.heard) > time.Second {
+			a.now = a.heard // the server's clock was set back; it rules
+		}
 	}
 	if a.frozen == nil {
 		a.stale = true
@@ -180,9 +185,8 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 // advance moves the clock on.
 func (a *App) advance(local time.Time) {
 	if a.started {
-		now := a.board.At.Add(local.Sub(a.board.Local))
-		if now > a.now {
-			a.now = now
+		if a.heard != 0 { // the server's clock goes on while it is away
+			a.now = max(a.now, a.heard.Add(local.Sub(a.heardAt)))
 		}
 	}
 	if a.toast.text != "" && local.After(a.toast.until) {
@@ -193,7 +197,9 @@ func (a *App) advance(local time.Time) {
 		return
 	}
 	if a.started {
-		a.board.Refresh(a.now)
+		if a.board.Server.Link == model.Live { // else what was last known stays
+			a.board.Refresh(a.now)
+		}
 		a.stale = true
 		if local.Sub(a.sortedAt) >= time.Second {
 			a.sortedAt = local
@@ -252,6 +258,15 @@ func (a *App) onScreen() []string {
 		}
 	}
 	return keys
+}
+
+// staleAfter is how old a reading may be before it counts as the past.
+const staleAfter = 5 * time.Second
+
+// outdated says how old the key's reading is when that is too old to be shown as now.
+func (a *App) outdated(k *model.Watched) (age time.Duration, yes bool) {
+	age = a.shownNow().Sub(k.Reading.At)
+	return age, age > staleAfter || a.shown().Server.Link == model.Down
 }
 
 // current returns the selected key, or nil when there is none.

@@ -40,7 +40,13 @@ func (a *App) paintBars(r cell.Rect) {
 	in := r
 	if a.areas.framed {
 		in = a.section(r, false, func(x, y, end int) int {
-			return a.words(x, y, end, piece{"window", a.look.Title}, piece{" · what counts now", a.look.Dim})
+			x = a.words(x, y, end, piece{"window", a.look.Title})
+			if k != nil {
+				if age, old := a.outdated(k); old {
+					return a.words(x, y, end, piece{" · last known, " + span(age) + " ago", a.look.Near})
+				}
+			}
+			return a.words(x, y, end, piece{" · what counts now", a.look.Dim})
 		})
 	}
 	if k == nil || in.H == 0 || k.Reading.Err != "" {
@@ -71,6 +77,9 @@ func (a *App) paintBars(r cell.Rect) {
 	}
 	if y+1 < in.Y+in.H {
 		a.paintNotes(in, y+1, k)
+	}
+	if _, old := a.outdated(k); old {
+		a.grid.Wash(in, a.look.Unknown.Fg)
 	}
 }
 

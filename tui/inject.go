@@ -88,6 +88,10 @@ func (a *App) paintForecast(r cell.Rect, y int) int {
 		return y
 	}
 	end := r.X + r.W
+	if age, old := a.outdated(k); old {
+		a.grid.Text(r.X, y, end, "no forecast: what is known is "+span(age)+" old", a.look.Unknown)
+		return y + 1
+	}
 	one, many := k.Reading.Forecast(a.shownNow(), 1, 1), k.Reading.Forecast(a.shownNow(), a.burst, 1)
 	if !one.Known {
 		a.grid.Text(r.X, y, end, "no forecast: the limit of this key is not known", a.look.Unknown)

@@ -93,6 +93,9 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 		st = a.look.Denied
 	}
 	a.grid.Right(foot.X, foot.Y, foot.X+foot.W, next, st)
+	if _, old := a.outdated(k); old {
+		a.grid.Wash(in, a.look.Unknown.Fg)
+	}
 }
 
 // paintArrivalsIn draws the columns without their axis and returns the scale.

@@ -157,6 +157,9 @@ func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 // mark is the shape and colour of how pressing a key is.
 func (a *App) mark(k *model.Watched) (string, themes.Style) {
 	g := &k.Gauge
+	if _, old := a.outdated(k); old {
+		return a.look.StaleMark, a.look.Unknown
+	}
 	switch {
 	case k.Reading.Err != "":
 		return a.look.BadMark, a.look.Denied
@@ -191,6 +194,9 @@ func (a *App) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		}
 		a.paintCell(i, x-1, y, cw, k)
 		x += cw + 1
+	}
+	if _, old := a.outdated(k); old {
+		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, a.look.Unknown.Fg)
 	}
 	if key == a.selected {
 		g.Tint(cell.Rect{X: left, Y: y, W: w, H: 1}, a.look.Selected)

@@ -66,9 +66,17 @@ func (g *Grid) Bounds() Rect { return Rect{0, 0, g.W, g.H} }
 
 // Clear blanks a rectangle.
 func (g *Grid) Clear(r Rect) {
-	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
-		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
-			g.cells[y*g.W+x] = Cell{R: ' '}
+	from, to := max(r.X, 0), min(r.X+r.W, g.W)
+	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H) && from < to; y++ {
+		row := g.cells[y*g.W : (y+1)*g.W]
+		if row[from].R == 0 && from > 0 { // a wide rune across the edge goes as a whole
+			row[from-1].R = ' '
+		}
+		if to < g.W && row[to].R == 0 {
+			row[to].R = ' '
+		}
+		for x := from; x < to; x++ {
+			row[x] = Cell{R: ' '}
 		}
 	}
 }
@@ -138,6 +146,16 @@ func (g *Grid) Tint(r Rect, bg themes.Ink) {
 	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
 		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
 			g.cells[y*g.W+x].S.Bg = bg
+		}
+	}
+}
+
+// Wash gives everything written in a rectangle one colour, on no background, and leaves
+// its shapes.
+func (g *Grid) Wash(r Rect, ink themes.Ink) {
+	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
+		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
+			g.cells[y*g.W+x].S = themes.Style{Fg: ink, Attr: g.cells[y*g.W+x].S.Attr}
 		}
 	}
 }

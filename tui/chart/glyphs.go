@@ -23,8 +23,8 @@ type Glyphs struct {
 	Axis    rune
 	Tick    rune
 
-	YesMark, OverMark, NearMark, OKMark, IdleMark, BadMark, PinMark, SelMark string
-	Box                                                                      Box
+	YesMark, OverMark, NearMark, OKMark, IdleMark, StaleMark, BadMark, PinMark, SelMark string
+	Box                                                                                 Box
 }
 
 // Box is the set of lines of a frame.
@@ -37,7 +37,7 @@ var (
 		Reach: []rune("▏▎▍▌▋▊▉█"),
 		Cross: '▒', Gone: '░', Gap: '╱', Before: '·', Room: '·',
 		Limit: '╌', LimitV: '│', Edge: '┊', MarkYes: '◆', MarkNo: '◇', Axis: '─', Tick: '┴',
-		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", BadMark: "?", PinMark: "▸", SelMark: "▌",
+		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
 	Ascii = &Glyphs{
@@ -45,7 +45,7 @@ var (
 		Reach: []rune("-#"),
 		Cross: 'x', Gone: '.', Gap: '/', Before: ' ', Room: '.',
 		Limit: '-', LimitV: '|', Edge: ':', MarkYes: '^', MarkNo: 'v', Axis: '-', Tick: '+',
-		YesMark: "+", OverMark: "X", NearMark: "^", OKMark: "o", IdleMark: ".", BadMark: "?", PinMark: "*", SelMark: ">",
+		YesMark: "+", OverMark: "X", NearMark: "^", OKMark: "o", IdleMark: ".", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: ">",
 		Box: Box{'-', '|', '+', '+', '+', '+', '+'},
 	}
 )
