@@ -106,10 +106,19 @@ func (c Contender) Convention(all limiter.Convention) limiter.Convention {
 	return all
 }
 
-// Judges says whether the contender is the exact log itself.
-func (c Contender) judges() bool {
-	return c == Contender{Algorithm: limiter.SlidingLog} || c == Contender{Algorithm: limiter.StreamCounter}
+// judges says whether the contender is the exact log itself, under the terms of all:
+// what is denied is nothing that a true window holds, so a log that charges for it is
+// not exact.
+func (c Contender) judges(all limiter.Convention) bool {
+	if c.Fault != NoFault || c.Algorithm != limiter.SlidingLog && c.Algorithm != limiter.StreamCounter {
+		return false
+	}
+	own := c.Convention(all)
+	return own.Denied == limiter.Free && own.Edge == all.Edge && own.Rule == all.Rule
 }
+
+// exactLog is the contender that judges the others when none of them does.
+var exactLog = Contender{Algorithm: limiter.SlidingLog, Variant: "free"}
 
 // MaxContenders is how many algorithms stand side by side.
 const MaxContenders = 6

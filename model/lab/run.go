@@ -64,13 +64,13 @@ func (r *Run) begin(s Setup) {
 	r.setup, r.lanes, r.exact = s, r.lanes[:0], -1
 	for i, c := range s.Contenders {
 		r.lanes = append(r.lanes, newLane(c, &r.setup))
-		if c.judges() && r.exact < 0 {
+		if c.judges(s.Convention) && r.exact < 0 {
 			r.exact = i
 		}
 	}
 	if r.exact < 0 {
 		r.exact = len(r.lanes)
-		r.lanes = append(r.lanes, newLane(Contender{Algorithm: limiter.SlidingLog}, &r.setup))
+		r.lanes = append(r.lanes, newLane(exactLog, &r.setup))
 	}
 	r.at, r.now, r.next = 0, s.Zero, 0
 	r.verdicts, r.marks, r.trail = r.verdicts[:0], r.marks[:0], r.trail[:0]
@@ -114,11 +114,24 @@ func (r *Run) Exact() limiter.Decision {
 	return l.state.Peek(r.now, r.setup.Limit, l.convention, 0)
 }
 
-// Peek says what contender i would answer to a request of this cost now.
-func (r *Run) Peek(i int, cost int64) limiter.Decision {
-	state := r.lanes[i].state.Clone()
-	l := lane{contender: r.lanes[i].contender, convention: r.lanes[i].convention}
-	return decide(&state, l.contender, l.convention, Arrival{At: r.now, Cost: cost}, r.at, &r.setup)
+// Ask returns what contender i would think about a request of this cost now.
+func (r *Run) Ask(i int, cost int64) Moment {
+	l := &r.lanes[i]
+	m := Moment{Number: r.at, Arrival: Arrival{At: r.now, Cost: cost}, Before: l.state.Clone(), After: l.state.Clone()}
+	m.Decision = decide(&m.After, l.contender, l.convention, m.Arrival, r.at, &r.setup)
+	return m
+}
+
+// Replay tells what contender i thought about every request decided so far, in order,
+// until tell says false.
+func (r *Run) Replay(i int, tell func(number int, a Arrival, d limiter.Decision) bool) {
+	l := newLane(r.setup.Contenders[i], &r.setup)
+	for k := range r.at {
+		a := r.tape.At(k)
+		if !tell(k, a, l.take(a, k, &r.setup)) {
+			return
+		}
+	}
 }
 
 // AdvanceTo lets time pass up to an instant and decides about everything that arrives.

@@ -69,7 +69,7 @@ func (p *printer) table(r Report) {
 		p.row(b.label(), b)
 	}
 	p.row("all", r.All)
-	p.say("\nload: a source's mean requests a window, of the limit · allowed, denied: wrongly, of all its requests\n")
+	p.say("\nload: a source's mean requests a window, of the limit · allowed, denied: wrongly, of its requests\n")
 	p.say("differs: mean distance of the estimate from the true count, of the true count\n")
 	p.say("Cloudflare's own, 400 million requests of 270 000 sources: 0.003%% wrong, 6%% difference\n")
 }

@@ -1,0 +1,224 @@
+package lab
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/scenario"
+)
+
+//go:embed lessons/*.json
+var lessonFiles embed.FS
+
+// Lesson is a scenario to be taught. A scenario file without text, goal and traffic is
+// one too: its steps happen by themselves, before three algorithms.
+type Lesson struct {
+	scenario.Scenario
+	Text    []string // paragraphs
+	Goal    *Goal    // nil where there is none
+	Into    []Contender
+	Traffic []Traffic // what comes by itself
+	Given   int       // how many steps of the scenario come by themselves; the rest solves the task
+	Seed    uint64
+	Skew    time.Duration
+	Quiet   bool // the clock stands at the beginning until somebody starts it
+}
+
+// extra is what a scenario file holds beside what scenario reads.
+type extra struct {
+	Text    json.RawMessage `json:"text"`
+	Goal    *Goal           `json:"goal"`
+	Traffic struct {
+		Into    []string  `json:"into"`
+		Streams []Traffic `json:"streams"`
+		Given   int       `json:"given"`
+		Seed    uint64    `json:"seed"`
+		SkewMS  float64   `json:"skew_ms"`
+	} `json:"traffic"`
+}
+
+// Lessons returns the lessons that come with the program, in their order.
+func Lessons() ([]Lesson, error) {
+	entries, err := lessonFiles.ReadDir("lessons")
+	if err != nil {
+		return nil, err
+	}
+	var all []Lesson
+	for _, e := range entries {
+		content, err := lessonFiles.ReadFile(path.Join("lessons", e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		list, err := Load(content)
+		if err != nil {
+			return nil, fmt.Errorf("lesson %s: %w", e.Name(), err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// Open returns the lesson of that id, alone, or else what the scenario file of that name
+// holds. read reads a whole file, as os.ReadFile does.
+func Open(name string, read func(name string) ([]byte, error)) ([]Lesson, error) {
+	all, err := Lessons()
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(all, func(l Lesson) bool { return l.ID == name }); i >= 0 {
+		return append(all[i:i+1:i+1], append(all[i+1:], all[:i]...)...), nil
+	}
+	content, err := read(name)
+	if err != nil {
+		if !strings.ContainsAny(name, "./\\") {
+			ids := make([]string, len(all))
+			for i, l := range all {
+				ids[i] = l.ID
+			}
+			return nil, fmt.Errorf("there is no lesson %q and no file of that name: name a scenario file or one of %s", name, strings.Join(ids, ", "))
+		}
+		return nil, err
+	}
+	list, err := Load(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return list, nil
+}
+
+// Load reads the scenarios of a file as lessons. Errors name the scenario.
+func Load(content []byte) ([]Lesson, error) {
+	stories, err := scenario.Load(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	content = bytes.TrimSpace(content)
+	if content[0] != '[' {
+		content = slices.Concat([]byte{'['}, content, []byte{']'})
+	}
+	var raw []json.RawMessage
+	if err := json.Unmarshal(content, &raw); err != nil {
+		return nil, err
+	}
+	lessons := make([]Lesson, len(stories))
+	for i, s := range stories {
+		if lessons[i], err = lesson(s, raw[i]); err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", s.ID, err)
+		}
+	}
+	return lessons, nil
+}
+
+func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
+	var x extra
+	if err := json.Unmarshal(raw, &x); err != nil {
+		return Lesson{}, fmt.Errorf("its goal or traffic cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed, Skew: millis(x.Traffic.SkewMS)}
+	var one string
+	if len(x.Text) > 0 && json.Unmarshal(x.Text, &l.Text) != nil {
+		if err := json.Unmarshal(x.Text, &one); err != nil {
+			return l, fmt.Errorf("its text is neither a text nor a list of paragraphs")
+		}
+		l.Text = []string{one}
+	}
+	if l.Text == nil && s.Notes != "" {
+		l.Text = []string{s.Notes}
+	}
+	if x.Goal == nil && x.Traffic.Given == 0 {
+		l.Given = len(s.Steps)
+	}
+	if l.Given < 0 || l.Given > len(s.Steps) {
+		return l, fmt.Errorf("%d steps cannot be given of %d", l.Given, len(s.Steps))
+	}
+	if l.Skew < 0 || l.Skew > time.Hour {
+		return l, fmt.Errorf("a skew of %v is out of range: use 0 to an hour", l.Skew)
+	}
+	names := x.Traffic.Into
+	if len(names) == 0 {
+		names = defaultNames(s.Algorithm)
+	}
+	for _, name := range names {
+		c, err := ParseContender(name)
+		if err != nil {
+			return l, err
+		}
+		l.Into = append(l.Into, c)
+	}
+	if err := l.Setup().Validate(); err != nil {
+		return l, err
+	}
+	for _, t := range l.Traffic {
+		if err := t.check(); err != nil {
+			return l, err
+		}
+	}
+	if l.Goal != nil {
+		return l, l.Goal.check(l.Into)
+	}
+	return l, nil
+}
+
+// defaultNames are the algorithms beside which one is shown.
+func defaultNames(a limiter.Algorithm) []string {
+	names := []string{a.String()}
+	for _, other := range []limiter.Algorithm{limiter.SlidingLog, limiter.SlidingWindow, limiter.FixedWindow} {
+		if other != a && len(names) < 3 {
+			names = append(names, other.String())
+		}
+	}
+	return names
+}
+
+// storyBegins is the instant that stories call zero, before it is aligned to a window.
+const storyBegins limiter.Instant = 2_000_000_000_000_000
+
+// Setup returns the comparison that the lesson begins with.
+func (l Lesson) Setup() Setup {
+	w := l.Limit.Window
+	return Setup{
+		Contenders: slices.Clone(l.Into), Limit: l.Limit, Convention: l.Convention, Cost: 1,
+		Zero: storyBegins.Floor(w).Add(w).Floor(w), Skew: l.Skew,
+	}
+}
+
+// Tape returns what comes by itself under a setup: the steps that are given, and the
+// traffic. The same seed makes the same arrivals.
+func (l Lesson) Tape(s Setup, traffic []Traffic, seed uint64) (*Tape, error) {
+	var m Merged
+	var list []Arrival
+	for _, step := range l.Steps[:l.Given] {
+		for range step.Repeat {
+			list = append(list, Arrival{At: s.Zero.Add(step.At), Cost: step.Cost})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Arrival) int { return int(a.At - b.At) })
+	m.Add(Given(list))
+	if len(traffic) > 0 {
+		src, err := Mix(traffic, s, seed)
+		if err != nil {
+			return nil, err
+		}
+		m.Add(Only(src, 0))
+	}
+	return NewTape(&m), nil
+}
+
+// Solution returns the steps that reach the goal.
+func (l Lesson) Solution() []scenario.Step { return l.Steps[l.Given:] }
+
+// Length returns how much of the story is worth a look: to the last step, and some.
+func (l Lesson) Length() time.Duration {
+	end := 2 * l.Limit.Window
+	for _, s := range l.Steps {
+		end = max(end, s.At+l.Limit.Window/2)
+	}
+	return end
+}
