@@ -87,7 +87,7 @@ type app struct {
 	redis, watch                    []string
 	limit, algorithm, config, theme string
 	burst                           int64
-	allow, ascii, plain, mask       bool
+	allow, ascii, plain, mask, json bool
 	fps                             int
 	refresh                         time.Duration
 
@@ -131,10 +131,10 @@ func (a *app) tree() *cobra.Command {
 }
 
 func (a *app) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.redis, "redis", nil, "URL of the server: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster (env RATESCOPE_REDIS)")
+	f.StringArrayVar(&a.redis, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster (env RATESCOPE_REDIS)")
 	f.StringArrayVar(&a.watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
-	f.StringVar(&a.limit, "limit", "", "count/duration of the keys, 100/1m or 10/s; wins over the config file")
-	f.StringVar(&a.algorithm, "algorithm", "auto", "of the keys, wins over the config file; auto tells it from type and shape, or "+strings.Join(algorithmNames()[1:], ", "))
+	f.StringVar(&a.limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
+	f.StringVar(&a.algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
 	f.Int64Var(&a.burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
 	f.StringVar(&a.config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+configFile+" in the XDG config folders)")
 	f.BoolVar(&a.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
@@ -215,8 +215,6 @@ func (a *app) check() error {
 		return fmt.Errorf("--fps %d is out of range: give 1 to 60", a.fps)
 	case a.refresh < 20*time.Millisecond || a.refresh > time.Minute:
 		return fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", a.refresh)
-	case a.burst < 0:
-		return fmt.Errorf("--burst %d is negative: give how much may come at once", a.burst)
 	case slices.Contains(a.watch, ""):
 		return errors.New("--watch is empty: give a pattern, as in 'rl:*'")
 	}
@@ -237,30 +235,27 @@ func (a *app) shelf() (themes.Shelf, error) {
 
 // rules are those of the config file with the flags put over them. The file in the XDG
 // folders speaks of the user's own servers, so the embedded one does without it.
-func (a *app) rules() (rules []feed.Rule, err error) {
-	var by feed.Rule
-	if a.limit != "" {
-		if by.Limit, err = limiter.ParseLimit(a.limit); err != nil {
-			return nil, err
-		}
-		by.LimitKnown = true
-	}
-	by.Limit.Burst = a.burst
-	if a.algorithm != "auto" {
-		if by.Algorithm, err = limiter.ParseAlgorithm(a.algorithm); err != nil {
-			return nil, err
-		}
-	}
+func (a *app) rules() ([]feed.Rule, error) {
 	path := a.config
 	if path == "" && len(a.urls()) > 0 {
 		path, _ = xdg.SearchConfigFile(configFile) // "" when there is none
 	}
-	if path != "" {
-		if rules, err = feed.LoadRules(path); err != nil {
-			return nil, err
-		}
+	return feed.ReadRules(path, feed.Spoken{Limit: a.limit, Algorithm: a.algorithm, Burst: a.burst})
+}
+
+func (a *app) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object")
+}
+
+// print prints a report in the form that was asked for.
+func (a *app) print(c *cobra.Command, r interface {
+	JSON(io.Writer) error
+	Text(io.Writer) error
+}) error {
+	if a.json {
+		return r.JSON(c.OutOrStdout())
 	}
-	return feed.Overrule(rules, by), nil
+	return r.Text(c.OutOrStdout())
 }
 
 func (a *app) names() report.Options { return report.Options{Mask: a.mask} }
@@ -290,6 +285,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 	}()
 	show := tui.Options{
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
+		Export: func(b model.Batch) (string, error) { return report.Export(".", b, a.names()) },
 		Shelf: shelf, Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
 	}
 	if a.plain {
@@ -309,7 +305,7 @@ func (a *app) snapshot() *cobra.Command {
 			"What is not known is – in the table and null in the JSON. Nothing is written.",
 		Example: "ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*' --limit 100/1m",
 	}
-	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	a.jsonFlag(c)
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("snapshot takes no argument and was given %q: use --watch to say which keys", args[0])
@@ -327,11 +323,7 @@ func (a *app) snapshot() *cobra.Command {
 			fmt.Fprintf(c.ErrOrStderr(), "ratescope: there is no limiter among the keys that match %s\n",
 				safetext.Sentence(strings.Join(batch.Sweep.Patterns, " or ")))
 		}
-		s := report.SnapshotOf(batch, a.names())
-		if *asJSON {
-			return s.JSON(c.OutOrStdout())
-		}
-		return s.Table(c.OutOrStdout())
+		return a.print(c, report.SnapshotOf(batch, a.names()))
 	})
 }
 
@@ -343,7 +335,7 @@ func (a *app) peek() *cobra.Command {
 			"nothing is written, and nothing on the server moves.",
 		Example: "ratescope peek rl:alice --redis redis://localhost:6379 --limit 100/1m",
 	}
-	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	a.jsonFlag(c)
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		return a.key(c, args, func(src server, name string) error {
 			at, r, err := feed.Glance(c.Context(), src, name)
@@ -353,11 +345,7 @@ func (a *app) peek() *cobra.Command {
 			if t, err := r.Aim(); err == nil && r.Type == "none" {
 				r.Target, r.State.Algorithm = t, t.Algorithm // what fire would make of it
 			}
-			p := report.PeekOf(&r, at, a.names())
-			if *asJSON {
-				return p.JSON(c.OutOrStdout())
-			}
-			return p.Text(c.OutOrStdout())
+			return a.print(c, report.PeekOf(&r, at, a.names()))
 		})
 	})
 }
@@ -387,8 +375,8 @@ func (a *app) fire() *cobra.Command {
 	}
 	n := c.Flags().IntP("number", "n", 1, fmt.Sprintf("how many requests, 1 to %d", model.MaxRequests))
 	cost := c.Flags().Int64("cost", 1, "cost of each request")
-	rate := c.Flags().String("rate", "", "count/duration at which to fire, 5/s (default: as fast as the answers come)")
-	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	rate := c.Flags().String("rate", "", "rate at which to fire, 5/s (default: as fast as the answers come)")
+	a.jsonFlag(c)
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		shot := model.Shot{N: *n, Cost: *cost}
 		if *n == 0 { // with a rate that would be until stopped, which is for the screen
@@ -405,13 +393,13 @@ func (a *app) fire() *cobra.Command {
 		}
 		return a.key(c, args, func(src server, name string) error {
 			shot.Key = name
-			return a.shoot(c, src, shot, *asJSON)
+			return a.shoot(c, src, shot)
 		})
 	})
 }
 
 // shoot fires s at its key, aimed by one reading of it, and prints the answers.
-func (a *app) shoot(c *cobra.Command, src server, s model.Shot, asJSON bool) error {
+func (a *app) shoot(c *cobra.Command, src server, s model.Shot) error {
 	gun := src.Injector(feed.InjectorOptions{Armed: a.allow})
 	if err := gun.Armed(); err != nil {
 		return err
@@ -426,11 +414,11 @@ func (a *app) shoot(c *cobra.Command, src server, s model.Shot, asJSON bool) err
 	out := c.OutOrStdout()
 	account := report.NewFire(s.Key, a.names())
 	_, err = gun.Fire(c.Context(), s, func(f model.Fired) {
-		if line := account.Add(f); !asJSON {
+		if line := account.Add(f); !a.json {
 			fmt.Fprintln(out, line)
 		}
 	})
-	if asJSON {
+	if a.json {
 		err = cmp.Or(err, account.JSON(out))
 	} else {
 		fmt.Fprintln(out, account.Total())

@@ -185,6 +185,17 @@ func (b *Board) Freeze(now limiter.Instant) *Board {
 	return &f
 }
 
+// Batch returns what the board holds as one batch, without what is only on its timelines.
+func (b *Board) Batch() Batch {
+	batch := Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Cost: b.Cost}
+	for _, k := range b.keys {
+		if !k.Gone {
+			batch.Readings = append(batch.Readings, k.Reading)
+		}
+	}
+	return batch
+}
+
 // Key returns what is known about a key, or nil.
 func (b *Board) Key(name string) *Watched { return b.keys[name] }
 

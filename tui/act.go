@@ -82,6 +82,8 @@ func (a *App) do(act action) tea.Cmd {
 		return a.quit()
 	case actCopy:
 		return a.copyRow()
+	case actExport:
+		a.export()
 	case actHelp:
 		a.help = !a.help
 	case actFilter:
@@ -260,6 +262,19 @@ func (a *App) copyRow() tea.Cmd {
 	text := rowText(k, a.name(k.Reading.Key))
 	a.say(false, "Copied: "+text)
 	return tea.SetClipboard(text)
+}
+
+func (a *App) export() {
+	if a.o.Export == nil || a.shown().At == 0 {
+		a.say(true, "There is nothing to export yet.")
+		return
+	}
+	path, err := a.o.Export(a.shown().Batch())
+	if err != nil {
+		a.say(true, err.Error())
+		return
+	}
+	a.say(false, "Exported to "+path)
 }
 
 // rowText is a key in one line of plain text.

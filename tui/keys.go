@@ -34,6 +34,7 @@ const (
 	actTheme
 	actMouse
 	actCopy
+	actExport
 	actHelp
 	actPalette
 	actScreen1
@@ -72,6 +73,7 @@ var bindings = []binding{
 	{[]string{"S"}, "S", actReverse, "reverses the order", "keys"},
 	{[]string{"P"}, "P", actPin, "pins the key to the top", "keys"},
 	{[]string{"y"}, "y", actCopy, "copies the row as text", "keys"},
+	{[]string{"e"}, "e", actExport, "exports all keys to a JSON file", "keys"},
 
 	{[]string{"p"}, "p", actPause, "pauses the picture; collecting goes on", "time"},
 	{[]string{"left", "h"}, "← h", actEarlier, "scrolls back while paused", "time"},

@@ -30,6 +30,9 @@ type Options struct {
 	Focus    func(keys []string)                        // told which keys are on screen; may be nil
 	Injector Injector                                   // nil: firing is not possible
 
+	// Export keeps what is on the board and says where; nil: that is not possible.
+	Export func(model.Batch) (path string, err error)
+
 	Shelf themes.Shelf // the themes to choose from; nil means the built-in ones
 	Theme string       // "" picks by the terminal's background
 	FPS   int          // frames a second; 0 means 10

@@ -72,9 +72,9 @@ func TestSnapshot(t *testing.T) {
 	s := report.SnapshotOf(shop(), report.Options{})
 	for name, print := range map[string]func(*bytes.Buffer) error{
 		"json":  func(b *bytes.Buffer) error { return s.JSON(b) },
-		"table": func(b *bytes.Buffer) error { return s.Table(b) },
+		"table": func(b *bytes.Buffer) error { return s.Text(b) },
 		"masked": func(b *bytes.Buffer) error {
-			return report.SnapshotOf(shop(), report.Options{Mask: true}).Table(b)
+			return report.SnapshotOf(shop(), report.Options{Mask: true}).Text(b)
 		},
 		"empty": func(b *bytes.Buffer) error {
 			return report.SnapshotOf(model.Batch{At: at}, report.Options{}).JSON(b)
@@ -217,7 +217,7 @@ func FuzzSnapshot(f *testing.F) {
 		if err := s.JSON(&raw); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Table(&table); err != nil {
+		if err := s.Text(&table); err != nil {
 			t.Fatal(err)
 		}
 		harmless(t, raw.String())

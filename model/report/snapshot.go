@@ -36,8 +36,8 @@ func (s Snapshot) JSON(w io.Writer) error { return writeJSON(w, s) }
 // nameCells is the room that the table gives to a name.
 const nameCells = 48
 
-// Table prints s for people: a line about the server, then one line a key.
-func (s Snapshot) Table(w io.Writer) error {
+// Text prints s for people: a line about the server, then one line a key.
+func (s Snapshot) Text(w io.Writer) error {
 	c := NewColumns("key", "algorithm", ">used", ">limit", "per", ">full", ">rate/s", ">next", ">denied", ">ttl", "notes")
 	for _, k := range s.Keys {
 		c.Add(k.row()...)
