@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"fmt"
 	"slices"
 
 	"ratescope/limiter"
@@ -25,4 +26,43 @@ func Overrule(rules []Rule, by Rule) []Rule {
 		}
 	}
 	return list
+}
+
+// Spoken is what a command line says about all keys, as it was typed: a limit as
+// limiter.ParseLimit reads it, the name of an algorithm or auto, and a burst. Fields
+// that are empty say nothing.
+type Spoken struct {
+	Limit, Algorithm string
+	Burst            int64
+}
+
+// ReadRules loads the rules of a file, none for "", and puts what was spoken over them.
+func ReadRules(path string, s Spoken) ([]Rule, error) {
+	by := Rule{}
+	if s.Limit != "" {
+		l, err := limiter.ParseLimit(s.Limit)
+		if err != nil {
+			return nil, err
+		}
+		by.Limit, by.LimitKnown = l, true
+	}
+	if s.Algorithm != "" && s.Algorithm != "auto" {
+		a, err := limiter.ParseAlgorithm(s.Algorithm)
+		if err != nil {
+			return nil, fmt.Errorf("%w, or auto", err)
+		}
+		by.Algorithm = a
+	}
+	if s.Burst < 0 {
+		return nil, fmt.Errorf("a burst of %d is negative: give how much may come at once", s.Burst)
+	}
+	by.Limit.Burst = s.Burst
+	var rules []Rule
+	if path != "" {
+		var err error
+		if rules, err = LoadRules(path); err != nil {
+			return nil, err
+		}
+	}
+	return Overrule(rules, by), nil
 }

@@ -1,6 +1,8 @@
 package feed_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -39,5 +41,32 @@ func TestOverrule(t *testing.T) {
 		if !slices.Equal(file, before) {
 			t.Errorf("%s: the rules that were given have changed", tc.name)
 		}
+	}
+}
+
+func TestReadRules(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(path, []byte("- {match: 'a:*', algorithm: stream, limit: 5/s}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := feed.ReadRules(path, feed.Spoken{Limit: "100/1m", Algorithm: "auto", Burst: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := limiter.Limit{Count: 100, Window: time.Minute, Burst: 7}
+	want := []feed.Rule{
+		{Match: "a:*", Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true, Window: time.Minute},
+		{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute},
+	}
+	if !slices.Equal(rules, want) {
+		t.Errorf("%+v, want %+v", rules, want)
+	}
+	for _, bad := range []feed.Spoken{{Limit: "100/"}, {Algorithm: "magic"}, {Burst: -1}} {
+		if rules, err := feed.ReadRules("", bad); err == nil {
+			t.Errorf("%+v is read as %+v", bad, rules)
+		}
+	}
+	if _, err := feed.ReadRules(path+".missing", feed.Spoken{}); err == nil {
+		t.Error("a file that is not there is read")
 	}
 }
