@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,7 +59,7 @@ func run(args []string, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := fang.Execute(ctx, root, fang.WithVersion(build()))
+	err := fang.Execute(ctx, root, fang.WithVersion(report.Build(version)))
 	err = cmp.Or(a.failed, err)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
@@ -286,7 +285,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 	show := tui.Options{
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
 		Export: func(b model.Batch) (string, error) { return report.Export(".", b, a.names()) },
-		Shelf: shelf, Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
+		Shelf:  shelf, Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
 	}
 	if a.plain {
 		err = tui.Plain(ctx, c.OutOrStdout(), show)
@@ -482,19 +481,4 @@ func (a *app) stores(names []string) (list []scenario.Store, end func(), err err
 		}
 	}
 	return list, end, nil
-}
-
-// build is what --version says after the name.
-func build() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return cmp.Or(version, "of unknown origin")
-	}
-	details := info.GoVersion
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			details = "commit " + s.Value[:min(12, len(s.Value))] + ", " + details
-		}
-	}
-	return fmt.Sprintf("%s (%s)", cmp.Or(version, info.Main.Version, "devel"), details)
 }
