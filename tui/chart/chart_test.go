@@ -16,8 +16,8 @@ import (
 )
 
 var looks = []chart.Look{
-	{Glyphs: chart.Unicode, Theme: themes.Default(true)},
-	{Glyphs: chart.Ascii, Theme: themes.Default(false)},
+	{Glyphs: chart.Unicode, Theme: themes.BuiltIn().Default(true)},
+	{Glyphs: chart.Ascii, Theme: themes.BuiltIn().Default(false)},
 }
 
 // frame is what must stay untouched around a chart.

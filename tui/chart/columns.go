@@ -103,8 +103,11 @@ type Lane struct {
 // Draw paints into r and returns the row of the limit line, or -1.
 func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 	limitRow = -1
+	if r.H <= 0 {
+		return limitRow
+	}
 	n := len(look.Rise)
-	if l.Limit > 0 && l.Max > 0 && r.H > 0 {
+	if l.Limit > 0 && l.Max > 0 {
 		fine := int(math.Ceil(float64(l.Limit) / float64(l.Max) * float64(r.H*n)))
 		limitRow = r.Y + r.H - 1 - min((fine-1)/n, r.H-1)
 		g.Fill(r.X, limitRow, r.W, look.Limit, look.Denied)
