@@ -5,6 +5,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/safetext"
+	"ratescope/tui/figure"
 )
 
 // press routes a key: ctrl+c first, then an open overlay, then a focused input, then
@@ -280,12 +281,12 @@ func (a *App) export() {
 // rowText is a key in one line of plain text.
 func rowText(k *model.Watched, name string) string {
 	g, t := &k.Gauge, k.Reading.Target
-	text := name + "  " + algorithmLong(t.Algorithm) + "  " + usedOf(k)
+	text := name + "  " + figure.AlgorithmInFull(t.Algorithm) + "  " + usedOf(k)
 	if t.Window > 0 {
-		text += " in " + length(t.Window)
+		text += " in " + figure.Length(t.Window)
 	}
 	if g.RateKnown {
-		text += "  " + perSecond(g.Rate)
+		text += "  " + figure.PerSecond(g.Rate)
 	}
 	return text + "  next " + nextText(g)
 }

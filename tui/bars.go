@@ -14,6 +14,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/figure"
 )
 
 // Widths inside the weighted bars: label and number left, the arithmetic right.
@@ -43,7 +44,7 @@ func (a *App) paintBars(r cell.Rect) {
 			x = a.words(x, y, end, piece{"window", a.look.Title})
 			if k != nil {
 				if age, old := a.outdated(k); old {
-					return a.words(x, y, end, piece{" · last known, " + span(age) + " ago", a.look.Near})
+					return a.words(x, y, end, piece{" · last known, " + figure.Span(age) + " ago", a.look.Near})
 				}
 			}
 			return a.words(x, y, end, piece{" · what counts now", a.look.Dim})
@@ -132,7 +133,7 @@ func (a *App) arithmetic(k *model.Watched) []line {
 		return a.bucketLines(k)
 	}
 	if k.Reading.Target.Window <= 0 {
-		return []line{{label: "held", value: counted(k.Gauge.Used), formula: "the window is not known"}}
+		return []line{{label: "held", value: figure.Counted(k.Gauge.Used), formula: "the window is not known"}}
 	}
 	return a.windowLines(k)
 }
@@ -149,24 +150,24 @@ func (a *App) windowLines(k *model.Watched) []line {
 		rounded = math.Round(counts)
 	}
 	previous := line{
-		label: "previous", value: counted(g.Previous),
+		label: "previous", value: figure.Counted(g.Previous),
 		segments: []chart.Segment{solid(counts, a.look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: a.look.Gone, Style: a.look.Faint}},
 		formula:  fmt.Sprintf("× %.2f = %.1f", g.Weight, counts),
 	}
 	current := line{
-		label: "current", value: counted(g.Current),
+		label: "current", value: figure.Counted(g.Current),
 		segments: []chart.Segment{solid(float64(g.Current.N), a.look.Current)},
-		formula:  "next window in " + span(g.End.Sub(a.shownNow())),
+		formula:  "next window in " + figure.Span(g.End.Sub(a.shownNow())),
 	}
 	estimate := line{
 		label: "estimate", value: number(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(rounded, a.look.Previous), solid(float64(g.Current.N), a.look.Current)},
 		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
 	}
-	exact := line{label: "exact", value: counted(g.Exact), formula: "counters cannot tell"}
+	exact := line{label: "exact", value: figure.Counted(g.Exact), formula: "counters cannot tell"}
 	if !g.Previous.Known {
 		previous.segments, previous.formula = nil, "not held any more"
-		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, unknown, "", false, 0
+		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, figure.Unknown, "", false, 0
 	}
 	if g.Exact.Known {
 		exact.segments = []chart.Segment{solid(float64(g.Exact.N), a.look.Good)}
@@ -219,17 +220,17 @@ func number(v float64) string {
 func (a *App) tatLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	if !t.LimitKnown || t.Limit.Count == 0 {
-		return []line{{label: "TAT", value: clock(g.TAT), formula: "the limit is not known"}}
+		return []line{{label: "TAT", value: figure.Clock(g.TAT), formula: "the limit is not known"}}
 	}
 	capacity := model.Capacity(t)
 	interval := t.Window / time.Duration(t.Limit.Count)
 	ahead := max(0, g.TAT.Sub(a.shownNow()))
 	return []line{
-		{label: "TAT ahead", value: span(ahead), limit: true, room: float64(capacity), decides: true,
+		{label: "TAT ahead", value: figure.Span(ahead), limit: true, room: float64(capacity), decides: true,
 			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: a.look.Fill(g.Utilization)}},
-			formula:  fmt.Sprintf("tolerates %s ahead of now", span(interval*time.Duration(capacity)))},
-		{label: "used", value: counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Current}},
-			formula: fmt.Sprintf("%d%s, one each %s", g.Used.N, ofLimit(t), length(interval.Round(time.Microsecond)))},
+			formula:  fmt.Sprintf("tolerates %s ahead of now", figure.Span(interval*time.Duration(capacity)))},
+		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Current}},
+			formula: fmt.Sprintf("%d%s, one each %s", g.Used.N, ofLimit(t), figure.Length(interval.Round(time.Microsecond)))},
 	}
 }
 
@@ -241,12 +242,12 @@ func (a *App) bucketLines(k *model.Watched) []line {
 		label, value, formula = "level", float64(g.Used.N), "drains at "
 	}
 	if t.LimitKnown && t.Window > 0 {
-		formula += perSecond(float64(t.Limit.Count) / t.Window.Seconds())
+		formula += figure.PerSecond(float64(t.Limit.Count) / t.Window.Seconds())
 	}
 	return []line{
 		{label: label, value: number(value), decides: true, limit: true, room: capacity,
 			segments: []chart.Segment{{Value: value, Style: a.look.Current}}, formula: formula},
-		{label: "used", value: counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Fill(g.Utilization)}},
+		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Fill(g.Utilization)}},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
 	}
 }
@@ -262,7 +263,7 @@ func (a *App) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge
 		a.words(in.X, y, end, piece{"count only: nothing is ever denied", a.look.Dim})
 		return
 	}
-	room := piece{fmt.Sprintf("room for %s", short(g.Remaining.N)), a.look.Good}
+	room := piece{fmt.Sprintf("room for %s", figure.Short(g.Remaining.N)), a.look.Good}
 	if g.Remaining.N == 0 {
 		room.style = a.look.Denied
 	} else if g.Near() {
@@ -273,9 +274,9 @@ func (a *App) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge
 	case g.Next == limiter.Never:
 		next = piece{"never admitted: the cost is above the limit", a.look.Denied}
 	case g.Next > 0:
-		next = piece{"next slot frees in " + span(g.Next), a.look.Denied}
+		next = piece{"next slot frees in " + figure.Span(g.Next), a.look.Denied}
 	}
-	reset := piece{"as new in " + span(g.Reset), a.look.Dim}
+	reset := piece{"as new in " + figure.Span(g.Reset), a.look.Dim}
 	if g.Reset == 0 {
 		reset.text = "as new"
 	}
@@ -286,10 +287,10 @@ func (a *App) paintNotes(in cell.Rect, y int, k *model.Watched) {
 	r := &k.Reading
 	var parts []string
 	if d := k.Gauge.DeniedInW; d.Known {
-		parts = append(parts, fmt.Sprintf("denied in the window: %s", short(d.N)))
+		parts = append(parts, fmt.Sprintf("denied in the window: %s", figure.Short(d.N)))
 	}
 	if r.TTL > 0 {
-		parts = append(parts, "expires in "+span(r.TTL))
+		parts = append(parts, "expires in "+figure.Span(r.TTL))
 	}
 	for _, n := range r.Notes {
 		parts = append(parts, string(n))

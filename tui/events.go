@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strconv"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -10,6 +9,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/figure"
 )
 
 // event is one line of the log: an alert, or a decision about a fired request.
@@ -23,7 +23,7 @@ type event struct {
 func (a *App) paintEvents(r cell.Rect) {
 	in := a.section(r, true, func(x, y, end int) int {
 		return a.words(x, y, end, piece{"events", a.look.Title},
-			piece{" · " + plural(len(a.shown().Alerts()), "alert") + ", " + plural(len(a.decisions), "decision"), a.look.Dim})
+			piece{" · " + figure.Plural(len(a.shown().Alerts()), "alert") + ", " + figure.Plural(len(a.decisions), "decision"), a.look.Dim})
 	})
 	list := a.events()
 	if len(list) == 0 {
@@ -36,13 +36,6 @@ func (a *App) paintEvents(r cell.Rect) {
 			a.paintEvent(in.X, in.Y+i, in.X+in.W, list[n])
 		}
 	}
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
 }
 
 // events merges alerts and decisions by time, oldest first.
@@ -74,7 +67,7 @@ func (a *App) paintEvent(x, y, end int, e event) {
 	if e.alert.Key != "" {
 		who = a.name(e.alert.Key)
 	}
-	a.words(x, y, end, piece{clockMillis(e.at) + " ", a.look.Dim}, piece{mark + " ", st},
+	a.words(x, y, end, piece{figure.ClockMillis(e.at) + " ", a.look.Dim}, piece{mark + " ", st},
 		piece{safetext.Shorten(who, max(8, (end-x)/2), safetext.Ellipsis) + " ", a.look.Text}, piece{text, st})
 }
 
@@ -87,9 +80,9 @@ func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text stri
 	case model.BecameThrottled:
 		return l.OverMark, l.Denied, "is throttled"
 	case model.NoLongerThrottled:
-		text = "is free again after " + span(e.For)
+		text = "is free again after " + figure.Span(e.For)
 		if e.N > 0 {
-			text += fmt.Sprintf(", %s denied", short(e.N))
+			text += fmt.Sprintf(", %s denied", figure.Short(e.N))
 		}
 		return l.OKMark, l.Good, text
 	case model.BecameClose:
@@ -103,5 +96,5 @@ func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text stri
 	case model.LinkLost:
 		return l.OverMark, l.Denied, "is away: " + safetext.Clean(e.Text)
 	}
-	return l.OKMark, l.Good, "is back after " + span(e.For)
+	return l.OKMark, l.Good, "is back after " + figure.Span(e.For)
 }

@@ -11,6 +11,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/figure"
 )
 
 // paintHeader answers the three questions of the person on call in two lines: is
@@ -23,7 +24,7 @@ func (a *App) paintHeader(r cell.Rect) {
 func (a *App) paintServer(x, y, end int) {
 	s := a.server
 	label, style := a.state()
-	right := clock(a.shownNow())
+	right := figure.Clock(a.shownNow())
 	if a.shownNow() == 0 {
 		right = ""
 	}
@@ -60,10 +61,10 @@ func (a *App) serverFacts(s model.Server) []piece {
 		if s.RTT > 50*time.Millisecond {
 			st = a.look.Near
 		}
-		facts = append(facts, piece{"rtt " + latency(s.RTT), st})
+		facts = append(facts, piece{"rtt " + figure.Latency(s.RTT), st})
 	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
-		facts = append(facts, piece{"clock " + signed(off), a.look.Near})
+		facts = append(facts, piece{"clock " + figure.Signed(off), a.look.Near})
 	}
 	if s.Link != model.Live {
 		return facts
@@ -71,16 +72,9 @@ func (a *App) serverFacts(s model.Server) []piece {
 	if c := a.cost; c.Server > 0 && c.Over > 0 {
 		facts = append(facts, piece{fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.look.Dim})
 	} else if c.Over > 0 && !s.Embedded {
-		facts = append(facts, piece{perSecond(float64(c.Commands) / c.Over.Seconds())[:] + " reads", a.look.Dim})
+		facts = append(facts, piece{figure.PerSecond(float64(c.Commands) / c.Over.Seconds())[:] + " reads", a.look.Dim})
 	}
 	return facts
-}
-
-func signed(d time.Duration) string {
-	if d < 0 {
-		return "-" + latency(-d)
-	}
-	return "+" + latency(d)
 }
 
 // state is the badge of what the screen shows.
@@ -91,7 +85,7 @@ func (a *App) state() (string, themes.Style) {
 	case !a.started || a.board.Server.Link == model.Connecting:
 		return "CONNECTING", a.look.BadgeWarn
 	case a.board.Server.Link == model.Down:
-		return "DOWN " + span(a.board.Server.Down), a.look.BadgeBad
+		return "DOWN " + figure.Span(a.board.Server.Down), a.look.BadgeBad
 	}
 	return "LIVE", a.look.BadgeLive
 }
@@ -149,12 +143,12 @@ func (a *App) paintVerdict(x, y, end int) {
 func (a *App) paintFlow(x, y, end int, t *model.Totals) int {
 	denied := piece{"denied: not recorded", a.look.Dim}
 	if t.DeniedKnown > 0 {
-		denied = piece{fmt.Sprintf("%7s denied", perSecond(t.Denied)), a.look.Denied}
+		denied = piece{fmt.Sprintf("%7s denied", figure.PerSecond(t.Denied)), a.look.Denied}
 		if t.Denied == 0 {
 			denied.style = a.look.Dim
 		}
 	}
-	admitted := piece{fmt.Sprintf("%7s admitted", perSecond(t.Admitted)), a.look.Admitted}
+	admitted := piece{fmt.Sprintf("%7s admitted", figure.PerSecond(t.Admitted)), a.look.Admitted}
 	width := len(admitted.text) + len(denied.text) + 2
 	if end-x < width+3 {
 		return end
@@ -174,7 +168,7 @@ func count(mark string, n int, what string, lit, unlit themes.Style) piece {
 func (a *App) searching() string {
 	w := a.board.Sweep
 	if w.Passes == 0 {
-		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", short(w.Scanned))
+		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", figure.Short(w.Scanned))
 	}
 	text := "No key looks like a rate limit"
 	if len(w.Patterns) > 0 && !(len(w.Patterns) == 1 && w.Patterns[0] == "*") {
@@ -186,9 +180,9 @@ func (a *App) searching() string {
 func nextText(g *model.Gauge) string {
 	switch {
 	case !g.NextKnown:
-		return unknown
+		return figure.Unknown
 	case g.Next == 0:
 		return "now"
 	}
-	return span(g.Next)
+	return figure.Span(g.Next)
 }

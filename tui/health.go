@@ -9,6 +9,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/figure"
 )
 
 // paintHealth draws the Redis behind the keys: vital figures over time at the left,
@@ -69,7 +70,7 @@ func (a *App) wellness() string {
 	case model.Connecting:
 		return "connecting"
 	case model.Down:
-		return "away for " + span(s.Down)
+		return "away for " + figure.Span(s.Down)
 	default:
 		if s.Embedded {
 			return "embedded: it keeps few figures of its own"
@@ -97,23 +98,23 @@ func (a *App) vitals(h *model.Health) []vital {
 		rtt = a.look.Near
 	}
 	memory := good
-	memoryText := measured(h.MemoryUsed, bytes)
+	memoryText := measured(h.MemoryUsed, figure.Bytes)
 	top := 0.0
 	if h.MemoryMax.Known && h.MemoryMax.V > 0 {
 		top = h.MemoryMax.V
-		memoryText += "/" + bytes(top)
+		memoryText += "/" + figure.Bytes(top)
 		if h.MemoryUsed.V > model.NearLimit*top {
 			memory = a.look.Near
 		}
 	}
 	return []vital{
-		{label: "latency", text: latency(a.server.RTT), style: rtt, past: series(func(v *model.Vital) (float64, bool) { return float64(v.RTT), v.RTT > 0 })},
-		{label: "commands", text: measured(h.Ops, perSecond), style: good, past: series(func(v *model.Vital) (float64, bool) { return v.Ops.V, v.Ops.Known })},
-		{label: "cpu", text: measured(h.CPU, percent), style: good, top: 1, past: series(func(v *model.Vital) (float64, bool) { return v.CPU.V, v.CPU.Known })},
+		{label: "latency", text: figure.Latency(a.server.RTT), style: rtt, past: series(func(v *model.Vital) (float64, bool) { return float64(v.RTT), v.RTT > 0 })},
+		{label: "commands", text: measured(h.Ops, figure.PerSecond), style: good, past: series(func(v *model.Vital) (float64, bool) { return v.Ops.V, v.Ops.Known })},
+		{label: "cpu", text: measured(h.CPU, figure.Percent), style: good, top: 1, past: series(func(v *model.Vital) (float64, bool) { return v.CPU.V, v.CPU.Known })},
 		{label: "memory", text: memoryText, style: memory, top: top, past: series(func(v *model.Vital) (float64, bool) { return v.Memory.V, v.Memory.Known })},
-		{label: "script", text: latency(scriptTime(past)), style: good, past: series(func(v *model.Vital) (float64, bool) { return float64(v.Script), v.Script > 0 })},
-		{label: "network", text: measured(h.NetIn, bytes) + "/s in", style: good},
-		{label: "", text: measured(h.NetOut, bytes) + "/s out", style: good},
+		{label: "script", text: figure.Latency(scriptTime(past)), style: good, past: series(func(v *model.Vital) (float64, bool) { return float64(v.Script), v.Script > 0 })},
+		{label: "network", text: measured(h.NetIn, figure.Bytes) + "/s in", style: good},
+		{label: "", text: measured(h.NetOut, figure.Bytes) + "/s out", style: good},
 		{label: "watching", text: a.watchingCost(), style: a.look.Good},
 	}
 }
@@ -130,34 +131,18 @@ func (a *App) watchingCost() string {
 	c := a.cost
 	switch {
 	case c.Over <= 0 || a.board.Server.Link != model.Live:
-		return unknown
+		return figure.Unknown
 	case c.Server > 0:
 		return fmt.Sprintf("%.2f%%", 100*float64(c.Server)/float64(c.Over))
 	}
-	return perSecond(float64(c.Commands) / c.Over.Seconds())
+	return figure.PerSecond(float64(c.Commands) / c.Over.Seconds())
 }
 
 func measured(m model.Measure, f func(float64) string) string {
 	if !m.Known {
-		return unknown
+		return figure.Unknown
 	}
 	return f(m.V)
-}
-
-func percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
-
-// bytes writes a size in powers of 1024.
-func bytes(v float64) string {
-	for _, unit := range [...]string{"B", "K", "M", "G"} {
-		if v < 1000 {
-			if v < 10 && unit != "B" {
-				return fmt.Sprintf("%.1f%s", v, unit)
-			}
-			return fmt.Sprintf("%.0f%s", v, unit)
-		}
-		v /= 1024
-	}
-	return fmt.Sprintf("%.1fT", v)
 }
 
 // paintPast draws a figure's past in one row, newest at the right.
@@ -209,23 +194,23 @@ func (a *App) facts(h *model.Health) []fact {
 	}
 	role := s.Role
 	if role == "" {
-		role = unknown
+		role = figure.Unknown
 	}
 	if h.Replicas.Known {
 		role += fmt.Sprintf(", %.0f replicas", h.Replicas.V)
 	}
-	clock := unknown
+	clock := figure.Unknown
 	if s.Link == model.Live {
 		clock = "server " + signedOrSame(s.Offset) + " this machine"
 	}
 	facts := []fact{
 		{"role", role, l.Text},
 		{"clock", clock, l.Text},
-		{"keys", measured(h.Keys, func(v float64) string { return short(int64(v)) }), l.Text},
-		{"clients", measured(h.Clients, func(v float64) string { return short(int64(v)) }) + ", " + measured(h.Blocked, func(v float64) string { return short(int64(v)) }) + " blocked", l.Text},
-		{"eviction", measured(h.Evicted, perSecond) + " · policy " + orUnknown(safetext.Clean(h.Policy)), mind(h.Evicted)},
-		{"expiry", measured(h.Expired, perSecond), l.Text},
-		{"replica lag", measured(h.Lag, bytes), mind(h.Lag)},
+		{"keys", measured(h.Keys, func(v float64) string { return figure.Short(int64(v)) }), l.Text},
+		{"clients", measured(h.Clients, func(v float64) string { return figure.Short(int64(v)) }) + ", " + measured(h.Blocked, func(v float64) string { return figure.Short(int64(v)) }) + " blocked", l.Text},
+		{"eviction", measured(h.Evicted, figure.PerSecond) + " · policy " + orUnknown(safetext.Clean(h.Policy)), mind(h.Evicted)},
+		{"expiry", measured(h.Expired, figure.PerSecond), l.Text},
+		{"replica lag", measured(h.Lag, figure.Bytes), mind(h.Lag)},
 	}
 	for _, m := range h.Missing {
 		facts = append(facts, fact{"switched off", safetext.Clean(m), l.Near})
@@ -235,7 +220,7 @@ func (a *App) facts(h *model.Health) []fact {
 
 func orUnknown(s string) string {
 	if s == "" {
-		return unknown
+		return figure.Unknown
 	}
 	return s
 }
@@ -245,7 +230,7 @@ func signedOrSame(d time.Duration) string {
 	if d > -time.Millisecond && d < time.Millisecond {
 		return "as"
 	}
-	return signed(d) + " against"
+	return figure.Signed(d) + " against"
 }
 
 func (a *App) paintCommands(r cell.Rect, h *model.Health) {
@@ -266,7 +251,7 @@ func (a *App) paintCommands(r cell.Rect, h *model.Health) {
 		if c.Scripts {
 			st = a.look.Injected
 		}
-		a.row(in, in.Y+1+i, st, safetext.Clean(c.Name), perSecond(c.Calls), latency(c.Mean), latency(c.P99), perSecond(c.Failed))
+		a.row(in, in.Y+1+i, st, safetext.Clean(c.Name), figure.PerSecond(c.Calls), figure.Latency(c.Mean), figure.Latency(c.P99), figure.PerSecond(c.Failed))
 	}
 }
 
@@ -302,7 +287,7 @@ func (a *App) paintErrors(r cell.Rect, h *model.Health) {
 		if e.Rate > 0 {
 			st = a.look.Denied
 		}
-		a.row(in, in.Y+i, st, safetext.Clean(e.Name), perSecond(e.Rate), short(e.Total))
+		a.row(in, in.Y+i, st, safetext.Clean(e.Name), figure.PerSecond(e.Rate), figure.Short(e.Total))
 	}
 }
 
@@ -318,8 +303,8 @@ func (a *App) paintSlow(r cell.Rect, h *model.Health) {
 		if i >= in.H {
 			return
 		}
-		a.words(in.X, in.Y+i, in.X+in.W, piece{clock(c.At) + " ", a.look.Dim},
-			piece{fmt.Sprintf("%8s ", latency(c.Took)), a.look.Near},
+		a.words(in.X, in.Y+i, in.X+in.W, piece{figure.Clock(c.At) + " ", a.look.Dim},
+			piece{fmt.Sprintf("%8s ", figure.Latency(c.Took)), a.look.Near},
 			piece{safetext.Clip(safetext.Clean(c.Command), max(0, in.W-20), safetext.Ellipsis), a.look.Text})
 	}
 }

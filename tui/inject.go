@@ -8,6 +8,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/figure"
 )
 
 // paintInjector draws what firing would do and what it did.
@@ -36,7 +37,7 @@ func (a *App) paintInjector(r cell.Rect) {
 func (a *App) injectorTitle(x, y, end int) int {
 	x = a.words(x, y, end, piece{"injector", a.look.Title})
 	if s := a.rateShot(); s != nil {
-		x = a.words(x, y, end, piece{" · firing " + perSecond(s.Rate) + " at ", a.look.Injected},
+		x = a.words(x, y, end, piece{" · firing " + figure.PerSecond(s.Rate) + " at ", a.look.Injected},
 			piece{safetext.Shorten(a.name(s.Key), 30, safetext.Ellipsis), a.look.Injected})
 	} else if len(a.shots) > 0 {
 		x = a.words(x, y, end, piece{fmt.Sprintf(" · %d under way", len(a.shots)), a.look.Injected})
@@ -59,7 +60,7 @@ func (a *App) paintButtons(x, y, end, bottom int) int {
 		return y + 1
 	}
 	if err := a.o.Injector.Armed(); err != nil {
-		for _, line := range wrap(safetext.Clean(err.Error()), end-x) {
+		for _, line := range figure.Wrap(safetext.Clean(err.Error()), end-x) {
 			if y >= bottom {
 				return y
 			}
@@ -70,7 +71,7 @@ func (a *App) paintButtons(x, y, end, bottom int) int {
 	}
 	x = a.button(x, y, end, "space", "fire 1", actFire)
 	x = a.button(x, y, end, "b", fmt.Sprintf("burst of %d", a.burst), actBurst)
-	rate := "rate " + perSecond(a.perSecond)
+	rate := "rate " + figure.PerSecond(a.perSecond)
 	if a.rateShot() != nil {
 		rate = "stop rate"
 	}
@@ -89,7 +90,7 @@ func (a *App) paintForecast(r cell.Rect, y int) int {
 	}
 	end := r.X + r.W
 	if age, old := a.outdated(k); old {
-		a.grid.Text(r.X, y, end, "no forecast: what is known is "+span(age)+" old", a.look.Unknown)
+		a.grid.Text(r.X, y, end, "no forecast: what is known is "+figure.Span(age)+" old", a.look.Unknown)
 		return y + 1
 	}
 	one, many := k.Reading.Forecast(a.shownNow(), 1, 1), k.Reading.Forecast(a.shownNow(), a.burst, 1)
@@ -114,7 +115,7 @@ func (a *App) fate(f model.Forecast) []piece {
 		if f.Admitted == 1 && f.Denied == 0 {
 			text = "admitted"
 		}
-		out = append(out, piece{"→ " + text, a.look.Admitted}, piece{fmt.Sprintf(", %s left", short(f.Remaining)), a.look.Dim})
+		out = append(out, piece{"→ " + text, a.look.Admitted}, piece{fmt.Sprintf(", %s left", figure.Short(f.Remaining)), a.look.Dim})
 	}
 	if f.Denied > 0 {
 		lead, text := "→ ", "denied"
@@ -129,7 +130,7 @@ func (a *App) fate(f model.Forecast) []piece {
 		case f.Next == limiter.Never:
 			out = append(out, piece{", never fits", a.look.Dim})
 		case f.Next > 0:
-			out = append(out, piece{", next in " + span(f.Next), a.look.Dim})
+			out = append(out, piece{", next in " + figure.Span(f.Next), a.look.Dim})
 		}
 	}
 	return out
@@ -155,17 +156,17 @@ func (a *App) paintDecision(x, y, end int, d *decided) {
 	if d.n > 1 {
 		what += fmt.Sprintf(" ×%d", d.n)
 	}
-	x = a.words(x, y, end, piece{clockMillis(d.At) + " ", a.look.Dim}, piece{fmt.Sprintf("%s %-13s", mark, what), st})
+	x = a.words(x, y, end, piece{figure.ClockMillis(d.At) + " ", a.look.Dim}, piece{fmt.Sprintf("%s %-13s", mark, what), st})
 	switch d.Outcome {
 	case model.Admitted:
-		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  left %-5s", d.Cost, short(d.Decision.Remaining)), a.look.Text})
+		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  left %-5s", d.Cost, figure.Short(d.Decision.Remaining)), a.look.Text})
 	case model.Denied:
-		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  retry %-6s", d.Cost, span(d.Decision.RetryAfter)), a.look.Text})
+		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  retry %-6s", d.Cost, figure.Span(d.Decision.RetryAfter)), a.look.Text})
 	default:
 		a.grid.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), a.look.Text)
 		return
 	}
-	a.words(x, y, end, piece{"  " + latency(d.Latency), a.look.Dim})
+	a.words(x, y, end, piece{"  " + figure.Latency(d.Latency), a.look.Dim})
 }
 
 func (a *App) outcome(o model.Outcome) (mark, what string, st themes.Style) {

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/safetext"
+	"ratescope/tui/figure"
 )
 
 // plainEvery is how often Plain repeats where everything stands.
@@ -44,7 +45,7 @@ type plain struct {
 }
 
 func (p *plain) line(format string, args ...any) error {
-	_, err := fmt.Fprintf(p.w, "%s  %s\n", clock(p.board.At), fmt.Sprintf(format, args...))
+	_, err := fmt.Fprintf(p.w, "%s  %s\n", figure.Clock(p.board.At), fmt.Sprintf(format, args...))
 	return err
 }
 
@@ -86,7 +87,7 @@ func (p *plain) summary() error {
 		p.a.board.Sweep = p.board.Sweep
 		return p.line("%s", p.a.searching())
 	}
-	if err := p.line("%d keys: %d throttled, %d near their limit; %s admitted", t.Keys, t.Throttled, t.Near, perSecond(t.Admitted)); err != nil {
+	if err := p.line("%d keys: %d throttled, %d near their limit; %s admitted", t.Keys, t.Throttled, t.Near, figure.PerSecond(t.Admitted)); err != nil {
 		return err
 	}
 	for _, k := range p.board.Select(model.View{}) {

@@ -7,6 +7,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/figure"
 )
 
 // The size of a tile of the grid screen: below it the numbers would not fit.
@@ -85,8 +86,8 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	a.paintLaneIn(lane, k, s)
 	a.tintWindow(plot, k, s)
 	g := &k.Gauge
-	a.words(foot.X, foot.Y, foot.X+foot.W, piece{algorithmShort(k.Reading.Target.Algorithm), a.look.Dim},
-		piece{" · " + length(k.Reading.Target.Window), a.look.Dim}, piece{" · " + perSecond(g.Rate), a.look.Text})
+	a.words(foot.X, foot.Y, foot.X+foot.W, piece{figure.Algorithm(k.Reading.Target.Algorithm), a.look.Dim},
+		piece{" · " + figure.Length(k.Reading.Target.Window), a.look.Dim}, piece{" · " + figure.PerSecond(g.Rate), a.look.Text})
 	next := "next " + nextText(g)
 	st := a.look.Good
 	if g.Throttled() {

@@ -11,6 +11,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/figure"
 )
 
 // column is one column of the key table. Columns with a higher rank go first when the
@@ -223,28 +224,28 @@ func (a *App) paintCell(i, x, y, w int, k *model.Watched) {
 		}
 		g.Text(x+1, y, x+w, safetext.Shorten(name, w-1, safetext.Ellipsis), st)
 	case "limiter":
-		g.Text(x, y, x+w, algorithmShort(k.Reading.Target.Algorithm), a.look.Dim)
+		g.Text(x, y, x+w, figure.Algorithm(k.Reading.Target.Algorithm), a.look.Dim)
 	case "used/limit":
 		a.paintUsed(x, y, w, k)
 	case "fill":
 		if gauge.Remaining.Known {
 			chart.Meter(g, x, y, w, gauge.Utilization, a.look)
 		} else if k.Reading.Err == "" {
-			g.Text(x, y, x+w, unknown, a.look.Unknown)
+			g.Text(x, y, x+w, figure.Unknown, a.look.Unknown)
 		}
 	case "rate":
-		text, st := unknown, a.look.Unknown
+		text, st := figure.Unknown, a.look.Unknown
 		if gauge.RateKnown {
-			text, st = perSecond(gauge.Rate), a.look.Text
+			text, st = figure.PerSecond(gauge.Rate), a.look.Text
 			if gauge.Rate == 0 {
 				st = a.look.Faint
 			}
 		}
 		g.Right(x, y, x+w, text, st)
 	case "denied":
-		text, st := unknown, a.look.Unknown
+		text, st := figure.Unknown, a.look.Unknown
 		if gauge.DeniedInW.Known {
-			text, st = perSecond(gauge.DeniedPerSec), a.look.Denied
+			text, st = figure.PerSecond(gauge.DeniedPerSec), a.look.Denied
 			if gauge.DeniedInW.N == 0 {
 				st = a.look.Faint
 			}
@@ -267,14 +268,14 @@ func (a *App) paintCell(i, x, y, w int, k *model.Watched) {
 // usedOf writes used/limit.
 func usedOf(k *model.Watched) string {
 	t := k.Reading.Target
-	limit := unknown
+	limit := figure.Unknown
 	if t.LimitKnown {
 		limit = "∞"
 		if t.Limit.Count > 0 {
-			limit = short(model.Capacity(t))
+			limit = figure.Short(model.Capacity(t))
 		}
 	}
-	return counted(k.Gauge.Used) + "/" + limit
+	return figure.Counted(k.Gauge.Used) + "/" + limit
 }
 
 func (a *App) paintUsed(x, y, w int, k *model.Watched) {

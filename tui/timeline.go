@@ -12,6 +12,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/figure"
 )
 
 // axisWidth is the room for the numbers left of the charts.
@@ -90,7 +91,7 @@ func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
 	}
 	a.grid.Tint(cell.Rect{X: r.X + i, Y: r.Y, W: 1, H: r.H}, a.look.Selected)
 	b := &a.columns[i]
-	text := " " + clockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
+	text := " " + figure.ClockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
 	switch {
 	case !b.Watched && b.Admitted+b.Denied == 0:
 		text += "nobody was looking "
@@ -99,7 +100,7 @@ func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
 		if n := b.InjectedAdmitted + b.InjectedDenied; n > 0 {
 			text += fmt.Sprintf(", %d fired from here", n)
 		}
-		text += ", used " + counted(model.Count{Known: b.UsedKnown, N: b.Used}) + " "
+		text += ", used " + figure.Counted(model.Count{Known: b.UsedKnown, N: b.Used}) + " "
 	}
 	x := min(max(top.X, top.X+i-safetext.Width(text)/2), top.X+top.W-safetext.Width(text))
 	a.grid.Text(x, top.Y, top.X+top.W, text, a.look.Text.On(a.look.Selected))
@@ -146,14 +147,14 @@ func (a *App) timelineTitle(k *model.Watched, x, y, end int) int {
 	mark, style := a.mark(k)
 	limit := "limit unknown"
 	if t.LimitKnown {
-		limit = fmt.Sprintf("%s in %s", short(t.Limit.Count), length(t.Window))
+		limit = fmt.Sprintf("%s in %s", figure.Short(t.Limit.Count), figure.Length(t.Window))
 		if t.Limit.Count == 0 {
-			limit = "count only in " + length(t.Window)
+			limit = "count only in " + figure.Length(t.Window)
 		}
 	} else if t.Window > 0 {
-		limit += " in " + length(t.Window)
+		limit += " in " + figure.Length(t.Window)
 	}
-	facts := " · " + algorithmLong(t.Algorithm) + " · " + limit
+	facts := " · " + figure.AlgorithmInFull(t.Algorithm) + " · " + limit
 	if t.Inferred {
 		facts += " (inferred)"
 	}
@@ -183,7 +184,7 @@ func (a *App) paintBracket(r cell.Rect, k *model.Watched, s stretch) {
 		}
 		a.grid.Set(r.X+i, r.Y, glyph, a.look.Accent)
 	}
-	label := " window " + length(s.window) + " "
+	label := " window " + figure.Length(s.window) + " "
 	if from >= 0 && to-from > len(label)+2 && to < s.n+1 {
 		a.grid.Text(r.X+from+(to-from-len(label))/2+1, r.Y, r.X+r.W, label, a.look.Accent)
 	}
@@ -207,10 +208,10 @@ func (a *App) edge(s stretch) func(int) (rune, themes.Style, bool) {
 
 func (a *App) paintArrivals(r cell.Rect, k *model.Watched, s stretch) {
 	most := a.paintArrivalsIn(r, s)
-	a.grid.Right(r.X-axisWidth, r.Y, r.X-1, short(most), a.look.Dim)
+	a.grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), a.look.Dim)
 	if r.H > 2 {
 		a.grid.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", a.look.Faint)
-		a.grid.Right(r.X-axisWidth, r.Y+2, r.X-1, length(s.column.Round(time.Millisecond)), a.look.Faint)
+		a.grid.Right(r.X-axisWidth, r.Y+2, r.X-1, figure.Length(s.column.Round(time.Millisecond)), a.look.Faint)
 	}
 	if r.H > 1 && !k.Reading.Denied.Known && r.W > 40 {
 		a.grid.Text(r.X+1, r.Y, r.X+r.W, "denied: not recorded", a.look.Faint)
@@ -245,9 +246,9 @@ func (a *App) paintLane(r cell.Rect, k *model.Watched, s stretch) {
 	}
 	row, most := a.paintLaneIn(r, k, s)
 	if row >= 0 {
-		a.grid.Right(r.X-axisWidth, row, r.X-1, short(model.Capacity(k.Reading.Target)), a.look.Denied)
+		a.grid.Right(r.X-axisWidth, row, r.X-1, figure.Short(model.Capacity(k.Reading.Target)), a.look.Denied)
 	} else {
-		a.grid.Right(r.X-axisWidth, r.Y, r.X-1, short(most), a.look.Dim)
+		a.grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), a.look.Dim)
 	}
 	if r.H > 1 {
 		a.grid.Right(r.X-axisWidth, r.Y+r.H-1, r.X-1, "used", a.look.Dim)
@@ -300,7 +301,7 @@ func (a *App) paintTimes(r cell.Rect, s stretch) {
 	right := r.X + r.W
 	end := "now"
 	if a.frozen != nil {
-		end = clock(s.now.Add(-time.Duration(a.scroll) * s.column))
+		end = figure.Clock(s.now.Add(-time.Duration(a.scroll) * s.column))
 	}
 	a.grid.Right(r.X, r.Y, right, end, a.look.Text)
 	for _, step := range steps {
@@ -309,7 +310,7 @@ func (a *App) paintTimes(r cell.Rect, s stretch) {
 		}
 		for n := time.Duration(1); ; n++ {
 			x := right - 1 - int((n*step+s.column/2)/s.column)
-			text := "-" + length(n*step)
+			text := "-" + figure.Length(n*step)
 			if x-len(text)/2 < r.X {
 				return
 			}

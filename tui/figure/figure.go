@@ -1,4 +1,6 @@
-package tui
+// Package figure is how numbers, times and names of algorithms are written on screen:
+// short, with their units, and of a width that does not jump.
+package figure
 
 import (
 	"fmt"
@@ -11,12 +13,12 @@ import (
 	"ratescope/model/safetext"
 )
 
-// unknown is how a value that nobody can tell is written. It is never 0.
-const unknown = "–"
+// Unknown is how a value that nobody can tell is written. It is never 0.
+const Unknown = "–"
 
-// span writes a duration in at most six columns: 740ms, 7.4s, 41s, 3m20s, 2h05m, 12d.
+// Span writes a duration in at most six columns: 740ms, 7.4s, 41s, 3m20s, 2h05m, 12d.
 // It rounds up, so that waiting that long is enough.
-func span(d time.Duration) string {
+func Span(d time.Duration) string {
 	switch {
 	case d == limiter.Never:
 		return "never"
@@ -40,10 +42,10 @@ func span(d time.Duration) string {
 
 func ceil(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }
 
-// length writes a configured duration as people say it: 10s, 1m, 1h30m, 250ms.
-func length(d time.Duration) string {
+// Length writes a configured duration as people say it: 10s, 1m, 1h30m, 250ms.
+func Length(d time.Duration) string {
 	if d <= 0 {
-		return unknown
+		return Unknown
 	}
 	s := d.String()
 	for _, zero := range [...]string{"m0s", "h0m"} {
@@ -54,11 +56,11 @@ func length(d time.Duration) string {
 	return s
 }
 
-// latency writes a short duration with three digits: 180µs, 1.24ms, 340ms, 1.2s.
-func latency(d time.Duration) string {
+// Latency writes a short duration with three digits: 180µs, 1.24ms, 340ms, 1.2s.
+func Latency(d time.Duration) string {
 	switch {
 	case d <= 0:
-		return unknown
+		return Unknown
 	case d < time.Millisecond:
 		return strconv.FormatInt(int64(d/time.Microsecond), 10) + "µs"
 	case d < 10*time.Millisecond:
@@ -69,8 +71,8 @@ func latency(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
 }
 
-// perSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
-func perSecond(v float64) string {
+// PerSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
+func PerSecond(v float64) string {
 	switch {
 	case v == 0:
 		return "0/s"
@@ -79,15 +81,15 @@ func perSecond(v float64) string {
 	case v < 99.95:
 		return strconv.FormatFloat(v, 'f', 1, 64) + "/s"
 	}
-	return short(int64(v+0.5)) + "/s"
+	return Short(int64(v+0.5)) + "/s"
 }
 
-// short writes a count in at most five columns: 9999, 12.1k, 840k, 3.2M.
-func short(n int64) string {
+// Short writes a count in at most five columns: 9999, 12.1k, 840k, 3.2M.
+func Short(n int64) string {
 	v := float64(n)
 	switch {
 	case n < 0:
-		return "-" + short(-n)
+		return "-" + Short(-n)
 	case n < 10_000:
 		return strconv.FormatInt(n, 10)
 	case v < 99_950:
@@ -102,22 +104,22 @@ func short(n int64) string {
 	return strconv.FormatFloat(v/1e9, 'f', 1, 64) + "G"
 }
 
-// counted writes a count that may not be known.
-func counted(c model.Count) string {
+// Counted writes a count that may not be known.
+func Counted(c model.Count) string {
 	if !c.Known {
-		return unknown
+		return Unknown
 	}
-	return short(c.N)
+	return Short(c.N)
 }
 
-// clock writes an instant as the time of day on the server's clock.
-func clock(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05") }
+// Clock writes an instant as the time of day on the server's clock.
+func Clock(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05") }
 
-// clockMillis is clock with milliseconds.
-func clockMillis(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05.000") }
+// ClockMillis is clock with milliseconds.
+func ClockMillis(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05.000") }
 
-// algorithmShort is the algorithm's name where there is little room.
-func algorithmShort(a limiter.Algorithm) string {
+// Algorithm is the algorithm's name where there is little room.
+func Algorithm(a limiter.Algorithm) string {
 	switch a {
 	case limiter.FixedWindow:
 		return "fixed"
@@ -134,11 +136,11 @@ func algorithmShort(a limiter.Algorithm) string {
 	case limiter.LeakyBucket:
 		return "leaky"
 	}
-	return unknown
+	return Unknown
 }
 
-// algorithmLong is the algorithm's name in the field.
-func algorithmLong(a limiter.Algorithm) string {
+// AlgorithmInFull is the algorithm's name in the field.
+func AlgorithmInFull(a limiter.Algorithm) string {
 	switch a {
 	case limiter.FixedWindow:
 		return "fixed window"
@@ -158,8 +160,8 @@ func algorithmLong(a limiter.Algorithm) string {
 	return "algorithm unknown"
 }
 
-// wrap breaks clean text at spaces into lines of at most w cells; a longer word is cut.
-func wrap(text string, w int) []string {
+// Wrap breaks clean text at spaces into lines of at most w cells; a longer word is cut.
+func Wrap(text string, w int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -177,4 +179,37 @@ func wrap(text string, w int) []string {
 		lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
 	}
 	return lines
+}
+
+// Signed writes a short duration with its sign.
+func Signed(d time.Duration) string {
+	if d < 0 {
+		return "-" + Latency(-d)
+	}
+	return "+" + Latency(d)
+}
+
+// Plural writes a count with what is counted.
+func Plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
+// Percent writes a share of 1 as percent.
+func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
+
+// Bytes writes a size in powers of 1024.
+func Bytes(v float64) string {
+	for _, unit := range [...]string{"B", "K", "M", "G"} {
+		if v < 1000 {
+			if v < 10 && unit != "B" {
+				return fmt.Sprintf("%.1f%s", v, unit)
+			}
+			return fmt.Sprintf("%.0f%s", v, unit)
+		}
+		v /= 1024
+	}
+	return fmt.Sprintf("%.1fT", v)
 }
