@@ -1,9 +1,6 @@
 package feed
 
 import (
-	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,7 +15,6 @@ type purse struct {
 	filled time.Time
 
 	prices map[string]time.Duration // by command, as the server measures them
-	priced time.Time
 }
 
 const (
@@ -30,8 +26,6 @@ const (
 	overhead = 700 * time.Nanosecond
 	// start is what a purse holds at first, so that ten thousand keys are read once soon.
 	start = 200 * time.Millisecond
-	// pricesLast is how long prices hold.
-	pricesLast = 10 * time.Second
 	// mostSaved is how much share may be saved up, as time.
 	mostSaved = time.Second
 	// roundMost is the share of a refresh that one round may take of the server, however
@@ -73,35 +67,4 @@ func (p *purse) pay(cmds []redis.Cmder) time.Duration {
 	}
 	p.left = max(p.left-sum, -time.Duration(float64(mostSaved)*p.share))
 	return sum
-}
-
-// learn fetches the prices from the server when they are old: usec_per_call of
-// commandstats, which counts the calls of all clients. It returns the error of a server
-// that does not allow it.
-func (p *purse) learn(ctx context.Context, c redis.Cmdable, now time.Time) error {
-	if now.Sub(p.priced) < pricesLast {
-		return nil
-	}
-	p.priced = now
-	text, err := c.Info(ctx, "commandstats").Result()
-	if err != nil {
-		return err
-	}
-	prices := make(map[string]time.Duration)
-	for name, value := range parseInfo(text) {
-		// cmdstat_zcount:calls=12,usec=30,usec_per_call=2.50,...
-		name, ok := strings.CutPrefix(name, "cmdstat_")
-		if _, known := reading[name]; !ok || !known {
-			continue
-		}
-		for _, part := range strings.Split(value, ",") {
-			if us, ok := strings.CutPrefix(part, "usec_per_call="); ok {
-				if v, err := strconv.ParseFloat(us, 64); err == nil && v >= 0 && v < 1e6 {
-					prices[name] = time.Duration(v * float64(time.Microsecond))
-				}
-			}
-		}
-	}
-	p.prices = prices
-	return nil
 }

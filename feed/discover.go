@@ -99,7 +99,7 @@ func (s *scout) run(ctx context.Context) {
 			rest = 200 * time.Millisecond
 			if code(err) == "NOPERM" {
 				s.mu.Lock()
-				s.lacks = "keys cannot be discovered: " + remedy(err) + " +scan +type, or name the keys"
+				s.lacks = "keys cannot be discovered, only those that are named are read: " + remedy(err)
 				s.sweep.Passes = max(s.sweep.Passes, 1)
 				s.mu.Unlock()
 				rest = 5 * time.Second
@@ -128,10 +128,12 @@ func (s *scout) pass(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	pace := pacer{free: scanAtOnce}
+	total := int64(0)
 	err := s.eachNode(ctx, func(ctx context.Context, node redis.Cmdable) error {
 		if n, err := node.DBSize(ctx).Result(); err == nil {
 			s.mu.Lock()
-			s.sweep.Total = n * int64(len(s.matches))
+			total += n * int64(len(s.matches))
+			s.sweep.Total = total
 			s.mu.Unlock()
 		}
 		for _, m := range s.matches {
@@ -159,11 +161,22 @@ func (s *scout) eachNode(ctx context.Context, do func(context.Context, redis.Cmd
 		return do(ctx, s.client)
 	}
 	var mu sync.Mutex // ForEachMaster calls from many goroutines
-	return c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+	var last error
+	reached := 0
+	err := c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
 		mu.Lock()
 		defer mu.Unlock()
-		return do(ctx, node)
+		if err := do(ctx, node); err != nil {
+			last = err // the keys of the other nodes can be found all the same
+		} else {
+			reached++
+		}
+		return nil
 	})
+	if err == nil && reached == 0 {
+		err = last
+	}
+	return err
 }
 
 // pacer spaces calls out.
@@ -211,7 +224,7 @@ func (s *scout) scan(ctx context.Context, node redis.Cmdable, match string, pace
 		if err != nil {
 			return err
 		}
-		if err := s.inspect(ctx, node, keys); err != nil {
+		if err := s.inspect(ctx, keys); err != nil {
 			return err
 		}
 		s.mu.Lock()
@@ -224,7 +237,7 @@ func (s *scout) scan(ctx context.Context, node redis.Cmdable, match string, pace
 }
 
 // inspect sorts out the keys of one SCAN reply.
-func (s *scout) inspect(ctx context.Context, node redis.Cmdable, keys []string) error {
+func (s *scout) inspect(ctx context.Context, keys []string) error {
 	var finds []found
 	var unknown []string
 	now := s.now()
@@ -242,7 +255,7 @@ func (s *scout) inspect(ctx context.Context, node redis.Cmdable, keys []string) 
 		unknown = append(unknown, k)
 	}
 	s.mu.Unlock()
-	more, err := classify(ctx, node, unknown, now)
+	more, err := classify(ctx, s.client, unknown, now)
 	if err != nil {
 		s.forget(unknown...)
 		return err
@@ -287,6 +300,13 @@ func (s *scout) progress() model.Sweep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sweep
+}
+
+// lack says why keys cannot be discovered; "" when they can.
+func (s *scout) lack() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lacks
 }
 
 // byName knows a key by its name alone.

@@ -197,6 +197,9 @@ func (e *endpoint) open(name string, pool int, hook redis.Hook) redis.UniversalC
 			}
 			return n
 		}
+		if hook != nil {
+			hook = &guard{} // the nodes' hooks count, and refuse as well
+		}
 		c = redis.NewClusterClient(&o)
 	case e.failover != nil:
 		o := *e.failover

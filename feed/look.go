@@ -56,6 +56,7 @@ type look struct {
 	quiet   int   // readings in a row without news
 	rank    int
 	place   int    // on screen, from 1; 0 is not
+	moved   bool   // to another node of a cluster
 	wrong   string // why the key cannot be read, one sentence
 	changed bool   // the key holds another type than before: find out anew
 }
@@ -134,14 +135,14 @@ func (l *look) take(now limiter.Instant) (r model.Reading, again bool, err error
 		again, err = l.body.take(now, l, &r)
 	}
 	if err != nil {
-		if away(err) {
+		if away(err) || redirected(err) {
 			return r, false, err
 		}
 		r.Err = l.describe(err)
 		again = false
 	}
 	more, err := l.denied.take(now)
-	if err != nil && away(err) {
+	if err != nil && (away(err) || redirected(err)) {
 		return r, false, err
 	}
 	if again || more {

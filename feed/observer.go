@@ -3,7 +3,6 @@ package feed
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,11 +23,11 @@ type observer struct {
 	guard  *guard
 	scout  *scout
 	clock  clock
+	nodes  nodes
 	pasts  map[string]*past // what is known from before; the embedded source fills it
 
-	looks      map[string]*look
-	dropped    map[uint64]bool // keys beyond MaxKeys
-	everywhere bool            // denials are recorded for every key
+	looks   map[string]*look
+	dropped map[uint64]bool // keys beyond MaxKeys
 
 	mu    sync.Mutex
 	focus []string
@@ -37,8 +36,11 @@ type observer struct {
 	greeted              bool
 
 	purse purse
-	spent time.Duration     // of the server, since it was last told
-	lacks map[string]string // what is not done for want of a permission, and the remedy
+	spent time.Duration // of the server, since it was last told
+
+	doctor   doctor
+	health   *model.Health // of this round; nil when it was not looked at
+	embedded bool
 }
 
 // Bounds of one pipeline and of one round.
@@ -49,7 +51,7 @@ const (
 )
 
 func newObserver(o Options, client redis.UniversalClient, g *guard, pasts map[string]*past) *observer {
-	w := &observer{o: o, client: client, guard: g, pasts: pasts, everywhere: pasts != nil, purse: newPurse(o.Budget), lacks: make(map[string]string), looks: make(map[string]*look), dropped: make(map[uint64]bool)}
+	w := &observer{o: o, client: client, guard: g, pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*look), dropped: make(map[uint64]bool)}
 	for _, k := range o.Keys {
 		w.looks[k] = w.lookFor(k, k)
 		w.looks[k].named = true
@@ -61,7 +63,7 @@ func newObserver(o Options, client redis.UniversalClient, g *guard, pasts map[st
 
 func (w *observer) lookFor(name, key string) *look {
 	l := &look{name: name, typ: "none", rule: ruleFor(w.o.Rules, name, key)}
-	l.denied = denials{key: limiter.DeniedKey(name), always: w.everywhere}
+	l.denied = denials{key: limiter.DeniedKey(name), always: w.embedded}
 	l.past = w.pasts[name]
 	return l
 }
@@ -104,6 +106,9 @@ func (w *observer) greet(ctx context.Context) error {
 		w.role = "replica"
 	}
 	w.runID = fields["run_id"]
+	if _, ok := w.client.(*redis.ClusterClient); ok {
+		w.role = "cluster"
+	}
 	w.greeted = true
 	return nil
 }
@@ -127,6 +132,9 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 		if err != nil {
 			w.greeted = false // it may be another one when it comes back
 		}
+		if err != nil {
+			w.health = nil
+		}
 		slices.SortFunc(readings, func(a, b model.Reading) int { return strings.Compare(a.Key, b.Key) })
 	}()
 	if !w.greeted {
@@ -136,41 +144,20 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 	}
 	w.adopt()
 	if len(w.looks) == 0 { // nothing to read: is the server still there?
-		return nil, nil, w.tick(ctx)
+		if err := w.tick(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
 	begun := time.Now()
 	w.purse.fill(begun)
-	if err := w.purse.learn(ctx, w.client, begun); err != nil {
-		if away(err) {
-			return nil, nil, err
-		}
-		w.lack(err, "what watching costs is estimated")
+	if err := w.readAll(ctx, w.plan(begun), &readings); err != nil {
+		return readings, nil, err
 	}
-	spent := time.Duration(0)
-	most := time.Duration(float64(w.o.Refresh) * roundMost)
-	due := w.plan(begun)
-	for asks := 0; len(due) > 0 && asks < asksPerRound; asks++ {
-		var again []*look
-		for len(due) > 0 && (due[0].rank == onScreen || w.purse.left > 0 && spent < most || asks > 0) {
-			n, more, cost, err := w.exchange(ctx, due, &readings)
-			spent += cost
-			w.spent += cost
-			if err != nil {
-				return readings, nil, err
-			}
-			again = append(again, more...)
-			due = due[n:]
-		}
-		due = again // what is left after the last time goes on in the next round
+	if w.health, err = w.doctor.examine(ctx, w.client, w.clock.at(time.Now()), w.embedded); err != nil {
+		return readings, nil, err
 	}
+	w.doctor.before.tellPrices(&w.purse)
 	return readings, w.bury(), nil
-}
-
-// lack notes that a permission is missing, and what is not done without it.
-func (w *observer) lack(err error, without string) {
-	if code(err) == "NOPERM" {
-		w.lacks[without] = remedy(err)
-	}
 }
 
 // tick asks for the time alone.
@@ -221,54 +208,6 @@ func (w *observer) plan(now time.Time) []*look {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.place, b.place), a.due.Compare(b.due), strings.Compare(a.name, b.name))
 	})
 	return due
-}
-
-// exchange sends one pipeline for the first looks of due, and returns how many they were,
-// which of them want to be asked again, and what it cost the server.
-func (w *observer) exchange(ctx context.Context, due []*look, ready *[]model.Reading) (n int, again []*look, cost time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
-	defer cancel()
-	sent := time.Now()
-	q := &query{ctx: ctx, pipe: w.client.Pipeline(), now: w.clock.at(sent)}
-	for n < len(due) && (n == 0 || q.ranges < rangesPerPipe && q.pipe.Len() < commandsPerPipe) {
-		q.whole = due[n].rank == onScreen || due[n].looks%wholeEvery == 0
-		due[n].ask(q)
-		n++
-	}
-	// TIME comes last, so that no entry that was read is later than the reading.
-	clock := q.pipe.Time(ctx)
-	short := q.pipe.Len() < 20
-	cmds, err := q.pipe.Exec(ctx)
-	if errors.Is(err, ErrReadOnly) {
-		return n, nil, 0, err
-	}
-	cost = w.purse.pay(cmds)
-	received := time.Now()
-	now := w.clock.at(received)
-	t, err := clock.Result()
-	switch {
-	case err == nil:
-		now = limiter.InstantOf(t)
-		w.clock.observe(sent, received, now, short)
-	case away(err):
-		return n, nil, cost, err
-	}
-	for _, l := range due[:n] {
-		r, more, err := l.take(now)
-		switch {
-		case err != nil:
-			return n, nil, cost, err
-		case more:
-			if p, ok := l.body.(*probeBody); ok && p.hit != nil {
-				l = w.replace(l, *p.hit)
-			}
-			again = append(again, l)
-		default:
-			l.due = received.Add(w.pause(l))
-			*ready = append(*ready, r)
-		}
-	}
-	return n, again, cost, nil
 }
 
 // How often keys are read. A busy key is read at every refresh; a quiet one less and less

@@ -36,6 +36,8 @@ type outcome struct {
 	rtt, offset      time.Duration
 	role, version    string
 	matched, dropped int
+	health           *model.Health
+	lacks            []string
 }
 
 // Bounds of the wait between two attempts to reach a server that is away.
@@ -118,6 +120,7 @@ func (w *watch) read(ctx context.Context, orders <-chan struct{}, outcomes chan<
 		o.cost, w.spent = w.spent, 0
 		o.at = w.clock.at(time.Now())
 		o.rtt, o.offset, o.role, o.version = w.clock.rtt, w.clock.offset, w.role, w.version
+		o.health, o.lacks = w.health, w.shortcomings()
 		o.matched, o.dropped = len(w.looks), len(w.dropped)
 		w.offset.Store(int64(w.clock.offset))
 		select {
@@ -206,6 +209,8 @@ func (e *emitter) send(readings []model.Reading, gone []string) {
 	default:
 		s.Down = now.Sub(e.begun)
 	}
+	s.Lacks = e.last.lacks
+	b.Health, e.last.health = e.last.health, nil
 	b.Sweep.Matched, b.Sweep.Dropped = e.last.matched, e.last.dropped
 	if !e.sent.IsZero() {
 		e.cost.Over = now.Sub(e.sent)
