@@ -1,0 +1,126 @@
+package lab_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/scenario"
+	"ratescope/model/lab"
+)
+
+// TestExplainedAsDecided: the line that decides says what was decided, for every
+// algorithm on any terms.
+func TestExplainedAsDecided(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 9))
+	for range 80 {
+		s := randomSetup(random)
+		run := lab.NewRun(s, randomTape(random, s, 200))
+		for range 40 {
+			run.SeekTo(s.Zero.Add(time.Duration(random.Int64N(int64(20 * s.Limit.Window)))))
+			for i, c := range s.Contenders {
+				m := run.Ask(i, 1+random.Int64N(3))
+				w := lab.Explain(c, m, s)
+				word := "admitted"
+				if !m.Decision.Allowed {
+					word = "denied"
+				}
+				if w.Rule == "" || len(w.Numbers) == 0 || !strings.HasPrefix(w.Verdict, word) || slices.Contains(w.Numbers, "") {
+					t.Fatalf("%s: %+v for %+v", c, w, m.Decision)
+				}
+				wrote := strings.Contains(strings.Join(lab.Commands(c, m, s), "\n"), "nothing is written")
+				changed := m.Decision.Allowed || c.Convention(s.Convention).Denied == limiter.Charged && m.Decision.RetryAfter != limiter.Never
+				if wrote == changed {
+					t.Fatalf("%s, allowed %v: commands %q", c, m.Decision.Allowed, lab.Commands(c, m, s))
+				}
+				if len(lab.Keeps(c, m.Before, run.Now(), s)) == 0 {
+					t.Fatalf("%s keeps nothing, not even nothing", c)
+				}
+			}
+		}
+	}
+}
+
+func TestScriptIsTheLimitersOwn(t *testing.T) {
+	s := budget.Clone()
+	s.Contenders = []lab.Contender{{Algorithm: limiter.GCRA}, {Algorithm: limiter.SlidingLog, Fault: lab.CollidingMembers}}
+	run := lab.NewRun(s, lab.NewTape(nil))
+	text, err := lab.Script(s.Contenders[0], run.Ask(0, 2), s)
+	if err != nil || !strings.HasPrefix(text, "EVAL '") || !strings.Contains(text, "redis.call") || !strings.Contains(text, "1 rl:lab 2 10 10000000 4000000000000000") {
+		t.Errorf("%v: %.80s … %s", err, text, text[max(0, len(text)-80):])
+	}
+	if _, err := lab.Script(s.Contenders[1], run.Ask(1, 1), s); err == nil {
+		t.Error("a fault has a script")
+	}
+}
+
+// TestExportedMomentsVerify: what is exported passes where it is verified.
+func TestExportedMomentsVerify(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 10))
+	for range 60 {
+		s := randomSetup(random)
+		run := lab.NewRun(s, randomTape(random, s, 120))
+		run.AdvanceTo(s.Zero.Add(6 * s.Limit.Window))
+		run.Fire(1)
+		if text := lab.Markdown("a moment", run); !strings.Contains(text, s.Contenders[0].String()) || strings.Count(text, "```")%2 != 0 {
+			t.Errorf("markdown:\n%s", text)
+		}
+		file, err := lab.ScenarioFile("exported", run)
+		if err != nil {
+			if slices.ContainsFunc(s.Contenders, func(c lab.Contender) bool { return c.Fault == lab.NoFault }) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		list, err := scenario.Load(strings.NewReader(string(file)))
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, file)
+		}
+		r, err := scenario.Run(context.Background(), list[0], scenario.Memory())
+		if err != nil || r.Status != scenario.Pass {
+			t.Fatalf("%+v %v\n%s", r, err, file)
+		}
+		if _, err := lab.Load(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestQuizAsksBothWaysAndKeepsScore(t *testing.T) {
+	s := budget.Clone()
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow, limiter.GCRA} {
+		s.Contenders = append(s.Contenders, lab.Contender{Algorithm: a})
+	}
+	q, err := lab.NewQuiz(s, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := 0
+	for range 200 {
+		c := q.Question
+		if c.Moment.Decided || c.Moment.Number != q.Run.Decided() {
+			t.Fatal("the quiz asks about what has been decided")
+		}
+		if !c.Moment.Decision.Allowed {
+			denied++
+			if len(c.Slots) < 2 || c.Slots[c.Slot] != c.Moment.Decision.RetryAfter {
+				t.Fatalf("slots %v, right is %v", c.Slots, c.Moment.Decision.RetryAfter)
+			}
+			if !q.AnswerSlot(c.Slot) || q.AnswerSlot(c.Slot+1) {
+				t.Fatal("the right slot is wrong, or another one right")
+			}
+		}
+		if !q.Answer(c.Moment.Decision.Allowed) || q.Answer(!c.Moment.Decision.Allowed) {
+			t.Fatal("the right answer is wrong, or the wrong one right")
+		}
+		q.Next()
+	}
+	total := q.Total()
+	if denied < 60 || denied > 140 || total.Asked != 400 || total.Right != 200 || total.SlotsRight != denied || q.Score(s.Contenders[2]).Asked == 0 {
+		t.Errorf("%d of 200 were denied, score %+v", denied, total)
+	}
+}

@@ -1,0 +1,102 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ratescope/limiter"
+)
+
+// Markdown writes the moment of a run for a document: the terms, how each contender has
+// fared, and how each would decide about one more request.
+func Markdown(title string, r *Run) string {
+	s := r.setup
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s, at %s\n\n", strings.ReplaceAll(title, "\n", " "), Seconds(r.Elapsed()))
+	fmt.Fprintf(&b, "Limit %d in %s", s.Limit.Count, Seconds(s.Limit.Window))
+	if s.Limit.Burst > 0 {
+		fmt.Fprintf(&b, ", burst %d", s.Limit.Burst)
+	}
+	fmt.Fprintf(&b, ", cost %d. %d requests so far.\n\n", s.cost(), r.at)
+	b.WriteString("| algorithm | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n|---|---:|---:|---:|---:|---:|\n")
+	for i, c := range s.Contenders {
+		t := r.Tally(i)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", c, t.Admitted, t.Denied, t.WronglyAdmitted, t.WronglyDenied, t.Largest)
+	}
+	for i, c := range s.Contenders {
+		m := r.Ask(i, s.cost())
+		w := Explain(c, m, s)
+		fmt.Fprintf(&b, "\n## %s\n\nKeeps %s.\n\n```\n%s\n%s\n%s\n```\n\n```\n%s\n```\n", c,
+			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(Commands(c, m, s), "\n"))
+	}
+	return b.String()
+}
+
+// maxExported is how many requests a scenario file of a moment may have.
+const maxExported = 20_000
+
+// ScenarioFile writes everything that has happened in a run as a scenario that `verify`
+// and the lab read: each request with the fate that the first contender without a fault
+// gave it. Equal requests of one moment are one step.
+func ScenarioFile(id string, r *Run) ([]byte, error) {
+	s := r.setup
+	at := -1
+	var into []string
+	for i, c := range s.Contenders {
+		into = append(into, c.String())
+		if at < 0 && c.Fault == NoFault {
+			at = i
+		}
+	}
+	switch {
+	case at < 0:
+		return nil, errors.New("every algorithm here has a fault: add a right one before exporting")
+	case r.at == 0:
+		return nil, errors.New("nothing has happened yet: let some requests come before exporting")
+	case r.at > maxExported:
+		return nil, fmt.Errorf("%d requests are too many for a scenario file: restart, and export within the first %d", r.at, maxExported)
+	}
+	type step struct {
+		T      float64 `json:"t_ms"`
+		N      int64   `json:"n"`
+		Repeat int     `json:"repeat,omitempty"`
+		Expect string  `json:"expect"`
+	}
+	var steps []step
+	for i := range r.at {
+		a, v := r.Arrival(i)
+		one := step{T: float64(a.At-s.Zero) / 1000, N: a.Cost, Repeat: 1, Expect: fate(v.Allowed(at))}
+		if n := len(steps) - 1; n >= 0 && steps[n].T == one.T && steps[n].N == one.N && steps[n].Expect == one.Expect {
+			steps[n].Repeat++
+			continue
+		}
+		steps = append(steps, one)
+	}
+	return json.MarshalIndent(struct {
+		ID         string            `json:"id"`
+		Algorithm  string            `json:"algorithm"`
+		Limit      int64             `json:"limit"`
+		WindowMS   float64           `json:"window_ms"`
+		Burst      int64             `json:"burst,omitempty"`
+		Convention map[string]string `json:"convention"`
+		Traffic    any               `json:"traffic"`
+		Steps      []step            `json:"steps"`
+	}{
+		id, s.Contenders[at].Algorithm.String(), s.Limit.Count, float64(s.Limit.Window) / 1e6, s.Limit.Burst,
+		Words(s.Contenders[at].Convention(s.Convention)), map[string]any{"into": into}, steps,
+	}, "", "  ")
+}
+
+// Words names the values of a convention as scenario files do.
+func Words(c limiter.Convention) map[string]string {
+	return map[string]string{
+		"edge":      []string{"half-open", "closed"}[min(c.Edge, 1)],
+		"alignment": []string{"epoch", "first-request"}[min(c.Alignment, 1)],
+		"rounding":  []string{"floor", "exact", "round"}[min(c.Rounding, 2)],
+		"rule":      []string{"fits", "below"}[min(c.Rule, 1)],
+		"denied":    []string{"free", "charged"}[min(c.Denied, 1)],
+		"refill":    []string{"greedy", "interval"}[min(c.Refill, 1)],
+	}
+}
