@@ -18,7 +18,7 @@ func Call(a Algorithm, key string, limit Limit, n int64, opts ...Option) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	cmd := r.reload(ctx, r.command(ctx, key, b, n, false), false)
+	cmd := r.reload(ctx, r.command(ctx, key, b, n, charges), charges)
 	words := make([]string, 0, len(cmd.Args()))
 	for _, arg := range cmd.Args() {
 		words = append(words, fmt.Sprint(arg))

@@ -167,6 +167,13 @@ func (r *Run) Upcoming() (Arrival, bool) {
 	return r.tape.At(r.at), true
 }
 
+// Coming returns the arrivals that come by themselves from now up to an instant, none of
+// them decided yet.
+func (r *Run) Coming(until limiter.Instant) []Arrival {
+	r.tape.Until(until)
+	return append([]Arrival(nil), r.tape.made[r.at:max(r.at, r.tape.After(until))]...)
+}
+
 // Step goes to the next arrival and decides about it alone. It says false when nothing
 // comes any more.
 func (r *Run) Step() bool {
