@@ -293,10 +293,10 @@ func (a *App) paintNotes(in cell.Rect, y int, k *model.Watched) {
 		parts = append(parts, "expires in "+figure.Span(r.TTL))
 	}
 	for _, n := range r.Notes {
-		parts = append(parts, string(n))
+		parts = append(parts, safetext.Clean(string(n)))
 	}
 	if r.Type != "" {
-		parts = append(parts, r.Type)
+		parts = append(parts, safetext.Clean(r.Type))
 	}
 	a.grid.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), a.look.Dim)
 }

@@ -51,7 +51,7 @@ func (a *App) paintServer(x, y, end int) {
 func (a *App) serverFacts(s model.Server) []piece {
 	var facts []piece
 	if s.Role != "" && !s.Embedded {
-		facts = append(facts, piece{s.Role, a.look.Dim})
+		facts = append(facts, piece{safetext.Clean(s.Role), a.look.Dim})
 	}
 	if s.Version != "" && !s.Embedded {
 		facts = append(facts, piece{"redis " + safetext.Clean(s.Version), a.look.Dim})
