@@ -17,10 +17,15 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	a.stale = true
 	if a.help {
-		a.help = false
-		if key == "q" || key == "esc" || key == "?" || key == "enter" {
-			return nil
+		switch act := actionOf[key]; act {
+		case actDown, actPageDown:
+			a.helpTop++
+		case actUp, actPageUp:
+			a.helpTop--
+		default:
+			a.help, a.helpTop = false, 0
 		}
+		return nil
 	}
 	if a.menu != nil {
 		return a.pressMenu(msg)

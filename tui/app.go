@@ -57,6 +57,7 @@ type App struct {
 	eventTop int // events scrolled past
 	menu     *menu
 	help     bool
+	helpTop  int  // lines of the help scrolled past
 	typing   bool // the filter has the keys
 	mouse    bool
 	scroll   int64           // columns back while paused

@@ -20,9 +20,6 @@ func (a *App) paintHealth(r cell.Rect) {
 	vitals := min(11, r.H/2)
 	top, rest := r.Top(vitals)
 	left, right := top.Left(top.W / 2)
-	if top.W < 100 {
-		left, right = top, cell.Rect{}
-	}
 	a.paintVitals(left, h)
 	a.paintState(right, h)
 	commands, slow := rest.Top(max(5, rest.H*3/5))
@@ -192,7 +189,7 @@ func (a *App) facts(h *model.Health) []fact {
 		}
 		return l.Text
 	}
-	role := s.Role
+	role := safetext.Clean(s.Role)
 	if role == "" {
 		role = figure.Unknown
 	}

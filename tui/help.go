@@ -51,46 +51,57 @@ var groups = [...]struct{ name, title string }{
 	{"fire", "fire"}, {"keys", "keys"}, {"time", "time"}, {"view", "view"},
 }
 
-// paintHelp lays the table of keys over the screen, in as many columns as fit.
-func (a *App) paintHelp() {
-	const width = 52
-	perColumn := len(bindings) + 2*len(groups)
-	cols := 1
-	if a.w >= 2*width+6 {
-		cols, perColumn = 2, 20
-	}
-	h := min(perColumn+2, a.h-2)
-	r := cell.Rect{W: min(cols*width+4, a.w-2), H: h}
-	r.X, r.Y = (a.w-r.W)/2, (a.h-r.H)/2
-	g := &a.grid
-	g.Clear(r)
-	g.Tint(r, a.look.Raised)
-	a.box(r, a.look.Border.On(a.look.Raised))
-	g.Text(r.X+2, r.Y, r.X+r.W, " keys ", a.look.Title.On(a.look.Raised))
-	g.Right(r.X, r.Y+r.H-1, r.X+r.W-2, " any key closes ", a.look.Dim.On(a.look.Raised))
-	x, y := r.X+2, r.Y+1
-	for _, group := range groups {
-		if cols == 2 && group.name == "time" {
-			x, y = x+width, r.Y+1
+// helpLine is one row of the help: a heading, a key with what it does, or nothing.
+type helpLine struct{ heading, key, what string }
+
+func helpLines() []helpLine {
+	var lines []helpLine
+	for i, group := range groups {
+		if i > 0 {
+			lines = append(lines, helpLine{})
 		}
-		y = a.paintHelpGroup(x, y, min(x+width-1, r.X+r.W-1), r.Y+r.H-1, group.name, group.title)
+		lines = append(lines, helpLine{heading: group.title})
+		for _, b := range bindings {
+			if b.group == group.name {
+				lines = append(lines, helpLine{key: b.shown, what: b.what})
+			}
+		}
 	}
+	return lines
 }
 
-func (a *App) paintHelpGroup(x, y, end, bottom int, name, title string) int {
-	if y < bottom {
-		a.grid.Text(x, y, end, title, a.look.Accent.On(a.look.Raised))
+// paintHelp lays the table of keys over the screen, in two columns where they fit; what
+// does not fit is scrolled to.
+func (a *App) paintHelp() {
+	const width = 54
+	lines := helpLines()
+	cols := 1
+	if a.w >= 2*width+8 {
+		cols = 2
 	}
-	y++
-	for _, b := range bindings {
-		if b.group != name {
-			continue
-		}
-		if y < bottom {
-			a.grid.Text(x, y, end, b.shown, a.look.Title.On(a.look.Raised))
-			a.grid.Text(x+8, y, end, b.what, a.look.Text.On(a.look.Raised))
-		}
-		y++
+	rows := min((len(lines)+cols-1)/cols, a.h-4)
+	r := cell.Rect{W: cols*width + 3, H: rows + 2}
+	r.X, r.Y = max(0, (a.w-r.W)/2), max(0, (a.h-r.H)/2)
+	g, raised := &a.grid, a.look.Raised
+	g.Clear(r)
+	g.Tint(r, raised)
+	a.box(r, a.look.Accent.On(raised))
+	g.Text(r.X+2, r.Y, r.X+r.W, " keys ", a.look.Title.On(raised))
+	a.helpTop = min(max(a.helpTop, 0), max(0, len(lines)-rows*cols))
+	hint := " any key closes "
+	if len(lines) > rows*cols {
+		hint = " ↑ ↓ scroll · any other key closes "
 	}
-	return y + 1
+	g.Right(r.X, r.Y+r.H-1, r.X+r.W-2, hint, a.look.Dim.On(raised))
+	for i := range rows * cols {
+		if a.helpTop+i >= len(lines) {
+			break
+		}
+		l := lines[a.helpTop+i]
+		x, y := r.X+2+i/rows*width, r.Y+1+i%rows
+		end := min(x+width-1, r.X+r.W-1)
+		g.Text(x, y, end, l.heading, a.look.Accent.On(raised))
+		g.Text(x, y, end, l.key, a.look.Title.On(raised))
+		g.Text(x+8, y, end, l.what, a.look.Text.On(raised))
+	}
 }

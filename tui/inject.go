@@ -27,8 +27,10 @@ func (a *App) paintInjector(r cell.Rect) {
 		y++
 	}
 	y = a.paintForecast(left, y)
-	if right.H > 0 {
+	if n := len(a.decisions); right.H > 0 {
 		a.paintDecisions(right)
+	} else if y == left.Y+left.H && n > 0 && left.W >= 76 { // no row is left: beside the forecast
+		a.paintDecision(left.X+left.W-52, y-1, left.X+left.W, &a.decisions[n-1])
 	} else if y < left.Y+left.H {
 		a.paintDecisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
 	}

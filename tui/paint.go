@@ -21,6 +21,9 @@ func (a *App) View() tea.View {
 	v := tea.NewView(a.frame)
 	v.AltScreen = true
 	v.WindowTitle = a.title()
+	if w := a.board.Sweep; a.started && w.Passes == 0 && w.Total > 0 { // discovery, in the terminal's own bar
+		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*min(w.Scanned, w.Total)/w.Total))
+	}
 	if a.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
