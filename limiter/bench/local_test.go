@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/RussellLuo/slidingwindow"
+	"github.com/throttled/throttled/v2"
+	"github.com/throttled/throttled/v2/store/memstore"
+	ulule "github.com/ulule/limiter/v3"
+	"github.com/ulule/limiter/v3/drivers/store/memory"
+	"golang.org/x/time/rate"
+
+	"ratescope/limiter"
+)
+
+// contestant decides about one request on a key that is one of a fixed set.
+type contestant struct {
+	name   string
+	decide func(i int)
+}
+
+var limit = limiter.Limit{Count: 1000, Window: time.Second}
+
+func names(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("user:%d", i)
+	}
+	return all
+}
+
+// ours are all algorithms, with the clock read on every decision as the peers do.
+func ours(b *testing.B, keys []string) []contestant {
+	var all []contestant
+	for _, a := range limiter.Algorithms() {
+		m, err := limiter.NewMemory(a)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx := context.Background()
+		all = append(all, contestant{"ratescope-" + a.String(), func(i int) {
+			if _, err := m.AllowN(ctx, keys[i], limit, 1); err != nil {
+				b.Fatal(err)
+			}
+		}})
+	}
+	return all
+}
+
+// peers are the local limiters in common use. Those without keys of their own get the
+// map and the lock that their users write.
+func peers(b *testing.B, keys []string) []contestant {
+	var mu sync.RWMutex
+	spread := map[string]*rate.Limiter{}
+	sliding := map[string]*slidingwindow.Limiter{}
+	for _, k := range keys {
+		spread[k] = rate.NewLimiter(1000, 1000)
+		sliding[k], _ = slidingwindow.NewLimiter(time.Second, 1000, func() (slidingwindow.Window, slidingwindow.StopFunc) {
+			return slidingwindow.NewLocalWindow()
+		})
+	}
+	store, err := memstore.NewCtx(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	gcra, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerSec(1000), MaxBurst: 999})
+	if err != nil {
+		b.Fatal(err)
+	}
+	fixed := ulule.New(memory.NewStore(), ulule.Rate{Period: time.Second, Limit: 1000})
+	ctx := context.Background()
+	return []contestant{
+		{"x-time-rate", func(i int) {
+			mu.RLock()
+			l := spread[keys[i]]
+			mu.RUnlock()
+			l.Allow()
+		}},
+		{"throttled-gcra", func(i int) {
+			if _, _, err := gcra.RateLimitCtx(ctx, keys[i], 1); err != nil {
+				b.Fatal(err)
+			}
+		}},
+		{"ulule-fixed", func(i int) {
+			if _, err := fixed.Get(ctx, keys[i]); err != nil {
+				b.Fatal(err)
+			}
+		}},
+		{"RussellLuo-sliding", func(i int) {
+			mu.RLock()
+			l := sliding[keys[i]]
+			mu.RUnlock()
+			l.Allow()
+		}},
+	}
+}
+
+// BenchmarkLocal puts every algorithm beside its peers: one goroutine and two, one key
+// and ten thousand.
+func BenchmarkLocal(b *testing.B) {
+	for _, n := range []int{1, 10_000} {
+		keys := names(n)
+		for _, c := range append(ours(b, keys), peers(b, keys)...) {
+			for _, goroutines := range []int{1, 2} {
+				b.Run(fmt.Sprintf("keys=%d/goroutines=%d/%s", n, goroutines, c.name), func(b *testing.B) {
+					b.ReportAllocs()
+					if goroutines == 1 {
+						for i := 0; b.Loop(); i++ {
+							c.decide(i % n)
+						}
+						return
+					}
+					var start atomic.Int64
+					b.SetParallelism(1)
+					b.RunParallel(func(pb *testing.PB) {
+						i := int(start.Add(7919))
+						for ; pb.Next(); i++ {
+							c.decide(i % n)
+						}
+					})
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
+)
+
+const (
+	depth   = 16 // commands in a pipeline, so that the socket does not hide the script
+	batches = 2000
+)
+
+// cost is what the server spent on one decision.
+type cost struct {
+	script float64 // µs in the script, by commandstats
+	thread float64 // µs of its main thread, socket included
+	calls  float64 // commands within the script
+}
+
+// measure runs do, which makes depth decisions each time, and divides.
+func measure(b *testing.B, client *redis.Client, do func()) cost {
+	b.Helper()
+	ctx := context.Background()
+	for range 20 {
+		do()
+	}
+	client.ConfigResetStat(ctx)
+	before := threadTime(b, client)
+	for range batches {
+		do()
+	}
+	spent := threadTime(b, client) - before
+	const n = depth * batches
+	usec, calls, inner := scriptStats(b, client)
+	return cost{script: usec / calls, thread: spent / n, calls: inner / calls}
+}
+
+func threadTime(b *testing.B, client *redis.Client) (us float64) {
+	for name, value := range info(b, client, "cpu") {
+		if strings.HasSuffix(name, "_main_thread") {
+			s, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			us += s * 1e6
+		}
+	}
+	return us
+}
+
+func scriptStats(b *testing.B, client *redis.Client) (usec, calls, inner float64) {
+	for name, value := range info(b, client, "commandstats") {
+		n, t := 0.0, 0.0
+		if _, err := fmt.Sscanf(value, "calls=%f,usec=%f", &n, &t); err != nil {
+			b.Fatalf("%s:%s: %v", name, value, err)
+		}
+		switch name {
+		case "cmdstat_evalsha":
+			usec, calls = t, n
+		case "cmdstat_info", "cmdstat_config|resetstat":
+		default:
+			inner += n
+		}
+	}
+	return usec, calls, inner
+}
+
+func info(b *testing.B, client *redis.Client, section string) map[string]string {
+	text, err := client.Info(context.Background(), section).Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// bare is what no decision can undercut: a script that does nothing.
+func bare(b *testing.B, client *redis.Client) cost {
+	ctx := context.Background()
+	sha, err := client.ScriptLoad(ctx, "return 1").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return measure(b, client, func() {
+		pipe := client.Pipeline()
+		for range depth {
+			pipe.EvalSha(ctx, sha, []string{"key"})
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// deciding makes depth decisions about key in one round trip.
+func deciding(b *testing.B, l *limiter.Redis, key string, limit limiter.Limit) func() {
+	ctx := context.Background()
+	requests := make([]limiter.Request, depth)
+	for i := range requests {
+		requests[i] = limiter.Request{Key: key, Limit: limit, Cost: 1}
+	}
+	return func() {
+		answers, err := l.AllowBatch(ctx, requests)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, a := range answers {
+			if a.Err != nil {
+				b.Fatal(a.Err)
+			}
+		}
+	}
+}
+
+var exactness = map[limiter.Algorithm]string{
+	limiter.FixedWindow: "2L across an edge", limiter.SlidingLog: "exact", limiter.SlidingWindow: "estimate, up to 2L",
+	limiter.StreamCounter: "exact", limiter.GCRA: "exact, spread", limiter.TokenBucket: "exact, spread", limiter.LeakyBucket: "exact, spread",
+}
+
+// BenchmarkServer prints what a decision costs the server, algorithm by algorithm, as a
+// multiple of a script that does nothing.
+func BenchmarkServer(b *testing.B) {
+	client := limitertest.Client(b)
+	ctx := context.Background()
+	for range b.N {
+		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
+		_, _ = fmt.Fprintln(out, "\nalgorithm\tscript µs\tthread µs\t× bare\tdenied × bare\tcommands\tbytes at 10\t100\t1000\texactness")
+		base := bare(b, client)
+		_, _ = fmt.Fprintf(out, "return 1\t%.2f\t%.2f\t1.0\t\t0\t\t\t\t\n", base.script, base.thread)
+		for _, a := range limiter.Algorithms() {
+			client.FlushAll(ctx)
+			l, err := limiter.NewRedis(client, a)
+			if err != nil {
+				b.Fatal(err)
+			}
+			// A window that a log fills to about a thousand entries and then turns over.
+			wide := limiter.Limit{Count: 1_000_000, Window: 10 * time.Millisecond}
+			if a == limiter.FixedWindow || a == limiter.SlidingWindow {
+				wide.Window = time.Minute
+			}
+			in := measure(b, client, deciding(b, l, "admit", wide))
+			tight := limiter.Limit{Count: 3, Window: time.Hour}
+			out3 := measure(b, client, deciding(b, l, "deny", tight))
+			_, _ = fmt.Fprintf(out, "%s\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f", a, in.script, in.thread, in.thread/base.thread, out3.thread/base.thread, in.calls)
+			for _, n := range []int{10, 100, 1000} {
+				_, _ = fmt.Fprintf(out, "\t%d", size(b, client, a, n))
+			}
+			_, _ = fmt.Fprintf(out, "\t%s\n", exactness[a])
+		}
+		_ = out.Flush()
+	}
+}
+
+// size is what the keys of one limiter take on the server after n requests.
+func size(b *testing.B, client *redis.Client, a limiter.Algorithm, n int) (bytes int64) {
+	ctx := context.Background()
+	client.FlushAll(ctx)
+	l, err := limiter.NewRedis(client, a)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range n {
+		if _, err := l.AllowN(ctx, "user:42", limiter.Limit{Count: 10_000, Window: time.Hour}, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, k := range client.Keys(ctx, "*").Val() {
+		bytes += client.MemoryUsage(ctx, k, 0).Val()
+	}
+	return bytes
+}
+
+// BenchmarkStreamDepth shows that a stream decision costs the same however many entries
+// its window holds, admitted and denied.
+func BenchmarkStreamDepth(b *testing.B) {
+	client := limitertest.Client(b)
+	ctx := context.Background()
+	for _, n := range []int{100, 1000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
+			client.FlushAll(ctx)
+			l, err := limiter.NewRedis(client, limiter.StreamCounter)
+			if err != nil {
+				b.Fatal(err)
+			}
+			wide := limiter.Limit{Count: 1 << 30, Window: time.Hour}
+			requests := make([]limiter.Request, 100)
+			for i := range requests {
+				requests[i] = limiter.Request{Key: "deep", Limit: wide, Cost: 1}
+			}
+			for range n / 100 {
+				if _, err := l.AllowBatch(ctx, requests); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range b.N {
+				in := measure(b, client, deciding(b, l, "deep", wide))
+				full := wide
+				full.Count = 1
+				out := measure(b, client, deciding(b, l, "deep", full))
+				b.ReportMetric(in.script, "µs/admitted")
+				b.ReportMetric(out.script, "µs/denied")
+			}
+		})
+	}
+}
+
+// BenchmarkExpired lets a million entries leave a window and reports the worst decision
+// that follows.
+func BenchmarkExpired(b *testing.B) {
+	client := limitertest.Client(b)
+	ctx := context.Background()
+	for _, live := range []int{0, 10} {
+		for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
+			b.Run(fmt.Sprintf("%s/live=%d", a, live), func(b *testing.B) {
+				for range b.N {
+					client.FlushAll(ctx)
+					fillExpired(b, client, a, live)
+					l, err := limiter.NewRedis(client, a)
+					if err != nil {
+						b.Fatal(err)
+					}
+					worst := 0.0
+					for range 300 {
+						client.ConfigResetStat(ctx)
+						if _, err := l.AllowN(ctx, "old", limiter.Limit{Count: 1 << 30, Window: time.Hour}, 1); err != nil {
+							b.Fatal(err)
+						}
+						usec, _, _ := scriptStats(b, client)
+						worst = max(worst, usec)
+					}
+					b.ReportMetric(worst, "µs/worst")
+				}
+			})
+		}
+	}
+}
+
+// fillExpired writes a million entries of long ago as the limiter itself would have.
+func fillExpired(b *testing.B, client *redis.Client, a limiter.Algorithm, live int) {
+	ctx := context.Background()
+	script := redis.NewScript(`
+local now = redis.call('TIME')[1] * 1000000
+for i = ARGV[1] + 0, ARGV[2] + 0 do
+  local at = ARGV[3] == '1' and now - 1000000 + i or now - 10000000000 + i
+  local id = string.format('%.0f', at)
+  if KEYS[2] == 'z' then redis.call('ZADD', KEYS[1], id, id)
+  else redis.call('XADD', KEYS[1], string.format('%.0f-%d%015.0f', math.floor(at / 1000), at % 1000 + 1, i), 'count', 1, 'total', i) end
+end`)
+	kind := "z"
+	if a == limiter.StreamCounter {
+		kind = "s"
+	}
+	const million = 1_000_000
+	for from := 1; from <= million; from += 10_000 {
+		if err := script.Run(ctx, client, []string{"old", kind}, from, from+9999, 0).Err(); err != nil && err != redis.Nil {
+			b.Fatal(err)
+		}
+	}
+	if live > 0 {
+		if err := script.Run(ctx, client, []string{"old", kind}, million+1, million+live, 1).Err(); err != nil && err != redis.Nil {
+			b.Fatal(err)
+		}
+	}
+}
