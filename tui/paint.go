@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -69,11 +70,26 @@ func (a *App) paint() {
 
 func (a *App) paintDashboard() {
 	a.paintKeys(a.areas.keys)
-	if a.areas.timeline.H > 0 {
-		a.paintTimeline(a.areas.timeline)
+	if r := a.areas.timeline; r.H > 0 {
+		if other := a.compared(); other != nil && a.expanded {
+			var below cell.Rect
+			r, below = r.Top(r.H / 2)
+			a.paintTimeline(below, other)
+		}
+		a.paintTimeline(r, a.current())
 		a.paintBars(a.areas.bars)
 	}
 	a.paintInjector(a.areas.injector)
+}
+
+// compared is the pinned key that an expanded timeline shows below the selected one.
+func (a *App) compared() *model.Watched {
+	for _, k := range a.rows {
+		if k.Pinned && k.Reading.Key != a.selected {
+			return k
+		}
+	}
+	return nil
 }
 
 func (a *App) tooSmall() {

@@ -37,8 +37,7 @@ func (s stretch) index(tl *model.Timeline, t limiter.Instant) int {
 
 // paintTimeline draws the selected key's past: arrivals by column, the sliding window
 // as a bracket over them, and the used level against its limit below.
-func (a *App) paintTimeline(r cell.Rect) {
-	k := a.current()
+func (a *App) paintTimeline(r cell.Rect, k *model.Watched) {
 	in := a.section(r, a.focus == paneTimeline, func(x, y, end int) int { return a.timelineTitle(k, x, y, end) })
 	if k == nil || k.Timeline == nil || in.W < axisWidth+8 || in.H < 3 {
 		return
