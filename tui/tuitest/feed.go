@@ -5,6 +5,7 @@ package tuitest
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"ratescope/limiter"
@@ -24,28 +25,26 @@ type Personality struct {
 }
 
 // Feed makes batches of keys that are limited in memory. It plays a server whose clock
-// is Start plus the time that has passed on this machine's. Not safe for concurrent use,
-// except Fire.
+// is this machine's. It is safe for concurrent use; its fields are to be set before.
 type Feed struct {
 	Start  time.Time
 	Server model.Server
 	People []Personality
 
+	mu     sync.Mutex
 	keys   []*key
 	random *rand.Rand
-	last   limiter.Instant
-	orders chan order
+	begun  bool
+	last   limiter.Instant // of the last batch while the link was up
+	lost   time.Time       // since when the link is down; zero while it is up
+	err    string
 }
 
 type key struct {
 	Personality
 	state  limiter.State
 	denied []limiter.Entry
-}
-
-type order struct {
-	shot model.Shot
-	done chan model.Fired
+	fired  []model.Arrival // from here, since the last reading
 }
 
 // NewFeed returns a feed of the given keys, or of Cast when there are none.
@@ -54,7 +53,7 @@ func NewFeed(start time.Time, people ...Personality) *Feed {
 		people = Cast()
 	}
 	f := &Feed{
-		Start: start, People: people, random: rand.New(rand.NewPCG(1, 2)), orders: make(chan order),
+		Start: start, People: people, random: rand.New(rand.NewPCG(1, 2)),
 		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live, RTT: 340 * time.Microsecond},
 	}
 	for _, p := range people {
@@ -63,14 +62,34 @@ func NewFeed(start time.Time, people ...Personality) *Feed {
 	return f
 }
 
+// Break takes the server away, with a sentence that says so, until Mend.
+func (f *Feed) Break(local time.Time, err string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lost, f.err = local, err
+}
+
+// Mend brings the server back.
+func (f *Feed) Mend() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lost = time.Time{}
+}
+
 // Advance returns the batch of the time from the last one to now.
 func (f *Feed) Advance(local time.Time) model.Batch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	now := limiter.InstantOf(local)
-	if f.last == 0 {
-		f.last = now.Add(-Refresh)
+	if !f.begun {
+		f.begun, f.last = true, now.Add(-Refresh)
 	}
 	b := model.Batch{At: now, Local: local, Server: f.Server, Sweep: model.Sweep{Passes: 1, Matched: len(f.keys)},
 		Cost: model.Cost{Commands: int64(2 * len(f.keys)), Over: Refresh}}
+	if !f.lost.IsZero() {
+		b.At, b.Server.Link, b.Server.Err, b.Server.Down = f.last, model.Down, f.err, local.Sub(f.lost)
+		return b
+	}
 	for _, k := range f.keys {
 		b.Readings = append(b.Readings, f.read(k, now))
 	}
@@ -92,6 +111,8 @@ func (f *Feed) read(k *key, now limiter.Instant) model.Reading {
 			r.Arrivals = append(r.Arrivals, k.take(at, 1))
 		}
 	}
+	r.Arrivals = append(r.Arrivals, k.fired...)
+	k.fired = nil
 	k.trim(now)
 	r.State = k.state
 	r.State.Log = append([]limiter.Entry(nil), k.state.Log...)
@@ -135,7 +156,10 @@ func (k *key) trim(now limiter.Instant) {
 
 // Take waits for the next refresh and returns its batch: what tui.Options.Take wants.
 func (f *Feed) Take(ctx context.Context) (model.Batch, error) {
-	if f.last == 0 { // two windows of past, at once
+	f.mu.Lock()
+	begun := f.begun
+	f.mu.Unlock()
+	if !begun { // two windows of past, at once
 		local := time.Now()
 		b := f.Advance(local.Add(-20 * time.Second))
 		for at := local.Add(-20*time.Second + Refresh); !at.After(local); at = at.Add(Refresh) {

@@ -28,6 +28,7 @@ type Terminal struct {
 
 	mu    sync.Mutex
 	bytes int64 // written by the program so far
+	err   error // what the program ended with
 }
 
 // Dark and Light are backgrounds of a terminal.
@@ -191,9 +192,19 @@ func (x *Terminal) Done() {
 	select {
 	case err := <-x.done:
 		x.done <- err
+		x.mu.Lock()
+		x.err = err
+		x.mu.Unlock()
 	case <-time.After(5 * time.Second):
 		x.t.Fatal("the program does not end")
 	}
+}
+
+// Err returns what the program ended with; nil before Done.
+func (x *Terminal) Err() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.err
 }
 
 // AltScreen says whether the program still holds the terminal's second screen.

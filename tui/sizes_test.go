@@ -1,0 +1,141 @@
+package tui_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+func TestEverySizeIsFilledExactly(t *testing.T) {
+	s := newStage(t, 0, 0, tui.Options{})
+	s.check("before anything came")
+	s.run(4 * time.Second)
+	for w := 0; w <= 80; w++ {
+		for h := 0; h <= 30; h++ {
+			s.size(w, h)
+			s.check("dashboard")
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 150 {
+		s.size(r.IntN(221), r.IntN(61))
+		s.check("dashboard")
+	}
+}
+
+func TestEverySceneAtManySizes(t *testing.T) {
+	s := newStage(t, 0, 0, tui.Options{Injector: &tuitest.Injector{}})
+	s.run(6 * time.Second)
+	s.app.Update(tui.FiredMsg(outcomes(s.app.Selected())...))
+	sizes := [][2]int{{0, 0}, {1, 1}, {59, 20}, {60, 19}, {60, 20}, {61, 21}, {64, 24}, {79, 23}, {80, 24}, {80, 60}, {99, 27}, {100, 28}, {109, 30}, {110, 29}, {110, 30}, {111, 31}, {140, 42}, {160, 20}, {200, 55}, {220, 60}, {400, 100}}
+	for _, scene := range scenes {
+		for _, size := range sizes {
+			s.size(size[0], size[1])
+			s.press(scene.to...)
+			s.check(scene.name)
+			s.run(tuitest.Refresh)
+			s.check(scene.name)
+			s.press(scene.back...)
+		}
+	}
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, scene := range scenes {
+		for range 12 {
+			s.size(60+r.IntN(160), 20+r.IntN(40))
+			s.press(scene.to...)
+			s.check(scene.name)
+			s.press(scene.back...)
+		}
+	}
+}
+
+func outcomes(key string) []model.Fired {
+	at := limiter.InstantOf(dawn)
+	return []model.Fired{
+		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Admitted, Latency: time.Millisecond},
+		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Denied, Decision: limiter.Decision{RetryAfter: time.Second}},
+		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Failed, Err: "The server said \x1b[31mno\x1b[0m."},
+		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Unanswered, Err: "No answer came."},
+	}
+}
+
+// evil are names that a server may hold.
+var evil = []string{
+	"\x1b[2J\x1b[31mred", "\x1b]0;title\x07", "\x1bP1$r\x1b\\", "\u009b31m", "\x9b31m", "tab\tnewline\nreturn\rbell\a",
+	"\u202erevo thgir\u202c", "\u2066isolated\u2069", "مرحبا:بالعالم", "🦊:🏳️‍🌈:👩‍👩‍👧‍👦:🇩🇪", "日本語のとても長い名前のキー", "a\u0301\u0301\u0301\u0301", "\u200b\u200d\u2060",
+	"\xff\xfe\xfd", "broken\xc3", "\x00nul\x00", strings.Repeat("x", 4096), strings.Repeat("漢", 1365), strings.Repeat("\x1b", 4096), "", " ", "\\x1b", "%s%n{{.}}", "\U000e0001tag", "ㅤhangul filler",
+}
+
+// TestHostileNamesStayText shows every kind of name, and every other string that comes
+// from a server, on every screen.
+func TestHostileNamesStayText(t *testing.T) {
+	for n, o := range []tui.Options{{}, {ASCII: true}, {Mask: true}} {
+		var people []tuitest.Personality
+		for i, name := range evil {
+			p := tuitest.Cast()[i%4]
+			p.Name = name
+			people = append(people, p)
+		}
+		o.Injector = &tuitest.Injector{Refuse: fmt.Errorf("%s is opened read-only", evil[0])}
+		s := newStage(t, 140, 42, o, people...)
+		turn := 0
+		s.edit = func(b *model.Batch) {
+			turn++
+			bad := evil[turn%len(evil)]
+			b.Server.Target, b.Server.Version, b.Server.Role = bad, bad, bad
+			b.Sweep.Patterns, b.Server.Lacks = []string{bad}, []string{bad}
+			b.Health = &model.Health{
+				At: b.At, Policy: bad, Missing: []string{bad}, Commands: []model.CommandStat{{Name: bad, Calls: 3, Scripts: true}, {Name: evil[0]}},
+				Errors: []model.ErrorStat{{Name: bad, Rate: 1, Total: 4}}, Slow: []model.SlowCommand{{ID: 1, At: b.At, Command: bad}, {ID: 2, Command: evil[17]}},
+			}
+			for i := range b.Readings {
+				switch i % 7 {
+				case 3:
+					b.Readings[i].Err = "is odd: " + bad
+				case 4:
+					b.Readings[i].Type, b.Readings[i].Notes = bad, []model.Note{model.Note(bad)}
+				}
+			}
+			if turn%6 == 0 {
+				b.Server.Link, b.Server.Err = model.Down, bad
+			}
+			if turn%6 == 1 && turn > 6 {
+				b.Gone = []string{evil[turn%len(evil)]}
+			}
+		}
+		for _, size := range [][2]int{{140, 42}, {60, 20}}[:2-n/2] {
+			s.size(size[0], size[1])
+			for _, scene := range scenes {
+				for i := range evil {
+					if i%5 == 0 {
+						s.run(tuitest.Refresh)
+					}
+					s.app.Update(tui.FiredMsg(model.Fired{Shot: int64(i), Key: evil[i], Outcome: model.Outcome(i % 4), Err: evil[i]}))
+					s.press(scene.to...)
+					s.check(fmt.Sprintf("%s with %q", scene.name, s.app.Selected()[:min(20, len(s.app.Selected()))]))
+					s.press(scene.back...)
+					s.press("down")
+				}
+				s.press("home")
+			}
+		}
+		s.press("/")
+		for _, name := range evil[:16] { // the filter is what a person types or pastes
+			for _, r := range name {
+				if r < ' ' {
+					continue
+				}
+				s.press(string(r))
+			}
+			s.check("filter")
+			s.press("esc", "/")
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package tuitest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Injector fires at the keys of a Feed, at the pace that is asked for. It is safe for
+// concurrent use.
+type Injector struct {
+	Feed   *Feed
+	Refuse error // why nothing may be fired; nil: it is armed
+
+	mu    sync.Mutex
+	shots []model.Shot
+}
+
+// Armed implements tui.Injector.
+func (i *Injector) Armed() error { return i.Refuse }
+
+// Shots returns what was ordered so far, oldest first.
+func (i *Injector) Shots() []model.Shot {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return append([]model.Shot(nil), i.shots...)
+}
+
+// Fire implements tui.Injector.
+func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+	i.mu.Lock()
+	i.shots = append(i.shots, s)
+	i.mu.Unlock()
+	var tally model.Tally
+	if err := s.Check(); err != nil {
+		return tally, err
+	}
+	for n := 0; s.N == 0 || n < s.N; n++ {
+		fired, err := i.Feed.fire(s.Key, s.Cost)
+		if err != nil {
+			return tally, err
+		}
+		fired.Shot = s.ID
+		tally.Add(fired.Outcome)
+		report(fired)
+		var pause time.Duration
+		if s.Rate > 0 {
+			pause = time.Duration(float64(time.Second) / s.Rate)
+		}
+		select {
+		case <-ctx.Done():
+			return tally, nil
+		case <-time.After(pause):
+		}
+	}
+	return tally, nil
+}
+
+// fire makes one request now.
+func (f *Feed) fire(name string, cost int64) (model.Fired, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := limiter.InstantOf(time.Now())
+	for _, k := range f.keys {
+		if k.Name != name {
+			continue
+		}
+		d := k.state.Take(now, k.Limit, limiter.Convention{}, cost)
+		fired := model.Fired{Key: name, Cost: cost, At: now, Decision: d, Latency: 120 * time.Microsecond}
+		if !d.Allowed {
+			fired.Outcome = model.Denied
+			k.denied = append(k.denied, limiter.Entry{At: now, Count: cost})
+		}
+		k.fired = append(k.fired, model.Arrival{At: now, N: cost, Denied: !d.Allowed})
+		return fired, nil
+	}
+	return model.Fired{}, fmt.Errorf("there is no key %q", name)
+}
