@@ -256,6 +256,9 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 	if len(vals) > 0 && vals[0] == -1 {
 		return Decision{}, fmt.Errorf("stream %q holds entries without running totals, so another program keeps it: use the layout for untotalled streams", key)
 	}
+	if len(vals) == want-1 && !blocked && (r.algorithm == FixedWindow || r.algorithm == SlidingWindow) {
+		vals = append(vals, 0) // the window is the clock-aligned one
+	}
 	if len(vals) != want {
 		return Decision{}, fmt.Errorf("the script for %s answered %d values instead of %d", r.algorithm, len(vals), want)
 	}

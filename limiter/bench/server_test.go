@@ -18,7 +18,8 @@ import (
 
 const (
 	depth   = 16 // commands in a pipeline, so that the socket does not hide the script
-	batches = 2000
+	batches = 400
+	turns   = 8
 )
 
 // cost is what the server spent on one decision.
@@ -28,22 +29,28 @@ type cost struct {
 	calls  float64 // commands within the script
 }
 
-// measure runs do, which makes depth decisions each time, and divides.
-func measure(b *testing.B, client *redis.Client, do func()) cost {
+// measure runs do, which makes depth decisions each time, and divides. A machine has other
+// things to do, so it is done in turns, of which the cheapest counts.
+func measure(b *testing.B, client *redis.Client, do func()) (low cost) {
 	b.Helper()
-	ctx := context.Background()
 	for range 20 {
 		do()
 	}
-	client.ConfigResetStat(ctx)
-	before := threadTime(b, client)
-	for range batches {
-		do()
+	for turn := range turns {
+		client.ConfigResetStat(context.Background())
+		before := threadTime(b, client)
+		for range batches {
+			do()
+		}
+		spent := threadTime(b, client) - before
+		usec, calls, inner := scriptStats(b, client)
+		c := cost{script: usec / calls, thread: spent / (depth * batches), calls: inner / calls}
+		if turn == 0 {
+			low = c
+		}
+		low.script, low.thread = min(low.script, c.script), min(low.thread, c.thread)
 	}
-	spent := threadTime(b, client) - before
-	const n = depth * batches
-	usec, calls, inner := scriptStats(b, client)
-	return cost{script: usec / calls, thread: spent / n, calls: inner / calls}
+	return low
 }
 
 func threadTime(b *testing.B, client *redis.Client) (us float64) {

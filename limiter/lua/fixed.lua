@@ -1,16 +1,19 @@
 {{- /* Fixed window. KEYS[1] is the counters' name up to the window's start. Answers
-{ok, now, count, start}; start 0 is the clock-aligned one. The window after this one has
-a counter only when the clock jumped back: then it goes on counting. */ -}}
+{ok, now, count, start}; start 0, or none, is the clock-aligned one. When a window has no
+counter yet, the window after it is looked at: it has one when the clock jumped back, and
+then goes on counting. On a given clock, where counters outlive their windows, that look
+is taken every time. */ -}}
 {{define "look"}}
 local from = 0
 local start = now - now % w
 local key = KEYS[1] .. start / {{.NameUnit}}
-local v = call('MGET', key, KEYS[1] .. (start + w) / {{.NameUnit}})
-local used = tonumber(v[1] or 0)
-if v[2] then
-  from = start + w
-  key, used = KEYS[1] .. from / {{.NameUnit}}, tonumber(v[2])
+local used = call('GET', key)
+if {{if .Given}}true{{else}}not used{{end}} then
+  local later = KEYS[1] .. (start + w) / {{.NameUnit}}
+  local count = call('GET', later)
+  if count then key, used, from = later, count, start + w end
 end
+used = (used or 0) + 0
 {{end}}
 
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
@@ -20,7 +23,10 @@ used = call('INCRBY', key, ARGV[1])
 if used == n then call('PEXPIRE', key, math.ceil((start + w - now) / 1000) + {{.Slack}}) end
 {{end}}
 
-{{define "answer"}}return { ok, now, used, from{{template "till" .}} }{{end}}
+{{define "answer"}}
+{{- if not (or .Block .Stride)}}if from == 0 then return { ok, now, used } end{{end}}
+return { ok, now, used, from{{template "till" .}} }
+{{end}}
 
 {{define "refund"}}
 local back = math.min(n, used)

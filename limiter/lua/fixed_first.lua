@@ -14,7 +14,7 @@ if used then
   if ends >= 0 then ends = now - now % 1000 + (ends + 1) * 1000 end
 {{- end}}
 end
-used = tonumber(used or 0)
+used = (used or 0) + 0
 {{end}}
 
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}

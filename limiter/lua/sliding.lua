@@ -1,24 +1,29 @@
 {{- /* Sliding window counter. KEYS[1] is the counters' name up to the window's start.
-Answers {ok, now, current, previous, start}; start 0 is the clock-aligned one. The
-window after this one has a counter only when the clock jumped back: then it stays the
-current one, and all of the window before it counts. */ -}}
+Answers {ok, now, current, previous, start}; start 0, or none, is the clock-aligned one.
+The window after this one has a counter only when the clock jumped back: then it stays
+the current one, and all of the window before it counts. */ -}}
 {{define "look"}}
 local from = 0
 local start = now - now % w
 local key = KEYS[1] .. start / {{.NameUnit}}
 local v = call('MGET', key, KEYS[1] .. (start - w) / {{.NameUnit}}, KEYS[1] .. (start + w) / {{.NameUnit}})
-local current, previous, left = tonumber(v[1] or 0), tonumber(v[2] or 0), w - (now - start)
+local current, previous, left = (v[1] or 0) + 0, (v[2] or 0) + 0, start + w - now
 if v[3] then
   from = start + w
-  key, current, previous, left = KEYS[1] .. from / {{.NameUnit}}, tonumber(v[3]), current, w
+  key, current, previous, left = KEYS[1] .. from / {{.NameUnit}}, v[3] + 0, current, w
 end
+{{- if not .Exact}}
+local faded = previous * left / w{{if .Round}} + 0.5{{end}}
+{{- end}}
 {{end}}
 
+{{- /* What is left of the previous count is rounded down by taking off its fraction,
+which is exact. */}}
 {{define "fits" -}}
 {{if .Exact -}}
 {{if .Below}}previous * left < (limit - current) * w{{else}}previous * left <= (limit - current - n) * w{{end}}
 {{- else -}}
-math.floor(previous * left / w{{if .Round}} + 0.5{{end}}) + current {{if .Below}}< limit{{else}}+ n <= limit{{end}}
+faded - faded % 1 + current {{if .Below}}< limit{{else}}+ n <= limit{{end}}
 {{- end}}{{end}}
 
 {{define "charge"}}
@@ -26,7 +31,10 @@ current = call('INCRBY', key, ARGV[1])
 if current == n then call('PEXPIRE', key, math.ceil(w / 500) + {{.Slack}}) end
 {{end}}
 
-{{define "answer"}}return { ok, now, current, previous, from{{template "till" .}} }{{end}}
+{{define "answer"}}
+{{- if not (or .Block .Stride)}}if from == 0 then return { ok, now, current, previous } end{{end}}
+return { ok, now, current, previous, from{{template "till" .}} }
+{{end}}
 
 {{define "refund"}}
 local back = math.min(n, math.max(current, 0))
