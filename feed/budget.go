@@ -13,6 +13,7 @@ type purse struct {
 	share  float64 // of the server's time
 	left   time.Duration
 	filled time.Time
+	full   bool // every key was read once: no more than mostSaved may be saved
 
 	prices map[string]time.Duration // by command, as the server measures them
 }
@@ -44,7 +45,10 @@ func newPurse(share float64) purse {
 func (p *purse) fill(now time.Time) {
 	if !p.filled.IsZero() {
 		earned := time.Duration(float64(now.Sub(p.filled)) * p.share)
-		most := max(p.left, time.Duration(float64(mostSaved)*p.share))
+		most := time.Duration(float64(mostSaved) * p.share)
+		if !p.full {
+			most = max(most, p.left)
+		}
 		p.left = min(p.left+earned, most)
 	}
 	p.filled = now

@@ -128,7 +128,7 @@ func (w *observer) shortcomings() []string {
 	}
 	for addr, s := range w.nodes.sick {
 		if addr == "" {
-			addr = "a part of the cluster"
+			addr = w.shown
 		}
 		out = append(out, fmt.Sprintf("%s; %d keys are stale", explain(s.err, addr), s.looks))
 	}

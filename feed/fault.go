@@ -92,9 +92,9 @@ func explain(err error, shown string) string {
 	case errors.As(err, &record), strings.Contains(text, "first record does not look like a TLS handshake"):
 		return say("%s does not speak TLS: use redis:// instead of rediss://", shown)
 	case errors.As(err, &unknown):
-		return say("%s shows a certificate of an unknown authority: name the authority's file with --tls-ca", shown)
+		return say("%s shows a certificate of an unknown authority: name the file of that authority", shown)
 	case errors.As(err, &host):
-		return say("%s shows a certificate for another name: set the name with --tls-server-name", shown)
+		return say("%s shows a certificate for another name: say which name to expect", shown)
 	case errors.As(err, &certificate):
 		return say("%s shows a certificate that does not hold: %s", shown, certificate.Err)
 	case strings.Contains(text, "tls: "):
@@ -115,6 +115,9 @@ func explain(err error, shown string) string {
 	case strings.Contains(text, "parse"), strings.Contains(text, "invalid reply"), strings.Contains(text, "unexpected reply"), strings.Contains(text, "HTTP"):
 		return say("what listens at %s is not a Redis: check the port", shown)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		if strings.HasPrefix(shown, "rediss:") {
+			return say("%s closed the connection: it stopped, or wants a client certificate", shown)
+		}
 		return say("%s closed the connection: it stopped, wants TLS (rediss://) or is not a Redis", shown)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return say("there is no way to %s from here: check the network", shown)

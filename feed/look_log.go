@@ -118,7 +118,7 @@ func (b *logBody) ask(q *query, l *look) {
 		}
 		page.Min, page.Offset = score(b.last), b.ties
 	case b.pages == 0:
-		b.from = numberIn(b.horizon(q.now), b.unit)
+		b.from = numberIn(b.record.horizon(q.now), b.unit)
 		b.last, b.ties, b.fresh = b.from, 0, nil
 		page.Min = score(b.from)
 	default:
@@ -130,15 +130,6 @@ func (b *logBody) ask(q *query, l *look) {
 		return
 	}
 	b.recent = q.pipe.ZRangeByScoreWithScores(q.ctx, b.key, page)
-}
-
-// horizon is how far back the server is asked: two windows the first time, and after
-// that one, because what is older is remembered and may be trimmed there.
-func (b *logBody) horizon(now limiter.Instant) limiter.Instant {
-	if len(b.record.entries) == 0 {
-		return now.Floor(b.record.span()).Add(-b.record.span())
-	}
-	return now.Add(-b.record.span() + b.record.span()/64)
 }
 
 func (b *logBody) take(now limiter.Instant, l *look, r *model.Reading) (again bool, err error) {
@@ -277,6 +268,7 @@ func (b *logBody) unexpected(fresh []limiter.Entry) bool {
 	return n < known || n > known+joined
 }
 
+// resync reads the last window anew, because what was read may be wrong or gone.
 func (b *logBody) resync() { b.synced, b.pages = false, 0 }
 
 // heat goes over to counting.

@@ -165,6 +165,10 @@ type streamBody struct {
 	tail   tail
 	hot    int // looks in a row that had to jump
 
+	synced bool            // the record holds all that the server has of the window
+	from   limiter.Instant // while syncing: where reading began
+	fresh  []limiter.Entry
+
 	ttl   *redis.DurationCmd
 	first *redis.XMessageSliceCmd
 }
@@ -177,7 +181,16 @@ func (b *streamBody) ask(q *query, l *look) {
 		b.ttl = q.pipe.PTTL(q.ctx, b.key)
 		b.first = q.pipe.XRangeN(q.ctx, b.key, "-", "+", 1)
 	}
-	b.tail.ask(q, idAt(q.now.Floor(b.record.span()).Add(-b.record.span())))
+	if !b.synced && !b.tail.known {
+		b.from, b.fresh = b.record.horizon(q.now), nil
+	}
+	b.tail.ask(q, idAt(b.from))
+}
+
+// resync reads the last window anew, because what was read may be wrong or gone.
+func (b *streamBody) resync() {
+	b.synced, b.fresh = false, nil
+	b.tail = tail{uncounted: b.tail.uncounted, untotaled: b.tail.untotaled}
 }
 
 func (b *streamBody) take(now limiter.Instant, l *look, r *model.Reading) (again bool, err error) {
@@ -187,7 +200,7 @@ func (b *streamBody) take(now limiter.Instant, l *look, r *model.Reading) (again
 	}
 	if !there {
 		b.lose(now.Add(-b.record.span()), now)
-		b.tail = tail{}
+		b.resync()
 	} else {
 		fresh, again, err := b.tail.take()
 		if err != nil {
@@ -196,16 +209,24 @@ func (b *streamBody) take(now limiter.Instant, l *look, r *model.Reading) (again
 		if b.tail.jumped {
 			b.hot = 10
 		}
-		b.record.extend(fresh)
+		if b.synced {
+			b.record.extend(fresh)
+		} else {
+			b.fresh = append(b.fresh, fresh...)
+		}
 		if again {
 			return true, nil
+		}
+		if !b.synced {
+			b.record.replace(b.from, b.fresh, 1)
+			b.synced, b.fresh = true, nil
 		}
 		b.hot = max(b.hot-1, 0)
 		b.guess(now, l)
 		if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
 			b.record.setWindow(l.target.Window)
 			if b.record.span() > span { // what is in the longer window was never asked for
-				b.tail = tail{}
+				b.resync()
 				b.record.clear()
 				return true, nil
 			}

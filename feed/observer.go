@@ -41,6 +41,7 @@ type observer struct {
 	doctor   doctor
 	health   *model.Health // of this round; nil when it was not looked at
 	embedded bool
+	shown    string
 }
 
 // Bounds of one pipeline and of one round.
@@ -141,6 +142,11 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 		if err := w.greet(ctx); err != nil {
 			return nil, nil, err
 		}
+		for _, l := range w.looks {
+			if b, ok := l.body.(interface{ resync() }); ok {
+				b.resync()
+			}
+		}
 	}
 	w.adopt()
 	if len(w.looks) == 0 { // nothing to read: is the server still there?
@@ -150,6 +156,9 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 	}
 	begun := time.Now()
 	w.purse.fill(begun)
+	scanned := w.scout.cost()
+	w.purse.left -= scanned
+	w.spent += scanned
 	if err := w.readAll(ctx, w.plan(begun), &readings); err != nil {
 		return readings, nil, err
 	}
@@ -190,8 +199,10 @@ func (w *observer) plan(now time.Time) []*look {
 	}
 	w.mu.Unlock()
 	due := make([]*look, 0, len(w.looks))
+	w.purse.full = len(w.looks) > 0 && w.scout.progress().Passes > 0
 	for _, l := range w.looks {
 		l.place = place[l.name]
+		w.purse.full = w.purse.full && l.looks > 0
 		switch {
 		case l.place > 0 || l.named && len(w.looks) <= fewLooks:
 			l.rank = onScreen

@@ -58,6 +58,16 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
+// horizon is how far back the server is asked: two windows the first time, and after
+// that one, because what is older is remembered and may be trimmed there.
+func (r *record) horizon(now limiter.Instant) limiter.Instant {
+	k := len(r.entries)
+	if k == 0 {
+		return now.Floor(r.span()).Add(-r.span())
+	}
+	return min(now.Add(-r.span()+r.span()/64), r.entries[k-1].At+1)
+}
+
 // setWindow changes the window. The timeline of the key begins anew with it, so that
 // everything known is reported again.
 func (r *record) setWindow(w time.Duration) {

@@ -53,6 +53,7 @@ func newWatch(o Options, e *endpoint, pasts map[string]*past) (redis.UniversalCl
 		refresh:  o.Refresh,
 		server:   model.Server{Target: e.shown},
 	}
+	w.shown = e.shown
 	w.scout = newScout(client, o,
 		func() limiter.Instant { return limiter.InstantOf(time.Now().Add(time.Duration(w.offset.Load()))) },
 		w.live.Load)

@@ -89,7 +89,7 @@ func (w *watch) run(ctx context.Context, emit func(model.Batch)) error {
 			busy = false
 			e.take(o)
 		case <-w.scout.notify: // discovery found something: read it now
-			wanted = wanted || e.link == model.Live
+			wanted = wanted || e.link == model.Live && time.Since(asked) >= w.refresh/4
 		case <-ticker.C:
 			wanted = true
 			if busy && time.Since(asked) > slowAfter {

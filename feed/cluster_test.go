@@ -1,0 +1,187 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// startCluster starts masters that share the slots evenly.
+func startCluster(t *testing.T, n int) []*server {
+	t.Helper()
+	var nodes []*server
+	args := []string{"--cluster", "create"}
+	for range n {
+		s := startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no")
+		nodes = append(nodes, s)
+		args = append(args, s.addr())
+	}
+	out, err := exec.Command("redis-cli", append(args, "--cluster-yes")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	within(t, 10*time.Second, "the cluster to be well", func() bool {
+		return !slices.ContainsFunc(nodes, func(s *server) bool { return !strings.Contains(s.cli("CLUSTER", "INFO"), "cluster_state:ok") })
+	})
+	return nodes
+}
+
+// TestCluster watches a cluster while a slot moves and a master dies.
+func TestCluster(t *testing.T) {
+	nodes := startCluster(t, 3)
+	var addrs []string
+	for _, s := range nodes {
+		addrs = append(addrs, s.addr())
+	}
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Protocol: 2})
+	defer c.Close()
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 1000, Window: time.Minute}
+	sliding, _ := limiter.NewRedis(c, limiter.SlidingWindow)
+	stream, _ := limiter.NewRedis(c, limiter.StreamCounter)
+	home := map[string]string{}
+	for i := range 12 {
+		l := sliding
+		if i%2 == 0 {
+			l = stream
+		}
+		key := "k" + strconv.Itoa(i)
+		if _, err := l.AllowN(ctx, key, limit, 3); err != nil {
+			t.Fatal(err)
+		}
+		node, err := c.MasterForKey(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		home[key] = node.Options().Addr
+	}
+	start := nodes[0].now().Floor(time.Minute)
+	if err := c.Set(ctx, fmt.Sprintf("rl:x:y:%d", start.Millis()/1000), 7, time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	r := newRedis(t, Options{URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
+		Rules: []Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
+	run := runSource(t, r)
+	within(t, 10*time.Second, "all keys of all masters", func() bool {
+		for key := range home {
+			if x, ok := run.reading(key); !ok || used(x) != 3 {
+				return false
+			}
+		}
+		x, ok := run.reading("rl:x:y")
+		return ok && x.State.Current+x.State.Previous == 7
+	})
+	if b := run.last(); b.Server.Role != "cluster" || b.Server.Link != model.Live {
+		t.Errorf("role %q, link %v, %q", b.Server.Role, b.Server.Link, b.Server.Err)
+	}
+	moveSlot(t, c, nodes, "k0", home)
+	if _, err := stream.AllowN(ctx, "k0", limit, 2); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 5*time.Second, "the key whose slot moved", func() bool { x, _ := run.reading("k0"); return used(x) == 5 && x.Err == "" })
+	if run.came("k0", false) != 5 {
+		t.Errorf("k0: %d units told, want 5", run.came("k0", false))
+	}
+	killMaster(t, run, nodes[2], home, stream, limit)
+}
+
+// moveSlot gives the slot of a key to the next master.
+func moveSlot(t *testing.T, c *redis.ClusterClient, nodes []*server, key string, home map[string]string) {
+	t.Helper()
+	slot := nodes[0].cli("CLUSTER", "KEYSLOT", key)
+	from := slices.IndexFunc(nodes, func(s *server) bool { return s.addr() == home[key] })
+	to := nodes[(from+1)%2]
+	if from == 1 {
+		to = nodes[0]
+	}
+	ids := func(s *server) string { return s.cli("CLUSTER", "MYID") }
+	to.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", ids(nodes[from]))
+	nodes[from].cli("CLUSTER", "SETSLOT", slot, "MIGRATING", ids(to))
+	nodes[from].cli("MIGRATE", "127.0.0.1", strconv.Itoa(to.port), key, "0", "5000")
+	for _, s := range nodes {
+		s.cli("CLUSTER", "SETSLOT", slot, "NODE", ids(to))
+	}
+	home[key] = to.addr()
+}
+
+// killMaster kills a node, wants its keys stale and the others read on.
+func killMaster(t *testing.T, run *running, dead *server, home map[string]string, l *limiter.Redis, limit limiter.Limit) {
+	t.Helper()
+	addr := dead.addr()
+	alive := ""
+	for key, a := range home {
+		if a != addr && (alive == "" || key < alive) && strings.Trim(key[1:], "02468") == "" {
+			alive = key
+		}
+	}
+	dead.kill()
+	within(t, 6*time.Second, "word of the dead node", func() bool {
+		b := run.last()
+		return len(b.Server.Lacks) > 0 && strings.Contains(b.Server.Lacks[0], "stale")
+	})
+	t.Log(run.last().Server.Lacks)
+	before, _ := run.reading(alive)
+	if _, err := l.AllowN(context.Background(), alive, limit, 1); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 3*time.Second, "the keys of the other masters to be read on", func() bool {
+		x, _ := run.reading(alive)
+		return used(x) == used(before)+1
+	})
+	if b := run.last(); b.Server.Link != model.Live {
+		t.Errorf("link %v, %q: one dead node is no dead cluster", b.Server.Link, b.Server.Err)
+	}
+}
+
+// TestSentinel fails over from a master to its replica.
+func TestSentinel(t *testing.T) {
+	master := startServer(t)
+	replica := startServer(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.port))
+	conf := fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1\nsentinel down-after-milliseconds mymaster 700\nsentinel failover-timeout mymaster 2000\n", master.port)
+	sentinel := startSentinel(t, conf)
+	master.cli("XADD", "k", "*", "count", "2")
+	within(t, 10*time.Second, "the replica to be known", func() bool {
+		return strings.Contains(sentinel.cli("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.port)) && replica.cli("EXISTS", "k") == "1"
+	})
+	r := newRedis(t, Options{URLs: []string{"redis+sentinel://" + sentinel.addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
+		Rules: []Rule{minuteRule("k", limiter.StreamCounter)}})
+	run := runSource(t, r)
+	within(t, 5*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
+	master.kill()
+	within(t, 20*time.Second, "the replica to be promoted", func() bool { return strings.Contains(replica.cli("ROLE"), "master") })
+	promoted := time.Now()
+	replica.cli("XADD", "k", "*", "count", "3")
+	within(t, 5*time.Second, "the readings to go on at the new master", func() bool {
+		x, _ := run.reading("k")
+		return used(x) == 5 && run.last().Server.Link == model.Live
+	})
+	t.Logf("went on %v after the promotion", time.Since(promoted))
+}
+
+func startSentinel(t *testing.T, conf string) *server {
+	t.Helper()
+	s := startServer(t)
+	s.kill()
+	path := s.dir + "/sentinel.conf"
+	writeFile(t, path, "port "+strconv.Itoa(s.port)+"\nbind 127.0.0.1\ndir "+s.dir+"\n"+conf)
+	s.log = &lockedBuffer{}
+	s.cmd = exec.Command("redis-server", path, "--sentinel")
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 10*time.Second, "the sentinel to listen", func() bool {
+		return exec.Command("redis-cli", "-p", strconv.Itoa(s.port), "PING").Run() == nil
+	})
+	return s
+}
