@@ -1,0 +1,435 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/lab"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/figure"
+)
+
+// stretch is the piece of time that the lanes show.
+type stretch struct {
+	zero   limiter.Instant
+	window int64 // microseconds
+	per    int64 // bins a column; a window has model.BinsPerWindow
+	first  int64 // number of the leftmost column
+	n      int
+	now    int // index of the column that holds the moment
+}
+
+// column returns the number of the column that holds t.
+func (s stretch) column(t limiter.Instant) int64 {
+	bin := int64(t-s.zero) * model.BinsPerWindow / s.window
+	if t < s.zero {
+		bin = -1
+	}
+	return bin / s.per
+}
+
+// begin returns the first instant of column i on screen.
+func (s stretch) begin(i int) limiter.Instant {
+	return s.zero + limiter.Instant((s.first+int64(i))*s.per*s.window/model.BinsPerWindow)
+}
+
+// length of one column.
+func (s stretch) length() time.Duration {
+	return time.Duration(s.window*s.per/model.BinsPerWindow) * time.Microsecond
+}
+
+// stretch works out what w columns show: two windows, of which an eighth of a window is
+// still to come.
+func (l *Lab) stretch(w int) stretch {
+	setup := l.run.Setup()
+	s := stretch{zero: setup.Zero, window: int64(setup.Limit.Window / time.Microsecond), n: w}
+	s.per = int64(model.PerColumn(max(w/2, 1)) * l.zoom)
+	ahead := max(w/10, 2)
+	at := s.column(l.run.Now())
+	s.first = max(at-int64(w-1-ahead), 0)
+	s.now = int(at - s.first)
+	return s
+}
+
+// arrivals is what one column shows of the arrivals, beside a contender's bin.
+type arrivals struct {
+	wrongIn, wrongOut int64 // against the exact log
+	coming            int64
+}
+
+// load fills the scratch columns with what contender c made of the arrivals on screen.
+func (l *Lab) load(s stretch, c int, marks []arrivals) {
+	l.columns = l.columns[:0]
+	for range s.n {
+		l.columns = append(l.columns, model.Bin{Watched: true})
+	}
+	clear(marks)
+	for i := l.run.Since(s.begin(0)); i < l.run.Decided(); i++ {
+		a, v := l.run.Arrival(i)
+		at := s.column(a.At) - s.first
+		if at < 0 || at >= int64(s.n) || a.Cost == 0 {
+			continue
+		}
+		b, allowed := &l.columns[at], v.Allowed(c)
+		switch {
+		case allowed:
+			b.Admitted += a.Cost
+		default:
+			b.Denied += a.Cost
+		}
+		switch {
+		case a.Fired && allowed:
+			b.InjectedAdmitted++
+		case a.Fired:
+			b.InjectedDenied++
+		}
+		switch {
+		case allowed && !v.Exact():
+			marks[at].wrongIn++
+		case !allowed && v.Exact():
+			marks[at].wrongOut++
+		}
+	}
+}
+
+// paintCompare draws the contenders' lanes under each other, and below them why the one
+// in focus decides as it does.
+func (l *Lab) paintCompare(r cell.Rect) {
+	s := l.run.Setup()
+	bottom := 5
+	switch {
+	case l.big:
+		bottom = 0
+	case l.wide():
+		bottom = 9
+	}
+	lanes, below := r.Top(r.H - bottom)
+	labels := cell.Rect{X: lanes.X, Y: lanes.Y + lanes.H - 1, W: lanes.W, H: 1}
+	lanes.H--
+	n := len(s.Contenders)
+	pictureWidth := 0
+	if l.wide() {
+		pictureWidth = min(max(r.W*32/100, 40), 58)
+	}
+	columns := lanes.W - pictureWidth - 2
+	st := l.stretch(columns)
+	marks := make([]arrivals, st.n)
+	coming := l.run.Coming(st.begin(st.n) - 1)
+	most := l.scale(st)
+	first := max(0, min(l.focus-(lanes.H/2-1), n-lanes.H/2)) // lanes that find no room scroll
+	shown := min(n-first, max(lanes.H/2, 1))
+	y := lanes.Y
+	for i := first; i < first+shown; i++ {
+		h := (lanes.Y + lanes.H - y) / (first + shown - i)
+		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
+		l.load(st, i, marks)
+		l.paintLane(box, i, columns, st, marks, coming, most)
+		l.zone(box, func(int) tea.Cmd { l.focus = i; return nil })
+		y += h
+	}
+	l.paintTimes(cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}, st)
+	if pictureWidth > 0 && !l.big {
+		l.grid.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, "▲ admitted, ▼ denied against the exact log", l.look.Faint)
+	}
+	if bottom > 0 {
+		l.paintWhy(below)
+	}
+}
+
+// scale is the count that fills a lane's height: the same for all, or they could not be
+// compared.
+func (l *Lab) scale(s stretch) int64 {
+	var most, sum int64
+	last := int64(-1)
+	for i := l.run.Since(s.begin(0)); i < l.run.Decided(); i++ {
+		a, _ := l.run.Arrival(i)
+		if at := s.column(a.At); at != last {
+			last, sum = at, 0
+		}
+		sum += a.Cost
+		most = max(most, sum)
+	}
+	return chart.Nice(max(most, 2))
+}
+
+// paintLane draws one contender: its name and score, its columns with the disagreements
+// under them, and its picture beside them.
+func (l *Lab) paintLane(r cell.Rect, i, columns int, s stretch, marks []arrivals, coming []lab.Arrival, most int64) {
+	l.paintLaneTitle(r, i, columns)
+	plot := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: columns, H: r.H - 1}
+	axis := cell.Rect{X: plot.X, Y: plot.Y + plot.H - 1, W: plot.W, H: 1}
+	if plot.H >= 2 {
+		plot.H--
+	}
+	if plot.H <= 0 {
+		return
+	}
+	edge := func(c int) (rune, themes.Style, bool) {
+		return l.look.Edge, l.look.Faint, model.OpensWindow(s.first+int64(c), int(s.per))
+	}
+	cols := chart.Columns{Bins: l.columns[:min(s.now+1, s.n)], Max: most, Ground: edge}
+	past := plot
+	past.W = min(s.now+1, s.n)
+	cols.Draw(&l.grid, past, l.look)
+	for c := s.now + 1; c < s.n; c++ {
+		if glyph, st, ok := edge(c); ok {
+			for y := plot.Y; y < plot.Y+plot.H; y++ {
+				l.grid.Set(plot.X+c, y, glyph, st)
+			}
+		}
+	}
+	for _, a := range coming { // what comes by itself, not decided yet
+		if at := s.column(a.At) - s.first; at > int64(s.now) && at < int64(s.n) {
+			l.grid.Set(plot.X+int(at), plot.Y+plot.H-1, l.look.Room, l.look.Text)
+		}
+	}
+	l.paintMarks(axis, s, marks, axis.Y != plot.Y)
+	from := s.column(l.run.Now().Add(-time.Duration(s.window)*time.Microsecond)) - s.first
+	tint := cell.Rect{X: plot.X + int(max(from, 0)), Y: plot.Y, H: plot.H}
+	tint.W = plot.X + s.now + 1 - tint.X
+	l.grid.Tint(tint, l.look.Window)
+	if pic := (cell.Rect{X: r.X + columns + 3, Y: r.Y, W: r.X + r.W - columns - 4, H: r.H}); pic.W >= 24 {
+		l.paintPicture(pic, i)
+	}
+}
+
+// paintLaneTitle is the contender's name and how it fared.
+func (l *Lab) paintLaneTitle(r cell.Rect, i, columns int) {
+	c, t := l.run.Setup().Contenders[i], l.run.Tally(i)
+	name, end := l.look.Text, r.X+columns+1
+	mark := " "
+	if i == l.focus {
+		name, mark = l.look.Title, l.look.SelMark
+	}
+	l.grid.Fill(r.X, r.Y, columns+2, l.look.Axis, l.look.Border)
+	x := l.words(r.X, r.Y, end, piece{mark, l.look.Accent}, piece{title(c), name}, piece{" ", name})
+	if l.big {
+		return
+	}
+	right := []piece{
+		{fmt.Sprintf(" %d admitted", t.Admitted), l.look.Admitted},
+		{fmt.Sprintf(" %d denied", t.Denied), l.look.Denied},
+	}
+	if t.WronglyAdmitted > 0 {
+		right = append(right, piece{fmt.Sprintf(" ▲%d", t.WronglyAdmitted), l.look.Near})
+	}
+	if t.WronglyDenied > 0 {
+		right = append(right, piece{fmt.Sprintf(" ▼%d", t.WronglyDenied), l.look.Near})
+	}
+	limit := l.run.Setup().Limit.Count
+	if limit > 0 {
+		st := l.look.Dim
+		if t.Largest > limit {
+			st = l.look.Denied
+		}
+		right = append(right, piece{fmt.Sprintf(" most %d of %d", t.Largest, limit), st})
+	}
+	right = append(right, piece{" ", l.look.Dim})
+	width := 0
+	for _, p := range right {
+		width += safetext.Width(p.text)
+	}
+	for len(right) > 2 && x+width > end { // what matters least goes first
+		width -= safetext.Width(right[0].text)
+		right = right[1:]
+	}
+	l.words(max(end-width, x), r.Y, end, right...)
+}
+
+// title names a contender as people do.
+func title(c lab.Contender) string {
+	s := figure.AlgorithmInFull(c.Algorithm)
+	if c.Variant != "" {
+		s += ", " + c.Variant
+	}
+	switch c.Fault {
+	case lab.CollidingMembers:
+		s += ", members collide"
+	case lab.SecondsAsMillis:
+		s += ", seconds as ms"
+	case lab.ClientClock:
+		s += ", client clocks"
+	}
+	return s
+}
+
+// paintMarks draws under the columns where the contender and the exact log disagreed, and
+// what was fired by hand.
+func (l *Lab) paintMarks(r cell.Rect, s stretch, marks []arrivals, own bool) {
+	for c := range s.n {
+		glyph, st := l.look.Axis, l.look.Faint
+		if model.OpensWindow(s.first+int64(c), int(s.per)) {
+			glyph, st = l.look.Tick, l.look.Dim
+		}
+		set := own
+		if c > s.now {
+			st = l.look.Faint
+		}
+		if c < len(l.columns) && c <= s.now {
+			switch b, m := &l.columns[c], marks[c]; {
+			case m.wrongIn > 0:
+				glyph, st, set = l.wrong(true), l.look.Near, true
+			case m.wrongOut > 0:
+				glyph, st, set = l.wrong(false), l.look.Near, true
+			case b.InjectedAdmitted > 0:
+				glyph, st = l.look.MarkYes, l.look.Injected
+			case b.InjectedDenied > 0:
+				glyph, st = l.look.MarkNo, l.look.Injected
+			}
+		}
+		if set {
+			l.grid.Set(r.X+c, r.Y, glyph, st)
+		}
+	}
+}
+
+// wrong is the mark of a disagreement: up for admitted, down for denied.
+func (l *Lab) wrong(admitted bool) rune {
+	switch {
+	case l.o.ASCII && admitted:
+		return '^'
+	case l.o.ASCII:
+		return 'v'
+	case admitted:
+		return '▲'
+	}
+	return '▼'
+}
+
+// steps are the distances between labels of the time axis.
+var steps = [...]time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
+	15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
+	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
+}
+
+// paintTimes labels the time axis with the time of the story.
+func (l *Lab) paintTimes(r cell.Rect, s stretch) {
+	const gap = 11
+	for _, step := range steps {
+		if step < s.length()*gap {
+			continue
+		}
+		begin := s.begin(0).Sub(s.zero)
+		for d := (begin + step - 1) / step * step; ; d += step {
+			c := int(s.column(s.zero.Add(d)) - s.first)
+			text := figure.Length(d)
+			if d == 0 {
+				text = "0s"
+			}
+			if c+len(text) > r.W {
+				break
+			}
+			if c < s.now-len(text)-2 || c > s.now+5 {
+				l.grid.Text(r.X+c, r.Y, r.X+r.W, text, l.look.Dim)
+			}
+		}
+		break
+	}
+	x := r.X + min(max(s.now-1, 0), r.W-3)
+	l.grid.Text(x, r.Y, r.X+r.W, "now", l.look.Accent)
+}
+
+// paintWhy explains the contender in focus: the rule, the numbers of this very moment,
+// and what follows.
+func (l *Lab) paintWhy(r cell.Rect) {
+	s := l.run.Setup()
+	c := s.Contenders[l.focus]
+	m := l.run.Ask(l.focus, max(s.Cost, 1))
+	w := lab.Explain(c, m, s)
+	left, right := r, cell.Rect{}
+	if l.wide() {
+		left, right = r.Left(r.W * 60 / 100)
+	}
+	in := l.section(left, true, piece{"why", l.look.Title}, piece{" · one more request at " + title(c), l.look.Dim})
+	verdict := l.look.Good
+	if !m.Decision.Allowed {
+		verdict = l.look.Denied
+	}
+	lines := []piece{{w.Rule, l.look.Dim}}
+	if in.H < len(w.Numbers)+2 {
+		lines = append(lines, piece{w.Sum, l.look.Title})
+		if in.H >= 4 {
+			lines = append([]piece{lines[0]}, piece{w.Numbers[max(len(w.Numbers)-2, 0)], l.look.Text}, lines[1])
+		}
+	} else {
+		for _, n := range w.Numbers {
+			lines = append(lines, piece{n, l.look.Text})
+		}
+		lines[len(lines)-1].style = l.look.Title
+	}
+	lines = append(lines, piece{l.mark(m.Decision.Allowed) + " " + w.Verdict, verdict})
+	for i, p := range lines {
+		if i < in.H {
+			l.grid.Text(in.X, in.Y+i, in.X+in.W, p.text, p.style)
+		}
+	}
+	if right.W > 0 {
+		l.paintTask(right)
+	}
+}
+
+// mark is the shape of a verdict.
+func (l *Lab) mark(allowed bool) string {
+	if allowed {
+		return l.look.YesMark
+	}
+	return l.look.OverMark
+}
+
+// paintTask is the lesson in brief beside the explanation.
+func (l *Lab) paintTask(r cell.Rect) {
+	it := l.at()
+	in := l.section(r, false, piece{"task", l.look.Title}, piece{" · 4 for the text", l.look.Dim})
+	if it.Goal == nil {
+		l.paragraphs(in, it.Text, l.look.Text)
+		return
+	}
+	p := l.goal()
+	y := in.Y
+	write := func(text string, st themes.Style) {
+		for _, line := range figure.Wrap(safetext.Clean(text), in.W) {
+			if y < in.Y+in.H {
+				l.grid.Text(in.X, y, in.X+in.W, line, st)
+			}
+			y++
+		}
+	}
+	write(it.Goal.Say, l.look.Text)
+	if p.Reached {
+		write(l.look.YesMark+" "+it.Goal.Then, l.look.Good)
+		write("n begins the next lesson.", l.look.Dim)
+		return
+	}
+	write(p.Text, l.look.Near)
+	if l.hint {
+		write("Hint: "+it.Goal.Hint, l.look.Accent)
+	} else {
+		write("i gives a hint, w shows how.", l.look.Dim)
+	}
+}
+
+// paragraphs writes text broken into lines, as much as fits, and returns the row after.
+func (l *Lab) paragraphs(r cell.Rect, text []string, st themes.Style) int {
+	y := r.Y
+	for i, p := range text {
+		if i > 0 {
+			y++
+		}
+		for _, line := range figure.Wrap(safetext.Clean(p), r.W) {
+			if y < r.Y+r.H {
+				l.grid.Text(r.X, y, r.X+r.W, line, st)
+			}
+			y++
+		}
+	}
+	return y
+}

@@ -1,0 +1,158 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+)
+
+// inspected is the number of the request in the inspector: the picked one, or the one
+// decided last.
+func (l *Lab) inspected() int {
+	if l.picked >= 0 && l.picked < l.run.Decided() {
+		return l.picked
+	}
+	return l.run.Decided()
+}
+
+// moment is what the contender in focus thought about the inspected request. After the
+// last one it is the request that would be fired now.
+func (l *Lab) moment() lab.Moment {
+	if i := l.inspected(); i < l.run.Decided() {
+		if m, ok := l.run.Inspect(l.focus, i); ok {
+			return m
+		}
+	}
+	return l.run.Ask(l.focus, max(l.run.Setup().Cost, 1))
+}
+
+// paintInspector draws one decision from end to end: the requests on the left, and on the
+// right the state before, the rule with its numbers, the verdict, the state after and the
+// commands.
+func (l *Lab) paintInspector(r cell.Rect) {
+	list, rest := r.Left(min(max(r.W/4, 24), 40))
+	l.paintRequests(list)
+	s := l.run.Setup()
+	c, m := s.Contenders[l.focus], l.moment()
+	what := fmt.Sprintf("request %d at %s", m.Number+1, lab.Seconds(m.Arrival.At.Sub(s.Zero)))
+	if !m.Decided {
+		what = "one more request now, at " + lab.Seconds(m.Arrival.At.Sub(s.Zero))
+	}
+	in := l.section(rest, true, piece{title(c), l.look.Title}, piece{" · " + what, l.look.Dim})
+	w := lab.Explain(c, m, s)
+	p := pen{lab: l, r: in, y: in.Y, roomy: l.wide()}
+	p.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), l.look.Text)
+	p.part("rule", []string{w.Rule}, l.look.Dim)
+	p.part("numbers", w.Numbers, l.look.Title)
+	st := l.look.Good
+	if !m.Decision.Allowed {
+		st = l.look.Denied
+	}
+	p.part("verdict", []string{l.mark(m.Decision.Allowed) + " " + w.Verdict}, st)
+	p.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), l.look.Text)
+	p.part("redis", lab.Commands(c, m, s), l.look.Accent)
+	if l.wide() {
+		p.part("script", l.scriptLines(c, m, s), l.look.Faint)
+	}
+}
+
+// scriptLines is the beginning of the script that decides on a server; y copies it whole.
+func (l *Lab) scriptLines(c lab.Contender, m lab.Moment, s lab.Setup) []string {
+	text, err := lab.Script(c, m, s)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	lines := []string{"y copies the whole command:"}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\n"); strings.TrimSpace(line) != "" {
+			lines = append(lines, safetext.Clean(line))
+		}
+	}
+	return lines
+}
+
+// pen writes parts under each other, each with its heading in the left margin.
+type pen struct {
+	lab   *Lab
+	r     cell.Rect
+	y     int
+	roomy bool // a blank line between parts
+}
+
+func (p *pen) part(heading string, lines []string, st themes.Style) {
+	const margin = 9
+	bottom := p.r.Y + p.r.H
+	if p.roomy && p.y > p.r.Y {
+		p.y++
+	}
+	if p.y < bottom {
+		p.lab.grid.Text(p.r.X, p.y, p.r.X+margin, heading, p.lab.look.Dim)
+	}
+	for i, line := range lines {
+		if p.y >= bottom {
+			return
+		}
+		if !p.roomy && i == 2 && heading != "numbers" && heading != "redis" { // a small screen shows what is nearest
+			return
+		}
+		p.lab.grid.Text(p.r.X+margin, p.y, p.r.X+p.r.W, safetext.Clip(line, p.r.W-margin, safetext.Ellipsis), st)
+		p.y++
+	}
+}
+
+// paintRequests lists the requests around the inspected one, with what each contender
+// made of them.
+func (l *Lab) paintRequests(r cell.Rect) {
+	s := l.run.Setup()
+	in := l.section(r, false, piece{"requests", l.look.Title}, piece{fmt.Sprintf(" · %d", l.run.Decided()), l.look.Dim})
+	at, all := l.inspected(), l.run.Decided()
+	top := max(min(at-in.H/2, all+1-in.H), 0)
+	for row := range in.H {
+		i, y := top+row, in.Y+row
+		if i > all {
+			return
+		}
+		if i == at {
+			l.grid.Fill(in.X-1, y, in.W+1, ' ', l.look.Text.On(l.look.Selected))
+			l.grid.Text(in.X-1, y, in.X, l.look.SelMark, l.look.Accent.On(l.look.Selected))
+		}
+		ground := func(st themes.Style) themes.Style {
+			if i == at {
+				return st.On(l.look.Selected)
+			}
+			return st
+		}
+		l.zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { l.picked = i; return nil })
+		if i == all {
+			l.grid.Text(in.X, y, in.X+in.W, "now, one more", ground(l.look.Dim))
+			continue
+		}
+		a, v := l.run.Arrival(i)
+		st := l.look.Text
+		if a.Fired {
+			st = l.look.Injected
+		}
+		x := l.grid.Text(in.X, y, in.X+11, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
+		x = max(x, in.X+11)
+		for c := range s.Contenders {
+			mark, st := l.look.YesMark, l.look.Admitted
+			if !v.Allowed(c) {
+				mark, st = l.look.OverMark, l.look.Denied
+			}
+			if c == l.focus {
+				st = st.With(themes.Underline)
+			}
+			l.grid.Text(x, y, in.X+in.W, mark, ground(st))
+			x += 2
+		}
+		if a.Fired {
+			l.grid.Text(x, y, in.X+in.W, "yours", ground(l.look.Injected))
+		}
+	}
+}

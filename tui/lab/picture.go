@@ -1,0 +1,171 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model/lab"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/figure"
+)
+
+// bar is one row of a picture.
+type bar struct {
+	label, value string
+	segments     []chart.Segment
+	limit        float64 // a stroke here; 0 none
+	note         string
+}
+
+// paintPicture draws what a contender keeps, in its own way: a counter, ticks, two
+// weighted bars, a TAT, a level.
+func (l *Lab) paintPicture(r cell.Rect, i int) {
+	s := l.run.Setup()
+	c := s.Contenders[i]
+	state := l.run.State(i)
+	d := l.run.Ask(i, 0).Decision
+	if l.big {
+		l.paintLarge(r, i, d)
+		return
+	}
+	var bars []bar
+	ticks := false
+	switch c.Algorithm {
+	case limiter.FixedWindow:
+		bars = []bar{{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.look.Current), float64(s.Limit.Count), "edge in " + figure.Span(d.End.Sub(l.run.Now()))}}
+	case limiter.SlidingWindow:
+		bars = l.weighted(d, s)
+	case limiter.SlidingLog, limiter.StreamCounter:
+		bars = []bar{{"in window", fmt.Sprint(d.Used), l.solid(float64(d.Used), l.look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", len(state.Log))}}
+		ticks = true
+	case limiter.GCRA:
+		ahead := max(state.TAT.Sub(l.run.Now()), 0)
+		step := s.Limit.Window / time.Duration(max(s.Limit.Count, 1))
+		bars = []bar{{"TAT", "+" + figure.Span(ahead), l.solid(float64(ahead)/float64(step), l.look.Current), float64(burst(s)), "T = " + figure.Span(step)}}
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		label := "tokens"
+		if c.Algorithm == limiter.LeakyBucket {
+			label = "level"
+		}
+		level := state.LevelAt(l.run.Now(), s.Limit, l.run.Terms(i))
+		bars = []bar{{label, lab.Number(math.Round(level*10) / 10), l.solid(level, l.look.Current), float64(burst(s)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
+	}
+	full := 1.0
+	for _, b := range bars {
+		full = max(full, b.limit*1.05)
+		sum := 0.0
+		for _, g := range b.segments {
+			sum += g.Value
+		}
+		full = max(full, sum)
+	}
+	y := r.Y
+	room := r.Y + r.H
+	if r.H < len(bars) {
+		bars = bars[len(bars)-1:]
+	}
+	for _, b := range bars {
+		l.paintBar(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, full, b)
+		y++
+	}
+	if ticks && y < room {
+		l.paintTicks(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, state, reachOf(c, s))
+		y++
+	}
+	m := l.run.Ask(i, max(s.Cost, 1))
+	w := lab.Explain(c, m, s)
+	st := l.look.Good
+	if !m.Decision.Allowed {
+		st = l.look.Denied
+	}
+	if y < room {
+		l.words(r.X, y, r.X+r.W, piece{l.mark(m.Decision.Allowed) + " " + w.Sum, st})
+		y++
+	}
+	if y < room && !m.Decision.Allowed {
+		l.grid.Text(r.X, y, r.X+r.W, "next slot in "+figure.Span(m.Decision.RetryAfter), l.look.Text)
+		y++
+	} else if y < room {
+		l.grid.Text(r.X, y, r.X+r.W, fmt.Sprintf("room for %d", d.Remaining), l.look.Text)
+		y++
+	}
+	if y < room {
+		bytes, commands := lab.Footprint(c, state)
+		l.grid.Text(r.X, y, r.X+r.W, fmt.Sprintf("about %s a key · %d commands a decision", figure.Bytes(float64(bytes)), commands), l.look.Faint)
+	}
+}
+
+// reachOf is the window that the contender really looks at.
+func reachOf(c lab.Contender, s lab.Setup) time.Duration {
+	if c.Fault == lab.SecondsAsMillis {
+		return s.Limit.Window * 1000
+	}
+	return s.Limit.Window
+}
+
+// burst is how much fits at once.
+func burst(s lab.Setup) int64 {
+	if s.Limit.Burst > 0 {
+		return s.Limit.Burst
+	}
+	return s.Limit.Count
+}
+
+func (l *Lab) solid(v float64, st themes.Style) []chart.Segment {
+	return []chart.Segment{{Value: v, Style: st}}
+}
+
+// weighted are the bars of the sliding window counter.
+func (l *Lab) weighted(d limiter.Decision, s lab.Setup) []bar {
+	counts := float64(d.Previous) * d.Weight
+	rounded := d.Estimate - float64(d.Current)
+	return []bar{
+		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: l.look.Previous}, {Value: float64(d.Previous) - counts, Glyph: l.look.Gone, Style: l.look.Faint}},
+			0, fmt.Sprintf("× %.2f = %.1f", d.Weight, counts)},
+		{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.look.Current), 0, "edge in " + figure.Span(d.End.Sub(l.run.Now()))},
+		{"estimate", lab.Number(math.Round(d.Estimate*10) / 10), []chart.Segment{{Value: rounded, Style: l.look.Previous}, {Value: float64(d.Current), Style: l.look.Current}},
+			float64(s.Limit.Count), "of " + figure.Short(s.Limit.Count)},
+	}
+}
+
+func (l *Lab) paintBar(r cell.Rect, full float64, b bar) {
+	const label, number, note = 10, 6, 15
+	end := r.X + r.W
+	l.grid.Text(r.X, r.Y, r.X+label, b.label, l.look.Dim)
+	l.grid.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, l.look.Title)
+	x := r.X + label + number
+	w := end - x - note - 1
+	if w < 4 {
+		l.grid.Text(x, r.Y, end, b.note, l.look.Dim)
+		return
+	}
+	if b.limit > 0 {
+		l.grid.Fill(x, r.Y, min(int(math.Round(b.limit/full*float64(w))), w), l.look.Room, l.look.Faint)
+	}
+	chart.Bar(&l.grid, x, r.Y, w, full, l.look.Glyphs, b.segments...)
+	if b.limit > 0 {
+		l.grid.Set(x+min(int(math.Round(b.limit/full*float64(w))), w-1), r.Y, l.look.LimitV, l.look.Denied)
+	}
+	l.grid.Text(x+w+1, r.Y, end, b.note, l.look.Dim)
+}
+
+// paintTicks draws the entries of a log where they stand in the window that ends now, so
+// that they can be seen to leave on the left.
+func (l *Lab) paintTicks(r cell.Rect, state limiter.State, w time.Duration) {
+	l.grid.Fill(r.X, r.Y, r.W, l.look.Axis, l.look.Faint)
+	l.grid.Set(r.X, r.Y, l.look.Box.BL, l.look.Accent)
+	l.grid.Set(r.X+r.W-1, r.Y, l.look.Box.BR, l.look.Accent)
+	now := l.run.Now()
+	for _, e := range state.Log {
+		age := now.Sub(e.At)
+		if age < 0 || age >= w {
+			continue
+		}
+		x := r.X + r.W - 1 - int(float64(r.W)*float64(age)/float64(w))
+		l.grid.Set(max(x, r.X), r.Y, l.look.LimitV, l.look.Good)
+	}
+}
