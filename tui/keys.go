@@ -71,7 +71,7 @@ var bindings = []binding{
 	{[]string{"/"}, "/", actFilter, "filters keys by the letters you type", "keys"},
 	{[]string{"s"}, "s", actSort, "sorts by the next column", "keys"},
 	{[]string{"S"}, "S", actReverse, "reverses the order", "keys"},
-	{[]string{"P"}, "P", actPin, "pins the key to the top; an expanded timeline compares with it", "keys"},
+	{[]string{"P"}, "P", actPin, "pins the key to the top and compares with it", "keys"},
 	{[]string{"y"}, "y", actCopy, "copies the row as text", "keys"},
 	{[]string{"e"}, "e", actExport, "exports all keys to a JSON file", "keys"},
 
