@@ -44,15 +44,43 @@ func Start(t testing.TB, w, h int, background color.Color, o tui.Options) *Termi
 	x := &Terminal{t: t, screen: vt.NewSafeEmulator(w, h), stop: stop, done: make(chan error, 1)}
 	x.screen.SetBackgroundColor(background)
 	keys, answers := io.Pipe()
-	go func() { _, _ = io.Copy(answers, x.screen) }() // what the terminal answers to queries
+	go x.answer(answers)
 	go func() {
 		x.done <- tui.Run(ctx, o,
 			func(p *tea.Program) { x.mu.Lock(); x.program = p; x.mu.Unlock() },
 			tea.WithInput(keys), tea.WithOutput(x), tea.WithWindowSize(w, h), tea.WithoutSignalHandler(),
 			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 	}()
-	t.Cleanup(func() { x.Quit(); _ = answers.Close(); _ = x.screen.Close() })
+	t.Cleanup(func() {
+		x.Quit()
+		_ = answers.Close()
+		_ = x.screen.Close()
+		x.Wait(time.Second) // the last tick is under way and cannot be cancelled
+	})
 	return x
+}
+
+// answer passes on what the terminal answers to queries. A program that has stopped
+// reading holds nothing up.
+func (x *Terminal) answer(to io.Writer) {
+	kept := make(chan []byte, 64)
+	go func() {
+		for b := range kept {
+			_, _ = to.Write(b)
+		}
+	}()
+	defer close(kept)
+	buffer := make([]byte, 1024)
+	for {
+		n, err := x.screen.Read(buffer)
+		if err != nil {
+			return
+		}
+		select {
+		case kept <- append([]byte(nil), buffer[:n]...):
+		default:
+		}
+	}
 }
 
 // Write takes the program's output as a terminal's line discipline does.
