@@ -27,6 +27,10 @@ func WithClock(now func() Instant) Option { return func(s *settings) { s.clock =
 // windows, in the same script that denied them. Memory has no use for it.
 func WithDenials() Option { return func(s *settings) { s.denials = true } }
 
+// WithBlock refuses a key that overran altogether for a while, whoever asks. It is short
+// for a Convention with Block set.
+func WithBlock(d time.Duration) Option { return func(s *settings) { s.convention.Block = d } }
+
 // WithLayout writes in the format of another program that keeps the same keys.
 func WithLayout(l Layout) Option { return func(s *settings) { s.layout = l } }
 

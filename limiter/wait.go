@@ -34,18 +34,27 @@ func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 // the context would be over before the next try; waiting for nothing helps nobody. When
 // others ask too, a wait may have to be repeated; see Queue for an order among them.
 func Wait(ctx context.Context, l Limiter, key string, limit Limit, n int64) (Decision, error) {
+	d, err := l.AllowN(ctx, key, limit, n)
+	if err != nil || d.Allowed {
+		return d, err
+	}
+	return Overrun{Limiter: l, Key: key, Limit: limit, Cost: n}.wait(ctx, d)
+}
+
+// wait sleeps as long as the denied decision d says, asks again, and so on.
+func (o Overrun) wait(ctx context.Context, d Decision) (Decision, error) {
 	for {
-		d, err := l.AllowN(ctx, key, limit, n)
-		if err != nil || d.Allowed {
-			return d, err
-		}
 		if d.RetryAfter == Never {
-			return d, &LimitedError{Key: key, Decision: d}
+			return d, &LimitedError{Key: o.Key, Decision: d}
 		}
 		if end, bounded := ctx.Deadline(); bounded && wall().Add(d.RetryAfter).After(end) {
-			return d, errors.Join(&LimitedError{Key: key, Decision: d}, context.DeadlineExceeded)
+			return d, errors.Join(&LimitedError{Key: o.Key, Decision: d}, context.DeadlineExceeded)
 		}
 		if err := sleep(ctx, d.RetryAfter); err != nil {
+			return d, err
+		}
+		var err error
+		if d, err = o.Limiter.AllowN(ctx, o.Key, o.Limit, o.Cost); err != nil || d.Allowed {
 			return d, err
 		}
 	}

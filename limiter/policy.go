@@ -1,0 +1,192 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Overrun is a request that was denied, and all that is needed to try again.
+type Overrun struct {
+	Limiter Limiter
+	Key     string
+	Limit   Limit
+	Cost    int64
+	Denied  Decision
+}
+
+// Policy is what becomes of a request that was denied: Drop, Reject, Throttle, Queue, or
+// several with Or. Blocking a key for a while is not among them, because it has to hold
+// for everybody who asks: see WithBlock.
+type Policy interface {
+	// Over settles a denied request: by its admission in the end, by the decision as it
+	// is, or by an error. Errors that mean "denied" are ErrLimited.
+	Over(ctx context.Context, o Overrun) (Decision, error)
+}
+
+// Apply decides about a request and lets the policy settle it when it is denied.
+func Apply(ctx context.Context, l Limiter, p Policy, key string, limit Limit, n int64) (Decision, error) {
+	if line, ok := p.(interface{ busy(string) bool }); ok && n > 0 && line.busy(key) {
+		d, err := l.Peek(ctx, key, limit, n) // those who wait come first
+		if err != nil {
+			return d, err
+		}
+		d.Allowed = false
+		return p.Over(ctx, Overrun{Limiter: l, Key: key, Limit: limit, Cost: n, Denied: d})
+	}
+	d, err := l.AllowN(ctx, key, limit, n)
+	if err != nil || d.Allowed {
+		return d, err
+	}
+	return p.Over(ctx, Overrun{Limiter: l, Key: key, Limit: limit, Cost: n, Denied: d})
+}
+
+// Drop leaves it at the decision: the caller looks at Allowed.
+func Drop() Policy { return drop{} }
+
+type drop struct{}
+
+func (drop) Over(_ context.Context, o Overrun) (Decision, error) { return o.Denied, nil }
+
+// Reject turns a denied request into a *LimitedError.
+func Reject() Policy { return reject{} }
+
+type reject struct{}
+
+func (reject) Over(_ context.Context, o Overrun) (Decision, error) {
+	return o.Denied, &LimitedError{Key: o.Key, Decision: o.Denied}
+}
+
+// Throttle waits until the request is admitted, for most at the longest and never beyond
+// the context. It gives up at once, with a *LimitedError, when that would not be enough.
+func Throttle(most time.Duration) Policy { return throttle(most) }
+
+type throttle time.Duration
+
+func (t throttle) Over(ctx context.Context, o Overrun) (Decision, error) {
+	bounded, cancel := context.WithTimeout(ctx, time.Duration(t))
+	defer cancel()
+	return o.wait(bounded, o.Denied)
+}
+
+// Or tries one policy after another until one admits. The last one has the last word, as
+// in Or(queue, Reject()).
+func Or(policies ...Policy) Policy { return either(policies) }
+
+type either []Policy
+
+func (e either) Over(ctx context.Context, o Overrun) (d Decision, err error) {
+	d = o.Denied
+	for _, p := range e {
+		o.Denied = d
+		if d, err = p.Over(ctx, o); err == nil && d.Allowed || err != nil && !errors.Is(err, ErrLimited) {
+			return d, err
+		}
+	}
+	return d, err
+}
+
+func (e either) busy(key string) bool {
+	for _, p := range e {
+		if line, ok := p.(interface{ busy(string) bool }); ok && line.busy(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrQueueFull is a request that found no place in a queue. It is an ErrLimited too.
+var ErrQueueFull = errors.New("the queue is full")
+
+// Queue lets denied requests of a key wait in line, first in, first out: each is tried
+// when it is its turn, and newcomers go to the end. Its length and the age of those who
+// wait are bounded. Everybody waits in the goroutine that asked, so none is left behind.
+// It orders the requests of this process; others ask for themselves.
+type Queue struct {
+	length int
+	age    time.Duration
+	mu     sync.Mutex
+	lines  map[string][]chan struct{} // who waits, by key; the first has its turn
+}
+
+// NewQueue returns a queue of at most length requests a key, none of which waits longer
+// than age.
+func NewQueue(length int, age time.Duration) (*Queue, error) {
+	if length < 1 || age <= 0 {
+		return nil, fmt.Errorf("%w: a queue of %d requests for %v holds nobody: use a length of 1 or more and an age above 0", ErrBadRequest, length, age)
+	}
+	return &Queue{length: length, age: age, lines: map[string][]chan struct{}{}}, nil
+}
+
+// Over implements Policy. A request that grew too old returns a *LimitedError joined with
+// context.DeadlineExceeded.
+func (q *Queue) Over(ctx context.Context, o Overrun) (Decision, error) {
+	if o.Denied.RetryAfter == Never {
+		return o.Denied, &LimitedError{Key: o.Key, Decision: o.Denied}
+	}
+	turn, ok := q.join(o.Key)
+	if !ok {
+		return o.Denied, errors.Join(&LimitedError{Key: o.Key, Decision: o.Denied}, ErrQueueFull)
+	}
+	defer q.leave(o.Key, turn)
+	bounded, cancel := context.WithTimeout(ctx, q.age)
+	defer cancel()
+	select {
+	case <-turn:
+	case <-bounded.Done():
+		if err := ctx.Err(); err != nil {
+			return o.Denied, err
+		}
+		return o.Denied, errors.Join(&LimitedError{Key: o.Key, Decision: o.Denied}, context.DeadlineExceeded)
+	}
+	return Wait(bounded, o.Limiter, o.Key, o.Limit, o.Cost)
+}
+
+// Len returns how many requests of a key wait.
+func (q *Queue) Len(key string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.lines[key])
+}
+
+func (q *Queue) busy(key string) bool { return q.Len(key) > 0 }
+
+// join takes a place at the end; the channel closes when it is the first.
+func (q *Queue) join(key string) (chan struct{}, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	line := q.lines[key]
+	if len(line) >= q.length {
+		return nil, false
+	}
+	turn := make(chan struct{})
+	if len(line) == 0 {
+		close(turn)
+	}
+	q.lines[key] = append(line, turn)
+	return turn, true
+}
+
+// leave gives up a place, wherever in the line it is.
+func (q *Queue) leave(key string, turn chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	line := q.lines[key]
+	for i, other := range line {
+		if other != turn {
+			continue
+		}
+		line = append(line[:i:i], line[i+1:]...)
+		if i == 0 && len(line) > 0 {
+			close(line[0])
+		}
+		break
+	}
+	if len(line) == 0 {
+		delete(q.lines, key)
+		return
+	}
+	q.lines[key] = line
+}
