@@ -1,0 +1,218 @@
+package httplimit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/httplimit"
+)
+
+var twoAMinute = limiter.Limit{Count: 2, Window: time.Minute}
+
+func memory(t testing.TB, opts ...limiter.Option) *limiter.Memory {
+	t.Helper()
+	m, err := limiter.NewMemory(limiter.SlidingLog, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// away is a limiter whose store does not answer.
+type away struct{ limiter.Limiter }
+
+func (away) AllowN(context.Context, string, limiter.Limit, int64) (limiter.Decision, error) {
+	return limiter.Decision{}, limiter.ErrUnknownOutcome
+}
+
+var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+
+func get(h http.Handler, from string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "/", nil)
+	r.RemoteAddr = from + ":1234"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestMiddleware(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	m, err := httplimit.New(httplimit.Config{
+		Limiter: memory(t, limiter.WithClock(func() limiter.Instant { return now })), Limit: twoAMinute, OnFailure: httplimit.FailOpen, Name: "api",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := m.Handler(hello)
+	for i, want := range []struct {
+		status    int
+		rateLimit string
+		retry     string
+	}{
+		{200, `"api";r=1;t=60`, ""},
+		{200, `"api";r=0;t=60`, ""},
+		{429, `"api";r=0;t=60`, "60"},
+	} {
+		w := get(h, "10.0.0.1")
+		if w.Code != want.status || w.Header().Get("RateLimit") != want.rateLimit || w.Header().Get("Retry-After") != want.retry ||
+			w.Header().Get("RateLimit-Policy") != `"api";q=2;w=60` {
+			t.Errorf("request %d: %d %v", i, w.Code, w.Header())
+		}
+	}
+	if w := get(h, "10.0.0.2"); w.Code != 200 {
+		t.Errorf("another client: %d", w.Code)
+	}
+	now = now.Add(59*time.Second + 100*time.Millisecond)
+	w := get(h, "10.0.0.1")
+	if w.Header().Get("Retry-After") != "1" {
+		t.Fatalf("0.9 s before the slot frees: %v", w.Header())
+	}
+	now = now.Add(time.Second)
+	if w := get(h, "10.0.0.1"); w.Code != 200 {
+		t.Errorf("after waiting as long as it said: %d", w.Code)
+	}
+	if got := m.Counts(); got != (httplimit.Counts{Admitted: 4, Denied: 2}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMiddlewareWithoutStore(t *testing.T) {
+	for choice, status := range map[httplimit.Failure]int{httplimit.FailOpen: 200, httplimit.FailClosed: 503} {
+		m, err := httplimit.New(httplimit.Config{Limiter: away{}, Limit: twoAMinute, OnFailure: choice})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := get(m.Handler(hello), "10.0.0.1"); w.Code != status {
+			t.Errorf("%d, want %d", w.Code, status)
+		}
+		if c := m.Counts(); c.FailedOpen+c.FailedClosed != 1 || c.Admitted+c.Denied != 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestMiddlewareThrottles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := httplimit.New(httplimit.Config{
+			Limiter: memory(t), Limit: limiter.Limit{Count: 1, Window: time.Second}, OnFailure: httplimit.FailClosed,
+			Policy: limiter.Or(limiter.Throttle(1500*time.Millisecond), limiter.Reject()),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for range 3 {
+			if w := get(m.Handler(hello), "10.0.0.1"); w.Code != 200 {
+				t.Fatal(w.Code)
+			}
+		}
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("three requests took %v", took)
+		}
+	})
+}
+
+func TestNewRefuses(t *testing.T) {
+	l := memory(t)
+	for says, c := range map[string]httplimit.Config{
+		"no limiter":   {Limit: twoAMinute, OnFailure: httplimit.FailOpen},
+		"not chosen":   {Limiter: l, Limit: twoAMinute},
+		"out of range": {Limiter: l, OnFailure: httplimit.FailOpen},
+		"header":       {Limiter: l, Limit: twoAMinute, OnFailure: httplimit.FailOpen, Name: "a\"b\r\n"},
+	} {
+		if _, err := httplimit.New(c); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+type sender func(*http.Request) (*http.Response, error)
+
+func (f sender) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type body struct{ closed bool }
+
+func (b *body) Read([]byte) (int, error) { return 0, io.EOF }
+func (b *body) Close() error             { b.closed = true; return nil }
+
+// TestTransport keeps us under a cap of two a second, and gives up when that would take
+// longer than the caller has.
+func TestTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		tr := &httplimit.Transport{
+			Limiter: memory(t), Limit: limiter.Limit{Count: 2, Window: time.Second}, OnFailure: httplimit.FailClosed,
+			Base: sender(func(*http.Request) (*http.Response, error) {
+				sent++
+				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+			}),
+		}
+		start := time.Now()
+		for range 5 {
+			r, _ := http.NewRequest("GET", "https://partner.example/otp", nil)
+			if _, err := tr.RoundTrip(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 2*time.Second || sent != 5 {
+			t.Errorf("%d sent in %v", sent, took)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		for i := range 2 {
+			payload := &body{}
+			r, _ := http.NewRequestWithContext(ctx, "POST", "https://partner.example/otp", payload)
+			_, err := tr.RoundTrip(r)
+			if i == 1 && (!errors.Is(err, limiter.ErrLimited) || !payload.closed) {
+				t.Errorf("beyond the deadline: %v, body closed %v", err, payload.closed)
+			}
+		}
+		if sent != 6 {
+			t.Errorf("%d sent, want 6", sent)
+		}
+		tr.Limiter = away{}
+		r, _ := http.NewRequest("GET", "https://partner.example/otp", nil)
+		if _, err := tr.RoundTrip(r); !errors.Is(err, limiter.ErrUnknownOutcome) || sent != 6 {
+			t.Errorf("without a store, closed: %v", err)
+		}
+		tr.OnFailure = httplimit.FailOpen
+		if _, err := tr.RoundTrip(r); err != nil || sent != 7 {
+			t.Errorf("without a store, open: %v", err)
+		}
+	})
+}
+
+func Example() {
+	now := limiter.InstantOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	l, err := limiter.NewMemory(limiter.GCRA, limiter.WithClock(func() limiter.Instant { return now }))
+	if err != nil {
+		panic(err)
+	}
+	m, err := httplimit.New(httplimit.Config{
+		Limiter: l, Limit: limiter.Limit{Count: 60, Window: time.Minute, Burst: 1},
+		Key:       func(r *http.Request) string { return r.Header.Get("X-API-Key") },
+		OnFailure: httplimit.FailOpen,
+	})
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("X-API-Key", "42")
+		w := httptest.NewRecorder()
+		m.Handler(hello).ServeHTTP(w, r)
+		fmt.Printf("%d %s %q\n", w.Code, w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
+	}
+	// Output:
+	// 200 "default";r=0;t=1 ""
+	// 429 "default";r=0;t=1 "1"
+}
