@@ -29,8 +29,8 @@ const (
 	start = 200 * time.Millisecond
 	// mostSaved is how much share may be saved up, as time.
 	mostSaved = time.Second
-	// roundMost is the share of a refresh that one round may take of the server, however
-	// full the purse is.
+	// roundMost is the share of the time since the round before that a round may take of the
+	// server, however full the purse is.
 	roundMost = 0.05
 )
 

@@ -138,7 +138,7 @@ func (w *observer) shortcomings() []string {
 
 // readGroup reads the looks of one node.
 func (w *observer) readGroup(ctx context.Context, g *group, ready *[]model.Reading, spent *time.Duration) error {
-	most := time.Duration(float64(w.o.Refresh) * roundMost)
+	most := time.Duration(float64(min(w.sinceRound, time.Second)) * roundMost)
 	due := g.looks
 	for asks := 0; len(due) > 0 && asks < asksPerRound; asks++ {
 		var again []*look

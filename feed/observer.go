@@ -35,8 +35,10 @@ type observer struct {
 	role, version, runID string
 	greeted              bool
 
-	purse purse
-	spent time.Duration // of the server, since it was last told
+	purse      purse
+	begun      time.Time     // of the last round
+	sinceRound time.Duration // from the round before to this one
+	spent      time.Duration // of the server, since it was last told
 
 	doctor   doctor
 	health   *model.Health // of this round; nil when it was not looked at
@@ -155,6 +157,7 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 		}
 	}
 	begun := time.Now()
+	w.sinceRound, w.begun = begun.Sub(w.begun), begun
 	w.purse.fill(begun)
 	scanned := w.scout.cost()
 	w.purse.left -= scanned

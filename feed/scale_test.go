@@ -86,7 +86,8 @@ func TestTenThousandKeys(t *testing.T) {
 	var before, after uint64
 	var gaps []time.Duration
 	var last, full time.Time
-	var proc time.Duration
+	var proc, busy time.Duration
+	var from time.Time
 	begun := time.Now()
 	if err := r.Run(ctx, func(b model.Batch) {
 		if !last.IsZero() {
@@ -97,15 +98,18 @@ func TestTenThousandKeys(t *testing.T) {
 			seen[x.Key] = true
 		}
 		if len(seen) == n && full.IsZero() && b.Sweep.Passes > 0 {
-			full, proc = time.Now(), cpu()
+			full = time.Now()
 			before = heap()
 			t.Logf("all %d keys were read and the first pass done %v after the start", n, time.Since(begun))
 		}
-		if !full.IsZero() {
+		if settled := !full.IsZero() && time.Since(full) > 3*time.Second; settled { // the first pass may cost more
+			if busy == 0 {
+				busy, proc, from = s.cpu(), cpu(), time.Now()
+			}
 			cost.Commands += b.Cost.Commands
 			cost.Server += b.Cost.Server
 			cost.Over += b.Cost.Over
-			if time.Since(full) > soak {
+			if time.Since(from) > soak {
 				cancel()
 			}
 		}
@@ -119,9 +123,9 @@ func TestTenThousandKeys(t *testing.T) {
 	after = heap()
 	slices.Sort(gaps)
 	share := float64(cost.Server) / float64(cost.Over)
-	t.Logf("server: %.2f %% of its time by our estimate, %.0f commands/s; here: %.1f %% of a core, heap %d → %d KiB; gap between batches: median %v, p99 %v",
-		100*share, float64(cost.Commands)/cost.Over.Seconds(), 100*float64(cpu()-proc)/float64(time.Since(full)), before>>10, after>>10, gaps[len(gaps)/2], gaps[len(gaps)*99/100])
-	if share > 0.013 {
+	t.Logf("server: %.2f %% of its time by our estimate, %.2f %% of a core in all (with the traffic), %.0f commands/s; here: %.1f %% of a core, heap %d → %d KiB; gap between batches: median %v, p99 %v",
+		100*share, 100*float64(s.cpu()-busy)/float64(time.Since(from)), float64(cost.Commands)/cost.Over.Seconds(), 100*float64(cpu()-proc)/float64(time.Since(from)), before>>10, after>>10, gaps[len(gaps)/2], gaps[len(gaps)*99/100])
+	if share > 0.012 {
 		t.Errorf("watching took %.2f %% of the server, want at most 1 %%", 100*share)
 	}
 	if after > before+before/3+4<<20 {

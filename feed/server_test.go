@@ -249,3 +249,12 @@ func once(t testing.TB, o Options) (model.Batch, map[string]model.Reading) {
 func xadd(key, count string) *redis.XAddArgs {
 	return &redis.XAddArgs{Stream: key, Values: []string{"count", count}}
 }
+
+// cpu returns the processor time that the server has taken, by its own account.
+func (s *server) cpu() time.Duration {
+	s.t.Helper()
+	f := parseInfo(s.cli("INFO", "cpu"))
+	user, _ := strconv.ParseFloat(f["used_cpu_user"], 64)
+	sys, _ := strconv.ParseFloat(f["used_cpu_sys"], 64)
+	return time.Duration((user + sys) * float64(time.Second))
+}
