@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -328,6 +329,7 @@ type Totals struct {
 // Totals adds up the gauges as they were last worked out.
 func (b *Board) Totals() Totals {
 	var t Totals
+	var admitted, denied int64 // millionths: fractions would add up otherwise in another order
 	for _, k := range b.keys {
 		t.Keys++
 		g := &k.Gauge
@@ -344,11 +346,15 @@ func (b *Board) Totals() Totals {
 		case g.Near():
 			t.Near++
 		}
-		t.Admitted += g.Rate
+		admitted += millionths(g.Rate)
 		if g.DeniedInW.Known {
 			t.DeniedKnown++
-			t.Denied += g.DeniedPerSec
+			denied += millionths(g.DeniedPerSec)
 		}
 	}
+	t.Admitted, t.Denied = float64(admitted)/1e6, float64(denied)/1e6
 	return t
 }
+
+// millionths converts a rate; what a hostile store makes of it stays far from overflow.
+func millionths(rate float64) int64 { return int64(math.Round(min(max(rate, 0), 1e8) * 1e6)) }
