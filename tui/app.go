@@ -280,7 +280,7 @@ func (a *App) say(bad bool, text string) {
 
 func (a *App) dress(t *themes.Theme) {
 	a.look = chart.Look{Glyphs: chart.Unicode, Theme: t}
-	if a.o.ASCII {
+	if a.grid.ASCII = a.o.ASCII; a.o.ASCII {
 		a.look.Glyphs = chart.Ascii
 	}
 	a.stale = true

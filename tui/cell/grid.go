@@ -46,6 +46,8 @@ func (r Rect) Left(n int) (left, rest Rect) {
 // Grid is a sheet of cells. The zero Grid is empty. Not safe for concurrent use.
 type Grid struct {
 	W, H  int
+	ASCII bool // nothing beyond ASCII is written; a wide rune becomes two characters
+
 	cells []Cell
 	out   strings.Builder
 }
@@ -86,6 +88,9 @@ func (g *Grid) Set(x, y int, r rune, s themes.Style) {
 	if x < 0 || y < 0 || x >= g.W || y >= g.H {
 		return
 	}
+	if g.ASCII {
+		r = plain(r)
+	}
 	i := y*g.W + x
 	if g.cells[i].R == 0 && x > 0 { // the tail of a wide rune: its head goes
 		g.cells[i-1].R = ' '
@@ -119,7 +124,9 @@ func (g *Grid) Text(x, y, end int, s string, st themes.Style) int {
 		}
 		if x >= 0 && y >= 0 && y < g.H {
 			g.Set(x, y, r, st)
-			if w == 2 {
+			if w == 2 && g.ASCII {
+				g.Set(x+1, y, '?', st)
+			} else if w == 2 {
 				g.Set(x+1, y, ' ', st)
 				g.cells[y*g.W+x+1].R = 0
 			}
