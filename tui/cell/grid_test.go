@@ -133,6 +133,26 @@ func TestWideRunesAtTheEdges(t *testing.T) {
 	}
 }
 
+func TestASCII(t *testing.T) {
+	var g cell.Grid
+	g.ASCII = true
+	g.Resize(30, len(words)+1)
+	for y, w := range words {
+		g.Text(0, y, 30, safetext.Clean(w), themes.Style{})
+	}
+	g.Text(0, len(words), 30, "a · b – c… 日 → 5µs ×2 █", themes.Style{})
+	sheet(t, &g, 30, len(words)+1)
+	for _, r := range g.Plain() {
+		if r > '~' {
+			t.Errorf("%q is not ASCII", r)
+		}
+	}
+	lines := strings.Split(g.Plain(), "\n")
+	if got := strings.TrimRight(lines[len(words)], " "); got != "a - b - c~ ?? > 5us x2 ?" {
+		t.Errorf("it writes %q", got)
+	}
+}
+
 func TestTextReturnsTheColumnAfterIt(t *testing.T) {
 	var g cell.Grid
 	g.Resize(10, 1)

@@ -212,3 +212,21 @@ func Cast() []Personality {
 		{Name: "quiet:once", Limit: limit(10, 10*time.Second), How: limiter.FixedWindow},
 	}
 }
+
+// Calm is a set of keys far from their limits.
+func Calm() []Personality {
+	people := Cast()
+	for i := range people {
+		people[i].Rate = steady(0.2 * float64(people[i].Limit.Count) / people[i].Limit.Window.Seconds())
+	}
+	return people
+}
+
+// Overrun is a set of keys whose traffic is three times what their limits admit.
+func Overrun() []Personality {
+	people := Cast()
+	for i := range people {
+		people[i].Rate = steady(3 * float64(people[i].Limit.Count) / people[i].Limit.Window.Seconds())
+	}
+	return people
+}
