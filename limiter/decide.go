@@ -62,10 +62,7 @@ func (s *State) apply(d *Decision, a *asked, write bool) bool {
 		}
 		s.explainLog(d, a)
 	case GCRA:
-		if charged = s.settle(d, a, write, s.gcraFits(a)) && a.limit.Count > 0; charged {
-			s.chargeGCRA(a)
-		}
-		s.explainGCRA(d, a)
+		charged = s.decideGCRA(d, a, write)
 	case TokenBucket, LeakyBucket:
 		b := s.drain(a)
 		if charged = s.settle(d, a, write, b.fits(a)) && a.limit.Count > 0; charged {
@@ -105,6 +102,9 @@ func (a Algorithm) bursts() bool { return a == GCRA || a == TokenBucket || a == 
 
 // never says that no wait will admit the request.
 func (a *asked) never() bool { return a.n < 0 || a.limit.Count != 0 && a.n > a.most() }
+
+// logs says that an algorithm remembers every request.
+func (a Algorithm) logs() bool { return a == SlidingLog || a == StreamCounter }
 
 // fits applies the rule to a whole number of used units.
 func (a *asked) fits(used int64) bool {

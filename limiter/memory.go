@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"sync/atomic"
 )
 
 // Memory decides within this process. Keys are spread over shards with a lock each; a
@@ -17,6 +18,7 @@ type Memory struct {
 	algorithm Algorithm
 	seed      maphash.Seed
 	shards    [shardCount]shard
+	valid     atomic.Pointer[Limit] // the last one that was checked
 }
 
 const shardCount = 64
@@ -31,9 +33,6 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	m := &Memory{settings: s, algorithm: a, seed: maphash.MakeSeed()}
 	if m.clock == nil {
 		m.clock = systemClock()
-	}
-	for i := range m.shards {
-		m.shards[i].index = map[string]uint32{}
 	}
 	return m, nil
 }
@@ -59,9 +58,10 @@ func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (De
 func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decision) {
 	a := m.asked(now, limit, n)
 	d.At, d.Limit, d.Cost = now, limit, n
-	s := &m.shards[m.shardOf(key)]
+	hash := maphash.String(m.seed, key)
+	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
-	s.allow(&d, &a, key)
+	s.allow(&d, &a, key, hash)
 	s.mu.Unlock()
 	return d
 }
@@ -70,9 +70,10 @@ func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decis
 func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decision) {
 	a := m.asked(now, limit, n)
 	d.At, d.Limit, d.Cost = now, limit, n
-	s := &m.shards[m.shardOf(key)]
+	hash := maphash.String(m.seed, key)
+	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
-	s.peek(&d, &a, key)
+	s.peek(&d, &a, key, hash)
 	s.mu.Unlock()
 	return d
 }
@@ -84,23 +85,22 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 		return Decision{}, err
 	}
 	a := m.asked(m.clock(), limit, n)
-	s := &m.shards[m.shardOf(key)]
+	hash := maphash.String(m.seed, key)
+	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, known := s.index[key]; known {
+	if i, known := s.table.find(s.cells, key, hash); known {
 		s.cells[i].refund(&a)
 	}
 	a.n = 0
 	d.At, d.Limit = a.now, limit
-	s.peek(&d, &a, key)
+	s.peek(&d, &a, key, hash)
 	return d, nil
 }
 
 func (m *Memory) asked(now Instant, limit Limit, n int64) asked {
 	return asked{now: now, limit: limit, w: limit.micros(), c: m.convention, n: n, alg: m.algorithm}
 }
-
-func (m *Memory) shardOf(key string) uint64 { return maphash.String(m.seed, key) % shardCount }
 
 // check looks at everything that can be wrong.
 func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) error {
@@ -116,12 +116,23 @@ func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) er
 	if err := checkCost(n); err != nil {
 		return err
 	}
+	if known := m.valid.Load(); known != nil && *known == limit {
+		return nil
+	}
+	return m.checkLimit(limit)
+}
+
+// checkLimit looks at a limit that is not the one of the request before.
+func (m *Memory) checkLimit(limit Limit) error {
 	if err := limit.Validate(); err != nil {
 		return err
 	}
 	if m.algorithm.bursts() {
-		return limit.checkRange(m.algorithm, m.convention)
+		if err := limit.checkRange(m.algorithm, m.convention); err != nil {
+			return err
+		}
 	}
+	m.valid.Store(&limit)
 	return nil
 }
 
@@ -130,10 +141,11 @@ func (m *Memory) Reset(ctx context.Context, key string) error {
 	if ctx == nil {
 		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
 	}
-	s := &m.shards[m.shardOf(key)]
+	hash := maphash.String(m.seed, key)
+	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, ok := s.index[key]; ok {
+	if i, known := s.table.find(s.cells, key, hash); known {
 		s.drop(i)
 	}
 	return nil
@@ -145,7 +157,7 @@ func (m *Memory) Len() int {
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
-		n += len(s.index)
+		n += s.table.n
 		s.mu.Unlock()
 	}
 	return n

@@ -46,6 +46,10 @@ func (r rate) times(k int64) moment {
 		return moment{}
 	}
 	high, low := bits.Mul64(uint64(k), uint64(r.num))
+	if high == 0 {
+		q := low / uint64(r.den)
+		return moment{us: int64(min(q, beyond)), part: int64(low - q*uint64(r.den))}
+	}
 	if high >= uint64(r.den) {
 		return moment{us: beyond}
 	}
@@ -64,7 +68,13 @@ func (r rate) count(m moment, up bool) int64 {
 	if high >= uint64(r.num) {
 		return math.MaxInt64
 	}
-	q, rest := bits.Div64(high, low, uint64(r.num))
+	q, rest := uint64(0), uint64(0)
+	if high == 0 {
+		q = low / uint64(r.num)
+		rest = low - q*uint64(r.num)
+	} else {
+		q, rest = bits.Div64(high, low, uint64(r.num))
+	}
 	if up && rest > 0 {
 		q++
 	}

@@ -2,30 +2,25 @@ package limiter
 
 import "sync"
 
-// shard is one part of a Memory: keys in an index, their states side by side in cells.
+// shard is one part of a Memory: keys in a table, their states side by side in cells.
 type shard struct {
 	mu    sync.Mutex
-	index map[string]uint32
+	table table
 	cells []cell
 	free  []uint32
-	hand  int    // the cell that is looked at next for one that is as new
+	hand  int    // the cell that is looked at next for one that may go
 	ops   uint32 // decisions, to sweep now and then
 	_     [24]byte
 }
 
-// cell is the state of one key.
+// cell is the state of one key, packed: a State has room for every algorithm.
 type cell struct {
-	key   string
-	state State
-	ring  *ring   // of a log
-	until Instant // may go from then on; 0 for a free cell
-}
-
-// asNew is when a cell may go: when the key is as new, and a while later, so that a clock
-// that jumps back a little still finds what it counted.
-func (a *asked) asNew(d *Decision) Instant {
-	const while = 60 * 1_000_000
-	return a.now.Add(d.ResetAfter) + Instant(min(a.w, while))
+	key        string
+	hash       uint64
+	until      Instant // may go from then on; 0 for a free cell
+	blocked    Instant
+	w, x, y, z int64
+	ring       *ring // of a log
 }
 
 const (
@@ -34,11 +29,18 @@ const (
 	smallShard = 1024
 )
 
+// asNew is when a cell may go: when the key is as new, and a while later, so that a clock
+// that jumps back a little still finds what it counted.
+func (a *asked) asNew(d *Decision) Instant {
+	const while = 60 * 1_000_000
+	return a.now.Add(d.ResetAfter) + Instant(min(a.w, while))
+}
+
 // allow decides about a key, which gets a cell when it is first charged.
-func (s *shard) allow(d *Decision, a *asked, key string) {
-	i, known := s.index[key]
+func (s *shard) allow(d *Decision, a *asked, key string, hash uint64) {
+	i, known := s.table.find(s.cells, key, hash)
 	if !known {
-		s.admit(d, a, key)
+		s.admit(d, a, key, hash)
 		return
 	}
 	c := &s.cells[i]
@@ -50,9 +52,9 @@ func (s *shard) allow(d *Decision, a *asked, key string) {
 }
 
 // admit decides about a key that has no cell.
-func (s *shard) admit(d *Decision, a *asked, key string) {
-	c := cell{key: key, state: State{Algorithm: a.alg}}
-	if a.alg == SlidingLog || a.alg == StreamCounter {
+func (s *shard) admit(d *Decision, a *asked, key string, hash uint64) {
+	c := cell{key: key, hash: hash}
+	if a.alg.logs() {
 		c.ring = &ring{}
 	}
 	c.take(d, a)
@@ -69,13 +71,17 @@ func (s *shard) admit(d *Decision, a *asked, key string) {
 		i = uint32(len(s.cells))
 		s.cells = append(s.cells, c)
 	}
-	s.index[key] = i
+	s.table.put(s.cells, i)
 }
 
-func (s *shard) peek(d *Decision, a *asked, key string) {
-	c := cell{state: State{Algorithm: a.alg}, ring: &ring{}}
-	if i, known := s.index[key]; known {
-		c.state, c.ring = s.cells[i].state, s.cells[i].ring
+func (s *shard) peek(d *Decision, a *asked, key string, hash uint64) {
+	if i, known := s.table.find(s.cells, key, hash); known {
+		s.cells[i].peek(d, a)
+		return
+	}
+	c := cell{}
+	if a.alg.logs() {
+		c.ring = &ring{}
 	}
 	c.peek(d, a)
 }
@@ -92,55 +98,91 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 		}
 		s.hand++
 	}
-	if gone > 0 && len(s.cells) > smallShard && len(s.index) < len(s.cells)/8 {
+	if gone > 0 && len(s.cells) > smallShard && s.table.n < len(s.cells)/8 {
 		s.shrink()
 	}
 	return gone
 }
 
 func (s *shard) drop(i uint32) {
-	delete(s.index, s.cells[i].key)
+	s.table.remove(s.cells, i)
 	s.cells[i] = cell{}
 	s.free = append(s.free, i)
 }
 
-// shrink gives back what a crowd of keys left behind: neither a map nor a slice does.
+// shrink gives back what a crowd of keys left behind.
 func (s *shard) shrink() {
-	cells := make([]cell, 0, 2*len(s.index))
-	index := make(map[string]uint32, len(s.index))
+	cells, found := make([]cell, 0, 2*s.table.n), table{}
 	for _, c := range s.cells {
 		if c.until != 0 {
-			index[c.key] = uint32(len(cells))
 			cells = append(cells, c)
+			found.put(cells, uint32(len(cells)-1))
 		}
 	}
-	s.cells, s.index, s.free, s.hand = cells, index, nil, 0
+	s.cells, s.table, s.free, s.hand = cells, found, nil, 0
+}
+
+// load unpacks the state of a key.
+func (c *cell) load(s *State, alg Algorithm) {
+	s.Algorithm, s.BlockedUntil = alg, c.blocked
+	switch alg {
+	case FixedWindow, SlidingWindow:
+		s.Start, s.Previous, s.Current, s.PreviousStart = Instant(c.w), c.x, c.y, Instant(c.z)
+	case GCRA:
+		s.TAT, s.Part, s.Parts = Instant(c.w), c.x, c.y
+	case TokenBucket, LeakyBucket:
+		s.Filled, s.Part, s.Parts, s.Level = Instant(c.w), c.x, c.y, float64(c.z)
+	}
+}
+
+func (c *cell) store(s *State) {
+	switch s.Algorithm {
+	case FixedWindow, SlidingWindow:
+		c.w, c.x, c.y, c.z = int64(s.Start), s.Previous, s.Current, int64(s.PreviousStart)
+	case GCRA:
+		c.w, c.x, c.y = int64(s.TAT), s.Part, s.Parts
+	case TokenBucket, LeakyBucket:
+		c.w, c.x, c.y, c.z = int64(s.Filled), s.Part, s.Parts, int64(s.Level)
+	}
 }
 
 // take decides and charges.
 func (c *cell) take(d *Decision, a *asked) {
-	if c.ring == nil {
-		c.state.take(d, a)
+	if c.ring != nil {
+		c.log(d, a, a.n > 0)
 		return
 	}
-	c.ring.forget(a)
-	if c.state.settle(d, a, a.n > 0, a.fits(c.ring.sum)) {
-		c.ring.add(a)
+	var s State
+	c.load(&s, a.alg)
+	if s.apply(d, a, a.n > 0) {
+		c.store(&s)
 	}
-	c.ring.explain(d, a)
-	c.state.close(d, a)
+	c.blocked = s.BlockedUntil
 }
 
 // peek decides and leaves the cell as it is; a ring forgets only what no longer counts.
 func (c *cell) peek(d *Decision, a *asked) {
-	if a.alg != SlidingLog && a.alg != StreamCounter {
-		c.state.apply(d, a, false)
+	if c.ring != nil {
+		c.log(d, a, false)
 		return
 	}
+	var s State
+	c.load(&s, a.alg)
+	s.apply(d, a, false)
+}
+
+// log decides about a key with a ring.
+func (c *cell) log(d *Decision, a *asked, write bool) {
+	s := State{BlockedUntil: c.blocked}
 	c.ring.forget(a)
-	c.state.settle(d, a, false, a.fits(c.ring.sum))
+	if s.settle(d, a, write, a.fits(c.ring.sum)) {
+		c.ring.add(a)
+	}
 	c.ring.explain(d, a)
-	c.state.close(d, a)
+	s.close(d, a)
+	if write {
+		c.blocked = s.BlockedUntil
+	}
 }
 
 // refund gives back what was taken last.
@@ -150,7 +192,9 @@ func (c *cell) refund(a *asked) {
 		c.ring.takeOff(a)
 		return
 	}
-	if v := c.state; v.giveBack(a) {
-		c.state = v
+	var s State
+	c.load(&s, a.alg)
+	if s.giveBack(a) {
+		c.store(&s)
 	}
 }

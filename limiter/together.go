@@ -3,6 +3,7 @@ package limiter
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"time"
 )
@@ -71,14 +72,15 @@ func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Li
 	}
 	now := m.clock()
 	all := make([]Decision, len(limits))
-	s := &m.shards[m.shardOf(key)]
+	s := &m.shards[maphash.String(m.seed, key)%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	allowed := true
 	for i, l := range limits {
 		a := m.asked(now, l, n)
 		all[i] = Decision{At: now, Limit: l, Cost: n}
-		s.peek(&all[i], &a, partKey(key, l))
+		part := partKey(key, l)
+		s.peek(&all[i], &a, part, maphash.String(m.seed, part))
 		allowed = allowed && all[i].Allowed
 	}
 	if !allowed || n == 0 {
@@ -87,7 +89,8 @@ func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Li
 	for i, l := range limits {
 		a := m.asked(now, l, n)
 		all[i] = Decision{At: now, Limit: l, Cost: n}
-		s.allow(&all[i], &a, partKey(key, l))
+		part := partKey(key, l)
+		s.allow(&all[i], &a, part, maphash.String(m.seed, part))
 	}
 	return all, nil
 }
