@@ -38,7 +38,6 @@ func (m *menu) matches() []item {
 // pressMenu gives a key to the open menu.
 func (a *App) pressMenu(msg tea.KeyPressMsg) tea.Cmd {
 	m := a.menu
-	list := m.matches()
 	at := m.at
 	switch key := msg.String(); key {
 	case "esc":
@@ -62,7 +61,7 @@ func (a *App) pressMenu(msg tea.KeyPressMsg) tea.Cmd {
 			m.filter, at = m.filter+msg.Text, 0
 		}
 	}
-	list = m.matches()
+	list := m.matches()
 	m.at = min(max(at, 0), max(len(list)-1, 0))
 	if m.moved != nil && m.at < len(list) {
 		m.moved(list[m.at])
