@@ -18,8 +18,11 @@ func (s *State) rollFixed(a *asked) {
 
 // rollAligned moves Start to the clock-aligned window of a.now and the counts with it.
 func (s *State) rollAligned(a *asked) {
-	s.Start = Instant(floorDiv(int64(s.Start), a.w) * a.w)
-	start := Instant(floorDiv(int64(a.now), a.w) * a.w)
+	start := a.aligned()
+	if start == s.Start {
+		return
+	}
+	s.Start = Instant(floorDiv(int64(s.Start), a.w) * a.w) // the window may have changed
 	switch {
 	case start <= s.Start && (s.Current != 0 || s.Previous != 0):
 	case start == s.Start+Instant(a.w):

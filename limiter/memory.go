@@ -38,11 +38,12 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 }
 
 // AllowN implements Limiter.
-func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
-	if err := m.check(ctx, key, limit, n); err != nil {
-		return Decision{}, err
+func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
+	if err = m.check(ctx, key, limit, n); err != nil {
+		return d, err
 	}
-	return m.AllowAt(m.clock(), key, limit, n), nil
+	m.allow(&d, m.clock(), key, limit, n)
+	return d, nil
 }
 
 // Peek implements Limiter.
@@ -56,14 +57,18 @@ func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (De
 // AllowAt is AllowN at an explicit instant, without its checks: a limit that Validate
 // refuses denies, and the key is taken as it is.
 func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decision) {
+	m.allow(&d, now, key, limit, n)
+	return d
+}
+
+func (m *Memory) allow(d *Decision, now Instant, key string, limit Limit, n int64) {
 	a := m.asked(now, limit, n)
 	d.At, d.Limit, d.Cost = now, limit, n
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
-	s.allow(&d, &a, key, hash)
+	s.allow(d, &a, key, hash)
 	s.mu.Unlock()
-	return d
 }
 
 // PeekAt is Peek at an explicit instant, without its checks.
