@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +16,10 @@ import (
 // goes out.
 type guard struct {
 	commands atomic.Int64
+
+	mu     sync.Mutex
+	conns  map[net.Conn]bool
+	closed bool
 }
 
 // reading lists the commands that change nothing on any Redis. A nil value allows every
@@ -61,9 +66,50 @@ func permitted(cmd redis.Cmder) error {
 	return fmt.Errorf("%w: the command %s is not one of those that only read", ErrReadOnly, strings.ToUpper(name))
 }
 
-// DialHook implements redis.Hook.
+// DialHook implements redis.Hook. It keeps account of the connections for hangUp.
 func (g *guard) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.closed {
+			c.Close()
+			return nil, net.ErrClosed
+		}
+		if g.conns == nil {
+			g.conns = make(map[net.Conn]bool)
+		}
+		g.conns[c] = true
+		return &watched{Conn: c, guard: g}, nil
+	}
+}
+
+// watched is a connection that is on the account of its guard.
+type watched struct {
+	net.Conn
+	guard *guard
+}
+
+// Close implements net.Conn.
+func (w *watched) Close() error {
+	w.guard.mu.Lock()
+	delete(w.guard.conns, w.Conn)
+	w.guard.mu.Unlock()
+	return w.Conn.Close()
+}
+
+// hangUp closes all connections, so that whoever waits for an answer stops waiting, and
+// refuses new ones.
+func (g *guard) hangUp() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for c := range g.conns {
+		c.Close()
+	}
 }
 
 // ProcessHook implements redis.Hook.
@@ -94,3 +140,6 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		return next(ctx, cmds)
 	}
 }
+
+// NetConn returns the connection itself, which go-redis asks whether it is still well.
+func (w *watched) NetConn() net.Conn { return w.Conn }

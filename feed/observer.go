@@ -18,13 +18,14 @@ import (
 // observer reads the limiters that are known. It is used by one goroutine, but for
 // focus.
 type observer struct {
-	o      Options
-	client redis.UniversalClient
-	guard  *guard
-	scout  *scout
-	clock  clock
-	nodes  nodes
-	pasts  map[string]*past // what is known from before; the embedded source fills it
+	o        Options
+	client   redis.UniversalClient
+	guard    *guard
+	scout    *scout
+	listener *listener
+	clock    clock
+	nodes    nodes
+	pasts    map[string]*past // what is known from before; the embedded source fills it
 
 	looks   map[string]*look
 	dropped map[uint64]bool // keys beyond MaxKeys
@@ -54,7 +55,7 @@ const (
 )
 
 func newObserver(o Options, client redis.UniversalClient, g *guard, pasts map[string]*past) *observer {
-	w := &observer{o: o, client: client, guard: g, pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*look), dropped: make(map[uint64]bool)}
+	w := &observer{o: o, client: client, guard: g, listener: newListener(client), pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*look), dropped: make(map[uint64]bool)}
 	for _, k := range o.Keys {
 		w.looks[k] = w.lookFor(k, k)
 		w.looks[k].named = true
@@ -130,7 +131,9 @@ func parseInfo(text string) map[string]string {
 
 // round reads what is due. The error is for a server that is away; what was read before
 // it went comes with it.
-func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []string, err error) {
+//
+// With only, no more than the looks at these keys are read: somebody has heard of news.
+func (w *observer) round(ctx context.Context, only []string) (readings []model.Reading, gone []string, err error) {
 	defer func() {
 		if err != nil {
 			w.greeted = false // it may be another one when it comes back
@@ -149,6 +152,9 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 				b.resync()
 			}
 		}
+	}
+	if only != nil {
+		return w.hear(ctx, only)
 	}
 	w.adopt()
 	if len(w.looks) == 0 { // nothing to read: is the server still there?
@@ -169,7 +175,21 @@ func (w *observer) round(ctx context.Context) (readings []model.Reading, gone []
 		return readings, nil, err
 	}
 	w.doctor.before.tellPrices(&w.purse)
+	w.listen()
 	return readings, w.bury(), nil
+}
+
+// hear reads the looks at some keys at once.
+func (w *observer) hear(ctx context.Context, keys []string) (readings []model.Reading, gone []string, err error) {
+	w.health = nil
+	var due []*look
+	for _, k := range keys {
+		if l := w.looks[k]; l != nil && l.rank == onScreen {
+			due = append(due, l)
+		}
+	}
+	err = w.readAll(ctx, due, &readings)
+	return readings, nil, err
 }
 
 // tick asks for the time alone.

@@ -61,11 +61,13 @@ const slowAfter = time.Second
 
 func (w *watch) run(ctx context.Context, emit func(model.Batch)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	orders, outcomes := make(chan struct{}), make(chan outcome)
+	orders, outcomes := make(chan []string), make(chan outcome)
 	var beside sync.WaitGroup
 	beside.Go(func() { w.scout.run(ctx) })
+	beside.Go(func() { w.listener.run(ctx) })
 	beside.Go(func() { w.read(ctx, orders, outcomes) })
 	defer beside.Wait()
+	defer w.guard.hangUp() // a server that hangs must not keep anybody waiting
 	defer cancel()
 
 	e := emitter{watch: w, emit: emit, begun: time.Now()}
@@ -76,11 +78,15 @@ func (w *watch) run(ctx context.Context, emit func(model.Batch)) error {
 	for {
 		if wanted && !busy && !time.Now().Before(e.retry) {
 			select {
-			case orders <- struct{}{}:
+			case orders <- nil:
 				busy, wanted, asked = true, false, time.Now()
 			case <-ctx.Done():
 				return nil
 			}
+		}
+		heard := w.listener.heard
+		if busy || e.link != model.Live {
+			heard = nil
 		}
 		select {
 		case <-ctx.Done():
@@ -88,6 +94,13 @@ func (w *watch) run(ctx context.Context, emit func(model.Batch)) error {
 		case o := <-outcomes:
 			busy = false
 			e.take(o)
+		case keys := <-heard:
+			select {
+			case orders <- keys:
+				busy, asked = true, time.Now()
+			case <-ctx.Done():
+				return nil
+			}
 		case <-w.scout.notify: // discovery found something: read it now
 			wanted = wanted || e.link == model.Live && time.Since(asked) >= w.refresh/4
 		case <-ticker.C:
@@ -106,16 +119,17 @@ func (w *watch) run(ctx context.Context, emit func(model.Batch)) error {
 var errSlow = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
 
 // read answers orders with rounds until ctx ends.
-func (w *watch) read(ctx context.Context, orders <-chan struct{}, outcomes chan<- outcome) {
+func (w *watch) read(ctx context.Context, orders <-chan []string, outcomes chan<- outcome) {
 	for {
+		var only []string
 		select {
 		case <-ctx.Done():
 			return
-		case <-orders:
+		case only = <-orders:
 		}
 		before := w.guard.commands.Load()
 		var o outcome
-		o.readings, o.gone, o.err = w.round(ctx)
+		o.readings, o.gone, o.err = w.round(ctx, only)
 		o.commands = w.guard.commands.Load() - before
 		o.cost, w.spent = w.spent, 0
 		o.at = w.clock.at(time.Now())

@@ -1,0 +1,91 @@
+package feed
+
+import (
+	"context"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestStreamsAreSeenAtOnce measures from a request to its appearance in a batch.
+func TestStreamsAreSeenAtOnce(t *testing.T) {
+	s := startServer(t)
+	c := s.client()
+	ctx := context.Background()
+	s.cli("XADD", "k", "*", "count", "1")
+	r := newRedis(t, Options{URLs: []string{s.url()}, Rules: []Rule{minuteRule("k", limiter.StreamCounter)}})
+	r.Focus([]string{"k"})
+	sent := make(chan time.Time, 1)
+	seen := make(chan time.Duration, 1)
+	ctx2, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	ready := make(chan struct{}, 1)
+	n := int64(0)
+	go func() {
+		done <- r.Run(ctx2, func(b model.Batch) {
+			for _, x := range b.Readings {
+				for _, a := range x.Arrivals {
+					n += a.N
+					select {
+					case at := <-sent:
+						seen <- time.Since(at)
+					default:
+					}
+				}
+				select {
+				case ready <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}()
+	<-ready
+	var delays []time.Duration
+	const times = 40
+	for i := range times {
+		time.Sleep(time.Duration(70+7*(i%9)) * time.Millisecond)
+		sent <- time.Now()
+		if err := c.XAdd(ctx, xadd("k", "1")).Err(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case d := <-seen:
+			delays = append(delays, d)
+		case <-time.After(2 * time.Second):
+			t.Fatal("a request was never seen")
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(delays)
+	t.Logf("median %v, p90 %v, longest %v", delays[times/2], delays[times*9/10], delays[times-1])
+	if p := delays[times*9/10]; p > 60*time.Millisecond && !raceEnabled {
+		t.Errorf("nine of ten were seen within %v, want 60 ms at a refresh of 200 ms", p)
+	}
+	if n != times+1 {
+		t.Errorf("%d units were told, want %d", n, times+1)
+	}
+}
+
+// TestQuittingDoesNotWaitForAFrozenServer ends a source while its server hangs.
+func TestQuittingDoesNotWaitForAFrozenServer(t *testing.T) {
+	s := startServer(t)
+	s.cli("XADD", "k", "*", "count", "1")
+	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"k"}, Refresh: 30 * time.Millisecond})
+	run := runSource(t, r)
+	within(t, 3*time.Second, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	s.cmd.Process.Signal(syscall.SIGSTOP)
+	defer s.cmd.Process.Signal(syscall.SIGCONT)
+	time.Sleep(100 * time.Millisecond)
+	begun := time.Now()
+	run.stop()
+	if d := time.Since(begun); d > 200*time.Millisecond {
+		t.Errorf("it took %v to quit", d)
+	}
+}
