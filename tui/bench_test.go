@@ -1,0 +1,171 @@
+package tui_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"ratescope/limiter"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// crowd is so many keys with the traffic of the usual cast.
+func crowd(n int) []tuitest.Personality {
+	var people []tuitest.Personality
+	for i := 0; len(people) < n; i++ {
+		for _, p := range tuitest.Cast() {
+			p.Name = fmt.Sprintf("%s:%03d", p.Name, i)
+			if len(people) < n {
+				people = append(people, p)
+			}
+		}
+	}
+	return people
+}
+
+func busyStage(b *testing.B, keys int) *stage {
+	s := newStage(b, 160, 48, tui.Options{}, crowd(keys)...)
+	s.run(10 * time.Second)
+	b.ReportAllocs()
+	b.ResetTimer()
+	return s
+}
+
+var keyCounts = []int{10, 1000}
+
+// BenchmarkPaint is a frame in which everything is painted anew.
+func BenchmarkPaint(b *testing.B) {
+	for _, keys := range keyCounts {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			s := busyStage(b, keys)
+			for b.Loop() {
+				s.app.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
+				s.frame()
+			}
+		})
+	}
+}
+
+// BenchmarkUnchanged is a frame in which nothing is: Bubble Tea asks after every message.
+func BenchmarkUnchanged(b *testing.B) {
+	s := busyStage(b, 10)
+	for b.Loop() {
+		s.frame()
+	}
+}
+
+// BenchmarkTick is the clock moving on, without the frame.
+func BenchmarkTick(b *testing.B) {
+	for _, keys := range keyCounts {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			s := busyStage(b, keys)
+			for b.Loop() {
+				s.now = s.now.Add(100 * time.Microsecond)
+				s.app.Update(tui.TickMsg(s.now))
+			}
+		})
+	}
+}
+
+// BenchmarkApply is a batch of 200 ms of the usual traffic, without the frame.
+func BenchmarkApply(b *testing.B) {
+	for _, keys := range keyCounts {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			s := busyStage(b, keys)
+			for b.Loop() {
+				b.StopTimer()
+				s.now = s.now.Add(tuitest.Refresh)
+				batch := s.feed.Advance(s.now)
+				b.StartTimer()
+				s.app.Update(tui.BatchMsg(batch))
+			}
+		})
+	}
+}
+
+// BenchmarkFlood is a second of 2,000 requests on ten keys: five batches and ten frames.
+func BenchmarkFlood(b *testing.B) {
+	s := newStage(b, 160, 48, tui.Options{}, flooded()...)
+	s.run(12 * time.Second)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		for range 5 {
+			b.StopTimer()
+			s.now = s.now.Add(tuitest.Refresh)
+			batch := s.feed.Advance(s.now)
+			b.StartTimer()
+			s.app.Update(tui.BatchMsg(batch))
+			s.frame()
+			s.app.Update(tui.TickMsg(s.now.Add(100 * time.Millisecond)))
+			s.frame()
+		}
+	}
+}
+
+// counter counts what is written.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) Write(p []byte) (int, error) { c.n.Add(int64(len(p))); return len(p), nil }
+
+// BenchmarkOutput is what goes to the terminal through Bubble Tea's renderer at ten
+// frames a second, in real time. An iteration is a second.
+func BenchmarkOutput(b *testing.B) {
+	for _, tc := range []struct {
+		name   string
+		people []tuitest.Personality
+	}{{"calm", tuitest.Calm()}, {"busy", crowd(10)}, {"flood", flooded()}} {
+		b.Run(tc.name, func(b *testing.B) {
+			ctx, stop := context.WithCancel(context.Background())
+			feed := tuitest.NewFeed(time.Now(), tc.people...)
+			out := &counter{}
+			done := make(chan error, 1)
+			go func() {
+				done <- tui.Run(ctx, tui.Options{Take: feed.Take}, tea.WithInput(blind{ctx}), tea.WithOutput(out), tea.WithWindowSize(160, 48),
+					tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
+			}()
+			wait(b, func() bool { return out.n.Load() > 5000 }) // the first frame
+			before := out.n.Load()
+			seconds := 0
+			for b.Loop() {
+				<-time.After(time.Second)
+				seconds++
+			}
+			b.ReportMetric(float64(out.n.Load()-before)/float64(seconds)/10, "B/frame")
+			stop()
+			<-done
+		})
+	}
+}
+
+// flooded is ten keys with 200 requests a second each, of which the limits admit most.
+func flooded() []tuitest.Personality {
+	people := crowd(10)
+	for i := range people {
+		people[i].Limit = limiter.Limit{Count: 1800, Window: 10 * time.Second}
+		people[i].Rate = func(float64, *rand.Rand) int { return 40 }
+	}
+	return people
+}
+
+func wait(tb testing.TB, until func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !until(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatal("after five seconds there is no frame")
+		}
+	}
+}
+
+// blind is an input that nobody types on.
+type blind struct{ ctx context.Context }
+
+func (b blind) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, io.EOF }

@@ -1,0 +1,139 @@
+package tui_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// TestMonkey spends an hour of virtual time at the keyboard and the mouse. It prints its
+// seed; RATESCOPE_MONKEY_SEED repeats a run, and RATESCOPE_MONKEY says how many hours.
+func TestMonkey(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if v, err := strconv.ParseUint(os.Getenv("RATESCOPE_MONKEY_SEED"), 10, 64); err == nil {
+		seed = v
+	}
+	hours := 1
+	if n, err := strconv.Atoi(os.Getenv("RATESCOPE_MONKEY")); err == nil {
+		hours = n
+	}
+	t.Logf("RATESCOPE_MONKEY_SEED=%d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	s := newStage(t, 120, 36, tui.Options{Injector: hasty{}}, crowd(24)...)
+	m := monkey{stage: s, r: r}
+	var keys []string
+	for _, b := range tui.Bindings() {
+		keys = append(keys, b.Keys...)
+	}
+	m.keys = append(keys, "a", "z", "0", "backspace", "enter", "esc", "漢", "🦊", "ctrl+n", "ctrl+p", "ctrl+z", "shift")
+	second := 0
+	early := heapAfter(t, func() { second = m.live(second, 600) })
+	late := heapAfter(t, func() { second = m.live(second, hours*3600) })
+	if late > early*3/2+8<<20 {
+		t.Errorf("after ten minutes %d KB were in use, after %d hours %d KB", early>>10, hours, late>>10)
+	}
+}
+
+func heapAfter(t *testing.T, do func()) uint64 {
+	t.Helper()
+	do()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+type monkey struct {
+	*stage
+	r    *rand.Rand
+	keys []string
+	down bool
+	past []string // the last things done, for the report
+}
+
+// live goes on until so many seconds have passed.
+func (m *monkey) live(second, until int) int {
+	for ; second < until; second++ {
+		m.now = m.now.Add(time.Second)
+		m.batch()
+		for range m.r.IntN(4) {
+			m.act()
+		}
+		if m.r.IntN(300) == 0 {
+			m.link()
+		}
+		m.check("after " + strings.Join(m.past, " "))
+	}
+	return second
+}
+
+func (m *monkey) act() {
+	x, y := m.r.IntN(m.w+3)-1, m.r.IntN(m.h+3)-1
+	did := "?"
+	switch n := m.r.IntN(20); {
+	case n < 11:
+		did = m.keys[m.r.IntN(len(m.keys))]
+		m.do(tuitest.Key(did))
+	case n < 15:
+		did = "click"
+		m.do(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
+	case n < 18:
+		did = "wheel"
+		m.app.Update(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp + tea.MouseButton(m.r.IntN(2))})
+	case n < 19:
+		did = "fired"
+		m.app.Update(tui.FiredMsg(model.Fired{Shot: 1, Key: m.app.Selected(), Cost: 1, At: limiter.InstantOf(m.now), Outcome: model.Outcome(m.r.IntN(4)), Err: "No."}))
+	default:
+		did = "resize"
+		m.size(m.r.IntN(221), m.r.IntN(61))
+	}
+	if m.past = append(m.past, did); len(m.past) > 12 {
+		m.past = m.past[1:]
+	}
+	if m.r.IntN(4) == 0 {
+		m.check("after " + strings.Join(m.past, " "))
+	}
+}
+
+// do carries out what a message starts.
+func (m *monkey) do(msg tea.Msg) {
+	if _, cmd := m.app.Update(msg); cmd != nil {
+		cmd()
+		m.app.TakeFired()
+	}
+}
+
+func (m *monkey) link() {
+	if m.down = !m.down; m.down {
+		m.feed.Break(m.now, "It is away.")
+	} else {
+		m.feed.Mend()
+	}
+}
+
+// hasty is an injector that decides at once and never fires for long.
+type hasty struct{}
+
+func (hasty) Armed() error { return nil }
+
+func (hasty) Fire(_ context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+	var tally model.Tally
+	for i := range max(1, min(s.N, 5)) {
+		f := model.Fired{Key: s.Key, Cost: s.Cost, At: limiter.InstantOf(dawn), Outcome: model.Outcome(i % 4)}
+		tally.Add(f.Outcome)
+		report(f)
+	}
+	return tally, nil
+}
