@@ -1,7 +1,8 @@
 {{- /* Stream counter: an entry a request with the fields count and total, the running
 total with this entry. What is used is the difference between two totals, so a decision
 reads two entries however many the window holds. Expired entries are trimmed by whole
-nodes of the stream, at most ten thousand at a time.
+nodes of the stream, at most ten thousand at a time; a stream in which nothing counts any
+more is dropped in the background, and its totals begin anew.
 
 Answers {ok, now, used, instant of the entry that has to leave first, newest instant};
 ok -1 says that the stream was written without totals. */ -}}
@@ -27,6 +28,10 @@ end
 {{define "charge"}}
 do
   local into, trim, bound = key, 'MINID', (low - low % 1000) / 1000
+  if last and not first then
+    call('UNLINK', key)
+    last, total = nil, 0
+  end
   total = total + n
 {{template "append" .}}
   call('PEXPIRE', key, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})
@@ -39,7 +44,8 @@ if ok == 1 then return { 1, now, used, 0, now{{template "till" .}} } end
 if used == 0 then return { ok, now, 0, 0, 0{{template "till" .}} } end
 {{template "instant" .}}
 {{- /* The entry with which the k-th unit leaves is nearly always the oldest one. Else it
-is found by bisection in time, for totals grow with time. */}}
+is found between two known ones, in turns by their totals, which is quick where requests
+came evenly, and by half the time between them, which is sure. */}}
 local k, at = used - limit + {{if .Below}}1{{else}}n{{end}}, 0
 local newest = instant(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1])
 if k > 0 and k <= used then
@@ -47,11 +53,20 @@ if k > 0 and k <= used then
   local entry = first or call('XRANGE', key, lowid, '+', 'COUNT', 1)[1]
   at = instant(entry[1])
   if entry[2][4] + 0 < goal then
-    local before, high = at, newest
+    local before, high, halve = at, newest, false
+    local under, over = entry[2][4] + 0, total
     while high - before > 1 do
-      local mid = math.floor((before + high) / 2)
+      local part = halve and 0.5 or (goal - under) / (over - under)
+      local mid = math.min(math.max(math.floor(before + (high - before) * part), before + 1), high - 1)
+      halve = not halve
       entry = call('XREVRANGE', key, string.format('%.0f-%d999999999999999', (mid - mid % 1000) / 1000, mid % 1000 + 1), '-', 'COUNT', 1)[1]
-      if entry[2][4] + 0 < goal then before = mid else high = instant(entry[1]) end
+      if entry[2][4] + 0 < goal then
+        before, under = mid, entry[2][4] + 0
+      else
+        high, over = instant(entry[1]), entry[2][4] + 0
+        local older = call('XREVRANGE', key, '(' .. entry[1], '-', 'COUNT', 1)[1]
+        if older and older[2][4] + 0 < goal then break end
+      end
     end
     at = high
   end
