@@ -200,6 +200,9 @@ func (e *endpoint) open(name string, pool int, hook redis.Hook) redis.UniversalC
 		if hook != nil {
 			hook = &guard{} // the nodes' hooks count, and refuse as well
 		}
+		if hook != nil {
+			o.OnConnect = unnoticed
+		}
 		c = redis.NewClusterClient(&o)
 	case e.failover != nil:
 		o := *e.failover
@@ -209,6 +212,9 @@ func (e *endpoint) open(name string, pool int, hook redis.Hook) redis.UniversalC
 		o.PipelinePoolSize = -1
 		if o.Protocol == 0 {
 			o.Protocol = 2
+		}
+		if hook != nil {
+			o.OnConnect = unnoticed
 		}
 		c = redis.NewFailoverClient(&o)
 	default:
@@ -221,12 +227,23 @@ func (e *endpoint) open(name string, pool int, hook redis.Hook) redis.UniversalC
 		if o.Protocol == 0 {
 			o.Protocol = 2
 		}
+		if hook != nil {
+			o.OnConnect = unnoticed
+		}
 		c = redis.NewClient(&o)
 	}
 	if hook != nil {
 		c.AddHook(hook)
 	}
 	return c
+}
+
+// unnoticed asks the server not to count this connection's reads as use of the keys, so
+// that watching does not keep keys from being evicted nor makes them look hot. Servers
+// before Redis 7.2 do not know it, and a user may not be allowed to ask.
+func unnoticed(ctx context.Context, cn *redis.Conn) error {
+	_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
+	return nil
 }
 
 // quiet keeps go-redis from writing to standard error, which a screen owns: what goes

@@ -181,7 +181,7 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*look, ready *[
 	clock := w.clockOf(g.addr)
 	sent := time.Now()
 	_, cluster := w.client.(*redis.ClusterClient)
-	q := &query{ctx: ctx, pipe: g.pipes(), now: clock.at(sent), slots: cluster}
+	q := &query{ctx: ctx, pipe: g.pipes(), now: clock.at(sent), slots: cluster, most: entriesFor(len(w.looks))}
 	for n < len(due) && (n == 0 || q.ranges < rangesPerPipe && q.pipe.Len() < commandsPerPipe) {
 		q.whole = due[n].rank == onScreen || due[n].looks%wholeEvery == 0
 		due[n].ask(q)

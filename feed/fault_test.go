@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -243,7 +245,7 @@ func TestHostileNames(t *testing.T) {
 	ctx := context.Background()
 	names := []string{
 		"\x1b[2J\x1b]0;owned\a", "👩‍👩‍👧‍👦:ключ:鍵", "bad\xff\xfeutf8\x80", strings.Repeat("long", 1024), "{", "}", "{}", "{a}", "a{b}c",
-		"*", "?[a-z]\\", "new\nline\r\n", "\x00nul", " ", "k:fw:", ":denied", "{x}:sw:abc", "$-1\r\n", `"quoted"`, "‮rtl",
+		"*", "?[a-z]\\", "new\nline\r\n", "\x00nul", " ", "k:fw:", ":denied", "{x}:sw:abc", "$-1\r\n", `"quoted"`, "\u202ertl",
 	}
 	for _, n := range names {
 		if err := c.XAdd(ctx, xadd(n, "2")).Err(); err != nil {
@@ -290,5 +292,81 @@ func TestAPatternThatMatchesNothing(t *testing.T) {
 	within(t, 5*time.Second, "the key", func() bool { _, ok := run.reading("later:x"); return ok })
 	if b := run.last(); b.Sweep.Matched != 1 || b.Sweep.Patterns[0] != "later:*" {
 		t.Errorf("sweep %+v", b.Sweep)
+	}
+}
+
+// TestUnixSocket watches through a socket.
+func TestUnixSocket(t *testing.T) {
+	path := t.TempDir() + "/r.sock"
+	s := startServer(t, "--unixsocket", path)
+	s.cli("XADD", "k", "*", "count", "2")
+	if _, got := once(t, Options{URLs: []string{"unix://" + path}}); used(got["k"]) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestALogOfThousandsIsExact reads a log that is large but not hot, entry by entry.
+func TestALogOfThousandsIsExact(t *testing.T) {
+	s := startServer(t)
+	c := s.client()
+	ctx := context.Background()
+	now := s.now()
+	p := c.Pipeline()
+	for i := range 3000 {
+		p.ZAdd(ctx, "z", zed(float64(now.Add(-time.Duration(i)*10*time.Millisecond))/1e3, i))
+	}
+	if _, err := p.Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, got := once(t, Options{URLs: []string{s.url()}, Rules: []Rule{minuteRule("z", limiter.SlidingLog)}})
+	if x := got["z"]; used(x) != 3000 || x.Approximate || !x.ExactKnown {
+		t.Errorf("used %d of 3000, approximate %v", used(x), x.Approximate)
+	}
+}
+
+// TestHealth reads the server's own figures, and what a missing permission takes away.
+func TestHealth(t *testing.T) {
+	s := startServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--slowlog-log-slower-than", "0")
+	s.cli("EVAL", "return 1", "0")
+	exec.Command("redis-cli", "-p", strconv.Itoa(s.port), "EVALSHA", strings.Repeat("a", 40), "0").Run()
+	look := func(url string) *model.Health {
+		run := runSource(t, newRedis(t, Options{URLs: []string{url}, Watch: []string{"none:*"}, Refresh: 50 * time.Millisecond}))
+		var h *model.Health
+		within(t, 5*time.Second, "a second look", func() bool {
+			run.mu.Lock()
+			defer run.mu.Unlock()
+			for _, b := range run.batches {
+				if b.Health != nil && (b.Health.Over > 0 || len(b.Health.Missing) > 0) {
+					h = b.Health
+				}
+			}
+			return h != nil
+		})
+		run.stop()
+		return h
+	}
+	h := look(s.url())
+	if !h.MemoryUsed.Known || h.MemoryUsed.V < 100_000 || h.MemoryMax.V != 100<<20 || h.Policy != "allkeys-lru" {
+		t.Errorf("memory %+v of %+v, policy %q", h.MemoryUsed, h.MemoryMax, h.Policy)
+	}
+	if !h.Ops.Known || h.Ops.V <= 0 || h.Ops.V > 2000 || !h.Clients.Known || h.Clients.V < 1 || !h.CPU.Known || !h.NetOut.Known {
+		t.Errorf("ops %+v, clients %+v, CPU %+v, out %+v", h.Ops, h.Clients, h.CPU, h.NetOut)
+	}
+	if len(h.Commands) == 0 || !h.Commands[0].Scripts || h.Commands[0].Total < 1 {
+		t.Errorf("scripts do not come first: %+v", h.Commands)
+	}
+	if len(h.Errors) == 0 || h.Errors[slices.IndexFunc(h.Errors, func(e model.ErrorStat) bool { return e.Name == "NOSCRIPT" })].Total != 1 {
+		t.Errorf("errors %+v", h.Errors)
+	}
+	if len(h.Slow) == 0 || h.Slow[0].Command == "" {
+		t.Errorf("slow log %+v", h.Slow)
+	}
+	s.cli("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@all", "-info", "-slowlog")
+	h = look("redis://eye:pw@" + s.addr())
+	if len(h.Missing) != 2 || !strings.Contains(h.Missing[0], "+info") || !strings.Contains(h.Missing[1], "+slowlog") {
+		t.Errorf("missing: %q", h.Missing)
+	}
+	if h.MemoryUsed.Known || h.Ops.Known {
+		t.Errorf("figures that nobody gave: %+v", h)
 	}
 }

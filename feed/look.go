@@ -20,6 +20,7 @@ type query struct {
 	ranges int             // commands that return ranges; see rangesPerPipe
 	slots  bool            // a cluster: several keys in one command must share a slot
 	whole  bool            // everything about the key; else only what is new
+	most   int             // entries that a record may keep one by one
 }
 
 // body reads what one limiter keeps on the server, in the way of its type.

@@ -29,7 +29,6 @@ type logBody struct {
 	from   float64       // while syncing: where the first page began
 	fresh  []limiter.Entry
 	pages  int
-	odd    int // readings in a row whose count was not the expected one
 
 	surveyed limiter.Instant
 	own      bool // members carry their instants, so that no scores are needed
@@ -91,6 +90,7 @@ func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
 
 func (b *logBody) ask(q *query, l *look) {
 	b.record.setWindow(l.target.Window)
+	b.record.most = q.most
 	b.recent, b.members, b.check, b.survey, b.ttl = nil, nil, nil, nil, nil
 	whole := q.whole || !b.synced || l.typ == "none"
 	if whole {

@@ -175,6 +175,7 @@ type streamBody struct {
 
 func (b *streamBody) ask(q *query, l *look) {
 	b.record.setWindow(l.target.Window)
+	b.record.most = q.most
 	b.tail.key = b.key
 	b.ttl, b.first = nil, nil
 	if q.whole || !b.tail.known {
@@ -334,6 +335,7 @@ func (d *denials) ask(q *query, l *look) {
 	d.asked = true
 	d.skip = absentEvery - 1
 	d.record.setWindow(l.target.Window)
+	d.record.most = q.most
 	d.tail.key = d.key
 	d.tail.ask(q, idAt(q.now.Floor(d.record.span()).Add(-d.record.span())))
 }

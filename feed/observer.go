@@ -45,6 +45,7 @@ type observer struct {
 	health   *model.Health // of this round; nil when it was not looked at
 	embedded bool
 	shown    string
+	sweep    model.Sweep // as it stood before the finds of this round were adopted
 }
 
 // Bounds of one pipeline and of one round.
@@ -156,6 +157,8 @@ func (w *observer) round(ctx context.Context, only []string) (readings []model.R
 	if only != nil {
 		return w.hear(ctx, only)
 	}
+	// What a pass has found is adopted in the round that tells of the pass.
+	w.sweep = w.scout.progress()
 	w.adopt()
 	if len(w.looks) == 0 { // nothing to read: is the server still there?
 		if err := w.tick(ctx); err != nil {
@@ -299,7 +302,9 @@ func (w *observer) meet(f found) {
 		return
 	}
 	if len(w.looks) >= w.max() {
-		w.dropped[fnv(f.name)] = true
+		if len(w.dropped) < seenMost {
+			w.dropped[fnv(f.name)] = true
+		}
 		return
 	}
 	l = w.lookFor(f.name, f.key)

@@ -19,7 +19,6 @@ func Once(ctx context.Context, s Source) (model.Batch, error) {
 	seen := make(map[string]bool)
 	var verdict error
 	done, first := false, true
-	passed := 0
 	err := s.Run(ctx, func(b model.Batch) {
 		if done {
 			return
@@ -42,11 +41,7 @@ func Once(ctx context.Context, s Source) (model.Batch, error) {
 		} else {
 			all.Merge(b)
 		}
-		// What the last page of the pass found is adopted by the reading after it.
-		if b.Sweep.Passes > 0 {
-			passed++
-		}
-		if passed > 1 && len(seen) >= b.Sweep.Matched {
+		if b.Sweep.Passes > 0 && len(seen) >= b.Sweep.Matched {
 			done = true
 			cancel()
 		}

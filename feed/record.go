@@ -20,15 +20,20 @@ type record struct {
 	entries []limiter.Entry // ascending
 	most    int             // entries kept one by one; beyond, they are joined in bins
 	joined  bool            // some entries stand for a bin
+	until   limiter.Instant // the newest of those
 
 	pending map[int64]model.Arrival // by bin: what has to be reported
 }
 
-// Bounds of record.most.
+// Bounds of record.most, and of the entries of all records together.
 const (
 	fewestEntries = 4 * model.BinsPerWindow
 	mostEntries   = 16_384
+	allEntries    = 4 << 20
 )
+
+// entriesFor returns how many entries each of n keys may keep one by one.
+func entriesFor(n int) int { return min(max(allEntries/max(n, 1), fewestEntries), mostEntries) }
 
 // unknownWindow is how much is remembered of a key whose window is not known.
 const unknownWindow = time.Minute
@@ -192,6 +197,9 @@ func (r *record) trim(now limiter.Instant) {
 	if i := r.from(oldest); i > 0 {
 		r.entries = r.entries[i:]
 	}
+	if r.joined && (len(r.entries) == 0 || r.entries[0].At > r.until) {
+		r.joined = false
+	}
 	if cap(r.entries) > 4*len(r.entries)+64 {
 		r.entries = slices.Clone(r.entries) // let go of a burst long past
 	}
@@ -215,6 +223,7 @@ func (r *record) join() {
 		out = append(out, e)
 	}
 	r.entries, r.joined = out, true
+	r.until = out[len(out)-1].At
 }
 
 // clear forgets everything, without a trace in what is reported.

@@ -27,17 +27,17 @@ type watch struct {
 // outcome is what one round brought, and what the reader knew after it: the reader's own
 // state may not be looked at while it reads.
 type outcome struct {
-	readings         []model.Reading
-	gone             []string
-	err              error
-	at               limiter.Instant
-	commands         int64
-	cost             time.Duration
-	rtt, offset      time.Duration
-	role, version    string
-	matched, dropped int
-	health           *model.Health
-	lacks            []string
+	readings      []model.Reading
+	gone          []string
+	err           error
+	at            limiter.Instant
+	commands      int64
+	cost          time.Duration
+	rtt, offset   time.Duration
+	role, version string
+	sweep         model.Sweep
+	health        *model.Health
+	lacks         []string
 }
 
 // Bounds of the wait between two attempts to reach a server that is away.
@@ -74,6 +74,7 @@ func (w *watch) run(ctx context.Context, emit func(model.Batch)) error {
 	ticker := time.NewTicker(w.refresh)
 	defer ticker.Stop()
 	var asked time.Time
+	var soon <-chan time.Time
 	busy, wanted := false, true
 	for {
 		if wanted && !busy && !time.Now().Before(e.retry) {
@@ -102,7 +103,11 @@ func (w *watch) run(ctx context.Context, emit func(model.Batch)) error {
 				return nil
 			}
 		case <-w.scout.notify: // discovery found something: read it now
-			wanted = wanted || e.link == model.Live && time.Since(asked) >= w.refresh/4
+			if e.link == model.Live && soon == nil {
+				soon = time.After(max(0, w.refresh/4-time.Since(asked)))
+			}
+		case <-soon:
+			soon, wanted = nil, true
 		case <-ticker.C:
 			wanted = true
 			if busy && time.Since(asked) > slowAfter {
@@ -135,7 +140,8 @@ func (w *watch) read(ctx context.Context, orders <-chan []string, outcomes chan<
 		o.at = w.clock.at(time.Now())
 		o.rtt, o.offset, o.role, o.version = w.clock.rtt, w.clock.offset, w.role, w.version
 		o.health, o.lacks = w.health, w.shortcomings()
-		o.matched, o.dropped = len(w.looks), len(w.dropped)
+		o.sweep = w.sweep
+		o.sweep.Matched, o.sweep.Dropped = len(w.looks), len(w.dropped)
 		w.offset.Store(int64(w.clock.offset))
 		select {
 		case <-ctx.Done():
@@ -199,7 +205,7 @@ func (e *emitter) lost(err error) {
 // send emits a batch.
 func (e *emitter) send(readings []model.Reading, gone []string) {
 	now := time.Now()
-	b := model.Batch{Local: now, Readings: readings, Gone: gone, Server: e.server, Sweep: e.scout.progress()}
+	b := model.Batch{Local: now, Readings: readings, Gone: gone, Server: e.server}
 	s := &b.Server
 	s.Link, s.Err = e.link, e.err
 	s.RTT, s.Offset, s.Role, s.Version = e.last.rtt, e.last.offset, e.last.role, e.last.version
@@ -225,7 +231,9 @@ func (e *emitter) send(readings []model.Reading, gone []string) {
 	}
 	s.Lacks = e.last.lacks
 	b.Health, e.last.health = e.last.health, nil
-	b.Sweep.Matched, b.Sweep.Dropped = e.last.matched, e.last.dropped
+	if b.Sweep = e.last.sweep; b.Sweep.Patterns == nil {
+		b.Sweep.Patterns = e.scout.patterns
+	}
 	if !e.sent.IsZero() {
 		e.cost.Over = now.Sub(e.sent)
 	}

@@ -59,7 +59,7 @@ func heap() uint64 {
 // more than its share, what is on screen is fresh, and memory stays flat. It soaks for
 // RATESCOPE_SOAK when that is set.
 func TestTenThousandKeys(t *testing.T) {
-	soak := 8 * time.Second
+	soak := 4 * time.Second
 	if v, err := time.ParseDuration(os.Getenv("RATESCOPE_SOAK")); err == nil {
 		soak = v
 	} else if testing.Short() {

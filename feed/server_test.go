@@ -258,3 +258,5 @@ func (s *server) cpu() time.Duration {
 	sys, _ := strconv.ParseFloat(f["used_cpu_sys"], 64)
 	return time.Duration((user + sys) * float64(time.Second))
 }
+
+func zed(score float64, member any) redis.Z { return redis.Z{Score: score, Member: member} }
