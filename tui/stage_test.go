@@ -85,6 +85,17 @@ func (s *stage) frame() string { return s.app.View().Content }
 // text returns the screen as it can be read.
 func (s *stage) text() string { return ansi.Strip(s.frame()) }
 
+// obeyed says whether a terminal would do something at r other than to show it.
+func obeyed(r rune) bool {
+	switch {
+	case r == '\n', r >= ' ' && r <= '~':
+		return false
+	case r < 0xa0:
+		return true
+	}
+	return r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x2069
+}
+
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // check fails the test unless the screen is exactly h lines of w columns, and nothing in
@@ -93,10 +104,8 @@ func (s *stage) check(what string) {
 	s.Helper()
 	v := s.app.View()
 	text := sgr.ReplaceAllString(v.Content, "")
-	for _, r := range text + v.WindowTitle {
-		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069) {
-			s.Fatalf("%s at %dx%d: the screen writes %q\n%s", what, s.w, s.h, r, text)
-		}
+	if i := strings.IndexFunc(text+v.WindowTitle, obeyed); i >= 0 {
+		s.Fatalf("%s at %dx%d: the screen writes %q\n%s", what, s.w, s.h, (text + v.WindowTitle)[i:min(i+12, len(text))], text)
 	}
 	if !utf8.ValidString(text) {
 		s.Fatalf("%s at %dx%d: the screen is not UTF-8", what, s.w, s.h)
