@@ -152,7 +152,7 @@ func (e *explainer) sliding() Working {
 		sum = fmt.Sprintf("%s + %d = %s", Number(rounded), e.look.Current, e.sum(total))
 	}
 	return Working{
-		Rule: e.rule("previous × (1 - elapsed/W) + current"),
+		Rule: e.rule("previous × weight + current"),
 		Numbers: []string{
 			fmt.Sprintf("weight = 1 - %s/%s = %s", Seconds(e.at.Sub(e.look.Start)), Seconds(e.limit.Window), Number(e.look.Weight)),
 			fmt.Sprintf("%d × %s = %s%s", e.look.Previous, Number(e.look.Weight), Number(product), how),

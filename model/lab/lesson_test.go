@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"ratescope/limiter/scenario"
 	"ratescope/model/lab"
+	"ratescope/model/lab/labtest"
 )
 
 func lessons(t *testing.T) []lab.Lesson {
@@ -45,28 +45,6 @@ func play(t *testing.T, l lab.Lesson, steps []scenario.Step) *lab.Run {
 	return run
 }
 
-// missed are, by lesson, tries that do not reach the goal: seconds, and how many.
-var missed = map[string][][2]float64{
-	"fixed-edge":              {{5, 10}, {12, 9}},
-	"log-one-in-two":          {{0.5, 1}, {2.6, 1}, {2.7, 1}, {4.7, 1}},
-	"log-six-requests":        {{5, 3}, {66, 3}},
-	"stream-five-seconds":     {{0, 3}, {9, 0}},
-	"log-boundary":            {{0, 1}, {0.999, 1}, {1.001, 1}, {1.002, 1}, {1.999, 1}, {2, 1}},
-	"counter-weighted-sum":    {{15, 1}, {17, 1}},
-	"counter-ninety-five":     {{2.2, 15}},
-	"counter-rounding":        {{66, 8}, {100, 20}},
-	"counter-worst-case":      {{5, 10}, {19.8, 8}},
-	"counter-false-denial":    {{9, 10}, {10.5, 1}},
-	"log-silence":             {{0.5, 5}, {30, 1}, {61, 1}},
-	"log-lockout":             {{0, 2}, {1, 7}, {5, 1}, {9.5, 1}},
-	"gcra-next-slot":          {{1, 6}, {2.5, 1}},
-	"bucket-burst-and-drip":   {{1, 10}, {5, 10}},
-	"fault-colliding-members": {{0.5, 3}, {0.6, 1}},
-	"fault-seconds-as-millis": {{1, 3}, {2, 1}},
-	"storm-without-backoff":   {{14, 1}, {18, 3}},
-	"fault-clock-skew":        {{1, 5}, {2, 5}},
-}
-
 func TestEveryLessonCanBeReachedAndMissed(t *testing.T) {
 	for _, l := range lessons(t) {
 		t.Run(l.ID, func(t *testing.T) {
@@ -80,17 +58,9 @@ func TestEveryLessonCanBeReachedAndMissed(t *testing.T) {
 			if p := l.Goal.Progress(run); !p.Reached {
 				t.Errorf("its own solution does not reach the goal: %s", p.Text)
 			}
-			tries, ok := missed[l.ID]
-			if !ok {
+			steps := labtest.Missed(l.ID)
+			if steps == nil {
 				t.Fatal("no try is known that misses it")
-			}
-			var steps []scenario.Step
-			for _, try := range tries {
-				step := scenario.Step{At: time.Duration(try[0] * float64(time.Second)), Cost: 1, Repeat: max(int(try[1]), 1)}
-				if try[1] == 0 {
-					step.Cost = 0
-				}
-				steps = append(steps, step)
 			}
 			if p := l.Goal.Progress(play(t, l, steps)); p.Reached || p.Text == "" {
 				t.Errorf("a try that should miss reaches the goal, or nothing is said about it: %+v", p)

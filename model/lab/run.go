@@ -167,6 +167,31 @@ func (r *Run) Upcoming() (Arrival, bool) {
 	return r.tape.At(r.at), true
 }
 
+// Levels returns what contender c had used at the end of each of n stretches of time that
+// begin at an instant; -1 for those that have not begun.
+func (r *Run) Levels(c int, from limiter.Instant, every time.Duration, n int) []int64 {
+	i := r.Since(from)
+	l := newLane(r.setup.Contenders[c], &r.setup)
+	k := 0
+	if m := sort.Search(len(r.marks), func(m int) bool { return r.marks[m].at > i }) - 1; m >= 0 {
+		l, k = r.marks[m].lanes[c].clone(), r.marks[m].at
+	}
+	levels := make([]int64, n)
+	for col := range levels {
+		begin := from.Add(time.Duration(col) * every)
+		if begin > r.now {
+			levels[col] = -1
+			continue
+		}
+		end := min(begin.Add(every)-1, r.now)
+		for ; k < r.at && r.tape.At(k).At <= end; k++ {
+			l.take(r.tape.At(k), k, &r.setup)
+		}
+		levels[col] = decide(&l.state, l.contender, l.convention, Arrival{At: end}, k, &r.setup).Used
+	}
+	return levels
+}
+
 // Coming returns the arrivals that come by themselves from now up to an instant, none of
 // them decided yet.
 func (r *Run) Coming(until limiter.Instant) []Arrival {

@@ -47,12 +47,12 @@ func (s stretch) length() time.Duration {
 
 // stretch works out what w columns show: two windows, of which an eighth of a window is
 // still to come.
-func (l *Lab) stretch(w int) stretch {
-	setup := l.run.Setup()
+func (l *Lab) stretch(run *lab.Run, w int) stretch {
+	setup := run.Setup()
 	s := stretch{zero: setup.Zero, window: int64(setup.Limit.Window / time.Microsecond), n: w}
 	s.per = int64(model.PerColumn(max(w/2, 1)) * l.zoom)
 	ahead := max(w/10, 2)
-	at := s.column(l.run.Now())
+	at := s.column(run.Now())
 	s.first = max(at-int64(w-1-ahead), 0)
 	s.now = int(at - s.first)
 	return s
@@ -61,18 +61,17 @@ func (l *Lab) stretch(w int) stretch {
 // arrivals is what one column shows of the arrivals, beside a contender's bin.
 type arrivals struct {
 	wrongIn, wrongOut int64 // against the exact log
-	coming            int64
 }
 
 // load fills the scratch columns with what contender c made of the arrivals on screen.
-func (l *Lab) load(s stretch, c int, marks []arrivals) {
+func (l *Lab) load(run *lab.Run, s stretch, c int, marks []arrivals) {
 	l.columns = l.columns[:0]
 	for range s.n {
 		l.columns = append(l.columns, model.Bin{Watched: true})
 	}
 	clear(marks)
-	for i := l.run.Since(s.begin(0)); i < l.run.Decided(); i++ {
-		a, v := l.run.Arrival(i)
+	for i := run.Since(s.begin(0)); i < run.Decided(); i++ {
+		a, v := run.Arrival(i)
 		at := s.column(a.At) - s.first
 		if at < 0 || at >= int64(s.n) || a.Cost == 0 {
 			continue
@@ -102,7 +101,6 @@ func (l *Lab) load(s stretch, c int, marks []arrivals) {
 // paintCompare draws the contenders' lanes under each other, and below them why the one
 // in focus decides as it does.
 func (l *Lab) paintCompare(r cell.Rect) {
-	s := l.run.Setup()
 	bottom := 5
 	switch {
 	case l.big:
@@ -111,45 +109,55 @@ func (l *Lab) paintCompare(r cell.Rect) {
 		bottom = 9
 	}
 	lanes, below := r.Top(r.H - bottom)
-	labels := cell.Rect{X: lanes.X, Y: lanes.Y + lanes.H - 1, W: lanes.W, H: 1}
-	lanes.H--
-	n := len(s.Contenders)
-	pictureWidth := 0
-	if l.wide() {
-		pictureWidth = min(max(r.W*32/100, 40), 58)
-	}
-	columns := lanes.W - pictureWidth - 2
-	st := l.stretch(columns)
-	marks := make([]arrivals, st.n)
-	coming := l.run.Coming(st.begin(st.n) - 1)
-	most := l.scale(st)
-	first := max(0, min(l.focus-(lanes.H/2-1), n-lanes.H/2)) // lanes that find no room scroll
-	shown := min(n-first, max(lanes.H/2, 1))
-	y := lanes.Y
-	for i := first; i < first+shown; i++ {
-		h := (lanes.Y + lanes.H - y) / (first + shown - i)
-		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
-		l.load(st, i, marks)
-		l.paintLane(box, i, columns, st, marks, coming, most)
-		l.zone(box, func(int) tea.Cmd { l.focus = i; return nil })
-		y += h
-	}
-	l.paintTimes(cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}, st)
-	if pictureWidth > 0 && !l.big {
-		l.grid.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, "▲ admitted, ▼ denied against the exact log", l.look.Faint)
-	}
+	l.paintLanes(lanes, l.run, l.focus, true)
 	if bottom > 0 {
 		l.paintWhy(below)
 	}
 }
 
+// paintLanes draws a run's lanes, with the contenders' pictures beside them where there
+// is room. Lanes that find no room scroll with the focus.
+func (l *Lab) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool) {
+	lanes, labels := r.Top(r.H - 1)
+	n := len(run.Setup().Contenders)
+	pictureWidth := 0
+	if l.wide() && pictures {
+		pictureWidth = min(max(r.W*34/100, 42), 60)
+	}
+	columns := lanes.W - pictureWidth - 2
+	st := l.stretch(run, columns)
+	marks := make([]arrivals, st.n)
+	coming := run.Coming(st.begin(st.n) - 1)
+	most := scale(run, st)
+	first := max(0, min(focus-(lanes.H/2-1), n-lanes.H/2))
+	shown := min(n-first, max(lanes.H/2, 1))
+	y := lanes.Y
+	for i := first; i < first+shown; i++ {
+		h := (lanes.Y + lanes.H - y) / (first + shown - i)
+		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
+		l.load(run, st, i, marks)
+		l.paintLaneTitle(box, run, i, i == focus, columns)
+		l.paintLane(box, run, i, columns, st, marks, coming, most)
+		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
+			l.paintPicture(pic, i)
+		}
+		l.zone(box, func(int) tea.Cmd { l.focus = min(i, len(l.run.Setup().Contenders)-1); return nil })
+		y += h
+	}
+	l.paintTimes(cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}, st)
+	if pictureWidth > 0 && !l.big {
+		text := fmt.Sprintf("%c admitted, %c denied against the exact log", l.wrong(true), l.wrong(false))
+		l.grid.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, l.look.Faint)
+	}
+}
+
 // scale is the count that fills a lane's height: the same for all, or they could not be
 // compared.
-func (l *Lab) scale(s stretch) int64 {
+func scale(run *lab.Run, s stretch) int64 {
 	var most, sum int64
 	last := int64(-1)
-	for i := l.run.Since(s.begin(0)); i < l.run.Decided(); i++ {
-		a, _ := l.run.Arrival(i)
+	for i := run.Since(s.begin(0)); i < run.Decided(); i++ {
+		a, _ := run.Arrival(i)
 		if at := s.column(a.At); at != last {
 			last, sum = at, 0
 		}
@@ -159,53 +167,77 @@ func (l *Lab) scale(s stretch) int64 {
 	return chart.Nice(max(most, 2))
 }
 
-// paintLane draws one contender: its name and score, its columns with the disagreements
-// under them, and its picture beside them.
-func (l *Lab) paintLane(r cell.Rect, i, columns int, s stretch, marks []arrivals, coming []lab.Arrival, most int64) {
-	l.paintLaneTitle(r, i, columns)
-	plot := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: columns, H: r.H - 1}
+// levelFrom is the height of a lane from which it shows the level that is used too.
+const levelFrom = 7
+
+// paintLane draws one contender's columns with the disagreements under them, and where
+// there is room what was used against the limit.
+func (l *Lab) paintLane(r cell.Rect, run *lab.Run, i, columns int, s stretch, marks []arrivals, coming []lab.Arrival, most int64) {
+	body := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: columns, H: r.H - 1}
+	if body.H <= 0 {
+		return
+	}
+	plot, level := body, cell.Rect{}
+	if body.H >= levelFrom && run.Setup().Limit.Count > 0 {
+		plot, level = body.Top(body.H - (body.H-1)*2/5)
+	}
 	axis := cell.Rect{X: plot.X, Y: plot.Y + plot.H - 1, W: plot.W, H: 1}
 	if plot.H >= 2 {
 		plot.H--
 	}
-	if plot.H <= 0 {
-		return
-	}
 	edge := func(c int) (rune, themes.Style, bool) {
 		return l.look.Edge, l.look.Faint, model.OpensWindow(s.first+int64(c), int(s.per))
 	}
-	cols := chart.Columns{Bins: l.columns[:min(s.now+1, s.n)], Max: most, Ground: edge}
-	past := plot
-	past.W = min(s.now+1, s.n)
-	cols.Draw(&l.grid, past, l.look)
-	for c := s.now + 1; c < s.n; c++ {
+	for c := range s.n {
 		if glyph, st, ok := edge(c); ok {
-			for y := plot.Y; y < plot.Y+plot.H; y++ {
-				l.grid.Set(plot.X+c, y, glyph, st)
+			for y := body.Y; y < body.Y+body.H; y++ {
+				l.grid.Set(body.X+c, y, glyph, st)
 			}
 		}
 	}
+	past := min(s.now+1, s.n)
+	cols := chart.Columns{Bins: l.columns[:past], Max: most, Ground: edge}
+	cols.Draw(&l.grid, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, l.look)
 	for _, a := range coming { // what comes by itself, not decided yet
 		if at := s.column(a.At) - s.first; at > int64(s.now) && at < int64(s.n) {
 			l.grid.Set(plot.X+int(at), plot.Y+plot.H-1, l.look.Room, l.look.Text)
 		}
 	}
 	l.paintMarks(axis, s, marks, axis.Y != plot.Y)
-	from := s.column(l.run.Now().Add(-time.Duration(s.window)*time.Microsecond)) - s.first
-	tint := cell.Rect{X: plot.X + int(max(from, 0)), Y: plot.Y, H: plot.H}
-	tint.W = plot.X + s.now + 1 - tint.X
-	l.grid.Tint(tint, l.look.Window)
-	if pic := (cell.Rect{X: r.X + columns + 3, Y: r.Y, W: r.X + r.W - columns - 4, H: r.H}); pic.W >= 24 {
-		l.paintPicture(pic, i)
+	if level.H > 0 {
+		l.paintLevel(level, run, i, s)
 	}
+	from := s.column(run.Now().Add(-time.Duration(s.window)*time.Microsecond)) - s.first
+	tint := cell.Rect{X: body.X + int(max(from, 0)), Y: body.Y, H: body.H}
+	tint.W = body.X + past - tint.X
+	l.grid.Tint(tint, l.look.Window)
+}
+
+// paintLevel draws what a contender had used against its limit.
+func (l *Lab) paintLevel(r cell.Rect, run *lab.Run, i int, s stretch) {
+	setup := run.Setup()
+	limit := setup.Limit.Count
+	switch setup.Contenders[i].Algorithm {
+	case limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket:
+		limit = burst(setup)
+	}
+	past := min(s.now+1, s.n)
+	most := limit + max(limit/8, 1)
+	bins := make([]model.Bin, past)
+	for c, used := range run.Levels(i, s.begin(0), s.length(), past) {
+		bins[c] = model.Bin{Watched: true, Used: used, UsedKnown: used >= 0}
+		most = max(most, used)
+	}
+	lane := chart.Lane{Bins: bins, Limit: limit, Max: most}
+	lane.Draw(&l.grid, cell.Rect{X: r.X, Y: r.Y, W: past, H: r.H}, l.look)
 }
 
 // paintLaneTitle is the contender's name and how it fared.
-func (l *Lab) paintLaneTitle(r cell.Rect, i, columns int) {
-	c, t := l.run.Setup().Contenders[i], l.run.Tally(i)
+func (l *Lab) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, columns int) {
+	c, t := run.Setup().Contenders[i], run.Tally(i)
 	name, end := l.look.Text, r.X+columns+1
 	mark := " "
-	if i == l.focus {
+	if focused {
 		name, mark = l.look.Title, l.look.SelMark
 	}
 	l.grid.Fill(r.X, r.Y, columns+2, l.look.Axis, l.look.Border)
@@ -218,12 +250,12 @@ func (l *Lab) paintLaneTitle(r cell.Rect, i, columns int) {
 		{fmt.Sprintf(" %d denied", t.Denied), l.look.Denied},
 	}
 	if t.WronglyAdmitted > 0 {
-		right = append(right, piece{fmt.Sprintf(" ▲%d", t.WronglyAdmitted), l.look.Near})
+		right = append(right, piece{fmt.Sprintf(" %c%d", l.wrong(true), t.WronglyAdmitted), l.look.Near})
 	}
 	if t.WronglyDenied > 0 {
-		right = append(right, piece{fmt.Sprintf(" ▼%d", t.WronglyDenied), l.look.Near})
+		right = append(right, piece{fmt.Sprintf(" %c%d", l.wrong(false), t.WronglyDenied), l.look.Near})
 	}
-	limit := l.run.Setup().Limit.Count
+	limit := run.Setup().Limit.Count
 	if limit > 0 {
 		st := l.look.Dim
 		if t.Largest > limit {

@@ -98,7 +98,7 @@ func (p *pen) part(heading string, lines []string, st themes.Style) {
 		if p.y >= bottom {
 			return
 		}
-		if !p.roomy && i == 2 && heading != "numbers" && heading != "redis" { // a small screen shows what is nearest
+		if !p.roomy && i == 2 && (heading == "before" || heading == "after" || heading == "it keeps") { // a small screen shows what is nearest
 			return
 		}
 		p.lab.grid.Text(p.r.X+margin, p.y, p.r.X+p.r.W, safetext.Clip(line, p.r.W-margin, safetext.Ellipsis), st)

@@ -230,6 +230,9 @@ func (l *Lab) goal() lab.Progress {
 		at := p.At
 		p.version, p.decided, p.now, p.known = l.run.Version(), l.run.Decided(), l.run.Now(), true
 		p.Progress = g.Progress(l.run)
+		if l.o.ASCII {
+			p.Text = strings.NewReplacer("✓", l.look.YesMark, "✖", l.look.OverMark).Replace(p.Text)
+		}
 		if reached {
 			p.Reached, p.At = true, at
 		}

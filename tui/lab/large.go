@@ -17,30 +17,33 @@ var large = map[rune][5]string{
 	'+': {"   ", " # ", "###", " # ", "   "}, '>': {"#  ", " # ", "  #", " # ", "#  "}, ' ': {},
 }
 
-// paintGlyphs writes large glyphs, with two rows in one cell where blocks are allowed and
-// the height is short, and returns the column after them.
+// paintGlyphs writes large glyphs: of full cells, two to a dot where the width allows it,
+// or where the height is short with two rows in one cell. It returns the column after them.
 func (l *Lab) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
+	dot, full := 1, '█'
+	if h >= 5 && x+8*len(text)+2 <= end {
+		dot = 2
+	}
+	if l.o.ASCII {
+		full = '#'
+	}
 	for _, r := range text {
 		glyph, ok := large[r]
-		if !ok || x+3 > end {
+		if !ok || x+3*dot > end {
 			return x
 		}
 		for row := range 5 {
 			for col, c := range glyph[row] {
-				if c != '#' {
-					continue
-				}
 				switch {
-				case h >= 5 && l.o.ASCII:
-					l.grid.Set(x+col, y+row, '#', st)
+				case c != '#':
 				case h >= 5:
-					l.grid.Set(x+col, y+row, '█', st)
+					l.grid.Fill(x+col*dot, y+row, dot, full, st)
 				default:
 					l.half(x+col, y+row/2, row%2 == 0, st)
 				}
 			}
 		}
-		x += 4
+		x += 4 * dot
 	}
 	return x
 }

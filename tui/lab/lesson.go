@@ -12,23 +12,46 @@ import (
 	"ratescope/tui/figure"
 )
 
-// paintLesson is the lesson's text with its task below.
+// line is a line of text in one style.
+type line struct {
+	text  string
+	style themes.Style
+}
+
+// paintLesson is the lesson's text with its task below, and where there is room the lanes
+// to try it on.
 func (l *Lab) paintLesson(r cell.Rect) {
 	it := l.at()
-	width := min(r.W, 96)
+	width := min(r.W, 100)
+	lines := l.lessonLines(width - 4)
 	box := cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}
+	if l.wide() {
+		box.H = min(len(lines)+4, r.H)
+		if below := (cell.Rect{X: r.X, Y: r.Y + box.H, W: r.W, H: r.H - box.H}); below.H >= 8 {
+			l.paintLanes(below, l.run, l.focus, true)
+		} else {
+			box.H = r.H
+		}
+	}
 	in := l.section(box, true, piece{safetext.Clean(it.Title), l.look.Title},
 		piece{fmt.Sprintf(" · %d in %s", it.Limit.Count, figure.Length(it.Limit.Window)), l.look.Dim})
 	if l.wide() {
 		in.Y, in.H = in.Y+1, in.H-2
 	}
-	type line struct {
-		text  string
-		style themes.Style
+	l.text = max(min(l.text, len(lines)-in.H), 0)
+	for i, t := range lines[l.text:] {
+		if i < in.H {
+			l.grid.Text(in.X, in.Y+i, in.X+in.W, t.text, t.style)
+		}
 	}
+}
+
+// lessonLines is what a lesson says, in lines of a width.
+func (l *Lab) lessonLines(width int) []line {
+	it := l.at()
 	var lines []line
 	write := func(text string, st themes.Style) {
-		for _, t := range figure.Wrap(safetext.Clean(text), in.W) {
+		for _, t := range figure.Wrap(safetext.Clean(text), width) {
 			lines = append(lines, line{t, st})
 		}
 	}
@@ -49,13 +72,8 @@ func (l *Lab) paintLesson(r cell.Rect) {
 		}
 		lines = append(lines, line{})
 	}
-	write("enter goes to the lanes · space fires there · g goes to a time · i gives a hint · w shows how", l.look.Dim)
-	l.text = max(min(l.text, len(lines)-in.H), 0)
-	for i, t := range lines[l.text:] {
-		if i < in.H {
-			l.grid.Text(in.X, in.Y+i, in.X+in.W, t.text, t.style)
-		}
-	}
+	write("enter compares · space fires · g goes to a time · i hints · w shows how", l.look.Dim)
+	return lines
 }
 
 // paintLessons lists the lessons, with those done ticked.

@@ -88,7 +88,13 @@ func New(o Options) (*Lab, error) {
 		}
 	}
 	l.dress(theme)
-	return l, l.open(0)
+	if err := l.open(0); err != nil {
+		return nil, err
+	}
+	if l.at().Goal != nil && !l.big {
+		l.screen = lessonText
+	}
+	return l, nil
 }
 
 // saveNew writes a file that does not exist yet.

@@ -188,7 +188,7 @@ func (l *Lab) paintGoal(x, y, end int) {
 		return
 	}
 	text := "  " + p.Text
-	at := l.words(x, y, end, piece{l.look.NearMark + " ", l.look.Near}, piece{safetext.Clean(g.Say), l.look.Text})
+	at := l.words(x, y, end, piece{l.look.NearMark + " ", l.look.Near}, piece{safetext.Clip(safetext.Clean(g.Say), end-x-2, safetext.Ellipsis), l.look.Text})
 	if at+safetext.Width(text) <= end {
 		l.grid.Text(at, y, end, text, l.look.Dim)
 	}

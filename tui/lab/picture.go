@@ -54,8 +54,9 @@ func (l *Lab) paintPicture(r cell.Rect, i int) {
 		level := state.LevelAt(l.run.Now(), s.Limit, l.run.Terms(i))
 		bars = []bar{{label, lab.Number(math.Round(level*10) / 10), l.solid(level, l.look.Current), float64(burst(s)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
-	full := 1.0
+	full, note := 1.0, 0
 	for _, b := range bars {
+		note = max(note, len([]rune(b.note)))
 		full = max(full, b.limit*1.05)
 		sum := 0.0
 		for _, g := range b.segments {
@@ -69,7 +70,7 @@ func (l *Lab) paintPicture(r cell.Rect, i int) {
 		bars = bars[len(bars)-1:]
 	}
 	for _, b := range bars {
-		l.paintBar(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, full, b)
+		l.paintBar(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, full, note, b)
 		y++
 	}
 	if ticks && y < room {
@@ -132,8 +133,8 @@ func (l *Lab) weighted(d limiter.Decision, s lab.Setup) []bar {
 	}
 }
 
-func (l *Lab) paintBar(r cell.Rect, full float64, b bar) {
-	const label, number, note = 10, 6, 15
+func (l *Lab) paintBar(r cell.Rect, full float64, note int, b bar) {
+	const label, number = 10, 6
 	end := r.X + r.W
 	l.grid.Text(r.X, r.Y, r.X+label, b.label, l.look.Dim)
 	l.grid.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, l.look.Title)

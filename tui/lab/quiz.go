@@ -92,6 +92,9 @@ func (l *Lab) paintQuiz(r cell.Rect) {
 	}
 	p.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, l.look.Title)
 	l.paintAnswers(&p, c, m, s)
+	if room := in.Y + in.H - p.y - 1; l.wide() && room >= 8 {
+		l.paintLanes(cell.Rect{X: in.X - 1, Y: p.y + 1, W: in.W + 1, H: room}, q.Run, q.Question.Contender, false)
+	}
 	l.paintScores(right)
 }
 
@@ -154,10 +157,6 @@ func (l *Lab) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
 		y++
 	}
 	l.grid.Fill(r.X, y+1, r.W, l.look.Axis, l.look.Faint)
-	for edge := begin.Floor(w).Add(w); edge <= end; edge = edge.Add(w) {
-		l.grid.Set(place(edge.Sub(begin)), y+1, l.look.Tick, l.look.Dim)
-		l.grid.Text(place(edge.Sub(begin)), y+2, r.X+r.W, "edge", l.look.Faint)
-	}
 	for i := q.Run.Since(begin); i < q.Run.Decided(); i++ {
 		a, v := q.Run.Arrival(i)
 		mark, st := l.look.YesMark, l.look.Admitted
@@ -171,6 +170,10 @@ func (l *Lab) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
 	l.grid.Set(x, y+1, l.look.Box.BL, l.look.Accent)
 	l.grid.Text(r.X+r.W-1, y, r.X+r.W, "?", l.look.Title)
 	l.grid.Set(r.X+r.W-1, y+1, l.look.Box.BR, l.look.Accent)
+	for edge := begin.Floor(w).Add(w); edge <= end; edge = edge.Add(w) {
+		l.grid.Set(place(edge.Sub(begin)), y+1, l.look.Tick, l.look.Text)
+		l.grid.Text(place(edge.Sub(begin)), y+2, r.X+r.W-5, "edge", l.look.Dim)
+	}
 	l.grid.Right(r.X, y+2, r.X+r.W, "now", l.look.Accent)
 	label := " window "
 	l.grid.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, l.look.Accent)

@@ -193,7 +193,7 @@ func (l *Lab) nextTraffic(by int) {
 
 func (l *Lab) paintTerms() {
 	list := l.terms()
-	in := l.overlay(58, len(list)+2, "terms", "←→ changes · esc closes")
+	in := l.overlay(66, len(list)+2, "terms", "←→ changes · esc closes")
 	top := max(min(l.row-in.H/2, len(list)-in.H), 0)
 	for row := range in.H {
 		i := top + row
@@ -210,8 +210,8 @@ func (l *Lab) paintTerms() {
 		if list[i].value == "off" {
 			st = l.look.Dim
 		}
-		l.grid.Text(in.X+1, y, in.X+in.W, list[i].name, l.look.Text.On(ground))
-		l.grid.Text(in.X+30, y, in.X+in.W, list[i].value, st.On(ground))
+		l.grid.Text(in.X+1, y, in.X+36, list[i].name, l.look.Text.On(ground))
+		l.grid.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
 		l.zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
 			l.row = i
 			list[i].turn(1)

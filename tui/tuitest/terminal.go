@@ -40,13 +40,21 @@ var (
 // Start runs a dashboard at a size on a background.
 func Start(t testing.TB, w, h int, background color.Color, o tui.Options) *Terminal {
 	t.Helper()
+	return Launch(t, w, h, background, func(ctx context.Context, extra ...tea.ProgramOption) error {
+		return tui.Run(ctx, o, extra...)
+	})
+}
+
+// Launch runs any program that takes options of Bubble Tea, at a size on a background.
+func Launch(t testing.TB, w, h int, background color.Color, run func(ctx context.Context, extra ...tea.ProgramOption) error) *Terminal {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	x := &Terminal{t: t, screen: vt.NewSafeEmulator(w, h), stop: stop, done: make(chan error, 1)}
 	x.screen.SetBackgroundColor(background)
 	keys, answers := io.Pipe()
 	go x.answer(answers)
 	go func() {
-		x.done <- tui.Run(ctx, o,
+		x.done <- run(ctx,
 			func(p *tea.Program) { x.mu.Lock(); x.program = p; x.mu.Unlock() },
 			tea.WithInput(keys), tea.WithOutput(x), tea.WithWindowSize(w, h), tea.WithoutSignalHandler(),
 			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
