@@ -14,14 +14,17 @@ import (
 // cannot be wrapped, because it is empty or its first brace closes at once, gets a tag
 // of its own. The three forms differ in the character before the suffix, so that no
 // two keys share a name and every name can be read back.
-func keyBase(key string) string {
+func keyBase(key string) string { return named(key, "") }
+
+// named returns the base of a key with a suffix, put together in one go.
+func named(key, suffix string) string {
 	switch {
 	case hashTag(key) != "":
-		return key + ":"
+		return key + ":" + suffix
 	case key == "" || key[0] == '}':
-		return "{!}" + key + "!"
+		return "{!}" + key + "!" + suffix
 	}
-	return "{" + key + "}"
+	return "{" + key + "}" + suffix
 }
 
 // keyOfBase is the inverse of keyBase.
@@ -64,11 +67,11 @@ const (
 // DeniedKey returns the stream that holds the recorded denials of a key: entries with
 // the fields count and total, a running total, so that a reader gets an exact number
 // even when entries were trimmed between two readings.
-func DeniedKey(key string) string { return keyBase(key) + deniedSuffix }
+func DeniedKey(key string) string { return named(key, deniedSuffix) }
 
 // BlockedKey returns the string that holds until when a key is blocked, in
 // microseconds since the epoch. It exists as long as the block lasts.
-func BlockedKey(key string) string { return keyBase(key) + blockedSuffix }
+func BlockedKey(key string) string { return named(key, blockedSuffix) }
 
 // Keys returns the Redis keys that a decision of the algorithm at the instant now
 // reads or writes, without those of denials and blocks: for the sliding window the
@@ -91,9 +94,9 @@ func counterPrefix(a Algorithm, key string, l Layout) string {
 	case l.Suffixed:
 		return key + ":"
 	case a == SlidingWindow:
-		return keyBase(key) + slidingSuffix
+		return named(key, slidingSuffix)
 	}
-	return keyBase(key) + fixedSuffix
+	return named(key, fixedSuffix)
 }
 
 func counterName(a Algorithm, key string, l Layout, start Instant) string {

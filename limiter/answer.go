@@ -1,0 +1,79 @@
+package limiter
+
+import "fmt"
+
+// decode turns a script's answer into the whole decision.
+func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (Decision, error) {
+	want := 5
+	if r.algorithm == FixedWindow || r.algorithm == GCRA {
+		want = 4
+	}
+	blocked := r.convention.Block > 0
+	if blocked {
+		want++
+	}
+	if len(vals) > 0 && vals[0] == -1 {
+		return Decision{}, fmt.Errorf("stream %q holds entries without running totals, so another program keeps it: use the layout for untotalled streams", key)
+	}
+	counters := r.algorithm == FixedWindow || r.algorithm == SlidingWindow
+	moved := counters && len(vals) == want && vals[want-1] > 0 // the window is not the clock-aligned one
+	if blocked {
+		moved = counters && len(vals) == want && vals[want-2] > 0
+	}
+	if len(vals) != want && !(counters && !blocked && len(vals) == want-1) {
+		return Decision{}, fmt.Errorf("the script for %s answered %d values instead of %d", r.algorithm, len(vals), want)
+	}
+	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
+	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
+	s := State{Algorithm: r.algorithm}
+	if blocked {
+		s.BlockedUntil = Instant(vals[want-1])
+	}
+	switch r.algorithm {
+	case FixedWindow:
+		s.Start, s.Current = a.aligned(), vals[2]
+		if r.convention.Alignment == FirstRequest {
+			s.Start = a.now
+			if moved {
+				s.Start = Instant(vals[3] - a.w - a.edge())
+			}
+		} else if moved {
+			s.Start = Instant(vals[3])
+		}
+		d.Allowed = judge(d.Allowed, peek, &s, a, s.fixedFits(a))
+		s.explainFixed(&d, a)
+	case SlidingWindow:
+		s.Start, s.Current, s.Previous = a.aligned(), vals[2], vals[3]
+		if moved {
+			s.Start = Instant(vals[4])
+		}
+		s.PreviousStart = s.Start - Instant(a.w)
+		d.Allowed = judge(d.Allowed, peek, &s, a, s.slidingFits(a))
+		s.explainSliding(&d, a)
+	case SlidingLog, StreamCounter:
+		d.Allowed = judge(d.Allowed, peek, &s, a, a.fits(vals[2]))
+		explainUsed(&d, a, vals[2], Instant(vals[3]), Instant(vals[4]))
+	case GCRA:
+		s.TAT, s.Part, s.Parts = Instant(vals[2]), vals[3], b.den
+		d.Allowed = judge(d.Allowed, peek, &s, a, s.gcraFits(a))
+		s.explainGCRA(&d, a)
+	case TokenBucket, LeakyBucket:
+		at := a.refill(r.algorithm).kept(Instant(vals[3]), vals[4], b.den)
+		held := drained{used: vals[2], at: at}
+		d.Allowed = judge(d.Allowed, peek, &s, a, held.fits(a))
+		s.explainBucket(&d, a, held)
+	}
+	s.close(&d, a)
+	return d, nil
+}
+
+// judge says whether a request is allowed: the script did, unless it only looked.
+func judge(allowed, peek bool, s *State, a *asked, fits bool) bool {
+	if !peek {
+		return allowed
+	}
+	return fits && s.BlockedUntil <= a.now && !a.never()
+}
+
+// aligned is the start of the clock-aligned window that holds now.
+func (a *asked) aligned() Instant { return Instant(floorDiv(int64(a.now), a.w) * a.w) }

@@ -1,0 +1,60 @@
+// Package limiter limits the rate of requests, in this process or on Redis, with seven
+// algorithms that are one call apart:
+//
+//	l, err := limiter.NewRedis(client, limiter.SlidingLog)
+//	d, err := l.AllowN(ctx, "user:42", limiter.Limit{Count: 100, Window: time.Minute}, 1)
+//	if !d.Allowed { /* try again in d.RetryAfter */ }
+//
+// The limit is an argument of every request and not kept anywhere, so it can change at
+// any time. A Decision says more than yes or no: what is used and left, the smallest wait
+// after which this very request would be admitted, when the key is as new, and the
+// numbers that explain it.
+//
+// # Choosing an algorithm
+//
+//	algorithm       a window of L admits            keeps, a key    on Redis, bytes after       commands
+//	                                                                10      100     1,000       admitted
+//	fixed window    up to 2L across an edge         1 counter       72      72      72          3
+//	sliding log     exactly L                       L instants      280     2,104   118,000     4
+//	sliding window  about L, 2L at the very worst   2 counters      72      72      72          3
+//	stream counter  exactly L                       a request each  4,736   4,736   32,288      5
+//	GCRA            L evenly, and the burst         1 instant       56      56      56          3
+//	token bucket    L as it refills, and the burst  1 pair          104     104     104         4
+//	leaky bucket    L as it drains, and the burst   1 pair          88      88      88          4
+//
+// What a decision costs a Redis server, beside a script that does nothing: fixed window
+// 3, GCRA 4, sliding window, token bucket and leaky bucket 4 to 5, sliding log 5, stream
+// counter 10 times as much, however many entries the window holds (bench/ measures it).
+//
+// How they fail: counters let a burst through where two windows meet, the fixed window
+// all of it and the weighted one as much as the traffic was uneven. A log costs memory in
+// proportion to the limit. GCRA and the buckets spread requests and so deny some that a
+// window would have room for; they count nothing, so a limit of 0, which counts only,
+// admits everything and reports nothing.
+//
+// Where published implementations differ (whether an entry exactly one window old
+// counts, how windows are aligned, how the weighted count is rounded, whether denied
+// requests are charged) a Convention picks; its zero value is the default.
+//
+// # Time
+//
+// Redis decides on the server's clock, read in the script, in whole microseconds. Memory
+// uses this machine's. A clock that jumps back frees nothing early: instants that were
+// kept stay where they are until the clock returns to them. Counters on Redis notice a
+// jump back into the window before; not further.
+//
+// # Redis
+//
+// One EVALSHA a decision, or EVALSHA_RO for a peek, so the server itself refuses a peek
+// that would write. A server that does not know the script is sent the text, once. A
+// decision whose answer does not come is not repeated, for it may have been counted: that
+// is ErrUnknownOutcome. The commands ask go-redis not to repeat them either, whatever its
+// MaxRetries says. All keys of a limiter are in one slot of a cluster, as far as the name
+// allows it. The scripts need Redis 6.2; peeks fall back to EVALSHA before 7.0.
+//
+// # Errors
+//
+// ErrBadRequest (nothing was asked of the store), ErrWrongType (the key holds something
+// else; nothing was changed), ErrNotOnStore, ErrUnknownOutcome, ErrLimited (where a policy
+// turns a denial into an error). All else is what the client or the server said.
+package limiter

@@ -1,0 +1,97 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Reset implements Limiter. The counters of a window are named after its start, so it
+// removes those of every window length that this Redis has been asked about; ResetLimit
+// needs no such history.
+func (r *Redis) Reset(ctx context.Context, key string) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	lengths := r.windows.all()
+	if r.mainKey(key) != key && len(lengths) == 0 {
+		return fmt.Errorf("%w: which counters %q has follows from its window, and no request has named one yet: use ResetLimit", ErrBadRequest, key)
+	}
+	now, err := r.now(ctx)
+	if err != nil {
+		return err
+	}
+	return r.reset(ctx, key, lengths, now)
+}
+
+// ResetLimit makes the key as new for one limit.
+func (r *Redis) ResetLimit(ctx context.Context, key string, limit Limit) error {
+	if _, err := r.check(ctx, key, limit, 0); err != nil {
+		return err
+	}
+	now, err := r.now(ctx)
+	if err != nil {
+		return err
+	}
+	return r.reset(ctx, key, []int64{limit.micros()}, now)
+}
+
+// ResetAt is ResetLimit for the windows around an instant of the caller's choice.
+func (r *Redis) ResetAt(ctx context.Context, key string, limit Limit, now Instant) error {
+	if _, err := r.check(ctx, key, limit, 0); err != nil {
+		return err
+	}
+	return r.reset(ctx, key, []int64{limit.micros()}, now)
+}
+
+func (r *Redis) reset(ctx context.Context, key string, lengths []int64, now Instant) error {
+	args := []any{"unlink", key}
+	if r.mainKey(key) != key {
+		args = args[:1]
+		for _, w := range lengths {
+			for step := int64(-1); step <= 1; step++ {
+				start := Instant(floorDiv(int64(now), w)*w + step*w)
+				args = append(args, counterName(r.algorithm, key, r.layout, start))
+			}
+		}
+	}
+	if r.denials {
+		args = append(args, DeniedKey(key))
+	}
+	if r.convention.Block > 0 {
+		args = append(args, BlockedKey(key))
+	}
+	if r.endsApart() {
+		args = append(args, endsKey(key))
+	}
+	if r.tallies != nil {
+		r.tallies.forget(key)
+	}
+	cmd := redis.NewIntCmd(ctx, args...)
+	return failure(r.client.Process(ctx, cmd))
+}
+
+// now asks the clock that decisions are made on.
+func (r *Redis) now(ctx context.Context) (Instant, error) {
+	if r.clock != nil {
+		return r.clock(), nil
+	}
+	cmd := redis.NewStringSliceCmd(ctx, "time")
+	if err := r.client.Process(ctx, cmd); err != nil {
+		return 0, failure(err)
+	}
+	parts := cmd.Val()
+	if len(parts) == 2 {
+		s, err1 := strconv.ParseInt(parts[0], 10, 64)
+		us, err2 := strconv.ParseInt(parts[1], 10, 64)
+		if err1 == nil && err2 == nil {
+			return Instant(s*1_000_000 + us), nil
+		}
+	}
+	return 0, fmt.Errorf("the server answered TIME with %q", parts)
+}
