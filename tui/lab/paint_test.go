@@ -20,7 +20,11 @@ var monkeyKeys = strings.Fields("space b r + - x p right left < > g R Z [ ] 1 2 
 // frame is exactly as large as the terminal.
 func TestAnySizeAnyKeys(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
-	for round := range 40 {
+	rounds := 40
+	if underRace {
+		rounds = 6
+	}
+	for round := range rounds {
 		model, err := lab.New(lab.Options{ASCII: round%4 == 0, Still: round%5 == 0})
 		if err != nil {
 			t.Fatal(err)

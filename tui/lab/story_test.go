@@ -60,8 +60,11 @@ func fire(x *tuitest.Terminal, l engine.Lesson, steps []scenario.Step) {
 }
 
 func TestEveryLessonOnScreen(t *testing.T) {
-	for _, l := range lessons(t) {
+	for i, l := range lessons(t) {
 		for _, size := range [][2]int{{80, 24}, {140, 42}} {
+			if size[0] > 80 && underRace && i%6 != 0 {
+				continue
+			}
 			o := lab.Options{Lessons: []engine.Lesson{l}}
 			t.Run(fmt.Sprintf("%s reached at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				story(t, size[0], size[1], o, func(x *tuitest.Terminal) {

@@ -62,7 +62,9 @@ func Launch(t testing.TB, w, h int, background color.Color, run func(ctx context
 	t.Cleanup(func() {
 		x.Quit()
 		_ = answers.Close()
-		_ = x.screen.Close()
+		if input, ok := x.screen.InputPipe().(io.Closer); ok { // Close itself races with the Read of answer
+			_ = input.Close()
+		}
 		x.Wait(time.Second) // the last tick is under way and cannot be cancelled
 	})
 	return x
