@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,12 +25,13 @@ type Embedded struct {
 	traffic  *redis.Client         // writes the demo
 	watch    *watch
 	actors   []*actor
+	pasts    map[string]*past // filled when Run begins
 
 	injectors injectors
 }
 
-// NewEmbedded starts the server with two windows of past behind every key, so that the
-// first batch is full. Rules of o hold for keys that the demo does not know; its URLs
+// NewEmbedded starts the server, empty; Run puts two windows of past behind every key
+// before its first batch, so that the screen need not wait for them. Rules of o hold for keys that the demo does not know; its URLs
 // are not looked at.
 func NewEmbedded(o Options) (*Embedded, error) {
 	m := miniredis.NewMiniRedis()
@@ -40,16 +42,13 @@ func NewEmbedded(o Options) (*Embedded, error) {
 	e.endpoint = &endpoint{single: &redis.Options{Addr: m.Addr(), Protocol: 2}, shown: "embedded Redis"}
 	e.traffic = redis.NewClient(&redis.Options{Addr: m.Addr(), Protocol: 2, MaxRetries: -1, PoolSize: 2, DisableIdentity: true})
 	e.actors = hire(e.traffic)
-	pasts, err := rehearse(context.Background(), m, e.actors, limiter.InstantOf(time.Now()))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the demo cannot be prepared: %w", err), e.Close())
-	}
+	e.pasts = make(map[string]*past)
 	o.Rules = slices.Concat(demoRules(), o.Rules)
 	expected := len(o.Keys) == 0 // else somebody wants to see just these
 	if expected && len(o.Watch) == 0 {
 		o.Watch = []string{"*"}
 	}
-	e.client, e.watch = newWatch(o, e.endpoint, pasts)
+	e.client, e.watch = newWatch(o, e.endpoint, e.pasts)
 	e.watch.server.Embedded = true
 	e.watch.scout.rest = 3 * restBetween // nobody else writes here
 	for _, a := range e.actors {
@@ -62,6 +61,16 @@ func NewEmbedded(o Options) (*Embedded, error) {
 
 // Run implements Source.
 func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
+	if len(e.pasts) == 0 { // the first run
+		pasts, err := rehearse(ctx, e.server, e.actors, limiter.InstantOf(time.Now()))
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("the demo cannot be prepared: %w", err)
+		}
+		maps.Copy(e.pasts, pasts)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var traffic sync.WaitGroup
 	traffic.Go(func() { perform(ctx, e.actors) })

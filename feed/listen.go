@@ -24,8 +24,9 @@ type listener struct {
 const (
 	mostListened = 32
 	blockFor     = 250 * time.Millisecond
-	hintGap      = 15 * time.Millisecond // between two hints, at least
-	deafAfter    = 8                     // hints in a row without a pause before listening less
+	hintGap      = 15 * time.Millisecond  // between two hints, at least
+	calm         = 100 * time.Millisecond // a wait for news that is no hurry
+	deafAfter    = 8                      // hints in a hurry, in a row, before listening less
 )
 
 func newListener(c redis.UniversalClient) *listener {
@@ -107,7 +108,7 @@ func (l *listener) run(ctx context.Context) {
 			case l.heard <- keys:
 			default:
 			}
-			if eager++; time.Since(begun) > 4*hintGap {
+			if eager++; time.Since(begun) > calm {
 				eager = 0
 			}
 			if eager > deafAfter {

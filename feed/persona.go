@@ -21,7 +21,7 @@ type persona struct {
 type arrivals func(rng *rand.Rand, prev limiter.Instant) (next limiter.Instant, cost int64)
 
 // cast is the demo. The behaviours can be told apart on screen; together they are about
-// twenty-five requests a second, which the embedded server decides in less than one
+// twenty requests a second, which the embedded server decides in less than one
 // percent of a core.
 func cast() []persona {
 	per := func(n int64, w time.Duration) limiter.Limit { return limiter.Limit{Count: n, Window: w} }
@@ -30,12 +30,12 @@ func cast() []persona {
 		{"api:search:bob", limiter.SlidingWindow, per(40, 20*time.Second), bursts(9, 4*time.Second)},
 		{"export:csv:acme", limiter.FixedWindow, per(20, 10*time.Second), edges(10*time.Second, 20)},
 		{"login:otp:+4915112345678", limiter.SlidingLog, per(5, 30*time.Second), poisson(0.4)},
-		{"scrape:ip:203.0.113.7", limiter.SlidingLog, per(15, 10*time.Second), poisson(6)},
+		{"scrape:ip:203.0.113.7", limiter.SlidingLog, per(12, 10*time.Second), poisson(4.5)},
 		{"upload:photos:marek", limiter.StreamCounter, per(120, 20*time.Second), costly(0.9, 8)},
 		{"mail:send:newsletter", limiter.StreamCounter, per(60, time.Minute), ramp(time.Minute, 0.1, 2.2)},
 		{"webhook:shop:4711", limiter.SlidingLog, per(25, 15*time.Second), shifts(18*time.Second, 24*time.Second, 1.6)},
 		{"payment:card:visa", limiter.StreamCounter, per(12, 5*time.Second), pairs(1100 * time.Millisecond)},
-		{"suggest:web:eu", limiter.FixedWindow, per(26, 5*time.Second), steady(4.6)},
+		{"suggest:web:eu", limiter.FixedWindow, per(18, 5*time.Second), steady(3.2)},
 		{"graphql:tenant:größe", limiter.SlidingWindow, per(90, time.Minute), tide(40*time.Second, 0.2, 2.6)},
 		{"report:cron:nightly", limiter.FixedWindow, per(10, 30*time.Second), clockwork(4 * time.Second)},
 		{"chat:room:42", limiter.GCRA, limiter.Limit{Count: 20, Window: 10 * time.Second, Burst: 8}, bursts(6, 2500*time.Millisecond)},
