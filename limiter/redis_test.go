@@ -270,3 +270,123 @@ func TestNobodyThere(t *testing.T) {
 		t.Errorf("%v: a request that was never sent has a known outcome", err)
 	}
 }
+
+// TestServerClock runs the scripts as they are in use, on the server's own clock, where
+// the fixed window charges before it knows: what is denied must leave no trace.
+func TestServerClock(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 5, Window: time.Hour}
+	for _, c := range []limiter.Convention{{}, {Rule: limiter.Below}, {Denied: limiter.Charged}, {Alignment: limiter.FirstRequest}} {
+		for _, a := range limiter.Algorithms() {
+			if a == limiter.SlidingWindow && c.Alignment == limiter.FirstRequest {
+				continue
+			}
+			client.FlushAll(ctx)
+			l := newRedis(t, client, a, limiter.WithConvention(c))
+			if d := allow(t, l, "k", limit, 6); d.Allowed || d.RetryAfter != limiter.Never || client.DBSize(ctx).Val() != 0 {
+				t.Errorf("%s %+v: a cost above the limit: %+v, and %d keys", a, c, d, client.DBSize(ctx).Val())
+			}
+			for i := int64(1); i <= 5; i++ {
+				if d := allow(t, l, "k", limit, 1); !d.Allowed || d.Used != i || d.Remaining != 5-i {
+					t.Errorf("%s %+v: request %d: %+v", a, c, i, d)
+				}
+			}
+			before := dump(t, client)
+			d := allow(t, l, "k", limit, 1)
+			if d.Allowed || d.RetryAfter <= 0 || d.RetryAfter > time.Hour {
+				t.Errorf("%s %+v: one too many: %+v", a, c, d)
+			}
+			if charged := c.Denied == limiter.Charged && d.Used == 6; !charged && dump(t, client) != before {
+				t.Errorf("%s %+v: a denied request changed the server", a, c)
+			}
+			for _, k := range client.Keys(ctx, "*").Val() {
+				if ttl := client.PTTL(ctx, k).Val(); ttl <= 0 || ttl > 2*time.Hour {
+					t.Errorf("%s: %q lives for %v", a, k, ttl)
+				}
+			}
+			if d, err := l.Refund(ctx, "k", limit, 2); err != nil || d.Used >= 5 && c.Denied == limiter.Free {
+				t.Errorf("%s %+v: after a refund: %+v, %v", a, c, d, err)
+			}
+			if err := l.Reset(ctx, "k"); err != nil || client.DBSize(ctx).Val() != 0 {
+				t.Errorf("%s: reset left %q, %v", a, client.Keys(ctx, "*").Val(), err)
+			}
+		}
+	}
+}
+
+// TestFirstRequestAges follows a window that begins with its first request by moving the
+// expiry that ends it, as time would.
+func TestFirstRequestAges(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	l := newRedis(t, client, limiter.FixedWindow, limiter.WithConvention(limiter.Convention{Alignment: limiter.FirstRequest}))
+	allow(t, l, "k", minute, 5)
+	client.PExpire(ctx, "k", 1500*time.Millisecond)
+	d := allow(t, l, "k", minute, 1)
+	if d.Allowed || d.RetryAfter < time.Second || d.RetryAfter > 1501*time.Millisecond || d.End.Sub(d.At) > 1501*time.Millisecond {
+		t.Errorf("a second and a half before the end: %+v", d)
+	}
+	client.Del(ctx, "k")
+	if d := allow(t, l, "k", minute, 1); !d.Allowed || d.ResetAfter < 59*time.Second {
+		t.Errorf("after the end: %+v", d)
+	}
+	client.Persist(ctx, "k")
+	allow(t, l, "k", minute, 1)
+	if ttl := client.PTTL(ctx, "k").Val(); ttl <= 0 {
+		t.Error("a counter without an expiry, as a crash between INCR and EXPIRE leaves it, was not healed")
+	}
+}
+
+// TestClockAhead finds a counter in the window after this one, as it is after the clock
+// jumped back, and goes on counting there.
+func TestClockAhead(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 5, Window: time.Hour}
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
+		later := limiter.InstantOf(client.Time(ctx).Val()).Add(time.Hour)
+		name := limiter.Keys(a, "k", limit, limiter.Layout{}, later)[0]
+		client.Set(ctx, name, 4, 2*time.Hour)
+		l := newRedis(t, client, a)
+		if d := allow(t, l, "k", limit, 1); !d.Allowed || d.Used != 5 || d.Start != later.Floor(time.Hour) {
+			t.Errorf("%s: %+v", a, d)
+		}
+		if d := allow(t, l, "k", limit, 1); d.Allowed || d.RetryAfter < time.Hour {
+			t.Errorf("%s: %+v", a, d)
+		}
+		if n := client.DBSize(ctx).Val(); n != 1 {
+			t.Errorf("%s: %d keys, want the later counter alone", a, n)
+		}
+		client.FlushAll(ctx)
+	}
+}
+
+// oldServer answers as a server from before EVALSHA_RO does.
+type oldServer struct {
+	limiter.Scripter
+	refused int
+}
+
+func (o *oldServer) Process(ctx context.Context, cmd redis.Cmder) error {
+	if strings.HasSuffix(cmd.Name(), "_ro") {
+		o.refused++
+		err := errors.New("ERR unknown command 'evalsha_ro'")
+		cmd.SetErr(err)
+		return err
+	}
+	return o.Scripter.Process(ctx, cmd)
+}
+
+func TestPeekOnOldServer(t *testing.T) {
+	old := &oldServer{Scripter: limitertest.Client(t)}
+	l := newRedis(t, old, limiter.GCRA)
+	for range 3 {
+		if d, err := l.Peek(context.Background(), "k", minute, 1); err != nil || !d.Allowed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+	}
+	if old.refused != 1 {
+		t.Errorf("the server was asked %d times for what it does not know", old.refused)
+	}
+}

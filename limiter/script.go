@@ -26,6 +26,7 @@ type terms struct {
 	Exact, Round            bool
 	Leaky                   bool
 	Denials, Block, Foreign bool
+	Ahead                   bool // charge first, and take it back
 
 	DeniedKey, BlockKey, EndsKey int // places in KEYS
 	BlockArg, More               int // places in ARGV: the block, and what the algorithm adds
@@ -91,6 +92,7 @@ func termsOf(a Algorithm, s settings, act action) terms {
 		t.More++
 	}
 	t.EndsKey = places + 1
+	t.Ahead = a == FixedWindow && act == charges && s.convention.Alignment == Epoch && !t.Given && !t.Block && !t.Charged
 	if act == chargesAll {
 		t.Stride, t.Charged = scriptArgs+rateArgCount(a), false
 	}

@@ -22,6 +22,10 @@ ok = 1
 elseif n <= limit{{if .Block}} and till == 0{{end}} then
 {{template "charge" .}}
 {{- end}}
+{{- if .Ahead}}
+else
+{{template "undo" .}}
+{{- end}}
 end
 {{- if or .Block .Denials}}
 if ok == 0 then

@@ -1,12 +1,25 @@
 {{- /* Fixed window. KEYS[1] is the counters' name up to the window's start. Answers
 {ok, now, count, start}; start 0, or none, is the clock-aligned one. When a window has no
 counter yet, the window after it is looked at: it has one when the clock jumped back, and
-then goes on counting. On a given clock, where counters outlive their windows, that look
+then goes on counting. Most requests are admitted, so the usual variant counts first and
+takes it back when that was too much, which is a command less. On a given clock, where counters outlive their windows, that look
 is taken every time. */ -}}
 {{define "look"}}
 local from = 0
 local start = now - now % w
 local key = KEYS[1] .. start / {{.NameUnit}}
+{{- if .Ahead}}
+local ahead = n <= limit
+local used = ahead and call('INCRBY', key, ARGV[1]) - n or (call('GET', key) or 0) + 0
+if used == 0 then
+  local later = KEYS[1] .. (start + w) / {{.NameUnit}}
+  local count = call('GET', later)
+  if count then
+    if ahead then call('DEL', key) end
+    ahead, key, used, from = false, later, count + 0, start + w
+  end
+end
+{{- else}}
 local used = call('GET', key)
 if {{if .Given}}true{{else}}not used{{end}} then
   local later = KEYS[1] .. (start + w) / {{.NameUnit}}
@@ -14,14 +27,21 @@ if {{if .Given}}true{{else}}not used{{end}} then
   if count then key, used, from = later, count, start + w end
 end
 used = (used or 0) + 0
+{{- end}}
 {{end}}
 
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
 
 {{define "charge"}}
+{{- if .Ahead}}
+used = ahead and used + n or call('INCRBY', key, ARGV[1])
+{{- else}}
 used = call('INCRBY', key, ARGV[1])
+{{- end}}
 if used == n then call('PEXPIRE', key, math.ceil((start + w - now) / 1000) + {{.Slack}}) end
 {{end}}
+
+{{define "undo"}}if ahead then call('DECRBY', key, ARGV[1]) end{{end}}
 
 {{define "answer"}}
 {{- if not (or .Block .Stride)}}if from == 0 then return { ok, now, used } end{{end}}
