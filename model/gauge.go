@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"time"
 
 	"ratescope/limiter"
@@ -63,6 +64,12 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		g.TAT = r.State.TAT
 	case limiter.TokenBucket, limiter.LeakyBucket:
 		g.Level = float64(d.Remaining)
+	case limiter.FixedWindow:
+		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
+		if t.Convention.Alignment == limiter.Epoch { // it forgets; the weighted counter would not
+			g.Weight = float64(d.End.Sub(now)) / float64(w)
+			g.Estimate = math.Floor(float64(d.Previous)*g.Weight) + float64(d.Current)
+		}
 	default:
 		g.Current = Count{true, d.Current}
 		g.Previous = Count{r.PreviousKnown, d.Previous}

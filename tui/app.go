@@ -47,7 +47,7 @@ type App struct {
 	view     model.View
 	rows     []*model.Watched
 	known    int // how many keys there were at the last sort
-	sortedAt time.Time
+	second   int64 // of the server's clock at the last sort
 	selected string // Reading.Key
 	top      int    // first row on screen
 	focus    pane
@@ -202,8 +202,10 @@ func (a *App) advance(local time.Time) {
 			a.board.Refresh(a.now)
 		}
 		a.stale = true
-		if local.Sub(a.sortedAt) >= time.Second {
-			a.sortedAt = local
+		// What is renewed once a second changes together with the clock: a calm screen is
+		// drawn once a second.
+		if second := int64(a.now) / 1e6; second != a.second {
+			a.second = second
 			a.resort()
 			a.server, a.cost = a.board.Server, a.board.Cost
 		}
