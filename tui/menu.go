@@ -71,6 +71,9 @@ func (a *App) pressMenu(msg tea.KeyPressMsg) tea.Cmd {
 
 func (a *App) choose(i int) tea.Cmd {
 	m := a.menu
+	if m == nil {
+		return nil
+	}
 	list := m.matches()
 	if i >= len(list) {
 		return nil
