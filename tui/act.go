@@ -265,7 +265,7 @@ func (a *App) copyRow() tea.Cmd {
 	if k == nil {
 		return nil
 	}
-	text := rowText(k, a.name(k.Reading.Key))
+	text := rowText(k, a.fullName(k.Reading.Key))
 	a.say(false, "Copied: "+text)
 	return tea.SetClipboard(text)
 }
@@ -296,12 +296,22 @@ func rowText(k *model.Watched, name string) string {
 	return text + "  next " + nextText(g)
 }
 
-// name is a key's name as the terminal may show it.
-func (a *App) name(key string) string {
+// fullName is a key's name as the terminal may show it.
+func (a *App) fullName(key string) string {
 	if a.o.Mask {
 		key = safetext.Mask(key)
 	}
 	return safetext.Clean(key)
+}
+
+// name is fullName without the middle of a name that is wider than any screen: cleaning
+// all of a name of many kilobytes, at every frame, would be dear.
+func (a *App) name(key string) string {
+	const end = 1024
+	if len(key) > 2*end && !a.o.Mask {
+		key = key[:end] + key[len(key)-end:]
+	}
+	return a.fullName(key)
 }
 
 func (a *App) quit() tea.Cmd {

@@ -94,7 +94,7 @@ func (p *plain) summary() error {
 		if !k.Gauge.Throttled() && !k.Gauge.Near() {
 			break
 		}
-		if err := p.line("  %s", rowText(k, p.a.name(k.Reading.Key))); err != nil {
+		if err := p.line("  %s", rowText(k, p.a.fullName(k.Reading.Key))); err != nil {
 			return err
 		}
 	}
