@@ -307,7 +307,7 @@ func (a *App) fullName(key string) string {
 // name is fullName without the middle of a name that is wider than any screen: cleaning
 // all of a name of many kilobytes, at every frame, would be dear.
 func (a *App) name(key string) string {
-	const end = 1024
+	const end = 512
 	if len(key) > 2*end && !a.o.Mask {
 		key = key[:end] + key[len(key)-end:]
 	}
