@@ -54,6 +54,8 @@ type App struct {
 	expanded bool
 	screen   screen
 	gridCols int // tiles beside each other on the grid
+	gridTop  int // first row on the grid, and
+	gridEnd  int // the one after the last
 	eventTop int // events scrolled past
 	menu     *menu
 	help     bool
@@ -255,7 +257,11 @@ func (a *App) onScreen() []string {
 	if a.selected != "" {
 		keys = append(keys, a.selected)
 	}
-	for i := a.top; i < min(a.top+max(a.areas.keys.H, 1), len(a.rows)); i++ {
+	from, to := a.top, a.top+max(a.areas.keys.H, 1)
+	if a.screen == smallMultiples {
+		from, to = a.gridTop, a.gridEnd
+	}
+	for i := from; i < min(to, len(a.rows)); i++ {
 		if k := a.rows[i].Reading.Key; k != a.selected {
 			keys = append(keys, k)
 		}

@@ -40,6 +40,7 @@ func (a *App) paintGrid(r cell.Rect) {
 		}
 	}
 	first := at / page * page
+	a.gridTop, a.gridEnd = first, first+page
 	for i := range page {
 		if first+i >= len(a.rows) {
 			break
