@@ -10,6 +10,14 @@ import (
 	"ratescope/model/lab"
 )
 
+// rounds is how often something is tried at random.
+func rounds(n int) int {
+	if underRace {
+		return max(n/10, 4)
+	}
+	return n
+}
+
 // randomSetup makes a comparison of any algorithms on any terms.
 func randomSetup(r *rand.Rand) lab.Setup {
 	s := lab.Setup{
@@ -74,7 +82,7 @@ func look(r *lab.Run) shown {
 
 func TestForwardAndBackEndWhereTheyBegan(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 1))
-	for round := range 200 {
+	for round := range rounds(200) {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomTape(random, s, 400))
 		run.SeekTo(s.Zero.Add(time.Duration(random.Int64N(int64(20 * s.Limit.Window)))))
@@ -100,7 +108,7 @@ func TestForwardAndBackEndWhereTheyBegan(t *testing.T) {
 // came straight here.
 func TestAnyWayLeadsToTheSame(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 2))
-	for round := range 120 {
+	for round := range rounds(120) {
 		s := randomSetup(random)
 		seed := random.Uint64()
 		run := lab.NewRun(s, randomTape(rand.New(rand.NewPCG(seed, 0)), s, 1500))
@@ -140,7 +148,7 @@ func TestAnyWayLeadsToTheSame(t *testing.T) {
 
 func TestInspectAgreesWithTheRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 3))
-	for range 60 {
+	for range rounds(60) {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomTape(random, s, 600))
 		run.SeekTo(s.Zero.Add(15 * s.Limit.Window))
@@ -164,7 +172,7 @@ func TestInspectAgreesWithTheRun(t *testing.T) {
 // TestLargestTrueWindow counts again, without cleverness.
 func TestLargestTrueWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 4))
-	for range 40 {
+	for range rounds(40) {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomTape(random, s, 300))
 		run.AdvanceTo(s.Zero.Add(1000 * s.Limit.Window))

@@ -21,7 +21,14 @@ func (l *Lab) press(msg tea.KeyPressMsg) tea.Cmd {
 	l.stale = true
 	switch l.over {
 	case helpOverlay:
-		l.over = noOverlay
+		switch key {
+		case "down", "j", "pgdown":
+			l.row++
+		case "up", "k", "pgup":
+			l.row = max(l.row-1, 0)
+		default:
+			l.over = noOverlay
+		}
 		return nil
 	case goPrompt:
 		l.typeTime(msg)
@@ -130,7 +137,7 @@ func (l *Lab) do(act action) tea.Cmd {
 	case actMouse:
 		l.mouse = !l.mouse
 	case actHelp:
-		l.over = helpOverlay
+		l.over, l.row = helpOverlay, 0
 	case actQuit:
 		return tea.Quit
 	default:

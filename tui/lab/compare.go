@@ -211,6 +211,20 @@ func (l *Lab) paintLane(r cell.Rect, run *lab.Run, i, columns int, s stretch, ma
 	tint := cell.Rect{X: body.X + int(max(from, 0)), Y: body.Y, H: body.H}
 	tint.W = body.X + past - tint.X
 	l.grid.Tint(tint, l.look.Window)
+	if plot.H == 1 && axis.Y != plot.Y {
+		l.paintBoth(plot, past)
+	}
+}
+
+// paintBoth lets a lane of one row show admitted requests on denied ones, where a column
+// has both: there is no room to stack them.
+func (l *Lab) paintBoth(r cell.Rect, past int) {
+	for c := range past {
+		if b := &l.columns[c]; b.Admitted > 0 && b.Denied > 0 {
+			half := l.look.Rise[(len(l.look.Rise)-1)/2]
+			l.grid.Set(r.X+c, r.Y, half, l.look.Admitted.On(l.look.Denied.Fg))
+		}
+	}
 }
 
 // paintLevel draws what a contender had used against its limit.

@@ -301,38 +301,57 @@ var groups = []struct {
 	right bool
 }{{"fire", false}, {"time", false}, {"view", true}, {"lesson", false}, {"room", false}}
 
+// helpLines are the keys as lines, in one column or two; a line without keys is a heading.
+func (l *Lab) helpLines(two bool) [2][]binding {
+	var columns [2][]binding
+	at := 0
+	for _, group := range groups {
+		if two && group.right {
+			at = 1
+		}
+		columns[at] = append(columns[at], binding{what: group.name})
+		for _, b := range bindings {
+			if b.group == group.name {
+				columns[at] = append(columns[at], b)
+			}
+		}
+	}
+	return columns
+}
+
+// paintHelp lays the table of keys over the screen; what finds no room scrolls.
 func (l *Lab) paintHelp() {
 	const width = 54
 	two := l.w >= 2*width+6
-	cols, rows := 1, len(bindings)+len(groups)
+	columns := l.helpLines(two)
+	cols, rows, foot := 1, len(columns[0]), "↑↓ scrolls · any other key closes"
 	if two {
-		cols, rows = 2, 27
+		cols, rows = 2, max(rows, len(columns[1]))
 	}
-	in := l.overlay(cols*width+2, rows+2, "keys", "any key closes")
-	x, y := in.X, in.Y
+	if l.h-4 >= rows {
+		foot = "any key closes"
+	}
+	in := l.overlay(cols*width+2, rows+2, "keys", foot)
+	l.row = max(min(l.row, rows-in.H), 0)
 	raised := l.look.Raised
-	for _, group := range groups {
-		if two && group.right {
-			x, y = x+width, in.Y
-		}
+	for at, list := range columns[:cols] {
+		x := in.X + at*width
 		end := min(x+width-1, in.X+in.W)
-		if y < in.Y+in.H {
-			l.grid.Text(x, y, end, group.name, l.look.Accent.On(raised))
-		}
-		y++
-		for _, b := range bindings {
-			if b.group != group.name {
+		for i, b := range list[min(l.row, len(list)):] {
+			y := in.Y + i
+			if i >= in.H {
+				break
+			}
+			if len(b.keys) == 0 {
+				l.grid.Text(x, y, end, b.what, l.look.Accent.On(raised))
 				continue
 			}
-			if y < in.Y+in.H {
-				shown := b.shown
-				if l.o.ASCII {
-					shown = strings.Join(b.keys[:min(len(b.keys), 2)], " ")
-				}
-				l.grid.Text(x+1, y, end, shown, l.look.Title.On(raised))
-				l.grid.Text(x+8, y, end, b.what, l.look.Text.On(raised))
+			shown := b.shown
+			if l.o.ASCII {
+				shown = strings.Join(b.keys[:min(len(b.keys), 2)], " ")
 			}
-			y++
+			l.grid.Text(x+1, y, end, shown, l.look.Title.On(raised))
+			l.grid.Text(x+9, y, end, b.what, l.look.Text.On(raised))
 		}
 	}
 }

@@ -226,7 +226,11 @@ func TestLeavesTheTerminalAsItWas(t *testing.T) {
 	story(t, 80, 24, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
 		x.Press("?")
-		x.See("any key closes")
+		x.See("any other key closes")
+		for range 30 {
+			x.Press("down")
+		}
+		x.See("turns the mouse on or off")
 		x.Press("q")
 		x.See("PAUSED")
 		x.Press("q")

@@ -25,6 +25,7 @@ type Options struct {
 	Limit    limiter.Limit // zero means 100 in a minute
 	Trace    *lab.Trace    // recorded traffic, a source a key; nil makes sources up
 	Sources  int           // how many to make up; 0 means 600
+	Windows  int           // how many windows a point of the Poisson law is the mean of; 0 means 4000, for 1 % or so
 	Seed     uint64
 	Progress func(done float64) // told how far it is, 0 to 1; may be nil
 }
@@ -105,6 +106,8 @@ var edges = [...]float64{0, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.5}
 const (
 	defaultSources = 600
 	windowsEach    = 40 // of a made-up source
+	defaultWindows = 4000
+	maxWindows     = 100_000
 )
 
 // zero is where made-up stories begin: aligned to any window that divides a day.
@@ -127,6 +130,12 @@ func Measure(o Options) (Report, error) {
 	if o.Sources < 0 || o.Sources > 1_000_000 {
 		return Report{}, fmt.Errorf("%d sources are out of range: use 1 to 1000000", o.Sources)
 	}
+	if o.Windows == 0 {
+		o.Windows = defaultWindows
+	}
+	if o.Windows < 10 || o.Windows > maxWindows {
+		return Report{}, fmt.Errorf("%d windows are out of range: use 10 to %d", o.Windows, maxWindows)
+	}
 	if o.Progress == nil {
 		o.Progress = func(float64) {}
 	}
@@ -148,7 +157,7 @@ func Measure(o Options) (Report, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Poisson = poissonPoints(o.Seed, o.Progress)
+	r.Poisson = poissonPoints(o)
 	r.Worst, err = worst()
 	o.Progress(1)
 	return r, err
@@ -274,21 +283,18 @@ func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *
 // means are the mean counts at which the law is checked.
 var means = [...]int{10, 27, 50, 100, 200, 500, 1000}
 
-// poissonWindows is how many windows a point is the mean of: enough for 1 % or so.
-const poissonWindows = 4000
-
 // poissonPoints measures the exact rounding on Poisson arrivals, which no limit stops.
-func poissonPoints(seed uint64, progress func(float64)) []Point {
+func poissonPoints(o Options) []Point {
 	var points []Point
 	for i, n := range means {
 		limit := limiter.Limit{Count: limiter.MaxCount, Window: time.Second}
 		s := lab.Setup{Limit: limit, Zero: zero}
-		src, err := lab.Traffic{Model: lab.Poisson, PerSecond: float64(n)}.Source(s, seed+uint64(n))
+		src, err := lab.Traffic{Model: lab.Poisson, PerSecond: float64(n)}.Source(s, o.Seed+uint64(n))
 		if err != nil {
 			continue // the rates above are in range
 		}
 		tape := lab.NewTape(src)
-		tape.Until(zero.Add(min(poissonWindows, 3_900_000/time.Duration(n)) * limit.Window))
+		tape.Until(zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n)) * limit.Window))
 		list := make([]lab.Arrival, tape.Len())
 		for k := range list {
 			list[k] = tape.At(k)
@@ -296,7 +302,7 @@ func poissonPoints(seed uint64, progress func(float64)) []Point {
 		var b Band
 		measure(list, limit, zero.Add(2*limit.Window), &b, limiter.Exact)
 		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact), Law: Law(float64(n))})
-		progress(0.8 + 0.2*float64(i+1)/float64(len(means)))
+		o.Progress(0.8 + 0.2*float64(i+1)/float64(len(means)))
 	}
 	return points
 }

@@ -1,0 +1,6 @@
+//go:build !race
+
+package accuracy_test
+
+// underRace says that the race detector makes everything ten times slower.
+const underRace = false
