@@ -54,8 +54,7 @@ type App struct {
 	expanded bool
 	screen   screen
 	gridCols int // tiles beside each other on the grid
-	gridTop  int // first row on the grid, and
-	gridEnd  int // the one after the last
+	gridPage int // tiles on the grid at once
 	eventTop int // events scrolled past
 	menu     *menu
 	help     bool
@@ -259,7 +258,7 @@ func (a *App) onScreen() []string {
 	}
 	from, to := a.top, a.top+max(a.areas.keys.H, 1)
 	if a.screen == smallMultiples {
-		from, to = a.gridTop, a.gridEnd
+		from, to = a.tiles()
 	}
 	for i := from; i < min(to, len(a.rows)); i++ {
 		if k := a.rows[i].Reading.Key; k != a.selected {

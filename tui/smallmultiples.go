@@ -33,14 +33,8 @@ func tiling(r cell.Rect, keys int) (cols, rows, w, h int) {
 func (a *App) paintGrid(r cell.Rect) {
 	cols, rows, w, h := tiling(r, len(a.rows))
 	page := cols * rows
-	at := 0
-	for i, k := range a.rows {
-		if k.Reading.Key == a.selected {
-			at = i
-		}
-	}
-	first := at / page * page
-	a.gridTop, a.gridEnd = first, first+page
+	a.gridPage = page
+	first, _ := a.tiles()
 	for i := range page {
 		if first+i >= len(a.rows) {
 			break
@@ -52,6 +46,17 @@ func (a *App) paintGrid(r cell.Rect) {
 		a.grid.Text(r.X+2, r.Y+1, r.X+r.W, a.searching(), a.look.Dim)
 	}
 	a.gridCols = cols
+}
+
+// tiles returns the rows on the grid: the page that holds the selected one.
+func (a *App) tiles() (from, to int) {
+	page := max(a.gridPage, 1)
+	for i, k := range a.rows {
+		if k.Reading.Key == a.selected {
+			from = i / page * page
+		}
+	}
+	return from, from + page
 }
 
 func (a *App) paintTile(r cell.Rect, k *model.Watched) {
