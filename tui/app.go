@@ -44,26 +44,31 @@ type App struct {
 	heardAt time.Time       // and this machine's at that moment
 	started bool            // a batch has come
 
-	view     model.View
-	rows     []*model.Watched
-	known    int // how many keys there were at the last sort
-	second   int64 // of the server's clock at the last sort
-	selected string // Reading.Key
-	top      int    // first row on screen
-	focus    pane
-	expanded bool
-	screen   screen
-	gridCols int // tiles beside each other on the grid
-	gridPage int // tiles on the grid at once
-	eventTop int // events scrolled past
-	menu     *menu
-	help     bool
-	helpTop  int  // lines of the help scrolled past
-	typing   bool // the filter has the keys
-	mouse    bool
-	scroll   int64           // columns back while paused
-	zoom     int             // doublings of time a column
-	cursor   limiter.Instant // the instant that is read out on the timeline; 0 none
+	view   model.View
+	rows   []*model.Watched
+	known  int   // how many keys there were at the last sort
+	second int64 // of the server's clock at the last sort
+
+	moved      limiter.Instant // when something last arrived or changed
+	throttled  bool            // a key counts down to its next admission
+	dozing     bool            // the clock ticks once a second
+	generation int             // of the clock; a tick of an older one is void
+	selected   string          // Reading.Key
+	top        int             // first row on screen
+	focus      pane
+	expanded   bool
+	screen     screen
+	gridCols   int // tiles beside each other on the grid
+	gridPage   int // tiles on the grid at once
+	eventTop   int // events scrolled past
+	menu       *menu
+	help       bool
+	helpTop    int  // lines of the help scrolled past
+	typing     bool // the filter has the keys
+	mouse      bool
+	scroll     int64           // columns back while paused
+	zoom       int             // doublings of time a column
+	cursor     limiter.Instant // the instant that is read out on the timeline; 0 none
 
 	burst     int
 	perSecond float64
@@ -96,7 +101,10 @@ type toast struct {
 
 // The messages. tickMsg carries this machine's clock.
 type (
-	tickMsg  time.Time
+	tickMsg struct {
+		at         time.Time
+		generation int
+	}
 	batchMsg struct {
 		batch model.Batch
 		err   error
@@ -108,8 +116,38 @@ func (a *App) Init() tea.Cmd {
 	return tea.Batch(tea.RequestBackgroundColor, a.nextTick(), a.nextBatch(), a.nextFired())
 }
 
+// nextTick arms the clock: a frame ahead, or while nothing moves, at the next full second.
 func (a *App) nextTick() tea.Cmd {
-	return tea.Tick(a.tick, func(t time.Time) tea.Msg { return tickMsg(t) })
+	wait := a.tick
+	if a.dozing = a.calm(); a.dozing {
+		wait = time.Second - time.Duration(int64(a.now)%1e6)*time.Microsecond
+	}
+	generation := a.generation
+	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg{t, generation} })
+}
+
+// calm says that nothing on screen changes faster than its clock: nothing arrives, no
+// column moves within a second, nothing counts down.
+func (a *App) calm() bool {
+	if !a.started || a.board.Server.Link != model.Live || len(a.shots) > 0 || a.throttled {
+		return false
+	}
+	quiet := a.now.Sub(a.moved)
+	if k := a.board.Key(a.selected); k != nil {
+		if w := k.Timeline.Window(); a.screen != dashboard || w < 48*time.Second {
+			return quiet > max(2*w, 3*time.Second)
+		}
+	}
+	return quiet > 3*time.Second
+}
+
+// wake ends a doze at once: something moves again.
+func (a *App) wake() tea.Cmd {
+	if !a.dozing {
+		return nil
+	}
+	a.generation++
+	return a.nextTick()
 }
 
 func (a *App) nextBatch() tea.Cmd {
@@ -124,7 +162,10 @@ func (a *App) nextBatch() tea.Cmd {
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tickMsg:
-		a.advance(time.Time(msg))
+		if msg.generation != a.generation {
+			return a, nil
+		}
+		a.advance(msg.at)
 		return a, a.nextTick()
 	case batchMsg:
 		return a, a.receive(msg)
@@ -162,6 +203,7 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		}
 		return tea.Quit
 	}
+	moves := a.moves(&msg.batch)
 	a.board.Apply(msg.batch)
 	if !a.started || a.server.Link != a.board.Server.Link {
 		a.server, a.cost = a.board.Server, a.board.Cost
@@ -174,14 +216,33 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 			a.now = a.heard // the server's clock was set back; it rules
 		}
 	}
-	if a.frozen == nil {
-		a.stale = true
+	if moves {
+		a.moved = a.now
 	}
 	if a.frozen == nil && a.board.Len() != a.known {
-		a.known = a.board.Len()
+		a.known, moves = a.board.Len(), true
 		a.resort()
 	}
+	if a.frozen == nil && (moves || !a.dozing) {
+		a.stale = true
+	}
+	if moves {
+		return tea.Batch(a.nextBatch(), a.wake())
+	}
 	return a.nextBatch()
+}
+
+// moves says whether a batch brings more than the passing of time.
+func (a *App) moves(b *model.Batch) bool {
+	if b.Server.Link != a.board.Server.Link || b.Server.Err != a.board.Server.Err || b.Sweep.Passes == 0 || len(b.Gone) > 0 {
+		return true
+	}
+	for i := range b.Readings {
+		if len(b.Readings[i].Arrivals) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // advance moves the clock on.
@@ -208,6 +269,7 @@ func (a *App) advance(local time.Time) {
 		if second := int64(a.now) / 1e6; second != a.second {
 			a.second = second
 			a.resort()
+			a.throttled = a.board.Totals().Throttled > 0
 			a.server, a.cost = a.board.Server, a.board.Cost
 		}
 	}

@@ -111,6 +111,7 @@ func (m *monkey) do(msg tea.Msg) {
 		cmd()
 		m.app.TakeFired()
 	}
+	m.app.View() // as Bubble Tea does after every message
 }
 
 func (m *monkey) link() {

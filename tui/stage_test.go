@@ -69,6 +69,7 @@ func (s *stage) batch() {
 		s.edit(&b)
 	}
 	s.app.Update(tui.BatchMsg(b))
+	s.app.View() // as Bubble Tea does after every message
 	s.app.Update(tui.TickMsg(s.now))
 }
 
@@ -76,6 +77,7 @@ func (s *stage) batch() {
 func (s *stage) press(names ...string) {
 	for _, name := range names {
 		s.app.Update(tuitest.Key(name))
+		s.app.View()
 	}
 }
 

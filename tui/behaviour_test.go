@@ -1,0 +1,181 @@
+package tui_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+func TestTheClockOnScreenIsTheServers(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{})
+	offset := 90 * time.Minute
+	s.edit = func(b *model.Batch) { // the server's clock is elsewhere
+		shift := limiter.Instant(offset / time.Microsecond)
+		b.At += shift
+		b.Server.Offset = offset
+		for i := range b.Readings {
+			r := &b.Readings[i]
+			r.At, r.Since = r.At+shift, r.Since+shift
+			for j := range r.Arrivals {
+				r.Arrivals[j].At += shift
+			}
+			for j := range r.State.Log {
+				r.State.Log[j].At += shift
+			}
+			r.State.Start += shift
+		}
+	}
+	s.run(5 * time.Second)
+	s.see("10:30:05", "+5400.0s")
+	offset = -time.Hour // somebody set it back
+	s.run(5 * time.Second)
+	s.see("08:00:10", "-3600.0s")
+	if strings.Contains(s.text(), "10:30") {
+		t.Errorf("the time before the clock was set back is still on screen:\n%s", s.text())
+	}
+}
+
+func TestBetweenTwoBatchesTheNumbersMove(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{})
+	s.run(12 * time.Second)
+	s.press("s", "s", "s", "s", "home")
+	seen := map[string]bool{}
+	for i := range 10 {
+		s.app.Update(tui.TickMsg(s.now.Add(time.Duration(i) * 100 * time.Millisecond)))
+		for line := range strings.Lines(s.text()) {
+			if i := strings.Index(line, "next window in"); i >= 0 {
+				seen[line[i:i+22]] = true
+			}
+		}
+	}
+	if len(seen) < 8 {
+		t.Errorf("in a second without a batch the window's end was shown at %d distances: %v", len(seen), seen)
+	}
+}
+
+func TestTheSelectionStaysOnItsKey(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{}, crowd(80)...)
+	s.run(5 * time.Second)
+	s.press("down", "down", "down", "down", "down")
+	key := s.app.Selected()
+	for range 30 {
+		s.run(time.Second)
+		if got := s.app.Selected(); got != key {
+			t.Fatalf("%q was selected, and now %q is", key, got)
+		}
+	}
+	for _, press := range []string{"s", "S", "s", "s", "P", "2", "1", "p", "p"} {
+		s.press(press)
+		s.frame()
+		if got := s.app.Selected(); got != key {
+			t.Fatalf("after %s %q is selected, and %q was", press, got, key)
+		}
+	}
+	for _, press := range []string{"end", "home", "pgdown", "pgdown", "pgup", "down", "G", "g"} {
+		s.press(press)
+		visible := false
+		for line := range strings.Lines(s.text()) {
+			visible = visible || strings.HasPrefix(line, "│ ▌")
+		}
+		if !visible {
+			t.Errorf("after %s the selected row cannot be seen:\n%s", press, s.text())
+		}
+	}
+}
+
+func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
+	var told []string
+	people := crowd(200)
+	for i := range people {
+		people[i].Name = fmt.Sprintf("key%03d", i) // short enough to stand in full everywhere
+	}
+	s := newStage(t, 140, 42, tui.Options{Focus: func(keys []string) { told = slices.Clone(keys) }}, people...)
+	for _, press := range []string{"home", "end", "pgup", "down", "2", "pgdown", "down", "1", "home"} {
+		s.press(press)
+		s.run(2 * time.Second)
+		if len(told) == 0 || told[0] != s.app.Selected() {
+			t.Fatalf("after %q the source was told of %d keys, and the first is not the selected %q", press, len(told), s.app.Selected())
+		}
+		if len(told) > 80 {
+			t.Errorf("after %q the source was told of %d keys: more than fit", press, len(told))
+		}
+		for _, name := range regexp.MustCompile("key[0-9]{3}").FindAllString(strings.SplitN(s.text(), "\n", 3)[2], -1) { // below the header
+			if !slices.Contains(told, name) {
+				t.Errorf("after %q %s is on screen and the source was not told: %v", press, name, told)
+				break
+			}
+		}
+	}
+}
+
+func TestMaskedNamesStayHidden(t *testing.T) {
+	secret := "session:9f8e7d6c5b4a39281706:requests"
+	p := tuitest.Cast()[0]
+	p.Name = secret
+	s := newStage(t, 140, 42, tui.Options{Mask: true, Injector: &tuitest.Injector{}}, p)
+	s.run(15 * time.Second)
+	s.app.Update(tui.FiredMsg(outcomes(secret)...))
+	for _, scene := range scenes {
+		s.press(scene.to...)
+		if strings.Contains(s.text()+s.app.View().WindowTitle, "7d6c5b4a3928") {
+			t.Errorf("%s shows the middle of the name:\n%s", scene.name, s.text())
+		}
+		s.press(scene.back...)
+	}
+	s.press("y")
+	if strings.Contains(s.text(), "7d6c5b4a3928") {
+		t.Errorf("what was copied shows the middle of the name:\n%s", s.text())
+	}
+}
+
+func TestAKeyThatLeavesIsNotCountedAsThrottled(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{}, tuitest.Overrun()[:3]...)
+	s.run(15 * time.Second)
+	s.see("3 throttled")
+	names := []string{}
+	for _, p := range tuitest.Overrun()[:3] {
+		names = append(names, p.Name)
+	}
+	s.edit = func(b *model.Batch) { b.Readings, b.Gone = nil, names }
+	s.run(2 * time.Second)
+	if strings.Contains(s.text(), "3 throttled") {
+		t.Errorf("keys that are not on the server any more count as throttled:\n%s", s.text())
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, o := range []tui.Options{{FPS: -1}, {FPS: 1000}, {Theme: "no such theme"}} {
+		if err := tui.Run(t.Context(), o); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}
+
+// BenchmarkPaintLongNames compares a frame of names of 4 KB with one of short
+// names.
+func BenchmarkPaintLongNames(b *testing.B) {
+	for _, length := range []int{20, 4096} {
+		b.Run(fmt.Sprintf("bytes=%d", length), func(b *testing.B) {
+			people := crowd(60)
+			for i := range people {
+				people[i].Name = fmt.Sprintf("%03d", i) + strings.Repeat("é\x1b", length/3)
+			}
+			s := newStage(b, 160, 48, tui.Options{}, people...)
+			s.run(10 * time.Second)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.now = s.now.Add(time.Millisecond)
+				s.app.Update(tui.TickMsg(s.now))
+				s.frame()
+			}
+		})
+	}
+}
