@@ -19,9 +19,15 @@ func (w *observer) adopt() {
 
 func (w *observer) meet(f found) {
 	l := w.looks[f.name]
-	if f.denied {
-		if l != nil {
-			l.denied.skip = 0
+	switch {
+	case f.denied && l != nil:
+		l.denied.skip = 0
+	case f.blocked && l != nil:
+		l.block.key = f.key
+	}
+	if f.denied || f.blocked {
+		if l == nil {
+			w.scout.forget(f.key) // its limiter may be found later
 		}
 		return
 	}

@@ -24,6 +24,7 @@ type found struct {
 	field    string            // of buckets: what they are told by
 	sure     bool              // its data looks like a limiter, not just its type
 	denied   bool              // it is the stream of a limiter's denials
+	blocked  bool              // it says until when a limiter's key is blocked
 }
 
 // scout finds keys: it goes through the keyspace with SCAN again and again, within a
@@ -329,15 +330,29 @@ func byName(key string, now limiter.Instant) (found, bool) {
 	if name, a, start, ok := limiter.ParseKey(key); ok {
 		return found{key: key, typ: "string", name: name, kind: kindCounter, own: a, start: start, unit: time.Millisecond, sure: true}, true
 	}
-	if base, ok := strings.CutSuffix(key, ":denied"); ok {
-		for _, name := range [...]string{strings.TrimSuffix(strings.TrimPrefix(base, "{"), "}"), strings.TrimSuffix(base, ":"), base} {
-			if limiter.DeniedKey(name) == key {
-				return found{key: key, typ: "stream", name: name, denied: true}, true
-			}
-		}
+	if name, ok := ownerOf(key, ":denied", limiter.DeniedKey); ok {
+		return found{key: key, typ: "stream", name: name, denied: true}, true
 	}
-	if strings.HasSuffix(key, ":blocked") {
-		return found{}, false
+	if name, ok := ownerOf(key, ":blocked", limiter.BlockedKey); ok {
+		return found{key: key, typ: "string", name: name, blocked: true}, true
 	}
 	return found{}, false
+}
+
+// ownerOf returns the limiter whose key beside its own this is.
+func ownerOf(key, suffix string, beside func(string) string) (string, bool) {
+	base, ok := strings.CutSuffix(key, suffix)
+	if !ok {
+		return "", false
+	}
+	for _, name := range [...]string{
+		strings.TrimSuffix(strings.TrimPrefix(base, "{"), "}"),
+		strings.TrimSuffix(base, ":"),
+		strings.TrimSuffix(strings.TrimPrefix(base, "{!}"), "!"),
+	} {
+		if beside(name) == key {
+			return name, true
+		}
+	}
+	return "", false
 }

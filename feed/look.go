@@ -45,6 +45,7 @@ type look struct {
 	target model.Target
 	notes  map[model.Note]bool
 	denied denials
+	block  block
 	past   *past
 
 	ttl     time.Duration
@@ -126,6 +127,7 @@ func (l *look) ask(q *query) {
 		l.body.ask(q, l)
 	}
 	l.denied.ask(q, l)
+	l.block.ask(q, l)
 }
 
 // take turns the answers into a reading. ok is false when it is not ready: the look
@@ -151,6 +153,7 @@ func (l *look) take(now limiter.Instant) (r model.Reading, again bool, err error
 	}
 	l.denied.span(l.target.Window)
 	l.denied.tell(now, &r)
+	l.block.tell(&r)
 	l.finish(now, &r)
 	return r, false, nil
 }

@@ -114,3 +114,28 @@ func TestExactKeysWithoutAWindow(t *testing.T) {
 		t.Errorf("%d readings, want the 3 that were asked for", len(got))
 	}
 }
+
+// TestBlockedKeys reads until when a key is blocked, and takes the block for no key of its
+// own.
+func TestBlockedKeys(t *testing.T) {
+	s := startServer(t)
+	ctx := context.Background()
+	l, err := limiter.NewRedis(s.client(), limiter.SlidingLog, limiter.WithConvention(limiter.Convention{Block: time.Minute}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := l.AllowN(ctx, "otp", limiter.Limit{Count: 1, Window: time.Second}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := runSource(t, newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond, Rules: []Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
+	within(t, 5*time.Second, "the block", func() bool {
+		x, _ := run.reading("otp")
+		left := x.State.BlockedUntil.Sub(x.At)
+		return left > 50*time.Second && left <= time.Minute
+	})
+	if _, ok := run.reading("{otp}:blocked"); ok {
+		t.Error("the block was taken for a limiter")
+	}
+}
