@@ -19,7 +19,7 @@ import (
 const (
 	depth   = 16 // commands in a pipeline, so that the socket does not hide the script
 	batches = 400
-	turns   = 8
+	turns   = 12
 )
 
 // cost is what the server spent on one decision.

@@ -1,10 +1,12 @@
 package limitertest
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +21,33 @@ const RequireRedis = "RATESCOPE_REQUIRE_REDIS"
 // port of this machine, and ends it with the test.
 func Address(t testing.TB) string {
 	t.Helper()
+	return start(t)
+}
+
+// Cluster starts a real server as the only node of a cluster, which holds every slot and
+// refuses what would not work on several nodes, and returns a client of it.
+func Cluster(t testing.TB) *redis.ClusterClient {
+	t.Helper()
+	address := start(t, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf")
+	node := redis.NewClient(&redis.Options{Addr: address})
+	defer func() { _ = node.Close() }()
+	ctx := context.Background()
+	if err := node.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(node.ClusterInfo(ctx).Val(), "cluster_state:ok"); {
+		if time.Now().After(deadline) {
+			t.Fatal("the cluster does not come up")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func start(t testing.TB, extra ...string) string {
+	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv(RequireRedis) != "" {
@@ -32,7 +61,8 @@ func Address(t testing.TB) string {
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
-	cmd := exec.Command(path, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	args := append([]string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir()}, extra...)
+	cmd := exec.Command(path, args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

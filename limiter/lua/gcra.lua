@@ -26,9 +26,9 @@ local early = us - now - ARGV[{{.More}} + 3]
 
 {{define "charge"}}
 tat, part = us, over
-local text = string.format('%.0f', tat)
-if part > 0 then text = text .. ':' .. string.format('%.0f', part) .. ':' .. ARGV[{{.More}} + 2] end
-call('SET', KEYS[1], text, 'PX', math.ceil((tat + 1 - now) / 1000) + {{.Slack}})
+local text, life = tat, (tat - now + 1000) / 1000 + {{.Slack}}
+if part > 0 then text = string.format('%.0f:%.0f:', tat, part) .. ARGV[{{.More}} + 2] end
+call('SET', KEYS[1], text, 'PX', life - life % 1)
 {{end}}
 
 {{define "answer"}}return { ok, now, tat, part{{template "till" .}} }{{end}}
