@@ -16,7 +16,7 @@ func New(ctx context.Context, o Options) (*App, error) { return newApp(ctx, o) }
 func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
 
 // TickMsg is what arrives when the clock moves.
-func TickMsg(t time.Time) tea.Msg { return tickMsg(t) }
+func TickMsg(t time.Time) tea.Msg { return tickMsg{at: t} }
 
 // FiredMsg is what arrives when requests were decided.
 func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }
