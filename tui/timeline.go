@@ -59,7 +59,7 @@ func (a *App) paintTimeline(r cell.Rect, k *model.Watched) {
 	axis, lane := below.Top(1)
 
 	a.paintBracket(top, k, s)
-	a.paintArrivals(arrivals, k, s)
+	a.paintArrivals(arrivals, s)
 	a.paintAxis(axis, s)
 	a.paintLane(lane, k, s)
 	a.paintTimes(labels, s)
@@ -183,6 +183,9 @@ func (a *App) paintBracket(r cell.Rect, k *model.Watched, s stretch) {
 		}
 		a.grid.Set(r.X+i, r.Y, glyph, a.look.Accent)
 	}
+	if note := "denied: not recorded"; !k.Reading.Denied.Known && from > len(note) {
+		a.grid.Text(r.X, r.Y, r.X+from, note, a.look.Faint)
+	}
 	label := " window " + figure.Length(s.window) + " "
 	if from >= 0 && to-from > len(label)+2 && to < s.n+1 {
 		a.grid.Text(r.X+from+(to-from-len(label))/2+1, r.Y, r.X+r.W, label, a.look.Accent)
@@ -205,15 +208,12 @@ func (a *App) edge(s stretch) func(int) (rune, themes.Style, bool) {
 	}
 }
 
-func (a *App) paintArrivals(r cell.Rect, k *model.Watched, s stretch) {
+func (a *App) paintArrivals(r cell.Rect, s stretch) {
 	most := a.paintArrivalsIn(r, s)
 	a.grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), a.look.Dim)
 	if r.H > 2 {
 		a.grid.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", a.look.Faint)
 		a.grid.Right(r.X-axisWidth, r.Y+2, r.X-1, figure.Length(s.column.Round(time.Millisecond)), a.look.Faint)
-	}
-	if r.H > 1 && !k.Reading.Denied.Known && r.W > 40 {
-		a.grid.Text(r.X+1, r.Y, r.X+r.W, "denied: not recorded", a.look.Faint)
 	}
 }
 
