@@ -90,6 +90,7 @@ func patience(k *Watched) time.Duration {
 func (b *Board) judge(k *Watched, denied int64) {
 	at, e, now := k.Reading.At, &k.episode, pressureOf(k)
 	e.denied += denied
+	e.began, e.last = min(e.began, at), min(e.last, at) // the server's clock may have been set back
 	switch {
 	case now > e.pressure:
 		*e = episode{pressure: now, began: at, last: at, denied: denied}

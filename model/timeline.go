@@ -194,12 +194,17 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 // whether the source was watching all of that time.
 func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 	first, last := t.Index(since)+1, t.Index(at)
+	watched = first >= t.first && last <= t.seen
 	for i := first; i <= last; i++ {
-		if b := t.peek(i); b != nil {
-			n += b.Admitted
+		b := t.peek(i)
+		if b == nil {
+			watched = false
+			continue
 		}
+		n += b.Admitted
+		watched = watched && b.Watched
 	}
-	return n, first >= t.first && last <= t.seen
+	return n, watched
 }
 
 // Columns joins `per` bins a column and writes the columns that end with the one
