@@ -24,7 +24,9 @@ type contestant struct {
 	decide func(i int)
 }
 
-var limit = limiter.Limit{Count: 1000, Window: time.Second}
+// limit is far above what one process can ask for, so that every decision is charged: a
+// denial costs the peers nothing, and us the answer to when.
+var limit = limiter.Limit{Count: 1_000_000, Window: 10 * time.Millisecond}
 
 func names(n int) []string {
 	all := make([]string, n)
@@ -59,8 +61,8 @@ func peers(b *testing.B, keys []string) []contestant {
 	spread := map[string]*rate.Limiter{}
 	sliding := map[string]*slidingwindow.Limiter{}
 	for _, k := range keys {
-		spread[k] = rate.NewLimiter(1000, 1000)
-		sliding[k], _ = slidingwindow.NewLimiter(time.Second, 1000, func() (slidingwindow.Window, slidingwindow.StopFunc) {
+		spread[k] = rate.NewLimiter(rate.Limit(float64(limit.Count)/limit.Window.Seconds()), int(limit.Count))
+		sliding[k], _ = slidingwindow.NewLimiter(limit.Window, limit.Count, func() (slidingwindow.Window, slidingwindow.StopFunc) {
 			return slidingwindow.NewLocalWindow()
 		})
 	}
@@ -68,11 +70,11 @@ func peers(b *testing.B, keys []string) []contestant {
 	if err != nil {
 		b.Fatal(err)
 	}
-	gcra, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerSec(1000), MaxBurst: 999})
+	gcra, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerDuration(int(limit.Count), limit.Window), MaxBurst: int(limit.Count) - 1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	fixed := ulule.New(memory.NewStore(), ulule.Rate{Period: time.Second, Limit: 1000})
+	fixed := ulule.New(memory.NewStore(), ulule.Rate{Period: limit.Window, Limit: limit.Count})
 	ctx := context.Background()
 	return []contestant{
 		{"x-time-rate", func(i int) {
