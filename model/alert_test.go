@@ -1,0 +1,162 @@
+package model_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// diary is a board that is fed one reading of one key at a time.
+type diary struct {
+	model.Board
+	at limiter.Instant
+}
+
+func (d *diary) read(after time.Duration, used int64, denied int64) {
+	d.at = d.at.Add(after)
+	r := logReading("k", d.at, d.at.Add(-after), used, 10)
+	r.Arrivals = nil
+	if denied > 0 {
+		r.Arrivals = []model.Arrival{{At: d.at, N: denied, Denied: true}}
+	}
+	d.Apply(live(d.at, r))
+}
+
+// kinds lists what was recorded since the first n alerts.
+func (d *diary) kinds(n int) []model.AlertKind {
+	var out []model.AlertKind
+	for _, a := range d.Alerts()[n:] {
+		out = append(out, a.What)
+	}
+	return out
+}
+
+func TestAnEpisodeOfThrottlingIsOne(t *testing.T) {
+	d := diary{at: today}
+	d.read(0, 1, 0)
+	began := d.at.Add(time.Second)
+	for i := range 50 { // at its limit a key frees a slot and loses it all the time
+		d.read(time.Second, 10-int64(i%2), 2)
+	}
+	last := d.at.Add(-time.Second) // the last reading with nothing free
+	for range 10 {
+		d.read(time.Second, 3, 0)
+	}
+	got := d.Alerts()
+	if want := []model.AlertKind{model.BecameThrottled, model.NoLongerThrottled}; !slices.Equal(d.kinds(0), want) {
+		t.Fatalf("recorded is %+v", got)
+	}
+	if got[0].At != began || got[0].Key != "k" {
+		t.Errorf("it began %v late: %+v", got[0].At.Sub(began), got[0])
+	}
+	if got[1].For != last.Sub(began) || got[1].N != 100 {
+		t.Errorf("it lasted %v and denied %d, want %v and 100", got[1].For, got[1].N, last.Sub(began))
+	}
+	d.read(time.Second, 10, 1)
+	if !slices.Equal(d.kinds(2), []model.AlertKind{model.BecameThrottled}) {
+		t.Errorf("the next episode is %+v", d.Alerts()[2:])
+	}
+}
+
+func TestPressureRisesStepByStep(t *testing.T) {
+	d := diary{at: today}
+	for _, used := range []int64{1, 8, 9, 10, 10} {
+		d.read(time.Second, used, 0)
+	}
+	d.at = d.at.Add(time.Second)
+	odd := logReading("k", d.at, 0, 0, 10)
+	odd.Err = "is of another type"
+	d.Apply(live(d.at, odd))
+	if want := []model.AlertKind{model.BecameClose, model.BecameThrottled, model.BecameUnreadable}; !slices.Equal(d.kinds(0), want) {
+		t.Errorf("recorded is %+v", d.Alerts())
+	}
+	if last := d.Alerts()[2]; last.Text != odd.Err {
+		t.Errorf("why it cannot be read is %q", last.Text)
+	}
+}
+
+func TestAnEpisodeEndsAlthoughTheClockWasSetBack(t *testing.T) {
+	d := diary{at: today}
+	d.read(0, 10, 1)
+	d.read(-time.Hour, 1, 0)
+	for range 10 {
+		d.read(time.Second, 1, 0)
+	}
+	if want := []model.AlertKind{model.BecameThrottled, model.NoLongerThrottled}; !slices.Equal(d.kinds(0), want) {
+		t.Fatalf("recorded is %+v", d.Alerts())
+	}
+	if lasted := d.Alerts()[1].For; lasted < 0 || lasted > time.Minute {
+		t.Errorf("it lasted %v", lasted)
+	}
+}
+
+func TestComingAndGoing(t *testing.T) {
+	var b model.Board
+	first := live(today, logReading("old", today, 0, 1, 10))
+	first.Sweep.Passes = 0
+	b.Apply(first) // found by the first pass: no news
+	b.Apply(live(today + 1))
+	b.Apply(live(today+2, logReading("new", today+2, 0, 1, 10)))
+	gone := live(today + 3)
+	gone.Gone = []string{"old", "never seen"}
+	b.Apply(gone)
+	b.Apply(gone)
+	lost := down(today + 3)
+	b.Apply(lost)
+	lost.Server.Down = 4 * time.Second
+	b.Apply(lost)
+	b.Apply(live(today + 5))
+	want := []model.Alert{
+		{At: today + 2, Key: "new", What: model.Appeared}, {At: today + 3, Key: "old", What: model.Left},
+		{At: today + 3, What: model.LinkLost, Text: lost.Server.Err}, {At: today + 5, What: model.LinkBack, For: 4 * time.Second},
+	}
+	if got := b.Alerts(); !slices.Equal(got, want) {
+		t.Errorf("recorded is\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestTheRecordIsBounded(t *testing.T) {
+	var b model.Board
+	b.Apply(live(today))
+	for i := range 3000 {
+		at := today + limiter.Instant(i)
+		b.Apply(live(at, logReading(fmt.Sprint("key", i), at, 0, 0, 10)))
+	}
+	got := b.Alerts()
+	if n := len(got); n == 0 || n > 1000 {
+		t.Errorf("%d alerts are kept", n)
+	}
+	if last := got[len(got)-1]; last.Key != "key2999" {
+		t.Errorf("the newest is about %q", last.Key)
+	}
+}
+
+func TestAdmittedInATimeThatWasWatched(t *testing.T) {
+	tl := model.NewTimeline(24 * time.Second) // a bin is 100 ms
+	at := today.Floor(24 * time.Second)
+	step := 200 * time.Millisecond
+	for i := range 300 {
+		tl.Arrive(model.Arrival{At: at.Add(150 * time.Millisecond), N: 2})
+		tl.Arrive(model.Arrival{At: at.Add(150 * time.Millisecond), N: 1, Denied: true})
+		since := at
+		if i == 100 {
+			since = 0 // nobody looked before
+		}
+		at = at.Add(step)
+		tl.Watch(since, at, model.Count{})
+	}
+	for _, tc := range []struct {
+		since, until time.Duration // before the last reading
+		n            int64
+		watched      bool
+	}{{24 * time.Second, 0, 240, true}, {time.Second, 0, 10, true}, {50 * time.Second, 0, 500, false}, {42 * time.Second, 38 * time.Second, 40, false}, {70 * time.Second, 50 * time.Second, 100, false}} {
+		n, watched := tl.Admitted(at.Add(-tc.since), at.Add(-tc.until))
+		if n != tc.n || watched != tc.watched {
+			t.Errorf("from %v to %v ago %d were admitted, watched %v; want %d, %v", tc.since, tc.until, n, watched, tc.n, tc.watched)
+		}
+	}
+}
