@@ -28,10 +28,13 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	"ratescope/model"
+	"ratescope/model/lab"
+	"ratescope/model/lab/accuracy"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui"
+	screenlab "ratescope/tui/lab"
 )
 
 // version is set when a release is built; else the build data tell what is running.
@@ -125,7 +128,7 @@ func (a *app) tree() *cobra.Command {
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(a.snapshot(), a.fire(), a.peek(), a.verify())
+	root.AddCommand(a.snapshot(), a.fire(), a.peek(), a.verify(), a.lab(), a.accuracy())
 	return root
 }
 
@@ -261,7 +264,7 @@ func (a *app) names() report.Options { return report.Options{Mask: a.mask} }
 
 func (a *app) dashboard(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("there is no command %q: use snapshot, fire, peek or verify, or none for the dashboard", args[0])
+		return usagef("there is no command %q: use snapshot, fire, peek, verify, lab or accuracy, or none for the dashboard", args[0])
 	}
 	shelf, err := a.shelf()
 	if err != nil {
@@ -481,4 +484,89 @@ func (a *app) stores(names []string) (list []scenario.Store, end func(), err err
 		}
 	}
 	return list, end, nil
+}
+
+func (a *app) lab() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lab [SCENARIO]",
+		Short: "Learn the algorithms on a virtual clock",
+		Long: "Run the same arrivals through several algorithms side by side, with the clock in your hand: pause, step, step back, " +
+			"ask what a decision was made of, and play the lessons. It needs no Redis.\n\n" +
+			"SCENARIO is the name of a lesson or a scenario file; without it the first lesson is on screen.",
+		Example: "ratescope lab counter-weighted-sum",
+	}
+	trace := c.Flags().String("trace", "", "access log `FILE` in Common Log Format whose traffic can be put in place of a lesson's")
+	still := c.Flags().Bool("no-animation", false, "let the clock move by steps and seeks alone")
+	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
+	return a.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usagef("lab takes one scenario and was given %d", len(args))
+		}
+		shelf, err := a.shelf()
+		if err != nil {
+			return err
+		}
+		o := screenlab.Options{Shelf: shelf, Theme: a.theme, ASCII: a.ascii, Still: *still, Present: *present}
+		if len(args) == 1 {
+			if o.Lessons, err = lab.Open(args[0], os.ReadFile); err != nil {
+				return usageError{err}
+			}
+		}
+		if o.Trace, err = traceOf(*trace); err != nil {
+			return err
+		}
+		if !term.IsTerminal(os.Stdout.Fd()) {
+			return usagef("the lab needs a terminal on its output")
+		}
+		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
+	})
+}
+
+func (a *app) accuracy() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "accuracy",
+		Short: "Measure how far the weighted counter is from the truth",
+		Long: "Run the sliding window counter, in each of its roundings, against an exact log of the same requests, and print how many " +
+			"decisions were wrong by how heavily a source loads its limit. Without --trace the traffic is made up, from a seed.",
+		Example: "ratescope accuracy --trace access.log --limit 100/1m",
+	}
+	trace := c.Flags().String("trace", "", "access log `FILE` in Common Log Format; a source is a remote host")
+	seed := c.Flags().Uint64("seed", 1, "the seed of the traffic that is made up")
+	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	return a.command(c, func(c *cobra.Command, args []string) (err error) {
+		if len(args) > 0 {
+			return usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
+		}
+		o := accuracy.Options{Seed: *seed}
+		if a.limit != "" {
+			if o.Limit, err = limiter.ParseLimit(a.limit); err != nil {
+				return usageError{err}
+			}
+		}
+		if o.Trace, err = traceOf(*trace); err != nil {
+			return err
+		}
+		measured, err := accuracy.Measure(o)
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return accuracy.PrintJSON(c.OutOrStdout(), measured)
+		}
+		return accuracy.Print(c.OutOrStdout(), measured, a.ascii)
+	})
+}
+
+// traceOf reads the access log of that name; none for "".
+func traceOf(name string) (*lab.Trace, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	defer f.Close()
+	trace, err := lab.ReadAccessLog(f)
+	return &trace, err
 }
