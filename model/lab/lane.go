@@ -26,6 +26,7 @@ type lane struct {
 	state      limiter.State
 	tally      Tally
 	admitted   ring
+	twin       bool // it decides as the exact log does, so it need not be asked again
 }
 
 func newLane(c Contender, s *Setup) lane {
@@ -56,6 +57,13 @@ func (l *lane) take(a Arrival, i int, s *Setup) limiter.Decision {
 		l.tally.Largest, l.tally.LargestAt = l.tally.Now, a.At
 	}
 	return d
+}
+
+// follow takes over what the exact log thought. They may share entries, for entries are
+// appended and never written over; a clone shares nothing.
+func (l *lane) follow(exact *lane) {
+	l.tally, l.admitted = exact.tally, exact.admitted
+	l.state.Log, l.state.BlockedUntil = exact.state.Log, exact.state.BlockedUntil
 }
 
 // compare books whether the contender and the exact log agreed.

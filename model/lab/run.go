@@ -64,8 +64,11 @@ func (r *Run) begin(s Setup) {
 	r.setup, r.lanes, r.exact = s, r.lanes[:0], -1
 	for i, c := range s.Contenders {
 		r.lanes = append(r.lanes, newLane(c, &r.setup))
-		if c.judges(s.Convention) && r.exact < 0 {
-			r.exact = i
+		if c.judges(s.Convention) {
+			r.lanes[i].twin = r.exact >= 0
+			if r.exact < 0 {
+				r.exact = i
+			}
 		}
 	}
 	if r.exact < 0 {
@@ -274,7 +277,10 @@ func (r *Run) forward(to int) {
 		}
 		for i := range r.setup.Contenders {
 			allowed := exact
-			if i != r.exact {
+			switch {
+			case r.lanes[i].twin:
+				r.lanes[i].follow(&r.lanes[r.exact])
+			case i != r.exact:
 				allowed = r.lanes[i].take(a, r.at, &r.setup).Allowed
 				r.lanes[i].compare(allowed, exact)
 			}

@@ -199,6 +199,34 @@ func TestLargestTrueWindow(t *testing.T) {
 	}
 }
 
+// TestTwinsDecideAlike: beside a sliding log a stream counter is not asked again, and ends
+// as it does alone.
+func TestTwinsDecideAlike(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 5))
+	log, stream := lab.Contender{Algorithm: limiter.SlidingLog}, lab.Contender{Algorithm: limiter.StreamCounter}
+	for range rounds(60) {
+		s := randomSetup(random)
+		seed := random.Uint64()
+		var runs []*lab.Run
+		for _, into := range [][]lab.Contender{{log, stream}, {stream}} {
+			one := s.Clone()
+			one.Contenders = into
+			run := lab.NewRun(one, randomTape(rand.New(rand.NewPCG(seed, 1)), s, 300))
+			run.AdvanceTo(s.Zero.Add(12 * s.Limit.Window))
+			run.SeekTo(s.Zero.Add(5 * s.Limit.Window))
+			run.Fire(1)
+			runs = append(runs, run)
+		}
+		both, alone := look(runs[0]), look(runs[1])
+		if !reflect.DeepEqual(both.States[1], alone.States[0]) {
+			t.Fatalf("the twin keeps\n%+v, alone\n%+v", both.States[1], alone.States[0])
+		}
+		if a, b := both.Tallies[1], alone.Tallies[0]; s.Convention.Denied == limiter.Free && a != b {
+			t.Fatalf("the twin's tally %+v, alone %+v", a, b)
+		}
+	}
+}
+
 // BenchmarkMillion decides about a million requests with six algorithms.
 func BenchmarkMillion(b *testing.B) {
 	s := lab.Setup{Limit: limiter.Limit{Count: 100, Window: time.Second}, Zero: 4_000_000_000_000_000}

@@ -121,8 +121,12 @@ func (l *Lab) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool) {
 	lanes, labels := r.Top(r.H - 1)
 	n := len(run.Setup().Contenders)
 	pictureWidth := 0
-	if l.wide() && pictures {
+	switch {
+	case !pictures:
+	case l.wide():
 		pictureWidth = min(max(r.W*34/100, 42), 60)
+	case l.big: // the large numbers are the point of it
+		pictureWidth = 26
 	}
 	columns := lanes.W - pictureWidth - 2
 	st := l.stretch(run, columns)
@@ -145,7 +149,7 @@ func (l *Lab) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool) {
 		y += h
 	}
 	l.paintTimes(cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}, st)
-	if pictureWidth > 0 && !l.big {
+	if l.wide() && pictures && !l.big {
 		text := fmt.Sprintf("%c admitted, %c denied against the exact log", l.wrong(true), l.wrong(false))
 		l.grid.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, l.look.Faint)
 	}

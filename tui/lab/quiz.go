@@ -66,7 +66,8 @@ func (l *Lab) pressQuiz(key string) bool {
 		l.answered = answered{}
 		return true
 	}
-	return key == "a" || key == "space"
+	// What else would answer a question must not lead away from one by a slip.
+	return key == "a" || key == "space" || key == "1" || key == "2" || key == "3"
 }
 
 // paintQuiz asks, and when it has been answered says why.

@@ -1,0 +1,68 @@
+package lab_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+
+	engine "ratescope/model/lab"
+	"ratescope/tui/lab"
+	"ratescope/tui/tuitest"
+)
+
+// pictures are the lab's screens, by the lesson and the keys that lead there.
+var pictures = []struct{ name, lesson, keys string }{
+	{"compare", "counter-rounding", "w"},
+	{"storm", "storm-without-backoff", "1 g 2 8 . 3 enter"},
+	{"inspector", "fixed-edge", "w 2 up a"},
+	{"quiz", "log-silence", "3"},
+	{"quiz-answered", "gcra-next-slot", "3 d 2"},
+	{"lesson", "counter-weighted-sum", "4 i"},
+	{"lessons", "fixed-edge", "w L down"},
+	{"terms", "log-lockout", "w v down down down down down down down down"},
+	{"presenter", "bucket-burst-and-drip", "w B"},
+}
+
+// shoot opens a lesson at a size and presses keys.
+func shoot(t *testing.T, o lab.Options, lesson, keys string, w, h int) string {
+	t.Helper()
+	var err error
+	if o.Lessons, err = engine.Open(lesson, nil); err != nil {
+		t.Fatal(err)
+	}
+	model, err := lab.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m tea.Model = model
+	m, _ = m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	for key := range strings.FieldsSeq(keys) {
+		m, _ = m.Update(tuitest.Key(key))
+	}
+	return m.View().Content
+}
+
+// TestPictures compares what can be read with what it was when it was last looked at;
+// -update takes it as it is now.
+func TestPictures(t *testing.T) {
+	for _, p := range pictures {
+		for _, size := range [][2]int{{140, 42}, {80, 24}} {
+			t.Run(fmt.Sprintf("%s-%dx%d", p.name, size[0], size[1]), func(t *testing.T) {
+				golden.RequireEqual(t, ansi.Strip(shoot(t, lab.Options{}, p.lesson, p.keys, size[0], size[1]))+"\n")
+			})
+		}
+	}
+}
+
+// TestColours keeps the compare screen with its colours, dark and light.
+func TestColours(t *testing.T) {
+	for _, theme := range []string{"phosphor", "paper"} {
+		t.Run(theme, func(t *testing.T) {
+			golden.RequireEqual(t, shoot(t, lab.Options{Theme: theme}, "fixed-edge", "w", 140, 42)+"\n")
+		})
+	}
+}
