@@ -158,9 +158,9 @@ func TestSentinel(t *testing.T) {
 	run := runSource(t, r)
 	within(t, 5*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
 	master.kill()
-	within(t, 20*time.Second, "the replica to be promoted", func() bool { return strings.Contains(replica.cli("ROLE"), "master") })
+	within(t, 20*time.Second, "the replica to be promoted", func() bool { return strings.Contains(replica.ask("ROLE"), "master") })
 	promoted := time.Now()
-	replica.cli("XADD", "k", "*", "count", "3")
+	within(t, 2*time.Second, "the new master to take a request", func() bool { return strings.Contains(replica.ask("XADD", "k", "*", "count", "3"), "-") })
 	within(t, 5*time.Second, "the readings to go on at the new master", func() bool {
 		x, _ := run.reading("k")
 		return used(x) == 5 && run.last().Server.Link == model.Live
