@@ -20,7 +20,7 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 	if blocked {
 		moved = counters && len(vals) == want && vals[want-2] > 0
 	}
-	if len(vals) != want && !(counters && !blocked && len(vals) == want-1) {
+	if short := counters || r.algorithm == GCRA; len(vals) != want && !(short && !blocked && len(vals) == want-1) {
 		return Decision{}, fmt.Errorf("the script for %s answered %d values instead of %d", r.algorithm, len(vals), want)
 	}
 	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
@@ -54,7 +54,10 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (
 		d.Allowed = judge(d.Allowed, peek, &s, a, a.fits(vals[2]))
 		explainUsed(&d, a, vals[2], Instant(vals[3]), Instant(vals[4]))
 	case GCRA:
-		s.TAT, s.Part, s.Parts = Instant(vals[2]), vals[3], b.den
+		s.TAT = Instant(vals[2])
+		if len(vals) > 3 {
+			s.Part, s.Parts = vals[3], b.den
+		}
 		d.Allowed = judge(d.Allowed, peek, &s, a, s.gcraFits(a))
 		s.explainGCRA(&d, a)
 	case TokenBucket, LeakyBucket:

@@ -67,6 +67,8 @@ func variants() []variant {
 		variant{"tokens", limiter.TokenBucket, limiter.Convention{}},
 		variant{"tokens-interval", limiter.TokenBucket, limiter.Convention{Refill: limiter.Interval}},
 		variant{"leaky", limiter.LeakyBucket, limiter.Convention{}},
+		variant{"gcra-charged", limiter.GCRA, limiter.Convention{Denied: limiter.Charged, Rule: limiter.Below}},
+		variant{"tokens-charged", limiter.TokenBucket, limiter.Convention{Denied: limiter.Charged, Rule: limiter.Below}},
 	)
 	for _, a := range limiter.Algorithms() {
 		all = append(all, variant{a.String() + "-block", a, limiter.Convention{Block: 700 * time.Millisecond}})

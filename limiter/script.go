@@ -27,6 +27,7 @@ type terms struct {
 	Leaky                   bool
 	Denials, Block, Foreign bool
 	Ahead                   bool // charge first, and take it back
+	Slim                    bool // nothing but the cost is asked for
 
 	DeniedKey, BlockKey, EndsKey int // places in KEYS
 	BlockArg, More               int // places in ARGV: the block, and what the algorithm adds
@@ -92,6 +93,10 @@ func termsOf(a Algorithm, s settings, act action) terms {
 		t.More++
 	}
 	t.EndsKey = places + 1
+	if a.bursts() {
+		t.Charged, t.Below = false, false // neither means anything to them
+	}
+	t.Slim = a == GCRA && act == charges && !t.Block && !t.Denials
 	t.Ahead = a == FixedWindow && act == charges && s.convention.Alignment == Epoch && !t.Given && !t.Block && !t.Charged
 	if act == chargesAll {
 		t.Stride, t.Charged = scriptArgs+rateArgCount(a), false

@@ -4,7 +4,7 @@ a list of whole numbers that begins with 1 or 0 and the instant. What follows fr
 is worked out by the caller, whose arithmetic is the same for every store. */ -}}
 local call = redis.call
 {{template "clock" .}}
-local n, limit, w = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
+{{if .Slim}}local n = ARGV[1] + 0{{else}}local n, limit, w = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0{{end}}
 {{- if .Block}}
 local till = (call('GET', KEYS[{{.BlockKey}}]) or 0) + 0
 if till <= now then till = 0 end

@@ -1,7 +1,7 @@
 {{- /* GCRA. KEYS[1] is a string: the theoretical arrival time in microseconds, with
 ":part:den" behind it where it is part/den of a microsecond later. The arguments after
 the common ones are the interval as whole microseconds, rest and denominator, and the
-same for the whole burst. Answers {ok, now, tat, part}. */ -}}
+same for the whole burst. Answers {ok, now, tat, part}, where no part is 0. */ -}}
 {{define "look"}}
 local whole, rest, den = ARGV[{{.More}}] + 0, ARGV[{{.More}} + 1] + 0, ARGV[{{.More}} + 2] + 0
 local tat, part = now, 0
@@ -31,7 +31,10 @@ if part > 0 then text = string.format('%.0f:%.0f:', tat, part) .. ARGV[{{.More}}
 call('SET', KEYS[1], text, 'PX', life - life % 1)
 {{end}}
 
-{{define "answer"}}return { ok, now, tat, part{{template "till" .}} }{{end}}
+{{define "answer"}}
+{{- if .Slim}}if part == 0 then return { ok, now, tat } end{{end}}
+return { ok, now, tat, part{{template "till" .}} }
+{{end}}
 
 {{define "refund"}}
 tat, part = tat - n * whole, part - n * rest
