@@ -102,6 +102,8 @@ func (a *App) do(act action) tea.Cmd {
 		a.screen = dashboard
 	case actScreen2:
 		a.screen, a.expanded = smallMultiples, false
+	case actScreen3:
+		return a.openLab()
 	case actScreen4:
 		a.screen, a.expanded = health, false
 	case actScreen5:

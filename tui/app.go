@@ -58,6 +58,7 @@ type App struct {
 	focus      pane
 	expanded   bool
 	screen     screen
+	class      classroom
 	gridCols   int // tiles beside each other on the grid
 	gridPage   int // tiles on the grid at once
 	eventTop   int // events scrolled past
@@ -90,6 +91,7 @@ const (
 	smallMultiples
 	health
 	eventLog
+	classScreen
 )
 
 // toast is a sentence that stays on screen for a while.
@@ -176,21 +178,35 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.w, a.h = msg.Width, msg.Height
 		a.grid.Resize(a.w, a.h)
 		a.stale = true
+		return a, a.teach(msg)
 	case tea.BackgroundColorMsg:
 		a.dark = msg.IsDark()
 		if !a.fixedTheme && a.look.Dark != a.dark {
 			a.dress(a.o.Shelf.Default(a.dark))
 		}
+	case labLeft:
+		a.screen, a.stale = dashboard, true
 	case tea.KeyPressMsg:
+		if a.screen == classScreen && msg.String() != "ctrl+c" {
+			return a, a.teach(msg)
+		}
 		return a, a.press(msg)
 	case tea.PasteMsg:
 		if a.typing {
 			a.filter(a.view.Filter + msg.Content)
 		}
 	case tea.MouseClickMsg:
+		if a.screen == classScreen {
+			return a, a.teach(msg)
+		}
 		return a, a.click(msg.Mouse())
 	case tea.MouseWheelMsg:
+		if a.screen == classScreen {
+			return a, a.teach(msg)
+		}
 		return a, a.wheel(msg.Mouse())
+	default:
+		return a, a.teach(msg)
 	}
 	return a, nil
 }

@@ -26,7 +26,7 @@ func (a *App) paintFooter(r cell.Rect) {
 		key, label string
 		act        action
 	}{
-		{"?", "help", actHelp}, {"1", "keys", actScreen1}, {"2", "grid", actScreen2}, {"4", "redis", actScreen4}, {"5", "events", actScreen5}, {"p", "pause", actPause}, {"/", "filter", actFilter}, {"s", "sort", actSort},
+		{"?", "help", actHelp}, {"1", "keys", actScreen1}, {"2", "grid", actScreen2}, {"3", "lab", actScreen3}, {"4", "redis", actScreen4}, {"5", "events", actScreen5}, {"p", "pause", actPause}, {"/", "filter", actFilter}, {"s", "sort", actSort},
 		{"enter", "expand", actExpand}, {"tab", "pane", actNextPane}, {"space", "fire", actFire}, {"b", "burst", actBurst},
 		{"r", "rate", actRate}, {"x", "stop", actStop}, {"[ ]", "zoom", actZoomOut}, {"t", "theme", actTheme}, {"q", "quit", actQuit},
 	}

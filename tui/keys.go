@@ -39,6 +39,7 @@ const (
 	actPalette
 	actScreen1
 	actScreen2
+	actScreen3
 	actScreen4
 	actScreen5
 	actQuit
@@ -83,6 +84,7 @@ var bindings = []binding{
 
 	{[]string{"1"}, "1", actScreen1, "shows the dashboard", "view"},
 	{[]string{"2"}, "2", actScreen2, "shows the grid of all keys", "view"},
+	{[]string{"3"}, "3", actScreen3, "opens the lab; q leads back from it", "view"},
 	{[]string{"4"}, "4", actScreen4, "shows the health of the Redis behind it", "view"},
 	{[]string{"5"}, "5", actScreen5, "shows the events", "view"},
 	{[]string{"enter"}, "enter", actExpand, "expands the pane in focus", "view"},

@@ -14,6 +14,9 @@ import (
 // View returns the screen. It repaints only when something changed since the last
 // call: Bubble Tea asks after every message, not once a frame.
 func (a *App) View() tea.View {
+	if a.screen == classScreen {
+		return a.class.lab.View()
+	}
 	if a.stale {
 		a.stale = false
 		a.paint()

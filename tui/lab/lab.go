@@ -115,6 +115,13 @@ type (
 	}
 )
 
+// Ticks says whether msg is the lab's own clock: a program that shows the lab among
+// other screens lets the clock stand by not handing it on, and starts it with Init.
+func Ticks(msg tea.Msg) bool {
+	_, ticks := msg.(tickMsg)
+	return ticks
+}
+
 // Init asks for the terminal's background and starts the clock.
 func (l *Lab) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, l.nextTick()) }
 
