@@ -18,7 +18,7 @@
 //	sliding log     exactly L                       L instants      280     2,104   118,000     4          6.5     4.5
 //	sliding window  about L, 2L at the very worst   2 counters      72      72      72          3          5.1     4.2
 //	stream counter  exactly L                       a request each  4,736   4,736   32,288      5          14.7    9.8
-//	GCRA            L evenly, and the burst         1 instant       56      56      56          3          6.2     4.6
+//	GCRA            L evenly, and the burst         1 instant       56      56      56          3          6.3     4.7
 //	token bucket    L as it refills, and the burst  1 pair          104     104     104         4          7.1     5.1
 //	leaky bucket    L as it drains, and the burst   1 pair          88      88      88          4          6.9     5.0
 //

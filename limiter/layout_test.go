@@ -221,3 +221,48 @@ func TestTrimIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestLayoutsDenyAlike records denials and blocks in every layout as in the library's own.
+func TestLayoutsDenyAlike(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 3, Window: time.Minute}
+	for _, c := range []struct {
+		algorithm limiter.Algorithm
+		layout    limiter.Layout
+	}{
+		{limiter.SlidingLog, limiter.Layout{Unit: time.Second}},
+		{limiter.SlidingLog, limiter.Layout{Unit: time.Millisecond}},
+		{limiter.FixedWindow, limiter.Layout{Unit: time.Second, Suffixed: true}},
+		{limiter.SlidingWindow, limiter.Layout{Unit: time.Millisecond, Suffixed: true}},
+		{limiter.StreamCounter, limiter.Layout{Untotalled: true}},
+	} {
+		client.FlushAll(ctx)
+		key := "layout"
+		plain := newRedis(t, client, c.algorithm, limiter.WithLayout(c.layout), limiter.WithDenials())
+		for range 5 {
+			allow(t, plain, key, limit, 1)
+		}
+		if n := client.XLen(ctx, limiter.DeniedKey(key)).Val(); n != 2 {
+			t.Errorf("%s %+v: %d denials recorded, want 2", c.algorithm, c.layout, n)
+		}
+		blocking := newRedis(t, client, c.algorithm, limiter.WithLayout(c.layout), limiter.WithBlock(time.Hour))
+		for range 2 {
+			if d := allow(t, blocking, key, limit, 1); d.Allowed || d.RetryAfter < 59*time.Minute {
+				t.Errorf("%s %+v: %+v, want a block of an hour", c.algorithm, c.layout, d)
+			}
+		}
+		if d, err := blocking.Peek(ctx, key, limit, 1); err != nil || d.Allowed || d.RetryAfter < 59*time.Minute {
+			t.Errorf("%s %+v: a peek at a blocked key: %+v, %v", c.algorithm, c.layout, d, err)
+		}
+		if err := blocking.Reset(ctx, key); err != nil {
+			t.Error(err)
+		}
+		if d := allow(t, blocking, key, limit, 1); !d.Allowed {
+			t.Errorf("%s %+v: after a reset: %+v", c.algorithm, c.layout, d)
+		}
+		if _, err := plain.AllowAll(ctx, key, 1, limit); !errors.Is(err, limiter.ErrNotOnStore) {
+			t.Errorf("%s %+v: several limits: %v", c.algorithm, c.layout, err)
+		}
+	}
+}
