@@ -288,6 +288,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 	show := tui.Options{
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
 		Export: func(b model.Batch) (string, error) { return report.Export(".", b, a.names()) },
+		Save:   screenlab.SaveNew,
 		Shelf:  shelf, Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
 	}
 	if a.plain {

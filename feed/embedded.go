@@ -26,6 +26,7 @@ type Embedded struct {
 	watch    *watch
 	actors   []*actor
 	pasts    map[string]*past // filled when Run begins
+	expected []*actor         // watched from the first batch on
 
 	injectors injectors
 }
@@ -53,7 +54,7 @@ func NewEmbedded(o Options) (*Embedded, error) {
 	e.watch.scout.rest = 3 * restBetween // nobody else writes here
 	for _, a := range e.actors {
 		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return matchGlob(p, a.key) }) {
-			e.watch.expect(a.persona)
+			e.expected = append(e.expected, a)
 		}
 	}
 	return e, nil
@@ -70,6 +71,9 @@ func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 			return fmt.Errorf("the demo cannot be prepared: %w", err)
 		}
 		maps.Copy(e.pasts, pasts)
+		for _, a := range e.expected {
+			e.watch.expect(a.persona)
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var traffic sync.WaitGroup

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"errors"
+
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/lab"
@@ -20,7 +22,11 @@ type labLeft struct{}
 func (a *App) openLab() tea.Cmd {
 	c := &a.class
 	if c.lab == nil {
-		room, err := lab.New(lab.Options{Shelf: a.o.Shelf, Theme: a.look.Name, FPS: a.fps, ASCII: a.o.ASCII})
+		save := a.o.Save
+		if save == nil {
+			save = func(string, []byte) error { return errors.New("this screen keeps no files") }
+		}
+		room, err := lab.New(lab.Options{Save: save, Shelf: a.o.Shelf, Theme: a.look.Name, FPS: a.fps, ASCII: a.o.ASCII})
 		if err != nil {
 			a.say(true, err.Error())
 			return nil

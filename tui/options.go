@@ -33,6 +33,9 @@ type Options struct {
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
 
+	// Save keeps a moment of the lab under a name; nil: that is not possible.
+	Save func(name string, content []byte) error
+
 	Shelf themes.Shelf // the themes to choose from; nil means the built-in ones
 	Theme string       // "" picks by the terminal's background
 	FPS   int          // frames a second; 0 means 10

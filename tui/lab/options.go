@@ -73,7 +73,7 @@ func New(o Options) (*Lab, error) {
 		return nil, errors.New("there is nothing to teach: give a scenario file with at least one scenario")
 	}
 	if o.Save == nil {
-		o.Save = saveNew
+		o.Save = SaveNew
 	}
 	l := &Lab{o: o, fps: o.FPS, tick: time.Second / time.Duration(o.FPS), mouse: true, speed: normalSpeed, zoom: 1, reached: map[string]bool{}, shelf: o.Shelf}
 	if len(l.shelf.Names()) == 0 {
@@ -97,8 +97,8 @@ func New(o Options) (*Lab, error) {
 	return l, nil
 }
 
-// saveNew writes a file that does not exist yet.
-func saveNew(name string, content []byte) error {
+// SaveNew writes a file that does not exist yet.
+func SaveNew(name string, content []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
