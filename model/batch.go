@@ -115,7 +115,7 @@ func (r *Reading) join(old *Reading) {
 	if r.Target.Window != old.Target.Window { // the source tells the past again, in other bins
 		return
 	}
-	arrivals := old.Arrivals[:len(old.Arrivals):len(old.Arrivals)]
+	arrivals := old.Arrivals // a batch is its receiver's: nobody else appends to it
 	for _, a := range r.Arrivals {
 		if r.Since != 0 || a.At > old.At { // a source that starts anew may tell again what it told before
 			arrivals = append(arrivals, a)
@@ -174,7 +174,7 @@ const maxTrace = 512
 // joinTrace returns the levels of the older reading and its own level, then those of the
 // newer one.
 func joinTrace(old, newer *Reading) []Level {
-	trace := old.Trace[:len(old.Trace):len(old.Trace)]
+	trace := old.Trace
 	if used := old.Gauge(old.At).Used; used.Known {
 		trace = append(trace, Level{Since: old.watched(), At: old.At, Used: used.N})
 	}
