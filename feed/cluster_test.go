@@ -145,6 +145,7 @@ func killMaster(t *testing.T, run *running, dead *server, home map[string]string
 
 // TestSentinel fails over from a master to its replica.
 func TestSentinel(t *testing.T) {
+	t.Parallel()
 	master := startServer(t)
 	replica := startServer(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.port))
 	conf := fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1\nsentinel down-after-milliseconds mymaster 700\nsentinel failover-timeout mymaster 2000\n", master.port)

@@ -20,6 +20,7 @@ import (
 
 // TestStartsBeforeItsServer opens the source first and the server later, on the same port.
 func TestStartsBeforeItsServer(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	s.kill()
 	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond})
@@ -43,6 +44,7 @@ func TestStartsBeforeItsServer(t *testing.T) {
 // TestServerStopsAndComesBack kills the server while it is watched and starts it again,
 // empty, on the same port.
 func TestServerStopsAndComesBack(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	now := s.now()
 	s.cli("ZADD", "log", fmt.Sprint(int64(now)/1e3), "a")
@@ -91,6 +93,7 @@ func TestServerStopsAndComesBack(t *testing.T) {
 // TestFrozenServer stops a server's process for a while. The batches go on and say so,
 // and counting goes on where it was.
 func TestFrozenServer(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	s.cli("XADD", "k", "*", "count", "1")
 	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond, Rules: []Rule{minuteRule("k", limiter.StreamCounter)}})
@@ -118,6 +121,7 @@ func TestFrozenServer(t *testing.T) {
 
 // TestWhatGoesWrongIsSaid connects to servers that refuse in different ways.
 func TestWhatGoesWrongIsSaid(t *testing.T) {
+	t.Parallel()
 	secret := "s3cr3t-Pa55"
 	guarded := startServer(t, "--requirepass", secret)
 	web, err := net.Listen("tcp", "127.0.0.1:0")
@@ -326,6 +330,7 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 
 // TestHealth reads the server's own figures, and what a missing permission takes away.
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--slowlog-log-slower-than", "0")
 	s.cli("EVAL", "return 1", "0")
 	exec.Command("redis-cli", "-p", strconv.Itoa(s.port), "EVALSHA", strings.Repeat("a", 40), "0").Run()

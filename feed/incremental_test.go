@@ -179,6 +179,7 @@ func TestHotKeysAreCounted(t *testing.T) {
 // TestCountersRollOver increments counters of one-second windows, and wants every
 // increment told once.
 func TestCountersRollOver(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	c := s.client()
 	ctx := context.Background()

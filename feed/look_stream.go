@@ -148,7 +148,10 @@ func countOf(values map[string]any) (n, total int64, hasCount, hasTotal bool) {
 			return 0, false
 		}
 		v, err := strconv.ParseInt(s, 10, 64)
-		return v, err == nil && v >= 0 && v < 1<<53
+		if err != nil || v < 0 || v >= 1<<53 {
+			return 0, false
+		}
+		return v, true
 	}
 	n, hasCount = read("count")
 	if !hasCount {

@@ -100,6 +100,7 @@ func TestGlobAgreesWithRedis(t *testing.T) {
 func FuzzGlob(f *testing.F) {
 	f.Add("a*[b-d]\\?", "axc?")
 	f.Fuzz(func(t *testing.T, pattern, name string) {
+		pattern, name = pattern[:min(len(pattern), 500)], name[:min(len(name), 500)]
 		matchGlob(pattern, name)
 		if !matchGlob(literal(name), name) {
 			t.Errorf("literal(%q) does not match", name)

@@ -16,6 +16,7 @@ import (
 // TestBusyServer runs a script that does not end: the link is down in words, and up again
 // when the script is killed.
 func TestBusyServer(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, "--busy-reply-threshold", "100")
 	s.cli("XADD", "k", "*", "count", "1")
 	run := runSource(t, newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
@@ -34,6 +35,7 @@ func TestBusyServer(t *testing.T) {
 // of another type, as a user who may not, and at nothing: each outcome is an error with
 // a sentence, and a shot ends after a few.
 func TestFiringWhereNothingIsWritten(t *testing.T) {
+	t.Parallel()
 	full := startServer(t, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
 	master := startServer(t)
 	replica := startServer(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.port))
@@ -118,6 +120,7 @@ func TestExactKeysWithoutAWindow(t *testing.T) {
 // TestBlockedKeys reads until when a key is blocked, and takes the block for no key of its
 // own.
 func TestBlockedKeys(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	ctx := context.Background()
 	l, err := limiter.NewRedis(s.client(), limiter.SlidingLog, limiter.WithConvention(limiter.Convention{Block: time.Minute}))
