@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -110,14 +111,17 @@ func (a *actor) remaining(p *past, charges []charge, now limiter.Instant) []char
 				p.previous += c.cost
 			}
 		}
-		sums := make(map[limiter.Instant]int64)
+		// A window's sum is charged at the instant of its last request: the limiter admitted
+		// that one on top of all the others, so it admits them together then.
+		sums := make(map[limiter.Instant]charge)
 		for _, c := range charges {
-			sums[c.at.Floor(w)] += c.cost
+			start := c.at.Floor(w)
+			sums[start] = charge{a, c.at, sums[start].cost + c.cost}
 		}
 		var out []charge
 		for _, start := range [...]limiter.Instant{now.Floor(w).Add(-w), now.Floor(w)} {
-			if sums[start] > 0 && (a.algorithm == limiter.SlidingWindow || start.Add(w) > now) {
-				out = append(out, charge{a, start, sums[start]})
+			if c := sums[start]; c.cost > 0 && (a.algorithm == limiter.SlidingWindow || start.Add(w) > now) {
+				out = append(out, c)
 			}
 		}
 		return out
@@ -156,8 +160,12 @@ func rehearse(ctx context.Context, m *miniredis.Miniredis, actors []*actor, now 
 	m.ClockTTL(true)
 	for _, c := range charges {
 		m.SetTime(c.at.Time())
-		if _, err := c.actor.limiter.AllowN(ctx, c.actor.key, c.actor.limit, c.cost); err != nil {
+		d, err := c.actor.limiter.AllowN(ctx, c.actor.key, c.actor.limit, c.cost)
+		if err != nil {
 			return nil, err
+		}
+		if !d.Allowed {
+			return nil, fmt.Errorf("the past of %s does not fit: %d at %v were denied", c.actor.key, c.cost, c.at.Time())
 		}
 	}
 	// From here on the server goes by this machine's clock. ClockTTL comes again because
