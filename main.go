@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -92,6 +93,8 @@ type app struct {
 	allow, ascii, plain, mask, json bool
 	fps                             int
 	refresh                         time.Duration
+	budget                          string
+	tls                             feed.TLSFiles
 
 	// failed keeps the command's error from fang, which asks the terminal for its
 	// colours before it prints one; an error is one plain line here.
@@ -143,6 +146,11 @@ func (a *app) flags(f *pflag.FlagSet) {
 	f.StringVar(&a.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&a.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&a.refresh, "refresh", feed.DefaultRefresh, "time between two readings, 20ms to 1m")
+	f.StringVar(&a.budget, "budget", "1%", "share of the server's time that watching may take, 0.1% to 50%")
+	f.StringVar(&a.tls.CA, "tls-ca", "", "PEM file of the authority that signed the server's certificate, for rediss://")
+	f.StringVar(&a.tls.Cert, "tls-cert", "", "PEM file of the client's certificate")
+	f.StringVar(&a.tls.Key, "tls-key", "", "PEM file of the client's key")
+	f.StringVar(&a.tls.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
 	f.BoolVar(&a.ascii, "ascii", false, "draw with ASCII alone")
 	f.BoolVar(&a.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
 	f.BoolVar(&a.mask, "mask", false, "hide the middle of key names")
@@ -184,7 +192,11 @@ func (a *app) open(keys ...string) (server, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	o := feed.Options{URLs: a.urls(), Watch: a.watch, Rules: rules, Refresh: a.refresh}
+	budget, err := share(a.budget)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	o := feed.Options{URLs: a.urls(), Watch: a.watch, Rules: rules, Refresh: a.refresh, Budget: budget, TLS: a.tls}
 	if len(keys) > 0 {
 		o.Keys, o.Watch = keys, nil
 	}
@@ -221,6 +233,15 @@ func (a *app) check() error {
 		return errors.New("--watch is empty: give a pattern, as in 'rl:*'")
 	}
 	return nil
+}
+
+// share reads a percentage as a share of 1.
+func share(text string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if err != nil || !strings.HasSuffix(text, "%") || !(v >= 0.1 && v <= 50) {
+		return 0, fmt.Errorf("--budget %q is no share: give 0.1%% to 50%%", text)
+	}
+	return v / 100, nil
 }
 
 // shelf is the built-in themes and the user's own.
@@ -371,7 +392,7 @@ func (a *app) fire() *cobra.Command {
 		Use:   "fire KEY",
 		Short: "Fire synthetic requests at a key",
 		Long: "Fire synthetic requests at a key and print the fate of each. Without --redis the embedded demo is hit; " +
-			"any other server needs --allow-inject. Every request is written to an audit file first.\n\n" +
+			"any other server needs --allow-inject. Every request is a line in an audit file; where that cannot be written nothing is fired.\n\n" +
 			"A key that does not exist yet needs --limit, and becomes a sliding log unless --algorithm says otherwise. " +
 			"Errors and requests without an answer are counted apart, and make the exit code 1.",
 		Example: "ratescope fire rl:alice -n 200 --limit 100/10m --redis redis://localhost:6379 --allow-inject",
@@ -475,7 +496,7 @@ func (a *app) stores(names []string) (list []scenario.Store, end func(), err err
 		case name == "redis" && len(a.urls()) == 0:
 			return nil, end, errors.New("--on redis needs a server: give --redis URL, as in --redis redis://localhost:6379")
 		case name == "redis":
-			client, err := feed.Connect(feed.Options{URLs: a.urls()})
+			client, err := feed.Connect(feed.Options{URLs: a.urls(), TLS: a.tls})
 			if err != nil {
 				return nil, end, err
 			}

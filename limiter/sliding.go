@@ -4,8 +4,7 @@ import "math"
 
 // The sliding window counter: two counters, of which the previous one counts as far
 // as the sliding window still covers it. The estimate assumes that the previous
-// window's requests were spread evenly; when they were not it admits up to 2L requests (2L-1
-// with exact rounding)
+// window's requests were spread evenly; when they were not it admits up to 2L-1 requests
 // in a true window with exact rounding, and 2L with the others, which forgive the last
 // fraction of the previous window.
 //

@@ -69,6 +69,9 @@ func (a *App) serverFacts(s model.Server) []piece {
 	if s.Link != model.Live {
 		return facts
 	}
+	if n := len(s.Lacks); n > 0 {
+		facts = append(facts, piece{figure.Plural(n, "gap") + " in sight: press 4", a.look.Near})
+	}
 	if c := a.cost; c.Server > 0 && c.Over > 0 {
 		facts = append(facts, piece{fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.look.Dim})
 	} else if c.Over > 0 && !s.Embedded {

@@ -209,6 +209,9 @@ func (a *App) facts(h *model.Health) []fact {
 		{"expiry", measured(h.Expired, figure.PerSecond), l.Text},
 		{"replica lag", measured(h.Lag, figure.Bytes), mind(h.Lag)},
 	}
+	for _, m := range s.Lacks {
+		facts = append(facts, fact{"cannot tell", safetext.Clean(m), l.Near})
+	}
 	for _, m := range h.Missing {
 		facts = append(facts, fact{"switched off", safetext.Clean(m), l.Near})
 	}

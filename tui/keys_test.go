@@ -11,7 +11,7 @@ import (
 )
 
 // promised are the keys that the product's description fixes.
-var promised = strings.Fields("space b r + - x up down j k enter esc tab 1 2 4 5 / s S p left right h l [ ] P t m y e : ? q ctrl+c")
+var promised = strings.Fields("space b r + - x up down j k enter esc tab 1 2 3 4 5 / s S p left right h l [ ] P t m y e : ? q ctrl+c")
 
 func TestEveryPromisedKeyIsBoundOnce(t *testing.T) {
 	where := map[string]string{}

@@ -87,6 +87,11 @@ func (p *plain) summary() error {
 		p.a.board.Sweep = p.board.Sweep
 		return p.line("%s", p.a.searching())
 	}
+	for _, lack := range p.board.Server.Lacks {
+		if err := p.line("%s", safetext.Clean(lack)); err != nil {
+			return err
+		}
+	}
 	if err := p.line("%d keys: %d throttled, %d near their limit; %s admitted", t.Keys, t.Throttled, t.Near, figure.PerSecond(t.Admitted)); err != nil {
 		return err
 	}
