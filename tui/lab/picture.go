@@ -91,7 +91,11 @@ func (l *Lab) paintPicture(r cell.Rect, i int) {
 		l.grid.Text(r.X, y, r.X+r.W, "next slot in "+figure.Span(m.Decision.RetryAfter), l.look.Text)
 		y++
 	} else if y < room {
-		l.grid.Text(r.X, y, r.X+r.W, fmt.Sprintf("room for %d", d.Remaining), l.look.Text)
+		room := fmt.Sprintf("room for %d", d.Remaining)
+		if d.Limit.Count == 0 {
+			room = "counts only"
+		}
+		l.grid.Text(r.X, y, r.X+r.W, room, l.look.Text)
 		y++
 	}
 	if y < room {
