@@ -35,6 +35,7 @@ var pictures = []picture{
 	{file: "dashboard.svg", w: 140, h: 42, theme: "phosphor", keys: typed("jb"), frames: 14},
 	{file: "dashboard-light.svg", w: 140, h: 42, theme: "paper", keys: typed("jj")},
 	{file: "grid.svg", w: 140, h: 42, theme: "phosphor", keys: typed("2")},
+	{file: "lab.svg", w: 140, h: 42, theme: "phosphor", keys: append(typed("3nnnnnnnn"), append(press(tea.KeyEnter), typed("w")...)...)},
 	{file: "small.svg", w: 80, h: 24, theme: "phosphor", keys: typed("b")},
 }
 
@@ -44,6 +45,8 @@ func typed(s string) (keys []tea.KeyPressMsg) {
 	}
 	return keys
 }
+
+func press(code rune) []tea.KeyPressMsg { return []tea.KeyPressMsg{{Code: code}} }
 
 func main() {
 	for _, p := range pictures {
