@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -246,14 +247,45 @@ func (t *Timeline) Column(at limiter.Instant, per int) int64 {
 // ColumnBegin returns the instant at which column c of `per` bins begins.
 func (t *Timeline) ColumnBegin(c int64, per int) limiter.Instant { return t.Begin(c * int64(per)) }
 
-// PerColumn returns how many bins to join so that a window fills at most `columns`
-// columns: the smallest divisor of BinsPerWindow that does, which never drops below
-// one column a window.
-func PerColumn(columns int) int {
-	for per := 1; per < BinsPerWindow; per++ {
-		if BinsPerWindow%per == 0 && BinsPerWindow/per <= columns {
-			return per
+// columnWidths are how many bins a column may join, finest first: what divides a window,
+// and whole windows.
+var columnWidths = func() (widths []int) {
+	for per := 1; per <= BinsPerWindow; per++ {
+		if BinsPerWindow%per == 0 {
+			widths = append(widths, per)
 		}
 	}
-	return BinsPerWindow
+	return append(widths, 2*BinsPerWindow)
+}()
+
+// PerColumn returns how many bins to join so that a window fills at most `columns`
+// columns, which never drops below one column a window.
+func PerColumn(columns int) int {
+	return FitColumns(BinsPerWindow, columns)
+}
+
+// FitColumns returns the finest width of a column, in bins, at which so many bins fill
+// at most `columns` columns; the widest there is when none does.
+func FitColumns(bins int64, columns int) int {
+	for _, per := range columnWidths {
+		if bins <= int64(per)*int64(max(columns, 1)) {
+			return min(per, columnWidths[len(columnWidths)-1])
+		}
+	}
+	return columnWidths[len(columnWidths)-1]
+}
+
+// NextWidth returns the width of a column one step coarser or finer than per; per itself
+// where there is none.
+func NextWidth(per int, coarser bool) int {
+	i, found := slices.BinarySearch(columnWidths, per)
+	switch {
+	case coarser && i+1 < len(columnWidths):
+		return columnWidths[i+1]
+	case !coarser && i > 0:
+		return columnWidths[i-1]
+	case !found:
+		return columnWidths[min(i, len(columnWidths)-1)]
+	}
+	return per
 }

@@ -159,9 +159,9 @@ func (a *App) navigate(act action) {
 	case actEarlier, actLater:
 		a.scrollTime(act == actEarlier)
 	case actZoomIn:
-		a.zoom = max(a.zoom/2, 1)
+		a.zoomBy(false)
 	case actZoomOut:
-		a.zoom = min(a.zoom*2, 4)
+		a.zoomBy(true)
 	case actPin:
 		if k := a.current(); k != nil {
 			a.board.Pin(k.Reading.Key)
@@ -348,6 +348,9 @@ func (a *App) click(m tea.Mouse) tea.Cmd {
 		if m.X >= z.x && m.X < z.x+z.w && m.Y >= z.y && m.Y < z.y+z.h {
 			return z.do()
 		}
+	}
+	if a.screen == dashboard && a.plot.tl != nil && a.plot.area.Holds(m.X, m.Y) {
+		a.point(m)
 	}
 	return nil
 }

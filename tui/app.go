@@ -68,8 +68,12 @@ type App struct {
 	typing     bool // the filter has the keys
 	mouse      bool
 	scroll     int64           // columns back while paused
-	zoom       int             // doublings of time a column
+	zoom       int             // steps that a column is coarser (or below 0, finer) than usual
 	cursor     limiter.Instant // the instant that is read out on the timeline; 0 none
+	plot       plotted
+	dragFrom   limiter.Instant
+	held       bool // the mouse button is down on the timeline
+	dragging   bool // and has moved since
 
 	burst     int
 	perSecond float64
@@ -200,6 +204,10 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return a, a.teach(msg)
 		}
 		return a, a.click(msg.Mouse())
+	case tea.MouseMotionMsg:
+		a.drag(msg.Mouse())
+	case tea.MouseReleaseMsg:
+		a.drop()
 	case tea.MouseWheelMsg:
 		if a.screen == classScreen {
 			return a, a.teach(msg)

@@ -80,7 +80,7 @@ var bindings = []binding{
 	{[]string{"left", "h"}, "← h", actEarlier, "scrolls back while paused", "time"},
 	{[]string{"right", "l"}, "→ l", actLater, "scrolls forward while paused", "time"},
 	{[]string{"["}, "[", actZoomOut, "shows a longer stretch of time", "time"},
-	{[]string{"]"}, "]", actZoomIn, "shows a shorter stretch of time", "time"},
+	{[]string{"]"}, "]", actZoomIn, "shows a shorter stretch; so does dragging", "time"},
 
 	{[]string{"1"}, "1", actScreen1, "shows the dashboard", "view"},
 	{[]string{"2"}, "2", actScreen2, "shows the grid of all keys", "view"},

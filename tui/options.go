@@ -77,7 +77,7 @@ func newApp(ctx context.Context, o Options) (*App, error) {
 	if o.Shelf == nil {
 		o.Shelf = themes.BuiltIn()
 	}
-	a := &App{o: o, fps: o.FPS, mouse: true, burst: 10, perSecond: 5, zoom: 1, keep: &inbox{wake: make(chan struct{}, 1)}}
+	a := &App{o: o, fps: o.FPS, mouse: true, burst: 10, perSecond: 5, keep: &inbox{wake: make(chan struct{}, 1)}}
 	a.ctx, a.stop = context.WithCancel(ctx)
 	a.tick = time.Second / time.Duration(o.FPS)
 	a.fixedTheme = o.Theme != ""

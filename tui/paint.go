@@ -43,7 +43,7 @@ func (a *App) title() string {
 
 func (a *App) paint() {
 	g := &a.grid
-	a.zones = a.zones[:0]
+	a.zones, a.plot = a.zones[:0], plotted{}
 	g.Clear(g.Bounds())
 	if a.w < minWidth || a.h < minHeight {
 		a.tooSmall()

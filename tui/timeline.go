@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
@@ -65,21 +63,14 @@ func (a *App) paintTimeline(r cell.Rect, k *model.Watched) {
 	a.paintTimes(labels, s)
 	whole := cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}
 	a.tintWindow(whole, k, s)
-	a.paintCursor(top, whole, k, s)
+	if k.Reading.Key == a.selected {
+		a.plot = plotted{whole, s, k.Timeline}
+		a.paintCursor(top, whole, k, s)
+	}
 }
 
-// paintCursor reads the column under the cursor out, and offers every column to the mouse.
+// paintCursor reads the column under the cursor out, and marks what is being dragged over.
 func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
-	for i := range s.n {
-		at := k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)
-		a.zone(r.X+i, r.Y, 1, r.H, func() tea.Cmd {
-			a.focus = paneTimeline
-			if a.cursor = at; at == 0 {
-				a.cursor = 1
-			}
-			return nil
-		})
-	}
 	if a.cursor == 0 {
 		return
 	}
@@ -88,7 +79,12 @@ func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
 		a.cursor = 0
 		return
 	}
-	a.grid.Tint(cell.Rect{X: r.X + i, Y: r.Y, W: 1, H: r.H}, a.look.Selected)
+	from, to := i, i
+	if a.dragging {
+		from = max(s.index(k.Timeline, a.dragFrom), 0)
+		from, to = min(from, i), max(from, i)
+	}
+	a.grid.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, a.look.Selected)
 	b := &a.columns[i]
 	text := " " + figure.ClockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
 	switch {
@@ -106,7 +102,7 @@ func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
 }
 
 func (a *App) stretch(k *model.Watched, width int) stretch {
-	per := model.PerColumn(width/2) * a.zoom
+	per := a.columnWidth(width)
 	now := a.shownNow()
 	s := stretch{
 		per: per, n: width, now: now, window: k.Timeline.Window(),

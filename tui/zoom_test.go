@@ -1,0 +1,32 @@
+package tui_test
+
+import (
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// Dragging over a part of the timeline pauses on that part, drawn larger.
+func TestDraggingZooms(t *testing.T) {
+	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		x.Press("j")
+		column, line, found := x.Find("window 1")
+		if !found {
+			t.Fatalf("there is no bracket:\n%s", x.Screen())
+		}
+		line += 3
+		x.Send(tea.MouseClickMsg{X: column, Y: line, Button: tea.MouseLeft})
+		x.Send(tea.MouseMotionMsg{X: column + 8, Y: line, Button: tea.MouseLeft})
+		x.See("denied, used") // the column under the cursor is read out
+		x.Send(tea.MouseReleaseMsg{X: column + 8, Y: line, Button: tea.MouseLeft})
+		x.See("PAUSED")
+		if _, _, wide := x.Find("-20s"); wide {
+			t.Errorf("eight columns were dragged over, and twenty seconds are on screen:\n%s", x.Screen())
+		}
+		x.Press("esc")
+		x.See("LIVE")
+	})
+}
