@@ -48,7 +48,7 @@ type Binding struct {
 func Bindings() []Binding {
 	list := make([]Binding, len(bindings))
 	for i, b := range bindings {
-		list[i] = Binding{b.keys, b.what, b.shown, uint8(b.act)}
+		list[i] = Binding{b.Keys, b.What, b.Shown, uint8(b.Act)}
 	}
 	return list
 }
@@ -63,7 +63,7 @@ func Groups() (shown, used map[string]bool) {
 		shown[g.name] = true
 	}
 	for _, b := range bindings {
-		used[b.group] = true
+		used[b.Group] = true
 	}
 	return shown, used
 }

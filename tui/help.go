@@ -62,8 +62,8 @@ func helpLines() []helpLine {
 		}
 		lines = append(lines, helpLine{heading: group.title})
 		for _, b := range bindings {
-			if b.group == group.name {
-				lines = append(lines, helpLine{key: b.shown, what: b.what})
+			if b.Group == group.name {
+				lines = append(lines, helpLine{key: b.Shown, what: b.What})
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (a *App) paintHelp() {
 	g, raised := &a.grid, a.look.Raised
 	g.Clear(r)
 	g.Tint(r, raised)
-	a.box(r, a.look.Accent.On(raised))
+	a.look.Box.Frame(&a.grid, r, a.look.Accent.On(raised))
 	g.Text(r.X+2, r.Y, r.X+r.W, " keys ", a.look.Title.On(raised))
 	a.helpTop = min(max(a.helpTop, 0), max(0, len(lines)-rows*cols))
 	hint := " any key closes "

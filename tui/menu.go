@@ -86,8 +86,8 @@ func (a *App) choose(i int) tea.Cmd {
 func (a *App) openPalette() {
 	m := &menu{title: "do", chosen: func(it item) tea.Cmd { return a.do(it.act) }}
 	for _, b := range bindings {
-		if b.act != actPalette {
-			m.items = append(m.items, item{b.what, b.shown, b.act})
+		if b.Act != actPalette {
+			m.items = append(m.items, item{b.What, b.Shown, b.Act})
 		}
 	}
 	a.menu = m
@@ -134,7 +134,7 @@ func (a *App) paintMenu() {
 	g, raised := &a.grid, a.look.Raised
 	g.Clear(r)
 	g.Tint(r, raised)
-	a.box(r, a.look.Accent.On(raised))
+	a.look.Box.Frame(&a.grid, r, a.look.Accent.On(raised))
 	g.Text(r.X+2, r.Y, r.X+r.W-2, " "+m.title+" ", a.look.Title.On(raised))
 	x := g.Text(r.X+2, r.Y+1, r.X+r.W-2, "› ", a.look.Accent.On(raised))
 	x = g.Text(x, r.Y+1, r.X+r.W-2, safetext.Clean(m.filter), a.look.Text.On(raised))

@@ -119,7 +119,7 @@ func (a *App) section(r cell.Rect, focused bool, title func(x, y, end int) int) 
 	inside := cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: r.H - 1}
 	if a.areas.framed {
 		inside = r.Inset(1)
-		a.box(r, line)
+		a.look.Box.Frame(&a.grid, r, line)
 	}
 	x := r.X + 2
 	g.Set(x-1, r.Y, ' ', line)
@@ -129,22 +129,6 @@ func (a *App) section(r cell.Rect, focused bool, title func(x, y, end int) int) 
 		return cell.Rect{X: inside.X + 1, Y: inside.Y, W: max(0, inside.W-2), H: inside.H}
 	}
 	return inside
-}
-
-// box draws a frame along the inner edge of r.
-func (a *App) box(r cell.Rect, st themes.Style) {
-	g, b := &a.grid, a.look.Box
-	right, bottom := r.X+r.W-1, r.Y+r.H-1
-	g.Fill(r.X, r.Y, r.W, b.H, st)
-	g.Fill(r.X, bottom, r.W, b.H, st)
-	for y := r.Y + 1; y < bottom; y++ {
-		g.Set(r.X, y, b.V, st)
-		g.Set(right, y, b.V, st)
-	}
-	g.Set(r.X, r.Y, b.TL, st)
-	g.Set(right, r.Y, b.TR, st)
-	g.Set(r.X, bottom, b.BL, st)
-	g.Set(right, bottom, b.BR, st)
 }
 
 // words writes pieces of text one after the other and returns the column after them.

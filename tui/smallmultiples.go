@@ -65,7 +65,7 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	if key == a.selected {
 		line = a.look.Accent
 	}
-	a.box(r, line)
+	a.look.Box.Frame(&a.grid, r, line)
 	a.zone(r.X, r.Y, r.W, r.H, func() tea.Cmd {
 		if a.selected == key {
 			return a.do(actScreen1)

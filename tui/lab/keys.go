@@ -1,6 +1,6 @@
 package lab
 
-import "strings"
+import "ratescope/tui/keymap"
 
 // action is something a person can ask for, by key or by mouse.
 type action uint8
@@ -49,83 +49,58 @@ const (
 	actQuit
 )
 
-// binding ties keys to an action. This table is the only place that knows keys: dispatch,
-// the help and the README's list all read it.
-type binding struct {
-	keys  []string // as tea.KeyPressMsg.String says them
-	shown string   // as a person reads them
-	act   action
-	what  string // completes "this key …"
-	group string
+type binding = keymap.Binding[action]
+
+// bindings is the only place that knows keys: dispatch, the help and the README's list
+// all read it.
+var bindings = keymap.Table[action]{
+	keymap.Bind(actFire, "fire", "space", "fires one request", "space"),
+	keymap.Bind(actBurst, "fire", "b", "fires a burst of N", "b"),
+	keymap.Bind(actRate, "fire", "r", "fires N in every window; again stops", "r"),
+	keymap.Bind(actMore, "fire", "+", "raises N", "+", "="),
+	keymap.Bind(actLess, "fire", "-", "lowers N", "-", "_"),
+	keymap.Bind(actStop, "fire", "x", "stops firing and the clock", "x"),
+
+	keymap.Bind(actPlay, "time", "p", "starts and stops the clock", "p"),
+	keymap.Bind(actStep, "time", "→ l .", "steps to the next request", "right", "l", "."),
+	keymap.Bind(actStepBack, "time", "← h ,", "steps back", "left", "h", ","),
+	keymap.Bind(actSlower, "time", "<", "slows the clock down, to 0.1x", "<"),
+	keymap.Bind(actFaster, "time", ">", "speeds it up, to 50x", ">"),
+	keymap.Bind(actGo, "time", "g", "goes to a time you type, as 9.9s or 999ms", "g"),
+	keymap.Bind(actRestart, "time", "R", "restarts with the same seed", "R", "home"),
+	keymap.Bind(actReseed, "time", "Z", "restarts with another seed", "Z"),
+	keymap.Bind(actZoomOut, "time", "[", "shows a longer stretch of time", "["),
+	keymap.Bind(actZoomIn, "time", "]", "shows a shorter stretch of time", "]"),
+
+	keymap.Bind(actCompare, "view", "1", "compares the algorithms", "1"),
+	keymap.Bind(actInspect, "view", "2", "inspects one decision", "2"),
+	keymap.Bind(actQuiz, "view", "3", "asks you to predict", "3"),
+	keymap.Bind(actLesson, "view", "4", "shows the lesson's text", "4"),
+	keymap.Bind(actNextScreen, "view", "tab", "goes to the next of these", "tab"),
+	keymap.Bind(actUp, "view", "↑ k", "selects what is above", "up", "k"),
+	keymap.Bind(actDown, "view", "↓ j", "selects what is below", "down", "j"),
+	keymap.Bind(actAlgorithm, "view", "a", "selects the next algorithm", "a"),
+	keymap.Bind(actEnter, "view", "enter", "opens what is selected", "enter"),
+	keymap.Bind(actBack, "view", "esc", "goes back", "esc"),
+
+	keymap.Bind(actLessons, "lesson", "L", "lists the lessons", "L"),
+	keymap.Bind(actNextLesson, "lesson", "n", "begins the next lesson", "n"),
+	keymap.Bind(actPrevLesson, "lesson", "N", "begins the one before", "N"),
+	keymap.Bind(actHint, "lesson", "i", "gives a hint", "i"),
+	keymap.Bind(actWatch, "lesson", "w", "shows how the goal is reached", "w"),
+	keymap.Bind(actTerms, "lesson", "v", "changes algorithms, terms, limit and traffic", "v"),
+
+	keymap.Bind(actPresent, "room", "B", "presenter mode: large and few", "B"),
+	keymap.Bind(actMarkdown, "room", "e", "saves the moment as Markdown", "e"),
+	keymap.Bind(actScenario, "room", "E", "saves what happened as a scenario file", "E"),
+	keymap.Bind(actCopy, "room", "y", "copies the Redis script of the step", "y"),
+	keymap.Bind(actTheme, "room", "t", "wears the next theme", "t"),
+	keymap.Bind(actMouse, "room", "m", "turns the mouse on or off", "m"),
+	keymap.Bind(actHelp, "room", "?", "shows this help", "?"),
+	keymap.Bind(actQuit, "room", "q", "quits", "q", "ctrl+c"),
 }
 
-var bindings = []binding{
-	{[]string{"space"}, "space", actFire, "fires one request", "fire"},
-	{[]string{"b"}, "b", actBurst, "fires a burst of N", "fire"},
-	{[]string{"r"}, "r", actRate, "fires N in every window; again stops", "fire"},
-	{[]string{"+", "="}, "+", actMore, "raises N", "fire"},
-	{[]string{"-", "_"}, "-", actLess, "lowers N", "fire"},
-	{[]string{"x"}, "x", actStop, "stops firing and the clock", "fire"},
-
-	{[]string{"p"}, "p", actPlay, "starts and stops the clock", "time"},
-	{[]string{"right", "l", "."}, "→ l .", actStep, "steps to the next request", "time"},
-	{[]string{"left", "h", ","}, "← h ,", actStepBack, "steps back", "time"},
-	{[]string{"<"}, "<", actSlower, "slows the clock down, to 0.1x", "time"},
-	{[]string{">"}, ">", actFaster, "speeds it up, to 50x", "time"},
-	{[]string{"g"}, "g", actGo, "goes to a time you type, as 9.9s or 999ms", "time"},
-	{[]string{"R", "home"}, "R", actRestart, "restarts with the same seed", "time"},
-	{[]string{"Z"}, "Z", actReseed, "restarts with another seed", "time"},
-	{[]string{"["}, "[", actZoomOut, "shows a longer stretch of time", "time"},
-	{[]string{"]"}, "]", actZoomIn, "shows a shorter stretch of time", "time"},
-
-	{[]string{"1"}, "1", actCompare, "compares the algorithms", "view"},
-	{[]string{"2"}, "2", actInspect, "inspects one decision", "view"},
-	{[]string{"3"}, "3", actQuiz, "asks you to predict", "view"},
-	{[]string{"4"}, "4", actLesson, "shows the lesson's text", "view"},
-	{[]string{"tab"}, "tab", actNextScreen, "goes to the next of these", "view"},
-	{[]string{"up", "k"}, "↑ k", actUp, "selects what is above", "view"},
-	{[]string{"down", "j"}, "↓ j", actDown, "selects what is below", "view"},
-	{[]string{"a"}, "a", actAlgorithm, "selects the next algorithm", "view"},
-	{[]string{"enter"}, "enter", actEnter, "opens what is selected", "view"},
-	{[]string{"esc"}, "esc", actBack, "goes back", "view"},
-
-	{[]string{"L"}, "L", actLessons, "lists the lessons", "lesson"},
-	{[]string{"n"}, "n", actNextLesson, "begins the next lesson", "lesson"},
-	{[]string{"N"}, "N", actPrevLesson, "begins the one before", "lesson"},
-	{[]string{"i"}, "i", actHint, "gives a hint", "lesson"},
-	{[]string{"w"}, "w", actWatch, "shows how the goal is reached", "lesson"},
-	{[]string{"v"}, "v", actTerms, "changes algorithms, terms, limit and traffic", "lesson"},
-
-	{[]string{"B"}, "B", actPresent, "presenter mode: large and few", "room"},
-	{[]string{"e"}, "e", actMarkdown, "saves the moment as Markdown", "room"},
-	{[]string{"E"}, "E", actScenario, "saves what happened as a scenario file", "room"},
-	{[]string{"y"}, "y", actCopy, "copies the Redis script of the step", "room"},
-	{[]string{"t"}, "t", actTheme, "wears the next theme", "room"},
-	{[]string{"m"}, "m", actMouse, "turns the mouse on or off", "room"},
-	{[]string{"?"}, "?", actHelp, "shows this help", "room"},
-	{[]string{"q", "ctrl+c"}, "q", actQuit, "quits", "room"},
-}
-
-var actionOf = func() map[string]action {
-	m := make(map[string]action)
-	for _, b := range bindings {
-		for _, k := range b.keys {
-			m[k] = b.act
-		}
-	}
-	return m
-}()
+var actionOf = bindings.Actions()
 
 // HelpMarkdown returns the table of the lab's keys for the README.
-func HelpMarkdown() string {
-	var b strings.Builder
-	b.WriteString("| key | does |\n|---|---|\n")
-	for _, k := range bindings {
-		names := make([]string, len(k.keys))
-		for i, name := range k.keys {
-			names[i] = "`" + name + "`"
-		}
-		b.WriteString("| " + strings.Join(names, " ") + " | " + k.what + " |\n")
-	}
-	return b.String()
-}
+func HelpMarkdown() string { return bindings.Markdown() }

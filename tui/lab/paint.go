@@ -106,7 +106,7 @@ func (l *Lab) section(r cell.Rect, focused bool, pieces ...piece) cell.Rect {
 	}
 	inside := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: max(r.W-2, 0), H: r.H - 1}
 	if l.wide() {
-		l.box(r, line)
+		l.look.Box.Frame(&l.grid, r, line)
 		inside = cell.Rect{X: r.X + 2, Y: r.Y + 1, W: max(r.W-4, 0), H: max(r.H-2, 0)}
 	} else {
 		l.grid.Fill(r.X, r.Y, r.W, l.look.Box.H, line)
@@ -115,22 +115,6 @@ func (l *Lab) section(r cell.Rect, focused bool, pieces ...piece) cell.Rect {
 	x := l.words(r.X+2, r.Y, r.X+r.W-3, pieces...)
 	l.grid.Set(x, r.Y, ' ', line)
 	return inside
-}
-
-// box draws a frame along the inner edge of r.
-func (l *Lab) box(r cell.Rect, st themes.Style) {
-	g, b := &l.grid, l.look.Box
-	right, bottom := r.X+r.W-1, r.Y+r.H-1
-	g.Fill(r.X, r.Y, r.W, b.H, st)
-	g.Fill(r.X, bottom, r.W, b.H, st)
-	for y := r.Y + 1; y < bottom; y++ {
-		g.Set(r.X, y, b.V, st)
-		g.Set(right, y, b.V, st)
-	}
-	g.Set(r.X, r.Y, b.TL, st)
-	g.Set(right, r.Y, b.TR, st)
-	g.Set(r.X, bottom, b.BL, st)
-	g.Set(right, bottom, b.BR, st)
 }
 
 // zone lets a rectangle answer clicks.
@@ -289,7 +273,7 @@ func (l *Lab) overlay(w, h int, title, foot string) cell.Rect {
 	raised := l.look.Raised
 	l.grid.Clear(r)
 	l.grid.Tint(r, raised)
-	l.box(r, l.look.Accent.On(raised))
+	l.look.Box.Frame(&l.grid, r, l.look.Accent.On(raised))
 	l.grid.Text(r.X+2, r.Y, r.X+r.W-2, " "+title+" ", l.look.Title.On(raised))
 	l.grid.Right(r.X+2, r.Y+r.H-1, r.X+r.W-2, " "+foot+" ", l.look.Dim.On(raised))
 	return cell.Rect{X: r.X + 2, Y: r.Y + 1, W: r.W - 4, H: r.H - 2}
@@ -309,9 +293,9 @@ func (l *Lab) helpLines(two bool) [2][]binding {
 		if two && group.right {
 			at = 1
 		}
-		columns[at] = append(columns[at], binding{what: group.name})
+		columns[at] = append(columns[at], binding{What: group.name})
 		for _, b := range bindings {
-			if b.group == group.name {
+			if b.Group == group.name {
 				columns[at] = append(columns[at], b)
 			}
 		}
@@ -342,16 +326,16 @@ func (l *Lab) paintHelp() {
 			if i >= in.H {
 				break
 			}
-			if len(b.keys) == 0 {
-				l.grid.Text(x, y, end, b.what, l.look.Accent.On(raised))
+			if len(b.Keys) == 0 {
+				l.grid.Text(x, y, end, b.What, l.look.Accent.On(raised))
 				continue
 			}
-			shown := b.shown
+			shown := b.Shown
 			if l.o.ASCII {
-				shown = strings.Join(b.keys[:min(len(b.keys), 2)], " ")
+				shown = strings.Join(b.Keys[:min(len(b.Keys), 2)], " ")
 			}
 			l.grid.Text(x+1, y, end, shown, l.look.Title.On(raised))
-			l.grid.Text(x+9, y, end, b.what, l.look.Text.On(raised))
+			l.grid.Text(x+9, y, end, b.What, l.look.Text.On(raised))
 		}
 	}
 }
