@@ -91,6 +91,7 @@ type app struct {
 	limit, algorithm, config, theme string
 	burst                           int64
 	allow, ascii, plain, mask, json bool
+	still                           bool
 	fps                             int
 	refresh                         time.Duration
 	budget                          string
@@ -152,6 +153,7 @@ func (a *app) flags(f *pflag.FlagSet) {
 	f.StringVar(&a.tls.Key, "tls-key", "", "PEM file of the client's key")
 	f.StringVar(&a.tls.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
 	f.BoolVar(&a.ascii, "ascii", false, "draw with ASCII alone")
+	f.BoolVar(&a.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
 	f.BoolVar(&a.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
 	f.BoolVar(&a.mask, "mask", false, "hide the middle of key names")
 }
@@ -310,7 +312,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
 		Export: func(b model.Batch) (string, error) { return report.Export(".", b, a.names()) },
 		Save:   screenlab.SaveNew,
-		Shelf:  shelf, Theme: a.theme, FPS: a.fps, ASCII: a.ascii, Mask: a.mask,
+		Shelf:  shelf, Theme: a.theme, FPS: a.fps, Still: a.still, ASCII: a.ascii, Mask: a.mask,
 	}
 	if a.plain {
 		err = tui.Plain(ctx, c.OutOrStdout(), show)
@@ -518,7 +520,6 @@ func (a *app) lab() *cobra.Command {
 		Example: "ratescope lab counter-weighted-sum",
 	}
 	trace := c.Flags().String("trace", "", "access log `FILE` in Common Log Format whose traffic can be put in place of a lesson's")
-	still := c.Flags().Bool("no-animation", false, "let the clock move by steps and seeks alone")
 	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -528,7 +529,7 @@ func (a *app) lab() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := screenlab.Options{Shelf: shelf, Theme: a.theme, ASCII: a.ascii, Still: *still, Present: *present}
+		o := screenlab.Options{Shelf: shelf, Theme: a.theme, ASCII: a.ascii, Still: a.still, Present: *present}
 		if len(args) == 1 {
 			if o.Lessons, err = lab.Open(args[0], os.ReadFile); err != nil {
 				return usageError{err}

@@ -125,7 +125,7 @@ func (a *App) Init() tea.Cmd {
 // nextTick arms the clock: a frame ahead, or while nothing moves, at the next full second.
 func (a *App) nextTick() tea.Cmd {
 	wait := a.tick
-	if a.dozing = a.calm(); a.dozing {
+	if a.dozing = a.o.Still || a.calm(); a.dozing {
 		wait = time.Second - time.Duration(int64(a.now)%1e6)*time.Microsecond
 	}
 	generation := a.generation
@@ -243,6 +243,7 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 	if moves {
 		a.moved = a.now
 	}
+	moves = moves && !a.o.Still // else the next second is soon enough
 	if a.frozen == nil && a.board.Len() != a.known {
 		a.known, moves = a.board.Len(), true
 		a.resort()

@@ -40,6 +40,7 @@ type Options struct {
 	Theme string       // "" picks by the terminal's background
 	FPS   int          // frames a second; 0 means 10
 	ASCII bool         // no blocks, lines or dots beyond ASCII
+	Still bool         // no animation: the picture changes once a second
 	Mask  bool         // hide the middle of key names
 }
 

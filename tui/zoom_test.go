@@ -2,6 +2,7 @@ package tui_test
 
 import (
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -28,5 +29,19 @@ func TestDraggingZooms(t *testing.T) {
 		}
 		x.Press("esc")
 		x.See("LIVE")
+	})
+}
+
+// Without animation the picture changes with the seconds of the clock alone.
+func TestStillScreenChangesOnceASecond(t *testing.T) {
+	told(t, 140, 42, tui.Options{Still: true}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		seen := map[string]bool{}
+		for range 100 { // ten seconds
+			seen[x.Screen()] = true
+			x.Wait(100 * time.Millisecond)
+		}
+		if n := len(seen); n < 8 || n > 12 {
+			t.Errorf("%d pictures in ten seconds, want about ten", n)
+		}
 	})
 }
