@@ -13,18 +13,22 @@ import (
 // The size of a tile of the grid screen: below it the numbers would not fit.
 const (
 	tileWidth  = 38
-	tileHeight = 9
+	tileHeight = 7
 )
 
-// tiling says how many tiles fit and how large each is.
+// tiling says how many tiles stand beside and above each other, and how large each is:
+// as large as lets all keys be seen, else as many as fit.
 func tiling(r cell.Rect, keys int) (cols, rows, w, h int) {
-	cols = max(1, r.W/tileWidth)
-	rows = max(1, r.H/tileHeight)
-	if keys > 0 { // few keys: larger tiles
-		cols = min(cols, max(1, keys))
-		rows = min(rows, (keys+cols-1)/cols)
+	const wide = 3 // a tile reads best about three times as wide as high
+	cols, rows = max(1, r.W/tileWidth), max(1, r.H/tileHeight)
+	best := 0
+	for c := 1; c <= r.W/tileWidth; c++ {
+		need := (max(keys, 1) + c - 1) / c
+		if size := min(r.W/c, wide*(r.H/need)); need*tileHeight <= r.H && size > best {
+			best, cols, rows = size, c, need
+		}
 	}
-	return cols, rows, r.W / cols, min(r.H/rows, 14)
+	return cols, rows, r.W / cols, min(r.H/rows, r.W/cols)
 }
 
 // paintGrid draws the same picture for as many keys as fit: two windows of time, the
