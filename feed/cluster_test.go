@@ -92,6 +92,15 @@ func TestCluster(t *testing.T) {
 	if run.came("k0", false) != 5 {
 		t.Errorf("k0: %d units told, want 5", run.came("k0", false))
 	}
+	run.mu.Lock()
+	var sent int64
+	for _, b := range run.batches {
+		sent += b.Cost.Commands
+	}
+	run.mu.Unlock()
+	if sent == 0 {
+		t.Error("a cluster was read for seconds, and no command was counted")
+	}
 	killMaster(t, run, nodes[2], home, stream, limit)
 }
 

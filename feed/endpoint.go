@@ -190,18 +190,14 @@ func (e *endpoint) open(name string, pool int, hook redis.Hook) redis.UniversalC
 		if o.Protocol == 0 {
 			o.Protocol = 2
 		}
-		o.NewClient = func(node *redis.Options) *redis.Client {
-			n := redis.NewClient(node)
-			if hook != nil {
-				n.AddHook(hook)
-			}
-			return n
-		}
-		if hook != nil {
-			hook = &guard{} // the nodes' hooks count, and refuse as well
-		}
-		if hook != nil {
+		if counting := hook; hook != nil {
 			o.OnConnect = unnoticed
+			o.NewClient = func(node *redis.Options) *redis.Client {
+				n := redis.NewClient(node)
+				n.AddHook(counting)
+				return n
+			}
+			hook = &guard{} // the cluster's own only refuses: what goes out is counted at its node
 		}
 		c = redis.NewClusterClient(&o)
 	case e.failover != nil:
