@@ -12,11 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/fang/v2"
@@ -26,8 +23,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"ratescope/feed"
+	"ratescope/feed/headless"
+	"ratescope/feed/settings"
 	"ratescope/limiter"
-	"ratescope/limiter/scenario"
 	"ratescope/model"
 	"ratescope/model/lab"
 	"ratescope/model/lab/accuracy"
@@ -47,8 +45,7 @@ const (
 	exitUsage       = 2
 	exitInterrupted = 130
 
-	configFile = "ratescope/config.yaml" // in the XDG config folders
-	longest    = 600                     // cells of an error, which may name a key
+	longest = 600 // cells of an error, which may name a key
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -72,30 +69,19 @@ func run(args []string, out, errOut io.Writer) int {
 		return exitDone
 	}
 	fmt.Fprintln(errOut, "ratescope: "+safetext.Clip(safetext.Sentence(err.Error()), longest, safetext.Ellipsis))
-	if errors.As(err, new(usageError)) {
+	if errors.As(err, new(settings.UsageError)) {
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// usageError is an error in how the program was called.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // app is one call of the program: what its flags say, and what came of it.
 type app struct {
-	redis, watch                    []string
-	limit, algorithm, config, theme string
-	burst                           int64
-	allow, ascii, plain, mask, json bool
-	still                           bool
-	fps                             int
-	refresh                         time.Duration
-	budget                          string
-	tls                             feed.TLSFiles
+	settings.Settings
+
+	theme                                  string
+	allow, ascii, plain, mask, json, still bool
+	fps                                    int
 
 	// failed keeps the command's error from fang, which asks the terminal for its
 	// colours before it prints one; an error is one plain line here.
@@ -137,21 +123,21 @@ func (a *app) tree() *cobra.Command {
 }
 
 func (a *app) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.redis, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster (env RATESCOPE_REDIS)")
-	f.StringArrayVar(&a.watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
-	f.StringVar(&a.limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
-	f.StringVar(&a.algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
-	f.Int64Var(&a.burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
-	f.StringVar(&a.config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+configFile+" in the XDG config folders)")
+	f.StringArrayVar(&a.Redis, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster (env RATESCOPE_REDIS)")
+	f.StringArrayVar(&a.Watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
+	f.StringVar(&a.Limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
+	f.StringVar(&a.Algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
+	f.Int64Var(&a.Burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
+	f.StringVar(&a.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+settings.ConfigFile+" in the XDG config folders)")
 	f.BoolVar(&a.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
 	f.StringVar(&a.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&a.fps, "fps", 10, "frames a second at most, 1 to 60")
-	f.DurationVar(&a.refresh, "refresh", feed.DefaultRefresh, "time between two readings, 20ms to 1m")
-	f.StringVar(&a.budget, "budget", "1%", "share of the server's time that watching may take, 0.1% to 50%")
-	f.StringVar(&a.tls.CA, "tls-ca", "", "PEM file of the authority that signed the server's certificate, for rediss://")
-	f.StringVar(&a.tls.Cert, "tls-cert", "", "PEM file of the client's certificate")
-	f.StringVar(&a.tls.Key, "tls-key", "", "PEM file of the client's key")
-	f.StringVar(&a.tls.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
+	f.DurationVar(&a.Refresh, "refresh", feed.DefaultRefresh, "time between two readings, 20ms to 1m")
+	f.StringVar(&a.Budget, "budget", "1%", "share of the server's time that watching may take, 0.1% to 50%")
+	f.StringVar(&a.TLS.CA, "tls-ca", "", "PEM file of the authority that signed the server's certificate, for rediss://")
+	f.StringVar(&a.TLS.Cert, "tls-cert", "", "PEM file of the client's certificate")
+	f.StringVar(&a.TLS.Key, "tls-key", "", "PEM file of the client's key")
+	f.StringVar(&a.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
 	f.BoolVar(&a.ascii, "ascii", false, "draw with ASCII alone")
 	f.BoolVar(&a.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
 	f.BoolVar(&a.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
@@ -170,80 +156,18 @@ func algorithmNames() []string {
 func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if !errors.As(err, &value) {
-		return usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
+		return settings.Usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
 	}
 	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false"}[value.GetFlag().Value.Type()]
-	return usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
+	return settings.Usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
 }
 
-// server is a source together with the hand that can fire at what it watches.
-type server interface {
-	feed.Source
-	feed.Focuser
-	Injector(feed.InjectorOptions) *feed.Injector
-	Close() error
-}
-
-// open prepares the server that the flags name, or the embedded one. With keys, only
-// these are looked at.
-func (a *app) open(keys ...string) (server, error) {
-	if err := a.check(); err != nil {
-		return nil, usageError{err}
+// open prepares the server that the flags name. With keys, only these are looked at.
+func (a *app) open(keys ...string) (settings.Server, error) {
+	if a.fps < 1 || a.fps > 60 {
+		return nil, settings.Usagef("--fps %d is out of range: give 1 to 60", a.fps)
 	}
-	rules, err := a.rules()
-	if err != nil {
-		return nil, usageError{err}
-	}
-	budget, err := share(a.budget)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	o := feed.Options{URLs: a.urls(), Watch: a.watch, Rules: rules, Refresh: a.refresh, Budget: budget, TLS: a.tls}
-	if len(keys) > 0 {
-		o.Keys, o.Watch = keys, nil
-	}
-	if len(o.URLs) == 0 {
-		s, err := feed.NewEmbedded(o)
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
-	}
-	s, err := feed.NewRedis(o)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return s, nil
-}
-
-// urls are those of the flags, else those of the environment.
-func (a *app) urls() []string {
-	if len(a.redis) > 0 {
-		return a.redis
-	}
-	return strings.Fields(os.Getenv("RATESCOPE_REDIS"))
-}
-
-// check finds what is wrong with the flags that no one else looks at.
-func (a *app) check() error {
-	switch {
-	case a.fps < 1 || a.fps > 60:
-		return fmt.Errorf("--fps %d is out of range: give 1 to 60", a.fps)
-	case a.refresh < 20*time.Millisecond || a.refresh > time.Minute:
-		return fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", a.refresh)
-	case slices.Contains(a.watch, ""):
-		return errors.New("--watch is empty: give a pattern, as in 'rl:*'")
-	}
-	return nil
-}
-
-// share reads a percentage as a share of 1.
-func share(text string) (float64, error) {
-	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-	if err != nil || !strings.HasSuffix(text, "%") || !(v >= 0.1 && v <= 50) {
-		return 0, fmt.Errorf("--budget %q is no share: give 0.1%% to 50%%", text)
-	}
-	return v / 100, nil
+	return a.Settings.Open(keys...)
 }
 
 // shelf is the built-in themes and the user's own.
@@ -253,41 +177,25 @@ func (a *app) shelf() (themes.Shelf, error) {
 		_, err = shelf.Find(a.theme)
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, settings.UsageError{Err: err}
 	}
 	return shelf, nil
-}
-
-// rules are those of the config file with the flags put over them. The file in the XDG
-// folders speaks of the user's own servers, so the embedded one does without it.
-func (a *app) rules() ([]feed.Rule, error) {
-	path := a.config
-	if path == "" && len(a.urls()) > 0 {
-		path, _ = xdg.SearchConfigFile(configFile) // "" when there is none
-	}
-	return feed.ReadRules(path, feed.Spoken{Limit: a.limit, Algorithm: a.algorithm, Burst: a.burst})
 }
 
 func (a *app) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object")
 }
 
-// print prints a report in the form that was asked for.
-func (a *app) print(c *cobra.Command, r interface {
-	JSON(io.Writer) error
-	Text(io.Writer) error
-}) error {
-	if a.json {
-		return r.JSON(c.OutOrStdout())
-	}
-	return r.Text(c.OutOrStdout())
+// output is where a command prints and how.
+func (a *app) output(c *cobra.Command) headless.Output {
+	return headless.Output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: a.json, Names: a.names()}
 }
 
 func (a *app) names() report.Options { return report.Options{Mask: a.mask} }
 
 func (a *app) dashboard(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("there is no command %q: use snapshot, fire, peek, verify, lab or accuracy, or none for the dashboard", args[0])
+		return settings.Usagef("there is no command %q: use snapshot, fire, peek, verify, lab or accuracy, or none for the dashboard", args[0])
 	}
 	shelf, err := a.shelf()
 	if err != nil {
@@ -299,7 +207,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 	}
 	defer src.Close()
 	if !a.plain && !term.IsTerminal(os.Stdout.Fd()) {
-		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
+		return settings.Usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	box := feed.NewMailbox()
@@ -334,22 +242,14 @@ func (a *app) snapshot() *cobra.Command {
 	a.jsonFlag(c)
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("snapshot takes no argument and was given %q: use --watch to say which keys", args[0])
+			return settings.Usagef("snapshot takes no argument and was given %q: use --watch to say which keys", args[0])
 		}
 		src, err := a.open()
 		if err != nil {
 			return err
 		}
 		defer src.Close()
-		batch, err := feed.Once(c.Context(), src)
-		if err != nil {
-			return err
-		}
-		if len(batch.Readings) == 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "ratescope: there is no limiter among the keys that match %s\n",
-				safetext.Sentence(strings.Join(batch.Sweep.Patterns, " or ")))
-		}
-		return a.print(c, report.SnapshotOf(batch, a.names()))
+		return headless.Snapshot(c.Context(), src, a.output(c))
 	})
 }
 
@@ -363,23 +263,16 @@ func (a *app) peek() *cobra.Command {
 	}
 	a.jsonFlag(c)
 	return a.command(c, func(c *cobra.Command, args []string) error {
-		return a.key(c, args, func(src server, name string) error {
-			at, r, err := feed.Glance(c.Context(), src, name)
-			if err != nil {
-				return err
-			}
-			if t, err := r.Aim(); err == nil && r.Type == "none" {
-				r.Target, r.State.Algorithm = t, t.Algorithm // what fire would make of it
-			}
-			return a.print(c, report.PeekOf(&r, at, a.names()))
+		return a.key(c, args, func(src settings.Server, name string) error {
+			return headless.Peek(c.Context(), src, name, a.output(c))
 		})
 	})
 }
 
 // key opens the server for the one key that the arguments are.
-func (a *app) key(c *cobra.Command, args []string, f func(src server, name string) error) error {
+func (a *app) key(c *cobra.Command, args []string, f func(src settings.Server, name string) error) error {
 	if len(args) != 1 || args[0] == "" {
-		return usagef("%s needs one key and was given %d: name it as it is in Redis", c.Name(), len(args))
+		return settings.Usagef("%s needs one key and was given %d: name it as it is in Redis", c.Name(), len(args))
 	}
 	src, err := a.open(args[0])
 	if err != nil {
@@ -404,55 +297,15 @@ func (a *app) fire() *cobra.Command {
 	rate := c.Flags().String("rate", "", "rate at which to fire, 5/s (default: as fast as the answers come)")
 	a.jsonFlag(c)
 	return a.command(c, func(c *cobra.Command, args []string) error {
-		shot := model.Shot{N: *n, Cost: *cost}
-		if *n == 0 { // with a rate that would be until stopped, which is for the screen
-			return usagef("0 requests are out of range: give 1 to %d", model.MaxRequests)
+		shot, err := headless.ReadShot(*n, *cost, *rate)
+		if err != nil {
+			return err
 		}
-		if *rate != "" {
-			var err error
-			if shot.Rate, err = model.ParseRate(*rate); err != nil {
-				return usageError{err}
-			}
-		}
-		if err := shot.Check(); err != nil {
-			return usageError{err}
-		}
-		return a.key(c, args, func(src server, name string) error {
+		return a.key(c, args, func(src settings.Server, name string) error {
 			shot.Key = name
-			return a.shoot(c, src, shot)
+			return headless.Fire(c.Context(), src, shot, a.allow, a.output(c))
 		})
 	})
-}
-
-// shoot fires s at its key, aimed by one reading of it, and prints the answers.
-func (a *app) shoot(c *cobra.Command, src server, s model.Shot) error {
-	gun := src.Injector(feed.InjectorOptions{Armed: a.allow})
-	if err := gun.Armed(); err != nil {
-		return err
-	}
-	_, r, err := feed.Glance(c.Context(), src, s.Key)
-	if err != nil {
-		return err
-	}
-	if s.Target, err = r.Aim(); err != nil {
-		return usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
-	}
-	out := c.OutOrStdout()
-	account := report.NewFire(s.Key, a.names())
-	_, err = gun.Fire(c.Context(), s, func(f model.Fired) {
-		if line := account.Add(f); !a.json {
-			fmt.Fprintln(out, line)
-		}
-	})
-	if a.json {
-		err = cmp.Or(err, account.JSON(out))
-	} else {
-		fmt.Fprintln(out, account.Total())
-	}
-	if trouble := account.Trouble(); err == nil && trouble != "" {
-		err = errors.New(trouble)
-	}
-	return cmp.Or(c.Context().Err(), err)
 }
 
 func (a *app) verify() *cobra.Command {
@@ -466,48 +319,8 @@ func (a *app) verify() *cobra.Command {
 	}
 	on := c.Flags().StringSlice("on", []string{"memory"}, "stores to run on: memory, redis, or both as memory,redis")
 	return a.command(c, func(c *cobra.Command, files []string) error {
-		if len(files) == 0 {
-			return usagef("verify needs a file with scenarios and was given none")
-		}
-		stores, end, err := a.stores(*on)
-		if err != nil {
-			return usageError{err}
-		}
-		defer end()
-		var all []scenario.Scenario
-		for _, name := range files {
-			list, err := scenario.LoadFile(name)
-			if err != nil {
-				return usageError{err}
-			}
-			all = append(all, list...)
-		}
-		return report.Verify(c.OutOrStdout(), all, stores, func(s scenario.Scenario, on scenario.Store) (scenario.Result, error) {
-			return scenario.Run(c.Context(), s, on)
-		})
+		return headless.Verify(c.Context(), files, *on, feed.Options{URLs: a.URLs(), TLS: a.TLS}, a.output(c))
 	})
-}
-
-// stores are those that the names ask for, and what ends them.
-func (a *app) stores(names []string) (list []scenario.Store, end func(), err error) {
-	end = func() {}
-	for _, name := range names {
-		switch {
-		case name == "memory":
-			list = append(list, scenario.Memory())
-		case name == "redis" && len(a.urls()) == 0:
-			return nil, end, errors.New("--on redis needs a server: give --redis URL, as in --redis redis://localhost:6379")
-		case name == "redis":
-			client, err := feed.Connect(feed.Options{URLs: a.urls(), TLS: a.tls})
-			if err != nil {
-				return nil, end, err
-			}
-			list, end = append(list, scenario.Redis(client)), func() { client.Close() }
-		default:
-			return nil, end, fmt.Errorf("--on %s is no store: use memory, redis or both as memory,redis", name)
-		}
-	}
-	return list, end, nil
 }
 
 func (a *app) lab() *cobra.Command {
@@ -523,7 +336,7 @@ func (a *app) lab() *cobra.Command {
 	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return usagef("lab takes one scenario and was given %d", len(args))
+			return settings.Usagef("lab takes one scenario and was given %d", len(args))
 		}
 		shelf, err := a.shelf()
 		if err != nil {
@@ -532,14 +345,14 @@ func (a *app) lab() *cobra.Command {
 		o := screenlab.Options{Shelf: shelf, Theme: a.theme, ASCII: a.ascii, Still: a.still, Present: *present}
 		if len(args) == 1 {
 			if o.Lessons, err = lab.Open(args[0], os.ReadFile); err != nil {
-				return usageError{err}
+				return settings.UsageError{Err: err}
 			}
 		}
 		if o.Trace, err = traceOf(*trace); err != nil {
 			return err
 		}
 		if !term.IsTerminal(os.Stdout.Fd()) {
-			return usagef("the lab needs a terminal on its output")
+			return settings.Usagef("the lab needs a terminal on its output")
 		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
 	})
@@ -558,12 +371,12 @@ func (a *app) accuracy() *cobra.Command {
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	return a.command(c, func(c *cobra.Command, args []string) (err error) {
 		if len(args) > 0 {
-			return usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
+			return settings.Usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
 		}
 		o := accuracy.Options{Seed: *seed}
-		if a.limit != "" {
-			if o.Limit, err = limiter.ParseLimit(a.limit); err != nil {
-				return usageError{err}
+		if a.Limit != "" {
+			if o.Limit, err = limiter.ParseLimit(a.Limit); err != nil {
+				return settings.UsageError{Err: err}
 			}
 		}
 		if o.Trace, err = traceOf(*trace); err != nil {
@@ -587,7 +400,7 @@ func traceOf(name string) (*lab.Trace, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, settings.UsageError{Err: err}
 	}
 	defer f.Close()
 	trace, err := lab.ReadAccessLog(f)

@@ -170,7 +170,7 @@ var writers = map[string][]string{
 	"redis.NewUniversalClient": {},
 	"redis.NewRing":            {},
 	"limiter.NewRedis":         {"feed/injector.go", "feed/demo.go", "limiter/scenario/run.go"},
-	"feed.Connect":             {"main.go"}, // for verify
+	"feed.Connect":             {"feed/headless/verify.go"},
 }
 
 // TestOnePlaceWrites: on a server of others, only the injector writes, and verify on
