@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -57,6 +59,13 @@ func (b *Board) alert(a Alert) {
 	if n := len(b.alerts); n > keepAlerts {
 		b.alerts = append(b.alerts[:0], b.alerts[n-keepAlerts:]...)
 	}
+}
+
+// order sorts the newest n alerts by time: the readings of one batch come by key. Those
+// before them stay where they are, for they may have been told already.
+func (b *Board) order(n int) {
+	newest := b.alerts[len(b.alerts)-min(n, len(b.alerts)):]
+	slices.SortStableFunc(newest, func(x, y Alert) int { return cmp.Compare(x.At, y.At) })
 }
 
 // pressureOf says how pressing k is right now.

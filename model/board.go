@@ -59,6 +59,7 @@ func (b *Board) Apply(batch Batch) {
 	if b.keys == nil {
 		b.keys = make(map[string]*Watched)
 	}
+	raised := b.raised
 	b.link(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.examine(batch.Health)
@@ -78,6 +79,7 @@ func (b *Board) Apply(batch Batch) {
 			k.Gone = true
 		}
 	}
+	b.order(b.raised - raised)
 	if batch.Server.Link != Live {
 		b.lost = b.At
 	}
