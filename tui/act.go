@@ -321,16 +321,6 @@ func (a *App) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// zone is a part of the screen that answers a click.
-type zone struct {
-	x, y, w, h int
-	do         func() tea.Cmd
-}
-
-func (a *App) zone(x, y, w, h int, do func() tea.Cmd) {
-	a.zones = append(a.zones, zone{x, y, w, h, do})
-}
-
 func (a *App) click(m tea.Mouse) tea.Cmd {
 	if m.Button != tea.MouseLeft {
 		return nil
@@ -343,11 +333,8 @@ func (a *App) click(m tea.Mouse) tea.Cmd {
 	if a.menu != nil && !a.overMenu(m) {
 		return a.pressMenu(tea.KeyPressMsg{Code: tea.KeyEscape})
 	}
-	for i := len(a.zones) - 1; i >= 0; i-- { // what was painted last lies on top
-		z := a.zones[i]
-		if m.X >= z.x && m.X < z.x+z.w && m.Y >= z.y && m.Y < z.y+z.h {
-			return z.do()
-		}
+	if cmd, hit := a.Click(m.X, m.Y); hit {
+		return cmd
 	}
 	if a.screen == dashboard && a.plot.tl != nil && a.plot.area.Holds(m.X, m.Y) {
 		a.point(m)

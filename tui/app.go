@@ -10,13 +10,14 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/themes"
-	"ratescope/tui/cell"
-	"ratescope/tui/chart"
+	"ratescope/tui/pane"
 )
 
 // App is the root of the screen. It routes messages, keeps what a person has chosen,
 // and composes the panes; each pane paints itself in a file of its own.
 type App struct {
+	pane.Paper
+
 	o       Options
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -24,16 +25,13 @@ type App struct {
 	tick    time.Duration
 	failure error // why the program ended by itself
 
-	look       chart.Look
 	dark       bool
 	fixedTheme bool
 
 	w, h   int
-	grid   cell.Grid
 	frame  string // the last painted screen
 	stale  bool   // something changed since
 	areas  areas
-	zones  []zone // what can be clicked, as last painted
 	frozen *model.Board
 
 	board   model.Board
@@ -55,7 +53,7 @@ type App struct {
 	generation int             // of the clock; a tick of an older one is void
 	selected   string          // Reading.Key
 	top        int             // first row on screen
-	focus      pane
+	focus      part
 	expanded   bool
 	screen     screen
 	class      classroom
@@ -180,12 +178,12 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, a.nextFired()
 	case tea.WindowSizeMsg:
 		a.w, a.h = msg.Width, msg.Height
-		a.grid.Resize(a.w, a.h)
+		a.Grid.Resize(a.w, a.h)
 		a.stale = true
 		return a, a.teach(msg)
 	case tea.BackgroundColorMsg:
 		a.dark = msg.IsDark()
-		if !a.fixedTheme && a.look.Dark != a.dark {
+		if !a.fixedTheme && a.Look.Dark != a.dark {
 			a.dress(a.o.Shelf.Default(a.dark))
 		}
 	case labLeft:
@@ -373,9 +371,6 @@ func (a *App) say(bad bool, text string) {
 }
 
 func (a *App) dress(t *themes.Theme) {
-	a.look = chart.Look{Glyphs: chart.Unicode, Theme: t}
-	if a.grid.ASCII = a.o.ASCII; a.o.ASCII {
-		a.look.Glyphs = chart.Ascii
-	}
+	a.Dress(t, a.o.ASCII)
 	a.stale = true
 }

@@ -15,6 +15,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // Widths inside the weighted bars: label and number left, the arithmetic right.
@@ -39,16 +40,14 @@ type line struct {
 func (a *App) paintBars(r cell.Rect) {
 	k := a.current()
 	in := r
-	if a.areas.framed {
-		in = a.section(r, false, func(x, y, end int) int {
-			x = a.words(x, y, end, piece{"window", a.look.Title})
-			if k != nil {
-				if age, old := a.outdated(k); old {
-					return a.words(x, y, end, piece{" · last known, " + figure.Span(age) + " ago", a.look.Near})
-				}
+	if a.Framed {
+		title := []pane.Piece{pane.Bit("window", a.Look.Title), pane.Bit(" · what counts now", a.Look.Dim)}
+		if k != nil {
+			if age, old := a.outdated(k); old {
+				title[1] = pane.Bit(" · last known, "+figure.Span(age)+" ago", a.Look.Near)
 			}
-			return a.words(x, y, end, piece{" · what counts now", a.look.Dim})
-		})
+		}
+		in = a.Section(r, false, title...)
 	}
 	if k == nil || in.H == 0 || k.Reading.Err != "" {
 		return
@@ -80,7 +79,7 @@ func (a *App) paintBars(r cell.Rect) {
 		a.paintNotes(in, y+1, k)
 	}
 	if _, old := a.outdated(k); old {
-		a.grid.Wash(in, a.look.Unknown.Fg)
+		a.Grid.Wash(in, a.Look.Unknown.Fg)
 	}
 }
 
@@ -95,14 +94,14 @@ func dropLeast(lines []line) []line {
 }
 
 func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
-	g := &a.grid
-	st := a.look.Dim
+	g := &a.Grid
+	st := a.Look.Dim
 	if l.decides {
-		st = a.look.Title
+		st = a.Look.Title
 	}
 	x, end := in.X, in.X+in.W
 	g.Text(x, y, x+barLabel, l.label, st)
-	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, a.look.Text)
+	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, a.Look.Text)
 	x += barLabel + barNumber + 2
 	formula := min(barFormula, max(0, (end-x)*3/5))
 	w := end - x - formula - 2
@@ -110,18 +109,18 @@ func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l l
 		return
 	}
 	if l.room > 0 {
-		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), a.look.Room, a.look.Faint)
+		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), a.Look.Room, a.Look.Faint)
 	}
-	chart.Bar(g, x, y, w, full, a.look.Glyphs, l.segments...)
+	chart.Bar(g, x, y, w, full, a.Look.Glyphs, l.segments...)
 	if l.limit && k.Reading.Target.LimitKnown {
 		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
-		st := a.look.Denied
-		if under := g.At(x+min(at, w), y); under.R == a.look.Reach[len(a.look.Reach)-1] {
-			st = a.look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
+		st := a.Look.Denied
+		if under := g.At(x+min(at, w), y); under.R == a.Look.Reach[len(a.Look.Reach)-1] {
+			st = a.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
 		}
-		g.Set(x+min(at, w), y, a.look.LimitV, st)
+		g.Set(x+min(at, w), y, a.Look.LimitV, st)
 	}
-	g.Text(x+w+2, y, end, l.formula, a.look.Dim)
+	g.Text(x+w+2, y, end, l.formula, a.Look.Dim)
 }
 
 // arithmetic returns the rows for the key's algorithm.
@@ -151,17 +150,17 @@ func (a *App) windowLines(k *model.Watched) []line {
 	}
 	previous := line{
 		label: "previous", value: figure.Counted(g.Previous),
-		segments: []chart.Segment{solid(counts, a.look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: a.look.Gone, Style: a.look.Faint}},
+		segments: []chart.Segment{solid(counts, a.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: a.Look.Gone, Style: a.Look.Faint}},
 		formula:  fmt.Sprintf("× %.2f = %.1f", g.Weight, counts),
 	}
 	current := line{
 		label: "current", value: figure.Counted(g.Current),
-		segments: []chart.Segment{solid(float64(g.Current.N), a.look.Current)},
+		segments: []chart.Segment{solid(float64(g.Current.N), a.Look.Current)},
 		formula:  "next window in " + figure.Span(g.End.Sub(a.shownNow())),
 	}
 	estimate := line{
 		label: "estimate", value: number(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(rounded, a.look.Previous), solid(float64(g.Current.N), a.look.Current)},
+		segments: []chart.Segment{solid(rounded, a.Look.Previous), solid(float64(g.Current.N), a.Look.Current)},
 		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
 	}
 	exact := line{label: "exact", value: figure.Counted(g.Exact), formula: "counters cannot tell"}
@@ -170,7 +169,7 @@ func (a *App) windowLines(k *model.Watched) []line {
 		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, figure.Unknown, "", false, 0
 	}
 	if g.Exact.Known {
-		exact.segments = []chart.Segment{solid(float64(g.Exact.N), a.look.Good)}
+		exact.segments = []chart.Segment{solid(float64(g.Exact.N), a.Look.Good)}
 		exact.formula = compared(int64(rounded)+g.Current.N-g.Exact.N, g.Previous.Known)
 		exact.limit, exact.room = true, float64(model.Capacity(t))
 	}
@@ -178,7 +177,7 @@ func (a *App) windowLines(k *model.Watched) []line {
 	case limiter.FixedWindow:
 		current.decides, current.limit, current.room = true, true, float64(model.Capacity(t))
 		if g.Previous.Known {
-			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: a.look.Gone, Style: a.look.Faint}}
+			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: a.Look.Gone, Style: a.Look.Faint}}
 			previous.formula = "forgotten by a fixed window"
 		}
 	case limiter.SlidingLog, limiter.StreamCounter:
@@ -227,9 +226,9 @@ func (a *App) tatLines(k *model.Watched) []line {
 	ahead := max(0, g.TAT.Sub(a.shownNow()))
 	return []line{
 		{label: "TAT ahead", value: figure.Span(ahead), limit: true, room: float64(capacity), decides: true,
-			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: a.look.Fill(g.Utilization)}},
+			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: a.Look.Fill(g.Utilization)}},
 			formula:  fmt.Sprintf("tolerates %s ahead of now", figure.Span(interval*time.Duration(capacity)))},
-		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Current}},
+		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.Look.Current}},
 			formula: fmt.Sprintf("%d%s, one each %s", g.Used.N, ofLimit(t), figure.Length(interval.Round(time.Microsecond)))},
 	}
 }
@@ -246,8 +245,8 @@ func (a *App) bucketLines(k *model.Watched) []line {
 	}
 	return []line{
 		{label: label, value: number(value), decides: true, limit: true, room: capacity,
-			segments: []chart.Segment{{Value: value, Style: a.look.Current}}, formula: formula},
-		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.look.Fill(g.Utilization)}},
+			segments: []chart.Segment{{Value: value, Style: a.Look.Current}}, formula: formula},
+		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.Look.Fill(g.Utilization)}},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
 	}
 }
@@ -256,31 +255,31 @@ func (a *App) bucketLines(k *model.Watched) []line {
 func (a *App) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
 	end := in.X + in.W
 	if !g.NextKnown {
-		a.words(in.X, y, end, piece{"limit unknown: give it with --limit, as in --limit 100/1m", a.look.Unknown})
+		a.Words(in.X, y, end, pane.Bit("limit unknown: give it with --limit, as in --limit 100/1m", a.Look.Unknown))
 		return
 	}
 	if !g.Remaining.Known {
-		a.words(in.X, y, end, piece{"count only: nothing is ever denied", a.look.Dim})
+		a.Words(in.X, y, end, pane.Bit("count only: nothing is ever denied", a.Look.Dim))
 		return
 	}
-	room := piece{fmt.Sprintf("room for %s", figure.Short(g.Remaining.N)), a.look.Good}
+	room := pane.Bit(fmt.Sprintf("room for %s", figure.Short(g.Remaining.N)), a.Look.Good)
 	if g.Remaining.N == 0 {
-		room.style = a.look.Denied
+		room.Style = a.Look.Denied
 	} else if g.Near() {
-		room.style = a.look.Near
+		room.Style = a.Look.Near
 	}
-	next := piece{"next request admitted now", a.look.Text}
+	next := pane.Bit("next request admitted now", a.Look.Text)
 	switch {
 	case g.Next == limiter.Never:
-		next = piece{"never admitted: the cost is above the limit", a.look.Denied}
+		next = pane.Bit("never admitted: the cost is above the limit", a.Look.Denied)
 	case g.Next > 0:
-		next = piece{"next slot frees in " + figure.Span(g.Next), a.look.Denied}
+		next = pane.Bit("next slot frees in "+figure.Span(g.Next), a.Look.Denied)
 	}
-	reset := piece{"as new in " + figure.Span(g.Reset), a.look.Dim}
+	reset := pane.Bit("as new in "+figure.Span(g.Reset), a.Look.Dim)
 	if g.Reset == 0 {
-		reset.text = "as new"
+		reset.Text = "as new"
 	}
-	a.words(in.X, y, end, room, piece{" · ", a.look.Faint}, next, piece{" · ", a.look.Faint}, reset)
+	a.Words(in.X, y, end, room, pane.Bit(" · ", a.Look.Faint), next, pane.Bit(" · ", a.Look.Faint), reset)
 }
 
 func (a *App) paintNotes(in cell.Rect, y int, k *model.Watched) {
@@ -298,5 +297,5 @@ func (a *App) paintNotes(in cell.Rect, y int, k *model.Watched) {
 	if r.Type != "" {
 		parts = append(parts, safetext.Clean(r.Type))
 	}
-	a.grid.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), a.look.Dim)
+	a.Grid.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), a.Look.Dim)
 }

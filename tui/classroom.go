@@ -26,7 +26,7 @@ func (a *App) openLab() tea.Cmd {
 		if save == nil {
 			save = func(string, []byte) error { return errors.New("this screen keeps no files") }
 		}
-		room, err := lab.New(lab.Options{Save: save, Shelf: a.o.Shelf, Theme: a.look.Name, FPS: a.fps, ASCII: a.o.ASCII, Still: a.o.Still})
+		room, err := lab.New(lab.Options{Save: save, Shelf: a.o.Shelf, Theme: a.Look.Name, FPS: a.fps, ASCII: a.o.ASCII, Still: a.o.Still})
 		if err != nil {
 			a.say(true, err.Error())
 			return nil

@@ -10,6 +10,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // event is one line of the log: an alert, or a decision about a fired request.
@@ -21,13 +22,11 @@ type event struct {
 
 // paintEvents draws what happened, newest first: alerts and decisions in one order of time.
 func (a *App) paintEvents(r cell.Rect) {
-	in := a.section(r, true, func(x, y, end int) int {
-		return a.words(x, y, end, piece{"events", a.look.Title},
-			piece{" · " + figure.Plural(len(a.shown().Alerts()), "alert") + ", " + figure.Plural(len(a.decisions), "decision"), a.look.Dim})
-	})
+	in := a.Section(r, true, pane.Bit("events", a.Look.Title),
+		pane.Bit(" · "+figure.Plural(len(a.shown().Alerts()), "alert")+", "+figure.Plural(len(a.decisions), "decision"), a.Look.Dim))
 	list := a.events()
 	if len(list) == 0 {
-		a.grid.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", a.look.Dim)
+		a.quietSoFar(in)
 		return
 	}
 	a.eventTop = min(max(a.eventTop, 0), max(0, len(list)-in.H))
@@ -36,6 +35,28 @@ func (a *App) paintEvents(r cell.Rect) {
 			a.paintEvent(in.X, in.Y+i, in.X+in.W, list[n])
 		}
 	}
+}
+
+// paintAlerts draws the newest alerts beside the keys; the injector has the decisions.
+func (a *App) paintAlerts(r cell.Rect) {
+	if r.H == 0 {
+		return
+	}
+	in := a.Section(r, false, pane.Bit("alerts", a.Look.Title), pane.Bit(" · newest first", a.Look.Dim))
+	a.Zone(r, a.doing(actScreen5))
+	alerts := a.shown().Alerts()
+	if len(alerts) == 0 {
+		a.quietSoFar(in)
+		return
+	}
+	for i := range min(in.H, len(alerts)) {
+		e := &alerts[len(alerts)-1-i]
+		a.paintEvent(in.X, in.Y+i, in.X+in.W, event{at: e.At, alert: e})
+	}
+}
+
+func (a *App) quietSoFar(in cell.Rect) {
+	a.Grid.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", a.Look.Dim)
 }
 
 // events merges alerts and decisions by time, oldest first.
@@ -59,7 +80,7 @@ func (a *App) paintEvent(x, y, end int, e event) {
 	if e.fired != nil {
 		a.paintDecision(x, y, end, e.fired)
 		x += 13
-		a.grid.Right(x, y, end, "fired from here at "+safetext.Shorten(a.name(e.fired.Key), max(8, (end-x)/3), safetext.Ellipsis), a.look.Injected)
+		a.Grid.Right(x, y, end, "fired from here at "+safetext.Shorten(a.name(e.fired.Key), max(8, (end-x)/3), safetext.Ellipsis), a.Look.Injected)
 		return
 	}
 	mark, st, text := a.alertText(e.alert)
@@ -67,12 +88,12 @@ func (a *App) paintEvent(x, y, end int, e event) {
 	if e.alert.Key != "" {
 		who = a.name(e.alert.Key)
 	}
-	a.words(x, y, end, piece{figure.ClockMillis(e.at) + " ", a.look.Dim}, piece{mark + " ", st},
-		piece{safetext.Shorten(who, max(8, (end-x)/2), safetext.Ellipsis) + " ", a.look.Text}, piece{text, st})
+	a.Words(x, y, end, pane.Bit(figure.ClockMillis(e.at)+" ", a.Look.Dim), pane.Bit(mark+" ", st),
+		pane.Bit(safetext.Shorten(who, max(8, (end-x)/2), safetext.Ellipsis)+" ", a.Look.Text), pane.Bit(text, st))
 }
 
 func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text string) {
-	l := &a.look
+	l := &a.Look
 	if l.Theme == nil { // plain text has no look
 		l = &chart.Look{Glyphs: chart.Ascii, Theme: &themes.Theme{}}
 	}

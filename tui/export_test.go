@@ -60,7 +60,7 @@ func Actions() int { return int(actQuit) }
 func Groups() (shown, used map[string]bool) {
 	shown, used = map[string]bool{}, map[string]bool{}
 	for _, g := range groups {
-		shown[g.name] = true
+		shown[g.Name] = true
 	}
 	for _, b := range bindings {
 		used[b.Group] = true

@@ -12,6 +12,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // paintHeader answers the three questions of the person on call in two lines: is
@@ -30,52 +31,52 @@ func (a *App) paintServer(x, y, end int) {
 	}
 	arms, armStyle := a.armed()
 	edge := end - len(right) - 1
-	a.grid.Right(x, y, end-1, right, a.look.Dim)
+	a.Grid.Right(x, y, end-1, right, a.Look.Dim)
 	edge -= len(arms) + 1
-	a.grid.Text(edge, y, end, arms, armStyle)
+	a.Grid.Text(edge, y, end, arms, armStyle)
 
-	x = a.words(x, y, edge, piece{" ratescope ", a.look.Title}, piece{" " + label + " ", style}, piece{" ", a.look.Text})
+	x = a.Words(x, y, edge, pane.Bit(" ratescope ", a.Look.Title), pane.Bit(" "+label+" ", style), pane.Bit(" ", a.Look.Text))
 	if !a.started {
-		a.words(x, y, edge, piece{"connecting…", a.look.Dim})
+		a.Words(x, y, edge, pane.Bit("connecting…", a.Look.Dim))
 		return
 	}
-	x = a.words(x, y, edge, piece{safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), a.look.Text})
+	x = a.Words(x, y, edge, pane.Bit(safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), a.Look.Text))
 	for _, p := range a.serverFacts(s) {
-		if x+3+safetext.Width(p.text) >= edge {
+		if x+3+safetext.Width(p.Text) >= edge {
 			break
 		}
-		x = a.words(x, y, edge, piece{" · ", a.look.Faint}, p)
+		x = a.Words(x, y, edge, pane.Bit(" · ", a.Look.Faint), p)
 	}
 }
 
-func (a *App) serverFacts(s model.Server) []piece {
-	var facts []piece
+func (a *App) serverFacts(s model.Server) []pane.Piece {
+	var facts []pane.Piece
 	if s.Role != "" && !s.Embedded {
-		facts = append(facts, piece{safetext.Clean(s.Role), a.look.Dim})
+		facts = append(facts, pane.Bit(safetext.Clean(s.Role), a.Look.Dim))
 	}
 	if s.Version != "" && !s.Embedded {
-		facts = append(facts, piece{"redis " + safetext.Clean(s.Version), a.look.Dim})
+		facts = append(facts, pane.Bit("redis "+safetext.Clean(s.Version), a.Look.Dim))
 	}
 	if s.Link == model.Live && s.RTT > 0 {
-		st := a.look.Good
+		st := a.Look.Good
 		if s.RTT > 50*time.Millisecond {
-			st = a.look.Near
+			st = a.Look.Near
 		}
-		facts = append(facts, piece{"rtt " + figure.Latency(s.RTT), st})
+		facts = append(facts, pane.Bit("rtt "+figure.Latency(s.RTT), st))
 	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
-		facts = append(facts, piece{"clock " + figure.Signed(off), a.look.Near})
+		facts = append(facts, pane.Bit("clock "+figure.Signed(off), a.Look.Near))
 	}
 	if s.Link != model.Live {
 		return facts
 	}
 	if n := len(s.Lacks); n > 0 {
-		facts = append(facts, piece{figure.Plural(n, "gap") + " in sight: press 4", a.look.Near})
+		facts = append(facts, pane.Bit(figure.Plural(n, "gap")+" in sight: press 4", a.Look.Near))
 	}
 	if c := a.cost; c.Server > 0 && c.Over > 0 {
-		facts = append(facts, piece{fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.look.Dim})
+		facts = append(facts, pane.Bit(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.Look.Dim))
 	} else if c.Over > 0 && !s.Embedded {
-		facts = append(facts, piece{figure.PerSecond(float64(c.Commands) / c.Over.Seconds())[:] + " reads", a.look.Dim})
+		facts = append(facts, pane.Bit(figure.PerSecond(float64(c.Commands) / c.Over.Seconds())[:]+" reads", a.Look.Dim))
 	}
 	return facts
 }
@@ -84,30 +85,30 @@ func (a *App) serverFacts(s model.Server) []piece {
 func (a *App) state() (string, themes.Style) {
 	switch {
 	case a.frozen != nil:
-		return "PAUSED", a.look.BadgeWarn
+		return "PAUSED", a.Look.BadgeWarn
 	case !a.started || a.board.Server.Link == model.Connecting:
-		return "CONNECTING", a.look.BadgeWarn
+		return "CONNECTING", a.Look.BadgeWarn
 	case a.board.Server.Link == model.Down:
-		return "DOWN " + figure.Span(a.board.Server.Down), a.look.BadgeBad
+		return "DOWN " + figure.Span(a.board.Server.Down), a.Look.BadgeBad
 	}
-	return "LIVE", a.look.BadgeLive
+	return "LIVE", a.Look.BadgeLive
 }
 
 // armed says whether firing is possible, in a word.
 func (a *App) armed() (string, themes.Style) {
 	switch {
 	case a.o.Injector == nil || a.o.Injector.Armed() != nil:
-		return "read-only", a.look.Dim
+		return "read-only", a.Look.Dim
 	case a.board.Server.Embedded:
-		return "armed", a.look.Injected
+		return "armed", a.Look.Injected
 	}
-	return " ARMED ", a.look.BadgeWarn
+	return " ARMED ", a.Look.BadgeWarn
 }
 
 func (a *App) paintVerdict(x, y, end int) {
 	s := a.board.Server
 	if s.Link != model.Live && s.Err != "" {
-		a.words(x+1, y, end, piece{a.look.OverMark + " ", a.look.Denied}, piece{safetext.Clean(s.Err), a.look.Denied})
+		a.Words(x+1, y, end, pane.Bit(a.Look.OverMark+" ", a.Look.Denied), pane.Bit(safetext.Clean(s.Err), a.Look.Denied))
 		return
 	}
 	if !a.started {
@@ -115,16 +116,16 @@ func (a *App) paintVerdict(x, y, end int) {
 	}
 	t := a.shown().Totals()
 	if t.Keys == 0 {
-		a.words(x+1, y, end, piece{a.searching(), a.look.Near})
+		a.Words(x+1, y, end, pane.Bit(a.searching(), a.Look.Near))
 		return
 	}
 	ok := t.Keys - t.Throttled - t.Near - t.Broken
-	x = a.words(x+1, y, end,
-		count(a.look.OverMark, t.Throttled, "throttled", a.look.Denied, a.look.Faint), piece{"   ", a.look.Text},
-		count(a.look.NearMark, t.Near, "near limit", a.look.Near, a.look.Faint), piece{"   ", a.look.Text},
-		count(a.look.OKMark, ok, "ok", a.look.Good, a.look.Faint))
+	x = a.Words(x+1, y, end,
+		count(a.Look.OverMark, t.Throttled, "throttled", a.Look.Denied, a.Look.Faint), pane.Bit("   ", a.Look.Text),
+		count(a.Look.NearMark, t.Near, "near limit", a.Look.Near, a.Look.Faint), pane.Bit("   ", a.Look.Text),
+		count(a.Look.OKMark, ok, "ok", a.Look.Good, a.Look.Faint))
 	if t.Broken > 0 {
-		x = a.words(x, y, end, piece{"   ", a.look.Text}, count(a.look.BadMark, t.Broken, "unreadable", a.look.Unknown, a.look.Faint))
+		x = a.Words(x, y, end, pane.Bit("   ", a.Look.Text), count(a.Look.BadMark, t.Broken, "unreadable", a.Look.Unknown, a.Look.Faint))
 	}
 	end = a.paintFlow(x, y, end, &t)
 	if k := t.Worst; k != nil {
@@ -133,38 +134,38 @@ func (a *App) paintVerdict(x, y, end int) {
 			return
 		}
 		from := x + 3
-		x = a.words(from, y, end, piece{"longest: ", a.look.Dim},
-			piece{safetext.Shorten(a.name(k.Reading.Key), min(room, 28), safetext.Ellipsis), a.look.Text},
-			piece{" frees in " + nextText(&k.Gauge), a.look.Denied})
+		x = a.Words(from, y, end, pane.Bit("longest: ", a.Look.Dim),
+			pane.Bit(safetext.Shorten(a.name(k.Reading.Key), min(room, 28), safetext.Ellipsis), a.Look.Text),
+			pane.Bit(" frees in "+nextText(&k.Gauge), a.Look.Denied))
 		key := k.Reading.Key
-		a.zone(from, y, x-from, 1, func() tea.Cmd { a.selected = key; a.follow(); return nil })
+		a.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { a.selected = key; a.follow(); return nil })
 	}
 }
 
 // paintFlow writes what is admitted and denied a second at the right, where there is
 // room, and returns the column before it.
 func (a *App) paintFlow(x, y, end int, t *model.Totals) int {
-	denied := piece{"denied: not recorded", a.look.Dim}
+	denied := pane.Bit("denied: not recorded", a.Look.Dim)
 	if t.DeniedKnown > 0 {
-		denied = piece{fmt.Sprintf("%7s denied", figure.PerSecond(t.Denied)), a.look.Denied}
+		denied = pane.Bit(fmt.Sprintf("%7s denied", figure.PerSecond(t.Denied)), a.Look.Denied)
 		if t.Denied == 0 {
-			denied.style = a.look.Dim
+			denied.Style = a.Look.Dim
 		}
 	}
-	admitted := piece{fmt.Sprintf("%7s admitted", figure.PerSecond(t.Admitted)), a.look.Admitted}
-	width := len(admitted.text) + len(denied.text) + 2
+	admitted := pane.Bit(fmt.Sprintf("%7s admitted", figure.PerSecond(t.Admitted)), a.Look.Admitted)
+	width := len(admitted.Text) + len(denied.Text) + 2
 	if end-x < width+3 {
 		return end
 	}
-	a.words(end-1-width, y, end, admitted, piece{"  ", a.look.Text}, denied)
+	a.Words(end-1-width, y, end, admitted, pane.Bit("  ", a.Look.Text), denied)
 	return end - 1 - width
 }
 
-func count(mark string, n int, what string, lit, unlit themes.Style) piece {
+func count(mark string, n int, what string, lit, unlit themes.Style) pane.Piece {
 	if n == 0 {
 		lit = unlit
 	}
-	return piece{mark + " " + strconv.Itoa(n) + " " + what, lit}
+	return pane.Bit(mark+" "+strconv.Itoa(n)+" "+what, lit)
 }
 
 // searching is what to say while there is no key to show.

@@ -10,6 +10,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // paintHealth draws the Redis behind the keys: vital figures over time at the left,
@@ -32,10 +33,8 @@ func (a *App) paintHealth(r cell.Rect) {
 	a.paintSlow(slow, h)
 }
 
-func (a *App) heading(title, note string) func(x, y, end int) int {
-	return func(x, y, end int) int {
-		return a.words(x, y, end, piece{title, a.look.Title}, piece{note, a.look.Dim})
-	}
+func (a *App) heading(title, note string) []pane.Piece {
+	return []pane.Piece{pane.Bit(title, a.Look.Title), pane.Bit(note, a.Look.Dim)}
 }
 
 // vital is one figure with its past.
@@ -48,7 +47,7 @@ type vital struct {
 }
 
 func (a *App) paintVitals(r cell.Rect, h *model.Health) {
-	in := a.section(r, true, a.heading("redis", " · "+a.wellness()))
+	in := a.Section(r, true, a.heading("redis", " · "+a.wellness())...)
 	if in.H == 0 {
 		return
 	}
@@ -56,8 +55,8 @@ func (a *App) paintVitals(r cell.Rect, h *model.Health) {
 		if i >= in.H {
 			return
 		}
-		a.grid.Text(in.X, in.Y+i, in.X+10, v.label, a.look.Dim)
-		a.grid.Right(in.X+9, in.Y+i, in.X+20, v.text, v.style)
+		a.Grid.Text(in.X, in.Y+i, in.X+10, v.label, a.Look.Dim)
+		a.Grid.Right(in.X+9, in.Y+i, in.X+20, v.text, v.style)
 		a.paintPast(in.X+22, in.Y+i, in.W-22, v)
 	}
 }
@@ -89,10 +88,10 @@ func (a *App) vitals(h *model.Health) []vital {
 		}
 		return out
 	}
-	good := a.look.Text
+	good := a.Look.Text
 	rtt := good
 	if a.board.Server.RTT > 50*time.Millisecond {
-		rtt = a.look.Near
+		rtt = a.Look.Near
 	}
 	memory := good
 	memoryText := measured(h.MemoryUsed, figure.Bytes)
@@ -101,7 +100,7 @@ func (a *App) vitals(h *model.Health) []vital {
 		top = h.MemoryMax.V
 		memoryText += "/" + figure.Bytes(top)
 		if h.MemoryUsed.V > model.NearLimit*top {
-			memory = a.look.Near
+			memory = a.Look.Near
 		}
 	}
 	return []vital{
@@ -112,7 +111,7 @@ func (a *App) vitals(h *model.Health) []vital {
 		{label: "script", text: figure.Latency(scriptTime(past)), style: good, past: series(func(v *model.Vital) (float64, bool) { return float64(v.Script), v.Script > 0 })},
 		{label: "network", text: measured(h.NetIn, figure.Bytes) + "/s in", style: good},
 		{label: "", text: measured(h.NetOut, figure.Bytes) + "/s out", style: good},
-		{label: "watching", text: a.watchingCost(), style: a.look.Good},
+		{label: "watching", text: a.watchingCost(), style: a.Look.Good},
 	}
 }
 
@@ -150,16 +149,16 @@ func (a *App) paintPast(x, y, w int, v vital) {
 			top = p
 		}
 	}
-	n := len(a.look.Rise)
+	n := len(a.Look.Rise)
 	for i := range min(w, len(v.past)) {
 		p := v.past[len(v.past)-1-i]
 		cx := x + w - 1 - i
 		switch {
 		case math.IsNaN(p):
-			a.grid.Set(cx, y, a.look.Before, a.look.Faint)
+			a.Grid.Set(cx, y, a.Look.Before, a.Look.Faint)
 		case top > 0:
 			step := min(max(int(math.Round(p/top*float64(n))), 1), n)
-			a.grid.Set(cx, y, a.look.Rise[step-1], a.look.Previous)
+			a.Grid.Set(cx, y, a.Look.Rise[step-1], a.Look.Previous)
 		}
 	}
 }
@@ -171,18 +170,18 @@ type fact struct {
 }
 
 func (a *App) paintState(r cell.Rect, h *model.Health) {
-	in := a.section(r, false, a.heading("state", ""))
+	in := a.Section(r, false, a.heading("state", "")...)
 	for i, f := range a.facts(h) {
 		if i >= in.H {
 			return
 		}
-		a.grid.Text(in.X, in.Y+i, in.X+16, f.label, a.look.Dim)
-		a.grid.Text(in.X+16, in.Y+i, in.X+in.W, safetext.Clip(f.text, max(0, in.W-16), safetext.Ellipsis), f.style)
+		a.Grid.Text(in.X, in.Y+i, in.X+16, f.label, a.Look.Dim)
+		a.Grid.Text(in.X+16, in.Y+i, in.X+in.W, safetext.Clip(f.text, max(0, in.W-16), safetext.Ellipsis), f.style)
 	}
 }
 
 func (a *App) facts(h *model.Health) []fact {
-	s, l := a.server, &a.look
+	s, l := a.server, &a.Look
 	mind := func(m model.Measure) themes.Style { // above zero wants attention
 		if m.Known && m.V > 0 {
 			return l.Near
@@ -234,22 +233,22 @@ func signedOrSame(d time.Duration) string {
 }
 
 func (a *App) paintCommands(r cell.Rect, h *model.Health) {
-	in := a.section(r, false, a.heading("commands", " · server time a call"))
+	in := a.Section(r, false, a.heading("commands", " · server time a call")...)
 	if in.H == 0 {
 		return
 	}
 	if len(h.Commands) == 0 {
-		a.grid.Text(in.X, in.Y, in.X+in.W, "no command statistics from this server", a.look.Dim)
+		a.Grid.Text(in.X, in.Y, in.X+in.W, "no command statistics from this server", a.Look.Dim)
 		return
 	}
-	a.row(in, in.Y, a.look.Dim, "command", "calls", "mean", "p99", "failed")
+	a.row(in, in.Y, a.Look.Dim, "command", "calls", "mean", "p99", "failed")
 	for i, c := range h.Commands {
 		if i+1 >= in.H {
 			return
 		}
-		st := a.look.Text
+		st := a.Look.Text
 		if c.Scripts {
-			st = a.look.Injected
+			st = a.Look.Injected
 		}
 		a.row(in, in.Y+1+i, st, safetext.Clean(c.Name), figure.PerSecond(c.Calls), figure.Latency(c.Mean), figure.Latency(c.P99), figure.PerSecond(c.Failed))
 	}
@@ -260,14 +259,14 @@ func (a *App) row(in cell.Rect, y int, st themes.Style, name string, figures ...
 	const width = 9
 	end := in.X + in.W
 	x := end - width*len(figures)
-	a.grid.Text(in.X, y, x, safetext.Clip(name, max(0, x-in.X-1), safetext.Ellipsis), st)
+	a.Grid.Text(in.X, y, x, safetext.Clip(name, max(0, x-in.X-1), safetext.Ellipsis), st)
 	for i, f := range figures {
-		a.grid.Right(x+i*width, y, x+(i+1)*width, f, st)
+		a.Grid.Right(x+i*width, y, x+(i+1)*width, f, st)
 	}
 }
 
 func (a *App) paintErrors(r cell.Rect, h *model.Health) {
-	in := a.section(r, false, a.heading("errors", " · replies a second"))
+	in := a.Section(r, false, a.heading("errors", " · replies a second")...)
 	if in.H == 0 {
 		return
 	}
@@ -276,35 +275,35 @@ func (a *App) paintErrors(r cell.Rect, h *model.Health) {
 		if h.At == 0 {
 			text = "not looked at yet"
 		}
-		a.grid.Text(in.X, in.Y, in.X+in.W, text, a.look.Dim)
+		a.Grid.Text(in.X, in.Y, in.X+in.W, text, a.Look.Dim)
 		return
 	}
 	for i, e := range h.Errors {
 		if i >= in.H {
 			return
 		}
-		st := a.look.Text
+		st := a.Look.Text
 		if e.Rate > 0 {
-			st = a.look.Denied
+			st = a.Look.Denied
 		}
 		a.row(in, in.Y+i, st, safetext.Clean(e.Name), figure.PerSecond(e.Rate), figure.Short(e.Total))
 	}
 }
 
 func (a *App) paintSlow(r cell.Rect, h *model.Health) {
-	in := a.section(r, false, a.heading("slow log", " · newest first"))
+	in := a.Section(r, false, a.heading("slow log", " · newest first")...)
 	if in.H == 0 {
 		return
 	}
 	if len(h.Slow) == 0 {
-		a.grid.Text(in.X, in.Y, in.X+in.W, "nothing slow on record", a.look.Dim)
+		a.Grid.Text(in.X, in.Y, in.X+in.W, "nothing slow on record", a.Look.Dim)
 	}
 	for i, c := range h.Slow {
 		if i >= in.H {
 			return
 		}
-		a.words(in.X, in.Y+i, in.X+in.W, piece{figure.Clock(c.At) + " ", a.look.Dim},
-			piece{fmt.Sprintf("%8s ", figure.Latency(c.Took)), a.look.Near},
-			piece{safetext.Clip(safetext.Clean(c.Command), max(0, in.W-20), safetext.Ellipsis), a.look.Text})
+		a.Words(in.X, in.Y+i, in.X+in.W, pane.Bit(figure.Clock(c.At)+" ", a.Look.Dim),
+			pane.Bit(fmt.Sprintf("%8s ", figure.Latency(c.Took)), a.Look.Near),
+			pane.Bit(safetext.Clip(safetext.Clean(c.Command), max(0, in.W-20), safetext.Ellipsis), a.Look.Text))
 	}
 }

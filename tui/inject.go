@@ -9,6 +9,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // paintInjector draws what firing would do and what it did.
@@ -16,7 +17,7 @@ func (a *App) paintInjector(r cell.Rect) {
 	if r.H == 0 {
 		return
 	}
-	in := a.section(r, a.focus == paneInjector, a.injectorTitle)
+	in := a.Section(r, a.focus == paneInjector, a.injectorTitle()...)
 	left, right := in, cell.Rect{}
 	if a.areas.split {
 		left, right = in.Left(in.W * 46 / 100)
@@ -32,33 +33,36 @@ func (a *App) paintInjector(r cell.Rect) {
 	} else if y == left.Y+left.H && n > 0 && left.W >= 76 { // no row is left: beside the forecast
 		a.paintDecision(left.X+left.W-52, y-1, left.X+left.W, &a.decisions[n-1])
 	} else if y < left.Y+left.H {
+		if left.H-(y-left.Y) > 3 { // room to set the past apart from the forecast
+			y++
+		}
 		a.paintDecisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
 	}
 }
 
-func (a *App) injectorTitle(x, y, end int) int {
-	x = a.words(x, y, end, piece{"injector", a.look.Title})
+func (a *App) injectorTitle() []pane.Piece {
+	title := []pane.Piece{pane.Bit("injector", a.Look.Title)}
 	if s := a.rateShot(); s != nil {
-		x = a.words(x, y, end, piece{" · firing " + figure.PerSecond(s.Rate) + " at ", a.look.Injected},
-			piece{safetext.Shorten(a.name(s.Key), 30, safetext.Ellipsis), a.look.Injected})
+		title = append(title, pane.Bit(" · firing "+figure.PerSecond(s.Rate)+" at ", a.Look.Injected),
+			pane.Bit(safetext.Shorten(a.name(s.Key), 30, safetext.Ellipsis), a.Look.Injected))
 	} else if len(a.shots) > 0 {
-		x = a.words(x, y, end, piece{fmt.Sprintf(" · %d under way", len(a.shots)), a.look.Injected})
+		title = append(title, pane.Bit(fmt.Sprintf(" · %d under way", len(a.shots)), a.Look.Injected))
 	}
 	if n := a.tally.Total(); n > 0 {
-		x = a.words(x, y, end, piece{fmt.Sprintf(" · fired %d: ", n), a.look.Dim},
-			piece{fmt.Sprintf("%d admitted", a.tally.Admitted), a.look.Admitted}, piece{", ", a.look.Dim},
-			piece{fmt.Sprintf("%d denied", a.tally.Denied), a.look.Denied})
+		title = append(title, pane.Bit(fmt.Sprintf(" · fired %d: ", n), a.Look.Dim),
+			pane.Bit(fmt.Sprintf("%d admitted", a.tally.Admitted), a.Look.Admitted), pane.Bit(", ", a.Look.Dim),
+			pane.Bit(fmt.Sprintf("%d denied", a.tally.Denied), a.Look.Denied))
 		if odd := a.tally.Failed + a.tally.Unanswered; odd > 0 {
-			x = a.words(x, y, end, piece{fmt.Sprintf(", %d failed or unknown", odd), a.look.Unknown})
+			title = append(title, pane.Bit(fmt.Sprintf(", %d failed or unknown", odd), a.Look.Unknown))
 		}
 	}
-	return x
+	return title
 }
 
 // paintButtons draws what can be fired, or says why nothing can; it returns the row below.
 func (a *App) paintButtons(x, y, end, bottom int) int {
 	if a.o.Injector == nil {
-		a.grid.Text(x, y, end, "nothing can be fired here", a.look.Dim)
+		a.Grid.Text(x, y, end, "nothing can be fired here", a.Look.Dim)
 		return y + 1
 	}
 	if err := a.o.Injector.Armed(); err != nil {
@@ -66,21 +70,21 @@ func (a *App) paintButtons(x, y, end, bottom int) int {
 			if y >= bottom {
 				return y
 			}
-			a.grid.Text(x, y, end, line, a.look.Dim)
+			a.Grid.Text(x, y, end, line, a.Look.Dim)
 			y++
 		}
 		return y
 	}
-	x = a.button(x, y, end, "space", "fire 1", actFire)
-	x = a.button(x, y, end, "b", fmt.Sprintf("burst of %d", a.burst), actBurst)
+	x = a.Button(x, y, end, "space", "fire 1", a.doing(actFire))
+	x = a.Button(x, y, end, "b", fmt.Sprintf("burst of %d", a.burst), a.doing(actBurst))
 	rate := "rate " + figure.PerSecond(a.perSecond)
 	if a.rateShot() != nil {
 		rate = "stop rate"
 	}
-	x = a.button(x, y, end, "r", rate, actRate)
-	x = a.button(x, y, end, "x", "stop", actStop)
-	x = a.button(x-1, y, end, "-", "less", actLess)
-	a.button(x-1, y, end, "+", "more", actMore)
+	x = a.Button(x, y, end, "r", rate, a.doing(actRate))
+	x = a.Button(x, y, end, "x", "stop", a.doing(actStop))
+	x = a.Button(x-1, y, end, "-", "less", a.doing(actLess))
+	a.Button(x-1, y, end, "+", "more", a.doing(actMore))
 	return y + 1
 }
 
@@ -92,32 +96,32 @@ func (a *App) paintForecast(r cell.Rect, y int) int {
 	}
 	end := r.X + r.W
 	if age, old := a.outdated(k); old {
-		a.grid.Text(r.X, y, end, "no forecast: what is known is "+figure.Span(age)+" old", a.look.Unknown)
+		a.Grid.Text(r.X, y, end, "no forecast: what is known is "+figure.Span(age)+" old", a.Look.Unknown)
 		return y + 1
 	}
 	one, many := k.Reading.Forecast(a.shownNow(), 1, 1), k.Reading.Forecast(a.shownNow(), a.burst, 1)
 	if !one.Known {
-		a.grid.Text(r.X, y, end, "no forecast: the limit of this key is not known", a.look.Unknown)
+		a.Grid.Text(r.X, y, end, "no forecast: the limit of this key is not known", a.Look.Unknown)
 		return y + 1
 	}
-	label := func(s string) piece { return piece{fmt.Sprintf("%-9s", s), a.look.Dim} }
-	a.words(r.X, y, end, append([]piece{label("one")}, a.fate(one)...)...)
+	label := func(s string) pane.Piece { return pane.Bit(fmt.Sprintf("%-9s", s), a.Look.Dim) }
+	a.Words(r.X, y, end, append([]pane.Piece{label("one")}, a.fate(one)...)...)
 	y++
 	if r.H > 2 && y < r.Y+r.H {
-		a.words(r.X, y, end, append([]piece{label(fmt.Sprintf("burst %d", a.burst))}, a.fate(many)...)...)
+		a.Words(r.X, y, end, append([]pane.Piece{label(fmt.Sprintf("burst %d", a.burst))}, a.fate(many)...)...)
 		y++
 	}
 	return y
 }
 
-func (a *App) fate(f model.Forecast) []piece {
-	var out []piece
+func (a *App) fate(f model.Forecast) []pane.Piece {
+	var out []pane.Piece
 	if f.Admitted > 0 {
 		text := fmt.Sprintf("%d admitted", f.Admitted)
 		if f.Admitted == 1 && f.Denied == 0 {
 			text = "admitted"
 		}
-		out = append(out, piece{"→ " + text, a.look.Admitted}, piece{fmt.Sprintf(", %s left", figure.Short(f.Remaining)), a.look.Dim})
+		out = append(out, pane.Bit("→ "+text, a.Look.Admitted), pane.Bit(fmt.Sprintf(", %s left", figure.Short(f.Remaining)), a.Look.Dim))
 	}
 	if f.Denied > 0 {
 		lead, text := "→ ", "denied"
@@ -127,12 +131,12 @@ func (a *App) fate(f model.Forecast) []piece {
 		if f.Admitted+f.Denied > 1 {
 			text = fmt.Sprintf("%d denied", f.Denied)
 		}
-		out = append(out, piece{lead + text, a.look.Denied})
+		out = append(out, pane.Bit(lead+text, a.Look.Denied))
 		switch {
 		case f.Next == limiter.Never:
-			out = append(out, piece{", never fits", a.look.Dim})
+			out = append(out, pane.Bit(", never fits", a.Look.Dim))
 		case f.Next > 0:
-			out = append(out, piece{", next in " + figure.Span(f.Next), a.look.Dim})
+			out = append(out, pane.Bit(", next in "+figure.Span(f.Next), a.Look.Dim))
 		}
 	}
 	return out
@@ -141,7 +145,7 @@ func (a *App) fate(f model.Forecast) []piece {
 // paintDecisions lists what became of the last requests, newest first.
 func (a *App) paintDecisions(r cell.Rect) {
 	if len(a.decisions) == 0 {
-		a.grid.Text(r.X, r.Y, r.X+r.W, "no request fired yet", a.look.Faint)
+		a.Grid.Text(r.X, r.Y, r.X+r.W, "no request fired yet", a.Look.Faint)
 		return
 	}
 	for i := range r.H {
@@ -158,27 +162,27 @@ func (a *App) paintDecision(x, y, end int, d *decided) {
 	if d.n > 1 {
 		what += fmt.Sprintf(" ×%d", d.n)
 	}
-	x = a.words(x, y, end, piece{figure.ClockMillis(d.At) + " ", a.look.Dim}, piece{fmt.Sprintf("%s %-13s", mark, what), st})
+	x = a.Words(x, y, end, pane.Bit(figure.ClockMillis(d.At)+" ", a.Look.Dim), pane.Bit(fmt.Sprintf("%s %-13s", mark, what), st))
 	switch d.Outcome {
 	case model.Admitted:
-		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  left %-5s", d.Cost, figure.Short(d.Decision.Remaining)), a.look.Text})
+		x = a.Words(x, y, end, pane.Bit(fmt.Sprintf("cost %d  left %-5s", d.Cost, figure.Short(d.Decision.Remaining)), a.Look.Text))
 	case model.Denied:
-		x = a.words(x, y, end, piece{fmt.Sprintf("cost %d  retry %-6s", d.Cost, figure.Span(d.Decision.RetryAfter)), a.look.Text})
+		x = a.Words(x, y, end, pane.Bit(fmt.Sprintf("cost %d  retry %-6s", d.Cost, figure.Span(d.Decision.RetryAfter)), a.Look.Text))
 	default:
-		a.grid.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), a.look.Text)
+		a.Grid.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), a.Look.Text)
 		return
 	}
-	a.words(x, y, end, piece{"  " + figure.Latency(d.Latency), a.look.Dim})
+	a.Words(x, y, end, pane.Bit("  "+figure.Latency(d.Latency), a.Look.Dim))
 }
 
 func (a *App) outcome(o model.Outcome) (mark, what string, st themes.Style) {
 	switch o {
 	case model.Admitted:
-		return a.look.YesMark, "admitted", a.look.Admitted
+		return a.Look.YesMark, "admitted", a.Look.Admitted
 	case model.Denied:
-		return a.look.OverMark, "denied", a.look.Denied
+		return a.Look.OverMark, "denied", a.Look.Denied
 	case model.Failed:
-		return "!", "error", a.look.Near
+		return "!", "error", a.Look.Near
 	}
-	return "?", "unknown", a.look.Unknown
+	return "?", "unknown", a.Look.Unknown
 }

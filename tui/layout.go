@@ -11,11 +11,11 @@ const (
 // wideEnough is the width from which the key table stands beside the selected key.
 const wideEnough = 110
 
-// pane is a part of the dashboard that can have the focus.
-type pane uint8
+// part is a pane of the dashboard that can have the focus.
+type part uint8
 
 const (
-	paneKeys pane = iota
+	paneKeys part = iota
 	paneTimeline
 	paneInjector
 	panes // how many there are
@@ -25,32 +25,31 @@ const (
 type areas struct {
 	header, footer                 cell.Rect
 	keys, timeline, bars, injector cell.Rect
-	framed                         bool // boxes around panes; else one rule above each
-	split                          bool // the injector has its decisions beside the forecast
+	alerts                         cell.Rect // the newest, where the keys leave room for them
+	split                          bool      // the injector has its decisions beside the forecast
 }
 
 // arrange lays the dashboard out. With expanded, the pane in focus takes the room of
-// all others.
-func arrange(w, h int, focus pane, expanded bool, keys int) areas {
+// all others; keys is how many there are to list.
+func arrange(w, h int, focus part, expanded, framed bool, keys int) areas {
 	var a areas
 	rest := cell.Rect{W: w, H: h}
 	a.header, rest = rest.Top(2)
 	var body cell.Rect
 	body, a.footer = rest.Top(rest.H - 1)
-	a.framed = w >= wideEnough && h >= 30
-	a.split = w >= 100
 	switch {
 	case expanded:
 		a.expand(body, focus)
-	case a.framed:
-		a.wide(body)
+	case framed:
+		a.wide(body, keys)
 	default:
 		a.stacked(body, keys)
 	}
+	a.split = a.injector.W >= 120
 	return a
 }
 
-func (a *areas) expand(body cell.Rect, focus pane) {
+func (a *areas) expand(body cell.Rect, focus part) {
 	switch focus {
 	case paneKeys:
 		a.keys = body
@@ -61,13 +60,18 @@ func (a *areas) expand(body cell.Rect, focus pane) {
 	}
 }
 
-func (a *areas) wide(body cell.Rect) {
-	bottom := max(9, min(13, body.H/4))
-	top, injector := body.Top(body.H - bottom)
-	a.injector = injector
-	left, right := top.Left(min(max(top.W*55/100, 56), 104))
-	a.keys = left
+// wide gives the selected key the whole height, and divides the other side: the table
+// takes what its keys fill, the injector what it can use, and what happened the rest.
+func (a *areas) wide(body cell.Rect, keys int) {
+	left, right := body.Left(min(max(body.W*55/100, 56), 104))
 	a.timeline, a.bars = right.Top(right.H - 9)
+	const tableFrame, leastTable, leastInjector, leastAlerts = 3, 12, 10, 6
+	table := min(max(keys+tableFrame, leastTable), left.H-leastInjector)
+	a.keys, left = left.Top(table)
+	if spare := left.H - leastInjector; spare >= leastAlerts {
+		a.alerts, left = left.Top(max(leastAlerts, spare-4))
+	}
+	a.injector = left
 }
 
 func (a *areas) stacked(body cell.Rect, keys int) {

@@ -95,7 +95,7 @@ func (a *App) openPalette() {
 
 // openThemes lists the themes and wears each one that is looked at.
 func (a *App) openThemes() {
-	before := a.look.Theme
+	before := a.Look.Theme
 	wear := func(it item) {
 		if t, err := a.o.Shelf.Find(it.text); err == nil {
 			a.dress(t)
@@ -131,14 +131,14 @@ func (a *App) paintMenu() {
 	r := cell.Rect{W: min(width, a.w-4), H: min(len(m.items)+3, a.h-4)}
 	r.X, r.Y = (a.w-r.W)/2, (a.h-r.H)/3
 	m.area = r
-	g, raised := &a.grid, a.look.Raised
+	g, raised := &a.Grid, a.Look.Raised
 	g.Clear(r)
 	g.Tint(r, raised)
-	a.look.Box.Frame(&a.grid, r, a.look.Accent.On(raised))
-	g.Text(r.X+2, r.Y, r.X+r.W-2, " "+m.title+" ", a.look.Title.On(raised))
-	x := g.Text(r.X+2, r.Y+1, r.X+r.W-2, "› ", a.look.Accent.On(raised))
-	x = g.Text(x, r.Y+1, r.X+r.W-2, safetext.Clean(m.filter), a.look.Text.On(raised))
-	g.Set(x, r.Y+1, '▏', a.look.Accent.On(raised))
+	a.Look.Box.Frame(&a.Grid, r, a.Look.Accent.On(raised))
+	g.Text(r.X+2, r.Y, r.X+r.W-2, " "+m.title+" ", a.Look.Title.On(raised))
+	x := g.Text(r.X+2, r.Y+1, r.X+r.W-2, "› ", a.Look.Accent.On(raised))
+	x = g.Text(x, r.Y+1, r.X+r.W-2, safetext.Clean(m.filter), a.Look.Text.On(raised))
+	g.Set(x, r.Y+1, '▏', a.Look.Accent.On(raised))
 	rows := r.H - 3
 	top := min(max(0, m.at-rows/2), max(0, len(list)-rows))
 	for i := range rows {
@@ -153,14 +153,14 @@ func (a *App) paintMenu() {
 func (a *App) overMenu(m tea.Mouse) bool { return a.menu.area.Holds(m.X, m.Y) }
 
 func (a *App) paintItem(r cell.Rect, y, i int, it item) {
-	ground := a.look.Raised
+	ground := a.Look.Raised
 	if i == a.menu.at {
-		ground = a.look.Selected
-		a.grid.Fill(r.X+1, y, r.W-2, ' ', a.look.Text.On(ground))
-		a.grid.Text(r.X+1, y, r.X+2, a.look.SelMark, a.look.Accent.On(ground))
+		ground = a.Look.Selected
+		a.Grid.Fill(r.X+1, y, r.W-2, ' ', a.Look.Text.On(ground))
+		a.Grid.Text(r.X+1, y, r.X+2, a.Look.SelMark, a.Look.Accent.On(ground))
 	}
 	end := r.X + r.W - 2
-	a.grid.Text(r.X+3, y, end-safetext.Width(it.hint)-1, it.text, a.look.Text.On(ground))
-	a.grid.Right(r.X+3, y, end, it.hint, a.look.Dim.On(ground))
-	a.zone(r.X+1, y, r.W-2, 1, func() tea.Cmd { return a.choose(i) })
+	a.Grid.Text(r.X+3, y, end-safetext.Width(it.hint)-1, it.text, a.Look.Text.On(ground))
+	a.Grid.Right(r.X+3, y, end, it.hint, a.Look.Dim.On(ground))
+	a.Zone(cell.Rect{X: r.X + 1, Y: y, W: r.W - 2, H: 1}, func(int) tea.Cmd { return a.choose(i) })
 }

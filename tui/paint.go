@@ -7,7 +7,6 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/safetext"
-	"ratescope/themes"
 	"ratescope/tui/cell"
 )
 
@@ -20,7 +19,7 @@ func (a *App) View() tea.View {
 	if a.stale {
 		a.stale = false
 		a.paint()
-		a.frame = a.grid.String()
+		a.frame = a.Grid.String()
 	}
 	v := tea.NewView(a.frame)
 	v.AltScreen = true
@@ -42,14 +41,14 @@ func (a *App) title() string {
 }
 
 func (a *App) paint() {
-	g := &a.grid
-	a.zones, a.plot = a.zones[:0], plotted{}
-	g.Clear(g.Bounds())
+	a.Begin()
+	a.plot = plotted{}
 	if a.w < minWidth || a.h < minHeight {
 		a.tooSmall()
 		return
 	}
-	a.areas = arrange(a.w, a.h, a.focus, a.expanded, len(a.rows))
+	a.Framed = a.w >= wideEnough && a.h >= 30
+	a.areas = arrange(a.w, a.h, a.focus, a.expanded, a.Framed, a.shown().Len())
 	a.paintHeader(a.areas.header)
 	body := cell.Rect{Y: a.areas.header.H, W: a.w, H: a.h - a.areas.header.H - a.areas.footer.H}
 	switch a.screen {
@@ -82,6 +81,7 @@ func (a *App) paintDashboard() {
 		a.paintTimeline(r, a.current())
 		a.paintBars(a.areas.bars)
 	}
+	a.paintAlerts(a.areas.alerts)
 	a.paintInjector(a.areas.injector)
 }
 
@@ -97,66 +97,14 @@ func (a *App) compared() *model.Watched {
 
 func (a *App) tooSmall() {
 	need := fmt.Sprintf("needs %dx%d, this is %dx%d", minWidth, minHeight, a.w, a.h)
-	end := a.grid.Text(0, 0, a.w, "ratescope ", a.look.Title)
+	end := a.Grid.Text(0, 0, a.w, "ratescope ", a.Look.Title)
 	if a.w < 10+len(need) {
 		end = 0
 	}
-	a.grid.Text(end, 0, a.w, need, a.look.Near)
-}
-
-// section draws what surrounds a pane and returns the room inside: a box with the
-// title in its top line, or where room is short a rule above.
-func (a *App) section(r cell.Rect, focused bool, title func(x, y, end int) int) cell.Rect {
-	if r.H == 0 || r.W == 0 {
-		return cell.Rect{}
-	}
-	line := a.look.Border
-	if focused {
-		line = a.look.Accent
-	}
-	g := &a.grid
-	g.Fill(r.X, r.Y, r.W, a.look.Box.H, line)
-	inside := cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: r.H - 1}
-	if a.areas.framed {
-		inside = r.Inset(1)
-		a.look.Box.Frame(&a.grid, r, line)
-	}
-	x := r.X + 2
-	g.Set(x-1, r.Y, ' ', line)
-	x = title(x, r.Y, r.X+r.W-3)
-	g.Set(x, r.Y, ' ', line)
-	if a.areas.framed {
-		return cell.Rect{X: inside.X + 1, Y: inside.Y, W: max(0, inside.W-2), H: inside.H}
-	}
-	return inside
-}
-
-// words writes pieces of text one after the other and returns the column after them.
-func (a *App) words(x, y, end int, pieces ...piece) int {
-	for _, p := range pieces {
-		x = a.grid.Text(x, y, end, p.text, p.style)
-	}
-	return x
-}
-
-type piece struct {
-	text  string
-	style themes.Style
-}
-
-// button draws a clickable key with what it does and returns the column after it.
-func (a *App) button(x, y, end int, key, label string, act action) int {
-	width := len(key) + safetext.Width(label) + 3
-	if x+width > end {
-		return x
-	}
-	from := x
-	x = a.words(x, y, end, piece{" " + key, a.look.ButtonKey}, piece{" " + label + " ", a.look.Button})
-	a.zone(from, y, x-from, 1, a.doing(act))
-	return x + 1
+	a.Grid.Text(end, 0, a.w, need, a.Look.Near)
 }
 
 // doing returns what a click on an action does.
-func (a *App) doing(act action) func() tea.Cmd {
-	return func() tea.Cmd { return a.do(act) }
+func (a *App) doing(act action) func(int) tea.Cmd {
+	return func(int) tea.Cmd { return a.do(act) }
 }

@@ -8,6 +8,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // The size of a tile of the grid screen: below it the numbers would not fit.
@@ -47,7 +48,7 @@ func (a *App) paintGrid(r cell.Rect) {
 		a.paintTile(tile, a.rows[first+i])
 	}
 	if len(a.rows) == 0 {
-		a.grid.Text(r.X+2, r.Y+1, r.X+r.W, a.searching(), a.look.Dim)
+		a.Grid.Text(r.X+2, r.Y+1, r.X+r.W, a.searching(), a.Look.Dim)
 	}
 	a.gridCols = cols
 }
@@ -65,12 +66,12 @@ func (a *App) tiles() (from, to int) {
 
 func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	key := k.Reading.Key
-	line := a.look.Border
+	line := a.Look.Border
 	if key == a.selected {
-		line = a.look.Accent
+		line = a.Look.Accent
 	}
-	a.look.Box.Frame(&a.grid, r, line)
-	a.zone(r.X, r.Y, r.W, r.H, func() tea.Cmd {
+	a.Look.Box.Frame(&a.Grid, r, line)
+	a.Zone(r, func(int) tea.Cmd {
 		if a.selected == key {
 			return a.do(actScreen1)
 		}
@@ -81,11 +82,11 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	mark, style := a.mark(k)
 	used := " " + usedOf(k) + " "
 	name := safetext.Shorten(a.name(key), max(4, r.W-8-safetext.Width(used)), safetext.Ellipsis)
-	x := a.words(r.X+1, r.Y, r.X+r.W-1, piece{" " + mark + " ", style}, piece{name + " ", a.look.Title})
-	a.grid.Right(x, r.Y, r.X+r.W-2, used, style)
+	x := a.Words(r.X+1, r.Y, r.X+r.W-1, pane.Bit(" "+mark+" ", style), pane.Bit(name+" ", a.Look.Title))
+	a.Grid.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)
 	if k.Reading.Err != "" || k.Timeline == nil {
-		a.grid.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), a.look.Denied)
+		a.Grid.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), a.Look.Denied)
 		return
 	}
 	plot, foot := in.Top(in.H - 1)
@@ -96,16 +97,16 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	a.paintLaneIn(lane, k, s)
 	a.tintWindow(plot, k, s)
 	g := &k.Gauge
-	a.words(foot.X, foot.Y, foot.X+foot.W, piece{figure.Algorithm(k.Reading.Target.Algorithm), a.look.Dim},
-		piece{" · " + figure.Length(k.Reading.Target.Window), a.look.Dim}, piece{" · " + figure.PerSecond(g.Rate), a.look.Text})
+	a.Words(foot.X, foot.Y, foot.X+foot.W, pane.Bit(figure.Algorithm(k.Reading.Target.Algorithm), a.Look.Dim),
+		pane.Bit(" · "+figure.Length(k.Reading.Target.Window), a.Look.Dim), pane.Bit(" · "+figure.PerSecond(g.Rate), a.Look.Text))
 	next := "next " + nextText(g)
-	st := a.look.Good
+	st := a.Look.Good
 	if g.Throttled() {
-		st = a.look.Denied
+		st = a.Look.Denied
 	}
-	a.grid.Right(foot.X, foot.Y, foot.X+foot.W, next, st)
+	a.Grid.Right(foot.X, foot.Y, foot.X+foot.W, next, st)
 	if _, old := a.outdated(k); old {
-		a.grid.Wash(in, a.look.Unknown.Fg)
+		a.Grid.Wash(in, a.Look.Unknown.Fg)
 	}
 }
 
@@ -117,6 +118,6 @@ func (a *App) paintArrivalsIn(r cell.Rect, s stretch) int64 {
 	}
 	most = chart.Nice(most)
 	c := chart.Columns{Bins: a.columns, Max: most, First: s.first, Ground: a.edge(s)}
-	c.Draw(&a.grid, r, a.look)
+	c.Draw(&a.Grid, r, a.Look)
 	return most
 }

@@ -12,6 +12,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // column is one column of the key table. Columns with a higher rank go first when the
@@ -76,7 +77,7 @@ func fit(w int) (widths [len(columns)]int) {
 // tableRows is how many keys the table shows at once.
 func (a *App) tableRows() int {
 	h := a.areas.keys.H - 1
-	if a.areas.framed {
+	if a.Framed {
 		h -= 2
 	}
 	return max(h, 0)
@@ -87,8 +88,8 @@ func (a *App) paintKeys(r cell.Rect) {
 		return
 	}
 	in := r
-	if a.areas.framed {
-		in = a.section(r, a.focus == paneKeys, a.keysTitle)
+	if a.Framed {
+		in = a.Section(r, a.focus == paneKeys, a.keysTitle()...)
 	}
 	widths := fit(in.W)
 	a.paintHeadings(in, &widths)
@@ -107,23 +108,23 @@ func (a *App) paintKeys(r cell.Rect) {
 		if a.shown().Len() > 0 {
 			text = "No key matches the filter " + safetext.Clean(a.view.Filter) + "; esc clears it."
 		}
-		a.grid.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, a.look.Dim)
+		a.Grid.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, a.Look.Dim)
 	}
 }
 
-func (a *App) keysTitle(x, y, end int) int {
-	x = a.words(x, y, end, piece{"keys", a.look.Title}, piece{fmt.Sprintf(" %d", len(a.rows)), a.look.Dim})
+func (a *App) keysTitle() []pane.Piece {
+	title := []pane.Piece{pane.Bit("keys", a.Look.Title), pane.Bit(fmt.Sprintf(" %d", len(a.rows)), a.Look.Dim)}
 	if a.view.Filter != "" {
-		x = a.words(x, y, end, piece{" /", a.look.Accent}, piece{safetext.Clean(a.view.Filter), a.look.Text})
+		title = append(title, pane.Bit(" /", a.Look.Accent), pane.Bit(safetext.Clean(a.view.Filter), a.Look.Text))
 	}
 	if d := a.board.Sweep.Dropped; d > 0 {
-		x = a.words(x, y, end, piece{fmt.Sprintf(" · %d more not watched", d), a.look.Near})
+		title = append(title, pane.Bit(fmt.Sprintf(" · %d more not watched", d), a.Look.Near))
 	}
 	order := "by " + a.view.Sort.String()
 	if a.view.Reverse {
 		order += " reversed"
 	}
-	return a.words(x, y, end, piece{" · " + order, a.look.Dim})
+	return append(title, pane.Bit(" · "+order, a.Look.Dim))
 }
 
 func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
@@ -133,17 +134,17 @@ func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 		if w == 0 {
 			continue
 		}
-		st := a.look.Dim
+		st := a.Look.Dim
 		if c.sort == a.view.Sort && (c.title != "fill" && c.title != "past") {
-			st = a.look.Accent
+			st = a.Look.Accent
 		}
 		if c.right {
-			a.grid.Right(x, in.Y, x+w, c.title, st)
+			a.Grid.Right(x, in.Y, x+w, c.title, st)
 		} else {
-			a.grid.Text(x, in.Y, x+w, c.title, st)
+			a.Grid.Text(x, in.Y, x+w, c.title, st)
 		}
 		order := c.sort
-		a.zone(x, in.Y, w, 1, func() tea.Cmd {
+		a.Zone(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
 			if a.view.Sort == order {
 				return a.do(actReverse)
 			}
@@ -159,32 +160,32 @@ func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 func (a *App) mark(k *model.Watched) (string, themes.Style) {
 	g := &k.Gauge
 	if _, old := a.outdated(k); old {
-		return a.look.StaleMark, a.look.Unknown
+		return a.Look.StaleMark, a.Look.Unknown
 	}
 	switch {
 	case k.Reading.Err != "":
-		return a.look.BadMark, a.look.Denied
+		return a.Look.BadMark, a.Look.Denied
 	case k.Gone:
-		return a.look.IdleMark, a.look.Faint
+		return a.Look.IdleMark, a.Look.Faint
 	case g.Throttled():
-		return a.look.OverMark, a.look.Denied
+		return a.Look.OverMark, a.Look.Denied
 	case g.Near():
-		return a.look.NearMark, a.look.Near
+		return a.Look.NearMark, a.Look.Near
 	case !g.NextKnown:
-		return a.look.BadMark, a.look.Unknown
+		return a.Look.BadMark, a.Look.Unknown
 	case g.Used.N == 0:
-		return a.look.IdleMark, a.look.Dim
+		return a.Look.IdleMark, a.Look.Dim
 	}
-	return a.look.OKMark, a.look.Good
+	return a.Look.OKMark, a.Look.Good
 }
 
 func (a *App) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched) {
-	g, key := &a.grid, k.Reading.Key
+	g, key := &a.Grid, k.Reading.Key
 	left := x
 	mark, markStyle := a.mark(k)
 	if key == a.selected {
 		mark, _ = a.mark(k)
-		g.Text(x, y, x+1, a.look.SelMark, a.look.Accent)
+		g.Text(x, y, x+1, a.Look.SelMark, a.Look.Accent)
 	}
 	g.Text(x+1, y, x+2, mark, markStyle)
 	x += 3
@@ -197,12 +198,12 @@ func (a *App) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		x += cw + 1
 	}
 	if _, old := a.outdated(k); old {
-		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, a.look.Unknown.Fg)
+		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, a.Look.Unknown.Fg)
 	}
 	if key == a.selected {
-		g.Tint(cell.Rect{X: left, Y: y, W: w, H: 1}, a.look.Selected)
+		g.Tint(cell.Rect{X: left, Y: y, W: w, H: 1}, a.Look.Selected)
 	}
-	a.zone(left, y, w, 1, func() tea.Cmd {
+	a.Zone(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
 		a.selected = key
 		a.focus = paneKeys
 		a.tellFocus()
@@ -211,55 +212,55 @@ func (a *App) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 }
 
 func (a *App) paintCell(i, x, y, w int, k *model.Watched) {
-	g, gauge := &a.grid, &k.Gauge
+	g, gauge := &a.Grid, &k.Gauge
 	switch columns[i].title {
 	case "key":
-		st := a.look.Text
+		st := a.Look.Text
 		if gauge.Throttled() {
-			st = a.look.Title
+			st = a.Look.Title
 		}
 		name := a.name(k.Reading.Key)
 		if k.Pinned {
-			name = a.look.PinMark + " " + name
+			name = a.Look.PinMark + " " + name
 		}
 		g.Text(x+1, y, x+w, safetext.Shorten(name, w-1, safetext.Ellipsis), st)
 	case "limiter":
-		g.Text(x, y, x+w, figure.Algorithm(k.Reading.Target.Algorithm), a.look.Dim)
+		g.Text(x, y, x+w, figure.Algorithm(k.Reading.Target.Algorithm), a.Look.Dim)
 	case "used/limit":
 		a.paintUsed(x, y, w, k)
 	case "fill":
 		if gauge.Remaining.Known {
-			chart.Meter(g, x, y, w, gauge.Utilization, a.look)
+			chart.Meter(g, x, y, w, gauge.Utilization, a.Look)
 		} else if k.Reading.Err == "" {
-			g.Text(x, y, x+w, figure.Unknown, a.look.Unknown)
+			g.Text(x, y, x+w, figure.Unknown, a.Look.Unknown)
 		}
 	case "rate":
-		text, st := figure.Unknown, a.look.Unknown
+		text, st := figure.Unknown, a.Look.Unknown
 		if gauge.RateKnown {
-			text, st = figure.PerSecond(gauge.Rate), a.look.Text
+			text, st = figure.PerSecond(gauge.Rate), a.Look.Text
 			if gauge.Rate == 0 {
-				st = a.look.Faint
+				st = a.Look.Faint
 			}
 		}
 		g.Right(x, y, x+w, text, st)
 	case "denied":
-		text, st := figure.Unknown, a.look.Unknown
+		text, st := figure.Unknown, a.Look.Unknown
 		if gauge.DeniedInW.Known {
-			text, st = figure.PerSecond(gauge.DeniedPerSec), a.look.Denied
+			text, st = figure.PerSecond(gauge.DeniedPerSec), a.Look.Denied
 			if gauge.DeniedInW.N == 0 {
-				st = a.look.Faint
+				st = a.Look.Faint
 			}
 		}
 		g.Right(x, y, x+w, text, st)
 	case "past":
 		a.paintSpark(x, y, w, k)
 	case "next":
-		text, st := nextText(gauge), a.look.Good
+		text, st := nextText(gauge), a.Look.Good
 		switch {
 		case !gauge.NextKnown:
-			st = a.look.Unknown
+			st = a.Look.Unknown
 		case gauge.Next != 0:
-			st = a.look.Denied
+			st = a.Look.Denied
 		}
 		g.Right(x, y, x+w, text, st)
 	}
@@ -280,17 +281,17 @@ func usedOf(k *model.Watched) string {
 
 func (a *App) paintUsed(x, y, w int, k *model.Watched) {
 	if k.Reading.Err != "" {
-		a.grid.Right(x, y, x+w, "unreadable", a.look.Denied)
+		a.Grid.Right(x, y, x+w, "unreadable", a.Look.Denied)
 		return
 	}
-	st := a.look.Text
+	st := a.Look.Text
 	switch {
 	case k.Gauge.Throttled():
-		st = a.look.Denied
+		st = a.Look.Denied
 	case k.Gauge.Near():
-		st = a.look.Near
+		st = a.Look.Near
 	}
-	a.grid.Right(x, y, x+w, usedOf(k), st)
+	a.Grid.Right(x, y, x+w, usedOf(k), st)
 }
 
 // paintSpark draws the last two windows of a key in one row.
@@ -301,7 +302,7 @@ func (a *App) paintSpark(x, y, w int, k *model.Watched) {
 	per := model.PerColumn(max(1, w/2))
 	a.columns = resize(a.columns, w)
 	k.Timeline.Columns(a.columns, k.Timeline.Column(a.shownNow(), per), per)
-	chart.Spark(&a.grid, x, y, w, a.columns, a.look)
+	chart.Spark(&a.Grid, x, y, w, a.columns, a.Look)
 }
 
 func resize(bins []model.Bin, n int) []model.Bin {

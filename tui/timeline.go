@@ -11,6 +11,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // axisWidth is the room for the numbers left of the charts.
@@ -36,12 +37,12 @@ func (s stretch) index(tl *model.Timeline, t limiter.Instant) int {
 // paintTimeline draws the selected key's past: arrivals by column, the sliding window
 // as a bracket over them, and the used level against its limit below.
 func (a *App) paintTimeline(r cell.Rect, k *model.Watched) {
-	in := a.section(r, a.focus == paneTimeline, func(x, y, end int) int { return a.timelineTitle(k, x, y, end) })
+	in := a.Section(r, a.focus == paneTimeline, a.timelineTitle(k, pane.TitleRoom(r.W))...)
 	if k == nil || k.Timeline == nil || in.W < axisWidth+8 || in.H < 3 {
 		return
 	}
 	if k.Reading.Err != "" {
-		a.grid.Text(in.X+1, in.Y+1, in.X+in.W, "This key "+safetext.Clean(k.Reading.Err)+".", a.look.Denied)
+		a.Grid.Text(in.X+1, in.Y+1, in.X+in.W, "This key "+safetext.Clean(k.Reading.Err)+".", a.Look.Denied)
 		return
 	}
 	plot := cell.Rect{X: in.X + axisWidth, Y: in.Y, W: in.W - axisWidth, H: in.H}
@@ -84,7 +85,7 @@ func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
 		from = max(s.index(k.Timeline, a.dragFrom), 0)
 		from, to = min(from, i), max(from, i)
 	}
-	a.grid.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, a.look.Selected)
+	a.Grid.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, a.Look.Selected)
 	b := &a.columns[i]
 	text := " " + figure.ClockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
 	switch {
@@ -98,7 +99,7 @@ func (a *App) paintCursor(top, r cell.Rect, k *model.Watched, s stretch) {
 		text += ", used " + figure.Counted(model.Count{Known: b.UsedKnown, N: b.Used}) + " "
 	}
 	x := min(max(top.X, top.X+i-safetext.Width(text)/2), top.X+top.W-safetext.Width(text))
-	a.grid.Text(x, top.Y, top.X+top.W, text, a.look.Text.On(a.look.Selected))
+	a.Grid.Text(x, top.Y, top.X+top.W, text, a.Look.Text.On(a.Look.Selected))
 }
 
 func (a *App) stretch(k *model.Watched, width int) stretch {
@@ -134,9 +135,9 @@ func (a *App) load(k *model.Watched, s stretch) {
 // reading is how old a reading may be and still speak for now.
 const reading = 1500 * time.Millisecond
 
-func (a *App) timelineTitle(k *model.Watched, x, y, end int) int {
+func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
 	if k == nil {
-		return a.words(x, y, end, piece{"timeline", a.look.Title})
+		return []pane.Piece{pane.Bit("timeline", a.Look.Title)}
 	}
 	t := k.Reading.Target
 	mark, style := a.mark(k)
@@ -153,22 +154,23 @@ func (a *App) timelineTitle(k *model.Watched, x, y, end int) int {
 	if t.Inferred {
 		facts += " (inferred)"
 	}
-	room := max(8, end-x-2-len(facts))
-	return a.words(x, y, end,
-		piece{mark + " ", style},
-		piece{safetext.Shorten(a.name(k.Reading.Key), room, safetext.Ellipsis), a.look.Title},
-		piece{facts, a.look.Dim})
+	room = max(8, room-2-safetext.Width(facts))
+	return []pane.Piece{
+		pane.Bit(mark+" ", style),
+		pane.Bit(safetext.Shorten(a.name(k.Reading.Key), room, safetext.Ellipsis), a.Look.Title),
+		pane.Bit(facts, a.Look.Dim),
+	}
 }
 
 // paintBracket draws the sliding window over the columns that it covers.
 func (a *App) paintBracket(r cell.Rect, k *model.Watched, s stretch) {
 	if k.Reading.Target.Window <= 0 {
-		a.grid.Text(r.X, r.Y, r.X+r.W, "window unknown: give it with --limit", a.look.Unknown)
+		a.Grid.Text(r.X, r.Y, r.X+r.W, "window unknown: give it with --limit", a.Look.Unknown)
 		return
 	}
 	from := s.index(k.Timeline, s.now.Add(-s.window))
 	to := s.index(k.Timeline, s.now)
-	b := a.look.Box
+	b := a.Look.Box
 	for i := max(from, 0); i <= min(to, s.n-1); i++ {
 		glyph := b.H
 		switch i {
@@ -177,14 +179,14 @@ func (a *App) paintBracket(r cell.Rect, k *model.Watched, s stretch) {
 		case to:
 			glyph = b.TR
 		}
-		a.grid.Set(r.X+i, r.Y, glyph, a.look.Accent)
+		a.Grid.Set(r.X+i, r.Y, glyph, a.Look.Accent)
 	}
 	if note := "denied: not recorded"; !k.Reading.Denied.Known && from > len(note) {
-		a.grid.Text(r.X, r.Y, r.X+from, note, a.look.Faint)
+		a.Grid.Text(r.X, r.Y, r.X+from, note, a.Look.Faint)
 	}
 	label := " window " + figure.Length(s.window) + " "
 	if from >= 0 && to-from > len(label)+2 && to < s.n+1 {
-		a.grid.Text(r.X+from+(to-from-len(label))/2+1, r.Y, r.X+r.W, label, a.look.Accent)
+		a.Grid.Text(r.X+from+(to-from-len(label))/2+1, r.Y, r.X+r.W, label, a.Look.Accent)
 	}
 }
 
@@ -195,21 +197,21 @@ func (a *App) tintWindow(r cell.Rect, k *model.Watched, s stretch) {
 	}
 	from, to := s.index(k.Timeline, s.now.Add(-s.window)), s.index(k.Timeline, s.now)
 	from, to = max(from, 0), min(to, s.n-1)
-	a.grid.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: max(0, to-from+1), H: r.H}, a.look.Window)
+	a.Grid.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: max(0, to-from+1), H: r.H}, a.Look.Window)
 }
 
 func (a *App) edge(s stretch) func(int) (rune, themes.Style, bool) {
 	return func(i int) (rune, themes.Style, bool) {
-		return a.look.Edge, a.look.Faint, model.OpensWindow(s.last-int64(s.n-1)+int64(i), s.per)
+		return a.Look.Edge, a.Look.Faint, model.OpensWindow(s.last-int64(s.n-1)+int64(i), s.per)
 	}
 }
 
 func (a *App) paintArrivals(r cell.Rect, s stretch) {
 	most := a.paintArrivalsIn(r, s)
-	a.grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), a.look.Dim)
+	a.Grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), a.Look.Dim)
 	if r.H > 2 {
-		a.grid.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", a.look.Faint)
-		a.grid.Right(r.X-axisWidth, r.Y+2, r.X-1, figure.Length(s.column.Round(time.Millisecond)), a.look.Faint)
+		a.Grid.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", a.Look.Faint)
+		a.Grid.Right(r.X-axisWidth, r.Y+2, r.X-1, figure.Length(s.column.Round(time.Millisecond)), a.Look.Faint)
 	}
 }
 
@@ -221,17 +223,17 @@ func (a *App) paintAxis(r cell.Rect, s stretch) {
 	}
 	edge := a.edge(s)
 	for i := range s.n {
-		glyph, st := a.look.Axis, a.look.Faint
+		glyph, st := a.Look.Axis, a.Look.Faint
 		if _, _, begins := edge(i); begins {
-			glyph, st = a.look.Tick, a.look.Dim
+			glyph, st = a.Look.Tick, a.Look.Dim
 		}
 		switch b := &a.columns[i]; {
 		case b.InjectedAdmitted > 0:
-			glyph, st = a.look.MarkYes, a.look.Injected
+			glyph, st = a.Look.MarkYes, a.Look.Injected
 		case b.InjectedDenied > 0:
-			glyph, st = a.look.MarkNo, a.look.Injected
+			glyph, st = a.Look.MarkNo, a.Look.Injected
 		}
-		a.grid.Set(r.X+i, r.Y, glyph, st)
+		a.Grid.Set(r.X+i, r.Y, glyph, st)
 	}
 }
 
@@ -241,12 +243,12 @@ func (a *App) paintLane(r cell.Rect, k *model.Watched, s stretch) {
 	}
 	row, most := a.paintLaneIn(r, k, s)
 	if row >= 0 {
-		a.grid.Right(r.X-axisWidth, row, r.X-1, figure.Short(model.Capacity(k.Reading.Target)), a.look.Denied)
+		a.Grid.Right(r.X-axisWidth, row, r.X-1, figure.Short(model.Capacity(k.Reading.Target)), a.Look.Denied)
 	} else {
-		a.grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), a.look.Dim)
+		a.Grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), a.Look.Dim)
 	}
 	if r.H > 1 {
-		a.grid.Right(r.X-axisWidth, r.Y+r.H-1, r.X-1, "used", a.look.Dim)
+		a.Grid.Right(r.X-axisWidth, r.Y+r.H-1, r.X-1, "used", a.Look.Dim)
 	}
 }
 
@@ -272,12 +274,12 @@ func (a *App) paintLaneIn(r cell.Rect, k *model.Watched, s stretch) (limitRow in
 	for i := range s.n {
 		if glyph, st, begins := edge(i); begins {
 			for y := r.Y; y < r.Y+r.H; y++ {
-				a.grid.Set(r.X+i, y, glyph, st)
+				a.Grid.Set(r.X+i, y, glyph, st)
 			}
 		}
 	}
 	lane := chart.Lane{Bins: a.columns, Limit: limit, Max: most, First: s.first}
-	return lane.Draw(&a.grid, r, a.look), most
+	return lane.Draw(&a.Grid, r, a.Look), most
 }
 
 // steps are the distances between labels of the time axis.
@@ -298,7 +300,7 @@ func (a *App) paintTimes(r cell.Rect, s stretch) {
 	if a.frozen != nil {
 		end = figure.Clock(s.now.Add(-time.Duration(a.scroll) * s.column))
 	}
-	a.grid.Right(r.X, r.Y, right, end, a.look.Text)
+	a.Grid.Right(r.X, r.Y, right, end, a.Look.Text)
 	for _, step := range steps {
 		if step < s.column*gap {
 			continue
@@ -310,7 +312,7 @@ func (a *App) paintTimes(r cell.Rect, s stretch) {
 				return
 			}
 			if x+len(text)/2 < right-len(end)-1 {
-				a.grid.Text(x-len(text)/2, r.Y, right, text, a.look.Dim)
+				a.Grid.Text(x-len(text)/2, r.Y, right, text, a.Look.Dim)
 			}
 		}
 	}

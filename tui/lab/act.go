@@ -305,7 +305,7 @@ func (l *Lab) move(by int) {
 func (l *Lab) nextTheme() {
 	names := l.shelf.Names()
 	for i, name := range names {
-		if name == l.look.Name {
+		if name == l.Look.Name {
 			if t, err := l.shelf.Find(names[(i+1)%len(names)]); err == nil {
 				l.dress(t)
 				l.fixedTheme = true
@@ -362,10 +362,6 @@ func (l *Lab) click(m tea.Mouse) tea.Cmd {
 		return nil
 	}
 	l.stale = true
-	for i := len(l.zones) - 1; i >= 0; i-- {
-		if z := l.zones[i]; z.r.Holds(m.X, m.Y) {
-			return z.do(m.X - z.r.X)
-		}
-	}
-	return nil
+	cmd, _ := l.Click(m.X, m.Y)
+	return cmd
 }

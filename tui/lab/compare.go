@@ -14,6 +14,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // stretch is the piece of time that the lanes show.
@@ -105,7 +106,7 @@ func (l *Lab) paintCompare(r cell.Rect) {
 	switch {
 	case l.big:
 		bottom = 0
-	case l.wide():
+	case l.Framed:
 		bottom = 9
 	}
 	lanes, below := r.Top(r.H - bottom)
@@ -123,7 +124,7 @@ func (l *Lab) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool) {
 	pictureWidth := 0
 	switch {
 	case !pictures:
-	case l.wide():
+	case l.Framed:
 		pictureWidth = min(max(r.W*34/100, 42), 60)
 	case l.big: // the large numbers are the point of it
 		pictureWidth = 26
@@ -145,13 +146,13 @@ func (l *Lab) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool) {
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
 			l.paintPicture(pic, i)
 		}
-		l.zone(box, func(int) tea.Cmd { l.focus = min(i, len(l.run.Setup().Contenders)-1); return nil })
+		l.Zone(box, func(int) tea.Cmd { l.focus = min(i, len(l.run.Setup().Contenders)-1); return nil })
 		y += h
 	}
 	l.paintTimes(cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}, st)
-	if l.wide() && pictures && !l.big {
+	if l.Framed && pictures && !l.big {
 		text := fmt.Sprintf("%c admitted, %c denied against the exact log", l.wrong(true), l.wrong(false))
-		l.grid.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, l.look.Faint)
+		l.Grid.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, l.Look.Faint)
 	}
 }
 
@@ -190,21 +191,21 @@ func (l *Lab) paintLane(r cell.Rect, run *lab.Run, i, columns int, s stretch, ma
 		plot.H--
 	}
 	edge := func(c int) (rune, themes.Style, bool) {
-		return l.look.Edge, l.look.Faint, model.OpensWindow(s.first+int64(c), int(s.per))
+		return l.Look.Edge, l.Look.Faint, model.OpensWindow(s.first+int64(c), int(s.per))
 	}
 	for c := range s.n {
 		if glyph, st, ok := edge(c); ok {
 			for y := body.Y; y < body.Y+body.H; y++ {
-				l.grid.Set(body.X+c, y, glyph, st)
+				l.Grid.Set(body.X+c, y, glyph, st)
 			}
 		}
 	}
 	past := min(s.now+1, s.n)
 	cols := chart.Columns{Bins: l.columns[:past], Max: most, Ground: edge}
-	cols.Draw(&l.grid, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, l.look)
+	cols.Draw(&l.Grid, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, l.Look)
 	for _, a := range coming { // what comes by itself, not decided yet
 		if at := s.column(a.At) - s.first; at > int64(s.now) && at < int64(s.n) {
-			l.grid.Set(plot.X+int(at), plot.Y+plot.H-1, l.look.Room, l.look.Text)
+			l.Grid.Set(plot.X+int(at), plot.Y+plot.H-1, l.Look.Room, l.Look.Text)
 		}
 	}
 	l.paintMarks(axis, s, marks, axis.Y != plot.Y)
@@ -214,7 +215,7 @@ func (l *Lab) paintLane(r cell.Rect, run *lab.Run, i, columns int, s stretch, ma
 	from := s.column(run.Now().Add(-time.Duration(s.window)*time.Microsecond)) - s.first
 	tint := cell.Rect{X: body.X + int(max(from, 0)), Y: body.Y, H: body.H}
 	tint.W = body.X + past - tint.X
-	l.grid.Tint(tint, l.look.Window)
+	l.Grid.Tint(tint, l.Look.Window)
 	if plot.H == 1 && axis.Y != plot.Y {
 		l.paintBoth(plot, past)
 	}
@@ -225,8 +226,8 @@ func (l *Lab) paintLane(r cell.Rect, run *lab.Run, i, columns int, s stretch, ma
 func (l *Lab) paintBoth(r cell.Rect, past int) {
 	for c := range past {
 		if b := &l.columns[c]; b.Admitted > 0 && b.Denied > 0 {
-			half := l.look.Rise[(len(l.look.Rise)-1)/2]
-			l.grid.Set(r.X+c, r.Y, half, l.look.Admitted.On(l.look.Denied.Fg))
+			half := l.Look.Rise[(len(l.Look.Rise)-1)/2]
+			l.Grid.Set(r.X+c, r.Y, half, l.Look.Admitted.On(l.Look.Denied.Fg))
 		}
 	}
 }
@@ -247,50 +248,50 @@ func (l *Lab) paintLevel(r cell.Rect, run *lab.Run, i int, s stretch) {
 		most = max(most, used)
 	}
 	lane := chart.Lane{Bins: bins, Limit: limit, Max: most}
-	lane.Draw(&l.grid, cell.Rect{X: r.X, Y: r.Y, W: past, H: r.H}, l.look)
+	lane.Draw(&l.Grid, cell.Rect{X: r.X, Y: r.Y, W: past, H: r.H}, l.Look)
 }
 
 // paintLaneTitle is the contender's name and how it fared.
 func (l *Lab) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, columns int) {
 	c, t := run.Setup().Contenders[i], run.Tally(i)
-	name, end := l.look.Text, r.X+columns+1
+	name, end := l.Look.Text, r.X+columns+1
 	mark := " "
 	if focused {
-		name, mark = l.look.Title, l.look.SelMark
+		name, mark = l.Look.Title, l.Look.SelMark
 	}
-	l.grid.Fill(r.X, r.Y, columns+2, l.look.Axis, l.look.Border)
-	x := l.words(r.X, r.Y, end, piece{mark, l.look.Accent}, piece{title(c), name}, piece{" ", name})
+	l.Grid.Fill(r.X, r.Y, columns+2, l.Look.Axis, l.Look.Border)
+	x := l.Words(r.X, r.Y, end, pane.Bit(mark, l.Look.Accent), pane.Bit(title(c), name), pane.Bit(" ", name))
 	if l.big {
 		return
 	}
-	right := []piece{
-		{fmt.Sprintf(" %d admitted", t.Admitted), l.look.Admitted},
-		{fmt.Sprintf(" %d denied", t.Denied), l.look.Denied},
+	right := []pane.Piece{
+		pane.Bit(fmt.Sprintf(" %d admitted", t.Admitted), l.Look.Admitted),
+		pane.Bit(fmt.Sprintf(" %d denied", t.Denied), l.Look.Denied),
 	}
 	if t.WronglyAdmitted > 0 {
-		right = append(right, piece{fmt.Sprintf(" %c%d", l.wrong(true), t.WronglyAdmitted), l.look.Near})
+		right = append(right, pane.Bit(fmt.Sprintf(" %c%d", l.wrong(true), t.WronglyAdmitted), l.Look.Near))
 	}
 	if t.WronglyDenied > 0 {
-		right = append(right, piece{fmt.Sprintf(" %c%d", l.wrong(false), t.WronglyDenied), l.look.Near})
+		right = append(right, pane.Bit(fmt.Sprintf(" %c%d", l.wrong(false), t.WronglyDenied), l.Look.Near))
 	}
 	limit := run.Setup().Limit.Count
 	if limit > 0 {
-		st := l.look.Dim
+		st := l.Look.Dim
 		if t.Largest > limit {
-			st = l.look.Denied
+			st = l.Look.Denied
 		}
-		right = append(right, piece{fmt.Sprintf(" most %d of %d", t.Largest, limit), st})
+		right = append(right, pane.Bit(fmt.Sprintf(" most %d of %d", t.Largest, limit), st))
 	}
-	right = append(right, piece{" ", l.look.Dim})
+	right = append(right, pane.Bit(" ", l.Look.Dim))
 	width := 0
 	for _, p := range right {
-		width += safetext.Width(p.text)
+		width += safetext.Width(p.Text)
 	}
 	for len(right) > 2 && x+width > end { // what matters least goes first
-		width -= safetext.Width(right[0].text)
+		width -= safetext.Width(right[0].Text)
 		right = right[1:]
 	}
-	l.words(max(end-width, x), r.Y, end, right...)
+	l.Words(max(end-width, x), r.Y, end, right...)
 }
 
 // title names a contender as people do.
@@ -314,28 +315,28 @@ func title(c lab.Contender) string {
 // what was fired by hand.
 func (l *Lab) paintMarks(r cell.Rect, s stretch, marks []arrivals, own bool) {
 	for c := range s.n {
-		glyph, st := l.look.Axis, l.look.Faint
+		glyph, st := l.Look.Axis, l.Look.Faint
 		if model.OpensWindow(s.first+int64(c), int(s.per)) {
-			glyph, st = l.look.Tick, l.look.Dim
+			glyph, st = l.Look.Tick, l.Look.Dim
 		}
 		set := own
 		if c > s.now {
-			st = l.look.Faint
+			st = l.Look.Faint
 		}
 		if c < len(l.columns) && c <= s.now {
 			switch b, m := &l.columns[c], marks[c]; {
 			case m.wrongIn > 0:
-				glyph, st, set = l.wrong(true), l.look.Near, true
+				glyph, st, set = l.wrong(true), l.Look.Near, true
 			case m.wrongOut > 0:
-				glyph, st, set = l.wrong(false), l.look.Near, true
+				glyph, st, set = l.wrong(false), l.Look.Near, true
 			case b.InjectedAdmitted > 0:
-				glyph, st = l.look.MarkYes, l.look.Injected
+				glyph, st = l.Look.MarkYes, l.Look.Injected
 			case b.InjectedDenied > 0:
-				glyph, st = l.look.MarkNo, l.look.Injected
+				glyph, st = l.Look.MarkNo, l.Look.Injected
 			}
 		}
 		if set {
-			l.grid.Set(r.X+c, r.Y, glyph, st)
+			l.Grid.Set(r.X+c, r.Y, glyph, st)
 		}
 	}
 }
@@ -379,13 +380,13 @@ func (l *Lab) paintTimes(r cell.Rect, s stretch) {
 				break
 			}
 			if c < s.now-len(text)-2 || c > s.now+5 {
-				l.grid.Text(r.X+c, r.Y, r.X+r.W, text, l.look.Dim)
+				l.Grid.Text(r.X+c, r.Y, r.X+r.W, text, l.Look.Dim)
 			}
 		}
 		break
 	}
 	x := r.X + min(max(s.now-1, 0), r.W-3)
-	l.grid.Text(x, r.Y, r.X+r.W, "now", l.look.Accent)
+	l.Grid.Text(x, r.Y, r.X+r.W, "now", l.Look.Accent)
 }
 
 // paintWhy explains the contender in focus: the rule, the numbers of this very moment,
@@ -396,30 +397,30 @@ func (l *Lab) paintWhy(r cell.Rect) {
 	m := l.run.Ask(l.focus, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
 	left, right := r, cell.Rect{}
-	if l.wide() {
+	if l.Framed {
 		left, right = r.Left(r.W * 60 / 100)
 	}
-	in := l.section(left, true, piece{"why", l.look.Title}, piece{" · one more request at " + title(c), l.look.Dim})
-	verdict := l.look.Good
+	in := l.Section(left, true, pane.Bit("why", l.Look.Title), pane.Bit(" · one more request at "+title(c), l.Look.Dim))
+	verdict := l.Look.Good
 	if !m.Decision.Allowed {
-		verdict = l.look.Denied
+		verdict = l.Look.Denied
 	}
-	lines := []piece{{w.Rule, l.look.Dim}}
+	lines := []pane.Piece{pane.Bit(w.Rule, l.Look.Dim)}
 	if in.H < len(w.Numbers)+2 {
-		lines = append(lines, piece{w.Sum, l.look.Title})
+		lines = append(lines, pane.Bit(w.Sum, l.Look.Title))
 		if in.H >= 4 {
-			lines = append([]piece{lines[0]}, piece{w.Numbers[max(len(w.Numbers)-2, 0)], l.look.Text}, lines[1])
+			lines = append([]pane.Piece{lines[0]}, pane.Bit(w.Numbers[max(len(w.Numbers)-2, 0)], l.Look.Text), lines[1])
 		}
 	} else {
 		for _, n := range w.Numbers {
-			lines = append(lines, piece{n, l.look.Text})
+			lines = append(lines, pane.Bit(n, l.Look.Text))
 		}
-		lines[len(lines)-1].style = l.look.Title
+		lines[len(lines)-1].Style = l.Look.Title
 	}
-	lines = append(lines, piece{l.mark(m.Decision.Allowed) + " " + w.Verdict, verdict})
+	lines = append(lines, pane.Bit(l.mark(m.Decision.Allowed)+" "+w.Verdict, verdict))
 	for i, p := range lines {
 		if i < in.H {
-			l.grid.Text(in.X, in.Y+i, in.X+in.W, p.text, p.style)
+			l.Grid.Text(in.X, in.Y+i, in.X+in.W, p.Text, p.Style)
 		}
 	}
 	if right.W > 0 {
@@ -430,17 +431,17 @@ func (l *Lab) paintWhy(r cell.Rect) {
 // mark is the shape of a verdict.
 func (l *Lab) mark(allowed bool) string {
 	if allowed {
-		return l.look.YesMark
+		return l.Look.YesMark
 	}
-	return l.look.OverMark
+	return l.Look.OverMark
 }
 
 // paintTask is the lesson in brief beside the explanation.
 func (l *Lab) paintTask(r cell.Rect) {
 	it := l.at()
-	in := l.section(r, false, piece{"task", l.look.Title}, piece{" · 4 for the text", l.look.Dim})
+	in := l.Section(r, false, pane.Bit("task", l.Look.Title), pane.Bit(" · 4 for the text", l.Look.Dim))
 	if it.Goal == nil {
-		l.paragraphs(in, it.Text, l.look.Text)
+		l.paragraphs(in, it.Text, l.Look.Text)
 		return
 	}
 	p := l.goal()
@@ -448,22 +449,22 @@ func (l *Lab) paintTask(r cell.Rect) {
 	write := func(text string, st themes.Style) {
 		for _, line := range figure.Wrap(safetext.Clean(text), in.W) {
 			if y < in.Y+in.H {
-				l.grid.Text(in.X, y, in.X+in.W, line, st)
+				l.Grid.Text(in.X, y, in.X+in.W, line, st)
 			}
 			y++
 		}
 	}
-	write(it.Goal.Say, l.look.Text)
+	write(it.Goal.Say, l.Look.Text)
 	if p.Reached {
-		write(l.look.YesMark+" "+it.Goal.Then, l.look.Good)
-		write("n begins the next lesson.", l.look.Dim)
+		write(l.Look.YesMark+" "+it.Goal.Then, l.Look.Good)
+		write("n begins the next lesson.", l.Look.Dim)
 		return
 	}
-	write(p.Text, l.look.Near)
+	write(p.Text, l.Look.Near)
 	if l.hint {
-		write("Hint: "+it.Goal.Hint, l.look.Accent)
+		write("Hint: "+it.Goal.Hint, l.Look.Accent)
 	} else {
-		write("i gives a hint, w shows how.", l.look.Dim)
+		write("i gives a hint, w shows how.", l.Look.Dim)
 	}
 }
 
@@ -476,7 +477,7 @@ func (l *Lab) paragraphs(r cell.Rect, text []string, st themes.Style) int {
 		}
 		for _, line := range figure.Wrap(safetext.Clean(p), r.W) {
 			if y < r.Y+r.H {
-				l.grid.Text(r.X, y, r.X+r.W, line, st)
+				l.Grid.Text(r.X, y, r.X+r.W, line, st)
 			}
 			y++
 		}

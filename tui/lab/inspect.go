@@ -10,6 +10,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/pane"
 )
 
 // inspected is the number of the request in the inspector: the picked one, or the one
@@ -44,21 +45,21 @@ func (l *Lab) paintInspector(r cell.Rect) {
 	if !m.Decided {
 		what = "one more request now, at " + lab.Seconds(m.Arrival.At.Sub(s.Zero))
 	}
-	in := l.section(rest, true, piece{title(c), l.look.Title}, piece{" · " + what, l.look.Dim})
+	in := l.Section(rest, true, pane.Bit(title(c), l.Look.Title), pane.Bit(" · "+what, l.Look.Dim))
 	w := lab.Explain(c, m, s)
-	p := pen{lab: l, r: in, y: in.Y, roomy: l.wide()}
-	p.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), l.look.Text)
-	p.part("rule", []string{w.Rule}, l.look.Dim)
-	p.part("numbers", w.Numbers, l.look.Title)
-	st := l.look.Good
+	p := pen{lab: l, r: in, y: in.Y, roomy: l.Framed}
+	p.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), l.Look.Text)
+	p.part("rule", []string{w.Rule}, l.Look.Dim)
+	p.part("numbers", w.Numbers, l.Look.Title)
+	st := l.Look.Good
 	if !m.Decision.Allowed {
-		st = l.look.Denied
+		st = l.Look.Denied
 	}
 	p.part("verdict", []string{l.mark(m.Decision.Allowed) + " " + w.Verdict}, st)
-	p.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), l.look.Text)
-	p.part("redis", lab.Commands(c, m, s), l.look.Accent)
-	if l.wide() {
-		p.part("script", l.scriptLines(c, m, s), l.look.Faint)
+	p.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), l.Look.Text)
+	p.part("redis", lab.Commands(c, m, s), l.Look.Accent)
+	if l.Framed {
+		p.part("script", l.scriptLines(c, m, s), l.Look.Faint)
 	}
 }
 
@@ -92,7 +93,7 @@ func (p *pen) part(heading string, lines []string, st themes.Style) {
 		p.y++
 	}
 	if p.y < bottom {
-		p.lab.grid.Text(p.r.X, p.y, p.r.X+margin, heading, p.lab.look.Dim)
+		p.lab.Grid.Text(p.r.X, p.y, p.r.X+margin, heading, p.lab.Look.Dim)
 	}
 	for i, line := range lines {
 		if p.y >= bottom {
@@ -101,7 +102,7 @@ func (p *pen) part(heading string, lines []string, st themes.Style) {
 		if !p.roomy && i == 2 && (heading == "before" || heading == "after" || heading == "it keeps") { // a small screen shows what is nearest
 			return
 		}
-		p.lab.grid.Text(p.r.X+margin, p.y, p.r.X+p.r.W, safetext.Clip(line, p.r.W-margin, safetext.Ellipsis), st)
+		p.lab.Grid.Text(p.r.X+margin, p.y, p.r.X+p.r.W, safetext.Clip(line, p.r.W-margin, safetext.Ellipsis), st)
 		p.y++
 	}
 }
@@ -110,7 +111,7 @@ func (p *pen) part(heading string, lines []string, st themes.Style) {
 // made of them.
 func (l *Lab) paintRequests(r cell.Rect) {
 	s := l.run.Setup()
-	in := l.section(r, false, piece{"requests", l.look.Title}, piece{fmt.Sprintf(" · %d", l.run.Decided()), l.look.Dim})
+	in := l.Section(r, false, pane.Bit("requests", l.Look.Title), pane.Bit(fmt.Sprintf(" · %d", l.run.Decided()), l.Look.Dim))
 	at, all := l.inspected(), l.run.Decided()
 	top := max(min(at-in.H/2, all+1-in.H), 0)
 	for row := range in.H {
@@ -119,40 +120,40 @@ func (l *Lab) paintRequests(r cell.Rect) {
 			return
 		}
 		if i == at {
-			l.grid.Fill(in.X-1, y, in.W+1, ' ', l.look.Text.On(l.look.Selected))
-			l.grid.Text(in.X-1, y, in.X, l.look.SelMark, l.look.Accent.On(l.look.Selected))
+			l.Grid.Fill(in.X-1, y, in.W+1, ' ', l.Look.Text.On(l.Look.Selected))
+			l.Grid.Text(in.X-1, y, in.X, l.Look.SelMark, l.Look.Accent.On(l.Look.Selected))
 		}
 		ground := func(st themes.Style) themes.Style {
 			if i == at {
-				return st.On(l.look.Selected)
+				return st.On(l.Look.Selected)
 			}
 			return st
 		}
-		l.zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { l.picked = i; return nil })
+		l.Zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { l.picked = i; return nil })
 		if i == all {
-			l.grid.Text(in.X, y, in.X+in.W, "now, one more", ground(l.look.Dim))
+			l.Grid.Text(in.X, y, in.X+in.W, "now, one more", ground(l.Look.Dim))
 			continue
 		}
 		a, v := l.run.Arrival(i)
-		st := l.look.Text
+		st := l.Look.Text
 		if a.Fired {
-			st = l.look.Injected
+			st = l.Look.Injected
 		}
-		x := l.grid.Text(in.X, y, in.X+11, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
+		x := l.Grid.Text(in.X, y, in.X+11, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
 		x = max(x, in.X+11)
 		for c := range s.Contenders {
-			mark, st := l.look.YesMark, l.look.Admitted
+			mark, st := l.Look.YesMark, l.Look.Admitted
 			if !v.Allowed(c) {
-				mark, st = l.look.OverMark, l.look.Denied
+				mark, st = l.Look.OverMark, l.Look.Denied
 			}
 			if c == l.focus {
 				st = st.With(themes.Underline)
 			}
-			l.grid.Text(x, y, in.X+in.W, mark, ground(st))
+			l.Grid.Text(x, y, in.X+in.W, mark, ground(st))
 			x += 2
 		}
 		if a.Fired {
-			l.grid.Text(x, y, in.X+in.W, "yours", ground(l.look.Injected))
+			l.Grid.Text(x, y, in.X+in.W, "yours", ground(l.Look.Injected))
 		}
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/lab"
 	"ratescope/themes"
-	"ratescope/tui/cell"
-	"ratescope/tui/chart"
+	"ratescope/tui/pane"
 )
 
 // screen is one of the full pictures.
@@ -46,18 +45,17 @@ const normalSpeed = 3
 
 // Lab is the teaching screen as a Bubble Tea model. Make one with New.
 type Lab struct {
+	pane.Paper
+
 	o    Options
 	fps  int
 	tick time.Duration
 
 	shelf      themes.Shelf
-	look       chart.Look
 	fixedTheme bool
 	w, h       int
-	grid       cell.Grid
 	frame      string
 	stale      bool
-	zones      []zone
 	mouse      bool
 
 	lesson   int
@@ -143,10 +141,10 @@ func (l *Lab) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.WindowSizeMsg:
 		l.w, l.h = msg.Width, msg.Height
-		l.grid.Resize(l.w, l.h)
+		l.Grid.Resize(l.w, l.h)
 		l.stale = true
 	case tea.BackgroundColorMsg:
-		if !l.fixedTheme && l.look.Dark != msg.IsDark() {
+		if !l.fixedTheme && l.Look.Dark != msg.IsDark() {
 			l.dress(l.shelf.Default(msg.IsDark()))
 		}
 	case tea.KeyPressMsg:
@@ -238,7 +236,7 @@ func (l *Lab) goal() lab.Progress {
 		p.version, p.decided, p.now, p.known = l.run.Version(), l.run.Decided(), l.run.Now(), true
 		p.Progress = g.Progress(l.run)
 		if l.o.ASCII {
-			p.Text = strings.NewReplacer("✓", l.look.YesMark, "✖", l.look.OverMark).Replace(p.Text)
+			p.Text = strings.NewReplacer("✓", l.Look.YesMark, "✖", l.Look.OverMark).Replace(p.Text)
 		}
 		if reached {
 			p.Reached, p.At = true, at

@@ -37,7 +37,7 @@ func (l *Lab) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
 				switch {
 				case c != '#':
 				case h >= 5:
-					l.grid.Fill(x+col*dot, y+row, dot, full, st)
+					l.Grid.Fill(x+col*dot, y+row, dot, full, st)
 				default:
 					l.half(x+col, y+row/2, row%2 == 0, st)
 				}
@@ -50,15 +50,15 @@ func (l *Lab) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
 
 // half fills the upper or the lower half of a cell.
 func (l *Lab) half(x, y int, upper bool, st themes.Style) {
-	switch at := l.grid.At(x, y).R; {
+	switch at := l.Grid.At(x, y).R; {
 	case l.o.ASCII:
-		l.grid.Set(x, y, '#', st)
+		l.Grid.Set(x, y, '#', st)
 	case upper:
-		l.grid.Set(x, y, '▀', st)
+		l.Grid.Set(x, y, '▀', st)
 	case at == '▀':
-		l.grid.Set(x, y, '█', st)
+		l.Grid.Set(x, y, '█', st)
 	default:
-		l.grid.Set(x, y, '▄', st)
+		l.Grid.Set(x, y, '▄', st)
 	}
 }
 
@@ -70,9 +70,9 @@ func (l *Lab) paintLarge(r cell.Rect, i int, d limiter.Decision) {
 		limit = burst(s)
 	}
 	allowed := l.run.Ask(i, max(s.Cost, 1)).Decision.Allowed
-	st := l.look.Good
+	st := l.Look.Good
 	if !allowed {
-		st = l.look.Denied
+		st = l.Look.Denied
 	}
 	text := fmt.Sprintf("%d/%d", d.Used, limit)
 	if limit == 0 {
@@ -87,8 +87,8 @@ func (l *Lab) paintLarge(r cell.Rect, i int, d limiter.Decision) {
 			h = 3
 		}
 		x := l.paintGlyphs(r.X, r.Y+(r.H-h)/2, r.X+r.W, h, text, st)
-		l.grid.Text(x+1, r.Y+(r.H-1)/2, r.X+r.W, l.mark(allowed), st)
+		l.Grid.Text(x+1, r.Y+(r.H-1)/2, r.X+r.W, l.mark(allowed), st)
 	default:
-		l.grid.Text(r.X, r.Y, r.X+r.W, text+" "+l.mark(allowed), st.With(themes.Bold))
+		l.Grid.Text(r.X, r.Y, r.X+r.W, text+" "+l.mark(allowed), st.With(themes.Bold))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // line is a line of text in one style.
@@ -25,7 +26,7 @@ func (l *Lab) paintLesson(r cell.Rect) {
 	width := min(r.W, 100)
 	lines := l.lessonLines(width - 4)
 	box := cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}
-	if l.wide() {
+	if l.Framed {
 		box.H = min(len(lines)+4, r.H)
 		if below := (cell.Rect{X: r.X, Y: r.Y + box.H, W: r.W, H: r.H - box.H}); below.H >= 8 {
 			l.paintLanes(below, l.run, l.focus, true)
@@ -33,15 +34,15 @@ func (l *Lab) paintLesson(r cell.Rect) {
 			box.H = r.H
 		}
 	}
-	in := l.section(box, true, piece{safetext.Clean(it.Title), l.look.Title},
-		piece{fmt.Sprintf(" · %d in %s", it.Limit.Count, figure.Length(it.Limit.Window)), l.look.Dim})
-	if l.wide() {
+	in := l.Section(box, true, pane.Bit(safetext.Clean(it.Title), l.Look.Title),
+		pane.Bit(fmt.Sprintf(" · %d in %s", it.Limit.Count, figure.Length(it.Limit.Window)), l.Look.Dim))
+	if l.Framed {
 		in.Y, in.H = in.Y+1, in.H-2
 	}
 	l.text = max(min(l.text, len(lines)-in.H), 0)
 	for i, t := range lines[l.text:] {
 		if i < in.H {
-			l.grid.Text(in.X, in.Y+i, in.X+in.W, t.text, t.style)
+			l.Grid.Text(in.X, in.Y+i, in.X+in.W, t.text, t.style)
 		}
 	}
 }
@@ -56,52 +57,52 @@ func (l *Lab) lessonLines(width int) []line {
 		}
 	}
 	for _, p := range it.Text {
-		write(p, l.look.Text)
+		write(p, l.Look.Text)
 		lines = append(lines, line{})
 	}
 	if g := it.Goal; g != nil {
 		p := l.goal()
-		write(l.look.NearMark+" "+g.Say, l.look.Title)
+		write(l.Look.NearMark+" "+g.Say, l.Look.Title)
 		switch {
 		case p.Reached:
-			write(l.look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(l.run.Setup().Zero))+". "+g.Then, l.look.Good)
+			write(l.Look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(l.run.Setup().Zero))+". "+g.Then, l.Look.Good)
 		case l.hint:
-			write("Hint: "+g.Hint, l.look.Accent)
+			write("Hint: "+g.Hint, l.Look.Accent)
 		default:
-			write(p.Text, l.look.Dim)
+			write(p.Text, l.Look.Dim)
 		}
 		lines = append(lines, line{})
 	}
-	write("enter compares · space fires · g goes to a time · i hints · w shows how", l.look.Dim)
+	write("enter compares · space fires · g goes to a time · i hints · w shows how", l.Look.Dim)
 	return lines
 }
 
 // paintLessons lists the lessons, with those done ticked.
 func (l *Lab) paintLessons() {
-	in := l.overlay(64, len(l.o.Lessons)+2, "lessons", "enter begins · esc closes")
+	in := l.Overlay(64, len(l.o.Lessons)+2, "lessons", "enter begins · esc closes")
 	top := max(min(l.row-in.H/2, len(l.o.Lessons)-in.H), 0)
 	for row := range in.H {
 		i := top + row
 		if i >= len(l.o.Lessons) {
 			return
 		}
-		ground := l.look.Raised
+		ground := l.Look.Raised
 		if i == l.row {
-			ground = l.look.Selected
-			l.grid.Fill(in.X-1, in.Y+row, in.W+2, ' ', l.look.Text.On(ground))
-			l.grid.Text(in.X-1, in.Y+row, in.X, l.look.SelMark, l.look.Accent.On(ground))
+			ground = l.Look.Selected
+			l.Grid.Fill(in.X-1, in.Y+row, in.W+2, ' ', l.Look.Text.On(ground))
+			l.Grid.Text(in.X-1, in.Y+row, in.X, l.Look.SelMark, l.Look.Accent.On(ground))
 		}
 		it := &l.o.Lessons[i]
-		mark, st := l.look.IdleMark, l.look.Dim
+		mark, st := l.Look.IdleMark, l.Look.Dim
 		if l.reached[it.ID] {
-			mark, st = l.look.YesMark, l.look.Good
+			mark, st = l.Look.YesMark, l.Look.Good
 		}
 		end := in.X + in.W
-		x := l.words(in.X, in.Y+row, end, piece{fmt.Sprintf("%2d ", i+1), l.look.Dim.On(ground)}, piece{mark + " ", st.On(ground)})
+		x := l.Words(in.X, in.Y+row, end, pane.Bit(fmt.Sprintf("%2d ", i+1), l.Look.Dim.On(ground)), pane.Bit(mark+" ", st.On(ground)))
 		kind := figure.Algorithm(it.Algorithm)
-		l.grid.Text(x, in.Y+row, end-len(kind)-1, safetext.Clean(it.Title), l.look.Text.On(ground))
-		l.grid.Right(x, in.Y+row, end, kind, l.look.Dim.On(ground))
-		l.zone(cell.Rect{X: in.X, Y: in.Y + row, W: in.W, H: 1}, func(int) tea.Cmd {
+		l.Grid.Text(x, in.Y+row, end-len(kind)-1, safetext.Clean(it.Title), l.Look.Text.On(ground))
+		l.Grid.Right(x, in.Y+row, end, kind, l.Look.Dim.On(ground))
+		l.Zone(cell.Rect{X: in.X, Y: in.Y + row, W: in.W, H: 1}, func(int) tea.Cmd {
 			l.over = noOverlay
 			l.begin(i)
 			return nil

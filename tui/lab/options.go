@@ -13,7 +13,6 @@ import (
 
 	"ratescope/model/lab"
 	"ratescope/themes"
-	"ratescope/tui/chart"
 )
 
 // Options says what the lab shows and how. The zero Options teaches the lessons that come
@@ -108,9 +107,6 @@ func SaveNew(name string, content []byte) error {
 }
 
 func (l *Lab) dress(t *themes.Theme) {
-	l.look = chart.Look{Glyphs: chart.Unicode, Theme: t}
-	if l.o.ASCII {
-		l.look.Glyphs = chart.Ascii
-	}
+	l.Dress(t, l.o.ASCII)
 	l.stale = true
 }

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,6 +11,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // The smallest terminal that the lab is drawn on, and the size from which it has room for
@@ -21,24 +21,12 @@ const (
 	wideWidth, wideHeight = 110, 30
 )
 
-// zone is a part of the screen that answers a click at a column of its own.
-type zone struct {
-	r  cell.Rect
-	do func(x int) tea.Cmd
-}
-
-// piece is a text in one style.
-type piece struct {
-	text  string
-	style themes.Style
-}
-
 // View returns the screen. It repaints only when something changed since the last call.
 func (l *Lab) View() tea.View {
 	if l.stale {
 		l.stale = false
 		l.paint()
-		l.frame = l.grid.String()
+		l.frame = l.Grid.String()
 	}
 	v := tea.NewView(l.frame)
 	v.AltScreen = true
@@ -49,15 +37,13 @@ func (l *Lab) View() tea.View {
 	return v
 }
 
-func (l *Lab) wide() bool { return l.w >= wideWidth && l.h >= wideHeight }
-
 func (l *Lab) paint() {
-	g := &l.grid
-	l.zones = l.zones[:0]
-	g.Clear(g.Bounds())
+	g := &l.Grid
+	l.Begin()
+	l.Framed = l.w >= wideWidth && l.h >= wideHeight
 	if l.w < minWidth || l.h < minHeight {
 		need := fmt.Sprintf("ratescope lab needs %dx%d, this is %dx%d", minWidth, minHeight, l.w, l.h)
-		g.Text(0, 0, l.w, need, l.look.Near)
+		g.Text(0, 0, l.w, need, l.Look.Near)
 		return
 	}
 	header, rest := g.Bounds().Top(2)
@@ -86,51 +72,17 @@ func (l *Lab) paint() {
 	}
 }
 
-// words writes pieces of text one after the other and returns the column after them.
-func (l *Lab) words(x, y, end int, pieces ...piece) int {
-	for _, p := range pieces {
-		x = l.grid.Text(x, y, end, p.text, p.style)
-	}
-	return x
-}
-
-// section draws what surrounds a pane and returns the room inside: a box with the title
-// in its top line, or where room is short a rule above.
-func (l *Lab) section(r cell.Rect, focused bool, pieces ...piece) cell.Rect {
-	if r.H == 0 || r.W < 4 {
-		return cell.Rect{}
-	}
-	line := l.look.Border
-	if focused {
-		line = l.look.Accent
-	}
-	inside := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: max(r.W-2, 0), H: r.H - 1}
-	if l.wide() {
-		l.look.Box.Frame(&l.grid, r, line)
-		inside = cell.Rect{X: r.X + 2, Y: r.Y + 1, W: max(r.W-4, 0), H: max(r.H-2, 0)}
-	} else {
-		l.grid.Fill(r.X, r.Y, r.W, l.look.Box.H, line)
-	}
-	l.grid.Set(r.X+1, r.Y, ' ', line)
-	x := l.words(r.X+2, r.Y, r.X+r.W-3, pieces...)
-	l.grid.Set(x, r.Y, ' ', line)
-	return inside
-}
-
-// zone lets a rectangle answer clicks.
-func (l *Lab) zone(r cell.Rect, do func(x int) tea.Cmd) { l.zones = append(l.zones, zone{r, do}) }
-
 // story writes the time of the story.
 func story(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
 // paintHeader says what is taught, where the clock stands, and how far the goal is.
 func (l *Lab) paintHeader(r cell.Rect) {
 	end := r.X + r.W
-	badge, style := "PAUSED", l.look.BadgeWarn
+	badge, style := "PAUSED", l.Look.BadgeWarn
 	if l.playing {
-		badge, style = "RUNS", l.look.BadgeLive
+		badge, style = "RUNS", l.Look.BadgeLive
 	}
-	x := l.words(r.X, r.Y, end, piece{" ratescope lab ", l.look.Title}, piece{" " + badge + " ", style})
+	x := l.Words(r.X, r.Y, end, pane.Bit(" ratescope lab ", l.Look.Title), pane.Bit(" "+badge+" ", style))
 	clock := story(l.run.Elapsed())
 	s := l.run.Setup()
 	facts := fmt.Sprintf("%gx · limit %d in %s", speeds[l.speed], s.Limit.Count, figure.Length(s.Limit.Window))
@@ -140,18 +92,18 @@ func (l *Lab) paintHeader(r cell.Rect) {
 	if s.Cost > 1 {
 		facts += fmt.Sprintf(" · cost %d", s.Cost)
 	}
-	if l.wide() {
+	if l.Framed {
 		facts += fmt.Sprintf(" · seed %d", l.seed)
 	}
 	at := end - len(clock) - 1
-	l.grid.Text(at, r.Y, end, clock, l.look.Title)
+	l.Grid.Text(at, r.Y, end, clock, l.Look.Title)
 	at -= safetext.Width(facts) + 2
-	l.grid.Text(max(at, x), r.Y, end-len(clock)-2, facts, l.look.Dim)
+	l.Grid.Text(max(at, x), r.Y, end-len(clock)-2, facts, l.Look.Dim)
 	title := safetext.Clean(l.at().Title)
 	if n := len(l.o.Lessons); n > 1 {
 		title = fmt.Sprintf("%d/%d %s", l.lesson+1, n, title)
 	}
-	l.grid.Text(x+1, r.Y, at-1, safetext.Clip(title, max(at-x-2, 0), safetext.Ellipsis), l.look.Text)
+	l.Grid.Text(x+1, r.Y, at-1, safetext.Clip(title, max(at-x-2, 0), safetext.Ellipsis), l.Look.Text)
 	l.paintGoal(r.X+1, r.Y+1, end-1)
 }
 
@@ -159,22 +111,22 @@ func (l *Lab) paintHeader(r cell.Rect) {
 func (l *Lab) paintGoal(x, y, end int) {
 	g := l.at().Goal
 	if g == nil {
-		l.grid.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with v", l.look.Dim)
+		l.Grid.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with v", l.Look.Dim)
 		return
 	}
 	p := l.goal()
 	if p.Reached {
-		l.words(x, y, end, piece{l.look.YesMark + " reached at " + lab.Seconds(p.At.Sub(l.run.Setup().Zero)), l.look.Good.With(themes.Bold)}, piece{"  " + safetext.Clean(g.Then), l.look.Text})
+		l.Words(x, y, end, pane.Bit(l.Look.YesMark+" reached at "+lab.Seconds(p.At.Sub(l.run.Setup().Zero)), l.Look.Good.With(themes.Bold)), pane.Bit("  "+safetext.Clean(g.Then), l.Look.Text))
 		return
 	}
 	if l.hint {
-		l.words(x, y, end, piece{"hint ", l.look.Accent}, piece{safetext.Clean(g.Hint), l.look.Text})
+		l.Words(x, y, end, pane.Bit("hint ", l.Look.Accent), pane.Bit(safetext.Clean(g.Hint), l.Look.Text))
 		return
 	}
 	text := "  " + p.Text
-	at := l.words(x, y, end, piece{l.look.NearMark + " ", l.look.Near}, piece{safetext.Clip(safetext.Clean(g.Say), end-x-2, safetext.Ellipsis), l.look.Text})
+	at := l.Words(x, y, end, pane.Bit(l.Look.NearMark+" ", l.Look.Near), pane.Bit(safetext.Clip(safetext.Clean(g.Say), end-x-2, safetext.Ellipsis), l.Look.Text))
 	if at+safetext.Width(text) <= end {
-		l.grid.Text(at, y, end, text, l.look.Dim)
+		l.Grid.Text(at, y, end, text, l.Look.Dim)
 	}
 }
 
@@ -188,53 +140,43 @@ func (l *Lab) paintSeek(r cell.Rect) {
 	x, w := r.X+1, r.W-2
 	all := l.length()
 	place := func(d time.Duration) int { return x + min(int(float64(w-1)*float64(d)/float64(all)), w-1) }
-	l.grid.Fill(x, r.Y, w, l.look.Axis, l.look.Faint)
+	l.Grid.Fill(x, r.Y, w, l.Look.Axis, l.Look.Faint)
 	s := l.run.Setup()
 	for d := s.Limit.Window; d < all && all/s.Limit.Window < time.Duration(w/2); d += s.Limit.Window {
-		l.grid.Set(place(d), r.Y, l.look.Tick, l.look.Dim)
+		l.Grid.Set(place(d), r.Y, l.Look.Tick, l.Look.Dim)
 	}
-	l.grid.Fill(x, r.Y, place(l.run.Elapsed())-x, l.look.Axis, l.look.Accent)
+	l.Grid.Fill(x, r.Y, place(l.run.Elapsed())-x, l.Look.Axis, l.Look.Accent)
 	from := max(l.run.Decided()-20_000, 0)
 	for i := from; i < l.run.Decided(); i++ {
 		a, v := l.run.Arrival(i)
 		if !a.Fired {
 			continue
 		}
-		mark := l.look.MarkYes
+		mark := l.Look.MarkYes
 		if !v.Allowed(l.focus) {
-			mark = l.look.MarkNo
+			mark = l.Look.MarkNo
 		}
-		l.grid.Set(place(a.At.Sub(s.Zero)), r.Y, mark, l.look.Injected)
+		l.Grid.Set(place(a.At.Sub(s.Zero)), r.Y, mark, l.Look.Injected)
 	}
-	l.grid.Set(place(l.run.Elapsed()), r.Y, '●', l.look.Title)
+	l.Grid.Set(place(l.run.Elapsed()), r.Y, '●', l.Look.Title)
 	if l.o.ASCII {
-		l.grid.Set(place(l.run.Elapsed()), r.Y, 'O', l.look.Title)
+		l.Grid.Set(place(l.run.Elapsed()), r.Y, 'O', l.Look.Title)
 	}
-	l.zone(cell.Rect{X: x, Y: r.Y, W: w, H: 1}, func(at int) tea.Cmd {
+	l.Zone(cell.Rect{X: x, Y: r.Y, W: w, H: 1}, func(at int) tea.Cmd {
 		l.seek(s.Zero.Add(time.Duration(float64(all) * float64(at) / float64(max(w-1, 1)))))
 		return nil
 	})
-}
-
-// hint is a key with what it does, for the footer.
-type hint struct {
-	key, label string
-	act        action
 }
 
 func (l *Lab) paintFooter(r cell.Rect) {
 	end := r.X + r.W
 	switch {
 	case l.over == goPrompt:
-		x := l.words(r.X+1, r.Y, end, piece{"go to ", l.look.Accent}, piece{l.typed, l.look.Text}, piece{"_", l.look.Accent})
-		l.words(x+2, r.Y, end, piece{"seconds, or 999ms, 1m · enter goes · esc stays", l.look.Dim})
+		x := l.Words(r.X+1, r.Y, end, pane.Bit("go to ", l.Look.Accent), pane.Bit(l.typed, l.Look.Text), pane.Bit("_", l.Look.Accent))
+		l.Words(x+2, r.Y, end, pane.Bit("seconds, or 999ms, 1m · enter goes · esc stays", l.Look.Dim))
 		return
 	case l.toast.text != "":
-		st := l.look.Text
-		if l.toast.bad {
-			st = l.look.Denied
-		}
-		l.grid.Text(r.X+1, r.Y, end, safetext.Clip(safetext.Clean(l.toast.text), r.W-2, safetext.Ellipsis), st)
+		l.Sentence(r, l.toast.text, l.toast.bad)
 		return
 	}
 	play := "run"
@@ -245,97 +187,23 @@ func (l *Lab) paintFooter(r cell.Rect) {
 	if l.rate {
 		rate = "stop"
 	}
-	hints := []hint{
-		{"?", "help", actHelp}, {"p", play, actPlay}, {"←→", "step", actStep}, {"space", "fire", actFire},
-		{"b", fmt.Sprintf("burst %d", l.burst), actBurst}, {"r", rate, actRate}, {"g", "go to", actGo}, {"R", "restart", actRestart},
-		{"tab", "screen", actNextScreen}, {"v", "terms", actTerms}, {"n", "next", actNextLesson}, {"i", "hint", actHint},
-		{"L", "lessons", actLessons}, {"<>", "speed", actFaster}, {"B", "present", actPresent}, {"e", "export", actMarkdown}, {"q", "quit", actQuit},
+	hint := func(key, label string, act action) pane.Hint {
+		return pane.Hint{Key: key, Label: label, Do: func(int) tea.Cmd { return l.do(act) }}
+	}
+	hints := []pane.Hint{
+		hint("?", "help", actHelp), hint("p", play, actPlay), hint("←→", "step", actStep), hint("space", "fire", actFire),
+		hint("b", fmt.Sprintf("burst %d", l.burst), actBurst), hint("r", rate, actRate), hint("g", "go to", actGo), hint("R", "restart", actRestart),
+		hint("tab", "screen", actNextScreen), hint("v", "terms", actTerms), hint("n", "next", actNextLesson), hint("i", "hint", actHint),
+		hint("L", "lessons", actLessons), hint("<>", "speed", actFaster), hint("B", "present", actPresent), hint("e", "export", actMarkdown), hint("q", "quit", actQuit),
 	}
 	if l.o.ASCII {
-		hints[2].key = "h l"
+		hints[2].Key = "h l"
 	}
-	x := r.X + 1
-	for _, h := range hints {
-		width := safetext.Width(h.key) + 1 + safetext.Width(h.label)
-		if x+width > end {
-			break
-		}
-		l.words(x, r.Y, end, piece{h.key, l.look.Accent}, piece{" " + h.label, l.look.Dim})
-		l.zone(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return l.do(h.act) })
-		x += width + 2
-	}
+	l.Hints(r, hints)
 }
 
-// overlay draws a panel over the middle of the screen and returns the room inside.
-func (l *Lab) overlay(w, h int, title, foot string) cell.Rect {
-	r := cell.Rect{W: min(w, l.w-2), H: min(h, l.h-2)}
-	r.X, r.Y = (l.w-r.W)/2, (l.h-r.H)/2
-	raised := l.look.Raised
-	l.grid.Clear(r)
-	l.grid.Tint(r, raised)
-	l.look.Box.Frame(&l.grid, r, l.look.Accent.On(raised))
-	l.grid.Text(r.X+2, r.Y, r.X+r.W-2, " "+title+" ", l.look.Title.On(raised))
-	l.grid.Right(r.X+2, r.Y+r.H-1, r.X+r.W-2, " "+foot+" ", l.look.Dim.On(raised))
-	return cell.Rect{X: r.X + 2, Y: r.Y + 1, W: r.W - 4, H: r.H - 2}
-}
-
-// groups are the headings of the help, in their order, and whether a new column begins.
-var groups = []struct {
-	name  string
-	right bool
-}{{"fire", false}, {"time", false}, {"view", true}, {"lesson", false}, {"room", false}}
-
-// helpLines are the keys as lines, in one column or two; a line without keys is a heading.
-func (l *Lab) helpLines(two bool) [2][]binding {
-	var columns [2][]binding
-	at := 0
-	for _, group := range groups {
-		if two && group.right {
-			at = 1
-		}
-		columns[at] = append(columns[at], binding{What: group.name})
-		for _, b := range bindings {
-			if b.Group == group.name {
-				columns[at] = append(columns[at], b)
-			}
-		}
-	}
-	return columns
-}
+// groups are the headings of the help, in their order.
+var groups = []pane.Group{{Name: "fire"}, {Name: "time"}, {Name: "view", Right: true}, {Name: "lesson"}, {Name: "room"}}
 
 // paintHelp lays the table of keys over the screen; what finds no room scrolls.
-func (l *Lab) paintHelp() {
-	const width = 54
-	two := l.w >= 2*width+6
-	columns := l.helpLines(two)
-	cols, rows, foot := 1, len(columns[0]), "↑↓ scrolls · any other key closes"
-	if two {
-		cols, rows = 2, max(rows, len(columns[1]))
-	}
-	if l.h-4 >= rows {
-		foot = "any key closes"
-	}
-	in := l.overlay(cols*width+2, rows+2, "keys", foot)
-	l.row = max(min(l.row, rows-in.H), 0)
-	raised := l.look.Raised
-	for at, list := range columns[:cols] {
-		x := in.X + at*width
-		end := min(x+width-1, in.X+in.W)
-		for i, b := range list[min(l.row, len(list)):] {
-			y := in.Y + i
-			if i >= in.H {
-				break
-			}
-			if len(b.Keys) == 0 {
-				l.grid.Text(x, y, end, b.What, l.look.Accent.On(raised))
-				continue
-			}
-			shown := b.Shown
-			if l.o.ASCII {
-				shown = strings.Join(b.Keys[:min(len(b.Keys), 2)], " ")
-			}
-			l.grid.Text(x+1, y, end, shown, l.look.Title.On(raised))
-			l.grid.Text(x+9, y, end, b.What, l.look.Text.On(raised))
-		}
-	}
-}
+func (l *Lab) paintHelp() { l.row = pane.Help(&l.Paper, bindings, groups, nil, l.row) }

@@ -11,6 +11,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // bar is one row of a picture.
@@ -36,23 +37,23 @@ func (l *Lab) paintPicture(r cell.Rect, i int) {
 	ticks := false
 	switch c.Algorithm {
 	case limiter.FixedWindow:
-		bars = []bar{{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.look.Current), float64(s.Limit.Count), "edge in " + figure.Span(d.End.Sub(l.run.Now()))}}
+		bars = []bar{{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.Look.Current), float64(s.Limit.Count), "edge in " + figure.Span(d.End.Sub(l.run.Now()))}}
 	case limiter.SlidingWindow:
 		bars = l.weighted(d, s)
 	case limiter.SlidingLog, limiter.StreamCounter:
-		bars = []bar{{"in window", fmt.Sprint(d.Used), l.solid(float64(d.Used), l.look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", len(state.Log))}}
+		bars = []bar{{"in window", fmt.Sprint(d.Used), l.solid(float64(d.Used), l.Look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", len(state.Log))}}
 		ticks = true
 	case limiter.GCRA:
 		ahead := max(state.TAT.Sub(l.run.Now()), 0)
 		step := s.Limit.Window / time.Duration(max(s.Limit.Count, 1))
-		bars = []bar{{"TAT", "+" + figure.Span(ahead), l.solid(float64(ahead)/float64(step), l.look.Current), float64(burst(s)), "T = " + figure.Span(step)}}
+		bars = []bar{{"TAT", "+" + figure.Span(ahead), l.solid(float64(ahead)/float64(step), l.Look.Current), float64(burst(s)), "T = " + figure.Span(step)}}
 	case limiter.TokenBucket, limiter.LeakyBucket:
 		label := "tokens"
 		if c.Algorithm == limiter.LeakyBucket {
 			label = "level"
 		}
 		level := state.LevelAt(l.run.Now(), s.Limit, l.run.Terms(i))
-		bars = []bar{{label, lab.Number(math.Round(level*10) / 10), l.solid(level, l.look.Current), float64(burst(s)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
+		bars = []bar{{label, lab.Number(math.Round(level*10) / 10), l.solid(level, l.Look.Current), float64(burst(s)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
 	full, note := 1.0, 0
 	for _, b := range bars {
@@ -79,28 +80,28 @@ func (l *Lab) paintPicture(r cell.Rect, i int) {
 	}
 	m := l.run.Ask(i, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
-	st := l.look.Good
+	st := l.Look.Good
 	if !m.Decision.Allowed {
-		st = l.look.Denied
+		st = l.Look.Denied
 	}
 	if y < room {
-		l.words(r.X, y, r.X+r.W, piece{l.mark(m.Decision.Allowed) + " " + w.Sum, st})
+		l.Words(r.X, y, r.X+r.W, pane.Bit(l.mark(m.Decision.Allowed)+" "+w.Sum, st))
 		y++
 	}
 	if y < room && !m.Decision.Allowed {
-		l.grid.Text(r.X, y, r.X+r.W, "next slot in "+figure.Span(m.Decision.RetryAfter), l.look.Text)
+		l.Grid.Text(r.X, y, r.X+r.W, "next slot in "+figure.Span(m.Decision.RetryAfter), l.Look.Text)
 		y++
 	} else if y < room {
 		room := fmt.Sprintf("room for %d", d.Remaining)
 		if d.Limit.Count == 0 {
 			room = "counts only"
 		}
-		l.grid.Text(r.X, y, r.X+r.W, room, l.look.Text)
+		l.Grid.Text(r.X, y, r.X+r.W, room, l.Look.Text)
 		y++
 	}
 	if y < room {
 		bytes, commands := lab.Footprint(c, state)
-		l.grid.Text(r.X, y, r.X+r.W, fmt.Sprintf("about %s a key · %d commands a decision", figure.Bytes(float64(bytes)), commands), l.look.Faint)
+		l.Grid.Text(r.X, y, r.X+r.W, fmt.Sprintf("about %s a key · %d commands a decision", figure.Bytes(float64(bytes)), commands), l.Look.Faint)
 	}
 }
 
@@ -129,10 +130,10 @@ func (l *Lab) weighted(d limiter.Decision, s lab.Setup) []bar {
 	counts := float64(d.Previous) * d.Weight
 	rounded := d.Estimate - float64(d.Current)
 	return []bar{
-		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: l.look.Previous}, {Value: float64(d.Previous) - counts, Glyph: l.look.Gone, Style: l.look.Faint}},
+		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: l.Look.Previous}, {Value: float64(d.Previous) - counts, Glyph: l.Look.Gone, Style: l.Look.Faint}},
 			0, fmt.Sprintf("× %.2f = %.1f", d.Weight, counts)},
-		{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.look.Current), 0, "edge in " + figure.Span(d.End.Sub(l.run.Now()))},
-		{"estimate", lab.Number(math.Round(d.Estimate*10) / 10), []chart.Segment{{Value: rounded, Style: l.look.Previous}, {Value: float64(d.Current), Style: l.look.Current}},
+		{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.Look.Current), 0, "edge in " + figure.Span(d.End.Sub(l.run.Now()))},
+		{"estimate", lab.Number(math.Round(d.Estimate*10) / 10), []chart.Segment{{Value: rounded, Style: l.Look.Previous}, {Value: float64(d.Current), Style: l.Look.Current}},
 			float64(s.Limit.Count), "of " + figure.Short(s.Limit.Count)},
 	}
 }
@@ -140,30 +141,30 @@ func (l *Lab) weighted(d limiter.Decision, s lab.Setup) []bar {
 func (l *Lab) paintBar(r cell.Rect, full float64, note int, b bar) {
 	const label, number = 10, 6
 	end := r.X + r.W
-	l.grid.Text(r.X, r.Y, r.X+label, b.label, l.look.Dim)
-	l.grid.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, l.look.Title)
+	l.Grid.Text(r.X, r.Y, r.X+label, b.label, l.Look.Dim)
+	l.Grid.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, l.Look.Title)
 	x := r.X + label + number
 	w := end - x - note - 1
 	if w < 4 {
-		l.grid.Text(x, r.Y, end, b.note, l.look.Dim)
+		l.Grid.Text(x, r.Y, end, b.note, l.Look.Dim)
 		return
 	}
 	if b.limit > 0 {
-		l.grid.Fill(x, r.Y, min(int(math.Round(b.limit/full*float64(w))), w), l.look.Room, l.look.Faint)
+		l.Grid.Fill(x, r.Y, min(int(math.Round(b.limit/full*float64(w))), w), l.Look.Room, l.Look.Faint)
 	}
-	chart.Bar(&l.grid, x, r.Y, w, full, l.look.Glyphs, b.segments...)
+	chart.Bar(&l.Grid, x, r.Y, w, full, l.Look.Glyphs, b.segments...)
 	if b.limit > 0 {
-		l.grid.Set(x+min(int(math.Round(b.limit/full*float64(w))), w-1), r.Y, l.look.LimitV, l.look.Denied)
+		l.Grid.Set(x+min(int(math.Round(b.limit/full*float64(w))), w-1), r.Y, l.Look.LimitV, l.Look.Denied)
 	}
-	l.grid.Text(x+w+1, r.Y, end, b.note, l.look.Dim)
+	l.Grid.Text(x+w+1, r.Y, end, b.note, l.Look.Dim)
 }
 
 // paintTicks draws the entries of a log where they stand in the window that ends now, so
 // that they can be seen to leave on the left.
 func (l *Lab) paintTicks(r cell.Rect, state limiter.State, w time.Duration) {
-	l.grid.Fill(r.X, r.Y, r.W, l.look.Axis, l.look.Faint)
-	l.grid.Set(r.X, r.Y, l.look.Box.BL, l.look.Accent)
-	l.grid.Set(r.X+r.W-1, r.Y, l.look.Box.BR, l.look.Accent)
+	l.Grid.Fill(r.X, r.Y, r.W, l.Look.Axis, l.Look.Faint)
+	l.Grid.Set(r.X, r.Y, l.Look.Box.BL, l.Look.Accent)
+	l.Grid.Set(r.X+r.W-1, r.Y, l.Look.Box.BR, l.Look.Accent)
 	now := l.run.Now()
 	for _, e := range state.Log {
 		age := now.Sub(e.At)
@@ -171,6 +172,6 @@ func (l *Lab) paintTicks(r cell.Rect, state limiter.State, w time.Duration) {
 			continue
 		}
 		x := r.X + r.W - 1 - int(float64(r.W)*float64(age)/float64(w))
-		l.grid.Set(max(x, r.X), r.Y, l.look.LimitV, l.look.Good)
+		l.Grid.Set(max(x, r.X), r.Y, l.Look.LimitV, l.Look.Good)
 	}
 }

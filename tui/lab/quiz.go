@@ -10,6 +10,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
+	"ratescope/tui/pane"
 )
 
 // answered is how far a question of the quiz is.
@@ -77,23 +78,23 @@ func (l *Lab) paintQuiz(r cell.Rect) {
 		return
 	}
 	left, right := r.Left(r.W - 34)
-	if !l.wide() {
+	if !l.Framed {
 		left, right = r.Left(r.W - 26)
 	}
 	s := q.Run.Setup()
 	m := q.Question.Moment
 	c := s.Contenders[q.Question.Contender]
-	in := l.section(left, true, piece{"predict", l.look.Title}, piece{" · " + title(c) + ", limit " + fmt.Sprint(s.Limit.Count) + " in " + figure.Length(s.Limit.Window), l.look.Dim})
+	in := l.Section(left, true, pane.Bit("predict", l.Look.Title), pane.Bit(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+figure.Length(s.Limit.Window), l.Look.Dim))
 	y := l.paintStrip(in, q, m)
-	p := pen{lab: l, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: l.wide()}
-	p.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), l.look.Text)
+	p := pen{lab: l, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: l.Framed}
+	p.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), l.Look.Text)
 	cost := ""
 	if m.Arrival.Cost != 1 {
 		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
 	}
-	p.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, l.look.Title)
+	p.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, l.Look.Title)
 	l.paintAnswers(&p, c, m, s)
-	if room := in.Y + in.H - p.y - 1; l.wide() && room >= 8 {
+	if room := in.Y + in.H - p.y - 1; l.Framed && room >= 8 {
 		l.paintLanes(cell.Rect{X: in.X - 1, Y: p.y + 1, W: in.W + 1, H: room}, q.Run, q.Question.Contender, false)
 	}
 	l.paintScores(right)
@@ -103,7 +104,7 @@ func (l *Lab) paintQuiz(r cell.Rect) {
 func (l *Lab) paintAnswers(p *pen, c lab.Contender, m lab.Moment, s lab.Setup) {
 	a, q := l.answered, l.ask.Question
 	if !a.verdict {
-		p.part("answer", []string{"a  admitted        d  denied"}, l.look.Accent)
+		p.part("answer", []string{"a  admitted        d  denied"}, l.Look.Accent)
 		return
 	}
 	said := "you said denied: "
@@ -113,21 +114,21 @@ func (l *Lab) paintAnswers(p *pen, c lab.Contender, m lab.Moment, s lab.Setup) {
 	p.part("you", []string{said + rightOr(a.right)}, l.outcome(a.right))
 	if !a.revealed(q) {
 		line := "it is denied. When would it be admitted?"
-		p.part("slot", []string{line}, l.look.Title)
+		p.part("slot", []string{line}, l.Look.Title)
 		options := ""
 		for i, d := range q.Slots {
 			options += fmt.Sprintf("%d  in %s     ", i+1, lab.Seconds(d.Round(time.Millisecond)))
 		}
-		p.part("", []string{options}, l.look.Accent)
+		p.part("", []string{options}, l.Look.Accent)
 		return
 	}
 	if a.slot {
 		p.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(a.slotRight)}, l.outcome(a.slotRight))
 	}
 	w := lab.Explain(c, m, s)
-	p.part("why", append([]string{w.Rule}, w.Numbers...), l.look.Text)
+	p.part("why", append([]string{w.Rule}, w.Numbers...), l.Look.Text)
 	p.part("so", []string{l.mark(m.Decision.Allowed) + " " + w.Verdict}, l.outcome(m.Decision.Allowed))
-	p.part("", []string{"enter goes on"}, l.look.Dim)
+	p.part("", []string{"enter goes on"}, l.Look.Dim)
 }
 
 func rightOr(right bool) string {
@@ -139,9 +140,9 @@ func rightOr(right bool) string {
 
 func (l *Lab) outcome(good bool) themes.Style {
 	if good {
-		return l.look.Good
+		return l.Look.Good
 	}
-	return l.look.Denied
+	return l.Look.Denied
 }
 
 // paintStrip shows the last two windows before the question as marks on a line, and
@@ -154,42 +155,42 @@ func (l *Lab) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
 		return r.X + min(int(float64(r.W-2)*float64(d)/float64(2*w)), r.W-2)
 	}
 	y := r.Y
-	if l.wide() {
+	if l.Framed {
 		y++
 	}
-	l.grid.Fill(r.X, y+1, r.W, l.look.Axis, l.look.Faint)
+	l.Grid.Fill(r.X, y+1, r.W, l.Look.Axis, l.Look.Faint)
 	for i := q.Run.Since(begin); i < q.Run.Decided(); i++ {
 		a, v := q.Run.Arrival(i)
-		mark, st := l.look.YesMark, l.look.Admitted
+		mark, st := l.Look.YesMark, l.Look.Admitted
 		if !v.Allowed(q.Question.Contender) {
-			mark, st = l.look.OverMark, l.look.Denied
+			mark, st = l.Look.OverMark, l.Look.Denied
 		}
-		l.grid.Text(place(a.At.Sub(begin)), y, r.X+r.W, mark, st)
+		l.Grid.Text(place(a.At.Sub(begin)), y, r.X+r.W, mark, st)
 	}
 	x := place(w)
-	l.grid.Fill(x, y+1, r.X+r.W-1-x, l.look.Axis, l.look.Accent)
-	l.grid.Set(x, y+1, l.look.Box.BL, l.look.Accent)
-	l.grid.Text(r.X+r.W-1, y, r.X+r.W, "?", l.look.Title)
-	l.grid.Set(r.X+r.W-1, y+1, l.look.Box.BR, l.look.Accent)
+	l.Grid.Fill(x, y+1, r.X+r.W-1-x, l.Look.Axis, l.Look.Accent)
+	l.Grid.Set(x, y+1, l.Look.Box.BL, l.Look.Accent)
+	l.Grid.Text(r.X+r.W-1, y, r.X+r.W, "?", l.Look.Title)
+	l.Grid.Set(r.X+r.W-1, y+1, l.Look.Box.BR, l.Look.Accent)
 	for edge := begin.Floor(w).Add(w); edge <= end; edge = edge.Add(w) {
-		l.grid.Set(place(edge.Sub(begin)), y+1, l.look.Tick, l.look.Text)
-		l.grid.Text(place(edge.Sub(begin)), y+2, r.X+r.W-5, "edge", l.look.Dim)
+		l.Grid.Set(place(edge.Sub(begin)), y+1, l.Look.Tick, l.Look.Text)
+		l.Grid.Text(place(edge.Sub(begin)), y+2, r.X+r.W-5, "edge", l.Look.Dim)
 	}
-	l.grid.Right(r.X, y+2, r.X+r.W, "now", l.look.Accent)
+	l.Grid.Right(r.X, y+2, r.X+r.W, "now", l.Look.Accent)
 	label := " window "
-	l.grid.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, l.look.Accent)
+	l.Grid.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, l.Look.Accent)
 	return y + 4
 }
 
 // paintScores is how well each algorithm has been predicted.
 func (l *Lab) paintScores(r cell.Rect) {
-	in := l.section(r, false, piece{"score", l.look.Title})
+	in := l.Section(r, false, pane.Bit("score", l.Look.Title))
 	y := in.Y
 	row := func(name string, s lab.Score, st themes.Style) {
 		if y+1 >= in.Y+in.H {
 			return
 		}
-		l.grid.Text(in.X, y, in.X+in.W, safetext.Clip(name, in.W, safetext.Ellipsis), st)
+		l.Grid.Text(in.X, y, in.X+in.W, safetext.Clip(name, in.W, safetext.Ellipsis), st)
 		text := "not asked yet"
 		if s.Asked > 0 {
 			text = fmt.Sprintf("%d of %d", s.Right, s.Asked)
@@ -197,14 +198,14 @@ func (l *Lab) paintScores(r cell.Rect) {
 				text += fmt.Sprintf(" · slots %d of %d", s.SlotsRight, s.SlotsAsked)
 			}
 		}
-		l.grid.Text(in.X+1, y+1, in.X+in.W, text, l.look.Dim)
+		l.Grid.Text(in.X+1, y+1, in.X+in.W, text, l.Look.Dim)
 		y += 2
-		if l.wide() {
+		if l.Framed {
 			y++
 		}
 	}
-	row("all", l.ask.Total(), l.look.Title)
+	row("all", l.ask.Total(), l.Look.Title)
 	for _, c := range l.ask.Run.Setup().Contenders {
-		row(title(c), l.ask.Score(c), l.look.Text)
+		row(title(c), l.ask.Score(c), l.Look.Text)
 	}
 }

@@ -193,26 +193,26 @@ func (l *Lab) nextTraffic(by int) {
 
 func (l *Lab) paintTerms() {
 	list := l.terms()
-	in := l.overlay(66, len(list)+2, "terms", "←→ changes · esc closes")
+	in := l.Overlay(66, len(list)+2, "terms", "←→ changes · esc closes")
 	top := max(min(l.row-in.H/2, len(list)-in.H), 0)
 	for row := range in.H {
 		i := top + row
 		if i >= len(list) {
 			return
 		}
-		ground, y := l.look.Raised, in.Y+row
+		ground, y := l.Look.Raised, in.Y+row
 		if i == l.row {
-			ground = l.look.Selected
-			l.grid.Fill(in.X-1, y, in.W+2, ' ', l.look.Text.On(ground))
-			l.grid.Text(in.X-1, y, in.X, l.look.SelMark, l.look.Accent.On(ground))
+			ground = l.Look.Selected
+			l.Grid.Fill(in.X-1, y, in.W+2, ' ', l.Look.Text.On(ground))
+			l.Grid.Text(in.X-1, y, in.X, l.Look.SelMark, l.Look.Accent.On(ground))
 		}
-		st := l.look.Title
+		st := l.Look.Title
 		if list[i].value == "off" {
-			st = l.look.Dim
+			st = l.Look.Dim
 		}
-		l.grid.Text(in.X+1, y, in.X+36, list[i].name, l.look.Text.On(ground))
-		l.grid.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
-		l.zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
+		l.Grid.Text(in.X+1, y, in.X+36, list[i].name, l.Look.Text.On(ground))
+		l.Grid.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
+		l.Zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
 			l.row = i
 			list[i].turn(1)
 			return nil
