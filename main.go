@@ -24,6 +24,8 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/headless"
+	"ratescope/feed/inject"
+	"ratescope/feed/observe"
 	"ratescope/feed/settings"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -132,7 +134,7 @@ func (a *app) flags(f *pflag.FlagSet) {
 	f.BoolVar(&a.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
 	f.StringVar(&a.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&a.fps, "fps", 10, "frames a second at most, 1 to 60")
-	f.DurationVar(&a.Refresh, "refresh", feed.DefaultRefresh, "time between two readings, 20ms to 1m")
+	f.DurationVar(&a.Refresh, "refresh", observe.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.StringVar(&a.Budget, "budget", "1%", "share of the server's time that watching may take, 0.1% to 50%")
 	f.StringVar(&a.TLS.CA, "tls-ca", "", "PEM file of the authority that signed the server's certificate, for rediss://")
 	f.StringVar(&a.TLS.Cert, "tls-cert", "", "PEM file of the client's certificate")
@@ -217,7 +219,7 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 		cancel() // without a source there is nothing to show
 	}()
 	show := tui.Options{
-		Take: box.Take, Focus: src.Focus, Injector: src.Injector(feed.InjectorOptions{Armed: a.allow}),
+		Take: box.Take, Focus: src.Focus, Injector: src.Injector(inject.Options{Armed: a.allow}),
 		Export: func(b model.Batch) (string, error) { return report.Export(".", b, a.names()) },
 		Save:   screenlab.SaveNew,
 		Shelf:  shelf, Theme: a.theme, FPS: a.fps, Still: a.still, ASCII: a.ascii, Mask: a.mask,

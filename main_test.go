@@ -164,12 +164,12 @@ func TestTimeIsExplicit(t *testing.T) {
 // writers says which files alone may call what a write to a server needs: a client
 // without the guard that refuses writing commands, and a limiter over a client.
 var writers = map[string][]string{
-	"redis.NewClient":          {"feed/endpoint.go", "feed/embedded.go"},
-	"redis.NewClusterClient":   {"feed/endpoint.go"},
-	"redis.NewFailoverClient":  {"feed/endpoint.go"},
+	"redis.NewClient":          {"feed/connect/open.go", "feed/demo/embedded.go"},
+	"redis.NewClusterClient":   {"feed/connect/open.go"},
+	"redis.NewFailoverClient":  {"feed/connect/open.go"},
 	"redis.NewUniversalClient": {},
 	"redis.NewRing":            {},
-	"limiter.NewRedis":         {"feed/injector.go", "feed/demo.go", "limiter/scenario/run.go"},
+	"limiter.NewRedis":         {"feed/inject/injector.go", "feed/demo/actor.go", "limiter/scenario/run.go"},
 	"feed.Connect":             {"feed/headless/verify.go"},
 }
 
@@ -198,8 +198,8 @@ func TestOnePlaceWrites(t *testing.T) {
 				}
 				called[name] = true
 			}
-			// endpoint.open(name, pool, guard): without a guard the client may write.
-			if s.dir == "feed" && sel.Sel.Name == "open" && len(call.Args) == 3 {
+			// Endpoint.Open(name, pool, guard): without a guard the client may write.
+			if room(s.dir) == "feed" && sel.Sel.Name == "Open" && len(call.Args) == 3 {
 				if id, ok := call.Args[2].(*ast.Ident); ok && id.Name == "nil" {
 					unguarded[s.name]++
 				}
@@ -207,8 +207,8 @@ func TestOnePlaceWrites(t *testing.T) {
 			return true
 		})
 	}
-	if len(unguarded) != 2 || unguarded["feed/injector.go"] != 1 || unguarded["feed/connect.go"] != 1 {
-		t.Errorf("clients that may write are made once in feed/injector.go and once in feed/connect.go, but in %v", unguarded)
+	if len(unguarded) != 2 || unguarded["feed/inject/injector.go"] != 1 || unguarded["feed/open.go"] != 1 {
+		t.Errorf("clients that may write are made once in feed/inject/injector.go and once in feed/open.go, but in %v", unguarded)
 	}
 	for name, files := range writers {
 		if len(files) > 0 && !called[name] {

@@ -1,9 +1,8 @@
-package feed
+package feed_test
 
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,36 +11,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
 
-// startCluster starts masters that share the slots evenly.
-func startCluster(t *testing.T, n int) []*server {
-	t.Helper()
-	var nodes []*server
-	args := []string{"--cluster", "create"}
-	for range n {
-		s := startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no")
-		nodes = append(nodes, s)
-		args = append(args, s.addr())
-	}
-	out, err := exec.Command("redis-cli", append(args, "--cluster-yes")...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	within(t, 10*time.Second, "the cluster to be well", func() bool {
-		return !slices.ContainsFunc(nodes, func(s *server) bool { return !strings.Contains(s.cli("CLUSTER", "INFO"), "cluster_state:ok") })
-	})
-	return nodes
-}
-
 // TestCluster watches a cluster while a slot moves and a master dies.
 func TestCluster(t *testing.T) {
-	nodes := startCluster(t, 3)
+	nodes := servertest.StartCluster(t, 3)
 	var addrs []string
 	for _, s := range nodes {
-		addrs = append(addrs, s.addr())
+		addrs = append(addrs, s.Addr())
 	}
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Protocol: 2})
 	defer c.Close()
@@ -65,14 +47,14 @@ func TestCluster(t *testing.T) {
 		}
 		home[key] = node.Options().Addr
 	}
-	start := nodes[0].now().Floor(time.Minute)
+	start := nodes[0].Now().Floor(time.Minute)
 	if err := c.Set(ctx, fmt.Sprintf("rl:x:y:%d", start.Millis()/1000), 7, time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}
-	r := newRedis(t, Options{URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
+	r := newRedis(t, feed.Options{URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
+		Rules: []rules.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
 	run := runSource(t, r)
-	within(t, 10*time.Second, "all keys of all masters", func() bool {
+	servertest.Within(t, 10*time.Second, "all keys of all masters", func() bool {
 		for key := range home {
 			if x, ok := run.reading(key); !ok || used(x) != 3 {
 				return false
@@ -88,7 +70,7 @@ func TestCluster(t *testing.T) {
 	if _, err := stream.AllowN(ctx, "k0", limit, 2); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 5*time.Second, "the key whose slot moved", func() bool { x, _ := run.reading("k0"); return used(x) == 5 && x.Err == "" })
+	servertest.Within(t, 5*time.Second, "the key whose slot moved", func() bool { x, _ := run.reading("k0"); return used(x) == 5 && x.Err == "" })
 	if run.came("k0", false) != 5 {
 		t.Errorf("k0: %d units told, want 5", run.came("k0", false))
 	}
@@ -105,36 +87,36 @@ func TestCluster(t *testing.T) {
 }
 
 // moveSlot gives the slot of a key to the next master.
-func moveSlot(t *testing.T, c *redis.ClusterClient, nodes []*server, key string, home map[string]string) {
+func moveSlot(t *testing.T, c *redis.ClusterClient, nodes []*servertest.Server, key string, home map[string]string) {
 	t.Helper()
-	slot := nodes[0].cli("CLUSTER", "KEYSLOT", key)
-	from := slices.IndexFunc(nodes, func(s *server) bool { return s.addr() == home[key] })
+	slot := nodes[0].CLI("CLUSTER", "KEYSLOT", key)
+	from := slices.IndexFunc(nodes, func(s *servertest.Server) bool { return s.Addr() == home[key] })
 	to := nodes[(from+1)%2]
 	if from == 1 {
 		to = nodes[0]
 	}
-	ids := func(s *server) string { return s.cli("CLUSTER", "MYID") }
-	to.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", ids(nodes[from]))
-	nodes[from].cli("CLUSTER", "SETSLOT", slot, "MIGRATING", ids(to))
-	nodes[from].cli("MIGRATE", "127.0.0.1", strconv.Itoa(to.port), key, "0", "5000")
+	ids := func(s *servertest.Server) string { return s.CLI("CLUSTER", "MYID") }
+	to.CLI("CLUSTER", "SETSLOT", slot, "IMPORTING", ids(nodes[from]))
+	nodes[from].CLI("CLUSTER", "SETSLOT", slot, "MIGRATING", ids(to))
+	nodes[from].CLI("MIGRATE", "127.0.0.1", strconv.Itoa(to.Port), key, "0", "5000")
 	for _, s := range nodes {
-		s.cli("CLUSTER", "SETSLOT", slot, "NODE", ids(to))
+		s.CLI("CLUSTER", "SETSLOT", slot, "NODE", ids(to))
 	}
-	home[key] = to.addr()
+	home[key] = to.Addr()
 }
 
 // killMaster kills a node, wants its keys stale and the others read on.
-func killMaster(t *testing.T, run *running, dead *server, home map[string]string, l *limiter.Redis, limit limiter.Limit) {
+func killMaster(t *testing.T, run *running, dead *servertest.Server, home map[string]string, l *limiter.Redis, limit limiter.Limit) {
 	t.Helper()
-	addr := dead.addr()
+	addr := dead.Addr()
 	alive := ""
 	for key, a := range home {
 		if a != addr && (alive == "" || key < alive) && strings.Trim(key[1:], "02468") == "" {
 			alive = key
 		}
 	}
-	dead.kill()
-	within(t, 6*time.Second, "word of the dead node", func() bool {
+	dead.Kill()
+	servertest.Within(t, 6*time.Second, "word of the dead node", func() bool {
 		b := run.last()
 		return len(b.Server.Lacks) > 0 && strings.Contains(b.Server.Lacks[0], "stale")
 	})
@@ -143,7 +125,7 @@ func killMaster(t *testing.T, run *running, dead *server, home map[string]string
 	if _, err := l.AllowN(context.Background(), alive, limit, 1); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 3*time.Second, "the keys of the other masters to be read on", func() bool {
+	servertest.Within(t, 3*time.Second, "the keys of the other masters to be read on", func() bool {
 		x, _ := run.reading(alive)
 		return used(x) == used(before)+1
 	})
@@ -155,43 +137,25 @@ func killMaster(t *testing.T, run *running, dead *server, home map[string]string
 // TestSentinel fails over from a master to its replica.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
-	master := startServer(t)
-	replica := startServer(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.port))
-	conf := fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1\nsentinel down-after-milliseconds mymaster 700\nsentinel failover-timeout mymaster 2000\n", master.port)
-	sentinel := startSentinel(t, conf)
-	master.cli("XADD", "k", "*", "count", "2")
-	within(t, 10*time.Second, "the replica to be known", func() bool {
-		return strings.Contains(sentinel.cli("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.port)) && replica.cli("EXISTS", "k") == "1"
+	master := servertest.Start(t)
+	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port))
+	conf := fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1\nsentinel down-after-milliseconds mymaster 700\nsentinel failover-timeout mymaster 2000\n", master.Port)
+	sentinel := servertest.StartSentinel(t, conf)
+	master.CLI("XADD", "k", "*", "count", "2")
+	servertest.Within(t, 10*time.Second, "the replica to be known", func() bool {
+		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.Port)) && replica.CLI("EXISTS", "k") == "1"
 	})
-	r := newRedis(t, Options{URLs: []string{"redis+sentinel://" + sentinel.addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
-		Rules: []Rule{minuteRule("k", limiter.StreamCounter)}})
+	r := newRedis(t, feed.Options{URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
+		Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
 	run := runSource(t, r)
-	within(t, 5*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
-	master.kill()
-	within(t, 20*time.Second, "the replica to be promoted", func() bool { return strings.Contains(replica.ask("ROLE"), "master") })
+	servertest.Within(t, 5*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
+	master.Kill()
+	servertest.Within(t, 20*time.Second, "the replica to be promoted", func() bool { return strings.Contains(replica.Ask("ROLE"), "master") })
 	promoted := time.Now()
-	within(t, 2*time.Second, "the new master to take a request", func() bool { return strings.Contains(replica.ask("XADD", "k", "*", "count", "3"), "-") })
-	within(t, 5*time.Second, "the readings to go on at the new master", func() bool {
+	servertest.Within(t, 2*time.Second, "the new master to take a request", func() bool { return strings.Contains(replica.Ask("XADD", "k", "*", "count", "3"), "-") })
+	servertest.Within(t, 5*time.Second, "the readings to go on at the new master", func() bool {
 		x, _ := run.reading("k")
 		return used(x) == 5 && run.last().Server.Link == model.Live
 	})
 	t.Logf("went on %v after the promotion", time.Since(promoted))
-}
-
-func startSentinel(t *testing.T, conf string) *server {
-	t.Helper()
-	s := startServer(t)
-	s.kill()
-	path := s.dir + "/sentinel.conf"
-	writeFile(t, path, "port "+strconv.Itoa(s.port)+"\nbind 127.0.0.1\ndir "+s.dir+"\n"+conf)
-	s.log = &lockedBuffer{}
-	s.cmd = exec.Command("redis-server", path, "--sentinel")
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	within(t, 10*time.Second, "the sentinel to listen", func() bool {
-		return exec.Command("redis-cli", "-p", strconv.Itoa(s.port), "PING").Run() == nil
-	})
-	return s
 }

@@ -1,4 +1,4 @@
-package feed
+package feed_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed"
 	"ratescope/model"
 )
 
@@ -24,7 +25,7 @@ func TestTheDemoIsCheap(t *testing.T) {
 	if os.Getenv("RATESCOPE_BENCH") == "" {
 		t.Skip("measures the processor: set RATESCOPE_BENCH=1")
 	}
-	e := newEmbedded(t, Options{})
+	e := newEmbedded(t, feed.Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
 	defer cancel()
 	var before time.Duration

@@ -1,16 +1,18 @@
-package feed
+package feed_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
+	"ratescope/feed"
+	"ratescope/feed/demo"
 	"ratescope/model"
 )
 
-func newEmbedded(t testing.TB, o Options) *Embedded {
+func newEmbedded(t testing.TB, o feed.Options) *demo.Embedded {
 	t.Helper()
-	e, err := NewEmbedded(o)
+	e, err := feed.NewEmbedded(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +23,7 @@ func newEmbedded(t testing.TB, o Options) *Embedded {
 // TestFirstBatchOfTheDemoIsFull looks at the very first batch.
 func TestFirstBatchOfTheDemoIsFull(t *testing.T) {
 	begun := time.Now()
-	e := newEmbedded(t, Options{})
+	e := newEmbedded(t, feed.Options{})
 	made := time.Since(begun)
 	var first model.Batch
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,4 +1,4 @@
-package feed
+package feed_test
 
 import (
 	"context"
@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -21,39 +23,39 @@ import (
 // TestStartsBeforeItsServer opens the source first and the server later, on the same port.
 func TestStartsBeforeItsServer(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
-	s.kill()
-	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond})
+	s := servertest.Start(t)
+	s.Kill()
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond})
 	run := runSource(t, r)
-	within(t, 3*time.Second, "a sentence about the absent server", func() bool {
+	servertest.Within(t, 3*time.Second, "a sentence about the absent server", func() bool {
 		b := run.last()
-		return b.Server.Link == model.Connecting && strings.Contains(b.Server.Err, "nothing listens at "+s.url())
+		return b.Server.Link == model.Connecting && strings.Contains(b.Server.Err, "nothing listens at "+s.URL())
 	})
 	begun := time.Now()
-	s.start()
+	s.Start()
 	up := time.Now()
-	within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
 	t.Logf("live %v after the server answered (it took %v to start)", time.Since(up), up.Sub(begun))
 	if d := time.Since(up); d > 2*time.Second {
 		t.Errorf("reconnected after %v, want at most 2 s", d)
 	}
-	s.cli("XADD", "late", "*", "count", "3")
-	within(t, 5*time.Second, "a key written later", func() bool { x, ok := run.reading("late"); return ok && used(x) == 3 })
+	s.CLI("XADD", "late", "*", "count", "3")
+	servertest.Within(t, 5*time.Second, "a key written later", func() bool { x, ok := run.reading("late"); return ok && used(x) == 3 })
 }
 
 // TestServerStopsAndComesBack kills the server while it is watched and starts it again,
 // empty, on the same port.
 func TestServerStopsAndComesBack(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
-	now := s.now()
-	s.cli("ZADD", "log", fmt.Sprint(int64(now)/1e3), "a")
-	s.cli("PEXPIRE", "log", "2000")
-	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond, Rules: []Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
+	s := servertest.Start(t)
+	now := s.Now()
+	s.CLI("ZADD", "log", fmt.Sprint(int64(now)/1e3), "a")
+	s.CLI("PEXPIRE", "log", "2000")
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
 	run := runSource(t, r)
-	within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("log"); return ok && used(x) >= 0 })
-	s.kill()
-	within(t, 3*time.Second, "word of the loss", func() bool { return run.last().Server.Link == model.Down })
+	servertest.Within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("log"); return ok && used(x) >= 0 })
+	s.Kill()
+	servertest.Within(t, 3*time.Second, "word of the loss", func() bool { return run.last().Server.Link == model.Down })
 	run.mu.Lock()
 	n := len(run.batches)
 	run.mu.Unlock()
@@ -72,18 +74,18 @@ func TestServerStopsAndComesBack(t *testing.T) {
 			t.Errorf("batch %d: down for %v after %v", i, b.Server.Down, down[i-1].Server.Down)
 		}
 	}
-	s.start()
+	s.Start()
 	up := time.Now()
-	within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
 	if d := time.Since(up); d > 2*time.Second {
 		t.Errorf("reconnected after %v, want at most 2 s", d)
 	}
 	before, _ := run.reading("log")
-	within(t, time.Second, "the next reading", func() bool {
+	servertest.Within(t, time.Second, "the next reading", func() bool {
 		x, _ := run.reading("log")
 		return x.At > before.At && x.Type == "none" && used(x) == 0
 	})
-	within(t, 15*time.Second, "the key to be given up", func() bool {
+	servertest.Within(t, 15*time.Second, "the key to be given up", func() bool {
 		run.mu.Lock()
 		defer run.mu.Unlock()
 		return slices.Contains(run.gone, "log")
@@ -94,14 +96,14 @@ func TestServerStopsAndComesBack(t *testing.T) {
 // and counting goes on where it was.
 func TestFrozenServer(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
-	s.cli("XADD", "k", "*", "count", "1")
-	r := newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond, Rules: []Rule{minuteRule("k", limiter.StreamCounter)}})
+	s := servertest.Start(t)
+	s.CLI("XADD", "k", "*", "count", "1")
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
 	run := runSource(t, r)
-	within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 1 })
-	s.cmd.Process.Signal(syscall.SIGSTOP)
+	servertest.Within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 1 })
+	s.Freeze()
 	begun := time.Now()
-	within(t, 3*time.Second, "word of the silence", func() bool {
+	servertest.Within(t, 3*time.Second, "word of the silence", func() bool {
 		b := run.last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "does not answer")
 	})
@@ -109,21 +111,21 @@ func TestFrozenServer(t *testing.T) {
 		t.Errorf("the silence was told after %v", d)
 	}
 	time.Sleep(3 * time.Second)
-	s.cmd.Process.Signal(syscall.SIGCONT)
+	s.Thaw()
 	up := time.Now()
-	within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
 	if d := time.Since(up); d > 2*time.Second {
 		t.Errorf("reconnected after %v, want at most 2 s", d)
 	}
-	s.cli("XADD", "k", "*", "count", "4")
-	within(t, time.Second, "the count to go on", func() bool { x, _ := run.reading("k"); return used(x) == 5 && run.came("k", false) == 5 })
+	s.CLI("XADD", "k", "*", "count", "4")
+	servertest.Within(t, time.Second, "the count to go on", func() bool { x, _ := run.reading("k"); return used(x) == 5 && run.came("k", false) == 5 })
 }
 
 // TestWhatGoesWrongIsSaid connects to servers that refuse in different ways.
 func TestWhatGoesWrongIsSaid(t *testing.T) {
 	t.Parallel()
 	secret := "s3cr3t-Pa55"
-	guarded := startServer(t, "--requirepass", secret)
+	guarded := servertest.Start(t, "--requirepass", secret)
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -146,19 +148,19 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		}
 	}()
 	for name, c := range map[string]struct{ url, want string }{
-		"wrong password": {"redis://:wrong" + secret + "@" + guarded.addr(), "refuses the user name or password"},
-		"no password":    {guarded.url(), "wants a password"},
+		"wrong password": {"redis://:wrong" + secret + "@" + guarded.Addr(), "refuses the user name or password"},
+		"no password":    {guarded.URL(), "wants a password"},
 		"not a Redis":    {"redis://" + web.Addr().String(), "is not a Redis"},
 		"silent":         {"redis://" + deaf.Addr().String(), "does not answer"},
 		"no such host":   {"redis://no-such-host.invalid:6379", "does not resolve"},
 		"no such socket": {"unix:///nowhere/redis.sock", "no socket at"},
-		"no such db":     {"redis://:" + secret + "@" + guarded.addr() + "/99", "no database of that number"},
-		"no TLS there":   {"rediss://:" + secret + "@" + guarded.addr(), "TLS"},
+		"no such db":     {"redis://:" + secret + "@" + guarded.Addr() + "/99", "no database of that number"},
+		"no TLS there":   {"rediss://:" + secret + "@" + guarded.Addr(), "TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
 			defer cancel()
-			_, err := Once(ctx, newRedis(t, Options{URLs: []string{c.url}}))
+			_, err := feed.Once(ctx, newRedis(t, feed.Options{URLs: []string{c.url}}))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -179,7 +181,7 @@ func TestBadURLs(t *testing.T) {
 		"localhost:6379", "http://u:s3cr3t@h:80", "redis://u:s3cr3t@host:port", "redis://u:s3cr3t@h:6379/x", "redis://u:s3cr3t%zz@h",
 		"redis+sentinel://u:s3cr3t@host:26379", "redis://:s3cr3t@h?max_retries=x&password=s3cr3t", "://", "",
 	} {
-		_, err := NewRedis(Options{URLs: []string{raw}})
+		_, err := feed.NewRedis(feed.Options{URLs: []string{raw}})
 		if err == nil {
 			t.Errorf("%q was accepted", raw)
 			continue
@@ -192,12 +194,12 @@ func TestBadURLs(t *testing.T) {
 
 // TestAnACLUserIsToldWhatIsMissing watches as a user who may read some keys only.
 func TestAnACLUserIsToldWhatIsMissing(t *testing.T) {
-	s := startServer(t)
-	s.cli("XADD", "open:a", "*", "count", "1")
-	s.cli("XADD", "shut:b", "*", "count", "1")
-	s.cli("ACL", "SETUSER", "eye", "on", ">pw", "%R~open:*", "+@read", "+scan", "+time", "+client|setname", "-info")
-	url := "redis://eye:pw@" + s.addr()
-	b, got := once(t, Options{URLs: []string{url}, Keys: []string{"open:a", "shut:b"}})
+	s := servertest.Start(t)
+	s.CLI("XADD", "open:a", "*", "count", "1")
+	s.CLI("XADD", "shut:b", "*", "count", "1")
+	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "%R~open:*", "+@read", "+scan", "+time", "+client|setname", "-info")
+	url := "redis://eye:pw@" + s.Addr()
+	b, got := once(t, feed.Options{URLs: []string{url}, Keys: []string{"open:a", "shut:b"}})
 	if x := got["open:a"]; x.Err != "" || used(x) != 1 {
 		t.Errorf("open:a: %q, used %d", x.Err, used(x))
 	}
@@ -211,16 +213,16 @@ func TestAnACLUserIsToldWhatIsMissing(t *testing.T) {
 
 // TestWrongTypesAndGarbage are one sentence or note each.
 func TestWrongTypesAndGarbage(t *testing.T) {
-	s := startServer(t)
-	now := s.now()
-	s.cli("SET", "a:string", "hello")
-	s.cli("LPUSH", "a:list", "x")
+	s := servertest.Start(t)
+	now := s.Now()
+	s.CLI("SET", "a:string", "hello")
+	s.CLI("LPUSH", "a:list", "x")
 	for _, v := range []string{"-5", "0", "inf", "-inf", "1e300", "86400"} {
-		s.cli("ZADD", "a:garbage", v, "m"+v)
+		s.CLI("ZADD", "a:garbage", v, "m"+v)
 	}
-	s.cli("ZADD", "a:mixed", fmt.Sprint(int64(now)/1e3), "ok", "-7", "bad", fmt.Sprint(int64(now)/1e6), "seconds")
-	s.cli("ZADD", "a:future", fmt.Sprint(int64(now)/1e3), "now", fmt.Sprint(int64(now)/1e3+5_000_000), "later")
-	_, got := once(t, Options{URLs: []string{s.url()}, Watch: []string{"a:*"}, Rules: []Rule{minuteRule("a:*", limiter.SlidingLog)}})
+	s.CLI("ZADD", "a:mixed", fmt.Sprint(int64(now)/1e3), "ok", "-7", "bad", fmt.Sprint(int64(now)/1e6), "seconds")
+	s.CLI("ZADD", "a:future", fmt.Sprint(int64(now)/1e3), "now", fmt.Sprint(int64(now)/1e3+5_000_000), "later")
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []rules.Rule{minuteRule("a:*", limiter.SlidingLog)}})
 	if x := got["a:string"]; x.Err != "holds a string, the rule says sliding-log (zset)" || !slices.Contains(x.Notes, model.WrongType) {
 		t.Errorf("a:string: %q, notes %v", x.Err, x.Notes)
 	}
@@ -236,7 +238,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	if x := got["a:future"]; !slices.Contains(x.Notes, model.FutureScore) {
 		t.Errorf("a:future: notes %v", x.Notes)
 	}
-	_, got = once(t, Options{URLs: []string{s.url()}})
+	_, got = once(t, feed.Options{URLs: []string{s.URL()}})
 	if _, ok := got["a:string"]; ok {
 		t.Error("a plain string was taken for a limiter")
 	}
@@ -244,8 +246,8 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 
 // TestHostileNames reads keys whose names try to break whatever shows or splits them.
 func TestHostileNames(t *testing.T) {
-	s := startServer(t)
-	c := s.client()
+	s := servertest.Start(t)
+	c := s.Client()
 	ctx := context.Background()
 	names := []string{
 		"\x1b[2J\x1b]0;owned\a", "👩‍👩‍👧‍👦:ключ:鍵", "bad\xff\xfeutf8\x80", strings.Repeat("long", 1024), "{", "}", "{}", "{a}", "a{b}c",
@@ -267,7 +269,7 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
-	_, got := once(t, Options{URLs: []string{s.url()}})
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}})
 	for _, n := range names {
 		if x, ok := got[n]; !ok || used(x) != 2 {
 			t.Errorf("stream %.40q: found %v, used %d", n, ok, used(x))
@@ -280,7 +282,7 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("counter %.40q: denied %+v, want 1", n+"#", x.Denied)
 		}
 	}
-	exact, _ := once(t, Options{URLs: []string{s.url()}, Keys: names})
+	exact, _ := once(t, feed.Options{URLs: []string{s.URL()}, Keys: names})
 	if len(exact.Readings) != len(names) {
 		t.Errorf("%d readings of %d exact names", len(exact.Readings), len(names))
 	}
@@ -288,12 +290,12 @@ func TestHostileNames(t *testing.T) {
 
 // TestAPatternThatMatchesNothing says so and keeps looking.
 func TestAPatternThatMatchesNothing(t *testing.T) {
-	s := startServer(t)
-	r := newRedis(t, Options{URLs: []string{s.url()}, Watch: []string{"later:*"}, Refresh: 50 * time.Millisecond})
+	s := servertest.Start(t)
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"later:*"}, Refresh: 50 * time.Millisecond})
 	run := runSource(t, r)
-	within(t, 5*time.Second, "a pass without a match", func() bool { b := run.last(); return b.Sweep.Passes > 0 && b.Sweep.Matched == 0 })
-	s.cli("XADD", "later:x", "*", "count", "1")
-	within(t, 5*time.Second, "the key", func() bool { _, ok := run.reading("later:x"); return ok })
+	servertest.Within(t, 5*time.Second, "a pass without a match", func() bool { b := run.last(); return b.Sweep.Passes > 0 && b.Sweep.Matched == 0 })
+	s.CLI("XADD", "later:x", "*", "count", "1")
+	servertest.Within(t, 5*time.Second, "the key", func() bool { _, ok := run.reading("later:x"); return ok })
 	if b := run.last(); b.Sweep.Matched != 1 || b.Sweep.Patterns[0] != "later:*" {
 		t.Errorf("sweep %+v", b.Sweep)
 	}
@@ -302,19 +304,19 @@ func TestAPatternThatMatchesNothing(t *testing.T) {
 // TestUnixSocket watches through a socket.
 func TestUnixSocket(t *testing.T) {
 	path := t.TempDir() + "/r.sock"
-	s := startServer(t, "--unixsocket", path)
-	s.cli("XADD", "k", "*", "count", "2")
-	if _, got := once(t, Options{URLs: []string{"unix://" + path}}); used(got["k"]) != 2 {
+	s := servertest.Start(t, "--unixsocket", path)
+	s.CLI("XADD", "k", "*", "count", "2")
+	if _, got := once(t, feed.Options{URLs: []string{"unix://" + path}}); used(got["k"]) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // TestALogOfThousandsIsExact reads a log that is large but not hot, entry by entry.
 func TestALogOfThousandsIsExact(t *testing.T) {
-	s := startServer(t)
-	c := s.client()
+	s := servertest.Start(t)
+	c := s.Client()
 	ctx := context.Background()
-	now := s.now()
+	now := s.Now()
 	p := c.Pipeline()
 	for i := range 3000 {
 		p.ZAdd(ctx, "z", zed(float64(now.Add(-time.Duration(i)*10*time.Millisecond))/1e3, i))
@@ -322,7 +324,7 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 	if _, err := p.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, got := once(t, Options{URLs: []string{s.url()}, Rules: []Rule{minuteRule("z", limiter.SlidingLog)}})
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("z", limiter.SlidingLog)}})
 	if x := got["z"]; used(x) != 3000 || x.Approximate || !x.ExactKnown {
 		t.Errorf("used %d of 3000, approximate %v", used(x), x.Approximate)
 	}
@@ -331,13 +333,13 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 // TestHealth reads the server's own figures, and what a missing permission takes away.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--slowlog-log-slower-than", "0")
-	s.cli("EVAL", "return 1", "0")
-	exec.Command("redis-cli", "-p", strconv.Itoa(s.port), "EVALSHA", strings.Repeat("a", 40), "0").Run()
+	s := servertest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--slowlog-log-slower-than", "0")
+	s.CLI("EVAL", "return 1", "0")
+	exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "EVALSHA", strings.Repeat("a", 40), "0").Run()
 	look := func(url string) *model.Health {
-		run := runSource(t, newRedis(t, Options{URLs: []string{url}, Watch: []string{"none:*"}, Refresh: 50 * time.Millisecond}))
+		run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Watch: []string{"none:*"}, Refresh: 50 * time.Millisecond}))
 		var h *model.Health
-		within(t, 5*time.Second, "a second look", func() bool {
+		servertest.Within(t, 5*time.Second, "a second look", func() bool {
 			run.mu.Lock()
 			defer run.mu.Unlock()
 			for _, b := range run.batches {
@@ -350,7 +352,7 @@ func TestHealth(t *testing.T) {
 		run.stop()
 		return h
 	}
-	h := look(s.url())
+	h := look(s.URL())
 	if !h.MemoryUsed.Known || h.MemoryUsed.V < 100_000 || h.MemoryMax.V != 100<<20 || h.Policy != "allkeys-lru" {
 		t.Errorf("memory %+v of %+v, policy %q", h.MemoryUsed, h.MemoryMax, h.Policy)
 	}
@@ -366,8 +368,8 @@ func TestHealth(t *testing.T) {
 	if len(h.Slow) == 0 || h.Slow[0].Command == "" {
 		t.Errorf("slow log %+v", h.Slow)
 	}
-	s.cli("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@all", "-info", "-slowlog")
-	h = look("redis://eye:pw@" + s.addr())
+	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@all", "-info", "-slowlog")
+	h = look("redis://eye:pw@" + s.Addr())
 	if len(h.Missing) != 2 || !strings.Contains(h.Missing[0], "+info") || !strings.Contains(h.Missing[1], "+slowlog") {
 		t.Errorf("missing: %q", h.Missing)
 	}

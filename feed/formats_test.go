@@ -1,4 +1,4 @@
-package feed
+package feed_test
 
 import (
 	"fmt"
@@ -7,12 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
 
-func minuteRule(match string, a limiter.Algorithm) Rule {
-	return Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
+func minuteRule(match string, a limiter.Algorithm) rules.Rule {
+	return rules.Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
 }
 
 // used is what the screen would say.
@@ -21,17 +24,17 @@ func used(r model.Reading) int64 { return r.Gauge(r.At).Used.N }
 // TestReadsSortedSetsInEveryUnit writes logs as the articles do, with redis-cli, and reads
 // them without a word about their unit.
 func TestReadsSortedSetsInEveryUnit(t *testing.T) {
-	s := startServer(t)
-	now := s.now()
+	s := servertest.Start(t)
+	now := s.Now()
 	for i, ago := range []time.Duration{90 * time.Second, 30 * time.Second, 20 * time.Second, 20 * time.Second, 10 * time.Second} {
 		at := now.Add(-ago)
 		member := "m" + strconv.Itoa(i)
-		s.cli("ZADD", "log:s", strconv.FormatInt(int64(at)/1e6, 10), member)
-		s.cli("ZADD", "log:frac", fmt.Sprintf("%.6f", float64(at)/1e6), member)
-		s.cli("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
-		s.cli("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
+		s.CLI("ZADD", "log:s", strconv.FormatInt(int64(at)/1e6, 10), member)
+		s.CLI("ZADD", "log:frac", fmt.Sprintf("%.6f", float64(at)/1e6), member)
+		s.CLI("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
+		s.CLI("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
 	}
-	_, got := once(t, Options{URLs: []string{s.url()}, Rules: []Rule{minuteRule("log:*", limiter.SlidingLog)}})
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("log:*", limiter.SlidingLog)}})
 	for key, unit := range map[string]time.Duration{"log:s": time.Second, "log:frac": time.Second, "log:ms": time.Millisecond, "log:us": time.Microsecond} {
 		r, ok := got[key]
 		if !ok {
@@ -52,13 +55,13 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 
 // TestReadsForeignStreams reads a stream with the field count alone, and one without it.
 func TestReadsForeignStreams(t *testing.T) {
-	s := startServer(t)
+	s := servertest.Start(t)
 	for range 3 {
-		s.cli("XADD", "calls", "*", "count", "2")
+		s.CLI("XADD", "calls", "*", "count", "2")
 	}
-	s.cli("XADD", "events", "*", "user", "alice")
-	s.cli("PEXPIRE", "calls", "60000")
-	_, got := once(t, Options{URLs: []string{s.url()}, Watch: []string{"*"}})
+	s.CLI("XADD", "events", "*", "user", "alice")
+	s.CLI("PEXPIRE", "calls", "60000")
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"*"}})
 	r := got["calls"]
 	if n := used(r); n != 6 || r.Target.Algorithm != limiter.StreamCounter || !r.Target.Inferred {
 		t.Errorf("calls: used %d by %v (inferred %v), want 6 by an inferred stream", n, r.Target.Algorithm, r.Target.Inferred)
@@ -77,21 +80,21 @@ func TestReadsForeignStreams(t *testing.T) {
 // TestReadsForeignCounters reads prefix:resource:subject:<start> in seconds and in
 // milliseconds, as fixed and as sliding windows.
 func TestReadsForeignCounters(t *testing.T) {
-	s := startServer(t)
-	now := s.now()
+	s := servertest.Start(t)
+	now := s.Now()
 	if left := now.Floor(time.Minute).Add(time.Minute).Sub(now); left < 3*time.Second {
 		time.Sleep(left) // the edge must not come while the test runs
-		now = s.now()
+		now = s.Now()
 	}
 	cur := now.Floor(time.Minute)
 	prev := cur.Add(-time.Minute)
 	sec := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e6, 10) }
 	ms := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e3, 10) }
-	s.cli("SET", "rl:search:alice:"+sec(prev), "84", "PX", "90000")
-	s.cli("SET", "rl:search:alice:"+sec(cur), "31", "PX", "120000")
-	s.cli("SET", "rl:login:bob:"+ms(cur), "7", "PX", "60000")
-	s.cli("SET", "user:1234567890", "17")
-	_, got := once(t, Options{URLs: []string{s.url()}})
+	s.CLI("SET", "rl:search:alice:"+sec(prev), "84", "PX", "90000")
+	s.CLI("SET", "rl:search:alice:"+sec(cur), "31", "PX", "120000")
+	s.CLI("SET", "rl:login:bob:"+ms(cur), "7", "PX", "60000")
+	s.CLI("SET", "user:1234567890", "17")
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}})
 	alice, bob := got["rl:search:alice"], got["rl:login:bob"]
 	if alice.Target.Algorithm != limiter.SlidingWindow || alice.State.Previous != 84 || alice.State.Current != 31 || !alice.PreviousKnown {
 		t.Errorf("alice: %v, previous %d (known %v), current %d, want a sliding window of 84 and 31",

@@ -1,4 +1,4 @@
-package feed
+package feed_test
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -17,12 +20,12 @@ import (
 // TestLogFollowsEverything does to a sorted set what writers do (append, come late, share
 // a score, remove, trim, delete) and compares every quiet moment with the server.
 func TestLogFollowsEverything(t *testing.T) {
-	s := startServer(t)
-	c := s.client()
+	s := servertest.Start(t)
+	c := s.Client()
 	ctx := context.Background()
 	const w = 4 * time.Second
-	rule := Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: w}, LimitKnown: true}
-	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"log"}, Rules: []Rule{rule}, Refresh: 20 * time.Millisecond})
+	rule := rules.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: w}, LimitKnown: true}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []rules.Rule{rule}, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
 	rng := rand.New(rand.NewPCG(1, 2))
 	added := int64(0)
@@ -56,7 +59,7 @@ func TestLogFollowsEverything(t *testing.T) {
 			c.Del(ctx, "log")
 		}
 		want := int64(-1)
-		within(t, 2*time.Second, fmt.Sprintf("step %d: the reading to agree with ZCOUNT", step), func() bool {
+		servertest.Within(t, 2*time.Second, fmt.Sprintf("step %d: the reading to agree with ZCOUNT", step), func() bool {
 			x, ok := run.reading("log")
 			if !ok {
 				return false
@@ -75,13 +78,13 @@ func TestLogFollowsEverything(t *testing.T) {
 
 // TestTellsEachMemberOnce adds only, in three paces, and wants every unit told once.
 func TestTellsEachMemberOnce(t *testing.T) {
-	s := startServer(t)
-	c := s.client()
+	s := servertest.Start(t)
+	c := s.Client()
 	ctx := context.Background()
-	rules := []Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}, LimitKnown: true}}
-	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
+	rules := []rules.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}, LimitKnown: true}}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
-	within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
+	servertest.Within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
 	own, err := limiter.NewRedis(c, limiter.SlidingLog)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +127,7 @@ func TestTellsEachMemberOnce(t *testing.T) {
 		time.Sleep(30 * time.Millisecond)
 	}
 	for key, want := range map[string]int64{"z": n, "own": n, "st": n, "plain": 2 * n} {
-		within(t, 3*time.Second, "everything of "+key+" to be told", func() bool { return run.came(key, false) >= want })
+		servertest.Within(t, 3*time.Second, "everything of "+key+" to be told", func() bool { return run.came(key, false) >= want })
 		time.Sleep(100 * time.Millisecond)
 		if told := run.came(key, false); told != want {
 			t.Errorf("%s: %d units were told, want %d", key, told, want)
@@ -137,14 +140,14 @@ func TestTellsEachMemberOnce(t *testing.T) {
 // TestHotKeysAreCounted writes so fast that entries cannot be fetched, and compares the
 // counts and the work with the server.
 func TestHotKeysAreCounted(t *testing.T) {
-	s := startServer(t)
-	c := s.client()
+	s := servertest.Start(t)
+	c := s.Client()
 	ctx := context.Background()
 	const w = 5 * time.Second
-	rules := []Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: w}, LimitKnown: true}}
-	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"hot"}, Rules: rules, Refresh: 50 * time.Millisecond})
+	rules := []rules.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: w}, LimitKnown: true}}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: rules, Refresh: 50 * time.Millisecond})
 	// A full window before anybody looks.
-	now := s.now()
+	now := s.Now()
 	p := c.Pipeline()
 	for i := range 60_000 {
 		at := now.Add(-time.Duration(i) * w / 60_000)
@@ -154,7 +157,7 @@ func TestHotKeysAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := runSource(t, r)
-	within(t, 3*time.Second, "the key to be read as counts", func() bool { x, ok := run.reading("hot"); return ok && x.Approximate })
+	servertest.Within(t, 3*time.Second, "the key to be read as counts", func() bool { x, ok := run.reading("hot"); return ok && x.Approximate })
 	x, _ := run.reading("hot")
 	want := c.ZCount(ctx, "hot", strconv.FormatInt(int64(x.At.Add(-w)), 10), "+inf").Val()
 	if got := used(x); got < want*98/100 || got > want*102/100 {
@@ -166,10 +169,10 @@ func TestHotKeysAreCounted(t *testing.T) {
 	if n := len(run.last().Readings); n != 1 {
 		t.Errorf("%d readings", n)
 	}
-	within(t, 3*time.Second, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 40 })
+	servertest.Within(t, 3*time.Second, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 40 })
 	// When it calms down, it is read entry by entry again.
 	c.Del(ctx, "hot")
-	within(t, 10*time.Second, "the key to be read entry by entry", func() bool {
+	servertest.Within(t, 10*time.Second, "the key to be read entry by entry", func() bool {
 		c.ZAdd(ctx, "hot", redis.Z{Score: float64(time.Now().UnixMicro()), Member: rand.Int64()})
 		x, _ := run.reading("hot")
 		return !x.Approximate && len(x.State.Log) > 0
@@ -180,16 +183,16 @@ func TestHotKeysAreCounted(t *testing.T) {
 // increment told once.
 func TestCountersRollOver(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
-	c := s.client()
+	s := servertest.Start(t)
+	c := s.Client()
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 1 << 30, Window: time.Second}
-	rules := []Rule{{Match: "fw", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}, {Match: "sw", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}
-	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"fw", "sw"}, Rules: rules, Refresh: 20 * time.Millisecond})
+	rules := []rules.Rule{{Match: "fw", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}, {Match: "sw", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"fw", "sw"}, Rules: rules, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
 	fixed, _ := limiter.NewRedis(c, limiter.FixedWindow)
 	sliding, _ := limiter.NewRedis(c, limiter.SlidingWindow)
-	within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("sw"); return ok })
+	servertest.Within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("sw"); return ok })
 	n := int64(0)
 	for begun := time.Now(); time.Since(begun) < 3500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
 		for l, k := range map[*limiter.Redis]string{fixed: "fw", sliding: "sw"} {
@@ -199,7 +202,7 @@ func TestCountersRollOver(t *testing.T) {
 		}
 		n++
 	}
-	within(t, time.Second, "all to be told", func() bool { return run.came("sw", false) == n })
+	servertest.Within(t, time.Second, "all to be told", func() bool { return run.came("sw", false) == n })
 	// A fixed window's counter is gone at its edge, and with it what came after the last
 	// reading before it.
 	if told := run.came("fw", false); told > n || told < n-4*4 {

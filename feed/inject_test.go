@@ -1,12 +1,10 @@
-package feed
+package feed_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed"
+	"ratescope/feed/connect"
+	"ratescope/feed/inject"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -23,82 +26,36 @@ func target(a limiter.Algorithm, count int64, w time.Duration) model.Target {
 	return model.Target{Algorithm: a, Limit: limiter.Limit{Count: count, Window: w}, LimitKnown: true, Window: w}
 }
 
-// monitor collects the names of the commands that a server is sent, read raw because
-// go-redis's own Monitor needs RESP2 and a client of its own.
-type monitor struct {
-	conn net.Conn
-	mu   sync.Mutex
-	seen map[string]int
-}
-
-func (s *server) monitor() *monitor {
-	s.t.Helper()
-	c, err := net.Dial("tcp", s.addr())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	m := &monitor{conn: c, seen: map[string]int{}}
-	fmt.Fprint(c, "MONITOR\r\n")
-	lines := bufio.NewScanner(c)
-	lines.Buffer(nil, 1<<20)
-	if !lines.Scan() || lines.Text() != "+OK" {
-		s.t.Fatalf("MONITOR answered %q", lines.Text())
-	}
-	go func() {
-		for lines.Scan() {
-			// +1700000000.123456 [0 127.0.0.1:5000] "set" "a" "b"
-			_, rest, _ := strings.Cut(lines.Text(), "] \"")
-			name, _, _ := strings.Cut(rest, "\"")
-			m.mu.Lock()
-			m.seen[strings.ToLower(name)]++
-			m.mu.Unlock()
-		}
-	}()
-	s.t.Cleanup(func() { c.Close() })
-	return m
-}
-
-func (m *monitor) names() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var names []string
-	for n := range m.seen {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // TestWatchingSendsNoWritingCommand watches keys of every kind, with its injector not
 // armed, and asks the server what it was sent.
 func TestWatchingSendsNoWritingCommand(t *testing.T) {
-	s := startServer(t)
-	now := s.now()
-	s.cli("ZADD", "log", fmt.Sprint(int64(now)), fmt.Sprint(int64(now)))
-	s.cli("XADD", "stream", "*", "count", "1")
-	s.cli("SET", fmt.Sprintf("{c}:fw:%d", now.Floor(time.Minute).Millis()), "3", "PX", "60000")
-	s.cli("SET", "single", "3", "EX", "60")
-	s.cli("LPUSH", "list", "x")
-	m := s.monitor()
-	r := newRedis(t, Options{URLs: []string{s.url()}, Watch: []string{"*"}, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
-		Rules: []Rule{minuteRule("absent", limiter.SlidingWindow)}})
-	i := r.Injector(InjectorOptions{AuditPath: filepath.Join(t.TempDir(), "audit")})
+	s := servertest.Start(t)
+	now := s.Now()
+	s.CLI("ZADD", "log", fmt.Sprint(int64(now)), fmt.Sprint(int64(now)))
+	s.CLI("XADD", "stream", "*", "count", "1")
+	s.CLI("SET", fmt.Sprintf("{c}:fw:%d", now.Floor(time.Minute).Millis()), "3", "PX", "60000")
+	s.CLI("SET", "single", "3", "EX", "60")
+	s.CLI("LPUSH", "list", "x")
+	m := s.Monitor()
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"*"}, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
+		Rules: []rules.Rule{minuteRule("absent", limiter.SlidingWindow)}})
+	i := r.Injector(inject.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
 	run := runSource(t, r)
-	within(t, 5*time.Second, "thirty batches over two passes", func() bool {
+	servertest.Within(t, 5*time.Second, "thirty batches over two passes", func() bool {
 		b := run.last()
 		return b.Sweep.Passes >= 2 && b.Sweep.Matched >= 6
 	})
-	if _, err := i.Fire(context.Background(), model.Shot{Key: "log", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil); !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), "--allow-inject") {
+	if _, err := i.Fire(context.Background(), model.Shot{Key: "log", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil); !errors.Is(err, connect.ErrReadOnly) || !strings.Contains(err.Error(), "--allow-inject") {
 		t.Errorf("firing without being armed: %v", err)
 	}
 	run.stop()
-	names := m.names()
+	names := m.Names()
 	if !slices.Contains(names, "scan") || !slices.Contains(names, "zrangebyscore") {
 		t.Fatalf("the monitor saw only %v", names)
 	}
 	// The server itself knows which commands write.
 	for _, n := range names {
-		flags := strings.Fields(s.cli("COMMAND", "INFO", n))
+		flags := strings.Fields(s.CLI("COMMAND", "INFO", n))
 		scripts := slices.Contains([]string{"eval", "evalsha", "fcall", "script", "function", "multi", "config"}, n)
 		if slices.Contains(flags, "write") || slices.Contains(flags, "pubsub") || scripts {
 			t.Errorf("watching sent %s", n)
@@ -106,42 +63,15 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 	}
 }
 
-// TestGuardRefusesWrites calls writing commands on the observing client itself.
-func TestGuardRefusesWrites(t *testing.T) {
-	s := startServer(t)
-	r := newRedis(t, Options{URLs: []string{s.url()}})
-	ctx := context.Background()
-	if err := r.client.Set(ctx, "a", "b", 0).Err(); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("SET: %v", err)
-	}
-	if err := r.client.ConfigSet(ctx, "maxmemory", "1").Err(); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("CONFIG SET: %v", err)
-	}
-	p := r.client.Pipeline()
-	get := p.Get(ctx, "a")
-	p.Eval(ctx, "redis.call('SET', KEYS[1], 1)", []string{"a"})
-	if _, err := p.Exec(ctx); !errors.Is(err, ErrReadOnly) || !errors.Is(get.Err(), ErrReadOnly) {
-		t.Errorf("a pipeline with EVAL: %v, its GET: %v", err, get.Err())
-	}
-	tx := r.client.TxPipeline()
-	tx.Del(ctx, "a")
-	if _, err := tx.Exec(ctx); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("MULTI with DEL: %v", err)
-	}
-	if n := s.cli("DBSIZE"); n != "0" {
-		t.Errorf("the server holds %s keys", n)
-	}
-}
-
 // TestFiringShowsInTheReadings fires at a log and sees ZCARD move, and the reading with it.
 func TestFiringShowsInTheReadings(t *testing.T) {
-	s := startServer(t)
-	rule := Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Minute}, LimitKnown: true}
+	s := servertest.Start(t)
+	rule := rules.Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Minute}, LimitKnown: true}
 	path := filepath.Join(t.TempDir(), "state", "audit.jsonl")
-	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"api:alice"}, Rules: []Rule{rule}, Refresh: 50 * time.Millisecond})
-	i := r.Injector(InjectorOptions{Armed: true, AuditPath: path, Denials: true})
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"api:alice"}, Rules: []rules.Rule{rule}, Refresh: 50 * time.Millisecond})
+	i := r.Injector(inject.Options{Armed: true, AuditPath: path, Denials: true})
 	run := runSource(t, r)
-	within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("api:alice"); return ok && x.Type == "none" })
+	servertest.Within(t, 3*time.Second, "the first reading", func() bool { x, ok := run.reading("api:alice"); return ok && x.Type == "none" })
 	x, _ := run.reading("api:alice")
 	for n := range 4 {
 		begun := time.Now()
@@ -156,7 +86,7 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 		if tally != want {
 			t.Fatalf("shot %d: %+v, want %+v", n+1, tally, want)
 		}
-		within(t, time.Second, "the reading to follow", func() bool {
+		servertest.Within(t, time.Second, "the reading to follow", func() bool {
 			x, _ := run.reading("api:alice")
 			return used(x) == int64(min(n+1, 3)) && run.came("api:alice", false) == int64(min(n+1, 3))
 		})
@@ -164,10 +94,10 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 			t.Errorf("shot %d was seen after %v, want within 300 ms", n+1, d)
 		}
 	}
-	if n := s.cli("ZCARD", "api:alice"); n != "3" {
+	if n := s.CLI("ZCARD", "api:alice"); n != "3" {
 		t.Errorf("ZCARD is %s, want 3", n)
 	}
-	within(t, 2*time.Second, "the denial to be seen", func() bool { return run.came("api:alice", true) == 1 })
+	servertest.Within(t, 2*time.Second, "the denial to be seen", func() bool { return run.came("api:alice", true) == 1 })
 	checkAudit(t, path)
 }
 
@@ -219,15 +149,15 @@ func mustAim(t *testing.T, r model.Reading) model.Target {
 
 // TestEightInjectorsShareALimit fires 8 × 200 requests at once against 100 in ten minutes.
 func TestEightInjectorsShareALimit(t *testing.T) {
-	s := startServer(t)
+	s := servertest.Start(t)
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter} {
 		t.Run(a.String(), func(t *testing.T) {
 			var all sync.WaitGroup
 			var mu sync.Mutex
 			var sum model.Tally
 			for range 8 {
-				r := newRedis(t, Options{URLs: []string{s.url()}})
-				i := r.Injector(InjectorOptions{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+				r := newRedis(t, feed.Options{URLs: []string{s.URL()}})
+				i := r.Injector(inject.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 				all.Go(func() {
 					tally, err := i.Fire(context.Background(), model.Shot{Key: "k:" + a.String(), Target: target(a, 100, 10*time.Minute), Cost: 1, N: 200}, nil)
 					if err != nil {
@@ -249,8 +179,8 @@ func TestEightInjectorsShareALimit(t *testing.T) {
 
 // TestFireIsRefused covers what stops a shot before the first request.
 func TestFireIsRefused(t *testing.T) {
-	s := startServer(t)
-	r := newRedis(t, Options{URLs: []string{s.url()}})
+	s := servertest.Start(t)
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}})
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
@@ -273,21 +203,21 @@ func TestFireIsRefused(t *testing.T) {
 		if c.audit == "" {
 			c.audit = filepath.Join(dir, "audit")
 		}
-		i := r.Injector(InjectorOptions{Armed: true, AuditPath: c.audit})
+		i := r.Injector(inject.Options{Armed: true, AuditPath: c.audit})
 		if tally, err := i.Fire(context.Background(), c.shot, nil); err == nil || !strings.Contains(err.Error(), c.want) || tally.Total() != 0 {
 			t.Errorf("%s: %+v, error %v, want one about %q", name, tally, err, c.want)
 		}
 	}
-	if n := s.cli("DBSIZE"); n != "0" {
+	if n := s.CLI("DBSIZE"); n != "0" {
 		t.Errorf("the server holds %s keys after refusals", n)
 	}
 }
 
 // TestFirePaces fires at a rate and stops when told to.
 func TestFirePaces(t *testing.T) {
-	s := startServer(t)
-	r := newRedis(t, Options{URLs: []string{s.url()}})
-	i := r.Injector(InjectorOptions{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	s := servertest.Start(t)
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}})
+	i := r.Injector(inject.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 	shot := model.Shot{Key: "k", Target: target(limiter.FixedWindow, 10_000, time.Hour), Cost: 1, N: 50, Rate: 100}
 	begun := time.Now()
 	tally, err := i.Fire(context.Background(), shot, nil)
@@ -302,7 +232,7 @@ func TestFirePaces(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || tally.Total() < 10 || tally.Total() > 10+inFlight {
+	if err != nil || tally.Total() < 10 || tally.Total() > 10+inject.InFlight {
 		t.Errorf("until stopped: %+v, error %v, want about 10", tally, err)
 	}
 	shot.N = 30

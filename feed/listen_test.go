@@ -1,23 +1,25 @@
-package feed
+package feed_test
 
 import (
 	"context"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
 
 // TestStreamsAreSeenAtOnce measures from a request to its appearance in a batch.
 func TestStreamsAreSeenAtOnce(t *testing.T) {
-	s := startServer(t)
-	c := s.client()
+	s := servertest.Start(t)
+	c := s.Client()
 	ctx := context.Background()
-	s.cli("XADD", "k", "*", "count", "1")
-	r := newRedis(t, Options{URLs: []string{s.url()}, Rules: []Rule{minuteRule("k", limiter.StreamCounter)}})
+	s.CLI("XADD", "k", "*", "count", "1")
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
 	r.Focus([]string{"k"})
 	sent := make(chan time.Time, 1)
 	seen := make(chan time.Duration, 1)
@@ -75,13 +77,13 @@ func TestStreamsAreSeenAtOnce(t *testing.T) {
 
 // TestQuittingDoesNotWaitForAFrozenServer ends a source while its server hangs.
 func TestQuittingDoesNotWaitForAFrozenServer(t *testing.T) {
-	s := startServer(t)
-	s.cli("XADD", "k", "*", "count", "1")
-	r := newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"k"}, Refresh: 30 * time.Millisecond})
+	s := servertest.Start(t)
+	s.CLI("XADD", "k", "*", "count", "1")
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 30 * time.Millisecond})
 	run := runSource(t, r)
-	within(t, 3*time.Second, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
-	s.cmd.Process.Signal(syscall.SIGSTOP)
-	defer s.cmd.Process.Signal(syscall.SIGCONT)
+	servertest.Within(t, 3*time.Second, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	s.Freeze()
+	defer s.Thaw()
 	time.Sleep(100 * time.Millisecond)
 	begun := time.Now()
 	run.stop()

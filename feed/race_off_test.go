@@ -1,5 +1,5 @@
-//go:build !race
+package feed_test
 
-package feed
+import ()
 
 const raceEnabled = false

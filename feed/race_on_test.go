@@ -1,5 +1,5 @@
 //go:build race
 
-package feed
+package feed_test
 
 const raceEnabled = true

@@ -1,4 +1,4 @@
-package feed
+package feed_test
 
 import (
 	"context"
@@ -13,15 +13,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/model"
 )
 
 // fillKeys writes n logs, streams and counters, each with a few requests in the last minute.
-func fillKeys(t testing.TB, s *server, n int) {
+func fillKeys(t testing.TB, s *servertest.Server, n int) {
 	t.Helper()
-	c := s.client()
+	c := s.Client()
 	ctx := context.Background()
-	now := s.now()
+	now := s.Now()
 	p := c.Pipeline()
 	for i := range n {
 		switch i % 3 {
@@ -65,14 +68,14 @@ func TestTenThousandKeys(t *testing.T) {
 	} else if testing.Short() {
 		t.Skip("takes ten seconds")
 	}
-	s := startServer(t)
+	s := servertest.Start(t)
 	const n = 10_000
 	fillKeys(t, s, n)
-	r := newRedis(t, Options{URLs: []string{s.url()}, MaxKeys: n, Rules: []Rule{{Match: "*", Window: time.Minute}}})
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, MaxKeys: n, Rules: []rules.Rule{{Match: "*", Window: time.Minute}}})
 	r.Focus([]string{"z:0", "s:1", "c:2"})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	traffic := s.client()
+	traffic := s.Client()
 	go func() { // somebody is always writing somewhere
 		for ctx.Err() == nil {
 			i := rand.IntN(n)
@@ -104,7 +107,7 @@ func TestTenThousandKeys(t *testing.T) {
 		}
 		if settled := !full.IsZero() && time.Since(full) > 3*time.Second; settled { // the first pass may cost more
 			if busy == 0 {
-				busy, proc, from = s.cpu(), cpu(), time.Now()
+				busy, proc, from = s.CPU(), cpu(), time.Now()
 			}
 			cost.Commands += b.Cost.Commands
 			cost.Server += b.Cost.Server
@@ -124,7 +127,7 @@ func TestTenThousandKeys(t *testing.T) {
 	slices.Sort(gaps)
 	share := float64(cost.Server) / float64(cost.Over)
 	t.Logf("server: %.2f %% of its time by our estimate, %.2f %% of a core in all (with the traffic), %.0f commands/s; here: %.1f %% of a core, heap %d → %d KiB; gap between batches: median %v, p99 %v",
-		100*share, 100*float64(s.cpu()-busy)/float64(time.Since(from)), float64(cost.Commands)/cost.Over.Seconds(), 100*float64(cpu()-proc)/float64(time.Since(from)), before>>10, after>>10, gaps[len(gaps)/2], gaps[len(gaps)*99/100])
+		100*share, 100*float64(s.CPU()-busy)/float64(time.Since(from)), float64(cost.Commands)/cost.Over.Seconds(), 100*float64(cpu()-proc)/float64(time.Since(from)), before>>10, after>>10, gaps[len(gaps)/2], gaps[len(gaps)*99/100])
 	if share > 0.012 {
 		t.Errorf("watching took %.2f %% of the server, want at most 1 %%", 100*share)
 	}

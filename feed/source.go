@@ -2,9 +2,11 @@ package feed
 
 import (
 	"context"
-	"errors"
 	"time"
 
+	"ratescope/feed/connect"
+	"ratescope/feed/observe"
+	"ratescope/feed/rules"
 	"ratescope/model"
 )
 
@@ -36,7 +38,7 @@ type Options struct {
 	// Keys are exact names, read even while they do not exist (Type "none").
 	Keys []string
 	// Rules say how keys are limited; the first that matches wins.
-	Rules []Rule
+	Rules []rules.Rule
 	// Refresh is the time between two batches; 0 means DefaultRefresh.
 	Refresh time.Duration
 	// MaxKeys bounds how many limiters are watched; 0 means DefaultMaxKeys. What is found
@@ -48,22 +50,13 @@ type Options struct {
 	// percent; 0 means DefaultBudget.
 	Budget float64
 	// TLS names the files of a private authority and of a client's certificate.
-	TLS TLSFiles
+	TLS connect.TLSFiles
 }
 
-// TLSFiles names PEM files for rediss:// URLs; empty fields mean the system's roots,
-// no client certificate, and the host of the URL.
-type TLSFiles struct {
-	CA, Cert, Key string
-	ServerName    string
+// watching returns what of the options is not about the way to the server.
+func (o Options) watching() observe.Options {
+	return observe.Options{
+		Watch: o.Watch, Keys: o.Keys, Rules: o.Rules, Refresh: o.Refresh,
+		MaxKeys: o.MaxKeys, Budget: o.Budget, ClientName: o.ClientName,
+	}
 }
-
-// Defaults of Options.
-const (
-	DefaultRefresh = 200 * time.Millisecond
-	DefaultMaxKeys = 10_000
-	DefaultBudget  = 0.01
-)
-
-// ErrReadOnly is in the error of whatever was refused because writing was not allowed.
-var ErrReadOnly = errors.New("opened read-only")

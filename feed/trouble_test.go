@@ -1,4 +1,4 @@
-package feed
+package feed_test
 
 import (
 	"context"
@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed"
+	"ratescope/feed/inject"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -17,18 +21,18 @@ import (
 // when the script is killed.
 func TestBusyServer(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, "--busy-reply-threshold", "100")
-	s.cli("XADD", "k", "*", "count", "1")
-	run := runSource(t, newRedis(t, Options{URLs: []string{s.url()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
-	within(t, 3*time.Second, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
-	c := s.client()
+	s := servertest.Start(t, "--busy-reply-threshold", "100")
+	s.CLI("XADD", "k", "*", "count", "1")
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
+	servertest.Within(t, 3*time.Second, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	c := s.Client()
 	go c.Do(context.Background(), "EVAL", "while true do end", "0")
-	within(t, 5*time.Second, "word of the script", func() bool {
+	servertest.Within(t, 5*time.Second, "word of the script", func() bool {
 		b := run.last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "busy with a script")
 	})
-	s.cli("SCRIPT", "KILL")
-	within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	s.CLI("SCRIPT", "KILL")
+	servertest.Within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
 }
 
 // TestFiringWhereNothingIsWritten fires at a server out of memory, at a replica, at a key
@@ -36,32 +40,32 @@ func TestBusyServer(t *testing.T) {
 // a sentence, and a shot ends after a few.
 func TestFiringWhereNothingIsWritten(t *testing.T) {
 	t.Parallel()
-	full := startServer(t, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
-	master := startServer(t)
-	replica := startServer(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.port))
-	within(t, 10*time.Second, "the replica to be in sync", func() bool { return strings.Contains(replica.cli("INFO", "replication"), "master_link_status:up") })
-	master.cli("SET", "k", "hello")
-	master.cli("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@read")
-	dead := startServer(t)
-	dead.kill()
+	full := servertest.Start(t, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
+	master := servertest.Start(t)
+	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port))
+	servertest.Within(t, 10*time.Second, "the replica to be in sync", func() bool { return strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up") })
+	master.CLI("SET", "k", "hello")
+	master.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@read")
+	dead := servertest.Start(t)
+	dead.Kill()
 	for name, c := range map[string]struct {
 		url, key, want string
 	}{
-		"out of memory": {full.url(), "f", "out of memory"},
-		"a replica":     {replica.url(), "f", "replica"},
-		"another type":  {master.url(), "k", "holds a string"},
-		"not permitted": {"redis://eye:pw@" + master.addr(), "f", "must not fire"},
-		"nobody there":  {dead.url(), "f", "nothing listens"},
+		"out of memory": {full.URL(), "f", "out of memory"},
+		"a replica":     {replica.URL(), "f", "replica"},
+		"another type":  {master.URL(), "k", "holds a string"},
+		"not permitted": {"redis://eye:pw@" + master.Addr(), "f", "must not fire"},
+		"nobody there":  {dead.URL(), "f", "nothing listens"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRedis(t, Options{URLs: []string{c.url}})
-			i := r.Injector(InjectorOptions{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			r := newRedis(t, feed.Options{URLs: []string{c.url}})
+			i := r.Injector(inject.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 			var said string
 			tally, err := i.Fire(context.Background(), model.Shot{Key: c.key, Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 100}, func(f model.Fired) {
 				said = f.Err
 			})
-			if tally.Failed != giveUp || tally.Total() > giveUp+1 || err == nil || !strings.Contains(err.Error(), "stopped after") {
-				t.Errorf("%+v, %v: want it to stop after %d failures", tally, err, giveUp)
+			if tally.Failed != inject.GiveUp || tally.Total() > inject.GiveUp+1 || err == nil || !strings.Contains(err.Error(), "stopped after") {
+				t.Errorf("%+v, %v: want it to stop after %d failures", tally, err, inject.GiveUp)
 			}
 			if !strings.Contains(said, c.want) || strings.Contains(said, "\n") {
 				t.Errorf("the outcome says %q, want %q", said, c.want)
@@ -73,16 +77,16 @@ func TestFiringWhereNothingIsWritten(t *testing.T) {
 // TestAnUnansweredRequestIsNotSentAgain swallows the answers of a server: each request is
 // counted there once, and its outcome is unknown here.
 func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
-	s := startServer(t)
-	p := startProxy(t, s.addr())
-	defer p.close()
-	r := newRedis(t, Options{URLs: []string{"redis://" + p.listener.Addr().String()}})
-	i := r.Injector(InjectorOptions{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 150 * time.Millisecond})
+	s := servertest.Start(t)
+	p := servertest.StartProxy(t, s.Addr())
+	defer p.Close()
+	r := newRedis(t, feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}})
+	i := r.Injector(inject.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 150 * time.Millisecond})
 	shot := model.Shot{Key: "k", Target: target(limiter.SlidingLog, 100, time.Minute), Cost: 1, N: 1}
 	if tally, err := i.Fire(context.Background(), shot, nil); err != nil || tally.Admitted != 1 {
 		t.Fatalf("%+v, %v", tally, err)
 	}
-	p.set(func(p *proxy) { p.drop = true })
+	p.Set(func(p *servertest.Proxy) { p.Drop = true })
 	shot.N = 3
 	tally, err := i.Fire(context.Background(), shot, nil)
 	if err != nil || tally.Unanswered+tally.Failed != 3 || tally.Unanswered < 1 {
@@ -90,19 +94,19 @@ func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
 	}
 	// The first went out on the connection that was there; the others could not even
 	// greet the server, so that they were never sent.
-	within(t, time.Second, "the requests to be counted", func() bool {
-		return s.cli("ZCARD", "k") == fmt.Sprint(1+tally.Unanswered) || s.cli("ZCARD", "k") == "2"
+	servertest.Within(t, time.Second, "the requests to be counted", func() bool {
+		return s.CLI("ZCARD", "k") == fmt.Sprint(1+tally.Unanswered) || s.CLI("ZCARD", "k") == "2"
 	})
 }
 
 // TestExactKeysWithoutAWindow finds the counters of a key by its name alone.
 func TestExactKeysWithoutAWindow(t *testing.T) {
-	s := startServer(t)
-	start := s.now().Floor(time.Minute)
-	s.cli("SET", fmt.Sprintf("{a*b}:sw:%d", start.Millis()), "5", "PX", "119000")
-	s.cli("SET", fmt.Sprintf("x:y:%d", start.Millis()/1000), "6", "PX", "119000")
-	s.cli("SET", fmt.Sprintf("{aXb}:sw:%d", start.Millis()), "9", "PX", "119000")
-	_, got := once(t, Options{URLs: []string{s.url()}, Keys: []string{"a*b", "x:y", "none"}})
+	s := servertest.Start(t)
+	start := s.Now().Floor(time.Minute)
+	s.CLI("SET", fmt.Sprintf("{a*b}:sw:%d", start.Millis()), "5", "PX", "119000")
+	s.CLI("SET", fmt.Sprintf("x:y:%d", start.Millis()/1000), "6", "PX", "119000")
+	s.CLI("SET", fmt.Sprintf("{aXb}:sw:%d", start.Millis()), "9", "PX", "119000")
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"a*b", "x:y", "none"}})
 	if x := got["a*b"]; x.State.Current+x.State.Previous != 5 || x.Target.Algorithm != limiter.SlidingWindow || x.Target.Window != time.Minute {
 		t.Errorf("a*b: %+v of %v", x.State, x.Target)
 	}
@@ -121,9 +125,9 @@ func TestExactKeysWithoutAWindow(t *testing.T) {
 // own.
 func TestBlockedKeys(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := servertest.Start(t)
 	ctx := context.Background()
-	l, err := limiter.NewRedis(s.client(), limiter.SlidingLog, limiter.WithConvention(limiter.Convention{Block: time.Minute}))
+	l, err := limiter.NewRedis(s.Client(), limiter.SlidingLog, limiter.WithConvention(limiter.Convention{Block: time.Minute}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +136,8 @@ func TestBlockedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run := runSource(t, newRedis(t, Options{URLs: []string{s.url()}, Refresh: 50 * time.Millisecond, Rules: []Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
-	within(t, 5*time.Second, "the block", func() bool {
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
+	servertest.Within(t, 5*time.Second, "the block", func() bool {
 		x, _ := run.reading("otp")
 		left := x.State.BlockedUntil.Sub(x.At)
 		return left > 50*time.Second && left <= time.Minute

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ratescope/feed"
+	"ratescope/feed/inject"
 	"ratescope/feed/settings"
 	"ratescope/model"
 	"ratescope/model/report"
@@ -34,7 +35,7 @@ func ReadShot(n int, cost int64, rate string) (s model.Shot, err error) {
 // Fire fires s at its key, aimed by one reading of it, and prints the answers. src
 // watches that key alone; armed allows firing at a server that is not embedded.
 func Fire(ctx context.Context, src settings.Server, s model.Shot, armed bool, o Output) error {
-	gun := src.Injector(feed.InjectorOptions{Armed: armed})
+	gun := src.Injector(inject.Options{Armed: armed})
 	if err := gun.Armed(); err != nil {
 		return err
 	}

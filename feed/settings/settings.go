@@ -14,6 +14,9 @@ import (
 	"github.com/adrg/xdg"
 
 	"ratescope/feed"
+	"ratescope/feed/connect"
+	"ratescope/feed/inject"
+	"ratescope/feed/rules"
 )
 
 // ConfigFile is where the rules are when nobody says where, in the XDG config folders.
@@ -28,7 +31,7 @@ type Settings struct {
 	Burst                    int64
 	Refresh                  time.Duration
 	Budget                   string // a share of the server's time, "1%"
-	TLS                      feed.TLSFiles
+	TLS                      connect.TLSFiles
 }
 
 // UsageError is an error in how the program was called.
@@ -46,7 +49,7 @@ func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(for
 type Server interface {
 	feed.Source
 	feed.Focuser
-	Injector(feed.InjectorOptions) *feed.Injector
+	Injector(inject.Options) *inject.Injector
 	Close() error
 }
 
@@ -102,12 +105,12 @@ func (s *Settings) options() (feed.Options, error) {
 
 // rules are those of the config file with the flags put over them. The file in the XDG
 // folders speaks of the user's own servers, so the embedded one does without it.
-func (s *Settings) rules() ([]feed.Rule, error) {
+func (s *Settings) rules() ([]rules.Rule, error) {
 	path := s.Config
 	if path == "" && len(s.URLs()) > 0 {
 		path, _ = xdg.SearchConfigFile(ConfigFile) // "" when there is none
 	}
-	return feed.ReadRules(path, feed.Spoken{Limit: s.Limit, Algorithm: s.Algorithm, Burst: s.Burst})
+	return rules.Read(path, rules.Spoken{Limit: s.Limit, Algorithm: s.Algorithm, Burst: s.Burst})
 }
 
 // share reads a percentage as a share of 1.

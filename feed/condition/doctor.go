@@ -1,0 +1,150 @@
+// Package condition tells how the server behind the keys does: it asks INFO and SLOWLOG
+// every two seconds and works out rates from what they say.
+package condition
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Doctor looks at the health of the server: INFO and SLOWLOG every healthEvery, turned
+// into rates. What a permission forbids is left out and named.
+type Doctor struct {
+	next   time.Time
+	before figures
+	at     limiter.Instant
+	shut   map[string]string // command → remedy, for what is not asked any more
+}
+
+const (
+	healthEvery = 2 * time.Second
+	mostListed  = 12
+	mostSlow    = 16
+	longestSlow = 200 // bytes of a slow command
+)
+
+// sections of INFO that are looked at; before Redis 7 "all" is asked instead.
+var sections = []string{"server", "clients", "memory", "persistence", "stats", "replication", "cpu", "commandstats", "errorstats", "latencystats", "keyspace"}
+
+// Examine looks when it is time to; else it returns nil. An error is for a server that
+// is away.
+func (d *Doctor) Examine(ctx context.Context, c redis.UniversalClient, at limiter.Instant, embedded bool) (*model.Health, error) {
+	if now := time.Now(); now.Before(d.next) {
+		return nil, nil
+	} else {
+		d.next = now.Add(healthEvery)
+	}
+	if d.shut == nil {
+		d.shut = make(map[string]string)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
+	defer cancel()
+	h := &model.Health{At: at}
+	if embedded {
+		h.Missing = []string{"the embedded Redis does not tell how it does"}
+		return h, nil
+	}
+	now := newFigures()
+	if err := d.info(ctx, c, &now); err != nil {
+		return nil, err
+	}
+	slow, err := d.slowlog(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	h.Slow = slow
+	over := at.Sub(d.at)
+	if d.at != 0 && d.before.same(&now) && over > 0 {
+		h.Over = over
+	}
+	fillHealth(h, &now, &d.before)
+	for _, name := range slices.Sorted(maps.Keys(d.shut)) {
+		h.Missing = append(h.Missing, fmt.Sprintf("%s may not be asked by this user: %s", strings.ToUpper(name), d.shut[name]))
+	}
+	d.before, d.at = now, at
+	return h, nil
+}
+
+// forbidden notes a missing permission. Every other error reply is passed over, for a
+// server that does not know a command has nothing to say with it.
+func (d *Doctor) forbidden(command string, err error) error {
+	switch {
+	case connect.Away(err):
+		return err
+	case connect.Code(err) == "NOPERM":
+		d.shut[command] = connect.Remedy(err)
+	}
+	return nil
+}
+
+func (d *Doctor) info(ctx context.Context, c redis.UniversalClient, f *figures) error {
+	if d.shut["info"] != "" {
+		return nil
+	}
+	var mu sync.Mutex
+	ask := func(ctx context.Context, node *redis.Client) error {
+		text, err := node.Info(ctx, sections...).Result()
+		if err != nil && !connect.Away(err) && connect.Code(err) != "NOPERM" {
+			text, err = node.Info(ctx, "all").Result()
+		}
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		f.add(text)
+		return nil
+	}
+	var err error
+	switch c := c.(type) {
+	case *redis.ClusterClient:
+		// A node that is down leaves its figures out; the readings say that it is.
+		_ = c.ForEachMaster(ctx, ask)
+	case *redis.Client:
+		err = ask(ctx, c)
+	}
+	if err != nil {
+		return d.forbidden("info", err)
+	}
+	return nil
+}
+
+func (d *Doctor) slowlog(ctx context.Context, c redis.UniversalClient) ([]model.SlowCommand, error) {
+	node, single := c.(*redis.Client)
+	if !single || d.shut["slowlog"] != "" {
+		return nil, nil
+	}
+	logs, err := node.SlowLogGet(ctx, mostSlow).Result()
+	if err != nil {
+		return nil, d.forbidden("slowlog", err)
+	}
+	out := make([]model.SlowCommand, 0, len(logs))
+	for _, l := range logs {
+		text := strings.Join(l.Args, " ")
+		out = append(out, model.SlowCommand{ID: l.ID, At: limiter.InstantOf(l.Time), Took: l.Duration, Command: text[:min(len(text), longestSlow)]})
+	}
+	return out, nil
+}
+
+// Prices returns what the reading commands cost a call, as the server measures them over
+// all its clients; empty while it does not tell.
+func (d *Doctor) Prices() map[string]time.Duration {
+	prices := make(map[string]time.Duration)
+	for name, s := range d.before.commands {
+		if connect.Reads(name) && s.calls > 0 {
+			prices[name] = time.Duration(s.usec / s.calls * 1e3)
+		}
+	}
+	return prices
+}

@@ -1,0 +1,156 @@
+package connect
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Redirected says that a key is on another node than the one asked.
+func Redirected(err error) bool {
+	switch Code(err) {
+	case "MOVED", "ASK", "TRYAGAIN":
+		return true
+	}
+	return false
+}
+
+// answered says that err came from the server as an error reply to one command, so that
+// the connection itself is well.
+func answered(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
+// Code returns the first word of an error reply: "WRONGTYPE", "NOPERM", "LOADING".
+func Code(err error) string {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return ""
+	}
+	word, _, _ := strings.Cut(reply.Error(), " ")
+	return word
+}
+
+// Away says that err concerns the whole server and not one command.
+func Away(err error) bool {
+	if err == nil || errors.Is(err, redis.Nil) {
+		return false
+	}
+	if !answered(err) {
+		return true
+	}
+	switch Code(err) {
+	case "LOADING", "NOAUTH", "WRONGPASS", "MASTERDOWN", "CLUSTERDOWN", "BUSY":
+		return true
+	}
+	return strings.Contains(err.Error(), "max number of clients") ||
+		strings.Contains(err.Error(), "invalid password") ||
+		strings.Contains(err.Error(), "invalid username-password")
+}
+
+// Explain turns what go wrong with a server into one sentence with the remedy. It
+// never repeats a password.
+func Explain(err error, shown string) string {
+	say := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+	text := err.Error()
+	switch Code(err) {
+	case "WRONGPASS":
+		return say("%s refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379", shown)
+	case "NOAUTH":
+		return say("%s wants a password: put it in the URL, as in redis://:password@host:6379", shown)
+	case "NOPERM":
+		return say("%s does not permit this user what watching needs: %s", shown, Remedy(err))
+	case "LOADING":
+		return say("%s is loading its data: readings start when it is done", shown)
+	case "BUSY":
+		return say("%s is busy with a script that does not end: readings go on when it is over or after SCRIPT KILL", shown)
+	case "MASTERDOWN":
+		return say("%s is a replica that has lost its master: readings go on when the link is back", shown)
+	case "CLUSTERDOWN":
+		return say("%s says that the cluster is down: readings go on when its slots are served again", shown)
+	}
+	var dns *net.DNSError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var record tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, ErrReadOnly):
+		return text
+	case strings.Contains(text, "max number of clients"):
+		return say("%s takes no more clients: raise maxclients there or close some", shown)
+	case strings.Contains(text, "invalid password"), strings.Contains(text, "invalid username-password"):
+		return say("%s refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379", shown)
+	case strings.Contains(text, "AUTH") && strings.Contains(text, "without any password configured"):
+		return say("%s has no password, but the URL gives one: leave it out", shown)
+	case strings.Contains(text, "DB index is out of range"):
+		return say("%s has no database of that number: correct the end of the URL", shown)
+	case errors.As(err, &dns):
+		return say("the name %q of %s does not resolve: check the spelling", dns.Name, shown)
+	case errors.As(err, &record), strings.Contains(text, "first record does not look like a TLS handshake"):
+		return say("%s does not speak TLS: use redis:// instead of rediss://", shown)
+	case errors.As(err, &unknown):
+		return say("%s shows a certificate of an unknown authority: name the file of that authority", shown)
+	case errors.As(err, &host):
+		return say("%s shows a certificate for another name: say which name to expect", shown)
+	case errors.As(err, &certificate):
+		return say("%s shows a certificate that does not hold: %s", shown, certificate.Err)
+	case strings.Contains(text, "tls: "):
+		return say("%s ended the TLS handshake: %s", shown, text[strings.Index(text, "tls: "):])
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return say("nothing listens at %s: start the server or correct the address", shown)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOENT):
+		return say("there is no socket at %s: start the server or correct the path", shown)
+	case errors.Is(err, fs.ErrPermission):
+		return say("this user may not open %s: change the permissions of the socket", shown)
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		if strings.HasPrefix(shown, "rediss:") {
+			return say("%s does not answer: it is frozen, behind a firewall, or speaks no TLS (then use redis://)", shown)
+		}
+		return say("%s does not answer: it is frozen, overloaded or behind a firewall", shown)
+	case strings.Contains(text, "all sentinels"), strings.Contains(text, "master name"):
+		return say("no sentinel of %s knows the master: check the sentinels and the name", shown)
+	case strings.Contains(text, "parse"), strings.Contains(text, "invalid reply"), strings.Contains(text, "unexpected reply"), strings.Contains(text, "HTTP"):
+		return say("what listens at %s is not a Redis: check the port", shown)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		if strings.HasPrefix(shown, "rediss:") {
+			return say("%s closed the connection: it stopped, or wants a client certificate", shown)
+		}
+		return say("%s closed the connection: it stopped, wants TLS (rediss://) or is not a Redis", shown)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return say("there is no way to %s from here: check the network", shown)
+	}
+	return say("%s cannot be reached: %s", shown, strings.TrimPrefix(text, "redis: "))
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
+// Remedy names the ACL rule that would permit what a NOPERM reply forbids. Its text is
+// "NOPERM this user has no permissions to run the 'x' command" (Redis 6 and later
+// differ in small words) or speaks of keys or channels.
+func Remedy(err error) string {
+	text := err.Error()
+	if _, rest, found := strings.Cut(text, "run the '"); found {
+		if command, _, closed := strings.Cut(rest, "'"); closed {
+			return fmt.Sprintf("allow it with ACL SETUSER … +%s", strings.ToLower(command))
+		}
+	}
+	if strings.Contains(text, "key") {
+		return "allow reading with ACL SETUSER … %R~pattern (or ~pattern before Redis 7)"
+	}
+	return "ask for the missing permission"
+}

@@ -1,0 +1,155 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Guard is the hook that keeps an observing client from writing: a command that is not
+// on the list never reaches the wire, alone or in a pipeline. It also counts what
+// goes out.
+type Guard struct {
+	Commands atomic.Int64
+
+	mu     sync.Mutex
+	conns  map[net.Conn]bool
+	closed bool
+}
+
+// reading lists the commands that change nothing on any Redis. A nil value allows every
+// form of the command, else only the subcommands named.
+var reading = map[string][]string{
+	"auth": nil, "hello": nil, "select": nil, "ping": nil, "readonly": nil, "asking": nil,
+	"time": nil, "info": nil, "dbsize": nil, "role": nil, "command": nil,
+	"client":  {"setname", "setinfo", "getname", "id", "no-touch", "no-evict"},
+	"cluster": {"slots", "shards", "nodes", "info", "myid", "keyslot"},
+	"config":  {"get"},
+	"slowlog": {"get", "len"},
+	"latency": {"latest", "history", "histogram"},
+	"memory":  {"usage", "stats"},
+	"object":  {"freq", "idletime", "encoding"},
+	"script":  {"exists"},
+	"acl":     {"whoami", "dryrun"},
+	"scan":    nil, "type": nil, "exists": nil, "ttl": nil, "pttl": nil,
+	"get": nil, "mget": nil, "strlen": nil, "getrange": nil,
+	"hget": nil, "hmget": nil, "hgetall": nil, "hlen": nil,
+	"zcard": nil, "zcount": nil, "zrange": nil, "zrevrange": nil, "zrangebyscore": nil, "zscore": nil,
+	"xlen": nil, "xrange": nil, "xrevrange": nil, "xread": nil, "xinfo": nil,
+	"eval_ro": nil, "evalsha_ro": nil,
+	// A sentinel's answers, and word of a failover.
+	"sentinel":  {"get-master-addr-by-name", "sentinels", "replicas", "slaves", "masters", "master"},
+	"subscribe": nil, "psubscribe": nil,
+}
+
+// Reads says whether a command is on the list of reading ones, in some form.
+func Reads(name string) bool {
+	_, known := reading[name]
+	return known
+}
+
+// permitted returns nil when cmd only reads.
+func permitted(cmd redis.Cmder) error {
+	name := strings.ToLower(cmd.Name())
+	subs, known := reading[name]
+	if known && subs == nil {
+		return nil
+	}
+	if args := cmd.Args(); known && len(args) > 1 {
+		sub := strings.ToLower(fmt.Sprint(args[1]))
+		for _, s := range subs {
+			if s == sub {
+				return nil
+			}
+		}
+		name += " " + sub
+	}
+	return fmt.Errorf("%w: the command %s is not one of those that only read", ErrReadOnly, strings.ToUpper(name))
+}
+
+// DialHook implements redis.Hook. It keeps account of the connections for hangUp.
+func (g *Guard) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.closed {
+			c.Close()
+			return nil, net.ErrClosed
+		}
+		if g.conns == nil {
+			g.conns = make(map[net.Conn]bool)
+		}
+		g.conns[c] = true
+		return &watched{Conn: c, guard: g}, nil
+	}
+}
+
+// watched is a connection that is on the account of its guard.
+type watched struct {
+	net.Conn
+	guard *Guard
+}
+
+// Close implements net.Conn.
+func (w *watched) Close() error {
+	w.guard.mu.Lock()
+	delete(w.guard.conns, w.Conn)
+	w.guard.mu.Unlock()
+	return w.Conn.Close()
+}
+
+// HangUp closes all connections, so that whoever waits for an answer stops waiting, and
+// refuses new ones.
+func (g *Guard) HangUp() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for c := range g.conns {
+		c.Close()
+	}
+}
+
+// ProcessHook implements redis.Hook.
+func (g *Guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := permitted(cmd); err != nil {
+			cmd.SetErr(err)
+			return err
+		}
+		g.Commands.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook. One forbidden command refuses the whole
+// pipeline.
+func (g *Guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			if err := permitted(cmd); err != nil {
+				for _, c := range cmds {
+					c.SetErr(err)
+				}
+				return err
+			}
+		}
+		g.Commands.Add(int64(len(cmds)))
+		return next(ctx, cmds)
+	}
+}
+
+// NetConn returns the connection itself, which go-redis asks whether it is still well.
+func (w *watched) NetConn() net.Conn { return w.Conn }
+
+// ErrReadOnly is in the error of whatever was refused because writing was not allowed.
+var ErrReadOnly = errors.New("opened read-only")

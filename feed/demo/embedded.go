@@ -1,0 +1,107 @@
+// Package demo is a Redis in process with traffic of its own: personas that can be told
+// apart on screen send requests through the real limiters, and a past is behind each of
+// them before the first batch.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/inject"
+	"ratescope/feed/look"
+	"ratescope/feed/observe"
+	"ratescope/feed/rules"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Embedded is a Redis in process with demo traffic, and the source that watches it. The
+// traffic flows while Run does.
+type Embedded struct {
+	server   *miniredis.Miniredis
+	endpoint *connect.Endpoint
+	traffic  *redis.Client // writes the demo
+	watch    *observe.Watch
+	actors   []*actor
+	pasts    map[string]*look.Past // filled when Run begins
+	expected []*actor              // watched from the first batch on
+
+	injectors inject.Injectors
+}
+
+// New starts the server, empty; Run puts two windows of past behind every key
+// before its first batch, so that the screen need not wait for them. Rules of o hold for
+// keys that the demo does not know.
+func New(o observe.Options) (*Embedded, error) {
+	m := miniredis.NewMiniRedis()
+	if err := m.Start(); err != nil {
+		return nil, fmt.Errorf("the embedded Redis cannot listen on this machine: %w", err)
+	}
+	e := &Embedded{server: m}
+	e.endpoint = connect.Local(m.Addr(), "embedded Redis")
+	e.traffic = redis.NewClient(&redis.Options{Addr: m.Addr(), Protocol: 2, MaxRetries: -1, PoolSize: 2, DisableIdentity: true})
+	e.actors = hire(e.traffic)
+	e.pasts = make(map[string]*look.Past)
+	o.Rules = slices.Concat(castRules(), o.Rules)
+	expected := len(o.Keys) == 0 // else somebody wants to see just these
+	if expected && len(o.Watch) == 0 {
+		o.Watch = []string{"*"}
+	}
+	e.watch = observe.New(o, e.endpoint, e.pasts)
+	for _, a := range e.actors {
+		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return rules.Match(p, a.key) }) {
+			e.expected = append(e.expected, a)
+		}
+	}
+	return e, nil
+}
+
+// Run implements Source.
+func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
+	if len(e.pasts) == 0 { // the first run
+		pasts, err := rehearse(ctx, e.server, e.actors, limiter.InstantOf(time.Now()))
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("the demo cannot be prepared: %w", err)
+		}
+		maps.Copy(e.pasts, pasts)
+		for _, a := range e.expected {
+			e.watch.Expect(a.find())
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var traffic sync.WaitGroup
+	traffic.Go(func() { perform(ctx, e.actors) })
+	defer traffic.Wait()
+	defer cancel()
+	return e.watch.Run(ctx, emit)
+}
+
+// Focus implements Focuser.
+func (e *Embedded) Focus(keys []string) { e.watch.Focus(keys) }
+
+// Injector returns what fires at the embedded server; it is always armed.
+func (e *Embedded) Injector(o inject.Options) *inject.Injector {
+	o.Armed, o.Denials = true, true
+	i := inject.New(e.endpoint, o, func() time.Duration { return 0 })
+	e.injectors.Add(i)
+	return i
+}
+
+// Close ends the server. It is to be called after Run has returned.
+func (e *Embedded) Close() error {
+	err := errors.Join(e.injectors.Close(), e.watch.Close(), e.traffic.Close())
+	e.server.Close()
+	return err
+}

@@ -1,0 +1,136 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"ratescope/feed/look"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// charge is a request that was admitted.
+type charge struct {
+	actor *actor
+	at    limiter.Instant
+	cost  int64
+}
+
+// live plays the past up to now: three windows, of which the first only fills the key.
+// What is returned is what the server must be given so that it stands where the past
+// has ended.
+func (a *actor) live(now limiter.Instant) (*look.Past, []charge) {
+	w := a.limit.Window
+	p := &look.Past{From: now.Floor(w).Add(-w)}
+	state := limiter.State{Algorithm: a.algorithm}
+	a.next = p.From.Add(-w)
+	a.advance()
+	step := w / model.BinsPerWindow
+	level := p.From.Add(step)
+	var charges []charge
+	for ; a.next < now; a.advance() {
+		for ; level <= a.next; level = level.Add(step) {
+			note(p, &state, a.limit, level, step)
+		}
+		d := state.Take(a.next, a.limit, limiter.Convention{}, a.cost)
+		if d.Allowed {
+			charges = append(charges, charge{a, a.next, a.cost})
+		}
+		if a.next >= p.From {
+			p.Arrivals = append(p.Arrivals, model.Arrival{At: a.next, N: a.cost, Denied: !d.Allowed})
+			if !d.Allowed {
+				p.Denied = append(p.Denied, limiter.Entry{At: a.next, Count: a.cost})
+			}
+		}
+	}
+	for ; level <= now; level = level.Add(step) {
+		note(p, &state, a.limit, level, step)
+	}
+	return p, a.remaining(p, charges, now)
+}
+
+// note adds to the trace of p how much was used at an instant.
+func note(p *look.Past, s *limiter.State, l limiter.Limit, at limiter.Instant, step time.Duration) {
+	p.Trace = append(p.Trace, model.Level{Since: at.Add(-step), At: at, Used: s.Peek(at, l, limiter.Convention{}, 0).Used})
+}
+
+// remaining returns the charges that still matter to the key. What a log has let go is
+// left to the past; counters need their sums alone.
+func (a *actor) remaining(p *look.Past, charges []charge, now limiter.Instant) []charge {
+	w := a.limit.Window
+	switch a.algorithm {
+	case limiter.FixedWindow, limiter.SlidingWindow:
+		for _, c := range charges {
+			if c.at >= p.From && c.at < p.From.Add(w) {
+				p.Previous += c.cost
+			}
+		}
+		// A window's sum is charged at the instant of its last request: the limiter admitted
+		// that one on top of all the others, so it admits them together then.
+		sums := make(map[limiter.Instant]charge)
+		for _, c := range charges {
+			start := c.at.Floor(w)
+			sums[start] = charge{a, c.at, sums[start].cost + c.cost}
+		}
+		var out []charge
+		for _, start := range [...]limiter.Instant{now.Floor(w).Add(-w), now.Floor(w)} {
+			if c := sums[start]; c.cost > 0 && (a.algorithm == limiter.SlidingWindow || start.Add(w) > now) {
+				out = append(out, c)
+			}
+		}
+		return out
+	}
+	live := now.Add(-w)
+	var out []charge
+	for _, c := range charges {
+		switch {
+		case c.at > live:
+			out = append(out, c)
+		case c.at >= p.From:
+			p.Log = append(p.Log, limiter.Entry{At: c.at, Count: c.cost})
+		}
+	}
+	return out
+}
+
+// rehearse puts the past of all actors on the server, through the real limiters and on a
+// clock that is moved for it, and leaves the server on the real clock.
+//
+// Only what still counts is played again: requests that were denied changed nothing, and
+// old ones have left. So it is some hundred decisions, which take a small part of the
+// time in which the first frame is due.
+func rehearse(ctx context.Context, m *miniredis.Miniredis, actors []*actor, now limiter.Instant) (map[string]*look.Past, error) {
+	pasts := make(map[string]*look.Past, len(actors))
+	var charges []charge
+	for _, a := range actors {
+		p, c := a.live(now)
+		pasts[a.key] = p
+		charges = append(charges, c...)
+	}
+	slices.SortStableFunc(charges, func(a, b charge) int { return int(a.at - b.at) })
+	if len(charges) > 0 {
+		m.SetTime(charges[0].at.Time())
+	}
+	m.ClockTTL(true)
+	for _, c := range charges {
+		m.SetTime(c.at.Time())
+		d, err := c.actor.limiter.AllowN(ctx, c.actor.key, c.actor.limit, c.cost)
+		if err != nil {
+			return nil, err
+		}
+		if !d.Allowed {
+			return nil, fmt.Errorf("the past of %s does not fit: %d at %v were denied", c.actor.key, c.cost, c.at.Time())
+		}
+	}
+	// From here on the server goes by this machine's clock. ClockTTL comes again because
+	// expiries are counted from where it last saw the clock.
+	m.SetTime(now.Time())
+	m.ClockTTL(false)
+	m.SetTime(time.Time{})
+	m.ClockTTL(true)
+	return pasts, nil
+}

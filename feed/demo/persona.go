@@ -1,0 +1,170 @@
+package demo
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"ratescope/feed/shape"
+	"ratescope/limiter"
+)
+
+// persona is one key of the demo: how it is limited, and how whoever is behind it
+// behaves.
+type persona struct {
+	key       string
+	algorithm limiter.Algorithm
+	limit     limiter.Limit
+	arrive    arrivals
+}
+
+// arrivals says when the next request comes after one at prev, and what it costs.
+type arrivals func(rng *rand.Rand, prev limiter.Instant) (next limiter.Instant, cost int64)
+
+// cast is the demo. The behaviours can be told apart on screen; together they are about
+// twenty requests a second, which the embedded server decides in less than one
+// percent of a core.
+func cast() []persona {
+	per := func(n int64, w time.Duration) limiter.Limit { return limiter.Limit{Count: n, Window: w} }
+	return []persona{
+		{"api:search:alice", limiter.SlidingWindow, per(60, 30*time.Second), steady(1.7)},
+		{"api:search:bob", limiter.SlidingWindow, per(40, 20*time.Second), bursts(9, 4*time.Second)},
+		{"export:csv:acme", limiter.FixedWindow, per(20, 10*time.Second), edges(10*time.Second, 20)},
+		{"login:otp:+4915112345678", limiter.SlidingLog, per(5, 30*time.Second), poisson(0.4)},
+		{"scrape:ip:203.0.113.7", limiter.SlidingLog, per(12, 10*time.Second), poisson(4.5)},
+		{"upload:photos:marek", limiter.StreamCounter, per(120, 20*time.Second), costly(0.9, 8)},
+		{"mail:send:newsletter", limiter.StreamCounter, per(60, time.Minute), ramp(time.Minute, 0.1, 2.2)},
+		{"webhook:shop:4711", limiter.SlidingLog, per(25, 15*time.Second), shifts(18*time.Second, 24*time.Second, 1.6)},
+		{"payment:card:visa", limiter.StreamCounter, per(12, 5*time.Second), pairs(1100 * time.Millisecond)},
+		{"suggest:web:eu", limiter.FixedWindow, per(18, 5*time.Second), steady(3.2)},
+		{"graphql:tenant:größe", limiter.SlidingWindow, per(90, time.Minute), tide(40*time.Second, 0.2, 2.6)},
+		{"report:cron:nightly", limiter.FixedWindow, per(10, 30*time.Second), clockwork(4 * time.Second)},
+		{"chat:room:42", limiter.GCRA, limiter.Limit{Count: 20, Window: 10 * time.Second, Burst: 8}, bursts(6, 2500*time.Millisecond)},
+		{"push:device:9f3c", limiter.TokenBucket, limiter.Limit{Count: 30, Window: 30 * time.Second, Burst: 15}, shifts(10*time.Second, 12*time.Second, 2.4)},
+		{"video:encode:queue", limiter.LeakyBucket, limiter.Limit{Count: 24, Window: 12 * time.Second, Burst: 12}, ramp(25*time.Second, 0.3, 4)},
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// steady keeps a rate with a little jitter.
+func steady(rate float64) arrivals {
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		return prev.Add(seconds((0.7 + 0.6*rng.Float64()) / rate)), 1
+	}
+}
+
+// poisson is what many independent clients together look like.
+func poisson(rate float64) arrivals {
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		return prev.Add(seconds(rng.ExpFloat64() / rate)), 1
+	}
+}
+
+// bursts sends about n requests within half a second, and then nothing for about a rest.
+func bursts(n int, rest time.Duration) arrivals {
+	left := n
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		if left--; left > 0 {
+			return prev.Add(seconds(0.5 / float64(n) * 2 * rng.Float64())), 1
+		}
+		left = n/2 + rng.IntN(n)
+		return prev.Add(seconds(rest.Seconds() * (0.6 + 0.8*rng.Float64()))), 1
+	}
+}
+
+// edges knows where the clock-aligned windows end: n requests in the last half second
+// of each third window, and n more in the first half second of the next.
+func edges(w time.Duration, n int) arrivals {
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		next := prev.Add(seconds(1 / float64(n+1)))
+		cycle := 3 * w
+		for _, turn := range [...]limiter.Instant{prev.Floor(cycle), prev.Floor(cycle).Add(cycle)} {
+			from, to := turn.Add(-500*time.Millisecond), turn.Add(500*time.Millisecond)
+			if next < from {
+				return from.Add(time.Duration(rng.IntN(10)) * time.Millisecond), 1
+			}
+			if next < to {
+				return next, 1
+			}
+		}
+		return next, 1
+	}
+}
+
+// costly sends requests of different weight.
+func costly(rate float64, most int64) arrivals {
+	even := steady(rate)
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		next, _ := even(rng, prev)
+		return next, 1 + rng.Int64N(most)
+	}
+}
+
+// ramp grows from one rate to another in a period, and begins anew.
+func ramp(period time.Duration, from, to float64) arrivals {
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		done := prev.Sub(prev.Floor(period)).Seconds() / period.Seconds()
+		rate := from + (to-from)*done*done
+		return prev.Add(min(seconds((0.8+0.4*rng.Float64())/rate), 2*time.Second)), 1
+	}
+}
+
+// tide is a rate that swells and ebbs.
+func tide(period time.Duration, low, high float64) arrivals {
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		phase := 2 * math.Pi * prev.Sub(prev.Floor(period)).Seconds() / period.Seconds()
+		rate := low + (high-low)*(1-math.Cos(phase))/2
+		return prev.Add(min(seconds(rng.ExpFloat64()/rate), time.Second)), 1
+	}
+}
+
+// shifts works at a rate for a while and then falls silent.
+func shifts(work, rest time.Duration, rate float64) arrivals {
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		next := prev.Add(seconds(rng.ExpFloat64() / rate))
+		cycle := work + rest
+		if start := next.Floor(cycle); next.Sub(start) > work {
+			next = start.Add(cycle + time.Duration(rng.IntN(400))*time.Millisecond)
+		}
+		return next, 1
+	}
+}
+
+// pairs sends two requests shortly after each other.
+func pairs(gap time.Duration) arrivals {
+	second := false
+	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		if second = !second; second {
+			return prev.Add(120 * time.Millisecond), 1
+		}
+		return prev.Add(gap + time.Duration(rng.IntN(200))*time.Millisecond), 1
+	}
+}
+
+// clockwork sends one request at every multiple of the period.
+func clockwork(period time.Duration) arrivals {
+	return func(_ *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
+		return prev.Floor(period).Add(period), 1
+	}
+}
+
+// find is what discovery would make of the persona's key if it were there.
+func (p persona) find() shape.Found {
+	f := shape.Found{Key: p.key, Type: "none", Name: p.key, Sure: true}
+	switch p.algorithm {
+	case limiter.FixedWindow, limiter.SlidingWindow:
+		f.Kind, f.Own, f.Unit = shape.Counter, p.algorithm, time.Millisecond
+	case limiter.SlidingLog:
+		f.Kind = shape.Log
+	case limiter.StreamCounter:
+		f.Kind = shape.Stream
+	case limiter.GCRA:
+		f.Kind = shape.TAT
+	case limiter.TokenBucket:
+		f.Kind, f.Field = shape.Bucket, "tokens"
+	case limiter.LeakyBucket:
+		f.Kind, f.Field = shape.Bucket, "level"
+	}
+	return f
+}

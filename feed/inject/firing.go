@@ -1,0 +1,146 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/pace"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// firing is one shot on its way.
+type firing struct {
+	*Injector
+	limiter *limiter.Redis
+	shot    model.Shot
+	report  func(model.Fired)
+	stop    context.CancelCauseFunc
+
+	mu     sync.Mutex
+	tally  model.Tally
+	failed int // in a row
+	err    error
+}
+
+func (f *firing) run(ctx context.Context) {
+	n := f.shot.N
+	if n == 0 {
+		n = model.MaxRequests
+	}
+	if f.shot.Rate == 0 {
+		next := time.Now()
+		for range n {
+			f.one(ctx)
+			next = later(next.Add(time.Second/model.MaxRate), time.Now().Add(-time.Millisecond))
+			if pace.Sleep(ctx, time.Until(next)) != nil {
+				return
+			}
+		}
+		return
+	}
+	f.paced(ctx, n)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// paced fires n requests at the shot's rate: request k is due k/rate after the first. A
+// wait that took too long moves the rest back instead of bunching it.
+func (f *firing) paced(ctx context.Context, n int) {
+	var flying sync.WaitGroup
+	defer flying.Wait()
+	slots := make(chan struct{}, InFlight)
+	gap := time.Duration(float64(time.Second) / f.shot.Rate)
+	due := time.Now()
+	for range n {
+		if pace.Sleep(ctx, time.Until(due)) != nil {
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		flying.Go(func() {
+			f.one(ctx)
+			<-slots
+		})
+		due = later(due, time.Now().Add(-paceTick)).Add(gap)
+	}
+}
+
+// one sends one request and accounts for it.
+func (f *firing) one(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, f.o.Timeout)
+	defer cancel()
+	sent := time.Now()
+	d, err := f.limiter.AllowN(within, f.shot.Key, f.shot.Target.Limit, f.shot.Cost)
+	fired := model.Fired{
+		Shot: f.shot.ID, Key: f.shot.Key, Cost: f.shot.Cost, Decision: d,
+		At: d.At, Latency: time.Since(sent),
+	}
+	switch {
+	case err == nil && d.Allowed:
+		fired.Outcome = model.Admitted
+	case err == nil:
+		fired.Outcome = model.Denied
+	default:
+		fired.Decision = limiter.Decision{}
+		fired.At = limiter.InstantOf(sent.Add(f.offset()))
+		fired.Outcome, fired.Err = f.fate(err)
+	}
+	f.account(fired, sent)
+}
+
+// fate tells a request that was refused from one whose answer is missing.
+func (f *firing) fate(err error) (model.Outcome, string) {
+	if errors.Is(err, limiter.ErrUnknownOutcome) {
+		return model.Unanswered, err.Error()
+	}
+	switch connect.Code(err) {
+	case "NOPERM":
+		return model.Failed, "this user must not fire: " + connect.Remedy(err)
+	case "READONLY":
+		return model.Failed, "this is a replica, which takes no writes: fire at its master"
+	case "OOM":
+		return model.Failed, "the server is out of memory and takes no writes"
+	case "":
+		var dial *net.OpError
+		if errors.As(err, &dial) {
+			return model.Failed, connect.Explain(err, f.endpoint.Shown)
+		}
+	}
+	return model.Failed, err.Error()
+}
+
+func (f *firing) account(fired model.Fired, at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tally.Add(fired.Outcome)
+	if err := f.audit.write(f.endpoint.Shown, f.shot.Target, fired, at); err != nil && f.err == nil {
+		f.err = fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", f.audit.path, err)
+		f.stop(f.err)
+	}
+	if fired.Outcome == model.Admitted || fired.Outcome == model.Denied {
+		f.failed = 0
+	} else if f.failed++; f.failed >= GiveUp && f.err == nil && f.shot.N != f.tally.Total() {
+		f.err = fmt.Errorf("firing stopped after %d requests in a row came to nothing: %s", f.failed, fired.Err)
+		f.stop(f.err)
+	}
+	if f.report != nil {
+		f.report(fired)
+	}
+}

@@ -1,0 +1,151 @@
+// Package inject is the one place that writes to the servers of others. An Injector has a
+// client of its own, made only when it is armed; it checks the caps, asks the limiter,
+// never sends a request twice, and accounts for every request in an audit file without
+// which it does not fire.
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Options says whether and how requests may be fired.
+type Options struct {
+	// Armed allows firing. On the embedded Redis it is always set.
+	Armed bool
+	// AuditPath is the file that every fired request is appended to; "" means
+	// ratescope/audit.jsonl in the XDG state folder.
+	AuditPath string
+	// Timeout bounds one request; 0 means two seconds. A request without an answer in that
+	// time is Unanswered and never sent again.
+	Timeout time.Duration
+	// Denials records denied requests beside the key, as limiter.WithDenials does. On the
+	// embedded Redis it is always set.
+	Denials bool
+}
+
+// Injector is the one place from which ratescope writes to a Redis. It is safe for
+// concurrent use. The client that writes is made by the first Fire of an armed injector;
+// one that is not armed never has any.
+type Injector struct {
+	o        Options
+	endpoint *connect.Endpoint
+	audit    audit
+	offset   func() time.Duration // of the server's clock
+
+	mu       sync.Mutex
+	client   redis.UniversalClient
+	limiters map[manner]*limiter.Redis
+}
+
+// manner is all that two shots must share to be decided by the same limiter.
+type manner struct {
+	algorithm  limiter.Algorithm
+	convention limiter.Convention
+	layout     limiter.Layout
+}
+
+// Limits of one shot beside model.MaxRequests and model.MaxRate.
+const (
+	InFlight  = 16 // requests on the wire at once, at a rate
+	GiveUp    = 5  // requests in a row that came to nothing
+	paceTick  = 5 * time.Millisecond
+	firePool  = InFlight
+	writeName = "ratescope-fire"
+)
+
+func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector {
+	if o.Timeout <= 0 {
+		o.Timeout = connect.Timeout
+	}
+	return &Injector{o: o, endpoint: e, audit: audit{path: o.AuditPath}, offset: offset, limiters: make(map[manner]*limiter.Redis)}
+}
+
+// Armed returns nil when firing is allowed, else an error that wraps ErrReadOnly and
+// says how to allow it.
+func (i *Injector) Armed() error {
+	if i.o.Armed {
+		return nil
+	}
+	return fmt.Errorf("%s is %w, so nothing is fired at it: start ratescope with --allow-inject to allow it", i.endpoint.Shown, connect.ErrReadOnly)
+}
+
+// Fire sends the requests of s, and calls report, from one goroutine at a time, with the
+// fate of each as it becomes known. With Rate 0 each waits for the answer to the one
+// before; with a Rate up to 16 are on the way at once, and a stall is not made up for.
+// N 0 with a Rate goes on until ctx ends or MaxRequests are sent.
+//
+// It returns when all is answered or ctx has ended, which is no error. An error says in
+// one sentence why nothing, or nothing more, was fired: it is not armed, the order is
+// over the caps, the audit file cannot be written, or too many requests in a row came to
+// nothing.
+func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+	if err := i.Armed(); err != nil {
+		return model.Tally{}, err
+	}
+	if err := s.Check(); err != nil {
+		return model.Tally{}, err
+	}
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	if !s.Target.LimitKnown {
+		return model.Tally{}, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+	}
+	l, err := i.limiter(s.Target)
+	if err != nil {
+		return model.Tally{}, err
+	}
+	if err := i.audit.open(); err != nil {
+		return model.Tally{}, err
+	}
+	f := &firing{Injector: i, limiter: l, shot: s, report: report}
+	ctx, f.stop = context.WithCancelCause(ctx)
+	defer f.stop(nil)
+	f.run(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tally, f.err
+}
+
+// limiter returns what decides in the manner of t.
+func (i *Injector) limiter(t model.Target) (*limiter.Redis, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	m := manner{t.Algorithm, t.Convention, t.Layout}
+	if l := i.limiters[m]; l != nil {
+		return l, nil
+	}
+	if i.client == nil {
+		i.client = i.endpoint.Open(writeName, firePool, nil)
+	}
+	opts := []limiter.Option{limiter.WithConvention(t.Convention), limiter.WithLayout(t.Layout)}
+	if i.o.Denials {
+		opts = append(opts, limiter.WithDenials())
+	}
+	l, err := limiter.NewRedis(i.client, t.Algorithm, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be fired at: %w", err)
+	}
+	i.limiters[m] = l
+	return l, nil
+}
+
+// Close ends the connections and the audit file. No Fire may be running.
+func (i *Injector) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var err error
+	if i.client != nil {
+		err = i.client.Close()
+		i.client, i.limiters = nil, make(map[manner]*limiter.Redis)
+	}
+	return errors.Join(err, i.audit.close())
+}

@@ -1,0 +1,244 @@
+// Package look follows limiters from reading to reading. A Look knows one limiter; its
+// body knows one way of keeping state: a sorted set of instants, a stream of counts, a
+// counter a window, one value. A look adds its commands to a pipeline (Ask) and turns the
+// answers into a model.Reading (Take): what is new since the look before, and a count of
+// what is known already, to notice what was removed or came late. A key that is too hot to
+// be fetched is counted per bin of time, which costs the same however busy it is. What is
+// remembered of two windows outlives what the server trims, and is bounded.
+//
+// Nothing here is safe for concurrent use, and nothing talks to a server by itself.
+package look
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/rules"
+	"ratescope/feed/shape"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Query collects the commands of one pipeline.
+type Query struct {
+	Ctx      context.Context
+	Pipe     redis.Pipeliner
+	Now      limiter.Instant // the server's clock as far as it is known before the answer
+	Ranges   int             // commands that return ranges; see rangesPerPipe
+	Slots    bool            // a cluster: several keys in one command must share a slot
+	Whole    bool            // everything about the key; else only what is new
+	Entries  int             // entries that a record may keep one by one
+	OnScreen bool            // the key is on screen: look at it as closely as can be
+}
+
+// body reads what one limiter keeps on the server, in the way of its type.
+type body interface {
+	// ask adds the commands of the next look.
+	ask(q *Query, l *Look)
+	// take reads their answers into r, at now. It returns true to be asked again at once,
+	// because there was more than one look may fetch; r is then not ready.
+	take(now limiter.Instant, l *Look, r *model.Reading) (again bool, err error)
+}
+
+// Look follows one limiter from reading to reading.
+type Look struct {
+	Name    string // Reading.Key
+	Named   bool   // somebody asked for exactly this key
+	certain bool   // what it will hold is known, even while it holds nothing
+	rule    *rules.Rule
+	kind    shape.Kind
+	typ     string
+	body    body
+
+	target model.Target
+	notes  map[model.Note]bool
+	denied denials
+	block  block
+	past   *Past
+
+	ttl     time.Duration
+	since   limiter.Instant // of the reading before
+	silent  limiter.Instant // since when the server holds nothing of it; 0 while it does
+	heat    int64           // units that came with the last reading
+	near    bool            // near its limit, or over it
+	Looks   int             // readings so far
+	wrong   string          // why the key cannot be read, one sentence
+	changed bool            // the key holds another type than before: find out anew
+}
+
+// settle works out how the key is limited from its rule and what its data shows.
+func (l *Look) settle(a limiter.Algorithm, layout limiter.Layout, window time.Duration) {
+	t := model.Target{Algorithm: a, Inferred: true, Layout: layout, Window: window}
+	if r := l.rule; r != nil {
+		t.Convention = r.Convention
+		t.Limit, t.LimitKnown = r.Limit, r.LimitKnown
+		if r.Algorithm != limiter.Unknown {
+			t.Algorithm, t.Inferred = r.Algorithm, false
+		}
+		if w := r.Span(); w > 0 {
+			t.Window = w
+		}
+	}
+	t.Limit.Window = t.Window
+	l.target = t
+}
+
+// fixedWindow returns the window that the rule gives, 0 when it gives none.
+func (l *Look) fixedWindow() time.Duration {
+	if l.rule == nil {
+		return 0
+	}
+	return l.rule.Span()
+}
+
+// guess takes a window that the data suggests, unless the rule knows better.
+func (l *Look) guess(w time.Duration) {
+	if w <= 0 || l.fixedWindow() > 0 || l.target.Window == w {
+		return
+	}
+	l.target.Window, l.target.Limit.Window = w, w
+}
+
+func (l *Look) note(n model.Note, on bool) {
+	if on {
+		if l.notes == nil {
+			l.notes = make(map[model.Note]bool)
+		}
+		l.notes[n] = true
+	} else {
+		delete(l.notes, n)
+	}
+}
+
+// Ask adds the commands of the next reading.
+func (l *Look) Ask(q *Query) {
+	if l.body != nil {
+		l.body.ask(q, l)
+	}
+	l.denied.ask(q, l)
+	l.block.ask(q, l)
+}
+
+// Take turns the answers into a reading. ok is false when it is not ready: the look
+// wants to be asked again at once, or an error says why nothing can be told.
+func (l *Look) Take(now limiter.Instant) (r model.Reading, again bool, err error) {
+	r = model.Reading{Key: l.Name, Type: l.typ, At: now, Since: l.since, TTL: l.ttl}
+	if l.body != nil {
+		again, err = l.body.take(now, l, &r)
+	}
+	if err != nil {
+		if connect.Away(err) || connect.Redirected(err) {
+			return r, false, err
+		}
+		r.Err = l.describe(err)
+		again = false
+	}
+	more, err := l.denied.take(now)
+	if err != nil && (connect.Away(err) || connect.Redirected(err)) {
+		return r, false, err
+	}
+	if again || more {
+		return r, true, nil
+	}
+	l.denied.span(l.target.Window)
+	l.denied.tell(now, &r)
+	l.block.tell(&r)
+	l.finish(now, &r)
+	return r, false, nil
+}
+
+// finish completes a reading with what holds for every type.
+func (l *Look) finish(now limiter.Instant, r *model.Reading) {
+	r.Type, r.TTL = l.typ, l.ttl
+	r.Target = l.target
+	r.State.Algorithm = l.target.Algorithm
+	if l.wrong != "" {
+		r.Err = l.wrong
+	}
+	if r.Type == "none" {
+		if l.silent == 0 {
+			l.silent = now
+		}
+	} else {
+		l.silent = 0
+	}
+	t := &r.Target
+	l.note(model.NoExpiry, r.Err == "" && r.Type != "none" && r.TTL == model.Forever)
+	l.note(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
+	l.note(model.UnknownLimit, !t.LimitKnown)
+	l.note(model.UnknownWindow, t.Window == 0)
+	l.note(model.ForeignWriter, t.Layout != (limiter.Layout{}))
+	l.note(model.TooHot, r.Approximate)
+	over := false
+	l.near = false
+	if t.LimitKnown && t.Limit.Count > 0 && t.Window > 0 && r.Err == "" {
+		n, most := r.State.Peek(now, t.Limit, t.Convention, 0).Used, model.Capacity(*t)
+		over = n > most
+		l.near = float64(n) >= model.NearLimit*float64(most)
+	}
+	l.note(model.OverLimit, over)
+	r.Notes = l.list()
+	if l.past != nil {
+		l.past.open(r)
+		l.past = nil
+	}
+	l.heat = 0
+	for _, a := range r.Arrivals {
+		l.heat += a.N
+	}
+	l.since = now
+	l.Looks++
+}
+
+// list returns the notes in a fixed order.
+func (l *Look) list() []model.Note {
+	if len(l.notes) == 0 {
+		return nil
+	}
+	out := make([]model.Note, 0, len(l.notes))
+	for n := range l.notes {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// describe turns an error reply about this key into a sentence.
+func (l *Look) describe(err error) string {
+	switch connect.Code(err) {
+	case "WRONGTYPE":
+		l.note(model.WrongType, true)
+		l.changed = true
+		return "holds another type than it did before"
+	case "NOPERM":
+		return "must not be read by this user: " + connect.Remedy(err)
+	}
+	return fmt.Sprintf("cannot be read: %v", err)
+}
+
+// present takes the answer of PTTL: in milliseconds, -1 for no expiry, -2 for no key
+// (which go-redis returns as nanoseconds).
+func (l *Look) present(ttl time.Duration, typ string) bool {
+	switch {
+	case ttl == -2:
+		l.typ, l.ttl = "none", 0
+		return false
+	case ttl < 0:
+		l.ttl = model.Forever
+	default:
+		l.ttl = ttl
+	}
+	l.typ = typ
+	return true
+}
+
+// gone says that the key has been away for so long that nobody waits for it: two
+// windows, and not less than ten seconds.
+func (l *Look) gone(now limiter.Instant) bool {
+	return !l.Named && l.silent != 0 && now.Sub(l.silent) > max(2*l.target.Window, 10*time.Second)
+}

@@ -1,0 +1,80 @@
+package look
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// singleBody reads a window that begins with its first request: one string that counts
+// and whose expiry, set when it was created, is the end of the window (INCR + EXPIRE).
+type singleBody struct {
+	key   string
+	value *redis.StringCmd
+	ttl   *redis.DurationCmd
+
+	last  int64
+	ends  limiter.Instant // of the window last seen
+	known bool
+}
+
+func (b *singleBody) ask(q *Query, _ *Look) {
+	b.value = q.Pipe.Get(q.Ctx, b.key)
+	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
+}
+
+func (b *singleBody) take(now limiter.Instant, l *Look, r *model.Reading) (again bool, err error) {
+	ttl, err := b.ttl.Result()
+	if err != nil {
+		return false, err
+	}
+	text, err := b.value.Result()
+	if err != nil && err != redis.Nil {
+		return false, err
+	}
+	l.wrong = ""
+	var n int64
+	if l.present(ttl, "string") && err == nil {
+		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
+			l.wrong = "holds a string that is not a count"
+			n = 0
+		}
+	}
+	b.tell(now, l, r, n)
+	return false, nil
+}
+
+func (b *singleBody) tell(now limiter.Instant, l *Look, r *model.Reading, n int64) {
+	l.target.Convention.Alignment = limiter.FirstRequest
+	ends := limiter.Instant(0)
+	if l.ttl > 0 { // the key goes in the millisecond after its expiry
+		ends = limiter.Instant(now.Millis() * 1000).Add(l.ttl + time.Millisecond)
+	}
+	fresh := n < b.last || b.ends != 0 && ends.Sub(b.ends) > futureAllowed
+	if b.known && l.since != 0 {
+		rise := n - b.last
+		if fresh {
+			rise = n
+			// A window that began since the reading before shows how long it is: a little more
+			// than what is left of it.
+			if up := (l.ttl + time.Second - 1).Truncate(time.Second); up-l.ttl <= now.Sub(l.since) {
+				l.guess(up)
+			}
+		}
+		if rise > 0 {
+			r.Arrivals = []model.Arrival{{At: now, N: rise}}
+		}
+	}
+	b.last, b.ends, b.known = n, ends, true
+	w := l.target.Window
+	r.State.Current = n
+	if ends != 0 && w > 0 {
+		r.State.Start = ends.Add(-w)
+	} else {
+		r.State.Start = now
+	}
+}

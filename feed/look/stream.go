@@ -1,0 +1,243 @@
+package look
+
+import (
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/shape"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// streamBody reads a stream with an entry a request.
+type streamBody struct {
+	key    string
+	record record
+	tail   tail
+	hot    int // looks in a row that had to jump
+
+	synced bool            // the record holds all that the server has of the window
+	from   limiter.Instant // while syncing: where reading began
+	fresh  []limiter.Entry
+
+	ttl   *redis.DurationCmd
+	first *redis.XMessageSliceCmd
+}
+
+func (b *streamBody) ask(q *Query, l *Look) {
+	b.record.setWindow(l.target.Window)
+	b.record.most = q.Entries
+	b.tail.key = b.key
+	b.ttl, b.first = nil, nil
+	if q.Whole || !b.tail.known {
+		b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
+		b.first = q.Pipe.XRangeN(q.Ctx, b.key, "-", "+", 1)
+	}
+	if !b.synced && !b.tail.known {
+		b.from, b.fresh = b.record.horizon(q.Now), nil
+	}
+	b.tail.ask(q, shape.IdAt(b.from))
+}
+
+// resync reads the last window anew, because what was read may be wrong or gone.
+func (b *streamBody) resync() {
+	b.synced, b.fresh = false, nil
+	b.tail = tail{uncounted: b.tail.uncounted, untotaled: b.tail.untotaled}
+}
+
+func (b *streamBody) take(now limiter.Instant, l *Look, r *model.Reading) (again bool, err error) {
+	there, err := b.there(now, l)
+	if err != nil {
+		return false, err
+	}
+	if !there {
+		b.lose(now.Add(-b.record.span()), now)
+		b.resync()
+	} else {
+		fresh, again, err := b.tail.take()
+		if err != nil {
+			return false, err
+		}
+		if b.tail.jumped {
+			b.hot = 10
+		}
+		if b.synced {
+			b.record.extend(fresh)
+		} else {
+			b.fresh = append(b.fresh, fresh...)
+		}
+		if again {
+			return true, nil
+		}
+		if !b.synced {
+			b.record.replace(b.from, b.fresh, 1)
+			b.synced, b.fresh = true, nil
+		}
+		b.hot = max(b.hot-1, 0)
+		b.guess(now, l)
+		if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
+			b.record.setWindow(l.target.Window)
+			if b.record.span() > span { // what is in the longer window was never asked for
+				b.resync()
+				b.record.clear()
+				return true, nil
+			}
+		}
+	}
+	b.record.trim(now)
+	b.fill(now, l, r)
+	return false, nil
+}
+
+// there says whether the stream exists, as far as was asked, and drops what it lost.
+func (b *streamBody) there(now limiter.Instant, l *Look) (bool, error) {
+	if b.ttl == nil {
+		return true, nil
+	}
+	ttl, err := b.ttl.Result()
+	if err != nil {
+		return false, err
+	}
+	first, err := b.first.Result()
+	if err != nil {
+		return false, err
+	}
+	if !l.present(ttl, "stream") {
+		return false, nil
+	}
+	b.trimmed(first, now)
+	return true, nil
+}
+
+// trimmed drops from the last window what the server no longer holds: a stream that was
+// deleted and begun again, or trimmed earlier than its window.
+func (b *streamBody) trimmed(first []redis.XMessage, now limiter.Instant) {
+	oldest := now
+	if len(first) > 0 {
+		if id, ok := shape.ParseID(first[0].ID); ok {
+			oldest = min(id.At(), now)
+		}
+	}
+	live := now.Add(-b.record.span())
+	if i, j := b.record.from(live), b.record.from(oldest); i < j {
+		b.lose(live, oldest)
+	}
+}
+
+// lose forgets what was remembered of a stretch of time, without a report.
+func (b *streamBody) lose(from, to limiter.Instant) {
+	i, j := b.record.from(from), b.record.from(to)
+	if i == j {
+		return
+	}
+	kept := make([]limiter.Entry, 0, len(b.record.entries))
+	kept = append(kept, b.record.entries[:i]...)
+	b.record.entries = append(kept, b.record.entries[j:]...)
+}
+
+// guess tells the window from the expiry.
+func (b *streamBody) guess(now limiter.Instant, l *Look) {
+	if k := len(b.record.entries); k > 0 && l.ttl > 0 {
+		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
+	}
+}
+
+func (b *streamBody) fill(now limiter.Instant, l *Look, r *model.Reading) {
+	entries := b.record.entries
+	l.note(model.FutureScore, false)
+	if k := len(entries); k > 0 {
+		l.note(model.FutureScore, entries[k-1].At.Sub(now) > futureAllowed)
+	}
+	l.note(model.NoCountField, b.tail.uncounted)
+	if b.tail.known {
+		l.target.Layout.Untotalled = b.tail.untotaled
+	}
+	r.State.Log = b.record.log()
+	r.Approximate = b.record.joined || b.hot > 0
+	r.PreviousKnown = l.target.Window > 0
+	r.ExactKnown = l.target.Window > 0
+	r.Arrivals = b.record.arrivals(false)
+}
+
+// tail follows a stream of counts from entry to entry. It is shared by stream counters
+// and recorded denials.
+type tail struct {
+	key   string
+	last  shape.ID // the newest entry taken
+	total int64    // its running total, where entries have one
+	known bool     // last and total hold
+	pages int
+
+	uncounted bool // an entry had no count
+	untotaled bool // an entry had no total
+	jumped    bool // entries were passed over and counted by their totals
+	jumping   bool
+	page      *redis.XMessageSliceCmd
+	newest    *redis.XMessageSliceCmd
+}
+
+// pagesBehind is how many pages of a stream are read in one look before its totals are
+// used to jump to the end.
+const pagesBehind = 4
+
+func (t *tail) ask(q *Query, from shape.ID) {
+	t.page, t.newest = nil, nil
+	if t.jumping {
+		t.newest = q.Pipe.XRevRangeN(q.Ctx, t.key, "+", "-", 1)
+		return
+	}
+	if t.known {
+		from = t.last.Next()
+	}
+	q.Ranges++
+	t.page = q.Pipe.XRangeN(q.Ctx, t.key, from.String(), "+", pageSize)
+}
+
+// take returns the entries that are new. It returns again when there are more.
+func (t *tail) take() (fresh []limiter.Entry, again bool, err error) {
+	page := t.page
+	if t.newest != nil {
+		page = t.newest
+	}
+	got, err := page.Result()
+	if err != nil {
+		return nil, false, err
+	}
+	t.jumped = false
+	for _, m := range got {
+		id, ok := shape.ParseID(m.ID)
+		if !ok {
+			continue
+		}
+		n, total, hasCount, hasTotal := shape.CountOf(m.Values)
+		t.uncounted = t.uncounted || !hasCount
+		t.untotaled = t.untotaled || !hasTotal
+		if t.known && hasTotal && t.total > 0 {
+			// Entries between the two may have been trimmed before they were read, or were
+			// jumped over; the totals still tell how much they were.
+			if missed := total - t.total; missed > n {
+				n = missed
+				t.jumped = true
+			}
+		}
+		if t.known && !id.After(t.last) {
+			continue // the jump found nothing newer
+		}
+		t.last, t.total, t.known = id, total, true
+		at := id.At()
+		if hasTotal {
+			at = id.Fine()
+		}
+		fresh = append(fresh, limiter.Entry{At: at, Count: n})
+	}
+	if t.newest != nil {
+		t.jumping, t.pages = false, 0
+		return fresh, false, nil
+	}
+	t.pages++
+	if len(got) < pageSize {
+		t.pages = 0
+		return fresh, false, nil
+	}
+	t.jumping = t.pages >= pagesBehind && !t.untotaled
+	return fresh, t.jumping || t.pages < 2*pagesBehind, nil
+}

@@ -1,0 +1,244 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/look"
+	"ratescope/feed/pace"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// nodes is what is known of the nodes of a cluster, by address.
+type nodes struct {
+	clocks map[string]*clock
+	sick   map[string]*sickness
+}
+
+// sickness is a node that does not answer. The keys that it holds are stale; the others
+// are read as if nothing were wrong.
+type sickness struct {
+	backoff pace.Backoff
+	until   time.Time
+	looks   int
+	err     error
+}
+
+// group is looks whose keys live on one node.
+type group struct {
+	addr  string // "" is the client as a whole
+	pipes func() redis.Pipeliner
+	looks []*turn
+}
+
+// groups sorts looks by the node that holds their keys, each still in order. There is one
+// group unless the server is a cluster. Counters that others keep have a slot for every
+// window, so that the client sends each of them where it belongs.
+func (w *observer) groups(ctx context.Context, due []*turn) []*group {
+	whole := &group{pipes: w.client.Pipeline, looks: due}
+	cluster, ok := w.client.(*redis.ClusterClient)
+	if !ok {
+		return []*group{whole}
+	}
+	whole.looks = nil
+	all := []*group{whole}
+	byAddr := make(map[string]*group)
+	for _, l := range due {
+		if l.Scattered() || l.moved {
+			l.moved = false
+			whole.looks = append(whole.looks, l)
+			continue
+		}
+		node, err := cluster.MasterForKey(ctx, limiter.DeniedKey(l.Name))
+		if err != nil {
+			whole.looks = append(whole.looks, l)
+			continue
+		}
+		addr := node.Options().Addr
+		g := byAddr[addr]
+		if g == nil {
+			g = &group{addr: addr, pipes: node.Pipeline}
+			byAddr[addr] = g
+			all = append(all, g)
+		}
+		g.looks = append(g.looks, l)
+	}
+	return slices.DeleteFunc(all, func(g *group) bool { return len(g.looks) == 0 })
+}
+
+// readAll reads what is due, as far as the purse reaches. The error is for a server of
+// which no part answers.
+func (w *observer) readAll(ctx context.Context, due []*turn, ready *[]model.Reading) error {
+	if len(due) == 0 {
+		return nil
+	}
+	spent, healthy := time.Duration(0), 0
+	var lost error
+	groups := w.groups(ctx, due)
+	for _, g := range groups {
+		s := w.nodes.sick[g.addr]
+		if s != nil && time.Now().Before(s.until) {
+			lost = s.err
+			continue
+		}
+		err := w.readGroup(ctx, g, ready, &spent)
+		switch {
+		case err == nil:
+			healthy++
+			delete(w.nodes.sick, g.addr)
+			continue
+		case len(groups) == 1 && g.addr == "" || errors.Is(err, connect.ErrReadOnly) || ctx.Err() != nil:
+			return err
+		}
+		lost = err
+		w.sicken(g, err)
+	}
+	if healthy == 0 {
+		return lost
+	}
+	return nil
+}
+
+// sicken notes that a node does not answer.
+func (w *observer) sicken(g *group, err error) {
+	s := w.nodes.sick[g.addr]
+	if s == nil {
+		s = &sickness{}
+		if w.nodes.sick == nil {
+			w.nodes.sick = make(map[string]*sickness)
+		}
+		w.nodes.sick[g.addr] = s
+	}
+	s.until, s.looks, s.err = time.Now().Add(s.backoff.Next()), len(g.looks), err
+	if c, ok := w.client.(*redis.ClusterClient); ok {
+		c.ReloadState(context.Background()) // perhaps a replica has taken its place
+	}
+}
+
+// shortcomings says what cannot be told just now although the link is live.
+func (w *observer) shortcomings() []string {
+	var out []string
+	if s := w.scout.Lack(); s != "" {
+		out = append(out, s)
+	}
+	for addr, s := range w.nodes.sick {
+		if addr == "" {
+			addr = w.shown
+		}
+		out = append(out, fmt.Sprintf("%s; %d keys are stale", connect.Explain(s.err, addr), s.looks))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// readGroup reads the looks of one node.
+func (w *observer) readGroup(ctx context.Context, g *group, ready *[]model.Reading, spent *time.Duration) error {
+	most := time.Duration(float64(min(w.sinceRound, time.Second)) * roundMost)
+	due := g.looks
+	for asks := 0; len(due) > 0 && asks < asksPerRound; asks++ {
+		var again []*turn
+		for len(due) > 0 && (due[0].rank == onScreen || w.purse.left > 0 && *spent < most || asks > 0) {
+			n, more, cost, err := w.exchange(ctx, g, due, ready)
+			*spent += cost
+			w.spent += cost
+			if err != nil {
+				return err
+			}
+			again = append(again, more...)
+			due = due[n:]
+		}
+		due = again // what is left after the last time goes on in the next round
+	}
+	return nil
+}
+
+// clockOf returns the clock of a node.
+func (w *observer) clockOf(addr string) *clock {
+	if addr == "" {
+		return &w.clock
+	}
+	c := w.nodes.clocks[addr]
+	if c == nil {
+		if w.nodes.clocks == nil {
+			w.nodes.clocks = make(map[string]*clock)
+		}
+		c = &clock{offset: w.clock.offset}
+		w.nodes.clocks[addr] = c
+	}
+	return c
+}
+
+// exchange sends one pipeline for the first looks of due, and returns how many they were,
+// which of them want to be asked again, and what it cost the server.
+func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[]model.Reading) (n int, again []*turn, cost time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
+	defer cancel()
+	clock := w.clockOf(g.addr)
+	sent := time.Now()
+	_, cluster := w.client.(*redis.ClusterClient)
+	q := &look.Query{Ctx: ctx, Pipe: g.pipes(), Now: clock.at(sent), Slots: cluster, Entries: look.EntriesFor(len(w.looks))}
+	for n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < commandsPerPipe) {
+		q.OnScreen = due[n].place > 0
+		q.Whole = due[n].rank == onScreen || due[n].Looks%wholeEvery == 0
+		due[n].Ask(q)
+		n++
+	}
+	// TIME comes last, so that no entry that was read is later than the reading.
+	hour := q.Pipe.Time(ctx)
+	short := q.Pipe.Len() < 20
+	cmds, err := q.Pipe.Exec(ctx)
+	if errors.Is(err, connect.ErrReadOnly) {
+		return n, nil, 0, err
+	}
+	cost = w.purse.pay(cmds)
+	received := time.Now()
+	now := clock.at(received)
+	t, err := hour.Result()
+	switch {
+	case err == nil:
+		now = limiter.InstantOf(t)
+		clock.observe(sent, received, now, short)
+	case connect.Away(err):
+		return n, nil, cost, err
+	}
+	for _, l := range due[:n] {
+		r, more, err := l.Take(now)
+		switch {
+		case connect.Redirected(err):
+			l.moved = true // its slot is moving: the client finds it in the next round
+		case err != nil:
+			return n, nil, cost, err
+		case more:
+			if f := l.Hit(); f != nil {
+				l = w.replace(l, *f)
+			}
+			again = append(again, l)
+		default:
+			l.due = received.Add(w.pause(l))
+			*ready = append(*ready, r)
+		}
+	}
+	if g.addr != "" && w.clock.rtt == 0 || g.addr != "" && g.addr == w.leader() {
+		w.clock = *clock // the header shows one clock: that of the first node
+	}
+	return n, again, cost, nil
+}
+
+// leader is the node whose clock stands for the cluster's.
+func (w *observer) leader() string {
+	first := ""
+	for addr := range w.nodes.clocks {
+		if first == "" || strings.Compare(addr, first) < 0 {
+			first = addr
+		}
+	}
+	return first
+}

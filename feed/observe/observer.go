@@ -1,0 +1,200 @@
+// Package observe watches the limiters of a server and reports them in batches.
+//
+// Four goroutines share the work of a running Watch. One emits: it orders a round of
+// reading at every refresh and reports also when no answer comes, so that a server that
+// hangs never stops the screen. One reads. One discovers keys, with SCAN inside a budget.
+// One listens for news of the streams on screen. All but the first wait on the network,
+// and none outlives Run.
+//
+// Rounds are paid from a purse that holds a share of the server's time; keys on screen
+// are read first, then those near their limit or busy, and quiet ones less often.
+package observe
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/condition"
+	"ratescope/feed/connect"
+	"ratescope/feed/discover"
+	"ratescope/feed/look"
+	"ratescope/feed/rules"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// observer reads the limiters that are known. It is used by one goroutine, but for
+// focus.
+type observer struct {
+	o        Options
+	client   redis.UniversalClient
+	guard    *connect.Guard
+	scout    *discover.Scout
+	listener *listener
+	clock    clock
+	nodes    nodes
+	pasts    map[string]*look.Past // what is known from before; the embedded source fills it
+
+	looks   map[string]*turn
+	dropped map[uint64]bool // keys beyond MaxKeys
+
+	mu    sync.Mutex
+	focus []string
+
+	role, version, runID string
+	greeted              bool
+
+	purse      purse
+	begun      time.Time     // of the last round
+	sinceRound time.Duration // from the round before to this one
+	spent      time.Duration // of the server, since it was last told
+
+	doctor   condition.Doctor
+	health   *model.Health // of this round; nil when it was not looked at
+	embedded bool
+	shown    string
+	sweep    model.Sweep // as it stood before the finds of this round were adopted
+}
+
+// Bounds of one pipeline and of one round.
+const (
+	rangesPerPipe   = 50
+	commandsPerPipe = 400
+	asksPerRound    = 24 // times that a look may ask for more in one round
+)
+
+func newObserver(o Options, client redis.UniversalClient, g *connect.Guard, pasts map[string]*look.Past) *observer {
+	w := &observer{o: o, client: client, guard: g, listener: newListener(client), pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*turn), dropped: make(map[uint64]bool)}
+	for _, k := range o.Keys {
+		l := w.lookFor(k, k)
+		l.Probe()
+		w.looks[k] = l
+	}
+	return w
+}
+
+func (w *observer) lookFor(name, key string) *turn {
+	return &turn{Look: look.New(name, rules.For(w.o.Rules, name, key), w.embedded, w.pasts[name])}
+}
+
+// greet asks a server that has just answered who it is.
+func (w *observer) greet(ctx context.Context) error {
+	sent := time.Now()
+	t, err := w.client.Time(ctx).Result()
+	if err != nil && connect.Code(err) != "NOPERM" {
+		return err
+	}
+	received := time.Now()
+	if err == nil {
+		w.clock.observe(sent, received, limiter.InstantOf(t), true)
+	}
+	info, err := w.client.Info(ctx, "server", "replication").Result()
+	if err != nil {
+		if connect.Away(err) {
+			return err
+		}
+		info, err = w.client.Info(ctx).Result() // before Redis 7 INFO takes one section
+		if err != nil && connect.Away(err) {
+			return err
+		}
+	}
+	fields := condition.ParseInfo(info)
+	w.version = fields["redis_version"]
+	if v := fields["valkey_version"]; v != "" {
+		w.version = "valkey " + v
+	}
+	w.role = fields["role"]
+	if w.role == "slave" {
+		w.role = "replica"
+	}
+	w.runID = fields["run_id"]
+	if _, ok := w.client.(*redis.ClusterClient); ok {
+		w.role = "cluster"
+	}
+	w.greeted = true
+	return nil
+}
+
+// round reads what is due. The error is for a server that is away; what was read before
+// it went comes with it.
+//
+// With only, no more than the looks at these keys are read: somebody has heard of news.
+func (w *observer) round(ctx context.Context, only []string) (readings []model.Reading, gone []string, err error) {
+	defer func() {
+		if err != nil {
+			w.greeted = false // it may be another one when it comes back
+		}
+		if err != nil {
+			w.health = nil
+		}
+		slices.SortFunc(readings, func(a, b model.Reading) int { return strings.Compare(a.Key, b.Key) })
+	}()
+	if !w.greeted {
+		if err := w.greet(ctx); err != nil {
+			return nil, nil, err
+		}
+		for _, l := range w.looks {
+			l.Resync()
+		}
+	}
+	if only != nil {
+		return w.hear(ctx, only)
+	}
+	// What a pass has found is adopted in the round that tells of the pass.
+	w.sweep = w.scout.Progress()
+	w.adopt()
+	if len(w.looks) == 0 { // nothing to read: is the server still there?
+		if err := w.tick(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	begun := time.Now()
+	w.sinceRound, w.begun = begun.Sub(w.begun), begun
+	w.purse.fill(begun)
+	scanned := w.scout.Cost()
+	w.purse.left -= scanned
+	w.spent += scanned
+	if err := w.readAll(ctx, w.plan(begun), &readings); err != nil {
+		return readings, nil, err
+	}
+	if w.health, err = w.doctor.Examine(ctx, w.client, w.clock.at(time.Now()), w.embedded); err != nil {
+		return readings, nil, err
+	}
+	if p := w.doctor.Prices(); len(p) > 0 {
+		w.purse.prices = p
+	}
+	w.listen()
+	return readings, w.bury(), nil
+}
+
+// hear reads the looks at some keys at once.
+func (w *observer) hear(ctx context.Context, keys []string) (readings []model.Reading, gone []string, err error) {
+	w.health = nil
+	var due []*turn
+	for _, k := range keys {
+		if l := w.looks[k]; l != nil && l.rank == onScreen {
+			due = append(due, l)
+		}
+	}
+	err = w.readAll(ctx, due, &readings)
+	return readings, nil, err
+}
+
+// tick asks for the time alone.
+func (w *observer) tick(ctx context.Context) error {
+	sent := time.Now()
+	t, err := w.client.Time(ctx).Result()
+	if err != nil {
+		if connect.Away(err) {
+			return err
+		}
+		return nil
+	}
+	w.clock.observe(sent, time.Now(), limiter.InstantOf(t), true)
+	return nil
+}

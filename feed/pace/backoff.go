@@ -1,0 +1,21 @@
+package pace
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Bounds of the wait between two attempts to reach a server that is away.
+const (
+	firstWait = 100 * time.Millisecond
+	lastWait  = time.Second
+)
+
+// Backoff doubles the wait at every failure, with up to a third of it at random so that
+// many observers do not come back at the same moment.
+type Backoff struct{ wait time.Duration }
+
+func (b *Backoff) Next() time.Duration {
+	b.wait = min(max(2*b.wait, firstWait), lastWait)
+	return b.wait - time.Duration(rand.Int64N(int64(b.wait)/3))
+}

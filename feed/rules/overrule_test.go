@@ -1,0 +1,72 @@
+package rules_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/feed/rules"
+	"ratescope/limiter"
+)
+
+func TestOverrule(t *testing.T) {
+	file := []rules.Rule{
+		{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 9}, LimitKnown: true, Window: time.Second},
+		{Match: "b:*", Window: time.Minute, Limit: limiter.Limit{Window: time.Minute}},
+	}
+	minute := limiter.Limit{Count: 100, Window: time.Minute}
+	for _, tc := range []struct {
+		name string
+		by   rules.Rule
+		want []rules.Rule
+	}{
+		{"nothing said", rules.Rule{}, append(slices.Clone(file), rules.Rule{Match: "*"})},
+		{"a limit", rules.Rule{Limit: minute, LimitKnown: true}, []rules.Rule{
+			{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute, Burst: 9}, LimitKnown: true, Window: time.Minute},
+			{Match: "b:*", Limit: minute, LimitKnown: true, Window: time.Minute},
+			{Match: "*", Limit: minute, LimitKnown: true, Window: time.Minute},
+		}},
+		{"an algorithm and a burst", rules.Rule{Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}}, []rules.Rule{
+			{Match: "a:*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 3}, LimitKnown: true, Window: time.Second},
+			{Match: "b:*", Algorithm: limiter.GCRA, Window: time.Minute, Limit: limiter.Limit{Window: time.Minute, Burst: 3}},
+			{Match: "*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}},
+		}},
+	} {
+		before := slices.Clone(file)
+		if got := rules.Overrule(file, tc.by); !slices.Equal(got, tc.want) {
+			t.Errorf("%s:\n%+v\nwant\n%+v", tc.name, got, tc.want)
+		}
+		if !slices.Equal(file, before) {
+			t.Errorf("%s: the rules that were given have changed", tc.name)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(path, []byte("- {match: 'a:*', algorithm: stream, limit: 5/s}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := rules.Read(path, rules.Spoken{Limit: "100/1m", Algorithm: "auto", Burst: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := limiter.Limit{Count: 100, Window: time.Minute, Burst: 7}
+	want := []rules.Rule{
+		{Match: "a:*", Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true, Window: time.Minute},
+		{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute},
+	}
+	if !slices.Equal(list, want) {
+		t.Errorf("%+v, want %+v", list, want)
+	}
+	for _, bad := range []rules.Spoken{{Limit: "100/"}, {Algorithm: "magic"}, {Burst: -1}} {
+		if list, err := rules.Read("", bad); err == nil {
+			t.Errorf("%+v is read as %+v", bad, list)
+		}
+	}
+	if _, err := rules.Read(path+".missing", rules.Spoken{}); err == nil {
+		t.Error("a file that is not there is read")
+	}
+}

@@ -1,0 +1,119 @@
+package feed_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/model"
+)
+
+// running is a source that runs, with what it emitted.
+type running struct {
+	t       testing.TB
+	mu      sync.Mutex
+	batches []model.Batch
+	latest  map[string]model.Reading
+	arrived map[string]map[bool]int64 // key → denied → units
+	gone    []string
+	cancel  context.CancelFunc
+	done    chan error
+}
+
+func runSource(t testing.TB, s feed.Source) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{t: t, latest: map[string]model.Reading{}, arrived: map[string]map[bool]int64{}, cancel: cancel, done: make(chan error, 1)}
+	go func() {
+		r.done <- s.Run(ctx, func(b model.Batch) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.batches = append(r.batches, b)
+			for _, x := range b.Readings {
+				r.latest[x.Key] = x
+				if r.arrived[x.Key] == nil {
+					r.arrived[x.Key] = map[bool]int64{}
+				}
+				for _, a := range x.Arrivals {
+					r.arrived[x.Key][a.Denied] += a.N
+				}
+			}
+			r.gone = append(r.gone, b.Gone...)
+		})
+	}()
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *running) stop() {
+	r.cancel()
+	select {
+	case err := <-r.done:
+		r.done <- err
+		if err != nil {
+			r.t.Errorf("Run returned %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		r.t.Error("Run did not return within 5 s of its context's end")
+	}
+}
+
+func (r *running) last() model.Batch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.batches) == 0 {
+		return model.Batch{}
+	}
+	return r.batches[len(r.batches)-1]
+}
+
+func (r *running) reading(key string) (model.Reading, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x, ok := r.latest[key]
+	return x, ok
+}
+
+func (r *running) came(key string, denied bool) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.arrived[key][denied]
+}
+
+func newRedis(t testing.TB, o feed.Options) *feed.Redis {
+	t.Helper()
+	r, err := feed.NewRedis(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func once(t testing.TB, o feed.Options) (model.Batch, map[string]model.Reading) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	b, err := feed.Once(ctx, newRedis(t, o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]model.Reading{}
+	for _, r := range b.Readings {
+		if _, twice := m[r.Key]; twice {
+			t.Errorf("two readings of %q in one batch", r.Key)
+		}
+		m[r.Key] = r
+	}
+	return b, m
+}
+
+func xadd(key, count string) *redis.XAddArgs {
+	return &redis.XAddArgs{Stream: key, Values: []string{"count", count}}
+}
+
+func zed(score float64, member any) redis.Z { return redis.Z{Score: score, Member: member} }

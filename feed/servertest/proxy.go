@@ -1,0 +1,114 @@
+package servertest
+
+import (
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy stands between a source and its server and does harm on the way back.
+type Proxy struct {
+	Listener net.Listener
+	target   string
+
+	mu    sync.Mutex
+	Delay time.Duration
+	Cut   int  // bytes after which a connection is cut; 0 never
+	Flip  bool // change bytes
+	Drop  bool // swallow everything
+	conns map[net.Conn]bool
+	all   sync.WaitGroup
+}
+
+func StartProxy(t *testing.T, target string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{Listener: l, target: target, conns: map[net.Conn]bool{}}
+	p.all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.all.Go(func() { p.serve(c) })
+		}
+	})
+	return p
+}
+
+func (p *Proxy) Close() {
+	p.Listener.Close()
+	p.HangUp()
+	p.all.Wait()
+}
+
+func (p *Proxy) HangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.Close()
+	}
+}
+
+func (p *Proxy) Set(f func(*Proxy)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Delay, p.Cut, p.Flip, p.Drop = 0, 0, false, false
+	f(p)
+}
+
+func (p *Proxy) serve(c net.Conn) {
+	defer c.Close()
+	up, err := net.Dial("tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	p.mu.Lock()
+	p.conns[c], p.conns[up] = true, true
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.conns, c)
+		delete(p.conns, up)
+		p.mu.Unlock()
+	}()
+	p.all.Go(func() {
+		io.Copy(up, c)
+		up.Close()
+	})
+	buf, sent := make([]byte, 4096), 0
+	for {
+		n, err := up.Read(buf)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		delay, cut, flip, drop := p.Delay, p.Cut, p.Flip, p.Drop
+		p.mu.Unlock()
+		time.Sleep(delay)
+		if drop {
+			continue
+		}
+		if flip {
+			for range 3 {
+				buf[rand.IntN(n)] = byte(rand.IntN(256))
+			}
+		}
+		if cut > 0 && sent+n > cut {
+			n = max(cut-sent, 0)
+			c.Write(buf[:n])
+			return
+		}
+		sent += n
+		if _, err := c.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}

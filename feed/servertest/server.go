@@ -1,0 +1,186 @@
+// Package servertest starts the servers that the tests of the feed need: Redis servers,
+// clusters and sentinels on free ports, an authority that signs certificates, and a proxy
+// that does harm. Tests skip, loudly, where redis-server is not installed, and fail
+// instead when RATESCOPE_REQUIRE_REDIS is set.
+package servertest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+)
+
+// Server is a redis-server of the test's own.
+type Server struct {
+	t    testing.TB
+	Port int
+	args []string
+	Dir  string
+	cmd  *exec.Cmd
+	log  *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func Need(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("RATESCOPE_REQUIRE_REDIS") != "" {
+			t.Fatal("redis-server is not installed: run make test, which installs it")
+		}
+		t.Skip("SKIPPED: redis-server is not installed, so nothing was tested on a real server")
+	}
+}
+
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	Need(t)
+	s := &Server{t: t, Port: FreePort(t), args: args, Dir: t.TempDir()}
+	s.Start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func (s *Server) Start() {
+	s.t.Helper()
+	s.log = &lockedBuffer{}
+	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir}, s.args...)
+	s.cmd = exec.Command("redis-server", args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	Within(s.t, 10*time.Second, "the server to listen", func() bool {
+		c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "PING\r\n")
+		c.SetReadDeadline(time.Now().Add(time.Second))
+		line, err := bufio.NewReader(c).ReadString('\n')
+		return err == nil && !strings.Contains(line, "LOADING")
+	})
+}
+
+func (s *Server) Kill() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
+	s.cmd = nil
+}
+
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
+
+func (s *Server) URL() string { return "redis://" + s.Addr() }
+
+// CLI runs redis-cli, so that data is written by no code of ours.
+func (s *Server) CLI(args ...string) string {
+	s.t.Helper()
+	out, err := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.Port)}, args...)...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("redis-cli %q: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Ask is cli for a server that may hang up, as one does that changes its role.
+func (s *Server) Ask(args ...string) string {
+	out, err := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.Port)}, args...)...).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (s *Server) Client() *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2})
+	s.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// Now is the server's clock.
+func (s *Server) Now() limiter.Instant {
+	f := strings.Fields(s.CLI("TIME"))
+	sec, _ := strconv.ParseInt(f[0], 10, 64)
+	us, _ := strconv.ParseInt(f[1], 10, 64)
+	return limiter.Instant(sec*1e6 + us)
+}
+
+// Within polls a condition until it holds.
+func Within(t testing.TB, d time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(d)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v in vain for %s", d, what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// CPU returns the processor time that the server has taken, by its own account.
+func (s *Server) CPU() time.Duration {
+	s.t.Helper()
+	var sum float64
+	for line := range strings.Lines(s.CLI("INFO", "cpu")) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "used_cpu_user" || name == "used_cpu_sys" {
+			v, _ := strconv.ParseFloat(value, 64)
+			sum += v
+		}
+	}
+	return time.Duration(sum * float64(time.Second))
+}
+
+// Freeze stops the server's process, which keeps its connections open; thaw lets it go on.
+func (s *Server) Freeze() { s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+func (s *Server) Thaw() { s.cmd.Process.Signal(syscall.SIGCONT) }
+
+func WriteFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,135 @@
+package shape
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+)
+
+// Classify asks for the types of keys, and for a little of their data, to tell which of
+// them look like limiters. Two pipelines, whatever the number of keys.
+func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limiter.Instant) ([]Found, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	types := make([]*redis.StatusCmd, len(keys))
+	_, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, k := range keys {
+			types[i] = p.Type(ctx, k)
+		}
+		return nil
+	})
+	if connect.Away(err) || connect.Code(err) == "NOPERM" {
+		return nil, err
+	}
+	probes := make([]Probe, 0, len(keys))
+	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, k := range keys {
+			if typ := types[i].Val(); typ != "none" && typ != "" {
+				probes = append(probes, AskProbe(ctx, p, k, typ))
+			}
+		}
+		return nil
+	})
+	if connect.Away(err) {
+		return nil, err
+	}
+	finds := make([]Found, 0, len(probes))
+	for i := range probes {
+		if f, ok := probes[i].Read(now); ok {
+			finds = append(finds, f)
+		}
+	}
+	return finds, nil
+}
+
+// Probe is a first look at a key of a known type.
+type Probe struct {
+	key, typ string
+	edges    [2]*redis.ZSliceCmd // the lowest and the highest score
+	last     *redis.XMessageSliceCmd
+	value    *redis.StringCmd
+	ttl      *redis.DurationCmd
+	fields   *redis.SliceCmd
+}
+
+// longestNumber is the most of a string's value that is fetched.
+const longestNumber = 64
+
+func AskProbe(ctx context.Context, p redis.Pipeliner, key, typ string) Probe {
+	pr := Probe{key: key, typ: typ}
+	switch typ {
+	case "zset":
+		pr.edges[0] = p.ZRangeWithScores(ctx, key, 0, 0)
+		pr.edges[1] = p.ZRangeWithScores(ctx, key, -1, -1)
+	case "stream":
+		pr.last = p.XRevRangeN(ctx, key, "+", "-", 1)
+	case "string":
+		pr.value = p.GetRange(ctx, key, 0, longestNumber)
+		pr.ttl = p.PTTL(ctx, key)
+	case "hash":
+		pr.fields = p.HMGet(ctx, key, hashFields...)
+		pr.ttl = p.PTTL(ctx, key)
+	}
+	return pr
+}
+
+// Read tells what the key looks like. A key of no known shape comes back as kindWrong, so
+// that a rule that names it can complain.
+func (p *Probe) Read(now limiter.Instant) (Found, bool) {
+	f := Found{Key: p.key, Type: p.typ, Name: p.key, Kind: Wrong}
+	switch p.typ {
+	case "zset":
+		f.Kind = Log
+		for _, e := range p.edges {
+			z, err := e.Result()
+			f.Sure = f.Sure || err == nil && len(z) > 0 && UnitOf(z[0].Score, now) != 0
+		}
+	case "stream":
+		f.Kind = Stream
+		got, err := p.last.Result()
+		if err == nil && len(got) > 0 {
+			_, _, f.Sure, _ = CountOf(got[0].Values)
+		}
+	case "string":
+		p.readString(now, &f)
+	case "hash":
+		values, err := p.fields.Result()
+		if err != nil {
+			break
+		}
+		if f.Field, f.Sure = bucketField(values); f.Sure {
+			f.Kind = Bucket
+		}
+	}
+	return f, true
+}
+
+// readString tells counters and TATs from other strings.
+func (p *Probe) readString(now limiter.Instant, f *Found) {
+	text, err := p.value.Result()
+	ttl, terr := p.ttl.Result()
+	if err != nil || terr != nil {
+		return
+	}
+	if base, start, unit, ok := splitStart(p.key, now); ok {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+			f.Kind, f.Name, f.Start, f.Unit, f.Sure = Counter, base, start, unit, true
+			return
+		}
+	}
+	if _, _, ok := ReadTAT(text, now, ttl); ok {
+		f.Kind, f.Sure = TAT, true
+		return
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 && n < 1e9 {
+		f.Kind = Single
+		// An integer that expires is what INCR and EXPIRE leave; without an expiry it is
+		// just a number.
+		f.Sure = ttl > 0 && ttl <= startPast
+	}
+}
