@@ -17,6 +17,11 @@ type Batch struct {
 	Sweep    Sweep
 	Cost     Cost
 	Health   *Health // nil when there was no new look
+
+	// Anew is set by a source that goes elsewhere in time: everything that was known is to
+	// be forgotten for this board. It is the receiver's, as the batch is, and holds what the
+	// batch would bring: its other fields are only those of the board.
+	Anew *Board
 }
 
 // Link is the state of the connection to the server.
@@ -65,6 +70,15 @@ type Cost struct {
 // Merge brings b forward by a newer batch that nobody has seen yet: the latest
 // reading of each key wins and keeps the arrivals of both, costs add up.
 func (b *Batch) Merge(newer Batch) {
+	if newer.Anew != nil {
+		*b = newer
+		return
+	}
+	if b.Anew != nil {
+		b.Anew.Apply(newer)
+		*b = b.Anew.anew()
+		return
+	}
 	at := make(map[string]int, len(b.Readings))
 	for i, r := range b.Readings {
 		at[r.Key] = i

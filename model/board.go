@@ -56,6 +56,10 @@ type Board struct {
 
 // Apply brings the board forward by one batch.
 func (b *Board) Apply(batch Batch) {
+	if batch.Anew != nil {
+		b.replace(batch.Anew)
+		return
+	}
 	if b.keys == nil {
 		b.keys = make(map[string]*Watched)
 	}
@@ -88,6 +92,27 @@ func (b *Board) Apply(batch Batch) {
 			delete(b.keys, name)
 		}
 	}
+}
+
+// replace puts another board in the place of b, with the pins of b.
+func (b *Board) replace(by *Board) {
+	for name, k := range b.keys {
+		if other := by.keys[name]; other != nil {
+			other.Pinned = k.Pinned
+		}
+	}
+	*b = *by
+}
+
+// Anew returns a batch that puts the board as it stands at now in the place of another.
+func (b *Board) Anew(now limiter.Instant) Batch {
+	f := b.Freeze(now)
+	f.At = b.At
+	return f.anew()
+}
+
+func (b *Board) anew() Batch {
+	return Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Cost: b.Cost, Anew: b}
 }
 
 func (b *Board) apply(r *Reading) {

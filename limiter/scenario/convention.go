@@ -78,3 +78,38 @@ func Describe(c limiter.Convention) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// ParseWords is the inverse of Describe.
+func ParseWords(text string) (limiter.Convention, error) {
+	var c limiter.Convention
+	if text == "" {
+		return c, nil
+	}
+	for word := range strings.SplitSeq(text, ", ") {
+		known := false
+		for _, field := range []struct {
+			among []string
+			set   func(uint8)
+		}{
+			{edges, func(v uint8) { c.Edge = limiter.Edge(v) }},
+			{alignments, func(v uint8) { c.Alignment = limiter.Alignment(v) }},
+			{roundings, func(v uint8) { c.Rounding = limiter.Rounding(v) }},
+			{rules, func(v uint8) { c.Rule = limiter.Rule(v) }},
+			{fates, func(v uint8) { c.Denied = limiter.Denied(v) }},
+			{refills, func(v uint8) { c.Refill = limiter.Refill(v) }},
+		} {
+			if at := slices.Index(field.among, word); at >= 0 {
+				field.set(uint8(at))
+				known = true
+			}
+		}
+		if block, found := strings.CutPrefix(word, "block "); found {
+			d, err := time.ParseDuration(block)
+			c.Block, known = d, err == nil && d >= 0
+		}
+		if !known {
+			return c, fmt.Errorf("convention %q is none: use words as in closed, charged", word)
+		}
+	}
+	return c, nil
+}

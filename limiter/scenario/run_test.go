@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -93,5 +94,23 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	if all, err := scenario.Load(strings.NewReader(`{"id":"a",` + ok + `,"text":["x"],"goal":{},"traffic":7}`)); err != nil || len(all) != 1 {
 		t.Errorf("a lesson: %v, %v", all, err)
+	}
+}
+
+// TestParseWords: the words of every convention are read back.
+func TestParseWords(t *testing.T) {
+	for i := range 2 * 2 * 3 * 2 * 2 * 2 * 2 {
+		c := limiter.Convention{
+			Edge: limiter.Edge(i % 2), Alignment: limiter.Alignment(i / 2 % 2), Rounding: limiter.Rounding(i / 4 % 3), Rule: limiter.Rule(i / 12 % 2),
+			Denied: limiter.Denied(i / 24 % 2), Refill: limiter.Refill(i / 48 % 2), Block: time.Duration(i/96) * 90 * time.Second,
+		}
+		if got, err := scenario.ParseWords(scenario.Describe(c)); err != nil || got != c {
+			t.Errorf("%+v reads back from %q as %+v, %v", c, scenario.Describe(c), got, err)
+		}
+	}
+	for _, bad := range []string{"closd", "closed,charged", "block", "block -1s", "closed, "} {
+		if c, err := scenario.ParseWords(bad); err == nil {
+			t.Errorf("%q is read as %+v", bad, c)
+		}
 	}
 }

@@ -1,0 +1,223 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// File is a recording in a file, with the places from which it can be read. Make one with
+// Open. Not safe for concurrent use.
+type File struct {
+	Header     Header
+	Begin, End limiter.Instant // moments of the first batch and of the latest
+	Batches    int
+	Damage     *Damage // why it ends too soon; nil when it was finished
+
+	under  io.ReadSeeker
+	headed bool // Header was read
+	clock  clock
+	frames []frame
+}
+
+// frame is a place to begin to read at.
+type frame struct {
+	at     limiter.Instant // moment of the first batch after it
+	offset int64           // in the file
+}
+
+// errFinished ends the scan of a recording that has its last line.
+var errFinished = errors.New("finished")
+
+// Open finds its way through a recording: it reads all of it once, without taking the
+// readings apart, until ctx ends. The error is as for NewReader; a recording without a
+// single batch is one too.
+func Open(ctx context.Context, r io.ReadSeeker) (*File, error) {
+	f := &File{under: r}
+	counted := &position{r: r}
+	in := bufio.NewReaderSize(counted, 256<<10)
+	at := func() int64 { return counted.n - int64(in.Buffered()) }
+	var err error
+	if head, _ := in.Peek(len(gzipMagic)); string(head) == gzipMagic {
+		err = f.scanMembers(ctx, in, at)
+	} else {
+		err = f.scan(ctx, in, at)
+	}
+	switch {
+	case err == errFinished:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !f.headed:
+		return nil, err
+	default:
+		f.Damage = damage(err)
+	}
+	if f.Batches == 0 {
+		return nil, errors.New("the recording was cut off before anything was seen: there is nothing to show")
+	}
+	return f, nil
+}
+
+type position struct {
+	r io.Reader
+	n int64
+}
+
+func (p *position) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	p.n += int64(n)
+	return n, err
+}
+
+// scanMembers looks through the members of a compressed file. From what can give single
+// bytes, gzip reads none beyond the end of a member.
+func (f *File) scanMembers(ctx context.Context, in *bufio.Reader, at func() int64) error {
+	zip := new(gzip.Reader)
+	for first := true; ; first = false {
+		offset := at()
+		if _, err := in.Peek(1); err != nil {
+			return err
+		}
+		if err := zip.Reset(in); err != nil {
+			if first {
+				return ErrNotRecording
+			}
+			return err
+		}
+		zip.Multistream(false)
+		err := f.scan(ctx, bufio.NewReaderSize(zip, 256<<10), func() int64 { return offset })
+		if err != io.EOF {
+			return err
+		}
+	}
+}
+
+// scan looks at lines for what tells the way, and says why there are no more; io.EOF is
+// the end of in. at says where the line that comes next begins.
+func (f *File) scan(ctx context.Context, in *bufio.Reader, at func() int64) error {
+	var buffer []byte
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		offset := at()
+		text, err := oneLine(in, &buffer)
+		if !f.headed {
+			if err != nil {
+				return ErrNotRecording
+			}
+			if f.Header, err = headerOf(text); err != nil {
+				return err
+			}
+			f.headed = true
+			continue
+		}
+		switch {
+		case err != nil:
+			return err
+		case bytes.HasPrefix(text, []byte(`{"b":`)):
+			var l line
+			if json.Unmarshal(text, &l) != nil || l.Batch == nil || len(f.frames) == 0 {
+				return errMalformed
+			}
+			f.closed(l.Batch)
+		case bytes.HasPrefix(text, []byte(`{"anew":`)):
+			f.frames = append(f.frames, frame{unset, offset})
+		case bytes.HasPrefix(text, []byte(`{"end":`)):
+			return errFinished
+		}
+	}
+}
+
+// unset is the instant of a frame whose first batch has not come.
+const unset = limiter.Instant(-1 << 63)
+
+// closed notes a batch.
+func (f *File) closed(b *batch) {
+	at := f.clock.moment(b)
+	if last := &f.frames[len(f.frames)-1]; last.at == unset {
+		last.at = at
+	}
+	if f.Batches == 0 {
+		f.Begin, f.End = at, at
+	}
+	f.End = max(f.End, at)
+	f.Batches++
+}
+
+// oneLine reads a line without its end into buffer. A line that does not end is
+// io.ErrUnexpectedEOF, and one that is too long bufio.ErrTooLong.
+func oneLine(in *bufio.Reader, buffer *[]byte) ([]byte, error) {
+	*buffer = (*buffer)[:0]
+	for {
+		part, err := in.ReadSlice('\n')
+		*buffer = append(*buffer, part...)
+		switch {
+		case len(*buffer) > MaxLine:
+			return nil, bufio.ErrTooLong
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(*buffer) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		}
+		return (*buffer)[:len(*buffer)-1], nil
+	}
+}
+
+// FrameBefore returns the number of the last frame that begins at or before a moment, or
+// 0. Frames are numbered from 0.
+func (f *File) FrameBefore(moment limiter.Instant) int {
+	for i := len(f.frames) - 1; i > 0; i-- {
+		if at := f.frames[i].at; at != unset && at <= moment {
+			return i
+		}
+	}
+	return 0
+}
+
+// From returns a reader that begins at a frame. Only one reader of a file can be used at
+// a time: the one made last.
+func (f *File) From(i int) (*Reader, error) {
+	if _, err := f.under.Seek(f.frames[i].offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	lines, err := linesOf(f.under)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{lines: lines, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}}, nil
+}
+
+// clock says when a batch was seen. While the server is away it tells the last time it
+// knew, so the recorder's own clock says how long that went on.
+type clock struct {
+	at    limiter.Instant
+	local int64
+}
+
+func (c *clock) moment(b *batch) limiter.Instant {
+	switch passed := (b.Local - c.local) / 1000; {
+	case model.Link(b.Link) == model.Live:
+		c.at = b.At
+	case c.local != 0 && b.Local != 0 && passed > 0 && passed < int64(maxAway/time.Microsecond):
+		c.at += limiter.Instant(passed)
+	case c.at == 0:
+		c.at = b.At
+	}
+	c.local = b.Local
+	return c.at
+}
+
+// maxAway is the longest time between two batches that counts as time, not as a clock
+// that was set.
+const maxAway = time.Hour

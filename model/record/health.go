@@ -1,0 +1,68 @@
+package record
+
+import (
+	"time"
+
+	"ratescope/model"
+)
+
+// measures are the figures of a Health by their names in the file.
+func measures(h *model.Health) map[string]*model.Measure {
+	return map[string]*model.Measure{
+		"ops": &h.Ops, "cpu": &h.CPU, "memory_used": &h.MemoryUsed, "memory_max": &h.MemoryMax, "keys": &h.Keys, "clients": &h.Clients,
+		"blocked": &h.Blocked, "net_in": &h.NetIn, "net_out": &h.NetOut, "evicted": &h.Evicted, "expired": &h.Expired,
+		"replicas": &h.Replicas, "lag": &h.Lag,
+	}
+}
+
+// Bounds of a Health, more than any source tells.
+const maxHealthRows = 256
+
+func healthOf(h *model.Health) *health {
+	if h == nil {
+		return nil
+	}
+	out := &health{At: h.At, Over: int64(h.Over), Measures: map[string]real{}, Policy: text(h.Policy), LinkUp: h.LinkUp, Missing: texts(h.Missing)}
+	for name, m := range measures(h) {
+		if m.Known {
+			out.Measures[name] = real(m.V)
+		}
+	}
+	for _, c := range h.Commands {
+		out.Commands = append(out.Commands, command{text(c.Name), real(c.Calls), int64(c.Mean), int64(c.P99), real(c.Failed), c.Total, c.Scripts})
+	}
+	for _, e := range h.Errors {
+		out.Errors = append(out.Errors, failure{text(e.Name), real(e.Rate), e.Total})
+	}
+	for _, s := range h.Slow {
+		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command)})
+	}
+	return out
+}
+
+func (h *health) model() *model.Health {
+	if h == nil {
+		return nil
+	}
+	out := &model.Health{At: h.At, Over: time.Duration(h.Over), Policy: string(h.Policy), LinkUp: h.LinkUp, Missing: plain[string](first(h.Missing))}
+	for name, m := range measures(out) {
+		if v, known := h.Measures[name]; known {
+			*m = model.Measure{Known: true, V: float64(v)}
+		}
+	}
+	for _, c := range first(h.Commands) {
+		out.Commands = append(out.Commands, model.CommandStat{
+			Name: string(c.Name), Calls: float64(c.Calls), Mean: time.Duration(c.Mean), P99: time.Duration(c.P99), Failed: float64(c.Failed), Total: c.Total, Scripts: c.Scripts,
+		})
+	}
+	for _, e := range first(h.Errors) {
+		out.Errors = append(out.Errors, model.ErrorStat{Name: string(e.Name), Rate: float64(e.Rate), Total: e.Total})
+	}
+	for _, s := range first(h.Slow) {
+		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command)})
+	}
+	return out
+}
+
+// first returns the beginning of a list that is too long to be meant.
+func first[T any](list []T) []T { return list[:min(len(list), maxHealthRows)] }

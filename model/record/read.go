@@ -1,0 +1,342 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/scenario"
+	"ratescope/model"
+)
+
+// ErrNotRecording is in the error of a file that is something else.
+var ErrNotRecording = errors.New("this is no recording: give a file that \"ratescope record\" wrote")
+
+// Damage is the error of a recording that cannot be read on: it was cut off, or something
+// wrote into it. What came before is whole.
+type Damage struct{ Why string }
+
+func (d *Damage) Error() string { return "the recording ends too soon: " + d.Why }
+
+// errMalformed is of a line that is not JSON, or not of the format.
+var errMalformed = &Damage{"a line is not what a recording says"}
+
+// Recognize says whether the first bytes of a file may be those of a recording; a few
+// dozen are enough.
+func Recognize(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(magic)) || bytes.HasPrefix(head, []byte(gzipMagic))
+}
+
+const (
+	magic     = `{"recording":{`
+	gzipMagic = "\x1f\x8b"
+)
+
+// Reader reads a recording from its beginning, or from one of its frames. Make one with
+// NewReader, or with File.From. Not safe for concurrent use.
+type Reader struct {
+	lines  *bufio.Scanner
+	header Header
+
+	keys    map[int]*known
+	entries int // that keys hold
+	server  model.Server
+	sweep   model.Sweep
+	batch   model.Batch // in the making
+	frame   int         // the number of the frame; -1 before the first
+	clock   clock
+
+	done error
+}
+
+// known is what was read of a key.
+type known struct {
+	reading model.Reading // without what every reading says anew
+	log     []limiter.Entry
+}
+
+// NewReader reads the first line. The error is ErrNotRecording, or says what else is
+// wrong with it.
+func NewReader(r io.Reader) (*Reader, error) {
+	lines, err := linesOf(r)
+	if err != nil {
+		return nil, err
+	}
+	rd := &Reader{lines: lines, keys: map[int]*known{}, frame: -1}
+	if !lines.Scan() {
+		return nil, ErrNotRecording
+	}
+	if rd.header, err = headerOf(lines.Bytes()); err != nil {
+		return nil, err
+	}
+	return rd, nil
+}
+
+// linesOf returns the lines of what may be compressed.
+func linesOf(r io.Reader) (*bufio.Scanner, error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	r = b
+	if head, _ := b.Peek(2); string(head) == gzipMagic {
+		zip, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, ErrNotRecording
+		}
+		r = zip
+	}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)
+	lines.Split(wholeLines)
+	return lines, nil
+}
+
+// wholeLines is bufio.ScanLines without the last line of a file that was cut off in it.
+func wholeLines(b []byte, ended bool) (int, []byte, error) {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		return i + 1, b[:i], nil
+	}
+	if ended && len(b) > 0 {
+		return len(b), nil, io.ErrUnexpectedEOF
+	}
+	return 0, nil, nil
+}
+
+// headerOf reads the first line.
+func headerOf(text []byte) (Header, error) {
+	var l line
+	if !bytes.HasPrefix(text, []byte(magic)) || json.Unmarshal(text, &l) != nil || l.Recording == nil {
+		return Header{}, ErrNotRecording
+	}
+	o := l.Recording
+	if o.Version < 1 || o.Version > Version {
+		return Header{}, fmt.Errorf("the recording is of version %d, written by %q, and this program reads up to version %d: use a newer ratescope",
+			o.Version, string(o.By[:min(len(o.By), 64)]), Version)
+	}
+	h := Header{By: string(o.By), At: o.At, Watch: plain[string](o.Watch), Rules: plain[string](o.Rules)}
+	o.Server.into(&h.Server)
+	return h, nil
+}
+
+// Header returns what the first line said.
+func (r *Reader) Header() Header { return r.header }
+
+// Moment returns when the batch that was read last was seen, on the server's clock. It
+// goes on while the server is away, and ascends but for a clock that was set back.
+func (r *Reader) Moment() limiter.Instant { return r.clock.at }
+
+// Frame returns the number of the frame that holds the batch that was read last.
+func (r *Reader) Frame() int { return r.frame }
+
+// Next returns the next batch. It returns io.EOF after the last one of a recording that
+// was finished, and a *Damage after the last whole one of another; both for ever after.
+// A batch shares nothing that is written to later.
+func (r *Reader) Next() (model.Batch, error) {
+	for r.done == nil {
+		if !r.lines.Scan() {
+			r.done = damage(r.lines.Err())
+			break
+		}
+		closed, err := r.read(r.lines.Bytes())
+		switch {
+		case err != nil:
+			r.done = err
+		case closed:
+			b := r.batch
+			r.batch = model.Batch{}
+			return b, nil
+		}
+	}
+	return model.Batch{}, r.done
+}
+
+// damage says why no further line can be had.
+func damage(err error) *Damage {
+	if d := (*Damage)(nil); errors.As(err, &d) {
+		return d
+	}
+	switch {
+	case err == nil, err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		return &Damage{"the file was cut off"}
+	case errors.Is(err, bufio.ErrTooLong):
+		return &Damage{fmt.Sprintf("a line is longer than %d bytes", MaxLine)}
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return &Damage{"it cannot be uncompressed further"}
+	}
+	return &Damage{err.Error()}
+}
+
+// read takes one line and says whether it closed a batch.
+func (r *Reader) read(b []byte) (closed bool, err error) {
+	var l line
+	if err := json.Unmarshal(b, &l); err != nil {
+		return false, errMalformed
+	}
+	switch {
+	case l.End != nil:
+		return false, io.EOF
+	case l.Anew != nil:
+		clear(r.keys)
+		r.entries = 0
+		r.frame++
+		r.server, r.sweep, r.batch = model.Server{}, model.Sweep{}, model.Batch{}
+	case l.Reading != nil:
+		if len(r.batch.Readings) >= maxBatch {
+			return false, &Damage{"a batch has no end"}
+		}
+		reading, err := r.reading(l.Reading)
+		if err != nil {
+			return false, err
+		}
+		r.batch.Readings = append(r.batch.Readings, reading)
+	case l.Batch != nil:
+		r.clock.moment(l.Batch)
+		r.close(l.Batch)
+		return true, nil
+	}
+	return false, nil // what a later version may say beside
+}
+
+func (r *Reader) close(b *batch) {
+	if b.Server != nil {
+		b.Server.into(&r.server)
+	}
+	if p := b.Sweep; p != nil {
+		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped}
+	}
+	out := &r.batch
+	out.At, out.Server, out.Sweep = b.At, r.server, r.sweep
+	if b.Local != 0 {
+		out.Local = time.Unix(0, b.Local)
+	}
+	s := &out.Server
+	s.Link, s.Err = min(model.Link(b.Link), model.Down), string(b.Err)
+	s.RTT, s.Offset, s.Down = time.Duration(b.RTT), time.Duration(b.Offset), time.Duration(b.Down)
+	out.Cost = model.Cost{Commands: b.Cost[0], Server: time.Duration(b.Cost[1]), Over: time.Duration(b.Cost[2])}
+	out.Gone, out.Health = plain[string](b.Gone), b.Health.model()
+}
+
+func (s *server) into(to *model.Server) {
+	if s != nil {
+		*to = model.Server{Target: string(s.Target), Embedded: s.Embedded, Role: string(s.Role), Version: string(s.Version), Lacks: plain[string](s.Lacks)}
+	}
+}
+
+func (r *Reader) reading(in *reading) (model.Reading, error) {
+	k := r.keys[in.ID]
+	switch {
+	case k == nil && (in.Key == nil || len(r.keys) >= maxIDs):
+		return model.Reading{}, &Damage{"a reading is of a key that was not named"}
+	case k == nil:
+		k = &known{}
+		r.keys[in.ID] = k
+	}
+	if in.Key != nil {
+		if err := in.Key.into(&k.reading); err != nil {
+			return model.Reading{}, err
+		}
+	}
+	out := k.reading
+	out.At, out.Since, out.TTL = in.At, in.Since, time.Duration(in.TTL)
+	out.Approximate, out.PreviousKnown, out.ExactKnown = in.Flags&flagApproximate != 0, in.Flags&flagPrevious != 0, in.Flags&flagExact != 0
+	s := &out.State
+	s.Start, s.Previous, s.Current, s.PreviousStart = in.Start, in.Previous, in.Current, in.Before
+	s.TAT, s.Level, s.Filled, s.Part, s.Parts, s.BlockedUntil = in.TAT, float64(in.Level), in.Filled, in.Part, in.Parts, in.Blocked
+	if in.Denied != nil {
+		out.Denied = model.Count{Known: true, N: *in.Denied}
+	}
+	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries || len(in.Trace)/3 > maxEntries {
+		return model.Reading{}, &Damage{"a reading has half a pair, or too many"}
+	}
+	was := len(k.log)
+	if err := k.extend(in); err != nil {
+		return model.Reading{}, err
+	}
+	if r.entries += len(k.log) - was; r.entries > maxHeld {
+		return model.Reading{}, &Damage{"its logs are larger than any server's"}
+	}
+	if in.Flags&flagLog != 0 {
+		s.Log = k.log[:len(k.log):len(k.log)]
+		if s.Log == nil {
+			s.Log = []limiter.Entry{}
+		}
+	}
+	for p := range slices.Chunk(in.Arrivals, 2) {
+		out.Arrivals = append(out.Arrivals, model.Arrival{At: in.At - limiter.Instant(p[0]), N: p[1] >> 1, Denied: p[1]&1 == 1})
+	}
+	for p := range slices.Chunk(in.Trace, 3) {
+		l := model.Level{At: in.At - limiter.Instant(p[0]), Used: p[2]}
+		if p[1] != -1 {
+			l.Since = l.At - limiter.Instant(p[1])
+		}
+		out.Trace = append(out.Trace, l)
+	}
+	return out, nil
+}
+
+// extend brings the log forward. What was handed out before is not written to: entries
+// are only appended behind it, and everything else makes a new slice.
+func (k *known) extend(in *reading) error {
+	old := k.log
+	if in.Drop < 0 || in.Keep < 0 || in.Drop > len(old) || in.Keep > len(old)-in.Drop {
+		return &Damage{"a log refers to entries that are not there"}
+	}
+	log := old[in.Drop : in.Drop+in.Keep]
+	if in.Drop+in.Keep < len(old) || cap(log) > 4*len(log)+4096 {
+		log = slices.Clone(log)
+	}
+	last := in.At
+	if len(log) > 0 {
+		last = log[len(log)-1].At
+	}
+	if len(log)+len(in.Log)/2 > maxEntries {
+		return &Damage{"a log is longer than any server's"}
+	}
+	for p := range slices.Chunk(in.Log, 2) {
+		last += limiter.Instant(p[0])
+		log = append(log, limiter.Entry{At: last, Count: p[1]})
+	}
+	k.log = log
+	return nil
+}
+
+func (k *key) into(r *model.Reading) error {
+	c, err := scenario.ParseWords(k.Convention)
+	if err != nil {
+		return &Damage{err.Error()}
+	}
+	t := model.Target{
+		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, LimitKnown: k.Limit != nil,
+		Limit:  limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
+		Layout: limiter.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, Untotalled: k.Untotalled},
+	}
+	if k.Limit != nil {
+		t.Limit.Count = *k.Limit
+	}
+	if t.Algorithm, err = algorithm(k.Algorithm); err != nil {
+		return err
+	}
+	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
+	r.State.Algorithm = t.Algorithm
+	if k.State != "" {
+		r.State.Algorithm, err = algorithm(k.State)
+	}
+	return err
+}
+
+// algorithm is that of a name; "" and unknown are none.
+func algorithm(name string) (limiter.Algorithm, error) {
+	if name == "" || name == limiter.Unknown.String() {
+		return limiter.Unknown, nil
+	}
+	a, err := limiter.ParseAlgorithm(name)
+	if err != nil {
+		return a, &Damage{err.Error()}
+	}
+	return a, nil
+}

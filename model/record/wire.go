@@ -1,0 +1,232 @@
+package record
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"ratescope/limiter"
+)
+
+// Version is the version of the format that a Writer writes, and the newest that a
+// Reader reads.
+const Version = 1
+
+// Bounds of what is written and read.
+const (
+	MaxLine    = 4 << 20  // bytes of a line, its end included
+	maxEntries = 1 << 18  // of a log, of arrivals or of levels
+	maxIDs     = 100_000  // keys between two frames
+	maxBatch   = 100_000  // readings of a batch
+	maxHeld    = 64 << 20 // log entries held of all keys together: 1 GiB
+)
+
+// line is one line; exactly one field is set.
+type line struct {
+	Recording *opening `json:"recording,omitempty"`
+	Anew      *int     `json:"anew,omitempty"`
+	Reading   *reading `json:"r,omitempty"`
+	Batch     *batch   `json:"b,omitempty"`
+	End       *ending  `json:"end,omitempty"`
+}
+
+type opening struct {
+	Version int             `json:"version"`
+	By      text            `json:"by"`
+	At      limiter.Instant `json:"at"`
+	Server  *server         `json:"server,omitempty"`
+	Watch   []text          `json:"watch,omitempty"`
+	Rules   []text          `json:"rules,omitempty"`
+}
+
+type ending struct {
+	Batches int `json:"batches"`
+}
+
+type batch struct {
+	At     limiter.Instant `json:"at"`
+	Local  int64           `json:"local,omitempty"` // nanoseconds since the epoch on the recorder's own clock
+	Link   uint8           `json:"link,omitempty"`
+	Err    text            `json:"err,omitzero"`
+	RTT    int64           `json:"rtt,omitempty"` // nanoseconds
+	Offset int64           `json:"offset,omitempty"`
+	Down   int64           `json:"down,omitempty"`
+	Server *server         `json:"server,omitempty"`
+	Sweep  *sweep          `json:"sweep,omitempty"`
+	Cost   [3]int64        `json:"cost,omitzero"` // commands, nanoseconds of the server, nanoseconds covered
+	Gone   []text          `json:"gone,omitempty"`
+	Health *health         `json:"health,omitempty"`
+}
+
+type server struct {
+	Target   text   `json:"target"`
+	Embedded bool   `json:"embedded,omitempty"`
+	Role     text   `json:"role,omitzero"`
+	Version  text   `json:"redis,omitzero"`
+	Lacks    []text `json:"lacks,omitempty"`
+}
+
+type sweep struct {
+	Patterns []text `json:"patterns,omitempty"`
+	Scanned  int64  `json:"scanned,omitempty"`
+	Total    int64  `json:"total,omitempty"`
+	Matched  int    `json:"matched,omitempty"`
+	Passes   int    `json:"passes,omitempty"`
+	Dropped  int    `json:"dropped,omitempty"`
+}
+
+type key struct {
+	Name       text   `json:"name"`
+	Type       text   `json:"type,omitzero"`
+	Algorithm  string `json:"algorithm,omitempty"`
+	State      string `json:"state,omitempty"` // the algorithm in whose terms the state is, where that is another
+	Inferred   bool   `json:"inferred,omitempty"`
+	Limit      *int64 `json:"limit,omitempty"` // known, however large
+	Unproven   int64  `json:"unproven,omitempty"`
+	Per        int64  `json:"per,omitempty"` // the limit's own window, nanoseconds
+	Burst      int64  `json:"burst,omitempty"`
+	Window     int64  `json:"window,omitempty"` // nanoseconds
+	Convention string `json:"convention,omitempty"`
+	Unit       int64  `json:"unit,omitempty"`
+	Suffixed   bool   `json:"suffixed,omitempty"`
+	Untotalled bool   `json:"untotalled,omitempty"`
+	Notes      []text `json:"notes,omitempty"`
+	Err        text   `json:"err,omitzero"`
+}
+
+type reading struct {
+	ID       int             `json:"id"`
+	Key      *key            `json:"key,omitempty"`
+	At       limiter.Instant `json:"at"`
+	Since    limiter.Instant `json:"since,omitempty"`
+	Flags    uint8           `json:"flags,omitempty"` // 1 approximate, 2 previous known, 4 exact known, 8 has a log
+	Start    limiter.Instant `json:"start,omitempty"`
+	Previous int64           `json:"previous,omitempty"`
+	Current  int64           `json:"current,omitempty"`
+	Before   limiter.Instant `json:"before,omitempty"` // where the previous window began
+	TAT      limiter.Instant `json:"tat,omitempty"`
+	Level    real            `json:"level,omitempty"`
+	Filled   limiter.Instant `json:"filled,omitempty"`
+	Part     int64           `json:"part,omitempty"`
+	Parts    int64           `json:"parts,omitempty"`
+	Blocked  limiter.Instant `json:"blocked,omitempty"`
+	Drop     int             `json:"drop,omitempty"`
+	Keep     int             `json:"keep,omitempty"`
+	Log      []int64         `json:"log,omitempty"`      // pairs
+	Arrivals []int64         `json:"arrivals,omitempty"` // pairs: instant before at, and twice the units, one more when denied
+	Trace    []int64         `json:"trace,omitempty"`    // triples: instant before at, since before that (-1: 0), used
+	Denied   *int64          `json:"denied,omitempty"`
+	TTL      int64           `json:"ttl,omitempty"` // nanoseconds; -1 for ever
+}
+
+const (
+	flagApproximate = 1 << iota
+	flagPrevious
+	flagExact
+	flagLog
+)
+
+type health struct {
+	At       limiter.Instant `json:"at"`
+	Over     int64           `json:"over,omitempty"`
+	Measures map[string]real `json:"measures,omitempty"` // what is known
+	Policy   text            `json:"policy,omitzero"`
+	LinkUp   bool            `json:"link_up,omitempty"`
+	Commands []command       `json:"commands,omitempty"`
+	Errors   []failure       `json:"errors,omitempty"`
+	Slow     []slow          `json:"slow,omitempty"`
+	Missing  []text          `json:"missing,omitempty"`
+}
+
+type command struct {
+	Name    text  `json:"name"`
+	Calls   real  `json:"calls"`
+	Mean    int64 `json:"mean"`
+	P99     int64 `json:"p99,omitempty"`
+	Failed  real  `json:"failed,omitempty"`
+	Total   int64 `json:"total"`
+	Scripts bool  `json:"scripts,omitempty"`
+}
+
+type failure struct {
+	Name  text  `json:"name"`
+	Rate  real  `json:"rate"`
+	Total int64 `json:"total"`
+}
+
+type slow struct {
+	ID      int64           `json:"id"`
+	At      limiter.Instant `json:"at"`
+	Took    int64           `json:"took"`
+	Command text            `json:"command"`
+}
+
+// text is a string with any bytes.
+type text string
+
+// MarshalJSON writes a string, or the bytes of one that is not valid UTF-8.
+func (t text) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return json.Marshal(string(t))
+	}
+	return json.Marshal(struct {
+		Bytes []byte `json:"b64"`
+	}{[]byte(t)})
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (t *text) UnmarshalJSON(b []byte) error {
+	if len(b) == 0 || b[0] != '{' {
+		return json.Unmarshal(b, (*string)(t))
+	}
+	var raw struct {
+		Bytes []byte `json:"b64"`
+	}
+	err := json.Unmarshal(b, &raw)
+	*t = text(raw.Bytes)
+	return err
+}
+
+// real is any float64: JSON has no word for what is not finite, so that is a string.
+type real float64
+
+// MarshalJSON writes a number, or "NaN", "+Inf" or "-Inf".
+func (r real) MarshalJSON() ([]byte, error) {
+	if f := float64(r); math.IsNaN(f) || math.IsInf(f, 0) {
+		return strconv.AppendQuote(nil, strconv.FormatFloat(f, 'g', -1, 64)), nil
+	}
+	return json.Marshal(float64(r))
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (r *real) UnmarshalJSON(b []byte) error {
+	if len(b) < 2 || b[0] != '"' {
+		return json.Unmarshal(b, (*float64)(r))
+	}
+	f, err := strconv.ParseFloat(string(b[1:len(b)-1]), 64)
+	*r = real(f)
+	return err
+}
+
+func texts[T ~string](list []T) []text {
+	if list == nil {
+		return nil
+	}
+	out := make([]text, len(list))
+	for i, s := range list {
+		out[i] = text(s)
+	}
+	return out
+}
+
+func plain[T ~string](list []text) []T {
+	if list == nil {
+		return nil
+	}
+	out := make([]T, len(list))
+	for i, s := range list {
+		out[i] = T(s)
+	}
+	return out
+}
