@@ -36,7 +36,7 @@ func StartSentinel(t *testing.T, conf string) *Server {
 	path := s.Dir + "/sentinel.conf"
 	WriteFile(t, path, "port "+strconv.Itoa(s.Port)+"\nbind 127.0.0.1\ndir "+s.Dir+"\n"+conf)
 	s.log = &lockedBuffer{}
-	s.cmd = exec.Command("redis-server", path, "--sentinel")
+	s.cmd = exec.Command(Binary(), path, "--sentinel")
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

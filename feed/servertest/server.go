@@ -1,12 +1,14 @@
 // Package servertest starts the servers that the tests of the feed need: Redis servers,
 // clusters and sentinels on free ports, an authority that signs certificates, and a proxy
-// that does harm. Tests skip, loudly, where redis-server is not installed, and fail
-// instead when RATESCOPE_REQUIRE_REDIS is set.
+// that does harm. The server is redis-server, or the program that RATESCOPE_REDIS_SERVER
+// names: another version, or Valkey. Tests skip, loudly, where it is not installed, and
+// fail instead when RATESCOPE_REQUIRE_REDIS is set.
 package servertest
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -50,13 +52,16 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// Binary is the program that the tests start as their server.
+func Binary() string { return cmp.Or(os.Getenv("RATESCOPE_REDIS_SERVER"), "redis-server") }
+
 func Need(t testing.TB) {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
+	if _, err := exec.LookPath(Binary()); err != nil {
 		if os.Getenv("RATESCOPE_REQUIRE_REDIS") != "" {
-			t.Fatal("redis-server is not installed: run make test, which installs it")
+			t.Fatalf("%s is not installed: run make test, which installs redis-server", Binary())
 		}
-		t.Skip("SKIPPED: redis-server is not installed, so nothing was tested on a real server")
+		t.Skipf("SKIPPED: %s is not installed, so nothing was tested on a real server", Binary())
 	}
 }
 
@@ -83,7 +88,7 @@ func (s *Server) Start() {
 	s.t.Helper()
 	s.log = &lockedBuffer{}
 	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir}, s.args...)
-	s.cmd = exec.Command("redis-server", args...)
+	s.cmd = exec.Command(Binary(), args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
