@@ -159,9 +159,9 @@ func (a *App) navigate(act action) {
 	case actEarlier, actLater:
 		a.scrollTime(act == actEarlier)
 	case actZoomIn:
-		a.zoomBy(false)
+		a.scope.Zoom(false)
 	case actZoomOut:
-		a.zoomBy(true)
+		a.scope.Zoom(true)
 	case actPin:
 		if k := a.current(); k != nil {
 			a.board.Pin(k.Reading.Key)
@@ -176,8 +176,7 @@ func (a *App) navigate(act action) {
 // back undoes the innermost thing that is open.
 func (a *App) back() {
 	switch {
-	case a.cursor != 0:
-		a.cursor = 0
+	case a.scope.Leave():
 	case a.expanded:
 		a.expanded = false
 	case a.screen != dashboard:
@@ -191,7 +190,7 @@ func (a *App) back() {
 
 // pause freezes the picture; the board goes on underneath.
 func (a *App) pause() {
-	a.scroll = 0
+	a.scope.Now()
 	if a.frozen != nil {
 		a.frozen = nil
 	} else if a.started {
@@ -210,11 +209,7 @@ func (a *App) scrollTime(earlier bool) {
 		a.say(false, "Press p to pause; then ← and → scroll in time.")
 		return
 	}
-	step := int64(max(1, a.areas.timeline.W/12))
-	if !earlier {
-		step = -step
-	}
-	a.scroll = max(0, a.scroll+step)
+	a.scope.Scroll(earlier)
 }
 
 // reorder sorts at once: a person asked for it.
@@ -245,7 +240,8 @@ func (a *App) selectRow(i int) {
 	}
 	i = min(max(i, 0), len(a.rows)-1)
 	if key := a.rows[i].Reading.Key; key != a.selected {
-		a.selected, a.scroll, a.cursor = key, 0, 0
+		a.selected = key
+		a.scope.Reset()
 	}
 	a.follow()
 	a.tellFocus()
@@ -336,8 +332,9 @@ func (a *App) click(m tea.Mouse) tea.Cmd {
 	if cmd, hit := a.Click(m.X, m.Y); hit {
 		return cmd
 	}
-	if a.screen == dashboard && a.plot.tl != nil && a.plot.area.Holds(m.X, m.Y) {
-		a.point(m)
+	if a.screen == dashboard && a.scope.Holds(m.X, m.Y) {
+		a.focus = paneTimeline
+		a.scope.Point(m.X)
 	}
 	return nil
 }
@@ -356,4 +353,16 @@ func (a *App) wheel(m tea.Mouse) tea.Cmd {
 	}
 	a.move(step)
 	return nil
+}
+
+// drop ends a drag: the picture pauses on the stretch that was dragged over.
+func (a *App) drop() {
+	if !a.scope.Drop() {
+		return
+	}
+	a.stale = true
+	if a.frozen == nil {
+		a.pause()
+	}
+	a.scope.Fit(a.shownNow())
 }

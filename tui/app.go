@@ -11,6 +11,7 @@ import (
 	"ratescope/model"
 	"ratescope/themes"
 	"ratescope/tui/pane"
+	"ratescope/tui/scope"
 )
 
 // App is the root of the screen. It routes messages, keeps what a person has chosen,
@@ -54,6 +55,7 @@ type App struct {
 	selected   string          // Reading.Key
 	top        int             // first row on screen
 	focus      part
+	scope      scope.Scope
 	expanded   bool
 	screen     screen
 	class      classroom
@@ -65,13 +67,6 @@ type App struct {
 	helpTop    int  // lines of the help scrolled past
 	typing     bool // the filter has the keys
 	mouse      bool
-	scroll     int64           // columns back while paused
-	zoom       int             // steps that a column is coarser (or below 0, finer) than usual
-	cursor     limiter.Instant // the instant that is read out on the timeline; 0 none
-	plot       plotted
-	dragFrom   limiter.Instant
-	held       bool // the mouse button is down on the timeline
-	dragging   bool // and has moved since
 
 	burst     int
 	perSecond float64
@@ -203,7 +198,7 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return a, a.click(msg.Mouse())
 	case tea.MouseMotionMsg:
-		a.drag(msg.Mouse())
+		a.stale = a.scope.Drag(msg.Mouse().X) || a.stale
 	case tea.MouseReleaseMsg:
 		a.drop()
 	case tea.MouseWheelMsg:

@@ -8,6 +8,9 @@ import (
 	"ratescope/model"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
+	"ratescope/tui/figure"
+	"ratescope/tui/pane"
+	"ratescope/tui/scope"
 )
 
 // View returns the screen. It repaints only when something changed since the last
@@ -42,7 +45,7 @@ func (a *App) title() string {
 
 func (a *App) paint() {
 	a.Begin()
-	a.plot = plotted{}
+	a.scope.Forget()
 	if a.w < minWidth || a.h < minHeight {
 		a.tooSmall()
 		return
@@ -107,4 +110,41 @@ func (a *App) tooSmall() {
 // doing returns what a click on an action does.
 func (a *App) doing(act action) func(int) tea.Cmd {
 	return func(int) tea.Cmd { return a.do(act) }
+}
+
+// moment is when the keys are looked at.
+func (a *App) moment() scope.Moment {
+	return scope.Moment{Now: a.shownNow(), Live: a.board.Server.Link == model.Live, Stopped: a.frozen != nil, Still: a.o.Still}
+}
+
+func (a *App) paintTimeline(r cell.Rect, k *model.Watched) {
+	in := a.Section(r, a.focus == paneTimeline, a.timelineTitle(k, pane.TitleRoom(r.W))...)
+	a.scope.Paint(&a.Paper, in, k, a.moment(), k != nil && k.Reading.Key == a.selected)
+}
+
+func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
+	if k == nil {
+		return []pane.Piece{pane.Bit("timeline", a.Look.Title)}
+	}
+	t := k.Reading.Target
+	mark, style := a.mark(k)
+	limit := "limit unknown"
+	if t.LimitKnown {
+		limit = fmt.Sprintf("%s in %s", figure.Short(t.Limit.Count), figure.Length(t.Window))
+		if t.Limit.Count == 0 {
+			limit = "count only in " + figure.Length(t.Window)
+		}
+	} else if t.Window > 0 {
+		limit += " in " + figure.Length(t.Window)
+	}
+	facts := " · " + figure.AlgorithmInFull(t.Algorithm) + " · " + limit
+	if t.Inferred {
+		facts += " (inferred)"
+	}
+	room = max(8, room-2-safetext.Width(facts))
+	return []pane.Piece{
+		pane.Bit(mark+" ", style),
+		pane.Bit(safetext.Shorten(a.name(k.Reading.Key), room, safetext.Ellipsis), a.Look.Title),
+		pane.Bit(facts, a.Look.Dim),
+	}
 }

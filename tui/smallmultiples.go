@@ -6,7 +6,6 @@ import (
 	"ratescope/model"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/chart"
 	"ratescope/tui/figure"
 	"ratescope/tui/pane"
 )
@@ -17,9 +16,9 @@ const (
 	tileHeight = 7
 )
 
-// tiling says how many tiles stand beside and above each other, and how large each is:
+// tiling says how many tiles stand beside and above each other, and how high each is:
 // as large as lets all keys be seen, else as many as fit.
-func tiling(r cell.Rect, keys int) (cols, rows, w, h int) {
+func tiling(r cell.Rect, keys int) (cols, rows, h int) {
 	const wide = 3 // a tile reads best about three times as wide as high
 	cols, rows = max(1, r.W/tileWidth), max(1, r.H/tileHeight)
 	best := 0
@@ -29,23 +28,29 @@ func tiling(r cell.Rect, keys int) (cols, rows, w, h int) {
 			best, cols, rows = size, c, need
 		}
 	}
-	return cols, rows, r.W / cols, min(r.H/rows, r.W/cols)
+	return cols, rows, min(r.H/rows, r.W/cols)
+}
+
+// tileAt is the place of a tile; where they fill the height no row and no column is left over.
+func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
+	x, y := col*r.W/cols, row*h
+	below := y + h
+	if h == r.H/rows {
+		y, below = row*r.H/rows, (row+1)*r.H/rows
+	}
+	return cell.Rect{X: r.X + x, Y: r.Y + y, W: (col+1)*r.W/cols - x, H: below - y}
 }
 
 // paintGrid draws the same picture for as many keys as fit: two windows of time, the
 // used level against the limit at the same height in every tile, so that levels can
 // be compared by eye.
 func (a *App) paintGrid(r cell.Rect) {
-	cols, rows, w, h := tiling(r, len(a.rows))
+	cols, rows, h := tiling(r, len(a.rows))
 	page := cols * rows
 	a.gridPage = page
 	first, _ := a.tiles()
-	for i := range page {
-		if first+i >= len(a.rows) {
-			break
-		}
-		tile := cell.Rect{X: r.X + i%cols*w, Y: r.Y + i/cols*h, W: w, H: h}
-		a.paintTile(tile, a.rows[first+i])
+	for i := range min(page, len(a.rows)-first) {
+		a.paintTile(tileAt(r, i%cols, i/cols, cols, rows, h), a.rows[first+i])
 	}
 	if len(a.rows) == 0 {
 		a.Grid.Text(r.X+2, r.Y+1, r.X+r.W, a.searching(), a.Look.Dim)
@@ -90,12 +95,7 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 		return
 	}
 	plot, foot := in.Top(in.H - 1)
-	s := a.stretch(k, plot.W)
-	a.load(k, s)
-	arrivals, lane := plot.Top(plot.H * 2 / 5)
-	a.paintArrivalsIn(arrivals, s)
-	a.paintLaneIn(lane, k, s)
-	a.tintWindow(plot, k, s)
+	a.scope.Tile(&a.Paper, plot, k, a.moment())
 	g := &k.Gauge
 	a.Words(foot.X, foot.Y, foot.X+foot.W, pane.Bit(figure.Algorithm(k.Reading.Target.Algorithm), a.Look.Dim),
 		pane.Bit(" · "+figure.Length(k.Reading.Target.Window), a.Look.Dim), pane.Bit(" · "+figure.PerSecond(g.Rate), a.Look.Text))
@@ -108,16 +108,4 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	if _, old := a.outdated(k); old {
 		a.Grid.Wash(in, a.Look.Unknown.Fg)
 	}
-}
-
-// paintArrivalsIn draws the columns without their axis and returns the scale.
-func (a *App) paintArrivalsIn(r cell.Rect, s stretch) int64 {
-	var most int64
-	for i := range a.columns {
-		most = max(most, a.columns[i].Admitted+a.columns[i].Denied)
-	}
-	most = chart.Nice(most)
-	c := chart.Columns{Bins: a.columns, Max: most, First: s.first, Ground: a.edge(s)}
-	c.Draw(&a.Grid, r, a.Look)
-	return most
 }

@@ -157,6 +157,17 @@ func (g *Grid) Tint(r Rect, bg themes.Ink) {
 	}
 }
 
+// Ground gives the cells of a rectangle that have no background of their own one.
+func (g *Grid) Ground(r Rect, bg themes.Ink) {
+	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
+		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
+			if c := &g.cells[y*g.W+x]; c.S.Bg == 0 {
+				c.S.Bg = bg
+			}
+		}
+	}
+}
+
 // Wash gives everything written in a rectangle one colour, on no background, and leaves
 // its shapes.
 func (g *Grid) Wash(r Rect, ink themes.Ink) {

@@ -88,13 +88,15 @@ func TestChartsStayInTheirRoom(t *testing.T) {
 				g, room := sheet(w, h)
 				c := chart.Columns{Bins: some, Max: count(r), First: r.IntN(60) - 10}
 				if r.IntN(2) == 0 {
-					c.Ground = func(i int) (rune, themes.Style, bool) { return '┊', look.Faint, i%5 == 0 }
+					c.Ground = func(i int) (rune, bool) { return '┊', i%5 == 0 }
 				}
+				c.Fine = look.Glyphs == chart.Unicode && r.IntN(2) == 0
+				c.Shifted = c.Fine && r.IntN(2) == 0
 				c.Draw(g, room, look)
 				check(t, "columns", g, room)
 
 				g, room = sheet(w, h)
-				l := chart.Lane{Bins: some, Limit: count(r), Max: count(r), First: r.IntN(60) - 10}
+				l := chart.Lane{Bins: some, Limit: count(r), Max: count(r), First: r.IntN(60) - 10, Fine: look.Glyphs == chart.Unicode && r.IntN(2) == 0}
 				if row := l.Draw(g, room, look); row != -1 && !room.Holds(room.X, row) && w > 0 {
 					t.Fatalf("lane %dx%d: the limit line is in row %d", w, h, row)
 				}

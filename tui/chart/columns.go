@@ -13,13 +13,20 @@ import (
 // under a hundred admitted ones.
 type Columns struct {
 	Bins   []model.Bin
-	Max    int64 // the count that fills the height
-	First  int   // the first column that was watched; before it nothing is claimed
-	Ground func(column int) (rune, themes.Style, bool)
+	Max    int64                         // the count that fills the height
+	First  int                           // the first column that was watched; before it nothing is claimed
+	Ground func(column int) (rune, bool) // a line behind the column; may be nil
+
+	Fine    bool // in half cells; needs shapes beyond ASCII
+	Shifted bool // Fine, and every column begins in the middle of a cell: one more than cells
 }
 
 // Draw paints into r; the newest bin stands at its right edge.
 func (c *Columns) Draw(g *cell.Grid, r cell.Rect, look Look) {
+	if c.Fine {
+		c.drawFine(g, r, look)
+		return
+	}
 	for i := range min(r.W, len(c.Bins)) {
 		b := &c.Bins[len(c.Bins)-1-i]
 		column := len(c.Bins) - 1 - i
@@ -43,8 +50,8 @@ func (c *Columns) ground(g *cell.Grid, x int, r cell.Rect, column int, b *model.
 		glyph, style = look.Gap, look.Unknown
 	}
 	if c.Ground != nil {
-		if gl, st, ok := c.Ground(column); ok && glyph != look.Gap {
-			glyph, style = gl, st
+		if gl, ok := c.Ground(column); ok && glyph != look.Gap {
+			glyph, style = gl, look.Faint
 		}
 	}
 	if glyph == look.Before && column < c.First && r.H > 1 {
@@ -97,7 +104,8 @@ type Lane struct {
 	Bins  []model.Bin
 	Limit int64 // 0 none
 	Max   int64 // the level that fills the height
-	First int
+	First int   // the first bin that was watched
+	Fine  bool  // in braille, two bins a cell; needs shapes beyond ASCII
 }
 
 // Draw paints into r and returns the row of the limit line, or -1.
@@ -111,6 +119,10 @@ func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 		fine := int(math.Ceil(float64(l.Limit) / float64(l.Max) * float64(r.H*n)))
 		limitRow = r.Y + r.H - 1 - min((fine-1)/n, r.H-1)
 		g.Fill(r.X, limitRow, r.W, look.Limit, look.Denied)
+	}
+	if l.Fine {
+		l.drawFine(g, r, look)
+		return limitRow
 	}
 	for i := range min(r.W, len(l.Bins)) {
 		b := &l.Bins[len(l.Bins)-1-i]
@@ -137,15 +149,11 @@ func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 func (l *Lane) fill(g *cell.Grid, x int, r cell.Rect, fine int, used int64, look Look) {
 	n := len(look.Rise)
 	for y := r.Y + r.H - 1; fine > 0; fine, y = fine-n, y-1 {
-		st := look.Admitted
-		if l.Limit > 0 {
-			level := (float64(r.Y+r.H-y) - 0.5) / float64(r.H) * float64(l.Max)
-			if fine <= n { // the top cell tells the true level
-				level = float64(used)
-			}
-			st = look.Fill(level / float64(l.Limit))
+		level := (float64(r.Y+r.H-y) - 0.5) / float64(r.H) * float64(l.Max)
+		if fine <= n { // the top cell tells the true level
+			level = float64(used)
 		}
-		g.Set(x, y, look.Rise[min(fine, n)-1], st)
+		g.Set(x, y, look.Rise[min(fine, n)-1], l.style(level, look))
 	}
 }
 

@@ -17,11 +17,13 @@ type Glyphs struct {
 	Room    rune   // free up to the limit
 	Limit   rune   // a limit line across
 	LimitV  rune   // a limit line down
-	Edge    rune   // a clock-aligned window begins
+	Edge    rune   // a clock-aligned window begins in the middle of the cell
+	EdgeL   rune   // … and at its left
 	MarkYes rune   // fired from here and admitted
 	MarkNo  rune   // fired from here and denied
 	Axis    rune
-	Tick    rune
+	Tick    rune // where a line meets the axis in the middle of the cell
+	TickL   rune // … and at its left
 
 	YesMark, OverMark, NearMark, OKMark, IdleMark, StaleMark, BadMark, PinMark, SelMark string
 	Box                                                                                 Box
@@ -36,7 +38,7 @@ var (
 		Rise:  []rune("▁▂▃▄▅▆▇█"),
 		Reach: []rune("▏▎▍▌▋▊▉█"),
 		Cross: '▒', Gone: '░', Gap: '╱', Before: '·', Room: '·',
-		Limit: '╌', LimitV: '│', Edge: '┊', MarkYes: '◆', MarkNo: '◇', Axis: '─', Tick: '┴',
+		Limit: '╌', LimitV: '│', Edge: '┊', EdgeL: '▏', MarkYes: '◆', MarkNo: '◇', Axis: '─', Tick: '┴', TickL: '├',
 		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
@@ -44,7 +46,7 @@ var (
 		Rise:  []rune(".:#"),
 		Reach: []rune("-#"),
 		Cross: 'x', Gone: '.', Gap: '/', Before: ' ', Room: '.',
-		Limit: '-', LimitV: '|', Edge: ':', MarkYes: '^', MarkNo: 'v', Axis: '-', Tick: '+',
+		Limit: '-', LimitV: '|', Edge: ':', EdgeL: ':', MarkYes: '^', MarkNo: 'v', Axis: '-', Tick: '+', TickL: '+',
 		YesMark: "+", OverMark: "X", NearMark: "^", OKMark: "o", IdleMark: ".", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: ">",
 		Box: Box{'-', '|', '+', '+', '+', '+', '+'},
 	}

@@ -190,13 +190,13 @@ func (l *Lab) paintLane(r cell.Rect, run *lab.Run, i, columns int, s stretch, ma
 	if plot.H >= 2 {
 		plot.H--
 	}
-	edge := func(c int) (rune, themes.Style, bool) {
-		return l.Look.Edge, l.Look.Faint, model.OpensWindow(s.first+int64(c), int(s.per))
+	edge := func(c int) (rune, bool) {
+		return l.Look.Edge, model.OpensWindow(s.first+int64(c), int(s.per))
 	}
 	for c := range s.n {
-		if glyph, st, ok := edge(c); ok {
+		if glyph, ok := edge(c); ok {
 			for y := body.Y; y < body.Y+body.H; y++ {
-				l.Grid.Set(body.X+c, y, glyph, st)
+				l.Grid.Set(body.X+c, y, glyph, l.Look.Faint)
 			}
 		}
 	}

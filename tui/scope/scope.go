@@ -1,0 +1,215 @@
+// Package scope draws the past of a key as an oscilloscope does: arrivals by column, the
+// sliding window as a bracket over them, the used level against its limit below. Now is
+// the right edge and everything drifts left, in half cells where the shapes allow it.
+package scope
+
+import (
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/pane"
+)
+
+// Moment is when and under which circumstances a key is looked at.
+type Moment struct {
+	Now     limiter.Instant
+	Live    bool // the server answers: what came after the last reading is no gap yet
+	Stopped bool // the picture is paused: the right edge has a time of day
+	Still   bool // no animation: whole cells
+}
+
+// Scope is what a person has chosen to see of the past: how far back, how coarse, and the
+// instant under the cursor. The zero Scope shows two windows that end now. Not safe for
+// concurrent use.
+type Scope struct {
+	back     int64           // columns back while paused
+	zoom     int             // steps that a column is coarser (or below 0, finer) than usual
+	cursor   limiter.Instant // the instant that is read out; 0 none
+	dragFrom limiter.Instant
+	held     bool // the mouse button is down on the picture
+	dragging bool // and has moved since
+
+	area cell.Rect // where it was painted last,
+	s    stretch   // what of it,
+	tl   *model.Timeline
+
+	columns []model.Bin // scratch
+	halves  []model.Bin // scratch: two a column
+}
+
+// stretch is the piece of time that the charts show: the columns that end with last.
+type stretch struct {
+	per     int   // bins a column
+	last    int64 // number of the newest column
+	n       int   // columns
+	now     limiter.Instant
+	window  time.Duration
+	column  time.Duration // length of one column
+	first   int           // index of the first column that was watched
+	fine    bool          // drawn in half cells
+	shifted bool          // and now is in the first half of its column
+}
+
+// index returns the place of the column that holds t, which may lie outside 0..n-1.
+func (s stretch) index(tl *model.Timeline, t limiter.Instant) int {
+	d := tl.Column(t, s.per) - (s.last - int64(s.n-1))
+	return int(min(max(d, -1), int64(s.n)))
+}
+
+func (c *Scope) stretch(k *model.Watched, width int, m Moment, ascii bool) stretch {
+	per := c.columnWidth(width)
+	s := stretch{
+		per: per, n: width, now: m.Now, window: k.Timeline.Window(),
+		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow,
+	}
+	newest := k.Timeline.Column(m.Now, per)
+	c.back = min(c.back, max(0, int64(k.Timeline.Reach()/max(s.column, 1))-int64(width)))
+	s.last = newest - c.back
+	s.first = int(min(max(k.Timeline.FirstColumn(per)-(s.last-int64(s.n-1)), 0), int64(s.n)))
+	s.fine = !ascii && !m.Still
+	s.shifted = s.fine && m.Now.Sub(k.Timeline.ColumnBegin(newest, per)) < s.column/2
+	return s
+}
+
+// fresh is how old a reading may be and still speak for now.
+const fresh = 1500 * time.Millisecond
+
+// load fills the scratch columns, one more at the left than there are cells.
+func (c *Scope) load(k *model.Watched, s stretch, m Moment) {
+	c.columns = resize(c.columns, s.n+1)
+	k.Timeline.Columns(c.columns, s.last, s.per)
+	c.carry(c.columns, k, s.last, s.per, m)
+	if !s.fine {
+		return
+	}
+	c.halves = resize(c.halves, 2*s.n)
+	if s.per%2 != 0 { // one bin is as fine as it gets
+		for i := range c.halves {
+			at := i/2 + 1
+			if s.shifted {
+				at = (i + 1) / 2
+			}
+			c.halves[i] = c.columns[at]
+		}
+		return
+	}
+	last := 2*s.last + 1
+	if s.shifted {
+		last--
+	}
+	k.Timeline.Columns(c.halves, last, s.per/2)
+	c.carry(c.halves, k, last, s.per/2, m)
+}
+
+// carry goes on from the last reading: what came after it is not known yet and no gap
+// either while the server answers, and the level stays where it was seen.
+func (c *Scope) carry(bins []model.Bin, k *model.Watched, last int64, per int, m Moment) {
+	if !m.Live || m.Now.Sub(k.Reading.At) > fresh {
+		return
+	}
+	read := int(min(max(k.Timeline.Column(k.Reading.At, per)-(last-int64(len(bins)-1)), 0), int64(len(bins))))
+	for i := read + 1; i < len(bins); i++ {
+		b := &bins[i]
+		if b.Watched = true; !b.UsedKnown {
+			b.Used, b.UsedKnown = bins[i-1].Used, bins[i-1].UsedKnown
+		}
+	}
+}
+
+func resize(bins []model.Bin, n int) []model.Bin {
+	if n <= cap(bins) {
+		return bins[:max(n, 0)]
+	}
+	return make([]model.Bin, n)
+}
+
+// shown are the columns on screen, one a cell.
+func (c *Scope) shown() []model.Bin { return c.columns[1:] }
+
+// edge says in which columns a clock-aligned window begins, and how its edge is drawn.
+func (s stretch) edge(p *pane.Paper) func(int) (rune, bool) {
+	glyph := p.Look.Edge
+	if s.fine && !s.shifted {
+		glyph = p.Look.EdgeL
+	}
+	return func(i int) (rune, bool) {
+		return glyph, model.OpensWindow(s.last-int64(s.n-1)+int64(i), s.per)
+	}
+}
+
+// paintArrivals draws the columns without their axis and returns the scale.
+func (c *Scope) paintArrivals(p *pane.Paper, r cell.Rect, s stretch) int64 {
+	var most int64
+	for i := range c.columns {
+		most = max(most, c.columns[i].Admitted+c.columns[i].Denied)
+	}
+	most = chart.Nice(most)
+	edge := s.edge(p)
+	columns := chart.Columns{Bins: c.shown(), Max: most, First: s.first, Fine: s.fine, Shifted: s.shifted}
+	if s.shifted {
+		columns.Bins = c.columns
+		columns.First++
+	}
+	older := len(columns.Bins) - s.n
+	columns.Ground = func(i int) (rune, bool) { return edge(i - older) }
+	columns.Draw(&p.Grid, r, p.Look)
+	return most
+}
+
+// paintLane draws the used level without its axis; it returns the row of the limit line,
+// or -1 when there is none, and the scale.
+func (c *Scope) paintLane(p *pane.Paper, r cell.Rect, k *model.Watched, s stretch) (limitRow int, most int64) {
+	t := k.Reading.Target
+	var limit int64
+	if t.LimitKnown {
+		limit = model.Capacity(t)
+	}
+	lane := chart.Lane{Bins: c.shown(), Limit: limit, First: s.first, Fine: s.fine}
+	if s.fine {
+		lane.Bins, lane.First = c.halves, 2*s.first
+	}
+	for i := range lane.Bins {
+		if b := &lane.Bins[i]; b.UsedKnown {
+			most = max(most, b.Used)
+		}
+	}
+	if limit > 0 { // half a row stays free above the line
+		most = max(most, limit+(limit+int64(r.H)*2-1)/max(int64(r.H)*2, 1))
+	} else {
+		most = chart.Nice(most)
+	}
+	edge := s.edge(p)
+	for i := range s.n {
+		if glyph, begins := edge(i); begins {
+			for y := r.Y; y < r.Y+r.H; y++ {
+				p.Grid.Set(r.X+i, y, glyph, p.Look.Faint)
+			}
+		}
+	}
+	lane.Max = most
+	return lane.Draw(&p.Grid, r, p.Look), most
+}
+
+// tintWindow lays the window's background under everything that it covers.
+func (c *Scope) tintWindow(p *pane.Paper, r cell.Rect, k *model.Watched, s stretch) {
+	if k.Reading.Target.Window <= 0 {
+		return
+	}
+	from, to := s.index(k.Timeline, s.now.Add(-s.window)), s.index(k.Timeline, s.now)
+	from, to = max(from, 0), min(to, s.n-1)
+	p.Grid.Ground(cell.Rect{X: r.X + from, Y: r.Y, W: max(0, to-from+1), H: r.H}, p.Look.Window)
+}
+
+// Tile draws two windows of a key, to be compared with others beside it: the level stands
+// at the same height in every tile.
+func (c *Scope) Tile(p *pane.Paper, r cell.Rect, k *model.Watched, m Moment) {
+	s := c.stretch(k, r.W, m, p.Grid.ASCII)
+	c.load(k, s, m)
+	arrivals, lane := r.Top(r.H * 2 / 5)
+	c.paintArrivals(p, arrivals, s)
+	c.paintLane(p, lane, k, s)
+	c.tintWindow(p, r, k, s)
+}
