@@ -14,9 +14,11 @@ type Batch struct {
 	Server   Server
 	Readings []Reading
 	Gone     []string // keys (Reading.Key) that left the server
+	LeftOut  []string // keys that are read no more, in favour of hotter ones; they are still there
 	Sweep    Sweep
 	Cost     Cost
 	Health   *Health // nil when there was no new look
+	Hot      *Hot    // nil when there is no news of it
 
 	// Anew is set by a source that goes elsewhere in time: everything that was known is to
 	// be forgotten for this board. It is the receiver's, as the batch is, and holds what the
@@ -94,8 +96,11 @@ func (b *Batch) Merge(newer Batch) {
 		r.join(old)
 		*old = r
 	}
-	gone := make(map[string]bool, len(newer.Gone))
+	gone := make(map[string]bool, len(newer.Gone)+len(newer.LeftOut))
 	for _, k := range newer.Gone {
+		gone[k] = true
+	}
+	for _, k := range newer.LeftOut {
 		gone[k] = true
 	}
 	back := make(map[string]bool, len(newer.Readings))
@@ -115,12 +120,21 @@ func (b *Batch) Merge(newer Batch) {
 			newer.Gone = append(newer.Gone, k)
 		}
 	}
-	b.At, b.Local, b.Server, b.Sweep, b.Gone = newer.At, newer.Local, newer.Server, newer.Sweep, newer.Gone
+	for _, k := range b.LeftOut {
+		if !back[k] && !gone[k] {
+			newer.LeftOut = append(newer.LeftOut, k)
+		}
+	}
+	b.At, b.Local, b.Server, b.Sweep = newer.At, newer.Local, newer.Server, newer.Sweep
+	b.Gone, b.LeftOut = newer.Gone, newer.LeftOut
 	b.Cost.Commands += newer.Cost.Commands
 	b.Cost.Server += newer.Cost.Server
 	b.Cost.Over += newer.Cost.Over
 	if newer.Health != nil {
 		b.Health = newer.Health
+	}
+	if newer.Hot != nil {
+		b.Hot = newer.Hot
 	}
 }
 

@@ -45,6 +45,7 @@ type Board struct {
 	Sweep  Sweep
 	Cost   Cost
 	Health Health
+	Hot    Hot
 
 	keys   map[string]*Watched
 	alerts []Alert
@@ -67,6 +68,9 @@ func (b *Board) Apply(batch Batch) {
 	b.link(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.examine(batch.Health)
+	if batch.Hot != nil {
+		b.Hot = *batch.Hot
+	}
 	// A batch that comes late moves nothing back, but a server whose clock was set back rules.
 	if batch.At > b.At || batch.Server.Link == Live && b.At.Sub(batch.At) > lapse {
 		b.At = batch.At
@@ -84,6 +88,11 @@ func (b *Board) Apply(batch Batch) {
 		}
 	}
 	b.order(b.raised - raised)
+	for _, name := range batch.LeftOut {
+		if k := b.keys[name]; k != nil && !k.Pinned {
+			delete(b.keys, name)
+		}
+	}
 	if batch.Server.Link != Live {
 		b.lost = b.At
 	}
