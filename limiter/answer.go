@@ -1,9 +1,38 @@
 package limiter
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxValues is how many numbers the longest answer about one limit has.
+const maxValues = 6
+
+// numbers appends the numbers of a script's answer.
+func numbers(vals []int64, text string) ([]int64, error) {
+	for text != "" {
+		word, rest, _ := strings.Cut(text, " ")
+		v, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the script answered %q, which is not a list of whole numbers", text)
+		}
+		vals, text = append(vals, v), rest
+	}
+	return vals, nil
+}
 
 // decode turns a script's answer into the whole decision.
-func (r *Redis) decode(key string, b *boxed, n int64, peek bool, vals []int64) (Decision, error) {
+func (r *Redis) decode(key string, b *boxed, n int64, peek bool, text string) (Decision, error) {
+	var all [maxValues]int64
+	vals, err := numbers(all[:0], text)
+	if err != nil {
+		return Decision{}, err
+	}
+	return r.decodeValues(key, b, n, peek, vals)
+}
+
+func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []int64) (Decision, error) {
 	want := 5
 	if r.algorithm == FixedWindow || r.algorithm == GCRA {
 		want = 4

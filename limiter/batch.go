@@ -73,17 +73,17 @@ func (r *Redis) AllowBatch(ctx context.Context, requests []Request) ([]Answer, e
 // collect reads one answer of a batch. A script that the server did not know has decided
 // nothing, so it is sent again, with its text.
 func (r *Redis) collect(ctx context.Context, q Request, b *boxed, cmd *decisionCmd, act action) (a Answer) {
-	vals, err := cmd.Val(), cmd.Err()
+	text, err := cmd.Val(), cmd.Err()
 	switch {
 	case err == nil:
 	case strings.HasPrefix(err.Error(), "NOSCRIPT"), act == looks && unknownCommand(err):
-		vals, err = r.run(ctx, newDecisionCmd(ctx, cmd.Args()), q.Key, act)
+		text, err = r.run(ctx, newDecisionCmd(ctx, cmd.script, cmd.Args()), subject{key: q.Key, limit: q.Limit}, act)
 	default:
-		err = r.explainFailure(ctx, err, q.Key)
+		err = r.explainFailure(ctx, err, subject{key: q.Key, limit: q.Limit})
 	}
 	if err != nil {
 		return Answer{Err: err}
 	}
-	a.Decision, a.Err = r.decode(q.Key, b, q.Cost, act != charges, vals)
+	a.Decision, a.Err = r.decode(q.Key, b, q.Cost, act != charges, text)
 	return a
 }

@@ -15,12 +15,16 @@ const (
 	verbPeek = "evalsha_ro"
 )
 
-// decisionCmd is a script call whose answer is a list of whole numbers. A client that
-// repeats what timed out would charge a request twice, so it asks not to be repeated.
-type decisionCmd struct{ *redis.IntSliceCmd }
+// decisionCmd is the call of a script, whose answer is whole numbers with spaces between
+// them. A client that repeats what timed out would charge a request twice, so it asks
+// not to be repeated.
+type decisionCmd struct {
+	*redis.StringCmd
+	script *script
+}
 
-func newDecisionCmd(ctx context.Context, args []any) *decisionCmd {
-	return &decisionCmd{redis.NewIntSliceCmd(ctx, args...)}
+func newDecisionCmd(ctx context.Context, s *script, args []any) *decisionCmd {
+	return &decisionCmd{redis.NewStringCmd(ctx, args...), s}
 }
 
 // NoRetry is what go-redis asks before it sends a command again.
@@ -28,15 +32,22 @@ func (c *decisionCmd) NoRetry() bool { return true }
 
 // Clone keeps that promise for the copies that a client makes.
 func (c *decisionCmd) Clone() redis.Cmder {
-	if inner, ok := c.IntSliceCmd.Clone().(*redis.IntSliceCmd); ok {
-		return &decisionCmd{inner}
+	if inner, ok := c.StringCmd.Clone().(*redis.StringCmd); ok {
+		return &decisionCmd{inner, c.script}
 	}
 	return c
 }
 
+// subject is what a call is about, for the sentence that says why it failed.
+type subject struct {
+	key    string
+	limit  Limit
+	others []Limit // of several together, with keys of their own
+}
+
 // run sends the command. A server that does not know the script, after a restart, a
 // failover or SCRIPT FLUSH, has decided nothing: it gets the text, once.
-func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, act action) ([]int64, error) {
+func (r *Redis) run(ctx context.Context, cmd *decisionCmd, about subject, act action) (string, error) {
 	err := r.client.Process(ctx, cmd)
 	if err == nil {
 		return cmd.Val(), nil
@@ -46,11 +57,11 @@ func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, act actio
 	case act == looks && unknownCommand(err):
 		r.noReadOnly.Store(true)
 	default:
-		return nil, r.explainFailure(ctx, err, key)
+		return "", r.explainFailure(ctx, err, about)
 	}
 	cmd = r.reload(ctx, cmd, act)
 	if err = r.client.Process(ctx, cmd); err != nil {
-		return nil, r.explainFailure(ctx, err, key)
+		return "", r.explainFailure(ctx, err, about)
 	}
 	return cmd.Val(), nil
 }
@@ -58,27 +69,23 @@ func (r *Redis) run(ctx context.Context, cmd *decisionCmd, key string, act actio
 // reload is the same call with the script's text, which the server keeps from then on.
 func (r *Redis) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
 	args := append([]any(nil), cmd.Args()...)
-	text := r.together.text
-	if act != chargesAll {
-		text = r.scripts[act].text
-	}
-	args[0], args[1] = "eval", text
+	args[0], args[1] = "eval", cmd.script.text
 	if act == looks && !r.noReadOnly.Load() {
 		args[0] = "eval_ro"
 	}
-	return newDecisionCmd(ctx, args)
+	return newDecisionCmd(ctx, cmd.script, args)
 }
 
 func unknownCommand(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), "unknown command")
 }
 
-// explainFailure says in one sentence what went wrong with a decision about key.
-func (r *Redis) explainFailure(ctx context.Context, err error, key string) error {
-	text := err.Error()
+// explainFailure says in one sentence what went wrong with a decision.
+func (r *Redis) explainFailure(ctx context.Context, err error, about subject) error {
+	text, key := err.Error(), about.key
 	switch {
 	case strings.HasPrefix(text, "WRONGTYPE") || strings.Contains(text, "WRONGTYPE"):
-		return r.wrongType(ctx, key)
+		return r.wrongType(ctx, about)
 	case strings.Contains(text, "not an integer") || strings.Contains(text, "arithmetic on"):
 		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it", ErrWrongType, key)
 	case strings.Contains(text, "increment or decrement would overflow"):
@@ -91,16 +98,22 @@ func (r *Redis) explainFailure(ctx context.Context, err error, key string) error
 
 // wrongType finds out what the key holds. The look is a courtesy: without it the
 // sentence says less.
-func (r *Redis) wrongType(ctx context.Context, key string) error {
+func (r *Redis) wrongType(ctx context.Context, about subject) error {
+	key := about.key
 	e := &WrongTypeError{Key: key, Want: wants[r.algorithm]}
-	names := []string{key}
+	now := Instant(0)
 	if r.mainKey(key) != key {
-		now, err := r.now(ctx)
-		limit := r.last.Load()
-		if err != nil || limit == nil {
+		var err error
+		if now, err = r.now(ctx); err != nil {
 			return e
 		}
-		names = Keys(r.algorithm, key, limit.limit, r.layout, now)
+	}
+	names := Keys(r.algorithm, key, about.limit, r.layout, now)
+	if about.others != nil {
+		names = nil
+	}
+	for _, l := range about.others {
+		names = append(names, Keys(r.algorithm, partKey(key, l), l, r.layout, now)...)
 	}
 	if r.denials {
 		names = append(names, DeniedKey(key))

@@ -26,22 +26,28 @@ type Redis struct {
 	settings
 	algorithm  Algorithm
 	client     Scripter
-	scripts    [3]script   // by action
-	together   script      // empty where several limits cannot be kept
+	file       string
+	scripts    [3]*script  // by action
+	together   *script     // nil where several limits cannot be kept
 	noReadOnly atomic.Bool // the server is older than EVALSHA_RO
-	last       atomic.Pointer[boxed]
+	boxes      atomic.Pointer[[]*boxed]
 	windows    windowSet
 	tallies    *tallies
 }
 
 // boxed is a validated limit in the form in which it is sent, kept because most
-// limiters are asked for the same one again and again.
+// limiters are asked for the same few again and again.
 type boxed struct {
 	limit         Limit
 	count, window any
-	more          []any // what the algorithm adds
-	den           int64 // denominator of its moments
+	den           int64   // denominator of the moments of what refills; else 0
+	lean          *script // for a cost of 1; nil where there is none
+	leanArgs      []any
 }
+
+// maxBoxes is how many limits are kept so; with more of them in use at once each decision
+// prepares its own.
+const maxBoxes = 16
 
 // NewRedis returns a limiter that keeps its keys on the server behind c.
 func NewRedis(c Scripter, a Algorithm, opts ...Option) (*Redis, error) {
@@ -53,9 +59,10 @@ func NewRedis(c Scripter, a Algorithm, opts ...Option) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Redis{settings: s, algorithm: a, client: c}
+	r := &Redis{settings: s, algorithm: a, client: c, file: file}
+	r.boxes.Store(new([]*boxed))
 	if a == StreamCounter && s.layout.Untotalled {
-		file, r.tallies = "stream_untotalled.lua", newTallies()
+		r.tallies = newTallies()
 	}
 	for _, act := range []action{charges, looks, givesBack} {
 		if act == givesBack && r.tallies != nil {
@@ -110,14 +117,14 @@ func (r *Redis) ask(ctx context.Context, key string, limit Limit, n int64, act a
 	if r.tallies != nil {
 		return r.askUntotalled(ctx, key, b, n, act)
 	}
-	vals, err := r.run(ctx, r.command(ctx, key, b, n, act), key, act)
+	text, err := r.run(ctx, r.command(ctx, key, b, n, act), subject{key: key, limit: limit}, act)
 	if err != nil {
 		return Decision{}, err
 	}
 	if act == givesBack {
 		n = 0
 	}
-	return r.decode(key, b, n, act != charges, vals)
+	return r.decode(key, b, n, act != charges, text)
 }
 
 // check looks at everything that can be wrong before the server is asked.
@@ -137,23 +144,59 @@ func (r *Redis) check(ctx context.Context, key string, limit Limit, n int64) (*b
 	if r.algorithm == SlidingLog && n > maxMembers {
 		return nil, fmt.Errorf("%w: a cost of %d would add as many members to a sorted set at once: use at most %d, or the stream counter", ErrBadRequest, n, maxMembers)
 	}
-	b := r.last.Load()
-	if b != nil && b.limit == limit {
-		return b, nil
+	boxes := *r.boxes.Load()
+	for _, b := range boxes {
+		if b.limit == limit {
+			return b, nil
+		}
 	}
 	if err := r.checkLimit(limit); err != nil {
 		return nil, err
 	}
-	b = &boxed{limit: limit, count: limit.Count, window: limit.micros()}
+	b, err := r.box(limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(boxes) == maxBoxes {
+		boxes = boxes[1:]
+	}
+	boxes = append(boxes[:len(boxes):len(boxes)], b)
+	r.boxes.Store(&boxes) // when two do this at once one of them is prepared again
+	r.windows.add(limit.micros())
+	return b, nil
+}
+
+// box prepares what is sent about a limit.
+func (r *Redis) box(limit Limit) (*boxed, error) {
+	b := &boxed{limit: limit, count: limit.Count, window: limit.micros()}
 	switch {
 	case limit.Count == 0:
 		b.count = int64(unlimited)
 	case r.algorithm.bursts():
 		b.count = limit.burst()
 	}
-	b.more, b.den = r.rateArgs(limit)
-	r.last.Store(b)
-	r.windows.add(limit.micros())
+	if r.algorithm.bursts() {
+		a := &asked{limit: limit, w: limit.micros(), c: r.convention}
+		b.den = a.refill(r.algorithm).reduced().den
+	}
+	t, ok := leanTerms(r.algorithm, r.settings, b)
+	if !ok {
+		return b, nil
+	}
+	var err error
+	if b.lean, err = compile(r.file, t); err != nil {
+		return nil, fmt.Errorf("script of %s: %w", r.algorithm, err)
+	}
+	var args []any
+	if !t.Slim {
+		args = append(args, b.count)
+	}
+	if t.More == 3 {
+		args = append(args, b.window)
+	}
+	for _, arg := range r.rateArgs(args, b, 1, t.Parts) {
+		b.leanArgs = append(b.leanArgs, fmt.Sprint(arg)) // formatted once
+	}
 	return b, nil
 }
 
@@ -179,12 +222,16 @@ func (r *Redis) checkLimit(limit Limit) error {
 
 // command builds the call of the script that decides about one request.
 func (r *Redis) command(ctx context.Context, key string, b *boxed, n int64, act action) *decisionCmd {
-	verb := any(verbTake)
+	verb, s := any(verbTake), r.scripts[act]
 	if act == looks && !r.noReadOnly.Load() {
 		verb = verbPeek
 	}
-	args := make([]any, 0, 14)
-	args = append(args, verb, r.scripts[act].sha, nil, r.mainKey(key))
+	lean := act == charges && n == 1 && b.lean != nil
+	if lean {
+		s = b.lean
+	}
+	args := make([]any, 0, 16)
+	args = append(args, verb, s.sha, nil, r.mainKey(key))
 	if r.denials && act == charges {
 		args = append(args, DeniedKey(key))
 	}
@@ -195,33 +242,53 @@ func (r *Redis) command(ctx context.Context, key string, b *boxed, n int64, act 
 		args = append(args, endsKey(key))
 	}
 	args[2] = len(args) - 3
+	if lean {
+		return newDecisionCmd(ctx, s, append(args, b.leanArgs...))
+	}
 	args = append(args, n, b.count, b.window)
 	if r.clock != nil {
 		args = append(args, int64(r.clock()))
-	} else if r.convention.Block > 0 || b.more != nil {
+	} else if r.convention.Block > 0 || b.den > 0 {
 		args = append(args, 0)
 	}
 	if r.convention.Block > 0 {
 		args = append(args, int64(r.convention.Block/time.Microsecond))
 	}
-	args = append(args, b.more...)
-	return newDecisionCmd(ctx, args)
+	return newDecisionCmd(ctx, s, r.rateArgs(args, b, n, true))
 }
 
-// rateArgs splits the rate of a limit into whole numbers that Lua multiplies exactly.
-func (r *Redis) rateArgs(limit Limit) ([]any, int64) {
+// rateArgs appends what a script has to know of a rate, in whole numbers that Lua adds
+// and multiplies exactly. Those that tell fractions come last and are left out of a
+// lean script that has none.
+func (r *Redis) rateArgs(args []any, b *boxed, n int64, parts bool) []any {
 	if !r.algorithm.bursts() {
-		return nil, 0
+		return args
 	}
-	a := &asked{limit: limit, w: limit.micros(), c: r.convention, alg: r.algorithm}
+	a := &asked{limit: b.limit, w: b.limit.micros(), c: r.convention}
 	f := a.refill(r.algorithm)
 	f.rate = f.reduced()
-	args := []any{f.num / f.den, f.num % f.den, f.den}
-	if r.algorithm == GCRA {
-		all := f.times(limit.burst())
-		return append(args, all.us, all.part), f.den
+	all := f.times(f.steps(b.limit.burst()))
+	life := all.us/1000 + 1
+	if r.clock != nil {
+		life += slackMillis
 	}
-	return append(args, f.units), f.den
+	switch {
+	case r.algorithm == GCRA:
+		one := f.times(n)
+		args = append(args, one.us, all.us, life)
+		if parts {
+			args = append(args, f.den, one.part, all.part)
+		}
+		return args
+	case r.convention.Refill == Interval && r.algorithm == TokenBucket:
+		args = append(args, life, f.num/f.den, f.units)
+	default:
+		args = append(args, life, f.num/f.den)
+	}
+	if parts {
+		args = append(args, f.num%f.den, f.den)
+	}
+	return args
 }
 
 // mainKey is the first key that a script is given: a whole one, or the beginning of

@@ -5,7 +5,9 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
 )
@@ -13,7 +15,8 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// script is a text that a server can run by its digest.
+// script is a text that a server can run by its digest. Scripts are compared by address:
+// compile writes each one once.
 type script struct {
 	text, sha string
 }
@@ -24,15 +27,18 @@ type terms struct {
 	Given, Peek, Refund     bool
 	Closed, Below, Charged  bool
 	Exact, Round            bool
-	Leaky                   bool
+	Leaky, Interval         bool
 	Denials, Block, Foreign bool
 	Ahead                   bool // charge first, and take it back
-	Slim                    bool // nothing but the cost is asked for
+	Lean                    bool // for a cost of 1, which is no argument then
+	Slim                    bool // lean, and without a limit and a window either
+	Parts                   bool // the interval is not a whole number of microseconds
 
-	DeniedKey, BlockKey, EndsKey int // places in KEYS
-	BlockArg, More               int // places in ARGV: the block, and what the algorithm adds
-	Edge                         int // milliseconds that a closed edge adds to a life
-	Slack                        int // milliseconds that a key outlives its use, where time is given
+	DeniedKey, BlockKey, EndsKey int   // places in KEYS
+	BlockArg, More, Rest         int   // places in ARGV: the block, what the algorithm adds, and in that the fractions
+	Edge                         int64 // milliseconds that a closed edge adds to a life
+	Slack                        int64 // milliseconds that a key outlives its use, where time is given
+	Window, Life, Lives          int64 // of a usual window: its microseconds, and the milliseconds for which a key counts for one and for two
 
 	NameUnit            int64 // microseconds a step of a counter's name
 	Unit                int64 // microseconds a step of a score
@@ -57,24 +63,26 @@ const (
 // drop them while a lesson or a test stands still.
 const slackMillis = 3_600_000
 
-// scriptArgs is how many arguments every script has before those of its options: cost,
-// limit, window, and the instant where it is given.
+// scriptArgs is how many arguments every script has before those of its options, unless
+// it is lean: cost, limit, window, and the instant where it is given.
 const scriptArgs = 4
 
 func termsOf(a Algorithm, s settings, act action) terms {
-	peek := act == looks
 	c := s.convention
 	t := terms{
-		Given: s.clock != nil, Peek: peek, Refund: act == givesBack, Unlimited: unlimited,
+		Given: s.clock != nil, Peek: act == looks, Refund: act == givesBack, Unlimited: unlimited,
 		Closed: c.Edge == Closed, Below: c.Rule == Below, Charged: c.Denied == Charged,
 		Exact: c.Rounding == Exact, Round: c.Rounding == Round,
-		Leaky: a == LeakyBucket, Field: "tokens",
+		Leaky: a == LeakyBucket, Field: "tokens", Interval: a == TokenBucket && c.Refill == Interval, Parts: true,
 		Denials: s.denials && (act == charges || act == chargesAll), Block: c.Block > 0,
 		NameUnit: s.layout.counterUnit(), Unit: 1, Foreign: s.layout.Unit != 0,
-		BlockArg: scriptArgs + 1, More: scriptArgs + 1,
+		BlockArg: scriptArgs + 1, More: scriptArgs + 1, Rest: 2,
 	}
 	if t.Leaky {
 		t.Field = "level"
+	}
+	if t.Interval {
+		t.Rest++
 	}
 	if t.Closed {
 		t.Edge = 1
@@ -96,10 +104,9 @@ func termsOf(a Algorithm, s settings, act action) terms {
 	if a.bursts() {
 		t.Charged, t.Below = false, false // neither means anything to them
 	}
-	t.Slim = a == GCRA && act == charges && !t.Block && !t.Denials
 	t.Ahead = a == FixedWindow && act == charges && s.convention.Alignment == Epoch && !t.Given && !t.Block && !t.Charged
 	if act == chargesAll {
-		t.Stride, t.Charged = scriptArgs+rateArgCount(a), false
+		t.Stride, t.Charged = scriptArgs+rateArgCount(a, c), false
 	}
 	switch s.layout.Unit {
 	case time.Second:
@@ -110,23 +117,76 @@ func termsOf(a Algorithm, s settings, act action) terms {
 	return t
 }
 
+// usualWindows have lean scripts of their own. They are few, because a server keeps every
+// script that it has seen.
+var usualWindows = []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}
+
+// leanTerms are those of the usual request, of cost 1, under a limit. There are none where
+// a script needs the instant or a block as an argument.
+func leanTerms(a Algorithm, s settings, b *boxed) (terms, bool) {
+	t := termsOf(a, s, charges)
+	if t.Given || t.Block || s.layout.Untotalled || b.limit.Count == 0 && a.bursts() {
+		return t, false
+	}
+	t.Lean, t.Parts = true, b.den > 1
+	t.Slim = a == GCRA && !t.Denials
+	switch {
+	case t.Slim:
+		t.More = 1
+	case a.bursts() && !t.Denials:
+		t.More = 2 // the window is in what they add
+	case slices.Contains(usualWindows, b.limit.Window):
+		t.More = 2
+		t.Window = b.limit.micros()
+		t.Life = t.Window/1000 + t.Edge
+		t.Lives = t.Window / 500
+	default:
+		t.More = 3
+	}
+	return t, true
+}
+
+var templates = sync.OnceValues(func() (*template.Template, error) {
+	return template.ParseFS(luaFiles, "lua/decision.lua", "lua/together.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua")
+})
+
+// compiled are the scripts that this process has written, by scriptName.
+var compiled sync.Map
+
+type scriptName struct {
+	file string
+	terms
+}
+
 // compile writes the script that decides with one algorithm on the given terms, about
 // one limit or about several together.
-func compile(file string, t terms) (script, error) {
+func compile(file string, t terms) (*script, error) {
+	name := scriptName{file, t}
+	if known, ok := compiled.Load(name); ok {
+		return known.(*script), nil
+	}
 	frame := "decision.lua"
 	if t.Stride > 0 {
 		frame = "together.lua"
 	}
-	parsed, err := template.ParseFS(luaFiles, "lua/decision.lua", "lua/together.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/"+file)
+	common, err := templates()
 	if err != nil {
-		return script{}, err
+		return nil, err
+	}
+	one, err := common.Clone()
+	if err != nil {
+		return nil, err
+	}
+	if one, err = one.ParseFS(luaFiles, "lua/"+file); err != nil {
+		return nil, err
 	}
 	var text strings.Builder
-	if err := parsed.ExecuteTemplate(&text, frame, t); err != nil {
-		return script{}, err
+	if err := one.ExecuteTemplate(&text, frame, t); err != nil {
+		return nil, err
 	}
 	sum := sha1.Sum([]byte(text.String()))
-	return script{text: text.String(), sha: hex.EncodeToString(sum[:])}, nil
+	known, _ := compiled.LoadOrStore(name, &script{text: text.String(), sha: hex.EncodeToString(sum[:])})
+	return known.(*script), nil
 }
 
 // scriptFile names the file of an algorithm, or says why it has none.
@@ -143,6 +203,8 @@ func scriptFile(a Algorithm, s settings) (string, error) {
 		return "sliding.lua", nil
 	case a == SlidingLog:
 		return "log.lua", nil
+	case a == StreamCounter && s.layout.Untotalled:
+		return "stream_untotalled.lua", nil
 	case a == StreamCounter:
 		return "stream.lua", nil
 	case a == GCRA:
@@ -154,11 +216,13 @@ func scriptFile(a Algorithm, s settings) (string, error) {
 }
 
 // rateArgCount is how many arguments an algorithm adds to the common ones.
-func rateArgCount(a Algorithm) int {
-	switch a {
-	case GCRA:
+func rateArgCount(a Algorithm, c Convention) int {
+	switch {
+	case a == GCRA:
+		return 6
+	case a == TokenBucket && c.Refill == Interval:
 		return 5
-	case TokenBucket, LeakyBucket:
+	case a == TokenBucket || a == LeakyBucket:
 		return 4
 	}
 	return 0

@@ -83,8 +83,11 @@ func (r *Redis) askUntotalled(ctx context.Context, key string, b *boxed, n int64
 	defer t.mu.Unlock()
 	for try := 0; try < tallyTries; try++ {
 		cmd := r.command(ctx, key, b, n, act)
-		r.tell(cmd, t)
-		vals, err := r.run(ctx, newDecisionCmd(ctx, cmd.Args()), key, act)
+		text, err := r.run(ctx, r.tell(ctx, cmd, t), subject{key: key, limit: b.limit}, act)
+		if err != nil {
+			return Decision{}, err
+		}
+		vals, err := numbers(nil, text)
 		if err != nil {
 			return Decision{}, err
 		}
@@ -115,9 +118,9 @@ func (r *Redis) askUntotalled(ctx context.Context, key string, b *boxed, n int64
 	return Decision{}, fmt.Errorf("stream %q grows faster than it can be summed: let its writer add running totals, or fire later", key)
 }
 
-// tell appends to the command what the tally knows. An option that is not in use still
+// tell is the command with what the tally knows. An option that is not in use still
 // takes its place, so that the tally's arguments are always at the same ones.
-func (r *Redis) tell(cmd *decisionCmd, t *tally) {
+func (r *Redis) tell(ctx context.Context, cmd *decisionCmd, t *tally) *decisionCmd {
 	args := cmd.Args()
 	fixed := 3 + args[2].(int) + scriptArgs + 1
 	for len(args) < fixed {
@@ -132,7 +135,7 @@ func (r *Redis) tell(cmd *decisionCmd, t *tally) {
 	for _, e := range ahead {
 		args = append(args, e.At.Millis(), e.Count)
 	}
-	*cmd = *newDecisionCmd(context.Background(), args)
+	return newDecisionCmd(ctx, cmd.script, args)
 }
 
 // readOn reads what came since the last page and forgets what has left the window.
@@ -149,7 +152,7 @@ func (r *Redis) readOn(ctx context.Context, key string, t *tally, now Instant, w
 	for range tallyPages {
 		cmd := redis.NewXMessageSliceCmd(ctx, "xrange", key, from, "+", "count", tallyPage)
 		if err := r.client.Process(ctx, cmd); err != nil {
-			return r.explainFailure(ctx, err, key)
+			return r.explainFailure(ctx, err, subject{key: key, limit: Limit{Window: span(w)}})
 		}
 		for _, m := range cmd.Val() {
 			if err := t.add(m, a); err != nil {

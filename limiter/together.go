@@ -103,7 +103,7 @@ func (r *Redis) AllowAll(ctx context.Context, key string, n int64, limits ...Lim
 	if err := checkTogether(limits, r.convention); err != nil {
 		return nil, err
 	}
-	if r.together.text == "" {
+	if r.together == nil {
 		return nil, fmt.Errorf("%w: this layout or alignment keeps one limit a key: use the library's own layout and clock-aligned windows", ErrNotOnStore)
 	}
 	args := []any{verbTake, r.together.sha, nil}
@@ -129,16 +129,16 @@ func (r *Redis) AllowAll(ctx context.Context, key string, n int64, limits ...Lim
 	}
 	for _, b := range boxes {
 		args = append(args, n, b.count, b.window, now)
-		args = append(args, b.more...)
+		args = r.rateArgs(args, b, n, true)
 	}
 	if n == 0 {
 		return r.peekAll(ctx, key, limits)
 	}
-	vals, err := r.run(ctx, newDecisionCmd(ctx, args), key, chargesAll)
+	text, err := r.run(ctx, newDecisionCmd(ctx, r.together, args), subject{key: key, others: limits}, chargesAll)
 	if err != nil {
 		return nil, err
 	}
-	return r.decodeAll(key, boxes, n, vals)
+	return r.decodeAll(key, boxes, n, text)
 }
 
 // peekAll looks at several limits without charging any.
@@ -156,7 +156,11 @@ func (r *Redis) peekAll(ctx context.Context, key string, limits []Limit) ([]Deci
 
 // decodeAll takes the answer apart. When not all were charged none was, and each limit
 // says what it would have said alone.
-func (r *Redis) decodeAll(key string, boxes []*boxed, n int64, vals []int64) ([]Decision, error) {
+func (r *Redis) decodeAll(key string, boxes []*boxed, n int64, text string) ([]Decision, error) {
+	vals, err := numbers(nil, text)
+	if err != nil {
+		return nil, err
+	}
 	if len(vals) == 0 || len(vals)%len(boxes) != 0 {
 		return nil, fmt.Errorf("the script for %d limits answered %d values", len(boxes), len(vals))
 	}
@@ -164,7 +168,7 @@ func (r *Redis) decodeAll(key string, boxes []*boxed, n int64, vals []int64) ([]
 	charged := vals[0] == 1
 	all := make([]Decision, len(boxes))
 	for i, b := range boxes {
-		d, err := r.decode(key, b, n, !charged, vals[i*each:(i+1)*each])
+		d, err := r.decodeValues(key, b, n, !charged, vals[i*each:(i+1)*each])
 		if err != nil {
 			return nil, err
 		}

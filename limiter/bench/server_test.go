@@ -18,8 +18,8 @@ import (
 
 const (
 	depth   = 16 // commands in a pipeline, so that the socket does not hide the script
-	batches = 400
-	turns   = 12
+	batches = 150
+	turns   = 40
 )
 
 // cost is what the server spent on one decision.
@@ -29,26 +29,29 @@ type cost struct {
 	calls  float64 // commands within the script
 }
 
-// measure runs do, which makes depth decisions each time, and divides. A machine has other
-// things to do, so it is done in turns, of which the cheapest counts.
-func measure(b *testing.B, client *redis.Client, do func()) (low cost) {
+// measure runs each of do, which make depth decisions each time, and divides. A machine
+// has other things to do, so they take turns, of which the cheapest counts.
+func measure(b *testing.B, client *redis.Client, do ...func()) []cost {
 	b.Helper()
-	for range 20 {
-		do()
-	}
+	low := make([]cost, len(do))
 	for turn := range turns {
-		client.ConfigResetStat(context.Background())
-		before := threadTime(b, client)
-		for range batches {
-			do()
+		for i, one := range do {
+			for range 5 {
+				one()
+			}
+			client.ConfigResetStat(context.Background())
+			before := threadTime(b, client)
+			for range batches {
+				one()
+			}
+			spent := threadTime(b, client) - before
+			usec, calls, inner := scriptStats(b, client)
+			c := cost{script: usec / calls, thread: spent / (depth * batches), calls: inner / calls}
+			if turn == 0 {
+				low[i] = c
+			}
+			low[i].script, low[i].thread = min(low[i].script, c.script), min(low[i].thread, c.thread)
 		}
-		spent := threadTime(b, client) - before
-		usec, calls, inner := scriptStats(b, client)
-		c := cost{script: usec / calls, thread: spent / (depth * batches), calls: inner / calls}
-		if turn == 0 {
-			low = c
-		}
-		low.script, low.thread = min(low.script, c.script), min(low.thread, c.thread)
 	}
 	return low
 }
@@ -98,13 +101,13 @@ func info(b *testing.B, client *redis.Client, section string) map[string]string 
 }
 
 // bare is what no decision can undercut: a script that does nothing.
-func bare(b *testing.B, client *redis.Client) cost {
+func bare(b *testing.B, client *redis.Client) func() {
 	ctx := context.Background()
 	sha, err := client.ScriptLoad(ctx, "return 1").Result()
 	if err != nil {
 		b.Fatal(err)
 	}
-	return measure(b, client, func() {
+	return func() {
 		pipe := client.Pipeline()
 		for range depth {
 			pipe.EvalSha(ctx, sha, []string{"key"})
@@ -112,7 +115,7 @@ func bare(b *testing.B, client *redis.Client) cost {
 		if _, err := pipe.Exec(ctx); err != nil {
 			b.Fatal(err)
 		}
-	})
+	}
 }
 
 // deciding makes depth decisions about key in one round trip.
@@ -147,25 +150,28 @@ func BenchmarkServer(b *testing.B) {
 	ctx := context.Background()
 	for range b.N {
 		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
-		_, _ = fmt.Fprintln(out, "\nalgorithm\tscript µs\tthread µs\t× bare\tdenied × bare\tcommands\tbytes at 10\t100\t1000\texactness")
-		base := bare(b, client)
-		_, _ = fmt.Fprintf(out, "return 1\t%.2f\t%.2f\t1.0\t\t0\t\t\t\t\n", base.script, base.thread)
+		_, _ = fmt.Fprintln(out, "\nalgorithm\tscript µs\tthread µs\t× bare\tdenied\todd limit\tcommands\tbytes at 10\t100\t1000\texactness")
+		nothing := bare(b, client)
+		base := measure(b, client, nothing)[0]
+		_, _ = fmt.Fprintf(out, "return 1\t%.2f\t%.2f\t1.00\t\t\t0\t\t\t\t\n", base.script, base.thread)
 		for _, a := range limiter.Algorithms() {
 			client.FlushAll(ctx)
 			l, err := limiter.NewRedis(client, a)
 			if err != nil {
 				b.Fatal(err)
 			}
-			// A window that a log fills to about a thousand entries and then turns over.
-			wide := limiter.Limit{Count: 1_000_000, Window: 10 * time.Millisecond}
-			if a == limiter.FixedWindow || a == limiter.SlidingWindow {
-				wide.Window = time.Minute
+			wide := limiter.Limit{Count: 1_000_000, Window: time.Minute}
+			if a == limiter.SlidingLog || a == limiter.StreamCounter {
+				wide.Window = 10 * time.Millisecond // is filled with about a thousand entries and then turns over
 			}
-			in := measure(b, client, deciding(b, l, "admit", wide))
-			base := bare(b, client) // again, for the machine may be busier than before
 			tight := limiter.Limit{Count: 3, Window: time.Hour}
-			out3 := measure(b, client, deciding(b, l, "deny", tight))
-			_, _ = fmt.Fprintf(out, "%s\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f", a, in.script, in.thread, in.thread/base.thread, out3.thread/base.thread, in.calls)
+			odd := limiter.Limit{Count: 700_000, Window: 90 * time.Second} // neither a usual window nor a whole interval
+			if a == limiter.SlidingLog || a == limiter.StreamCounter {
+				odd.Window = 9 * time.Millisecond
+			}
+			costs := measure(b, client, nothing, deciding(b, l, "admit", wide), deciding(b, l, "deny", tight), deciding(b, l, "odd", odd))
+			base, in := costs[0], costs[1]
+			_, _ = fmt.Fprintf(out, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f", a, in.script, in.thread, in.thread/base.thread, costs[2].thread/base.thread, costs[3].thread/base.thread, in.calls)
 			for _, n := range []int{10, 100, 1000} {
 				_, _ = fmt.Fprintf(out, "\t%d", size(b, client, a, n))
 			}
@@ -217,12 +223,11 @@ func BenchmarkStreamDepth(b *testing.B) {
 				}
 			}
 			for range b.N {
-				in := measure(b, client, deciding(b, l, "deep", wide))
 				full := wide
 				full.Count = 1
-				out := measure(b, client, deciding(b, l, "deep", full))
-				b.ReportMetric(in.script, "µs/admitted")
-				b.ReportMetric(out.script, "µs/denied")
+				costs := measure(b, client, deciding(b, l, "deep", wide), deciding(b, l, "deep", full))
+				b.ReportMetric(costs[0].script, "µs/admitted")
+				b.ReportMetric(costs[1].script, "µs/denied")
 			}
 		})
 	}

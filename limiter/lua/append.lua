@@ -11,20 +11,19 @@ end
 
 {{- /* A stream's ids never go back, so after the clock jumped back an entry is as late
 as the one before it; and a little later still where a later one was taken off again.
-Expects now, total, into, last and trim with its bound. */ -}}
+Expects now, total, into, last, and trim with its bound as text. */ -}}
 {{define "append"}}
 if total > 999999999999999 then return redis.error_reply('ERR the running total is full: reset the key') end
 do
-  local at, step = now, 0
-  local us = at % 1000
-  local id = redis.pcall('XADD', into, trim, '~', bound, string.format('%.0f-%d%015.0f', (at - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}ARGV[1]{{end}}, 'total', total)
+  local us, sum = now % 1000, ('%d'):format(total)
+  local id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((now - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
   if type(id) == 'table' then
     if not string.find(id.err, 'equal or smaller', 1, true) then return id end
 {{template "instant" .}}
-    if last then at = math.max(at, instant(last[1])) end
+    local at, step = last and math.max(now, instant(last[1])) or now, 0
     repeat
       us = (at + step) % 1000
-      id = redis.pcall('XADD', into, trim, '~', bound, string.format('%.0f-%d%015.0f', (at + step - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}ARGV[1]{{end}}, 'total', total)
+      id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((at + step - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
       step = 2 * step + 1
     until type(id) ~= 'table' or step > 4503599627370496
     if type(id) == 'table' then return id end

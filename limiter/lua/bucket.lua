@@ -1,35 +1,49 @@
 {{- /* Token bucket and leaky bucket. KEYS[1] is a hash: whole tokens (or level, the
 water), and at, the instant of the last whole step, with ":part:den" behind it where it
-is part/den of a microsecond later. The arguments after the common ones are the step's
-interval as whole microseconds, rest and denominator, and its units; the limit is the
-bucket's size. Answers {ok, now, used, at, part}. */ -}}
+is part/den of a microsecond later. The arguments after the common ones are how many
+milliseconds a key lives, the step's interval in microseconds, its units where a step is
+not one, and, where the interval is not a whole number, the parts that it is longer and
+the denominator; the limit is the bucket's size. Answers ok, now, used, at, part. */ -}}
 {{define "look"}}
-local whole, rest, den = ARGV[{{.More}}] + 0, ARGV[{{.More}} + 1] + 0, ARGV[{{.More}} + 2] + 0
-local units = ARGV[{{.More}} + 3] + 0
+local whole = ARGV[{{.More}} + 1] + 0
+local units = {{if .Interval}}ARGV[{{.More}} + 2] + 0{{else}}1{{end}}
+{{- if .Parts}}
+local rest, den = ARGV[{{.More}} + {{.Rest}}] + 0, ARGV[{{.More}} + {{.Rest}} + 1] + 0
+{{- else}}
+local den = 1
+{{- end}}
 local used, at, part = 0, now, 0
 local kept = call('HMGET', KEYS[1], '{{.Field}}', 'at')
-{{template "moment" .}}
-local function after(k)
-  local over = part + k * rest
-  return at + k * whole + math.floor(over / den), over % den
-end
-local function begun(k)
-  local us, over = after(k)
-  return us < now or (us == now and over == 0)
-end
 if kept[1] and kept[2] then
   used = {{if .Leaky}}math.floor(kept[1] + 0){{else}}limit - math.floor(kept[1] + 0){{end}}
-  at, part = moment(kept[2], den)
+  at = tonumber(kept[2])
+  if not at then
+{{template "moment" .}}
+    at, part = moment(kept[2], den)
+  end
   if used > 0 then
     local all = math.ceil(used / units)
-    local k = all
-    if not begun(all) then
-{{- /* The quotient may be off by one either way; the exact sum has the last word. */}}
-      k = math.max(math.floor((now - at) / (whole + rest / den)), 0)
-      while k > 0 and not begun(k) do k = k - 1 end
-      while k < all and begun(k + 1) do k = k + 1 end
+{{- if .Parts}}
+{{- /* Says whether k steps are over, and when they were. The quotient may be off by one
+either way; the exact sum has the last word. */}}
+    local function after(k)
+      local over = part + k * rest
+      local us = at + k * whole + math.floor(over / den)
+      over = over % den
+      return us < now or (us == now and over == 0), us, over
     end
-    at, part = after(k)
+    local k = all
+    if not after(all) then
+      k = math.max(math.floor((now - at) / (whole + rest / den)), 0)
+      while k > 0 and not after(k) do k = k - 1 end
+      while k < all and after(k + 1) do k = k + 1 end
+    end
+    local _
+    _, at, part = after(k)
+{{- else}}
+    local k = math.max(math.min(math.floor((now - at) / whole), all), 0)
+    at = at + k * whole
+{{- end}}
     used = used - k * units
   end
   if used <= 0 then used, at, part = 0, now, 0 end
@@ -38,18 +52,14 @@ end
 
 {{define "fits"}}used + n <= limit{{end}}
 
+{{- /* A clock that jumped back waits for at, and so does the key. */}}
 {{define "charge"}}
 used = used + n
-do
-  local text = string.format('%.0f', at)
-  if part > 0 then text = text .. ':' .. string.format('%.0f', part) .. ':' .. ARGV[{{.More}} + 2] end
-  local us = after(math.ceil(used / units))
-  call('HSET', KEYS[1], '{{.Field}}', {{if .Leaky}}used{{else}}limit - used{{end}}, 'at', text)
-  call('PEXPIRE', KEYS[1], math.ceil((us + 1 - now) / 1000) + {{.Slack}})
-end
+call('HSET', KEYS[1], '{{.Field}}', ('%d'):format({{if .Leaky}}used{{else}}limit - used{{end}}), 'at', {{if .Parts}}part > 0 and ('%d:%d:%d'):format(at, part, den) or {{end}}('%d'):format(at))
+call('PEXPIRE', KEYS[1], at > now and ('%d'):format(math.ceil((at - now) / 1000) + ARGV[{{.More}}]) or ARGV[{{.More}}])
 {{end}}
 
-{{define "answer"}}return { ok, now, used, at, part{{template "till" .}} }{{end}}
+{{define "answer"}}return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, at, part{{template "till" .}}){{end}}
 
 {{define "refund"}}
 used = math.max(used - n, 0)
@@ -57,6 +67,6 @@ if used == 0 then
   at, part = now, 0
   call('DEL', KEYS[1])
 else
-  call('HSET', KEYS[1], '{{.Field}}', {{if .Leaky}}used{{else}}limit - used{{end}}, 'at', part > 0 and string.format('%.0f:%.0f:', at, part) .. ARGV[{{.More}} + 2] or string.format('%.0f', at))
+  call('HSET', KEYS[1], '{{.Field}}', ('%d'):format({{if .Leaky}}used{{else}}limit - used{{end}}), 'at', part > 0 and ('%d:%d:%d'):format(at, part, den) or ('%d'):format(at))
 end
 {{end}}

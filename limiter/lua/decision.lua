@@ -1,10 +1,15 @@
 {{- /* One decision. The algorithm's own file defines what it looks at, when a request
 fits, what it charges and what it answers; the rest is the same for all. The answer is
-a list of whole numbers that begins with 1 or 0 and the instant. What follows from them
-is worked out by the caller, whose arithmetic is the same for every store. */ -}}
+whole numbers with spaces between them, which begin with 1 or 0 and the instant. What
+follows from them is worked out by the caller, whose arithmetic is the same for every store.
+
+Most of what a decision costs a server is conversions. A table as the answer costs it twice
+as much as a formatted string; a number that is concatenated, or given to a command, twice as
+much as one formatted with %d; an argument as much as two additions. So numbers are
+formatted, and the lean scripts, for a cost of 1, are not told the cost, nor a usual window. */ -}}
 local call = redis.call
 {{template "clock" .}}
-{{if .Slim}}local n = ARGV[1] + 0{{else}}local n, limit, w = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0{{end}}
+{{template "terms" .}}
 {{- if .Block}}
 local till = (call('GET', KEYS[{{.BlockKey}}]) or 0) + 0
 if till <= now then till = 0 end
@@ -35,11 +40,27 @@ if ok == 0 then
 {{- if .Block}}
 if till == 0 and n <= limit then
   till = now + ARGV[{{.BlockArg}}]
-  call('SET', KEYS[{{.BlockKey}}], string.format('%.0f', till), 'PX', math.ceil(ARGV[{{.BlockArg}}] / 1000) + {{.Slack}})
+  call('SET', KEYS[{{.BlockKey}}], ('%d'):format(till), 'PX', ('%d'):format(math.ceil(ARGV[{{.BlockArg}}] / 1000) + {{.Slack}}))
 end
 {{- end}}
 end
 {{- end}}
 {{- end}}
 {{template "answer" .}}
+
+{{- /* What is asked for: the cost, the limit, and the window in microseconds. */ -}}
+{{define "terms" -}}
+{{if .Slim}}{{else if .Lean -}}
+local n, limit, w = 1, ARGV[1] + 0, {{if .Window}}{{.Window}}{{else if eq .More 2}}nil{{else}}ARGV[2] + 0{{end}}
+{{- else -}}
+local n, limit, w = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
+{{- end}}{{end}}
+{{define "cost"}}{{if .Lean}}'1'{{else}}ARGV[1]{{end}}{{end}}
+
+{{- /* How many milliseconds a key lives that counts for one window, or for two. */ -}}
+{{define "life"}}{{if .Window}}'{{.Life}}'{{else}}('%d'):format(math.ceil(w / 1000) + {{.Edge}} + {{.Slack}}){{end}}{{end}}
+{{define "lives"}}{{if .Window}}'{{.Lives}}'{{else}}('%d'):format(math.ceil(w / 500) + {{.Slack}}){{end}}{{end}}
+
+{{- /* The end of every answer: until when the key is blocked. */ -}}
+{{define "%d"}}{{if .Block}} %d{{end}}{{end}}
 {{define "till"}}{{if .Block}}, till{{end}}{{end}}

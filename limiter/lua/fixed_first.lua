@@ -1,6 +1,6 @@
 {{- /* Fixed window that begins with the first request: one counter whose expiry is the
-window's end. Redis drops a key in the millisecond after its expiry. Answers {ok, now,
-count, end of the window}; end 0 is none. A server expires nothing on a given clock, so
+window's end. Redis drops a key in the millisecond after its expiry. Answers ok, now,
+count, end of the window; end 0 is none. A server expires nothing on a given clock, so
 with one the end is kept in a key of its own. */ -}}
 {{define "look"}}
 local used = call('GET', KEYS[1])
@@ -23,22 +23,22 @@ used = (used or 0) + 0
 {{- if .Given}}
 if ends == 0 then call('DEL', KEYS[1]) end
 {{- end}}
-used = call('INCRBY', KEYS[1], ARGV[1])
+used = call('INCRBY', KEYS[1], {{template "cost" .}})
 if ends <= 0 then
   local life = math.max(math.ceil(w / 1000){{if not .Closed}} - 1{{end}}, 1)
   ends = now - now % 1000 + (life + 1) * 1000
-  call('PEXPIRE', KEYS[1], life + {{.Slack}})
+  call('PEXPIRE', KEYS[1], ('%d'):format(life + {{.Slack}}))
 {{- if .Given}}
-  call('SET', KEYS[{{.EndsKey}}], string.format('%.0f', ends), 'PX', life + {{.Slack}})
+  call('SET', KEYS[{{.EndsKey}}], ('%d'):format(ends), 'PX', ('%d'):format(life + {{.Slack}}))
 {{- end}}
 end
 {{end}}
 
-{{define "answer"}}return { ok, now, used, ends{{template "till" .}} }{{end}}
+{{define "answer"}}return ('%d %d %d %d{{template "%d" .}}'):format(ok, now, used, ends{{template "till" .}}){{end}}
 
 {{define "refund"}}
 local back = math.min(n, used)
-if back > 0 then used = call('DECRBY', KEYS[1], string.format('%.0f', back)) end
+if back > 0 then used = call('DECRBY', KEYS[1], ('%d'):format(back)) end
 if used == 0 then
   call('DEL', KEYS[1])
   ends = 0

@@ -1,9 +1,14 @@
 {{- /* GCRA. KEYS[1] is a string: the theoretical arrival time in microseconds, with
 ":part:den" behind it where it is part/den of a microsecond later. The arguments after
-the common ones are the interval as whole microseconds, rest and denominator, and the
-same for the whole burst. Answers {ok, now, tat, part}, where no part is 0. */ -}}
+the common ones are, in microseconds, what this request takes and what the whole burst
+takes; how many milliseconds a key lives; and, where the interval is not a whole number,
+the denominator and the parts of the first two. Answers ok, now, tat, part; no part is 0. */ -}}
 {{define "look"}}
-local whole, rest, den = ARGV[{{.More}}] + 0, ARGV[{{.More}} + 1] + 0, ARGV[{{.More}} + 2] + 0
+{{- if .Parts}}
+local den = ARGV[{{.More}} + 3] + 0
+{{- else}}
+local den = 1
+{{- end}}
 local tat, part = now, 0
 local kept = call('GET', KEYS[1])
 if kept then
@@ -14,40 +19,32 @@ if kept then
   end
   if tat < now then tat, part = now, 0 end
 end
-local us, over = tat + n * whole, part + n * rest
-if over >= den then
-  us = us + math.floor(over / den)
-  over = over % den
-end
-local early = us - now - ARGV[{{.More}} + 3]
+local us, over = tat + ARGV[{{.More}}], part{{if .Parts}} + ARGV[{{.More}} + 4]{{end}}
+{{- if .Parts}}
+if over >= den then us, over = us + 1, over - den end
+{{- end}}
+local early = us - now - ARGV[{{.More}} + 1]
 {{end}}
 
-{{define "fits"}}(early < 0 or (early == 0 and over <= ARGV[{{.More}} + 4] + 0)){{end}}
+{{define "fits"}}(early < 0 or (early == 0 and over <= {{if .Parts}}ARGV[{{.More}} + 5] + 0{{else}}0{{end}})){{end}}
 
 {{define "charge"}}
 tat, part = us, over
-local text, life = tat, (tat - now + 1000) / 1000 + {{.Slack}}
-if part > 0 then text = string.format('%.0f:%.0f:', tat, part) .. ARGV[{{.More}} + 2] end
-call('SET', KEYS[1], text, 'PX', life - life % 1)
+call('SET', KEYS[1], {{if .Parts}}part > 0 and ('%d:%d:%d'):format(tat, part, den) or {{end}}('%d'):format(tat), 'PX', ARGV[{{.More}} + 2])
 {{end}}
 
 {{define "answer"}}
-{{- if .Slim}}if part == 0 then return { ok, now, tat } end{{end}}
-return { ok, now, tat, part{{template "till" .}} }
+{{- if not (or .Block .Stride)}}if part == 0 then return (ok == 1 and '1 %d %d' or '0 %d %d'):format(now, tat) end{{end}}
+return ('%d %d %d %d{{template "%d" .}}'):format(ok, now, tat, part{{template "till" .}})
 {{end}}
 
 {{define "refund"}}
-tat, part = tat - n * whole, part - n * rest
-if part < 0 then
-  local more = math.ceil(-part / den)
-  tat, part = tat - more, part + more * den
-end
+tat, part = tat - ARGV[{{.More}}], part{{if .Parts}} - ARGV[{{.More}} + 4]{{end}}
+if part < 0 then tat, part = tat - 1, part + den end
 if tat < now then
   tat, part = now, 0
   call('DEL', KEYS[1])
 elseif kept then
-  local text = string.format('%.0f', tat)
-  if part > 0 then text = text .. ':' .. string.format('%.0f', part) .. ':' .. ARGV[{{.More}} + 2] end
-  call('SET', KEYS[1], text, 'PX', math.ceil((tat + 1 - now) / 1000) + {{.Slack}})
+  call('SET', KEYS[1], part > 0 and ('%d:%d:%d'):format(tat, part, den) or ('%d'):format(tat), 'PX', ('%d'):format(math.ceil((tat + 1 - now) / 1000) + {{.Slack}}))
 end
 {{end}}

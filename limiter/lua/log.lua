@@ -7,14 +7,14 @@ because removing a million at once stops the server for a quarter of a second. A
 which nothing counts any more is dropped in the background. A set that another program
 keeps is left for that program to trim, and its expiry is never brought forward.
 
-Answers {ok, now, used, instant of the entry that has to leave first, newest instant};
+Answers ok, now, used, instant of the entry that has to leave first, newest instant;
 the last two are looked up only for a denied request or a peek. */ -}}
 {{define "look"}}
 local key = KEYS[1]
 {{- if .Foreign}}
 local low = string.format('{{if not .Closed}}({{end}}%.{{.Digits}}f', (now - w) / {{.Unit}})
 {{- else}}
-local low = now - w{{if not .Closed}} + 1{{end}}
+local low = ('%d'):format(now - w{{if not .Closed}} + 1{{end}})
 {{- end}}
 local used = call('ZCOUNT', key, low, '+inf')
 {{end}}
@@ -23,7 +23,7 @@ local used = call('ZCOUNT', key, low, '+inf')
 
 {{define "charge"}}
 do
-  local stamp = string.format('%.0f', now)
+  local stamp = ('%d'):format(now)
 {{- if .Foreign}}
   local ttl = call('PTTL', key)
   local score = string.format('%.{{.ScoreDigits}}f', {{if .WholeScores}}math.floor(now / {{.Unit}}){{else}}now / {{.Unit}}{{end}})
@@ -32,7 +32,7 @@ do
   if used == 0 then call('UNLINK', key) end
 {{- end}}
   local added, tries = 0, 0
-  if n == 1 then added = call('ZADD', key, 'NX', score, stamp) end
+  {{if not .Lean}}if n == 1 then {{end}}added = call('ZADD', key, 'NX', score, stamp){{if not .Lean}} end{{end}}
   while added < n do
     local args, have = {}, call('ZCOUNT', key, score, score) + tries
     local batch = math.min(n - added, 1000)
@@ -46,10 +46,10 @@ do
 {{- if .Foreign}}
   if ttl ~= -1 then call('PEXPIRE', key, math.max(ttl, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})) end
 {{- else}}
-  call('PEXPIRE', key, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})
+  call('PEXPIRE', key, {{template "life" .}})
   if now % 16 < n then
     local dead = call('ZCARD', key) - used - n
-    if dead > 0 then call('ZREMRANGEBYRANK', key, 0, math.min(dead, math.max(100, 2 * n)) - 1) end
+    if dead > 0 then call('ZREMRANGEBYRANK', key, '0', ('%d'):format(math.min(dead, math.max(100, 2 * n)) - 1)) end
   end
 {{- end}}
   used = used + n
@@ -57,15 +57,15 @@ end
 {{end}}
 
 {{define "answer"}}
-if ok == 1 then return { 1, now, used, 0, now{{template "till" .}} } end
-if used == 0 then return { ok, now, 0, 0, 0{{template "till" .}} } end
+if ok == 1 then return ('1 %d %d 0 %d{{template "%d" .}}'):format(now, used, now{{template "till" .}}) end
+if used == 0 then return ('%d %d 0 0 0{{template "%d" .}}'):format(ok, now{{template "till" .}}) end
 local k, first = used - limit + {{if .Below}}1{{else}}n{{end}}, 0
 if k > 0 and k <= used then
   local rank = call('ZCARD', key) - used + k - 1
   first = call('ZRANGE', key, rank, rank, 'WITHSCORES')[2] or 0
 end
 local newest = call('ZRANGE', key, -1, -1, 'WITHSCORES')[2] or 0
-return { ok, now, used, math.floor(first * {{.Unit}} + 0.5), math.floor(newest * {{.Unit}} + 0.5){{template "till" .}} }
+return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, math.floor(first * {{.Unit}} + 0.5), math.floor(newest * {{.Unit}} + 0.5){{template "till" .}})
 {{end}}
 
 {{define "refund"}}

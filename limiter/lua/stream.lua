@@ -4,20 +4,21 @@ reads two entries however many the window holds. Expired entries are trimmed by 
 nodes of the stream, at most ten thousand at a time; a stream in which nothing counts any
 more is dropped in the background, and its totals begin anew.
 
-Answers {ok, now, used, instant of the entry that has to leave first, newest instant};
+Answers ok, now, used, instant of the entry that has to leave first, newest instant;
 ok -1 says that the stream was written without totals. */ -}}
 {{define "look"}}
 local key = KEYS[1]
-local last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+local last = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
 local low = now - w{{if not .Closed}} + 1{{end}}
-local lowid = string.format('%.0f-%d000000000000000', (low - low % 1000) / 1000, low % 1000 + 1)
+local bound = ('%d'):format((low - low % 1000) / 1000)
+local lowid = bound .. ('-%d000000000000000'):format(low % 1000 + 1)
 local total, used, first = 0, 0, nil
 if last then
-  if last[2][3] ~= 'total' then return { -1, now } end
+  if last[2][3] ~= 'total' then return ('-1 %d'):format(now) end
   total = last[2][4] + 0
-  first = call('XRANGE', key, lowid, '+', 'COUNT', 1)[1]
+  first = call('XRANGE', key, lowid, '+', 'COUNT', '1')[1]
   if first then
-    if first[2][3] ~= 'total' then return { -1, now } end
+    if first[2][3] ~= 'total' then return ('-1 %d'):format(now) end
     used = total - first[2][4] + first[2][2]
   end
 end
@@ -27,30 +28,30 @@ end
 
 {{define "charge"}}
 do
-  local into, trim, bound = key, 'MINID', (low - low % 1000) / 1000
+  local into, trim = key, 'MINID'
   if last and not first then
     call('UNLINK', key)
     last, total = nil, 0
   end
   total = total + n
 {{template "append" .}}
-  call('PEXPIRE', key, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})
+  call('PEXPIRE', key, {{template "life" .}})
   used = used + n
 end
 {{end}}
 
 {{define "answer"}}
-if ok == 1 then return { 1, now, used, 0, now{{template "till" .}} } end
-if used == 0 then return { ok, now, 0, 0, 0{{template "till" .}} } end
+if ok == 1 then return ('1 %d %d 0 %d{{template "%d" .}}'):format(now, used, now{{template "till" .}}) end
+if used == 0 then return ('%d %d 0 0 0{{template "%d" .}}'):format(ok, now{{template "till" .}}) end
 {{template "instant" .}}
 {{- /* The entry with which the k-th unit leaves is nearly always the oldest one. Else it
 is found between two known ones, in turns by their totals, which is quick where requests
 came evenly, and by half the time between them, which is sure. */}}
 local k, at = used - limit + {{if .Below}}1{{else}}n{{end}}, 0
-local newest = instant(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1])
+local newest = instant(call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1][1])
 if k > 0 and k <= used then
   local goal = total - used + k
-  local entry = first or call('XRANGE', key, lowid, '+', 'COUNT', 1)[1]
+  local entry = first or call('XRANGE', key, lowid, '+', 'COUNT', '1')[1]
   at = instant(entry[1])
   if entry[2][4] + 0 < goal then
     local before, high, halve = at, newest, false
@@ -59,19 +60,19 @@ if k > 0 and k <= used then
       local part = halve and 0.5 or (goal - under) / (over - under)
       local mid = math.min(math.max(math.floor(before + (high - before) * part), before + 1), high - 1)
       halve = not halve
-      entry = call('XREVRANGE', key, string.format('%.0f-%d999999999999999', (mid - mid % 1000) / 1000, mid % 1000 + 1), '-', 'COUNT', 1)[1]
+      entry = call('XREVRANGE', key, ('%d-%d999999999999999'):format((mid - mid % 1000) / 1000, mid % 1000 + 1), '-', 'COUNT', '1')[1]
       if entry[2][4] + 0 < goal then
         before, under = mid, entry[2][4] + 0
       else
         high, over = instant(entry[1]), entry[2][4] + 0
-        local older = call('XREVRANGE', key, '(' .. entry[1], '-', 'COUNT', 1)[1]
+        local older = call('XREVRANGE', key, '(' .. entry[1], '-', 'COUNT', '1')[1]
         if older and older[2][4] + 0 < goal then break end
       end
     end
     at = high
   end
 end
-return { ok, now, used, at, newest{{template "till" .}} }
+return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, at, newest{{template "till" .}})
 {{end}}
 
 {{- /* Entries cannot be changed, so what is left of one begins anew. The total goes back
@@ -80,15 +81,16 @@ with what was taken off, and the ids, which hold the time first, go on. */}}
 local left = math.min(n, used)
 used = used - left
 while left > 0 do
-  local entry = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  local entry = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
   local count = entry[2][2] + 0
   call('XDEL', key, entry[1])
   total = total - count
   if count > left then
-    local into, trim, bound, last = key, 'MINID', (low - low % 1000) / 1000, { last[1] }
+    local into, trim, last = key, 'MINID', { last[1] }
     total = total + count - left
-    local n = string.format('%.0f', count - left)
+    local n = ('%d'):format(count - left)
 {{template "append" .}}
+    call('PEXPIRE', key, {{template "life" .}})
     left = 0
   else
     left = left - count

@@ -5,7 +5,7 @@ after and takes off what has left.
 
 ARGV[6] is the id summed up to, empty for none; ARGV[7] the sum; ARGV[8] 1 when the pairs
 that follow, millisecond and count of what leaves next, are not all there is. Answers
-{ok, now, used, entries after that id, 0}; ok -2 asks the caller to read on, -3 to begin
+ok, now, used, entries after that id, 0; ok -2 asks the caller to read on, -3 to begin
 again, -4 says that an entry has no count. */ -}}
 {{define "look"}}
 local key = KEYS[1]
@@ -16,22 +16,22 @@ for i = 9, #ARGV, 2 do
   if ARGV[i] + 0 >= oldest then left = true break end
   used = used - ARGV[i + 1]
 end
-if not left then return { -2, now, 0, 0, 0 } end
+if not left then return ('-2 %d 0 0 0'):format(now) end
 if from == '' then
-  from = string.format('%.0f', oldest)
+  from = ('%d'):format(oldest)
 elseif call('XRANGE', key, from, from)[1] then
   from = '(' .. from
 else
-  return { -3, now, 0, 0, 0 }
+  return ('-3 %d 0 0 0'):format(now)
 end
 local fresh = call('XRANGE', key, from, '+', 'COUNT', 101)
-if #fresh > 100 then return { -2, now, 0, 0, 0 } end
+if #fresh > 100 then return ('-2 %d 0 0 0'):format(now) end
 for _, entry in ipairs(fresh) do
   local count
   for i = 1, #entry[2], 2 do
     if entry[2][i] == 'count' then count = tonumber(entry[2][i + 1]) end
   end
-  if not count then return { -4, now, 0, 0, 0 } end
+  if not count then return ('-4 %d 0 0 0'):format(now) end
   if string.match(entry[1], '^%d+') + 0 >= oldest then used = used + count end
 end
 {{end}}
@@ -48,13 +48,13 @@ do
     local lms, lseq = string.match(last[1], '^(%d+)%-(%d+)$')
     if lms + 0 >= ms then ms, seq = lms + 0, lseq + 1 end
   end
-  call('XADD', key, string.format('%.0f-%.0f', ms, seq), 'count', ARGV[1])
+  call('XADD', key, ('%d-%d'):format(ms, seq), 'count', ARGV[1])
 {{- else}}
   call('XADD', key, '*', 'count', ARGV[1])
 {{- end}}
-  if ttl ~= -1 then call('PEXPIRE', key, math.max(ttl, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})) end
+  if ttl ~= -1 then call('PEXPIRE', key, ('%d'):format(math.max(ttl, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}}))) end
   used = used + n
 end
 {{end}}
 
-{{define "answer"}}return { ok, now, used, #fresh, 0{{template "till" .}} }{{end}}
+{{define "answer"}}return ('%d %d %d %d 0{{template "%d" .}}'):format(ok, now, used, #fresh{{template "till" .}}){{end}}

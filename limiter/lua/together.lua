@@ -1,7 +1,7 @@
 {{- /* Several limits on one key, charged in all of them or in none. Each has a key of its
-own in the same slot, and {{.Stride}} arguments: those of a single decision. Answers the
-lists of the single decisions one after another; the first value of each is 1 when all
-were charged. */ -}}
+own in the same slot, and {{.Stride}} arguments: those of a single decision. Answers those
+of the single decisions one after another; the first value of each is 1 when all were
+charged. */ -}}
 local call = redis.call
 local every, given = KEYS, ARGV
 {{- if .Given}}
@@ -30,9 +30,9 @@ for i = 1, {{if .Denials}}#every - 1{{else}}#every{{end}} do
 end
 local out = {}
 for _, part in ipairs(parts) do
-  local values = part(all)
-  if values.err then return values end
-  for _, v in ipairs(values) do out[#out + 1] = v end
+  local answer = part(all)
+  if type(answer) == 'table' then return answer end
+  out[#out + 1] = answer
 end
 {{- if .Denials}}
 if not all then
@@ -41,4 +41,4 @@ if not all then
 {{template "record" .}}
 end
 {{- end}}
-return out
+return table.concat(out, ' ')

@@ -1,0 +1,82 @@
+package limiter_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
+)
+
+// TestServerClockAgreesWithGo walks through the scripts that are in use, which read the
+// server's clock and are written leaner than those that are given one. Each answer says
+// when it was decided, so the arithmetic in Go is asked about the same instant and has to
+// say the same. Windows are short enough that real time crosses their edges, and seconds
+// and minutes are among them, which have scripts of their own.
+func TestServerClockAgreesWithGo(t *testing.T) {
+	client := limitertest.Client(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for _, v := range variants() {
+		if v.c.Alignment == limiter.FirstRequest {
+			continue // ends when its key expires, which Redis does by the millisecond
+		}
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, 5))
+			for round, w := range []time.Duration{2 * time.Millisecond, 7 * time.Millisecond, 61 * time.Millisecond, time.Second, time.Minute} {
+				for _, denials := range []bool{false, true} {
+					strollServer(t, client, v, rng, w, denials, fmt.Sprintf("s:%s:%d:%v", v.name, round, denials))
+				}
+			}
+		})
+	}
+}
+
+// strollServer makes random requests of one key as fast as the server answers.
+func strollServer(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, w time.Duration, denials bool, key string) {
+	t.Helper()
+	ctx := context.Background()
+	opts := []limiter.Option{limiter.WithConvention(v.c)}
+	if denials {
+		opts = append(opts, limiter.WithDenials())
+	}
+	l := newRedis(t, client, v.algorithm, opts...)
+	limit := limiter.Limit{Count: rng.Int64N(20) + 1, Window: w}
+	if v.algorithm == limiter.GCRA || v.algorithm == limiter.TokenBucket || v.algorithm == limiter.LeakyBucket {
+		limit.Burst = rng.Int64N(30)
+	}
+	model := limiter.State{Algorithm: v.algorithm}
+	for step := range 120 {
+		n := max(rng.Int64N(6)-2, 0) // mostly 0 and 1
+		if rng.IntN(2) == 0 {
+			n = 1
+		}
+		var got limiter.Decision
+		var err error
+		want := limiter.Decision{}
+		switch {
+		case rng.IntN(15) == 0:
+			if got, err = l.Refund(ctx, key, limit, n+1); err == nil {
+				want = model.Refund(got.At, limit, v.c, n+1)
+			}
+		case n == 0:
+			if got, err = l.Peek(ctx, key, limit, 2); err == nil {
+				want = model.Peek(got.At, limit, v.c, 2)
+			}
+		default:
+			if got, err = l.AllowN(ctx, key, limit, n); err == nil {
+				want = model.Take(got.At, limit, v.c, n)
+			}
+		}
+		if err != nil {
+			t.Fatalf("step %d, cost %d: %v", step, n, err)
+		}
+		if !alike(got, want, v, false) {
+			t.Fatalf("%s step %d, limit %+v, cost %d\nserver %+v\nmodel  %+v", key, step, limit, n, got, want)
+		}
+	}
+}
