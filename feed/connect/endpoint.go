@@ -23,6 +23,9 @@ type Endpoint struct {
 	Shown   string // as the user may see it, without passwords
 }
 
+// DB is the number of the database.
+func (e *Endpoint) DB() int { return e.options.DB }
+
 // way is how a server is reached.
 type way uint8
 

@@ -114,7 +114,7 @@ func Explain(err error, shown string) string {
 		return say("there is no socket at %s: start the server or correct the path", shown)
 	case errors.Is(err, fs.ErrPermission):
 		return say("this user may not open %s: change the permissions of the socket", shown)
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), TimedOut(err):
 		if strings.HasPrefix(shown, "rediss:") {
 			return say("%s does not answer: it is frozen, behind a firewall, or speaks no TLS (then use redis://)", shown)
 		}
@@ -134,7 +134,8 @@ func Explain(err error, shown string) string {
 	return say("%s cannot be reached: %s", shown, strings.TrimPrefix(text, "redis: "))
 }
 
-func isTimeout(err error) bool {
+// TimedOut says that err is a wait that took too long.
+func TimedOut(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) && n.Timeout()
 }

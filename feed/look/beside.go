@@ -32,6 +32,9 @@ func (d *denials) ask(q *Query, l *Look) {
 	if d.key == "" {
 		return
 	}
+	if !d.seen && q.Quick {
+		return
+	}
 	if !d.seen && d.skip > 0 {
 		d.skip--
 		return

@@ -128,3 +128,45 @@ func (l *Look) Stream() (key, last string, ok bool) {
 
 // Pressing says that the key is busy or near its limit.
 func (l *Look) Pressing() bool { return l.heat > 0 || l.near }
+
+// Rate is how many units a second come, smoothed over about a second.
+func (l *Look) Rate() float64 { return l.rate }
+
+// Near says that the key is near its limit or over it.
+func (l *Look) Near() bool { return l.near }
+
+// Class is a class of keyspace notifications, by the letter of notify-keyspace-events.
+type Class byte
+
+// The classes of the types in which limiters live.
+const (
+	Strings    Class = '$'
+	Hashes     Class = 'h'
+	SortedSets Class = 'z'
+	Streams    Class = 't'
+)
+
+// Keys returns the Redis keys whose changes are news of the limiter, the most telling
+// first, and the class of the notifications about them; none where that is not known yet.
+func (l *Look) Keys(now limiter.Instant) ([]string, Class) {
+	switch b := l.body.(type) {
+	case *logBody:
+		return []string{b.key}, SortedSets
+	case *streamBody:
+		return []string{b.key}, Streams
+	case *singleBody:
+		return []string{b.key}, Strings
+	case *valueBody:
+		if b.field != "" {
+			return []string{b.key}, Hashes
+		}
+		return []string{b.key}, Strings
+	case *counterBody:
+		if b.window <= 0 {
+			return nil, 0
+		}
+		start := now.Floor(b.window)
+		return []string{b.name(l, start), b.name(l, start.Add(b.window))}, Strings
+	}
+	return nil, 0
+}

@@ -124,7 +124,7 @@ func (b *logBody) take(now limiter.Instant, l *Look, r *model.Reading) (again bo
 			b.bins.on, b.synced, b.pages = false, false, 0
 		}
 	default:
-		if again, err = b.takePage(now); again || err != nil {
+		if again, err = b.takePage(now, l); again || err != nil {
 			return again, err
 		}
 	}
@@ -165,7 +165,7 @@ func (b *logBody) takeSurvey(now limiter.Instant, l *Look) error {
 }
 
 // takePage takes what is new. It returns true to be asked for more at once.
-func (b *logBody) takePage(now limiter.Instant) (again bool, err error) {
+func (b *logBody) takePage(now limiter.Instant, l *Look) (again bool, err error) {
 	got, err := b.scores()
 	if err != nil {
 		return false, err
@@ -190,6 +190,7 @@ func (b *logBody) takePage(now limiter.Instant) (again bool, err error) {
 		odd := b.unexpected(fresh)
 		b.record.extend(fresh)
 		if odd {
+			l.moved = true
 			b.resync()
 			return true, nil
 		}
@@ -241,6 +242,7 @@ func (b *logBody) heat() {
 
 // vanish is for a key that is not there: what was remembered stays as the past.
 func (b *logBody) vanish(now limiter.Instant, l *Look, r *model.Reading) {
+	l.moved = l.moved || len(b.record.entries) > 0
 	span := b.record.span()
 	// The server holds nothing, so nothing of the last window counts any more.
 	live := now.Add(-span)

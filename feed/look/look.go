@@ -12,6 +12,7 @@ package look
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -34,6 +35,7 @@ type Query struct {
 	Whole    bool            // everything about the key; else only what is new
 	Entries  int             // entries that a record may keep one by one
 	OnScreen bool            // the key is on screen: look at it as closely as can be
+	Quick    bool            // between two refreshes: a look that brings no news makes no reading
 }
 
 // body reads what one limiter keeps on the server, in the way of its type.
@@ -67,8 +69,13 @@ type Look struct {
 	heat    int64           // units that came with the last reading
 	near    bool            // near its limit, or over it
 	Looks   int             // readings so far
+	rate    float64         // units a second, smoothed over about a second
 	wrong   string          // why the key cannot be read, one sentence
 	changed bool            // the key holds another type than before: find out anew
+
+	quick bool // the look that is asked for
+	moved bool // something left what the server holds, which no arrival tells
+	told  told // by the reading before
 }
 
 // settle works out how the key is limited from its rule and what its data shows.
@@ -117,6 +124,7 @@ func (l *Look) note(n model.Note, on bool) {
 
 // Ask adds the commands of the next reading.
 func (l *Look) Ask(q *Query) {
+	l.quick = q.Quick
 	if l.body != nil {
 		l.body.ask(q, l)
 	}
@@ -124,36 +132,49 @@ func (l *Look) Ask(q *Query) {
 	l.block.ask(q, l)
 }
 
-// Take turns the answers into a reading. ok is false when it is not ready: the look
-// wants to be asked again at once, or an error says why nothing can be told.
-func (l *Look) Take(now limiter.Instant) (r model.Reading, again bool, err error) {
+// Outcome is what came of a look.
+type Outcome uint8
+
+const (
+	Ready   Outcome = iota // the reading is complete
+	Again                  // there is more: ask again at once
+	Nothing                // a quick look brought no news, as if it had not been
+)
+
+// Take turns the answers into a reading, which holds only when it is Ready. An error says
+// why nothing can be told of the server as a whole.
+func (l *Look) Take(now limiter.Instant) (r model.Reading, o Outcome, err error) {
+	again := false
 	r = model.Reading{Key: l.Name, Type: l.typ, At: now, Since: l.since, TTL: l.ttl}
 	if l.body != nil {
 		again, err = l.body.take(now, l, &r)
 	}
 	if err != nil {
 		if connect.Away(err) || connect.Redirected(err) {
-			return r, false, err
+			return r, Nothing, err
 		}
 		r.Err = l.describe(err)
 		again = false
 	}
 	more, err := l.denied.take(now)
 	if err != nil && (connect.Away(err) || connect.Redirected(err)) {
-		return r, false, err
+		return r, Nothing, err
 	}
 	if again || more {
-		return r, true, nil
+		return r, Again, nil
 	}
 	l.denied.span(l.target.Window)
 	l.denied.tell(now, &r)
 	l.block.tell(&r)
-	l.finish(now, &r)
-	return r, false, nil
+	if !l.finish(now, &r) {
+		return r, Nothing, nil
+	}
+	return r, Ready, nil
 }
 
-// finish completes a reading with what holds for every type.
-func (l *Look) finish(now limiter.Instant, r *model.Reading) {
+// finish completes a reading with what holds for every type. It returns false when the
+// reading tells nothing that the one before has not told.
+func (l *Look) finish(now limiter.Instant, r *model.Reading) bool {
 	r.Type, r.TTL = l.typ, l.ttl
 	r.Target = l.target
 	r.State.Algorithm = l.target.Algorithm
@@ -166,6 +187,9 @@ func (l *Look) finish(now limiter.Instant, r *model.Reading) {
 		}
 	} else {
 		l.silent = 0
+	}
+	if l.quick && !l.news(r) {
+		return false
 	}
 	t := &r.Target
 	l.note(model.NoExpiry, r.Err == "" && r.Type != "none" && r.TTL == model.Forever)
@@ -191,8 +215,47 @@ func (l *Look) finish(now limiter.Instant, r *model.Reading) {
 	for _, a := range r.Arrivals {
 		l.heat += a.N
 	}
+	l.measure(now)
 	l.since = now
 	l.Looks++
+	return true
+}
+
+// told is what a reading said beside its arrivals, as far as a quick look can see it.
+type told struct {
+	typ, err           string
+	denied             model.Count
+	start, tat, filled limiter.Instant
+	previous, current  int64
+	part               int64
+	level              float64
+	blocked            limiter.Instant
+	known              bool
+}
+
+// news says whether r tells more than the reading before, and takes note of what it tells.
+func (l *Look) news(r *model.Reading) bool {
+	s := &r.State
+	t := told{
+		typ: r.Type, err: r.Err, denied: r.Denied, start: s.Start, tat: s.TAT, filled: s.Filled,
+		previous: s.Previous, current: s.Current, part: s.Part, level: s.Level, blocked: s.BlockedUntil, known: true,
+	}
+	if t == l.told && len(r.Arrivals) == 0 && !l.moved {
+		return false
+	}
+	l.told = t
+	return true
+}
+
+// measure smooths the rate.
+func (l *Look) measure(now limiter.Instant) {
+	over := now.Sub(l.since).Seconds()
+	if l.since == 0 || over <= 0 {
+		return
+	}
+	keep := math.Exp(-over)
+	l.rate = l.rate*keep + float64(l.heat)/over*(1-keep)
+	l.moved = false
 }
 
 // list returns the notes in a fixed order.

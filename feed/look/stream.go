@@ -50,6 +50,7 @@ func (b *streamBody) take(now limiter.Instant, l *Look, r *model.Reading) (again
 		return false, err
 	}
 	if !there {
+		l.moved = l.moved || len(b.record.entries) > 0
 		b.lose(now.Add(-b.record.span()), now)
 		b.resync()
 	} else {
@@ -104,13 +105,13 @@ func (b *streamBody) there(now limiter.Instant, l *Look) (bool, error) {
 	if !l.present(ttl, "stream") {
 		return false, nil
 	}
-	b.trimmed(first, now)
+	l.moved = b.trimmed(first, now) || l.moved
 	return true, nil
 }
 
 // trimmed drops from the last window what the server no longer holds: a stream that was
-// deleted and begun again, or trimmed earlier than its window.
-func (b *streamBody) trimmed(first []redis.XMessage, now limiter.Instant) {
+// deleted and begun again, or trimmed earlier than its window. It says whether it was so.
+func (b *streamBody) trimmed(first []redis.XMessage, now limiter.Instant) bool {
 	oldest := now
 	if len(first) > 0 {
 		if id, ok := shape.ParseID(first[0].ID); ok {
@@ -120,7 +121,9 @@ func (b *streamBody) trimmed(first []redis.XMessage, now limiter.Instant) {
 	live := now.Add(-b.record.span())
 	if i, j := b.record.from(live), b.record.from(oldest); i < j {
 		b.lose(live, oldest)
+		return true
 	}
+	return false
 }
 
 // lose forgets what was remembered of a stretch of time, without a report.

@@ -34,7 +34,9 @@ func (e *emitter) take(o outcome) {
 		e.link, e.err, e.since = model.Live, "", time.Now()
 		e.last = o
 		e.live.Store(true)
-		e.send(o.readings, o.gone)
+		if o.kind == full || len(o.readings) > 0 || o.err != nil {
+			e.send(o.readings, o.gone)
+		}
 	}
 	if o.err != nil {
 		was := e.link
@@ -89,6 +91,8 @@ func (e *emitter) send(readings []model.Reading, gone []string) {
 	}
 	s.Lacks = e.last.lacks
 	b.Health, e.last.health = e.last.health, nil
+	b.Hot, b.LeftOut = e.last.hot, e.last.leftOut
+	e.last.hot, e.last.leftOut = nil, nil
 	if b.Sweep = e.last.sweep; b.Sweep.Patterns == nil {
 		b.Sweep.Patterns = e.scout.Patterns
 	}

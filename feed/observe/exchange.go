@@ -135,6 +135,7 @@ func (w *observer) shortcomings() []string {
 		}
 		out = append(out, fmt.Sprintf("%s; %d keys are stale", connect.Explain(s.err, addr), s.looks))
 	}
+	out = append(out, w.subscriber.lacks()...)
 	slices.Sort(out)
 	return out
 }
@@ -145,7 +146,7 @@ func (w *observer) readGroup(ctx context.Context, g *group, ready *[]model.Readi
 	due := g.looks
 	for asks := 0; len(due) > 0 && asks < asksPerRound; asks++ {
 		var again []*turn
-		for len(due) > 0 && (due[0].rank == onScreen || w.purse.left > 0 && *spent < most || asks > 0) {
+		for len(due) > 0 && (w.quick || due[0].rank == onScreen || w.purse.left > 0 && *spent < most || asks > 0) {
 			n, more, cost, err := w.exchange(ctx, g, due, ready)
 			*spent += cost
 			w.spent += cost
@@ -187,7 +188,8 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 	q := &look.Query{Ctx: ctx, Pipe: g.pipes(), Now: clock.at(sent), Slots: cluster, Entries: look.EntriesFor(len(w.looks))}
 	for n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < commandsPerPipe) {
 		q.OnScreen = due[n].place > 0
-		q.Whole = due[n].rank == onScreen || due[n].Looks%wholeEvery == 0
+		q.Quick = w.quick
+		q.Whole = due[n].hint || !w.quick && (due[n].rank == onScreen || due[n].Looks%wholeEvery == 0)
 		due[n].Ask(q)
 		n++
 	}
@@ -199,6 +201,9 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 		return n, nil, 0, err
 	}
 	cost = w.purse.pay(cmds)
+	if w.quick {
+		w.quickPrice += (cost/time.Duration(n) - w.quickPrice) / 8
+	}
 	received := time.Now()
 	now := clock.at(received)
 	t, err := hour.Result()
@@ -210,21 +215,26 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 		return n, nil, cost, err
 	}
 	for _, l := range due[:n] {
-		r, more, err := l.Take(now)
+		r, came, err := l.Take(now)
 		switch {
 		case connect.Redirected(err):
 			l.moved = true // its slot is moving: the client finds it in the next round
 		case err != nil:
 			return n, nil, cost, err
-		case more:
+		case came == look.Again:
 			if f := l.Hit(); f != nil {
 				l = w.replace(l, *f)
 			}
 			again = append(again, l)
-		default:
+			continue
+		case came == look.Ready:
+			if l.told && !l.hint && len(r.Arrivals) > 0 {
+				w.subscriber.unheard(l.at)
+			}
 			l.due = received.Add(w.pause(l))
 			*ready = append(*ready, r)
 		}
+		l.hint = false
 	}
 	if g.addr != "" && w.clock.rtt == 0 || g.addr != "" && g.addr == w.leader() {
 		w.clock = *clock // the header shows one clock: that of the first node

@@ -2,7 +2,9 @@ package observe
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,52 +14,114 @@ import (
 	"ratescope/feed/shape"
 )
 
-// listener waits for news of the streams on screen with XREAD BLOCK, on one connection, so
-// that a request is seen when it comes and not at the next refresh. What it hears is a
-// hint to read, never the count. Where requests come often, hints save nothing and cost
-// the server more than polling, so that it listens less and less then.
+// listener waits for news of the streams on screen with XREAD BLOCK, so that a request is
+// seen when it comes and not at the next refresh. What it hears is a hint to read, never
+// the count.
+//
+// A single server needs one connection for all streams. A cluster takes no command with
+// keys of several slots, not even of one node, so that there every slot needs a connection
+// of its own: the most important mostEars of a node have one, the others are polled.
 type listener struct {
-	client redis.UniversalClient
-	heard  chan []string // keys with news
+	hints *hints
+	spent atomic.Int64 // of the server's time, in ns, not told yet
 
 	mu     sync.Mutex
-	last   map[string]string // stream → id of the last entry read
+	ears   map[string]*ear
 	change chan struct{}
 }
 
-const (
-	mostListened = 32
-	blockFor     = 250 * time.Millisecond
-	hintGap      = 15 * time.Millisecond  // between two hints, at least
-	calm         = 100 * time.Millisecond // a wait for news that is no hurry
-	deafAfter    = 8                      // hints in a hurry, in a row, before listening less
-)
-
-func newListener(c redis.UniversalClient) *listener {
-	return &listener{client: c, heard: make(chan []string, 1), change: make(chan struct{}, 1)}
+// ear is what one connection listens to.
+type ear struct {
+	node   redis.UniversalClient
+	last   map[string]string // stream → id of the last entry read; empty ends it
+	change chan struct{}
+	runs   bool
 }
 
-// follow says which streams matter, and how far they have been read.
-func (l *listener) follow(last map[string]string) {
+const (
+	mostListened = 64 // streams
+	mostEars     = 4  // connections to a node of a cluster
+	blockFor     = 250 * time.Millisecond
+	hintGap      = 10 * time.Millisecond // between two hints, at least
+
+	// Where requests come often, hints save nothing and cost the server more than polling,
+	// so that a busier stream than this many entries a second is polled.
+	tooBusy, calmAgain = 40, 20
+
+	// listenPrice is what one XREAD takes of a server beside its streams: it is parsed, it
+	// blocks and is woken (measured on Redis 7.0).
+	listenPrice = 10 * time.Microsecond
+	streamPrice = 500 * time.Nanosecond
+)
+
+func newListener(h *hints) *listener {
+	return &listener{hints: h, ears: make(map[string]*ear), change: make(chan struct{}, 1)}
+}
+
+// follow says which streams matter, by what ear, and how far they have been read.
+func (l *listener) follow(want map[string]*ear) {
 	l.mu.Lock()
-	l.last = last
+	for name, e := range l.ears {
+		if want[name] == nil {
+			e.last = nil
+			poke(e.change)
+		}
+	}
+	for name, w := range want {
+		e := l.ears[name]
+		if e == nil {
+			e = w
+			e.change = make(chan struct{}, 1)
+			l.ears[name] = e
+		}
+		e.last = w.last
+		poke(e.change)
+	}
 	l.mu.Unlock()
+	poke(l.change)
+}
+
+func poke(c chan struct{}) {
 	select {
-	case l.change <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
+// cost returns what listening took of the server since the call before.
+func (l *listener) cost() time.Duration { return time.Duration(l.spent.Swap(0)) }
+
+// run listens until ctx ends.
+func (l *listener) run(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		l.mu.Lock()
+		for name, e := range l.ears {
+			if !e.runs {
+				e.runs = true
+				all.Go(func() { l.listen(ctx, name, e) })
+			}
+		}
+		l.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.change:
+		}
+	}
+}
+
 // streams returns the arguments of XREAD: the keys and then their ids.
-func (l *listener) streams(heard map[string]string) []string {
+func (l *listener) streams(e *ear, heard map[string]string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	keys := make([]string, 0, 2*len(l.last))
-	for k := range l.last {
+	keys := make([]string, 0, 2*len(e.last))
+	for k := range e.last {
 		keys = append(keys, k)
 	}
 	for _, k := range keys {
-		id := l.last[k]
+		id := e.last[k]
 		if h, ok := heard[k]; ok && shape.LaterID(h, id) {
 			id = h
 		}
@@ -66,51 +130,37 @@ func (l *listener) streams(heard map[string]string) []string {
 	return keys
 }
 
-// run listens until ctx ends.
-func (l *listener) run(ctx context.Context) {
-	if _, ok := l.client.(*redis.Client); !ok {
-		return // in a cluster every node would need a connection of its own
-	}
+// listen waits for news by one ear until ctx ends or nothing is left to listen to.
+func (l *listener) listen(ctx context.Context, name string, e *ear) {
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.ears[name] == e {
+			delete(l.ears, name)
+		}
+	}()
 	heard := make(map[string]string)
-	eager := 0
 	for ctx.Err() == nil {
-		streams := l.streams(heard)
+		streams := l.streams(e, heard)
 		if len(streams) == 0 {
-			select {
-			case <-ctx.Done():
-			case <-l.change:
-			}
-			continue
+			return
 		}
 		within, cancel := context.WithTimeout(ctx, blockFor+connect.Timeout)
-		begun := time.Now()
-		got, err := l.client.XRead(within, &redis.XReadArgs{Streams: streams, Count: 1, Block: blockFor}).Result()
+		got, err := e.node.XRead(within, &redis.XReadArgs{Streams: streams, Count: 1, Block: blockFor}).Result()
 		cancel()
+		l.spent.Add(int64(listenPrice + time.Duration(len(streams)/2)*streamPrice))
 		pause := hintGap
 		switch {
 		case err == redis.Nil:
-			eager, pause = 0, 0
-		case connect.Code(err) == "NOPERM" || connect.Code(err) == "ERR":
-			return // polling does as well
-		case err != nil:
+			pause = 0
+		case err != nil: // polling does as well; in a cluster a slot may have moved
 			pause = time.Second
 		default:
-			var keys []string
 			for _, s := range got {
-				keys = append(keys, s.Stream)
+				l.hints.add(s.Stream)
 				if n := len(s.Messages); n > 0 {
 					heard[s.Stream] = s.Messages[n-1].ID
 				}
-			}
-			select {
-			case l.heard <- keys:
-			default:
-			}
-			if eager++; time.Since(begun) > calm {
-				eager = 0
-			}
-			if eager > deafAfter {
-				pause = blockFor
 			}
 		}
 		if len(heard) > 4*mostListened {
@@ -122,13 +172,76 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// listen tells the listener which streams are on screen.
-func (w *observer) listen() {
-	last := make(map[string]string)
-	for _, l := range w.looks {
-		if key, id, ok := l.Stream(); ok && l.rank == onScreen && len(last) < mostListened {
-			last[key] = id
+// listen tells the listener which streams are on screen, in their order. Those that it
+// hears need no polling.
+func (w *observer) listen(ctx context.Context) {
+	want := make(map[string]*ear)
+	perNode := make(map[string]int)
+	n := 0
+	for _, l := range w.close {
+		l.heard = false
+		key, id, ok := l.Stream()
+		if !ok || n >= mostListened {
+			continue
+		}
+		if rate := l.Rate(); rate > tooBusy || rate > calmAgain && l.busy {
+			l.busy = true
+			continue
+		}
+		l.busy = false
+		name, node := w.earFor(ctx, key)
+		if node == nil {
+			continue
+		}
+		e := want[name]
+		if e == nil {
+			addr, clustered := w.addressOf(node)
+			if clustered && perNode[addr] >= mostEars {
+				continue
+			}
+			perNode[addr]++
+			e = &ear{node: node, last: make(map[string]string)}
+			want[name] = e
+		}
+		e.last[key], l.heard = id, true
+		n++
+	}
+	w.listener.follow(want)
+}
+
+// earFor names the connection that may listen to a key, and its node; nil when it is not
+// known which node holds the key.
+func (w *observer) earFor(ctx context.Context, key string) (string, redis.UniversalClient) {
+	c, ok := w.client.(*redis.ClusterClient)
+	if !ok {
+		return "", w.client
+	}
+	node, err := c.MasterForKey(ctx, key)
+	if err != nil {
+		return "", nil
+	}
+	return node.Options().Addr + "/" + hashTag(key), node
+}
+
+// hashTag returns the part of a key that decides about its slot, by the rule of Redis
+// Cluster: what stands between the first { and the next }, unless that is nothing.
+func hashTag(key string) string {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			return tag
 		}
 	}
-	w.listener.follow(last)
+	return key
+}
+
+// addressOf tells the nodes of a cluster apart.
+func (w *observer) addressOf(node redis.UniversalClient) (addr string, clustered bool) {
+	if _, clustered = w.client.(*redis.ClusterClient); !clustered {
+		return "", false
+	}
+	n, ok := node.(*redis.Client)
+	if !ok {
+		return "", true
+	}
+	return n.Options().Addr, true
 }

@@ -31,17 +31,20 @@ import (
 // observer reads the limiters that are known. It is used by one goroutine, but for
 // focus.
 type observer struct {
-	o        Options
-	client   redis.UniversalClient
-	guard    *connect.Guard
-	scout    *discover.Scout
-	listener *listener
-	clock    clock
-	nodes    nodes
-	pasts    map[string]*look.Past // what is known from before; the embedded source fills it
+	o          Options
+	client     redis.UniversalClient
+	guard      *connect.Guard
+	scout      *discover.Scout
+	listener   *listener
+	subscriber *subscriber
+	hints      *hints
+	clock      clock
+	nodes      nodes
+	pasts      map[string]*look.Past // what is known from before; the embedded source fills it
 
 	looks   map[string]*turn
 	dropped map[uint64]bool // keys beyond MaxKeys
+	close   []*turn         // the looks that are polled between two refreshes, the most important first
 
 	mu    sync.Mutex
 	focus []string
@@ -50,6 +53,8 @@ type observer struct {
 	greeted              bool
 
 	purse      purse
+	quick      bool          // this round is between two refreshes
+	quickPrice time.Duration // of a look in one, smoothed
 	begun      time.Time     // of the last round
 	sinceRound time.Duration // from the round before to this one
 	spent      time.Duration // of the server, since it was last told
@@ -68,8 +73,9 @@ const (
 	asksPerRound    = 24 // times that a look may ask for more in one round
 )
 
-func newObserver(o Options, client redis.UniversalClient, g *connect.Guard, pasts map[string]*look.Past) *observer {
-	w := &observer{o: o, client: client, guard: g, listener: newListener(client), pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*turn), dropped: make(map[uint64]bool)}
+func newObserver(o Options, client redis.UniversalClient, g *connect.Guard, db int, pasts map[string]*look.Past) *observer {
+	h := newHints()
+	w := &observer{o: o, client: client, guard: g, hints: h, listener: newListener(h), subscriber: newSubscriber(h, db), pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*turn), dropped: make(map[uint64]bool)}
 	for _, k := range o.Keys {
 		l := w.lookFor(k, k)
 		l.Probe()
@@ -123,8 +129,8 @@ func (w *observer) greet(ctx context.Context) error {
 // round reads what is due. The error is for a server that is away; what was read before
 // it went comes with it.
 //
-// With only, no more than the looks at these keys are read: somebody has heard of news.
-func (w *observer) round(ctx context.Context, only []string) (readings []model.Reading, gone []string, err error) {
+// Only a full round looks at all that is due, adopts what was found and examines the server.
+func (w *observer) round(ctx context.Context, o order) (readings []model.Reading, gone []string, err error) {
 	defer func() {
 		if err != nil {
 			w.greeted = false // it may be another one when it comes back
@@ -142,8 +148,12 @@ func (w *observer) round(ctx context.Context, only []string) (readings []model.R
 			l.Resync()
 		}
 	}
-	if only != nil {
-		return w.hear(ctx, only)
+	if o.kind != full {
+		w.health = nil
+		w.quick = true
+		err = w.readAll(ctx, w.quickly(o, time.Now()), &readings)
+		w.quick = false
+		return readings, nil, err
 	}
 	// What a pass has found is adopted in the round that tells of the pass.
 	w.sweep = w.scout.Progress()
@@ -156,9 +166,9 @@ func (w *observer) round(ctx context.Context, only []string) (readings []model.R
 	begun := time.Now()
 	w.sinceRound, w.begun = begun.Sub(w.begun), begun
 	w.purse.fill(begun)
-	scanned := w.scout.Cost()
-	w.purse.left -= scanned
-	w.spent += scanned
+	beside := w.scout.Cost() + w.listener.cost() + w.subscriber.cost()
+	w.purse.left -= beside
+	w.spent += beside
 	if err := w.readAll(ctx, w.plan(begun), &readings); err != nil {
 		return readings, nil, err
 	}
@@ -168,21 +178,9 @@ func (w *observer) round(ctx context.Context, only []string) (readings []model.R
 	if p := w.doctor.Prices(); len(p) > 0 {
 		w.purse.prices = p
 	}
-	w.listen()
+	w.listen(ctx)
+	w.subscribe(ctx)
 	return readings, w.bury(), nil
-}
-
-// hear reads the looks at some keys at once.
-func (w *observer) hear(ctx context.Context, keys []string) (readings []model.Reading, gone []string, err error) {
-	w.health = nil
-	var due []*turn
-	for _, k := range keys {
-		if l := w.looks[k]; l != nil && l.rank == onScreen {
-			due = append(due, l)
-		}
-	}
-	err = w.readAll(ctx, due, &readings)
-	return readings, nil, err
 }
 
 // tick asks for the time alone.

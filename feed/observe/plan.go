@@ -17,6 +17,12 @@ type turn struct {
 	place int  // on screen, from 1; 0 is not
 	quiet int  // readings in a row without news
 	moved bool // to another node of a cluster
+
+	heard bool   // a connection listens to its stream
+	told  bool   // changes of it come as notifications
+	at    string // the node that tells of it
+	hint  bool   // it is read because of a hint
+	busy  bool   // it has more entries than are worth listening to
 }
 
 // Focus says which keys matter most. It may be called from any goroutine.
@@ -58,9 +64,59 @@ func (w *observer) plan(now time.Time) []*turn {
 			due = append(due, l)
 		}
 	}
-	slices.SortFunc(due, func(a, b *turn) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.place, b.place), a.due.Compare(b.due), strings.Compare(a.Name, b.Name))
-	})
+	w.close = w.close[:0]
+	for _, l := range w.looks {
+		if l.rank == onScreen || l.Near() && l.Pressing() {
+			w.close = append(w.close, l)
+		}
+	}
+	slices.SortFunc(w.close, before)
+	slices.SortFunc(due, before)
+	return due
+}
+
+// before orders looks by their importance.
+func before(a, b *turn) int {
+	onStage := func(l *turn) int { // those that are not on screen come last
+		if l.place == 0 {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(onStage(a), onStage(b)), cmp.Compare(a.place, b.place), a.due.Compare(b.due), strings.Compare(a.Name, b.Name))
+}
+
+// quickEvery is the time between two looks at what is on screen where the refresh is
+// longer: so a request is in a batch within a tenth of a second.
+const quickEvery = 70 * time.Millisecond
+
+// quickShare is how much of the budget looks between two refreshes may take.
+const quickShare = 0.5
+
+// quickly returns the looks to read between two refreshes: those of which somebody has
+// heard, or as many of those on screen as half of the budget allows, the most important
+// first. Of the latter, those whose news come by themselves need none.
+func (w *observer) quickly(o order, now time.Time) []*turn {
+	var due []*turn
+	for _, name := range o.names {
+		if l := w.looks[name]; l != nil {
+			l.hint = true
+			due = append(due, l)
+		}
+	}
+	if o.kind == hinted {
+		slices.SortFunc(due, before)
+		return due
+	}
+	allowed := 1 + int(quickShare*w.purse.share*float64(quickEvery)/float64(max(w.quickPrice, time.Microsecond)))
+	for _, l := range w.close {
+		if len(due) >= allowed {
+			break
+		}
+		if w.looks[l.Name] == l && !l.heard && !l.told {
+			due = append(due, l)
+		}
+	}
 	return due
 }
 
@@ -75,13 +131,13 @@ const (
 
 // pause is how long a look may wait for its next turn.
 func (w *observer) pause(l *turn) time.Duration {
-	switch {
-	case len(w.looks) <= fewLooks || l.Pressing():
+	if l.Pressing() {
 		l.quiet = 0
 		return 0
-	case l.Looks <= 1:
-		return quietPause
 	}
 	l.quiet = min(l.quiet+1, 6)
+	if len(w.looks) <= fewLooks {
+		return 0
+	}
 	return min(quietPause*time.Duration(l.quiet), longestWait)
 }

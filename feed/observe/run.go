@@ -13,8 +13,10 @@ import (
 // outcome is what one round brought, and what the reader knew after it: the reader's own
 // state may not be looked at while it reads.
 type outcome struct {
+	kind          orderKind
 	readings      []model.Reading
-	gone          []string
+	gone, leftOut []string
+	hot           *model.Hot
 	err           error
 	at            limiter.Instant
 	commands      int64
@@ -30,64 +32,128 @@ type outcome struct {
 // server must be said to be so before the read times out.
 const slowAfter = time.Second
 
+// order is what a round is to do.
+type order struct {
+	kind  orderKind
+	names []string // of limiters
+}
+
+type orderKind uint8
+
+const (
+	full   orderKind = iota // all that is due
+	hinted                  // those of which there is news
+	quick                   // what is on screen
+	none
+)
+
+// Run implements feed.Source.
 func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	orders, outcomes := make(chan []string), make(chan outcome)
+	orders, outcomes := make(chan order), make(chan outcome)
 	var beside sync.WaitGroup
 	beside.Go(func() { w.scout.Run(ctx) })
 	beside.Go(func() { w.listener.run(ctx) })
+	beside.Go(func() { w.subscriber.run(ctx) })
 	beside.Go(func() { w.read(ctx, orders, outcomes) })
 	defer beside.Wait()
 	defer w.guard.HangUp() // a server that hangs must not keep anybody waiting
 	defer cancel()
 
-	e := emitter{Watch: w, emit: emit, begun: time.Now()}
+	d := director{emitter: emitter{Watch: w, emit: emit, begun: time.Now()}, orders: orders, wanted: full}
 	ticker := time.NewTicker(w.refresh)
 	defer ticker.Stop()
-	var asked time.Time
-	var soon <-chan time.Time
-	busy, wanted := false, true
+	d.between = time.NewTimer(time.Hour)
+	defer d.between.Stop()
 	for {
-		if wanted && !busy && !time.Now().Before(e.retry) {
-			select {
-			case orders <- nil:
-				busy, wanted, asked = true, false, time.Now()
-			case <-ctx.Done():
-				return nil
-			}
+		if !d.order(ctx) {
+			return nil
 		}
-		heard := w.listener.heard
-		if busy || e.link != model.Live {
+		heard := w.hints.ready
+		if d.busy || d.link != model.Live || d.wanted != none {
 			heard = nil
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case o := <-outcomes:
-			busy = false
-			e.take(o)
-		case keys := <-heard:
-			select {
-			case orders <- keys:
-				busy, asked = true, time.Now()
-			case <-ctx.Done():
-				return nil
-			}
+			d.took(o)
+		case <-heard:
+			d.want(hinted, time.Until(d.heard.Add(hintGap)))
 		case <-w.scout.Notify: // discovery found something: read it now
-			if e.link == model.Live && soon == nil {
-				soon = time.After(max(0, w.refresh/4-time.Since(asked)))
+			if d.link == model.Live && d.soon == nil {
+				d.soon = time.After(max(0, w.refresh/4-time.Since(d.asked)))
 			}
-		case <-soon:
-			soon, wanted = nil, true
+		case <-d.soon:
+			d.soon, d.wanted = nil, full
+		case <-d.between.C:
+			d.want(d.next, 0)
 		case <-ticker.C:
-			wanted = true
-			if busy && time.Since(asked) > slowAfter {
-				e.lost(errSlow)
+			d.wanted = full
+			if d.busy && time.Since(d.asked) > slowAfter {
+				d.lost(errSlow)
 			}
-			if busy || e.link != model.Live {
-				e.send(nil, nil)
+			if d.busy || d.link != model.Live {
+				d.send(nil, nil)
 			}
 		}
+	}
+}
+
+// director decides what is read when.
+type director struct {
+	emitter
+	orders chan<- order
+
+	wanted  orderKind        // what is to be ordered as soon as the reader is free
+	busy    bool             // the reader reads
+	asked   time.Time        // the last order
+	heard   time.Time        // the last order for a hint
+	soon    <-chan time.Time // for what discovery found
+	between *time.Timer      // to the next round between two refreshes
+	next    orderKind        // which that is
+}
+
+// want asks for a round after a wait. What is wanted already comes first.
+func (d *director) want(k orderKind, in time.Duration) {
+	switch {
+	case in > 0:
+		d.next = k
+		d.between.Reset(in)
+	case d.wanted == none && d.link == model.Live:
+		d.wanted = k
+	}
+}
+
+// order gives the reader what is wanted, when it is free. It returns false when ctx has
+// ended.
+func (d *director) order(ctx context.Context) bool {
+	if d.wanted == none || d.busy || time.Now().Before(d.retry) {
+		return true
+	}
+	o := order{kind: d.wanted}
+	if o.kind != full {
+		o.names = d.hints.take()
+	}
+	select {
+	case d.orders <- o:
+	case <-ctx.Done():
+		return false
+	}
+	d.busy, d.wanted, d.asked = true, none, time.Now()
+	if len(o.names) > 0 {
+		d.heard = d.asked
+	}
+	return true
+}
+
+// took takes the outcome of a round, and thinks of the next.
+func (d *director) took(o outcome) {
+	d.busy = false
+	d.take(o)
+	if d.link == model.Live && d.refresh > quickEvery {
+		d.next = quick
+		d.between.Reset(time.Until(d.asked.Add(quickEvery)))
 	}
 }
 
@@ -95,17 +161,17 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 var errSlow = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
 
 // read answers orders with rounds until ctx ends.
-func (w *Watch) read(ctx context.Context, orders <-chan []string, outcomes chan<- outcome) {
+func (w *Watch) read(ctx context.Context, orders <-chan order, outcomes chan<- outcome) {
 	for {
-		var only []string
+		var what order
 		select {
 		case <-ctx.Done():
 			return
-		case only = <-orders:
+		case what = <-orders:
 		}
 		before := w.guard.Commands.Load()
-		var o outcome
-		o.readings, o.gone, o.err = w.round(ctx, only)
+		o := outcome{kind: what.kind}
+		o.readings, o.gone, o.err = w.round(ctx, what)
 		o.commands = w.guard.Commands.Load() - before
 		o.cost, w.spent = w.spent, 0
 		o.at = w.clock.at(time.Now())

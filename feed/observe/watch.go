@@ -42,7 +42,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 	g := &connect.Guard{}
 	client := e.Open(o.ClientName, poolSize, g)
 	w := &Watch{
-		observer: newObserver(o, client, g, pasts),
+		observer: newObserver(o, client, g, e.DB(), pasts),
 		refresh:  o.Refresh,
 		server:   model.Server{Target: e.Shown, Embedded: pasts != nil},
 	}

@@ -15,6 +15,7 @@ const (
 // many observers do not come back at the same moment.
 type Backoff struct{ wait time.Duration }
 
+// Next returns how long to wait before the next attempt.
 func (b *Backoff) Next() time.Duration {
 	b.wait = min(max(2*b.wait, firstWait), lastWait)
 	return b.wait - time.Duration(rand.Int64N(int64(b.wait)/3))
