@@ -41,6 +41,9 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 	if blocked {
 		want++
 	}
+	if len(vals) > 1 && vals[0] > 1 { // admitted at a second and a microsecond of it
+		vals[0], vals[1] = 1, vals[0]*1_000_000+vals[1]
+	}
 	if len(vals) > 0 && vals[0] == -1 {
 		return Decision{}, fmt.Errorf("stream %q holds entries without running totals, so another program keeps it: use the layout for untotalled streams", key)
 	}

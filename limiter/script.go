@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/template"
@@ -32,6 +33,7 @@ type terms struct {
 	Ahead                   bool // charge first, and take it back
 	Lean                    bool // for a cost of 1, which is no argument then
 	Slim                    bool // lean, and without a limit and a window either
+	Brief                   bool // lean, and answered at once in the usual case
 	Parts                   bool // the interval is not a whole number of microseconds
 
 	DeniedKey, BlockKey, EndsKey int   // places in KEYS
@@ -39,6 +41,9 @@ type terms struct {
 	Edge                         int64 // milliseconds that a closed edge adds to a life
 	Slack                        int64 // milliseconds that a key outlives its use, where time is given
 	Window, Life, Lives          int64 // of a usual window: its microseconds, and the milliseconds for which a key counts for one and for two
+
+	Seconds int64  // of a usual window
+	Zeros   string // between a second and a step of a counter's name
 
 	NameUnit            int64 // microseconds a step of a counter's name
 	Unit                int64 // microseconds a step of a score
@@ -140,6 +145,9 @@ func leanTerms(a Algorithm, s settings, b *boxed) (terms, bool) {
 		t.Window = b.limit.micros()
 		t.Life = t.Window/1000 + t.Edge
 		t.Lives = t.Window / 500
+		t.Brief = t.Ahead && !t.Denials
+		t.Seconds = t.Window / 1_000_000
+		t.Zeros = strings.TrimPrefix(strconv.FormatInt(1_000_000/t.NameUnit, 10), "1")
 	default:
 		t.More = 3
 	}
