@@ -26,9 +26,10 @@ type Guard struct {
 // reading lists the commands that change nothing on any Redis. A nil value allows every
 // form of the command, else only the subcommands named.
 var reading = map[string][]string{
-	"auth": nil, "hello": nil, "select": nil, "ping": nil, "readonly": nil, "asking": nil,
+	"auth": nil, "hello": nil, "select": nil, "ping": nil, "quit": nil, "readonly": nil, "asking": nil,
 	"time": nil, "info": nil, "dbsize": nil, "role": nil, "command": nil,
-	"client":  {"setname", "setinfo", "getname", "id", "no-touch", "no-evict"},
+	// TRACKING is, like NO-TOUCH, about the connection that asks: it ends with it.
+	"client":  {"setname", "setinfo", "getname", "id", "no-touch", "no-evict", "tracking"},
 	"cluster": {"slots", "shards", "nodes", "info", "myid", "keyslot"},
 	"config":  {"get"},
 	"slowlog": {"get", "len"},
@@ -37,6 +38,7 @@ var reading = map[string][]string{
 	"object":  {"freq", "idletime", "encoding"},
 	"script":  {"exists"},
 	"acl":     {"whoami", "dryrun"},
+	"hotkeys": {"get"},
 	"scan":    nil, "type": nil, "exists": nil, "ttl": nil, "pttl": nil,
 	"get": nil, "mget": nil, "strlen": nil, "getrange": nil,
 	"hget": nil, "hmget": nil, "hgetall": nil, "hlen": nil,

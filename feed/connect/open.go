@@ -57,6 +57,14 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	return c
 }
 
+// OpenHearing makes a client whose connections speak RESP3, over which a server can push
+// what nobody asked for just then. Where it speaks RESP2 alone, they fall back to that.
+func (e *Endpoint) OpenHearing(name string, pool int, g *Guard) redis.UniversalClient {
+	hearing := *e
+	hearing.options.Protocol = 3
+	return hearing.Open(name, pool, g)
+}
+
 // unnoticed asks the server not to count this connection's reads as use of the keys, so
 // that watching does not keep keys from being evicted nor makes them look hot. Servers
 // before Redis 7.2 do not know it, and a user may not be allowed to ask.

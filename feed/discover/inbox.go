@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"ratescope/feed/connect"
 	"ratescope/feed/shape"
 	"ratescope/model"
 )
@@ -41,6 +42,20 @@ func (s *Scout) inspect(ctx context.Context, keys []string) error {
 		s.wake()
 	}
 	return nil
+}
+
+// Look looks at keys now, also at those that it has looked at before: somebody has heard
+// of them, and SCAN may take its time to come by.
+func (s *Scout) Look(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	s.Forget(keys...)
+	err := s.inspect(ctx, keys)
+	s.mu.Lock()
+	s.spent += time.Duration(len(keys)) * 4 * connect.CommandPrice
+	s.mu.Unlock()
+	return err
 }
 
 // Forget makes a key worth a look again.

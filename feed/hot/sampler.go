@@ -29,11 +29,11 @@ type Ear struct {
 // at all means every key. It does not connect.
 func Open(node *redis.Client, prefixes []string) *Ear { return &Ear{node: node, prefixes: prefixes} }
 
-// channel is subscribed to for one reason: the server then counts the connection among
+// Channel is subscribed to for one reason: the server then counts the connection among
 // those of class pubsub, and cuts it when more than client-output-buffer-limit (32 MB as
 // it comes) waits for a reader that has stopped, as a process does that is suspended. An
 // ordinary connection may take memory without a limit.
-const channel = "ratescope"
+const Channel = "ratescope"
 
 // message is the name of what the server pushes.
 const message = "invalidate"
@@ -97,7 +97,7 @@ func (e *Ear) connect(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrDeaf, err)
 	}
 	e.conn = e.node.Conn()
-	if err := e.conn.Process(ctx, redis.NewCmd(ctx, "subscribe", channel)); err != nil {
+	if err := e.conn.Process(ctx, redis.NewCmd(ctx, "subscribe", Channel)); err != nil {
 		e.Close()
 		return refusal(err)
 	}

@@ -61,7 +61,7 @@ func TestListen(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := c.PubSubNumSub(ctx, channel).Val()[channel]; n != 0 {
+	if n := c.PubSubNumSub(ctx, Channel).Val()[Channel]; n != 0 {
 		t.Errorf("%d connections are still subscribed", n)
 	}
 }

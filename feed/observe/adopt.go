@@ -36,12 +36,11 @@ func (w *observer) meet(f shape.Found) {
 	if w.stale(f) {
 		return
 	}
-	if len(w.looks) >= w.max() {
-		if len(w.dropped) < droppedMost {
-			w.dropped[fnv(f.Name)] = true
-		}
+	if len(w.looks) >= w.max() && !w.makeRoom(f) {
+		w.drop(f.Name)
 		return
 	}
+	delete(w.dropped, fnv(f.Name))
 	l = w.lookFor(f.Name, f.Key)
 	w.looks[f.Name] = l
 	l.Dress(f)

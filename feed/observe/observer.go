@@ -38,6 +38,7 @@ type observer struct {
 	listener   *listener
 	subscriber *subscriber
 	hints      *hints
+	heat       *heat
 	clock      clock
 	nodes      nodes
 	pasts      map[string]*look.Past // what is known from before; the embedded source fills it
@@ -154,6 +155,9 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 		err = w.readAll(ctx, w.quickly(o, time.Now()), &readings)
 		w.quick = false
 		return readings, nil, err
+	}
+	if err := w.feel(ctx, time.Now()); err != nil {
+		return nil, nil, err
 	}
 	// What a pass has found is adopted in the round that tells of the pass.
 	w.sweep = w.scout.Progress()

@@ -55,6 +55,7 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 	beside.Go(func() { w.scout.Run(ctx) })
 	beside.Go(func() { w.listener.run(ctx) })
 	beside.Go(func() { w.subscriber.run(ctx) })
+	beside.Go(func() { w.heat.run(ctx, w.live.Load) })
 	beside.Go(func() { w.read(ctx, orders, outcomes) })
 	defer beside.Wait()
 	defer w.guard.HangUp() // a server that hangs must not keep anybody waiting
@@ -179,6 +180,9 @@ func (w *Watch) read(ctx context.Context, orders <-chan order, outcomes chan<- o
 		o.health, o.lacks = w.health, w.shortcomings()
 		o.sweep = w.sweep
 		o.sweep.Matched, o.sweep.Dropped = len(w.looks), len(w.dropped)
+		if o.err == nil || len(o.readings) > 0 {
+			o.hot, o.leftOut = w.heat.tell()
+		}
 		w.offset.Store(int64(w.clock.offset))
 		select {
 		case <-ctx.Done():

@@ -1,8 +1,11 @@
 package observe
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
 	"ratescope/feed/discover"
@@ -30,6 +33,9 @@ type Options struct {
 // poolSize is enough for a round, discovery and one to spare.
 const poolSize = 4
 
+// hearPool is for the connection that listens to writes, and for the one that takes its place.
+const hearPool = 2
+
 // New makes what watches an endpoint. pasts is what is known of keys from before; it
 // is nil unless the server is embedded, where all denials are recorded, too.
 func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
@@ -47,12 +53,18 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 		server:   model.Server{Target: e.Shown, Embedded: pasts != nil},
 	}
 	w.shown = e.Shown
-	w.scout = discover.New(client, o.Watch, o.Keys, o.Rules,
-		func() limiter.Instant { return limiter.InstantOf(time.Now().Add(w.Offset())) },
-		w.live.Load)
+	serverNow := func() limiter.Instant { return limiter.InstantOf(time.Now().Add(w.Offset())) }
+	w.scout = discover.New(client, o.Watch, o.Keys, o.Rules, serverNow, w.live.Load)
 	if pasts != nil {
 		w.scout.Rest *= 3 // nobody else writes there
+		w.heat = newHeat(nil, o, serverNow)
+		return w
 	}
+	var hearing redis.UniversalClient
+	if len(w.scout.Patterns) > 0 { // else nothing is to be found
+		hearing = e.OpenHearing(o.ClientName, hearPool, g)
+	}
+	w.heat = newHeat(hearing, o, serverNow)
 	return w
 }
 
@@ -61,7 +73,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 func (w *Watch) Offset() time.Duration { return time.Duration(w.offset.Load()) }
 
 // Close ends the connections.
-func (w *Watch) Close() error { return w.client.Close() }
+func (w *Watch) Close() error { return errors.Join(w.heat.close(), w.client.Close()) }
 
 // Watch runs an observer: it asks for a round at every refresh and emits what came, also
 // when nothing came. Reading goes on beside, so that a server that hangs does not stop

@@ -51,6 +51,7 @@ func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limite
 type Probe struct {
 	key, typ string
 	edges    [2]*redis.ZSliceCmd // the lowest and the highest score
+	card     *redis.IntCmd
 	last     *redis.XMessageSliceCmd
 	value    *redis.StringCmd
 	ttl      *redis.DurationCmd
@@ -66,6 +67,7 @@ func AskProbe(ctx context.Context, p redis.Pipeliner, key, typ string) Probe {
 	case "zset":
 		pr.edges[0] = p.ZRangeWithScores(ctx, key, 0, 0)
 		pr.edges[1] = p.ZRangeWithScores(ctx, key, -1, -1)
+		pr.card = p.ZCard(ctx, key)
 	case "stream":
 		pr.last = p.XRevRangeN(ctx, key, "+", "-", 1)
 	case "string":
@@ -81,13 +83,16 @@ func AskProbe(ctx context.Context, p redis.Pipeliner, key, typ string) Probe {
 // Read tells what the key looks like. A key of no known shape comes back as kindWrong, so
 // that a rule that names it can complain.
 func (p *Probe) Read(now limiter.Instant) (Found, bool) {
-	f := Found{Key: p.key, Type: p.typ, Name: p.key, Kind: Wrong}
+	f := Found{Key: p.key, Type: p.typ, Name: p.key, Kind: Wrong, Used: -1}
 	switch p.typ {
 	case "zset":
 		f.Kind = Log
 		for _, e := range p.edges {
 			z, err := e.Result()
 			f.Sure = f.Sure || err == nil && len(z) > 0 && UnitOf(z[0].Score, now) != 0
+		}
+		if n, err := p.card.Result(); err == nil {
+			f.Used = n // some of them may be older than the window
 		}
 	case "stream":
 		f.Kind = Stream
@@ -118,7 +123,7 @@ func (p *Probe) readString(now limiter.Instant, f *Found) {
 	}
 	if base, start, unit, ok := splitStart(p.key, now); ok {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
-			f.Kind, f.Name, f.Start, f.Unit, f.Sure = Counter, base, start, unit, true
+			f.Kind, f.Name, f.Start, f.Unit, f.Sure, f.Used = Counter, base, start, unit, true, n
 			return
 		}
 	}
@@ -127,7 +132,7 @@ func (p *Probe) readString(now limiter.Instant, f *Found) {
 		return
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 && n < 1e9 {
-		f.Kind = Single
+		f.Kind, f.Used = Single, n
 		// An integer that expires is what INCR and EXPIRE leave; without an expiry it is
 		// just a number.
 		f.Sure = ttl > 0 && ttl <= startPast

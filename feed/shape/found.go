@@ -20,6 +20,7 @@ type Found struct {
 	Unit      time.Duration     // of foreign counters
 	Field     string            // of buckets: what they are told by
 	Sure      bool              // its data looks like a limiter, not just its type
+	Used      int64             // at most so many units count against the limit now; -1 not known
 	Denied    bool              // it is the stream of a limiter's denials
 	Blocked   bool              // it says until when a limiter's key is blocked
 }

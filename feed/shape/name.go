@@ -11,7 +11,7 @@ import (
 // ByName knows a key by its name alone.
 func ByName(key string, now limiter.Instant) (Found, bool) {
 	if name, a, start, ok := limiter.ParseKey(key); ok {
-		return Found{Key: key, Type: "string", Name: name, Kind: Counter, Own: a, Start: start, Unit: time.Millisecond, Sure: true}, true
+		return Found{Key: key, Type: "string", Name: name, Kind: Counter, Own: a, Start: start, Unit: time.Millisecond, Sure: true, Used: -1}, true
 	}
 	if name, ok := ownerOf(key, ":denied", limiter.DeniedKey); ok {
 		return Found{Key: key, Type: "stream", Name: name, Denied: true}, true
@@ -20,6 +20,18 @@ func ByName(key string, now limiter.Instant) (Found, bool) {
 		return Found{Key: key, Type: "string", Name: name, Blocked: true}, true
 	}
 	return Found{}, false
+}
+
+// NameOf returns the limiter that a key belongs to, by its name alone: what its counters
+// have in common, the key that others stand beside, else the key itself.
+func NameOf(key string, now limiter.Instant) string {
+	if f, ok := ByName(key, now); ok {
+		return f.Name
+	}
+	if base, _, _, ok := splitStart(key, now); ok {
+		return base
+	}
+	return key
 }
 
 // ownerOf returns the limiter whose key beside its own this is.

@@ -1,0 +1,112 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/model"
+)
+
+// crowded fills a server with n logs of one old request each, and lets somebody hit one of
+// them 100 times a second while a crowd hits the others 2,000 times a second in all.
+func crowded(t testing.TB, s *servertest.Server, n int) (attacker string) {
+	t.Helper()
+	c := s.Client()
+	ctx, cancel := context.WithCancel(context.Background())
+	const fill = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
+		for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do redis.call('ZADD', 'rl:user:' .. i, now - i % 50000000, i) end`
+	for i := 0; i < n; i += 20_000 {
+		if err := c.Eval(ctx, fill, nil, i, min(i+20_000, n)-1).Err(); err != nil && err != redis.Nil {
+			t.Fatal(err)
+		}
+	}
+	attacker = "rl:user:" + strconv.Itoa(n*2/3)
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ctx.Err() == nil; i++ {
+			p := c.Pipeline()
+			at := time.Now().UnixMicro()
+			for k := range 20 {
+				p.ZAdd(ctx, "rl:user:"+strconv.Itoa((i*20+k)*7919%n), redis.Z{Score: float64(at), Member: fmt.Sprint(at, "-", k)})
+			}
+			p.ZAdd(ctx, attacker, redis.Z{Score: float64(at), Member: at})
+			p.Exec(ctx)
+			<-tick.C
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return attacker
+}
+
+// TestAttackerAmongMany: far more limiters than may be read, of which one is hit again and
+// again. It is on the board and on top within seconds, the others are counted, and the
+// server gives no more than its budget. RATESCOPE_CROWD sets how many keys there are.
+func TestAttackerAmongMany(t *testing.T) {
+	n := 100_000
+	if v, err := strconv.Atoi(os.Getenv("RATESCOPE_CROWD")); err == nil {
+		n = v
+	}
+	const most = 500
+	s := servertest.Start(t)
+	attacker := crowded(t, s, n)
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: most, Rules: []rules.Rule{minuteRule("rl:*", 0)}})
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	var board model.Board
+	var found, full time.Duration
+	var cost model.Cost
+	begun := time.Now()
+	if err := r.Run(ctx, func(b model.Batch) {
+		board.Apply(b)
+		if board.Len() > most {
+			t.Errorf("%d keys on the board, at most %d are allowed", board.Len(), most)
+		}
+		if full == 0 && board.Len() == most {
+			full = time.Since(begun)
+		}
+		top := board.Hottest(1)
+		if found == 0 && len(top) > 0 && top[0].Key == attacker && top[0].Watched && top[0].Writes.Known {
+			found = time.Since(begun)
+		}
+		if found > 0 {
+			cost.Server += b.Cost.Server
+			cost.Over += b.Cost.Over
+			cost.Commands += b.Cost.Commands
+		}
+		if found > 0 && time.Since(begun) > found+5*time.Second && board.Sweep.Dropped > 0 {
+			cancel()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	top := board.Hottest(3)
+	t.Logf("%d keys: the board was full after %v, the attacker on top after %v; %d dropped, %.0f %% of the keyspace seen; %.2f %% of the server, %.0f commands/s; heard %+v\n%+v",
+		n, full, found, board.Sweep.Dropped, 100*float64(board.Sweep.Scanned)/float64(max(board.Sweep.Total, 1)), 100*float64(cost.Server)/float64(cost.Over), float64(cost.Commands)/cost.Over.Seconds(), board.Hot.Sources, top)
+	switch {
+	case found == 0:
+		t.Fatalf("not found: %+v", top)
+	case found > 10*time.Second:
+		t.Errorf("found after %v", found)
+	}
+	if d := board.Sweep.Dropped; d < 1000 || d > n {
+		t.Errorf("%d keys are said to be dropped of %d", d, n)
+	}
+	if share := float64(cost.Server) / float64(cost.Over); share > 0.015 {
+		t.Errorf("watching took %.2f %% of the server", 100*share)
+	}
+	if k := board.Key(attacker); k == nil || k.Gauge.Used.N < 300 {
+		t.Errorf("what is read of it: %+v", k)
+	}
+}
