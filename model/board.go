@@ -233,6 +233,17 @@ func (b *Board) Batch() Batch {
 	return batch
 }
 
+// Past returns what the board holds as one batch, with what is on its timelines: applied
+// to an empty board it leads to much the same.
+func (b *Board) Past() Batch {
+	batch := b.Batch()
+	for i := range batch.Readings {
+		r := &batch.Readings[i]
+		r.Since, r.Arrivals, r.Trace = b.keys[r.Key].Timeline.told(r.At)
+	}
+	return batch
+}
+
 // Key returns what is known about a key, or nil.
 func (b *Board) Key(name string) *Watched { return b.keys[name] }
 

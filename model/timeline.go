@@ -191,6 +191,33 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 	}
 }
 
+// told puts the timeline into the words of a reading at an instant: since when it was
+// watched, what arrived, and how the level went.
+func (t *Timeline) told(now limiter.Instant) (since limiter.Instant, arrivals []Arrival, trace []Level) {
+	if t.first > t.seen {
+		return 0, nil, nil
+	}
+	last := t.Index(now)
+	from := max(t.first, last-(maxWindows-1)*chunkBins)
+	for i := from; i <= last; i++ {
+		b := t.peek(i)
+		if b == nil {
+			continue
+		}
+		begin, end := t.Begin(i), min(t.Begin(i+1)-1, now)
+		if b.Admitted > 0 {
+			arrivals = append(arrivals, Arrival{At: begin, N: b.Admitted})
+		}
+		if b.Denied > 0 {
+			arrivals = append(arrivals, Arrival{At: begin, N: b.Denied, Denied: true})
+		}
+		if b.UsedKnown && b.Watched && i < last {
+			trace = append(trace, Level{Since: begin, At: end, Used: b.Used})
+		}
+	}
+	return t.Begin(from), arrivals, trace[max(0, len(trace)-maxTrace):]
+}
+
 // Admitted returns how many were admitted in the whole bins from since to at, and
 // whether the source was watching all of that time.
 func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {

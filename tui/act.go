@@ -71,7 +71,12 @@ func (a *App) filter(pattern string) {
 // do carries an action out. Everything that a person can do comes through here.
 func (a *App) do(act action) tea.Cmd {
 	a.stale = true
+	if a.steer(act) {
+		return a.wake()
+	}
 	switch act {
+	case actRecord:
+		return a.toggleRecording()
 	case actFire:
 		return a.fire(model.Shot{N: 1})
 	case actBurst:

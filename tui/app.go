@@ -76,6 +76,7 @@ type App struct {
 	decisions []decided // newest last
 	tally     model.Tally
 	toast     toast
+	recorder  Recorder // nil: nothing is being recorded
 
 	columns []model.Bin // scratch of the timeline
 }
@@ -181,6 +182,8 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if !a.fixedTheme && a.Look.Dark != a.dark {
 			a.dress(a.o.Shelf.Default(a.dark))
 		}
+	case recordedMsg:
+		a.recorded(msg)
 	case labLeft:
 		a.screen, a.stale = dashboard, true
 	case tea.KeyPressMsg:
@@ -220,13 +223,18 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		}
 		return tea.Quit
 	}
-	moves := a.moves(&msg.batch)
+	moves, elsewhere := a.moves(&msg.batch), msg.batch.Anew != nil
+	if a.recorder != nil {
+		a.recorder.Put(msg.batch)
+	}
 	a.board.Apply(msg.batch)
-	if !a.started || a.server.Link != a.board.Server.Link {
+	if elsewhere || !a.started || a.server.Link != a.board.Server.Link {
 		a.server, a.cost = a.board.Server, a.board.Cost
 	}
 	a.started = true
-	if a.board.Server.Link == model.Live {
+	if p := a.o.Player; p != nil {
+		a.now = p.Now(time.Now())
+	} else if a.board.Server.Link == model.Live {
 		a.heard, a.heardAt = a.board.At, a.board.Local
 		a.now = max(a.now, a.heard)
 		if a.now.Sub(a.heard) > time.Second {
@@ -237,7 +245,7 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		a.moved = a.now
 	}
 	moves = moves && !a.o.Still // else the next second is soon enough
-	if a.frozen == nil && a.board.Len() != a.known {
+	if a.frozen == nil && (elsewhere || a.board.Len() != a.known) {
 		a.known, moves = a.board.Len(), true
 		a.resort()
 	}
@@ -252,7 +260,7 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 
 // moves says whether a batch brings more than the passing of time.
 func (a *App) moves(b *model.Batch) bool {
-	if b.Server.Link != a.board.Server.Link || b.Server.Err != a.board.Server.Err || b.Sweep.Passes == 0 || len(b.Gone) > 0 {
+	if b.Anew != nil || b.Server.Link != a.board.Server.Link || b.Server.Err != a.board.Server.Err || b.Sweep.Passes == 0 || len(b.Gone) > 0 {
 		return true
 	}
 	for i := range b.Readings {
@@ -266,7 +274,9 @@ func (a *App) moves(b *model.Batch) bool {
 // advance moves the clock on.
 func (a *App) advance(local time.Time) {
 	if a.started {
-		if a.heard != 0 { // the server's clock goes on while it is away
+		if p := a.o.Player; p != nil {
+			a.now = p.Now(local)
+		} else if a.heard != 0 { // the server's clock goes on while it is away
 			a.now = max(a.now, a.heard.Add(local.Sub(a.heardAt)))
 		}
 	}

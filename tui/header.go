@@ -84,12 +84,17 @@ func (a *App) serverFacts(s model.Server) []pane.Piece {
 // state is the badge of what the screen shows.
 func (a *App) state() (string, themes.Style) {
 	switch {
+	case a.o.Player != nil && a.started:
+		return a.replayed()
 	case a.frozen != nil:
 		return "PAUSED", a.Look.BadgeWarn
 	case !a.started || a.board.Server.Link == model.Connecting:
 		return "CONNECTING", a.Look.BadgeWarn
 	case a.board.Server.Link == model.Down:
 		return "DOWN " + figure.Span(a.board.Server.Down), a.Look.BadgeBad
+	}
+	if a.recorder != nil {
+		return "LIVE, RECORDING", a.Look.BadgeWarn
 	}
 	return "LIVE", a.Look.BadgeLive
 }

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"time"
+
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/pane"
@@ -25,6 +27,17 @@ func (a *App) paintFooter(r cell.Rect) {
 	}
 	hint := func(key, label string, act action) pane.Hint {
 		return pane.Hint{Key: key, Label: label, Do: a.doing(act)}
+	}
+	if p := a.o.Player; p != nil {
+		if p.Playback(time.Now()).Paused {
+			pause = "play"
+		}
+		a.Hints(r, []pane.Hint{
+			hint("?", "help", actHelp), hint("p", pause, actPause), {Key: "← →", Label: "go back and on", Do: a.doing(actEarlier)}, {Key: "+ -", Label: "speed", Do: a.doing(actMore)},
+			hint("R", "from the beginning", actRecord), hint("2", "grid", actScreen2), hint("4", "redis", actScreen4), hint("5", "events", actScreen5),
+			hint("/", "filter", actFilter), hint("s", "sort", actSort), hint("[ ]", "zoom", actZoomOut), hint("t", "theme", actTheme), hint("q", "quit", actQuit),
+		})
+		return
 	}
 	a.Hints(r, []pane.Hint{
 		hint("?", "help", actHelp), hint("1", "keys", actScreen1), hint("2", "grid", actScreen2), hint("3", "lab", actScreen3),

@@ -35,6 +35,7 @@ const (
 	actMouse
 	actCopy
 	actExport
+	actRecord
 	actHelp
 	actPalette
 	actScreen1
@@ -51,8 +52,8 @@ var bindings = keymap.Table[action]{
 	keymap.Bind(actFire, "fire", "space", "fires one request at the selected key", "space"),
 	keymap.Bind(actBurst, "fire", "b", "fires a burst of N", "b"),
 	keymap.Bind(actRate, "fire", "r", "starts and stops firing at a rate", "r"),
-	keymap.Bind(actMore, "fire", "+", "raises N, or the rate while one runs", "+", "="),
-	keymap.Bind(actLess, "fire", "-", "lowers N, or the rate while one runs", "-", "_"),
+	keymap.Bind(actMore, "fire", "+", "raises N or the rate; in a replay the speed", "+", "="),
+	keymap.Bind(actLess, "fire", "-", "lowers N or the rate; in a replay the speed", "-", "_"),
 	keymap.Bind(actStop, "fire", "x", "stops everything that is firing", "x"),
 
 	keymap.Bind(actUp, "keys", "↑ k", "selects the key above", "up", "k"),
@@ -67,10 +68,11 @@ var bindings = keymap.Table[action]{
 	keymap.Bind(actPin, "keys", "P", "pins the key to the top and compares with it", "P"),
 	keymap.Bind(actCopy, "keys", "y", "copies the row as text", "y"),
 	keymap.Bind(actExport, "keys", "e", "exports all keys to a JSON file", "e"),
+	keymap.Bind(actRecord, "keys", "R", "records to a file; begins a replay anew", "R"),
 
 	keymap.Bind(actPause, "time", "p", "pauses the picture; collecting goes on", "p"),
-	keymap.Bind(actEarlier, "time", "← h", "scrolls back while paused", "left", "h"),
-	keymap.Bind(actLater, "time", "→ l", "scrolls forward while paused", "right", "l"),
+	keymap.Bind(actEarlier, "time", "← h", "scrolls back while paused, or in a replay", "left", "h"),
+	keymap.Bind(actLater, "time", "→ l", "scrolls on while paused, or in a replay", "right", "l"),
 	keymap.Bind(actZoomOut, "time", "[", "shows a longer stretch of time", "["),
 	keymap.Bind(actZoomIn, "time", "]", "shows a shorter stretch; so does dragging", "]"),
 

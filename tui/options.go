@@ -4,6 +4,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,11 @@ type Options struct {
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
 
+	// Player, when what is shown is a replay, is what plays it; Take hands out its batches.
+	Player Player
+	// Record begins to keep what is seen in a new file; nil: that is not possible.
+	Record func() (r Recorder, name string, err error)
+
 	// Save keeps a moment of the lab under a name; nil: that is not possible.
 	Save func(name string, content []byte) error
 
@@ -59,6 +65,10 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	defer app.stop()
 	settings := append([]tea.ProgramOption{tea.WithContext(app.ctx), tea.WithFPS(app.fps)}, extra...)
 	_, err = tea.NewProgram(app, settings...).Run()
+	if app.recorder != nil {
+		_, failed := app.recorder.Close()
+		err = cmp.Or(err, failed)
+	}
 	if app.failure != nil {
 		return app.failure
 	}

@@ -22,6 +22,9 @@ func Plain(ctx context.Context, w io.Writer, o Options) error {
 	p := &plain{w: w, a: &App{o: o}}
 	for {
 		batch, err := o.Take(ctx)
+		if err == io.EOF {
+			return p.close()
+		}
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 				return nil
@@ -33,6 +36,19 @@ func Plain(ctx context.Context, w io.Writer, o Options) error {
 			return fmt.Errorf("the text could not be written: %w", err)
 		}
 	}
+}
+
+// close says that a recording is over, and where everything stood.
+func (p *plain) close() error {
+	if err := p.summary(); err != nil {
+		return err
+	}
+	if play := p.a.o.Player; play != nil {
+		if why := play.Playback(time.Now()).CutOff; why != "" {
+			return p.line("the recording ends too soon: %s", safetext.Clean(why))
+		}
+	}
+	return p.line("end of the recording")
 }
 
 type plain struct {

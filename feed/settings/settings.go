@@ -17,6 +17,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/inject"
 	"ratescope/feed/rules"
+	"ratescope/limiter"
 )
 
 // ConfigFile is where the rules are when nobody says where, in the XDG config folders.
@@ -111,6 +112,27 @@ func (s *Settings) rules() ([]rules.Rule, error) {
 		path, _ = xdg.SearchConfigFile(ConfigFile) // "" when there is none
 	}
 	return rules.Read(path, rules.Spoken{Limit: s.Limit, Algorithm: s.Algorithm, Burst: s.Burst})
+}
+
+// Spoken lists how keys are said to be limited, one text a rule, for whoever reads it
+// later. It says nothing about settings that are wrong.
+func (s *Settings) Spoken() []string {
+	list, err := s.rules()
+	if err != nil {
+		return nil
+	}
+	spoken := make([]string, 0, len(list))
+	for _, r := range list {
+		text := r.Match
+		if r.Algorithm != limiter.Unknown {
+			text += " " + r.Algorithm.String()
+		}
+		if r.LimitKnown {
+			text += fmt.Sprintf(" %d/%v", r.Limit.Count, r.Limit.Window)
+		}
+		spoken = append(spoken, text)
+	}
+	return spoken
 }
 
 // share reads a percentage as a share of 1.
