@@ -60,11 +60,14 @@ func (a *areas) expand(body cell.Rect, focus part) {
 	}
 }
 
+// barsHeight is the room of the arithmetic with the picture above it, in a frame.
+const barsHeight = 11
+
 // wide gives the selected key the whole height, and divides the other side: the table
 // takes what its keys fill, the injector what it can use, and what happened the rest.
 func (a *areas) wide(body cell.Rect, keys int) {
 	left, right := body.Left(min(max(body.W*55/100, 56), 104))
-	a.timeline, a.bars = right.Top(right.H - 9)
+	a.timeline, a.bars = right.Top(right.H - barsHeight)
 	const tableFrame, leastTable, leastInjector, leastAlerts = 3, 12, 10, 6
 	table := min(max(keys+tableFrame, leastTable), left.H-leastInjector)
 	a.keys, left = left.Top(table)

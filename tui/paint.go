@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -11,6 +12,8 @@ import (
 	"ratescope/tui/figure"
 	"ratescope/tui/pane"
 	"ratescope/tui/scope"
+	"ratescope/tui/vitals"
+	"ratescope/tui/window"
 )
 
 // View returns the screen. It repaints only when something changed since the last
@@ -58,7 +61,8 @@ func (a *App) paint() {
 	case smallMultiples:
 		a.paintGrid(body)
 	case health:
-		a.paintHealth(body)
+		h := vitals.View{Paper: &a.Paper, Health: &a.shown().Health, Past: a.shown().Vitals(), Link: a.board.Server, Server: a.server, Cost: a.cost}
+		h.Paint(body)
 	case eventLog:
 		a.paintEvents(body)
 	default:
@@ -147,4 +151,20 @@ func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
 		pane.Bit(safetext.Shorten(a.name(k.Reading.Key), room, safetext.Ellipsis), a.Look.Title),
 		pane.Bit(facts, a.Look.Dim),
 	}
+}
+
+// paintBars draws what counts for the selected key now.
+func (a *App) paintBars(r cell.Rect) {
+	k, in, old := a.current(), r, false
+	title := []pane.Piece{pane.Bit("window", a.Look.Title), pane.Bit(" · what counts now", a.Look.Dim)}
+	if k != nil {
+		var age time.Duration
+		if age, old = a.outdated(k); old {
+			title[1] = pane.Bit(" · last known, "+figure.Span(age)+" ago", a.Look.Near)
+		}
+	}
+	if a.Framed {
+		in = a.Section(r, false, title...)
+	}
+	window.Paint(&a.Paper, in, k, a.shownNow(), old)
 }

@@ -96,6 +96,15 @@ func TestChartsStayInTheirRoom(t *testing.T) {
 				check(t, "columns", g, room)
 
 				g, room = sheet(w, h)
+				past := make([]float64, r.IntN(80))
+				for i := range past {
+					past[i] = float(r)
+				}
+				g.ASCII = look.Glyphs == chart.Ascii
+				chart.Area(g, room, past, float(r), look)
+				check(t, "area", g, room)
+
+				g, room = sheet(w, h)
 				l := chart.Lane{Bins: some, Limit: count(r), Max: count(r), First: r.IntN(60) - 10, Fine: look.Glyphs == chart.Unicode && r.IntN(2) == 0}
 				if row := l.Draw(g, room, look); row != -1 && !room.Holds(room.X, row) && w > 0 {
 					t.Fatalf("lane %dx%d: the limit line is in row %d", w, h, row)

@@ -1,4 +1,6 @@
-package tui
+// Package window draws what counts for one key now: the picture of its algorithm, the
+// arithmetic behind it with live numbers, and what that means for the next request.
+package window
 
 import (
 	"fmt"
@@ -36,50 +38,51 @@ type line struct {
 	formula  string
 }
 
-// paintBars draws the selected key's arithmetic with its live numbers.
-func (a *App) paintBars(r cell.Rect) {
-	k := a.current()
-	in := r
-	if a.Framed {
-		title := []pane.Piece{pane.Bit("window", a.Look.Title), pane.Bit(" · what counts now", a.Look.Dim)}
-		if k != nil {
-			if age, old := a.outdated(k); old {
-				title[1] = pane.Bit(" · last known, "+figure.Span(age)+" ago", a.Look.Near)
-			}
-		}
-		in = a.Section(r, false, title...)
-	}
-	if k == nil || in.H == 0 || k.Reading.Err != "" {
+// sheet is a paper with the key that is drawn on it.
+type sheet struct {
+	*pane.Paper
+	now limiter.Instant
+}
+
+// Paint draws the arithmetic of k at now into r, and where there is room the picture of
+// its algorithm above it. What is old is washed out.
+func Paint(p *pane.Paper, r cell.Rect, k *model.Watched, now limiter.Instant, old bool) {
+	if k == nil || r.H == 0 || k.Reading.Err != "" {
 		return
 	}
-	g := &k.Gauge
-	lines := a.arithmetic(k)
+	s := &sheet{p, now}
+	lines := s.arithmetic(k)
 	full := 1.0
 	for _, l := range lines {
 		sum := l.room
-		for _, s := range l.segments {
-			sum = max(sum, s.Value)
+		for _, seg := range l.segments {
+			sum = max(sum, seg.Value)
 		}
 		full = max(full, sum)
 	}
 	if t := k.Reading.Target; t.LimitKnown {
 		full = max(full, float64(model.Capacity(t)))
 	}
+	in := r
+	const sentences = 2
+	if len(lines)+sentences+picture < in.H && s.paintPicture(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: picture}, k) {
+		_, in = in.Top(picture + 1)
+	}
 	for len(lines) > max(in.H-1, 0) {
 		lines = dropLeast(lines)
 	}
 	for i, l := range lines {
-		a.paintLine(in, in.Y+i, full, k, l)
+		s.paintLine(in, in.Y+i, full, k, l)
 	}
 	y := in.Y + len(lines)
 	if y < in.Y+in.H {
-		a.paintSummary(in, y, k, g)
+		s.paintSummary(in, y, k, &k.Gauge)
 	}
 	if y+1 < in.Y+in.H {
-		a.paintNotes(in, y+1, k)
+		s.paintNotes(in, y+1, k)
 	}
-	if _, old := a.outdated(k); old {
-		a.Grid.Wash(in, a.Look.Unknown.Fg)
+	if old {
+		s.Grid.Wash(r, s.Look.Unknown.Fg)
 	}
 }
 
@@ -93,15 +96,15 @@ func dropLeast(lines []line) []line {
 	return lines[:0]
 }
 
-func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
-	g := &a.Grid
-	st := a.Look.Dim
+func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
+	g := &s.Grid
+	st := s.Look.Dim
 	if l.decides {
-		st = a.Look.Title
+		st = s.Look.Title
 	}
 	x, end := in.X, in.X+in.W
 	g.Text(x, y, x+barLabel, l.label, st)
-	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, a.Look.Text)
+	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.Look.Text)
 	x += barLabel + barNumber + 2
 	formula := min(barFormula, max(0, (end-x)*3/5))
 	w := end - x - formula - 2
@@ -109,35 +112,35 @@ func (a *App) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l l
 		return
 	}
 	if l.room > 0 {
-		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), a.Look.Room, a.Look.Faint)
+		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), s.Look.Room, s.Look.Faint)
 	}
-	chart.Bar(g, x, y, w, full, a.Look.Glyphs, l.segments...)
+	chart.Bar(g, x, y, w, full, s.Look.Glyphs, l.segments...)
 	if l.limit && k.Reading.Target.LimitKnown {
 		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
-		st := a.Look.Denied
-		if under := g.At(x+min(at, w), y); under.R == a.Look.Reach[len(a.Look.Reach)-1] {
-			st = a.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
+		st := s.Look.Denied
+		if under := g.At(x+min(at, w), y); under.R == s.Look.Reach[len(s.Look.Reach)-1] {
+			st = s.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
 		}
-		g.Set(x+min(at, w), y, a.Look.LimitV, st)
+		g.Set(x+min(at, w), y, s.Look.LimitV, st)
 	}
-	g.Text(x+w+2, y, end, l.formula, a.Look.Dim)
+	g.Text(x+w+2, y, end, l.formula, s.Look.Dim)
 }
 
 // arithmetic returns the rows for the key's algorithm.
-func (a *App) arithmetic(k *model.Watched) []line {
+func (s *sheet) arithmetic(k *model.Watched) []line {
 	switch k.Reading.Target.Algorithm {
 	case limiter.GCRA:
-		return a.tatLines(k)
+		return s.tatLines(k)
 	case limiter.TokenBucket, limiter.LeakyBucket:
-		return a.bucketLines(k)
+		return s.bucketLines(k)
 	}
 	if k.Reading.Target.Window <= 0 {
 		return []line{{label: "held", value: figure.Counted(k.Gauge.Used), formula: "the window is not known"}}
 	}
-	return a.windowLines(k)
+	return s.windowLines(k)
 }
 
-func (a *App) windowLines(k *model.Watched) []line {
+func (s *sheet) windowLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	solid := func(v float64, st themes.Style) chart.Segment { return chart.Segment{Value: v, Style: st} }
 	counts := float64(g.Previous.N) * g.Weight
@@ -150,17 +153,17 @@ func (a *App) windowLines(k *model.Watched) []line {
 	}
 	previous := line{
 		label: "previous", value: figure.Counted(g.Previous),
-		segments: []chart.Segment{solid(counts, a.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: a.Look.Gone, Style: a.Look.Faint}},
+		segments: []chart.Segment{solid(counts, s.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.Look.Gone, Style: s.Look.Faint}},
 		formula:  fmt.Sprintf("× %.2f = %.1f", g.Weight, counts),
 	}
 	current := line{
 		label: "current", value: figure.Counted(g.Current),
-		segments: []chart.Segment{solid(float64(g.Current.N), a.Look.Current)},
-		formula:  "next window in " + figure.Span(g.End.Sub(a.shownNow())),
+		segments: []chart.Segment{solid(float64(g.Current.N), s.Look.Current)},
+		formula:  "next window in " + figure.Span(g.End.Sub(s.now)),
 	}
 	estimate := line{
 		label: "estimate", value: number(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(rounded, a.Look.Previous), solid(float64(g.Current.N), a.Look.Current)},
+		segments: []chart.Segment{solid(rounded, s.Look.Previous), solid(float64(g.Current.N), s.Look.Current)},
 		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
 	}
 	exact := line{label: "exact", value: figure.Counted(g.Exact), formula: "counters cannot tell"}
@@ -169,7 +172,7 @@ func (a *App) windowLines(k *model.Watched) []line {
 		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, figure.Unknown, "", false, 0
 	}
 	if g.Exact.Known {
-		exact.segments = []chart.Segment{solid(float64(g.Exact.N), a.Look.Good)}
+		exact.segments = []chart.Segment{solid(float64(g.Exact.N), s.Look.Good)}
 		exact.formula = compared(int64(rounded)+g.Current.N-g.Exact.N, g.Previous.Known)
 		exact.limit, exact.room = true, float64(model.Capacity(t))
 	}
@@ -177,8 +180,8 @@ func (a *App) windowLines(k *model.Watched) []line {
 	case limiter.FixedWindow:
 		current.decides, current.limit, current.room = true, true, float64(model.Capacity(t))
 		if g.Previous.Known {
-			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: a.Look.Gone, Style: a.Look.Faint}}
-			previous.formula = "forgotten by a fixed window"
+			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: s.Look.Gone, Style: s.Look.Faint}}
+			previous.formula = "counts no more"
 		}
 	case limiter.SlidingLog, limiter.StreamCounter:
 		exact.decides = true
@@ -216,24 +219,24 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
-func (a *App) tatLines(k *model.Watched) []line {
+func (s *sheet) tatLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	if !t.LimitKnown || t.Limit.Count == 0 {
 		return []line{{label: "TAT", value: figure.Clock(g.TAT), formula: "the limit is not known"}}
 	}
 	capacity := model.Capacity(t)
 	interval := t.Window / time.Duration(t.Limit.Count)
-	ahead := max(0, g.TAT.Sub(a.shownNow()))
+	ahead := max(0, g.TAT.Sub(s.now))
 	return []line{
 		{label: "TAT ahead", value: figure.Span(ahead), limit: true, room: float64(capacity), decides: true,
-			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: a.Look.Fill(g.Utilization)}},
-			formula:  fmt.Sprintf("tolerates %s ahead of now", figure.Span(interval*time.Duration(capacity)))},
-		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.Look.Current}},
+			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: s.Look.Fill(g.Utilization)}},
+			formula:  fmt.Sprintf("tolerates %s ahead", figure.Span(interval*time.Duration(capacity)))},
+		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Current}},
 			formula: fmt.Sprintf("%d%s, one each %s", g.Used.N, ofLimit(t), figure.Length(interval.Round(time.Microsecond)))},
 	}
 }
 
-func (a *App) bucketLines(k *model.Watched) []line {
+func (s *sheet) bucketLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	capacity := float64(model.Capacity(t))
 	label, value, formula := "tokens", float64(g.Remaining.N), "refills at "
@@ -245,44 +248,44 @@ func (a *App) bucketLines(k *model.Watched) []line {
 	}
 	return []line{
 		{label: label, value: number(value), decides: true, limit: true, room: capacity,
-			segments: []chart.Segment{{Value: value, Style: a.Look.Current}}, formula: formula},
-		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: a.Look.Fill(g.Utilization)}},
+			segments: []chart.Segment{{Value: value, Style: s.Look.Current}}, formula: formula},
+		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Fill(g.Utilization)}},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
 	}
 }
 
 // paintSummary is the sentence that everything above adds up to.
-func (a *App) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
+func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
 	end := in.X + in.W
 	if !g.NextKnown {
-		a.Words(in.X, y, end, pane.Bit("limit unknown: give it with --limit, as in --limit 100/1m", a.Look.Unknown))
+		s.Words(in.X, y, end, pane.Bit("limit unknown: give it with --limit, as in --limit 100/1m", s.Look.Unknown))
 		return
 	}
 	if !g.Remaining.Known {
-		a.Words(in.X, y, end, pane.Bit("count only: nothing is ever denied", a.Look.Dim))
+		s.Words(in.X, y, end, pane.Bit("count only: nothing is ever denied", s.Look.Dim))
 		return
 	}
-	room := pane.Bit(fmt.Sprintf("room for %s", figure.Short(g.Remaining.N)), a.Look.Good)
+	room := pane.Bit(fmt.Sprintf("room for %s", figure.Short(g.Remaining.N)), s.Look.Good)
 	if g.Remaining.N == 0 {
-		room.Style = a.Look.Denied
+		room.Style = s.Look.Denied
 	} else if g.Near() {
-		room.Style = a.Look.Near
+		room.Style = s.Look.Near
 	}
-	next := pane.Bit("next request admitted now", a.Look.Text)
+	next := pane.Bit("next request admitted now", s.Look.Text)
 	switch {
 	case g.Next == limiter.Never:
-		next = pane.Bit("never admitted: the cost is above the limit", a.Look.Denied)
+		next = pane.Bit("never admitted: the cost is above the limit", s.Look.Denied)
 	case g.Next > 0:
-		next = pane.Bit("next slot frees in "+figure.Span(g.Next), a.Look.Denied)
+		next = pane.Bit("next slot frees in "+figure.Span(g.Next), s.Look.Denied)
 	}
-	reset := pane.Bit("as new in "+figure.Span(g.Reset), a.Look.Dim)
+	reset := pane.Bit("as new in "+figure.Span(g.Reset), s.Look.Dim)
 	if g.Reset == 0 {
 		reset.Text = "as new"
 	}
-	a.Words(in.X, y, end, room, pane.Bit(" · ", a.Look.Faint), next, pane.Bit(" · ", a.Look.Faint), reset)
+	s.Words(in.X, y, end, room, pane.Bit(" · ", s.Look.Faint), next, pane.Bit(" · ", s.Look.Faint), reset)
 }
 
-func (a *App) paintNotes(in cell.Rect, y int, k *model.Watched) {
+func (s *sheet) paintNotes(in cell.Rect, y int, k *model.Watched) {
 	r := &k.Reading
 	var parts []string
 	if d := k.Gauge.DeniedInW; d.Known {
@@ -297,5 +300,5 @@ func (a *App) paintNotes(in cell.Rect, y int, k *model.Watched) {
 	if r.Type != "" {
 		parts = append(parts, safetext.Clean(r.Type))
 	}
-	a.Grid.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), a.Look.Dim)
+	s.Grid.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), s.Look.Dim)
 }

@@ -1,0 +1,47 @@
+package chart
+
+import (
+	"math"
+
+	"ratescope/tui/cell"
+)
+
+// Area fills the space under a series of values, of which `top` reaches the upper edge;
+// the newest stands at the right. In braille a cell shows two values and four levels, in
+// ASCII one value. NaN is not known, and marked as such.
+func Area(g *cell.Grid, r cell.Rect, values []float64, top float64, look Look) {
+	if r.W <= 0 || r.H <= 0 {
+		return
+	}
+	per, levels := 2, 4
+	if g.ASCII {
+		per, levels = 1, len(look.Rise)
+	}
+	height := func(i int) int {
+		if i < 0 || i >= len(values) || !(top > 0) || !(values[i] > 0) {
+			return 0
+		}
+		return max(int(math.Round(min(values[i]/top, 1)*float64(r.H*levels))), 1)
+	}
+	for i := range r.W {
+		newest := len(values) - 1 - per*i
+		if newest < 0 {
+			return
+		}
+		x := r.X + r.W - 1 - i
+		older := newest - per + 1
+		if math.IsNaN(values[newest]) && (older < 0 || math.IsNaN(values[older])) {
+			g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
+			continue
+		}
+		a, b := height(older), height(newest)
+		for k := 0; levels*k < max(a, b); k++ {
+			left, right := min(max(a-levels*k, 0), levels), min(max(b-levels*k, 0), levels)
+			glyph := braille | dotsLeft[min(left, 4)] | dotsRight[min(right, 4)]
+			if g.ASCII {
+				glyph = look.Rise[max(right, 1)-1]
+			}
+			g.Set(x, r.Y+r.H-1-k, glyph, look.Previous)
+		}
+	}
+}
