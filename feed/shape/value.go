@@ -40,14 +40,15 @@ func ParseMoment(s string) (moment, bool) {
 const epoch2017 = 1483228800 // redis_rate: seconds since 1 January 2017, UTC
 
 // ReadTAT reads a string as a theoretical arrival time and says in what unit it is
-// written; unit 0 is this library's own. A TAT lies in the future while its key lives,
-// and its key expires with it, which tells it from any other number.
+// written; unit 0 is this library's own. What tells it from any other number: with others
+// the key expires at its TAT; with this library it lives as long as a TAT can lie ahead,
+// and sixteen digits that are an instant of this time are nothing else.
 func ReadTAT(text string, now limiter.Instant, ttl time.Duration) (m moment, unit time.Duration, ok bool) {
 	ends := now.Add(ttl)
 	fits := func(at limiter.Instant) bool {
 		return ttl > 0 && at.Sub(ends).Abs() <= tatSlack
 	}
-	if m, ok = ParseMoment(text); ok && fits(m.At) {
+	if m, ok = ParseMoment(text); ok && ttl > 0 && m.At <= ends.Add(tatSlack) && now.Sub(m.At) <= limiter.MaxWindow {
 		return m, 0, true
 	}
 	v, err := strconv.ParseFloat(text, 64)
