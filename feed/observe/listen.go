@@ -180,15 +180,11 @@ func (w *observer) listen(ctx context.Context) {
 	n := 0
 	for _, l := range w.close {
 		l.heard = false
+		l.busy = l.Rate() > tooBusy || l.busy && l.Rate() > calmAgain
 		key, id, ok := l.Stream()
-		if !ok || n >= mostListened {
+		if !ok || l.busy || n >= mostListened {
 			continue
 		}
-		if rate := l.Rate(); rate > tooBusy || rate > calmAgain && l.busy {
-			l.busy = true
-			continue
-		}
-		l.busy = false
 		name, node := w.earFor(ctx, key)
 		if node == nil {
 			continue

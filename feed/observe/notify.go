@@ -314,7 +314,7 @@ func (w *observer) subscribe(ctx context.Context) {
 	for _, l := range w.close {
 		l.told, l.at = false, ""
 		keys, class := l.Keys(now)
-		if l.heard || len(keys) == 0 {
+		if l.heard || l.busy || len(keys) == 0 {
 			continue
 		}
 		_, node := w.earFor(ctx, keys[0])

@@ -71,7 +71,7 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 			return nil
 		}
 		heard := w.hints.ready
-		if d.busy || d.link != model.Live || d.wanted != none {
+		if d.busy || d.link != model.Live || d.wanted != none || d.later != nil {
 			heard = nil
 		}
 		select {
@@ -80,7 +80,14 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 		case o := <-outcomes:
 			d.took(o)
 		case <-heard:
-			d.want(hinted, time.Until(d.heard.Add(hintGap)))
+			if wait := time.Until(d.heard.Add(hintGap)); wait > 0 {
+				d.later = time.After(wait)
+			} else {
+				d.want(hinted)
+			}
+		case <-d.later:
+			d.later = nil
+			d.want(hinted)
 		case <-w.scout.Notify: // discovery found something: read it now
 			if d.link == model.Live && d.soon == nil {
 				d.soon = time.After(max(0, w.refresh/4-time.Since(d.asked)))
@@ -88,7 +95,7 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 		case <-d.soon:
 			d.soon, d.wanted = nil, full
 		case <-d.between.C:
-			d.want(d.next, 0)
+			d.want(quick)
 		case <-ticker.C:
 			d.wanted = full
 			if d.busy && time.Since(d.asked) > slowAfter {
@@ -111,17 +118,15 @@ type director struct {
 	asked   time.Time        // the last order
 	heard   time.Time        // the last order for a hint
 	soon    <-chan time.Time // for what discovery found
-	between *time.Timer      // to the next round between two refreshes
-	next    orderKind        // which that is
+	later   <-chan time.Time // for hints that came too soon after others
+	closely time.Time        // the last order to look at what is on screen
+	between *time.Timer      // to the next of these
 }
 
-// want asks for a round after a wait. What is wanted already comes first.
-func (d *director) want(k orderKind, in time.Duration) {
-	switch {
-	case in > 0:
-		d.next = k
-		d.between.Reset(in)
-	case d.wanted == none && d.link == model.Live:
+// want asks for a round between two refreshes. One that looks at all on screen is wanted
+// more than one for hints, for it answers these too.
+func (d *director) want(k orderKind) {
+	if d.link == model.Live && d.wanted != full && (k == quick || d.wanted == none) {
 		d.wanted = k
 	}
 }
@@ -145,6 +150,9 @@ func (d *director) order(ctx context.Context) bool {
 	if len(o.names) > 0 {
 		d.heard = d.asked
 	}
+	if o.kind != hinted {
+		d.closely = d.asked
+	}
 	return true
 }
 
@@ -153,8 +161,7 @@ func (d *director) took(o outcome) {
 	d.busy = false
 	d.take(o)
 	if d.link == model.Live && d.refresh > quickEvery {
-		d.next = quick
-		d.between.Reset(time.Until(d.asked.Add(quickEvery)))
+		d.between.Reset(time.Until(d.closely.Add(quickEvery)))
 	}
 }
 

@@ -178,6 +178,9 @@ func (s *Server) CPU() time.Duration {
 	return time.Duration(sum * float64(time.Second))
 }
 
+// PID is the server's process.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Freeze stops the server's process, which keeps its connections open; thaw lets it go on.
 func (s *Server) Freeze() { s.cmd.Process.Signal(syscall.SIGSTOP) }
 
