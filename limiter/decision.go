@@ -24,7 +24,9 @@ type Decision struct {
 
 	// Window algorithms: the clock-aligned (or anchored) windows around At. The
 	// estimate is Previous × Weight, rounded as the convention says, + Current.
-	// Zero for algorithms that have no such windows.
+	// Zero for algorithms that have no such windows; and where a store would have to look
+	// for them: Memory and Redis leave them out for the sliding log and the stream
+	// counter, and Redis leaves out Previous of the fixed window. A State fills them in.
 	Previous, Current int64
 	Weight, Estimate  float64
 	Start, End        Instant

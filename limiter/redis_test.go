@@ -203,6 +203,19 @@ func TestWrongType(t *testing.T) {
 			client.FlushAll(ctx)
 		}
 	}
+	// Several limits keep keys of their own: the error names the one that is wrong.
+	l := newRedis(t, client, limiter.GCRA)
+	if _, err := l.AllowAll(ctx, "several", 1, pair...); err != nil {
+		t.Fatal(err)
+	}
+	part := client.Keys(ctx, "*several*").Val()[0]
+	client.Del(ctx, part)
+	client.RPush(ctx, part, "a")
+	var wrong *limiter.WrongTypeError
+	if _, err := l.AllowAll(ctx, "several", 1, pair...); !errors.As(err, &wrong) || wrong.Key != part || wrong.Type != "list" {
+		t.Errorf("several limits: %v, want the name %q", err, part)
+	}
+	client.FlushAll(ctx)
 	now := limiter.InstantOf(time.Now())
 	client.Set(ctx, limiter.Keys(limiter.FixedWindow, "text", minute, limiter.Layout{}, now)[0], "many", 0)
 	if _, err := newRedis(t, client, limiter.FixedWindow).AllowN(ctx, "text", minute, 1); !errors.Is(err, limiter.ErrWrongType) {

@@ -9,8 +9,9 @@ import (
 )
 
 // Reset implements Limiter. The counters of a window are named after its start, so it
-// removes those of every window length that this Redis has been asked about; ResetLimit
-// needs no such history.
+// removes those of every window length that this Redis has been asked about, of the latest
+// sixteen, and says ErrBadRequest when there was none; ResetLimit needs no such history.
+// What AllowAll keeps is apart: see ResetAll.
 func (r *Redis) Reset(ctx context.Context, key string) error {
 	if ctx == nil {
 		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
@@ -50,30 +51,44 @@ func (r *Redis) ResetAt(ctx context.Context, key string, limit Limit, now Instan
 }
 
 func (r *Redis) reset(ctx context.Context, key string, lengths []int64, now Instant) error {
-	args := []any{"unlink", key}
-	if r.mainKey(key) != key {
-		args = args[:1]
-		for _, w := range lengths {
-			for step := int64(-1); step <= 1; step++ {
-				start := Instant(floorDiv(int64(now), w)*w + step*w)
-				args = append(args, counterName(r.algorithm, key, r.layout, start))
-			}
-		}
-	}
+	names := r.names(key, lengths, now)
 	if r.denials {
-		args = append(args, DeniedKey(key))
+		names = append(names, DeniedKey(key))
 	}
 	if r.convention.Block > 0 {
-		args = append(args, BlockedKey(key))
+		names = append(names, BlockedKey(key))
 	}
 	if r.endsApart() {
-		args = append(args, endsKey(key))
+		names = append(names, endsKey(key))
 	}
 	if r.tallies != nil {
 		r.tallies.forget(key)
 	}
-	cmd := redis.NewIntCmd(ctx, args...)
-	return failure(r.client.Process(ctx, cmd))
+	return r.unlink(ctx, names)
+}
+
+// names lists what holds the charges of a key: itself, or the counters of the windows
+// around now, of which the next one is there when the clock jumped back.
+func (r *Redis) names(key string, lengths []int64, now Instant) []string {
+	if r.mainKey(key) == key {
+		return []string{key}
+	}
+	var names []string
+	for _, w := range lengths {
+		for step := int64(-1); step <= 1; step++ {
+			start := Instant(floorDiv(int64(now), w)*w + step*w)
+			names = append(names, counterName(r.algorithm, key, r.layout, start))
+		}
+	}
+	return names
+}
+
+func (r *Redis) unlink(ctx context.Context, names []string) error {
+	args := []any{"unlink"}
+	for _, name := range names {
+		args = append(args, name)
+	}
+	return failure(r.client.Process(ctx, redis.NewIntCmd(ctx, args...)))
 }
 
 // now asks the clock that decisions are made on.

@@ -24,7 +24,8 @@ type State struct {
 	PreviousStart Instant
 
 	// Sliding log and stream counter: what was charged, oldest first. It may reach
-	// back further than one window; what is too old is not counted.
+	// back further than one window; what is too old is not counted. A decision looks at
+	// all entries of two windows; the stores keep running sums instead.
 	Log []Entry
 
 	// GCRA: the theoretical arrival time of the next request, Part/Parts of a microsecond

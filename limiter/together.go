@@ -141,6 +141,50 @@ func (r *Redis) AllowAll(ctx context.Context, key string, n int64, limits ...Lim
 	return r.decodeAll(key, boxes, n, text)
 }
 
+// ResetAll makes the key as new for limits that AllowAll was asked about.
+func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) error {
+	if err := checkTogether(limits, m.convention); err != nil {
+		return err
+	}
+	s := &m.shards[maphash.String(m.seed, key)%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range limits {
+		if err := m.check(ctx, key, l, 0); err != nil {
+			return err
+		}
+		part := partKey(key, l)
+		if i, known := s.table.find(s.cells, part, maphash.String(m.seed, part)); known {
+			s.drop(i)
+		}
+	}
+	return nil
+}
+
+// ResetAll makes the key as new for limits that AllowAll was asked about.
+func (r *Redis) ResetAll(ctx context.Context, key string, limits ...Limit) error {
+	if err := checkTogether(limits, r.convention); err != nil {
+		return err
+	}
+	for _, l := range limits {
+		if _, err := r.check(ctx, key, l, 0); err != nil {
+			return err
+		}
+	}
+	now, err := r.now(ctx)
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for _, l := range limits {
+		names = append(names, r.names(partKey(key, l), []int64{l.micros()}, now)...)
+	}
+	if r.denials {
+		names = append(names, DeniedKey(key))
+	}
+	return r.unlink(ctx, names)
+}
+
 // peekAll looks at several limits without charging any.
 func (r *Redis) peekAll(ctx context.Context, key string, limits []Limit) ([]Decision, error) {
 	all := make([]Decision, len(limits))

@@ -16,6 +16,7 @@ import (
 type togetherer interface {
 	limiter.Limiter
 	AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+	ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error
 }
 
 var pair = []limiter.Limit{{Count: 3, Window: time.Second}, {Count: 7, Window: time.Minute}}
@@ -60,8 +61,18 @@ func TestTogether(t *testing.T) {
 				t.Errorf("%s on %s: afterwards %+v, %v", a, name, all, err)
 			}
 		}
-		if got := client.XLen(context.Background(), limiter.DeniedKey("api")).Val(); got != 8 {
+		ctx := context.Background()
+		if got := client.XLen(ctx, limiter.DeniedKey("api")).Val(); got != 8 {
 			t.Errorf("%s: %d denials recorded, want 8", a, got)
+		}
+		for name, l := range stores {
+			if err := l.ResetAll(ctx, "api", pair...); err != nil {
+				t.Errorf("%s on %s: %v", a, name, err)
+			}
+			all, err := l.AllowAll(ctx, "api", 1, pair...)
+			if err != nil || all[0].Used != 1 || all[1].Used != 1 {
+				t.Errorf("%s on %s: after a reset %+v, %v", a, name, all, err)
+			}
 		}
 		client.FlushAll(context.Background())
 	}
@@ -101,6 +112,9 @@ func TestTogetherRefuses(t *testing.T) {
 	for _, limits := range [][]limiter.Limit{nil, make([]limiter.Limit, 17), {pair[0], pair[0]}, {{Count: -1, Window: time.Second}}} {
 		if _, err := m.AllowAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
 			t.Errorf("%d limits: %v", len(limits), err)
+		}
+		if err := m.ResetAll(ctx, "k", limits...); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("reset of %d limits: %v", len(limits), err)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (n conventionNames) parse() (limiter.Convention, error) {
 		}
 		field.set(uint8(at))
 	}
-	c.Block = time.Duration(n.BlockMS * float64(time.Millisecond))
+	c.Block = millis(n.BlockMS)
 	return c, nil
 }
 

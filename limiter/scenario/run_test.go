@@ -114,3 +114,22 @@ func TestParseWords(t *testing.T) {
 		}
 	}
 }
+
+// TestMillisRound reads instants that no double holds exactly, which once lost their last
+// microsecond: the request at the window's very edge was then still inside it.
+func TestMillisRound(t *testing.T) {
+	const story = `{"id": "edge", "algorithm": "sliding-log", "limit": 1, "window_ms": 4.35, "convention": {"block_ms": 0},
+		"steps": [{"t_ms": 0.001, "expect": "allow"}, {"t_ms": 4.35, "expect": "deny"}, {"t_ms": 4.351, "expect": "allow"}, {"t_ms": 1e300}]}`
+	all, err := scenario.Load(strings.NewReader("[" + story + "]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := all[0]
+	if s.Limit.Window != 4350*time.Microsecond || s.Steps[2].At != 4351*time.Microsecond || s.Steps[3].At < 100*365*24*time.Hour {
+		t.Errorf("window %v, step at %v, the last at %v", s.Limit.Window, s.Steps[2].At, s.Steps[3].At)
+	}
+	s.Steps = s.Steps[:3]
+	if r, err := scenario.Run(context.Background(), s, scenario.Memory()); err != nil || r.Status != scenario.Pass {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -207,7 +208,7 @@ func (f file) limit(a limiter.Algorithm, c limiter.Convention) (limiter.Limit, e
 	if err := l.Validate(); err != nil {
 		return l, err
 	}
-	if e := f.EmissionIntervalMS; e != 0 && l.Count > 0 && millis(e) != l.Window/time.Duration(l.Count) {
+	if e := f.EmissionIntervalMS; e != 0 && l.Count > 0 && (millis(e)-l.Window/time.Duration(l.Count)).Abs() > time.Microsecond {
 		return l, fmt.Errorf("emission_interval_ms %v is not window_ms / limit, which is %v", e, l.Window/time.Duration(l.Count))
 	}
 	return l, nil
@@ -241,7 +242,12 @@ func (f stepFile) parse() (Step, error) {
 	return s, nil
 }
 
-func millis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+// millis reads milliseconds to the nearest nanosecond: 1.001 of them are 1,001 µs, though
+// the nearest double is less. What no duration holds becomes the longest.
+func millis(ms float64) time.Duration {
+	const longest = math.MaxInt64 / 2
+	return time.Duration(math.Round(min(max(ms*float64(time.Millisecond), -longest), longest)))
+}
 
 func optional(ms *float64) *time.Duration {
 	if ms == nil {
