@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/fang/v2"
@@ -26,11 +27,13 @@ import (
 	"ratescope/feed/headless"
 	"ratescope/feed/inject"
 	"ratescope/feed/observe"
+	"ratescope/feed/replay"
 	"ratescope/feed/settings"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/lab"
 	"ratescope/model/lab/accuracy"
+	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -120,7 +123,7 @@ func (a *app) tree() *cobra.Command {
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(a.snapshot(), a.fire(), a.peek(), a.verify(), a.lab(), a.accuracy())
+	root.AddCommand(a.snapshot(), a.fire(), a.peek(), a.verify(), a.record(), a.replay(), a.lab(), a.accuracy())
 	return root
 }
 
@@ -160,7 +163,7 @@ func flagError(c *cobra.Command, err error) error {
 	if !errors.As(err, &value) {
 		return settings.Usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
 	}
-	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false"}[value.GetFlag().Value.Type()]
+	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false", "float64": "a number, as in 2"}[value.GetFlag().Value.Type()]
 	return settings.Usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
 }
 
@@ -197,20 +200,13 @@ func (a *app) names() report.Options { return report.Options{Mask: a.mask} }
 
 func (a *app) dashboard(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return settings.Usagef("there is no command %q: use snapshot, fire, peek, verify, lab or accuracy, or none for the dashboard", args[0])
-	}
-	shelf, err := a.shelf()
-	if err != nil {
-		return err
+		return settings.Usagef("there is no command %q: use snapshot, fire, peek, verify, record, replay, lab or accuracy, or none for the dashboard", args[0])
 	}
 	src, err := a.open()
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	if !a.plain && !term.IsTerminal(os.Stdout.Fd()) {
-		return settings.Usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
-	}
 	ctx, cancel := context.WithCancel(c.Context())
 	box := feed.NewMailbox()
 	ended := make(chan error, 1)
@@ -218,19 +214,96 @@ func (a *app) dashboard(c *cobra.Command, args []string) error {
 		ended <- src.Run(ctx, box.Put)
 		cancel() // without a source there is nothing to show
 	}()
-	show := tui.Options{
+	err = a.show(ctx, c, tui.Options{
 		Take: box.Take, Focus: src.Focus, Injector: src.Injector(inject.Options{Armed: a.allow}),
-		Export: func(b model.Batch) (string, error) { return report.Export(".", b, a.names()) },
-		Save:   screenlab.SaveNew,
-		Shelf:  shelf, Theme: a.theme, FPS: a.fps, Still: a.still, ASCII: a.ascii, Mask: a.mask,
-	}
-	if a.plain {
-		err = tui.Plain(ctx, c.OutOrStdout(), show)
-	} else { // signals end ctx; two who heed them wait for each other for ever
-		err = tui.Run(ctx, show, tea.WithoutSignalHandler())
-	}
+		Record: func() (tui.Recorder, string, error) {
+			r := a.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
+			kept, err := headless.Keep(r)
+			return kept, r.File, err
+		},
+	})
 	cancel()
 	return cmp.Or(<-ended, err)
+}
+
+// show shows what o brings, on the screen or in lines of text, until the user quits, ctx
+// ends or there is no more.
+func (a *app) show(ctx context.Context, c *cobra.Command, o tui.Options) (err error) {
+	if o.Shelf, err = a.shelf(); err != nil {
+		return err
+	}
+	o.Export = func(b model.Batch) (string, error) { return report.Export(".", b, a.names()) }
+	o.Save = screenlab.SaveNew
+	o.Theme, o.FPS, o.Still, o.ASCII, o.Mask = a.theme, a.fps, a.still, a.ascii, a.mask
+	switch {
+	case a.plain:
+		return tui.Plain(ctx, c.OutOrStdout(), o)
+	case !term.IsTerminal(os.Stdout.Fd()):
+		return settings.Usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
+	}
+	// Signals end ctx; two who heed them wait for each other for ever.
+	return tui.Run(ctx, o, tea.WithoutSignalHandler())
+}
+
+// recording says what every recording of this call has in common.
+func (a *app) recording(name string) headless.Recording {
+	return headless.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(version), Watch: a.Watch, Rules: a.Spoken()}}
+}
+
+func (a *app) record() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "record FILE",
+		Short: "Keep what is seen in a file, without a screen",
+		Long: "Watch as the dashboard does, at the same cost, and keep what is seen in a file for \"ratescope replay\". " +
+			"A FILE that ends in .gz is compressed. It ends after --for, at --max-mb or with ctrl+c, and is readable as far as it " +
+			"goes even when the machine goes down.\n\nIt holds the names of the keys; --mask does not hide them here.",
+		Example: "ratescope record incident.jsonl.gz --for 10m --redis redis://localhost:6379 --limit 100/1m",
+	}
+	for10 := c.Flags().Duration("for", 0, "how long to record, 10m (default: until ctrl+c)")
+	mb := c.Flags().Int64("max-mb", headless.DefaultMaxBytes/1_000_000, "end when the file has so many million bytes")
+	force := c.Flags().Bool("force", false, "write over a file that is there")
+	return a.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return settings.Usagef("record needs one file and was given %d: name the file to write, as in incident.jsonl.gz", len(args))
+		}
+		r := a.recording(args[0])
+		r.For, r.MaxBytes, r.Force, r.Progress = *for10, *mb*1_000_000, *force, term.IsTerminal(os.Stderr.Fd())
+		if err := r.Check(); err != nil {
+			return err
+		}
+		src, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		return headless.Record(c.Context(), src, r, a.output(c))
+	})
+}
+
+func (a *app) replay() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Show a recording again in the same screens",
+		Long: "Show what \"ratescope record\" kept, in the screens of the dashboard and on the recording's own clock: pause, " +
+			"go back and on, change the speed. No server is needed, and nothing can be fired. With --plain it is told in lines of text, from beginning to end.",
+		Example: "ratescope replay incident.jsonl.gz --speed 2",
+	}
+	speed := c.Flags().Float64("speed", 1, "how many times as fast as it was, 0.1 to 1000")
+	return a.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return settings.Usagef("replay needs one file and was given %d: name a recording", len(args))
+		}
+		file, under, err := replay.Open(c.Context(), args[0])
+		if err != nil {
+			return settings.UsageError{Err: err}
+		}
+		defer under.Close()
+		player, err := replay.New(file, *speed, a.plain)
+		if err != nil {
+			return settings.UsageError{Err: err}
+		}
+		return a.show(c.Context(), c, tui.Options{Take: player.Take, Focus: player.Focus, Injector: player, Player: player})
+	})
 }
 
 func (a *app) snapshot() *cobra.Command {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -111,4 +112,12 @@ func (p *Player) steer(change func(now limiter.Instant)) {
 }
 
 // ErrRecording is why nothing can be fired at what is replayed.
-var ErrRecording = errors.New("This is a recording: nothing can be fired at it.")
+var ErrRecording = errors.New("this is a recording: nothing can be fired at it")
+
+// Armed returns ErrRecording: a Player is a tui.Injector that fires at nothing.
+func (p *Player) Armed() error { return ErrRecording }
+
+// Fire returns ErrRecording.
+func (p *Player) Fire(context.Context, model.Shot, func(model.Fired)) (model.Tally, error) {
+	return model.Tally{}, ErrRecording
+}

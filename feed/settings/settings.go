@@ -130,7 +130,9 @@ func (s *Settings) Spoken() []string {
 		if r.LimitKnown {
 			text += fmt.Sprintf(" %d/%v", r.Limit.Count, r.Limit.Window)
 		}
-		spoken = append(spoken, text)
+		if text != r.Match {
+			spoken = append(spoken, text)
+		}
 	}
 	return spoken
 }
