@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"ratescope/model/safetext"
+	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/figure"
 	"ratescope/tui/pane"
 )
 
@@ -52,4 +55,27 @@ func (a *App) paintFooter(r cell.Rect) {
 var groups = []pane.Group{{Name: "fire"}, {Name: "keys"}, {Name: "time", Right: true}, {Name: "view"}}
 
 // paintHelp lays the table of keys over the screen, and below it what the shapes mean.
-func (a *App) paintHelp() { a.helpTop = pane.Help(&a.Paper, bindings, groups, nil, a.helpTop) }
+func (a *App) paintHelp() {
+	a.helpTop = pane.Help(&a.Paper, bindings, groups, a.legend(), a.helpTop)
+}
+
+// legend is what the shapes mean, each in its colour: the same on every screen.
+func (a *App) legend() []pane.Piece {
+	l := &a.Look
+	sign := func(shape, meaning string, st themes.Style) pane.Piece { return pane.Bit(shape+"\t"+meaning, st) }
+	full := string(l.Rise[len(l.Rise)-1])
+	return []pane.Piece{
+		sign(full+full+" "+l.YesMark, "admitted", l.Admitted),
+		sign(string(l.Cross)+string(l.Cross)+" "+l.OverMark, "denied; a key that denies the next request", l.Denied),
+		sign(l.NearMark, "near: 80 % of the limit are used, or more", l.Near),
+		sign(l.OKMark+" "+l.IdleMark, "ok; at rest", l.Good),
+		sign(string(l.MarkYes)+" "+string(l.MarkNo), "fired from here: admitted, denied", l.Injected),
+		sign(l.BadMark+" "+figure.Unknown, "unknown: nobody can tell; never 0", l.Unknown),
+		sign(l.StaleMark+" "+string(l.Gap)+string(l.Gap), "stale: as last seen; nobody was looking", l.Unknown),
+		sign(full+full, "counts of the previous window", l.Previous),
+		sign(string(l.Gone)+string(l.Gone), "counts no more", l.Faint),
+		sign(strings.Repeat(string(l.Limit), 3), "the limit", l.Denied),
+		sign(string(l.Edge)+" "+string(l.Tick), "a clock-aligned window begins", l.Dim),
+		sign(l.PinMark, "pinned", l.Text),
+	}
+}

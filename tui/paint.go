@@ -126,12 +126,13 @@ func (a *App) paintTimeline(r cell.Rect, k *model.Watched) {
 	a.scope.Paint(&a.Paper, in, k, a.moment(), k != nil && k.Reading.Key == a.selected)
 }
 
+// timelineTitle names the key and how it is limited; where room is short the name goes
+// before the words about it.
 func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
 	if k == nil {
 		return []pane.Piece{pane.Bit("timeline", a.Look.Title)}
 	}
 	t := k.Reading.Target
-	mark, style := a.mark(k)
 	limit := "limit unknown"
 	if t.LimitKnown {
 		limit = fmt.Sprintf("%s in %s", figure.Short(t.Limit.Count), figure.Length(t.Window))
@@ -141,14 +142,20 @@ func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
 	} else if t.Window > 0 {
 		limit += " in " + figure.Length(t.Window)
 	}
+	mark, style := a.mark(k)
+	name := a.name(k.Reading.Key)
 	facts := " · " + figure.AlgorithmInFull(t.Algorithm) + " · " + limit
-	if t.Inferred {
+	if t.Inferred && safetext.Width(name+facts)+13 <= room {
 		facts += " (inferred)"
 	}
-	room = max(8, room-2-safetext.Width(facts))
+	for _, shorter := range []string{" · " + figure.Algorithm(t.Algorithm) + " · " + limit, " · " + limit} {
+		if safetext.Width(name+facts)+2 > room {
+			facts = shorter
+		}
+	}
 	return []pane.Piece{
 		pane.Bit(mark+" ", style),
-		pane.Bit(safetext.Shorten(a.name(k.Reading.Key), room, safetext.Ellipsis), a.Look.Title),
+		pane.Bit(safetext.Shorten(name, max(8, room-2-safetext.Width(facts)), safetext.Ellipsis), a.Look.Title),
 		pane.Bit(facts, a.Look.Dim),
 	}
 }

@@ -184,10 +184,9 @@ func (a *App) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 	left := x
 	mark, markStyle := a.mark(k)
 	if key == a.selected {
-		mark, _ = a.mark(k)
 		g.Text(x, y, x+1, a.Look.SelMark, a.Look.Accent)
 	}
-	g.Text(x+1, y, x+2, mark, markStyle)
+	g.Text(x+1, y, x+3, mark+" ", markStyle) // some fonts draw the mark wider than its cell
 	x += 3
 	for i := range columns {
 		cw := widths[i]

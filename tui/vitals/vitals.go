@@ -6,6 +6,7 @@ package vitals
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"ratescope/model"
@@ -70,8 +71,10 @@ func (v *View) paintVitals(r cell.Rect, h *model.Health) {
 	}
 	list := v.vitals(h)
 	graphs := 0
-	for _, f := range list {
-		if f.past != nil {
+	for i := range list {
+		if !slices.ContainsFunc(list[i].past, func(p float64) bool { return !math.IsNaN(p) }) {
+			list[i].past = nil // nothing of it was ever known
+		} else {
 			graphs++
 		}
 	}
@@ -101,7 +104,7 @@ func (v *View) wellness() string {
 		return "away for " + figure.Span(s.Down)
 	default:
 		if s.Embedded {
-			return "embedded: it keeps no figures; start with --redis URL to see a server's"
+			return "embedded"
 		}
 		return "answering"
 	}
@@ -181,7 +184,7 @@ func (v *View) paintPast(r cell.Rect, f vital) {
 			top = p
 		}
 	}
-	if r.H > 1 { // a row stays free between two graphs
+	if r.H > 2 { // a row stays free between two graphs
 		r.H--
 	}
 	chart.Area(&v.Grid, r, f.past, top, v.Look)
@@ -195,12 +198,27 @@ type fact struct {
 
 func (v *View) paintState(r cell.Rect, h *model.Health) {
 	in := v.Section(r, false, v.heading("state", "")...)
-	for i, f := range v.facts(h) {
+	list := v.facts(h)
+	for i, f := range list {
 		if i >= in.H {
 			return
 		}
 		v.Grid.Text(in.X, in.Y+i, in.X+16, f.label, v.Look.Dim)
 		v.Grid.Text(in.X+16, in.Y+i, in.X+in.W, safetext.Clip(f.text, max(0, in.W-16), safetext.Ellipsis), f.style)
+	}
+	_, below := in.Top(len(list) + 1)
+	v.more(below)
+}
+
+// more is what a person who wants to see more can do, below the facts.
+func (v *View) more(in cell.Rect) {
+	if !v.Link.Embedded {
+		return
+	}
+	for i, line := range figure.Wrap("The embedded Redis keeps no figures of its own. Start with --redis URL to see a server's commands, scripts, errors and slow log here.", in.W) {
+		if i < in.H {
+			v.Grid.Text(in.X, in.Y+i, in.X+in.W, line, v.Look.Dim)
+		}
 	}
 }
 
