@@ -2,12 +2,14 @@ package tui_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/exp/golden"
 
 	"ratescope/model"
+	"ratescope/themes"
 	"ratescope/tui"
 	"ratescope/tui/tuitest"
 )
@@ -31,6 +33,20 @@ var situations = []struct {
 	{"over", func(t testing.TB, w, h int, o tui.Options) *stage {
 		s := newStage(t, w, h, o, tuitest.Overrun()...)
 		s.run(25 * time.Second)
+		return s
+	}},
+	{"stale", func(t testing.TB, w, h int, o tui.Options) *stage {
+		s := newStage(t, w, h, o)
+		s.run(20 * time.Second)
+		s.edit = func(b *model.Batch) { b.Readings, b.Health = nil, nil } // it answers, but the keys are not read
+		s.run(8 * time.Second)
+		return s
+	}},
+	{"paused", func(t testing.TB, w, h int, o tui.Options) *stage {
+		s := newStage(t, w, h, o)
+		s.run(20 * time.Second)
+		s.press("p", "left", "left")
+		s.run(5 * time.Second)
 		return s
 	}},
 	{"disconnected", func(t testing.TB, w, h int, o tui.Options) *stage {
@@ -69,22 +85,48 @@ func situation(t testing.TB, name string, w, h int, o tui.Options) *stage {
 	return nil
 }
 
-// TestFrames compares what can be read with what it was when it was last looked at;
-// -update takes it as it is now.
+// pictures are the screens, and the keys that lead there from any of them.
+var pictures = []struct{ name, key string }{{"dashboard", "1"}, {"grid", "2"}, {"health", "4"}, {"events", "5"}}
+
+// TestFrames compares what can be read on every screen, in every situation and at every
+// size with what it was when it was last looked at; -update takes it as it is now.
 func TestFrames(t *testing.T) {
 	for _, s := range situations {
+		x := s.set(t, 140, 42, tui.Options{})
 		for _, size := range [][2]int{{200, 55}, {140, 42}, {80, 24}, {60, 20}} {
-			t.Run(fmt.Sprintf("%s-%dx%d", s.name, size[0], size[1]), func(t *testing.T) {
-				x := s.set(t, size[0], size[1], tui.Options{})
-				x.check(s.name)
-				golden.RequireEqual(t, x.text()+"\n")
-			})
+			x.size(size[0], size[1])
+			for _, p := range pictures {
+				t.Run(fmt.Sprintf("%s/%s-%dx%d", s.name, p.name, size[0], size[1]), func(t *testing.T) {
+					x.press(p.key)
+					x.check(s.name)
+					golden.RequireEqual(t, x.text()+"\n")
+				})
+			}
 		}
 	}
 }
 
-func TestFramesOfOtherScreens(t *testing.T) {
+// TestFramesOfTheLab are those of the lab as a screen of the dashboard; its situations are
+// its own to test.
+func TestFramesOfTheLab(t *testing.T) {
+	x := situation(t, "busy", 140, 42, tui.Options{})
+	for _, size := range [][2]int{{200, 55}, {140, 42}, {80, 24}, {60, 20}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			x.press("q")
+			x.size(size[0], size[1])
+			x.press("3")
+			x.check("lab")
+			golden.RequireEqual(t, x.text()+"\n")
+		})
+	}
+}
+
+// TestFramesOfOverlays are what lies over a screen, and panes that take all of it.
+func TestFramesOfOverlays(t *testing.T) {
 	for _, scene := range scenes[1:] {
+		if slices.ContainsFunc(pictures, func(p struct{ name, key string }) bool { return p.name == scene.name }) {
+			continue
+		}
 		t.Run(scene.name, func(t *testing.T) {
 			x := situation(t, "busy", 100, 30, tui.Options{})
 			x.press(scene.to...)
@@ -105,16 +147,20 @@ func TestFramesOfOtherScreens(t *testing.T) {
 	})
 }
 
-// TestColours compares a few frames with their colours.
+// TestColours compares a frame of every theme with its colours, and a few more of the two
+// that a terminal gets by itself.
 func TestColours(t *testing.T) {
-	for _, tc := range []struct {
+	type picture struct {
 		situation, theme string
 		w, h             int
-	}{
-		{"busy", "phosphor", 120, 32}, {"busy", "paper", 120, 32}, {"over", "phosphor", 80, 24}, {"over", "paper", 80, 24}, {"disconnected", "phosphor", 80, 24}, {"over", "monochrome", 80, 24},
-	} {
-		t.Run(fmt.Sprintf("%s-%s", tc.situation, tc.theme), func(t *testing.T) {
-			x := situation(t, tc.situation, tc.w, tc.h, tui.Options{Theme: tc.theme})
+	}
+	list := []picture{{"busy", "phosphor", 120, 32}, {"busy", "paper", 120, 32}, {"disconnected", "phosphor", 80, 24}, {"stale", "paper", 80, 24}}
+	for _, name := range themes.BuiltIn().Names() {
+		list = append(list, picture{"over", name, 80, 24})
+	}
+	for _, p := range list {
+		t.Run(fmt.Sprintf("%s-%s", p.situation, p.theme), func(t *testing.T) {
+			x := situation(t, p.situation, p.w, p.h, tui.Options{Theme: p.theme})
 			golden.RequireEqual(t, x.frame()+"\n")
 		})
 	}

@@ -91,7 +91,7 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	a.Grid.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)
 	if k.Reading.Err != "" || k.Timeline == nil {
-		a.Grid.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), a.Look.Denied)
+		a.Grid.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), a.Look.Unknown)
 		return
 	}
 	plot, foot := in.Top(in.H - 1)

@@ -164,7 +164,7 @@ func (a *App) mark(k *model.Watched) (string, themes.Style) {
 	}
 	switch {
 	case k.Reading.Err != "":
-		return a.Look.BadMark, a.Look.Denied
+		return a.Look.BadMark, a.Look.Unknown
 	case k.Gone:
 		return a.Look.IdleMark, a.Look.Faint
 	case g.Throttled():
@@ -280,7 +280,7 @@ func usedOf(k *model.Watched) string {
 
 func (a *App) paintUsed(x, y, w int, k *model.Watched) {
 	if k.Reading.Err != "" {
-		a.Grid.Right(x, y, x+w, "unreadable", a.Look.Denied)
+		a.Grid.Right(x, y, x+w, "unreadable", a.Look.Unknown)
 		return
 	}
 	st := a.Look.Text

@@ -51,7 +51,7 @@ func Area(g *cell.Grid, r cell.Rect, values []float64, top float64, look Look) {
 			if g.ASCII {
 				glyph = look.Rise[max(right, 1)-1]
 			}
-			g.Set(x, r.Y+r.H-1-k, glyph, look.Previous)
+			g.Set(x, r.Y+r.H-1-k, glyph, look.Accent)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (c *Scope) Paint(p *pane.Paper, r cell.Rect, k *model.Watched, m Moment, ha
 		return
 	}
 	if k.Reading.Err != "" {
-		p.Grid.Text(r.X+1, r.Y+1, r.X+r.W, "This key "+safetext.Clean(k.Reading.Err)+".", p.Look.Denied)
+		p.Grid.Text(r.X+1, r.Y+1, r.X+r.W, "This key "+safetext.Clean(k.Reading.Err)+".", p.Look.Unknown)
 		return
 	}
 	plot := cell.Rect{X: r.X + axisWidth, Y: r.Y, W: r.W - axisWidth, H: r.H}

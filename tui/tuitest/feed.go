@@ -93,6 +93,9 @@ func (f *Feed) Advance(local time.Time) model.Batch {
 	for _, k := range f.keys {
 		b.Readings = append(b.Readings, f.read(k, now))
 	}
+	if every := limiter.Instant(lookEvery / time.Microsecond); now/every != f.last/every {
+		b.Health = health(now)
+	}
 	f.last = now
 	return b
 }

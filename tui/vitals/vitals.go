@@ -290,7 +290,7 @@ func (v *View) paintCommands(r cell.Rect, h *model.Health) {
 		}
 		st := v.Look.Text
 		if c.Scripts {
-			st = v.Look.Injected
+			st = v.Look.Accent
 		}
 		v.row(in, in.Y+1+i, st, safetext.Clean(c.Name), figure.PerSecond(c.Calls), figure.Latency(c.Mean), figure.Latency(c.P99), figure.PerSecond(c.Failed))
 	}
