@@ -95,7 +95,7 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i, known := s.table.find(s.cells, key, hash); known {
-		s.cells[i].refund(&a)
+		s.spot(i).refund(&a)
 	}
 	a.n = 0
 	d.At, d.Limit = a.now, limit

@@ -3,19 +3,19 @@ package limiter
 // ring is the log of one key in memory: a circular buffer with the sum of what it holds.
 // The zero ring is empty.
 type ring struct {
-	entries []Entry // its length is a power of two, or 0
-	head, n int     // the oldest entry, and how many there are
 	sum     int64
+	head, n uint32  // the oldest entry, and how many there are
+	entries []Entry // its length is a power of two, or 0
 }
 
-func (r *ring) at(i int) *Entry { return &r.entries[(r.head+i)&(len(r.entries)-1)] }
+func (r *ring) at(i uint32) *Entry { return &r.entries[int(r.head+i)&(len(r.entries)-1)] }
 
 // forget drops what no longer counts.
 func (r *ring) forget(a *asked) {
 	oldest := a.now - Instant(a.w) + 1 - Instant(a.edge())
 	for r.n > 0 && r.at(0).At < oldest {
 		r.sum -= r.at(0).Count
-		r.head = (r.head + 1) & (len(r.entries) - 1)
+		r.head++
 		r.n--
 	}
 	if r.n == 0 && len(r.entries) > 1024 {
@@ -38,7 +38,7 @@ func (r *ring) add(a *asked) {
 			return
 		}
 	}
-	if r.n == len(r.entries) {
+	if int(r.n) == len(r.entries) {
 		r.grow()
 	}
 	r.n++
@@ -63,7 +63,7 @@ func (r *ring) explain(d *Decision, a *asked) {
 		newest = r.at(r.n - 1).At
 	}
 	if k := a.excess(r.sum); k > 0 && !d.Allowed {
-		for i := 0; i < r.n; i++ {
+		for i := range r.n {
 			if k -= r.at(i).Count; k <= 0 {
 				first = r.at(i).At
 				break

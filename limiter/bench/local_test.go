@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,6 +28,17 @@ type contestant struct {
 // limit is far above what one process can ask for, so that every decision is charged: a
 // denial costs the peers nothing, and us the answer to when.
 var limit = limiter.Limit{Count: 1_000_000, Window: 10 * time.Millisecond}
+
+// arrivals is the order in which n keys ask: at random, as they do, and not one after the
+// other, which would let the processor fetch ahead what lies in the same order.
+func arrivals(n int) []int {
+	rng := rand.New(rand.NewPCG(1, 2))
+	all := make([]int, 1<<16)
+	for i := range all {
+		all[i] = rng.IntN(n)
+	}
+	return all
+}
 
 func names(n int) []string {
 	all := make([]string, n)
@@ -106,14 +118,14 @@ func peers(b *testing.B, keys []string) []contestant {
 // and ten thousand.
 func BenchmarkLocal(b *testing.B) {
 	for _, n := range []int{1, 10_000} {
-		keys := names(n)
+		keys, order := names(n), arrivals(n)
 		for _, c := range append(ours(b, keys), peers(b, keys)...) {
 			for _, goroutines := range []int{1, 2} {
 				b.Run(fmt.Sprintf("keys=%d/goroutines=%d/%s", n, goroutines, c.name), func(b *testing.B) {
 					b.ReportAllocs()
 					if goroutines == 1 {
 						for i := 0; b.Loop(); i++ {
-							c.decide(i % n)
+							c.decide(order[i%len(order)])
 						}
 						return
 					}
@@ -122,7 +134,7 @@ func BenchmarkLocal(b *testing.B) {
 					b.RunParallel(func(pb *testing.PB) {
 						i := int(start.Add(7919))
 						for ; pb.Next(); i++ {
-							c.decide(i % n)
+							c.decide(order[i%len(order)])
 						}
 					})
 				})
