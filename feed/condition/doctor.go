@@ -25,6 +25,7 @@ type Doctor struct {
 	before figures
 	at     limiter.Instant
 	shut   map[string]string // command → remedy, for what is not asked any more
+	prices map[string]time.Duration
 }
 
 const (
@@ -72,6 +73,7 @@ func (d *Doctor) Examine(ctx context.Context, c redis.UniversalClient, at limite
 	for _, name := range slices.Sorted(maps.Keys(d.shut)) {
 		h.Missing = append(h.Missing, fmt.Sprintf("%s may not be asked by this user: %s", strings.ToUpper(name), d.shut[name]))
 	}
+	d.reprice(&now)
 	d.before, d.at = now, at
 	return h, nil
 }
@@ -137,14 +139,35 @@ func (d *Doctor) slowlog(ctx context.Context, c redis.UniversalClient) ([]model.
 	return out, nil
 }
 
-// Prices returns what the reading commands cost a call, as the server measures them over
-// all its clients; empty while it does not tell.
-func (d *Doctor) Prices() map[string]time.Duration {
-	prices := make(map[string]time.Duration)
-	for name, s := range d.before.commands {
-		if connect.Reads(name) && s.calls > 0 {
-			prices[name] = time.Duration(s.usec / s.calls * 1e3)
+// enoughCalls is how many calls of a command since the look before tell its price.
+const enoughCalls = 20
+
+// dearest is how many times its median a command may cost on average: what is more is the
+// server waiting for a processor, not working.
+const dearest = 4
+
+// reprice works out what the reading commands cost a call since the look before.
+func (d *Doctor) reprice(now *figures) {
+	for name, s := range now.commands {
+		was := d.before.commands[name]
+		calls, usec := s.calls-was.calls, s.usec-was.usec
+		if calls < 0 { // another life of the server
+			calls, usec = s.calls, s.usec
 		}
+		if !connect.Reads(name) || calls < enoughCalls {
+			continue
+		}
+		mean := usec / calls
+		if s.p50 > 0 {
+			mean = min(mean, dearest*s.p50)
+		}
+		if d.prices == nil {
+			d.prices = make(map[string]time.Duration)
+		}
+		d.prices[name] = time.Duration(mean * 1e3)
 	}
-	return prices
 }
+
+// Prices returns what the reading commands cost a call, as the server measures them over
+// all its clients; empty while it does not tell. It must not be changed.
+func (d *Doctor) Prices() map[string]time.Duration { return d.prices }

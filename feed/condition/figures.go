@@ -15,7 +15,7 @@ type figures struct {
 }
 
 type commandSums struct {
-	calls, usec, failed, p99 float64 // p99 in µs
+	calls, usec, failed, p50, p99 float64 // percentiles in µs
 }
 
 func newFigures() figures {
@@ -34,9 +34,11 @@ func (f *figures) add(text string) {
 			f.errors[rest] += n
 		case strings.HasPrefix(name, "latency_percentiles_usec_"):
 			c := strings.TrimPrefix(name, "latency_percentiles_usec_")
-			v, _ := strconv.ParseFloat(parts(value)["p99"], 64)
+			p := parts(value)
+			p50, _ := strconv.ParseFloat(p["p50"], 64)
+			p99, _ := strconv.ParseFloat(p["p99"], 64)
 			s := f.commands[c]
-			s.p99 = max(s.p99, v)
+			s.p50, s.p99 = max(s.p50, p50), max(s.p99, p99)
 			f.commands[c] = s
 		case len(name) > 2 && strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
 			n, _ := strconv.ParseFloat(parts(value)["keys"], 64)

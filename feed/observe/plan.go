@@ -35,7 +35,8 @@ func (w *observer) Focus(keys []string) {
 // The ranks of looks: who is read first.
 const (
 	onScreen = iota // on screen, or asked for by name
-	pressing        // near its limit, or busy
+	unread          // never read yet
+	pressing        // near its limit, or busy, or not read for long
 	ordinary
 )
 
@@ -55,7 +56,9 @@ func (w *observer) plan(now time.Time) []*turn {
 		switch {
 		case l.place > 0 || l.Named && len(w.looks) <= fewLooks:
 			l.rank = onScreen
-		case l.Pressing():
+		case l.Looks == 0:
+			l.rank = unread
+		case l.Pressing() || now.Sub(l.due) > longestWait:
 			l.rank = pressing
 		default:
 			l.rank = ordinary
