@@ -158,6 +158,8 @@ func failure(err error) error {
 		return fmt.Errorf("the server refused: %w", err)
 	case errors.As(err, &network) && network.Op == "dial":
 		return fmt.Errorf("the server cannot be reached: %w", err)
+	case errors.Is(err, errNotSent):
+		return err
 	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 		return fmt.Errorf("the request was not sent: %w", err)
 	}

@@ -3,7 +3,6 @@ package limiter_test
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,58 +219,6 @@ func TestWrongType(t *testing.T) {
 	client.Set(ctx, limiter.Keys(limiter.FixedWindow, "text", minute, limiter.Layout{}, now)[0], "many", 0)
 	if _, err := newRedis(t, client, limiter.FixedWindow).AllowN(ctx, "text", minute, 1); !errors.Is(err, limiter.ErrWrongType) {
 		t.Errorf("a counter that is not a number: %v", err)
-	}
-}
-
-// TestTimeoutIsNotRepeated talks to a server that takes requests and never answers. A
-// client with its usual retries would send the decision four times.
-func TestTimeoutIsNotRepeated(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	var calls atomic.Int64
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go swallow(conn, &calls)
-		}
-	}()
-	client := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), Protocol: 2, ReadTimeout: 50 * time.Millisecond, DisableIdentity: true})
-	t.Cleanup(func() { _ = client.Close() })
-	l := newRedis(t, client, limiter.SlidingLog)
-	if _, err := l.AllowN(context.Background(), "k", minute, 1); !errors.Is(err, limiter.ErrUnknownOutcome) || !strings.Contains(err.Error(), "timeout") {
-		t.Errorf("%v, want an unknown outcome", err)
-	}
-	if got := calls.Load(); got != 1 {
-		t.Errorf("the decision was sent %d times", got)
-	}
-}
-
-// swallow answers everything but script calls, which it counts.
-func swallow(conn net.Conn, calls *atomic.Int64) {
-	buf := make([]byte, 4096)
-	for {
-		n, err := conn.Read(buf)
-		if err != nil {
-			return
-		}
-		text := strings.ToLower(string(buf[:n]))
-		calls.Add(int64(strings.Count(text, "evalsha")))
-		if strings.Contains(text, "evalsha") {
-			continue
-		}
-		answer := "+OK\r\n"
-		if strings.Contains(text, "hello") {
-			answer = "-ERR unknown command 'hello'\r\n"
-		}
-		if _, err := conn.Write([]byte(answer)); err != nil {
-			return
-		}
 	}
 }
 

@@ -32,7 +32,7 @@ const remoteKeys = 100
 // remotes puts ours beside the peers that keep the same algorithm: a fixed window beside
 // ulule, GCRA beside redis_rate and throttled. With the automatic pipeliner, which is
 // experimental in go-redis, they are named so.
-func remotes(b *testing.B, client *redis.Client, pipeliner limiter.Scripter) []remote {
+func remotes(b *testing.B, client *redis.Client, pipeliner, gatherer limiter.Scripter) []remote {
 	wide := limiter.Limit{Count: 1_000_000, Window: time.Minute}
 	var all []remote
 	add := func(name string, c limiter.Scripter, a limiter.Algorithm) {
@@ -47,6 +47,7 @@ func remotes(b *testing.B, client *redis.Client, pipeliner limiter.Scripter) []r
 	}
 	add("fixed/ratescope", client, limiter.FixedWindow)
 	add("fixed/ratescope-autopipeline", pipeliner, limiter.FixedWindow)
+	add("fixed/ratescope-gather", gatherer, limiter.FixedWindow)
 	store, err := ululeredis.NewStoreWithOptions(client, ulule.StoreOptions{Prefix: "ulule"})
 	if err != nil {
 		b.Fatal(err)
@@ -58,6 +59,7 @@ func remotes(b *testing.B, client *redis.Client, pipeliner limiter.Scripter) []r
 	}})
 	add("gcra/ratescope", client, limiter.GCRA)
 	add("gcra/ratescope-autopipeline", pipeliner, limiter.GCRA)
+	add("gcra/ratescope-gather", gatherer, limiter.GCRA)
 	spaced := redis_rate.NewLimiter(client)
 	all = append(all, remote{"gcra/redis_rate", func(ctx context.Context, key string) error {
 		_, err := spaced.Allow(ctx, key, redis_rate.PerMinute(1_000_000))
@@ -77,6 +79,7 @@ func remotes(b *testing.B, client *redis.Client, pipeliner limiter.Scripter) []r
 	}})
 	add("log/ratescope", client, limiter.SlidingLog)
 	add("log/ratescope-autopipeline", pipeliner, limiter.SlidingLog)
+	add("log/ratescope-gather", gatherer, limiter.SlidingLog)
 	return all
 }
 
@@ -93,9 +96,13 @@ func BenchmarkThroughput(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = pipeliner.Close() })
+	gatherer, err := limiter.Gather(client, 2)
+	if err != nil {
+		b.Fatal(err)
+	}
 	keys := names(remoteKeys)
 	for _, goroutines := range []int{50, 500} {
-		for _, r := range remotes(b, client, pipeliner) {
+		for _, r := range remotes(b, client, pipeliner, gatherer) {
 			b.Run(fmt.Sprintf("goroutines=%d/%s", goroutines, r.name), func(b *testing.B) {
 				b.ReportAllocs()
 				crowd(b, r, keys, goroutines)

@@ -1,0 +1,335 @@
+package limiter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
+)
+
+// way is how decisions get to a server.
+type way func(*testing.T, *redis.Client) limiter.Scripter
+
+// ways are all of them: the plain pool, which is the default, and the two that are a
+// choice. What is promised of one is promised of each.
+var ways = map[string]way{
+	"pool": func(_ *testing.T, c *redis.Client) limiter.Scripter { return c },
+	"gather": func(t *testing.T, c *redis.Client) limiter.Scripter {
+		g, err := limiter.Gather(c, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	},
+	"autopipeline": func(t *testing.T, c *redis.Client) limiter.Scripter {
+		piped, err := c.AutoPipeline()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = piped.Close() })
+		return piped
+	},
+}
+
+// TestWays runs the whole suite over those that the conformance test leaves out.
+func TestWays(t *testing.T) {
+	for name, way := range ways {
+		if name == "pool" {
+			continue
+		}
+		client := limitertest.Client(t)
+		way := way(t, client)
+		for _, a := range limiter.Algorithms() {
+			t.Run(name+"/"+a.String(), func(t *testing.T) {
+				limitertest.Run(t, limitertest.Subject{Algorithm: a, New: func(t *testing.T, now func() limiter.Instant, c limiter.Convention) limiter.Limiter {
+					if err := client.FlushAll(context.Background()).Err(); err != nil {
+						t.Fatal(err)
+					}
+					return newRedis(t, way, a, limiter.WithClock(now), limiter.WithConvention(c))
+				}})
+			})
+		}
+	}
+}
+
+// silent starts a server that takes requests and never answers a decision, and a client
+// with its usual retries, which would send one four times.
+func silent(t *testing.T) (*redis.Client, *atomic.Int64) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	var calls atomic.Int64
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go swallow(conn, &calls)
+		}
+	}()
+	client := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), Protocol: 2, ReadTimeout: 50 * time.Millisecond, DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	return client, &calls
+}
+
+// TestTimeoutIsNotRepeated asks a silent server: the outcome of each decision is unknown,
+// and none is sent twice, whoever it left with.
+func TestTimeoutIsNotRepeated(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			client, calls := silent(t)
+			l := newRedis(t, way(t, client), limiter.SlidingLog)
+			var wg sync.WaitGroup
+			for i := range 20 {
+				wg.Go(func() {
+					_, err := l.AllowN(context.Background(), fmt.Sprint("k", i), minute, 1)
+					if !errors.Is(err, limiter.ErrUnknownOutcome) || !strings.Contains(err.Error(), "timeout") {
+						t.Errorf("%v, want an unknown outcome", err)
+					}
+				})
+			}
+			wg.Wait()
+			if got := calls.Load(); got != 20 {
+				t.Errorf("20 decisions were sent %d times", got)
+			}
+		})
+	}
+	t.Run("batch", func(t *testing.T) {
+		client, calls := silent(t)
+		l := newRedis(t, client, limiter.GCRA)
+		answers, err := l.AllowBatch(context.Background(), []limiter.Request{{Key: "a", Limit: minute, Cost: 1}, {Key: "b", Limit: minute, Cost: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range answers {
+			if !errors.Is(a.Err, limiter.ErrUnknownOutcome) {
+				t.Errorf("%v, want an unknown outcome", a.Err)
+			}
+		}
+		if got := calls.Load(); got != 2 {
+			t.Errorf("two decisions were sent %d times", got)
+		}
+	})
+}
+
+// swallow answers everything but script calls, which it counts.
+func swallow(conn net.Conn, calls *atomic.Int64) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buf)
+		if err != nil {
+			return
+		}
+		text := strings.ToLower(string(buf[:n]))
+		calls.Add(int64(strings.Count(text, "evalsha")))
+		if strings.Contains(text, "evalsha") {
+			continue
+		}
+		answer := "+OK\r\n"
+		if strings.Contains(text, "hello") {
+			answer = "-ERR unknown command 'hello'\r\n"
+		}
+		if _, err := conn.Write([]byte(answer)); err != nil {
+			return
+		}
+	}
+}
+
+// TestFlushUnderLoad takes the scripts away again and again while clients ask: no decision
+// is lost and none is counted twice.
+func TestFlushUnderLoad(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			client := limitertest.Client(t)
+			ctx := context.Background()
+			l := newRedis(t, way(t, client), limiter.FixedWindow)
+			limit := limiter.Limit{Count: 1 << 30, Window: 24 * time.Hour}
+			const each = 60
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() {
+					for i := range each {
+						if i%20 == 7 {
+							client.ScriptFlush(ctx)
+						}
+						if _, err := l.AllowN(ctx, "k", limit, 1); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if d, err := l.Peek(ctx, "k", limit, 1); err != nil || d.Used != 20*each {
+				t.Errorf("%d decisions are counted as %d, %v", 20*each, d.Used, err)
+			}
+		})
+	}
+}
+
+// gate is a client whose departures wait until it opens.
+type gate struct {
+	limiter.GatherClient
+	departed chan struct{}
+	open     chan struct{}
+}
+
+func (g *gate) Process(ctx context.Context, cmd redis.Cmder) error {
+	g.departed <- struct{}{}
+	<-g.open
+	return g.GatherClient.Process(ctx, cmd)
+}
+
+// watched is a context that tells when somebody begins to wait for its end.
+type watched struct {
+	context.Context
+	seen chan struct{}
+}
+
+func (w *watched) Done() <-chan struct{} {
+	select {
+	case w.seen <- struct{}{}:
+	default:
+	}
+	return w.Context.Done()
+}
+
+// TestGatherContext says whose context ends what: a decision that waits is not sent, one
+// that has left has an unknown outcome, and the others are none the wiser.
+func TestGatherContext(t *testing.T) {
+	client := limitertest.Client(t)
+	g := &gate{GatherClient: client, departed: make(chan struct{}, 9), open: make(chan struct{})}
+	gathered, err := limiter.Gather(g, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newRedis(t, gathered, limiter.GCRA)
+	allowed := func(ctx context.Context, key string) <-chan error {
+		end := make(chan error, 1)
+		go func() {
+			_, err := l.AllowN(ctx, key, minute, 1)
+			end <- err
+		}()
+		return end
+	}
+	leaving, cancelLeaving := context.WithCancel(context.Background())
+	first := allowed(leaving, "left")
+	<-g.departed
+	waiting, cancelWaiting := context.WithCancel(context.Background())
+	watched := &watched{Context: waiting, seen: make(chan struct{}, 1)}
+	second := allowed(watched, "waits")
+	<-watched.seen
+	third := allowed(context.Background(), "stays")
+	cancelWaiting()
+	if err := <-second; !errors.Is(err, context.Canceled) || errors.Is(err, limiter.ErrUnknownOutcome) {
+		t.Errorf("a decision that had not left: %v", err)
+	}
+	cancelLeaving()
+	if err := <-first; !errors.Is(err, limiter.ErrUnknownOutcome) || !errors.Is(err, context.Canceled) {
+		t.Errorf("a decision that had left: %v", err)
+	}
+	close(g.open)
+	if err := <-third; err != nil {
+		t.Errorf("a decision that nobody cancelled: %v", err)
+	}
+	if n := client.Exists(context.Background(), "waits").Val(); n != 0 {
+		t.Error("a decision that was cancelled before it left was counted")
+	}
+	if _, err := limiter.Gather(client, 0); !errors.Is(err, limiter.ErrBadRequest) {
+		t.Errorf("no departures: %v", err)
+	}
+}
+
+// TestRestartUnderLoad takes the server away and brings it back empty, without its
+// scripts, while clients ask. Every answer in between is an error that says so, and
+// afterwards decisions go on.
+func TestRestartUnderLoad(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) { restartUnderLoad(t, way) })
+	}
+}
+
+func restartUnderLoad(t *testing.T, way way) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		limitertest.Address(t) // skips or fails, and says why
+	}
+	address := limitertest.Address(t)
+	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second})
+	t.Cleanup(func() { _ = client.Close() })
+	l := newRedis(t, way(t, client), limiter.StreamCounter)
+	limit := limiter.Limit{Count: 1 << 30, Window: time.Minute}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var mu sync.Mutex
+	ok, failed := 0, 0
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				d, err := l.AllowN(context.Background(), "k", limit, 1)
+				mu.Lock()
+				switch {
+				case err != nil:
+					failed++
+				case d.Allowed:
+					ok++
+				}
+				mu.Unlock()
+				if err != nil && (errors.Is(err, limiter.ErrBadRequest) || errors.Is(err, limiter.ErrWrongType)) {
+					t.Errorf("a server that is away was taken for %v", err)
+				}
+			}
+		})
+	}
+	count := func() (int, int) {
+		mu.Lock()
+		defer mu.Unlock()
+		return ok, failed
+	}
+	await := func(what string, done func(ok, failed int) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !done(count()); {
+			if time.Now().After(deadline) {
+				stop()
+				t.Fatalf("%s did not happen", what)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	await("deciding", func(ok, _ int) bool { return ok > 100 })
+	_ = client.Shutdown(ctx).Err() // the connection ends without an answer
+	await("failing", func(_, failed int) bool { return failed > 20 })
+	_, port, _ := cut(address)
+	again := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = again.Process.Kill()
+		_ = again.Wait()
+	})
+	before, _ := count()
+	await("deciding again", func(ok, _ int) bool { return ok > before+100 })
+	stop()
+	wg.Wait()
+}
+
+func cut(address string) (host, port string, err error) {
+	_, err = fmt.Sscanf(address, "127.0.0.1:%s", &port)
+	return "127.0.0.1", port, err
+}
