@@ -64,5 +64,45 @@ func (h *health) model() *model.Health {
 	return out
 }
 
+func measured(m model.Measure) *real {
+	if !m.Known {
+		return nil
+	}
+	v := real(m.V)
+	return &v
+}
+
+func (r *real) measure() model.Measure {
+	if r == nil {
+		return model.Measure{}
+	}
+	return model.Measure{Known: true, V: float64(*r)}
+}
+
+func hotOf(h *model.Hot) *hot {
+	if h == nil {
+		return nil
+	}
+	out := &hot{At: h.At, Heard: measured(h.Heard), Missed: measured(h.Missed), Sources: texts(h.Sources)}
+	for _, k := range h.Heats {
+		out.Heats = append(out.Heats, heat{text(k.Key), measured(k.Writes), real(k.WritesBy), measured(k.CPU), measured(k.Net), measured(k.Accesses), measured(k.Counter)})
+	}
+	return out
+}
+
+func (h *hot) model() *model.Hot {
+	if h == nil {
+		return nil
+	}
+	out := &model.Hot{At: h.At, Heard: h.Heard.measure(), Missed: h.Missed.measure(), Sources: plain[string](first(h.Sources))}
+	for _, k := range h.Heats[:min(len(h.Heats), maxBatch)] {
+		out.Heats = append(out.Heats, model.Heat{
+			Key: string(k.Key), Writes: k.Writes.measure(), WritesBy: float64(k.WritesBy), CPU: k.CPU.measure(), Net: k.Net.measure(),
+			Accesses: k.Accesses.measure(), Counter: k.Counter.measure(),
+		})
+	}
+	return out
+}
+
 // first returns the beginning of a list that is too long to be meant.
 func first[T any](list []T) []T { return list[:min(len(list), maxHealthRows)] }

@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,6 +179,68 @@ func TestWhatIsReadIsWhatWasWritten(t *testing.T) {
 		if !reflect.DeepEqual(seen, live) {
 			t.Errorf("seed %d: the boards differ", seed)
 		}
+	}
+}
+
+// TestNothingIsForgotten: every field that a batch has is in the file, also those that
+// were thought of after this was written.
+func TestNothingIsForgotten(t *testing.T) {
+	var want model.Batch
+	fill(reflect.ValueOf(&want).Elem(), new(int64))
+	want.Anew = nil // is of a replay, not of what is recorded
+	want.Local = time.Unix(0, 77)
+	r := &want.Readings[0]
+	r.Target.Algorithm, r.State.Algorithm = limiter.GCRA, limiter.SlidingLog
+	want.Server.Link = model.Down
+	r.Target.Convention = limiter.Convention{Edge: limiter.Closed, Alignment: limiter.FirstRequest, Rounding: limiter.Round, Rule: limiter.Below, Denied: limiter.Charged, Refill: limiter.Interval, Block: time.Second}
+	var file bytes.Buffer
+	w, err := record.NewWriter(&file, false, record.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmp.Or(w.Write(want), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	rd, err := record.NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := rd.Next()
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\n%+v, want\n%+v", err, got, want)
+		t.Logf("health %+v, want %+v; hot %+v, want %+v", got.Health, want.Health, got.Hot, want.Hot)
+	}
+}
+
+// fill gives every field a value of its own.
+func fill(v reflect.Value, next *int64) {
+	*next++
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), next)
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), next)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), next)
+	case reflect.String:
+		v.SetString(fmt.Sprint("text", *next))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(float64(*next) + 0.5)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(*next)
+	case reflect.Uint8:
+		v.SetUint(1)
 	}
 }
 

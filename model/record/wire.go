@@ -56,7 +56,9 @@ type batch struct {
 	Sweep  *sweep          `json:"sweep,omitempty"`
 	Cost   [3]int64        `json:"cost,omitzero"` // commands, nanoseconds of the server, nanoseconds covered
 	Gone   []text          `json:"gone,omitempty"`
+	Left   []text          `json:"left_out,omitempty"`
 	Health *health         `json:"health,omitempty"`
+	Hot    *hot            `json:"hot,omitempty"`
 }
 
 type server struct {
@@ -160,6 +162,24 @@ type slow struct {
 	At      limiter.Instant `json:"at"`
 	Took    int64           `json:"took"`
 	Command text            `json:"command"`
+}
+
+type hot struct {
+	At      limiter.Instant `json:"at"`
+	Heats   []heat          `json:"heats,omitempty"`
+	Heard   *real           `json:"heard,omitempty"`
+	Missed  *real           `json:"missed,omitempty"`
+	Sources []text          `json:"sources,omitempty"`
+}
+
+type heat struct {
+	Key      text  `json:"key"`
+	Writes   *real `json:"writes,omitempty"`
+	WritesBy real  `json:"writes_by,omitempty"`
+	CPU      *real `json:"cpu,omitempty"`
+	Net      *real `json:"net,omitempty"`
+	Accesses *real `json:"accesses,omitempty"`
+	Counter  *real `json:"counter,omitempty"`
 }
 
 // text is a string with any bytes.

@@ -95,7 +95,7 @@ func (w *Writer) Write(b model.Batch) error {
 	w.skipped += max(len(b.Readings)-maxBatch, 0)
 	closing := w.batch(&b)
 	if !w.put(line{Batch: closing}) { // what can be long without end is not what matters
-		closing.Health, closing.Gone = nil, nil
+		closing.Health, closing.Hot, closing.Gone, closing.Left = nil, nil, nil, nil
 		w.put(line{Batch: closing})
 	}
 	w.batches++
@@ -280,7 +280,8 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	s := &b.Server
 	out := &batch{
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), Down: int64(s.Down),
-		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Health: healthOf(b.Health),
+		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
+		Health: healthOf(b.Health), Hot: hotOf(b.Hot),
 	}
 	if !b.Local.IsZero() {
 		out.Local = b.Local.UnixNano()
