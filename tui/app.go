@@ -116,14 +116,33 @@ func (a *App) Init() tea.Cmd {
 	return tea.Batch(tea.RequestBackgroundColor, a.nextTick(), a.nextBatch(), a.nextFired())
 }
 
-// nextTick arms the clock: a frame ahead, or while nothing moves, at the next full second.
+// nextTick arms the clock: a picture ahead, or while nothing moves, at the next full second.
 func (a *App) nextTick() tea.Cmd {
-	wait := a.tick
+	wait := a.pace()
 	if a.dozing = a.o.Still || a.calm(); a.dozing {
 		wait = time.Second - time.Duration(int64(a.now)%1e6)*time.Microsecond
 	}
 	generation := a.generation
 	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg{t, generation} })
+}
+
+// pace is the time to the next picture. Sending one to the terminal is what costs most
+// here, so there are as many as there are steps of the timeline to show, and else half as
+// many as are allowed: numbers cannot be read any faster.
+func (a *App) pace() time.Duration {
+	step := time.Duration(0)
+	if a.screen == dashboard {
+		step = a.scope.Step()
+	}
+	unhurried := 2 * a.tick
+	quiet := len(a.shots) == 0 && !a.throttled && a.now.Sub(a.moved) > 2*time.Second
+	switch {
+	case step > unhurried && quiet: // at the very moment of the step
+		return max(a.tick, min(step-time.Duration(a.now)*time.Microsecond%step, time.Second))
+	case step > 0:
+		return max(a.tick, min(step, unhurried))
+	}
+	return unhurried
 }
 
 // calm says that nothing on screen changes faster than its clock: nothing arrives, no
@@ -224,6 +243,7 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		return tea.Quit
 	}
 	moves, elsewhere := a.moves(&msg.batch), msg.batch.Anew != nil
+	turn := !a.started || a.board.Server.Link != msg.batch.Server.Link || a.board.Server.Err != msg.batch.Server.Err
 	if a.recorder != nil {
 		a.recorder.Put(msg.batch)
 	}
@@ -249,7 +269,7 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		a.known, moves = a.board.Len(), true
 		a.resort()
 	}
-	if a.frozen == nil && (moves || !a.dozing) {
+	if a.frozen == nil && (turn || elsewhere || moves && a.dozing) { // else the clock's next picture shows it
 		a.stale = true
 	}
 	if moves {

@@ -1,6 +1,8 @@
 package scope
 
 import (
+	"time"
+
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -21,6 +23,17 @@ func (c *Scope) Scroll(earlier bool) {
 		step = -step
 	}
 	c.back = max(0, c.back+step)
+}
+
+// Step is how often the picture that was painted last moves; 0 when none was.
+func (c *Scope) Step() time.Duration {
+	if c.tl == nil {
+		return 0
+	}
+	if c.s.fine {
+		return c.s.column / 2
+	}
+	return c.s.column
 }
 
 // at returns the beginning of the column at x; never 0.
