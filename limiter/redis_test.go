@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,44 +33,6 @@ func allow(t testing.TB, l limiter.Limiter, key string, limit limiter.Limit, n i
 		t.Fatal(err)
 	}
 	return d
-}
-
-// TestManyClients is the promise as a whole: however many clients ask at once, the limit
-// is admitted and not one more.
-func TestManyClients(t *testing.T) {
-	address := limitertest.Address(t)
-	for _, a := range limiter.Algorithms() {
-		t.Run(a.String(), func(t *testing.T) {
-			limit := limiter.Limit{Count: 100, Window: 10 * time.Minute}
-			var admitted atomic.Int64
-			var wg sync.WaitGroup
-			for range 8 {
-				client := redis.NewClient(&redis.Options{Addr: address})
-				t.Cleanup(func() { _ = client.Close() })
-				l := newRedis(t, client, a)
-				for range 7 {
-					wg.Go(func() {
-						for range 30 {
-							d, err := l.AllowN(context.Background(), "shared:"+a.String(), limit, 1)
-							if err != nil {
-								t.Error(err)
-								return
-							}
-							if d.Allowed {
-								admitted.Add(1)
-							}
-						}
-					})
-				}
-			}
-			wg.Wait()
-			// Between the first request and the last the spreading algorithms may have come
-			// back by what that time is worth, which is under one unit at a unit in 6 s.
-			if got := admitted.Load(); got != 100 {
-				t.Errorf("%d admitted, want 100", got)
-			}
-		})
-	}
 }
 
 func TestDenialsAreRecorded(t *testing.T) {
