@@ -75,6 +75,9 @@ func Record(ctx context.Context, src feed.Source, r Recording, o Output) error {
 			k.err = errors.New(b.Server.Err)
 			break
 		}
+		if k.out == nil && len(b.Readings) == 0 && b.Sweep.Passes == 0 {
+			continue // the keys are still being looked for
+		}
 		if k.keep(b); k.err != nil || k.over() {
 			break
 		}
