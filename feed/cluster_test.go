@@ -54,7 +54,7 @@ func TestCluster(t *testing.T) {
 	r := newRedis(t, feed.Options{URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
 	run := runSource(t, r)
-	servertest.Within(t, 10*time.Second, "all keys of all masters", func() bool {
+	servertest.Await(t, "all keys of all masters", func() bool {
 		for key := range home {
 			if x, ok := run.reading(key); !ok || used(x) != 3 {
 				return false
@@ -70,7 +70,7 @@ func TestCluster(t *testing.T) {
 	if _, err := stream.AllowN(ctx, "k0", limit, 2); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Within(t, 5*time.Second, "the key whose slot moved", func() bool { x, _ := run.reading("k0"); return used(x) == 5 && x.Err == "" })
+	servertest.Await(t, "the key whose slot moved", func() bool { x, _ := run.reading("k0"); return used(x) == 5 && x.Err == "" })
 	if run.came("k0", false) != 5 {
 		t.Errorf("k0: %d units told, want 5", run.came("k0", false))
 	}
@@ -116,7 +116,7 @@ func killMaster(t *testing.T, run *running, dead *servertest.Server, home map[st
 		}
 	}
 	dead.Kill()
-	servertest.Within(t, 6*time.Second, "word of the dead node", func() bool {
+	servertest.Await(t, "word of the dead node", func() bool {
 		b := run.last()
 		return len(b.Server.Lacks) > 0 && strings.Contains(b.Server.Lacks[0], "stale")
 	})
@@ -125,7 +125,7 @@ func killMaster(t *testing.T, run *running, dead *servertest.Server, home map[st
 	if _, err := l.AllowN(context.Background(), alive, limit, 1); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Within(t, 3*time.Second, "the keys of the other masters to be read on", func() bool {
+	servertest.Await(t, "the keys of the other masters to be read on", func() bool {
 		x, _ := run.reading(alive)
 		return used(x) == used(before)+1
 	})
@@ -142,18 +142,18 @@ func TestSentinel(t *testing.T) {
 	conf := fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1\nsentinel down-after-milliseconds mymaster 700\nsentinel failover-timeout mymaster 2000\n", master.Port)
 	sentinel := servertest.StartSentinel(t, conf)
 	master.CLI("XADD", "k", "*", "count", "2")
-	servertest.Within(t, 10*time.Second, "the replica to be known", func() bool {
+	servertest.Await(t, "the replica to be known", func() bool {
 		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.Port)) && replica.CLI("EXISTS", "k") == "1"
 	})
 	r := newRedis(t, feed.Options{URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
 	run := runSource(t, r)
-	servertest.Within(t, 5*time.Second, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
+	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
 	master.Kill()
-	servertest.Within(t, 20*time.Second, "the replica to be promoted", func() bool { return strings.Contains(replica.Ask("ROLE"), "master") })
+	servertest.Await(t, "the replica to be promoted", func() bool { return strings.Contains(replica.Ask("ROLE"), "master") })
 	promoted := time.Now()
-	servertest.Within(t, 2*time.Second, "the new master to take a request", func() bool { return strings.Contains(replica.Ask("XADD", "k", "*", "count", "3"), "-") })
-	servertest.Within(t, 5*time.Second, "the readings to go on at the new master", func() bool {
+	servertest.Await(t, "the new master to take a request", func() bool { return strings.Contains(replica.Ask("XADD", "k", "*", "count", "3"), "-") })
+	servertest.Await(t, "the readings to go on at the new master", func() bool {
 		x, _ := run.reading("k")
 		return used(x) == 5 && run.last().Server.Link == model.Live
 	})

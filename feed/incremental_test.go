@@ -59,7 +59,7 @@ func TestLogFollowsEverything(t *testing.T) {
 			c.Del(ctx, "log")
 		}
 		want := int64(-1)
-		servertest.Within(t, 2*time.Second, fmt.Sprintf("step %d: the reading to agree with ZCOUNT", step), func() bool {
+		servertest.Await(t, fmt.Sprintf("step %d: the reading to agree with ZCOUNT", step), func() bool {
 			x, ok := run.reading("log")
 			if !ok {
 				return false
@@ -84,7 +84,7 @@ func TestTellsEachMemberOnce(t *testing.T) {
 	rules := []rules.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}, LimitKnown: true}}
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
-	servertest.Within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
+	servertest.Await(t, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
 	own, err := limiter.NewRedis(c, limiter.SlidingLog)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestTellsEachMemberOnce(t *testing.T) {
 		time.Sleep(30 * time.Millisecond)
 	}
 	for key, want := range map[string]int64{"z": n, "own": n, "st": n, "plain": 2 * n} {
-		servertest.Within(t, 3*time.Second, "everything of "+key+" to be told", func() bool { return run.came(key, false) >= want })
+		servertest.Await(t, "everything of "+key+" to be told", func() bool { return run.came(key, false) >= want })
 		time.Sleep(100 * time.Millisecond)
 		if told := run.came(key, false); told != want {
 			t.Errorf("%s: %d units were told, want %d", key, told, want)
@@ -157,7 +157,7 @@ func TestHotKeysAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := runSource(t, r)
-	servertest.Within(t, 3*time.Second, "the key to be read as counts", func() bool { x, ok := run.reading("hot"); return ok && x.Approximate })
+	servertest.Await(t, "the key to be read as counts", func() bool { x, ok := run.reading("hot"); return ok && x.Approximate })
 	x, _ := run.reading("hot")
 	want := c.ZCount(ctx, "hot", strconv.FormatInt(int64(x.At.Add(-w)), 10), "+inf").Val()
 	if got := used(x); got < want*98/100 || got > want*102/100 {
@@ -169,10 +169,10 @@ func TestHotKeysAreCounted(t *testing.T) {
 	if n := len(run.last().Readings); n != 1 {
 		t.Errorf("%d readings", n)
 	}
-	servertest.Within(t, 3*time.Second, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 40 })
+	servertest.Await(t, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 40 })
 	// When it calms down, it is read entry by entry again.
 	c.Del(ctx, "hot")
-	servertest.Within(t, 10*time.Second, "the key to be read entry by entry", func() bool {
+	servertest.Await(t, "the key to be read entry by entry", func() bool {
 		c.ZAdd(ctx, "hot", redis.Z{Score: float64(time.Now().UnixMicro()), Member: rand.Int64()})
 		x, _ := run.reading("hot")
 		return !x.Approximate && len(x.State.Log) > 0
@@ -192,7 +192,7 @@ func TestCountersRollOver(t *testing.T) {
 	run := runSource(t, r)
 	fixed, _ := limiter.NewRedis(c, limiter.FixedWindow)
 	sliding, _ := limiter.NewRedis(c, limiter.SlidingWindow)
-	servertest.Within(t, 3*time.Second, "a first reading", func() bool { _, ok := run.reading("sw"); return ok })
+	servertest.Await(t, "a first reading", func() bool { _, ok := run.reading("sw"); return ok })
 	n := int64(0)
 	for begun := time.Now(); time.Since(begun) < 3500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
 		for l, k := range map[*limiter.Redis]string{fixed: "fw", sliding: "sw"} {
@@ -202,7 +202,7 @@ func TestCountersRollOver(t *testing.T) {
 		}
 		n++
 	}
-	servertest.Within(t, time.Second, "all to be told", func() bool { return run.came("sw", false) == n })
+	servertest.Await(t, "all to be told", func() bool { return run.came("sw", false) == n })
 	// A fixed window's counter is gone at its edge, and with it what came after the last
 	// reading before it.
 	if told := run.came("fw", false); told > n || told < n-4*4 {

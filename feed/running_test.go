@@ -62,6 +62,13 @@ func (r *running) stop() {
 	}
 }
 
+// count is how many batches came.
+func (r *running) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.batches)
+}
+
 func (r *running) last() model.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()

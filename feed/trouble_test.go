@@ -24,15 +24,15 @@ func TestBusyServer(t *testing.T) {
 	s := servertest.Start(t, "--busy-reply-threshold", "100")
 	s.CLI("XADD", "k", "*", "count", "1")
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
-	servertest.Within(t, 3*time.Second, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
 	c := s.Client()
 	go c.Do(context.Background(), "EVAL", "while true do end", "0")
-	servertest.Within(t, 5*time.Second, "word of the script", func() bool {
+	servertest.Await(t, "word of the script", func() bool {
 		b := run.last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "busy with a script")
 	})
 	s.CLI("SCRIPT", "KILL")
-	servertest.Within(t, 3*time.Second, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Await(t, "the link", func() bool { return run.last().Server.Link == model.Live })
 }
 
 // TestFiringWhereNothingIsWritten fires at a server out of memory, at a replica, at a key
@@ -43,7 +43,7 @@ func TestFiringWhereNothingIsWritten(t *testing.T) {
 	full := servertest.Start(t, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
 	master := servertest.Start(t)
 	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port))
-	servertest.Within(t, 10*time.Second, "the replica to be in sync", func() bool { return strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up") })
+	servertest.Await(t, "the replica to be in sync", func() bool { return strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up") })
 	master.CLI("SET", "k", "hello")
 	master.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@read")
 	dead := servertest.Start(t)
@@ -94,7 +94,7 @@ func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
 	}
 	// The first went out on the connection that was there; the others could not even
 	// greet the server, so that they were never sent.
-	servertest.Within(t, time.Second, "the requests to be counted", func() bool {
+	servertest.Await(t, "the requests to be counted", func() bool {
 		return s.CLI("ZCARD", "k") == fmt.Sprint(1+tally.Unanswered) || s.CLI("ZCARD", "k") == "2"
 	})
 }
@@ -137,7 +137,7 @@ func TestBlockedKeys(t *testing.T) {
 		}
 	}
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
-	servertest.Within(t, 5*time.Second, "the block", func() bool {
+	servertest.Await(t, "the block", func() bool {
 		x, _ := run.reading("otp")
 		left := x.State.BlockedUntil.Sub(x.At)
 		return left > 50*time.Second && left <= time.Minute

@@ -34,7 +34,11 @@ func (s *Server) Monitor() *Monitor {
 		for lines.Scan() {
 			// +1700000000.123456 [0 127.0.0.1:5000] "set" "a" "b"
 			_, rest, _ := strings.Cut(lines.Text(), "] \"")
-			name, _, _ := strings.Cut(rest, "\"")
+			name, rest, _ := strings.Cut(rest, "\"")
+			if strings.EqualFold(name, "config") { // its subcommands differ in what they do
+				sub, _, _ := strings.Cut(strings.TrimPrefix(rest, " \""), "\"")
+				name += "|" + sub
+			}
 			m.mu.Lock()
 			m.seen[strings.ToLower(name)]++
 			m.mu.Unlock()
@@ -44,6 +48,7 @@ func (s *Server) Monitor() *Monitor {
 	return m
 }
 
+// Names returns the names of the commands that were seen, in order.
 func (m *Monitor) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

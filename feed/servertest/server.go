@@ -152,6 +152,16 @@ func (s *Server) Now() limiter.Instant {
 	return limiter.Instant(sec*1e6 + us)
 }
 
+// Patience is how long a test waits for what must come. It is long because the machine may
+// be busy with other things; what comes in time costs no more than it takes.
+const Patience = 30 * time.Second
+
+// Await waits until a condition holds.
+func Await(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	Within(t, Patience, what, ok)
+}
+
 // Within polls a condition until it holds.
 func Within(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Helper()
