@@ -61,14 +61,14 @@ if ok == 1 then return ('1 %d %d 0 %d{{template "%d" .}}'):format(now, used, now
 if used == 0 then return ('%d %d 0 0 0{{template "%d" .}}'):format(ok, now{{template "till" .}}) end
 local k, first = used - limit + {{if .Below}}1{{else}}n{{end}}, 0
 if k > 0 and k <= used then
-  local rank = call('ZCARD', key) - used + k - 1
+  local rank = ('%d'):format(k - used - 1) -- from the end, where those that count are
   first = call('ZRANGE', key, rank, rank, 'WITHSCORES')[2] or 0
 end
-local newest = call('ZRANGE', key, -1, -1, 'WITHSCORES')[2] or 0
+local newest = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2] or 0
 return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, math.floor(first * {{.Unit}} + 0.5), math.floor(newest * {{.Unit}} + 0.5){{template "till" .}})
 {{end}}
 
 {{define "refund"}}
 local back = math.min(n, used)
-if back > 0 then used = used - call('ZREMRANGEBYRANK', key, -back, -1) end
+if back > 0 then used = used - call('ZREMRANGEBYRANK', key, ('%d'):format(-back), '-1') end
 {{end}}

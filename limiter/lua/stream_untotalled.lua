@@ -24,7 +24,7 @@ elseif call('XRANGE', key, from, from)[1] then
 else
   return ('-3 %d 0 0 0'):format(now)
 end
-local fresh = call('XRANGE', key, from, '+', 'COUNT', 101)
+local fresh = call('XRANGE', key, from, '+', 'COUNT', '101')
 if #fresh > 100 then return ('-2 %d 0 0 0'):format(now) end
 for _, entry in ipairs(fresh) do
   local count
@@ -42,7 +42,7 @@ end
 do
   local ttl = call('PTTL', key)
 {{- if .Given}}
-  local last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  local last = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
   local ms, seq = math.floor(now / 1000), 0
   if last then
     local lms, lseq = string.match(last[1], '^(%d+)%-(%d+)$')
