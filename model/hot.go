@@ -45,15 +45,16 @@ type Hottest struct {
 	Utilization Measure
 	// Share orders the ranking: the largest share of anything that the key has, of the
 	// requests of all keys that are read, of the writes that were heard, of the server's
-	// time, of its bytes or of the accesses in Valkey's list.
+	// time, of its bytes, of the accesses in Valkey's list or of those that the LFU counters
+	// stand for.
 	Share float64
 }
 
 // Hottest returns the n hottest keys, the hottest first: those with the largest shares, of
-// equal ones the fullest, then the most accessed by their LFU counter. Gauges are taken as
+// equal ones the fullest. Gauges are taken as
 // they were last worked out.
 func (b *Board) Hottest(n int) []Hottest {
-	var all, accesses float64
+	var all, accesses, counted float64
 	list := make([]Hottest, 0, len(b.keys)+len(b.Hot.Heats))
 	at := make(map[string]int, len(b.keys))
 	for name, k := range b.keys {
@@ -79,14 +80,16 @@ func (b *Board) Hottest(n int) []Hottest {
 		if heat.Accesses.Known {
 			accesses += heat.Accesses.V
 		}
+		if heat.Counter.Known {
+			counted += heat.Counter.V
+		}
 	}
 	for i := range list {
 		h := &list[i]
-		h.Share = max(share(h.Rate, max(all, b.Hot.Heard.V)), share(h.Writes, b.Hot.Heard.V), share(h.CPU, 1), share(h.Net, 1), share(h.Accesses, accesses))
+		h.Share = max(share(h.Rate, max(all, b.Hot.Heard.V)), share(h.Writes, b.Hot.Heard.V), share(h.CPU, 1), share(h.Net, 1), share(h.Accesses, accesses), share(h.Counter, counted))
 	}
 	slices.SortFunc(list, func(x, y Hottest) int {
-		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(y.Utilization.V, x.Utilization.V),
-			cmp.Compare(y.Counter.V, x.Counter.V), strings.Compare(x.Key, y.Key))
+		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(y.Utilization.V, x.Utilization.V), strings.Compare(x.Key, y.Key))
 	})
 	return list[:min(max(n, 0), len(list))]
 }

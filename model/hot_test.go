@@ -39,7 +39,7 @@ func TestHottest(t *testing.T) {
 	if got := len(names); got != 5 || names[0] != "k1" || names[1] != "attacker" || names[2] != "k0" {
 		t.Fatalf("ranking %v", names)
 	}
-	if h := top[0]; !h.Watched || math.Abs(h.Rate.V-0.1) > 1e-9 || !h.Counter.Known || h.Share != 0.9 {
+	if h := top[0]; !h.Watched || math.Abs(h.Rate.V-0.1) > 1e-9 || !h.Counter.Known || h.Share != 1 {
 		t.Errorf("what is read and heard of one key: %+v", h)
 	}
 	if h := top[1]; h.Watched || h.Rate.Known || h.Utilization.Known || h.Share != 0.5 {

@@ -37,6 +37,9 @@ type Scout struct {
 	spent  time.Duration   // of the server, not told yet
 	Rest   time.Duration   // between two passes, at least
 	Notify chan struct{}
+	// Also, when not nil, is called with the keys of every page, and returns what it took of
+	// the server.
+	Also func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
 }
 
 // The pace of discovery: SCAN calls of scanCount keys, at most one every scanPause in the
@@ -193,8 +196,12 @@ func (s *Scout) scan(ctx context.Context, node redis.Cmdable, match string, pace
 		if err := s.inspect(ctx, keys); err != nil {
 			return err
 		}
+		also := time.Duration(0)
+		if s.Also != nil {
+			also = s.Also(ctx, node, keys)
+		}
 		s.mu.Lock()
-		s.spent += scanPrice + time.Duration(len(keys))*connect.CommandPrice/4
+		s.spent += also + scanPrice + time.Duration(len(keys))*connect.CommandPrice/4
 		s.sweep.Scanned = min(s.sweep.Scanned+scanCount, max(s.sweep.Total, scanCount))
 		s.mu.Unlock()
 		if cursor == 0 {

@@ -70,7 +70,7 @@ func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string
 
 // take notes one counter.
 func (f *Frequencies) take(key string, counter int64, now time.Time) {
-	if _, held := f.seen[key]; !held && (counter <= max(f.floor, lfuInit) || len(key) > LongestKey) {
+	if _, held := f.seen[key]; !held && (counter <= max(f.floor, lfuInit+1) || len(key) > LongestKey) {
 		return
 	}
 	f.seen[key] = frequency{min(max(counter, 0), lfuMost), now}

@@ -28,6 +28,9 @@ type audit struct {
 	user string
 }
 
+// stamp is how instants are written.
+const stamp = "2006-01-02T15:04:05.000000Z"
+
 // entry is one line. Key is quoted as Go quotes it when it is not valid UTF-8, which
 // KeyQuoted says.
 type entry struct {
@@ -39,6 +42,7 @@ type entry struct {
 	Limit        string `json:"limit"`
 	Cost         int64  `json:"cost"`
 	Outcome      string `json:"outcome"`
+	Command      string `json:"command,omitempty"`        // of what is no request; then there is no key
 	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"` // -1 never; only when denied
 	Error        string `json:"error,omitempty"`
 	User         string `json:"user"`
@@ -79,7 +83,7 @@ func (a *audit) open() error {
 // write appends the line of one request.
 func (a *audit) write(server string, t model.Target, f model.Fired, at time.Time) error {
 	e := entry{
-		At: at.UTC().Format("2006-01-02T15:04:05.000000Z"), Server: server, Key: f.Key,
+		At: at.UTC().Format(stamp), Server: server, Key: f.Key,
 		Algorithm: t.Algorithm.String(), Limit: fmt.Sprintf("%d/%v", t.Limit.Count, t.Limit.Window),
 		Cost: f.Cost, Outcome: f.Outcome.String(), Error: f.Err, User: a.user, PID: os.Getpid(),
 	}
@@ -93,6 +97,15 @@ func (a *audit) write(server string, t model.Target, f model.Fired, at time.Time
 		}
 		e.RetryAfterMS = &ms
 	}
+	return a.append(e)
+}
+
+// writeCommand appends the line of a command that is no request.
+func (a *audit) writeCommand(server, command string, at time.Time) error {
+	return a.append(entry{At: at.UTC().Format(stamp), Server: server, Command: command, Outcome: "sent", User: a.user, PID: os.Getpid()})
+}
+
+func (a *audit) append(e entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err

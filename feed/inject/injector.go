@@ -45,6 +45,7 @@ type Injector struct {
 	mu       sync.Mutex
 	client   redis.UniversalClient
 	limiters map[manner]*limiter.Redis
+	profiles []profile
 }
 
 // manner is all that two shots must share to be decided by the same limiter.
@@ -142,9 +143,9 @@ func (i *Injector) limiter(t model.Target) (*limiter.Redis, error) {
 func (i *Injector) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var err error
+	err := i.endProfiles()
 	if i.client != nil {
-		err = i.client.Close()
+		err = errors.Join(err, i.client.Close())
 		i.client, i.limiters = nil, make(map[manner]*limiter.Redis)
 	}
 	return errors.Join(err, i.audit.close())

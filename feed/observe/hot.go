@@ -32,6 +32,7 @@ type heat struct {
 	coldest []*turn              // looks that may go, the first to go last; nil when not worked out
 	leftOut []string             // looks that went since the last batch
 	news    *model.Hot
+	kept    kept
 }
 
 // The pace of the ranking.
@@ -46,7 +47,7 @@ const (
 // newHeat prepares to listen with a client of its own; without one, nothing is heard.
 func newHeat(c redis.UniversalClient, o Options, now func() limiter.Instant) *heat {
 	return &heat{
-		client: c, asked: make(map[string]time.Time),
+		client: c, asked: make(map[string]time.Time), kept: newKept(),
 		writes: hot.NewWrites(hot.WritesOptions{
 			Share: heatShare * cmp.Or(max(o.Budget, 0), DefaultBudget), Prefixes: prefixes(o.Watch), Now: now,
 			Name: func(key string) (string, bool) { return nameOf(key, o.Watch, now()) },
@@ -57,8 +58,12 @@ func newHeat(c redis.UniversalClient, o Options, now func() limiter.Instant) *he
 // nameOf returns the limiter that a key belongs to, when the patterns speak of it.
 func nameOf(key string, patterns []string, now limiter.Instant) (string, bool) {
 	name := shape.NameOf(key, now)
-	ok := len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return rules.Match(p, key) || rules.Match(p, name) })
-	return name, ok
+	return name, spokenOf(patterns, key, name)
+}
+
+// spokenOf says that the patterns speak of a key or of the limiter that it belongs to.
+func spokenOf(patterns []string, key, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return rules.Match(p, key) || rules.Match(p, name) })
 }
 
 // prefixes returns what all keys that the patterns speak of begin with, the counters of this
@@ -148,6 +153,20 @@ func (w *observer) feel(ctx context.Context, now time.Time) error {
 			delete(h.asked, name)
 		}
 	}
+	if err := w.consult(ctx, now); err != nil {
+		return err
+	}
+	for _, heat := range h.kept.heats {
+		name := shape.NameOf(heat.Key, w.clock.at(now))
+		if !spokenOf(w.o.Watch, heat.Key, name) || !heated(&heat) {
+			continue
+		}
+		h.rates[name] = max(h.rates[name], 1)
+		if w.looks[name] == nil && now.Sub(h.asked[name]) > askAgain {
+			h.asked[name] = now
+			unknown = append(unknown, heat.Key)
+		}
+	}
 	w.tellHeat(top)
 	err := w.scout.Look(ctx, unknown...)
 	if connect.Away(err) {
@@ -172,6 +191,7 @@ func (w *observer) tellHeat(top []hot.Written) {
 		n.Heard, n.Missed = model.Measure{Known: true, V: all}, model.Measure{Known: true, V: missed}
 		n.Sources = []string{fmt.Sprintf("writes, heard %.2g %% of the time", 100*duty)}
 	}
+	w.heat.kept.tell(n)
 	w.heat.news = n
 }
 

@@ -51,6 +51,7 @@ type observer struct {
 	focus []string
 
 	role, version, runID string
+	policy               string // maxmemory-policy
 	greeted              bool
 
 	purse      purse
@@ -178,6 +179,9 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 	}
 	if w.health, err = w.doctor.Examine(ctx, w.client, w.clock.at(time.Now()), w.embedded); err != nil {
 		return readings, nil, err
+	}
+	if w.health != nil {
+		w.policy = w.health.Policy
 	}
 	if p := w.doctor.Prices(); len(p) > 0 {
 		w.purse.prices = p

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -55,6 +56,9 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 	w.shown = e.Shown
 	serverNow := func() limiter.Instant { return limiter.InstantOf(time.Now().Add(w.Offset())) }
 	w.scout = discover.New(client, o.Watch, o.Keys, o.Rules, serverNow, w.live.Load)
+	w.scout.Also = func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration {
+		return w.heat.kept.page(ctx, node, keys)
+	}
 	if pasts != nil {
 		w.scout.Rest *= 3 // nobody else writes there
 		w.heat = newHeat(nil, o, serverNow)
