@@ -3,6 +3,8 @@ package tui
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,6 +27,8 @@ type App struct {
 	fps     int
 	tick    time.Duration
 	failure error // why the program ended by itself
+	crash   sync.Once
+	crashed atomic.Pointer[halt] // a panic: set from any goroutine
 
 	dark       bool
 	fixedTheme bool

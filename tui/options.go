@@ -64,10 +64,13 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	}
 	defer app.stop()
 	settings := append([]tea.ProgramOption{tea.WithContext(app.ctx), tea.WithFPS(app.fps)}, extra...)
-	_, err = tea.NewProgram(app, settings...).Run()
+	_, err = tea.NewProgram(guarded{app}, settings...).Run()
 	if app.recorder != nil {
 		_, failed := app.recorder.Close()
 		err = cmp.Or(err, failed)
+	}
+	if h := app.crashed.Load(); h != nil {
+		return h
 	}
 	if app.failure != nil {
 		return app.failure
