@@ -9,7 +9,7 @@ import (
 // with the whole script, as it would be sent to a server that has not seen the script
 // yet. Nothing is sent. It is for people who want to read it or try it by hand.
 func Call(a Algorithm, key string, limit Limit, n int64, opts ...Option) ([]string, error) {
-	r, err := NewRedis(nil, a, opts...)
+	r, err := newRedis(nil, a, opts)
 	if err != nil {
 		return nil, err
 	}

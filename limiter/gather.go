@@ -48,6 +48,9 @@ var passengers = sync.Pool{New: func() any { return &passenger{done: make(chan s
 // Gather returns a Gatherer over a client, with at most so many departures under way at
 // once, each of which takes a connection of its pool. Two are a good number for one server.
 func Gather(c GatherClient, departures int) (*Gatherer, error) {
+	if c == nil {
+		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", ErrBadRequest)
+	}
 	if departures < 1 {
 		return nil, fmt.Errorf("%w: %d departures at once send nothing: use 1 or more", ErrBadRequest, departures)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"sync/atomic"
 )
 
 // Memory decides within this process. Keys are spread over shards with a lock each; a
@@ -18,7 +17,6 @@ type Memory struct {
 	algorithm Algorithm
 	seed      maphash.Seed
 	shards    [shardCount]shard
-	valid     atomic.Pointer[Limit] // the last one that was checked
 }
 
 const shardCount = 64
@@ -121,23 +119,12 @@ func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) er
 	if err := checkCost(n); err != nil {
 		return err
 	}
-	if known := m.valid.Load(); known != nil && *known == limit {
-		return nil
-	}
-	return m.checkLimit(limit)
-}
-
-// checkLimit looks at a limit that is not the one of the request before.
-func (m *Memory) checkLimit(limit Limit) error {
 	if err := limit.Validate(); err != nil {
 		return err
 	}
-	if m.algorithm.bursts() {
-		if err := limit.checkRange(m.algorithm, m.convention); err != nil {
-			return err
-		}
+	if limit.Burst > limit.Count && m.algorithm.bursts() { // else all of it is back in a window
+		return limit.checkRange(m.algorithm, m.convention)
 	}
-	m.valid.Store(&limit)
 	return nil
 }
 
@@ -145,6 +132,12 @@ func (m *Memory) checkLimit(limit Limit) error {
 func (m *Memory) Reset(ctx context.Context, key string) error {
 	if ctx == nil {
 		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
 	}
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]

@@ -1,6 +1,7 @@
 package limiter_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -81,6 +82,20 @@ func TestMemoryAllocatesNothing(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(1000, step); n != 0 {
 			t.Errorf("%s: %v allocations a decision", a, n)
+		}
+		// Nor do the checks of AllowN, whose limit need not be the one of the time before.
+		ctx, plans, i := context.Background(), []limiter.Limit{{Count: 3, Window: time.Hour}, {Count: 5, Window: time.Hour, Burst: 9}}, 0
+		ask := func() {
+			i++
+			if _, err := m.AllowN(ctx, "many plans", plans[i%2], 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 100 {
+			ask()
+		}
+		if n := testing.AllocsPerRun(1000, ask); n != 0 {
+			t.Errorf("%s: %v allocations a decision with its checks", a, n)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func WithClock(now func() Instant) Option { return func(s *settings) { s.clock =
 func WithDenials() Option { return func(s *settings) { s.denials = true } }
 
 // WithBlock refuses a key that overran altogether for a while, whoever asks. It is short
-// for a Convention with Block set.
+// for a Convention with Block set; a WithConvention after it replaces it.
 func WithBlock(d time.Duration) Option { return func(s *settings) { s.convention.Block = d } }
 
 // WithLayout writes in the format of another program that keeps the same keys.

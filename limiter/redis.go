@@ -51,6 +51,13 @@ const maxBoxes = 16
 
 // NewRedis returns a limiter that keeps its keys on the server behind c.
 func NewRedis(c Scripter, a Algorithm, opts ...Option) (*Redis, error) {
+	if c == nil {
+		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", ErrBadRequest)
+	}
+	return newRedis(c, a, opts)
+}
+
+func newRedis(c Scripter, a Algorithm, opts []Option) (*Redis, error) {
 	s := settingsOf(opts)
 	if err := s.validate(a); err != nil {
 		return nil, err

@@ -16,6 +16,9 @@ func (r *Redis) Reset(ctx context.Context, key string) error {
 	if ctx == nil {
 		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := checkKey(key); err != nil {
 		return err
 	}

@@ -330,6 +330,12 @@ func badInput(t *testing.T, s Subject) {
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
+	if err := b.Reset(gone, "k"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled context: %v", err)
+	}
+	if err := b.Reset(ctx, ""); !errors.Is(err, limiter.ErrBadRequest) {
+		t.Errorf("a reset of an empty key: %v", err)
+	}
 	if _, err := b.AllowN(gone, "k", ok, 1); !errors.Is(err, context.Canceled) || errors.Is(err, limiter.ErrUnknownOutcome) {
 		t.Errorf("a cancelled context: %v", err)
 	}
