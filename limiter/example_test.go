@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
 )
@@ -179,4 +184,40 @@ func ExampleLimitedError() {
 	_, err := limiter.Wait(context.Background(), l, "user:42", limiter.Limit{Count: 10, Window: time.Minute}, 11)
 	fmt.Println(errors.Is(err, limiter.ErrLimited), err)
 	// Output: true key "user:42" is over its limit of 10 in 1m0s: a request of this cost can never be admitted
+}
+
+// Decisions on a server, of which those that are asked for at the same time share a round
+// trip. Without Gather, pass the client itself.
+func ExampleGather() {
+	server, err := miniredis.Run() // stands in for your server
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), PoolSize: 50})
+	defer func() { _ = client.Close() }()
+	together, err := limiter.Gather(client, 2)
+	if err != nil {
+		panic(err)
+	}
+	l, err := limiter.NewRedis(together, limiter.GCRA)
+	if err != nil {
+		panic(err)
+	}
+	var wg sync.WaitGroup
+	var admitted atomic.Int64
+	for range 20 {
+		wg.Go(func() {
+			d, err := l.AllowN(context.Background(), "user:42", limiter.Limit{Count: 5, Window: time.Hour}, 1)
+			if err != nil {
+				panic(err)
+			}
+			if d.Allowed {
+				admitted.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println(admitted.Load(), "of 20 admitted")
+	// Output: 5 of 20 admitted
 }
