@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ratescope/feed"
+	"ratescope/feed/export"
 	"ratescope/feed/headless"
 	"ratescope/feed/inject"
 	"ratescope/feed/observe"
@@ -123,7 +125,7 @@ func (a *app) tree() *cobra.Command {
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(a.snapshot(), a.fire(), a.peek(), a.verify(), a.record(), a.replay(), a.lab(), a.accuracy())
+	root.AddCommand(a.snapshot(), a.fire(), a.peek(), a.verify(), a.record(), a.replay(), a.export(), a.lab(), a.accuracy())
 	return root
 }
 
@@ -200,7 +202,7 @@ func (a *app) names() report.Options { return report.Options{Mask: a.mask} }
 
 func (a *app) dashboard(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return settings.Usagef("there is no command %q: use snapshot, fire, peek, verify, record, replay, lab or accuracy, or none for the dashboard", args[0])
+		return settings.Usagef("there is no command %q: use snapshot, fire, peek, verify, record, replay, export, lab or accuracy, or none for the dashboard", args[0])
 	}
 	src, err := a.open()
 	if err != nil {
@@ -277,6 +279,40 @@ func (a *app) record() *cobra.Command {
 		}
 		defer src.Close()
 		return headless.Record(c.Context(), src, r, a.output(c))
+	})
+}
+
+func (a *app) export() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Tell Prometheus what is watched, without a screen",
+		Long: "Watch as the dashboard does, at the same cost, and answer Prometheus at /metrics: used, limit, utilization, remaining, denied " +
+			"and next admission of every key, and whether the server answers. What is not known is absent.\n\n" +
+			"Only this machine is answered unless --listen says otherwise: the names of the keys are told to whoever asks.",
+		Example: "ratescope export --listen :9464 --redis redis://localhost:6379 --limit 100/1m",
+	}
+	address := c.Flags().String("listen", "localhost:9464", "address to answer on, HOST:PORT or :PORT for all of this machine's")
+	most := c.Flags().Int("max-keys", export.DefaultMaxKeys, "how many keys may have series of their own; the rest are counted")
+	return a.command(c, func(c *cobra.Command, args []string) error {
+		switch _, _, err := net.SplitHostPort(*address); {
+		case len(args) > 0:
+			return settings.Usagef("export takes no argument and was given %q: use --listen to say where", args[0])
+		case err != nil:
+			return settings.Usagef("--listen %q is no address: give HOST:PORT or :PORT, as in :9464", *address)
+		case *most < 1 || *most > 100_000:
+			return settings.Usagef("--max-keys %d is out of range: give 1 to 100000", *most)
+		}
+		src, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		listen, err := net.Listen("tcp", *address)
+		if err != nil {
+			return fmt.Errorf("nothing can be served on %s: %w", *address, err)
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics are on http://%s/metrics\n", listen.Addr())
+		return export.Serve(c.Context(), src, listen, export.New(export.Options{MaxKeys: *most, Mask: a.mask}))
 	})
 }
 

@@ -83,14 +83,15 @@ const (
 // rooms says what the packages of each room may import beside the standard library
 // and their own room. The longest matching name counts.
 var rooms = map[string][]string{
-	".":         {""},
-	"docs":      {""}, // draws the pictures
-	"limiter":   {goRedis},
-	"model":     {"ratescope/limiter", cells},
-	"feed":      {"ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync"},
-	"themes":    {charm + "lipgloss/"},
-	"tui":       {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},
-	"tui/chart": {"ratescope/model", "ratescope/limiter", "ratescope/themes", "ratescope/tui", charm, charmX, cells, ntcharts},
+	".":           {""},
+	"docs":        {""}, // draws the pictures
+	"limiter":     {goRedis},
+	"model":       {"ratescope/limiter", cells},
+	"feed":        {"ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync"},
+	"feed/export": {"ratescope/feed", "ratescope/model", "ratescope/limiter", "github.com/prometheus/client_golang/"},
+	"themes":      {charm + "lipgloss/"},
+	"tui":         {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},
+	"tui/chart":   {"ratescope/model", "ratescope/limiter", "ratescope/themes", "ratescope/tui", charm, charmX, cells, ntcharts},
 }
 
 // room returns the longest name of rooms that holds dir.
