@@ -67,3 +67,8 @@ func Groups() (shown, used map[string]bool) {
 	}
 	return shown, used
 }
+
+// Screen returns the name of the screen that is shown.
+func (a *App) Screen() string {
+	return [...]string{dashboard: "dashboard", smallMultiples: "grid", health: "health", eventLog: "events", classScreen: "lab"}[a.screen]
+}

@@ -3,7 +3,6 @@ package tui_test
 import (
 	"context"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -98,14 +97,36 @@ func obeyed(r rune) bool {
 	return r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x2069
 }
 
-var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+// withoutColours takes the sequences that colour text out of s, and nothing else.
+func withoutColours(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for {
+		from := strings.Index(s, "\x1b[")
+		if from < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		end := from + 2
+		for end < len(s) && (s[end] >= '0' && s[end] <= '9' || s[end] == ';') {
+			end++
+		}
+		if end < len(s) && s[end] == 'm' {
+			b.WriteString(s[:from])
+			s = s[end+1:]
+			continue
+		}
+		b.WriteString(s[:end])
+		s = s[end:]
+	}
+}
 
 // check fails the test unless the screen is exactly h lines of w columns, and nothing in
 // it but colours is more than text.
 func (s *stage) check(what string) {
 	s.Helper()
 	v := s.app.View()
-	text := sgr.ReplaceAllString(v.Content, "")
+	text := withoutColours(v.Content)
 	if i := strings.IndexFunc(text+v.WindowTitle, obeyed); i >= 0 {
 		s.Fatalf("%s at %dx%d: the screen writes %q\n%s", what, s.w, s.h, (text + v.WindowTitle)[i:min(i+12, len(text))], text)
 	}
