@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ratescope/feed"
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
@@ -382,4 +384,27 @@ func TestHealth(t *testing.T) {
 	if h.MemoryUsed.Known || h.Ops.Known {
 		t.Errorf("figures that nobody gave: %+v", h)
 	}
+}
+
+// TestWritersAheadOfTheServer: a writer whose clock is 3 s ahead, in a log and in a stream:
+// the notes say so, with the size, on a real server.
+func TestWritersAheadOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []rules.Rule{minuteRule("a:*", 0)}, Refresh: 50 * time.Millisecond}))
+	c := s.Client()
+	ctx := context.Background()
+	want := func(key, kind string) bool {
+		x, ok := run.reading(key)
+		return ok && slices.Contains(x.Notes, model.FutureScore) && slices.ContainsFunc(x.Notes, func(n model.Note) bool {
+			text := string(n)
+			return strings.HasPrefix(text, kind+" up to 3.0 s in the future") || strings.HasPrefix(text, kind+" up to 2.9 s in the future")
+		})
+	}
+	servertest.Within(t, 10*time.Second, "the notes", func() bool {
+		at := time.Now().Add(3 * time.Second)
+		c.ZAdd(ctx, "a:log", redis.Z{Score: float64(at.UnixMicro()), Member: at.UnixNano()})
+		c.XAdd(ctx, &redis.XAddArgs{Stream: "a:stream", ID: fmt.Sprintf("%d-*", at.UnixMilli()), Values: []string{"count", "1"}})
+		return want("a:log", "scores") && want("a:stream", "ids")
+	})
 }

@@ -259,11 +259,6 @@ func (b *logBody) vanish(now limiter.Instant, l *Look, r *model.Reading) {
 
 func (b *logBody) fill(now limiter.Instant, l *Look, r *model.Reading) {
 	entries := b.record.entries
-	if k := len(entries); k > 0 {
-		l.note(model.FutureScore, entries[k-1].At.Sub(now) > futureAllowed)
-	} else {
-		l.note(model.FutureScore, false)
-	}
 	if b.unit != 0 {
 		l.target.Layout.Unit = b.unit
 		if b.own {
@@ -275,6 +270,7 @@ func (b *logBody) fill(now limiter.Instant, l *Look, r *model.Reading) {
 	r.PreviousKnown = l.target.Window > 0
 	r.ExactKnown = l.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
+	l.ahead("scores", now, entries, r.Arrivals, r.Since == 0)
 }
 
 // inferWindow guesses the window from the expiry, which limiters set to one window at

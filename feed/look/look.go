@@ -62,6 +62,7 @@ type Look struct {
 	denied denials
 	block  block
 	past   *Past
+	skew   skew
 
 	ttl     time.Duration
 	since   limiter.Instant // of the reading before

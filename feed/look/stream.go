@@ -146,10 +146,6 @@ func (b *streamBody) guess(now limiter.Instant, l *Look) {
 
 func (b *streamBody) fill(now limiter.Instant, l *Look, r *model.Reading) {
 	entries := b.record.entries
-	l.note(model.FutureScore, false)
-	if k := len(entries); k > 0 {
-		l.note(model.FutureScore, entries[k-1].At.Sub(now) > futureAllowed)
-	}
 	l.note(model.NoCountField, b.tail.uncounted)
 	if b.tail.known {
 		l.target.Layout.Untotalled = b.tail.untotaled
@@ -159,88 +155,5 @@ func (b *streamBody) fill(now limiter.Instant, l *Look, r *model.Reading) {
 	r.PreviousKnown = l.target.Window > 0
 	r.ExactKnown = l.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
-}
-
-// tail follows a stream of counts from entry to entry. It is shared by stream counters
-// and recorded denials.
-type tail struct {
-	key   string
-	last  shape.ID // the newest entry taken
-	total int64    // its running total, where entries have one
-	known bool     // last and total hold
-	pages int
-
-	uncounted bool // an entry had no count
-	untotaled bool // an entry had no total
-	jumped    bool // entries were passed over and counted by their totals
-	jumping   bool
-	page      *redis.XMessageSliceCmd
-	newest    *redis.XMessageSliceCmd
-}
-
-// pagesBehind is how many pages of a stream are read in one look before its totals are
-// used to jump to the end.
-const pagesBehind = 4
-
-func (t *tail) ask(q *Query, from shape.ID) {
-	t.page, t.newest = nil, nil
-	if t.jumping {
-		t.newest = q.Pipe.XRevRangeN(q.Ctx, t.key, "+", "-", 1)
-		return
-	}
-	if t.known {
-		from = t.last.Next()
-	}
-	q.Ranges++
-	t.page = q.Pipe.XRangeN(q.Ctx, t.key, from.String(), "+", pageSize)
-}
-
-// take returns the entries that are new. It returns again when there are more.
-func (t *tail) take() (fresh []limiter.Entry, again bool, err error) {
-	page := t.page
-	if t.newest != nil {
-		page = t.newest
-	}
-	got, err := page.Result()
-	if err != nil {
-		return nil, false, err
-	}
-	t.jumped = false
-	for _, m := range got {
-		id, ok := shape.ParseID(m.ID)
-		if !ok {
-			continue
-		}
-		n, total, hasCount, hasTotal := shape.CountOf(m.Values)
-		t.uncounted = t.uncounted || !hasCount
-		t.untotaled = t.untotaled || !hasTotal
-		if t.known && hasTotal && t.total > 0 {
-			// Entries between the two may have been trimmed before they were read, or were
-			// jumped over; the totals still tell how much they were.
-			if missed := total - t.total; missed > n {
-				n = missed
-				t.jumped = true
-			}
-		}
-		if t.known && !id.After(t.last) {
-			continue // the jump found nothing newer
-		}
-		t.last, t.total, t.known = id, total, true
-		at := id.At()
-		if hasTotal {
-			at = id.Fine()
-		}
-		fresh = append(fresh, limiter.Entry{At: at, Count: n})
-	}
-	if t.newest != nil {
-		t.jumping, t.pages = false, 0
-		return fresh, false, nil
-	}
-	t.pages++
-	if len(got) < pageSize {
-		t.pages = 0
-		return fresh, false, nil
-	}
-	t.jumping = t.pages >= pagesBehind && !t.untotaled
-	return fresh, t.jumping || t.pages < 2*pagesBehind, nil
+	l.ahead("ids", now, entries, r.Arrivals, r.Since == 0)
 }
