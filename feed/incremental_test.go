@@ -216,3 +216,53 @@ func TestCountersRollOver(t *testing.T) {
 		t.Errorf("fw: previous %d (known %v)", x.State.Previous, x.PreviousKnown)
 	}
 }
+
+// TestHotStreamsAreSkimmed floods a stream whose entries have no totals: it is told from
+// how many were added, and read entry by entry again when it calms down.
+func TestHotStreamsAreSkimmed(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	ctx := context.Background()
+	rule := rules.Rule{Match: "hot", Limit: limiter.Limit{Count: 10_000_000, Window: 10 * time.Minute}, LimitKnown: true}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: []rules.Rule{rule}, Refresh: 50 * time.Millisecond}))
+	add := func(n int) {
+		p := c.Pipeline()
+		for range n {
+			p.XAdd(ctx, xadd("hot", "2"))
+		}
+		if _, err := p.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(1)
+	servertest.Await(t, "the stream to be skimmed", func() bool {
+		add(2000)
+		x, _ := run.reading("hot")
+		return x.Approximate
+	})
+	for range 20 {
+		add(2000)
+	}
+	want := 2 * c.XLen(ctx, "hot").Val()
+	servertest.Await(t, "about what the server holds", func() bool {
+		x, _ := run.reading("hot")
+		return used(x) > want*95/100 && used(x) < want*105/100 && run.came("hot", false) > want*95/100
+	})
+	servertest.Await(t, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 12 })
+	servertest.Await(t, "the stream to be read entry by entry", func() bool { return calls(s, "xinfo|stream") > 0 && reads(t, s, run) })
+	before, _ := run.reading("hot")
+	add(3)
+	servertest.Await(t, "three more", func() bool {
+		x, _ := run.reading("hot")
+		return used(x) == used(before)+6
+	})
+}
+
+// reads says whether the stream is asked for entries and no longer for their number.
+func reads(t *testing.T, s *servertest.Server, run *running) bool {
+	t.Helper()
+	asked, n := calls(s, "xinfo|stream"), run.count()
+	servertest.Await(t, "five batches", func() bool { return run.count() >= n+5 })
+	return calls(s, "xinfo|stream") == asked
+}

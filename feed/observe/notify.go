@@ -61,7 +61,7 @@ const (
 	mostSubjects = 64               // limiters a node
 	mostEvents   = 300              // a second, before it hangs up
 	deafFor      = time.Minute      // after that
-	askSetting     = 30 * time.Second // whether the setting is on
+	askSetting   = 30 * time.Second // whether the setting is on
 	mostMissed   = 5
 	eventPrice   = 3 * time.Microsecond // of one notification to one subscriber, Redis 7.0
 )
