@@ -49,8 +49,6 @@ const (
 	actQuit
 )
 
-type binding = keymap.Binding[action]
-
 // bindings is the only place that knows keys: dispatch, the help and the README's list
 // all read it.
 var bindings = keymap.Table[action]{
