@@ -45,6 +45,7 @@ type Server struct {
 	Err      string // one sentence while Link is not Live: what is wrong and what to do
 	RTT      time.Duration
 	Offset   time.Duration // server clock minus this machine's
+	OffsetBy time.Duration // how far Offset may be off either way, from round trips; 0 not known
 	Down     time.Duration // how long it has been away
 
 	// Lacks says, one sentence each, what cannot be told although the link is live: for want

@@ -44,3 +44,12 @@ func (c *clock) observe(sent, received time.Time, server limiter.Instant, short 
 
 // at returns the server's clock at a local moment.
 func (c *clock) at(local time.Time) limiter.Instant { return limiter.InstantOf(local.Add(c.offset)) }
+
+// uncertainty is how far the offset may be off either way: half of the narrowest round trip of
+// late, for the server read its clock somewhere in it. 0 before the first answer.
+func (c *clock) uncertainty() time.Duration {
+	if !c.known {
+		return 0
+	}
+	return c.width / 2
+}

@@ -69,6 +69,7 @@ func (e *emitter) send(readings []model.Reading, gone []string) {
 	s := &b.Server
 	s.Link, s.Err = e.link, e.err
 	s.RTT, s.Offset, s.Role, s.Version = e.last.rtt, e.last.offset, e.last.role, e.last.version
+	s.OffsetBy = e.last.offsetBy
 	if s.Embedded {
 		s.Role = "embedded"
 	}

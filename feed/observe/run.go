@@ -22,6 +22,7 @@ type outcome struct {
 	commands      int64
 	cost          time.Duration
 	rtt, offset   time.Duration
+	offsetBy      time.Duration
 	role, version string
 	sweep         model.Sweep
 	health        *model.Health
@@ -184,6 +185,7 @@ func (w *Watch) read(ctx context.Context, orders <-chan order, outcomes chan<- o
 		o.cost, w.spent = w.spent, 0
 		o.at = w.clock.at(time.Now())
 		o.rtt, o.offset, o.role, o.version = w.clock.rtt, w.clock.offset, w.role, w.version
+		o.offsetBy = w.clock.uncertainty()
 		o.health, o.lacks = w.health, w.shortcomings()
 		o.sweep = w.sweep
 		o.sweep.Matched, o.sweep.Dropped = len(w.looks), len(w.dropped)

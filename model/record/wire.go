@@ -51,6 +51,7 @@ type batch struct {
 	Err    text            `json:"err,omitzero"`
 	RTT    int64           `json:"rtt,omitempty"` // nanoseconds
 	Offset int64           `json:"offset,omitempty"`
+	OffBy  int64           `json:"offset_by,omitempty"`
 	Down   int64           `json:"down,omitempty"`
 	Server *server         `json:"server,omitempty"`
 	Sweep  *sweep          `json:"sweep,omitempty"`

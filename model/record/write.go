@@ -279,7 +279,7 @@ func keyOf(r *model.Reading) *key {
 func (w *Writer) batch(b *model.Batch) *batch {
 	s := &b.Server
 	out := &batch{
-		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), Down: int64(s.Down),
+		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy), Down: int64(s.Down),
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
 		Health: healthOf(b.Health), Hot: hotOf(b.Hot),
 	}

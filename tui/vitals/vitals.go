@@ -240,6 +240,9 @@ func (v *View) facts(h *model.Health) []fact {
 	clock := figure.Unknown
 	if s.Link == model.Live {
 		clock = "server " + signedOrSame(s.Offset) + " this machine"
+		if s.OffsetBy > 0 {
+			clock += " ±" + figure.Latency(s.OffsetBy)
+		}
 	}
 	facts := []fact{
 		{"role", role, l.Text},
