@@ -124,19 +124,24 @@ func (i *Injector) limiter(t model.Target) (*limiter.Redis, error) {
 	if l := i.limiters[m]; l != nil {
 		return l, nil
 	}
-	if i.client == nil {
-		i.client = i.endpoint.Open(writeName, firePool, nil)
-	}
 	opts := []limiter.Option{limiter.WithConvention(t.Convention), limiter.WithLayout(t.Layout)}
 	if i.o.Denials {
 		opts = append(opts, limiter.WithDenials())
 	}
-	l, err := limiter.NewRedis(i.client, t.Algorithm, opts...)
+	l, err := limiter.NewRedis(i.writer(), t.Algorithm, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be fired at: %w", err)
 	}
 	i.limiters[m] = l
 	return l, nil
+}
+
+// writer returns the client that may write, made when it is first asked for. i.mu is held.
+func (i *Injector) writer() redis.UniversalClient {
+	if i.client == nil {
+		i.client = i.endpoint.Open(writeName, firePool, nil)
+	}
+	return i.client
 }
 
 // Close ends the connections and the audit file. No Fire may be running.

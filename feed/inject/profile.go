@@ -37,12 +37,9 @@ func (i *Injector) Profile(ctx context.Context, d time.Duration) (began bool, er
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.client == nil {
-		i.client = i.endpoint.Open(writeName, firePool, nil)
-	}
 	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
 	defer cancel()
-	switch c := i.client.(type) {
+	switch c := i.writer().(type) {
 	case *redis.Client:
 		return i.begin(ctx, c, d)
 	case *redis.ClusterClient:
