@@ -54,6 +54,7 @@ type App struct {
 
 	moved      limiter.Instant // when something last arrived or changed
 	throttled  bool            // a key counts down to its next admission
+	unread     int             // keys that seem at ease, by a reading that is too old to say so
 	dozing     bool            // the clock ticks once a second
 	generation int             // of the clock; a tick of an older one is void
 	selected   string          // Reading.Key
@@ -322,6 +323,7 @@ func (a *App) advance(local time.Time) {
 			a.second = second
 			a.resort()
 			a.throttled = a.board.Totals().Throttled > 0
+			a.unread = a.stalled()
 			a.server, a.cost = a.board.Server, a.board.Cost
 		}
 	}
@@ -389,6 +391,16 @@ const staleAfter = 5 * time.Second
 func (a *App) outdated(k *model.Watched) (age time.Duration, yes bool) {
 	age = a.shownNow().Sub(k.Reading.At)
 	return age, age > staleAfter || a.shown().Server.Link == model.Down
+}
+
+// stalled counts the keys whose reading is too old to call them at ease.
+func (a *App) stalled() (n int) {
+	for _, k := range a.board.Select(model.View{}) {
+		if _, old := a.outdated(k); old && !k.Gone && k.Reading.Err == "" && !k.Gauge.Throttled() && !k.Gauge.Near() {
+			n++
+		}
+	}
+	return n
 }
 
 // current returns the selected key, or nil when there is none.

@@ -124,11 +124,15 @@ func (a *App) paintVerdict(x, y, end int) {
 		a.Words(x+1, y, end, pane.Bit(a.searching(), a.Look.Near))
 		return
 	}
-	ok := t.Keys - t.Throttled - t.Near - t.Broken
+	stale := a.unread
+	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-stale, 0)
 	x = a.Words(x+1, y, end,
 		count(a.Look.OverMark, t.Throttled, "throttled", a.Look.Denied, a.Look.Faint), pane.Bit("   ", a.Look.Text),
 		count(a.Look.NearMark, t.Near, "near limit", a.Look.Near, a.Look.Faint), pane.Bit("   ", a.Look.Text),
 		count(a.Look.OKMark, ok, "ok", a.Look.Good, a.Look.Faint))
+	if stale > 0 {
+		x = a.Words(x, y, end, pane.Bit("   ", a.Look.Text), count(a.Look.StaleMark, stale, "stale", a.Look.Unknown, a.Look.Faint))
+	}
 	if t.Broken > 0 {
 		x = a.Words(x, y, end, pane.Bit("   ", a.Look.Text), count(a.Look.BadMark, t.Broken, "unreadable", a.Look.Unknown, a.Look.Faint))
 	}
