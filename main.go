@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -95,8 +96,23 @@ type app struct {
 	failed error
 }
 
-// command finishes c: f is what it does, and checks the arguments.
-func (a *app) command(c *cobra.Command, f func(c *cobra.Command, args []string) error) *cobra.Command {
+// Shared flags, by what they are about. A command takes them all and heeds what it can:
+// scripts may give every command the same ones.
+var (
+	aboutScreen = []string{"theme", "fps", "no-animation", "plain"}
+	aboutServer = []string{"redis", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
+	aboutKeys   = []string{"watch", "limit", "algorithm", "burst", "config", "refresh", "budget"}
+)
+
+// command finishes c: f is what it does, and checks the arguments. The help leaves out the
+// shared flags that c does not heed.
+func (a *app) command(c *cobra.Command, f func(c *cobra.Command, args []string) error, unheeded ...[]string) *cobra.Command {
+	c.SetHelpFunc(func(c *cobra.Command, args []string) {
+		for _, name := range slices.Concat(unheeded...) {
+			_ = c.Flags().MarkHidden(name) // there is one of that name, a test says
+		}
+		c.Root().HelpFunc()(c, args)
+	})
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		a.failed = f(c, args)
@@ -140,10 +156,10 @@ func (a *app) flags(f *pflag.FlagSet) {
 	f.StringVar(&a.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&a.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&a.Refresh, "refresh", observe.DefaultRefresh, "time between two readings, 20ms to 1m")
-	f.StringVar(&a.Budget, "budget", "1%", "share of the server's time that watching may take, 0.1% to 50%")
-	f.StringVar(&a.TLS.CA, "tls-ca", "", "PEM file of the authority that signed the server's certificate, for rediss://")
-	f.StringVar(&a.TLS.Cert, "tls-cert", "", "PEM file of the client's certificate")
-	f.StringVar(&a.TLS.Key, "tls-key", "", "PEM file of the client's key")
+	f.StringVar(&a.Budget, "budget", "1%", "share of the server's time that watching may take, from 0.1 to 50 percent")
+	f.StringVar(&a.TLS.CA, "tls-ca", "", "certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
+	f.StringVar(&a.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
+	f.StringVar(&a.TLS.Key, "tls-key", "", "key file (PEM) of the client")
 	f.StringVar(&a.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
 	f.BoolVar(&a.ascii, "ascii", false, "draw with ASCII alone")
 	f.BoolVar(&a.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
@@ -261,7 +277,8 @@ func (a *app) record() *cobra.Command {
 			"goes even when the machine goes down.\n\nIt holds the names of the keys; --mask does not hide them here.",
 		Example: "ratescope record incident.jsonl.gz --for 10m --redis redis://localhost:6379 --limit 100/1m",
 	}
-	for10 := c.Flags().Duration("for", 0, "how long to record, 10m (default: until ctrl+c)")
+	for10 := c.Flags().Duration("for", 0, "how long to record, as in 10m (default: until ctrl+c)")
+	c.Flags().Lookup("for").DefValue = "" // 0s would be told as the default
 	mb := c.Flags().Int64("max-mb", headless.DefaultMaxBytes/1_000_000, "end when the file has so many million bytes")
 	force := c.Flags().Bool("force", false, "write over a file that is there")
 	return a.command(c, func(c *cobra.Command, args []string) error {
@@ -279,7 +296,7 @@ func (a *app) record() *cobra.Command {
 		}
 		defer src.Close()
 		return headless.Record(c.Context(), src, r, a.output(c))
-	})
+	}, aboutScreen, []string{"ascii", "mask", "allow-inject"})
 }
 
 func (a *app) export() *cobra.Command {
@@ -309,11 +326,14 @@ func (a *app) export() *cobra.Command {
 		defer src.Close()
 		listen, err := net.Listen("tcp", *address)
 		if err != nil {
-			return fmt.Errorf("nothing can be served on %s: %w", *address, err)
+			if number := syscall.Errno(0); errors.As(err, &number) {
+				err = number // the rest only says again what is being done
+			}
+			return fmt.Errorf("nothing can be served on %s: %w; choose another address with --listen", *address, err)
 		}
 		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics are on http://%s/metrics\n", listen.Addr())
 		return export.Serve(c.Context(), src, listen, export.New(export.Options{MaxKeys: *most, Mask: a.mask}))
-	})
+	}, aboutScreen, []string{"ascii", "allow-inject"})
 }
 
 func (a *app) replay() *cobra.Command {
@@ -339,7 +359,7 @@ func (a *app) replay() *cobra.Command {
 			return settings.UsageError{Err: err}
 		}
 		return a.show(c.Context(), c, tui.Options{Take: player.Take, Focus: player.Focus, Injector: player, Player: player})
-	})
+	}, aboutServer, aboutKeys, []string{"allow-inject"})
 }
 
 func (a *app) snapshot() *cobra.Command {
@@ -361,7 +381,7 @@ func (a *app) snapshot() *cobra.Command {
 		}
 		defer src.Close()
 		return headless.Snapshot(c.Context(), src, a.output(c))
-	})
+	}, aboutScreen, []string{"ascii", "refresh", "allow-inject"})
 }
 
 func (a *app) peek() *cobra.Command {
@@ -377,7 +397,7 @@ func (a *app) peek() *cobra.Command {
 		return a.key(c, args, func(src settings.Server, name string) error {
 			return headless.Peek(c.Context(), src, name, a.output(c))
 		})
-	})
+	}, aboutScreen, []string{"ascii", "watch", "refresh", "allow-inject"})
 }
 
 // key opens the server for the one key that the arguments are.
@@ -416,7 +436,7 @@ func (a *app) fire() *cobra.Command {
 			shot.Key = name
 			return headless.Fire(c.Context(), src, shot, a.allow, a.output(c))
 		})
-	})
+	}, aboutScreen, []string{"ascii", "watch", "refresh"})
 }
 
 func (a *app) verify() *cobra.Command {
@@ -431,7 +451,7 @@ func (a *app) verify() *cobra.Command {
 	on := c.Flags().StringSlice("on", []string{"memory"}, "stores to run on: memory, redis, or both as memory,redis")
 	return a.command(c, func(c *cobra.Command, files []string) error {
 		return headless.Verify(c.Context(), files, *on, feed.Options{URLs: a.URLs(), TLS: a.TLS}, a.output(c))
-	})
+	}, aboutScreen, aboutKeys, []string{"ascii", "mask", "allow-inject"})
 }
 
 func (a *app) lab() *cobra.Command {
@@ -443,7 +463,7 @@ func (a *app) lab() *cobra.Command {
 			"SCENARIO is the name of a lesson or a scenario file; without it the first lesson is on screen.",
 		Example: "ratescope lab counter-weighted-sum",
 	}
-	trace := c.Flags().String("trace", "", "access log `FILE` in Common Log Format whose traffic can be put in place of a lesson's")
+	trace := c.Flags().String("trace", "", "access log in Common Log Format whose traffic can be put in place of a lesson's")
 	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -455,7 +475,7 @@ func (a *app) lab() *cobra.Command {
 		}
 		o := screenlab.Options{Shelf: shelf, Theme: a.theme, ASCII: a.ascii, Still: a.still, Present: *present}
 		if len(args) == 1 {
-			if o.Lessons, err = lab.Open(args[0], os.ReadFile); err != nil {
+			if o.Lessons, err = lab.Open(args[0], settings.ReadFile); err != nil {
 				return settings.UsageError{Err: err}
 			}
 		}
@@ -466,7 +486,7 @@ func (a *app) lab() *cobra.Command {
 			return settings.Usagef("the lab needs a terminal on its output")
 		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
-	})
+	}, aboutServer, aboutKeys, []string{"fps", "plain", "mask", "allow-inject"})
 }
 
 func (a *app) accuracy() *cobra.Command {
@@ -477,7 +497,7 @@ func (a *app) accuracy() *cobra.Command {
 			"decisions were wrong by how heavily a source loads its limit. Without --trace the traffic is made up, from a seed.",
 		Example: "ratescope accuracy --trace access.log --limit 100/1m",
 	}
-	trace := c.Flags().String("trace", "", "access log `FILE` in Common Log Format; a source is a remote host")
+	trace := c.Flags().String("trace", "", "access log in Common Log Format; a source is a remote host")
 	seed := c.Flags().Uint64("seed", 1, "the seed of the traffic that is made up")
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	return a.command(c, func(c *cobra.Command, args []string) (err error) {
@@ -501,7 +521,7 @@ func (a *app) accuracy() *cobra.Command {
 			return accuracy.PrintJSON(c.OutOrStdout(), measured)
 		}
 		return accuracy.Print(c.OutOrStdout(), measured, a.ascii)
-	})
+	}, aboutServer, aboutScreen, []string{"watch", "algorithm", "burst", "config", "refresh", "budget", "mask", "allow-inject"})
 }
 
 // traceOf reads the access log of that name; none for "".
@@ -509,9 +529,9 @@ func traceOf(name string) (*lab.Trace, error) {
 	if name == "" {
 		return nil, nil
 	}
-	f, err := os.Open(name)
+	f, err := settings.OpenFile(name)
 	if err != nil {
-		return nil, settings.UsageError{Err: err}
+		return nil, err
 	}
 	defer f.Close()
 	trace, err := lab.ReadAccessLog(f)

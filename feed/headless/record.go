@@ -29,7 +29,7 @@ type Recording struct {
 }
 
 // DefaultMaxBytes is how large a recording may grow when nobody says.
-const DefaultMaxBytes = 1 << 30
+const DefaultMaxBytes = 1_000_000_000
 
 // Check says what is wrong with r, as a settings.UsageError, or returns nil.
 func (r Recording) Check() error {
@@ -41,7 +41,7 @@ func (r Recording) Check() error {
 	case err == nil && !r.Force:
 		return settings.Usagef("%s is there already: give another name, or --force to write over it", safetext.Clean(r.File))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return settings.UsageError{Err: fmt.Errorf("%s cannot be written: %w", safetext.Clean(r.File), bare(err))}
+		return settings.UsageError{Err: settings.Unwritable(r.File, err)}
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (k *keeper) keep(b model.Batch) {
 		k.full = k.out.Bytes() >= cmp.Or(k.MaxBytes, DefaultMaxBytes)
 	}
 	if k.err != nil {
-		k.err = fmt.Errorf("%s cannot be written: %w", safetext.Clean(k.File), bare(k.err))
+		k.err = settings.Unwritable(k.File, k.err)
 	}
 }
 
@@ -167,14 +167,6 @@ func (k *keeper) progress(w io.Writer, before string) string {
 		plural(k.out.Keys(), "key"), plural(k.out.Batches(), "batch"), k.last.Sub(k.first).Round(time.Second), size(k.out.Bytes()))
 	fmt.Fprint(w, "\r"+text+strings.Repeat(" ", max(0, safetext.Width(before)-safetext.Width(text))))
 	return text
-}
-
-// bare is an error of the file system without the path, which the sentence has.
-func bare(err error) error {
-	if p := (*fs.PathError)(nil); errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 func plural(n int, thing string) string {

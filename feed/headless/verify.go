@@ -9,6 +9,7 @@ import (
 	"ratescope/feed/settings"
 	"ratescope/limiter/scenario"
 	"ratescope/model/report"
+	"ratescope/model/safetext"
 )
 
 // Verify runs the scenarios of the files on the stores of those names, memory and redis,
@@ -24,15 +25,29 @@ func Verify(ctx context.Context, files, names []string, o feed.Options, to Outpu
 	defer end()
 	var all []scenario.Scenario
 	for _, name := range files {
-		stories, err := scenario.LoadFile(name)
+		stories, err := stories(name)
 		if err != nil {
-			return settings.UsageError{Err: err}
+			return err
 		}
 		all = append(all, stories...)
 	}
 	return report.Verify(to.Out, all, list, func(s scenario.Scenario, on scenario.Store) (scenario.Result, error) {
 		return scenario.Run(ctx, s, on)
 	})
+}
+
+// stories are the scenarios of a file.
+func stories(name string) ([]scenario.Scenario, error) {
+	f, err := settings.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := scenario.Load(f)
+	if err != nil {
+		return nil, settings.Usagef("%s: %w", safetext.Clean(name), err)
+	}
+	return list, nil
 }
 
 // stores are those that the names ask for, and what ends them.

@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,12 @@ import (
 )
 
 func TestVectors(t *testing.T) {
-	all, err := scenario.LoadFile("../testdata/vectors.json")
+	file, err := os.Open("../testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	all, err := scenario.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 
@@ -77,20 +76,6 @@ type stepFile struct {
 	ResetAfter *float64 `json:"reset_after_ms"`
 	Text       any      `json:"text"`
 	Notes      any      `json:"notes"`
-}
-
-// LoadFile reads the scenarios of a file. Errors name the file.
-func LoadFile(path string) ([]Scenario, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	all, err := Load(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return all, nil
 }
 
 // Load reads one scenario or an array of them. Errors name the scenario and what is

@@ -57,7 +57,9 @@ func TestWrongUsage(t *testing.T) {
 		{"fire nosuchkey", []string{"nosuchkey", "--limit"}},
 		{"peek", []string{"key"}},
 		{"verify", []string{"file"}},
-		{"verify /does/not/exist.json", []string{"/does/not/exist.json"}},
+		{"verify /does/not/exist.json", []string{"there is no file /does/not/exist.json"}},
+		{"lab ./nosuch.json", []string{"there is no file ./nosuch.json"}},
+		{"accuracy --trace /does/not/exist", []string{"there is no file /does/not/exist"}},
 		{"verify x.json --on disk", []string{"disk"}},
 		{"verify x.json --on redis", []string{"--redis"}},
 		{"", []string{"terminal", "snapshot"}},
@@ -176,8 +178,41 @@ func TestBuildData(t *testing.T) {
 	for _, args := range []string{"--help", "snapshot --help", "fire --help", "peek --help", "verify --help", "completion bash", "man"} {
 		r := ratescope(t, strings.Fields(args)...)
 		r.ok(t, nil)
-		if len(r.out) < 500 || strings.Contains(r.out, "\x1b") {
+		if len(r.out) < 500 || strings.Contains(r.out, "\x1b") || strings.Contains(r.out, "%!") {
 			t.Errorf("%s prints %q", args, r.out)
 		}
 	}
+}
+
+// TestHelp: a command's help lists the shared flags that it heeds and no others, and it
+// takes the others nevertheless.
+func TestHelp(t *testing.T) {
+	for _, tc := range []struct{ command, heeds, ignores string }{
+		{"", "redis watch limit algorithm burst config refresh budget allow-inject theme fps ascii plain no-animation mask", ""},
+		{"snapshot", "redis watch limit config json mask", "theme fps ascii plain no-animation refresh allow-inject"},
+		{"peek", "redis limit json mask", "watch theme plain refresh allow-inject"},
+		{"fire", "redis limit allow-inject number cost rate", "watch theme plain refresh"},
+		{"record", "redis watch limit refresh for force max-mb", "theme ascii plain mask allow-inject"},
+		{"replay", "theme fps ascii plain mask speed", "redis watch limit budget tls-ca allow-inject"},
+		{"export", "redis watch limit mask listen max-keys", "theme ascii plain allow-inject"},
+		{"verify", "redis tls-ca on", "watch limit theme plain mask"},
+		{"lab", "theme ascii no-animation present trace", "redis watch limit fps plain"},
+		{"accuracy", "limit ascii trace seed json", "redis watch theme budget"},
+	} {
+		r := ratescope(t, append(strings.Fields(tc.command), "--help")...)
+		r.ok(t, nil)
+		_, flags, _ := strings.Cut(r.out, "FLAGS")
+		lists := func(flag string) bool { return strings.Contains(flags, "--"+flag+" ") }
+		for _, flag := range strings.Fields(tc.heeds) {
+			if !lists(flag) {
+				t.Errorf("ratescope %s --help does not list --%s", tc.command, flag)
+			}
+		}
+		for _, flag := range strings.Fields(tc.ignores) {
+			if lists(flag) {
+				t.Errorf("ratescope %s --help lists --%s, which it does not heed", tc.command, flag)
+			}
+		}
+	}
+	ratescope(t, strings.Fields("snapshot --theme nord --ascii --fps 5 --refresh 1s --allow-inject")...).ok(t, nil)
 }
