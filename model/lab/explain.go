@@ -162,6 +162,13 @@ func (e *explainer) sliding() Working {
 	}
 }
 
+// bursts says whether the algorithm has a burst and a rate, and knows no charge for what
+// was denied.
+func (e *explainer) bursts() bool {
+	a := e.c.Algorithm
+	return a == limiter.GCRA || a == limiter.TokenBucket || a == limiter.LeakyBucket
+}
+
 // interval is the emission interval, rounded for reading.
 func (e *explainer) interval() time.Duration {
 	return e.limit.Window / time.Duration(max(e.limit.Count, 1))

@@ -26,7 +26,8 @@ type lane struct {
 	state      limiter.State
 	tally      Tally
 	admitted   ring
-	twin       bool // it decides as the exact log does, so it need not be asked again
+	total      int64 // of a log: units charged since it was last empty
+	twin       bool  // it decides as the exact log does, so it need not be asked again
 }
 
 func newLane(c Contender, s *Setup) lane {
@@ -47,6 +48,11 @@ func (l *lane) take(a Arrival, i int, s *Setup) limiter.Decision {
 	if a.Cost == 0 {
 		return d
 	}
+	if charged(d, l.convention) {
+		if l.total += a.Cost; d.Used <= a.Cost {
+			l.total = a.Cost
+		}
+	}
 	if !d.Allowed {
 		l.tally.Denied++
 		return d
@@ -62,7 +68,7 @@ func (l *lane) take(a Arrival, i int, s *Setup) limiter.Decision {
 // follow takes over what the exact log thought. They may share entries, for entries are
 // appended and never written over; a clone shares nothing.
 func (l *lane) follow(exact *lane) {
-	l.tally, l.admitted = exact.tally, exact.admitted
+	l.tally, l.admitted, l.total = exact.tally, exact.admitted, exact.total
 	l.state.Log, l.state.BlockedUntil = exact.state.Log, exact.state.BlockedUntil
 }
 
@@ -74,6 +80,12 @@ func (l *lane) compare(allowed, exact bool) {
 	case !allowed && exact:
 		l.tally.WronglyDenied++
 	}
+}
+
+// charged says whether a request that is no peek was recorded: because it was admitted, or
+// because denied ones are charged too.
+func charged(d limiter.Decision, terms limiter.Convention) bool {
+	return d.Allowed || terms.Denied == limiter.Charged && d.RetryAfter != limiter.Never
 }
 
 // trim forgets what no decision needs any more. It halves the time of a long run: what a

@@ -120,7 +120,7 @@ func (r *Run) Exact() limiter.Decision {
 // Ask returns what contender i would think about a request of this cost now.
 func (r *Run) Ask(i int, cost int64) Moment {
 	l := &r.lanes[i]
-	m := Moment{Number: r.at, Arrival: Arrival{At: r.now, Cost: cost}, Before: l.state.Clone(), After: l.state.Clone()}
+	m := Moment{Number: r.at, Arrival: Arrival{At: r.now, Cost: cost}, Total: l.total, Before: l.state.Clone(), After: l.state.Clone()}
 	m.Decision = decide(&m.After, l.contender, l.convention, m.Arrival, r.at, &r.setup)
 	return m
 }
@@ -350,6 +350,7 @@ func (r *Run) forget(i int) {
 type Moment struct {
 	Number   int
 	Arrival  Arrival
+	Total    int64 // of a log: units that were charged since it was last empty, before this one
 	Before   limiter.State
 	After    limiter.State
 	Decision limiter.Decision
@@ -375,7 +376,7 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	for k := from; k < i; k++ {
 		l.take(r.tape.At(k), k, &r.setup)
 	}
-	m := Moment{Number: i, Arrival: r.tape.At(i), Before: l.state.Clone(), Decided: i < r.at}
+	m := Moment{Number: i, Arrival: r.tape.At(i), Total: l.total, Before: l.state.Clone(), Decided: i < r.at}
 	m.Decision = l.take(m.Arrival, i, &r.setup)
 	m.After = l.state.Clone()
 	if m.Decided {
