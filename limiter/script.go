@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,6 @@ type terms struct {
 
 	DeniedKey, BlockKey, EndsKey int   // places in KEYS
 	BlockArg, More, Rest         int   // places in ARGV: the block, what the algorithm adds, and in that the fractions
-	Edge                         int64 // milliseconds that a closed edge adds to a life
 	Slack                        int64 // milliseconds that a key outlives its use, where time is given
 	Window, Life, Lives          int64 // of a usual window: its microseconds, and the milliseconds for which a key counts for one and for two
 
@@ -88,9 +88,6 @@ func termsOf(a Algorithm, s settings, act action) terms {
 	}
 	if t.Interval {
 		t.Rest++
-	}
-	if t.Closed {
-		t.Edge = 1
 	}
 	if t.Given {
 		t.Slack = slackMillis
@@ -143,7 +140,10 @@ func leanTerms(a Algorithm, s settings, b *boxed) (terms, bool) {
 	case slices.Contains(usualWindows, b.limit.Window):
 		t.More = 2
 		t.Window = b.limit.micros()
-		t.Life = t.Window/1000 + t.Edge
+		t.Life = t.Window / 1000
+		if t.Closed {
+			t.Life++
+		}
 		t.Lives = t.Window / 500
 		t.Brief = t.Ahead && !t.Denials
 		t.Seconds = t.Window / 1_000_000
@@ -155,8 +155,17 @@ func leanTerms(a Algorithm, s settings, b *boxed) (terms, bool) {
 }
 
 var templates = sync.OnceValues(func() (*template.Template, error) {
-	return template.ParseFS(luaFiles, "lua/decision.lua", "lua/together.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua")
+	return template.New("").Funcs(template.FuncMap{"arg": arg}).ParseFS(luaFiles, "lua/decision.lua", "lua/together.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua")
 })
+
+// arg is an argument of a script by its place, counted from another one.
+func arg(places ...int) string {
+	sum := 0
+	for _, p := range places {
+		sum += p
+	}
+	return fmt.Sprintf("ARGV[%d]", sum)
+}
 
 // compiled are the scripts that this process has written, by scriptName.
 var compiled sync.Map
@@ -192,9 +201,42 @@ func compile(file string, t terms) (*script, error) {
 	if err := one.ExecuteTemplate(&text, frame, t); err != nil {
 		return nil, err
 	}
-	sum := sha1.Sum([]byte(text.String()))
-	known, _ := compiled.LoadOrStore(name, &script{text: text.String(), sha: hex.EncodeToString(sum[:])})
+	lua := indented(text.String())
+	sum := sha1.Sum([]byte(lua))
+	known, _ := compiled.LoadOrStore(name, &script{text: lua, sha: hex.EncodeToString(sum[:])})
 	return known.(*script), nil
+}
+
+var (
+	luaQuoted = regexp.MustCompile(`'[^']*'|--.*`)
+	luaWords  = regexp.MustCompile(`\b(function|if|do|repeat|else|elseif|end|until)\b`)
+)
+
+// indented sets a script as if it had been written in one go: its parts come from several
+// files and know nothing of the blocks around them, and people read and copy the whole.
+func indented(lua string) string {
+	var b strings.Builder
+	depth := 0
+	for line := range strings.Lines(lua) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		at := depth
+		for i, word := range luaWords.FindAllString(luaQuoted.ReplaceAllString(line, ""), -1) {
+			switch word {
+			case "end", "until":
+				depth--
+			case "else", "elseif":
+				if i == 0 {
+					at--
+				}
+			default:
+				depth++
+			}
+		}
+		b.WriteString(strings.Repeat("  ", min(at, depth)) + line + "\n")
+	}
+	return b.String()
 }
 
 // scriptFile names the file of an algorithm, or says why it has none.

@@ -14,19 +14,17 @@ as the one before it; and a little later still where a later one was taken off a
 Expects now, total, into, last, and trim with its bound as text. */ -}}
 {{define "append"}}
 if total > 999999999999999 then return redis.error_reply('ERR the running total is full: reset the key') end
-do
-  local us, sum = now % 1000, ('%d'):format(total)
-  local id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((now - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
-  if type(id) == 'table' then
-    if not string.find(id.err, 'equal or smaller', 1, true) then return id end
+local us, sum = now % 1000, ('%d'):format(total)
+local id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((now - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
+if type(id) == 'table' then
+  if not string.find(id.err, 'equal or smaller', 1, true) then return id end
 {{template "instant" .}}
-    local at, step = last and math.max(now, instant(last[1])) or now, 0
-    repeat
-      us = (at + step) % 1000
-      id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((at + step - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
-      step = 2 * step + 1
-    until type(id) ~= 'table' or step > 4503599627370496
-    if type(id) == 'table' then return id end
-  end
+  local at, step = last and math.max(now, instant(last[1])) or now, 0
+  repeat
+    us = (at + step) % 1000
+    id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((at + step - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
+    step = 2 * step + 1
+  until type(id) ~= 'table' or step > 4503599627370496
+  if type(id) == 'table' then return id end
 end
 {{end}}

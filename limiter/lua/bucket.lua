@@ -5,10 +5,12 @@ milliseconds a key lives, the step's interval in microseconds, its units where a
 not one, and, where the interval is not a whole number, the parts that it is longer and
 the denominator; the limit is the bucket's size. Answers ok, now, used, at, part. */ -}}
 {{define "look"}}
-local whole = ARGV[{{.More}} + 1] + 0
-local units = {{if .Interval}}ARGV[{{.More}} + 2] + 0{{else}}1{{end}}
+local whole = {{arg .More 1}} + 0
+{{- if .Interval}}
+local units = {{arg .More 2}} + 0
+{{- end}}
 {{- if .Parts}}
-local rest, den = ARGV[{{.More}} + {{.Rest}}] + 0, ARGV[{{.More}} + {{.Rest}} + 1] + 0
+local rest, den = {{arg .More .Rest}} + 0, {{arg .More .Rest 1}} + 0
 {{- else}}
 local den = 1
 {{- end}}
@@ -22,7 +24,7 @@ if kept[1] and kept[2] then
     at, part = moment(kept[2], den)
   end
   if used > 0 then
-    local all = math.ceil(used / units)
+    local all = {{if .Interval}}math.ceil(used / units){{else}}used{{end}}
 {{- if .Parts}}
 {{- /* Says whether k steps are over, and when they were. The quotient may be off by one
 either way; the exact sum has the last word. */}}
@@ -44,7 +46,7 @@ either way; the exact sum has the last word. */}}
     local k = math.max(math.min(math.floor((now - at) / whole), all), 0)
     at = at + k * whole
 {{- end}}
-    used = used - k * units
+    used = used - k{{if .Interval}} * units{{end}}
   end
   if used <= 0 then used, at, part = 0, now, 0 end
 end
@@ -56,7 +58,7 @@ end
 {{define "charge"}}
 used = used + n
 call('HSET', KEYS[1], '{{.Field}}', ('%d'):format({{if .Leaky}}used{{else}}limit - used{{end}}), 'at', {{if .Parts}}part > 0 and ('%d:%d:%d'):format(at, part, den) or {{end}}('%d'):format(at))
-call('PEXPIRE', KEYS[1], at > now and ('%d'):format(math.ceil((at - now) / 1000) + ARGV[{{.More}}]) or ARGV[{{.More}}])
+call('PEXPIRE', KEYS[1], at > now and ('%d'):format(math.ceil((at - now) / 1000) + {{arg .More}}) or {{arg .More}})
 {{end}}
 
 {{define "answer"}}return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, at, part{{template "till" .}}){{end}}

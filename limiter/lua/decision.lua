@@ -28,7 +28,7 @@ elseif n <= limit{{if .Block}} and till == 0{{end}} then
 {{template "charge" .}}
 {{- end}}
 {{- if .Ahead}}
-else
+elseif ahead then
 {{template "undo" .}}
 {{- end}}
 end
@@ -39,8 +39,8 @@ if ok == 0 then
 {{- end}}
 {{- if .Block}}
 if till == 0 and n <= limit then
-  till = now + ARGV[{{.BlockArg}}]
-  call('SET', KEYS[{{.BlockKey}}], ('%d'):format(till), 'PX', ('%d'):format(math.ceil(ARGV[{{.BlockArg}}] / 1000) + {{.Slack}}))
+  till = now + {{arg .BlockArg}}
+  call('SET', KEYS[{{.BlockKey}}], ('%d'):format(till), 'PX', ('%d'):format(math.ceil({{arg .BlockArg}} / 1000){{template "slack" .}}))
 end
 {{- end}}
 end
@@ -51,15 +51,22 @@ end
 {{- /* What is asked for: the cost, the limit, and the window in microseconds. */ -}}
 {{define "terms" -}}
 {{if .Slim}}{{else if .Lean -}}
-local n, limit, w = 1, ARGV[1] + 0, {{if .Window}}{{.Window}}{{else if eq .More 2}}nil{{else}}ARGV[2] + 0{{end}}
+local n, limit = 1, ARGV[1] + 0
+{{- if .Window}}
+local w = {{.Window}}
+{{- else if ne .More 2}}
+local w = ARGV[2] + 0
+{{- end}}
 {{- else -}}
 local n, limit, w = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 {{- end}}{{end}}
 {{define "cost"}}{{if .Lean}}'1'{{else}}ARGV[1]{{end}}{{end}}
 
 {{- /* How many milliseconds a key lives that counts for one window, or for two. */ -}}
-{{define "life"}}{{if .Window}}'{{.Life}}'{{else}}('%d'):format(math.ceil(w / 1000) + {{.Edge}} + {{.Slack}}){{end}}{{end}}
-{{define "lives"}}{{if .Window}}'{{.Lives}}'{{else}}('%d'):format(math.ceil(w / 500) + {{.Slack}}){{end}}{{end}}
+{{define "life"}}{{if .Window}}'{{.Life}}'{{else}}('%d'):format({{template "window" .}}){{end}}{{end}}
+{{define "lives"}}{{if .Window}}'{{.Lives}}'{{else}}('%d'):format(math.ceil(w / 500){{template "slack" .}}){{end}}{{end}}
+{{define "window"}}math.ceil(w / 1000){{if .Closed}} + 1{{end}}{{template "slack" .}}{{end}}
+{{define "slack"}}{{if .Slack}} + {{.Slack}}{{end}}{{end}}
 
 {{- /* The end of every answer: until when the key is blocked. */ -}}
 {{define "%d"}}{{if .Block}} %d{{end}}{{end}}

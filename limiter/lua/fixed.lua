@@ -41,7 +41,7 @@ if used == 0 then
 end
 {{- else}}
 local used = call('GET', key)
-if {{if .Given}}true{{else}}not used{{end}} then
+{{if .Given}}do{{else}}if not used then{{end}}
   local later = KEYS[1] .. ('%d'):format((start + w) / {{.NameUnit}})
   local count = call('GET', later)
   if count then key, used, from = later, count, start + w end
@@ -58,10 +58,10 @@ used = ahead and used + n or call('INCRBY', key, {{template "cost" .}})
 {{- else}}
 used = call('INCRBY', key, {{template "cost" .}})
 {{- end}}
-if used == n then call('PEXPIRE', key, ('%d'):format(math.ceil((start + w - now) / 1000) + {{.Slack}})) end
+if used == n then call('PEXPIRE', key, ('%d'):format(math.ceil((start + w - now) / 1000){{template "slack" .}})) end
 {{end}}
 
-{{define "undo"}}if ahead then call('DECRBY', key, {{template "cost" .}}) end{{end}}
+{{define "undo"}}call('DECRBY', key, {{template "cost" .}}){{end}}
 
 {{define "answer"}}
 {{- if not (or .Block .Stride)}}if from == 0 then return (ok == 1 and '1 %d %d' or '0 %d %d'):format(now, used) end{{end}}

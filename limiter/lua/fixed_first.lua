@@ -27,9 +27,9 @@ used = call('INCRBY', KEYS[1], {{template "cost" .}})
 if ends <= 0 then
   local life = math.max(math.ceil(w / 1000){{if not .Closed}} - 1{{end}}, 1)
   ends = now - now % 1000 + (life + 1) * 1000
-  call('PEXPIRE', KEYS[1], ('%d'):format(life + {{.Slack}}))
+  call('PEXPIRE', KEYS[1], ('%d'):format(life{{template "slack" .}}))
 {{- if .Given}}
-  call('SET', KEYS[{{.EndsKey}}], ('%d'):format(ends), 'PX', ('%d'):format(life + {{.Slack}}))
+  call('SET', KEYS[{{.EndsKey}}], ('%d'):format(ends), 'PX', ('%d'):format(life{{template "slack" .}}))
 {{- end}}
 end
 {{end}}

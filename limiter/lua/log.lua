@@ -22,38 +22,40 @@ local used = call('ZCOUNT', key, low, '+inf')
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
 
 {{define "charge"}}
-do
-  local stamp = ('%d'):format(now)
+local stamp = ('%d'):format(now)
 {{- if .Foreign}}
-  local ttl = call('PTTL', key)
-  local score = string.format('%.{{.ScoreDigits}}f', {{if .WholeScores}}math.floor(now / {{.Unit}}){{else}}now / {{.Unit}}{{end}})
+local ttl = call('PTTL', key)
+local score = string.format('%.{{.ScoreDigits}}f', {{if .WholeScores}}math.floor(now / {{.Unit}}){{else}}now / {{.Unit}}{{end}})
 {{- else}}
-  local score = stamp
-  if used == 0 then call('UNLINK', key) end
+local score = stamp
+if used == 0 then call('UNLINK', key) end
 {{- end}}
-  local added, tries = 0, 0
-  {{if not .Lean}}if n == 1 then {{end}}added = call('ZADD', key, 'NX', score, stamp){{if not .Lean}} end{{end}}
-  while added < n do
-    local args, have = {}, call('ZCOUNT', key, score, score) + tries
-    local batch = math.min(n - added, 1000)
-    for i = 1, batch do
-      args[2 * i - 1], args[2 * i] = score, stamp .. '-' .. (have + i)
-    end
-    local new = call('ZADD', key, 'NX', unpack(args))
-    added = added + new
-    if new < batch then tries = tries + batch end
-  end
-{{- if .Foreign}}
-  if ttl ~= -1 then call('PEXPIRE', key, math.max(ttl, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}})) end
+{{- if .Lean}}
+local added, tries = call('ZADD', key, 'NX', score, stamp), 0
 {{- else}}
-  call('PEXPIRE', key, {{template "life" .}})
-  if now % 16 < n then
-    local dead = call('ZCARD', key) - used - n
-    if dead > 0 then call('ZREMRANGEBYRANK', key, '0', ('%d'):format(math.min(dead, math.max(100, 2 * n)) - 1)) end
-  end
+local added, tries = 0, 0
+if n == 1 then added = call('ZADD', key, 'NX', score, stamp) end
 {{- end}}
-  used = used + n
+while added < n do
+  local args, have = {}, call('ZCOUNT', key, score, score) + tries
+  local batch = math.min(n - added, 1000)
+  for i = 1, batch do
+    args[2 * i - 1], args[2 * i] = score, stamp .. '-' .. (have + i)
+  end
+  local new = call('ZADD', key, 'NX', unpack(args))
+  added = added + new
+  if new < batch then tries = tries + batch end
 end
+{{- if .Foreign}}
+if ttl ~= -1 then call('PEXPIRE', key, math.max(ttl, {{template "window" .}})) end
+{{- else}}
+call('PEXPIRE', key, {{template "life" .}})
+if now % 16 < n then
+  local dead = call('ZCARD', key) - used - n
+  if dead > 0 then call('ZREMRANGEBYRANK', key, '0', ('%d'):format(math.min(dead, math.max(100, 2 * n)) - 1)) end
+end
+{{- end}}
+used = used + n
 {{end}}
 
 {{define "answer"}}
@@ -65,10 +67,12 @@ if k > 0 and k <= used then
   first = call('ZRANGE', key, rank, rank, 'WITHSCORES')[2] or 0
 end
 local newest = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2] or 0
-return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, math.floor(first * {{.Unit}} + 0.5), math.floor(newest * {{.Unit}} + 0.5){{template "till" .}})
+return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, math.floor(first{{template "unit" .}} + 0.5), math.floor(newest{{template "unit" .}} + 0.5){{template "till" .}})
 {{end}}
 
 {{define "refund"}}
 local back = math.min(n, used)
 if back > 0 then used = used - call('ZREMRANGEBYRANK', key, ('%d'):format(-back), '-1') end
 {{end}}
+
+{{define "unit"}}{{if ne .Unit 1}} * {{.Unit}}{{end}}{{end}}

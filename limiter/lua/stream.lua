@@ -27,17 +27,15 @@ end
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
 
 {{define "charge"}}
-do
-  local into, trim = key, 'MINID'
-  if last and not first then
-    call('UNLINK', key)
-    last, total = nil, 0
-  end
-  total = total + n
-{{template "append" .}}
-  call('PEXPIRE', key, {{template "life" .}})
-  used = used + n
+local into, trim = key, 'MINID'
+if last and not first then
+  call('UNLINK', key)
+  last, total = nil, 0
 end
+total = total + n
+{{template "append" .}}
+call('PEXPIRE', key, {{template "life" .}})
+used = used + n
 {{end}}
 
 {{define "answer"}}

@@ -39,22 +39,20 @@ end
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
 
 {{define "charge"}}
-do
-  local ttl = call('PTTL', key)
+local ttl = call('PTTL', key)
 {{- if .Given}}
-  local last = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
-  local ms, seq = math.floor(now / 1000), 0
-  if last then
-    local lms, lseq = string.match(last[1], '^(%d+)%-(%d+)$')
-    if lms + 0 >= ms then ms, seq = lms + 0, lseq + 1 end
-  end
-  call('XADD', key, ('%d-%d'):format(ms, seq), 'count', ARGV[1])
-{{- else}}
-  call('XADD', key, '*', 'count', ARGV[1])
-{{- end}}
-  if ttl ~= -1 then call('PEXPIRE', key, ('%d'):format(math.max(ttl, math.ceil(w / 1000) + {{.Edge}} + {{.Slack}}))) end
-  used = used + n
+local last = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
+local ms, seq = math.floor(now / 1000), 0
+if last then
+  local lms, lseq = string.match(last[1], '^(%d+)%-(%d+)$')
+  if lms + 0 >= ms then ms, seq = lms + 0, lseq + 1 end
 end
+call('XADD', key, ('%d-%d'):format(ms, seq), 'count', ARGV[1])
+{{- else}}
+call('XADD', key, '*', 'count', ARGV[1])
+{{- end}}
+if ttl ~= -1 then call('PEXPIRE', key, ('%d'):format(math.max(ttl, {{template "window" .}}))) end
+used = used + n
 {{end}}
 
 {{define "answer"}}return ('%d %d %d %d 0{{template "%d" .}}'):format(ok, now, used, #fresh{{template "till" .}}){{end}}
