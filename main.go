@@ -418,7 +418,7 @@ func (a *app) fire() *cobra.Command {
 		Use:   "fire KEY",
 		Short: "Fire synthetic requests at a key",
 		Long: "Fire synthetic requests at a key and print the fate of each. Without --redis the embedded demo is hit; " +
-			"any other server needs --allow-inject. Every request is a line in an audit file; where that cannot be written nothing is fired.\n\n" +
+			"any other server needs --allow-inject. Every request is in an audit file before it is sent, and again with its outcome; where that cannot be written nothing is fired.\n\n" +
 			"A key that does not exist yet needs --limit, and becomes a sliding log unless --algorithm says otherwise. " +
 			"Errors and requests without an answer are counted apart, and make the exit code 1.",
 		Example: "ratescope fire rl:alice -n 200 --limit 100/10m --redis redis://localhost:6379 --allow-inject",

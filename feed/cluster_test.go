@@ -29,8 +29,14 @@ func TestCluster(t *testing.T) {
 	defer c.Close()
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 1000, Window: time.Minute}
-	sliding, _ := limiter.NewRedis(c, limiter.SlidingWindow)
-	stream, _ := limiter.NewRedis(c, limiter.StreamCounter)
+	sliding, err := limiter.NewRedis(c, limiter.SlidingWindow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := limiter.NewRedis(c, limiter.StreamCounter)
+	if err != nil {
+		t.Fatal(err)
+	}
 	home := map[string]string{}
 	for i := range 12 {
 		l := sliding

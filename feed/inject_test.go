@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,30 +114,69 @@ func checkAudit(t *testing.T, path string) {
 	}
 	text, _ := os.ReadFile(path)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 4 {
-		t.Fatalf("%d audit lines, want 4", len(lines))
+	if len(lines) != 8 {
+		t.Fatalf("%d audit lines, want two for each of 4 requests", len(lines))
 	}
+	request := ""
 	for n, line := range lines {
 		var e struct {
-			At, Server, Key, Algorithm, Limit, Outcome, User string
-			Cost                                             int64
-			PID                                              int
-			RetryAfterMS                                     *int64 `json:"retry_after_ms"`
+			At, Request, Server, Key, Algorithm, Limit, Outcome, User string
+			Cost                                                      int64
+			PID                                                       int
+			RetryAfterMS                                              *int64 `json:"retry_after_ms"`
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
 		outcome := "admitted"
-		if n == 3 {
+		switch {
+		case n%2 == 0:
+			outcome = "pending"
+		case n == 7:
 			outcome = "denied"
 			if e.RetryAfterMS == nil || *e.RetryAfterMS < 50_000 || *e.RetryAfterMS > 60_000 {
-				t.Errorf("line 4: retry_after_ms %v", e.RetryAfterMS)
+				t.Errorf("line 8: retry_after_ms %v", e.RetryAfterMS)
 			}
 		}
+		if first := n%2 == 0; e.Request == "" || first == (e.Request == request) {
+			t.Errorf("line %d is about request %q, the one before about %q", n+1, e.Request, request)
+		}
+		request = e.Request
 		if e.Outcome != outcome || e.Key != "api:alice" || e.Algorithm != "sliding-log" || e.Limit != "3/1m0s" || e.Cost != 1 || e.PID != os.Getpid() || e.User == "" || e.At == "" || !strings.HasPrefix(e.Server, "redis://127.0.0.1") {
 			t.Errorf("line %d: %s", n+1, line)
 		}
 	}
+}
+
+// TestACrashLeavesTheIntent kills a program whose request is on the way: the audit file says
+// that it was to be sent, and not what came of it.
+func TestACrashLeavesTheIntent(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	program := exec.Command(os.Args[0], "-test.run", "^TestFireOnBehalf$")
+	program.Env = append(os.Environ(), "FIRE_URL="+s.URL(), "FIRE_AUDIT="+path)
+	s.Freeze() // the request is never answered
+	defer s.Thaw()
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read := func() string { text, _ := os.ReadFile(path); return string(text) }
+	servertest.Await(t, "the intent", func() bool { return strings.HasSuffix(read(), "\n") })
+	program.Process.Kill()
+	program.Wait()
+	if text := read(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"key":"k"`) || !strings.Contains(text, `"outcome":"pending"`) {
+		t.Errorf("the audit file holds\n%s", text)
+	}
+}
+
+// TestFireOnBehalf is the program that TestACrashLeavesTheIntent kills; it is no test.
+func TestFireOnBehalf(t *testing.T) {
+	if os.Getenv("FIRE_URL") == "" {
+		t.Skip("is the program of TestACrashLeavesTheIntent")
+	}
+	i := newRedis(t, feed.Options{URLs: []string{os.Getenv("FIRE_URL")}}).Injector(inject.Options{Armed: true, AuditPath: os.Getenv("FIRE_AUDIT"), Timeout: time.Hour})
+	i.Fire(context.Background(), model.Shot{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil)
 }
 
 func mustAim(t *testing.T, r model.Reading) model.Target {

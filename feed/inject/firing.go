@@ -84,6 +84,13 @@ func (f *firing) one(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	line := f.audit.request(f.endpoint.Shown, f.shot.Key, f.shot.Target, f.shot.Cost)
+	if err := f.audit.begin(&line); err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.unwritable(err)
+		return
+	}
 	within, cancel := context.WithTimeout(ctx, f.o.Timeout)
 	defer cancel()
 	sent := time.Now()
@@ -102,7 +109,7 @@ func (f *firing) one(ctx context.Context) {
 		fired.At = limiter.InstantOf(sent.Add(f.offset()))
 		fired.Outcome, fired.Err = f.fate(err)
 	}
-	f.account(fired, sent)
+	f.account(fired, line)
 }
 
 // fate tells a request that was refused from one whose answer is missing.
@@ -126,13 +133,13 @@ func (f *firing) fate(err error) (model.Outcome, string) {
 	return model.Failed, err.Error()
 }
 
-func (f *firing) account(fired model.Fired, at time.Time) {
+// account counts a request that was answered, or not, and reports it.
+func (f *firing) account(fired model.Fired, line entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tally.Add(fired.Outcome)
-	if err := f.audit.write(f.endpoint.Shown, f.shot.Target, fired, at); err != nil && f.err == nil {
-		f.err = fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", f.audit.path, err)
-		f.stop(f.err)
+	if err := f.audit.fired(line, fired); err != nil {
+		f.unwritable(err)
 	}
 	if fired.Outcome == model.Admitted || fired.Outcome == model.Denied {
 		f.failed = 0
@@ -142,5 +149,13 @@ func (f *firing) account(fired model.Fired, at time.Time) {
 	}
 	if f.report != nil {
 		f.report(fired)
+	}
+}
+
+// unwritable stops the firing: what cannot be accounted for is not sent. f.mu is held.
+func (f *firing) unwritable(err error) {
+	if f.err == nil {
+		f.err = fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", f.audit.path, err)
+		f.stop(f.err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
 )
 
 // profile is one HOTKEYS session that was begun from here, on one node.
@@ -44,14 +46,7 @@ func (i *Injector) Profile(ctx context.Context, d time.Duration) (began bool, er
 		return i.begin(ctx, c, d)
 	case *redis.ClusterClient:
 		var nodes []*redis.Client
-		found := make(chan *redis.Client, 64)
-		go func() {
-			defer close(found)
-			_ = c.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error { found <- node; return nil })
-		}()
-		for node := range found {
-			nodes = append(nodes, node)
-		}
+		nodes, err = connect.Masters(ctx, c)
 		for _, node := range nodes {
 			here, e := i.begin(ctx, node, d)
 			began, err = began || here, errors.Join(err, e)
@@ -70,15 +65,15 @@ func (i *Injector) begin(ctx context.Context, node *redis.Client, d time.Duratio
 		return false, absent(err)
 	}
 	seconds := max(int64(d/time.Second), 1)
-	err := node.HotKeysStart(ctx, &redis.HotKeysStartArgs{
-		Metrics: []redis.HotKeysMetric{redis.HotKeysMetricCPU, redis.HotKeysMetricNET},
-		Count:   profileKeys, Duration: seconds, Sample: profileSample,
-	}).Err()
+	text := fmt.Sprintf("HOTKEYS START METRICS 2 CPU NET COUNT %d DURATION %d SAMPLE %d", profileKeys, seconds, profileSample)
+	err := i.audit.command(i.endpoint.Shown, text, func() error {
+		return node.HotKeysStart(ctx, &redis.HotKeysStartArgs{
+			Metrics: []redis.HotKeysMetric{redis.HotKeysMetricCPU, redis.HotKeysMetricNET},
+			Count:   profileKeys, Duration: seconds, Sample: profileSample,
+		}).Err()
+	})
 	if err != nil {
 		return false, absent(err)
-	}
-	if err := i.audit.writeCommand(i.endpoint.Shown, fmt.Sprintf("HOTKEYS START METRICS 2 CPU NET COUNT %d DURATION %d SAMPLE %d", profileKeys, seconds, profileSample), time.Now().Add(i.offset())); err != nil {
-		return true, err
 	}
 	now, err := node.HotKeysGet(ctx).Result()
 	if err != nil || now == nil {
@@ -124,7 +119,7 @@ func (i *Injector) endProfiles() error {
 		if err := p.node.HotKeysStop(ctx).Err(); err != nil && !errors.Is(err, redis.Nil) {
 			failed = errors.Join(failed, err)
 		}
-		failed = errors.Join(failed, p.node.HotKeysReset(ctx).Err(), i.audit.writeCommand(i.endpoint.Shown, "HOTKEYS RESET", time.Now().Add(i.offset())))
+		failed = errors.Join(failed, i.audit.command(i.endpoint.Shown, "HOTKEYS RESET", func() error { return p.node.HotKeysReset(ctx).Err() }))
 	}
 	i.profiles = nil
 	return failed

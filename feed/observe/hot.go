@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -101,25 +100,12 @@ func (h *heat) run(ctx context.Context, alive func() bool) {
 			}
 		case *redis.ClusterClient:
 			if alive() {
-				return masters(ctx, c)
+				all, _ := connect.Masters(ctx, c) // a cluster that is away is told of elsewhere
+				return all
 			}
 		}
 		return nil
 	}, nil)
-}
-
-// masters returns the nodes of a cluster that are written to.
-func masters(ctx context.Context, c *redis.ClusterClient) []*redis.Client {
-	var mu sync.Mutex
-	var all []*redis.Client
-	_ = c.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, node)
-		return nil
-	})
-	slices.SortFunc(all, func(a, b *redis.Client) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
-	return all
 }
 
 // feel ranks the keys that are heard of, and has those looked at that are not read yet. An

@@ -75,7 +75,8 @@ func (w *observer) consult(ctx context.Context, now time.Time) error {
 			return err
 		}
 	case *redis.ClusterClient:
-		for _, node := range masters(ctx, c) {
+		nodes, _ := connect.Masters(ctx, c) // a cluster that is away is told of elsewhere
+		for _, node := range nodes {
 			_ = k.report(ctx, node.Options().Addr, node, 0, now)
 		}
 	}

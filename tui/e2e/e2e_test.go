@@ -238,7 +238,7 @@ func eventually(t testing.TB, within time.Duration, what string, holds func() bo
 }
 
 // interrupt runs the program and sends SIGINT as soon as it has fired that many requests,
-// by its audit file.
+// by its audit file, which has two lines for each.
 func interrupt(t *testing.T, requests int, args ...string) result {
 	t.Helper()
 	env := environment(t)
@@ -250,7 +250,7 @@ func interrupt(t *testing.T, requests int, args ...string) result {
 	}
 	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
-	eventually(t, 20*time.Second, "requests are fired", func() bool { return len(auditLines(t, env)) >= requests })
+	eventually(t, 20*time.Second, "requests are fired", func() bool { return len(auditLines(t, env)) >= 2*requests })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
 	}
