@@ -169,6 +169,7 @@ func TestHotKeysAreCounted(t *testing.T) {
 	if n := len(run.last().Readings); n != 1 {
 		t.Errorf("%d readings", n)
 	}
+	t.Logf("%d told of %d", run.came("hot", false), want)
 	servertest.Await(t, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 40 })
 	// When it calms down, it is read entry by entry again.
 	c.Del(ctx, "hot")
@@ -245,9 +246,12 @@ func TestHotStreamsAreSkimmed(t *testing.T) {
 		add(2000)
 	}
 	want := 2 * c.XLen(ctx, "hot").Val()
+	// What came before the first look that counts is told from the pace until then, and a busy
+	// machine does not write at one pace.
+	within := func(n, want int64) bool { return n > want*85/100 && n < want*115/100 }
 	servertest.Await(t, "about what the server holds", func() bool {
 		x, _ := run.reading("hot")
-		return used(x) > want*95/100 && used(x) < want*105/100 && run.came("hot", false) > want*95/100
+		return within(used(x), want) && within(run.came("hot", false), want)
 	})
 	servertest.Await(t, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 12 })
 	servertest.Await(t, "the stream to be read entry by entry", func() bool { return calls(s, "xinfo|stream") > 0 && reads(t, s, run) })

@@ -40,7 +40,7 @@ func TestBusyServer(t *testing.T) {
 // a sentence, and a shot ends after a few.
 func TestFiringWhereNothingIsWritten(t *testing.T) {
 	t.Parallel()
-	full := servertest.Start(t, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
+	full := servertest.Start(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
 	master := servertest.Start(t)
 	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port))
 	servertest.Await(t, "the replica to be in sync", func() bool { return strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up") })

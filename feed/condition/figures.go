@@ -3,6 +3,8 @@ package condition
 import (
 	"strconv"
 	"strings"
+
+	"ratescope/feed/connect"
 )
 
 // figures are the sums of INFO over the nodes of a server, since its start.
@@ -24,7 +26,7 @@ func newFigures() figures {
 
 // add takes the INFO of one node.
 func (f *figures) add(text string) {
-	for name, value := range ParseInfo(text) {
+	for name, value := range connect.ParseInfo(text) {
 		kind, rest, _ := strings.Cut(name, "_")
 		switch {
 		case kind == "cmdstat":
@@ -79,16 +81,4 @@ func parts(s string) map[string]string {
 // begin anew.
 func (f *figures) same(now *figures) bool {
 	return f.words["run_id"] == now.words["run_id"] && f.values["total_commands_processed"] <= now.values["total_commands_processed"]
-}
-
-// ParseInfo reads the lines name:value of INFO.
-func ParseInfo(text string) map[string]string {
-	fields := make(map[string]string)
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if name, value, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
-			fields[name] = value
-		}
-	}
-	return fields
 }

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"context"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -63,14 +62,6 @@ func (e *Endpoint) OpenHearing(name string, pool int, g *Guard) redis.UniversalC
 	hearing := *e
 	hearing.options.Protocol = 3
 	return hearing.Open(name, pool, g)
-}
-
-// unnoticed asks the server not to count this connection's reads as use of the keys, so
-// that watching does not keep keys from being evicted nor makes them look hot. Servers
-// before Redis 7.2 do not know it, and a user may not be allowed to ask.
-func unnoticed(ctx context.Context, cn *redis.Conn) error {
-	_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
-	return nil
 }
 
 // CommandPrice is what a short reading command costs a server that does not tell: measured

@@ -5,7 +5,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -88,11 +87,7 @@ func (k *kept) learn(policy, version string) {
 	if policy != "" {
 		k.keeps(strings.Contains(policy, "lfu"))
 	}
-	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "valkey "), ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	a, _ := strconv.Atoi(major)
-	b, _ := strconv.Atoi(minor)
-	k.unnoticed = a > 7 || a == 7 && b >= 2 // CLIENT NO-TOUCH came with 7.2
+	k.unnoticed = connect.Unnoticed(version)
 }
 
 // keeps notes whether the server keeps LFU counters.
@@ -145,7 +140,7 @@ func (k *kept) count(ctx context.Context, c redis.UniversalClient, now time.Time
 	k.heats = append(k.heats, heats...)
 	says := "LFU counters, of the keys that SCAN has come by"
 	if !k.unnoticed {
-		says += "; the watching counts too, before Redis 7.2"
+		says += "; the watching counts too, on this version of the server"
 	}
 	k.says = append(k.says, says)
 	return nil

@@ -111,11 +111,8 @@ func (w *observer) greet(ctx context.Context) error {
 			return err
 		}
 	}
-	fields := condition.ParseInfo(info)
-	w.version = fields["redis_version"]
-	if v := fields["valkey_version"]; v != "" {
-		w.version = "valkey " + v
-	}
+	fields := connect.ParseInfo(info)
+	w.version = connect.VersionOf(fields)
 	w.role = fields["role"]
 	if w.role == "slave" {
 		w.role = "replica"

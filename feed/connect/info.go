@@ -1,0 +1,63 @@
+package connect
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ParseInfo reads the lines name:value of INFO.
+func ParseInfo(text string) map[string]string {
+	fields := make(map[string]string)
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, value, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+const valkey = "valkey "
+
+// VersionOf returns the version that the fields of INFO tell: "7.0.15", "valkey 8.1.1"; ""
+// is unknown.
+func VersionOf(fields map[string]string) string {
+	if v := fields["valkey_version"]; v != "" {
+		return valkey + v
+	}
+	return fields["redis_version"]
+}
+
+// Unnoticed says whether connections to a server of that version read without counting as
+// use of the keys: by CLIENT NO-TOUCH, which Redis has from 7.2 on. Where a connection
+// has asked for it, Redis 8.0 to 8.2 and Valkey before 9 may crash: while a slot migrates,
+// or when another client that blocks is woken (redis/redis#14415, valkey-io/valkey#2347;
+// seen on Redis 8.0.6 and Valkey 8.1.1). Some of these are mended in later patches, but
+// nobody is watched at that risk.
+func Unnoticed(version string) bool {
+	number, isValkey := strings.CutPrefix(version, valkey)
+	major, rest, _ := strings.Cut(number, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, _ := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	switch {
+	case isValkey:
+		return a >= 9
+	case a == 7:
+		return b >= 2 && b < 9 // 7.9 is what 8.0 was before its release
+	}
+	return a > 8 || a == 8 && b >= 4
+}
+
+// unnoticed asks the server not to count this connection's reads as use of the keys, so
+// that watching does not keep keys from being evicted nor makes them look hot: where that
+// is known to be safe, and where the user may ask.
+func unnoticed(ctx context.Context, cn *redis.Conn) error {
+	if info, err := cn.Info(ctx, "server").Result(); err == nil && Unnoticed(VersionOf(ParseInfo(info))) {
+		_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
+	}
+	return nil
+}
