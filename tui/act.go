@@ -15,7 +15,7 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 	if key == "ctrl+c" {
 		return a.quit()
 	}
-	a.stale = true
+	a.stale, a.chosen = true, true
 	if a.help {
 		switch act := actionOf[key]; act {
 		case actDown, actPageDown:
@@ -237,30 +237,6 @@ func (a *App) move(d int) {
 		}
 	}
 	a.selectRow(at)
-}
-
-func (a *App) selectRow(i int) {
-	if len(a.rows) == 0 {
-		return
-	}
-	i = min(max(i, 0), len(a.rows)-1)
-	if key := a.rows[i].Reading.Key; key != a.selected {
-		a.selected = key
-		a.scope.Reset()
-	}
-	a.follow()
-	a.tellFocus()
-}
-
-// follow scrolls the table so that the selected row can be seen.
-func (a *App) follow() {
-	n := max(1, a.tableRows())
-	for i, k := range a.rows {
-		if k.Reading.Key == a.selected {
-			a.top = min(max(a.top, i-n+1), i)
-		}
-	}
-	a.top = min(max(a.top, 0), max(0, len(a.rows)-n))
 }
 
 func (a *App) copyRow() tea.Cmd {

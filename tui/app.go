@@ -57,21 +57,21 @@ type App struct {
 	unread     int             // keys that seem at ease, by a reading that is too old to say so
 	dozing     bool            // the clock ticks once a second
 	generation int             // of the clock; a tick of an older one is void
-	selected   string          // Reading.Key
-	top        int             // first row on screen
-	focus      part
-	scope      scope.Scope
-	expanded   bool
-	screen     screen
-	class      classroom
-	gridCols   int // tiles beside each other on the grid
-	gridPage   int // tiles on the grid at once
-	eventTop   int // events scrolled past
-	menu       *menu
-	help       bool
-	helpTop    int  // lines of the help scrolled past
-	typing     bool // the filter has the keys
-	mouse      bool
+	selection
+	top      int // first row on screen
+	focus    part
+	scope    scope.Scope
+	expanded bool
+	screen   screen
+	class    classroom
+	gridCols int // tiles beside each other on the grid
+	gridPage int // tiles on the grid at once
+	eventTop int // events scrolled past
+	menu     *menu
+	help     bool
+	helpTop  int  // lines of the help scrolled past
+	typing   bool // the filter has the keys
+	mouse    bool
 
 	burst     int
 	perSecond float64
@@ -345,45 +345,6 @@ func (a *App) shownNow() limiter.Instant {
 	return a.now
 }
 
-// resort chooses the rows anew and keeps the selection on its key. It runs once a
-// second and when keys come or go, so that rows do not swap under the reader's eyes.
-func (a *App) resort() {
-	b := a.shown()
-	a.rows = b.Select(a.view)
-	a.follow()
-	if a.selected == "" || b.Key(a.selected) == nil {
-		if len(a.rows) > 0 {
-			a.selected = a.rows[0].Reading.Key
-		}
-	}
-	a.tellFocus()
-}
-
-// tellFocus lets the source know what can be seen.
-func (a *App) tellFocus() {
-	if a.o.Focus != nil {
-		a.o.Focus(a.onScreen())
-	}
-}
-
-// onScreen lists the keys that can be seen, the selected one first.
-func (a *App) onScreen() []string {
-	keys := make([]string, 0, 1+a.areas.keys.H)
-	if a.selected != "" {
-		keys = append(keys, a.selected)
-	}
-	from, to := a.top, a.top+max(a.areas.keys.H, 1)
-	if a.screen == smallMultiples {
-		from, to = a.tiles()
-	}
-	for i := from; i < min(to, len(a.rows)); i++ {
-		if k := a.rows[i].Reading.Key; k != a.selected {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
 // staleAfter is how old a reading may be before it counts as the past.
 const staleAfter = 5 * time.Second
 
@@ -402,9 +363,6 @@ func (a *App) stalled() (n int) {
 	}
 	return n
 }
-
-// current returns the selected key, or nil when there is none.
-func (a *App) current() *model.Watched { return a.shown().Key(a.selected) }
 
 func (a *App) say(bad bool, text string) {
 	a.toast = toast{text: text, bad: bad, until: time.Now().Add(6 * time.Second)}

@@ -91,6 +91,84 @@ func TestTheSelectionStaysOnItsKey(t *testing.T) {
 	}
 }
 
+// TestTheWorstKeyIsSelectedFirst: what is read first need not be what is worst, and nothing
+// moves under somebody's hands.
+func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
+	for _, touched := range []bool{false, true} {
+		s := newStage(t, 140, 42, tui.Options{})
+		calm, worst := s.feed.People[7].Name, s.feed.People[2].Name
+		hidden := true
+		s.edit = func(b *model.Batch) {
+			if hidden {
+				b.Readings = slices.DeleteFunc(b.Readings, func(r model.Reading) bool { return r.Key != calm })
+			}
+		}
+		s.run(400 * time.Millisecond)
+		if got := s.app.Selected(); got != calm {
+			t.Fatalf("%q is selected, and only %q is known", got, calm)
+		}
+		if touched {
+			s.press("]")
+		}
+		s.edit = func(b *model.Batch) {
+			for i := range b.Readings {
+				if r := &b.Readings[i]; r.Key == worst {
+					r.State.Log = []limiter.Entry{{At: b.At.Add(-time.Second), Count: 5}}
+				}
+			}
+		}
+		s.run(3 * time.Second)
+		want := worst
+		if touched {
+			want = calm
+		}
+		if got := s.app.Selected(); got != want {
+			t.Errorf("touched %v: %q is selected, want %q:\n%s", touched, got, want, s.text())
+		}
+		s.edit = nil
+		settled := s.app.Selected()
+		for range 20 {
+			if s.run(time.Second); s.app.Selected() != settled {
+				t.Fatalf("touched %v: the selection went from %q to %q", touched, settled, s.app.Selected())
+			}
+		}
+	}
+}
+
+// TestNothingIsFiredAtAKeyNobodyChose: the key under somebody's hands goes away, and the
+// next press was meant for it.
+func TestNothingIsFiredAtAKeyNobodyChose(t *testing.T) {
+	gun := &tuitest.Injector{}
+	s := newStage(t, 140, 42, tui.Options{Injector: gun})
+	gun.Feed = s.feed
+	fire := func() {
+		if _, cmd := s.app.Update(tuitest.Key("space")); cmd != nil {
+			cmd()
+		}
+	}
+	s.run(3 * time.Second)
+	fire()
+	lost := s.app.Selected()
+	s.edit = func(b *model.Batch) {
+		b.Readings = slices.DeleteFunc(b.Readings, func(r model.Reading) bool { return r.Key == lost })
+		b.LeftOut = []string{lost}
+	}
+	s.run(time.Second)
+	other := s.app.Selected()
+	if other == lost {
+		t.Fatalf("%q left the board and is selected", lost)
+	}
+	fire()
+	if shots := gun.Shots(); len(shots) != 1 || shots[0].Key != lost {
+		t.Errorf("fired %+v; the second press was meant for %q", shots, lost)
+	}
+	s.see(lost+" is gone", "press again")
+	fire()
+	if shots := gun.Shots(); len(shots) != 2 || shots[1].Key != other {
+		t.Errorf("after the word of it, fired %+v", shots)
+	}
+}
+
 func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
 	var told []string
 	people := crowd(200)

@@ -82,6 +82,8 @@ func (a *App) fire(s model.Shot) tea.Cmd {
 	case a.o.Injector == nil:
 		a.say(true, "Nothing can be fired at this source.")
 		return nil
+	case a.slipped():
+		return nil
 	}
 	if err := a.o.Injector.Armed(); err != nil {
 		a.say(true, err.Error())

@@ -147,7 +147,7 @@ func (a *App) paintVerdict(x, y, end int) {
 			pane.Bit(safetext.Shorten(a.name(k.Reading.Key), min(room, 28), safetext.Ellipsis), a.Look.Text),
 			pane.Bit(" frees in "+nextText(&k.Gauge), a.Look.Denied))
 		key := k.Reading.Key
-		a.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { a.selected = key; a.follow(); return nil })
+		a.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { a.pick(key); return nil })
 	}
 }
 

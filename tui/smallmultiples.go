@@ -80,8 +80,7 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 		if a.selected == key {
 			return a.do(actScreen1)
 		}
-		a.selected = key
-		a.tellFocus()
+		a.pick(key)
 		return nil
 	})
 	mark, style := a.mark(k)

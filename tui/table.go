@@ -203,9 +203,8 @@ func (a *App) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		g.Tint(cell.Rect{X: left, Y: y, W: w, H: 1}, a.Look.Selected)
 	}
 	a.Zone(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
-		a.selected = key
 		a.focus = paneKeys
-		a.tellFocus()
+		a.pick(key)
 		return nil
 	})
 }
