@@ -246,6 +246,18 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	if x := got["a:future"]; !slices.Contains(x.Notes, model.FutureScore) {
 		t.Errorf("a:future: notes %v", x.Notes)
 	}
+	s.CLI("SET", "b:count", "42", "EX", "60")
+	s.CLI("SET", "b:late", fmt.Sprint(now.Millis()+600_000), "EX", "60")
+	s.CLI("SET", "b:tat", fmt.Sprint(int64(now.Add(time.Minute))), "EX", "60")
+	_, got = once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"b:*"}, Rules: []rules.Rule{minuteRule("b:*", limiter.GCRA)}})
+	for key, want := range map[string]string{"b:count": `holds "42", which is no theoretical arrival time`, "b:late": "expire at their theoretical arrival time"} {
+		if x := got[key]; !strings.Contains(x.Err, want) || !slices.Contains(x.Notes, model.WrongType) {
+			t.Errorf("%s: %q, notes %v, want %q", key, x.Err, x.Notes, want)
+		}
+	}
+	if x := got["b:tat"]; x.Err != "" || x.State.TAT != now.Add(time.Minute) || slices.Contains(x.Notes, model.WrongType) {
+		t.Errorf("b:tat: %q, TAT %v, notes %v", x.Err, x.State.TAT, x.Notes)
+	}
 	_, got = once(t, feed.Options{URLs: []string{s.URL()}})
 	if _, ok := got["a:string"]; ok {
 		t.Error("a plain string was taken for a limiter")

@@ -43,6 +43,10 @@ func (l *Look) Dress(f shape.Found) {
 		rule = l.rule.Algorithm
 	}
 	l.note(model.WrongType, false)
+	if rule == limiter.GCRA && f.Type == "string" && f.Key == l.Name {
+		f.Kind = shape.TAT // its reader says what is wrong with a value that is none
+		l.kind = f.Kind
+	}
 	if f.Kind == shape.Wrong || !suits(f.Kind, rule) {
 		l.misfit(f.Key, f.Type, rule)
 		return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/shape"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -23,7 +24,7 @@ type singleBody struct {
 }
 
 func (b *singleBody) ask(q *Query, _ *Look) {
-	b.value = q.Pipe.Get(q.Ctx, b.key)
+	b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, shape.LongestNumber-1)
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
 }
 
@@ -33,12 +34,12 @@ func (b *singleBody) take(now limiter.Instant, l *Look, r *model.Reading) (again
 		return false, err
 	}
 	text, err := b.value.Result()
-	if err != nil && err != redis.Nil {
+	if err != nil {
 		return false, err
 	}
 	l.wrong = ""
 	var n int64
-	if l.present(ttl, "string") && err == nil {
+	if l.present(ttl, "string") {
 		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
 			l.wrong = "holds a string that is not a count"
 			n = 0

@@ -27,7 +27,7 @@ type valueBody struct {
 func (b *valueBody) ask(q *Query, _ *Look) {
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
 	if b.field == "" {
-		b.value = q.Pipe.Get(q.Ctx, b.key)
+		b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, shape.LongestNumber-1)
 		return
 	}
 	b.pair = q.Pipe.HMGet(q.Ctx, b.key, b.field, "at")
@@ -58,15 +58,17 @@ func (b *valueBody) take(now limiter.Instant, l *Look, r *model.Reading) (again 
 
 func (b *valueBody) readString(now limiter.Instant, ttl time.Duration, l *Look, s *limiter.State) error {
 	text, err := b.value.Result()
-	if err != nil && err != redis.Nil {
+	if err != nil {
 		return err
 	}
-	if !l.present(ttl, "string") || err == redis.Nil {
+	l.note(model.WrongType, false)
+	if !l.present(ttl, "string") {
 		return nil
 	}
 	m, unit, ok := shape.ReadTAT(text, now, ttl)
 	if !ok {
-		l.wrong = "holds a string that is not a theoretical arrival time"
+		l.wrong = shape.NoTAT(text, now, ttl)
+		l.note(model.WrongType, true)
 		return nil
 	}
 	l.target.Layout.Unit = unit

@@ -58,8 +58,8 @@ type Probe struct {
 	fields   *redis.SliceCmd
 }
 
-// longestNumber is the most of a string's value that is fetched.
-const longestNumber = 64
+// LongestNumber is how many bytes of a string's value are fetched: a number has no more.
+const LongestNumber = 64
 
 func AskProbe(ctx context.Context, p redis.Pipeliner, key, typ string) Probe {
 	pr := Probe{key: key, typ: typ}
@@ -71,7 +71,7 @@ func AskProbe(ctx context.Context, p redis.Pipeliner, key, typ string) Probe {
 	case "stream":
 		pr.last = p.XRevRangeN(ctx, key, "+", "-", 1)
 	case "string":
-		pr.value = p.GetRange(ctx, key, 0, longestNumber)
+		pr.value = p.GetRange(ctx, key, 0, LongestNumber-1)
 		pr.ttl = p.PTTL(ctx, key)
 	case "hash":
 		pr.fields = p.HMGet(ctx, key, hashFields...)

@@ -2,6 +2,8 @@ package shape
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +83,7 @@ func FuzzDecoders(f *testing.F) {
 			t.Errorf("parseMoment(%q) = %+v", value, m)
 		}
 		ReadTAT(value, someNow, time.Duration(ttl)*time.Millisecond)
+		NoTAT(value, someNow, time.Duration(ttl)*time.Millisecond)
 		if s, ok := ParseID(id); ok {
 			if s.At() < 0 || s.Fine() < s.At() {
 				t.Errorf("parseStreamID(%q): %v, %v", id, s.At(), s.Fine())
@@ -106,4 +109,30 @@ func FuzzDecoders(f *testing.F) {
 			t.Errorf("tidy(%d) = %v", ttl, w)
 		}
 	})
+}
+
+// TestNoTAT: each string that is no TAT is told with its value, why, and what to do.
+func TestNoTAT(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		ttl  time.Duration
+		want string
+	}{
+		{"hello", time.Minute, `holds "hello", which is no number`},
+		{"\x1b[2J" + strings.Repeat("x", 100), time.Minute, `holds "\x1b[2Jxxxxxxxxxxxxxxxxxxxx"…, which is no number`},
+		{"", time.Minute, `holds "", which is no number`},
+		{"NaN", time.Minute, "which is no number"},
+		{"42", time.Minute, `holds "42", which is no theoretical arrival time (TAT) of GCRA: as seconds`},
+		{strconv.FormatInt(int64(someNow), 10), 0, "in a key without expiry"},
+		{strconv.FormatInt(someNow.Millis()+600_000, 10), time.Minute, "but GCRA's keys expire at their"},
+		{strconv.FormatInt(int64(someNow.Add(time.Hour)), 10) + ":1:3", time.Minute, "but GCRA's keys expire at their"},
+	} {
+		if _, _, ok := ReadTAT(c.text, someNow, c.ttl); ok {
+			t.Errorf("%q is taken for a TAT", c.text)
+		}
+		got := NoTAT(c.text, someNow, c.ttl)
+		if !strings.Contains(got, c.want) || !strings.HasSuffix(got, "correct --algorithm or its rule, or remove the key") {
+			t.Errorf("%q: %s", c.text, got)
+		}
+	}
 }
