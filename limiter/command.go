@@ -96,42 +96,53 @@ func (r *Redis) explainFailure(ctx context.Context, err error, about subject) er
 	return failure(err)
 }
 
-// wrongType finds out what the key holds. The look is a courtesy: without it the
-// sentence says less.
+// wrongType finds out which of the keys of a decision holds what. The look is a courtesy:
+// without it the sentence says less.
 func (r *Redis) wrongType(ctx context.Context, about subject) error {
 	key := about.key
-	e := &WrongTypeError{Key: key, Want: wants[r.algorithm]}
+	unknown := &WrongTypeError{Key: key, Want: wants[r.algorithm]}
 	now := Instant(0)
 	if r.mainKey(key) != key {
 		var err error
 		if now, err = r.now(ctx); err != nil {
+			return unknown
+		}
+	}
+	var names []string
+	if about.others == nil {
+		names = r.names(key, []int64{about.limit.micros()}, now)
+	}
+	for _, l := range about.others {
+		names = append(names, r.names(partKey(key, l), []int64{l.micros()}, now)...)
+	}
+	for _, name := range names {
+		if e := r.holdsOther(ctx, name, wants[r.algorithm]); e != nil {
 			return e
 		}
 	}
-	names := Keys(r.algorithm, key, about.limit, r.layout, now)
-	if about.others != nil {
-		names = nil
-	}
-	for _, l := range about.others {
-		names = append(names, Keys(r.algorithm, partKey(key, l), l, r.layout, now)...)
-	}
 	if r.denials {
-		names = append(names, DeniedKey(key))
-	}
-	for i, name := range names {
-		cmd := redis.NewStatusCmd(ctx, "type", name)
-		if r.client.Process(ctx, cmd) != nil {
-			continue
-		}
-		want := wants[r.algorithm]
-		if r.denials && i == len(names)-1 {
-			want = wants[StreamCounter]
-		}
-		if kind := cmd.Val(); kind != "none" && !strings.Contains(want, kind) {
-			return &WrongTypeError{Key: name, Type: kind, Want: want}
+		if e := r.holdsOther(ctx, DeniedKey(key), "the stream that denials are recorded in"); e != nil {
+			return e
 		}
 	}
-	return e
+	if r.convention.Block > 0 {
+		if e := r.holdsOther(ctx, BlockedKey(key), "the end of a block (a string)"); e != nil {
+			return e
+		}
+	}
+	return unknown
+}
+
+// holdsOther asks for the type of one key, and returns nil when it is the wanted one.
+func (r *Redis) holdsOther(ctx context.Context, name, want string) error {
+	cmd := redis.NewStatusCmd(ctx, "type", name)
+	if r.client.Process(ctx, cmd) != nil {
+		return nil
+	}
+	if kind := cmd.Val(); kind != "none" && !strings.Contains(want, kind) {
+		return &WrongTypeError{Key: name, Type: kind, Want: want}
+	}
+	return nil
 }
 
 // wants says what an algorithm keeps, with the word that TYPE uses for it.

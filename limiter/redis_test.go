@@ -138,47 +138,78 @@ func TestScriptsSurviveFlush(t *testing.T) {
 	}
 }
 
+// TestWrongType puts a list in the place of each key that a decision may touch: the error
+// names it and its type, and the server is as it was, whatever was read before.
 func TestWrongType(t *testing.T) {
 	client := limitertest.Client(t)
 	ctx := context.Background()
-	for _, a := range limiter.Algorithms() {
-		l := newRedis(t, client, a)
-		now := limiter.InstantOf(time.Now())
-		for i, name := range limiter.Keys(a, "wrong", minute, limiter.Layout{}, now) {
-			if i > 0 {
-				continue
+	hour := limiter.Limit{Count: 5, Window: time.Hour}
+	for _, v := range variants() {
+		blocks := v.c.Block > 0
+		l := newRedis(t, client, v.algorithm, limiter.WithDenials(), limiter.WithConvention(v.c))
+		now := limiter.InstantOf(client.Time(ctx).Val())
+		names := limiter.Keys(v.algorithm, "wrong", hour, limiter.Layout{}, now)[:1]
+		switch {
+		case v.c.Alignment == limiter.FirstRequest:
+			names = []string{"wrong"}
+		case v.algorithm == limiter.FixedWindow: // which looks for the window after this one
+			names = append(names, limiter.Keys(v.algorithm, "wrong", hour, limiter.Layout{}, now.Add(time.Hour))...)
+		}
+		if blocks {
+			names = append(names, limiter.BlockedKey("wrong"))
+		}
+		names = append(names, limiter.DeniedKey("wrong"))
+		for _, name := range names {
+			client.FlushAll(ctx)
+			client.RPush(ctx, name, "a", "b")
+			if name == limiter.DeniedKey("wrong") {
+				allow(t, l, "wrong", hour, 5)
 			}
-			if err := client.RPush(ctx, name, "a", "b").Err(); err != nil {
-				t.Fatal(err)
-			}
-			_, err := l.AllowN(ctx, "wrong", minute, 1)
+			before := dump(t, client)
+			_, err := l.AllowN(ctx, "wrong", hour, 1)
 			var wrong *limiter.WrongTypeError
 			if !errors.Is(err, limiter.ErrWrongType) || !errors.As(err, &wrong) || wrong.Key != name || wrong.Type != "list" {
-				t.Errorf("%s: %v", a, err)
+				t.Errorf("%s: a list at %q: %v", v.name, name, err)
 			}
-			if got := client.LLen(ctx, name).Val(); got != 2 {
-				t.Errorf("%s: the list was changed", a)
+			if after := dump(t, client); after != before {
+				t.Errorf("%s: a list at %q: the server was changed:\n%s\nbefore:\n%s", v.name, name, after, before)
 			}
-			client.FlushAll(ctx)
 		}
 	}
-	// Several limits keep keys of their own: the error names the one that is wrong.
-	l := newRedis(t, client, limiter.GCRA)
-	if _, err := l.AllowAll(ctx, "several", 1, pair...); err != nil {
-		t.Fatal(err)
-	}
-	part := client.Keys(ctx, "*several*").Val()[0]
-	client.Del(ctx, part)
-	client.RPush(ctx, part, "a")
-	var wrong *limiter.WrongTypeError
-	if _, err := l.AllowAll(ctx, "several", 1, pair...); !errors.As(err, &wrong) || wrong.Key != part || wrong.Type != "list" {
-		t.Errorf("several limits: %v, want the name %q", err, part)
-	}
 	client.FlushAll(ctx)
-	now := limiter.InstantOf(time.Now())
+	now := limiter.InstantOf(client.Time(ctx).Val())
 	client.Set(ctx, limiter.Keys(limiter.FixedWindow, "text", minute, limiter.Layout{}, now)[0], "many", 0)
 	if _, err := newRedis(t, client, limiter.FixedWindow).AllowN(ctx, "text", minute, 1); !errors.Is(err, limiter.ErrWrongType) {
 		t.Errorf("a counter that is not a number: %v", err)
+	}
+}
+
+// TestWrongTypeAmongSeveral: when one of several limits cannot be read none is charged.
+func TestWrongTypeAmongSeveral(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	hours := []limiter.Limit{{Count: 3, Window: time.Hour}, {Count: 7, Window: 24 * time.Hour}}
+	for _, a := range limiter.Algorithms() {
+		l := newRedis(t, client, a)
+		for i := range hours {
+			client.FlushAll(ctx)
+			if _, err := l.AllowAll(ctx, "several", 1, hours...); err != nil {
+				t.Fatal(err)
+			}
+			parts := client.Keys(ctx, "*several*").Val()
+			slices.SortFunc(parts, func(x, y string) int { return len(x) - len(y) })
+			part := parts[i]
+			client.Del(ctx, part)
+			client.RPush(ctx, part, "a")
+			before := dump(t, client)
+			var wrong *limiter.WrongTypeError
+			if _, err := l.AllowAll(ctx, "several", 1, hours...); !errors.As(err, &wrong) || wrong.Key != part || wrong.Type != "list" {
+				t.Errorf("%s: a list at %q: %v", a, part, err)
+			}
+			if after := dump(t, client); after != before {
+				t.Errorf("%s: a list at %q: the server was changed:\n%s\nbefore:\n%s", a, part, after, before)
+			}
+		}
 	}
 }
 

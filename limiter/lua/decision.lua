@@ -23,28 +23,31 @@ n, limit = 0, {{.Unlimited}}
 if {{template "fits" .}}{{if .Block}} and till == 0{{end}}{{if .Below}} and n <= limit{{end}} then
 ok = 1
 {{template "charge" .}}
-{{- if .Charged}}
-elseif n <= limit{{if .Block}} and till == 0{{end}} then
-{{template "charge" .}}
-{{- end}}
+{{- if or .Ahead .Denials .Charged .Block}}
+else
 {{- if .Ahead}}
-elseif ahead then
-{{template "undo" .}}
+if ahead then {{template "undo" .}} end
 {{- end}}
+{{- if and .Denials .Charged}}
+do {{- /* its names are those of a stream */}}
+{{template "record" .}}
 end
-{{- if or .Block .Denials}}
-if ok == 0 then
-{{- if .Denials}}
+{{- else if .Denials}}
 {{template "record" .}}
 {{- end}}
+{{- if or .Charged .Block}}
+if n <= limit{{if .Block}} and till == 0{{end}} then
+{{- if .Charged}}
+{{template "charge" .}}
+{{- end}}
 {{- if .Block}}
-if till == 0 and n <= limit then
   till = now + {{arg .BlockArg}}
   call('SET', KEYS[{{.BlockKey}}], ('%d'):format(till), 'PX', ('%d'):format(math.ceil({{arg .BlockArg}} / 1000){{template "slack" .}}))
-end
 {{- end}}
 end
 {{- end}}
+{{- end}}
+end
 {{- end}}
 {{template "answer" .}}
 

@@ -33,9 +33,10 @@ local used = ahead and call('INCRBY', key, ARGV[1]) - n or (call('GET', key) or 
 {{- if .Ahead}}
 if used == 0 then
   local later = KEYS[1] .. ('%d'):format((start + w) / {{.NameUnit}})
-  local count = call('GET', later)
+  local count = redis.pcall('GET', later)
   if count then
     if ahead then call('DEL', key) end
+    if type(count) == 'table' then return count end
     ahead, key, used, from = false, later, count + 0, start + w
   end
 end

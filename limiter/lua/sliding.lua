@@ -7,7 +7,10 @@ local from = 0
 local start = now - now % w
 local prefix = KEYS[1]
 local key = prefix .. ('%d'):format(start / {{.NameUnit}})
-local v = call('MGET', key, prefix .. ('%d'):format((start - w) / {{.NameUnit}}), prefix .. ('%d'):format((start + w) / {{.NameUnit}}))
+{{- /* MGET takes what is no counter for none, which INCR finds out in time for one limit;
+of several, another would have been charged by then. */}}
+local before, after = prefix .. ('%d'):format((start - w) / {{.NameUnit}}), prefix .. ('%d'):format((start + w) / {{.NameUnit}})
+local v = {{if .Stride}}{ call('GET', key), call('GET', before), call('GET', after) }{{else}}call('MGET', key, before, after){{end}}
 local current, previous, left = (v[1] or 0) + 0, (v[2] or 0) + 0, start + w - now
 if v[3] then
   from = start + w
