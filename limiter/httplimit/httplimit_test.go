@@ -100,6 +100,81 @@ func TestMiddlewareWithoutStore(t *testing.T) {
 	}
 }
 
+// TestMiddlewareGetsNobodyPast: a key or a cost that no limiter takes is no way around a
+// limit that fails open.
+func TestMiddlewareGetsNobodyPast(t *testing.T) {
+	m, err := httplimit.New(httplimit.Config{
+		Limiter: memory(t), Limit: twoAMinute, OnFailure: httplimit.FailOpen,
+		Key:  func(r *http.Request) string { return r.Header.Get("X-API-Key") },
+		Cost: func(r *http.Request) int64 { return r.ContentLength },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		key  string
+		cost int64
+	}{{strings.Repeat("k", limiter.MaxKeyLen+1), 1}, {"k", limiter.MaxCount + 1}} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("X-API-Key", c.key)
+		r.ContentLength = c.cost
+		w := httptest.NewRecorder()
+		m.Handler(hello).ServeHTTP(w, r)
+		if w.Code != 400 {
+			t.Errorf("a key of %d bytes, cost %d: %d", len(c.key), c.cost, w.Code)
+		}
+	}
+	if got := m.Counts(); got != (httplimit.Counts{FailedClosed: 2}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMiddlewarePlans gives each caller the limit of its plan, in the fields too.
+func TestMiddlewarePlans(t *testing.T) {
+	plans := map[string]limiter.Limit{"10.0.0.1": twoAMinute, "10.0.0.2": {Count: 9, Window: time.Hour}, "10.0.0.3": {Window: time.Hour}}
+	m, err := httplimit.New(httplimit.Config{
+		Limiter: memory(t), Limit: twoAMinute, OnFailure: httplimit.FailOpen,
+		LimitFor: func(r *http.Request) limiter.Limit { return plans[httplimit.RemoteHost(r)] },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{
+		"10.0.0.1": `"default";q=2;w=60 "default";r=1;t=60`,
+		"10.0.0.2": `"default";q=9;w=3600 "default";r=8;t=3600`,
+		"10.0.0.3": " ", // counts only: a quota of 0 would say that nothing is allowed
+	} {
+		w := get(m.Handler(hello), from)
+		if got := w.Header().Get("RateLimit-Policy") + " " + w.Header().Get("RateLimit"); w.Code != 200 || got != want {
+			t.Errorf("%s: %d %s, want %s", from, w.Code, got, want)
+		}
+	}
+}
+
+// TestMiddlewareGivesUp: a request whose own deadline passes while it waits is told so.
+func TestMiddlewareGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := httplimit.New(httplimit.Config{
+			Limiter: memory(t), Limit: twoAMinute, OnFailure: httplimit.FailOpen, Policy: limiter.Throttle(time.Hour),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			get(m.Handler(hello), "10.0.0.1")
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Second, cancel)
+		r := httptest.NewRequest("GET", "/", nil).WithContext(ctx)
+		r.RemoteAddr = "10.0.0.1:1234"
+		w := httptest.NewRecorder()
+		m.Handler(hello).ServeHTTP(w, r)
+		if w.Code != 503 || m.Counts() != (httplimit.Counts{Admitted: 2, GaveUp: 1}) {
+			t.Errorf("%d %+v", w.Code, m.Counts())
+		}
+	})
+}
+
 func TestMiddlewareThrottles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := httplimit.New(httplimit.Config{

@@ -1,7 +1,7 @@
 // Package httplimit keeps HTTP under a limit from both sides: a middleware for servers,
 // which answers 429 with Retry-After and the RateLimit fields of the IETF draft
-// (draft-ietf-httpapi-ratelimit-headers), and a RoundTripper for clients, which keeps our
-// own calls under somebody else's cap.
+// (draft-ietf-httpapi-ratelimit-headers-10), and a RoundTripper for clients, which keeps
+// our own calls under somebody else's cap.
 package httplimit
 
 import (
@@ -17,7 +17,8 @@ import (
 )
 
 // Failure says what happens to a request when the limiter cannot decide, because its
-// store is away. There is no default: both are wrong for somebody.
+// store is away. There is no default: both are wrong for somebody. It is not asked about
+// a key or a cost that no limiter takes: whoever asks must not get past a limit by that.
 type Failure uint8
 
 const (
@@ -30,6 +31,8 @@ const (
 type Config struct {
 	Limiter limiter.Limiter
 	Limit   limiter.Limit
+	// LimitFor is the limit of one request, as of the plan of who asks; Limit when nil.
+	LimitFor func(*http.Request) limiter.Limit
 	// Key names who asks. "" is not limited. When nil it is the host part of RemoteAddr,
 	// which behind a proxy is the proxy: name your header then.
 	Key func(*http.Request) string
@@ -50,18 +53,22 @@ type Counts struct {
 	Admitted, Denied int64
 	FailedOpen       int64 // let through without a decision
 	FailedClosed     int64 // turned away without one
+	GaveUp           int64 // whose context was over before there was a decision
 }
 
-type counters struct{ admitted, denied, open, closed atomic.Int64 }
+type counters struct{ admitted, denied, open, closed, gaveUp atomic.Int64 }
 
 func (c *counters) read() Counts {
-	return Counts{Admitted: c.admitted.Load(), Denied: c.denied.Load(), FailedOpen: c.open.Load(), FailedClosed: c.closed.Load()}
+	return Counts{
+		Admitted: c.admitted.Load(), Denied: c.denied.Load(),
+		FailedOpen: c.open.Load(), FailedClosed: c.closed.Load(), GaveUp: c.gaveUp.Load(),
+	}
 }
 
 // Middleware limits the requests to a handler. It may be used by many goroutines.
 type Middleware struct {
 	Config
-	policyField string
+	policyField string // of Limit
 	counts      counters
 }
 
@@ -93,13 +100,16 @@ func New(c Config) (*Middleware, error) {
 	if c.Policy == nil {
 		c.Policy = limiter.Drop()
 	}
+	if c.LimitFor == nil {
+		c.LimitFor = func(*http.Request) limiter.Limit { return c.Limit }
+	}
 	if c.Denied == nil {
 		c.Denied = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("Too many requests.\n"))
 		})
 	}
 	m := &Middleware{Config: c}
-	m.policyField = fmt.Sprintf("%q;q=%d;w=%d", c.Name, c.Limit.Count, seconds(c.Limit.Window))
+	m.policyField = m.policy(c.Limit)
 	return m, nil
 }
 
@@ -114,15 +124,14 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		d, err := limiter.Apply(r.Context(), m.Limiter, m.Policy, key, m.Limit, n)
-		switch {
-		case err != nil && r.Context().Err() != nil:
-			return // whoever asked has gone
-		case err != nil && !errors.Is(err, limiter.ErrLimited):
-			m.undecided(w, r, next)
+		d, err := limiter.Apply(r.Context(), m.Limiter, m.Policy, key, m.LimitFor(r), n)
+		if err != nil && (!errors.Is(err, limiter.ErrLimited) || r.Context().Err() != nil) {
+			m.undecided(w, r, next, err)
 			return
 		}
-		m.fields(w.Header(), d)
+		if d.Limit.Count > 0 {
+			m.fields(w.Header(), d)
+		}
 		if d.Allowed && err == nil {
 			m.counts.admitted.Add(1)
 			next.ServeHTTP(w, r)
@@ -138,20 +147,38 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 }
 
 // undecided does as was chosen, and counts it.
-func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if m.OnFailure == FailOpen {
+func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
+	switch {
+	case r.Context().Err() != nil: // whoever asked may have gone; a deadline of our own has not
+		m.counts.gaveUp.Add(1)
+		http.Error(w, "The request waited for its turn in vain.", http.StatusServiceUnavailable)
+	case errors.Is(err, limiter.ErrBadRequest):
+		m.counts.closed.Add(1)
+		http.Error(w, "The request has a name or a size that cannot be limited.", http.StatusBadRequest)
+	case m.OnFailure == FailOpen:
 		m.counts.open.Add(1)
 		next.ServeHTTP(w, r)
-		return
+	default:
+		m.counts.closed.Add(1)
+		http.Error(w, "The rate limiter is not available.", http.StatusServiceUnavailable)
 	}
-	m.counts.closed.Add(1)
-	http.Error(w, "The rate limiter is not available.", http.StatusServiceUnavailable)
+}
+
+// policy is the field that says what the limit is.
+func (m *Middleware) policy(l limiter.Limit) string {
+	return fmt.Sprintf("%q;q=%d;w=%d", m.Name, l.Count, seconds(l.Window))
 }
 
 // fields sets RateLimit-Policy, which is the limit, and RateLimit, which is what is left
-// of it: r units now, and t seconds until there is more.
+// of it: r units now, and t seconds until there is more. A limit that only counts has
+// neither, for a quota of 0 would say that nothing is allowed.
 func (m *Middleware) fields(h http.Header, d limiter.Decision) {
-	h.Set("RateLimit-Policy", m.policyField)
+	switch d.Limit {
+	case m.Limit:
+		h.Set("RateLimit-Policy", m.policyField)
+	default:
+		h.Set("RateLimit-Policy", m.policy(d.Limit))
+	}
 	wait := d.ResetAfter
 	if !d.Allowed && d.RetryAfter > 0 {
 		wait = d.RetryAfter

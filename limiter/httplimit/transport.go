@@ -73,10 +73,13 @@ func (t *Transport) admit(r *http.Request) error {
 	case err == nil:
 		err = &limiter.LimitedError{Key: key, Decision: d}
 		fallthrough
-	case errors.Is(err, limiter.ErrLimited), r.Context().Err() != nil:
+	case errors.Is(err, limiter.ErrLimited):
 		t.counts.denied.Add(1)
 		return fmt.Errorf("not sent: %w", err)
-	case t.OnFailure == FailOpen:
+	case r.Context().Err() != nil:
+		t.counts.gaveUp.Add(1)
+		return fmt.Errorf("not sent: %w", err)
+	case t.OnFailure == FailOpen && !errors.Is(err, limiter.ErrBadRequest):
 		t.counts.open.Add(1)
 		return nil
 	}
