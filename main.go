@@ -463,7 +463,7 @@ func (a *app) lab() *cobra.Command {
 			"SCENARIO is the name of a lesson or a scenario file; without it the first lesson is on screen.",
 		Example: "ratescope lab counter-weighted-sum",
 	}
-	trace := c.Flags().String("trace", "", "access log in Common Log Format whose traffic can be put in place of a lesson's")
+	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format, whose traffic can be put in place of a lesson's")
 	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
 	return a.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -495,9 +495,9 @@ func (a *app) accuracy() *cobra.Command {
 		Short: "Measure how far the weighted counter is from the truth",
 		Long: "Run the sliding window counter, in each of its roundings, against an exact log of the same requests, and print how many " +
 			"decisions were wrong by how heavily a source loads its limit. Without --trace the traffic is made up, from a seed.",
-		Example: "ratescope accuracy --trace access.log --limit 100/1m",
+		Example: "ratescope accuracy --trace incident.jsonl.gz --limit 100/1m",
 	}
-	trace := c.Flags().String("trace", "", "access log in Common Log Format; a source is a remote host")
+	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format; a source is a key, or a remote host")
 	seed := c.Flags().Uint64("seed", 1, "the seed of the traffic that is made up")
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	return a.command(c, func(c *cobra.Command, args []string) (err error) {
@@ -513,6 +513,9 @@ func (a *app) accuracy() *cobra.Command {
 		if o.Trace, err = traceOf(*trace); err != nil {
 			return err
 		}
+		if term.IsTerminal(os.Stderr.Fd()) {
+			o.Progress = accuracy.Bar(c.ErrOrStderr(), a.ascii)
+		}
 		measured, err := accuracy.Measure(o)
 		switch {
 		case err != nil:
@@ -524,7 +527,7 @@ func (a *app) accuracy() *cobra.Command {
 	}, aboutServer, aboutScreen, []string{"watch", "algorithm", "burst", "config", "refresh", "budget", "mask", "allow-inject"})
 }
 
-// traceOf reads the access log of that name; none for "".
+// traceOf reads the recording or access log of that name; none for "".
 func traceOf(name string) (*lab.Trace, error) {
 	if name == "" {
 		return nil, nil
@@ -534,6 +537,9 @@ func traceOf(name string) (*lab.Trace, error) {
 		return nil, err
 	}
 	defer f.Close()
-	trace, err := lab.ReadAccessLog(f)
-	return &trace, err
+	trace, err := lab.ReadTrace(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &trace, nil
 }

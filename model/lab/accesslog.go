@@ -12,25 +12,6 @@ import (
 	"ratescope/limiter"
 )
 
-// Trace is traffic that was recorded.
-type Trace struct {
-	Arrivals []Arrival
-	Keys     []string // by number; as they were in the file: hostile text
-	Skipped  int      // lines that could not be read
-}
-
-// Source returns a source of the trace that begins at an instant.
-func (t Trace) Source(zero limiter.Instant) Source {
-	list := slices.Clone(t.Arrivals)
-	if len(list) > 0 {
-		first := list[0].At
-		for i := range list {
-			list[i].At += zero - first
-		}
-	}
-	return Given(list)
-}
-
 // maxLine is the longest line of an access log that is read whole.
 const maxLine = 1 << 20
 
@@ -62,7 +43,7 @@ func ReadAccessLog(r io.Reader) (Trace, error) {
 		return t, fmt.Errorf("the access log cannot be read on: %w", err)
 	}
 	if len(t.Arrivals) == 0 {
-		return t, errors.New(`the file holds no line of an access log: give one in the Common Log Format, host - - [02/Jan/2006:15:04:05 -0700] "GET / HTTP/1.1" 200 1`)
+		return t, errors.New(`the file is neither a recording nor an access log: give what "ratescope record" wrote, or lines in the Common Log Format, host - - [02/Jan/2006:15:04:05 -0700] "GET / HTTP/1.1" 200 1`)
 	}
 	slices.SortStableFunc(t.Arrivals, func(a, b Arrival) int { return int(a.At - b.At) }) // servers log a request when it ends
 	spread(t.Arrivals)

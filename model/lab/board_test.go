@@ -91,12 +91,41 @@ func TestExportedMomentsVerify(t *testing.T) {
 	}
 }
 
+// TestQuizAboutGivenTraffic: the quiz asks about the requests that it is given, and begins
+// again when they are over.
+func TestQuizAboutGivenTraffic(t *testing.T) {
+	s := budget.Clone()
+	s.Limit.Count = 2
+	list := []lab.Arrival{{At: s.Zero + 1, Cost: 1}, {At: s.Zero + 2, Cost: 1}, {At: s.Zero + 3, Cost: 3}, {At: s.Zero + 20_000_000, Cost: 2}, {At: s.Zero + 20_000_001, Cost: 1}}
+	begun := 0
+	q, err := lab.NewQuiz(s, func() (*lab.Tape, error) {
+		begun++
+		return lab.NewTape(lab.Given(list)), nil
+	}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		if a := q.Question.Moment.Arrival; !slices.Contains(list, a) {
+			t.Fatalf("the quiz asks about %+v, which does not come", a)
+		}
+		q.Answer(true)
+		q.Next()
+	}
+	if begun < 5 || q.Total().Asked != 40 {
+		t.Errorf("begun %d times, score %+v", begun, q.Total())
+	}
+	if _, err := lab.NewQuiz(s, func() (*lab.Tape, error) { return lab.NewTape(nil), nil }, 1); err == nil {
+		t.Error("a quiz about nothing")
+	}
+}
+
 func TestQuizAsksBothWaysAndKeepsScore(t *testing.T) {
 	s := budget.Clone()
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow, limiter.GCRA} {
 		s.Contenders = append(s.Contenders, lab.Contender{Algorithm: a})
 	}
-	q, err := lab.NewQuiz(s, 5)
+	q, err := lab.NewQuiz(s, nil, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

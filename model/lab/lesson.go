@@ -189,9 +189,9 @@ func (l Lesson) Setup() Setup {
 	}
 }
 
-// Tape returns what comes by itself under a setup: the steps that are given, and the
-// traffic. The same seed makes the same arrivals.
-func (l Lesson) Tape(s Setup, traffic []Traffic, seed uint64) (*Tape, error) {
+// Tape returns what comes by itself under a setup: the steps that are given, and what the
+// traffic has for one key, or for AllKeys. The same seed makes the same arrivals.
+func (l Lesson) Tape(s Setup, traffic []Traffic, number int32, seed uint64) (*Tape, error) {
 	var m Merged
 	var list []Arrival
 	for _, step := range l.Steps[:l.Given] {
@@ -206,7 +206,7 @@ func (l Lesson) Tape(s Setup, traffic []Traffic, seed uint64) (*Tape, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Add(Only(src, 0))
+		m.Add(Only(src, number))
 	}
 	return NewTape(&m), nil
 }

@@ -29,7 +29,7 @@ func lessons(t *testing.T) []lab.Lesson {
 func play(t *testing.T, l lab.Lesson, steps []scenario.Step) *lab.Run {
 	t.Helper()
 	s := l.Setup()
-	tape, err := l.Tape(s, l.Traffic, l.Seed)
+	tape, err := l.Tape(s, l.Traffic, 0, l.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -27,17 +28,38 @@ type Question struct {
 type Quiz struct {
 	Run      *Run
 	Question Question
+	setup    Setup
+	traffic  func() (*Tape, error)
 	scores   map[Contender]Score
 	random   *rand.Rand
 	turn     int
 }
 
-// NewQuiz returns a quiz about the contenders of a setup, with traffic that is neither
-// always admitted nor always denied. The same seed asks the same questions.
-func NewQuiz(s Setup, seed uint64) (*Quiz, error) {
+// NewQuiz returns a quiz about the contenders of a setup under traffic, which returns its
+// tape from the beginning at every call; without traffic it makes up some that is neither
+// always admitted nor always denied. Traffic that ends begins again. The same seed asks
+// the same questions.
+func NewQuiz(s Setup, traffic func() (*Tape, error), seed uint64) (*Quiz, error) {
 	if s.Limit.Count == 0 { // nothing is ever denied: that is no question
 		s.Limit.Count = 5
 	}
+	if traffic == nil {
+		traffic = func() (*Tape, error) { return fair(s, seed) }
+	}
+	q := &Quiz{setup: s, traffic: traffic, scores: map[Contender]Score{}, random: rand.New(rand.NewPCG(seed, 77))}
+	if err := q.begin(); err != nil {
+		return nil, err
+	}
+	if _, comes := q.Run.Upcoming(); !comes {
+		return nil, errors.New("no request comes")
+	}
+	q.Run.SeekTo(s.Zero.Add(s.Limit.Window))
+	q.Next()
+	return q, nil
+}
+
+// fair is traffic of which much is admitted and much is denied.
+func fair(s Setup, seed uint64) (*Tape, error) {
 	perSecond := float64(s.Limit.Count) / s.Limit.Window.Seconds()
 	ms := float64(s.Limit.Window) / float64(time.Millisecond)
 	src, err := Mix([]Traffic{
@@ -47,10 +69,16 @@ func NewQuiz(s Setup, seed uint64) (*Quiz, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Quiz{Run: NewRun(s, NewTape(src)), scores: map[Contender]Score{}, random: rand.New(rand.NewPCG(seed, 77))}
-	q.Run.SeekTo(s.Zero.Add(s.Limit.Window))
-	q.Next()
-	return q, nil
+	return NewTape(src), nil
+}
+
+// begin goes to the beginning of the traffic.
+func (q *Quiz) begin() error {
+	tape, err := q.traffic()
+	if err == nil {
+		q.Run = NewRun(q.setup, tape)
+	}
+	return err
 }
 
 // lookAhead is how many requests may pass while the quiz looks for one worth asking about.
@@ -59,7 +87,7 @@ const lookAhead = 400
 // Next goes on to the next question. Half of them are about denied requests, as far as
 // there are any, and the algorithms take turns.
 func (q *Quiz) Next() {
-	c := q.turn % len(q.Run.setup.Contenders)
+	c := q.turn % len(q.setup.Contenders)
 	q.turn++
 	denied := q.random.IntN(2) == 0
 	for range 1 + q.random.IntN(3) {
@@ -72,7 +100,10 @@ func (q *Quiz) Next() {
 		}
 		q.Run.Step()
 	}
-	m, _ := q.Run.Inspect(c, q.Run.Decided())
+	m, ok := q.Run.Inspect(c, q.Run.Decided())
+	if !ok && q.begin() == nil { // the traffic is over
+		m, _ = q.Run.Inspect(c, 0)
+	}
 	q.Question = Question{Contender: c, Moment: m}
 	if !m.Decision.Allowed && m.Decision.RetryAfter > 0 {
 		q.slots(m.Decision.RetryAfter)
@@ -81,7 +112,7 @@ func (q *Quiz) Next() {
 
 // slots makes three times to choose from, of which one is right.
 func (q *Quiz) slots(right time.Duration) {
-	w := q.Run.setup.Limit.Window
+	w := q.setup.Limit.Window
 	list := []time.Duration{right}
 	for _, d := range []time.Duration{w - right, right / 2, right + w/4, w, 2 * right} {
 		far := !slices.ContainsFunc(list, func(o time.Duration) bool { return d-o < w/20 && o-d < w/20 })
@@ -95,7 +126,7 @@ func (q *Quiz) slots(right time.Duration) {
 
 // Answer books a prediction of the verdict and says whether it was right.
 func (q *Quiz) Answer(admitted bool) bool {
-	c := q.Run.setup.Contenders[q.Question.Contender]
+	c := q.setup.Contenders[q.Question.Contender]
 	s := q.scores[c]
 	s.Asked++
 	right := admitted == q.Question.Moment.Decision.Allowed
@@ -108,7 +139,7 @@ func (q *Quiz) Answer(admitted bool) bool {
 
 // AnswerSlot books a prediction of when a slot frees and says whether it was right.
 func (q *Quiz) AnswerSlot(i int) bool {
-	c := q.Run.setup.Contenders[q.Question.Contender]
+	c := q.setup.Contenders[q.Question.Contender]
 	s := q.scores[c]
 	s.SlotsAsked++
 	right := i == q.Question.Slot

@@ -149,6 +149,22 @@ func (r *Run) AdvanceTo(t limiter.Instant) {
 	r.now = t
 }
 
+// AdvanceSome is AdvanceTo for who cannot wait: it decides about `most` arrivals at most,
+// and says whether it got there.
+func (r *Run) AdvanceSome(t limiter.Instant, most int) bool {
+	r.trail = r.trail[:0]
+	for range most {
+		a, ok := r.Upcoming()
+		if !ok || a.At > t {
+			r.now = max(r.now, t)
+			return true
+		}
+		r.forward(r.at + 1)
+		r.now = max(r.now, a.At)
+	}
+	return false
+}
+
 // SeekTo goes to an instant in either direction, though not before the beginning. What
 // arrives at that very instant has been decided.
 func (r *Run) SeekTo(t limiter.Instant) {
@@ -254,12 +270,18 @@ func (r *Run) Fire(cost int64) int {
 	return r.at - 1
 }
 
-// Change puts the same arrivals under another setup, at the same moment. The effect on
-// everything that has happened shows at once.
-func (r *Run) Change(s Setup) {
-	now := r.now
+// Restart puts the same arrivals, those fired by hand among them, under another setup, at
+// the beginning of the story.
+func (r *Run) Restart(s Setup) {
 	s.Zero = r.setup.Zero
 	r.begin(s.Clone())
+}
+
+// Change is Restart and a return to the same moment: the effect on everything that has
+// happened shows at once.
+func (r *Run) Change(s Setup) {
+	now := r.now
+	r.Restart(s)
 	r.AdvanceTo(now)
 }
 

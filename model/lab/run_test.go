@@ -59,6 +59,7 @@ type shown struct {
 	Now     limiter.Instant
 	Decided int
 	States  []limiter.State
+	Totals  []int64
 	Tallies []lab.Tally
 	Fates   []lab.Verdicts
 }
@@ -72,6 +73,7 @@ func look(r *lab.Run) shown {
 		}
 		v.States = append(v.States, s)
 		v.Tallies = append(v.Tallies, r.Tally(i))
+		v.Totals = append(v.Totals, r.Ask(i, 1).Total)
 	}
 	for i := range r.Decided() {
 		_, f := r.Arrival(i)
@@ -114,7 +116,7 @@ func TestAnyWayLeadsToTheSame(t *testing.T) {
 		run := lab.NewRun(s, randomTape(rand.New(rand.NewPCG(seed, 0)), s, 1500))
 		span := int64(100 * s.Limit.Window)
 		for range 60 {
-			switch random.IntN(6) {
+			switch random.IntN(7) {
 			case 0:
 				run.Step()
 			case 1:
@@ -128,6 +130,16 @@ func TestAnyWayLeadsToTheSame(t *testing.T) {
 				c.Limit.Count = 1 + random.Int64N(20)
 				c.Convention.Denied = limiter.Denied(random.IntN(2))
 				run.Change(c)
+			case 5:
+				to := run.Now().Add(time.Duration(random.Int64N(span / 20)))
+				for !run.AdvanceSome(to, 1+random.IntN(30)) {
+					if run.Now() > to {
+						t.Fatalf("round %d: %v is beyond %v", round, run.Now(), to)
+					}
+				}
+				if run.Now() != to {
+					t.Fatalf("round %d: arrived at %v, not %v", round, run.Now(), to)
+				}
 			default:
 				run.SeekTo(s.Zero.Add(time.Duration(random.Int64N(span))))
 			}

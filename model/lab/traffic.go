@@ -200,9 +200,14 @@ func (m *Merged) Next() (Arrival, bool) {
 	return a, true
 }
 
-// Only returns the arrivals of one key of a source. It gives up after a million of others
-// in a row.
-func Only(s Source, key int32) Source { return &only{s, key} }
+// Only returns the arrivals of one key of a source, or of AllKeys. It gives up after a
+// million of others in a row.
+func Only(s Source, number int32) Source {
+	if number == AllKeys {
+		return s
+	}
+	return &only{s, number}
+}
 
 type only struct {
 	Source

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/model/lab"
+	"ratescope/model/record"
 )
 
 var budget = lab.Setup{
@@ -136,7 +139,7 @@ not a line of any log
 `
 
 func TestAccessLog(t *testing.T) {
-	trace, err := lab.ReadAccessLog(strings.NewReader(accessLog))
+	trace, err := lab.ReadTrace(strings.NewReader(accessLog))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,15 +153,71 @@ func TestAccessLog(t *testing.T) {
 	if want := []time.Duration{0, time.Second, 1500 * time.Millisecond}; !slices.Equal(got, want) {
 		t.Errorf("arrivals at %v, want %v", got, want)
 	}
-	if _, err := lab.ReadAccessLog(strings.NewReader("hello\n")); err == nil {
+	if _, err := lab.ReadTrace(strings.NewReader("hello\n")); err == nil {
 		t.Error("a file without an access log is accepted")
+	}
+}
+
+// TestRecordingAsTrace: what was recorded comes again, request by request, each key on its
+// own, whether or not the file is compressed or cut off.
+func TestRecordingAsTrace(t *testing.T) {
+	for _, compress := range []bool{false, true} {
+		var file bytes.Buffer
+		w, err := record.NewWriter(&file, compress, record.Header{At: 1_000_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := func(s float64) limiter.Instant { return limiter.Instant(s * 1e6) }
+		for _, b := range []model.Batch{
+			{At: second(1001), Readings: []model.Reading{
+				{Key: "quiet", At: second(1001), Arrivals: []model.Arrival{{At: second(1000.5), N: 1}}},
+				{Key: "busy", At: second(1001), Arrivals: []model.Arrival{{At: second(1000.25), N: 2}, {At: second(1000.75), N: 1, Denied: true}}},
+			}},
+			{At: second(1002), Readings: []model.Reading{{Key: "busy", At: second(1002), Since: second(1001), Arrivals: []model.Arrival{{At: second(1001.5), N: 1}}}}},
+		} {
+			if err := w.Write(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cut := bytes.Clone(file.Bytes())
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := lab.ReadTrace(&file)
+		if err != nil || trace.Damage != "" {
+			t.Fatal(err, trace.Damage)
+		}
+		if !slices.Equal(trace.Keys, []string{"busy", "quiet"}) {
+			t.Errorf("keys %q", trace.Keys)
+		}
+		s := budget.Clone() // windows of ten seconds
+		for number, want := range map[int32][]time.Duration{
+			0:           {250 * time.Millisecond, 250 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond},
+			1:           {500 * time.Millisecond},
+			lab.AllKeys: {250 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond},
+		} {
+			src := trace.Source(s, number)
+			var got []time.Duration
+			for a, ok := src.Next(); ok; a, ok = src.Next() {
+				got = append(got, a.At.Sub(s.Zero))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("key %d comes at %v, want %v", number, got, want)
+			}
+		}
+		if !compress {
+			trace, err = lab.ReadTrace(bytes.NewReader(cut[:len(cut)-40]))
+			if err != nil || trace.Damage == "" || len(trace.Arrivals) == 0 {
+				t.Errorf("cut off: %d requests, %q, %v", len(trace.Arrivals), trace.Damage, err)
+			}
+		}
 	}
 }
 
 func FuzzAccessLog(f *testing.F) {
 	f.Add(accessLog)
 	f.Fuzz(func(t *testing.T, text string) {
-		trace, err := lab.ReadAccessLog(strings.NewReader(text))
+		trace, err := lab.ReadTrace(strings.NewReader(text))
 		if err != nil {
 			return
 		}

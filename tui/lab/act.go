@@ -7,7 +7,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/model/lab"
 )
 
@@ -19,6 +18,10 @@ func (l *Lab) press(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	}
 	l.stale = true
+	if l.way != nil {
+		l.way = nil // it stays where it has come
+		return nil
+	}
 	switch l.over {
 	case helpOverlay:
 		switch key {
@@ -31,8 +34,7 @@ func (l *Lab) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	case goPrompt:
-		l.typeTime(msg)
-		return nil
+		return l.typeTime(msg)
 	case lessonList, termsOverlay:
 		return l.pressOverlay(key)
 	}
@@ -54,33 +56,34 @@ func (l *Lab) pressOverlay(key string) tea.Cmd {
 	case "down", "j":
 		l.row = (l.row + 1) % rows
 	case "left", "h", "-":
-		l.turn(-1)
+		return l.turn(-1)
 	case "right", "l", "space", "+", "=":
-		l.turn(1)
+		return l.turn(1)
 	case "enter":
 		if l.over == termsOverlay {
-			l.turn(1)
-			return nil
+			return l.turn(1)
 		}
 		l.over = noOverlay
 		l.begin(l.row)
 	case "esc", "q", "v", "L":
 		l.over = noOverlay
+		if l.screen == quiz {
+			l.openQuiz() // anew, where the terms have changed
+		}
 	}
 	return nil
 }
 
 // turn changes the selected term.
-func (l *Lab) turn(by int) {
-	if l.over == termsOverlay {
-		if list := l.terms(); l.row < len(list) {
-			list[l.row].turn(by)
-		}
+func (l *Lab) turn(by int) tea.Cmd {
+	if list := l.terms(); l.over == termsOverlay && l.row < len(list) {
+		return list[l.row].turn(by)
 	}
+	return nil
 }
 
 // typeTime edits the time to go to.
-func (l *Lab) typeTime(msg tea.KeyPressMsg) {
+func (l *Lab) typeTime(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc":
 		l.over = noOverlay
@@ -91,14 +94,15 @@ func (l *Lab) typeTime(msg tea.KeyPressMsg) {
 		d, err := readTime(l.typed)
 		if err != nil {
 			l.say(true, "A time is a number of seconds, or one with its unit: 9.9, 9.9s, 999ms, 1m.")
-			return
+			return nil
 		}
-		l.seek(l.run.Setup().Zero.Add(d))
+		return l.seek(l.run.Setup().Zero.Add(d))
 	default:
 		if t := msg.Text; len(t) == 1 && strings.Contains("0123456789.smhu", t) && len(l.typed) < 12 {
 			l.typed += t
 		}
 	}
+	return nil
 }
 
 // readTime reads seconds, or a duration with units.
@@ -108,12 +112,6 @@ func readTime(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	return max(d, 0), err
-}
-
-func (l *Lab) seek(t limiter.Instant) {
-	l.playing, l.rate = false, false
-	l.run.SeekTo(t)
-	l.picked = -1
 }
 
 // do carries an action out. Everything that a person can do comes through here.
@@ -361,7 +359,15 @@ func (l *Lab) click(m tea.Mouse) tea.Cmd {
 	if m.Button != tea.MouseLeft {
 		return nil
 	}
-	l.stale = true
+	l.stale, l.way = true, nil
 	cmd, _ := l.Click(m.X, m.Y)
 	return cmd
+}
+
+// drag goes through the story with the mouse held down on the seek bar.
+func (l *Lab) drag(m tea.Mouse) tea.Cmd {
+	if m.Button != tea.MouseLeft || m.Y != l.seekBar.Y || !l.seekBar.Holds(m.X, m.Y) {
+		return nil
+	}
+	return l.click(m)
 }

@@ -149,7 +149,11 @@ func (l *Lab) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool) {
 		l.Zone(box, func(int) tea.Cmd { l.focus = min(i, len(l.run.Setup().Contenders)-1); return nil })
 		y += h
 	}
-	l.paintTimes(cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}, st)
+	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}
+	l.paintTimes(times, st)
+	if run == l.run {
+		l.Zone(times, func(at int) tea.Cmd { return l.seek(st.begin(at)) })
+	}
 	if l.Framed && pictures && !l.big {
 		text := fmt.Sprintf("%c admitted, %c denied against the exact log", l.wrong(true), l.wrong(false))
 		l.Grid.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, l.Look.Faint)

@@ -13,6 +13,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/lab"
 	"ratescope/themes"
+	"ratescope/tui/cell"
 	"ratescope/tui/pane"
 )
 
@@ -61,9 +62,11 @@ type Lab struct {
 	lesson   int
 	run      *lab.Run
 	traffic  []lab.Traffic
-	recorded bool // the trace is in the place of the traffic
+	recorded bool  // the trace is in the place of the traffic
+	key      int32 // whose requests come, where the traffic has many keys
 	seed     uint64
 	playing  bool
+	way      *way // on the way to a moment that is far off; nil when there is none
 	speed    int
 	last     time.Time // this machine's clock at the last tick
 	rate     bool      // firing at a rate
@@ -86,6 +89,7 @@ type Lab struct {
 	reached  map[string]bool // lessons whose goal was reached
 	toast    toast
 
+	seekBar cell.Rect   // where it was painted
 	columns []model.Bin // scratch of the lanes
 }
 
@@ -133,6 +137,9 @@ func (l *Lab) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		l.advance(time.Time(msg))
 		return l, l.nextTick()
+	case onwardMsg:
+		l.stale = true
+		return l, l.onward()
 	case savedMsg:
 		if msg.err != nil {
 			l.say(true, fmt.Sprintf("Not saved: %v.", msg.err))
@@ -151,6 +158,8 @@ func (l *Lab) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return l, l.press(msg)
 	case tea.MouseClickMsg:
 		return l, l.click(msg.Mouse())
+	case tea.MouseMotionMsg:
+		return l, l.drag(msg.Mouse())
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelUp {
 			return l, l.do(actUp)
@@ -164,7 +173,7 @@ func (l *Lab) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (l *Lab) open(i int) error {
 	l.lesson = (i + len(l.o.Lessons)) % len(l.o.Lessons)
 	it := &l.o.Lessons[l.lesson]
-	l.traffic, l.seed, l.recorded = slices.Clone(it.Traffic), it.Seed, false
+	l.traffic, l.seed, l.recorded, l.key = slices.Clone(it.Traffic), it.Seed, false, 0
 	l.focus, l.picked, l.text, l.hint, l.zoom, l.speed = 0, -1, 0, false, 1, normalSpeed
 	l.burst = int(min(max(it.Limit.Count, 1), 1000))
 	l.ask = nil
@@ -186,9 +195,9 @@ func (l *Lab) restart(s lab.Setup) error {
 // tape returns the arrivals that come by themselves.
 func (l *Lab) tape(s lab.Setup) (*lab.Tape, error) {
 	if l.recorded && l.o.Trace != nil {
-		return lab.NewTape(l.o.Trace.Source(s.Zero)), nil
+		return lab.NewTape(l.o.Trace.Source(s, l.key)), nil
 	}
-	return l.at().Tape(s, l.traffic, l.seed)
+	return l.at().Tape(s, l.traffic, l.key, l.seed)
 }
 
 // at returns the lesson on screen.
@@ -204,7 +213,7 @@ func (l *Lab) advance(local time.Time) {
 	if l.toast.text != "" && local.After(l.toast.until) {
 		l.toast, l.stale = toast{}, true
 	}
-	if !l.playing {
+	if !l.playing || l.way != nil {
 		return
 	}
 	to := l.run.Now().Add(time.Duration(float64(passed) * speeds[l.speed]))
@@ -250,23 +259,23 @@ func (l *Lab) goal() lab.Progress {
 
 // change puts the run under another setup at the same moment. Traffic that reacts to the
 // limiter is made anew.
-func (l *Lab) change(s lab.Setup) {
+func (l *Lab) change(s lab.Setup) tea.Cmd {
 	if err := s.Validate(); err != nil {
 		l.say(true, strings.ToUpper(err.Error()[:1])+err.Error()[1:]+".")
-		return
+		return nil
 	}
 	l.focus = min(l.focus, len(s.Contenders)-1)
-	l.progress.known, l.stale, l.ask = false, true, nil
 	if s.Limit.Window != l.run.Setup().Limit.Window || slices.ContainsFunc(l.traffic, func(t lab.Traffic) bool { return t.Model == lab.Retry || t.Model == lab.Adversary }) {
-		l.again(s)
-		return
+		return l.again(s)
 	}
-	l.run.Change(s)
+	now := l.run.Now()
+	l.run.Restart(s)
+	return l.set(now, nil)
 }
 
 // again makes the traffic anew under a setup and returns to the same moment, with what
 // was fired by hand.
-func (l *Lab) again(s lab.Setup) {
+func (l *Lab) again(s lab.Setup) tea.Cmd {
 	now := l.run.Now()
 	var fired []lab.Arrival
 	for i := range l.run.Decided() {
@@ -274,20 +283,20 @@ func (l *Lab) again(s lab.Setup) {
 			fired = append(fired, a)
 		}
 	}
-	zero := l.run.Setup().Zero
-	s.Zero = zero
+	s.Zero = l.run.Setup().Zero
 	tape, err := l.tape(s)
 	if err != nil {
 		l.say(true, "The traffic cannot be made: "+err.Error()+".")
-		return
+		return nil
 	}
 	l.run = lab.NewRun(s, tape)
-	for _, a := range fired {
-		l.run.AdvanceTo(a.At)
-		l.run.Fire(a.Cost)
-	}
-	l.run.AdvanceTo(now)
-	l.progress.known, l.stale = false, true
+	return l.set(now, fired)
+}
+
+// set returns to a moment from the beginning, after something about the run has changed.
+func (l *Lab) set(now limiter.Instant, fired []lab.Arrival) tea.Cmd {
+	l.progress.known, l.stale, l.ask = false, true, nil
+	return l.travel(now, fired)
 }
 
 // reseed restarts with another seed.

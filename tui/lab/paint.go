@@ -31,6 +31,9 @@ func (l *Lab) View() tea.View {
 	v := tea.NewView(l.frame)
 	v.AltScreen = true
 	v.WindowTitle = "ratescope lab " + safetext.Clip(safetext.Clean(l.at().Title), 60, safetext.Ellipsis)
+	if l.way != nil {
+		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*l.way.done(l.run.Now())))
+	}
 	if l.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -132,7 +135,11 @@ func (l *Lab) paintGoal(x, y, end int) {
 
 // length is how much of the story the seek bar shows.
 func (l *Lab) length() time.Duration {
-	return max(l.at().Length(), l.run.Elapsed())
+	all := max(l.at().Length(), l.run.Elapsed())
+	if l.recorded {
+		all = max(all, l.o.Trace.Length())
+	}
+	return all
 }
 
 // paintSeek is the whole story in one line: where it stands, and what was fired by hand.
@@ -162,15 +169,18 @@ func (l *Lab) paintSeek(r cell.Rect) {
 	if l.o.ASCII {
 		l.Grid.Set(place(l.run.Elapsed()), r.Y, 'O', l.Look.Title)
 	}
-	l.Zone(cell.Rect{X: x, Y: r.Y, W: w, H: 1}, func(at int) tea.Cmd {
-		l.seek(s.Zero.Add(time.Duration(float64(all) * float64(at) / float64(max(w-1, 1)))))
-		return nil
+	l.seekBar = cell.Rect{X: x, Y: r.Y, W: w, H: 1}
+	l.Zone(l.seekBar, func(at int) tea.Cmd {
+		return l.seek(s.Zero.Add(time.Duration(float64(all) * float64(at) / float64(max(w-1, 1)))))
 	})
 }
 
 func (l *Lab) paintFooter(r cell.Rect) {
 	end := r.X + r.W
 	switch {
+	case l.way != nil:
+		l.paintWay(r)
+		return
 	case l.over == goPrompt:
 		x := l.Words(r.X+1, r.Y, end, pane.Bit("go to ", l.Look.Accent), pane.Bit(l.typed, l.Look.Text), pane.Bit("_", l.Look.Accent))
 		l.Words(x+2, r.Y, end, pane.Bit("seconds, or 999ms, 1m · enter goes · esc stays", l.Look.Dim))

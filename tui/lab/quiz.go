@@ -33,7 +33,12 @@ func (l *Lab) openQuiz() {
 	if l.ask != nil {
 		return
 	}
-	q, err := lab.NewQuiz(l.run.Setup(), l.seed+uint64(l.lesson))
+	var traffic func() (*lab.Tape, error) // the lesson's own, where it has some
+	s := l.run.Setup()
+	if l.recorded || len(l.traffic) > 0 {
+		traffic = func() (*lab.Tape, error) { return l.tape(s) }
+	}
+	q, err := lab.NewQuiz(s, traffic, l.seed+uint64(l.lesson))
 	if err != nil {
 		l.screen = compare
 		l.say(true, "There is no quiz about these terms: "+err.Error()+".")

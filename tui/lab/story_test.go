@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
@@ -153,6 +154,141 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 		x.See("compared")
 		x.Press("esc", "v", "right", "right", "esc")
 		x.See("limit 4 in 4s")
+	})
+}
+
+// turn opens the terms, goes to the one of that name and turns it until it says want.
+func turn(x *tuitest.Terminal, name, want string) {
+	x.Press("v")
+	x.See("←→ changes")
+	until := func(key, text string) {
+		for range 40 {
+			if strings.Contains(x.Screen(), text) {
+				break
+			}
+			x.Press(key)
+		}
+		x.See(text)
+	}
+	until("down", "▌ "+name)
+	until("right", want)
+	x.Press("esc")
+}
+
+func TestOneKeyOfMany(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("1")
+		turn(x, "traffic", "twenty keys (zipf)")
+		x.Press("g", "3", "0", "enter")
+		busiest := admitted(t, x)
+		turn(x, "whose requests", "   2 of 20")
+		second := admitted(t, x)
+		turn(x, "whose requests", "all 20 as one")
+		all := admitted(t, x)
+		if second == 0 || busiest <= second || all < busiest {
+			t.Errorf("%d requests of the busiest key, %d of the second, %d of all", busiest, second, all)
+		}
+	})
+}
+
+// admitted reads off how many requests the first lane decided about.
+func admitted(t *testing.T, x *tuitest.Terminal) (n int) {
+	t.Helper()
+	screen := x.Screen()
+	i := strings.Index(screen, " admitted ")
+	if i < 0 {
+		t.Fatalf("no lane says how many were admitted:\n%s", screen)
+	}
+	var in, out int
+	from := strings.LastIndexByte(screen[:i], ' ')
+	if _, err := fmt.Sscanf(screen[from:], "%d admitted %d denied", &in, &out); err != nil {
+		t.Fatal(err)
+	}
+	return in + out
+}
+
+func TestRecordedTrafficIsPlayed(t *testing.T) {
+	log := strings.Repeat("10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] \"GET / HTTP/1.1\" 200 1\n", 12) +
+		"10.0.0.2 - - [10/Oct/2025:13:55:37 +0000] \"GET / HTTP/1.1\" 200 1\n"
+	trace, err := engine.ReadTrace(strings.NewReader(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	story(t, 140, 42, lab.Options{Trace: &trace}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("1")
+		turn(x, "traffic", "recorded")
+		x.Press("g", "8", "enter")
+		x.See("10 admitted 2 denied")
+		turn(x, "whose requests", "2 of 2 10.0.0.2")
+		x.See("1 admitted 0 denied")
+		turn(x, "whose requests", "all 2 as one")
+		x.See("10 admitted 3 denied")
+		x.Press("3") // the quiz asks about these too
+		x.See("a request comes at")
+	})
+}
+
+// TestLongWaysShowABar: what takes long is told while it lasts, and can be stopped.
+func TestLongWaysShowABar(t *testing.T) {
+	one := `{"id":"flood","algorithm":"fixed-window","limit":10,"window_ms":1000,"traffic":{"into":["fixed-window","gcra"],"streams":[{"model":"poisson","rate_per_s":20000}]},"steps":[{"t_ms":0,"n":0}]}`
+	list, err := engine.Load([]byte(one))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := lab.Options{Lessons: list}
+	model, err := lab.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m tea.Model = model
+	m, _ = m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	press := func(key string) (cmd tea.Cmd) {
+		m, cmd = m.Update(tuitest.Key(key))
+		return cmd
+	}
+	press("g")
+	press("9")
+	cmd := press("enter")
+	last, frames := -1, 0
+	for ; cmd != nil; frames++ {
+		v := m.View()
+		if v.ProgressBar == nil || v.ProgressBar.Value <= last && frames > 0 || !strings.Contains(v.Content, "any key stops") {
+			t.Fatalf("frame %d of a long way shows no bar, or one that stands still at %d:\n%s", frames, last, ansi.Strip(v.Content))
+		}
+		last = v.ProgressBar.Value
+		m, cmd = m.Update(cmd())
+	}
+	if text := ansi.Strip(m.View().Content); frames < 5 || !strings.Contains(text, "9.000 s") || m.View().ProgressBar != nil {
+		t.Errorf("%d frames on the way, and then\n%s", frames, text)
+	}
+	press("R")
+	press("g")
+	press("9")
+	cmd = press("enter")
+	press("x")
+	m, cmd = m.Update(cmd())
+	if text := ansi.Strip(m.View().Content); cmd != nil || strings.Contains(text, "any key stops") || strings.Contains(text, "9.000 s") {
+		t.Errorf("a key did not stop it:\n%s", text)
+	}
+}
+
+func TestTheMouseSeeks(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("1")
+		bar := 40        // two windows of 10 s
+		x.Click(70, bar) // the middle of it
+		x.See("10.0")    //
+		x.Send(tea.MouseMotionMsg{X: 104, Y: bar, Button: tea.MouseLeft})
+		x.See("15.0")
+		column, row, found := x.Find("5s")
+		if !found {
+			t.Fatalf("no label of the time axis:\n%s", x.Screen())
+		}
+		x.Click(column, row)
+		x.See(" 5.0")
 	})
 }
 

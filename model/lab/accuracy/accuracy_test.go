@@ -88,7 +88,7 @@ func TestWhereDecisionsAreWrong(t *testing.T) {
 }
 
 func TestPrint(t *testing.T) {
-	trace, err := lab.ReadAccessLog(strings.NewReader(strings.Repeat("h - - [10/Oct/2025:13:55:36 +0000] \"GET /\" 200 1\n", 150) + "broken\n"))
+	trace, err := lab.ReadTrace(strings.NewReader(strings.Repeat("h - - [10/Oct/2025:13:55:36 +0000] \"GET /\" 200 1\n", 150) + "broken\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +128,18 @@ func TestPrint(t *testing.T) {
 	}
 	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back["window_ms"] != 60000.0 || back["bands"] == nil {
 		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+func TestBarGrowsAndGoes(t *testing.T) {
+	var out bytes.Buffer
+	bar := accuracy.Bar(&out, true)
+	for _, done := range []float64{0, 0.001, 0.5, 1} {
+		bar(done)
+	}
+	shown := strings.Split(out.String(), "\r")
+	if want := "measuring " + strings.Repeat("#", 16) + strings.Repeat(".", 16) + "  50%"; len(shown) != 5 || shown[2] != want || strings.TrimSpace(shown[3]) != "" || shown[4] != "" {
+		t.Errorf("drawn: %q", shown)
 	}
 }
 

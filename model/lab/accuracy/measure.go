@@ -88,6 +88,7 @@ type Report struct {
 	Limit    limiter.Limit `json:"-"`
 	Recorded bool          `json:"recorded"` // the traffic was a trace
 	Skipped  int           `json:"skipped"`  // lines of the trace that could not be read
+	Damage   string        `json:"damage"`   // why the trace ends too soon; "" where it does not
 	All      Band          `json:"all"`
 	Bands    []Band        `json:"bands"`
 	Poisson  []Point       `json:"poisson"`
@@ -149,7 +150,7 @@ func Measure(o Options) (Report, error) {
 	}
 	var err error
 	if o.Trace != nil {
-		r.Skipped = o.Trace.Skipped
+		r.Skipped, r.Damage = o.Trace.Skipped, o.Trace.Damage
 		r.recorded(o)
 	} else {
 		err = r.made(o)

@@ -27,6 +27,25 @@ func Print(w io.Writer, r Report, ascii bool) error {
 	return err
 }
 
+// Bar returns a function for Options.Progress that draws a bar on one line of a terminal,
+// and wipes it away at the end.
+func Bar(w io.Writer, ascii bool) func(done float64) {
+	full, empty, last := "█", "░", -1
+	if ascii {
+		full, empty = "#", "."
+	}
+	return func(done float64) {
+		n := int(done * barWidth)
+		switch {
+		case done >= 1:
+			fmt.Fprintf(w, "\r%*s\r", barWidth+16, "")
+		case n != last:
+			fmt.Fprintf(w, "\rmeasuring %s%s %3.0f%%", strings.Repeat(full, n), strings.Repeat(empty, barWidth-n), 100*done)
+		}
+		last = n
+	}
+}
+
 // PrintJSON writes the report for programs: one object.
 func PrintJSON(w io.Writer, r Report) error {
 	e := json.NewEncoder(w)
@@ -52,6 +71,9 @@ func (p *printer) table(r Report) {
 		what = "recorded traffic"
 		if r.Skipped > 0 {
 			what += fmt.Sprintf(" (%d lines could not be read)", r.Skipped)
+		}
+		if r.Damage != "" {
+			what += "; it ends too soon: " + r.Damage
 		}
 	}
 	p.say("Sliding window counters against an exact log, limit %d in %v\n", r.Limit.Count, r.Limit.Window)
