@@ -6,10 +6,17 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"ratescope/limiter"
 	"ratescope/limiter/limitertest"
 )
+
+// TestMain keeps go-redis quiet about the servers that tests take away.
+func TestMain(m *testing.M) {
+	logging.Disable()
+	m.Run()
+}
 
 func TestConformance(t *testing.T) {
 	real := func(t *testing.T) *redis.Client { return limitertest.Client(t) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -252,84 +251,4 @@ func TestGatherContext(t *testing.T) {
 	if _, err := limiter.Gather(client, 0); !errors.Is(err, limiter.ErrBadRequest) {
 		t.Errorf("no departures: %v", err)
 	}
-}
-
-// TestRestartUnderLoad takes the server away and brings it back empty, without its
-// scripts, while clients ask. Every answer in between is an error that says so, and
-// afterwards decisions go on.
-func TestRestartUnderLoad(t *testing.T) {
-	for name, way := range ways {
-		t.Run(name, func(t *testing.T) { restartUnderLoad(t, way) })
-	}
-}
-
-func restartUnderLoad(t *testing.T, way way) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		limitertest.Address(t) // skips or fails, and says why
-	}
-	address := limitertest.Address(t)
-	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second})
-	t.Cleanup(func() { _ = client.Close() })
-	l := newRedis(t, way(t, client), limiter.StreamCounter)
-	limit := limiter.Limit{Count: 1 << 30, Window: time.Minute}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	var mu sync.Mutex
-	ok, failed := 0, 0
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				d, err := l.AllowN(context.Background(), "k", limit, 1)
-				mu.Lock()
-				switch {
-				case err != nil:
-					failed++
-				case d.Allowed:
-					ok++
-				}
-				mu.Unlock()
-				if err != nil && (errors.Is(err, limiter.ErrBadRequest) || errors.Is(err, limiter.ErrWrongType)) {
-					t.Errorf("a server that is away was taken for %v", err)
-				}
-			}
-		})
-	}
-	count := func() (int, int) {
-		mu.Lock()
-		defer mu.Unlock()
-		return ok, failed
-	}
-	await := func(what string, done func(ok, failed int) bool) {
-		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !done(count()); {
-			if time.Now().After(deadline) {
-				stop()
-				t.Fatalf("%s did not happen", what)
-			}
-			time.Sleep(2 * time.Millisecond)
-		}
-	}
-	await("deciding", func(ok, _ int) bool { return ok > 100 })
-	_ = client.Shutdown(ctx).Err() // the connection ends without an answer
-	await("failing", func(_, failed int) bool { return failed > 20 })
-	_, port, _ := cut(address)
-	again := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := again.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = again.Process.Kill()
-		_ = again.Wait()
-	})
-	before, _ := count()
-	await("deciding again", func(ok, _ int) bool { return ok > before+100 })
-	stop()
-	wg.Wait()
-}
-
-func cut(address string) (host, port string, err error) {
-	_, err = fmt.Sscanf(address, "127.0.0.1:%s", &port)
-	return "127.0.0.1", port, err
 }

@@ -1,12 +1,10 @@
 package limitertest
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,66 +15,75 @@ import (
 // instead of a skipped test.
 const RequireRedis = "RATESCOPE_REQUIRE_REDIS"
 
-// Address starts a real redis-server that holds nothing and saves nothing, on a free
-// port of this machine, and ends it with the test.
-func Address(t testing.TB) string {
-	t.Helper()
-	return start(t)
+// Server is a real redis-server on a free port of this machine, which saves nothing and
+// ends with the test.
+type Server struct {
+	Address string // host:port
+
+	t    testing.TB
+	args []string
+	cmd  *exec.Cmd
 }
 
-// Cluster starts a real server as the only node of a cluster, which holds every slot and
-// refuses what would not work on several nodes, and returns a client of it.
-func Cluster(t testing.TB) *redis.ClusterClient {
+// NewServer runs a redis-server with these options on top of its own, and waits for it.
+func NewServer(t testing.TB, options ...string) *Server {
 	t.Helper()
-	address := start(t, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf")
-	node := redis.NewClient(&redis.Options{Addr: address})
-	defer func() { _ = node.Close() }()
-	ctx := context.Background()
-	if err := node.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(node.ClusterInfo(ctx).Val(), "cluster_state:ok"); {
-		if time.Now().After(deadline) {
-			t.Fatal("the cluster does not come up")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}})
-	t.Cleanup(func() { _ = client.Close() })
-	return client
+	return launch(t, append(options, "--save", "", "--appendonly", "no")...)
 }
 
-func start(t testing.TB, extra ...string) string {
+func launch(t testing.TB, options ...string) *Server {
 	t.Helper()
+	port := freePort(t)
+	s := &Server{Address: fmt.Sprintf("127.0.0.1:%d", port), t: t}
+	s.args = append(options, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir())
+	s.Restart()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Restart ends the server, if it runs, and starts it again, with nothing that it held.
+func (s *Server) Restart() {
+	s.t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv(RequireRedis) != "" {
-			t.Fatalf("redis-server is not installed, and %s is set", RequireRedis)
+			s.t.Fatalf("redis-server is not installed, and %s is set", RequireRedis)
 		}
-		t.Skip("SKIPPED: redis-server is not installed, so nothing was tested against a real server")
+		s.t.Skip("SKIPPED: redis-server is not installed, so nothing was tested against a real server")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	s.Kill()
+	s.cmd = exec.Command(path, s.args...)
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
-	args := append([]string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir()}, extra...)
-	cmd := exec.Command(path, args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+	within(s.t, "redis-server at "+s.Address+" answers", func() bool {
+		conn, err := net.DialTimeout("tcp", s.Address, time.Second)
+		if err != nil {
+			return false
+		}
+		_ = conn.Close()
+		return true
 	})
-	address := fmt.Sprintf("127.0.0.1:%d", port)
-	await(t, address)
-	return address
 }
 
-// Client returns a client of a server started by Address. Its options are go-redis'
-// defaults, retries included.
+// Kill ends the server as a crash would.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Address starts a server and returns its address.
+func Address(t testing.TB) string {
+	t.Helper()
+	return NewServer(t).Address
+}
+
+// Client starts a server and returns a client of it. Its options are go-redis' defaults,
+// retries included.
 func Client(t testing.TB) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: Address(t)})
@@ -84,19 +91,22 @@ func Client(t testing.TB) *redis.Client {
 	return client
 }
 
-// await returns when the server answers.
-func await(t testing.TB, address string) {
+func freePort(t testing.TB) int {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		conn, err := net.DialTimeout("tcp", address, time.Second)
-		if err == nil {
-			_ = conn.Close()
-			return
-		}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// within waits until something happens, and fails the test when it does not.
+func within(t testing.TB, what string, happens func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !happens(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("redis-server at %s does not answer: %v", address, err)
+			t.Fatalf("waited 20 s in vain until %s", what)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }

@@ -1,0 +1,26 @@
+package limiter_test
+
+import (
+	"fmt"
+	"testing"
+
+	"ratescope/limiter"
+)
+
+// FuzzParseLimit reads whatever is typed: what is accepted means the same when it is
+// written out again.
+func FuzzParseLimit(f *testing.F) {
+	for _, s := range []string{"100/1m", "100/60s", "10/s", "5/500ms", "1/2d", "", "/", "100/", "-5/1m", "10/0s", "1/1e9s", "9223372036854775807/9999999d", "１/s"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := limiter.ParseLimit(s)
+		if err != nil {
+			return
+		}
+		again, err := limiter.ParseLimit(fmt.Sprintf("%d/%v", l.Count, l.Window))
+		if err != nil || again != l {
+			t.Fatalf("%q is %+v, which is read back as %+v, %v", s, l, again, err)
+		}
+	})
+}
