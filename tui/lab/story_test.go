@@ -180,7 +180,7 @@ func TestOneKeyOfMany(t *testing.T) {
 		x.See("PAUSED")
 		x.Press("1")
 		turn(x, "traffic", "twenty keys (zipf)")
-		x.Press("g", "3", "0", "enter")
+		x.Press("g", "1", "2", "0", "enter")
 		busiest := admitted(t, x)
 		turn(x, "whose requests", "   2 of 20")
 		second := admitted(t, x)

@@ -1,0 +1,151 @@
+package lab
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model/record"
+)
+
+// Trace is traffic that was recorded.
+type Trace struct {
+	Arrivals []Arrival // in the order of time
+	Keys     []string  // by number, the busiest first; as they were in the file: hostile text
+	Skipped  int       // lines or requests that could not be read
+	Damage   string    // why it ends too soon; "" where it does not
+}
+
+// AllKeys asks for the requests of every key as if they were one key's.
+const AllKeys int32 = -1
+
+// Source returns a source of one key's requests under a setup, or of AllKeys. The first
+// one comes in the first window of the story, at its own place in that window.
+func (t *Trace) Source(s Setup, number int32) Source {
+	var list []Arrival
+	var shift limiter.Instant
+	for _, a := range t.Arrivals {
+		if number != AllKeys && a.Key != number {
+			continue
+		}
+		if list == nil {
+			shift = s.Zero - a.At.Floor(s.Limit.Window)
+		}
+		a.At += shift
+		list = append(list, a)
+	}
+	return Given(list)
+}
+
+// Length returns the time from the first request to the last.
+func (t *Trace) Length() time.Duration {
+	if len(t.Arrivals) == 0 {
+		return 0
+	}
+	return t.Arrivals[len(t.Arrivals)-1].At.Sub(t.Arrivals[0].At)
+}
+
+// ReadTrace reads an access log, or a recording that model/record wrote; either may be
+// compressed with gzip.
+//
+// A recording tells units of cost by the instants at which they were charged. Each counts
+// as a request of its own, and where a key was too hot to be read entry by entry, or keeps
+// counters alone, those of one look come at one instant.
+func ReadTrace(r io.Reader) (Trace, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if head, _ := in.Peek(2); string(head) == "\x1f\x8b" {
+		zip, err := gzip.NewReader(in)
+		if err != nil {
+			return Trace{}, fmt.Errorf("the file cannot be uncompressed: %w", err)
+		}
+		in = bufio.NewReaderSize(zip, 64<<10)
+	}
+	head, _ := in.Peek(64)
+	read := ReadAccessLog
+	if record.Recognize(head) {
+		read = readRecording
+	}
+	t, err := read(in)
+	if err == nil {
+		t.rank()
+	}
+	return t, err
+}
+
+// latest is the last instant that a trace may tell, the year 2200: what is later is none.
+const latest limiter.Instant = 7_258_118_400_000_000
+
+func readRecording(r io.Reader) (Trace, error) {
+	var t Trace
+	in, err := record.NewReader(r)
+	if err != nil {
+		return t, err
+	}
+	numbers := map[string]int32{}
+	for {
+		batch, err := in.Next()
+		if d := (*record.Damage)(nil); errors.As(err, &d) {
+			t.Damage = d.Why
+		}
+		if err != nil {
+			break
+		}
+		for _, reading := range batch.Readings {
+			if len(reading.Arrivals) == 0 {
+				continue
+			}
+			number, known := numbers[reading.Key]
+			if !known {
+				number = int32(len(t.Keys))
+				numbers[reading.Key], t.Keys = number, append(t.Keys, reading.Key)
+			}
+			for _, a := range reading.Arrivals {
+				if a.N > int64(maxArrivals-len(t.Arrivals)) {
+					return t, fmt.Errorf("the recording holds more than %d requests: record a shorter time, or fewer keys", maxArrivals)
+				}
+				if a.At <= 0 || a.At > latest {
+					t.Skipped++
+					continue
+				}
+				for range a.N {
+					t.Arrivals = append(t.Arrivals, Arrival{At: a.At, Cost: 1, Key: number})
+				}
+			}
+		}
+	}
+	switch {
+	case len(t.Arrivals) == 0 && t.Damage != "":
+		return t, errors.New("the recording holds no request: " + t.Damage)
+	case len(t.Arrivals) == 0:
+		return t, errors.New("the recording holds no request: record while some come")
+	}
+	slices.SortStableFunc(t.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
+	return t, nil
+}
+
+// rank numbers the keys by their requests, the busiest first.
+func (t *Trace) rank() {
+	counts := make([]int, len(t.Keys))
+	for _, a := range t.Arrivals {
+		counts[a.Key]++
+	}
+	order := make([]int32, len(t.Keys))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return counts[b] - counts[a] })
+	place, keys := make([]int32, len(order)), make([]string, len(order))
+	for to, from := range order {
+		place[from], keys[to] = int32(to), t.Keys[from]
+	}
+	for i := range t.Arrivals {
+		t.Arrivals[i].Key = place[t.Arrivals[i].Key]
+	}
+	t.Keys = keys
+}
