@@ -70,6 +70,13 @@ type Cost struct {
 	Over     time.Duration // the time that this covers
 }
 
+// Add counts what other cost on top of c.
+func (c *Cost) Add(other Cost) {
+	c.Commands += other.Commands
+	c.Server += other.Server
+	c.Over += other.Over
+}
+
 // Merge brings b forward by a newer batch that nobody has seen yet: the latest
 // reading of each key wins and keeps the arrivals of both, costs add up.
 func (b *Batch) Merge(newer Batch) {
@@ -128,9 +135,7 @@ func (b *Batch) Merge(newer Batch) {
 	}
 	b.At, b.Local, b.Server, b.Sweep = newer.At, newer.Local, newer.Server, newer.Sweep
 	b.Gone, b.LeftOut = newer.Gone, newer.LeftOut
-	b.Cost.Commands += newer.Cost.Commands
-	b.Cost.Server += newer.Cost.Server
-	b.Cost.Over += newer.Cost.Over
+	b.Cost.Add(newer.Cost)
 	if newer.Health != nil {
 		b.Health = newer.Health
 	}

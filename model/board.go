@@ -51,6 +51,7 @@ type Board struct {
 	alerts []Alert
 	raised int
 	vitals []Vital
+	spent  Cost            // by the watching since the last vital
 	swept  bool            // the first pass of discovery is over: keys that come now are news
 	lost   limiter.Instant // the last moment before the link was lost; 0 it never was
 }
@@ -67,6 +68,7 @@ func (b *Board) Apply(batch Batch) {
 	raised := b.raised
 	b.link(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
+	b.spent.Add(batch.Cost)
 	b.examine(batch.Health)
 	if batch.Hot != nil {
 		b.Hot = *batch.Hot

@@ -27,12 +27,20 @@ type Health struct {
 	Evicted    Measure // keys a second
 	Expired    Measure // keys a second
 	Replicas   Measure
-	Lag        Measure // bytes that the slowest replica is behind, or this replica behind its master
+	Lag        Measure // bytes that the slowest replica is behind; at a replica, received and not applied
+	Unheard    Measure // seconds since a replica last heard of its master: what it holds may be so old
 	LinkUp     bool    // a replica's link to its master
+
+	Scripts        Measure  // scripts in the cache
+	ScriptsEvicted Measure  // a second, from the cache
+	Unsaved        Measure  // changes since the last snapshot
+	Saving         bool     // a snapshot or an append-only file is being written by a fork
+	SaveFailed     []string // what could not be written, as in "the last snapshot"
 
 	Commands []CommandStat // EVALSHA, EVAL, FCALL first, then the most costly; at most 12
 	Errors   []ErrorStat   // most frequent first; at most 12
 	Slow     []SlowCommand // newest first; at most 16
+	Spikes   []Spike       // what LATENCY has on record, newest first; at most 8
 	Missing  []string      // one sentence each: what is switched off, and the ACL rule that would allow it
 }
 
@@ -68,6 +76,13 @@ type SlowCommand struct {
 	Command string // raw and clipped; not for a terminal before it is cleaned
 }
 
+// Spike is a kind of event that took the server longer than its latency-monitor-threshold.
+type Spike struct {
+	Event        string // as LATENCY has it: command, fork, expire-cycle, …; not for a terminal before it is cleaned
+	At           limiter.Instant
+	Latest, Most time.Duration
+}
+
 // Vital is what the health screen draws over time, at one moment.
 type Vital struct {
 	At     limiter.Instant
@@ -76,6 +91,11 @@ type Vital struct {
 	CPU    Measure
 	Memory Measure
 	Script time.Duration // mean server time of a script call; 0 unknown
+
+	NetIn, NetOut    Measure // bytes a second
+	Evicted          Measure // keys a second
+	Watching         Measure // share of the server's time that the watching took since the vital before
+	Admitted, Denied Measure // requests a second, of all watched keys; Denied of those that record it
 }
 
 // keepVitals bounds the record of Vitals.
@@ -90,7 +110,17 @@ func (b *Board) examine(h *Health) {
 		return
 	}
 	b.Health = *h
-	v := Vital{At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed}
+	v := Vital{
+		At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed,
+		NetIn: h.NetIn, NetOut: h.NetOut, Evicted: h.Evicted,
+	}
+	if c := b.spent; c.Over > 0 && c.Server > 0 {
+		v.Watching = Measure{true, float64(c.Server) / float64(c.Over)}
+	}
+	b.spent = Cost{}
+	if t := b.Totals(); t.Keys > 0 {
+		v.Admitted, v.Denied = Measure{true, t.Admitted}, Measure{t.DeniedKnown > 0, t.Denied}
+	}
 	for _, c := range h.Commands {
 		if c.Scripts && c.Calls > 0 {
 			v.Script = c.Mean

@@ -28,21 +28,21 @@ type Theme struct {
 	Admitted, Denied, Near, Injected, Unknown, Good   Style
 	Previous, Current                                 Style
 	Selected, Raised, Window                          Ink
+	DeniedWash                                        Ink // the tone of denied's hatching, as a background
 	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
 
 	fill []Ink // utilization, 0 to 100 %
+	glow []Ink // a figure without a limit, from the foot of its graph to the top
 }
 
 // New makes the styles of a palette.
 func New(p Palette) *Theme {
 	fg := func(hex string) Style { return Style{Fg: Hex(hex)} }
-	badge := func(hex string) Style {
-		ground := "#10131a"
-		if !p.Dark {
-			ground = "#ffffff"
-		}
-		return Style{Fg: Hex(ground), Bg: Hex(hex), Attr: Bold}
+	ground := Hex("#10131a") // about where the terminal's own background is
+	if !p.Dark {
+		ground = Hex("#ffffff")
 	}
+	badge := func(hex string) Style { return Style{Fg: ground, Bg: Hex(hex), Attr: Bold} }
 	return &Theme{
 		Name: p.Name, Dark: p.Dark,
 		Text: fg(p.Text), Dim: fg(p.Dim), Faint: fg(p.Faint),
@@ -53,7 +53,9 @@ func New(p Palette) *Theme {
 		Selected: Hex(p.Selected), Raised: Hex(p.Raised), Window: Hex(p.Window),
 		Button: fg(p.Text).On(Hex(p.Raised)), ButtonKey: fg(p.Accent).On(Hex(p.Raised)).With(Bold),
 		BadgeLive: badge(p.Good), BadgeWarn: badge(p.Near), BadgeBad: badge(p.Denied),
-		fill: fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
+		DeniedWash: ramp(3, ground, Hex(p.Denied))[1],
+		fill:       fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
+		glow:       ramp(101, Hex(p.Previous), Hex(p.Accent), Hex(p.Title)),
 	}
 }
 
@@ -69,13 +71,18 @@ func fillRamp(calm, near, denied Ink) []Ink {
 }
 
 // Fill returns the style of a bar at a utilization of 0 to 1; beyond is clamped.
-func (t *Theme) Fill(utilization float64) Style {
-	i := 0
+func (t *Theme) Fill(utilization float64) Style { return Style{Fg: t.fill[percent(utilization)]} }
+
+// Glow returns the style of a graph's cell at a height of 0 to 1; beyond is clamped.
+func (t *Theme) Glow(height float64) Style { return Style{Fg: t.glow[percent(height)]} }
+
+// percent turns a share of 1 into 0 to 100; NaN is 0.
+func percent(share float64) int {
 	switch {
-	case utilization >= 1:
-		i = 100
-	case utilization > 0:
-		i = int(utilization * 100)
+	case share >= 1:
+		return 100
+	case share > 0:
+		return int(share * 100)
 	}
-	return Style{Fg: t.fill[i]}
+	return 0
 }

@@ -91,6 +91,9 @@ func TestWhatIsReadCanBeRead(t *testing.T) {
 			if got := contrast(t, th.Fill(u).Fg, ground(th)); got < 3 {
 				t.Errorf("a bar that is %.0f %% full has a contrast of %.2f, want 3", 100*u, got)
 			}
+			if got := contrast(t, th.Glow(u).Fg, ground(th)); got < 3 {
+				t.Errorf("a graph has a contrast of %.2f at %.0f %% of its height, want 3", got, 100*u)
+			}
 		}
 	})
 }

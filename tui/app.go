@@ -40,8 +40,8 @@ type App struct {
 	frozen *model.Board
 
 	board   model.Board
-	server  model.Server // the header's figures: renewed once a second, so that they can be read
-	cost    model.Cost
+	server  model.Server    // the header's figures: renewed once a second, so that they can be read
+	cost    model.Cost      // of about the last ten seconds
 	now     limiter.Instant // server clock at the last tick
 	heard   limiter.Instant // server clock when it was last heard,
 	heardAt time.Time       // and this machine's at that moment
@@ -253,8 +253,9 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		a.recorder.Put(msg.batch)
 	}
 	a.board.Apply(msg.batch)
+	a.account(a.board.Cost, elsewhere)
 	if elsewhere || !a.started || a.server.Link != a.board.Server.Link {
-		a.server, a.cost = a.board.Server, a.board.Cost
+		a.server = a.board.Server
 	}
 	a.started = true
 	if p := a.o.Player; p != nil {
@@ -281,6 +282,19 @@ func (a *App) receive(msg batchMsg) tea.Cmd {
 		return tea.Batch(a.nextBatch(), a.wake())
 	}
 	return a.nextBatch()
+}
+
+// account adds up what the watching costs; what is older than some seconds weighs less and
+// less, so that the figure holds still.
+func (a *App) account(c model.Cost, anew bool) {
+	const memory = 10 * time.Second
+	if anew {
+		a.cost = model.Cost{}
+	}
+	if a.cost.Over > memory {
+		a.cost = model.Cost{Commands: a.cost.Commands / 2, Server: a.cost.Server / 2, Over: a.cost.Over / 2}
+	}
+	a.cost.Add(c)
 }
 
 // moves says whether a batch brings more than the passing of time.
@@ -324,7 +338,7 @@ func (a *App) advance(local time.Time) {
 			a.resort()
 			a.throttled = a.board.Totals().Throttled > 0
 			a.unread = a.stalled()
-			a.server, a.cost = a.board.Server, a.board.Cost
+			a.server = a.board.Server
 		}
 	}
 }

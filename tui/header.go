@@ -13,6 +13,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
 	"ratescope/tui/pane"
+	"ratescope/tui/vitals"
 )
 
 // paintHeader answers the three questions of the person on call in two lines: is
@@ -49,34 +50,38 @@ func (a *App) paintServer(x, y, end int) {
 	}
 }
 
+// serverFacts is what there is to say of the server beside its name, what matters most
+// first: those that do not fit are left out.
 func (a *App) serverFacts(s model.Server) []pane.Piece {
 	var facts []pane.Piece
-	if s.Role != "" && !s.Embedded {
-		facts = append(facts, pane.Bit(safetext.Clean(s.Role), a.Look.Dim))
-	}
-	if s.Version != "" && !s.Embedded {
-		facts = append(facts, pane.Bit("redis "+safetext.Clean(s.Version), a.Look.Dim))
-	}
-	if s.Link == model.Live && s.RTT > 0 {
-		st := a.Look.Good
-		if s.RTT > 50*time.Millisecond {
-			st = a.Look.Near
+	say := func(text string, st themes.Style) { facts = append(facts, pane.Bit(safetext.Clean(text), st)) }
+	if list := vitals.Concerns(&a.shown().Health, s); len(list) > 0 && a.screen != health {
+		st := a.Look.Near
+		if list[0].Bad {
+			st = a.Look.Denied
 		}
-		facts = append(facts, pane.Bit("rtt "+figure.Latency(s.RTT), st))
+		say(list[0].What+": press 4", st)
+	}
+	live := s.Link == model.Live
+	if n := len(s.Lacks); n > 0 && live {
+		say(figure.Plural(n, "gap")+" in sight: press 4", a.Look.Near)
 	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
-		facts = append(facts, pane.Bit("clock "+figure.Signed(off), a.Look.Near))
+		say("clock "+figure.Signed(off), a.Look.Near)
 	}
-	if s.Link != model.Live {
-		return facts
+	if live && s.RTT > 0 {
+		say("rtt "+figure.Latency(s.RTT), a.Look.Good)
 	}
-	if n := len(s.Lacks); n > 0 {
-		facts = append(facts, pane.Bit(figure.Plural(n, "gap")+" in sight: press 4", a.Look.Near))
+	if s.Role != "" && !s.Embedded {
+		say(s.Role, a.Look.Dim)
 	}
-	if c := a.cost; c.Server > 0 && c.Over > 0 {
-		facts = append(facts, pane.Bit(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.Look.Dim))
-	} else if c.Over > 0 && !s.Embedded {
-		facts = append(facts, pane.Bit(figure.PerSecond(float64(c.Commands) / c.Over.Seconds())[:]+" reads", a.Look.Dim))
+	if s.Version != "" && !s.Embedded {
+		say("redis "+s.Version, a.Look.Dim)
+	}
+	if c := a.cost; live && c.Over > 0 && c.Server > 0 {
+		say(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), a.Look.Dim)
+	} else if live && c.Over > 0 && !s.Embedded {
+		say(figure.PerSecond(float64(c.Commands)/c.Over.Seconds())+" reads", a.Look.Dim)
 	}
 	return facts
 }

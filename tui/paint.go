@@ -61,8 +61,7 @@ func (a *App) paint() {
 	case smallMultiples:
 		a.paintGrid(body)
 	case health:
-		h := vitals.View{Paper: &a.Paper, Health: &a.shown().Health, Past: a.shown().Vitals(), Link: a.board.Server, Server: a.server, Cost: a.cost}
-		h.Paint(body)
+		a.vitals().Paint(body)
 	case eventLog:
 		a.paintEvents(body)
 	default:
@@ -75,6 +74,20 @@ func (a *App) paint() {
 	if a.help {
 		a.paintHelp()
 	}
+}
+
+// vitals is the health screen.
+func (a *App) vitals() *vitals.View {
+	const hottest = 12
+	b := a.shown()
+	v := &vitals.View{
+		Paper: &a.Paper, Health: &b.Health, Past: b.Vitals(), Hot: &b.Hot, Name: a.name,
+		Link: a.board.Server, Server: a.server, Cost: a.cost,
+	}
+	if b.Hot.At != 0 {
+		v.Hottest = b.Hottest(hottest)
+	}
+	return v
 }
 
 func (a *App) paintDashboard() {

@@ -15,10 +15,12 @@ import (
 // 4 lower left, 8 lower right.
 var quads = []rune(" ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█")
 
-// The dots of a braille cell, from below.
+// The dots of a braille cell, from below and from above.
 var (
 	dotsLeft  = [...]rune{0, 0x40, 0x44, 0x46, 0x47}
 	dotsRight = [...]rune{0, 0x80, 0xa0, 0xb0, 0xb8}
+	hungLeft  = [...]rune{0, 0x01, 0x03, 0x07, 0x47}
+	hungRight = [...]rune{0, 0x08, 0x18, 0x38, 0xb8}
 )
 
 const braille rune = 0x2800
@@ -100,9 +102,9 @@ func (l Look) halves(left, right side) (rune, themes.Style) {
 	case left == bare && right == no:
 		return braille | dotsRight[4], l.Denied
 	case left == no:
-		return '▐', l.Admitted.On(l.Denied.Fg)
+		return '▐', l.Admitted.On(l.DeniedWash)
 	case right == no:
-		return '▌', l.Admitted.On(l.Denied.Fg)
+		return '▌', l.Admitted.On(l.DeniedWash)
 	}
 	quarters := 0
 	for _, s := range [...]struct {

@@ -69,7 +69,7 @@ func TestDeniedKeepsItsShape(t *testing.T) {
 			denied := 0
 			for x := range 2 {
 				at := g.At(x, 3)
-				if at.S.Fg == looks[0].Denied.Fg || at.S.Bg == looks[0].Denied.Fg {
+				if at.S.Fg == looks[0].Denied.Fg || at.S.Bg == looks[0].DeniedWash {
 					denied++
 				}
 				if at.R == '█' && at.S.Fg != looks[0].Admitted.Fg {

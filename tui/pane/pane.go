@@ -93,6 +93,21 @@ func (p *Paper) Section(r cell.Rect, focused bool, title ...Piece) cell.Rect {
 	return inside
 }
 
+// Aside writes pieces at the right end of the top line of a section with that rectangle,
+// whose title takes so many columns; the last ones that do not fit are left out.
+func (p *Paper) Aside(r cell.Rect, title int, pieces ...Piece) {
+	room := r.W - title - 8
+	for len(pieces) > 0 && Width(pieces...) > room {
+		pieces = pieces[:len(pieces)-1]
+	}
+	if w := Width(pieces...); w > 0 {
+		end := r.X + r.W - 2
+		p.Grid.Set(end-w-2, r.Y, ' ', p.Look.Border)
+		p.Words(end-w-1, r.Y, end, pieces...)
+		p.Grid.Set(end-1, r.Y, ' ', p.Look.Border)
+	}
+}
+
 // TitleRoom is how many columns a section of that width has for its title.
 func TitleRoom(width int) int { return max(width-5, 0) }
 
