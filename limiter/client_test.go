@@ -145,6 +145,7 @@ var endless = limiter.Limit{Count: 1 << 30, Window: 24 * time.Hour}
 func TestSlotMovesUnderLoad(t *testing.T) {
 	for _, a := range []limiter.Algorithm{limiter.GCRA, limiter.SlidingLog, limiter.SlidingWindow} {
 		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
 			nodes := limitertest.Cluster(t)
 			client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Address}, IsClusterMode: true})
 			ctx := context.Background()

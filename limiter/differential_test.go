@@ -24,6 +24,7 @@ func TestLuaAgreesWithGo(t *testing.T) {
 	t.Logf("seed %d", seed)
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, 1))
 			for round := range 12 {
 				walk(t, client, v, rng, fmt.Sprintf("d:%s:%d", v.name, round))
