@@ -353,7 +353,8 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 // TestHealth reads the server's own figures, and what a missing permission takes away.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--slowlog-log-slower-than", "0")
+	s := servertest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--slowlog-log-slower-than", "0", "--latency-monitor-threshold", "1")
+	s.CLI("EVAL", "local t = redis.call('TIME'); repeat local n = redis.call('TIME') until (n[1] - t[1]) * 1000000 + n[2] - t[2] > 20000", "0") // takes 20 ms
 	s.CLI("EVAL", "return 1", "0")
 	exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "EVALSHA", strings.Repeat("a", 40), "0").Run()
 	look := func(url string) *model.Health {
@@ -388,9 +389,15 @@ func TestHealth(t *testing.T) {
 	if len(h.Slow) == 0 || h.Slow[0].Command == "" {
 		t.Errorf("slow log %+v", h.Slow)
 	}
-	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@all", "-info", "-slowlog")
+	if !h.Scripts.Known || h.Scripts.V < 2 || !h.Unsaved.Known || h.Saving || len(h.SaveFailed) > 0 {
+		t.Errorf("scripts %+v, unsaved %+v, saving %v, failed %q", h.Scripts, h.Unsaved, h.Saving, h.SaveFailed)
+	}
+	if len(h.Spikes) != 1 || h.Spikes[0].Event != "command" || h.Spikes[0].Most < 20*time.Millisecond || h.Spikes[0].At == 0 {
+		t.Errorf("spikes %+v", h.Spikes)
+	}
+	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@all", "-info", "-slowlog", "-latency")
 	h = look("redis://eye:pw@" + s.Addr())
-	if len(h.Missing) != 2 || !strings.Contains(h.Missing[0], "+info") || !strings.Contains(h.Missing[1], "+slowlog") {
+	if len(h.Missing) != 3 || !strings.Contains(h.Missing[0], "+info") || !strings.Contains(h.Missing[1], "+latency") || !strings.Contains(h.Missing[2], "+slowlog") {
 		t.Errorf("missing: %q", h.Missing)
 	}
 	if h.MemoryUsed.Known || h.Ops.Known {

@@ -1,14 +1,14 @@
-// Package condition tells how the server behind the keys does: it asks INFO and SLOWLOG
-// every two seconds and works out rates from what they say.
+// Package condition tells how the server behind the keys does: it asks INFO, SLOWLOG and
+// LATENCY every two seconds and works out rates from what they say.
 package condition
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,8 +18,8 @@ import (
 	"ratescope/model"
 )
 
-// Doctor looks at the health of the server: INFO and SLOWLOG every healthEvery, turned
-// into rates. What a permission forbids is left out and named.
+// Doctor looks at the health of the server, or of all nodes of a cluster that are read, every
+// healthEvery. What a permission forbids is not asked again, and named.
 type Doctor struct {
 	next   time.Time
 	before figures
@@ -33,6 +33,7 @@ const (
 	mostListed  = 12
 	mostSlow    = 16
 	longestSlow = 200 // bytes of a slow command
+	mostSpikes  = 8
 )
 
 // sections of INFO that are looked at; before Redis 7 "all" is asked instead.
@@ -40,7 +41,7 @@ var sections = []string{"server", "clients", "memory", "persistence", "stats", "
 
 // Examine looks when it is time to; else it returns nil. An error is for a server that
 // is away.
-func (d *Doctor) Examine(ctx context.Context, c redis.UniversalClient, at limiter.Instant, embedded bool) (*model.Health, error) {
+func (d *Doctor) Examine(ctx context.Context, nodes func(context.Context) ([]*redis.Client, error), at limiter.Instant, embedded bool) (*model.Health, error) {
 	if now := time.Now(); now.Before(d.next) {
 		return nil, nil
 	} else {
@@ -56,15 +57,21 @@ func (d *Doctor) Examine(ctx context.Context, c redis.UniversalClient, at limite
 		h.Missing = []string{"the embedded Redis does not tell how it does"}
 		return h, nil
 	}
+	all, err := nodes(ctx)
+	if len(all) == 0 {
+		return nil, err
+	}
 	now := newFigures()
-	if err := d.info(ctx, c, &now); err != nil {
-		return nil, err
+	for _, node := range all {
+		// A node of a cluster that is down leaves its figures out; the readings say that it is.
+		if err := d.ask(ctx, node, &now, h); err != nil && len(all) == 1 {
+			return nil, err
+		}
 	}
-	slow, err := d.slowlog(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	h.Slow = slow
+	slices.SortStableFunc(h.Slow, func(a, b model.SlowCommand) int { return cmp.Compare(b.At, a.At) })
+	h.Slow = h.Slow[:min(len(h.Slow), mostSlow)]
+	slices.SortStableFunc(h.Spikes, func(a, b model.Spike) int { return cmp.Compare(b.At, a.At) })
+	h.Spikes = h.Spikes[:min(len(h.Spikes), mostSpikes)]
 	over := at.Sub(d.at)
 	if d.at != 0 && d.before.same(&now) && over > 0 {
 		h.Over = over
@@ -90,53 +97,39 @@ func (d *Doctor) forbidden(command string, err error) error {
 	return nil
 }
 
-func (d *Doctor) info(ctx context.Context, c redis.UniversalClient, f *figures) error {
-	if d.shut["info"] != "" {
-		return nil
-	}
-	var mu sync.Mutex
-	ask := func(ctx context.Context, node *redis.Client) error {
+// ask asks one node.
+func (d *Doctor) ask(ctx context.Context, node *redis.Client, f *figures, h *model.Health) error {
+	if d.shut["info"] == "" {
 		text, err := node.Info(ctx, sections...).Result()
 		if err != nil && !connect.Away(err) && connect.Code(err) != "NOPERM" {
 			text, err = node.Info(ctx, "all").Result()
 		}
-		if err != nil {
+		if err == nil {
+			f.add(text)
+		} else if err := d.forbidden("info", err); err != nil {
 			return err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		f.add(text)
-		return nil
 	}
-	var err error
-	switch c := c.(type) {
-	case *redis.ClusterClient:
-		// A node that is down leaves its figures out; the readings say that it is.
-		_ = c.ForEachMaster(ctx, ask)
-	case *redis.Client:
-		err = ask(ctx, c)
+	if d.shut["slowlog"] == "" {
+		logs, err := node.SlowLogGet(ctx, mostSlow).Result()
+		if err := d.forbidden("slowlog", err); err != nil {
+			return err
+		}
+		for _, l := range logs {
+			text := strings.Join(l.Args, " ")
+			h.Slow = append(h.Slow, model.SlowCommand{ID: l.ID, At: limiter.InstantOf(l.Time), Took: l.Duration, Command: text[:min(len(text), longestSlow)]})
+		}
 	}
-	if err != nil {
-		return d.forbidden("info", err)
+	if d.shut["latency"] == "" {
+		spikes, err := node.Latency(ctx).Result()
+		if err := d.forbidden("latency", err); err != nil {
+			return err
+		}
+		for _, s := range spikes {
+			h.Spikes = append(h.Spikes, model.Spike{Event: s.Name[:min(len(s.Name), longestSlow)], At: limiter.InstantOf(s.Time), Latest: s.Latest, Most: s.Max})
+		}
 	}
 	return nil
-}
-
-func (d *Doctor) slowlog(ctx context.Context, c redis.UniversalClient) ([]model.SlowCommand, error) {
-	node, single := c.(*redis.Client)
-	if !single || d.shut["slowlog"] != "" {
-		return nil, nil
-	}
-	logs, err := node.SlowLogGet(ctx, mostSlow).Result()
-	if err != nil {
-		return nil, d.forbidden("slowlog", err)
-	}
-	out := make([]model.SlowCommand, 0, len(logs))
-	for _, l := range logs {
-		text := strings.Join(l.Args, " ")
-		out = append(out, model.SlowCommand{ID: l.ID, At: limiter.InstantOf(l.Time), Took: l.Duration, Command: text[:min(len(text), longestSlow)]})
-	}
-	return out, nil
 }
 
 // enoughCalls is how many calls of a command since the look before tell its price.

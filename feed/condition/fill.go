@@ -2,8 +2,8 @@ package condition
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,28 +38,14 @@ func fillHealth(h *model.Health, now, before *figures) {
 	h.NetIn, h.NetOut = rate("total_net_input_bytes"), rate("total_net_output_bytes")
 	h.Evicted, h.Expired = rate("evicted_keys"), rate("expired_keys")
 	h.Replicas = level("connected_slaves")
-	h.LinkUp = now.words["master_link_status"] == "up"
-	h.Lag = lag(now)
+	h.LinkUp = now.words["master_link_status"] == "up" && !now.unlink
+	h.Lag, h.Unheard = now.lag, now.unheard
+	h.Scripts, h.ScriptsEvicted = level("number_of_cached_scripts"), rate("evicted_scripts")
+	h.Unsaved = level("rdb_changes_since_last_save")
+	h.Saving = now.values["rdb_bgsave_in_progress"]+now.values["aof_rewrite_in_progress"] > 0
+	h.SaveFailed = slices.Sorted(maps.Keys(now.failed))
 	h.Commands = commandStats(h.Over, now, before)
 	h.Errors = errorStats(h.Over, now, before)
-}
-
-// lag is how many bytes the slowest replica is behind, or this replica behind its master.
-func lag(f *figures) model.Measure {
-	master, ok := f.values["master_repl_offset"]
-	if f.words["role"] == "slave" {
-		own, known := f.values["slave_repl_offset"]
-		return model.Measure{Known: ok && known, V: max(master-own, 0)}
-	}
-	m := model.Measure{}
-	for name, value := range f.words {
-		if n, isReplica := strings.CutPrefix(name, "slave"); isReplica && n != "" && n[0] >= '0' && n[0] <= '9' {
-			if offset, err := strconv.ParseFloat(parts(value)["offset"], 64); err == nil {
-				m = model.Measure{Known: true, V: max(m.V, master-offset)}
-			}
-		}
-	}
-	return m
 }
 
 // scripted are the commands that run scripts.

@@ -5,10 +5,8 @@
 package connect
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
@@ -33,6 +31,7 @@ const (
 	toOne     way = iota // one server, at an address of its own
 	toCluster            // whose nodes know each other
 	toMaster             // whose address sentinels know
+	toReplica            // of such a master
 )
 
 // defaultURL is watched when no other is given.
@@ -51,7 +50,7 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 	}
 	var nodes []*redis.Options
 	var shown []string
-	clustered := len(urls) > 1
+	clustered, replica := len(urls) > 1, false
 	for _, raw := range urls {
 		u, err := url.Parse(raw)
 		if err != nil {
@@ -67,12 +66,8 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 			}
 			return parseSentinel(raw, u, secured)
 		}
-		q := u.Query()
-		if v := q.Get("cluster"); v != "" {
-			clustered = clustered || v == "true" || v == "1"
-			q.Del("cluster")
-			u.RawQuery = q.Encode()
-		}
+		clustered = take(u, "cluster") || clustered
+		replica = take(u, "replica") || replica
 		o, err := redis.ParseURL(u.String())
 		if err != nil {
 			return nil, badURL(raw, strings.TrimPrefix(err.Error(), "redis: "))
@@ -95,38 +90,24 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 	for _, n := range nodes {
 		e.options.Addrs = append(e.options.Addrs, n.Addr)
 	}
-	if clustered {
-		e.way = toCluster
+	switch {
+	case clustered:
+		e.way, e.options.ReadOnly = toCluster, replica
+	case replica:
+		return nil, fmt.Errorf("URL %q asks for a replica and names a single server: give the replica's own address", e.Shown)
 	}
 	return e, nil
 }
 
-// parseSentinel reads redis+sentinel://[user:password@]host:port[,host:port]/name[/db].
-func parseSentinel(raw string, u *url.URL, secured *tls.Config) (*Endpoint, error) {
-	name, db, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
-	if u.Host == "" || name == "" {
-		return nil, badURL(raw, "names no host or no master, as in redis+sentinel://host:26379/mymaster")
-	}
-	e := &Endpoint{way: toMaster, Shown: redact(raw), options: redis.UniversalOptions{MasterName: name, TLSConfig: secured}}
-	o := &e.options
-	for _, host := range strings.Split(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(host, "26379")
-		}
-		o.Addrs = append(o.Addrs, host)
-	}
-	if db != "" {
-		if _, err := fmt.Sscanf(db, "%d", &o.DB); err != nil {
-			return nil, badURL(raw, fmt.Sprintf("has a database %q that is not a number", db))
-		}
-	}
-	if u.User != nil {
-		o.Username = u.User.Username()
-		o.Password, _ = u.User.Password()
-	}
+// take takes a parameter of ours out of a URL, and says whether it is true.
+func take(u *url.URL, name string) bool {
 	q := u.Query()
-	o.SentinelUsername, o.SentinelPassword = q.Get("sentinel_username"), q.Get("sentinel_password")
-	return e, nil
+	v := q.Get(name)
+	if v != "" {
+		q.Del(name)
+		u.RawQuery = q.Encode()
+	}
+	return v == "true" || v == "1"
 }
 
 func badURL(raw, why string) error {

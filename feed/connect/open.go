@@ -25,11 +25,17 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	if o.Protocol == 0 {
 		o.Protocol = 2
 	}
+	way := e.way
 	if g != nil {
 		o.OnConnect = unnoticed
+	} else { // what is written is written to masters
+		o.ReadOnly = false
+		if way == toReplica {
+			way = toMaster
+		}
 	}
 	var c redis.UniversalClient
-	switch e.way {
+	switch way {
 	case toCluster:
 		o := o.Cluster()
 		if g == nil {
@@ -45,6 +51,10 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 		g = &Guard{} // the cluster's own only refuses: what goes out is counted at its node
 	case toMaster:
 		c = redis.NewFailoverClient(o.Failover())
+	case toReplica:
+		o := o.Simple()
+		o.Network, o.Addr, o.Dialer = "tcp", "a replica of "+e.options.MasterName, e.dialReplica
+		c = redis.NewClient(o)
 	default:
 		o := o.Simple()
 		o.Network = e.network

@@ -23,8 +23,9 @@ import (
 // budget, and looks closer at the keys that it has not seen yet.
 type Scout struct {
 	client   redis.UniversalClient
-	Patterns []string // as given
-	matches  []string // what is asked of SCAN
+	nodes    func(context.Context) ([]*redis.Client, error) // that are read
+	Patterns []string                                       // as given
+	matches  []string                                       // what is asked of SCAN
 	now      func() limiter.Instant
 	alive    func() bool // the server answers
 
@@ -57,9 +58,9 @@ const (
 
 // New returns what finds the keys that match one of the patterns, every key where
 // there is neither a pattern nor an exact name, and the counters of the exact names.
-func New(c redis.UniversalClient, patterns, names []string, list []rules.Rule, now func() limiter.Instant, alive func() bool) *Scout {
+func New(c redis.UniversalClient, nodes func(context.Context) ([]*redis.Client, error), patterns, names []string, list []rules.Rule, now func() limiter.Instant, alive func() bool) *Scout {
 	s := &Scout{
-		client: c, now: now, alive: alive,
+		client: c, nodes: nodes, now: now, alive: alive,
 		Patterns: patterns, seed: maphash.MakeSeed(), seen: make(map[uint64]bool), Notify: make(chan struct{}, 1), Rest: restBetween,
 	}
 	if len(s.Patterns) == 0 && len(names) == 0 {
@@ -158,27 +159,23 @@ func (s *Scout) pass(ctx context.Context) error {
 
 // eachNode calls do for every node that holds keys, one after the other.
 func (s *Scout) eachNode(ctx context.Context, do func(context.Context, redis.Cmdable) error) error {
-	c, ok := s.client.(*redis.ClusterClient)
-	if !ok {
-		return do(ctx, s.client)
+	nodes, err := s.nodes(ctx)
+	if len(nodes) == 0 {
+		return err
 	}
-	var mu sync.Mutex // ForEachMaster calls from many goroutines
 	var last error
 	reached := 0
-	err := c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
+	for _, node := range nodes {
 		if err := do(ctx, node); err != nil {
 			last = err // the keys of the other nodes can be found all the same
 		} else {
 			reached++
 		}
-		return nil
-	})
-	if err == nil && reached == 0 {
-		err = last
 	}
-	return err
+	if reached == 0 {
+		return last
+	}
+	return nil
 }
 
 func (s *Scout) scan(ctx context.Context, node redis.Cmdable, match string, pace *pace.Pacer) error {

@@ -93,10 +93,12 @@ func (e *Ear) connect(ctx context.Context) error {
 	if p := e.node.Options().Protocol; p != 3 {
 		return fmt.Errorf("%w over RESP%d: it takes RESP3", ErrDeaf, p)
 	}
-	if err := e.node.RegisterPushNotificationHandler(message, e, false); err != nil {
+	conn := e.node.Conn()
+	if err := conn.RegisterPushNotificationHandler(message, e, false); err != nil {
+		conn.Close()
 		return fmt.Errorf("%w: %w", ErrDeaf, err)
 	}
-	e.conn = e.node.Conn()
+	e.conn = conn
 	if err := e.conn.Process(ctx, redis.NewCmd(ctx, "subscribe", Channel)); err != nil {
 		e.Close()
 		return refusal(err)
@@ -135,8 +137,11 @@ func (e *Ear) Close() error {
 		ctx := context.Background()
 		_ = conn.Process(ctx, redis.NewStatusCmd(ctx, "quit"))
 	}
-	// The client and its connections share their handlers: the next connection brings its own.
-	_ = e.node.Options().PushNotificationProcessor.UnregisterHandler(message)
+	// The client and its connections share their handlers, but where sentinels name the server:
+	// the next connection brings its own.
+	if shared := e.node.Options().PushNotificationProcessor; shared != nil {
+		_ = shared.UnregisterHandler(message)
+	}
 	return conn.Close()
 }
 

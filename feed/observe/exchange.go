@@ -44,8 +44,7 @@ type group struct {
 // window, so that the client sends each of them where it belongs.
 func (w *observer) groups(ctx context.Context, due []*turn) []*group {
 	whole := &group{pipes: w.client.Pipeline, looks: due}
-	cluster, ok := w.client.(*redis.ClusterClient)
-	if !ok {
+	if _, ok := w.client.(*redis.ClusterClient); !ok {
 		return []*group{whole}
 	}
 	whole.looks = nil
@@ -57,7 +56,7 @@ func (w *observer) groups(ctx context.Context, due []*turn) []*group {
 			whole.looks = append(whole.looks, l)
 			continue
 		}
-		node, err := cluster.MasterForKey(ctx, limiter.DeniedKey(l.Name))
+		node, err := w.reads.For(ctx, limiter.DeniedKey(l.Name))
 		if err != nil {
 			whole.looks = append(whole.looks, l)
 			continue
@@ -118,6 +117,7 @@ func (w *observer) sicken(g *group, err error) {
 		w.nodes.sick[g.addr] = s
 	}
 	s.until, s.looks, s.err = time.Now().Add(s.backoff.Next()), len(g.looks), err
+	w.reads.Avoid(g.addr)
 	if c, ok := w.client.(*redis.ClusterClient); ok {
 		c.ReloadState(context.Background()) // perhaps a replica has taken its place
 	}
@@ -127,6 +127,9 @@ func (w *observer) sicken(g *group, err error) {
 func (w *observer) shortcomings() []string {
 	var out []string
 	if s := w.scout.Lack(); s != "" {
+		out = append(out, s)
+	}
+	if s := w.reads.Lack(); s != "" {
 		out = append(out, s)
 	}
 	for addr, s := range w.nodes.sick {
@@ -218,6 +221,7 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 		r, came, err := l.Take(now)
 		switch {
 		case connect.Redirected(err):
+			w.reads.Avoid(g.addr)
 			l.moved = true // its slot is moving: the client finds it in the next round
 		case err != nil:
 			return n, nil, cost, err

@@ -23,6 +23,7 @@ import (
 // by, and makes room for them among those that are read.
 type heat struct {
 	client redis.UniversalClient // speaks RESP3; nil on the embedded server
+	nodes  *connect.Nodes        // of client
 	writes *hot.Writes
 
 	next    time.Time
@@ -44,9 +45,9 @@ const (
 )
 
 // newHeat prepares to listen with a client of its own; without one, nothing is heard.
-func newHeat(c redis.UniversalClient, o Options, now func() limiter.Instant) *heat {
+func newHeat(c redis.UniversalClient, nodes *connect.Nodes, o Options, now func() limiter.Instant) *heat {
 	return &heat{
-		client: c, asked: make(map[string]time.Time), kept: newKept(),
+		client: c, nodes: nodes, asked: make(map[string]time.Time), kept: newKept(),
 		writes: hot.NewWrites(hot.WritesOptions{
 			Share: heatShare * cmp.Or(max(o.Budget, 0), DefaultBudget), Prefixes: prefixes(o.Watch), Now: now,
 			Name: func(key string) (string, bool) { return nameOf(key, o.Watch, now()) },
@@ -93,18 +94,11 @@ func (h *heat) run(ctx context.Context, alive func() bool) {
 		return
 	}
 	h.writes.Run(ctx, func(ctx context.Context) []*redis.Client {
-		switch c := h.client.(type) {
-		case *redis.Client:
-			if alive() {
-				return []*redis.Client{c}
-			}
-		case *redis.ClusterClient:
-			if alive() {
-				all, _ := connect.Masters(ctx, c) // a cluster that is away is told of elsewhere
-				return all
-			}
+		if !alive() {
+			return nil
 		}
-		return nil
+		all, _ := h.nodes.All(ctx) // a cluster that is away is told of elsewhere
+		return all
 	}, nil)
 }
 

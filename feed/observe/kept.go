@@ -74,7 +74,7 @@ func (w *observer) consult(ctx context.Context, now time.Time) error {
 			return err
 		}
 	case *redis.ClusterClient:
-		nodes, _ := connect.Masters(ctx, c) // a cluster that is away is told of elsewhere
+		nodes, _ := w.reads.All(ctx) // a cluster that is away is told of elsewhere
 		for _, node := range nodes {
 			_ = k.report(ctx, node.Options().Addr, node, 0, now)
 		}

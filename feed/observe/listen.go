@@ -208,13 +208,12 @@ func (w *observer) listen(ctx context.Context) {
 // earFor names the connection that may listen to a key, and its node; nil when it is not
 // known which node holds the key.
 func (w *observer) earFor(ctx context.Context, key string) (string, redis.UniversalClient) {
-	c, ok := w.client.(*redis.ClusterClient)
-	if !ok {
-		return "", w.client
-	}
-	node, err := c.MasterForKey(ctx, key)
-	if err != nil {
+	node, err := w.reads.For(ctx, key)
+	switch {
+	case err != nil:
 		return "", nil
+	case node == nil:
+		return "", w.client
 	}
 	return node.Options().Addr + "/" + hashTag(key), node
 }

@@ -33,6 +33,7 @@ import (
 type observer struct {
 	o          Options
 	client     redis.UniversalClient
+	reads      *connect.Nodes // of client
 	guard      *connect.Guard
 	scout      *discover.Scout
 	listener   *listener
@@ -75,9 +76,9 @@ const (
 	asksPerRound    = 24 // times that a look may ask for more in one round
 )
 
-func newObserver(o Options, client redis.UniversalClient, g *connect.Guard, db int, pasts map[string]*look.Past) *observer {
+func newObserver(o Options, client redis.UniversalClient, reads *connect.Nodes, g *connect.Guard, db int, pasts map[string]*look.Past) *observer {
 	h := newHints()
-	w := &observer{o: o, client: client, guard: g, hints: h, listener: newListener(h), subscriber: newSubscriber(h, db), pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*turn), dropped: make(map[uint64]bool)}
+	w := &observer{o: o, client: client, reads: reads, guard: g, hints: h, listener: newListener(h), subscriber: newSubscriber(h, db), pasts: pasts, purse: newPurse(o.Budget), embedded: pasts != nil, looks: make(map[string]*turn), dropped: make(map[uint64]bool)}
 	for _, k := range o.Keys {
 		l := w.lookFor(k, k)
 		l.Probe()
@@ -120,6 +121,9 @@ func (w *observer) greet(ctx context.Context) error {
 	w.runID = fields["run_id"]
 	if _, ok := w.client.(*redis.ClusterClient); ok {
 		w.role = "cluster"
+		if w.reads.Replicas() {
+			w.role = "cluster replicas"
+		}
 	}
 	w.greeted = true
 	return nil
@@ -174,7 +178,7 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 	if err := w.readAll(ctx, w.plan(begun), &readings); err != nil {
 		return readings, nil, err
 	}
-	if w.health, err = w.doctor.Examine(ctx, w.client, w.clock.at(time.Now()), w.embedded); err != nil {
+	if w.health, err = w.doctor.Examine(ctx, w.reads.All, w.clock.at(time.Now()), w.embedded); err != nil {
 		return readings, nil, err
 	}
 	if w.health != nil {

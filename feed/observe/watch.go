@@ -49,26 +49,28 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 	g := &connect.Guard{}
 	client := e.Open(o.ClientName, poolSize, g)
 	w := &Watch{
-		observer: newObserver(o, client, g, e.DB(), pasts),
+		observer: newObserver(o, client, e.NodesOf(client), g, e.DB(), pasts),
 		refresh:  o.Refresh,
 		server:   model.Server{Target: e.Shown, Embedded: pasts != nil},
 	}
 	w.shown = e.Shown
 	serverNow := func() limiter.Instant { return limiter.InstantOf(time.Now().Add(w.Offset())) }
-	w.scout = discover.New(client, o.Watch, o.Keys, o.Rules, serverNow, w.live.Load)
+	w.scout = discover.New(client, w.reads.All, o.Watch, o.Keys, o.Rules, serverNow, w.live.Load)
 	w.scout.Also = func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration {
 		return w.heat.kept.page(ctx, node, keys)
 	}
 	if pasts != nil {
 		w.scout.Rest *= 3 // nobody else writes there
-		w.heat = newHeat(nil, o, serverNow)
+		w.heat = newHeat(nil, nil, o, serverNow)
 		return w
 	}
 	var hearing redis.UniversalClient
+	var ears *connect.Nodes
 	if len(w.scout.Patterns) > 0 { // else nothing is to be found
 		hearing = e.OpenHearing(o.ClientName, hearPool, g)
+		ears = e.NodesOf(hearing)
 	}
-	w.heat = newHeat(hearing, o, serverNow)
+	w.heat = newHeat(hearing, ears, o, serverNow)
 	return w
 }
 

@@ -9,23 +9,43 @@ import (
 	"time"
 )
 
-// StartCluster starts masters that share the slots evenly.
+// StartCluster starts n masters that share the slots evenly.
 func StartCluster(t *testing.T, n int) []*Server {
+	t.Helper()
+	return StartReplicated(t, n, 0)
+}
+
+// StartReplicated starts a cluster of n masters, which come first, with as many replicas each.
+func StartReplicated(t *testing.T, n, replicas int) []*Server {
 	t.Helper()
 	var nodes []*Server
 	args := []string{"--cluster", "create"}
-	for range n {
+	for range n * (1 + replicas) {
 		s := Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no")
 		nodes = append(nodes, s)
 		args = append(args, s.Addr())
 	}
-	out, err := exec.Command("redis-cli", append(args, "--cluster-yes")...).CombinedOutput()
+	out, err := exec.Command("redis-cli", append(args, "--cluster-replicas", strconv.Itoa(replicas), "--cluster-yes")...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	Within(t, 10*time.Second, "the cluster to be well", func() bool {
 		return !slices.ContainsFunc(nodes, func(s *Server) bool { return !strings.Contains(s.CLI("CLUSTER", "INFO"), "cluster_state:ok") })
 	})
+	Within(t, 30*time.Second, "every node to know all others", func() bool {
+		for _, s := range nodes {
+			slots := s.CLI("CLUSTER", "SLOTS")
+			for _, other := range nodes {
+				if !strings.Contains(slots, strconv.Itoa(other.Port)) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	for _, s := range nodes[n:] {
+		Within(t, 30*time.Second, "a replica to follow its master", func() bool { return strings.Contains(s.CLI("INFO", "replication"), "master_link_status:up") })
+	}
 	return nodes
 }
 

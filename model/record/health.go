@@ -11,7 +11,8 @@ func measures(h *model.Health) map[string]*model.Measure {
 	return map[string]*model.Measure{
 		"ops": &h.Ops, "cpu": &h.CPU, "memory_used": &h.MemoryUsed, "memory_max": &h.MemoryMax, "keys": &h.Keys, "clients": &h.Clients,
 		"blocked": &h.Blocked, "net_in": &h.NetIn, "net_out": &h.NetOut, "evicted": &h.Evicted, "expired": &h.Expired,
-		"replicas": &h.Replicas, "lag": &h.Lag,
+		"replicas": &h.Replicas, "lag": &h.Lag, "unheard": &h.Unheard, "scripts": &h.Scripts, "scripts_evicted": &h.ScriptsEvicted,
+		"unsaved": &h.Unsaved,
 	}
 }
 
@@ -22,7 +23,7 @@ func healthOf(h *model.Health) *health {
 	if h == nil {
 		return nil
 	}
-	out := &health{At: h.At, Over: int64(h.Over), Measures: map[string]real{}, Policy: text(h.Policy), LinkUp: h.LinkUp, Missing: texts(h.Missing)}
+	out := &health{At: h.At, Over: int64(h.Over), Measures: map[string]real{}, Policy: text(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving, Unwritten: texts(h.SaveFailed), Missing: texts(h.Missing)}
 	for name, m := range measures(h) {
 		if m.Known {
 			out.Measures[name] = real(m.V)
@@ -37,6 +38,9 @@ func healthOf(h *model.Health) *health {
 	for _, s := range h.Slow {
 		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command)})
 	}
+	for _, s := range h.Spikes {
+		out.Spikes = append(out.Spikes, spike{text(s.Event), s.At, int64(s.Latest), int64(s.Most)})
+	}
 	return out
 }
 
@@ -44,7 +48,7 @@ func (h *health) model() *model.Health {
 	if h == nil {
 		return nil
 	}
-	out := &model.Health{At: h.At, Over: time.Duration(h.Over), Policy: string(h.Policy), LinkUp: h.LinkUp, Missing: plain[string](first(h.Missing))}
+	out := &model.Health{At: h.At, Over: time.Duration(h.Over), Policy: string(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving, SaveFailed: plain[string](first(h.Unwritten)), Missing: plain[string](first(h.Missing))}
 	for name, m := range measures(out) {
 		if v, known := h.Measures[name]; known {
 			*m = model.Measure{Known: true, V: float64(v)}
@@ -60,6 +64,9 @@ func (h *health) model() *model.Health {
 	}
 	for _, s := range first(h.Slow) {
 		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command)})
+	}
+	for _, s := range first(h.Spikes) {
+		out.Spikes = append(out.Spikes, model.Spike{Event: string(s.Event), At: s.At, Latest: time.Duration(s.Latest), Most: time.Duration(s.Most)})
 	}
 	return out
 }

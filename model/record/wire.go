@@ -131,15 +131,18 @@ const (
 )
 
 type health struct {
-	At       limiter.Instant `json:"at"`
-	Over     int64           `json:"over,omitempty"`
-	Measures map[string]real `json:"measures,omitempty"` // what is known
-	Policy   text            `json:"policy,omitzero"`
-	LinkUp   bool            `json:"link_up,omitempty"`
-	Commands []command       `json:"commands,omitempty"`
-	Errors   []failure       `json:"errors,omitempty"`
-	Slow     []slow          `json:"slow,omitempty"`
-	Missing  []text          `json:"missing,omitempty"`
+	At        limiter.Instant `json:"at"`
+	Over      int64           `json:"over,omitempty"`
+	Measures  map[string]real `json:"measures,omitempty"` // what is known
+	Policy    text            `json:"policy,omitzero"`
+	LinkUp    bool            `json:"link_up,omitempty"`
+	Saving    bool            `json:"saving,omitempty"`
+	Unwritten []text          `json:"unwritten,omitempty"`
+	Commands  []command       `json:"commands,omitempty"`
+	Errors    []failure       `json:"errors,omitempty"`
+	Slow      []slow          `json:"slow,omitempty"`
+	Spikes    []spike         `json:"spikes,omitempty"`
+	Missing   []text          `json:"missing,omitempty"`
 }
 
 type command struct {
@@ -150,6 +153,13 @@ type command struct {
 	Failed  real  `json:"failed,omitempty"`
 	Total   int64 `json:"total"`
 	Scripts bool  `json:"scripts,omitempty"`
+}
+
+type spike struct {
+	Event  text            `json:"event"`
+	At     limiter.Instant `json:"at"`
+	Latest int64           `json:"latest"`
+	Most   int64           `json:"most"`
 }
 
 type failure struct {

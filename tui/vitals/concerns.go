@@ -45,8 +45,11 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 			say(bad, e.Name+" "+figure.PerSecond(e.Rate), why)
 		}
 	}
-	if s.Role == "replica" && h.At != 0 && h.Lag.Known && !h.LinkUp {
-		say(true, "no link to the master", "what is read here grows old")
+	if h.Unheard.Known && !h.LinkUp {
+		say(true, "no link to the master for "+fmt.Sprintf("%.0fs", h.Unheard.V), "what is read here grows old")
+	}
+	for _, what := range h.SaveFailed {
+		say(true, what+" failed", "the server may refuse writes (MISCONF), and so decisions")
 	}
 	if h.MemoryMax.Known && h.MemoryMax.V > 0 && h.MemoryUsed.Known && h.MemoryUsed.V > model.NearLimit*h.MemoryMax.V {
 		say(false, fmt.Sprintf("memory %.0f%% full", 100*h.MemoryUsed.V/h.MemoryMax.V), full(h.Policy))
@@ -62,6 +65,9 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 	}
 	if n := len(h.Slow); n > 0 && h.At.Sub(h.Slow[0].At) < recentSlow {
 		say(false, "slow command "+figure.Latency(h.Slow[0].Took), "everything else waited: "+h.Slow[0].Command)
+	}
+	if n := len(h.Spikes); n > 0 && h.At.Sub(h.Spikes[0].At) < recentSlow {
+		say(false, h.Spikes[0].Event+" took "+figure.Latency(h.Spikes[0].Latest), "everything else waited; LATENCY DOCTOR at the server says more")
 	}
 	slices.SortStableFunc(list, func(x, y Concern) int { return cmp.Compare(rank(x), rank(y)) })
 	return list

@@ -70,6 +70,9 @@ func (v *View) facts() []fact {
 	if above(h.Lag, 0) {
 		role = append(role, figure.Bytes(h.Lag.V)+" behind")
 	}
+	if h.Unheard.Known {
+		role = append(role, "heard its master "+fmt.Sprintf("%.0fs", h.Unheard.V)+" ago")
+	}
 	say("role", strings.Join(role, ", "), l.Text)
 	if s.Link == model.Live {
 		clock := "this machine's"
@@ -89,6 +92,12 @@ func (v *View) facts() []fact {
 	if h.Policy != "" {
 		say("when full", safetext.Clean(h.Policy), l.Text)
 	}
+	tell("scripts", h.Scripts, whole, " in the cache")
+	saving := " changes since the last snapshot"
+	if h.Saving {
+		saving += ", one is being written"
+	}
+	tell("unsaved", h.Unsaved, whole, saving)
 	tell("clients", h.Clients, whole, ", "+measured(h.Blocked, whole)+" blocked")
 	if cost := v.watchingCost(); v.Cost.Server > 0 {
 		say("watching", cost+" of the server's time", l.Good)

@@ -1,0 +1,166 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// health returns the latest look at the server's health, nil before the first.
+func (r *running) health() (h *model.Health) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.batches {
+		if b.Health != nil {
+			h = b.Health
+		}
+	}
+	return h
+}
+
+// visited says whether a server has been sent a command by something that watches.
+func visited(s *servertest.Server) bool {
+	return strings.Contains(s.CLI("CLIENT", "LIST"), "name=ratescope")
+}
+
+// TestAReplica watches a replica at its own address: it says what it is and how old what it
+// holds may be, and what a lost master changes.
+func TestAReplica(t *testing.T) {
+	t.Parallel()
+	master := servertest.Start(t)
+	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port), "--repl-timeout", "2")
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}}))
+	master.CLI("XADD", "k", "*", "count", "2")
+	servertest.Await(t, "the count at the replica", func() bool {
+		x, ok := run.reading("k")
+		return ok && used(x) == 2 && run.last().Server.Role == "replica"
+	})
+	servertest.Await(t, "how far it is behind", func() bool {
+		h := run.health()
+		return h != nil && h.LinkUp && h.Lag.Known && h.Lag.V < 1000 && h.Unheard.Known && h.Unheard.V < 20
+	})
+	if visited(master) {
+		t.Error("the master was asked too")
+	}
+	master.Kill()
+	servertest.Await(t, "word of the lost master", func() bool { h := run.health(); return !h.LinkUp && h.Unheard.V >= 2 })
+	if b := run.last(); b.Server.Link != model.Live {
+		t.Errorf("link %v, %q: the replica can be read all the same", b.Server.Link, b.Server.Err)
+	}
+}
+
+// TestAReplicaOfSentinels watches one of two replicas that a sentinel names, always the
+// same, and the other when it stops. The master is left alone.
+func TestAReplicaOfSentinels(t *testing.T) {
+	t.Parallel()
+	master := servertest.Start(t)
+	replicas := map[string]*servertest.Server{}
+	for range 2 {
+		r := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port))
+		replicas[r.Addr()] = r
+	}
+	sentinel := servertest.StartSentinel(t, fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1\nsentinel down-after-milliseconds mymaster 700\n", master.Port))
+	master.CLI("XADD", "k", "*", "count", "2")
+	for _, r := range replicas {
+		servertest.Await(t, "the sentinel to know the replica", func() bool {
+			return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(r.Port)) && r.CLI("EXISTS", "k") == "1"
+		})
+	}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster?replica=true"}, Refresh: 50 * time.Millisecond,
+		Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}}))
+	servertest.Await(t, "the count at a replica", func() bool {
+		x, ok := run.reading("k")
+		return ok && used(x) == 2 && run.last().Server.Role == "replica"
+	})
+	var read *servertest.Server
+	for addr, r := range replicas {
+		if visited(r) {
+			if read != nil {
+				t.Error("two replicas are read, which are not behind by the same")
+			}
+			read = r
+			delete(replicas, addr)
+		}
+	}
+	if read == nil || visited(master) {
+		t.Fatalf("the replica that is read: %v; the master was asked: %v", read, visited(master))
+	}
+	read.Kill()
+	master.CLI("XADD", "k", "*", "count", "3")
+	servertest.Await(t, "the readings to go on at the other replica", func() bool { x, _ := run.reading("k"); return used(x) == 5 && run.last().Server.Link == model.Live })
+	if visited(master) {
+		t.Error("the master was asked")
+	}
+}
+
+// TestReplicasOfACluster watches the replicas of a cluster: masters are not read, and a
+// master is, in words, when its replica stops.
+func TestReplicasOfACluster(t *testing.T) {
+	t.Parallel()
+	const masters = 3
+	nodes := servertest.StartReplicated(t, masters, 1)
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	limit := limiter.Limit{Count: 1000, Window: time.Minute}
+	l, err := limiter.NewRedis(c, limiter.SlidingLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fire := func() {
+		for i := range 12 {
+			if _, err := l.AllowN(context.Background(), "k"+strconv.Itoa(i), limit, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fire()
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
+		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true}}}))
+	all := func(n int64) func() bool {
+		return func() bool {
+			for i := range 12 {
+				if x, ok := run.reading("k" + strconv.Itoa(i)); !ok || used(x) != n || x.Err != "" {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	servertest.Await(t, "all keys of all replicas", all(1))
+	fire()
+	servertest.Await(t, "what came since", all(2))
+	servertest.Await(t, "how far they are behind", func() bool { h := run.health(); return h != nil && h.LinkUp && h.Unheard.Known && h.Unheard.V < 20 })
+	if b := run.last(); b.Server.Role != "cluster replicas" || len(b.Server.Lacks) > 0 {
+		t.Errorf("role %q, lacks %q", b.Server.Role, b.Server.Lacks)
+	}
+	for i, s := range nodes {
+		if read := calls(s, "pttl") + calls(s, "scan"); (read > 0) != (i >= masters) {
+			t.Errorf("node %d, of which the first %d are masters, was read %d times", i, masters, read)
+		}
+	}
+	nodes[masters].Kill()
+	servertest.Await(t, "word of the replica that is gone", func() bool {
+		return strings.Contains(strings.Join(run.last().Server.Lacks, " "), "so that the master is read")
+	})
+	fire()
+	servertest.Await(t, "the readings to go on at its master", all(3))
+}
+
+// TestReplicaOfOneServer is refused: nobody says where it is.
+func TestReplicaOfOneServer(t *testing.T) {
+	_, err := feed.NewRedis(feed.Options{URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})
+	if err == nil || !strings.Contains(err.Error(), "the replica's own address") || strings.Contains(err.Error(), "s3cr3t") {
+		t.Errorf("%v", err)
+	}
+}
