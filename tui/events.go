@@ -88,8 +88,11 @@ func (a *App) paintEvent(x, y, end int, e event) {
 	if e.alert.Key != "" {
 		who = a.name(e.alert.Key)
 	}
-	a.Words(x, y, end, pane.Bit(figure.ClockMillis(e.at)+" ", a.Look.Dim), pane.Bit(mark+" ", st),
-		pane.Bit(safetext.Shorten(who, max(8, (end-x)/2), safetext.Ellipsis)+" ", a.Look.Text), pane.Bit(text, st))
+	x = a.Words(x, y, end, pane.Bit(figure.ClockMillis(e.at)+" ", a.Look.Dim), pane.Bit(mark+" ", st))
+	column := min(max(8, (end-x)*2/5), 28)
+	after := a.Grid.Text(x, y, end, safetext.Shorten(who, column, safetext.Ellipsis), a.Look.Text)
+	x = max(after, min(x+column, end)) + 1
+	a.Grid.Text(x, y, end, safetext.Clip(text, max(end-x, 0), safetext.Ellipsis), st)
 }
 
 func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text string) {
@@ -102,6 +105,9 @@ func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text stri
 		return l.OverMark, l.Denied, "is throttled"
 	case model.NoLongerThrottled:
 		text = "is free again after " + figure.Span(e.For)
+		if e.For <= 0 { // seen throttled a single time
+			text = "is free again after a moment"
+		}
 		if e.N > 0 {
 			text += fmt.Sprintf(", %s denied", figure.Short(e.N))
 		}

@@ -73,7 +73,11 @@ func (a *App) serverFacts(s model.Server) []pane.Piece {
 		say("rtt "+figure.Latency(s.RTT), a.Look.Good)
 	}
 	if s.Role != "" && !s.Embedded {
-		say(s.Role, a.Look.Dim)
+		role := s.Role
+		if m := a.shown().Health.Unheard; m.Known {
+			role += ", heard its master " + fmt.Sprintf("%.0fs", m.V) + " ago"
+		}
+		say(role, a.Look.Dim)
 	}
 	if s.Version != "" && !s.Embedded {
 		say("redis "+s.Version, a.Look.Dim)
@@ -147,10 +151,13 @@ func (a *App) paintVerdict(x, y, end int) {
 		if room < 6 {
 			return
 		}
-		from := x + 3
+		from, limit := x+3, " · "+limitText(k.Reading.Target)
+		if name := min(safetext.Width(a.name(k.Reading.Key)), 28); room < name+safetext.Width(limit) {
+			limit = ""
+		}
 		x = a.Words(from, y, end, pane.Bit("longest: ", a.Look.Dim),
 			pane.Bit(safetext.Shorten(a.name(k.Reading.Key), min(room, 28), safetext.Ellipsis), a.Look.Text),
-			pane.Bit(" frees in "+nextText(&k.Gauge), a.Look.Denied))
+			pane.Bit(limit, a.Look.Dim), pane.Bit(" frees in "+nextText(&k.Gauge), a.Look.Denied))
 		key := k.Reading.Key
 		a.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { a.pick(key); return nil })
 	}

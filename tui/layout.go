@@ -30,8 +30,9 @@ type areas struct {
 }
 
 // arrange lays the dashboard out. With expanded, the pane in focus takes the room of
-// all others; keys is how many there are to list.
-func arrange(w, h int, focus part, expanded, framed bool, keys int) areas {
+// all others; keys is how many there are to list, and fired says whether the injector has
+// decisions to show.
+func arrange(w, h int, focus part, expanded, framed bool, keys int, fired bool) areas {
 	var a areas
 	rest := cell.Rect{W: w, H: h}
 	a.header, rest = rest.Top(2)
@@ -41,7 +42,7 @@ func arrange(w, h int, focus part, expanded, framed bool, keys int) areas {
 	case expanded:
 		a.expand(body, focus)
 	case framed:
-		a.wide(body, keys)
+		a.wide(body, keys, fired)
 	default:
 		a.stacked(body, keys)
 	}
@@ -65,14 +66,17 @@ const barsHeight = 11
 
 // wide gives the selected key the whole height, and divides the other side: the table
 // takes what its keys fill, the injector what it can use, and what happened the rest.
-func (a *areas) wide(body cell.Rect, keys int) {
+func (a *areas) wide(body cell.Rect, keys int, fired bool) {
 	left, right := body.Left(min(max(body.W*55/100, 56), 104))
 	a.timeline, a.bars = right.Top(right.H - barsHeight)
 	const tableFrame, leastTable, leastInjector, leastAlerts = 3, 12, 10, 6
 	table := min(max(keys+tableFrame, leastTable), left.H-leastInjector)
 	a.keys, left = left.Top(table)
 	if spare := left.H - leastInjector; spare >= leastAlerts {
-		a.alerts, left = left.Top(max(leastAlerts, spare-4))
+		if fired {
+			spare = max(leastAlerts, spare-max(4, spare/3))
+		}
+		a.alerts, left = left.Top(spare)
 	}
 	a.injector = left
 }

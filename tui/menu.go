@@ -1,11 +1,15 @@
 package tui
 
 import (
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
 	"ratescope/model/safetext"
+	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/pane"
 )
 
 // menu is a list laid over the screen: the palette of actions and the theme picker.
@@ -23,6 +27,7 @@ type menu struct {
 type item struct {
 	text, hint string
 	act        action
+	theme      *themes.Theme // whose colours are shown beside it; may be nil
 }
 
 func (m *menu) matches() []item {
@@ -87,7 +92,7 @@ func (a *App) openPalette() {
 	m := &menu{title: "do", chosen: func(it item) tea.Cmd { return a.do(it.act) }}
 	for _, b := range bindings {
 		if b.Act != actPalette {
-			m.items = append(m.items, item{b.What, b.Shown, b.Act})
+			m.items = append(m.items, item{text: b.What, hint: b.Shown, act: b.Act})
 		}
 	}
 	a.menu = m
@@ -109,11 +114,15 @@ func (a *App) openThemes() {
 		return nil
 	}
 	for i, name := range a.o.Shelf.Names() {
+		t, err := a.o.Shelf.Find(name)
+		if err != nil {
+			continue
+		}
 		hint := "dark"
-		if t, err := a.o.Shelf.Find(name); err == nil && !t.Dark {
+		if !t.Dark {
 			hint = "light"
 		}
-		m.items = append(m.items, item{text: name, hint: hint})
+		m.items = append(m.items, item{text: name, hint: hint, theme: t})
 		if name == before.Name {
 			m.at = i
 		}
@@ -126,9 +135,14 @@ func (a *App) paintMenu() {
 	list := m.matches()
 	width := 20
 	for _, it := range m.items {
-		width = max(width, safetext.Width(it.text)+safetext.Width(it.hint)+8)
+		n := safetext.Width(it.text) + safetext.Width(it.hint) + 8
+		if it.theme != nil {
+			n += swatch + 4
+		}
+		width = max(width, n)
 	}
-	r := cell.Rect{W: min(width, a.w-4), H: min(len(m.items)+3, a.h-4)}
+	const most = 24 // rows: what is searched need not all be seen
+	r := cell.Rect{W: min(width, a.w-4), H: min(len(m.items), most, a.h-7) + 3}
 	r.X, r.Y = (a.w-r.W)/2, (a.h-r.H)/3
 	m.area = r
 	g, raised := &a.Grid, a.Look.Raised
@@ -147,6 +161,21 @@ func (a *App) paintMenu() {
 		}
 		a.paintItem(r, r.Y+2+i, top+i, list[top+i])
 	}
+	if more := len(list) - top - rows; more > 0 {
+		g.Right(r.X+2, r.Y+r.H-1, r.X+r.W-2, fmt.Sprintf(" %d more ", more), a.Look.Dim.On(raised))
+	}
+}
+
+// swatch is how wide the sample of a theme's colours is.
+const swatch = 10
+
+// paintSwatch shows what a theme's colours mean, in its own.
+func (a *App) paintSwatch(x, y int, t *themes.Theme, ground themes.Ink) {
+	l := &a.Look
+	full := string(l.Rise[len(l.Rise)-1])
+	a.Words(x, y, x+swatch,
+		pane.Bit(full, t.Previous.On(ground)), pane.Bit(full+full, t.Admitted.On(ground)), pane.Bit(string(l.Cross)+string(l.Cross), t.Denied.On(ground)),
+		pane.Bit(" "+l.NearMark, t.Near.On(ground)), pane.Bit(string(l.MarkYes), t.Injected.On(ground)), pane.Bit(l.OKMark, t.Accent.On(ground)))
 }
 
 // overMenu says whether the mouse is on the open menu.
@@ -162,5 +191,8 @@ func (a *App) paintItem(r cell.Rect, y, i int, it item) {
 	end := r.X + r.W - 2
 	a.Grid.Text(r.X+3, y, end-safetext.Width(it.hint)-1, it.text, a.Look.Text.On(ground))
 	a.Grid.Right(r.X+3, y, end, it.hint, a.Look.Dim.On(ground))
+	if it.theme != nil && r.W > 30 {
+		a.paintSwatch(end-safetext.Width("light")-2-swatch, y, it.theme, ground)
+	}
 	a.Zone(cell.Rect{X: r.X + 1, Y: y, W: r.W - 2, H: 1}, func(int) tea.Cmd { return a.choose(i) })
 }

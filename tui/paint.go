@@ -54,7 +54,7 @@ func (a *App) paint() {
 		return
 	}
 	a.Framed = a.w >= wideEnough && a.h >= 30
-	a.areas = arrange(a.w, a.h, a.focus, a.expanded, a.Framed, a.shown().Len())
+	a.areas = arrange(a.w, a.h, a.focus, a.expanded, a.Framed, a.shown().Len(), len(a.decisions) > 0)
 	a.paintHeader(a.areas.header)
 	body := cell.Rect{Y: a.areas.header.H, W: a.w, H: a.h - a.areas.header.H - a.areas.footer.H}
 	switch a.screen {
@@ -146,15 +146,7 @@ func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
 		return []pane.Piece{pane.Bit("timeline", a.Look.Title)}
 	}
 	t := k.Reading.Target
-	limit := "limit unknown"
-	if t.LimitKnown {
-		limit = fmt.Sprintf("%s in %s", figure.Short(t.Limit.Count), figure.Length(t.Window))
-		if t.Limit.Count == 0 {
-			limit = "count only in " + figure.Length(t.Window)
-		}
-	} else if t.Window > 0 {
-		limit += " in " + figure.Length(t.Window)
-	}
+	limit := limitText(t)
 	mark, style := a.mark(k)
 	name := a.name(k.Reading.Key)
 	facts := " · " + figure.AlgorithmInFull(t.Algorithm) + " · " + limit
@@ -171,6 +163,19 @@ func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
 		pane.Bit(safetext.Shorten(name, max(8, room-2-safetext.Width(facts)), safetext.Ellipsis), a.Look.Title),
 		pane.Bit(facts, a.Look.Dim),
 	}
+}
+
+// limitText is a limit in words.
+func limitText(t model.Target) string {
+	switch {
+	case t.LimitKnown && t.Limit.Count == 0:
+		return "count only in " + figure.Length(t.Window)
+	case t.LimitKnown:
+		return figure.Short(t.Limit.Count) + " in " + figure.Length(t.Window)
+	case t.Window > 0:
+		return "limit unknown in " + figure.Length(t.Window)
+	}
+	return "limit unknown"
 }
 
 // paintBars draws what counts for the selected key now.

@@ -13,7 +13,7 @@ import (
 // The size of a tile of the grid screen: below it the numbers would not fit.
 const (
 	tileWidth  = 38
-	tileHeight = 7
+	tileHeight = 6
 )
 
 // tiling says how many tiles stand beside and above each other, and how high each is:
@@ -47,7 +47,7 @@ func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
 func (a *App) paintGrid(r cell.Rect) {
 	cols, rows, h := tiling(r, len(a.rows))
 	page := cols * rows
-	a.gridPage = page
+	a.gridPage, a.gridCols = page, cols
 	first, _ := a.tiles()
 	for i := range min(page, len(a.rows)-first) {
 		a.paintTile(tileAt(r, i%cols, i/cols, cols, rows, h), a.rows[first+i])
@@ -55,15 +55,15 @@ func (a *App) paintGrid(r cell.Rect) {
 	if len(a.rows) == 0 {
 		a.Grid.Text(r.X+2, r.Y+1, r.X+r.W, a.searching(), a.Look.Dim)
 	}
-	a.gridCols = cols
 }
 
-// tiles returns the rows on the grid: the page that holds the selected one.
+// tiles returns the rows on the grid: the first ones, or when somebody chose another those
+// that end with its line of tiles.
 func (a *App) tiles() (from, to int) {
-	page := max(a.gridPage, 1)
+	page, cols := max(a.gridPage, 1), max(a.gridCols, 1)
 	for i, k := range a.rows {
-		if k.Reading.Key == a.selected {
-			from = i / page * page
+		if k.Reading.Key == a.selected && a.chosen {
+			from = max(0, (i/cols+1)*cols-page)
 		}
 	}
 	return from, from + page
@@ -93,18 +93,25 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 		a.Grid.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), a.Look.Unknown)
 		return
 	}
-	plot, foot := in.Top(in.H - 1)
-	a.scope.Tile(&a.Paper, plot, k, a.moment())
-	g := &k.Gauge
-	a.Words(foot.X, foot.Y, foot.X+foot.W, pane.Bit(figure.Algorithm(k.Reading.Target.Algorithm), a.Look.Dim),
-		pane.Bit(" · "+figure.Length(k.Reading.Target.Window), a.Look.Dim), pane.Bit(" · "+figure.PerSecond(g.Rate), a.Look.Text))
-	next := "next " + nextText(g)
-	st := a.Look.Good
-	if g.Throttled() {
+	a.scope.Tile(&a.Paper, in, k, a.moment())
+	g, foot := &k.Gauge, r.Y+r.H-1
+	next, st := " next "+nextText(g)+" ", a.Look.Good
+	switch {
+	case g.Throttled():
 		st = a.Look.Denied
+	case !g.NextKnown:
+		st = a.Look.Unknown
 	}
-	a.Grid.Right(foot.X, foot.Y, foot.X+foot.W, next, st)
+	end := r.X + r.W - 2
+	a.Grid.Right(r.X+2, foot, end, next, st)
+	rate := figure.Unknown
+	if g.RateKnown {
+		rate = figure.PerSecond(g.Rate)
+	}
+	a.Words(r.X+2, foot, end-safetext.Width(next), pane.Bit(" "+figure.Algorithm(k.Reading.Target.Algorithm), a.Look.Dim),
+		pane.Bit(" · "+figure.Length(k.Reading.Target.Window), a.Look.Dim), pane.Bit(" · "+rate+" ", a.Look.Text))
 	if _, old := a.outdated(k); old {
 		a.Grid.Wash(in, a.Look.Unknown.Fg)
+		a.Grid.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, a.Look.Unknown.Fg)
 	}
 }
