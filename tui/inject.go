@@ -17,7 +17,7 @@ func (a *App) paintInjector(r cell.Rect) {
 	if r.H == 0 {
 		return
 	}
-	in := a.Section(r, a.focus == paneInjector, a.injectorTitle()...)
+	in := a.Section(r, a.focus == paneInjector, a.injectorTitle(pane.TitleRoom(r.W))...)
 	left, right := in, cell.Rect{}
 	if a.areas.split {
 		left, right = in.Left(in.W * 46 / 100)
@@ -40,23 +40,29 @@ func (a *App) paintInjector(r cell.Rect) {
 	}
 }
 
-func (a *App) injectorTitle() []pane.Piece {
+// injectorTitle says what is being fired, and what became of it where there is room for all
+// of that.
+func (a *App) injectorTitle(room int) []pane.Piece {
 	title := []pane.Piece{pane.Bit("injector", a.Look.Title)}
+	var past []pane.Piece
+	if n := a.tally.Total(); n > 0 {
+		past = append(past, pane.Bit(fmt.Sprintf(" · fired %d: ", n), a.Look.Dim),
+			pane.Bit(fmt.Sprintf("%d admitted", a.tally.Admitted), a.Look.Admitted), pane.Bit(", ", a.Look.Dim),
+			pane.Bit(fmt.Sprintf("%d denied", a.tally.Denied), a.Look.Denied))
+		if odd := a.tally.Failed + a.tally.Unanswered; odd > 0 {
+			past = append(past, pane.Bit(fmt.Sprintf(", %d failed or unknown", odd), a.Look.Unknown))
+		}
+	}
 	if s := a.rateShot(); s != nil {
 		title = append(title, pane.Bit(" · firing "+figure.PerSecond(s.Rate)+" at ", a.Look.Injected),
 			pane.Bit(safetext.Shorten(a.name(s.Key), 30, safetext.Ellipsis), a.Look.Injected))
 	} else if len(a.shots) > 0 {
 		title = append(title, pane.Bit(fmt.Sprintf(" · %d under way", len(a.shots)), a.Look.Injected))
 	}
-	if n := a.tally.Total(); n > 0 {
-		title = append(title, pane.Bit(fmt.Sprintf(" · fired %d: ", n), a.Look.Dim),
-			pane.Bit(fmt.Sprintf("%d admitted", a.tally.Admitted), a.Look.Admitted), pane.Bit(", ", a.Look.Dim),
-			pane.Bit(fmt.Sprintf("%d denied", a.tally.Denied), a.Look.Denied))
-		if odd := a.tally.Failed + a.tally.Unanswered; odd > 0 {
-			title = append(title, pane.Bit(fmt.Sprintf(", %d failed or unknown", odd), a.Look.Unknown))
-		}
+	if pane.Width(title...)+pane.Width(past...) > room {
+		return title
 	}
-	return title
+	return append(title, past...)
 }
 
 // paintButtons draws what can be fired, or says why nothing can; it returns the row below.
@@ -165,14 +171,14 @@ func (a *App) paintDecision(x, y, end int, d *decided) {
 	x = a.Words(x, y, end, pane.Bit(figure.ClockMillis(d.At)+" ", a.Look.Dim), pane.Bit(fmt.Sprintf("%s %-13s", mark, what), st))
 	switch d.Outcome {
 	case model.Admitted:
-		x = a.Words(x, y, end, pane.Bit(fmt.Sprintf("cost %d  left %-5s", d.Cost, figure.Short(d.Decision.Remaining)), a.Look.Text))
+		x = a.Words(x, y, end, pane.Bit(fmt.Sprintf("cost %-3d left %-7s", d.Cost, figure.Short(d.Decision.Remaining)), a.Look.Text))
 	case model.Denied:
-		x = a.Words(x, y, end, pane.Bit(fmt.Sprintf("cost %d  retry %-6s", d.Cost, figure.Span(d.Decision.RetryAfter)), a.Look.Text))
+		x = a.Words(x, y, end, pane.Bit(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, figure.Span(d.Decision.RetryAfter)), a.Look.Text))
 	default:
 		a.Grid.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), a.Look.Text)
 		return
 	}
-	a.Words(x, y, end, pane.Bit("  "+figure.Latency(d.Latency), a.Look.Dim))
+	a.Words(x, y, end, pane.Bit(fmt.Sprintf("%8s", figure.Latency(d.Latency)), a.Look.Dim))
 }
 
 func (a *App) outcome(o model.Outcome) (mark, what string, st themes.Style) {

@@ -11,6 +11,7 @@ import (
 type selection struct {
 	selected string          // Reading.Key
 	chosen   bool            // a person has pressed something: it does not move by itself any more
+	picked   bool            // a person selected this very key
 	begun    limiter.Instant // when there was one first
 	lost     string          // the selected key that went away, until the person has been told
 }
@@ -25,7 +26,7 @@ func (a *App) pick(key string) {
 		a.selected = key
 		a.scope.Reset()
 	}
-	a.chosen, a.lost = true, ""
+	a.chosen, a.picked, a.lost = true, true, ""
 	a.follow()
 	a.tellFocus()
 }
@@ -74,7 +75,7 @@ func (a *App) settle() {
 		a.lost = a.selected
 	}
 	if first := a.rows[0].Reading.Key; first != a.selected {
-		a.selected = first
+		a.selected, a.picked = first, false
 		a.scope.Reset()
 	}
 }

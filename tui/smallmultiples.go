@@ -62,7 +62,7 @@ func (a *App) paintGrid(r cell.Rect) {
 func (a *App) tiles() (from, to int) {
 	page, cols := max(a.gridPage, 1), max(a.gridCols, 1)
 	for i, k := range a.rows {
-		if k.Reading.Key == a.selected && a.chosen {
+		if k.Reading.Key == a.selected && a.picked {
 			from = max(0, (i/cols+1)*cols-page)
 		}
 	}
