@@ -45,7 +45,7 @@ staticcheck:
 
 bench:
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 20m ./...
-	cd limiter/bench && go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 20m ./...
+	cd limiter/bench && go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m .
 
 build:
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ratescope .

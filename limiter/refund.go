@@ -89,10 +89,7 @@ func (s *State) pullBack(a *asked) bool {
 
 // takeOff removes the newest n units, as State.takeOff does.
 func (r *ring) takeOff(a *asked) {
-	last := Instant(0)
-	if r.n > 0 {
-		last = r.at(r.n - 1).At
-	}
+	last := r.last
 	for left := a.n; r.n > 0 && left > 0; {
 		e := r.at(r.n - 1)
 		back := min(e.Count, left)
@@ -105,5 +102,8 @@ func (r *ring) takeOff(a *asked) {
 		case a.alg == StreamCounter:
 			e.At = max(a.now, last)
 		}
+	}
+	if r.n > 0 {
+		r.first, r.last = r.at(0).At, r.at(r.n-1).At
 	}
 }

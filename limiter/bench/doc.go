@@ -2,5 +2,10 @@
 // because only ratios travel. It is a module of its own, so that the peers are no
 // dependency of anything else.
 //
-//	go test -bench . -benchtime 1s ./...
+//	go test -run '^$' -bench . -benchtime 1x .
+//
+// prints every table, in about five minutes: a decision in this process (BenchmarkLocal),
+// on a server (BenchmarkServer, BenchmarkStreamDepth, BenchmarkExpired), and from many
+// goroutines beside the peers (BenchmarkThroughput). Contestants take turns and the best
+// turn of each counts, so a machine that also does other things changes the ratios little.
 package bench
