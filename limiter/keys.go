@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -141,7 +142,14 @@ func ParseKey(redisKey string) (key string, a Algorithm, start Instant, ok bool)
 // MaxKeyLen is the longest key that is accepted, in bytes.
 const MaxKeyLen = 64 << 10
 
-func checkKey(key string) error {
+// checkAsked looks at what every request has: a context that is not over, and a key.
+func checkAsked(ctx context.Context, key string) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	switch {
 	case key == "":
 		return fmt.Errorf("%w: the key is empty: name what is limited", ErrBadRequest)

@@ -2,7 +2,6 @@ package limiter
 
 import (
 	"context"
-	"fmt"
 	"hash/maphash"
 )
 
@@ -107,13 +106,7 @@ func (m *Memory) asked(now Instant, limit Limit, n int64) asked {
 
 // check looks at everything that can be wrong.
 func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := checkKey(key); err != nil {
+	if err := checkAsked(ctx, key); err != nil {
 		return err
 	}
 	if err := checkCost(n); err != nil {
@@ -130,13 +123,7 @@ func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) er
 
 // Reset implements Limiter.
 func (m *Memory) Reset(ctx context.Context, key string) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := checkKey(key); err != nil {
+	if err := checkAsked(ctx, key); err != nil {
 		return err
 	}
 	hash := maphash.String(m.seed, key)

@@ -136,13 +136,7 @@ func (r *Redis) ask(ctx context.Context, key string, limit Limit, n int64, act a
 
 // check looks at everything that can be wrong before the server is asked.
 func (r *Redis) check(ctx context.Context, key string, limit Limit, n int64) (*boxed, error) {
-	if ctx == nil {
-		return nil, fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := checkKey(key); err != nil {
+	if err := checkAsked(ctx, key); err != nil {
 		return nil, err
 	}
 	if err := checkCost(n); err != nil {

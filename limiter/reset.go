@@ -3,7 +3,9 @@ package limiter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -13,13 +15,7 @@ import (
 // sixteen, and says ErrBadRequest when there was none; ResetLimit needs no such history.
 // What AllowAll keeps is apart: see ResetAll.
 func (r *Redis) Reset(ctx context.Context, key string) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := checkKey(key); err != nil {
+	if err := checkAsked(ctx, key); err != nil {
 		return err
 	}
 	lengths := r.windows.all()
@@ -112,4 +108,29 @@ func (r *Redis) now(ctx context.Context) (Instant, error) {
 		}
 	}
 	return 0, fmt.Errorf("the server answered TIME with %q", parts)
+}
+
+// windowSet remembers the window lengths that were asked about, the latest sixteen.
+// The zero value is empty and ready.
+type windowSet struct {
+	mu      sync.Mutex
+	lengths []int64
+}
+
+func (s *windowSet) add(w int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.lengths, w) {
+		return
+	}
+	if len(s.lengths) == 16 {
+		s.lengths = slices.Delete(s.lengths, 0, 1)
+	}
+	s.lengths = append(s.lengths, w)
+}
+
+func (s *windowSet) all() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lengths)
 }
