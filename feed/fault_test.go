@@ -217,6 +217,13 @@ func TestAnACLUserIsToldWhatIsMissing(t *testing.T) {
 	if b.Server.Link != model.Live {
 		t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
 	}
+	b, got = once(t, feed.Options{URLs: []string{url}})
+	if x := got["open:a"]; used(x) != 1 || len(got) != 1 {
+		t.Errorf("of all keys, the one that may be read: %v", got)
+	}
+	if lacks := strings.Join(b.Server.Lacks, " "); !strings.Contains(lacks, "some keys cannot be looked at") || !strings.Contains(lacks, "%R~pattern") {
+		t.Errorf("lacks %q", b.Server.Lacks)
+	}
 }
 
 // TestWrongTypesAndGarbage are one sentence or note each.

@@ -3,11 +3,15 @@ package feed_test
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
 	"ratescope/feed/inject"
@@ -33,6 +37,75 @@ func TestBusyServer(t *testing.T) {
 	})
 	s.CLI("SCRIPT", "KILL")
 	servertest.Await(t, "the link", func() bool { return run.last().Server.Link == model.Live })
+}
+
+// TestLoadingServer watches a server that comes back with much to load: the link is down in
+// words while it loads, and up by itself when it is done.
+func TestLoadingServer(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("EVAL", "for i = 1, 20000 do redis.call('SET', 'x' .. i, i) end", "0")
+	s.CLI("XADD", "k", "*", "count", "2")
+	s.CLI("SAVE")
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
+	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	s.Kill()
+	// It answers while it loads every 1,024 bytes, and waits 100 µs at every key.
+	s.Start("--key-load-delay", "100", "--loading-process-events-interval-bytes", "1024")
+	servertest.Await(t, "word of the loading", func() bool {
+		b := run.last()
+		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "is loading its data")
+	})
+	servertest.Await(t, "the reading after it", func() bool {
+		x, _ := run.reading("k")
+		return run.last().Server.Link == model.Live && used(x) == 2
+	})
+}
+
+// TestClusterDown watches a cluster that serves nothing while a part of its slots is away.
+func TestClusterDown(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	for _, s := range nodes {
+		s.CLI("CONFIG", "SET", "cluster-require-full-coverage", "yes")
+	}
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	for i := range 12 {
+		if err := c.XAdd(context.Background(), xadd("k"+strconv.Itoa(i), "1")).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true"}, Refresh: 50 * time.Millisecond}))
+	servertest.Await(t, "all keys", func() bool { return run.last().Sweep.Matched == 12 })
+	nodes[2].Kill()
+	servertest.Await(t, "word of the cluster that is down", func() bool {
+		b := run.last()
+		return strings.Contains(b.Server.Err+strings.Join(b.Server.Lacks, " "), "the cluster is down")
+	})
+	nodes[2].Start()
+	servertest.Await(t, "the link", func() bool { b := run.last(); return b.Server.Link == model.Live && len(b.Server.Lacks) == 0 })
+}
+
+// TestWatchingAFullServer watches a server that takes no writes any more: readings go on,
+// and nothing is written.
+func TestWatchingAFullServer(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("XADD", "k", "*", "count", "2")
+	s.CLI("CONFIG", "SET", "maxmemory", "1")
+	if out, err := exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "XADD", "k", "*", "count", "2").Output(); !strings.Contains(string(out), "OOM") {
+		t.Fatalf("the server is not full: %s, %v", out, err)
+	}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond}))
+	servertest.Await(t, "the reading and the health", func() bool {
+		x, _ := run.reading("k")
+		h := run.health()
+		return used(x) == 2 && x.Err == "" && h != nil && h.MemoryUsed.V > h.MemoryMax.V && slices.ContainsFunc(h.Errors, func(e model.ErrorStat) bool { return e.Name == "OOM" })
+	})
+	if b := run.last(); b.Server.Link != model.Live {
+		t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
+	}
 }
 
 // TestFiringWhereNothingIsWritten fires at a server out of memory, at a replica, at a key

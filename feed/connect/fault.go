@@ -72,13 +72,21 @@ func Explain(err error, shown string) string {
 	case "NOPERM":
 		return say("%s does not permit this user what watching needs: %s", shown, Remedy(err))
 	case "LOADING":
-		return say("%s is loading its data: readings start when it is done", shown)
+		return say("%s is loading its data: nothing can be read or decided until that is done, then readings start by themselves", shown)
 	case "BUSY":
-		return say("%s is busy with a script that does not end: readings go on when it is over or after SCRIPT KILL", shown)
+		return say("%s is busy with a script that does not end: nothing can be read or decided, readings go on when it is over or after SCRIPT KILL", shown)
 	case "MASTERDOWN":
-		return say("%s is a replica that has lost its master: readings go on when the link is back", shown)
+		return say("%s is a replica that has lost its master and serves nothing old: readings go on when the link is back", shown)
 	case "CLUSTERDOWN":
 		return say("%s says that the cluster is down: readings go on when its slots are served again", shown)
+	case "READONLY":
+		return say("%s is a replica, which takes no writes: watching works, fire at its master", shown)
+	case "OOM":
+		return say("%s is out of memory and takes no writes: watching works; free memory, raise maxmemory or choose a policy that evicts", shown)
+	case "MISCONF":
+		return say("%s cannot save to its disk and takes no writes: watching works; its log says what is wrong with the disk", shown)
+	case "NOREPLICAS":
+		return say("%s has too few replicas and takes no writes: watching works; bring replicas back or lower min-replicas-to-write", shown)
 	}
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
@@ -140,17 +148,29 @@ func TimedOut(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
+// Forbidden returns the command that a NOPERM reply says the user may not run, in lower
+// case and with its subcommand as in "config|get"; "" when err says something else, or
+// speaks of keys or channels.
+func Forbidden(err error) string {
+	if Code(err) != "NOPERM" {
+		return ""
+	}
+	_, rest, _ := strings.Cut(err.Error(), "run the '")
+	command, _, closed := strings.Cut(rest, "'")
+	if !closed {
+		return ""
+	}
+	return strings.ToLower(command)
+}
+
 // Remedy names the ACL rule that would permit what a NOPERM reply forbids. Its text is
 // "NOPERM this user has no permissions to run the 'x' command" (Redis 6 and later
 // differ in small words) or speaks of keys or channels.
 func Remedy(err error) string {
-	text := err.Error()
-	if _, rest, found := strings.Cut(text, "run the '"); found {
-		if command, _, closed := strings.Cut(rest, "'"); closed {
-			return fmt.Sprintf("allow it with ACL SETUSER … +%s", strings.ToLower(command))
-		}
+	if command := Forbidden(err); command != "" {
+		return "allow it with ACL SETUSER … +" + command
 	}
-	if strings.Contains(text, "key") {
+	if strings.Contains(err.Error(), "key") {
 		return "allow reading with ACL SETUSER … %R~pattern (or ~pattern before Redis 7)"
 	}
 	return "ask for the missing permission"

@@ -30,7 +30,13 @@ func (s *Scout) inspect(ctx context.Context, keys []string) error {
 	}
 	s.mu.Unlock()
 	more, err := shape.Classify(ctx, s.client, unknown, now)
-	if err != nil {
+	switch {
+	case err == nil:
+	case connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type":
+		s.mu.Lock()
+		s.refused[connect.Remedy(err)] = true
+		s.mu.Unlock()
+	default:
 		s.Forget(unknown...)
 		return err
 	}
@@ -99,9 +105,16 @@ func (s *Scout) Progress() model.Sweep {
 	return s.sweep
 }
 
-// Lack says why keys cannot be discovered; "" when they can.
-func (s *Scout) Lack() string {
+// Lacks says, one sentence each, why keys cannot be discovered, or not all.
+func (s *Scout) Lacks() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lacks
+	var out []string
+	if s.lacks != "" {
+		out = append(out, s.lacks)
+	}
+	for remedy := range s.refused {
+		out = append(out, "some keys cannot be looked at by this user: "+remedy)
+	}
+	return out
 }

@@ -29,15 +29,16 @@ type Scout struct {
 	now      func() limiter.Instant
 	alive    func() bool // the server answers
 
-	mu     sync.Mutex
-	sweep  model.Sweep
-	inbox  []shape.Found
-	lacks  string // why there is no discovery at all
-	seed   maphash.Seed
-	seen   map[uint64]bool // keys that need no second look
-	spent  time.Duration   // of the server, not told yet
-	Rest   time.Duration   // between two passes, at least
-	Notify chan struct{}
+	mu      sync.Mutex
+	sweep   model.Sweep
+	inbox   []shape.Found
+	lacks   string          // why there is no discovery at all
+	refused map[string]bool // what would allow to look at keys that could not be
+	seed    maphash.Seed
+	seen    map[uint64]bool // keys that need no second look
+	spent   time.Duration   // of the server, not told yet
+	Rest    time.Duration   // between two passes, at least
+	Notify  chan struct{}
 	// Also, when not nil, is called with the keys of every page, and returns what it took of
 	// the server.
 	Also func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
@@ -61,7 +62,7 @@ const (
 func New(c redis.UniversalClient, nodes func(context.Context) ([]*redis.Client, error), patterns, names []string, list []rules.Rule, now func() limiter.Instant, alive func() bool) *Scout {
 	s := &Scout{
 		client: c, nodes: nodes, now: now, alive: alive,
-		Patterns: patterns, seed: maphash.MakeSeed(), seen: make(map[uint64]bool), Notify: make(chan struct{}, 1), Rest: restBetween,
+		Patterns: patterns, seed: maphash.MakeSeed(), seen: make(map[uint64]bool), refused: make(map[string]bool), Notify: make(chan struct{}, 1), Rest: restBetween,
 	}
 	if len(s.Patterns) == 0 && len(names) == 0 {
 		s.Patterns = []string{"*"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/connect"
 	"ratescope/model"
 )
 
@@ -19,6 +20,8 @@ type Frequencies struct {
 	mu    sync.Mutex
 	seen  map[string]frequency
 	floor int64 // no key below is worth a place; 0 while there is room
+
+	refused string // what would allow to ask, where that is forbidden
 }
 
 // frequency is a counter with when it was read: counters decay.
@@ -60,12 +63,24 @@ func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string
 			f.take(keys[i], n, now)
 		case strings.Contains(e.Error(), "LFU"):
 			kept = false
+		case connect.Forbidden(e) != "":
+			kept, f.refused = false, connect.Remedy(e)
 		}
 	}
 	if _, isReply := err.(redis.Error); isReply {
 		err = nil // a key that has gone in between
 	}
 	return kept, err
+}
+
+// Lack says why the counters may not be asked; "" when they may.
+func (f *Frequencies) Lack() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused == "" {
+		return ""
+	}
+	return "LFU counters may not be asked by this user: " + f.refused
 }
 
 // take notes one counter.

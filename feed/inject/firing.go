@@ -120,10 +120,8 @@ func (f *firing) fate(err error) (model.Outcome, string) {
 	switch connect.Code(err) {
 	case "NOPERM":
 		return model.Failed, "this user must not fire: " + connect.Remedy(err)
-	case "READONLY":
-		return model.Failed, "this is a replica, which takes no writes: fire at its master"
-	case "OOM":
-		return model.Failed, "the server is out of memory and takes no writes"
+	case "READONLY", "OOM", "MISCONF", "NOREPLICAS", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN":
+		return model.Failed, connect.Explain(err, f.endpoint.Shown)
 	case "":
 		var dial *net.OpError
 		if errors.As(err, &dial) {

@@ -126,7 +126,11 @@ func (w *observer) sicken(g *group, err error) {
 // shortcomings says what cannot be told just now although the link is live.
 func (w *observer) shortcomings() []string {
 	var out []string
-	if s := w.scout.Lack(); s != "" {
+	out = append(out, w.scout.Lacks()...)
+	if w.timeless != "" {
+		out = append(out, "the server's clock may not be asked by this user, so that this machine's stands in: "+w.timeless)
+	}
+	if s := w.listener.lack(); s != "" {
 		out = append(out, s)
 	}
 	if s := w.reads.Lack(); s != "" {
@@ -197,7 +201,10 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 		n++
 	}
 	// TIME comes last, so that no entry that was read is later than the reading.
-	hour := q.Pipe.Time(ctx)
+	var hour *redis.TimeCmd
+	if w.timeless == "" {
+		hour = q.Pipe.Time(ctx)
+	}
 	short := q.Pipe.Len() < 20
 	cmds, err := q.Pipe.Exec(ctx)
 	if errors.Is(err, connect.ErrReadOnly) {
@@ -209,13 +216,17 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 	}
 	received := time.Now()
 	now := clock.at(received)
-	t, err := hour.Result()
-	switch {
-	case err == nil:
-		now = limiter.InstantOf(t)
-		clock.observe(sent, received, now, short)
-	case connect.Away(err):
-		return n, nil, cost, err
+	if hour != nil {
+		t, err := hour.Result()
+		switch {
+		case err == nil:
+			now = limiter.InstantOf(t)
+			clock.observe(sent, received, now, short)
+		case connect.Away(err):
+			return n, nil, cost, err
+		case connect.Code(err) == "NOPERM":
+			w.timeless = connect.Remedy(err)
+		}
 	}
 	for _, l := range due[:n] {
 		r, came, err := l.Take(now)

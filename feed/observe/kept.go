@@ -85,7 +85,11 @@ func (w *observer) consult(ctx context.Context, now time.Time) error {
 // learn takes note of what the server says of itself.
 func (k *kept) learn(policy, version string) {
 	if policy != "" {
-		k.keeps(strings.Contains(policy, "lfu"))
+		lfu, refused := strings.Contains(policy, "lfu"), k.frequencies.Lack()
+		k.keeps(lfu && refused == "")
+		if lfu && refused != "" {
+			k.says = append(k.says, refused)
+		}
 	}
 	k.unnoticed = connect.Unnoticed(version)
 }

@@ -28,6 +28,7 @@ type listener struct {
 	mu     sync.Mutex
 	ears   map[string]*ear
 	change chan struct{}
+	deaf   string // what would allow to listen, where that is forbidden
 }
 
 // ear is what one connection listens to.
@@ -61,6 +62,9 @@ func newListener(h *hints) *listener {
 // follow says which streams matter, by what ear, and how far they have been read.
 func (l *listener) follow(want map[string]*ear) {
 	l.mu.Lock()
+	if l.deaf != "" {
+		want = nil
+	}
 	for name, e := range l.ears {
 		if want[name] == nil {
 			e.last = nil
@@ -90,6 +94,16 @@ func poke(c chan struct{}) {
 
 // cost returns what listening took of the server since the call before.
 func (l *listener) cost() time.Duration { return time.Duration(l.spent.Swap(0)) }
+
+// lack says why streams are not listened to; "" when they are.
+func (l *listener) lack() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.deaf == "" {
+		return ""
+	}
+	return "streams may not be listened to by this user, so that they are polled: " + l.deaf
+}
 
 // run listens until ctx ends.
 func (l *listener) run(ctx context.Context) {
@@ -153,6 +167,11 @@ func (l *listener) listen(ctx context.Context, name string, e *ear) {
 		switch {
 		case err == redis.Nil:
 			pause = 0
+		case connect.Forbidden(err) == "xread":
+			l.mu.Lock()
+			l.deaf = connect.Remedy(err)
+			l.mu.Unlock()
+			return
 		case err != nil: // polling does as well; in a cluster a slot may have moved
 			pause = time.Second
 		default:
@@ -177,12 +196,12 @@ func (l *listener) listen(ctx context.Context, name string, e *ear) {
 func (w *observer) listen(ctx context.Context) {
 	want := make(map[string]*ear)
 	perNode := make(map[string]int)
-	n := 0
+	n, deaf := 0, w.listener.lack() != ""
 	for _, l := range w.close {
 		l.heard = false
 		l.busy = l.Rate() > tooBusy || l.busy && l.Rate() > calmAgain
 		key, id, ok := l.Stream()
-		if !ok || l.busy || n >= mostListened {
+		if !ok || deaf || l.busy || n >= mostListened {
 			continue
 		}
 		name, node := w.earFor(ctx, key)

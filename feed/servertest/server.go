@@ -84,10 +84,13 @@ func Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
-func (s *Server) Start() {
+// Start starts the server, again perhaps, with the arguments that it had and more, and waits
+// until it answers, if only that it is loading where that was asked for.
+func (s *Server) Start(more ...string) {
 	s.t.Helper()
 	s.log = &lockedBuffer{}
 	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir}, s.args...)
+	args = append(args, more...)
 	s.cmd = exec.Command(Binary(), args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
@@ -102,7 +105,7 @@ func (s *Server) Start() {
 		fmt.Fprintf(c, "PING\r\n")
 		c.SetReadDeadline(time.Now().Add(time.Second))
 		line, err := bufio.NewReader(c).ReadString('\n')
-		return err == nil && !strings.Contains(line, "LOADING")
+		return err == nil && (len(more) > 0 || !strings.Contains(line, "LOADING"))
 	})
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 // Classify asks for the types of keys, and for a little of their data, to tell which of
-// them look like limiters. Two pipelines, whatever the number of keys.
+// them look like limiters. Two pipelines, whatever the number of keys. With an error NOPERM,
+// which is about some of the keys or one of the commands, come those that could be told.
 func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limiter.Instant) ([]Found, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -23,9 +24,10 @@ func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limite
 		}
 		return nil
 	})
-	if connect.Away(err) || connect.Code(err) == "NOPERM" {
+	if connect.Away(err) {
 		return nil, err
 	}
+	refused := refusal(err)
 	probes := make([]Probe, 0, len(keys))
 	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, k := range keys {
@@ -38,13 +40,24 @@ func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limite
 	if connect.Away(err) {
 		return nil, err
 	}
+	if refused == nil {
+		refused = refusal(err)
+	}
 	finds := make([]Found, 0, len(probes))
 	for i := range probes {
 		if f, ok := probes[i].Read(now); ok {
 			finds = append(finds, f)
 		}
 	}
-	return finds, nil
+	return finds, refused
+}
+
+// refusal returns the error of a pipeline when it is about a missing permission.
+func refusal(err error) error {
+	if connect.Code(err) == "NOPERM" {
+		return err
+	}
+	return nil
 }
 
 // Probe is a first look at a key of a known type.

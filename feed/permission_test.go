@@ -1,0 +1,86 @@
+package feed_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// unsaid are commands that no sentence is lost on: what they tell is only asked to be
+// cheaper or sooner, and is found out in another way.
+var unsaid = map[string]bool{"hello": true, "client": true, "select": true, "command": true, "config|get": true, "dbsize": true, "ping": true}
+
+// words are all sentences of a run about what cannot be told.
+func (r *running) words() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []string
+	for _, b := range r.batches {
+		all = append(all, b.Server.Lacks...)
+		if b.Health != nil {
+			all = append(all, b.Health.Missing...)
+		}
+		if b.Hot != nil {
+			all = append(all, b.Hot.Sources...)
+		}
+		for _, x := range b.Readings {
+			all = append(all, x.Err)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestEachPermission takes one permission after the other from a user: the link stays, what
+// cannot be told is said with the ACL rule that would allow it, and the server is not asked
+// again and again.
+func TestEachPermission(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, "--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lfu")
+	now := s.Now()
+	keep := func() {
+		s.CLI("ZADD", "log", fmt.Sprint(int64(now)), fmt.Sprint(int64(now)))
+		s.CLI("XADD", "stream", "*", "count", "1")
+		s.CLI("SET", fmt.Sprintf("{c}:fw:%d", now.Floor(time.Hour).Millis()), "3", "PX", "7200000")
+		s.CLI("SET", "single", "3", "EX", "60")
+		s.CLI("SET", "tat", fmt.Sprint(int64(now.Add(time.Hour))), "PX", "3600000")
+		s.CLI("HSET", "bucket", "tokens", "3", "at", fmt.Sprint(int64(now)))
+	}
+	keep()
+	open := func(url string) *running {
+		r := newRedis(t, feed.Options{URLs: []string{url}, Watch: []string{"*"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{
+			minuteRule("stream", limiter.StreamCounter), {Match: "*", Limit: limiter.Limit{Count: 10}, LimitKnown: true}}})
+		r.Focus([]string{"stream"})
+		return runSource(t, r)
+	}
+	m := s.Monitor()
+	all := open(s.URL())
+	servertest.Await(t, "all there is to see", func() bool {
+		b := all.last()
+		return b.Sweep.Passes > 1 && b.Sweep.Matched == 6 && all.health() != nil && strings.Contains(strings.Join(m.Names(), " "), "xread")
+	})
+	all.stop()
+	if words := strings.TrimSpace(all.words()); strings.Contains(words, "ACL") {
+		t.Fatalf("with all permissions: %s", words)
+	}
+	for _, command := range m.Names() {
+		if unsaid[command] {
+			continue
+		}
+		t.Run(command, func(t *testing.T) {
+			name := "eye-" + command
+			s.CLI("ACL", "SETUSER", name, "on", ">pw", "~*", "&*", "+@all", "-"+command)
+			run := open("redis://" + name + ":pw@" + s.Addr())
+			servertest.Await(t, "the missing permission", func() bool { return strings.Contains(run.words(), "+"+command) })
+			if b := run.last(); b.Server.Link != model.Live {
+				t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
+			}
+		})
+	}
+}
