@@ -3,6 +3,7 @@ package limiter_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -75,6 +76,19 @@ func TestCluster(t *testing.T) {
 			if err := l.Reset(ctx, key); err != nil {
 				t.Errorf("%s, key %q: reset: %v", a, key, err)
 			}
+		}
+	}
+	var spread []limiter.Request // over both masters
+	for i := range 40 {
+		spread = append(spread, limiter.Request{Key: fmt.Sprint("spread:", i%20), Limit: limiter.Limit{Count: 1, Window: time.Hour}, Cost: 1})
+	}
+	answers, err := newRedis(t, client, limiter.GCRA).AllowBatch(ctx, spread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range answers {
+		if a.Err != nil || a.Decision.Allowed != (i < 20) {
+			t.Errorf("request %d of the batch: %+v, %v", i, a.Decision, a.Err)
 		}
 	}
 	l := newRedis(t, client, limiter.SlidingLog, limiter.WithDenials())

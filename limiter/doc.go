@@ -12,20 +12,21 @@
 //
 // # Choosing an algorithm
 //
-//	algorithm       a window of L admits            keeps, a key    bytes on Redis after        admitting costs a server
-//	                                                                10      100     1,000       commands   µs      × bare
-//	fixed window    up to 2L across an edge         1 counter       72      72      72          2          3.3     2.7
-//	sliding log     exactly L                       L instants      280     2,104   118,000     4          6.5     4.5
-//	sliding window  about L, 2L at the very worst   2 counters      72      72      72          3          5.1     4.2
-//	stream counter  exactly L                       a request each  4,736   4,736   32,288      5          14.7    9.8
-//	GCRA            L evenly, and the burst         1 instant       56      56      56          3          6.3     4.7
-//	token bucket    L as it refills, and the burst  1 pair          104     104     104         4          7.1     5.1
-//	leaky bucket    L as it drains, and the burst   1 pair          88      88      88          4          6.9     5.0
+//	algorithm       a window of L admits            keeps, a key    bytes at 10  100    1,000    commands  µs    × bare
+//	return 1                                                                                     0         0.8   1.0
+//	fixed-window    up to 2L across an edge         1 counter       72           72     72       2         3.6   2.4
+//	sliding-log     exactly L                       L instants      280          2,104  119,168  4         7.7   4.4
+//	sliding-window  about L, 2L at the very worst   2 counters      72           72     72       3         6.3   3.8
+//	stream          exactly L                       a request each  4,736        4,736  32,288   5         17.7  8.4
+//	gcra            L evenly, and the burst         1 instant       56           56     56       3         9.2   3.6
+//	token-bucket    L as it refills, and the burst  1 pair          104          104    104      4         7.9   4.6
+//	leaky-bucket    L as it drains, and the burst   1 pair          88           88     88       4         7.6   4.2
 //
-// The last columns are the commands inside the script, its time, and the time of the
-// server's thread beside that of a script that does nothing, which took 1.65 µs in the
-// same run (Redis 7.0.15, 16 commands in a pipeline; bench/ measures it anew). They are
-// the same however full the window is.
+// The columns are: the bytes that a key takes on Redis after so many requests in a window;
+// and what admitting a request costs the server, in commands inside the script, in time of
+// the script, and in time of the server's thread beside that of a script that does nothing
+// (Redis 7.0.15, 16 requests in a pipeline). It costs the same however full the window is.
+// "go test -run '^$' -bench Server -benchtime 1x" in bench/ prints the table anew.
 //
 // How they fail: counters let a burst through where two windows meet, the fixed window
 // all of it and the weighted one as much as the traffic was uneven. A log costs memory in
@@ -58,6 +59,9 @@
 // that are asked for at the same time share one, which from 50 goroutines or more makes two
 // to three times as many decisions a second, at half the wait. The automatic pipeliner of
 // go-redis does alike and is experimental there; it is tested here as the others are.
+//
+// A demotion, a restart or SCRIPT FLUSH takes nothing with it but what the server itself
+// loses: the next decision brings the script again. Redirections of a cluster are followed.
 //
 // A limiter asks a server to keep a handful of scripts: one for each verb, and one for a
 // request of cost 1 under each of a second, a minute, an hour and a day, and under any

@@ -138,47 +138,71 @@ func deciding(b *testing.B, l *limiter.Redis, key string, limit limiter.Limit) f
 	}
 }
 
-var exactness = map[limiter.Algorithm]string{
-	limiter.FixedWindow: "2L across an edge", limiter.SlidingLog: "exact", limiter.SlidingWindow: "estimate, up to 2L",
-	limiter.StreamCounter: "exact", limiter.GCRA: "exact, spread", limiter.TokenBucket: "exact, spread", limiter.LeakyBucket: "exact, spread",
+// kept says what an algorithm admits and keeps, as the package doc does.
+var kept = map[limiter.Algorithm]struct{ admits, keeps string }{
+	limiter.FixedWindow:   {"up to 2L across an edge", "1 counter"},
+	limiter.SlidingLog:    {"exactly L", "L instants"},
+	limiter.SlidingWindow: {"about L, 2L at the very worst", "2 counters"},
+	limiter.StreamCounter: {"exactly L", "a request each"},
+	limiter.GCRA:          {"L evenly, and the burst", "1 instant"},
+	limiter.TokenBucket:   {"L as it refills, and the burst", "1 pair"},
+	limiter.LeakyBucket:   {"L as it drains, and the burst", "1 pair"},
 }
 
 // BenchmarkServer prints what a decision costs the server, algorithm by algorithm, as a
-// multiple of a script that does nothing.
+// multiple of a script that does nothing: first the table that stands in the package doc,
+// line for line, then the same for requests that are denied, and under a limit that is
+// neither of a usual window nor a whole number of microseconds a unit.
 func BenchmarkServer(b *testing.B) {
 	client := limitertest.Client(b)
-	ctx := context.Background()
 	for range b.N {
 		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
-		_, _ = fmt.Fprintln(out, "\nalgorithm\tscript µs\tthread µs\t× bare\tdenied\todd limit\tcommands\tbytes at 10\t100\t1000\texactness")
+		rest := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
+		_, _ = fmt.Fprintln(out, "\nalgorithm\ta window of L admits\tkeeps, a key\tbytes at 10\t100\t1,000\tcommands\tµs\t× bare")
+		_, _ = fmt.Fprintln(rest, "\n× bare\tadmitted\tdenied\todd limit\tthread µs")
 		nothing := bare(b, client)
 		base := measure(b, client, nothing)[0]
-		_, _ = fmt.Fprintf(out, "return 1\t%.2f\t%.2f\t1.00\t\t\t0\t\t\t\t\n", base.script, base.thread)
+		_, _ = fmt.Fprintf(out, "return 1\t\t\t\t\t\t0\t%.1f\t1.0\n", base.script)
 		for _, a := range limiter.Algorithms() {
-			client.FlushAll(ctx)
-			l, err := limiter.NewRedis(client, a)
-			if err != nil {
-				b.Fatal(err)
-			}
-			wide := limiter.Limit{Count: 1_000_000, Window: time.Minute}
-			if a == limiter.SlidingLog || a == limiter.StreamCounter {
-				wide.Window = 10 * time.Millisecond // is filled with about a thousand entries and then turns over
-			}
-			tight := limiter.Limit{Count: 3, Window: time.Hour}
-			odd := limiter.Limit{Count: 700_000, Window: 90 * time.Second} // neither a usual window nor a whole interval
-			if a == limiter.SlidingLog || a == limiter.StreamCounter {
-				odd.Window = 9 * time.Millisecond
-			}
-			costs := measure(b, client, nothing, deciding(b, l, "admit", wide), deciding(b, l, "deny", tight), deciding(b, l, "odd", odd))
-			base, in := costs[0], costs[1]
-			_, _ = fmt.Fprintf(out, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f", a, in.script, in.thread, in.thread/base.thread, costs[2].thread/base.thread, costs[3].thread/base.thread, in.calls)
+			costs := price(b, client, a, nothing)
+			_, _ = fmt.Fprintf(out, "%s\t%s\t%s", a, kept[a].admits, kept[a].keeps)
 			for _, n := range []int{10, 100, 1000} {
-				_, _ = fmt.Fprintf(out, "\t%d", size(b, client, a, n))
+				_, _ = fmt.Fprintf(out, "\t%s", thousands(size(b, client, a, n)))
 			}
-			_, _ = fmt.Fprintf(out, "\t%s\n", exactness[a])
+			base, in := costs[0], costs[1]
+			_, _ = fmt.Fprintf(out, "\t%.0f\t%.1f\t%.1f\n", in.calls, in.script, in.thread/base.thread)
+			_, _ = fmt.Fprintf(rest, "%s\t%.2f\t%.2f\t%.2f\t%.2f\n", a, in.thread/base.thread, costs[2].thread/base.thread, costs[3].thread/base.thread, in.thread)
 		}
 		_ = out.Flush()
+		_ = rest.Flush()
 	}
+}
+
+// price measures, in turns: a script that does nothing, and decisions of one algorithm that
+// are admitted, denied, and admitted under an odd limit.
+func price(b *testing.B, client *redis.Client, a limiter.Algorithm, nothing func()) []cost {
+	client.FlushAll(context.Background())
+	l, err := limiter.NewRedis(client, a)
+	if err != nil {
+		b.Fatal(err)
+	}
+	wide := limiter.Limit{Count: 1_000_000, Window: time.Minute}
+	tight := limiter.Limit{Count: 3, Window: time.Hour}
+	odd := limiter.Limit{Count: 700_000, Window: 90 * time.Second}
+	if a == limiter.SlidingLog || a == limiter.StreamCounter {
+		wide.Window = 10 * time.Millisecond // is filled with about a thousand entries and then turns over
+		odd.Window = 9 * time.Millisecond
+	}
+	return measure(b, client, nothing, deciding(b, l, "admit", wide), deciding(b, l, "deny", tight), deciding(b, l, "odd", odd))
+}
+
+// thousands writes 118000 as 118,000.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 // size is what the keys of one limiter take on the server after n requests.
