@@ -106,6 +106,22 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestFramesOfAlgorithms are each algorithm's own picture, beside the same traffic.
+func TestFramesOfAlgorithms(t *testing.T) {
+	for _, size := range [][2]int{{140, 42}, {80, 24}} {
+		x := newStage(t, size[0], size[1], tui.Options{}, tuitest.Every()...)
+		x.run(25 * time.Second)
+		for _, p := range tuitest.Every() {
+			t.Run(fmt.Sprintf("%s-%dx%d", p.Name[len("every:"):], size[0], size[1]), func(t *testing.T) {
+				for x.press("home"); x.app.Selected() != p.Name; x.press("down") {
+				}
+				x.check(p.Name)
+				golden.RequireEqual(t, x.text()+"\n")
+			})
+		}
+	}
+}
+
 // TestFramesOfTheLab are those of the lab as a screen of the dashboard; its situations are
 // its own to test.
 func TestFramesOfTheLab(t *testing.T) {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -72,7 +73,14 @@ func (a *App) paintButtons(x, y, end, bottom int) int {
 		return y + 1
 	}
 	if err := a.o.Injector.Armed(); err != nil {
-		for _, line := range figure.Wrap(safetext.Clean(err.Error()), end-x) {
+		lines := figure.Wrap(safetext.Clean(err.Error()), end-x)
+		if len(lines) > bottom-y { // the remedy matters more than what is wrong
+			_, remedy, _ := strings.Cut(lines[0]+" "+strings.Join(lines[1:], " "), ": ")
+			if remedy != "" {
+				lines = figure.Wrap("read-only: "+remedy, end-x)
+			}
+		}
+		for _, line := range lines {
 			if y >= bottom {
 				return y
 			}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -136,7 +137,31 @@ func (a *App) moment() scope.Moment {
 
 func (a *App) paintTimeline(r cell.Rect, k *model.Watched) {
 	in := a.Section(r, a.focus == paneTimeline, a.timelineTitle(k, pane.TitleRoom(r.W))...)
+	if k == nil {
+		a.paintAdvice(in)
+	}
 	a.scope.Paint(&a.Paper, in, k, a.moment(), k != nil && k.Reading.Key == a.selected)
+}
+
+// advice is what to know while there is no key to show.
+const advice = `What is found by itself: streams with a field count; sorted sets whose scores are times; counters named prefix:resource:subject:<window start>; GCRA and bucket values; and what the limiters of this program's library write.
+Say which keys with --watch 'rl:*', what limits them with --limit 100/1m, or both for many kinds of keys in a file of rules with --config.`
+
+// paintAdvice fills the room of a timeline that has no key.
+func (a *App) paintAdvice(r cell.Rect) {
+	if !a.started || a.shown().Len() > 0 {
+		return
+	}
+	y := r.Y + 1
+	for paragraph := range strings.SplitSeq(advice, "\n") {
+		for _, line := range figure.Wrap(paragraph, min(r.W-2, 90)) {
+			if y < r.Y+r.H {
+				a.Grid.Text(r.X+1, y, r.X+r.W, line, a.Look.Dim)
+			}
+			y++
+		}
+		y++
+	}
 }
 
 // timelineTitle names the key and how it is limited; where room is short the name goes

@@ -408,6 +408,7 @@ func TestFiring(t *testing.T) {
 		x.Press("b")
 		x.See("fired 11: 10 admitted, 1 denied")
 		x.See("10/10")
+		x.Wait(time.Second) // to a column of their own
 		x.Press("+", "+", "-", "b")
 		x.Wait(time.Second)
 		shots := gun.Shots()

@@ -104,9 +104,11 @@ func (a *App) paintKeys(r cell.Rect) {
 		a.paintRow(rows.X, rows.Y+i, rows.W, &widths, a.rows[a.top+i])
 	}
 	if len(a.rows) == 0 && a.started {
-		text := a.searching()
+		text := figure.Plural(int(a.board.Sweep.Scanned), "key") + " looked at, none of them a limiter."
 		if a.shown().Len() > 0 {
 			text = "No key matches the filter " + safetext.Clean(a.view.Filter) + "; esc clears it."
+		} else if a.board.Sweep.Passes == 0 {
+			text = ""
 		}
 		a.Grid.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, a.Look.Dim)
 	}

@@ -48,6 +48,7 @@ type Grid struct {
 	W, H  int
 	ASCII bool // nothing beyond ASCII is written; a wide rune becomes two characters
 
+	clip  Rect // what can be written on
 	cells []Cell
 	out   strings.Builder
 }
@@ -60,7 +61,25 @@ func (g *Grid) Resize(w, h int) {
 	} else {
 		g.cells = make([]Cell, n)
 	}
-	g.Clear(Rect{0, 0, g.W, g.H})
+	g.clip = g.Bounds()
+	g.Clear(g.clip)
+}
+
+// Clip lets only what is in r, and in the grid, be written on, and returns what could be
+// before. It is a widget's first line:
+//
+//	defer g.Clip(g.Clip(r))
+func (g *Grid) Clip(r Rect) (before Rect) {
+	before = g.clip
+	x, y := max(r.X, 0), max(r.Y, 0)
+	g.clip = Rect{x, y, max(min(r.X+r.W, g.W)-x, 0), max(min(r.Y+r.H, g.H)-y, 0)}
+	return before
+}
+
+// within returns the edges of the part of r that can be written on.
+func (g *Grid) within(r Rect) (left, top, right, bottom int) {
+	c := g.clip
+	return max(r.X, c.X), max(r.Y, c.Y), min(r.X+r.W, c.X+c.W), min(r.Y+r.H, c.Y+c.H)
 }
 
 // Bounds returns the whole grid.
@@ -68,8 +87,8 @@ func (g *Grid) Bounds() Rect { return Rect{0, 0, g.W, g.H} }
 
 // Clear blanks a rectangle.
 func (g *Grid) Clear(r Rect) {
-	from, to := max(r.X, 0), min(r.X+r.W, g.W)
-	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H) && from < to; y++ {
+	from, top, to, bottom := g.within(r)
+	for y := top; y < bottom && from < to; y++ {
 		row := g.cells[y*g.W : (y+1)*g.W]
 		if row[from].R == 0 && from > 0 { // a wide rune across the edge goes as a whole
 			row[from-1].R = ' '
@@ -83,9 +102,9 @@ func (g *Grid) Clear(r Rect) {
 	}
 }
 
-// Set writes one rune of width 1. Outside the grid it does nothing.
+// Set writes one rune of width 1. Where it cannot be written it does nothing.
 func (g *Grid) Set(x, y int, r rune, s themes.Style) {
-	if x < 0 || y < 0 || x >= g.W || y >= g.H {
+	if !g.clip.Holds(x, y) {
 		return
 	}
 	if g.ASCII {
@@ -113,7 +132,7 @@ func (g *Grid) At(x, y int) Cell {
 // after it. A wide rune that does not fit is left out. s must be clean: no control
 // bytes (see model/safetext).
 func (g *Grid) Text(x, y, end int, s string, st themes.Style) int {
-	end = min(end, g.W)
+	end = min(end, g.clip.X+g.clip.W)
 	for _, r := range s {
 		w := safetext.RuneWidth(r)
 		if w == 0 {
@@ -122,7 +141,7 @@ func (g *Grid) Text(x, y, end int, s string, st themes.Style) int {
 		if x+w > end {
 			return x
 		}
-		if x >= 0 && y >= 0 && y < g.H {
+		if g.clip.Holds(x, y) {
 			g.Set(x, y, r, st)
 			if w == 2 && g.ASCII {
 				g.Set(x+1, y, '?', st)
@@ -150,8 +169,9 @@ func (g *Grid) Fill(x, y, n int, r rune, st themes.Style) {
 
 // Tint gives a rectangle another background and leaves what is written there.
 func (g *Grid) Tint(r Rect, bg themes.Ink) {
-	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
-		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
+	left, top, right, bottom := g.within(r)
+	for y := top; y < bottom; y++ {
+		for x := left; x < right; x++ {
 			g.cells[y*g.W+x].S.Bg = bg
 		}
 	}
@@ -159,8 +179,9 @@ func (g *Grid) Tint(r Rect, bg themes.Ink) {
 
 // Ground gives the cells of a rectangle that have no background of their own one.
 func (g *Grid) Ground(r Rect, bg themes.Ink) {
-	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
-		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
+	left, top, right, bottom := g.within(r)
+	for y := top; y < bottom; y++ {
+		for x := left; x < right; x++ {
 			if c := &g.cells[y*g.W+x]; c.S.Bg == 0 {
 				c.S.Bg = bg
 			}
@@ -171,8 +192,9 @@ func (g *Grid) Ground(r Rect, bg themes.Ink) {
 // Wash gives everything written in a rectangle one colour, on no background, and leaves
 // its shapes.
 func (g *Grid) Wash(r Rect, ink themes.Ink) {
-	for y := max(r.Y, 0); y < min(r.Y+r.H, g.H); y++ {
-		for x := max(r.X, 0); x < min(r.X+r.W, g.W); x++ {
+	left, top, right, bottom := g.within(r)
+	for y := top; y < bottom; y++ {
+		for x := left; x < right; x++ {
 			g.cells[y*g.W+x].S = themes.Style{Fg: ink, Attr: g.cells[y*g.W+x].S.Attr}
 		}
 	}

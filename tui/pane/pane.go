@@ -100,7 +100,7 @@ func (p *Paper) Aside(r cell.Rect, title int, pieces ...Piece) {
 	for len(pieces) > 0 && Width(pieces...) > room {
 		pieces = pieces[:len(pieces)-1]
 	}
-	if w := Width(pieces...); w > 0 {
+	if w := Width(pieces...); w > 0 && r.H > 0 {
 		end := r.X + r.W - 2
 		p.Grid.Set(end-w-2, r.Y, ' ', p.Look.Border)
 		p.Words(end-w-1, r.Y, end, pieces...)

@@ -20,6 +20,7 @@ func (c *Scope) Paint(p *pane.Paper, r cell.Rect, k *model.Watched, m Moment, ha
 	if k == nil || k.Timeline == nil || r.W < axisWidth+8 || r.H < 3 {
 		return
 	}
+	defer p.Grid.Clip(p.Grid.Clip(r))
 	if k.Reading.Err != "" {
 		p.Grid.Text(r.X+1, r.Y+1, r.X+r.W, "This key "+safetext.Clean(k.Reading.Err)+".", p.Look.Unknown)
 		return

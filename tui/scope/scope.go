@@ -206,6 +206,7 @@ func (c *Scope) tintWindow(p *pane.Paper, r cell.Rect, k *model.Watched, s stret
 // Tile draws two windows of a key, to be compared with others beside it: the level stands
 // at the same height in every tile.
 func (c *Scope) Tile(p *pane.Paper, r cell.Rect, k *model.Watched, m Moment) {
+	defer p.Grid.Clip(p.Grid.Clip(r))
 	s := c.stretch(k, r.W, m, p.Grid.ASCII)
 	c.load(k, s, m)
 	arrivals, lane := r.Top(r.H * 2 / 5)

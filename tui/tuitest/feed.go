@@ -216,6 +216,18 @@ func Cast() []Personality {
 	}
 }
 
+// Every is a key of each algorithm, named after it, with the same traffic: now and then a
+// little more than is admitted.
+func Every() []Personality {
+	var people []Personality
+	for _, how := range []limiter.Algorithm{
+		limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter, limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket,
+	} {
+		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second}, How: how, Rate: bursts(13, 4.4)})
+	}
+	return people
+}
+
 // Calm is a set of keys far from their limits.
 func Calm() []Personality {
 	people := Cast()

@@ -99,10 +99,12 @@ func (v *View) facts() []fact {
 	}
 	tell("unsaved", h.Unsaved, whole, saving)
 	tell("clients", h.Clients, whole, ", "+measured(h.Blocked, whole)+" blocked")
-	if cost := v.watchingCost(); v.Cost.Server > 0 {
-		say("watching", cost+" of the server's time", l.Good)
-	} else if v.Cost.Over > 0 {
-		say("watching", cost+" reads", l.Good)
+	if cost := v.watchingCost(); cost != figure.Unknown {
+		unit := " of the server's time"
+		if v.Cost.Server <= 0 {
+			unit = " reads"
+		}
+		say("watching", cost+unit, l.Good)
 	}
 	if h.At != 0 && len(h.Commands) > 0 {
 		if len(h.Errors) == 0 {

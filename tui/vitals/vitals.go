@@ -30,6 +30,7 @@ type View struct {
 
 // Paint draws it into r: what is wrong, then the graphs, then the tables.
 func (v *View) Paint(r cell.Rect) {
+	defer v.Grid.Clip(v.Grid.Clip(r))
 	r = v.paintConcerns(r)
 	known, unknown := v.graphs()
 	facts := v.facts()
@@ -108,7 +109,7 @@ func (v *View) wellness() pane.Piece {
 	case model.Connecting:
 		return pane.Bit("connecting…", v.Look.Dim)
 	case model.Down:
-		return pane.Bit(v.Look.OverMark+" away for "+figure.Span(s.Down)+": the figures below are the last known", v.Look.Denied)
+		return pane.Bit(v.Look.OverMark+" as last known, before it went away "+figure.Span(s.Down)+" ago", v.Look.Denied)
 	}
 	if v.Health.At == 0 {
 		return pane.Bit("not looked at yet", v.Look.Dim)

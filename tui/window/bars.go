@@ -50,6 +50,7 @@ func Paint(p *pane.Paper, r cell.Rect, k *model.Watched, now limiter.Instant, ol
 	if k == nil || r.H == 0 || k.Reading.Err != "" {
 		return
 	}
+	defer p.Grid.Clip(p.Grid.Clip(r))
 	s := &sheet{p, now}
 	lines := s.arithmetic(k)
 	full := 1.0
@@ -182,6 +183,10 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 		if g.Previous.Known {
 			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: s.Look.Gone, Style: s.Look.Faint}}
 			previous.formula = "counts no more"
+			estimate.formula = "a sliding one: " + estimate.value + ofLimit(t)
+		}
+		if !g.Exact.Known {
+			return []line{previous, current, estimate}
 		}
 	case limiter.SlidingLog, limiter.StreamCounter:
 		exact.decides = true
