@@ -33,50 +33,45 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, text string) (D
 }
 
 func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []int64) (Decision, error) {
+	s := State{Algorithm: r.algorithm}
 	want := 5
 	if r.algorithm == FixedWindow || r.algorithm == GCRA {
 		want = 4
 	}
-	blocked := r.convention.Block > 0
-	if blocked {
-		want++
+	if len(vals) > 0 && vals[0] == -1 {
+		return Decision{}, fmt.Errorf("stream %q holds entries without running totals, so another program keeps it: use the layout for untotalled streams", key)
 	}
 	if len(vals) > 1 && vals[0] > 1 { // admitted at a second and a microsecond of it
 		vals[0], vals[1] = 1, vals[0]*1_000_000+vals[1]
 	}
-	if len(vals) > 0 && vals[0] == -1 {
-		return Decision{}, fmt.Errorf("stream %q holds entries without running totals, so another program keeps it: use the layout for untotalled streams", key)
-	}
 	counters := r.algorithm == FixedWindow || r.algorithm == SlidingWindow
-	moved := counters && len(vals) == want && vals[want-1] > 0 // the window is not the clock-aligned one
-	if blocked {
-		moved = counters && len(vals) == want && vals[want-2] > 0
+	switch {
+	case r.convention.Block > 0 && len(vals) == want+1:
+		s.BlockedUntil, vals = Instant(vals[want]), vals[:want]
+	case (counters || r.algorithm == GCRA) && len(vals) == want-1:
+		vals = append(vals, 0) // the usual last value is left out
 	}
-	if short := counters || r.algorithm == GCRA; len(vals) != want && !(short && !blocked && len(vals) == want-1) {
+	if len(vals) != want {
 		return Decision{}, fmt.Errorf("the script for %s answered %d values instead of %d", r.algorithm, len(vals), want)
 	}
 	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
 	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
-	s := State{Algorithm: r.algorithm}
-	if blocked {
-		s.BlockedUntil = Instant(vals[want-1])
-	}
 	switch r.algorithm {
 	case FixedWindow:
 		s.Start, s.Current = a.aligned(), vals[2]
-		if r.convention.Alignment == FirstRequest {
+		switch told := Instant(vals[3]); {
+		case r.convention.Alignment == FirstRequest && told > 0: // its end
+			s.Start = told - Instant(a.w+a.edge())
+		case r.convention.Alignment == FirstRequest:
 			s.Start = a.now
-			if moved {
-				s.Start = Instant(vals[3] - a.w - a.edge())
-			}
-		} else if moved {
-			s.Start = Instant(vals[3])
+		case told > 0: // not the clock-aligned one
+			s.Start = told
 		}
 		d.Allowed = judge(d.Allowed, peek, &s, a, s.fixedFits(a))
 		s.explainFixed(&d, a)
 	case SlidingWindow:
 		s.Start, s.Current, s.Previous = a.aligned(), vals[2], vals[3]
-		if moved {
+		if vals[4] > 0 { // not the clock-aligned one
 			s.Start = Instant(vals[4])
 		}
 		s.PreviousStart = s.Start - Instant(a.w)
@@ -86,10 +81,7 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 		d.Allowed = judge(d.Allowed, peek, &s, a, a.fits(vals[2]))
 		explainUsed(&d, a, vals[2], Instant(vals[3]), Instant(vals[4]))
 	case GCRA:
-		s.TAT = Instant(vals[2])
-		if len(vals) > 3 {
-			s.Part, s.Parts = vals[3], b.den
-		}
+		s.TAT, s.Part, s.Parts = Instant(vals[2]), vals[3], b.den
 		d.Allowed = judge(d.Allowed, peek, &s, a, s.gcraFits(a))
 		s.explainGCRA(&d, a)
 	case TokenBucket, LeakyBucket:

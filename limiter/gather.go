@@ -91,7 +91,12 @@ func (g *Gatherer) giveUp(ctx context.Context, p *passenger) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.left {
-		return ctx.Err()
+		select {
+		case <-p.done: // both at once
+			return p.cmd.Err()
+		default:
+			return ctx.Err()
+		}
 	}
 	for i, other := range g.queue {
 		if other == p {

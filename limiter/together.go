@@ -212,7 +212,7 @@ func (r *Redis) decodeAll(key string, boxes []*boxed, n int64, text string) ([]D
 	charged := vals[0] == 1
 	all := make([]Decision, len(boxes))
 	for i, b := range boxes {
-		d, err := r.decodeValues(key, b, n, !charged, vals[i*each:(i+1)*each])
+		d, err := r.decodeValues(key, b, n, !charged, vals[i*each:(i+1)*each:(i+1)*each])
 		if err != nil {
 			return nil, err
 		}
