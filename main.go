@@ -475,7 +475,7 @@ func (a *app) lab() *cobra.Command {
 		}
 		o := screenlab.Options{Shelf: shelf, Theme: a.theme, ASCII: a.ascii, Still: a.still, Present: *present}
 		if len(args) == 1 {
-			if o.Lessons, err = lab.Open(args[0], settings.ReadFile); err != nil {
+			if o.Lessons, o.First, err = lab.Open(args[0], settings.ReadFile); err != nil {
 				return settings.UsageError{Err: err}
 			}
 		}

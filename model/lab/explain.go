@@ -238,7 +238,7 @@ func (e *explainer) verdict() string {
 	case d.RetryAfter == limiter.Never:
 		return "denied: never admitted, for it costs more than there ever is"
 	}
-	return fmt.Sprintf("denied: a slot frees in %s, at %s", Seconds(d.RetryAfter), e.clock(e.m.Arrival.At.Add(d.RetryAfter)))
+	return fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.clock(e.m.Arrival.At.Add(d.RetryAfter)))
 }
 
 // clock writes an instant as the time of the story.

@@ -133,6 +133,7 @@ type watcher struct {
 	since   limiter.Instant // of the first denial in a row
 	denials []limiter.Instant
 	slot    limiter.Instant // when the request denied last would be admitted
+	late    time.Duration   // how long after its slot the one after it was admitted
 	nearest float64
 	levels  []level
 }
@@ -217,7 +218,10 @@ func (w *watcher) seeFired(i int, a Arrival, d limiter.Decision) {
 		}
 		hit = w.best >= g.Value
 	case GoalJustInTime:
-		hit = w.slot != 0 && d.Allowed && a.At >= w.slot && a.At.Sub(w.slot) <= millis(g.WithinMS)
+		if w.slot != 0 && d.Allowed {
+			w.late = a.At.Sub(w.slot)
+			hit = w.late >= 0 && w.late <= millis(g.WithinMS)
+		}
 		w.slot = 0
 		if !d.Allowed && d.RetryAfter != limiter.Never {
 			w.slot = a.At.Add(d.RetryAfter)
@@ -268,9 +272,12 @@ func (w *watcher) finish() {
 	case GoalUnderLoad:
 		say("denied in the last window: %d; one of yours has to get through at %d or more", w.best, g.Value)
 	case GoalJustInTime:
-		if w.slot != 0 {
+		switch {
+		case w.slot != 0:
 			say("denied; your slot frees at %s", Seconds(w.slot.Sub(w.run.setup.Zero)))
-		} else {
+		case w.late > 0:
+			say("admitted %s after its slot, wanted within %s: get one denied again", Seconds(w.late), Seconds(millis(g.WithinMS)))
+		default:
 			say("get one denied first")
 		}
 	}

@@ -65,15 +65,14 @@ func Lessons() ([]Lesson, error) {
 	return all, nil
 }
 
-// Open returns the lesson of that id, alone, or else what the scenario file of that name
-// holds. read reads a whole file, as os.ReadFile does.
-func Open(name string, read func(name string) ([]byte, error)) ([]Lesson, error) {
-	all, err := Lessons()
-	if err != nil {
-		return nil, err
+// Open returns the lessons and which of them has that id, or else what the scenario file
+// of that name holds. read reads a whole file, as os.ReadFile does.
+func Open(name string, read func(name string) ([]byte, error)) (all []Lesson, first int, err error) {
+	if all, err = Lessons(); err != nil {
+		return nil, 0, err
 	}
 	if i := slices.IndexFunc(all, func(l Lesson) bool { return l.ID == name }); i >= 0 {
-		return append(all[i:i+1:i+1], append(all[i+1:], all[:i]...)...), nil
+		return all, i, nil
 	}
 	content, err := read(name)
 	if err != nil {
@@ -82,15 +81,15 @@ func Open(name string, read func(name string) ([]byte, error)) ([]Lesson, error)
 			for i, l := range all {
 				ids[i] = l.ID
 			}
-			return nil, fmt.Errorf("there is no lesson %q and no file of that name: name a scenario file or one of %s", name, strings.Join(ids, ", "))
+			return nil, 0, fmt.Errorf("there is no lesson %q and no file of that name: name a scenario file or one of %s", name, strings.Join(ids, ", "))
 		}
-		return nil, err
+		return nil, 0, err
 	}
 	list, err := Load(content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, 0, fmt.Errorf("%s: %w", name, err)
 	}
-	return list, nil
+	return list, 0, nil
 }
 
 // Load reads the scenarios of a file as lessons. Errors name the scenario.

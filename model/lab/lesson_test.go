@@ -100,16 +100,16 @@ func TestLessonsVerify(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	none := func(string) ([]byte, error) { return nil, os.ErrNotExist }
-	if list, err := lab.Open("gcra-next-slot", none); err != nil || list[0].ID != "gcra-next-slot" || len(list) != len(lessons(t)) {
+	if list, first, err := lab.Open("gcra-next-slot", none); err != nil || list[first].ID != "gcra-next-slot" || len(list) != len(lessons(t)) {
 		t.Errorf("a lesson by its name: %v", err)
 	}
-	if _, err := lab.Open("nothing", none); err == nil || !strings.Contains(err.Error(), "fixed-edge") {
+	if _, _, err := lab.Open("nothing", none); err == nil || !strings.Contains(err.Error(), "fixed-edge") {
 		t.Errorf("a name that is neither lesson nor file: %v", err)
 	}
-	if _, err := lab.Open("no/file.json", none); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := lab.Open("no/file.json", none); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	list, err := lab.Open("../../limiter/testdata/vectors.json", os.ReadFile)
+	list, _, err := lab.Open("../../limiter/testdata/vectors.json", os.ReadFile)
 	if err != nil || len(list) != 27 {
 		t.Fatalf("%d scenarios: %v", len(list), err)
 	}

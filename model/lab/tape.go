@@ -80,9 +80,6 @@ func (t *Tape) take() {
 // made.
 func (t *Tape) Insert(i int, a Arrival) { t.made = slices.Insert(t.made, i, a) }
 
-// Remove takes arrival i away again.
-func (t *Tape) Remove(i int) { t.made = slices.Delete(t.made, i, i+1) }
-
 // After returns the number of the first arrival later than at, among those made.
 func (t *Tape) After(at limiter.Instant) int {
 	return sort.Search(len(t.made), func(i int) bool { return t.made[i].At > at })

@@ -31,7 +31,7 @@ var pictures = []struct{ name, lesson, keys string }{
 func shoot(t *testing.T, o lab.Options, lesson, keys string, w, h int) string {
 	t.Helper()
 	var err error
-	if o.Lessons, err = engine.Open(lesson, nil); err != nil {
+	if o.Lessons, o.First, err = engine.Open(lesson, nil); err != nil {
 		t.Fatal(err)
 	}
 	model, err := lab.New(o)

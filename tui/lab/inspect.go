@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,6 +11,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/figure"
 	"ratescope/tui/pane"
 )
 
@@ -51,11 +53,8 @@ func (l *Lab) paintInspector(r cell.Rect) {
 	p.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), l.Look.Text)
 	p.part("rule", []string{w.Rule}, l.Look.Dim)
 	p.part("numbers", w.Numbers, l.Look.Title)
-	st := l.Look.Good
-	if !m.Decision.Allowed {
-		st = l.Look.Denied
-	}
-	p.part("verdict", []string{l.mark(m.Decision.Allowed) + " " + w.Verdict}, st)
+	st := l.outcome(m.Decision.Allowed)
+	p.part("verdict", p.wrapped(l.mark(m.Decision.Allowed)+" "+w.Verdict), st)
 	p.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), l.Look.Text)
 	p.part("redis", lab.Commands(c, m, s), l.Look.Accent)
 	if l.Framed {
@@ -86,8 +85,13 @@ type pen struct {
 	roomy bool // a blank line between parts
 }
 
+// margin is where the headings of parts stand.
+const margin = 9
+
+// wrapped breaks a text into lines that fit a part.
+func (p *pen) wrapped(text string) []string { return figure.Wrap(safetext.Clean(text), p.r.W-margin) }
+
 func (p *pen) part(heading string, lines []string, st themes.Style) {
-	const margin = 9
 	bottom := p.r.Y + p.r.H
 	if p.roomy && p.y > p.r.Y {
 		p.y++
@@ -107,12 +111,37 @@ func (p *pen) part(heading string, lines []string, st themes.Style) {
 	}
 }
 
+// verdictsFrom is the column of the list of requests where the verdicts begin.
+const verdictsFrom = 11
+
+// paintColumns numbers the columns of the list of requests and says below which is whose,
+// where there is room; it returns the room for the list.
+func (l *Lab) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
+	n := len(s.Contenders)
+	if r.H < n+10 {
+		return r
+	}
+	bottom := r.Y + r.H - n
+	l.Grid.Text(r.X, r.Y, r.X+verdictsFrom, "at", l.Look.Dim)
+	for i, c := range s.Contenders {
+		st := l.Look.Dim
+		if i == l.focus {
+			st = l.Look.Title
+		}
+		l.Grid.Text(r.X+verdictsFrom+2*i, r.Y, r.X+r.W, strconv.Itoa(i+1), st)
+		l.Grid.Text(r.X, bottom+i, r.X+r.W, fmt.Sprintf("%d %s", i+1, titleIn(c, r.W-2)), st)
+		l.Zone(cell.Rect{X: r.X, Y: bottom + i, W: r.W, H: 1}, func(int) tea.Cmd { l.focus = i; return nil })
+	}
+	return cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: r.H - n - 2}
+}
+
 // paintRequests lists the requests around the inspected one, with what each contender
 // made of them.
 func (l *Lab) paintRequests(r cell.Rect) {
 	s := l.run.Setup()
 	in := l.Section(r, false, pane.Bit("requests", l.Look.Title), pane.Bit(fmt.Sprintf(" · %d", l.run.Decided()), l.Look.Dim))
 	at, all := l.inspected(), l.run.Decided()
+	in = l.paintColumns(in, s)
 	top := max(min(at-in.H/2, all+1-in.H), 0)
 	for row := range in.H {
 		i, y := top+row, in.Y+row
@@ -139,8 +168,8 @@ func (l *Lab) paintRequests(r cell.Rect) {
 		if a.Fired {
 			st = l.Look.Injected
 		}
-		x := l.Grid.Text(in.X, y, in.X+11, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
-		x = max(x, in.X+11)
+		l.Grid.Text(in.X, y, in.X+verdictsFrom, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
+		x := in.X + verdictsFrom
 		for c := range s.Contenders {
 			mark, st := l.Look.YesMark, l.Look.Admitted
 			if !v.Allowed(c) {
@@ -153,7 +182,11 @@ func (l *Lab) paintRequests(r cell.Rect) {
 			x += 2
 		}
 		if a.Fired {
-			l.Grid.Text(x, y, in.X+in.W, "yours", ground(l.Look.Injected))
+			own := "yours"
+			if x+len(own) > in.X+in.W {
+				own = string(l.Look.MarkYes)
+			}
+			l.Grid.Text(x, y, in.X+in.W, own, ground(l.Look.Injected))
 		}
 	}
 }

@@ -257,48 +257,6 @@ func (l *Lab) goal() lab.Progress {
 	return p.Progress
 }
 
-// change puts the run under another setup at the same moment. Traffic that reacts to the
-// limiter is made anew.
-func (l *Lab) change(s lab.Setup) tea.Cmd {
-	if err := s.Validate(); err != nil {
-		l.say(true, strings.ToUpper(err.Error()[:1])+err.Error()[1:]+".")
-		return nil
-	}
-	l.focus = min(l.focus, len(s.Contenders)-1)
-	if s.Limit.Window != l.run.Setup().Limit.Window || slices.ContainsFunc(l.traffic, func(t lab.Traffic) bool { return t.Model == lab.Retry || t.Model == lab.Adversary }) {
-		return l.again(s)
-	}
-	now := l.run.Now()
-	l.run.Restart(s)
-	return l.set(now, nil)
-}
-
-// again makes the traffic anew under a setup and returns to the same moment, with what
-// was fired by hand.
-func (l *Lab) again(s lab.Setup) tea.Cmd {
-	now := l.run.Now()
-	var fired []lab.Arrival
-	for i := range l.run.Decided() {
-		if a, _ := l.run.Arrival(i); a.Fired {
-			fired = append(fired, a)
-		}
-	}
-	s.Zero = l.run.Setup().Zero
-	tape, err := l.tape(s)
-	if err != nil {
-		l.say(true, "The traffic cannot be made: "+err.Error()+".")
-		return nil
-	}
-	l.run = lab.NewRun(s, tape)
-	return l.set(now, fired)
-}
-
-// set returns to a moment from the beginning, after something about the run has changed.
-func (l *Lab) set(now limiter.Instant, fired []lab.Arrival) tea.Cmd {
-	l.progress.known, l.stale, l.ask = false, true, nil
-	return l.travel(now, fired)
-}
-
 // reseed restarts with another seed.
 func (l *Lab) reseed() {
 	l.seed = rand.New(rand.NewPCG(l.seed, 1)).Uint64() % 10_000

@@ -2,10 +2,13 @@ package lab
 
 import (
 	"fmt"
+	"math"
 
 	"ratescope/limiter"
+	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/figure"
 )
 
 // large are glyphs of 3 by 5 cells, for the back row of a room.
@@ -69,26 +72,38 @@ func (l *Lab) paintLarge(r cell.Rect, i int, d limiter.Decision) {
 	if c := s.Contenders[i]; c.Algorithm == limiter.GCRA || c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket {
 		limit = burst(s)
 	}
-	allowed := l.run.Ask(i, max(s.Cost, 1)).Decision.Allowed
-	st := l.Look.Good
-	if !allowed {
-		st = l.Look.Denied
+	next := l.run.Ask(i, max(s.Cost, 1)).Decision
+	st := l.outcome(next.Allowed)
+	used := fmt.Sprint(d.Used)
+	if s.Contenders[i].Algorithm == limiter.SlidingWindow { // its fraction may be what decides
+		used = lab.Number(math.Round(d.Estimate*10) / 10)
 	}
-	text := fmt.Sprintf("%d/%d", d.Used, limit)
+	text := fmt.Sprintf("%s/%d", used, limit)
 	if limit == 0 {
-		text = fmt.Sprint(d.Used)
+		text = used
 	}
+	what := fmt.Sprintf("%s room for %d", l.mark(true), d.Remaining)
 	switch {
-	case r.H >= 3 && 4*len(text) <= r.W:
-		h := r.H
-		if h >= 7 {
-			h = 5
-		} else {
-			h = 3
-		}
-		x := l.paintGlyphs(r.X, r.Y+(r.H-h)/2, r.X+r.W, h, text, st)
-		l.Grid.Text(x+1, r.Y+(r.H-1)/2, r.X+r.W, l.mark(allowed), st)
-	default:
-		l.Grid.Text(r.X, r.Y, r.X+r.W, text+" "+l.mark(allowed), st.With(themes.Bold))
+	case limit == 0:
+		what = "counts only"
+	case next.RetryAfter == limiter.Never:
+		what = l.mark(false) + " never"
+	case !next.Allowed:
+		what = l.mark(false) + " next slot in " + figure.Span(next.RetryAfter)
 	}
+	h := 3
+	if r.H >= 7 || l.o.ASCII { // without half blocks there are no low glyphs
+		h = 5
+	}
+	if r.H < h || 4*len(text) > r.W {
+		l.Grid.Text(r.X, r.Y, r.X+r.W, text+" "+l.mark(next.Allowed), st.With(themes.Bold))
+		return
+	}
+	y := r.Y + max((r.H-h-2)/2, 0)
+	x := l.paintGlyphs(r.X, y, r.X+r.W, h, text, st)
+	if r.H > h {
+		l.Grid.Text(r.X, y+h+min(r.H-h-1, 1), r.X+r.W, what, st.With(themes.Bold))
+		return
+	}
+	l.Grid.Text(x+1, y+1, r.X+r.W, l.mark(next.Allowed), st)
 }

@@ -73,7 +73,7 @@ func (l *Lab) lessonLines(width int) []line {
 		}
 		lines = append(lines, line{})
 	}
-	write("enter compares · space fires · g goes to a time · i hints · w shows how", l.Look.Dim)
+	write("enter tries it · space fires · g goes to a time · i hints · w shows how", l.Look.Dim)
 	return lines
 }
 

@@ -18,7 +18,8 @@ import (
 // Options says what the lab shows and how. The zero Options teaches the lessons that come
 // with the program.
 type Options struct {
-	Lessons []lab.Lesson // nil means lab.Lessons; the first one is on screen first
+	Lessons []lab.Lesson // nil means lab.Lessons
+	First   int          // the number of the lesson that is on screen first, from 0
 	Trace   *lab.Trace   // recorded traffic that can be put in place of a lesson's; may be nil
 
 	// Save writes an exported file and must not overwrite one; nil writes it into the
@@ -87,7 +88,7 @@ func New(o Options) (*Lab, error) {
 		}
 	}
 	l.dress(theme)
-	if err := l.open(0); err != nil {
+	if err := l.open(o.First); err != nil {
 		return nil, err
 	}
 	if l.at().Goal != nil && !l.big {

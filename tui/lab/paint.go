@@ -63,7 +63,10 @@ func (l *Lab) paint() {
 	default:
 		l.paintCompare(body)
 	}
-	l.paintSeek(seek)
+	l.seekBar = cell.Rect{}
+	if l.screen != quiz { // which has a story of its own
+		l.paintSeek(seek)
+	}
 	l.paintFooter(footer)
 	switch l.over {
 	case helpOverlay:
@@ -87,6 +90,9 @@ func (l *Lab) paintHeader(r cell.Rect) {
 	}
 	x := l.Words(r.X, r.Y, end, pane.Bit(" ratescope lab ", l.Look.Title), pane.Bit(" "+badge+" ", style))
 	clock := story(l.run.Elapsed())
+	if l.screen == quiz && l.ask != nil {
+		clock = story(l.ask.Run.Elapsed())
+	}
 	s := l.run.Setup()
 	facts := fmt.Sprintf("%gx · limit %d in %s", speeds[l.speed], s.Limit.Count, figure.Length(s.Limit.Window))
 	if s.Limit.Count == 0 {
@@ -112,24 +118,31 @@ func (l *Lab) paintHeader(r cell.Rect) {
 
 // paintGoal is the task in one line, and how far it is.
 func (l *Lab) paintGoal(x, y, end int) {
-	g := l.at().Goal
-	if g == nil {
+	g, p := l.at().Goal, l.goal()
+	switch {
+	case l.screen == quiz:
+		l.Grid.Text(x, y, end, "predict each decision before it is made; the score is kept for every algorithm", l.Look.Dim)
+	case g == nil:
 		l.Grid.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with v", l.Look.Dim)
-		return
-	}
-	p := l.goal()
-	if p.Reached {
-		l.Words(x, y, end, pane.Bit(l.Look.YesMark+" reached at "+lab.Seconds(p.At.Sub(l.run.Setup().Zero)), l.Look.Good.With(themes.Bold)), pane.Bit("  "+safetext.Clean(g.Then), l.Look.Text))
-		return
-	}
-	if l.hint {
+	case p.Reached:
+		at := l.Words(x, y, end, pane.Bit(l.Look.YesMark+" reached at "+lab.Seconds(p.At.Sub(l.run.Setup().Zero))+"  ", l.Look.Good.With(themes.Bold)))
+		l.Grid.Text(at, y, end, safetext.Clip(safetext.Clean(g.Then), end-at, safetext.Ellipsis), l.Look.Text)
+	case l.hint:
 		l.Words(x, y, end, pane.Bit("hint ", l.Look.Accent), pane.Bit(safetext.Clean(g.Hint), l.Look.Text))
-		return
-	}
-	text := "  " + p.Text
-	at := l.Words(x, y, end, pane.Bit(l.Look.NearMark+" ", l.Look.Near), pane.Bit(safetext.Clip(safetext.Clean(g.Say), end-x-2, safetext.Ellipsis), l.Look.Text))
-	if at+safetext.Width(text) <= end {
-		l.Grid.Text(at, y, end, text, l.Look.Dim)
+	case l.screen == lessonText:
+		l.Grid.Text(x, y, end, "read this, then press enter and try it", l.Look.Dim)
+	default:
+		say := safetext.Clean(g.Say)
+		at := l.Words(x, y, end, pane.Bit(l.Look.NearMark+" ", l.Look.Near))
+		switch room := end - at; {
+		case safetext.Width(say)+2+safetext.Width(p.Text) <= room:
+			at = l.Grid.Text(at, y, end, say, l.Look.Text)
+			l.Grid.Text(at+2, y, end, p.Text, l.Look.Dim)
+		case l.run.Decided() > 0: // the task is known by now
+			l.Grid.Text(at, y, end, safetext.Clip(p.Text, room, safetext.Ellipsis), l.Look.Text)
+		default:
+			l.Grid.Text(at, y, end, safetext.Clip(say, room, safetext.Ellipsis), l.Look.Text)
+		}
 	}
 }
 
@@ -200,6 +213,10 @@ func (l *Lab) paintFooter(r cell.Rect) {
 	hint := func(key, label string, act action) pane.Hint {
 		return pane.Hint{Key: key, Label: label, Do: func(int) tea.Cmd { return l.do(act) }}
 	}
+	if l.screen == quiz {
+		l.Hints(r, append(l.quizHints(), hint("?", "help", actHelp), hint("tab", "screen", actNextScreen), hint("v", "terms", actTerms), hint("q", "quit", actQuit)))
+		return
+	}
 	hints := []pane.Hint{
 		hint("?", "help", actHelp), hint("p", play, actPlay), hint("←→", "step", actStep), hint("space", "fire", actFire),
 		hint("b", fmt.Sprintf("burst %d", l.burst), actBurst), hint("r", rate, actRate), hint("g", "go to", actGo), hint("R", "restart", actRestart),
@@ -209,11 +226,30 @@ func (l *Lab) paintFooter(r cell.Rect) {
 	if l.o.ASCII {
 		hints[2].Key = "h l"
 	}
+	if l.at().Goal != nil && l.goal().Reached && len(l.o.Lessons) > 1 {
+		hints = append([]pane.Hint{hint("n", "next lesson", actNextLesson)}, hints...)
+	}
 	l.Hints(r, hints)
 }
 
 // groups are the headings of the help, in their order.
 var groups = []pane.Group{{Name: "fire"}, {Name: "time"}, {Name: "view", Right: true}, {Name: "lesson"}, {Name: "room"}}
 
-// paintHelp lays the table of keys over the screen; what finds no room scrolls.
-func (l *Lab) paintHelp() { l.row = pane.Help(&l.Paper, bindings, groups, nil, l.row) }
+// paintHelp lays the table of keys and the signs over the screen; what finds no room
+// scrolls.
+func (l *Lab) paintHelp() {
+	sign := func(shape rune, meaning string, st themes.Style) pane.Piece {
+		return pane.Bit(string(shape)+"\t"+meaning, st)
+	}
+	look := l.Look
+	l.row = pane.Help(&l.Paper, bindings, groups, []pane.Piece{
+		sign(look.Rise[len(look.Rise)-1], "admitted", look.Admitted),
+		sign(look.Cross, "denied", look.Denied),
+		sign(look.MarkYes, "yours, admitted", look.Injected),
+		sign(look.MarkNo, "yours, denied", look.Injected),
+		sign(l.wrong(true), "admitted, and the exact log denies it", look.Near),
+		sign(l.wrong(false), "denied, and the exact log admits it", look.Near),
+		sign(look.Room, "still to come", look.Text),
+		sign(look.Edge, "a window on the clock begins", look.Dim),
+	}, l.row)
+}

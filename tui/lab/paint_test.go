@@ -104,11 +104,11 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // BenchmarkFrame paints the compare screen in the middle of a storm.
 func BenchmarkFrame(b *testing.B) {
-	list, err := engine.Open("storm-without-backoff", nil)
+	list, first, err := engine.Open("storm-without-backoff", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	model, err := lab.New(lab.Options{Lessons: list})
+	model, err := lab.New(lab.Options{Lessons: list, First: first})
 	if err != nil {
 		b.Fatal(err)
 	}

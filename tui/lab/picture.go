@@ -78,30 +78,38 @@ func (l *Lab) paintPicture(r cell.Rect, i int) {
 		l.paintTicks(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, state, reachOf(c, s))
 		y++
 	}
+	l.paintVerdict(cell.Rect{X: r.X, Y: y, W: r.W, H: room - y}, i, d)
+}
+
+// paintVerdict says what would become of one more request, and where there is room why.
+func (l *Lab) paintVerdict(r cell.Rect, i int, d limiter.Decision) {
+	s := l.run.Setup()
+	c := s.Contenders[i]
 	m := l.run.Ask(i, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
-	st := l.Look.Good
-	if !m.Decision.Allowed {
-		st = l.Look.Denied
+	bytes, commands := lab.Footprint(c, m.Before)
+	follows := fmt.Sprintf("room for %d", d.Remaining)
+	switch {
+	case s.Limit.Count == 0:
+		follows = "counts only"
+	case m.Decision.RetryAfter == limiter.Never:
+		follows = "never: it costs more than there ever is"
+	case !m.Decision.Allowed:
+		follows = "next slot in " + figure.Span(m.Decision.RetryAfter)
 	}
-	if y < room {
-		l.Words(r.X, y, r.X+r.W, pane.Bit(l.mark(m.Decision.Allowed)+" "+w.Sum, st))
-		y++
-	}
-	if y < room && !m.Decision.Allowed {
-		l.Grid.Text(r.X, y, r.X+r.W, "next slot in "+figure.Span(m.Decision.RetryAfter), l.Look.Text)
-		y++
-	} else if y < room {
-		room := fmt.Sprintf("room for %d", d.Remaining)
-		if d.Limit.Count == 0 {
-			room = "counts only"
+	var lines []pane.Piece
+	if r.H >= len(w.Numbers)+4 {
+		lines = append(lines, pane.Bit(w.Rule, l.Look.Dim))
+		for _, n := range w.Numbers[:len(w.Numbers)-1] {
+			lines = append(lines, pane.Bit(n, l.Look.Text))
 		}
-		l.Grid.Text(r.X, y, r.X+r.W, room, l.Look.Text)
-		y++
 	}
-	if y < room {
-		bytes, commands := lab.Footprint(c, state)
-		l.Grid.Text(r.X, y, r.X+r.W, fmt.Sprintf("about %s a key · %d commands a decision", figure.Bytes(float64(bytes)), commands), l.Look.Faint)
+	lines = append(lines,
+		pane.Bit(l.mark(m.Decision.Allowed)+" "+w.Sum, l.outcome(m.Decision.Allowed)),
+		pane.Bit(follows, l.Look.Text),
+		pane.Bit(fmt.Sprintf("about %s a key · %d commands a decision", figure.Bytes(float64(bytes)), commands), l.Look.Faint))
+	for row, p := range lines[:min(len(lines), r.H)] {
+		l.Grid.Text(r.X, r.Y+row, r.X+r.W, p.Text, p.Style)
 	}
 }
 
@@ -129,12 +137,16 @@ func (l *Lab) solid(v float64, st themes.Style) []chart.Segment {
 func (l *Lab) weighted(d limiter.Decision, s lab.Setup) []bar {
 	counts := float64(d.Previous) * d.Weight
 	rounded := d.Estimate - float64(d.Current)
+	of := "of " + figure.Short(s.Limit.Count)
+	if s.Limit.Count == 0 {
+		of = ""
+	}
 	return []bar{
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: l.Look.Previous}, {Value: float64(d.Previous) - counts, Glyph: l.Look.Gone, Style: l.Look.Faint}},
 			0, fmt.Sprintf("× %.2f = %.1f", d.Weight, counts)},
 		{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.Look.Current), 0, "edge in " + figure.Span(d.End.Sub(l.run.Now()))},
 		{"estimate", lab.Number(math.Round(d.Estimate*10) / 10), []chart.Segment{{Value: rounded, Style: l.Look.Previous}, {Value: float64(d.Current), Style: l.Look.Current}},
-			float64(s.Limit.Count), "of " + figure.Short(s.Limit.Count)},
+			float64(s.Limit.Count), of},
 	}
 }
 

@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"ratescope/model/lab"
-	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/figure"
@@ -99,7 +100,7 @@ func (l *Lab) paintQuiz(r cell.Rect) {
 	}
 	p.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, l.Look.Title)
 	l.paintAnswers(&p, c, m, s)
-	if room := in.Y + in.H - p.y - 1; l.Framed && room >= 8 {
+	if room := in.Y + in.H - p.y - 1; room >= 8 {
 		l.paintLanes(cell.Rect{X: in.X - 1, Y: p.y + 1, W: in.W + 1, H: room}, q.Run, q.Question.Contender, false)
 	}
 	l.paintScores(right)
@@ -109,7 +110,7 @@ func (l *Lab) paintQuiz(r cell.Rect) {
 func (l *Lab) paintAnswers(p *pen, c lab.Contender, m lab.Moment, s lab.Setup) {
 	a, q := l.answered, l.ask.Question
 	if !a.verdict {
-		p.part("answer", []string{"a  admitted        d  denied"}, l.Look.Accent)
+		p.part("answer", []string{"a  it is admitted        d  it is denied"}, l.Look.Accent)
 		return
 	}
 	said := "you said denied: "
@@ -132,8 +133,28 @@ func (l *Lab) paintAnswers(p *pen, c lab.Contender, m lab.Moment, s lab.Setup) {
 	}
 	w := lab.Explain(c, m, s)
 	p.part("why", append([]string{w.Rule}, w.Numbers...), l.Look.Text)
-	p.part("so", []string{l.mark(m.Decision.Allowed) + " " + w.Verdict}, l.outcome(m.Decision.Allowed))
-	p.part("", []string{"enter goes on"}, l.Look.Dim)
+	p.part("so", p.wrapped(l.mark(m.Decision.Allowed)+" "+w.Verdict), l.outcome(m.Decision.Allowed))
+	p.part("", []string{"enter goes on"}, l.Look.Accent)
+}
+
+// quizHints are the keys that the question of the moment takes.
+func (l *Lab) quizHints() []pane.Hint {
+	hint := func(key, label string) pane.Hint {
+		return pane.Hint{Key: key, Label: label, Do: func(int) tea.Cmd { l.pressQuiz(key); return nil }}
+	}
+	switch {
+	case l.ask == nil:
+		return nil
+	case !l.answered.verdict:
+		return []pane.Hint{hint("a", "admitted"), hint("d", "denied")}
+	case !l.answered.revealed(l.ask.Question):
+		var list []pane.Hint
+		for i, d := range l.ask.Question.Slots {
+			list = append(list, hint(strconv.Itoa(i+1), "in "+lab.Seconds(d.Round(time.Millisecond))))
+		}
+		return list
+	}
+	return []pane.Hint{hint("enter", "next")}
 }
 
 func rightOr(right bool) string {
@@ -195,7 +216,7 @@ func (l *Lab) paintScores(r cell.Rect) {
 		if y+1 >= in.Y+in.H {
 			return
 		}
-		l.Grid.Text(in.X, y, in.X+in.W, safetext.Clip(name, in.W, safetext.Ellipsis), st)
+		l.Grid.Text(in.X, y, in.X+in.W, name, st)
 		text := "not asked yet"
 		if s.Asked > 0 {
 			text = fmt.Sprintf("%d of %d", s.Right, s.Asked)
@@ -211,6 +232,6 @@ func (l *Lab) paintScores(r cell.Rect) {
 	}
 	row("all", l.ask.Total(), l.Look.Title)
 	for _, c := range l.ask.Run.Setup().Contenders {
-		row(title(c), l.ask.Score(c), l.Look.Text)
+		row(titleIn(c, in.W), l.ask.Score(c), l.Look.Text)
 	}
 }

@@ -296,7 +296,7 @@ func TestQuizRevealsAndKeepsScore(t *testing.T) {
 	story(t, 80, 24, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
 		x.Press("3")
-		x.See("a  admitted")
+		x.See("a  it is admitted")
 		for range 12 {
 			x.Press("d")
 			x.See("you said denied")
@@ -306,7 +306,7 @@ func TestQuizRevealsAndKeepsScore(t *testing.T) {
 			x.See("enter goes on")
 			x.See("<=")
 			x.Press("enter")
-			x.See("a  admitted")
+			x.See("a  it is admitted")
 		}
 		x.See(" of 12")
 	})
