@@ -9,6 +9,9 @@ import (
 // maxValues is how many numbers the longest answer about one limit has.
 const maxValues = 6
 
+// latest is the last instant, in 2255, that a number of Lua holds exactly.
+const latest = 1 << 53
+
 // numbers appends the numbers of a script's answer.
 func numbers(vals []int64, text string) ([]int64, error) {
 	for text != "" {
@@ -54,6 +57,9 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 	if len(vals) != want {
 		return Decision{}, fmt.Errorf("the script for %s answered %d values instead of %d", r.algorithm, len(vals), want)
 	}
+	if vals[1] < 0 || vals[1] > latest {
+		return Decision{}, fmt.Errorf("the script for %s answered the instant %d, which no clock shows", r.algorithm, vals[1])
+	}
 	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
 	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
 	switch r.algorithm {
@@ -94,12 +100,13 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 	return d, nil
 }
 
-// judge says whether a request is allowed: the script did, unless it only looked.
+// judge says whether a request is allowed: the script did, unless it only looked. It is
+// not believed where it contradicts itself.
 func judge(allowed, peek bool, s *State, a *asked, fits bool) bool {
-	if !peek {
-		return allowed
+	if peek {
+		allowed = fits
 	}
-	return fits && s.BlockedUntil <= a.now && !a.never()
+	return allowed && s.BlockedUntil <= a.now && !a.never()
 }
 
 // aligned is the start of the clock-aligned window that holds now.

@@ -188,11 +188,14 @@ func (s *State) settle(d *Decision, a *asked, write, fits bool) bool {
 
 // close turns what the algorithm said into what the key as a whole means.
 func (s *State) close(d *Decision, a *asked) {
-	if d.Allowed {
-		d.RetryAfter = 0
-	}
-	if a.never() {
+	d.ResetAfter = max(d.ResetAfter, 0) // a store may hold anything
+	switch {
+	case a.never():
 		d.RetryAfter = Never
+	case d.Allowed:
+		d.RetryAfter = 0
+	default:
+		d.RetryAfter = max(d.RetryAfter, 0)
 	}
 	if s.BlockedUntil > a.now {
 		left := s.BlockedUntil.Sub(a.now)
