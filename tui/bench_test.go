@@ -54,6 +54,20 @@ func BenchmarkPaint(b *testing.B) {
 	}
 }
 
+// BenchmarkScreens is the same for every screen, with a thousand keys.
+func BenchmarkScreens(b *testing.B) {
+	for _, p := range pictures {
+		b.Run(p.name, func(b *testing.B) {
+			s := busyStage(b, 1000)
+			s.press(p.key)
+			for b.Loop() {
+				s.app.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
+				s.frame()
+			}
+		})
+	}
+}
+
 // BenchmarkUnchanged is a frame in which nothing is: Bubble Tea asks after every message.
 func BenchmarkUnchanged(b *testing.B) {
 	s := busyStage(b, 10)

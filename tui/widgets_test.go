@@ -34,13 +34,13 @@ func TestWidgetsStayInTheirRoom(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			for width := range 61 {
 				for height := range 26 {
-					if width > 8 && height > 4 && r.IntN(12*slowdown) > 0 { // some of what is not tiny
+					if width > 8 && height > 4 && r.IntN(30*slowdown) > 0 { // some of what is not tiny
 						continue
 					}
 					drawInside(t, w, cell.Rect{X: margin, Y: margin, W: width, H: height}, margin, (width+height)%2 == 0, height%3 == 0)
 				}
 			}
-			for range 30 / slowdown {
+			for range 12 / slowdown {
 				drawInside(t, w, cell.Rect{X: margin, Y: margin, W: r.IntN(240), H: r.IntN(70)}, margin, r.IntN(2) == 0, r.IntN(4) == 0)
 			}
 		})
