@@ -225,6 +225,9 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return a, a.click(msg.Mouse())
 	case tea.MouseMotionMsg:
+		if a.screen == classScreen {
+			return a, a.teach(msg)
+		}
 		a.stale = a.scope.Drag(msg.Mouse().X) || a.stale
 	case tea.MouseReleaseMsg:
 		a.drop()
