@@ -146,7 +146,7 @@ func (a *app) tree() *cobra.Command {
 }
 
 func (a *app) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.Redis, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster (env RATESCOPE_REDIS)")
+	f.StringArrayVar(&a.Redis, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster; ?replica=true reads replicas of a cluster or of a sentinel's master (env RATESCOPE_REDIS)")
 	f.StringArrayVar(&a.Watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
 	f.StringVar(&a.Limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
 	f.StringVar(&a.Algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
