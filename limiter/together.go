@@ -62,36 +62,83 @@ func partKey(key string, l Limit) string {
 // allowed, and in none otherwise. These limits have keys of their own, which they share
 // with other calls of AllowAll, and not with AllowN.
 func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []part) {
+		allowed := n > 0
+		for i, p := range parts {
+			s.peek(&all[i], &p.asked, p.key, p.hash)
+			allowed = allowed && all[i].Allowed
+		}
+		if !allowed {
+			return
+		}
+		for i, p := range parts {
+			all[i] = Decision{At: p.now, Limit: p.limit, Cost: n}
+			s.allow(&all[i], &p.asked, p.key, p.hash)
+		}
+	})
+}
+
+// PeekAll says what AllowAll would answer.
+func (m *Memory) PeekAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []part) {
+		for i, p := range parts {
+			s.peek(&all[i], &p.asked, p.key, p.hash)
+		}
+	})
+}
+
+// RefundAll gives back n units that AllowAll admitted, in every limit.
+func (m *Memory) RefundAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []part) {
+		for i, p := range parts {
+			if at, known := s.table.find(s.cells, p.key, p.hash); known {
+				s.spot(at).refund(&p.asked)
+			}
+			p.n, all[i].Cost = 0, 0
+			s.peek(&all[i], &p.asked, p.key, p.hash)
+		}
+	})
+}
+
+// ResetAll makes the key as new for limits that AllowAll was asked about.
+func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) error {
+	_, err := m.each(ctx, key, 0, limits, func(s *shard, _ []Decision, parts []part) {
+		for _, p := range parts {
+			if at, known := s.table.find(s.cells, p.key, p.hash); known {
+				s.drop(at)
+			}
+		}
+	})
+	return err
+}
+
+// part is what is asked about one of several limits.
+type part struct {
+	asked
+	key  string
+	hash uint64
+}
+
+// each does something about several limits at once. Their cells are in the shard of the
+// key that they belong to.
+func (m *Memory) each(ctx context.Context, key string, n int64, limits []Limit, do func(*shard, []Decision, []part)) ([]Decision, error) {
 	if err := checkTogether(limits, m.convention); err != nil {
 		return nil, err
 	}
-	for _, l := range limits {
+	now := m.clock()
+	all, parts := make([]Decision, len(limits)), make([]part, len(limits))
+	for i, l := range limits {
 		if err := m.check(ctx, key, l, n); err != nil {
 			return nil, err
 		}
+		name := partKey(key, l)
+		parts[i] = part{asked: m.asked(now, l, n), key: name, hash: maphash.String(m.seed, name)}
+		all[i] = Decision{At: now, Limit: l, Cost: n}
 	}
-	now := m.clock()
-	all := make([]Decision, len(limits))
 	s := &m.shards[maphash.String(m.seed, key)%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	allowed := true
-	for i, l := range limits {
-		a := m.asked(now, l, n)
-		all[i] = Decision{At: now, Limit: l, Cost: n}
-		part := partKey(key, l)
-		s.peek(&all[i], &a, part, maphash.String(m.seed, part))
-		allowed = allowed && all[i].Allowed
-	}
-	if !allowed || n == 0 {
-		return all, nil
-	}
-	for i, l := range limits {
-		a := m.asked(now, l, n)
-		all[i] = Decision{At: now, Limit: l, Cost: n}
-		part := partKey(key, l)
-		s.allow(&all[i], &a, part, maphash.String(m.seed, part))
-	}
+	do(s, all, parts)
 	return all, nil
 }
 
@@ -132,33 +179,13 @@ func (r *Redis) AllowAll(ctx context.Context, key string, n int64, limits ...Lim
 		args = r.rateArgs(args, b, n, true)
 	}
 	if n == 0 {
-		return r.peekAll(ctx, key, limits)
+		return r.PeekAll(ctx, key, 0, limits...)
 	}
 	text, err := r.run(ctx, newDecisionCmd(ctx, r.together, args), subject{key: key, others: limits}, chargesAll)
 	if err != nil {
 		return nil, err
 	}
 	return r.decodeAll(key, boxes, n, text)
-}
-
-// ResetAll makes the key as new for limits that AllowAll was asked about.
-func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) error {
-	if err := checkTogether(limits, m.convention); err != nil {
-		return err
-	}
-	s := &m.shards[maphash.String(m.seed, key)%shardCount]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range limits {
-		if err := m.check(ctx, key, l, 0); err != nil {
-			return err
-		}
-		part := partKey(key, l)
-		if i, known := s.table.find(s.cells, part, maphash.String(m.seed, part)); known {
-			s.drop(i)
-		}
-	}
-	return nil
 }
 
 // ResetAll makes the key as new for limits that AllowAll was asked about.
@@ -185,15 +212,30 @@ func (r *Redis) ResetAll(ctx context.Context, key string, limits ...Limit) error
 	return r.unlink(ctx, names)
 }
 
-// peekAll looks at several limits without charging any.
-func (r *Redis) peekAll(ctx context.Context, key string, limits []Limit) ([]Decision, error) {
+// PeekAll says what AllowAll would answer, one limit after another.
+func (r *Redis) PeekAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	return r.each(ctx, key, limits, func(l Limit) (Decision, error) { return r.Peek(ctx, partKey(key, l), l, n) })
+}
+
+// RefundAll gives back n units that AllowAll admitted, in one limit after another; after an
+// error those before it have got theirs back.
+func (r *Redis) RefundAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	return r.each(ctx, key, limits, func(l Limit) (Decision, error) { return r.Refund(ctx, partKey(key, l), l, n) })
+}
+
+func (r *Redis) each(ctx context.Context, key string, limits []Limit, do func(Limit) (Decision, error)) ([]Decision, error) {
+	if err := checkAsked(ctx, key); err != nil {
+		return nil, err
+	}
+	if err := checkTogether(limits, r.convention); err != nil {
+		return nil, err
+	}
 	all := make([]Decision, len(limits))
 	for i, l := range limits {
-		d, err := r.Peek(ctx, partKey(key, l), l, 0)
-		if err != nil {
+		var err error
+		if all[i], err = do(l); err != nil {
 			return nil, err
 		}
-		all[i] = d
 	}
 	return all, nil
 }

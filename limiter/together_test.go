@@ -16,6 +16,8 @@ import (
 type togetherer interface {
 	limiter.Limiter
 	AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+	PeekAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+	RefundAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
 	ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error
 }
 
@@ -89,10 +91,19 @@ func TestTogetherAgrees(t *testing.T) {
 		clock := limiter.WithClock(func() limiter.Instant { return now })
 		m, r := newMemory(t, a, clock), newRedis(t, client, a, clock)
 		for step := range 300 {
-			now = now.Add(time.Duration(rng.IntN(700)) * time.Millisecond)
+			now = now.Add(time.Duration(rng.IntN(700)+1) * time.Millisecond)
 			n := rng.Int64N(9)
-			want, err1 := m.AllowAll(context.Background(), "k:"+a.String(), n, pair...)
-			got, err2 := r.AllowAll(context.Background(), "k:"+a.String(), n, pair...)
+			ask := func(l togetherer) ([]limiter.Decision, error) {
+				switch {
+				case step%7 == 3:
+					return l.RefundAll(context.Background(), "k:"+a.String(), n, pair...)
+				case step%7 == 5:
+					return l.PeekAll(context.Background(), "k:"+a.String(), n, pair...)
+				}
+				return l.AllowAll(context.Background(), "k:"+a.String(), n, pair...)
+			}
+			want, err1 := ask(m)
+			got, err2 := ask(r)
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
@@ -113,8 +124,26 @@ func TestTogetherRefuses(t *testing.T) {
 		if _, err := m.AllowAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
 			t.Errorf("%d limits: %v", len(limits), err)
 		}
+		if _, err := m.RefundAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("refund of %d limits: %v", len(limits), err)
+		}
 		if err := m.ResetAll(ctx, "k", limits...); !errors.Is(err, limiter.ErrBadRequest) {
 			t.Errorf("reset of %d limits: %v", len(limits), err)
+		}
+	}
+}
+
+// TestTogetherWithoutKey: an empty key is refused by every verb, on both stores.
+func TestTogetherWithoutKey(t *testing.T) {
+	ctx := context.Background()
+	for _, l := range []togetherer{newMemory(t, limiter.GCRA), newRedis(t, answering(""), limiter.GCRA)} {
+		_, allow := l.AllowAll(ctx, "", 1, pair...)
+		_, peek := l.PeekAll(ctx, "", 1, pair...)
+		_, refund := l.RefundAll(ctx, "", 1, pair...)
+		for _, err := range []error{allow, peek, refund, l.ResetAll(ctx, "", pair...)} {
+			if !errors.Is(err, limiter.ErrBadRequest) {
+				t.Errorf("%T: %v", l, err)
+			}
 		}
 	}
 }
