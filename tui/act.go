@@ -323,11 +323,18 @@ func (a *App) click(m tea.Mouse) tea.Cmd {
 func (a *App) wheel(m tea.Mouse) tea.Cmd {
 	a.stale = true
 	down := m.Button == tea.MouseWheelDown
+	step := map[bool]int{true: 1, false: -1}[down]
+	switch {
+	case a.help:
+		a.helpTop += step
+		return nil
+	case a.menu != nil:
+		return a.pressMenu(tea.KeyPressMsg{Code: map[bool]rune{true: tea.KeyDown, false: tea.KeyUp}[down]})
+	}
 	if a.areas.timeline.Holds(m.X, m.Y) && a.frozen != nil {
 		a.scrollTime(!down)
 		return nil
 	}
-	step := map[bool]int{true: 1, false: -1}[down]
 	if a.screen == eventLog {
 		a.eventTop += 3 * step
 		return nil

@@ -3,6 +3,8 @@ package tui
 import (
 	"fmt"
 
+	tea "charm.land/bubbletea/v2"
+
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
@@ -33,6 +35,7 @@ func (a *App) paintEvents(r cell.Rect) {
 	for i := range in.H {
 		if n := len(list) - 1 - a.eventTop - i; n >= 0 {
 			a.paintEvent(in.X, in.Y+i, in.X+in.W, list[n])
+			a.leadsTo(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, list[n])
 		}
 	}
 }
@@ -50,9 +53,28 @@ func (a *App) paintAlerts(r cell.Rect) {
 		return
 	}
 	for i := range min(in.H, len(alerts)) {
-		e := &alerts[len(alerts)-1-i]
-		a.paintEvent(in.X, in.Y+i, in.X+in.W, event{at: e.At, alert: e})
+		e := event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]}
+		a.paintEvent(in.X, in.Y+i, in.X+in.W, e)
+		a.leadsTo(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, e)
 	}
+}
+
+// leadsTo lets a click on an event select its key on the dashboard, while it is there.
+func (a *App) leadsTo(r cell.Rect, e event) {
+	key := ""
+	if e.fired != nil {
+		key = e.fired.Key
+	} else {
+		key = e.alert.Key
+	}
+	if a.shown().Key(key) == nil {
+		return
+	}
+	a.Zone(r, func(int) tea.Cmd {
+		a.screen = dashboard
+		a.pick(key)
+		return nil
+	})
 }
 
 func (a *App) quietSoFar(in cell.Rect) {

@@ -239,6 +239,42 @@ func TestTheMouseSelectsScrollsAndPresses(t *testing.T) {
 	})
 }
 
+func TestAClickOnAnEventLeadsToItsKey(t *testing.T) {
+	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+		byName(x)
+		x.Press("5")
+		x.See("events")
+		column, line, found := x.Find("checkout:cart:7f3a")
+		if !found {
+			t.Fatalf("checkout:cart:7f3a is in no event:\n%s", x.Screen())
+		}
+		x.Click(column+1, line)
+		x.See("used/limit")
+		if got := selected(t, x); !strings.Contains(got, "checkout:cart:7f3a") {
+			t.Errorf("a click on its event selects %q", got)
+		}
+	})
+}
+
+func TestTheWheelMovesInAMenuAndNotBehindIt(t *testing.T) {
+	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+		byName(x)
+		x.Press("end")
+		x.Press("t")
+		x.See("high-contrast")
+		column, line, _ := x.Find("high-contrast")
+		x.Send(tea.MouseWheelMsg{X: column, Y: line, Button: tea.MouseWheelDown})
+		x.Wait(200 * time.Millisecond)
+		if got := row(t, x, chart.Unicode.SelMark+" paper"); !strings.Contains(got, "light") {
+			t.Errorf("the wheel selects %q", got)
+		}
+		x.Press("esc")
+		if got := selected(t, x); !strings.Contains(got, "webhook:github") {
+			t.Errorf("behind the menu webhook:github was selected, and now %q", got)
+		}
+	})
+}
+
 func TestTheWheelScrollsTimeWhilePaused(t *testing.T) {
 	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
 		byName(x)

@@ -143,7 +143,11 @@ func (p picture) svg(frames [][]string) string {
 			case to-from == n:
 				body.WriteString(row)
 			case row != "":
-				fmt.Fprintf(&body, `<g class="f l%d" style="animation-delay:%.1fs">%s</g>`, to-from, float64(from)/2, row)
+				still := "" // the first frame is what a viewer shows that does not animate
+				if from == 0 {
+					still = ";visibility:visible"
+				}
+				fmt.Fprintf(&body, `<g class="f l%d" style="animation-delay:%.1fs%s">%s</g>`, to-from, float64(from)/2, still, row)
 				if !lasts[to-from] {
 					lasts[to-from] = true
 					fmt.Fprintf(&style, `.l%[1]d{animation-name:s%[1]d}@keyframes s%[1]d{0%%{visibility:visible}%.3[2]f%%{visibility:hidden}}`, to-from, 100*float64(to-from)/float64(n))
