@@ -28,15 +28,30 @@
 // (Redis 7.0.15, 16 requests in a pipeline). It costs the same however full the window is.
 // "go test -run '^$' -bench Server -benchtime 1x" in bench/ prints the table anew.
 //
-// How they fail: counters let a burst through where two windows meet, the fixed window
-// all of it and the weighted one as much as the traffic was uneven. A log costs memory in
-// proportion to the limit. GCRA and the buckets spread requests and so deny some that a
-// window would have room for; they count nothing, so a limit of 0, which counts only,
-// admits everything and reports nothing.
+//	algorithm       how it fails
+//	fixed-window    lets a second limit through where two windows meet
+//	sliding-log     takes memory in proportion to the limit
+//	sliding-window  is wrong by as much as the traffic was uneven, in both directions
+//	stream          takes memory in proportion to the requests, and the most time
+//	gcra            denies some that a window has room for; counts nothing under a limit of 0
+//	token-bucket    as GCRA; with interval refill it admits a burst at each step
+//	leaky-bucket    as GCRA
+//
+// A limit of 0 counts and denies nothing; those that spread requests have no count to keep.
 //
 // Where published implementations differ (whether an entry exactly one window old
 // counts, how windows are aligned, how the weighted count is rounded, whether denied
 // requests are charged) a Convention picks; its zero value is the default.
+//
+// # Asking
+//
+// A Limiter, which Memory and Redis are, has AllowN, Peek, which never writes, and Reset.
+// Both stores also give back with Refund, and decide with AllowAll about several limits on
+// one key, as in 10 a second and 300 a minute, charging all or none. Redis decides about
+// many keys in one round trip with AllowBatch. What becomes of a denied request is a
+// Policy: Drop, Reject, Throttle, a Queue, or several with Or; Wait sleeps until it is
+// admitted. WithBlock refuses a key that overran for a while, and WithDenials keeps count
+// of what was denied. State has the same arithmetic without a store, for forecasts.
 //
 // # Time
 //
