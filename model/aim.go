@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"ratescope/limiter"
 )
@@ -28,7 +29,7 @@ func (s Shot) Check() error {
 
 // Aim says how a request fired at r is to be limited: as the key is, where that is
 // known. A key that does not exist yet becomes a sliding log unless its rule says
-// otherwise. The error is one sentence without the key.
+// otherwise. The error is one sentence without the key: why nothing may be fired at it.
 func (r *Reading) Aim() (Target, error) {
 	t := r.Target
 	switch {
@@ -38,6 +39,8 @@ func (r *Reading) Aim() (Target, error) {
 		return t, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
 	case t.Algorithm == limiter.Unknown && r.Type != "none":
 		return t, errors.New("its algorithm is not known: give --algorithm")
+	case r.harm() != "":
+		return t, errors.New(r.harm())
 	case t.Algorithm == limiter.Unknown:
 		t.Algorithm = limiter.SlidingLog
 	}
@@ -46,6 +49,21 @@ func (r *Reading) Aim() (Target, error) {
 	}
 	t.Limit.Window = t.Window
 	return t, nil
+}
+
+// harm says what a request would do to a key that another program keeps, beside being
+// counted; "" when nothing.
+func (r *Reading) harm() string {
+	t := &r.Target
+	switch {
+	case slices.Contains(r.Notes, GarbageScore):
+		return "it has members whose scores are no times, which a request would remove: it is no log of requests"
+	case t.Algorithm == limiter.GCRA && t.Layout.Unit != 0:
+		return "its theoretical arrival time (TAT) is written as another program writes it, and a request from here would lock that program out: fire through that program"
+	case t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.FirstRequest && slices.Contains(r.Notes, NoExpiry):
+		return "its counter has no expiry, and a request would give it one: set the expiry that it should have with PEXPIRE first"
+	}
+	return ""
 }
 
 // ParseRate reads a rate of requests, COUNT/DURATION as a limit is written, in requests

@@ -54,6 +54,9 @@ func TestAim(t *testing.T) {
 	noWindow.Window = 0
 	otherWindow := known
 	otherWindow.Window = time.Hour
+	foreign, single := known, known
+	foreign.Algorithm, foreign.Layout.Unit = limiter.GCRA, time.Second
+	single.Algorithm, single.Convention.Alignment = limiter.FixedWindow, limiter.FirstRequest
 	for _, tc := range []struct {
 		name    string
 		reading model.Reading
@@ -67,6 +70,11 @@ func TestAim(t *testing.T) {
 		{"the key's window", model.Reading{Type: "stream", Target: otherWindow}, limiter.StreamCounter, time.Hour},
 		{"not told", model.Reading{Type: "string", Target: auto}, limiter.Unknown, 0},
 		{"without limit", model.Reading{Type: "stream"}, limiter.Unknown, 0},
+		{"scores that are no times", model.Reading{Type: "zset", Target: known, Notes: []model.Note{model.GarbageScore}}, limiter.Unknown, 0},
+		{"a TAT of another program", model.Reading{Type: "string", Target: foreign}, limiter.Unknown, 0},
+		{"a counter that never ends", model.Reading{Type: "string", Target: single, Notes: []model.Note{model.NoExpiry}}, limiter.Unknown, 0},
+		{"a counter that ends", model.Reading{Type: "string", Target: single}, limiter.FixedWindow, time.Minute},
+		{"a log that never ends", model.Reading{Type: "stream", Target: known, Notes: []model.Note{model.NoExpiry}}, limiter.StreamCounter, time.Minute},
 		{"unreadable", model.Reading{Type: "list", Target: known, Err: "it is a list"}, limiter.Unknown, 0},
 	} {
 		target, err := tc.reading.Aim()

@@ -89,16 +89,13 @@ func (a *App) fire(s model.Shot) tea.Cmd {
 		a.say(true, err.Error())
 		return nil
 	}
-	if k.Reading.Err != "" {
-		a.say(true, "Nothing was fired: the key "+k.Reading.Err+".")
-		return nil
-	}
-	if !k.Reading.Target.LimitKnown {
-		a.say(true, "Nothing was fired: the limit of this key is not known; give it with --limit, as in --limit 100/1m.")
+	target, err := k.Reading.Aim()
+	if err != nil {
+		a.say(true, "Nothing was fired at "+a.name(k.Reading.Key)+": "+err.Error()+".")
 		return nil
 	}
 	a.lastShot++
-	s.ID, s.Key, s.Target, s.Cost = a.lastShot, k.Reading.Key, k.Reading.Target, 1
+	s.ID, s.Key, s.Target, s.Cost = a.lastShot, k.Reading.Key, target, 1
 	ctx, cancel := context.WithCancel(a.ctx)
 	if a.shots == nil {
 		a.shots = make(map[int64]*shot)

@@ -192,6 +192,9 @@ func count(mark string, n int, what string, lit, unlit themes.Style) pane.Piece 
 // searching is what to say while there is no key to show.
 func (a *App) searching() string {
 	w := a.board.Sweep
+	if lacks := a.board.Server.Lacks; len(lacks) > 0 && w.Passes > 0 {
+		return "No rate limit was found, and " + safetext.Clean(lacks[0])
+	}
 	if w.Passes == 0 {
 		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", figure.Short(w.Scanned))
 	}

@@ -113,11 +113,16 @@ func (a *App) paintForecast(r cell.Rect, y int) int {
 		a.Grid.Text(r.X, y, end, "no forecast: what is known is "+figure.Span(age)+" old", a.Look.Unknown)
 		return y + 1
 	}
-	one, many := k.Reading.Forecast(a.shownNow(), 1, 1), k.Reading.Forecast(a.shownNow(), a.burst, 1)
-	if !one.Known {
-		a.Grid.Text(r.X, y, end, "no forecast: the limit of this key is not known", a.Look.Unknown)
-		return y + 1
+	if _, err := k.Reading.Aim(); err != nil {
+		for _, line := range figure.Wrap("nothing can be fired: "+safetext.Clean(err.Error()), end-r.X) {
+			if y < r.Y+r.H {
+				a.Grid.Text(r.X, y, end, line, a.Look.Unknown)
+				y++
+			}
+		}
+		return y
 	}
+	one, many := k.Reading.Forecast(a.shownNow(), 1, 1), k.Reading.Forecast(a.shownNow(), a.burst, 1)
 	label := func(s string) pane.Piece { return pane.Bit(fmt.Sprintf("%-9s", s), a.Look.Dim) }
 	a.Words(r.X, y, end, append([]pane.Piece{label("one")}, a.fate(one)...)...)
 	y++

@@ -52,12 +52,23 @@ func Unnoticed(version string) bool {
 	return a > 8 || a == 8 && b >= 4
 }
 
+// introduce says on each new connection who is there. go-redis would give up a connection
+// whose user must not say so, and dial again at once.
+func introduce(name string, watching bool) func(context.Context, *redis.Conn) error {
+	return func(ctx context.Context, cn *redis.Conn) error {
+		_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "setname", name))
+		if watching {
+			unnoticed(ctx, cn)
+		}
+		return nil
+	}
+}
+
 // unnoticed asks the server not to count this connection's reads as use of the keys, so
 // that watching does not keep keys from being evicted nor makes them look hot: where that
 // is known to be safe, and where the user may ask.
-func unnoticed(ctx context.Context, cn *redis.Conn) error {
+func unnoticed(ctx context.Context, cn *redis.Conn) {
 	if info, err := cn.Info(ctx, "server").Result(); err == nil && Unnoticed(VersionOf(ParseInfo(info))) {
 		_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
 	}
-	return nil
 }

@@ -17,7 +17,7 @@ const Timeout = 2 * time.Second
 // node; without one the client may write.
 func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	o := e.options
-	o.ClientName, o.PoolSize, o.PipelinePoolSize = name, pool, -1
+	o.OnConnect, o.PoolSize, o.PipelinePoolSize = introduce(name, g != nil), pool, -1
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = Timeout, Timeout, Timeout, Timeout
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
@@ -26,9 +26,7 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 		o.Protocol = 2
 	}
 	way := e.way
-	if g != nil {
-		o.OnConnect = unnoticed
-	} else { // what is written is written to masters
+	if g == nil { // what is written is written to masters
 		o.ReadOnly = false
 		if way == toReplica {
 			way = toMaster

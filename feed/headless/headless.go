@@ -38,7 +38,10 @@ func Snapshot(ctx context.Context, src feed.Source, o Output) error {
 	if err != nil {
 		return err
 	}
-	if len(batch.Readings) == 0 {
+	for _, lack := range batch.Server.Lacks {
+		fmt.Fprintln(o.Err, "ratescope: "+safetext.Sentence(lack))
+	}
+	if len(batch.Readings) == 0 && len(batch.Server.Lacks) == 0 {
 		fmt.Fprintf(o.Err, "ratescope: there is no limiter among the keys that match %s\n",
 			safetext.Sentence(strings.Join(batch.Sweep.Patterns, " or ")))
 	}

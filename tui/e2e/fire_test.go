@@ -227,3 +227,59 @@ func TestPeekNeverWrites(t *testing.T) {
 		t.Error("peek at one key scans the whole server")
 	}
 }
+
+// TestFireHarmsNobody: what a request would damage, in a key that another program keeps, is
+// refused in a sentence, and the key stays as it is.
+func TestFireHarmsNobody(t *testing.T) {
+	s := startRedis(t)
+	since2017 := func() string { // as go-redis/redis_rate writes it, with its expiry
+		return strconv.FormatFloat(float64(s.now(t).Add(30*time.Second).UnixMicro())/1e6-1483228800, 'f', 8, 64)
+	}
+	s.cli(t, "SET", "rate:alice", since2017(), "EX", "30")
+	s.cli(t, "SET", "throttled:bob", strconv.FormatInt(s.now(t).Add(30*time.Second).UnixNano(), 10), "EX", "30")
+	s.cli(t, "ZADD", "leaderboard", "100", "ann", "250", "ben", "17", "cy")
+	s.cli(t, "SET", "stuck", "150")
+	for key, says := range map[string]string{
+		"rate:alice": "another program", "throttled:bob": "another program", "leaderboard": "would remove", "stuck": "PEXPIRE",
+	} {
+		before := s.cli(t, "DUMP", key) + s.cli(t, "EXPIRETIME", key)
+		r := ratescope(t, "fire", key, "--limit", "100/1m", "--redis", s.url(), "--allow-inject")
+		r.sentence(t, 2, key, says)
+		if after := s.cli(t, "DUMP", key) + s.cli(t, "EXPIRETIME", key); after != before {
+			t.Errorf("%s was changed", key)
+		}
+	}
+}
+
+// TestUsersThatMayNotAll: a user who must not name its connection is served all the same,
+// over few connections, and one who must not scan is told so.
+func TestUsersThatMayNotAll(t *testing.T) {
+	s := startRedis(t)
+	s.cli(t, "ZADD", "log", strconv.FormatInt(s.now(t).UnixMilli(), 10), "a")
+	s.cli(t, "ACL", "SETUSER", "nameless", "on", ">pw", "~*", "+@all", "-client")
+	s.cli(t, "ACL", "SETUSER", "blind", "on", ">pw", "~*", "+@all", "-scan")
+	url := func(user string) string { return "redis://" + user + ":pw@" + s.addr() }
+	dialled := func() int {
+		_, rest, _ := strings.Cut(s.cli(t, "INFO", "stats"), "total_connections_received:")
+		text, _, _ := strings.Cut(rest, "\r")
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := dialled()
+	for _, args := range [][]string{{"peek", "log"}, {"snapshot"}} {
+		r := ratescope(t, append(args, "--limit", "100/1m", "--redis", url("nameless"))...)
+		r.ok(t, nil)
+		if !strings.Contains(r.out, "log") {
+			t.Errorf("%s says %q", args, r.out)
+		}
+	}
+	if n := dialled() - before; n > 40 {
+		t.Errorf("two looks took %d connections", n)
+	}
+	if r := ratescope(t, "snapshot", "--redis", url("blind")); !strings.Contains(r.err, "+scan") || strings.Contains(r.err, "no limiter") {
+		t.Errorf("without SCAN, snapshot says %q", r.err)
+	}
+}
