@@ -56,7 +56,7 @@ func TestCommandsAreThoseThatRun(t *testing.T) {
 	}
 }
 
-// compareCommands decides about sixty requests here and on the server.
+// compareCommands decides about forty requests here and on the server.
 func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) []string, s lab.Setup) {
 	ctx := context.Background()
 	if err := client.FlushDB(ctx).Err(); err != nil {
@@ -68,7 +68,7 @@ func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) [
 	}
 	run := lab.NewRun(s, lab.NewTape(src))
 	c, denied := s.Contenders[0], 0
-	for i := range 60 {
+	for i := range 40 {
 		m, ok := run.Inspect(0, run.Decided())
 		if !ok {
 			t.Fatal("the traffic ended")

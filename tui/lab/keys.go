@@ -86,7 +86,7 @@ var bindings = keymap.Table[action]{
 	keymap.Bind(actPrevLesson, "lesson", "N", "begins the one before", "N"),
 	keymap.Bind(actHint, "lesson", "i", "gives a hint", "i"),
 	keymap.Bind(actWatch, "lesson", "w", "shows how the goal is reached", "w"),
-	keymap.Bind(actTerms, "lesson", "v", "changes algorithms, terms, limit and traffic", "v"),
+	keymap.Bind(actTerms, "lesson", "v", "changes limit, terms, traffic, algorithms", "v"),
 
 	keymap.Bind(actPresent, "room", "B", "presenter mode: large and few", "B"),
 	keymap.Bind(actMarkdown, "room", "e", "saves the moment as Markdown", "e"),

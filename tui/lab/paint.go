@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -198,6 +199,9 @@ func (l *Lab) paintFooter(r cell.Rect) {
 		x := l.Words(r.X+1, r.Y, end, pane.Bit("go to ", l.Look.Accent), pane.Bit(l.typed, l.Look.Text), pane.Bit("_", l.Look.Accent))
 		l.Words(x+2, r.Y, end, pane.Bit("seconds, or 999ms, 1m · enter goes · esc stays", l.Look.Dim))
 		return
+	case l.over == termsOverlay && meanings[l.selectedTerm()] != "":
+		l.Sentence(r, meanings[l.selectedTerm()], false)
+		return
 	case l.toast.text != "":
 		l.Sentence(r, l.toast.text, l.toast.bad)
 		return
@@ -227,6 +231,7 @@ func (l *Lab) paintFooter(r cell.Rect) {
 		hints[2].Key = "h l"
 	}
 	if l.at().Goal != nil && l.goal().Reached && len(l.o.Lessons) > 1 {
+		hints = slices.DeleteFunc(hints, func(h pane.Hint) bool { return h.Key == "n" })
 		hints = append([]pane.Hint{hint("n", "next lesson", actNextLesson)}, hints...)
 	}
 	l.Hints(r, hints)

@@ -145,7 +145,10 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 		for range 8 {
 			x.Press("down")
 		}
-		x.Press("right", "esc")
+		x.See("a denied request is counted too.")
+		x.Press("right")
+		x.See("a denied request changes nothing.")
+		x.Press("esc")
 		x.Gone("2 admitted 8 denied") // the same requests, and nobody is locked out
 		x.Press("v")
 		for range 6 { // from the top upwards
@@ -173,6 +176,7 @@ func turn(x *tuitest.Terminal, name, want string) {
 	until("down", "▌ "+name)
 	until("right", want)
 	x.Press("esc")
+	x.Gone("←→ changes")
 }
 
 func TestOneKeyOfMany(t *testing.T) {

@@ -61,6 +61,29 @@ func (l *Lab) terms() []term {
 	return list
 }
 
+// meanings say what the values of conventions mean, for who is about to switch one.
+var meanings = map[string]string{
+	"half-open":     "half-open: a request exactly one window old has left the window.",
+	"closed":        "closed: a request exactly one window old still counts.",
+	"epoch":         "epoch: windows begin at multiples of their length, for every key alike.",
+	"first-request": "first-request: a window begins with the first request that finds none.",
+	"floor":         "floor: what is left of the previous window is rounded down.",
+	"exact":         "exact: what is left of the previous window keeps its fraction.",
+	"round":         "round: what is left of the previous window is rounded to the nearest.",
+	"fits":          "fits: admitted while used + cost <= limit.",
+	"below":         "below: admitted while used < limit, whatever the cost.",
+	"free":          "free: a denied request changes nothing.",
+	"charged":       "charged: a denied request is counted too.",
+	"greedy":        "greedy: one token comes back every W/L.",
+	"interval":      "interval: L tokens come back at once, every W.",
+}
+
+// selectedTerm is the value of the term that is selected.
+func (l *Lab) selectedTerm() string {
+	list := l.terms()
+	return list[min(l.row, len(list)-1)].value
+}
+
 // algorithmTerm puts a contender in or takes it out.
 func (l *Lab) algorithmTerm(c lab.Contender, s lab.Setup) term {
 	at := slices.Index(s.Contenders, c)
