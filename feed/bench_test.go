@@ -210,6 +210,48 @@ func raw(b *testing.B, s *servertest.Server, command string) (on, off, end func(
 	return on, func() { end(); end = func() {} }, func() {}
 }
 
+// BenchmarkRecovery tells how long it takes from the moment at which a server can be reached
+// again to the first batch that says so, after it was killed, frozen, and cut off.
+func BenchmarkRecovery(b *testing.B) {
+	const times = 5
+	for _, c := range []struct {
+		name       string
+		away, back func(*servertest.Server, *servertest.Proxy)
+	}{
+		{"killed", func(s *servertest.Server, _ *servertest.Proxy) { s.Kill() }, func(s *servertest.Server, _ *servertest.Proxy) { s.Start() }},
+		{"frozen", func(s *servertest.Server, _ *servertest.Proxy) { s.Freeze() }, func(s *servertest.Server, _ *servertest.Proxy) { s.Thaw() }},
+		{"cut off", func(_ *servertest.Server, p *servertest.Proxy) {
+			p.Set(func(p *servertest.Proxy) { p.Drop = true })
+			p.HangUp()
+		},
+			func(_ *servertest.Server, p *servertest.Proxy) { p.Set(func(*servertest.Proxy) {}); p.HangUp() }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := servertest.Start(b)
+			p := servertest.StartProxy(b, s.Addr())
+			defer p.Close()
+			run := runSource(b, newRedis(b, feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}}))
+			link := func(l model.Link) func() bool { return func() bool { return run.last().Server.Link == l } }
+			servertest.Await(b, "the link", link(model.Live))
+			var took []time.Duration
+			for range times {
+				c.away(s, p)
+				servertest.Await(b, "the loss", link(model.Down))
+				time.Sleep(3 * time.Second) // the waits between attempts are as long as they get
+				c.back(s, p)
+				since := time.Now()
+				servertest.Await(b, "the link", link(model.Live))
+				took = append(took, time.Since(since))
+			}
+			run.stop()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[times/2])/1e6, "p50-ms")
+			b.ReportMetric(float64(took[times-1])/1e6, "most-ms")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 // BenchmarkDelay tells how long it takes from a request to its appearance in a batch, at
 // the default refresh, for keys on screen: polled, told by notifications, and streams.
 func BenchmarkDelay(b *testing.B) {

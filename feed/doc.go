@@ -9,14 +9,21 @@
 // This package is the front; the work is done in the rooms behind it, each of which
 // imports only those above it:
 //
-//	connect    the way to a server: URLs, TLS, guarded clients, errors in words
 //	pace       waits and backoff
+//	connect    the way to a server: URLs, TLS, sentinels, the nodes that are read, guarded
+//	           clients, errors in words
 //	rules      how keys are limited: the file of rules and its globs
 //	shape      what the data of limiters looks like, and decoding it
 //	look       following one limiter from reading to reading
 //	discover   finding keys with SCAN
+//	hot        finding the hottest of very many keys
 //	condition  how the server itself does
 //	observe    rounds of reading inside a budget, and the batches they make
 //	inject     firing requests, the one place that writes
 //	demo       the embedded Redis and its traffic
+//
+// Beside them are the commands without a screen, which use what is above: settings (flags and
+// files), headless (snapshot, peek, fire, verify, record), replay and export.
+//
+// The tests start servers of their own with servertest, and hold every Source to feedtest.
 package feed

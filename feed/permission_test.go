@@ -15,7 +15,7 @@ import (
 
 // unsaid are commands that no sentence is lost on: what they tell is only asked to be
 // cheaper or sooner, and is found out in another way.
-var unsaid = map[string]bool{"hello": true, "client": true, "select": true, "command": true, "config|get": true, "dbsize": true, "ping": true}
+var unsaid = map[string]bool{"hello": true, "client": true, "select": true, "command": true, "config|get": true, "dbsize": true, "ping": true, "quit": true}
 
 // words are all sentences of a run about what cannot be told.
 func (r *running) words() string {

@@ -31,7 +31,8 @@ type Focuser interface {
 type Options struct {
 	// URLs of the server: redis://, rediss://, unix:// as go-redis parses them; several,
 	// or one with ?cluster=true, are a cluster; redis+sentinel://host:26379/name asks
-	// sentinels for the master.
+	// sentinels for the master. With ?replica=true a replica of each master is read instead,
+	// the same one for as long as it answers; a single replica is read at its own address.
 	URLs []string
 	// Watch holds glob patterns of keys, as SCAN's MATCH understands them; none means "*".
 	Watch []string

@@ -3,51 +3,68 @@ package discover
 import (
 	"context"
 	"hash/maphash"
+	"strings"
 	"time"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/rules"
 	"ratescope/feed/shape"
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
-// inspect sorts out the keys of one SCAN reply.
-func (s *Scout) inspect(ctx context.Context, keys []string) error {
-	var finds []shape.Found
-	var unknown []string
+// inspect sorts out keys, those of a form that never was a limiter's only now and then
+// unless all are wanted. It returns what that took of the server.
+func (s *Scout) inspect(ctx context.Context, keys []string, all bool) (spent time.Duration, err error) {
 	now := s.now()
+	finds, unknown := s.sort(keys, all, now)
+	more, commands, err := shape.Classify(ctx, s.client, unknown, now)
+	if commands > 0 {
+		spent = 2*turnPrice + time.Duration(commands)*commandPrice
+	}
+	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
+	if err != nil && !refused {
+		s.Forget(unknown...)
+		return spent, err
+	}
 	s.mu.Lock()
+	if refused {
+		s.refused[connect.Remedy(err)] = true
+	}
+	for _, f := range more {
+		s.names.learn(f.Key, f.Sure || f.Kind == shape.Stream)
+	}
+	finds = append(finds, more...)
+	s.inbox = append(s.inbox, finds...)
+	s.mu.Unlock()
+	if len(finds) > 0 {
+		s.wake()
+	}
+	return spent, nil
+}
+
+// sort tells the keys that were not looked at before from their names alone, or leaves them
+// to be looked at.
+func (s *Scout) sort(keys []string, all bool, now limiter.Instant) (finds []shape.Found, unknown []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, k := range keys {
 		h := maphash.String(s.seed, k)
 		if s.seen[h] {
 			continue
 		}
+		f, ok := shape.ByName(k, now)
+		if !ok && !all && !s.spoken(k) && !s.names.worth(k) {
+			continue
+		}
 		s.seen[h] = true
-		if f, ok := shape.ByName(k, now); ok {
+		if ok {
 			finds = append(finds, f)
 		} else {
 			unknown = append(unknown, k)
 		}
 	}
-	s.mu.Unlock()
-	more, err := shape.Classify(ctx, s.client, unknown, now)
-	switch {
-	case err == nil:
-	case connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type":
-		s.mu.Lock()
-		s.refused[connect.Remedy(err)] = true
-		s.mu.Unlock()
-	default:
-		s.Forget(unknown...)
-		return err
-	}
-	finds = append(finds, more...)
-	if len(finds) > 0 {
-		s.mu.Lock()
-		s.inbox = append(s.inbox, finds...)
-		s.mu.Unlock()
-		s.wake()
-	}
-	return nil
+	return finds, unknown
 }
 
 // Look looks at keys now, also at those that it has looked at before: somebody has heard
@@ -57,11 +74,20 @@ func (s *Scout) Look(ctx context.Context, keys ...string) error {
 		return nil
 	}
 	s.Forget(keys...)
-	err := s.inspect(ctx, keys)
+	spent, err := s.inspect(ctx, keys, true)
 	s.mu.Lock()
-	s.spent += time.Duration(len(keys)) * 4 * connect.CommandPrice
+	s.spent += spent
 	s.mu.Unlock()
 	return err
+}
+
+// spoken says that somebody spoke of a key, with a pattern or a rule that is not for all keys.
+func (s *Scout) spoken(key string) bool {
+	if s.narrow {
+		return true
+	}
+	r := rules.For(s.rules, key, key)
+	return r != nil && strings.Trim(r.Match, "*") != ""
 }
 
 // Forget makes a key worth a look again.

@@ -28,12 +28,16 @@ type Scout struct {
 	matches  []string                                       // what is asked of SCAN
 	now      func() limiter.Instant
 	alive    func() bool // the server answers
+	rules    []rules.Rule
+	narrow   bool    // the patterns are not for all keys
+	budget   float64 // share of the server's time
 
 	mu      sync.Mutex
 	sweep   model.Sweep
 	inbox   []shape.Found
 	lacks   string          // why there is no discovery at all
 	refused map[string]bool // what would allow to look at keys that could not be
+	names   names
 	seed    maphash.Seed
 	seen    map[uint64]bool // keys that need no second look
 	spent   time.Duration   // of the server, not told yet
@@ -44,24 +48,27 @@ type Scout struct {
 	Also func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
 }
 
-// The pace of discovery: SCAN calls of scanCount keys, at most one every scanPause in the
-// first pass, which costs a server about 0.6 % of its time, and a quarter of that in later
-// ones; and none at all for a while between passes.
+// The pace of discovery: SCAN calls of scanCount keys, so many a second that the first pass
+// takes firstShare of the budget and later ones laterShare of it, at most one every
+// scanPause; and none at all for a while between passes.
 const (
-	scanCount   = 100
-	scanPause   = 10 * time.Millisecond
-	laterPause  = 40 * time.Millisecond
-	scanPrice   = 60 * time.Microsecond // of one call, measured on Redis 7.0
-	scanAtOnce  = 20                    // calls at the start of a pass that need not wait
-	restBetween = time.Second
-	seenMost    = 1 << 20
+	scanCount    = 100
+	scanPause    = 10 * time.Millisecond
+	firstShare   = 0.6
+	laterShare   = 0.2
+	scanPrice    = 60 * time.Microsecond // of one call, measured on Redis 7.0
+	turnPrice    = 10 * time.Microsecond // of reading a pipeline from its socket and answering it
+	commandPrice = connect.CommandPrice + 700*time.Nanosecond
+	scanAtOnce   = 20 // calls at the start of a pass that need not wait
+	restBetween  = time.Second
+	seenMost     = 1 << 20
 )
 
 // New returns what finds the keys that match one of the patterns, every key where
 // there is neither a pattern nor an exact name, and the counters of the exact names.
-func New(c redis.UniversalClient, nodes func(context.Context) ([]*redis.Client, error), patterns, names []string, list []rules.Rule, now func() limiter.Instant, alive func() bool) *Scout {
+func New(c redis.UniversalClient, nodes func(context.Context) ([]*redis.Client, error), patterns, names []string, list []rules.Rule, budget float64, now func() limiter.Instant, alive func() bool) *Scout {
 	s := &Scout{
-		client: c, nodes: nodes, now: now, alive: alive,
+		client: c, nodes: nodes, now: now, alive: alive, rules: list, budget: budget,
 		Patterns: patterns, seed: maphash.MakeSeed(), seen: make(map[uint64]bool), refused: make(map[string]bool), Notify: make(chan struct{}, 1), Rest: restBetween,
 	}
 	if len(s.Patterns) == 0 && len(names) == 0 {
@@ -80,6 +87,9 @@ func New(c redis.UniversalClient, nodes func(context.Context) ([]*redis.Client, 
 			own := limiter.Keys(limiter.FixedWindow, k, limiter.Limit{Window: time.Second}, limiter.Layout{}, 0)[0]
 			s.matches = append(s.matches, rules.Literal(strings.TrimSuffix(own, "fw:0"))+"[fs]w:*", rules.Literal(k)+":[0-9]*")
 		}
+	}
+	for _, p := range s.Patterns {
+		s.narrow = s.narrow || strings.Trim(p, "*") != ""
 	}
 	s.sweep.Patterns = s.Patterns
 	if len(s.matches) == 0 {
@@ -129,8 +139,9 @@ func (s *Scout) pass(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	pace := pace.Pacer{Free: scanAtOnce, Pause: scanPause}
+	share := firstShare * s.budget
 	if s.Progress().Passes > 0 {
-		pace.Pause = laterPause
+		share = laterShare * s.budget
 	}
 	total := int64(0)
 	err := s.eachNode(ctx, func(ctx context.Context, node redis.Cmdable) error {
@@ -141,7 +152,7 @@ func (s *Scout) pass(ctx context.Context) error {
 			s.mu.Unlock()
 		}
 		for _, m := range s.matches {
-			if err := s.scan(ctx, node, m, &pace); err != nil {
+			if err := s.scan(ctx, node, m, &pace, share); err != nil {
 				return err
 			}
 		}
@@ -179,7 +190,7 @@ func (s *Scout) eachNode(ctx context.Context, do func(context.Context, redis.Cmd
 	return nil
 }
 
-func (s *Scout) scan(ctx context.Context, node redis.Cmdable, match string, pace *pace.Pacer) error {
+func (s *Scout) scan(ctx context.Context, node redis.Cmdable, match string, pace *pace.Pacer, share float64) error {
 	var cursor uint64
 	for {
 		if err := pace.Wait(ctx); err != nil {
@@ -191,15 +202,17 @@ func (s *Scout) scan(ctx context.Context, node redis.Cmdable, match string, pace
 		if err != nil {
 			return err
 		}
-		if err := s.inspect(ctx, keys); err != nil {
+		spent, err := s.inspect(ctx, keys, false)
+		if err != nil {
 			return err
 		}
-		also := time.Duration(0)
+		spent += scanPrice + turnPrice + time.Duration(len(keys))*connect.CommandPrice/4
 		if s.Also != nil {
-			also = s.Also(ctx, node, keys)
+			spent += s.Also(ctx, node, keys)
 		}
+		pace.Pause = max(scanPause, time.Duration(float64(spent)/share))
 		s.mu.Lock()
-		s.spent += also + scanPrice + time.Duration(len(keys))*connect.CommandPrice/4
+		s.spent += spent
 		s.sweep.Scanned = min(s.sweep.Scanned+scanCount, max(s.sweep.Total, scanCount))
 		s.mu.Unlock()
 		if cursor == 0 {

@@ -18,7 +18,7 @@ func New(name string, r *rules.Rule, always bool, p *Past) *Look {
 	return l
 }
 
-// name it: the look waits for whatever comes under its name.
+// Probe makes the look wait for whatever comes under its name, for somebody asked for it.
 func (l *Look) Probe() {
 	l.Named = true
 	l.body = &probeBody{key: l.Name}

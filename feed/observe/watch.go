@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -55,7 +56,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 	}
 	w.shown = e.Shown
 	serverNow := func() limiter.Instant { return limiter.InstantOf(time.Now().Add(w.Offset())) }
-	w.scout = discover.New(client, w.reads.All, o.Watch, o.Keys, o.Rules, serverNow, w.live.Load)
+	w.scout = discover.New(client, w.reads.All, o.Watch, o.Keys, o.Rules, cmp.Or(max(o.Budget, 0), DefaultBudget), serverNow, w.live.Load)
 	w.scout.Also = func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration {
 		return w.heat.kept.page(ctx, node, keys)
 	}

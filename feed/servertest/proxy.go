@@ -23,7 +23,7 @@ type Proxy struct {
 	all   sync.WaitGroup
 }
 
-func StartProxy(t *testing.T, target string) *Proxy {
+func StartProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,20 +13,22 @@ import (
 // Classify asks for the types of keys, and for a little of their data, to tell which of
 // them look like limiters. Two pipelines, whatever the number of keys. With an error NOPERM,
 // which is about some of the keys or one of the commands, come those that could be told.
-func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limiter.Instant) ([]Found, error) {
+// It returns how many commands that took.
+func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limiter.Instant) (finds []Found, commands int, err error) {
 	if len(keys) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	types := make([]*redis.StatusCmd, len(keys))
-	_, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, k := range keys {
 			types[i] = p.Type(ctx, k)
 		}
 		return nil
 	})
 	if connect.Away(err) {
-		return nil, err
+		return nil, commands, err
 	}
+	commands = len(keys)
 	refused := refusal(err)
 	probes := make([]Probe, 0, len(keys))
 	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -35,21 +37,22 @@ func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limite
 				probes = append(probes, AskProbe(ctx, p, k, typ))
 			}
 		}
+		commands += p.Len()
 		return nil
 	})
 	if connect.Away(err) {
-		return nil, err
+		return nil, commands, err
 	}
 	if refused == nil {
 		refused = refusal(err)
 	}
-	finds := make([]Found, 0, len(probes))
+	finds = make([]Found, 0, len(probes))
 	for i := range probes {
 		if f, ok := probes[i].Read(now); ok {
 			finds = append(finds, f)
 		}
 	}
-	return finds, refused
+	return finds, commands, refused
 }
 
 // refusal returns the error of a pipeline when it is about a missing permission.

@@ -1,0 +1,74 @@
+package discover
+
+import "strings"
+
+// names learns from what the keys of one form of name turned out to be, so that a server
+// with a million sessions is not asked about every one of them. Keys that only differ in
+// their last part, or in parts with digits, are of one form.
+type names struct {
+	forms map[string]*form
+}
+
+// form is what is known of the keys of one form of name.
+type form struct {
+	looked int  // at how many keys
+	passed int  // how many came that were not, or only as one of few more
+	bears  bool // one of them was a limiter
+}
+
+const (
+	// enough is how many keys of one form must have been looked at in vain before only one
+	// of few more is. What is passed over may be looked at in the next pass.
+	enough  = 256
+	fewMore = 16
+	// mostForms bounds how many forms are told apart; keys of others are all looked at.
+	mostForms = 4096
+)
+
+// formOf returns the form of a key's name: "app:session:7f3a:x" is "app:session:#:*".
+func formOf(key string) string {
+	const separators = ":./|_-{}"
+	var b strings.Builder
+	for {
+		i := strings.IndexAny(key, separators)
+		if i < 0 {
+			b.WriteByte('*')
+			return b.String()
+		}
+		if part := key[:i]; strings.ContainsAny(part, "0123456789") {
+			b.WriteByte('#')
+		} else {
+			b.WriteString(part)
+		}
+		b.WriteByte(key[i])
+		key = key[i+1:]
+	}
+}
+
+// worth says whether a key is worth a look.
+func (n *names) worth(key string) bool {
+	f := n.forms[formOf(key)]
+	if f == nil || f.bears || f.looked < enough {
+		return true
+	}
+	f.passed++
+	return f.passed%fewMore == 0
+}
+
+// learn takes note of what a key turned out to be.
+func (n *names) learn(key string, limiter bool) {
+	name := formOf(key)
+	f := n.forms[name]
+	if f == nil {
+		if len(n.forms) >= mostForms {
+			return
+		}
+		if n.forms == nil {
+			n.forms = make(map[string]*form)
+		}
+		f = &form{}
+		n.forms[name] = f
+	}
+	f.looked++
+	f.bears = f.bears || limiter
+}

@@ -1,0 +1,47 @@
+package discover
+
+import (
+	"strconv"
+	"testing"
+)
+
+// TestNames: keys of a form of which none was a limiter are passed over but for a few, and
+// those of a form of which one was are all looked at.
+func TestNames(t *testing.T) {
+	for key, want := range map[string]string{
+		"": "*", "plain": "*", "app:session:7f3a:x": "app:session:#:*", "rl:{user}:9": "rl:{user}:*", "a1:b": "#:*", "x:y:": "x:y:*",
+	} {
+		if got := formOf(key); got != want {
+			t.Errorf("%q is of the form %q, want %q", key, got, want)
+		}
+	}
+	var n names
+	looked := map[string]int{}
+	for i := range 10_000 {
+		for _, prefix := range []string{"session:", "rl:", "other:"} {
+			key := prefix + strconv.Itoa(i)
+			if n.worth(key) {
+				looked[prefix]++
+				n.learn(key, prefix == "rl:" && i == 100)
+			}
+		}
+	}
+	if looked["rl:"] != 10_000 || looked["session:"] > enough+10_000/fewMore*2 || looked["session:"] < enough+100 {
+		t.Errorf("looked at %v of 10,000 each", looked)
+	}
+	for i := range 2 * mostForms {
+		n.learn(formName(i)+":y", false)
+	}
+	if len(n.forms) > mostForms {
+		t.Errorf("%d forms are told apart", len(n.forms))
+	}
+}
+
+// formName spells a number in letters.
+func formName(i int) string {
+	name := ""
+	for ; i > 0; i /= 26 {
+		name += string(rune('a' + i%26))
+	}
+	return name
+}

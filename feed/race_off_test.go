@@ -1,5 +1,0 @@
-package feed_test
-
-import ()
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package feed_test
-
-const raceEnabled = true
