@@ -68,7 +68,7 @@ func (p *printer) say(format string, args ...any) { fmt.Fprintf(&p.out, format, 
 func (p *printer) table(r Report) {
 	what := "made-up sources: seven in ten independent requests, two on and off, one a job"
 	if r.Recorded {
-		what = "recorded traffic"
+		what = "recorded sources"
 		if r.Skipped > 0 {
 			what += fmt.Sprintf(" (%d lines could not be read)", r.Skipped)
 		}
