@@ -53,10 +53,11 @@ func (m *terminal) selectRow(name string) {
 		selected, wanted = -1, -1
 		i := 0
 		for l := range strings.Lines(m.screen()) {
-			if strings.Contains(l, "▌") {
+			in, framed := strings.CutPrefix(l, "│")
+			if selected < 0 && framed && strings.HasPrefix(strings.TrimSpace(in), "▌") {
 				selected = i
 			}
-			if wanted < 0 && row(l, name) != "" {
+			if wanted < 0 && framed && row(l, name) != "" {
 				wanted = i
 			}
 			i++
