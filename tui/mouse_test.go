@@ -1,0 +1,101 @@
+package tui_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui"
+	"ratescope/tui/chart"
+	"ratescope/tui/tuitest"
+)
+
+func TestTheMouseSelectsScrollsAndPresses(t *testing.T) {
+	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+		byName(x)
+		column, line, found := x.Find("mail:outbound")
+		if !found {
+			t.Fatal("the key is not listed")
+		}
+		x.Click(column+1, line)
+		if got := selected(t, x); !strings.Contains(got, "mail:outbound") {
+			t.Errorf("a click on mail:outbound selects %q", got)
+		}
+		was := selected(t, x)
+		x.Send(tea.MouseWheelMsg{X: column, Y: line, Button: tea.MouseWheelUp})
+		x.Wait(200 * time.Millisecond)
+		if selected(t, x) == was {
+			t.Error("the wheel over the keys moves nothing")
+		}
+		x.Click(2, 41) // the first hint of the footer is help
+		x.See("any key closes")
+		x.Click(70, 20)
+		x.Gone("any key closes")
+		column, line, _ = x.Find(" fire 1")
+		x.Click(column+1, line)
+		x.See("fired 1:")
+		x.Press("m")
+		x.See("Mouse off")
+		x.Press("m")
+		x.See("Mouse on")
+	})
+}
+
+func TestAClickOnAnEventLeadsToItsKey(t *testing.T) {
+	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+		byName(x)
+		x.Press("5")
+		x.See("events")
+		column, line, found := x.Find("checkout:cart:7f3a")
+		if !found {
+			t.Fatalf("checkout:cart:7f3a is in no event:\n%s", x.Screen())
+		}
+		x.Click(column+1, line)
+		x.See("used/limit")
+		if got := selected(t, x); !strings.Contains(got, "checkout:cart:7f3a") {
+			t.Errorf("a click on its event selects %q", got)
+		}
+	})
+}
+
+func TestTheWheelMovesInAMenuAndNotBehindIt(t *testing.T) {
+	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+		byName(x)
+		x.Press("end")
+		x.Press("t")
+		x.See("high-contrast")
+		column, line, _ := x.Find("high-contrast")
+		x.Send(tea.MouseWheelMsg{X: column, Y: line, Button: tea.MouseWheelDown})
+		x.Wait(200 * time.Millisecond)
+		if got := row(t, x, chart.Unicode.SelMark+" paper"); !strings.Contains(got, "light") {
+			t.Errorf("the wheel selects %q", got)
+		}
+		x.Press("esc")
+		if got := selected(t, x); !strings.Contains(got, "webhook:github") {
+			t.Errorf("behind the menu webhook:github was selected, and now %q", got)
+		}
+	})
+}
+
+func TestTheWheelScrollsTimeWhilePaused(t *testing.T) {
+	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+		byName(x)
+		x.Press("home")
+		x.Wait(5 * time.Second)
+		x.Press("p")
+		still := x.Screen()
+		column, line, _ := x.Find(" window 1")
+		x.Send(tea.MouseWheelMsg{X: column, Y: line + 3, Button: tea.MouseWheelUp})
+		x.Wait(200 * time.Millisecond)
+		if x.Screen() == still {
+			t.Error("the wheel over the timeline does not scroll in time")
+		}
+		x.Send(tea.MouseWheelMsg{X: column, Y: line + 3, Button: tea.MouseWheelDown})
+		x.Wait(200 * time.Millisecond)
+		if x.Screen() != still {
+			t.Error("scrolled back and forth it is another picture")
+		}
+	})
+}
