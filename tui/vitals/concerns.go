@@ -20,7 +20,7 @@ type Concern struct {
 // The figures from which on a server is a concern.
 const (
 	slowTrip   = 50 * time.Millisecond // a round trip
-	busyCore   = 0.8                   // of the one core that runs commands
+	busyCPU    = 0.8                   // of the one core that runs commands
 	recentSlow = time.Minute           // an entry of the slow log that is no history yet
 	lagging    = 1 << 20               // bytes of a replica
 )
@@ -54,7 +54,7 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 	if h.MemoryMax.Known && h.MemoryMax.V > 0 && h.MemoryUsed.Known && h.MemoryUsed.V > model.NearLimit*h.MemoryMax.V {
 		say(false, fmt.Sprintf("memory %.0f%% full", 100*h.MemoryUsed.V/h.MemoryMax.V), full(h.Policy))
 	}
-	if above(h.CPU, busyCore) {
+	if above(h.CPU, busyCPU) {
 		say(false, "cpu "+figure.Percent(h.CPU.V), "one core runs all commands, and it has little left")
 	}
 	if s.RTT > slowTrip {
