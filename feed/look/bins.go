@@ -14,12 +14,15 @@ import (
 // are. The bins are those of model.Timeline, joined where they would be shorter than
 // shortestBin.
 type bins struct {
-	on      bool
-	next    limiter.Instant // start of the first bin that has to be counted (again)
-	started limiter.Instant
-	asked   []binCount
-	fresh   []limiter.Entry
-	low     int // readings in a row that were few enough to be fetched
+	on        bool
+	next      limiter.Instant // start of the first bin that has to be counted (again)
+	started   limiter.Instant
+	asked     []binCount
+	fresh     []limiter.Entry
+	low       int      // readings in a row that were few enough to be fetched
+	edge      binCount // the bin in which what the server holds began at the look before
+	doubtful  bool     // some bins have lost members since all were counted
+	recounted limiter.Instant
 }
 
 type binCount struct {
@@ -82,6 +85,35 @@ func (b *bins) take(now limiter.Instant, r *record) (again bool, err error) {
 	b.fresh = nil
 	b.next = now.Add(-recount)
 	return false, nil
+}
+
+// recheck counts the bin again in which what the server holds began: part of it may be gone.
+func (b *bins) recheck(count func(lo, hi limiter.Instant) *redis.IntCmd) {
+	if b.edge.hi != 0 {
+		b.edge.n = count(b.edge.lo, b.edge.hi)
+	}
+}
+
+// shrink drops from the last window what the server no longer holds, which begins at
+// oldest: its owner trims it earlier, or deleted it and began again. It says whether there
+// was any.
+func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
+	less := false
+	if e := b.edge; e.n != nil && e.n.Err() == nil && e.lo >= now.Add(-r.span()) {
+		less = r.lower(e.lo, e.n.Val())
+	}
+	per := b.per(r)
+	bin := floorDiv(r.bin(oldest), per) * per
+	b.edge = binCount{lo: r.begin(bin), hi: r.begin(bin + per)}
+	less = r.lose(now.Add(-r.span()), b.edge.lo) || less
+	// What is left may not be what was counted, but what came in its place. An owner that
+	// trims with every request loses some at every look, so that all is counted again now and
+	// then only.
+	b.doubtful = b.doubtful || less
+	if b.doubtful && now.Sub(b.recounted) > surveyEvery {
+		b.doubtful, b.recounted, b.next = false, now, b.edge.lo
+	}
+	return less
 }
 
 // cool says that the key has been calm for long enough to be read entry by entry: for

@@ -268,22 +268,19 @@ func (b *counterBody) tell(now limiter.Instant, l *Look, r *model.Reading, value
 		b.watched = now
 	}
 	r.Arrivals = b.rises(now, l.since, values)
+	if l.rule == nil || l.rule.Algorithm == limiter.Unknown {
+		l.target.Algorithm = b.algorithm()
+		l.target.Inferred = b.own == limiter.Unknown
+	}
 	previous, held := values[prev]
 	remembered, seen := b.values[prev]
-	if !held && seen {
-		previous = remembered // the server dropped it at the edge; it was seen until then
-		if b.algorithm() == limiter.SlidingWindow && now.Sub(l.since) > w {
-			previous = 0
-		}
+	if !held && seen && l.target.Algorithm != limiter.SlidingWindow {
+		previous = remembered // the server dropped it at the edge, and it counts no more
 	}
 	r.State.Start, r.State.PreviousStart = cur, prev
 	r.State.Previous, r.State.Current = previous, values[cur]
 	_, b.alive = values[cur]
 	r.PreviousKnown = held || seen || b.watched < cur || b.algorithm() == limiter.SlidingWindow
-	if l.rule == nil || l.rule.Algorithm == limiter.Unknown {
-		l.target.Algorithm = b.algorithm()
-		l.target.Inferred = b.own == limiter.Unknown
-	}
 	if b.own == limiter.Unknown {
 		l.target.Layout = b.layout()
 	}

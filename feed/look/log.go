@@ -36,7 +36,8 @@ type logBody struct {
 	recent   *redis.ZSliceCmd
 	members  *redis.StringSliceCmd
 	check    *redis.IntCmd
-	since    float64 // lower bound of check
+	since    float64          // lower bound of check
+	first    *redis.ZSliceCmd // the oldest member, of a key that is counted
 	ttl      *redis.DurationCmd
 	survey   *survey
 }
@@ -53,7 +54,7 @@ const (
 func (b *logBody) ask(q *Query, l *Look) {
 	b.record.setWindow(l.target.Window)
 	b.record.most = q.Entries
-	b.recent, b.members, b.check, b.survey, b.ttl = nil, nil, nil, nil, nil
+	b.recent, b.members, b.check, b.survey, b.ttl, b.first = nil, nil, nil, nil, nil, nil
 	whole := q.Whole || !b.synced || l.typ == "none"
 	if whole {
 		b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
@@ -65,9 +66,14 @@ func (b *logBody) ask(q *Query, l *Look) {
 		return
 	}
 	if b.bins.on {
-		b.bins.ask(q, &b.record, func(lo, hi limiter.Instant) *redis.IntCmd {
+		count := func(lo, hi limiter.Instant) *redis.IntCmd {
 			return q.Pipe.ZCount(q.Ctx, b.key, shape.Score(shape.NumberIn(lo, b.unit)), "("+shape.Score(shape.NumberIn(hi, b.unit)))
-		})
+		}
+		b.bins.ask(q, &b.record, count)
+		if whole {
+			b.bins.recheck(count)
+			b.first = q.Pipe.ZRangeWithScores(q.Ctx, b.key, 0, 0)
+		}
 		return
 	}
 	_, most := shape.Plausible(b.unit, float64(q.Now)/1e6)
@@ -120,6 +126,9 @@ func (b *logBody) take(now limiter.Instant, l *Look, r *model.Reading) (again bo
 		if again, err = b.bins.take(now, &b.record); again || err != nil {
 			return again, err
 		}
+		if err := b.takeFirst(now, l); err != nil {
+			return false, err
+		}
 		if b.bins.cool(&b.record, now) {
 			b.bins.on, b.synced, b.pages = false, false, 0
 		}
@@ -141,6 +150,23 @@ func (b *logBody) take(now limiter.Instant, l *Look, r *model.Reading) (again bo
 	b.record.trim(now)
 	b.fill(now, l, r)
 	return false, nil
+}
+
+// takeFirst drops what the server holds no longer of a key that is counted.
+func (b *logBody) takeFirst(now limiter.Instant, l *Look) error {
+	if b.first == nil {
+		return nil
+	}
+	got, err := b.first.Result()
+	if err != nil {
+		return err
+	}
+	oldest := now
+	if len(got) > 0 {
+		oldest = min(shape.InstantIn(got[0].Score, b.unit), now)
+	}
+	l.moved = b.bins.shrink(now, oldest, &b.record) || l.moved
+	return nil
 }
 
 // guess tells the window from the expiry.

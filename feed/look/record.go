@@ -190,6 +190,33 @@ func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64)
 	r.entries, r.joined = entries, false
 }
 
+// lose forgets what was remembered of a stretch of time, because the server holds it no
+// longer, and says whether there was any.
+func (r *record) lose(from, to limiter.Instant) bool {
+	i, j := r.from(from), r.from(to)
+	if i >= j {
+		return false
+	}
+	kept := make([]limiter.Entry, 0, len(r.entries))
+	kept = append(kept, r.entries[:i]...)
+	r.entries = append(kept, r.entries[j:]...)
+	return true
+}
+
+// lower corrects the entry at an instant to what is left of it, and says whether it was
+// more.
+func (r *record) lower(at limiter.Instant, left int64) bool {
+	i := r.from(at)
+	if i == len(r.entries) || r.entries[i].At != at || r.entries[i].Count <= left {
+		return false
+	}
+	r.entries = slices.Clone(r.entries)
+	if r.entries[i].Count = left; left == 0 {
+		r.entries = slices.Delete(r.entries, i, i+1)
+	}
+	return true
+}
+
 // trim forgets what is older than the window before the current one, and joins
 // entries in bins when there are too many to keep one by one.
 func (r *record) trim(now limiter.Instant) {

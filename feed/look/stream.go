@@ -51,7 +51,7 @@ func (b *streamBody) take(now limiter.Instant, l *Look, r *model.Reading) (again
 	}
 	if !there {
 		l.moved = l.moved || len(b.record.entries) > 0
-		b.lose(now.Add(-b.record.span()), now)
+		b.record.lose(now.Add(-b.record.span()), now)
 		b.resync()
 	} else {
 		fresh, again, err := b.tail.take()
@@ -118,23 +118,7 @@ func (b *streamBody) trimmed(first []redis.XMessage, now limiter.Instant) bool {
 			oldest = min(id.At(), now)
 		}
 	}
-	live := now.Add(-b.record.span())
-	if i, j := b.record.from(live), b.record.from(oldest); i < j {
-		b.lose(live, oldest)
-		return true
-	}
-	return false
-}
-
-// lose forgets what was remembered of a stretch of time, without a report.
-func (b *streamBody) lose(from, to limiter.Instant) {
-	i, j := b.record.from(from), b.record.from(to)
-	if i == j {
-		return
-	}
-	kept := make([]limiter.Entry, 0, len(b.record.entries))
-	kept = append(kept, b.record.entries[:i]...)
-	b.record.entries = append(kept, b.record.entries[j:]...)
+	return b.record.lose(now.Add(-b.record.span()), oldest)
 }
 
 // guess tells the window from the expiry.

@@ -1,0 +1,83 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+)
+
+// TestAHotLogThatLosesMembers counts a sorted set that is too busy to be fetched, whose owner
+// keeps a shorter window than the rule says, and which is deleted and begun again.
+func TestAHotLogThatLosesMembers(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"hot"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("hot", limiter.SlidingLog)}})
+	r.Focus([]string{"hot"})
+	run := runSource(t, r)
+	// fill puts the key there at once, so that all of it is old enough to be counted once.
+	fill := func(members int, over time.Duration) {
+		now := s.Now()
+		for from := 0; from < members; from += 1000 {
+			var batch []redis.Z
+			for k := from; k < from+1000; k++ {
+				at := now.Add(-over * time.Duration(k) / time.Duration(members))
+				batch = append(batch, redis.Z{Score: float64(at.Millis()), Member: strconv.Itoa(k)})
+			}
+			if err := c.ZAdd(context.Background(), "made", batch...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.CLI("RENAME", "made", "hot")
+	}
+	agree := func(what string) {
+		t.Helper()
+		var got, want int64
+		servertest.Await(t, what, func() bool {
+			want = c.ZCount(context.Background(), "hot", fmt.Sprint(s.Now().Add(-time.Minute).Millis()), "+inf").Val()
+			r, ok := run.reading("hot")
+			got = used(r) // as of its own instant: nothing leaves the window during the test
+			return ok && r.Approximate && got == want
+		})
+	}
+	fill(20_000, 50*time.Second)
+	agree("the count of all")
+	cut := s.Now().Add(-25 * time.Second)
+	if err := c.ZRemRangeByScore(context.Background(), "hot", "-inf", fmt.Sprint(cut.Millis())).Err(); err != nil {
+		t.Fatal(err)
+	}
+	agree("the count of what its owner left")
+	fill(9_000, time.Second)
+	agree("the count of the new one")
+}
+
+// TestACounterThatIsDeleted: whoever deletes the counter of the window before frees the key
+// of a weighted counter, and is told so.
+func TestACounterThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"*"}, Refresh: 50 * time.Millisecond,
+		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}}}))
+	cur := s.Now().Floor(time.Hour)
+	name := func(start limiter.Instant) string { return fmt.Sprintf("rl:api:alice:%d", start.Millis()/1000) }
+	s.CLI("SET", name(cur), "20", "PX", "7200000")
+	s.CLI("SET", name(cur.Add(-time.Hour)), "100000", "PX", "7200000")
+	servertest.Await(t, "both windows", func() bool {
+		r, ok := run.reading("rl:api:alice")
+		return ok && r.State.Previous == 100_000 && r.State.Current == 20
+	})
+	s.CLI("DEL", name(cur.Add(-time.Hour)))
+	servertest.Await(t, "the window before to be nothing", func() bool {
+		r, _ := run.reading("rl:api:alice")
+		return r.State.Previous == 0 && used(r) == 20
+	})
+}
