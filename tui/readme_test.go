@@ -6,17 +6,20 @@ import (
 	"testing"
 
 	"ratescope/tui"
+	"ratescope/tui/lab"
 )
 
-// The README's list of keys is the table that dispatches them.
+// The README's lists of keys are the tables that dispatch them.
 func TestReadmeListsTheKeys(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "<!-- keys -->\n")
-	listed, _, found := strings.Cut(rest, "<!-- /keys -->")
-	if !found || listed != tui.HelpMarkdown() {
-		t.Errorf("put this between the README's keys marks:\n%s", tui.HelpMarkdown())
+	for mark, table := range map[string]string{"keys": tui.HelpMarkdown(), "lab keys": lab.HelpMarkdown()} {
+		_, rest, _ := strings.Cut(string(readme), "<!-- "+mark+" -->\n")
+		listed, _, found := strings.Cut(rest, "<!-- /"+mark+" -->")
+		if !found || listed != table {
+			t.Errorf("put this between the README's marks of the %s:\n%s", mark, table)
+		}
 	}
 }
