@@ -27,6 +27,10 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 	limit.Window = t.Window
 	s := r.State
 	s.Log = slices.Clone(s.Log)
+	stuck := r.stuck()
+	if stuck {
+		s.Start = now
+	}
 	f := Forecast{Known: true}
 	if t.Convention.Rule == limiter.Fits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
 		// At one instant what fits one by one fits at once, so that a large burst needs no
@@ -50,5 +54,8 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 		f.Denied++
 	}
 	f.Next = s.Peek(now, limit, t.Convention, cost).RetryAfter
+	if stuck && f.Next > 0 {
+		f.Next = limiter.Never
+	}
 	return f
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -29,7 +30,8 @@ type Gauge struct {
 	RateKnown    bool
 	NextKnown    bool
 	Next         time.Duration // until one request of cost 1 is admitted; 0 now, limiter.Never never
-	Reset        time.Duration // until the key is as new
+	Reset        time.Duration // until the key is as new; limiter.Never never
+	Stuck        bool          // the window began with its first request and has no expiry: it never ends
 	TAT          limiter.Instant
 	Level        float64 // buckets: tokens left or water level at the instant
 	BlockedFor   time.Duration
@@ -54,7 +56,11 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	if !t.LimitKnown {
 		limit.Count = 0
 	}
-	d := r.State.Peek(now, limit, t.Convention, 0)
+	state := r.State
+	if g.Stuck = r.stuck(); g.Stuck {
+		state.Start = now // no instant is beyond its end
+	}
+	d := state.Peek(now, limit, t.Convention, 0)
 	g.Used = Count{true, d.Used}
 	g.Start, g.End = d.Start, d.End
 	g.Weight, g.Estimate = d.Weight, d.Estimate
@@ -77,12 +83,19 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	if r.ExactKnown {
 		g.Exact = Count{true, liveIn(r.State.Log, now, w, t.Convention.Edge)}
 	}
-	g.Rate, g.RateKnown = rate(&g, w, now)
+	if g.Stuck {
+		g.Start, g.End, g.Reset = 0, 0, limiter.Never
+	} else if !slices.Contains(r.Notes, Outlives) {
+		g.Rate, g.RateKnown = rate(&g, w, now)
+	}
 	if t.LimitKnown && limit.Count > 0 {
 		capacity := Capacity(t)
 		g.Remaining = Count{true, d.Remaining}
 		g.Utilization = float64(d.Used) / float64(capacity)
-		g.Next, g.NextKnown = r.State.Peek(now, limit, t.Convention, 1).RetryAfter, true
+		g.Next, g.NextKnown = state.Peek(now, limit, t.Convention, 1).RetryAfter, true
+		if g.Stuck && g.Next > 0 {
+			g.Next = limiter.Never
+		}
 	} else if t.LimitKnown {
 		g.NextKnown = true
 	}
@@ -93,6 +106,14 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		g.DeniedPerSec = float64(r.Denied.N) / w.Seconds()
 	}
 	return g
+}
+
+// stuck says that r is of a window that began with its first request and never ends, because
+// nobody set an expiry: an INCR whose EXPIRE was lost. What it has counted, it keeps.
+func (r *Reading) stuck() bool {
+	t := &r.Target
+	return t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.FirstRequest &&
+		r.TTL == Forever && r.State.Current > 0
 }
 
 // Capacity is what used is measured against: the limit's count, or the burst where

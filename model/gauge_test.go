@@ -174,6 +174,60 @@ func TestGaugeAgreesWithTheLimiter(t *testing.T) {
 	}
 }
 
+// TestStuckWindow: a counter that lost its expiry never frees, however long ago it was read;
+// under its limit it admits, and the rate that nobody can know is not made up.
+func TestStuckWindow(t *testing.T) {
+	reading := func(used int64, ttl time.Duration, a limiter.Alignment) model.Reading {
+		return model.Reading{
+			Key: "stuck:login", Type: "string", At: today, TTL: ttl,
+			State:  limiter.State{Algorithm: limiter.FixedWindow, Start: today, Current: used},
+			Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute, Convention: limiter.Convention{Alignment: a}},
+		}
+	}
+	for _, later := range []time.Duration{0, 59 * time.Second, time.Minute, 40 * time.Hour} {
+		for used, next := range map[int64]time.Duration{150: limiter.Never, 100: limiter.Never, 99: 0, 1: 0} {
+			r := reading(used, model.Forever, limiter.FirstRequest)
+			g := r.Gauge(today.Add(later))
+			if !g.Stuck || g.Used.N != used || !g.NextKnown || g.Next != next || g.Reset != limiter.Never || g.RateKnown || g.Start != 0 || g.End != 0 {
+				t.Errorf("%d used, %v later: %+v", used, later, g)
+			}
+			if f := r.Forecast(today.Add(later), 200, 1); f.Next != limiter.Never || int64(f.Admitted) != max(100-used, 0) {
+				t.Errorf("%d used, %v later: 200 requests would find %+v", used, later, f)
+			}
+		}
+	}
+	for name, r := range map[string]model.Reading{
+		"with an expiry":    reading(150, time.Minute, limiter.FirstRequest),
+		"aligned windows":   reading(150, model.Forever, limiter.Epoch),
+		"nothing was taken": reading(0, model.Forever, limiter.FirstRequest),
+	} {
+		if g := r.Gauge(today.Add(time.Second)); g.Stuck || g.Next < 0 || g.Reset < 0 {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+}
+
+// TestRateOfWhatOutlivesItsWindow: how fast a counter fills is not known when its window
+// would begin in the future, or when it was seen to live longer than the window.
+func TestRateOfWhatOutlivesItsWindow(t *testing.T) {
+	r := model.Reading{
+		Key: "k", Type: "string", At: today, TTL: 50 * time.Second,
+		State:  limiter.State{Algorithm: limiter.FixedWindow, Start: today.Add(40 * time.Second), Current: 47_000},
+		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: 10 * time.Second}, LimitKnown: true, Window: 10 * time.Second, Convention: limiter.Convention{Alignment: limiter.FirstRequest}},
+	}
+	if g := r.Gauge(today); g.RateKnown || g.Next != 50*time.Second {
+		t.Errorf("before the window would begin: %+v", g)
+	}
+	r.State.Start, r.TTL = today.Add(-time.Second), 9*time.Second
+	if g := r.Gauge(today); !g.RateKnown || g.Rate != 47_000 {
+		t.Errorf("of a window as long as it should be: %+v", g)
+	}
+	r.Notes = []model.Note{model.Outlives}
+	if g := r.Gauge(today); g.RateKnown || g.Next != 9*time.Second {
+		t.Errorf("of a longer one: %+v", g)
+	}
+}
+
 func TestExactCountsTheSlidingWindow(t *testing.T) {
 	w := 10 * time.Second
 	r := logReading("k", today, 0, 0, 10)

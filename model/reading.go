@@ -92,6 +92,9 @@ const (
 	TooHot        Note = "read as counts"
 	ForeignWriter Note = "written by another program"
 	MixedUnits    Note = "scores in mixed units"
+	// Outlives is of a window that begins with its first request: when it began is not
+	// known, nor how fast it fills.
+	Outlives Note = "expires later than its window ends"
 )
 
 // Level is how much of the limit was used at one instant, with the instant from

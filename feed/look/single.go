@@ -21,6 +21,9 @@ type singleBody struct {
 	last  int64
 	ends  limiter.Instant // of the window last seen
 	known bool
+	// outlives is set once the expiry was seen to be farther off than the window is long: near
+	// its end such a counter looks like one that has just begun.
+	outlives bool
 }
 
 func (b *singleBody) ask(q *Query, _ *Look) {
@@ -72,6 +75,14 @@ func (b *singleBody) tell(now limiter.Instant, l *Look, r *model.Reading, n int6
 	}
 	b.last, b.ends, b.known = n, ends, true
 	w := l.target.Window
+	const slack = 5 * time.Millisecond // of the answers
+	switch {
+	case w > 0 && l.ttl > w+slack:
+		b.outlives = true
+	case fresh && now.Sub(l.since) < w: // it was seen from its first requests on
+		b.outlives = false
+	}
+	l.note(model.Outlives, b.outlives)
 	r.State.Current = n
 	if ends != 0 && w > 0 {
 		r.State.Start = ends.Add(-w)
