@@ -22,10 +22,10 @@ const (
 // Alert is something that happened to a key or to the server, for the record.
 type Alert struct {
 	At   limiter.Instant
-	Key  string // "" for the server itself
+	Key  string // "" for the server itself, and for many keys at once
 	What AlertKind
 	For  time.Duration // how long what ended had lasted
-	N    int64         // what the kind counts: denied requests of an episode
+	N    int64         // what the kind counts: denied requests of an episode; keys that came or went, 0 for the one Key
 	Text string        // the server's trouble, one sentence
 }
 
@@ -56,8 +56,49 @@ func (b *Board) Raised() int { return b.raised }
 func (b *Board) alert(a Alert) {
 	b.raised++
 	b.alerts = append(b.alerts, a)
-	if n := len(b.alerts); n > keepAlerts {
-		b.alerts = append(b.alerts[:0], b.alerts[n-keepAlerts:]...)
+	if len(b.alerts) > keepAlerts {
+		out := max(slices.IndexFunc(b.alerts, Alert.minor), 0)
+		b.alerts = slices.Delete(b.alerts, out, out+1)
+	}
+}
+
+// minor says whether a is about keys that came or went: of those the record drops the
+// oldest first, so that they push out nothing that is pressing.
+func (a Alert) minor() bool { return a.What == Appeared || a.What == Left }
+
+// Keys that come or go together are told in one alert: more than a few in a batch, or the
+// ones after a few within one wave.
+const (
+	fewKeys = 3
+	wave    = 10 * time.Second
+)
+
+// move records that keys came or went; moved has one alert for each.
+func (b *Board) move(moved []Alert) {
+	if len(moved) == 0 {
+		return
+	}
+	first := moved[0]
+	told, sum := len(moved), -1
+	for i := len(b.alerts) - 1; i >= 0; i-- {
+		a := &b.alerts[i]
+		if a.What != first.What || first.At.Sub(a.At) >= wave || a.At.Sub(first.At) >= wave {
+			continue
+		}
+		if told++; a.N > 0 {
+			sum = i
+			break
+		}
+	}
+	switch {
+	case sum >= 0:
+		b.alerts[sum].N += int64(len(moved))
+	case told <= fewKeys:
+		for _, a := range moved {
+			b.alert(a)
+		}
+	default:
+		b.alert(Alert{At: first.At, What: first.What, N: int64(len(moved))})
 	}
 }
 

@@ -121,17 +121,66 @@ func TestComingAndGoing(t *testing.T) {
 
 func TestTheRecordIsBounded(t *testing.T) {
 	var b model.Board
-	b.Apply(live(today))
 	for i := range 3000 {
 		at := today + limiter.Instant(i)
-		b.Apply(live(at, logReading(fmt.Sprint("key", i), at, 0, 0, 10)))
+		b.Apply(live(at, logReading(fmt.Sprint("key", i), at, 0, 10, 10))) // throttled at once
 	}
 	got := b.Alerts()
 	if n := len(got); n == 0 || n > 1000 {
 		t.Errorf("%d alerts are kept", n)
 	}
-	if last := got[len(got)-1]; last.Key != "key2999" {
-		t.Errorf("the newest is about %q", last.Key)
+	if last := got[len(got)-1]; last.Key != "key2999" || last.What != model.BecameThrottled {
+		t.Errorf("the newest is %+v", last)
+	}
+}
+
+func TestKeysThatComeTogetherAreOneAlert(t *testing.T) {
+	var b model.Board
+	b.Apply(live(today))
+	b.Apply(down(today + 1))
+	b.Apply(live(today.Add(2 * time.Second)))
+	for batch := range 10 { // a sweep that finds 1243 keys, in pieces
+		at := today.Add(time.Duration(3+batch) * time.Second / 2)
+		var found []model.Reading
+		for i := range 125 - 7*min(batch, 1)*max(batch-8, 0) {
+			found = append(found, logReading(fmt.Sprintf("key%d:%d", batch, i), at, 0, 1, 10))
+		}
+		b.Apply(live(at, found...))
+	}
+	got := b.Alerts()
+	if len(got) != 3 || got[0].What != model.LinkLost || got[1].What != model.LinkBack {
+		t.Fatalf("recorded is %+v", got)
+	}
+	if sum := got[2]; sum.What != model.Appeared || sum.Key != "" || sum.N != 1243 {
+		t.Errorf("the keys that appeared are %+v", sum)
+	}
+	all := make([]string, 0, 1250)
+	for _, k := range b.Select(model.View{}) {
+		all = append(all, k.Reading.Key)
+	}
+	gone := live(today.Add(20 * time.Second))
+	gone.Gone = all
+	b.Apply(gone)
+	if got := b.Alerts(); len(got) != 4 || got[3].What != model.Left || got[3].N != int64(len(all)) {
+		t.Errorf("after %d keys left recorded is %+v", len(all), got)
+	}
+}
+
+func TestKeysThatComeAndGoPushNothingPressingOut(t *testing.T) {
+	var b model.Board
+	b.Apply(live(today))
+	b.Apply(down(today + 1))
+	b.Apply(live(today + 2))
+	for i := range 3000 { // one a minute: each is news
+		at := today.Add(time.Duration(i+1) * time.Minute)
+		b.Apply(live(at, logReading(fmt.Sprint("key", i), at, 0, 0, 10)))
+	}
+	got := b.Alerts()
+	if len(got) > 1000 || got[0].What != model.LinkLost || got[1].What != model.LinkBack {
+		t.Errorf("of %d alerts the oldest are %+v", len(got), got[:2])
+	}
+	if last := got[len(got)-1]; last.What != model.Appeared || last.Key != "key2999" {
+		t.Errorf("the newest is %+v", last)
 	}
 }
 

@@ -77,18 +77,25 @@ func (b *Board) Apply(batch Batch) {
 	if batch.At > b.At || batch.Server.Link == Live && b.At.Sub(batch.At) > lapse {
 		b.At = batch.At
 	}
+	var came, went []Alert
 	for i := range batch.Readings {
-		b.apply(&batch.Readings[i])
+		r := &batch.Readings[i]
+		if b.swept && b.keys[r.Key] == nil {
+			came = append(came, Alert{At: r.At, Key: r.Key, What: Appeared})
+		}
+		b.apply(r)
 	}
 	b.swept = b.swept || batch.Sweep.Passes > 0
 	for _, name := range batch.Gone {
 		if k := b.keys[name]; k != nil {
 			if !k.Gone {
-				b.alert(Alert{At: batch.At, Key: name, What: Left})
+				went = append(went, Alert{At: batch.At, Key: name, What: Left})
 			}
 			k.Gone = true
 		}
 	}
+	b.move(came)
+	b.move(went)
 	b.order(b.raised - raised)
 	for _, name := range batch.LeftOut {
 		if k := b.keys[name]; k != nil && !k.Pinned {
@@ -131,9 +138,6 @@ func (b *Board) apply(r *Reading) {
 	if k == nil {
 		k = &Watched{}
 		b.keys[r.Key] = k
-		if b.swept {
-			b.alert(Alert{At: r.At, Key: r.Key, What: Appeared})
-		}
 	}
 	window := r.Target.span()
 	// With another window the source tells the past again; a clock that was set back by

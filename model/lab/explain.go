@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model"
 )
 
 // Working is a decision as a teacher writes it on the board.
@@ -145,6 +146,10 @@ func (e *explainer) sliding() Working {
 	if how != "" {
 		how += Number(rounded)
 	}
+	weight := model.ShownWeight(e.look.Previous, e.look.Weight, 3) // Number has three decimals
+	if n := Number(e.look.Weight); len(n) < len(weight) && n == strconv.FormatFloat(e.look.Weight, 'f', -1, 64) {
+		weight = n // as it is: 1, 0.5
+	}
 	n := float64(e.m.Arrival.Cost)
 	total := rounded + float64(e.look.Current)
 	sum := fmt.Sprintf("%s + %d + %s = %s %s %d", Number(rounded), e.look.Current, Number(n), Number(total+n), e.sign(e.fits()), e.limit.Count)
@@ -154,8 +159,8 @@ func (e *explainer) sliding() Working {
 	return Working{
 		Rule: e.rule("previous × weight + current"),
 		Numbers: []string{
-			fmt.Sprintf("weight = 1 - %s/%s = %s", Seconds(e.at.Sub(e.look.Start)), Seconds(e.limit.Window), Number(e.look.Weight)),
-			fmt.Sprintf("%d × %s = %s%s", e.look.Previous, Number(e.look.Weight), Number(product), how),
+			fmt.Sprintf("weight = 1 - %s/%s = %s", Seconds(e.at.Sub(e.look.Start)), Seconds(e.limit.Window), weight),
+			fmt.Sprintf("%d × %s = %s%s", e.look.Previous, weight, Number(product), how),
 			sum,
 		},
 		Sum: sum,

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,12 +17,18 @@ type Peek struct {
 	Key
 	Allowed *bool `json:"allowed"` // null when the limit is not known
 
-	asNew time.Duration
+	asNew  time.Duration
+	atOnce int64 // what fits at once; 0 not known
+	stuck  bool  // nothing that was counted is ever dropped
 }
 
 // PeekOf works r out at the given instant.
 func PeekOf(r *model.Reading, at limiter.Instant, o Options) Peek {
-	p := Peek{Key: KeyOf(r, at, o), asNew: r.Gauge(at).Reset}
+	g := r.Gauge(at)
+	p := Peek{Key: KeyOf(r, at, o), asNew: g.Reset, stuck: g.Stuck}
+	if r.Target.LimitKnown {
+		p.atOnce = model.Capacity(r.Target)
+	}
 	if p.Next != nil {
 		p.Allowed = known(*p.Next == 0)
 	}
@@ -46,20 +54,55 @@ func (p Peek) Text(w io.Writer) error {
 		line("used", "%s%s", number(p.Used), room)
 	}
 	if p.Previous != nil && p.Current != nil && p.Weight != nil && p.Estimate != nil {
-		line("estimate", "%d × %.2f + %d = %.4g", p.Previous.Count, *p.Weight, p.Current.Count, *p.Estimate)
+		line("estimate", "%s", p.estimate())
 	}
 	if p.Exact != nil {
 		line("exact", "%d", *p.Exact)
 	}
 	if p.Next != nil {
-		line("next slot", "%s", wait(p.Next, "now", "never"))
-		line("as new", "%s", wait(known(millis(p.asNew)), "now", "never"))
+		never := "never"
+		if p.stuck {
+			never = "never: no expiry"
+		}
+		line("next slot", "%s", wait(p.Next, "now", never))
+		line("as new", "%s", wait(known(millis(p.asNew)), "now", never))
 	}
 	if len(p.Notes) > 0 {
 		line("notes", "%s", p.notes())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// estimate is the arithmetic of the weighted counter in plain numbers, with as few decimals
+// as show what the algorithm makes of it.
+func (p Peek) estimate() string {
+	previous, current := p.Previous.Count, p.Current.Count
+	exact := float64(previous)**p.Weight + float64(current)
+	sum, decimals := plain(exact, 0), 0
+	for ; decimals < 6; decimals++ {
+		sum = plain(exact, decimals)
+		shown, err := strconv.ParseFloat(sum, 64)
+		if err == nil && math.Floor(shown) == math.Floor(exact) && math.Abs(shown-exact) < 0.005 {
+			break
+		}
+	}
+	text := fmt.Sprintf("%d × %s + %d = %s", previous, model.ShownWeight(previous, *p.Weight, decimals), current, sum)
+	if math.Abs(exact-*p.Estimate) >= 1e-6*max(1, exact) { // the convention rounds
+		text += ", counted as " + plain(*p.Estimate, 0)
+	}
+	return text
+}
+
+func plain(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
+
+// usedOf says how much of what is used: where the burst is below the limit it is the burst
+// that denies.
+func (p Peek) usedOf() string {
+	if p.atOnce > 0 && p.atOnce < *p.Limit {
+		return fmt.Sprintf("%s of %d at once", number(p.Used), p.atOnce)
+	}
+	return fmt.Sprintf("%s of %d used", number(p.Used), *p.Limit)
 }
 
 func (p Peek) verdict() string {
@@ -71,12 +114,14 @@ func (p Peek) verdict() string {
 	case *p.Limit == 0:
 		return "a request would be admitted now, because nothing is limited: this key only counts"
 	case *p.Allowed:
-		return fmt.Sprintf("a request would be admitted now: %s of %d used", number(p.Used), *p.Limit)
+		return fmt.Sprintf("a request would be admitted now: %s", p.usedOf())
+	case *p.Next < 0 && p.stuck:
+		return fmt.Sprintf("a request would be denied, and no waiting helps: %s of %d used, and the counter has no expiry: set the one that it should have with PEXPIRE, or delete it", number(p.Used), *p.Limit)
 	case *p.Next < 0:
 		return fmt.Sprintf("a request would be denied, and no waiting helps: one costs more than the limit of %d", *p.Limit)
 	}
-	return fmt.Sprintf("a request would be denied now: %s of %d used, the next slot frees in %s",
-		number(p.Used), *p.Limit, wait(p.Next, "no time", "never"))
+	return fmt.Sprintf("a request would be denied now: %s, the next slot frees in %s",
+		p.usedOf(), wait(p.Next, "no time", "never"))
 }
 
 func (p Peek) limit() string {
@@ -88,6 +133,9 @@ func (p Peek) limit() string {
 	}
 	if p.Window != nil {
 		b.WriteString(" in " + each(*p.Window))
+	}
+	if p.Limit != nil && *p.Limit > 0 && p.atOnce != *p.Limit {
+		fmt.Fprintf(&b, ", %d at once", p.atOnce)
 	}
 	algorithm := "algorithm unknown"
 	if p.Algorithm != nil {

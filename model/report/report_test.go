@@ -94,6 +94,15 @@ func TestPeek(t *testing.T) {
 	readings := shop().Readings
 	countOnly := readings[2]
 	countOnly.Target.Limit.Count = 0
+	busy := readings[0]
+	busy.Target = target(limiter.SlidingWindow, 20_000, 10*time.Second)
+	busy.State = limiter.State{Algorithm: limiter.SlidingWindow, Start: at.Add(-340 * time.Millisecond), Previous: 19_300, Current: 700}
+	burst := model.Reading{
+		Key: "rl:burst", Type: "string", At: at, TTL: model.Forever,
+		Target: target(limiter.GCRA, 10, time.Minute),
+		State:  limiter.State{Algorithm: limiter.GCRA, TAT: at.Add(18 * time.Second)},
+	}
+	burst.Target.Limit.Burst = 3
 	noAlgorithm := readings[4]
 	noAlgorithm.Target = target(limiter.Unknown, 5, time.Second)
 	for _, tc := range []struct {
@@ -107,6 +116,8 @@ func TestPeek(t *testing.T) {
 		{"no-algorithm", noAlgorithm, nil},
 		{"absent", readings[5], true},
 		{"count-only", countOnly, true},
+		{"busy", busy, true},
+		{"burst", burst, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := report.PeekOf(&tc.reading, at, report.Options{})

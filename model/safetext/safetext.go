@@ -161,6 +161,24 @@ func Clip(s string, cells int, mark string) string {
 	return head(s, cells-Width(mark)) + mark
 }
 
+// ClipWords cuts clean text between words to at most cells cells, mark included, so that
+// what is left of a figure or of a unit never reads as another one.
+func ClipWords(s string, cells int, mark string) string {
+	if len(s) <= cells || Width(s) <= cells {
+		return s
+	}
+	for at := len(s); at > 0; {
+		at = strings.LastIndexByte(s[:at], ' ')
+		if at < 0 {
+			break
+		}
+		if short := strings.TrimRight(s[:at], " ") + mark; Width(short) <= cells {
+			return short
+		}
+	}
+	return ""
+}
+
 // Shorten cuts clean text in its middle to at most cells cells, mark included: names
 // of limiters mostly begin alike and differ at the end.
 func Shorten(s string, cells int, mark string) string {

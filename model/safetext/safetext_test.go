@@ -180,3 +180,18 @@ func BenchmarkClean(b *testing.B) {
 		})
 	}
 }
+
+func TestClipWordsCutsBetweenWords(t *testing.T) {
+	for _, tc := range []struct {
+		text  string
+		cells int
+		want  string
+	}{
+		{"one each 600ms", 14, "one each 600ms"}, {"one each 600ms", 13, "one each…"}, {"one each 600ms", 9, "one each…"},
+		{"one each 600ms", 8, "one…"}, {"one each 600ms", 3, ""}, {"600ms", 4, ""}, {"", 0, ""}, {"a", -1, ""},
+	} {
+		if got := safetext.ClipWords(tc.text, tc.cells, safetext.Ellipsis); got != tc.want {
+			t.Errorf("%q in %d cells is %q, want %q", tc.text, tc.cells, got, tc.want)
+		}
+	}
+}
