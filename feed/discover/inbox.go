@@ -90,6 +90,14 @@ func (s *Scout) spoken(key string) bool {
 	return r != nil && strings.Trim(r.Match, "*") != ""
 }
 
+// Alike says that a key is called as limiters are: by a word that people use for them, or in
+// the form of others that were found to be limiters.
+func (s *Scout) Alike(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names.bears(key) || speaks(key)
+}
+
 // Forget makes a key worth a look again.
 func (s *Scout) Forget(keys ...string) {
 	s.mu.Lock()

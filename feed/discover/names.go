@@ -55,6 +55,31 @@ func (n *names) worth(key string) bool {
 	return f.passed%fewMore == 0
 }
 
+// bears says that one of the keys of the form of this one was a limiter.
+func (n *names) bears(key string) bool {
+	f := n.forms[formOf(key)]
+	return f != nil && f.bears
+}
+
+// limiterWords are what people call limiters in the names of their keys, and what libraries do:
+// Django REST framework's throttles, limits of Flask-Limiter and SlowAPI.
+var limiterWords = map[string]bool{
+	"rl": true, "ratelimit": true, "ratelimits": true, "ratelimiter": true, "limiter": true,
+	"throttle": true, "throttled": true,
+}
+
+// speaks says that a name has a part that people give to limiters: "rl:login", "api:rate_limit:7".
+func speaks(key string) bool {
+	before := ""
+	for part := range strings.FieldsFuncSeq(strings.ToLower(key), func(r rune) bool { return strings.ContainsRune(":./|_-{}@#", r) }) {
+		if limiterWords[part] || before == "rate" && (part == "limit" || part == "limits" || part == "limiter") {
+			return true
+		}
+		before = part
+	}
+	return false
+}
+
 // learn takes note of what a key turned out to be.
 func (n *names) learn(key string, limiter bool) {
 	name := formOf(key)

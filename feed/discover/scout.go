@@ -163,9 +163,12 @@ func (s *Scout) pass(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.sweep.Passes++
+	first := s.sweep.Passes == 1
 	s.lacks = ""
 	s.mu.Unlock()
-	s.wake()
+	if first { // of the later ones only what they found is news
+		s.wake()
+	}
 	return nil
 }
 

@@ -15,6 +15,12 @@ const (
 	firstMoment    = 5 * time.Millisecond // nothing is known yet of how much is written
 	shortestMoment = time.Millisecond
 	period         = 250 * time.Millisecond
+	// longestPeriod is how rare moments become while nothing is heard: as long as a server that
+	// wakes up is not noticed by this, and one that sleeps is left alone.
+	longestPeriod = 3 * time.Second
+	// quietMoments in a row are heard out at the usual pace: somebody who writes now and then
+	// is not silent.
+	quietMoments = 4
 )
 
 // rhythm works out how long to listen and how long not to, so that listening takes a share of
@@ -22,6 +28,7 @@ const (
 type rhythm struct {
 	share float64 // of the server's time
 	rate  float64 // events a second while listening; 0 before the first moment
+	quiet int     // moments in a row in which nothing was heard
 }
 
 // length is how long the next moment is to be.
@@ -42,5 +49,16 @@ func (p *rhythm) after(lasted time.Duration, events int) (cost, silence time.Dur
 		p.rate += (rate - p.rate) / 4
 	}
 	cost = momentPrice + time.Duration(events)*eventPrice
-	return cost, max(period, time.Duration(float64(cost)/p.share)) - lasted
+	return cost, max(p.period(events), time.Duration(float64(cost)/p.share)) - lasted
+}
+
+// period is how long after the beginning of a moment that brought so many events the next may
+// begin: the usual time, and twice as long after each moment of a lasting silence.
+func (p *rhythm) period(events int) time.Duration {
+	if events > 0 {
+		p.quiet = 0
+		return period
+	}
+	p.quiet = min(p.quiet+1, quietMoments+8)
+	return min(period<<max(p.quiet-quietMoments, 0), longestPeriod)
 }

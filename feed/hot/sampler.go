@@ -38,9 +38,13 @@ const Channel = "ratescope"
 // message is the name of what the server pushes.
 const message = "invalidate"
 
-// drainEvery is how often, in a longer moment, what has come is read, so that it does not
-// wait at the server.
-const drainEvery = 20 * time.Millisecond
+// drainEvery is after how long, in a longer moment, what has come is read, so that it does
+// not wait at the server. Where that were fewer than drainFew events, it waits twice as long
+// for the next: a connection on which nothing comes needs no reading.
+const (
+	drainEvery = 20 * time.Millisecond
+	drainFew   = 100
+)
 
 // ErrDeaf is in the error of Listen when the server knows no invalidation messages or this
 // user may not ask for them: trying again is of no use.
@@ -69,13 +73,20 @@ func (e *Ear) Listen(ctx context.Context, d time.Duration, each func(key string)
 		return 0, 0, refusal(err)
 	}
 	begun := time.Now()
+	every := drainEvery
 	for left := d; left > 0; left = d - time.Since(begun) {
-		if err := pace.Sleep(ctx, min(left, drainEvery)); err != nil {
+		if err := pace.Sleep(ctx, min(left, every)); err != nil {
 			return 0, e.events, err
 		}
-		if left > drainEvery {
+		if left > every {
+			before := e.events
 			if err := e.conn.Ping(ctx).Err(); err != nil {
 				return 0, e.events, err
+			}
+			if e.events-before < drainFew {
+				every *= 2
+			} else {
+				every = drainEvery
 			}
 		}
 	}

@@ -76,7 +76,10 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 				delete(ears, c)
 			}
 		}
-		wait := period
+		wait := longestPeriod
+		if len(turn) == 0 {
+			wait = period
+		}
 		for _, node := range turn {
 			e := ears[node]
 			if e == nil {

@@ -87,12 +87,24 @@ func (w *observer) interesting(f shape.Found) bool {
 	narrow := slices.ContainsFunc(w.o.Watch, func(p string) bool {
 		return strings.Trim(p, "*") != "" && rules.Match(p, f.Key)
 	})
+	if f.Kind == shape.Single && (narrow || w.lostExpiry(f)) {
+		return true
+	}
 	// A set without a single time is hardly a log, and a string hardly a counter, unless
 	// a rule says what it should be.
 	if f.Kind == shape.Log {
 		return narrow || !r.Silent()
 	}
 	return narrow && r != nil && r.Algorithm != limiter.Unknown
+}
+
+// lostExpiry says that an integer without an expiry is likely to be a counter whose EXPIRE was
+// lost: the process died after INCR, or somebody wrote SET over it, and since then it denies
+// for ever. Any number of a program looks the same, so that two things must come together:
+// somebody writes it all the time, as far as is heard, and it is called as limiters are. A
+// version, a sequence of ids and a count of visitors have one or none of these.
+func (w *observer) lostExpiry(f shape.Found) bool {
+	return w.heat.rates[f.Name] > 0 && w.scout.Alike(f.Key)
 }
 
 // replace puts another look in the place of l, because its key holds something else now.

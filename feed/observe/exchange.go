@@ -243,6 +243,9 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 			again = append(again, l)
 			continue
 		case came == look.Ready:
+			if len(r.Arrivals) > 0 {
+				w.calm.stirred, w.calm.vain = received, 0
+			}
 			if l.told && !l.hint && len(r.Arrivals) > 0 {
 				w.subscriber.unheard(l.at)
 			}

@@ -40,6 +40,7 @@ type observer struct {
 	subscriber *subscriber
 	hints      *hints
 	heat       *heat
+	calm       calm
 	clock      clock
 	nodes      nodes
 	pasts      map[string]*look.Past // what is known from before; the embedded source fills it
@@ -157,8 +158,14 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 	}
 	if o.kind != full {
 		w.health = nil
+		due := w.quickly(o, time.Now())
+		if o.kind == quick && len(o.names) == 0 && len(due) > 0 {
+			if still, err := w.idle(ctx, time.Now()); still || err != nil {
+				return nil, nil, err
+			}
+		}
 		w.quick = true
-		err = w.readAll(ctx, w.quickly(o, time.Now()), &readings)
+		err = w.readAll(ctx, due, &readings)
 		w.quick = false
 		return readings, nil, err
 	}

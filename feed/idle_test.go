@@ -1,0 +1,118 @@
+package feed_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestIdleServerIsLeftAlone: where nothing is written, keys on screen are read at every
+// refresh and no more, and writes are listened to now and then; a request is seen all the
+// same.
+func TestIdleServerIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("SET", "rl:user", "3", "EX", "3600")
+	rule := rules.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []rules.Rule{rule}, Refresh: 400 * time.Millisecond})
+	r.Focus([]string{"rl:user"})
+	run := runSource(t, r)
+	var read, asked, told, pinged int
+	servertest.Await(t, "ten refreshes without a look between them and with little listening", func() bool {
+		before := [...]int{calls(s, "getrange"), calls(s, "info"), calls(s, "client|tracking"), calls(s, "ping")}
+		batches := run.count()
+		servertest.Await(t, "ten refreshes", func() bool { return run.count() >= batches+10 })
+		read, asked = calls(s, "getrange")-before[0], calls(s, "info")-before[1]
+		told, pinged = calls(s, "client|tracking")-before[2], calls(s, "ping")-before[3]
+		return read <= 12 && told <= 6 && pinged <= 10
+	})
+	t.Logf("in ten refreshes: %d GETRANGE, %d INFO, %d CLIENT TRACKING, %d PING", read, asked, told, pinged)
+	if read < 8 || asked < 8 {
+		t.Errorf("the key is not watched any more: in ten refreshes it was read %d times, and %d times asked whether it need be", read, asked)
+	}
+	for i := range int64(3) {
+		s.CLI("INCR", "rl:user")
+		servertest.Await(t, "the request", func() bool { return run.came("rl:user", false) == i+1 })
+	}
+}
+
+// TestCounterThatLostItsExpiry: a counter without expiry is found where somebody spoke of it,
+// and among all keys where it is written and called as limiters are; other numbers are not.
+func TestCounterThatLostItsExpiry(t *testing.T) {
+	s := servertest.Start(t)
+	c := s.Client()
+	ctx := context.Background()
+	c.Set(ctx, "stuck:login", 150, 0)
+	c.Set(ctx, "stuck:search", 3, time.Minute)
+	c.Set(ctx, "rl:still", 7, 0)
+	c.Set(ctx, "app:version", 12, 0)
+	c.Set(ctx, "visitors", 4711, 0)
+	minute := rules.Rule{Match: "*", Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true}
+
+	// Spoken of.
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"stuck:*"}, Rules: []rules.Rule{minute}})
+	r, ok := got["stuck:login"]
+	if !ok {
+		t.Fatalf("with a pattern for it, found were only %d keys", len(got))
+	}
+	if g := r.Gauge(r.At); !g.Stuck || g.Next != limiter.Never || g.Used.N != 150 || r.TTL != model.Forever {
+		t.Errorf("it is shown as %+v", g)
+	}
+	named := minute
+	named.Match = "stuck:l*"
+	if _, got = once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{named, minute}}); got["stuck:login"].Key == "" || len(got) != 2 {
+		t.Errorf("with a rule for it, found were %d keys", len(got))
+	}
+
+	// Written.
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minute}}))
+	servertest.Await(t, "the counter that expires", func() bool { _, ok := run.reading("stuck:search"); return ok })
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for tick := time.Tick(10 * time.Millisecond); ; {
+			select {
+			case <-stop:
+				return
+			case <-tick:
+				for _, k := range []string{"stuck:login", "app:version", "visitors"} {
+					c.Incr(ctx, k)
+				}
+			}
+		}
+	}()
+	defer func() { close(stop); <-done }()
+	servertest.Await(t, "the counter that lost its expiry", func() bool { return run.came("stuck:login", false) > 10 })
+	for _, k := range []string{"app:version", "visitors", "rl:still"} {
+		if _, ok := run.reading(k); ok {
+			t.Errorf("%s is taken for a limiter", k)
+		}
+	}
+}
+
+// TestCounterThatOutlivesItsWindow: near the end of its life such a counter looks as if it
+// had just begun, and the rate that this would make is not told.
+func TestCounterThatOutlivesItsWindow(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("SET", "rl:user", "47000", "PX", "3000")
+	rule := rules.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: time.Second}, LimitKnown: true}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []rules.Rule{rule}, Refresh: 50 * time.Millisecond}))
+	late := false
+	servertest.Await(t, "the end of the counter's life", func() bool {
+		x, ok := run.reading("rl:user")
+		late = late || ok && x.TTL > 0 && x.TTL < time.Second
+		if ok && x.TTL > 0 && (x.Gauge(x.At).RateKnown || !slices.Contains(x.Notes, model.Outlives)) {
+			t.Fatalf("%v before its end: %+v, notes %v", x.TTL, x.Gauge(x.At), x.Notes)
+		}
+		return late
+	})
+}
