@@ -30,7 +30,7 @@ func fake(t testing.TB, protocol int, answers map[string]string) *redis.Client {
 			go converse(c, answers)
 		}
 	}()
-	c := redis.NewClient(&redis.Options{Addr: l.Addr().String(), Protocol: protocol, MaxRetries: -1, DisableIdentity: true})
+	c := redis.NewClient(&redis.Options{Addr: l.Addr().String(), Protocol: protocol, MaxRetries: -1, DisableIdentity: true, MaintNotificationsConfig: undisturbed})
 	t.Cleanup(func() { c.Close() })
 	return c
 }
