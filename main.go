@@ -402,7 +402,10 @@ func (a *app) peek() *cobra.Command {
 
 // key opens the server for the one key that the arguments are.
 func (a *app) key(c *cobra.Command, args []string, f func(src settings.Server, name string) error) error {
-	if len(args) != 1 || args[0] == "" {
+	if len(args) == 1 && args[0] == "" {
+		return settings.Usagef("%s needs one key and was given an empty name: name it as it is in Redis", c.Name())
+	}
+	if len(args) != 1 {
 		return settings.Usagef("%s needs one key and was given %d: name it as it is in Redis", c.Name(), len(args))
 	}
 	src, err := a.open(args[0])

@@ -265,14 +265,14 @@ func (a *App) export() {
 // rowText is a key in one line of plain text.
 func rowText(k *model.Watched, name string) string {
 	g, t := &k.Gauge, k.Reading.Target
-	text := name + "  " + figure.AlgorithmInFull(t.Algorithm) + "  " + usedOf(k)
+	text := name + "  " + figure.AlgorithmInFull(t.Algorithm) + "  " + usedOf(k, 11)
 	if t.Window > 0 {
 		text += " in " + figure.Length(t.Window)
 	}
 	if g.RateKnown {
 		text += "  " + figure.PerSecond(g.Rate)
 	}
-	return text + "  next " + nextText(g)
+	return text + "  next " + nextText(g, 6)
 }
 
 // fullName is a key's name as the terminal may show it.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -106,15 +107,32 @@ func (a *App) paintEvent(x, y, end int, e event) {
 		return
 	}
 	mark, st, text := a.alertText(e.alert)
-	who := "the server"
-	if e.alert.Key != "" {
-		who = a.name(e.alert.Key)
-	}
+	who := a.subject(e.alert)
 	x = a.Words(x, y, end, pane.Bit(figure.ClockMillis(e.at)+" ", a.Look.Dim), pane.Bit(mark+" ", st))
 	column := min(max(8, (end-x)*2/5), 28)
 	after := a.Grid.Text(x, y, end, safetext.Shorten(who, column, safetext.Ellipsis), a.Look.Text)
 	x = max(after, min(x+column, end)) + 1
 	a.Grid.Text(x, y, end, safetext.Clip(text, max(end-x, 0), safetext.Ellipsis), st)
+}
+
+// subject is whom or what an alert is about.
+func (a *App) subject(e *model.Alert) string {
+	switch moved := e.What == model.Appeared || e.What == model.Left; {
+	case moved && e.N > 0:
+		return thousands(e.N) + " keys"
+	case e.Key != "" || moved:
+		return a.name(e.Key)
+	}
+	return "the server"
+}
+
+// thousands writes a count in full, in groups of three digits.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 func (a *App) alertText(e *model.Alert) (mark string, st themes.Style, text string) {

@@ -30,10 +30,13 @@ func (a *App) paintServer(x, y, end int) {
 	if a.shownNow() == 0 {
 		right = ""
 	}
-	arms, armStyle := a.armed()
 	edge := end - len(right) - 1
 	a.Grid.Right(x, y, end-1, right, a.Look.Dim)
-	edge -= len(arms) + 1
+	arms, armStyle := a.armed(edge - x - len(" ratescope  ") - safetext.Width(label) - 4)
+	edge -= safetext.Width(arms) + 1
+	if len(a.shots) > 0 {
+		a.Zone(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, a.doing(actStop))
+	}
 	a.Grid.Text(edge, y, end, arms, armStyle)
 
 	x = a.Words(x, y, edge, pane.Bit(" ratescope ", a.Look.Title), pane.Bit(" "+label+" ", style), pane.Bit(" ", a.Look.Text))
@@ -108,8 +111,33 @@ func (a *App) state() (string, themes.Style) {
 	return "LIVE", a.Look.BadgeLive
 }
 
-// armed says whether firing is possible, in a word.
-func (a *App) armed() (string, themes.Style) {
+// firing says what is being fired and how to stop it, in at most so many columns: "" when
+// nothing is, and whatever the screen is it can be read.
+func (a *App) firing(columns int) string {
+	if len(a.shots) == 0 {
+		return ""
+	}
+	what, key := "firing", ""
+	if s := a.rateShot(); s != nil {
+		what, key = "firing "+figure.PerSecond(s.Rate), s.Key
+	} else if len(a.shots) == 1 {
+		for _, s := range a.shots {
+			what, key = fmt.Sprintf("firing %d", s.N), s.Key
+		}
+	}
+	const stops = " · x stops"
+	if room := columns - safetext.Width(" "+what+" at "+stops+" "); key != "" && room >= 8 {
+		return " " + what + " at " + safetext.Shorten(a.name(key), room, safetext.Ellipsis) + stops + " "
+	}
+	return figure.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
+}
+
+// armed says whether firing is possible, in a word, or what is being fired, in at most so
+// many columns.
+func (a *App) armed(columns int) (string, themes.Style) {
+	if text := a.firing(min(columns, 60)); text != "" {
+		return text, a.Look.BadgeWarn
+	}
 	switch {
 	case a.o.Injector == nil || a.o.Injector.Armed() != nil:
 		return "read-only", a.Look.Dim
@@ -157,7 +185,7 @@ func (a *App) paintVerdict(x, y, end int) {
 		}
 		x = a.Words(from, y, end, pane.Bit("longest: ", a.Look.Dim),
 			pane.Bit(safetext.Shorten(a.name(k.Reading.Key), min(room, 28), safetext.Ellipsis), a.Look.Text),
-			pane.Bit(limit, a.Look.Dim), pane.Bit(" frees in "+nextText(&k.Gauge), a.Look.Denied))
+			pane.Bit(limit, a.Look.Dim), pane.Bit(" frees in "+nextText(&k.Gauge, 6), a.Look.Denied))
 		key := k.Reading.Key
 		a.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { a.pick(key); return nil })
 	}
@@ -205,12 +233,13 @@ func (a *App) searching() string {
 	return text + " yet; still looking."
 }
 
-func nextText(g *model.Gauge) string {
+// nextText says in at most so many columns, five or more, when a request is admitted.
+func nextText(g *model.Gauge, columns int) string {
 	switch {
 	case !g.NextKnown:
 		return figure.Unknown
 	case g.Next == 0:
 		return "now"
 	}
-	return figure.Span(g.Next)
+	return figure.SpanIn(g.Next, columns)
 }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 // call: Bubble Tea asks after every message, not once a frame.
 func (a *App) View() tea.View {
 	if a.screen == classScreen {
+		a.class.lab.Remind(a.remark())
 		return a.class.lab.View()
 	}
 	if a.stale {
@@ -38,6 +38,16 @@ func (a *App) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	return v
+}
+
+// remark is what the lab must show of the dashboard behind it. What stops is left out:
+// in the lab that key stops the lab.
+func (a *App) remark() string {
+	text, _, _ := strings.Cut(strings.TrimSpace(a.firing(a.w)), " · ")
+	if text != "" {
+		text = "dashboard: " + text
+	}
+	return text
 }
 
 func (a *App) title() string {
@@ -117,12 +127,8 @@ func (a *App) compared() *model.Watched {
 }
 
 func (a *App) tooSmall() {
-	need := fmt.Sprintf("needs %dx%d, this is %dx%d", minWidth, minHeight, a.w, a.h)
-	end := a.Grid.Text(0, 0, a.w, "ratescope ", a.Look.Title)
-	if a.w < 10+len(need) {
-		end = 0
-	}
-	a.Grid.Text(end, 0, a.w, need, a.Look.Near)
+	a.TooSmall("ratescope", minWidth, minHeight)
+	a.Grid.Text(0, 1, a.w, strings.TrimSpace(a.firing(a.w)), a.Look.BadgeWarn)
 }
 
 // doing returns what a click on an action does.

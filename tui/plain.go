@@ -80,12 +80,8 @@ func (p *plain) tell(local time.Time) error {
 		if e.What == model.LinkLost || e.What == model.Appeared {
 			continue
 		}
-		who := "the server"
-		if e.Key != "" {
-			who = p.a.name(e.Key)
-		}
 		_, _, text := p.a.alertText(&e)
-		if err := p.line("%s %s", who, text); err != nil {
+		if err := p.line("%s %s", p.a.subject(&e), text); err != nil {
 			return err
 		}
 	}

@@ -84,7 +84,7 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 		return nil
 	})
 	mark, style := a.mark(k)
-	used := " " + usedOf(k) + " "
+	used := " " + usedOf(k, 11) + " "
 	name := safetext.Shorten(a.name(key), max(4, r.W-8-safetext.Width(used)), safetext.Ellipsis)
 	x := a.Words(r.X+1, r.Y, r.X+r.W-1, pane.Bit(" "+mark+" ", style), pane.Bit(name+" ", a.Look.Title))
 	a.Grid.Right(x, r.Y, r.X+r.W-2, used, style)
@@ -95,7 +95,7 @@ func (a *App) paintTile(r cell.Rect, k *model.Watched) {
 	}
 	a.scope.Tile(&a.Paper, in, k, a.moment())
 	g, foot := &k.Gauge, r.Y+r.H-1
-	next, st := " next "+nextText(g)+" ", a.Look.Good
+	next, st := " next "+nextText(g, 6)+" ", a.Look.Good
 	switch {
 	case g.Throttled():
 		st = a.Look.Denied

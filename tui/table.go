@@ -130,7 +130,10 @@ func (a *App) keysTitle() []pane.Piece {
 }
 
 func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
-	x := in.X + 2
+	x, rule := in.X+2, !a.Framed && a.focus == paneKeys
+	if rule { // in place of the frame that shows where the focus is
+		a.Grid.Fill(in.X, in.Y, in.W, a.Look.Box.H, a.Look.Accent)
+	}
 	for i, c := range columns {
 		w := widths[i]
 		if w == 0 {
@@ -139,6 +142,13 @@ func (a *App) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 		st := a.Look.Dim
 		if c.sort == a.view.Sort && (c.title != "fill" && c.title != "past") {
 			st = a.Look.Accent
+		}
+		if rule {
+			at, n := x, safetext.Width(c.title)
+			if c.right {
+				at = x + w - n
+			}
+			a.Grid.Clear(cell.Rect{X: at - 1, Y: in.Y, W: n + 2, H: 1})
 		}
 		if c.right {
 			a.Grid.Right(x, in.Y, x+w, c.title, st)
@@ -255,7 +265,7 @@ func (a *App) paintCell(i, x, y, w int, k *model.Watched) {
 	case "past":
 		a.paintSpark(x, y, w, k)
 	case "next":
-		text, st := nextText(gauge), a.Look.Good
+		text, st := nextText(gauge, w), a.Look.Good
 		switch {
 		case !gauge.NextKnown:
 			st = a.Look.Unknown
@@ -266,17 +276,26 @@ func (a *App) paintCell(i, x, y, w int, k *model.Watched) {
 	}
 }
 
-// usedOf writes used/limit.
-func usedOf(k *model.Watched) string {
-	t := k.Reading.Target
-	limit := figure.Unknown
-	if t.LimitKnown {
-		limit = "∞"
-		if t.Limit.Count > 0 {
-			limit = figure.Short(model.Capacity(t))
+// usedOf writes used/limit in at most so many columns, ten or more. A figure is never
+// cut, for it would read as another one; both become shorter.
+func usedOf(k *model.Watched, columns int) string {
+	text := ""
+	for _, short := range [...]func(int64) string{figure.Short, figure.Brief} {
+		t, used, limit := k.Reading.Target, figure.Unknown, figure.Unknown
+		if k.Gauge.Used.Known {
+			used = short(k.Gauge.Used.N)
+		}
+		if t.LimitKnown {
+			limit = "∞"
+			if t.Limit.Count > 0 {
+				limit = short(model.Capacity(t))
+			}
+		}
+		if text = used + "/" + limit; safetext.Width(text) <= columns {
+			break
 		}
 	}
-	return figure.Counted(k.Gauge.Used) + "/" + limit
+	return text
 }
 
 func (a *App) paintUsed(x, y, w int, k *model.Watched) {
@@ -291,7 +310,7 @@ func (a *App) paintUsed(x, y, w int, k *model.Watched) {
 	case k.Gauge.Near():
 		st = a.Look.Near
 	}
-	a.Grid.Right(x, y, x+w, usedOf(k), st)
+	a.Grid.Right(x, y, x+w, usedOf(k, w), st)
 }
 
 // paintSpark draws the last two windows of a key in one row.

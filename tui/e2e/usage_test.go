@@ -72,6 +72,7 @@ func TestWrongUsage(t *testing.T) {
 			}
 		})
 	}
+	ratescope(t, "peek", "").sentence(t, 2, "key", "empty")
 }
 
 func TestBrokenConfig(t *testing.T) {

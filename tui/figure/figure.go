@@ -4,6 +4,7 @@ package figure
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func Span(d time.Duration) string {
 		return "never"
 	case d <= 0:
 		return "0s"
-	case d < time.Second:
+	case d <= 999*time.Millisecond:
 		return strconv.FormatInt(int64(ceil(d, time.Millisecond)/time.Millisecond), 10) + "ms"
 	case d < 10*time.Second:
 		return strconv.FormatFloat(ceil(d, 100*time.Millisecond).Seconds(), 'f', 1, 64) + "s"
@@ -74,6 +75,8 @@ func Latency(d time.Duration) string {
 // PerSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
 func PerSecond(v float64) string {
 	switch {
+	case v >= math.MaxInt64: // what a hostile store makes of it
+		return Short(math.MaxInt64) + "/s"
 	case v == 0:
 		return "0/s"
 	case v < 0.05:
@@ -101,7 +104,60 @@ func Short(n int64) string {
 	case v < 999_500_000:
 		return strconv.FormatFloat(v/1e6, 'f', 0, 64) + "M"
 	}
-	return strconv.FormatFloat(v/1e9, 'f', 1, 64) + "G"
+	return large(n)
+}
+
+// Brief writes a count in at most four columns: 9999, 12k, 840k, 3.2M.
+func Brief(n int64) string {
+	switch v := float64(n); {
+	case n < 10_000:
+		return Short(n)
+	case v < 999_500:
+		return strconv.FormatFloat(v/1e3, 'f', 0, 64) + "k"
+	}
+	return large(n)
+}
+
+// large writes a count from a million on in at most four columns.
+func large(n int64) string {
+	v := float64(n)
+	for _, unit := range [...]string{"M", "G", "T", "P"} {
+		if v /= 1000; v/1000 < 9.95 {
+			return strconv.FormatFloat(v/1000, 'f', 1, 64) + unit
+		}
+		if v/1000 < 999.5 {
+			return strconv.FormatFloat(v/1000, 'f', 0, 64) + unit
+		}
+	}
+	return strconv.FormatFloat(v/1e6, 'f', 1, 64) + "E"
+}
+
+// SpanIn writes a duration as Span does, and where that takes more than so many columns in
+// its first unit alone: 59m59s as 60m. It rounds up.
+func SpanIn(d time.Duration, columns int) string {
+	text := Span(d)
+	if len(text) <= columns {
+		return text
+	}
+	for _, u := range [...]struct {
+		unit time.Duration
+		name string
+	}{{365 * 24 * time.Hour, "y"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if one := strconv.FormatInt(int64((d-1)/u.unit)+1, 10) + u.name; d >= u.unit && len(one) <= columns {
+			return one
+		}
+	}
+	return text
+}
+
+// First returns the first of the texts that fits into so many columns, "" if none does.
+func First(columns int, texts ...string) string {
+	for _, t := range texts {
+		if safetext.Width(t) <= columns {
+			return t
+		}
+	}
+	return ""
 }
 
 // Counted writes a count that may not be known.

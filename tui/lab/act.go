@@ -128,6 +128,12 @@ func (l *Lab) do(act action) tea.Cmd {
 		return l.copyScript()
 	case actPresent:
 		l.big = !l.big
+		switch {
+		case l.big && l.screen != compare:
+			l.say(false, "Presenter mode is on: press 1 to compare, which it draws large.")
+		case !l.big && l.screen != compare:
+			l.say(false, "Presenter mode is off.")
+		}
 	case actTheme:
 		l.nextTheme()
 	case actMouse:

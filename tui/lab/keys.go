@@ -72,7 +72,7 @@ var bindings = keymap.Table[action]{
 
 	keymap.Bind(actCompare, "view", "1", "compares the algorithms", "1"),
 	keymap.Bind(actInspect, "view", "2", "inspects one decision", "2"),
-	keymap.Bind(actQuiz, "view", "3", "asks you to predict", "3"),
+	keymap.Bind(actQuiz, "view", "3", "asks you to predict: a or d, then 1 to 3", "3"),
 	keymap.Bind(actLesson, "view", "4", "shows the lesson's text", "4"),
 	keymap.Bind(actNextScreen, "view", "tab", "goes to the next of these", "tab"),
 	keymap.Bind(actUp, "view", "↑ k", "selects what is above", "up", "k"),

@@ -58,6 +58,7 @@ type Lab struct {
 	frame      string
 	stale      bool
 	mouse      bool
+	remark     string // what goes on elsewhere and must not be forgotten; see Remind
 
 	lesson   int
 	run      *lab.Run

@@ -111,3 +111,10 @@ func (l *Lab) dress(t *themes.Theme) {
 	l.Dress(t, l.o.ASCII)
 	l.stale = true
 }
+
+// Remind shows what goes on outside the lab on every screen of it; "" when nothing does.
+// The text is to be clean.
+func (l *Lab) Remind(remark string) {
+	l.stale = l.stale || remark != l.remark
+	l.remark = remark
+}

@@ -46,8 +46,8 @@ func (l *Lab) paint() {
 	l.Begin()
 	l.Framed = l.w >= wideWidth && l.h >= wideHeight
 	if l.w < minWidth || l.h < minHeight {
-		need := fmt.Sprintf("ratescope lab needs %dx%d, this is %dx%d", minWidth, minHeight, l.w, l.h)
-		g.Text(0, 0, l.w, need, l.Look.Near)
+		l.TooSmall("ratescope lab", minWidth, minHeight)
+		g.Text(0, 1, l.w, l.remark, l.Look.BadgeWarn)
 		return
 	}
 	header, rest := g.Bounds().Top(2)
@@ -114,6 +114,11 @@ func (l *Lab) paintHeader(r cell.Rect) {
 		title = fmt.Sprintf("%d/%d %s", l.lesson+1, n, title)
 	}
 	l.Grid.Text(x+1, r.Y, at-1, safetext.Clip(title, max(at-x-2, 0), safetext.Ellipsis), l.Look.Text)
+	if l.remark != "" {
+		text := safetext.ClipWords(" "+l.remark+" ", r.W/2, safetext.Ellipsis)
+		end -= safetext.Width(text) + 1
+		l.Grid.Text(end, r.Y+1, r.X+r.W, text, l.Look.BadgeWarn)
+	}
 	l.paintGoal(r.X+1, r.Y+1, end-1)
 }
 

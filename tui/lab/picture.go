@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/model/lab"
+	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
@@ -109,7 +111,7 @@ func (l *Lab) paintVerdict(r cell.Rect, i int, d limiter.Decision) {
 		pane.Bit(follows, l.Look.Text),
 		pane.Bit(fmt.Sprintf("about %s a key · %d commands a decision", figure.Bytes(float64(bytes)), commands), l.Look.Faint))
 	for row, p := range lines[:min(len(lines), r.H)] {
-		l.Grid.Text(r.X, r.Y+row, r.X+r.W, p.Text, p.Style)
+		l.Grid.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(p.Text, r.W, safetext.Ellipsis), p.Style)
 	}
 }
 
@@ -143,7 +145,7 @@ func (l *Lab) weighted(d limiter.Decision, s lab.Setup) []bar {
 	}
 	return []bar{
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: l.Look.Previous}, {Value: float64(d.Previous) - counts, Glyph: l.Look.Gone, Style: l.Look.Faint}},
-			0, fmt.Sprintf("× %.2f = %.1f", d.Weight, counts)},
+			0, fmt.Sprintf("%-14s", fmt.Sprintf("× %s = %.1f", model.ShownWeight(d.Previous, d.Weight, 1), counts))}, // so that bars keep their width
 		{"current", fmt.Sprint(d.Current), l.solid(float64(d.Current), l.Look.Current), 0, "edge in " + figure.Span(d.End.Sub(l.run.Now()))},
 		{"estimate", lab.Number(math.Round(d.Estimate*10) / 10), []chart.Segment{{Value: rounded, Style: l.Look.Previous}, {Value: float64(d.Current), Style: l.Look.Current}},
 			float64(s.Limit.Count), of},

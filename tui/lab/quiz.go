@@ -73,8 +73,8 @@ func (l *Lab) pressQuiz(key string) bool {
 		l.answered = answered{}
 		return true
 	}
-	// What else would answer a question must not lead away from one by a slip.
-	return key == "a" || key == "space" || key == "1" || key == "2" || key == "3"
+	// What else would answer a question does nothing else by a slip; the digits lead away.
+	return key == "a" || key == "space"
 }
 
 // paintQuiz asks, and when it has been answered says why.

@@ -4,6 +4,8 @@
 package pane
 
 import (
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/safetext"
@@ -125,6 +127,23 @@ func (p *Paper) Overlay(w, h int, title, foot string) cell.Rect {
 		p.Grid.Right(r.X+2, r.Y+r.H-1, r.X+r.W-2, " "+foot+" ", p.Look.Dim.On(raised))
 	}
 	return cell.Rect{X: r.X + 2, Y: r.Y + 1, W: max(r.W-4, 0), H: max(r.H-2, 0)}
+}
+
+// TooSmall says, in the first line of a sheet that is smaller than a screen needs, what it
+// needs: as much of that as fits without being cut.
+func (p *Paper) TooSmall(name string, w, h int) {
+	need := fmt.Sprintf("needs %dx%d", w, h)
+	is := fmt.Sprintf("%s, this is %dx%d", need, p.Grid.W, p.Grid.H)
+	if both := name + " " + is; safetext.Width(both) <= p.Grid.W {
+		p.Words(0, 0, p.Grid.W, Bit(name+" ", p.Look.Title), Bit(is, p.Look.Near))
+		return
+	}
+	for _, text := range []string{is, need} {
+		if len(text) <= p.Grid.W {
+			p.Grid.Text(0, 0, p.Grid.W, text, p.Look.Near)
+			return
+		}
+	}
 }
 
 // Button draws a key with what it does, which can be clicked, and returns the column

@@ -115,8 +115,13 @@ func (c *Scope) paintScale(p *pane.Paper, r cell.Rect, s stretch) {
 	p.Grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), p.Look.Dim)
 	if r.H > 2 {
 		p.Grid.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", p.Look.Faint)
-		p.Grid.Right(r.X-axisWidth, r.Y+2, r.X-1, figure.Length(s.column.Round(time.Millisecond)), p.Look.Faint)
+		p.Grid.Right(r.X-axisWidth, r.Y+2, r.X-1, perColumn(s.column), p.Look.Faint)
 	}
+}
+
+// perColumn writes how long a column is in the room left of the charts.
+func perColumn(d time.Duration) string {
+	return figure.First(axisWidth-1, figure.Length(d.Round(time.Millisecond)), figure.SpanIn(d, axisWidth-1))
 }
 
 // paintAxis is the line between the charts: ticks where clock-aligned windows begin,
@@ -155,8 +160,12 @@ func (c *Scope) paintLevels(p *pane.Paper, r cell.Rect, k *model.Watched, s stre
 	} else {
 		p.Grid.Right(r.X-axisWidth, r.Y, r.X-1, figure.Short(most), p.Look.Dim)
 	}
+	used := r.Y + r.H - 1
+	if row == used { // the limit has the last row
+		used = r.Y
+	}
 	if r.H > 1 {
-		p.Grid.Right(r.X-axisWidth, r.Y+r.H-1, r.X-1, "used", p.Look.Dim)
+		p.Grid.Right(r.X-axisWidth, used, r.X-1, "used", p.Look.Dim)
 	}
 }
 

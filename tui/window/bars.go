@@ -124,7 +124,21 @@ func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l
 		}
 		g.Set(x+min(at, w), y, s.Look.LimitV, st)
 	}
-	g.Text(x+w+2, y, end, l.formula, s.Look.Dim)
+	g.Text(x+w+2, y, end, fitted(l.formula, end-x-w-2), s.Look.Dim)
+}
+
+// fitted leaves out what does not fit: whole clauses at the end, else whole words.
+func fitted(formula string, cells int) string {
+	for text := formula; ; {
+		if safetext.Width(text) <= cells {
+			return text
+		}
+		at := strings.LastIndex(text, ", ")
+		if at < 0 {
+			return safetext.ClipWords(text, cells, safetext.Ellipsis)
+		}
+		text = text[:at]
+	}
 }
 
 // arithmetic returns the rows for the key's algorithm.
@@ -155,7 +169,7 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 	previous := line{
 		label: "previous", value: figure.Counted(g.Previous),
 		segments: []chart.Segment{solid(counts, s.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.Look.Gone, Style: s.Look.Faint}},
-		formula:  fmt.Sprintf("× %.2f = %.1f", g.Weight, counts),
+		formula:  fmt.Sprintf("× %s = %.1f", model.ShownWeight(g.Previous.N, g.Weight, 1), counts),
 	}
 	current := line{
 		label: "current", value: figure.Counted(g.Current),
@@ -163,9 +177,12 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 		formula:  "next window in " + figure.Span(g.End.Sub(s.now)),
 	}
 	estimate := line{
-		label: "estimate", value: number(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
+		label: "estimate", value: held(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(rounded, s.Look.Previous), solid(float64(g.Current.N), s.Look.Current)},
 		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
+	}
+	if g.Stuck {
+		current.formula = "no expiry: never frees"
 	}
 	exact := line{label: "exact", value: figure.Counted(g.Exact), formula: "counters cannot tell"}
 	if !g.Previous.Known {
@@ -224,6 +241,11 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
+// held writes an estimate in the room of a bar's number.
+func held(v float64) string {
+	return figure.First(barNumber, number(v), figure.Short(int64(math.Round(v))))
+}
+
 func (s *sheet) tatLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	if !t.LimitKnown || t.Limit.Count == 0 {
@@ -237,7 +259,7 @@ func (s *sheet) tatLines(k *model.Watched) []line {
 			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: s.Look.Fill(g.Utilization)}},
 			formula:  fmt.Sprintf("tolerates %s ahead", figure.Span(interval*time.Duration(capacity)))},
 		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Current}},
-			formula: fmt.Sprintf("%d%s, one each %s", g.Used.N, ofLimit(t), figure.Length(interval.Round(time.Microsecond)))},
+			formula: fmt.Sprintf("one each %s, %d%s", figure.Length(interval.Round(time.Microsecond)), g.Used.N, ofLimit(t))},
 	}
 }
 
@@ -252,7 +274,7 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 		formula += figure.PerSecond(float64(t.Limit.Count) / t.Window.Seconds())
 	}
 	return []line{
-		{label: label, value: number(value), decides: true, limit: true, room: capacity,
+		{label: label, value: held(value), decides: true, limit: true, room: capacity,
 			segments: []chart.Segment{{Value: value, Style: s.Look.Current}}, formula: formula},
 		{label: "used", value: figure.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Fill(g.Utilization)}},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
@@ -278,16 +300,26 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 	}
 	next := pane.Bit("next request admitted now", s.Look.Text)
 	switch {
+	case g.Next == limiter.Never && g.Stuck:
+		next = pane.Bit("never admitted: no expiry", s.Look.Denied)
 	case g.Next == limiter.Never:
 		next = pane.Bit("never admitted: the cost is above the limit", s.Look.Denied)
 	case g.Next > 0:
 		next = pane.Bit("next slot frees in "+figure.Span(g.Next), s.Look.Denied)
 	}
 	reset := pane.Bit("as new in "+figure.Span(g.Reset), s.Look.Dim)
-	if g.Reset == 0 {
+	switch g.Reset {
+	case 0:
 		reset.Text = "as new"
+	case limiter.Never:
+		reset.Text = "never as new"
 	}
-	s.Words(in.X, y, end, room, pane.Bit(" · ", s.Look.Faint), next, pane.Bit(" · ", s.Look.Faint), reset)
+	dot := pane.Bit(" · ", s.Look.Faint)
+	if pane.Width(room, dot, next, dot, reset) > in.W { // what is cut would read as another time
+		s.Words(in.X, y, end, room, dot, next)
+		return
+	}
+	s.Words(in.X, y, end, room, dot, next, dot, reset)
 }
 
 func (s *sheet) paintNotes(in cell.Rect, y int, k *model.Watched) {

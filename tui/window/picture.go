@@ -109,11 +109,12 @@ func (s *sheet) paintLog(r cell.Rect, k *model.Watched) {
 		return
 	}
 	at := r.X + 1 + int(float64(first.At.Sub(begin))/float64(w)*float64(cells))
-	text := "leaves in " + figure.Span(first.At.Sub(begin))
+	in := figure.Span(first.At.Sub(begin))
+	text := s.up() + " leaves in " + in
 	if first.Count > 1 {
-		text = figure.Short(first.Count) + " leave in " + figure.Span(first.At.Sub(begin))
+		text = s.up() + " " + figure.Short(first.Count) + " leave in " + in
 	}
-	text = s.up() + " " + text
+	text = figure.First(end-4-x, text, s.up()+" "+in)
 	s.Words(max(x, min(at, end-5-len(text))), r.Y+1, end-4, pane.Bit(text, s.Look.Previous))
 }
 
@@ -153,7 +154,8 @@ func (s *sheet) paintWindows(r cell.Rect, k *model.Watched) {
 	label := " sliding window "
 	if fixed {
 		label = " this window "
-		s.Grid.Text(r.X, r.Y, from, "from zero again in "+figure.Span(g.End.Sub(s.now)), s.Look.Dim)
+		in := figure.Span(g.End.Sub(s.now))
+		s.Grid.Text(r.X, r.Y, from, figure.First(half-1, "from zero again in "+in, "zero again in "+in, "zero in "+in), s.Look.Dim)
 	}
 	if room := now - from; room > len(label)+2 {
 		s.Grid.Text(from+(room-len(label))/2+1, r.Y, now, label, s.Look.Accent)
@@ -251,5 +253,5 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 		s.Grid.Set(x+fine/n, r.Y+1, s.Look.Reach[fine%n-1], s.Look.Previous)
 	}
 	rest := time.Duration((1 - part) * float64(t.Window) / float64(t.Limit.Count))
-	s.Words(x+wide+1, r.Y+1, r.X+r.W, pane.Bit("in "+figure.Span(rest), s.Look.Dim))
+	s.Words(x+wide+1, r.Y+1, r.X+r.W, pane.Bit(figure.First(r.X+r.W-x-wide-1, "in "+figure.Span(rest)), s.Look.Dim))
 }

@@ -1,0 +1,60 @@
+package lab_test
+
+import (
+	"strings"
+	"testing"
+
+	"ratescope/tui/lab"
+	"ratescope/tui/tuitest"
+)
+
+func TestTheQuizIsLeftByTheKeysOfTheHelp(t *testing.T) {
+	for _, leave := range []string{"1", "2", "4", "esc", "tab"} {
+		story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+			x.See("PAUSED")
+			x.Press("3")
+			x.See("predict each decision")
+			x.Press(leave)
+			x.Gone("predict each decision")
+		})
+	}
+}
+
+func TestPresenterModeSaysWhereItShows(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("3", "B")
+		x.See("Presenter mode is on")
+		x.Press("B")
+		x.See("Presenter mode is off")
+	})
+}
+
+// TestTheHelpIsNotCut looks for every key's meaning, in full.
+func TestTheHelpIsNotCut(t *testing.T) {
+	for _, size := range [][2]int{{60, 90}, {140, 42}, {200, 55}} {
+		story(t, size[0], size[1], lab.Options{}, func(x *tuitest.Terminal) {
+			x.See("PAUSED")
+			x.Press("?")
+			x.See("any key closes")
+			for line := range strings.Lines(lab.HelpMarkdown()) {
+				if cells := strings.Split(line, " | "); len(cells) == 2 && strings.HasPrefix(cells[0], "| `") {
+					x.See(strings.TrimSuffix(strings.TrimSpace(cells[1]), " |"))
+				}
+			}
+		})
+	}
+}
+
+func TestTooSmallIsSaidInWhatFits(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Resize(30, 8)
+		x.See("needs 60x20, this is 30x8")
+		x.Resize(20, 8)
+		x.See("needs 60x20")
+		if strings.Contains(x.Screen(), "thi") {
+			t.Errorf("it is cut:\n%s", x.Screen())
+		}
+	})
+}
