@@ -140,3 +140,20 @@ func TestKeysThatAppearTogetherAreOneEvent(t *testing.T) {
 	s.press("5")
 	s.see("1,242 keys", "appeared")
 }
+
+func TestTheScaleOfARateKeepsItsUnit(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{})
+	s.edit = func(b *model.Batch) {
+		if b.Health != nil {
+			b.Health.Ops = model.Measure{Known: true, V: 15_000}
+		}
+	}
+	s.run(10 * time.Second)
+	s.press("4")
+	s.see("15.0k/s")
+	for line := range strings.Lines(s.text()) {
+		if at := strings.Index(line, "k/"); at >= 0 && !strings.HasPrefix(line[at:], "k/s") {
+			t.Errorf("a rate is cut: %q", line)
+		}
+	}
+}

@@ -68,8 +68,10 @@ func Latency(d time.Duration) string {
 		return strconv.FormatFloat(float64(d)/1e6, 'f', 2, 64) + "ms"
 	case d < time.Second:
 		return strconv.FormatInt(int64(d/time.Millisecond), 10) + "ms"
+	case d < 999*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
 	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	return Span(d)
 }
 
 // PerSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.

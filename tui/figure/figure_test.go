@@ -25,6 +25,7 @@ func TestFiguresKeepToTheirColumns(t *testing.T) {
 			fits("Brief", figure.Brief(n), 4)
 			fits("PerSecond", figure.PerSecond(float64(n)), 7)
 			fits("PerSecond", figure.PerSecond(float64(n)/1e4), 7)
+			fits("Latency", figure.Latency(time.Duration(n)), 7)
 			fits("SpanIn 5", figure.SpanIn(time.Duration(n), 5), 5)
 			fits("SpanIn 6", figure.SpanIn(time.Duration(n), 6), 6)
 		}

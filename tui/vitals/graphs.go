@@ -81,9 +81,9 @@ func (v *View) figures() []graph {
 	plain := func(st themes.Style) func(float64) themes.Style { return func(float64) themes.Style { return st } }
 	return []graph{
 		{label: "latency", now: one(figure.Latency(v.Server.RTT)), past: series(func(p *model.Vital) model.Measure { return span(p.RTT) }), round: chartTop, scale: latency, ink: l.Glow},
-		{label: "commands", now: one(measured(h.Ops, figure.PerSecond)), past: series(func(p *model.Vital) model.Measure { return p.Ops }), round: chartTop, scale: figure.PerSecond, ink: l.Glow},
+		{label: "commands", now: one(measured(h.Ops, figure.PerSecond)), past: series(func(p *model.Vital) model.Measure { return p.Ops }), round: chartTop, scale: rate, ink: l.Glow},
 		{label: "memory", now: one(memory), past: series(func(p *model.Vital) model.Measure { return p.Memory }), top: most, round: byteTop, scale: figure.Bytes, ink: memoryInk},
-		{label: "evictions", now: []pane.Piece{pane.Bit(measured(h.Evicted, figure.PerSecond), l.Denied)}, past: series(func(p *model.Vital) model.Measure { return p.Evicted }), round: chartTop, scale: figure.PerSecond, ink: plain(l.Denied)},
+		{label: "evictions", now: []pane.Piece{pane.Bit(measured(h.Evicted, figure.PerSecond), l.Denied)}, past: series(func(p *model.Vital) model.Measure { return p.Evicted }), round: chartTop, scale: rate, ink: plain(l.Denied)},
 		{label: "cpu", now: one(measured(h.CPU, figure.Percent)), past: series(func(p *model.Vital) model.Measure { return p.CPU }), top: 1, round: chartTop, scale: coarse, ink: l.Fill},
 		{label: "script time", now: one(figure.Latency(last.Script)), past: series(func(p *model.Vital) model.Measure { return span(p.Script) }), round: chartTop, scale: latency, ink: l.Glow},
 		{
@@ -92,12 +92,20 @@ func (v *View) figures() []graph {
 			hung: series(func(p *model.Vital) model.Measure { return p.NetOut }), hungIn: plain(l.Previous),
 		},
 		{
-			label: "requests", now: pair(l.YesMark+" "+measured(last.Admitted, figure.PerSecond), l.OverMark+" "+measured(last.Denied, figure.PerSecond), l.Admitted, l.Denied), round: chartTop, scale: figure.PerSecond,
+			label: "requests", now: pair(l.YesMark+" "+measured(last.Admitted, figure.PerSecond), l.OverMark+" "+measured(last.Denied, figure.PerSecond), l.Admitted, l.Denied), round: chartTop, scale: rate,
 			past: series(func(p *model.Vital) model.Measure { return p.Admitted }), ink: plain(l.Admitted),
 			hung: series(func(p *model.Vital) model.Measure { return p.Denied }), hungIn: plain(l.Denied),
 		},
 		{label: "watching", now: one(v.watchingCost()), past: series(func(p *model.Vital) model.Measure { return p.Watching }), round: shareTop, scale: finely, ink: l.Glow},
 	}
+}
+
+// axisColumns is the room left of a graph for the figures of its scale.
+const axisColumns = 6
+
+// rate writes a rate beside a graph.
+func rate(v float64) string {
+	return figure.First(axisColumns, figure.PerSecond(v), figure.Brief(int64(v))+"/s")
 }
 
 // chartTop, byteTop and shareTop are the least round figure that is not below v: of
@@ -169,7 +177,7 @@ func (v *View) paintGraphs(r cell.Rect, list []graph) {
 func (v *View) paintGraph(r cell.Rect, g *graph) {
 	in := v.Section(r, false, pane.Bit(g.label, v.Look.Title))
 	v.Aside(r, pane.Width(pane.Bit(g.label, v.Look.Title)), g.now...)
-	const labels, axis = 28, 7 // from which width on there is room for a scale, and its own
+	const labels, axis = 28, axisColumns + 1 // from which width on there is room for a scale, and its own
 	if in.H == 0 {
 		return
 	}
