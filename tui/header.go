@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -183,9 +184,13 @@ func (a *App) paintVerdict(x, y, end int) {
 		if name := min(safetext.Width(a.name(k.Reading.Key)), 28); room < name+safetext.Width(limit) {
 			limit = ""
 		}
+		frees := " frees in " + nextText(&k.Gauge, 6)
+		if k.Gauge.Next == limiter.Never {
+			frees = " never frees"
+		}
 		x = a.Words(from, y, end, pane.Bit("longest: ", a.Look.Dim),
 			pane.Bit(safetext.Shorten(a.name(k.Reading.Key), min(room, 28), safetext.Ellipsis), a.Look.Text),
-			pane.Bit(limit, a.Look.Dim), pane.Bit(" frees in "+nextText(&k.Gauge, 6), a.Look.Denied))
+			pane.Bit(limit, a.Look.Dim), pane.Bit(frees, a.Look.Denied))
 		key := k.Reading.Key
 		a.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { a.pick(key); return nil })
 	}
