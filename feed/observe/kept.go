@@ -156,6 +156,9 @@ func (k *kept) page(ctx context.Context, node redis.Cmdable, keys []string) time
 	if k.lfu.Load() == lfuNo || len(keys) == 0 || rand.IntN(pagesAPage) != 0 {
 		return 0
 	}
+	if k.lfu.Load() != lfuYes {
+		keys = keys[:1] // a server that keeps none counts an error for every key
+	}
 	counters, err := k.frequencies.Ask(ctx, node, keys, time.Now())
 	if err == nil {
 		k.keeps(counters)
