@@ -21,13 +21,15 @@ import (
 // it is used by the goroutine that reads.
 type calm struct {
 	stirred time.Time // the last arrival
+	still   bool      // nothing was written when it was last asked
 	changes string    // as the server told before the last look
 	vain    int       // looks in a row that were made for changes and brought no news
 	resume  time.Time // not asked before
 }
 
 const (
-	calmAfter  = 2 * time.Second  // without an arrival
+	calmAfter  = 2 * time.Second // without an arrival
+	calmEvery  = 100 * time.Millisecond
 	vainMost   = 5                // looks for changes that others made
 	resumeNext = 10 * time.Second // after these
 )
@@ -36,6 +38,7 @@ const (
 // last one. An error is for a server that is away.
 func (w *observer) idle(ctx context.Context, now time.Time) (bool, error) {
 	c := &w.calm
+	c.still = false
 	single, ok := w.client.(*redis.Client)
 	if !ok || now.Sub(c.stirred) < calmAfter || now.Before(c.resume) {
 		c.changes = ""
@@ -56,7 +59,7 @@ func (w *observer) idle(ctx context.Context, now time.Time) (bool, error) {
 		c.resume = now.Add(deafFor)
 		return false, nil
 	case changes == c.changes:
-		c.vain = 0
+		c.vain, c.still = 0, true
 		return true, nil
 	case c.changes != "":
 		if c.vain++; c.vain >= vainMost {

@@ -244,7 +244,7 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 			continue
 		case came == look.Ready:
 			if len(r.Arrivals) > 0 {
-				w.calm.stirred, w.calm.vain = received, 0
+				w.calm.stirred, w.calm.vain, w.calm.still = received, 0, false
 			}
 			if l.told && !l.hint && len(r.Arrivals) > 0 {
 				w.subscriber.unheard(l.at)

@@ -27,6 +27,7 @@ type outcome struct {
 	sweep         model.Sweep
 	health        *model.Health
 	lacks         []string
+	still         bool // nothing is written
 }
 
 // slowAfter is how long a round may take before the server counts as away: a frozen
@@ -121,6 +122,7 @@ type director struct {
 	soon    <-chan time.Time // for what discovery found
 	later   <-chan time.Time // for hints that came too soon after others
 	closely time.Time        // the last order to look at what is on screen
+	whole   time.Time        // the last order of a full round
 	between *time.Timer      // to the next of these
 }
 
@@ -154,6 +156,9 @@ func (d *director) order(ctx context.Context) bool {
 	if o.kind != hinted {
 		d.closely = d.asked
 	}
+	if o.kind == full {
+		d.whole = d.asked
+	}
 	return true
 }
 
@@ -161,9 +166,17 @@ func (d *director) order(ctx context.Context) bool {
 func (d *director) took(o outcome) {
 	d.busy = false
 	d.take(o)
-	if d.link == model.Live && d.refresh > quickEvery {
-		d.between.Reset(time.Until(d.closely.Add(quickEvery)))
+	if d.link != model.Live || d.refresh <= quickEvery {
+		return
 	}
+	next := d.closely.Add(quickEvery)
+	if o.still {
+		next = d.closely.Add(calmEvery)
+		if next.After(d.whole.Add(d.refresh - quickEvery/2)) {
+			return // the next refresh comes about as soon
+		}
+	}
+	d.between.Reset(time.Until(next))
 }
 
 // errSlow stands for an answer that does not come.
@@ -187,6 +200,7 @@ func (w *Watch) read(ctx context.Context, orders <-chan order, outcomes chan<- o
 		o.rtt, o.offset, o.role, o.version = w.clock.rtt, w.clock.offset, w.role, w.version
 		o.offsetBy = w.clock.uncertainty()
 		o.health, o.lacks = w.health, w.shortcomings()
+		o.still = w.calm.still
 		o.sweep = w.sweep
 		o.sweep.Matched, o.sweep.Dropped = len(w.looks), len(w.dropped)
 		if o.err == nil || len(o.readings) > 0 {
