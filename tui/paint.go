@@ -43,7 +43,7 @@ func (a *App) View() tea.View {
 // remark is what the lab must show of the dashboard behind it. What stops is left out:
 // in the lab that key stops the lab.
 func (a *App) remark() string {
-	text, _, _ := strings.Cut(strings.TrimSpace(a.firing(a.w)), " · ")
+	text := strings.TrimSuffix(strings.TrimSpace(a.firing(a.w/2-5)), " · x stops") // half of a line is its room there
 	if text != "" {
 		text = "dashboard: " + text
 	}
