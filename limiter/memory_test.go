@@ -26,7 +26,7 @@ func TestMemoryForgets(t *testing.T) {
 		m := newMemory(t, a)
 		limit := limiter.Limit{Count: 3, Window: time.Second}
 		now := far
-		for i := range 300_000 {
+		for i := range 120_000 {
 			now = now.Add(100 * time.Microsecond)
 			m.AllowAt(now, fmt.Sprintf("visitor:%d", i), limit, 1)
 		}

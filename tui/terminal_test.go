@@ -144,7 +144,7 @@ func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 func TestACalmScreenRests(t *testing.T) {
 	people := tuitest.Cast()
 	for i := range people {
-		people[i].Rate = nil
+		people[i].Rate, people[i].Limit.Window = nil, 10*time.Second
 	}
 	for _, key := range []string{"1", "2", "4", "5"} {
 		t.Run("screen "+key, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestACalmScreenRests(t *testing.T) {
 				x := tuitest.Start(t, 140, 42, tuitest.Dark, tui.Options{Take: feed.Take})
 				x.See("used/limit")
 				x.Press(key)
-				x.Wait(90 * time.Second) // longer than two windows
+				x.Wait(25 * time.Second) // longer than two windows
 				const seconds = 20
 				writes, last := 0, x.Bytes()
 				for range seconds * 50 {

@@ -288,7 +288,7 @@ func TestFrames(t *testing.T) {
 			t.Fatalf("%+v %v", f, err)
 		}
 		begins := map[int]bool{}
-		for i := 0; i < len(want); i += 97 {
+		for i := 0; i < len(want); i += 239 {
 			r, err := f.From(f.FrameBefore(want[i].At))
 			if err != nil {
 				t.Fatal(err)
