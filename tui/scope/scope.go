@@ -36,8 +36,9 @@ type Scope struct {
 	s    stretch   // what of it,
 	tl   *model.Timeline
 
-	columns []model.Bin // scratch
-	halves  []model.Bin // scratch: two a column
+	columns   []model.Bin // scratch
+	halves    []model.Bin // scratch: two a column
+	firstHalf int         // the first of them that was watched
 }
 
 // stretch is the piece of time that the charts show: the columns that end with last.
@@ -87,6 +88,10 @@ func (c *Scope) load(k *model.Watched, s stretch, m Moment) {
 	}
 	c.halves = resize(c.halves, 2*s.n)
 	if s.per%2 != 0 { // one bin is as fine as it gets
+		c.firstHalf = 2 * s.first
+		if s.shifted {
+			c.firstHalf++
+		}
 		for i := range c.halves {
 			at := i/2 + 1
 			if s.shifted {
@@ -100,6 +105,7 @@ func (c *Scope) load(k *model.Watched, s stretch, m Moment) {
 	if s.shifted {
 		last--
 	}
+	c.firstHalf = int(min(max(k.Timeline.FirstColumn(s.per/2)-(last-int64(2*s.n-1)), 0), int64(2*s.n)))
 	k.Timeline.Columns(c.halves, last, s.per/2)
 	c.carry(c.halves, k, last, s.per/2, m)
 }
@@ -169,7 +175,7 @@ func (c *Scope) paintLane(p *pane.Paper, r cell.Rect, k *model.Watched, s stretc
 	}
 	lane := chart.Lane{Bins: c.shown(), Limit: limit, First: s.first, Fine: s.fine}
 	if s.fine {
-		lane.Bins, lane.First = c.halves, 2*s.first
+		lane.Bins, lane.First = c.halves, c.firstHalf
 	}
 	for i := range lane.Bins {
 		if b := &lane.Bins[i]; b.UsedKnown {
