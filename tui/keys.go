@@ -65,7 +65,7 @@ var bindings = keymap.Table[action]{
 	keymap.Bind(actFilter, "keys", "/", "filters keys by the letters you type", "/"),
 	keymap.Bind(actSort, "keys", "s", "sorts by the next column", "s"),
 	keymap.Bind(actReverse, "keys", "S", "reverses the order", "S"),
-	keymap.Bind(actPin, "keys", "P", "pins the key to the top and compares with it", "P"),
+	keymap.Bind(actPin, "keys", "P", "pins the key on top, to compare it", "P"),
 	keymap.Bind(actCopy, "keys", "y", "copies the row as text", "y"),
 	keymap.Bind(actExport, "keys", "e", "exports all keys to a JSON file", "e"),
 	keymap.Bind(actRecord, "keys", "R", "records to a file; begins a replay anew", "R"),
