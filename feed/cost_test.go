@@ -2,7 +2,6 @@ package feed_test
 
 import (
 	"context"
-	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -18,29 +17,28 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestTheDemoIsCheap runs the embedded source as the dashboard does and looks at what it
-// takes of one core. It measures only when it is asked to, because it needs an idle
-// machine.
-func TestTheDemoIsCheap(t *testing.T) {
-	if os.Getenv("RATESCOPE_BENCH") == "" {
-		t.Skip("measures the processor: set RATESCOPE_BENCH=1")
-	}
-	e := newEmbedded(t, feed.Options{})
-	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
-	defer cancel()
-	var before time.Duration
-	var begun time.Time
-	n := 0
-	if err := e.Run(ctx, func(b model.Batch) {
-		if n++; n == 5 {
-			before, begun = cpu(), time.Now()
+// BenchmarkDemo runs the embedded source as the dashboard does, and tells what it and its
+// traffic take of one core.
+func BenchmarkDemo(b *testing.B) {
+	const warm, measured = 5, 50 // batches
+	for b.Loop() {
+		ctx, cancel := context.WithCancel(context.Background())
+		var before, spent time.Duration
+		var begun time.Time
+		n := 0
+		err := newEmbedded(b, feed.Options{}).Run(ctx, func(model.Batch) {
+			switch n++; n {
+			case warm:
+				before, begun = cpu(), time.Now()
+			case warm + measured:
+				spent = cpu() - before
+				b.ReportMetric(100*float64(spent)/float64(time.Since(begun)), "%core")
+				cancel()
+			}
+		})
+		cancel()
+		if err != nil {
+			b.Fatal(err)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	share := float64(cpu()-before) / float64(time.Since(begun))
-	t.Logf("%d batches; %.2f %% of a core", n, 100*share)
-	if share > 0.03 {
-		t.Errorf("the demo takes %.1f %% of a core, want at most 3 %%", 100*share)
 	}
 }

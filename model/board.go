@@ -409,5 +409,16 @@ func (b *Board) Totals() Totals {
 	return t
 }
 
+// AtEase counts the keys that seem neither throttled nor near their limit by a reading that
+// was taken before an instant.
+func (b *Board) AtEase(before limiter.Instant) (n int) {
+	for _, k := range b.keys {
+		if k.Reading.At < before && !k.Gone && k.Reading.Err == "" && !k.Gauge.Throttled() && !k.Gauge.Near() {
+			n++
+		}
+	}
+	return n
+}
+
 // millionths converts a rate; what a hostile store makes of it stays far from overflow.
 func millionths(rate float64) int64 { return int64(math.Round(min(max(rate, 0), 1e8) * 1e6)) }

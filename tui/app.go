@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -286,13 +287,11 @@ func (a *App) outdated(k *model.Watched) (age time.Duration, yes bool) {
 }
 
 // stalled counts the keys whose reading is too old to call them at ease.
-func (a *App) stalled() (n int) {
-	for _, k := range a.board.Select(model.View{}) {
-		if _, old := a.outdated(k); old && !k.Gone && k.Reading.Err == "" && !k.Gauge.Throttled() && !k.Gauge.Near() {
-			n++
-		}
+func (a *App) stalled() int {
+	if a.shown().Server.Link == model.Down {
+		return a.board.AtEase(math.MaxInt64)
 	}
-	return n
+	return a.board.AtEase(a.shownNow().Add(-staleAfter))
 }
 
 func (a *App) say(bad bool, text string) {

@@ -59,34 +59,31 @@ func Away(err error) bool {
 		strings.Contains(err.Error(), "invalid username-password")
 }
 
+// refusals are what the codes of a server's error replies mean, and what to do: a clause
+// that goes on after the server's name.
+var refusals = map[string]string{
+	"WRONGPASS":   "refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379",
+	"NOAUTH":      "wants a password: put it in the URL, as in redis://:password@host:6379",
+	"LOADING":     "is loading its data: nothing can be read or decided until that is done, then readings start by themselves",
+	"BUSY":        "is busy with a script that does not end: nothing can be read or decided, readings go on when it is over or after SCRIPT KILL",
+	"MASTERDOWN":  "is a replica that has lost its master and serves nothing old: readings go on when the link is back",
+	"CLUSTERDOWN": "says that the cluster is down: readings go on when its slots are served again",
+	"READONLY":    "is a replica, which takes no writes: watching works, fire at its master",
+	"OOM":         "is out of memory and takes no writes: watching works; free memory, raise maxmemory or choose a policy that evicts",
+	"MISCONF":     "cannot save to its disk and takes no writes: watching works; its log says what is wrong with the disk",
+	"NOREPLICAS":  "has too few replicas and takes no writes: watching works; bring replicas back or lower min-replicas-to-write",
+}
+
 // Explain turns what go wrong with a server into one sentence with the remedy. It
 // never repeats a password.
 func Explain(err error, shown string) string {
 	say := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 	text := err.Error()
-	switch Code(err) {
-	case "WRONGPASS":
-		return say("%s refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379", shown)
-	case "NOAUTH":
-		return say("%s wants a password: put it in the URL, as in redis://:password@host:6379", shown)
-	case "NOPERM":
+	if says := refusals[Code(err)]; says != "" {
+		return shown + " " + says
+	}
+	if Code(err) == "NOPERM" {
 		return say("%s does not permit this user what watching needs: %s", shown, Remedy(err))
-	case "LOADING":
-		return say("%s is loading its data: nothing can be read or decided until that is done, then readings start by themselves", shown)
-	case "BUSY":
-		return say("%s is busy with a script that does not end: nothing can be read or decided, readings go on when it is over or after SCRIPT KILL", shown)
-	case "MASTERDOWN":
-		return say("%s is a replica that has lost its master and serves nothing old: readings go on when the link is back", shown)
-	case "CLUSTERDOWN":
-		return say("%s says that the cluster is down: readings go on when its slots are served again", shown)
-	case "READONLY":
-		return say("%s is a replica, which takes no writes: watching works, fire at its master", shown)
-	case "OOM":
-		return say("%s is out of memory and takes no writes: watching works; free memory, raise maxmemory or choose a policy that evicts", shown)
-	case "MISCONF":
-		return say("%s cannot save to its disk and takes no writes: watching works; its log says what is wrong with the disk", shown)
-	case "NOREPLICAS":
-		return say("%s has too few replicas and takes no writes: watching works; bring replicas back or lower min-replicas-to-write", shown)
 	}
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
@@ -99,7 +96,7 @@ func Explain(err error, shown string) string {
 	case strings.Contains(text, "max number of clients"):
 		return say("%s takes no more clients: raise maxclients there or close some", shown)
 	case strings.Contains(text, "invalid password"), strings.Contains(text, "invalid username-password"):
-		return say("%s refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379", shown)
+		return shown + " " + refusals["WRONGPASS"]
 	case strings.Contains(text, "AUTH") && strings.Contains(text, "without any password configured"):
 		return say("%s has no password, but the URL gives one: leave it out", shown)
 	case strings.Contains(text, "DB index is out of range"):
