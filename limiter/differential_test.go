@@ -37,6 +37,21 @@ type variant struct {
 	name      string
 	algorithm limiter.Algorithm
 	c         limiter.Convention
+	layout    limiter.Layout
+	like      limiter.Algorithm // that the arithmetic follows; Unknown for algorithm
+	noRefunds bool
+}
+
+func (v variant) options(more ...limiter.Option) []limiter.Option {
+	return append(more, limiter.WithConvention(v.c), limiter.WithLayout(v.layout))
+}
+
+// arithmetic is the algorithm that the decisions follow.
+func (v variant) arithmetic() limiter.Algorithm {
+	if v.like != limiter.Unknown {
+		return v.like
+	}
+	return v.algorithm
 }
 
 func variants() []variant {
@@ -46,7 +61,7 @@ func variants() []variant {
 			for _, rule := range []limiter.Rule{limiter.Fits, limiter.Below} {
 				for _, denied := range []limiter.Denied{limiter.Free, limiter.Charged} {
 					c := limiter.Convention{Edge: edge, Rule: rule, Denied: denied}
-					all = append(all, variant{fmt.Sprintf("%s-%d%d%d", a, edge, rule, denied), a, c})
+					all = append(all, variant{name: fmt.Sprintf("%s-%d%d%d", a, edge, rule, denied), algorithm: a, c: c})
 				}
 			}
 		}
@@ -55,24 +70,35 @@ func variants() []variant {
 		for _, rule := range []limiter.Rule{limiter.Fits, limiter.Below} {
 			for _, denied := range []limiter.Denied{limiter.Free, limiter.Charged} {
 				c := limiter.Convention{Rounding: rounding, Rule: rule, Denied: denied}
-				all = append(all, variant{fmt.Sprintf("sliding-%d%d%d", rounding, rule, denied), limiter.SlidingWindow, c})
+				all = append(all, variant{name: fmt.Sprintf("sliding-%d%d%d", rounding, rule, denied), algorithm: limiter.SlidingWindow, c: c})
 			}
 		}
 	}
 	all = append(all,
-		variant{"fixed-first", limiter.FixedWindow, limiter.Convention{Alignment: limiter.FirstRequest}},
-		variant{"fixed-first-charged", limiter.FixedWindow, limiter.Convention{Alignment: limiter.FirstRequest, Denied: limiter.Charged}},
+		variant{name: "fixed-first", algorithm: limiter.FixedWindow, c: limiter.Convention{Alignment: limiter.FirstRequest}},
+		variant{name: "fixed-first-charged", algorithm: limiter.FixedWindow, c: limiter.Convention{Alignment: limiter.FirstRequest, Denied: limiter.Charged}},
 	)
 	all = append(all,
-		variant{"gcra", limiter.GCRA, limiter.Convention{}},
-		variant{"tokens", limiter.TokenBucket, limiter.Convention{}},
-		variant{"tokens-interval", limiter.TokenBucket, limiter.Convention{Refill: limiter.Interval}},
-		variant{"leaky", limiter.LeakyBucket, limiter.Convention{}},
-		variant{"gcra-charged", limiter.GCRA, limiter.Convention{Denied: limiter.Charged, Rule: limiter.Below}},
-		variant{"tokens-charged", limiter.TokenBucket, limiter.Convention{Denied: limiter.Charged, Rule: limiter.Below}},
+		variant{name: "gcra", algorithm: limiter.GCRA, c: limiter.Convention{}},
+		variant{name: "tokens", algorithm: limiter.TokenBucket, c: limiter.Convention{}},
+		variant{name: "tokens-interval", algorithm: limiter.TokenBucket, c: limiter.Convention{Refill: limiter.Interval}},
+		variant{name: "leaky", algorithm: limiter.LeakyBucket, c: limiter.Convention{}},
+		variant{name: "gcra-charged", algorithm: limiter.GCRA, c: limiter.Convention{Denied: limiter.Charged, Rule: limiter.Below}},
+		variant{name: "tokens-charged", algorithm: limiter.TokenBucket, c: limiter.Convention{Denied: limiter.Charged, Rule: limiter.Below}},
 	)
 	for _, a := range limiter.Algorithms() {
-		all = append(all, variant{a.String() + "-block", a, limiter.Convention{Block: 700 * time.Millisecond}})
+		all = append(all, variant{name: a.String() + "-block", algorithm: a, c: limiter.Convention{Block: 700 * time.Millisecond}})
+	}
+	// What is given back of a stream of units are its newest entries, as of a log.
+	for _, v := range all {
+		if v.algorithm != limiter.StreamCounter {
+			continue
+		}
+		v.layout = limiter.Layout{Units: true}
+		v.name, v.noRefunds = "units-"+v.name, true
+		all = append(all, v)
+		v.name, v.noRefunds, v.like = "refunded-"+v.name, false, limiter.SlidingLog
+		all = append(all, v)
 	}
 	return all
 }
@@ -80,7 +106,7 @@ func variants() []variant {
 // walk takes one random walk through time on one key.
 func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key string) {
 	now := far
-	l, err := limiter.NewRedis(client, v.algorithm, limiter.WithConvention(v.c), limiter.WithClock(func() limiter.Instant { return now }))
+	l, err := limiter.NewRedis(client, v.algorithm, v.options(limiter.WithClock(func() limiter.Instant { return now }))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,15 +117,15 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 	if rng.IntN(2) == 0 && limit.Count > 0 {
 		limit.Burst = rng.Int64N(30) + 1
 	}
-	model := limiter.State{Algorithm: v.algorithm}
-	memory, err := limiter.NewMemory(v.algorithm, limiter.WithConvention(v.c), limiter.WithClock(func() limiter.Instant { return now }))
+	model := limiter.State{Algorithm: v.arithmetic()}
+	memory, err := limiter.NewMemory(v.arithmetic(), limiter.WithConvention(v.c), limiter.WithClock(func() limiter.Instant { return now }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	jumped, refunded, latest := false, false, now
 	for step := range 150 {
 		d := stride(rng, v, limit.Window)
-		if d < 0 && refunded {
+		if d < 0 && (refunded || v.like != limiter.Unknown) {
 			d = 0 // a server drops what a refund empties, and cannot count it again
 		}
 		if d < 0 && !comparable(&model, v, limit, now, now.Add(d), latest) {
@@ -108,7 +134,7 @@ func walk(t *testing.T, client limiter.Scripter, v variant, rng *rand.Rand, key 
 		jumped = jumped || d < 0
 		now = now.Add(d)
 		latest = max(latest, now)
-		if rng.IntN(12) == 0 && limit.Count > 0 {
+		if rng.IntN(12) == 0 && limit.Count > 0 && !v.noRefunds {
 			back := rng.Int64N(limit.Count) + 1
 			now = max(now, latest).Add(time.Millisecond)
 			now = refund(t, l, memory, &model, key, now, limit, v, back)

@@ -189,6 +189,49 @@ func TestUntotalledExpiry(t *testing.T) {
 	}
 }
 
+// TestUnits says what a stream of units holds, and what it refuses because a trim takes
+// longer the more it holds.
+func TestUnits(t *testing.T) {
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	units := limiter.WithLayout(limiter.Layout{Units: true})
+	l := newRedis(t, client, limiter.StreamCounter, units)
+	limit := limiter.Limit{Count: 10_000, Window: time.Second}
+	for range 10 {
+		allow(t, l, "units", limit, 1000)
+	}
+	if d := allow(t, l, "units", limit, 1); d.Allowed || d.Used != limit.Count || d.RetryAfter <= 0 || d.RetryAfter > time.Second {
+		t.Errorf("one too many: %+v", d)
+	}
+	first := client.XRangeN(ctx, "units", "-", "+", 1).Val()[0]
+	if at, ok := limiter.StreamInstant(first.ID); !ok || len(first.Values) != 1 || first.Values["count"] != "1" || client.XLen(ctx, "units").Val() != limit.Count {
+		t.Errorf("the first of %d entries is %v, at %v", client.XLen(ctx, "units").Val(), first, at)
+	}
+	for _, c := range []struct{ limit, cost int64 }{{10_001, 1}, {10_000, 1001}} {
+		if _, err := l.AllowN(ctx, "refused", limiter.Limit{Count: c.limit, Window: time.Second}, c.cost); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("a limit of %d and a cost of %d: %v", c.limit, c.cost, err)
+		}
+	}
+	if _, err := limiter.NewRedis(client, limiter.StreamCounter, limiter.WithLayout(limiter.Layout{Units: true, Untotalled: true})); !errors.Is(err, limiter.ErrBadRequest) {
+		t.Errorf("two layouts at once: %v", err)
+	}
+
+	// A limit of 0 denies nothing, so the stream grows until it is too long.
+	for range 40 {
+		allow(t, l, "units", limiter.Limit{Window: time.Minute}, 1000)
+	}
+	over := allow(t, l, "units", limiter.Limit{Window: time.Minute}, 1)
+	if !over.Allowed || over.Used != 50_001 {
+		t.Errorf("the last that is counted: %+v", over)
+	}
+	if _, err := l.AllowN(ctx, "units", limit, 1); !errors.Is(err, limiter.ErrBadRequest) || !strings.Contains(err.Error(), "running totals") {
+		t.Errorf("too long a stream: %v", err)
+	}
+	if n := client.XLen(ctx, "units").Val(); n != 50_001 {
+		t.Errorf("a refused request left %d entries", n)
+	}
+}
+
 // TestTrimIsBounded fills a log and a stream with what expired long ago. No decision may
 // pay for removing it all, and all of it goes in the end.
 func TestTrimIsBounded(t *testing.T) {
@@ -236,6 +279,7 @@ func TestLayoutsDenyAlike(t *testing.T) {
 		{limiter.FixedWindow, limiter.Layout{Unit: time.Second, Suffixed: true}},
 		{limiter.SlidingWindow, limiter.Layout{Unit: time.Millisecond, Suffixed: true}},
 		{limiter.StreamCounter, limiter.Layout{Untotalled: true}},
+		{limiter.StreamCounter, limiter.Layout{Units: true}},
 	} {
 		client.FlushAll(ctx)
 		key := "layout"

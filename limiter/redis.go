@@ -145,6 +145,9 @@ func (r *Redis) check(ctx context.Context, key string, limit Limit, n int64) (*b
 	if r.algorithm == SlidingLog && n > maxMembers {
 		return nil, fmt.Errorf("%w: a cost of %d would add as many members to a sorted set at once: use at most %d, or the stream counter", ErrBadRequest, n, maxMembers)
 	}
+	if r.units() && n > maxUnits {
+		return nil, fmt.Errorf("%w: a cost of %d would add as many entries to a stream of units at once: use at most %d, or running totals", ErrBadRequest, n, maxUnits)
+	}
 	boxes := *r.boxes.Load()
 	for _, b := range boxes {
 		if b.limit == limit {
@@ -203,6 +206,8 @@ func (r *Redis) box(limit Limit) (*boxed, error) {
 
 const (
 	maxMembers = 10_000
+	maxUnits   = 1000
+	mostUnits  = 50_000
 	unlimited  = 1 << 53
 )
 
@@ -214,12 +219,18 @@ func (r *Redis) checkLimit(limit Limit) error {
 	if r.algorithm.bursts() {
 		return limit.checkExact(r.algorithm, r.convention)
 	}
+	if r.units() && limit.Count > maxMembers {
+		return fmt.Errorf("%w: a limit of %d would keep as many entries in a stream of units: use at most %d, or running totals", ErrBadRequest, limit.Count, maxMembers)
+	}
 	unit := span(r.layout.counterUnit())
 	if (r.algorithm == FixedWindow || r.algorithm == SlidingWindow) && limit.Window%unit != 0 {
 		return fmt.Errorf("%w: a window of %v does not fit counters named by their start in %v: use whole ones", ErrBadRequest, limit.Window, unit)
 	}
 	return nil
 }
+
+// units says whether each unit of cost is an entry of a stream.
+func (r *Redis) units() bool { return r.algorithm == StreamCounter && r.layout.Units }
 
 // command builds the call of the script that decides about one request.
 func (r *Redis) command(ctx context.Context, key string, b *boxed, n int64, act action) *decisionCmd {

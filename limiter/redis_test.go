@@ -146,7 +146,7 @@ func TestWrongType(t *testing.T) {
 	hour := limiter.Limit{Count: 5, Window: time.Hour}
 	for _, v := range variants() {
 		blocks := v.c.Block > 0
-		l := newRedis(t, client, v.algorithm, limiter.WithDenials(), limiter.WithConvention(v.c))
+		l := newRedis(t, client, v.algorithm, v.options(limiter.WithDenials())...)
 		now := limiter.InstantOf(client.Time(ctx).Val())
 		names := limiter.Keys(v.algorithm, "wrong", hour, limiter.Layout{}, now)[:1]
 		switch {

@@ -51,6 +51,7 @@ type terms struct {
 	WholeScores         bool
 	Field               string // of a bucket's hash
 	Unlimited           int64  // more than any sum
+	MostUnits           int64  // entries of a stream of units
 	Stride              int    // arguments of each of several limits
 }
 
@@ -75,7 +76,7 @@ const scriptArgs = 4
 func termsOf(a Algorithm, s settings, act action) terms {
 	c := s.convention
 	t := terms{
-		Given: s.clock != nil, Peek: act == looks, Refund: act == givesBack, Unlimited: unlimited,
+		Given: s.clock != nil, Peek: act == looks, Refund: act == givesBack, Unlimited: unlimited, MostUnits: mostUnits,
 		Closed: c.Edge == Closed, Below: c.Rule == Below, Charged: c.Denied == Charged,
 		Exact: c.Rounding == Exact, Round: c.Rounding == Round,
 		Leaky: a == LeakyBucket, Field: "tokens", Interval: a == TokenBucket && c.Refill == Interval, Parts: true,
@@ -255,6 +256,8 @@ func scriptFile(a Algorithm, s settings) (string, error) {
 		return "log.lua", nil
 	case a == StreamCounter && s.layout.Untotalled:
 		return "stream_untotalled.lua", nil
+	case a == StreamCounter && s.layout.Units:
+		return "stream_units.lua", nil
 	case a == StreamCounter:
 		return "stream.lua", nil
 	case a == GCRA:

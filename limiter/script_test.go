@@ -16,7 +16,7 @@ func TestScriptsRead(t *testing.T) {
 	clock := limiter.WithClock(func() limiter.Instant { return far })
 	for _, v := range variants() {
 		for _, opts := range [][]limiter.Option{nil, {clock}, {clock, limiter.WithDenials()}} {
-			opts = append(opts[:len(opts):len(opts)], limiter.WithConvention(v.c))
+			opts = v.options(opts[:len(opts):len(opts)]...)
 			for n := int64(1); n <= 2; n++ {
 				words, err := limiter.Call(v.algorithm, "user:42", limiter.Limit{Count: 7, Window: time.Second}, n, opts...)
 				if err != nil {

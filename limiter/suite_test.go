@@ -37,6 +37,15 @@ func TestConformance(t *testing.T) {
 			}})
 		})
 	}
+	t.Run("units", func(t *testing.T) {
+		client := real(t)
+		limitertest.Run(t, limitertest.Subject{Algorithm: limiter.StreamCounter, New: func(t *testing.T, now func() limiter.Instant, c limiter.Convention) limiter.Limiter {
+			if err := client.FlushAll(context.Background()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			return newRedis(t, client, limiter.StreamCounter, limiter.WithClock(now), limiter.WithConvention(c), limiter.WithLayout(limiter.Layout{Units: true}))
+		}})
+	})
 	for name, start := range map[string]func(*testing.T) *redis.Client{"redis": real, "embedded": embedded, "resp2": resp2} {
 		t.Run(name, func(t *testing.T) {
 			client := start(t)

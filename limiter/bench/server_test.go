@@ -138,15 +138,40 @@ func deciding(b *testing.B, l *limiter.Redis, key string, limit limiter.Limit) f
 	}
 }
 
-// kept says what an algorithm admits and keeps, as the package doc does.
-var kept = map[limiter.Algorithm]struct{ admits, keeps string }{
-	limiter.FixedWindow:   {"up to 2L across an edge", "1 counter"},
-	limiter.SlidingLog:    {"exactly L", "L instants"},
-	limiter.SlidingWindow: {"about L, 2L at the very worst", "2 counters"},
-	limiter.StreamCounter: {"exactly L", "a request each"},
-	limiter.GCRA:          {"L evenly, and the burst", "1 instant"},
-	limiter.TokenBucket:   {"L as it refills, and the burst", "1 pair"},
-	limiter.LeakyBucket:   {"L as it drains, and the burst", "1 pair"},
+// row is a line of the table: an algorithm, in a layout of its data.
+type row struct {
+	name, admits, keeps string
+	algorithm           limiter.Algorithm
+	layout              limiter.Layout
+}
+
+func (r row) limiter(b *testing.B, client *redis.Client) *limiter.Redis {
+	l, err := limiter.NewRedis(client, r.algorithm, limiter.WithLayout(r.layout))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return l
+}
+
+// rows say what an algorithm admits and keeps, as the package doc does.
+func rows() []row {
+	kept := map[limiter.Algorithm][2]string{
+		limiter.FixedWindow:   {"up to 2L across an edge", "1 counter"},
+		limiter.SlidingLog:    {"exactly L", "L instants"},
+		limiter.SlidingWindow: {"about L, 2L at the very worst", "2 counters"},
+		limiter.StreamCounter: {"exactly L", "a request each"},
+		limiter.GCRA:          {"L evenly, and the burst", "1 instant"},
+		limiter.TokenBucket:   {"L as it refills, and the burst", "1 pair"},
+		limiter.LeakyBucket:   {"L as it drains, and the burst", "1 pair"},
+	}
+	var all []row
+	for _, a := range limiter.Algorithms() {
+		all = append(all, row{name: a.String(), admits: kept[a][0], keeps: kept[a][1], algorithm: a})
+		if a == limiter.StreamCounter {
+			all = append(all, row{"stream of units", "exactly L", "L units", a, limiter.Layout{Units: true}})
+		}
+	}
+	return all
 }
 
 // BenchmarkServer prints what a decision costs the server, algorithm by algorithm, as a
@@ -163,15 +188,15 @@ func BenchmarkServer(b *testing.B) {
 		nothing := bare(b, client)
 		base := measure(b, client, nothing)[0]
 		_, _ = fmt.Fprintf(out, "return 1\t\t\t\t\t\t0\t%.1f\t1.0\n", base.script)
-		for _, a := range limiter.Algorithms() {
-			costs := price(b, client, a, nothing)
-			_, _ = fmt.Fprintf(out, "%s\t%s\t%s", a, kept[a].admits, kept[a].keeps)
+		for _, r := range rows() {
+			costs := price(b, client, r, nothing)
+			_, _ = fmt.Fprintf(out, "%s\t%s\t%s", r.name, r.admits, r.keeps)
 			for _, n := range []int{10, 100, 1000} {
-				_, _ = fmt.Fprintf(out, "\t%s", thousands(size(b, client, a, n)))
+				_, _ = fmt.Fprintf(out, "\t%s", thousands(size(b, client, r, n)))
 			}
 			base, in := costs[0], costs[1]
 			_, _ = fmt.Fprintf(out, "\t%.0f\t%.1f\t%.1f\n", in.calls, in.script, in.thread/base.thread)
-			_, _ = fmt.Fprintf(rest, "%s\t%.2f\t%.2f\t%.2f\t%.2f\n", a, in.thread/base.thread, costs[2].thread/base.thread, costs[3].thread/base.thread, in.thread)
+			_, _ = fmt.Fprintf(rest, "%s\t%.2f\t%.2f\t%.2f\t%.2f\n", r.name, in.thread/base.thread, costs[2].thread/base.thread, costs[3].thread/base.thread, in.thread)
 		}
 		_ = out.Flush()
 		_ = rest.Flush()
@@ -180,18 +205,15 @@ func BenchmarkServer(b *testing.B) {
 
 // price measures, in turns: a script that does nothing, and decisions of one algorithm that
 // are admitted, denied, and admitted under an odd limit.
-func price(b *testing.B, client *redis.Client, a limiter.Algorithm, nothing func()) []cost {
+func price(b *testing.B, client *redis.Client, r row, nothing func()) []cost {
 	client.FlushAll(context.Background())
-	l, err := limiter.NewRedis(client, a)
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := r.limiter(b, client)
 	wide := limiter.Limit{Count: 1_000_000, Window: time.Minute}
 	tight := limiter.Limit{Count: 3, Window: time.Hour}
 	odd := limiter.Limit{Count: 700_000, Window: 90 * time.Second}
-	if a == limiter.SlidingLog || a == limiter.StreamCounter {
-		wide.Window = 10 * time.Millisecond // is filled with about a thousand entries and then turns over
-		odd.Window = 9 * time.Millisecond
+	if r.algorithm == limiter.SlidingLog || r.algorithm == limiter.StreamCounter {
+		wide = limiter.Limit{Count: 10_000, Window: 10 * time.Millisecond} // is filled with about a thousand entries and then turns over
+		odd = limiter.Limit{Count: 7000, Window: 9 * time.Millisecond}
 	}
 	return measure(b, client, nothing, deciding(b, l, "admit", wide), deciding(b, l, "deny", tight), deciding(b, l, "odd", odd))
 }
@@ -206,13 +228,10 @@ func thousands(n int64) string {
 }
 
 // size is what the keys of one limiter take on the server after n requests.
-func size(b *testing.B, client *redis.Client, a limiter.Algorithm, n int) (bytes int64) {
+func size(b *testing.B, client *redis.Client, r row, n int) (bytes int64) {
 	ctx := context.Background()
 	client.FlushAll(ctx)
-	l, err := limiter.NewRedis(client, a)
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := r.limiter(b, client)
 	for range n {
 		if _, err := l.AllowN(ctx, "user:42", limiter.Limit{Count: 10_000, Window: time.Hour}, 1); err != nil {
 			b.Fatal(err)
