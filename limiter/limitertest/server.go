@@ -1,6 +1,7 @@
 package limitertest
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -14,6 +15,21 @@ import (
 // RequireRedis is the environment variable that makes a missing redis-server a failure
 // instead of a skipped test.
 const RequireRedis = "RATESCOPE_REQUIRE_REDIS"
+
+// Binary is the program that tests start as their server: redis-server, or the one that
+// RATESCOPE_REDIS_SERVER names, as in a path to another version or to valkey-server.
+func Binary() string { return cmp.Or(os.Getenv("RATESCOPE_REDIS_SERVER"), "redis-server") }
+
+// Need skips a test that has no server, loudly, or fails it where RequireRedis is set.
+func Need(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath(Binary()); err != nil {
+		if os.Getenv(RequireRedis) != "" {
+			t.Fatalf("%s is not installed: run make test, which installs redis-server", Binary())
+		}
+		t.Skipf("SKIPPED: %s is not installed, so nothing was tested on a real server", Binary())
+	}
+}
 
 // Server is a real redis-server on a free port of this machine, which saves nothing and
 // ends with the test.
@@ -44,15 +60,9 @@ func launch(t testing.TB, options ...string) *Server {
 // Restart ends the server, if it runs, and starts it again, with nothing that it held.
 func (s *Server) Restart() {
 	s.t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv(RequireRedis) != "" {
-			s.t.Fatalf("redis-server is not installed, and %s is set", RequireRedis)
-		}
-		s.t.Skip("SKIPPED: redis-server is not installed, so nothing was tested against a real server")
-	}
+	Need(s.t)
 	s.Kill()
-	s.cmd = exec.Command(path, s.args...)
+	s.cmd = exec.Command(Binary(), s.args...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
