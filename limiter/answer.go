@@ -42,7 +42,7 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 		want = 4
 	}
 	if len(vals) > 0 && vals[0] == -1 && r.units() {
-		return Decision{}, fmt.Errorf("%w: stream %q holds more than %d entries, which is too many for a stream of units: use running totals", ErrBadRequest, key, mostUnits)
+		return Decision{}, fmt.Errorf("%w: stream %q holds more than %d entries, which is too many for a stream of units: use running totals", ErrNotOnStore, key, mostUnits)
 	}
 	if len(vals) > 0 && vals[0] == -1 {
 		return Decision{}, fmt.Errorf("stream %q holds entries without running totals, so another program keeps it: use the layout for untotalled streams", key)

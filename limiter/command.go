@@ -90,6 +90,8 @@ func (r *Redis) explainFailure(ctx context.Context, err error, about subject) er
 		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it", ErrWrongType, key)
 	case strings.Contains(text, "increment or decrement would overflow"):
 		return fmt.Errorf("%w: the counter of key %q is full: reset it", ErrBadRequest, key)
+	case r.algorithm == StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
+		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w", ErrNotOnStore, err)
 	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
 		return fmt.Errorf("key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", key)
 	}

@@ -67,7 +67,8 @@
 // decision whose answer does not come is not repeated, for it may have been counted: that
 // is ErrUnknownOutcome. The commands ask go-redis not to repeat them either, whatever its
 // MaxRetries says. All keys of a limiter are in one slot of a cluster, as far as the name
-// allows it. The scripts need Redis 6.2; peeks fall back to EVALSHA before 7.0.
+// allows it. The stream counter needs Redis 6.2, all else 6.0; peeks fall back to EVALSHA
+// before 7.0.
 //
 // Any client of go-redis will do. On its plain pool every decision is a round trip of its
 // own, and a pool of 50 connections makes more of them than one of 500. Gather lets those

@@ -224,7 +224,7 @@ func TestUnits(t *testing.T) {
 	if !over.Allowed || over.Used != 50_001 {
 		t.Errorf("the last that is counted: %+v", over)
 	}
-	if _, err := l.AllowN(ctx, "units", limit, 1); !errors.Is(err, limiter.ErrBadRequest) || !strings.Contains(err.Error(), "running totals") {
+	if _, err := l.AllowN(ctx, "units", limit, 1); !errors.Is(err, limiter.ErrNotOnStore) || !strings.Contains(err.Error(), "running totals") {
 		t.Errorf("too long a stream: %v", err)
 	}
 	if n := client.XLen(ctx, "units").Val(); n != 50_001 {

@@ -331,6 +331,21 @@ func (o *oldServer) Process(ctx context.Context, cmd redis.Cmder) error {
 	return o.Scripter.Process(ctx, cmd)
 }
 
+// outdated answers scripts as Redis 6.0 does, whose XADD knows no MINID.
+type outdated struct{}
+
+func (outdated) Process(_ context.Context, cmd redis.Cmder) error {
+	cmd.SetErr(errors.New("ERR Invalid stream ID specified as stream command argument"))
+	return cmd.Err()
+}
+
+func TestStreamOnOldServer(t *testing.T) {
+	l := newRedis(t, outdated{}, limiter.StreamCounter)
+	if _, err := l.AllowN(context.Background(), "k", minute, 1); !errors.Is(err, limiter.ErrNotOnStore) || !strings.Contains(err.Error(), "6.2") {
+		t.Errorf("a stream on an old server: %v", err)
+	}
+}
+
 func TestPeekOnOldServer(t *testing.T) {
 	old := &oldServer{Scripter: limitertest.Client(t)}
 	l := newRedis(t, old, limiter.GCRA)
