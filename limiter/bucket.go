@@ -28,10 +28,15 @@ func (a *asked) refill(alg Algorithm) refill {
 }
 
 // steps returns how many refills bring back n units.
-func (f refill) steps(n int64) int64 { return (n + f.units - 1) / f.units }
+func (f refill) steps(n int64) int64 {
+	if f.units == 1 {
+		return n
+	}
+	return (n + f.units - 1) / f.units
+}
 
 // drained is a bucket brought forward: what is missing from it, or in it, and when the
-// step that counts began.
+// step that counts began. It is small enough to stay in registers.
 type drained struct {
 	used int64
 	at   moment
@@ -39,8 +44,7 @@ type drained struct {
 
 // drain brings a bucket forward to a.now. A clock that jumped back waits for the time to
 // return to where it was: nothing comes back early, and the refill time never moves back.
-func (s *State) drain(a *asked) drained {
-	f := a.refill(s.Algorithm)
+func (s *State) drain(a *asked, f refill) drained {
 	burst := a.limit.burst()
 	b := drained{at: f.kept(s.Filled, s.Part, s.Parts)}
 	level := int64(max(min(s.Level, MaxCount), 0))
@@ -52,9 +56,12 @@ func (s *State) drain(a *asked) drained {
 	}
 	now := moment{us: int64(a.now)}
 	if since := f.sub(now, b.at); since.us >= 0 && b.used > 0 {
-		k := min(f.count(since, false), f.steps(b.used))
-		b.used = max(b.used-k*f.units, 0)
-		b.at = f.add(b.at, f.times(k))
+		if k := f.count(since, false); k >= f.steps(b.used) {
+			b.used = 0
+		} else {
+			b.used -= k * f.units
+			b.at = f.add(b.at, f.times(k))
+		}
 	}
 	if b.used == 0 {
 		b.at = now
@@ -67,12 +74,12 @@ func (b drained) fits(a *asked) bool {
 }
 
 // hold writes a bucket back.
-func (s *State) hold(b drained, a *asked) {
+func (s *State) hold(b drained, a *asked, f refill) {
 	s.Level = float64(a.limit.burst() - b.used)
 	if s.Algorithm == LeakyBucket {
 		s.Level = float64(b.used)
 	}
-	s.Filled, s.Part, s.Parts = Instant(b.at.us), b.at.part, a.refill(s.Algorithm).den
+	s.Filled, s.Part, s.Parts = Instant(b.at.us), b.at.part, f.den
 }
 
 func (s *State) explainBucket(d *Decision, a *asked, b drained) {
@@ -96,8 +103,8 @@ func (s *State) explainBucket(d *Decision, a *asked, b drained) {
 // with the fraction that has come back since the last whole unit; for a screen.
 func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
 	a := &asked{now: now, limit: limit, w: limit.micros(), c: c}
-	b := s.drain(a)
 	f := a.refill(s.Algorithm)
+	b := s.drain(a, f)
 	fraction := 0.0
 	if b.used > 0 && f.units == 1 {
 		since := f.sub(moment{us: int64(now)}, b.at)

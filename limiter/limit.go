@@ -63,6 +63,20 @@ const (
 // Validate says what is wrong with l, in one sentence, or nil. Its errors are
 // ErrBadRequest.
 func (l Limit) Validate() error {
+	if l.valid() {
+		return nil
+	}
+	return l.fault()
+}
+
+// valid is small enough for the compiler to put it where it is asked.
+func (l Limit) valid() bool {
+	return uint64(l.Count) <= MaxCount && uint64(l.Burst) <= MaxCount &&
+		l.Window >= MinWindow && l.Window <= MaxWindow && l.Window%time.Microsecond == 0
+}
+
+// fault says what is wrong with a limit that is not valid.
+func (l Limit) fault() error {
 	switch {
 	case l.Count < 0 || l.Count > MaxCount:
 		return fmt.Errorf("%w: a limit of %d is out of range: use 0 (count only) to %d", ErrBadRequest, l.Count, int64(MaxCount))
@@ -70,16 +84,18 @@ func (l Limit) Validate() error {
 		return fmt.Errorf("%w: a burst of %d is out of range: use 0 (the limit itself) to %d", ErrBadRequest, l.Burst, int64(MaxCount))
 	case l.Window < MinWindow || l.Window > MaxWindow:
 		return fmt.Errorf("%w: a window of %v is out of range: use 1ms to 8784h (366 days)", ErrBadRequest, l.Window)
-	case l.Window%time.Microsecond != 0:
-		return fmt.Errorf("%w: a window of %v is finer than a microsecond: round it", ErrBadRequest, l.Window)
 	}
-	return nil
+	return fmt.Errorf("%w: a window of %v is finer than a microsecond: round it", ErrBadRequest, l.Window)
 }
 
 // checkCost says what is wrong with a cost.
 func checkCost(n int64) error {
-	if n < 0 || n > MaxCount {
-		return fmt.Errorf("%w: a cost of %d is out of range: use 0 (a peek) to %d", ErrBadRequest, n, int64(MaxCount))
+	if uint64(n) <= MaxCount {
+		return nil
 	}
-	return nil
+	return costFault(n)
+}
+
+func costFault(n int64) error {
+	return fmt.Errorf("%w: a cost of %d is out of range: use 0 (a peek) to %d", ErrBadRequest, n, int64(MaxCount))
 }

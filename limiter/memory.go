@@ -59,7 +59,8 @@ func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decis
 }
 
 func (m *Memory) allow(d *Decision, now Instant, key string, limit Limit, n int64) {
-	a := m.asked(now, limit, n)
+	var a asked
+	m.ask(&a, now, limit, n)
 	d.At, d.Limit, d.Cost = now, limit, n
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]
@@ -70,7 +71,8 @@ func (m *Memory) allow(d *Decision, now Instant, key string, limit Limit, n int6
 
 // PeekAt is Peek at an explicit instant, without its checks.
 func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decision) {
-	a := m.asked(now, limit, n)
+	var a asked
+	m.ask(&a, now, limit, n)
 	d.At, d.Limit, d.Cost = now, limit, n
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]
@@ -86,22 +88,24 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 	if err := m.check(ctx, key, limit, n); err != nil {
 		return Decision{}, err
 	}
-	a := m.asked(m.clock(), limit, n)
+	var a asked
+	m.ask(&a, m.clock(), limit, n)
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, known := s.table.find(s.cells, key, hash); known {
-		s.spot(i).refund(&a)
-	}
+	s.refund(&a, key, hash)
 	a.n = 0
 	d.At, d.Limit = a.now, limit
 	s.peek(&d, &a, key, hash)
 	return d, nil
 }
 
-func (m *Memory) asked(now Instant, limit Limit, n int64) asked {
-	return asked{now: now, limit: limit, w: limit.micros(), c: m.convention, n: n, alg: m.algorithm}
+// ask fills in what is asked, in place: a copy of what was written a moment ago makes the
+// processor wait.
+func (m *Memory) ask(a *asked, now Instant, limit Limit, n int64) {
+	a.now, a.limit, a.w, a.n = now, limit, limit.micros(), n
+	a.c, a.alg = m.convention, m.algorithm
 }
 
 // check looks at everything that can be wrong.
@@ -112,8 +116,8 @@ func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) er
 	if err := checkCost(n); err != nil {
 		return err
 	}
-	if err := limit.Validate(); err != nil {
-		return err
+	if !limit.valid() {
+		return limit.fault()
 	}
 	if limit.Burst > limit.Count && m.algorithm.bursts() { // else all of it is back in a window
 		return limit.checkRange(m.algorithm, m.convention)
@@ -130,9 +134,7 @@ func (m *Memory) Reset(ctx context.Context, key string) error {
 	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, known := s.table.find(s.cells, key, hash); known {
-		s.drop(i)
-	}
+	s.drop(key, hash)
 	return nil
 }
 
@@ -142,7 +144,7 @@ func (m *Memory) Len() int {
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
-		n += s.table.n
+		n += s.n
 		s.mu.Unlock()
 	}
 	return n
@@ -156,7 +158,7 @@ func (m *Memory) Sweep(now Instant) int {
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
-		gone += s.sweep(now, len(s.cells))
+		gone += s.sweep(now, len(s.cells)+s.n)
 		s.mu.Unlock()
 	}
 	return gone

@@ -42,8 +42,11 @@ func (r rate) reduced() rate {
 
 // times returns k intervals.
 func (r rate) times(k int64) moment {
-	if k <= 0 {
+	switch {
+	case k <= 0:
 		return moment{}
+	case k == r.den: // a burst of the limit itself
+		return moment{us: min(r.num, beyond)}
 	}
 	high, low := bits.Mul64(uint64(k), uint64(r.num))
 	if high == 0 {

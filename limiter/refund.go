@@ -34,12 +34,13 @@ func (s *State) giveBack(a *asked) bool {
 	case GCRA:
 		return s.pullBack(a)
 	case TokenBucket, LeakyBucket:
-		b := s.drain(a)
+		f := a.refill(s.Algorithm)
+		b := s.drain(a, f)
 		back := min(a.n, b.used)
 		if b.used -= back; b.used == 0 {
 			b.at = moment{us: int64(a.now)}
 		}
-		s.hold(b, a)
+		s.hold(b, a, f)
 		return back > 0
 	}
 	return false

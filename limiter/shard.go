@@ -2,61 +2,19 @@ package limiter
 
 import "sync"
 
-// shard is one part of a Memory: keys in a table, their states side by side in cells.
+// shard is one part of a Memory: a table with its lock. What every decision looks at comes
+// first and fits into a line of the processor's cache.
 type shard struct {
-	mu      sync.Mutex
-	table   table
-	cells   []cell
-	rings   []ring    // of each cell, where a log is kept; else nil
-	blocked []Instant // of each cell, where keys are blocked; else nil
-	free    []uint32
-	hand    int    // the cell that is looked at next for one that may go
-	ops     uint32 // decisions, to sweep now and then
-	_       [40]byte
-}
-
-// cell is the state of one key, packed: a State has room for every algorithm. It fills a
-// line of the processor's cache, which is what a decision on one of many keys waits for.
-type cell struct {
-	key        string
-	hash       uint64
-	until      Instant // may go from then on; 0 for a free cell
-	w, x, y, z int64
-}
-
-// spot is a cell with what lies beside it: a ring for a log, else nil.
-type spot struct {
-	*cell
-	ring    *ring
-	blocked *Instant // nil where keys are not blocked
-}
-
-func (s *shard) spot(i uint32) spot {
-	p := spot{cell: &s.cells[i]}
-	if s.rings != nil {
-		p.ring = &s.rings[i]
-	}
-	if s.blocked != nil {
-		p.blocked = &s.blocked[i]
-	}
-	return p
-}
-
-// fresh is the spot of a key that is as new, in no shard.
-func (a *asked) fresh() spot {
-	p := spot{cell: &cell{}}
-	if a.alg.logs() {
-		p.ring = &ring{}
-	}
-	if a.c.Block > 0 {
-		p.blocked = new(Instant)
-	}
-	return p
+	mu   sync.Mutex
+	hand uint32 // the cell that is looked at next for one that may go
+	ops  uint32 // decisions, to sweep now and then
+	table
+	_ [48]byte
 }
 
 const (
 	sweepEvery = 32 // decisions between two sweeps of known keys
-	sweepCells = 4  // looked at by a sweep
+	sweepCells = 8  // looked at by a sweep
 	smallShard = 1024
 )
 
@@ -67,118 +25,143 @@ func (a *asked) asNew(d *Decision) Instant {
 	return a.now.Add(d.ResetAfter) + Instant(min(a.w, while))
 }
 
-// allow decides about a key, which gets a cell when it is first charged.
+// allow decides about a key, which keeps a cell from when it is first charged.
 func (s *shard) allow(d *Decision, a *asked, key string, hash uint64) {
-	i, known := s.table.find(s.cells, key, hash)
+	i := s.find(key, hash)
+	known := i >= 0
 	if !known {
-		s.admit(d, a, key, hash)
+		s.sweep(a.now, sweepCells)
+		i = s.put(key, hash, a.alg.logs(), a.c.Block > 0)
+	}
+	s.take(d, a, i)
+	if !known && d.ResetAfter <= 0 {
+		s.remove(i)
 		return
 	}
-	c := s.spot(i)
-	c.take(d, a)
-	c.until = a.asNew(d)
+	s.cells[i].until = a.asNew(d)
 	if s.ops++; s.ops%sweepEvery == 0 {
 		s.sweep(a.now, sweepCells)
 	}
 }
 
-// admit decides about a key that has no cell.
-func (s *shard) admit(d *Decision, a *asked, key string, hash uint64) {
-	c := a.fresh()
-	c.take(d, a)
-	if d.ResetAfter <= 0 {
-		return
-	}
-	c.key, c.hash, c.until = key, hash, a.asNew(d)
-	s.sweep(a.now, sweepCells)
-	var i uint32
-	if n := len(s.free); n > 0 {
-		i, s.free = s.free[n-1], s.free[:n-1]
-		s.put(i, c)
-	} else {
-		i = uint32(len(s.cells))
-		s.add(c)
-	}
-	s.table.put(s.cells, i)
-}
-
-// put writes what came out of a decision into a free cell.
-func (s *shard) put(i uint32, c spot) {
-	s.cells[i] = *c.cell
-	if c.ring != nil {
-		s.rings[i] = *c.ring
-	}
-	if c.blocked != nil {
-		s.blocked[i] = *c.blocked
-	}
-}
-
-// add is put with a cell at the end.
-func (s *shard) add(c spot) {
-	s.cells = append(s.cells, *c.cell)
-	if c.ring != nil {
-		s.rings = append(s.rings, *c.ring)
-	}
-	if c.blocked != nil {
-		s.blocked = append(s.blocked, *c.blocked)
-	}
-}
-
+// peek decides and leaves all as it is.
 func (s *shard) peek(d *Decision, a *asked, key string, hash uint64) {
-	if i, known := s.table.find(s.cells, key, hash); known {
-		s.spot(i).peek(d, a)
+	i := s.find(key, hash)
+	var v State
+	if i >= 0 && s.blocked != nil {
+		v.BlockedUntil = s.blocked[i]
+	}
+	if a.alg.logs() {
+		var r ring
+		if i >= 0 {
+			s.unpack(&r, i)
+		}
+		r.forget(a)
+		v.settle(d, a, false, a.fits(r.sum))
+		r.explain(d, a)
+		v.close(d, a)
 		return
 	}
-	a.fresh().peek(d, a)
+	if v.Algorithm = a.alg; i >= 0 {
+		s.cells[i].load(&v)
+	}
+	v.apply(d, a, false)
 }
 
-// sweep looks at the next n cells and drops those that may go.
-func (s *shard) sweep(now Instant, n int) (gone int) {
-	for range min(n, len(s.cells)) {
-		if s.hand >= len(s.cells) {
-			s.hand = 0
-		}
-		if c := &s.cells[s.hand]; c.until != 0 && c.until <= now {
-			s.drop(uint32(s.hand))
-			gone++
-		}
-		s.hand++
+// take decides about a key that has a cell, and charges.
+func (s *shard) take(d *Decision, a *asked, i int) {
+	var v State
+	if s.blocked != nil {
+		v.BlockedUntil = s.blocked[i]
 	}
-	if gone > 0 && len(s.cells) > smallShard && s.table.n < len(s.cells)/8 {
+	if a.alg.logs() {
+		s.log(d, a, i, &v)
+	} else {
+		v.Algorithm = a.alg
+		c := &s.cells[i]
+		c.load(&v)
+		if v.apply(d, a, a.n > 0) {
+			c.store(&v)
+		}
+	}
+	if s.blocked != nil {
+		s.blocked[i] = v.BlockedUntil
+	}
+}
+
+// log is take for a key with a log.
+func (s *shard) log(d *Decision, a *asked, i int, v *State) {
+	var r ring
+	s.unpack(&r, i)
+	r.forget(a)
+	if v.settle(d, a, a.n > 0, a.fits(r.sum)) {
+		s.add(&r, a, i)
+	}
+	r.explain(d, a)
+	v.close(d, a)
+	s.pack(&r, i)
+}
+
+// refund gives back what a key took last.
+func (s *shard) refund(a *asked, key string, hash uint64) {
+	i := s.find(key, hash)
+	if i < 0 {
+		return
+	}
+	if a.alg.logs() {
+		var r ring
+		s.unpack(&r, i)
+		r.forget(a)
+		r.takeOff(a)
+		s.pack(&r, i)
+		return
+	}
+	v := State{Algorithm: a.alg}
+	s.cells[i].load(&v)
+	if v.giveBack(a) {
+		s.cells[i].store(&v)
+	}
+}
+
+// drop makes a key as new.
+func (s *shard) drop(key string, hash uint64) {
+	if i := s.find(key, hash); i >= 0 {
+		s.remove(i)
+	}
+}
+
+// sweep looks at cells n times and drops those that may go.
+func (s *shard) sweep(now Instant, n int) (gone int) {
+	if len(s.cells) == 0 {
+		return 0
+	}
+	for range n {
+		i := int(s.hand) & (len(s.cells) - 1)
+		if c := &s.cells[i]; c.form != 0 && c.until <= now {
+			s.remove(i) // another may come in its place, so the hand stays
+			gone++
+		} else {
+			s.hand = uint32(i + 1)
+		}
+	}
+	if gone > 0 && len(s.cells) > smallShard && s.n < len(s.cells)/8 {
 		s.shrink()
 	}
 	return gone
 }
 
-func (s *shard) drop(i uint32) {
-	s.table.remove(s.cells, i)
-	s.cells[i] = cell{}
-	if s.rings != nil {
-		s.rings[i] = ring{}
-	}
-	if s.blocked != nil {
-		s.blocked[i] = 0
-	}
-	s.free = append(s.free, i)
-}
-
 // shrink gives back what a crowd of keys left behind.
 func (s *shard) shrink() {
-	old := shard{cells: s.cells, rings: s.rings, blocked: s.blocked}
-	s.cells, s.rings, s.blocked = make([]cell, 0, 2*s.table.n), nil, nil
-	s.table, s.free, s.hand = table{}, nil, 0
-	for i := range old.cells {
-		if c := old.spot(uint32(i)); c.until != 0 {
-			s.add(c)
-			s.table.put(s.cells, uint32(len(s.cells)-1))
-		}
+	places := len(s.cells)
+	for places > smallShard && s.n < places/4 {
+		places /= 2
 	}
+	s.resize(places)
 }
 
-// load unpacks the state of a key.
-func (c *cell) load(s *State, alg Algorithm) {
-	s.Algorithm = alg
-	switch alg {
+// load unpacks the state of a key that has no log.
+func (c *cell) load(s *State) {
+	switch s.Algorithm {
 	case FixedWindow, SlidingWindow:
 		s.Start, s.Previous, s.Current, s.PreviousStart = Instant(c.w), c.x, c.y, Instant(c.z)
 	case GCRA:
@@ -196,69 +179,5 @@ func (c *cell) store(s *State) {
 		c.w, c.x, c.y = int64(s.TAT), s.Part, s.Parts
 	case TokenBucket, LeakyBucket:
 		c.w, c.x, c.y, c.z = int64(s.Filled), s.Part, s.Parts, int64(s.Level)
-	}
-}
-
-// take decides and charges.
-func (c spot) take(d *Decision, a *asked) {
-	if c.ring != nil {
-		c.log(d, a, a.n > 0)
-		return
-	}
-	var s State
-	c.load(&s, a.alg)
-	if c.blocked != nil {
-		s.BlockedUntil = *c.blocked
-	}
-	if s.apply(d, a, a.n > 0) {
-		c.store(&s)
-	}
-	if c.blocked != nil {
-		*c.blocked = s.BlockedUntil
-	}
-}
-
-// peek decides and leaves the cell as it is; a ring forgets only what no longer counts.
-func (c spot) peek(d *Decision, a *asked) {
-	if c.ring != nil {
-		c.log(d, a, false)
-		return
-	}
-	var s State
-	c.load(&s, a.alg)
-	if c.blocked != nil {
-		s.BlockedUntil = *c.blocked
-	}
-	s.apply(d, a, false)
-}
-
-// log decides about a key with a ring.
-func (c spot) log(d *Decision, a *asked, write bool) {
-	s := State{}
-	if c.blocked != nil {
-		s.BlockedUntil = *c.blocked
-	}
-	c.ring.forget(a)
-	if s.settle(d, a, write, a.fits(c.ring.sum)) {
-		c.ring.add(a)
-	}
-	c.ring.explain(d, a)
-	s.close(d, a)
-	if write && c.blocked != nil {
-		*c.blocked = s.BlockedUntil
-	}
-}
-
-// refund gives back what was taken last.
-func (c spot) refund(a *asked) {
-	if c.ring != nil {
-		c.ring.forget(a)
-		c.ring.takeOff(a)
-		return
-	}
-	var s State
-	c.load(&s, a.alg)
-	if s.giveBack(a) {
-		c.store(&s)
 	}
 }

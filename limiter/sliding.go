@@ -46,9 +46,21 @@ func (a *asked) weighted(previous, left int64) float64 {
 	case Exact:
 		return x
 	case Round:
-		return math.Floor(x + 0.5)
+		return down(x + 0.5)
 	}
-	return math.Floor(x)
+	return down(x)
+}
+
+// down is math.Floor without a call.
+func down(x float64) float64 {
+	if x <= -1<<53 || x >= 1<<53 { // it is whole
+		return x
+	}
+	t := float64(int64(x))
+	if t > x {
+		t--
+	}
+	return t
 }
 
 // weightedFits applies the rule to two counters. The exact rounding compares products
@@ -76,7 +88,7 @@ func (s *State) explainSliding(d *Decision, a *asked) {
 	d.Previous, d.Current = s.Previous, s.Current
 	d.Weight = float64(left) / float64(a.w)
 	d.Estimate = a.weighted(s.Previous, left) + float64(s.Current)
-	d.Used = whole(math.Ceil(d.Estimate))
+	d.Used = whole(-down(-d.Estimate))
 	d.Remaining = room(a.limit.Count, d.Used)
 	switch {
 	case s.Current > 0:

@@ -110,10 +110,11 @@ func (s *State) apply(d *Decision, a *asked, write bool) bool {
 	case GCRA:
 		charged = s.decideGCRA(d, a, write)
 	case TokenBucket, LeakyBucket:
-		b := s.drain(a)
+		f := a.refill(s.Algorithm)
+		b := s.drain(a, f)
 		if charged = s.settle(d, a, write, b.fits(a)) && a.limit.Count > 0; charged {
 			b.used += a.n
-			s.hold(b, a)
+			s.hold(b, a, f)
 		}
 		s.explainBucket(d, a, b)
 	default:
@@ -175,27 +176,31 @@ func (a *asked) edge() int64 {
 // anything else; a request that can never be admitted leaves no trace whatever the
 // convention says.
 func (s *State) settle(d *Decision, a *asked, write, fits bool) bool {
-	blocked := s.BlockedUntil > a.now
-	d.Allowed = fits && !blocked && !a.never()
-	if !write || a.never() || blocked {
+	if s.BlockedUntil > a.now || a.never() {
+		d.Allowed = false
 		return false
 	}
-	if !d.Allowed && a.c.Block > 0 {
+	if d.Allowed = fits; fits || !write {
+		return write
+	}
+	if a.c.Block > 0 {
 		s.BlockedUntil = a.now.Add(a.c.Block)
 	}
-	return d.Allowed || a.c.Denied == Charged && !a.alg.bursts()
+	return a.c.Denied == Charged && !a.alg.bursts()
 }
 
 // close turns what the algorithm said into what the key as a whole means.
 func (s *State) close(d *Decision, a *asked) {
 	d.ResetAfter = max(d.ResetAfter, 0) // a store may hold anything
-	switch {
-	case a.never():
-		d.RetryAfter = Never
-	case d.Allowed:
+	if a.limit.Count == 0 {
+		d.Remaining = 0
+	}
+	if d.Allowed { // so it is not blocked either
 		d.RetryAfter = 0
-	default:
-		d.RetryAfter = max(d.RetryAfter, 0)
+		return
+	}
+	if d.RetryAfter = max(d.RetryAfter, 0); a.never() {
+		d.RetryAfter = Never
 	}
 	if s.BlockedUntil > a.now {
 		left := s.BlockedUntil.Sub(a.now)
@@ -203,9 +208,6 @@ func (s *State) close(d *Decision, a *asked) {
 			d.RetryAfter = max(d.RetryAfter, left)
 		}
 		d.ResetAfter = max(d.ResetAfter, left)
-		d.Remaining = 0
-	}
-	if a.limit.Count == 0 {
 		d.Remaining = 0
 	}
 }

@@ -1,79 +1,161 @@
 package limiter
 
-// table finds the cell of a key. It is a hash table of numbers with open addressing, so
-// that the hash which chose the shard is not computed again and a look at a key that is
-// known touches one slot and its cell. The zero table is empty.
+// table keeps the states of keys. It is a hash table with open addressing whose places are
+// the cells themselves, so that a look at a key that is known touches one line of the
+// processor's cache, for which a decision on one of many keys waits. What only some limiters
+// or some keys need lies beside the cells, at the same number, and is nil until it is
+// needed. No cell holds a pointer, so the garbage collector passes them by. The zero table
+// is empty.
 type table struct {
-	slots []slot // its length is a power of two, or 0; at most three quarters are taken
-	n     int
+	cells   []cell // as many as a power of two, or none; at most five eighths are taken
+	n       int
+	few     [][few]Entry // the newest requests of a log, while they are few
+	many    [][]Entry    // the room of a log that has had more of them
+	long    []string     // keys that do not fit into a cell
+	blocked []Instant
 }
 
-// slot is a place in a table.
-type slot struct {
-	tag  uint32 // the upper half of the hash
-	cell uint32 // the number of the cell, from 1; 0 is a free slot
+// cell is the state of one key, packed: a State has room for every algorithm.
+type cell struct {
+	hash       uint64
+	until      Instant // may go from then on
+	w, x, y, z int64
+	key        [shortKey]byte
+	form       uint8 // what holds the key: 0 nothing, n+1 the n bytes above, longKey the table
 }
+
+const (
+	few      = 4  // requests, which fill a line of the cache
+	shortKey = 15 // bytes, as many as an IPv4 address has
+	longKey  = 255
+)
 
 // home is where the search for a hash begins. The lowest bits are the same in a shard.
-func (t *table) home(hash uint64) int { return int(hash>>6) & (len(t.slots) - 1) }
+func (t *table) home(hash uint64) int { return int(hash>>6) & (len(t.cells) - 1) }
 
-// find returns the number of the key's cell.
-func (t *table) find(cells []cell, key string, hash uint64) (uint32, bool) {
-	if len(t.slots) == 0 {
-		return 0, false
+// find returns the number of the key's cell, or -1.
+func (t *table) find(key string, hash uint64) int {
+	if len(t.cells) == 0 {
+		return -1
 	}
-	for i := t.home(hash); ; i = (i + 1) & (len(t.slots) - 1) {
-		s := t.slots[i]
-		if s.cell == 0 {
-			return 0, false
+	for i := t.home(hash); ; i = (i + 1) & (len(t.cells) - 1) {
+		c := &t.cells[i]
+		if c.hash == hash && t.holds(i, key) {
+			return i
 		}
-		if s.tag == uint32(hash>>32) && cells[s.cell-1].key == key {
-			return s.cell - 1, true
+		if c.form == 0 {
+			return -1
 		}
 	}
 }
 
-// put adds a cell whose key is not in the table.
-func (t *table) put(cells []cell, number uint32) {
-	if 4*(t.n+1) > 3*len(t.slots) {
-		t.grow(cells)
+// holds says that a cell is that of the key.
+func (t *table) holds(i int, key string) bool {
+	c := &t.cells[i]
+	if c.form == longKey {
+		return t.long[i] == key
 	}
-	t.place(cells[number].hash, number)
+	return int(c.form) == len(key)+1 && string(c.key[:len(key)]) == key
+}
+
+// put gives a key that is not in the table a cell, and returns its number.
+func (t *table) put(key string, hash uint64, logs, blocks bool) int {
+	if 8*(t.n+1) > 5*len(t.cells) {
+		t.resize(max(8, 2*len(t.cells)))
+	}
+	if logs && t.few == nil {
+		t.few = make([][few]Entry, len(t.cells))
+	}
+	if blocks && t.blocked == nil {
+		t.blocked = make([]Instant, len(t.cells))
+	}
+	i := t.room(hash)
+	c := &t.cells[i]
+	c.hash = hash
+	if len(key) <= shortKey {
+		copy(c.key[:], key)
+		c.form = uint8(len(key) + 1)
+	} else {
+		if t.long == nil {
+			t.long = make([]string, len(t.cells))
+		}
+		t.long[i], c.form = key, longKey
+	}
 	t.n++
+	return i
 }
 
-func (t *table) place(hash uint64, number uint32) {
+// room is the place for a hash that is not in the table.
+func (t *table) room(hash uint64) int {
 	i := t.home(hash)
-	for t.slots[i].cell != 0 {
-		i = (i + 1) & (len(t.slots) - 1)
+	for t.cells[i].form != 0 {
+		i = (i + 1) & (len(t.cells) - 1)
 	}
-	t.slots[i] = slot{tag: uint32(hash >> 32), cell: number + 1}
+	return i
 }
 
-func (t *table) grow(cells []cell) {
-	old := t.slots
-	t.slots = make([]slot, max(8, 2*len(old)))
-	for _, s := range old {
-		if s.cell != 0 {
-			t.place(cells[s.cell-1].hash, s.cell-1)
+// resize makes a table of so many places.
+func (t *table) resize(places int) {
+	old := *t
+	*t = table{cells: make([]cell, places), n: old.n}
+	if old.few != nil {
+		t.few = make([][few]Entry, places)
+	}
+	if old.many != nil {
+		t.many = make([][]Entry, places)
+	}
+	if old.long != nil {
+		t.long = make([]string, places)
+	}
+	if old.blocked != nil {
+		t.blocked = make([]Instant, places)
+	}
+	for i := range old.cells {
+		if c := &old.cells[i]; c.form != 0 {
+			t.copy(t.room(c.hash), &old, i)
 		}
 	}
 }
 
-// remove takes a cell out and moves up those that it had pushed away from their homes.
-func (t *table) remove(cells []cell, number uint32) {
-	mask := len(t.slots) - 1
-	i := t.home(cells[number].hash)
-	for t.slots[i].cell != number+1 {
-		i = (i + 1) & mask
+// copy copies what a table knows about a key to the place i.
+func (t *table) copy(i int, from *table, j int) {
+	t.cells[i] = from.cells[j]
+	if t.few != nil {
+		t.few[i] = from.few[j]
 	}
-	for j := (i + 1) & mask; t.slots[j].cell != 0; j = (j + 1) & mask {
-		home := t.home(cells[t.slots[j].cell-1].hash)
-		if (j-home)&mask >= (j-i)&mask {
-			t.slots[i] = t.slots[j]
+	if t.many != nil {
+		t.many[i] = from.many[j]
+	}
+	if t.long != nil {
+		t.long[i] = from.long[j]
+	}
+	if t.blocked != nil {
+		t.blocked[i] = from.blocked[j]
+	}
+}
+
+// remove frees a cell and moves up those that it had pushed away from their homes.
+func (t *table) remove(i int) {
+	mask := len(t.cells) - 1
+	for j := (i + 1) & mask; t.cells[j].form != 0; j = (j + 1) & mask {
+		if home := t.home(t.cells[j].hash); (j-home)&mask >= (j-i)&mask {
+			t.copy(i, t, j)
 			i = j
 		}
 	}
-	t.slots[i] = slot{}
+	t.clear(i)
 	t.n--
+}
+
+func (t *table) clear(i int) {
+	t.cells[i] = cell{}
+	if t.many != nil {
+		t.many[i] = nil
+	}
+	if t.long != nil {
+		t.long[i] = ""
+	}
+	if t.blocked != nil {
+		t.blocked[i] = 0
+	}
 }

@@ -91,9 +91,7 @@ func (m *Memory) PeekAll(ctx context.Context, key string, n int64, limits ...Lim
 func (m *Memory) RefundAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
 	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []part) {
 		for i, p := range parts {
-			if at, known := s.table.find(s.cells, p.key, p.hash); known {
-				s.spot(at).refund(&p.asked)
-			}
+			s.refund(&p.asked, p.key, p.hash)
 			p.n, all[i].Cost = 0, 0
 			s.peek(&all[i], &p.asked, p.key, p.hash)
 		}
@@ -104,9 +102,7 @@ func (m *Memory) RefundAll(ctx context.Context, key string, n int64, limits ...L
 func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) error {
 	_, err := m.each(ctx, key, 0, limits, func(s *shard, _ []Decision, parts []part) {
 		for _, p := range parts {
-			if at, known := s.table.find(s.cells, p.key, p.hash); known {
-				s.drop(at)
-			}
+			s.drop(p.key, p.hash)
 		}
 	})
 	return err
@@ -132,7 +128,8 @@ func (m *Memory) each(ctx context.Context, key string, n int64, limits []Limit, 
 			return nil, err
 		}
 		name := partKey(key, l)
-		parts[i] = part{asked: m.asked(now, l, n), key: name, hash: maphash.String(m.seed, name)}
+		parts[i].key, parts[i].hash = name, maphash.String(m.seed, name)
+		m.ask(&parts[i].asked, now, l, n)
 		all[i] = Decision{At: now, Limit: l, Cost: n}
 	}
 	s := &m.shards[maphash.String(m.seed, key)%shardCount]
