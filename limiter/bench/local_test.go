@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -139,87 +141,145 @@ func given(b *testing.B, keys []string) []contestant {
 
 // BenchmarkLocal prints what a decision costs in this process, one key and ten thousand,
 // one goroutine and two: nanoseconds from one decision to the next, of both goroutines
-// together. All contestants take turns of some milliseconds, of which the cheapest counts,
-// so that what else the machine does falls on none of them.
+// together. In every round all contestants take a turn, in an order drawn anew, so that
+// nobody always follows the same one; what counts is the median of the rounds. With many
+// keys a turn lasts some windows, as traffic that goes on does, and not only the moment in
+// which all keys come back. The last lines set our slowest beside each peer.
 func BenchmarkLocal(b *testing.B) {
 	for range b.N {
-		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
-		_, _ = fmt.Fprintln(out, "\nns a decision\t1 key\t1 key, 2 goroutines\t10,000 keys\t10,000 keys, 2 goroutines\tallocations\terrors")
-		var names []string
-		var columns [][]float64
-		var allocs []float64
-		failed := map[string]int64{}
+		var all []contestant
+		var columns []column
 		for _, n := range []int{1, 10_000} {
-			keys, order := namesOf(n), arrivals(n)
-			all := append(ours(b, keys), given(b, keys)...)
-			all = append(all, peers(b, keys)...)
-			rounds, turn := 200, 4000
-			if n > 1 {
-				rounds, turn = 40, 3*n // the caches hold one contestant's keys at a time
-			}
+			all = contestants(b, n)
 			for _, goroutines := range []int{1, 2} {
-				low := make([]float64, len(all))
-				least := make([]float64, len(all))
-				for round := range rounds {
-					for i, c := range all {
-						if c.alone && goroutines > 1 {
-							continue
-						}
-						ns, mallocs, errs := turnOf(c, goroutines, turn, round, order)
-						failed[c.name] += errs
-						if round == 0 || ns < low[i] {
-							low[i] = ns
-						}
-						if round == 0 || mallocs < least[i] {
-							least[i] = mallocs
-						}
-					}
-				}
-				columns = append(columns, low)
-				if n == 1 && goroutines == 1 {
-					allocs = least
-				}
-			}
-			names = names[:0]
-			for _, c := range all {
-				names = append(names, c.name)
+				columns = append(columns, compete(all, goroutines, n))
 			}
 		}
-		for i, name := range names {
-			_, _ = fmt.Fprint(out, name)
-			for _, column := range columns {
-				if column[i] == 0 {
+		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
+		_, _ = fmt.Fprintln(out, "\nns a decision, median\t1 key\t1 key, 2 goroutines\t10,000 keys\t10,000 keys, 2 goroutines\tallocations\terrors")
+		for i, c := range all {
+			_, _ = fmt.Fprint(out, c.name)
+			mallocs, failed := 0.0, int64(0)
+			for _, col := range columns {
+				failed += col.failed[i]
+				if !math.IsInf(col.mallocs[i], 1) {
+					mallocs = max(mallocs, col.mallocs[i])
+				}
+				if col.ns[i] == 0 {
 					_, _ = fmt.Fprint(out, "\t–")
 				} else {
-					_, _ = fmt.Fprintf(out, "\t%.0f", column[i])
+					_, _ = fmt.Fprintf(out, "\t%.0f", col.ns[i])
 				}
 			}
-			_, _ = fmt.Fprintf(out, "\t%.0f\t%d\n", allocs[i], failed[name])
+			_, _ = fmt.Fprintf(out, "\t%.2f\t%d\n", mallocs, failed)
+		}
+		for i, c := range all {
+			if c.ours() {
+				continue
+			}
+			_, _ = fmt.Fprintf(out, "our slowest / %s", c.name)
+			for _, col := range columns {
+				_, _ = fmt.Fprintf(out, "\t%.2f", slowest(all, col)/col.ns[i])
+			}
+			_, _ = fmt.Fprintln(out, "\t\t")
 		}
 		_ = out.Flush()
 	}
+}
+
+func (c contestant) ours() bool { return strings.HasPrefix(c.name, "ratescope-") }
+
+// slowest is what the slowest of our algorithms takes that reads the clock, as the peers do.
+func slowest(all []contestant, col column) (ns float64) {
+	for i, c := range all {
+		if c.ours() && !c.alone {
+			ns = max(ns, col.ns[i])
+		}
+	}
+	return ns
+}
+
+// contestants are all of ours and all peers on n keys, all of which they know. What asks
+// from then on are other strings of the same names, as those of requests are.
+func contestants(b *testing.B, n int) []contestant {
+	keys := namesOf(n)
+	all := append(append(ours(b, keys), given(b, keys)...), peers(b, keys)...)
+	for i := range keys {
+		for _, c := range all {
+			if err := c.decide(i); err != nil {
+				b.Fatal(err)
+			}
+		}
+		keys[i] = strings.Clone(keys[i])
+	}
+	return all
+}
+
+// column holds for each contestant the median of its turns, the allocations of a decision
+// in its quietest turn, and how many decisions failed.
+type column struct {
+	ns, mallocs []float64
+	failed      []int64
+}
+
+func compete(all []contestant, goroutines, keys int) column {
+	rounds, turn, order := 60, 30_000, arrivals(keys)
+	if keys > 1 {
+		rounds, turn = 20, 20*keys
+	}
+	c := column{make([]float64, len(all)), make([]float64, len(all)), make([]int64, len(all))}
+	turns := make([][]float64, len(all))
+	for i := range c.mallocs {
+		c.mallocs[i] = math.Inf(1)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for round := range rounds {
+		for _, i := range rng.Perm(len(all)) {
+			if all[i].alone && goroutines > 1 {
+				continue
+			}
+			ns, mallocs, failed := turnOf(all[i], goroutines, turn, round, order)
+			turns[i] = append(turns[i], ns)
+			c.mallocs[i] = min(c.mallocs[i], mallocs)
+			c.failed[i] += failed
+		}
+	}
+	for i, t := range turns {
+		if slices.Sort(t); len(t) > 0 {
+			c.ns[i] = t[len(t)/2]
+		}
+	}
+	return c
 }
 
 // turnOf makes so many decisions in each of some goroutines.
 func turnOf(c contestant, goroutines, turn, round int, order []int) (ns, mallocs float64, errs int64) {
 	var failed atomic.Int64 // a peer may give up when two want one key
 	var before, after runtime.MemStats
-	if goroutines == 1 && round%20 == 0 { // stops the world, so not always
+	counted := goroutines == 1 && round%20 == 0 // it stops the world, so not always
+	if counted {
 		runtime.ReadMemStats(&before)
 	}
-	start := time.Now()
-	var wg sync.WaitGroup
+	var ready, done sync.WaitGroup
+	ready.Add(goroutines)
 	for g := range goroutines - 1 {
-		wg.Go(func() { failed.Add(decide(c, turn, (round+1)*(g+1)*7919, order)) })
+		done.Go(func() {
+			ready.Done()
+			ready.Wait()
+			failed.Add(decide(c, turn, (round+1)*(g+1)*7919, order))
+		})
 	}
+	ready.Done()
+	ready.Wait()
+	start := time.Now()
 	failed.Add(decide(c, turn, round*turn, order))
-	wg.Wait()
+	done.Wait()
 	ns = float64(time.Since(start).Nanoseconds()) / float64(turn*goroutines)
-	if goroutines == 1 && round%20 == 0 {
-		runtime.ReadMemStats(&after)
-		return ns, float64(after.Mallocs-before.Mallocs) / float64(turn), failed.Load()
+	if !counted {
+		return ns, math.Inf(1), failed.Load()
 	}
-	return ns, math.Inf(1), failed.Load()
+	runtime.ReadMemStats(&after)
+	return ns, float64(after.Mallocs-before.Mallocs) / float64(turn), failed.Load()
 }
 
 func decide(c contestant, turn, at int, order []int) (failed int64) {
