@@ -90,9 +90,9 @@ func (s *State) pullBack(a *asked) bool {
 
 // takeOff removes the newest n units, as State.takeOff does.
 func (r *ring) takeOff(a *asked) {
-	last := r.last
 	for left := a.n; r.n > 0 && left > 0; {
-		e := r.at(r.n - 1)
+		newest := r.n - 1
+		e := r.at(newest)
 		back := min(e.Count, left)
 		e.Count -= back
 		r.sum -= back
@@ -101,7 +101,11 @@ func (r *ring) takeOff(a *asked) {
 		case e.Count == 0:
 			r.n--
 		case a.alg == StreamCounter:
-			e.At = max(a.now, last)
+			e.At = max(a.now, r.last)
+			r.last = e.At
+		}
+		if e.Count > 0 {
+			r.set(newest, e)
 		}
 	}
 	if r.n > 0 {

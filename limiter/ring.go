@@ -7,8 +7,19 @@ type ring struct {
 	sum         int64
 	head, n     uint32  // the oldest entry, and how many there are
 	first, last Instant // of the oldest entry and the newest; they mean nothing when there is none
-	entries     []Entry // its length is a power of two, or 0
-	many        bool    // the entries are not those beside the cell
+	few         *[few]mark
+	many        []Entry // in use instead of few if there are any; as many as a power of two
+}
+
+// mark is an entry of a single unit, which is what most are: the lower bits of its instant,
+// which the newest instant of the log completes.
+type mark uint32
+
+const markSpan = 1 << 32 // microseconds, which is more than an hour
+
+// entry reads a mark in a log whose newest instant is last.
+func (m mark) entry(last Instant) Entry {
+	return Entry{At: last - Instant(uint32(last)-uint32(m)), Count: 1}
 }
 
 const manyBit = 1 << 31 // beside n, in a cell
@@ -18,32 +29,59 @@ func (t *table) unpack(r *ring, i int) {
 	c := &t.cells[i]
 	r.sum, r.first, r.last = c.w, Instant(c.y), Instant(c.z)
 	r.head, r.n = uint32(c.x>>32), uint32(c.x)&^manyBit
-	if r.many = c.x&manyBit != 0; r.many {
-		r.entries = t.many[i]
-	} else {
-		r.entries = t.few[i][:]
+	r.few = &t.few[i]
+	if c.x&manyBit != 0 {
+		r.many = t.many[i]
 	}
 }
 
-// pack writes it back.
+// pack writes it back. A log that has become empty begins again with few.
 func (t *table) pack(r *ring, i int) {
 	c := &t.cells[i]
 	n := r.n
-	if r.n > 0 && r.many {
+	if r.n > 0 && r.many != nil {
 		n |= manyBit
 	}
 	c.w, c.x, c.y, c.z = r.sum, int64(r.head)<<32|int64(n), int64(r.first), int64(r.last)
-	if r.n == 0 && t.many != nil && len(t.many[i]) > muchRoom {
+	if r.n == 0 && len(r.many) > muchRoom {
 		t.many[i] = nil
 	}
 }
 
 const muchRoom = 1024 // entries, which an empty log gives back
 
-func (r *ring) at(i uint32) *Entry { return &r.entries[int(r.head+i)&(len(r.entries)-1)] }
+// at returns an entry, counted from the oldest.
+func (r *ring) at(i uint32) Entry {
+	if r.many != nil {
+		return r.many[int(r.head+i)&(len(r.many)-1)]
+	}
+	return r.few[(r.head+i)%few].entry(r.last)
+}
 
-// forget drops what no longer counts.
+func (r *ring) full() bool {
+	if r.many != nil {
+		return int(r.n) == len(r.many)
+	}
+	return r.n == few
+}
+
+// fits says that marks will do for the log with one more entry.
+func (r *ring) fits(e Entry) bool {
+	return e.Count == 1 && (r.n == 0 || max(r.last, e.At)-min(r.first, e.At) < markSpan)
+}
+
+func (r *ring) set(i uint32, e Entry) {
+	if r.many != nil {
+		r.many[int(r.head+i)&(len(r.many)-1)] = e
+		return
+	}
+	r.few[(r.head+i)%few] = mark(e.At)
+}
+
+// forget drops what no longer counts from a log that was unpacked. It begins to fetch the
+// marks while the cell itself is still on its way.
 func (r *ring) forget(a *asked) {
+	_ = *r.few
 	oldest := a.now - Instant(a.w) + 1 - Instant(a.edge())
 	if r.n > 0 && r.last < oldest {
 		r.n, r.sum = 0, 0
@@ -61,33 +99,35 @@ func (r *ring) forget(a *asked) {
 // belongs, or, in a stream, whose ids never go back, to the end.
 func (t *table) add(r *ring, a *asked, number int) {
 	r.sum = addCapped(r.sum, a.n)
-	at := a.now
-	if r.n > 0 && r.last >= at {
-		switch {
-		case a.alg == StreamCounter:
-			at = r.last
-		case r.last == at:
-			same := r.at(r.n - 1)
-			same.Count = addCapped(same.Count, a.n)
-			return
+	e := Entry{At: a.now, Count: a.n}
+	same := false
+	if r.n > 0 && r.last >= e.At {
+		if a.alg == StreamCounter {
+			e.At = r.last
+		} else if same = r.last == e.At && r.many != nil; same {
+			e.Count = addCapped(r.at(r.n-1).Count, a.n)
 		}
 	}
-	if int(r.n) == len(r.entries) {
+	if !same && r.full() || r.many == nil && !r.fits(e) {
 		t.widen(r, number)
+	}
+	if same {
+		r.set(r.n-1, e)
+		return
 	}
 	i := r.n
 	r.n++
-	if i > 0 && r.last > at {
-		for ; i > 0 && r.at(i-1).At > at; i-- {
-			*r.at(i) = *r.at(i - 1)
+	if i > 0 && r.last > e.At {
+		for ; i > 0 && r.at(i-1).At > e.At; i-- {
+			r.set(i, r.at(i-1))
 		}
 	} else {
-		r.last = at
+		r.last = e.At
 	}
 	if i == 0 {
-		r.first = at
+		r.first = e.At
 	}
-	*r.at(i) = Entry{At: at, Count: a.n}
+	r.set(i, e)
 }
 
 // widen moves a log to where there is room for more: what it had already, if it had.
@@ -96,14 +136,18 @@ func (t *table) widen(r *ring, i int) {
 		t.many = make([][]Entry, len(t.cells))
 	}
 	bigger := t.many[i]
-	if len(bigger) <= len(r.entries) {
-		bigger = make([]Entry, 2*len(r.entries))
+	need := 4
+	for need <= int(r.n) {
+		need *= 2
+	}
+	if len(bigger) < need {
+		bigger = make([]Entry, need)
 		t.many[i] = bigger
 	}
 	for k := range r.n {
-		bigger[k] = *r.at(k)
+		bigger[k] = r.at(k)
 	}
-	r.entries, r.head, r.many = bigger, 0, true
+	r.many, r.head = bigger, 0
 }
 
 func (r *ring) explain(d *Decision, a *asked) {

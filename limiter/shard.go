@@ -1,6 +1,9 @@
 package limiter
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // shard is one part of a Memory: a table with its lock. What every decision looks at comes
 // first and fits into a line of the processor's cache.
@@ -20,9 +23,9 @@ const (
 
 // asNew is when a cell may go: when the key is as new, and a while later, so that a clock
 // that jumps back a little still finds what it counted.
-func (a *asked) asNew(d *Decision) Instant {
+func (a *asked) asNew(reset time.Duration) Instant {
 	const while = 60 * 1_000_000
-	return a.now.Add(d.ResetAfter) + Instant(min(a.w, while))
+	return a.now.Add(reset) + Instant(min(a.w, while))
 }
 
 // allow decides about a key, which keeps a cell from when it is first charged.
@@ -38,7 +41,7 @@ func (s *shard) allow(d *Decision, a *asked, key string, hash uint64) {
 		s.remove(i)
 		return
 	}
-	s.cells[i].until = a.asNew(d)
+	s.cells[i].until = a.asNew(d.ResetAfter)
 	if s.ops++; s.ops%sweepEvery == 0 {
 		s.sweep(a.now, sweepCells)
 	}
@@ -55,8 +58,8 @@ func (s *shard) peek(d *Decision, a *asked, key string, hash uint64) {
 		var r ring
 		if i >= 0 {
 			s.unpack(&r, i)
+			r.forget(a)
 		}
-		r.forget(a)
 		v.settle(d, a, false, a.fits(r.sum))
 		r.explain(d, a)
 		v.close(d, a)
@@ -114,6 +117,8 @@ func (s *shard) refund(a *asked, key string, hash uint64) {
 		r.forget(a)
 		r.takeOff(a)
 		s.pack(&r, i)
+		// What a stream puts back begins anew.
+		s.cells[i].until = max(s.cells[i].until, a.asNew(span(a.w+a.edge())))
 		return
 	}
 	v := State{Algorithm: a.alg}

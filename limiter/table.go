@@ -9,9 +9,9 @@ package limiter
 type table struct {
 	cells   []cell // as many as a power of two, or none; at most five eighths are taken
 	n       int
-	few     [][few]Entry // the newest requests of a log, while they are few
-	many    [][]Entry    // the room of a log that has had more of them
-	long    []string     // keys that do not fit into a cell
+	few     [][few]mark // the requests of a log, while they are few
+	many    [][]Entry   // the room of a log that has had more of them
+	long    []string    // keys that do not fit into a cell
 	blocked []Instant
 }
 
@@ -25,7 +25,7 @@ type cell struct {
 }
 
 const (
-	few      = 4  // requests, which fill a line of the cache
+	few      = 16 // requests, which fill a line of the cache
 	shortKey = 15 // bytes, as many as an IPv4 address has
 	longKey  = 255
 )
@@ -64,7 +64,7 @@ func (t *table) put(key string, hash uint64, logs, blocks bool) int {
 		t.resize(max(8, 2*len(t.cells)))
 	}
 	if logs && t.few == nil {
-		t.few = make([][few]Entry, len(t.cells))
+		t.few = make([][few]mark, len(t.cells))
 	}
 	if blocks && t.blocked == nil {
 		t.blocked = make([]Instant, len(t.cells))
@@ -99,7 +99,7 @@ func (t *table) resize(places int) {
 	old := *t
 	*t = table{cells: make([]cell, places), n: old.n}
 	if old.few != nil {
-		t.few = make([][few]Entry, places)
+		t.few = make([][few]mark, places)
 	}
 	if old.many != nil {
 		t.many = make([][]Entry, places)
