@@ -37,12 +37,13 @@ type contestant struct {
 var limit = limiter.Limit{Count: 1_000_000, Window: 10 * time.Millisecond}
 
 // arrivals is the order in which n keys ask: at random, as they do, and not one after the
-// other, which would let the processor fetch ahead what lies in the same order.
-func arrivals(n int) []int {
+// other, which would let the processor fetch ahead what lies in the same order. It is
+// small, as are the names, for reading them is part of what is measured.
+func arrivals(n int) *[1 << 16]uint16 {
 	rng := rand.New(rand.NewPCG(1, 2))
-	all := make([]int, 1<<16)
+	all := new([1 << 16]uint16)
 	for i := range all {
-		all[i] = rng.IntN(n)
+		all[i] = uint16(rng.IntN(n))
 	}
 	return all
 }
@@ -55,8 +56,23 @@ func namesOf(n int) []string {
 	return all
 }
 
+// roster holds names of one length, one after the other.
+type roster struct{ all string }
+
+const nameLen = len("user:00000")
+
+func rosterOf(n int) *roster {
+	var all strings.Builder
+	for i := range n {
+		_, _ = fmt.Fprintf(&all, "user:%05d", i)
+	}
+	return &roster{all.String()}
+}
+
+func (r *roster) at(i int) string { return r.all[i*nameLen : (i+1)*nameLen] }
+
 // ours are all algorithms, with the clock read on every decision as the peers do.
-func ours(b *testing.B, keys []string) []contestant {
+func ours(b *testing.B, keys *roster) []contestant {
 	var all []contestant
 	for _, a := range limiter.Algorithms() {
 		m, err := limiter.NewMemory(a)
@@ -65,7 +81,7 @@ func ours(b *testing.B, keys []string) []contestant {
 		}
 		ctx := context.Background()
 		all = append(all, contestant{"ratescope-" + a.String(), func(i int) error {
-			_, err := m.AllowN(ctx, keys[i], limit, 1)
+			_, err := m.AllowN(ctx, keys.at(i), limit, 1)
 			return err
 		}, false})
 	}
@@ -74,11 +90,12 @@ func ours(b *testing.B, keys []string) []contestant {
 
 // peers are the local limiters in common use. Those without keys of their own get the
 // map and the lock that their users write.
-func peers(b *testing.B, keys []string) []contestant {
+func peers(b *testing.B, keys *roster) []contestant {
 	var mu sync.RWMutex
 	spread := map[string]*rate.Limiter{}
 	sliding := map[string]*slidingwindow.Limiter{}
-	for _, k := range keys {
+	for i := range len(keys.all) / nameLen {
+		k := keys.at(i)
 		spread[k] = rate.NewLimiter(rate.Limit(float64(limit.Count)/limit.Window.Seconds()), int(limit.Count))
 		sliding[k], _ = slidingwindow.NewLimiter(limit.Window, limit.Count, func() (slidingwindow.Window, slidingwindow.StopFunc) {
 			return slidingwindow.NewLocalWindow()
@@ -97,22 +114,22 @@ func peers(b *testing.B, keys []string) []contestant {
 	return []contestant{
 		{"x-time-rate", func(i int) error {
 			mu.RLock()
-			l := spread[keys[i]]
+			l := spread[keys.at(i)]
 			mu.RUnlock()
 			l.Allow()
 			return nil
 		}, false},
 		{"throttled-gcra", func(i int) error {
-			_, _, err := gcra.RateLimitCtx(ctx, keys[i], 1)
+			_, _, err := gcra.RateLimitCtx(ctx, keys.at(i), 1)
 			return err
 		}, false},
 		{"ulule-fixed", func(i int) error {
-			_, err := fixed.Get(ctx, keys[i])
+			_, err := fixed.Get(ctx, keys.at(i))
 			return err
 		}, false},
 		{"RussellLuo-sliding", func(i int) error {
 			mu.RLock()
-			l := sliding[keys[i]]
+			l := sliding[keys.at(i)]
 			mu.RUnlock()
 			l.Allow()
 			return nil
@@ -122,7 +139,7 @@ func peers(b *testing.B, keys []string) []contestant {
 
 // given are all algorithms at an instant that the caller brings along, which spares them
 // the clock and the checks.
-func given(b *testing.B, keys []string) []contestant {
+func given(b *testing.B, keys *roster) []contestant {
 	var all []contestant
 	for _, a := range limiter.Algorithms() {
 		m, err := limiter.NewMemory(a)
@@ -132,7 +149,7 @@ func given(b *testing.B, keys []string) []contestant {
 		now := limiter.InstantOf(time.Now())
 		all = append(all, contestant{"ratescope-" + a.String() + " at an instant", func(i int) error {
 			now++
-			m.AllowAt(now, keys[i], limit, 1)
+			m.AllowAt(now, keys.at(i), limit, 1)
 			return nil
 		}, true})
 	}
@@ -202,16 +219,16 @@ func slowest(all []contestant, col column) (ns float64) {
 // contestants are all of ours and all peers on n keys, all of which they know. What asks
 // from then on are other strings of the same names, as those of requests are.
 func contestants(b *testing.B, n int) []contestant {
-	keys := namesOf(n)
+	keys := rosterOf(n)
 	all := append(append(ours(b, keys), given(b, keys)...), peers(b, keys)...)
-	for i := range keys {
+	for i := range n {
 		for _, c := range all {
 			if err := c.decide(i); err != nil {
 				b.Fatal(err)
 			}
 		}
-		keys[i] = strings.Clone(keys[i])
 	}
+	keys.all = strings.Clone(keys.all)
 	return all
 }
 
@@ -253,7 +270,7 @@ func compete(all []contestant, goroutines, keys int) column {
 }
 
 // turnOf makes so many decisions in each of some goroutines.
-func turnOf(c contestant, goroutines, turn, round int, order []int) (ns, mallocs float64, errs int64) {
+func turnOf(c contestant, goroutines, turn, round int, order *[1 << 16]uint16) (ns, mallocs float64, errs int64) {
 	var failed atomic.Int64 // a peer may give up when two want one key
 	var before, after runtime.MemStats
 	counted := goroutines == 1 && round%20 == 0 // it stops the world, so not always
@@ -282,9 +299,9 @@ func turnOf(c contestant, goroutines, turn, round int, order []int) (ns, mallocs
 	return ns, float64(after.Mallocs-before.Mallocs) / float64(turn), failed.Load()
 }
 
-func decide(c contestant, turn, at int, order []int) (failed int64) {
+func decide(c contestant, turn, at int, order *[1 << 16]uint16) (failed int64) {
 	for j := range turn {
-		if c.decide(order[(at+j)%len(order)]) != nil {
+		if c.decide(int(order[(at+j)%len(order)])) != nil {
 			failed++
 		}
 	}
