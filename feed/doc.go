@@ -10,6 +10,7 @@
 // imports only those above it:
 //
 //	pace       waits and backoff
+//	tariff     what commands cost a server
 //	connect    the way to a server: URLs, TLS, sentinels, the nodes that are read, guarded
 //	           clients, errors in words
 //	rules      how keys are limited: the file of rules and its globs

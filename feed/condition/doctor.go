@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/tariff"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -26,10 +27,16 @@ type Doctor struct {
 	at     limiter.Instant
 	shut   map[string]string // command → remedy, for what is not asked any more
 	prices map[string]time.Duration
+	spent  time.Duration
+
+	strained bool
+	waker    tariff.Waker
+	turn     time.Duration
 }
 
 const (
 	healthEvery = 2 * time.Second
+	lookPrice   = 300 * time.Microsecond
 	mostListed  = 12
 	mostSlow    = 16
 	longestSlow = 200 // bytes of a slow command
@@ -62,6 +69,7 @@ func (d *Doctor) Examine(ctx context.Context, nodes func(context.Context) ([]*re
 		return nil, err
 	}
 	now := newFigures()
+	d.spent = time.Duration(len(all)) * lookPrice
 	for _, node := range all {
 		// A node of a cluster that is down leaves its figures out; the readings say that it is.
 		if err := d.ask(ctx, node, &now, h); err != nil && len(all) == 1 {
@@ -81,6 +89,9 @@ func (d *Doctor) Examine(ctx context.Context, nodes func(context.Context) ([]*re
 		h.Missing = append(h.Missing, fmt.Sprintf("%s may not be asked by this user: %s", strings.ToUpper(name), d.shut[name]))
 	}
 	d.reprice(&now)
+	d.strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(len(all))
+	d.turn = d.waker.Learn(idleness(h, &now, &d.before, len(all)))
+	d.spent += 3 * d.turn * time.Duration(len(all))
 	d.before, d.at = now, at
 	return h, nil
 }
@@ -133,7 +144,7 @@ func (d *Doctor) ask(ctx context.Context, node *redis.Client, f *figures, h *mod
 }
 
 // enoughCalls is how many calls of a command since the look before tell its price.
-const enoughCalls = 20
+const enoughCalls = 10
 
 // dearest is how many times its median a command may cost on average: what is more is the
 // server waiting for a processor, not working.
@@ -160,6 +171,45 @@ func (d *Doctor) reprice(now *figures) {
 		d.prices[name] = time.Duration(mean * 1e3)
 	}
 }
+
+// strainedAt is the share of a core from which on a server counts as strained.
+const strainedAt = 0.8
+
+// Strained says that the server had hardly any time to spare between the last two looks, or
+// the servers of a cluster on average: each of them decides on one core.
+func (d *Doctor) Strained() bool { return d.strained }
+
+// Cost returns what the last look took of the servers, about: INFO is the dearest of what is
+// asked, and takes the longer the more commands a server has seen (Redis 7.0 to 8.6).
+func (d *Doctor) Cost() time.Duration { return d.spent }
+
+// idleness sums up what the servers did since the look before. Commands that scripts call are
+// counted a second time in the time of their script, so that with scripts all of these may be
+// among the others: what was executed is then told too low, and a turn too dear.
+func idleness(h *model.Health, now, before *figures, nodes int) tariff.Idleness {
+	i := tariff.Idleness{Nodes: nodes}
+	if !h.CPU.Known {
+		return i
+	}
+	since := func(name string) float64 { return now.values[name] - before.values[name] }
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	i.Over, i.CPU = h.Over, seconds(h.CPU.V*h.Over.Seconds())
+	i.Reads, i.Commands = since("total_reads_processed"), since("total_commands_processed")
+	plain, scripts := 0.0, 0.0
+	for name, s := range now.commands {
+		usec := max(s.usec-before.commands[name].usec, 0)
+		if scripted(name) {
+			scripts += usec
+		} else {
+			plain += usec
+		}
+	}
+	i.Executed = seconds(max(plain, scripts) / 1e6)
+	return i
+}
+
+// Turn returns what the servers take for a turn, beside its commands.
+func (d *Doctor) Turn() time.Duration { return d.turn }
 
 // Prices returns what the reading commands cost a call, as the server measures them over
 // all its clients; empty while it does not tell. It must not be changed.

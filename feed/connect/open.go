@@ -71,7 +71,3 @@ func (e *Endpoint) OpenHearing(name string, pool int, g *Guard) redis.UniversalC
 	hearing.options.Protocol = 3
 	return hearing.Open(name, pool, g)
 }
-
-// CommandPrice is what a short reading command costs a server that does not tell: measured
-// on Redis 7.0 on one core.
-const CommandPrice = 1500 * time.Nanosecond

@@ -6,9 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ratescope/feed/connect"
 	"ratescope/feed/rules"
 	"ratescope/feed/shape"
+	"ratescope/feed/tariff"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -18,10 +21,8 @@ import (
 func (s *Scout) inspect(ctx context.Context, keys []string, all bool) (spent time.Duration, err error) {
 	now := s.now()
 	finds, unknown := s.sort(keys, all, now)
-	more, commands, err := shape.Classify(ctx, s.client, unknown, now)
-	if commands > 0 {
-		spent = 2*turnPrice + time.Duration(commands)*commandPrice
-	}
+	more, cmds, err := shape.Classify(ctx, s.client, unknown, now)
+	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 	if err != nil && !refused {
 		s.Forget(unknown...)
@@ -130,6 +131,52 @@ func (s *Scout) Cost() time.Duration {
 	d := s.spent
 	s.spent = 0
 	return d
+}
+
+// Reprice tells what commands cost the server.
+func (s *Scout) Reprice(t tariff.Tariff) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tariff = t
+}
+
+// Strain says whether the server has hardly any time to spare: passes are then fewer.
+func (s *Scout) Strain(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strained = yes
+}
+
+// rest returns for how long to leave the server alone after a pass that took so long: at most
+// half of the time is spent in passes, and at most a fifth on a strained server.
+func (s *Scout) rest(pass time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.strained {
+		pass *= 4
+	}
+	return max(s.Rest, pass)
+}
+
+// costOf returns the price of the two pipelines of a classification.
+func (s *Scout) costOf(cmds []redis.Cmder) time.Duration {
+	if len(cmds) == 0 {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tariff.Wake() + s.tariff.Pipeline(cmds)
+}
+
+// scanCost returns the price of one call of SCAN.
+func (s *Scout) scanCost() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	executed, told := s.tariff.Exec["scan"]
+	if !told {
+		executed = scanPrice
+	}
+	return s.tariff.Wake() + executed
 }
 
 // Progress returns how far discovery has come.

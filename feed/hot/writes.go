@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +20,8 @@ import (
 // use.
 type Writes struct {
 	o WritesOptions
+
+	strained atomic.Bool
 
 	mu     sync.Mutex
 	sketch *Sketch
@@ -112,6 +115,7 @@ type ear struct {
 // listen has one moment and returns how long to wait for the next.
 func (w *Writes) listen(ctx context.Context, e *ear) time.Duration {
 	var keys []string
+	e.share = w.share()
 	begun := time.Now()
 	lasted, events, err := e.Listen(ctx, e.length(), func(key string) {
 		if len(keys) < mostEvents {
@@ -210,6 +214,20 @@ func (w *Writes) Heard() (rate, bound, duty float64) {
 		return 0, 0, w.duty
 	}
 	return w.sketch.Total(now) / span, w.sketch.Count("", now).Err / span, w.duty
+}
+
+// strainedPart is what is left of the share while the server is strained.
+const strainedPart = 0.2
+
+// Strain says whether the server has hardly any time to spare: it is then listened to less.
+func (w *Writes) Strain(yes bool) { w.strained.Store(yes) }
+
+// share is of the server's time, for listening.
+func (w *Writes) share() float64 {
+	if w.strained.Load() {
+		return strainedPart * w.o.Share
+	}
+	return w.o.Share
 }
 
 // Cost returns what listening took of the server since the call before.

@@ -1,12 +1,6 @@
 package observe
 
-import (
-	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"ratescope/feed/connect"
-)
+import "time"
 
 // purse keeps watching inside its share of the server's time. It is filled as time goes by
 // and pays for every command at its price; what is on screen is read even when it is
@@ -16,14 +10,9 @@ type purse struct {
 	left   time.Duration
 	filled time.Time
 	full   bool // every key was read once: no more than mostSaved may be saved
-
-	prices map[string]time.Duration // by command, as the server measures them
 }
 
 const (
-	// overhead is what a command takes beside its execution, which commandstats leaves out:
-	// parsing and answering, in a pipeline.
-	overhead = 700 * time.Nanosecond
 	// start is what a purse holds at first, so that ten thousand keys are read once soon.
 	start = 200 * time.Millisecond
 	// mostSaved is how much share may be saved up, as time.
@@ -40,10 +29,11 @@ func newPurse(share float64) purse {
 	return purse{share: share, left: start}
 }
 
-// fill adds what has been earned up to now.
-func (p *purse) fill(now time.Time) {
+// fill adds what has been earned up to now. While the process or the machine slept nothing was:
+// of more time than two refreshes only so much counts.
+func (p *purse) fill(now time.Time, refresh time.Duration) {
 	if !p.filled.IsZero() {
-		earned := time.Duration(float64(now.Sub(p.filled)) * p.share)
+		earned := time.Duration(float64(min(now.Sub(p.filled), 2*refresh)) * p.share)
 		most := time.Duration(float64(mostSaved) * p.share)
 		if !p.full {
 			most = max(most, p.left)
@@ -53,21 +43,7 @@ func (p *purse) fill(now time.Time) {
 	p.filled = now
 }
 
-// price returns what a command costs.
-func (p *purse) price(name string) time.Duration {
-	if d, ok := p.prices[name]; ok {
-		return d + overhead
-	}
-	return connect.CommandPrice + overhead
-}
-
-// pay takes the price of the commands of a pipeline and returns it. Ranges cost more the
-// more they return, which the prices of the server hold on average.
-func (p *purse) pay(cmds []redis.Cmder) time.Duration {
-	var sum time.Duration
-	for _, c := range cmds {
-		sum += p.price(c.Name())
-	}
-	p.left = max(p.left-sum, -time.Duration(float64(mostSaved)*p.share))
-	return sum
+// pay takes what was spent.
+func (p *purse) pay(spent time.Duration) {
+	p.left = max(p.left-spent, -time.Duration(float64(mostSaved)*p.share))
 }

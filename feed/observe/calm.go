@@ -28,7 +28,8 @@ type calm struct {
 }
 
 const (
-	calmAfter  = 2 * time.Second // without an arrival
+	askPrice   = 20 * time.Microsecond // of one question, beside its turn
+	calmAfter  = 2 * time.Second       // without an arrival
 	calmEvery  = 100 * time.Millisecond
 	vainMost   = 5                // looks for changes that others made
 	resumeNext = 10 * time.Second // after these
@@ -45,8 +46,7 @@ func (w *observer) idle(ctx context.Context, now time.Time) (bool, error) {
 		return false, nil
 	}
 	cmd := single.Info(ctx, "persistence")
-	spent := w.purse.pay([]redis.Cmder{cmd})
-	w.spent += spent
+	w.charge(w.tariff.Wake() + askPrice)
 	text, err := cmd.Result()
 	if connect.Away(err) {
 		return false, err

@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/look"
 	"ratescope/feed/pace"
+	"ratescope/feed/tariff"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -193,24 +194,31 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 	sent := time.Now()
 	_, cluster := w.client.(*redis.ClusterClient)
 	q := &look.Query{Ctx: ctx, Pipe: g.pipes(), Now: clock.at(sent), Slots: cluster, Entries: look.EntriesFor(len(w.looks))}
-	for n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < commandsPerPipe) {
-		q.OnScreen = due[n].place > 0
-		q.Quick = w.quick
-		q.Whole = due[n].hint || !w.quick && (due[n].rank == onScreen || due[n].Looks%wholeEvery == 0)
-		due[n].Ask(q)
-		n++
+	measured, most := !w.quick && !w.embedded && len(due) > 1 && w.meter.Due(sent), commandsPerPipe
+	if measured {
+		w.meter.Begin(ctx, q.Pipe)
+		most = tariff.Most
 	}
+	n = w.ask(q, due, most)
 	// TIME comes last, so that no entry that was read is later than the reading.
 	var hour *redis.TimeCmd
 	if w.timeless == "" {
 		hour = q.Pipe.Time(ctx)
 	}
 	short := q.Pipe.Len() < 20
+	if measured {
+		w.meter.End(ctx, q.Pipe)
+	}
 	cmds, err := q.Pipe.Exec(ctx)
 	if errors.Is(err, connect.ErrReadOnly) {
 		return n, nil, 0, err
 	}
-	cost = w.purse.pay(cmds)
+	if measured {
+		w.tariff, cost = w.meter.Take(sent, cmds, w.tariff)
+	} else {
+		cost = w.tariff.Pipeline(cmds)
+	}
+	w.purse.pay(cost)
 	if w.quick {
 		w.quickPrice += (cost/time.Duration(n) - w.quickPrice) / 8
 	}
@@ -258,6 +266,20 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 		w.clock = *clock // the header shows one clock: that of the first node
 	}
 	return n, again, cost, nil
+}
+
+// ask adds the questions of the first looks of due to a pipeline of so many commands at most,
+// and returns how many looks these are.
+func (w *observer) ask(q *look.Query, due []*turn, most int) (n int) {
+	for n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < most) {
+		l := due[n]
+		q.OnScreen = l.place > 0
+		q.Quick = w.quick
+		q.Whole = l.hint || !w.quick && (l.rank == onScreen && !w.strained || l.Looks%wholeEvery == 0)
+		l.Ask(q)
+		n++
+	}
+	return n
 }
 
 // leader is the node whose clock stands for the cluster's.

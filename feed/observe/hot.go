@@ -111,9 +111,7 @@ func (w *observer) feel(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	h.next = now.Add(heatEvery)
-	spent := h.writes.Cost()
-	w.purse.left -= spent
-	w.spent += spent
+	w.charge(h.writes.Cost())
 	top := h.writes.Top(hottest)
 	h.rates = make(map[string]float64, len(top))
 	var unknown []string

@@ -24,6 +24,7 @@ import (
 type listener struct {
 	hints *hints
 	spent atomic.Int64 // of the server's time, in ns, not told yet
+	turn  atomic.Int64 // what one turn of the server costs, in ns
 
 	mu     sync.Mutex
 	ears   map[string]*ear
@@ -49,8 +50,8 @@ const (
 	// so that a busier stream than this many entries a second is polled.
 	tooBusy, calmAgain = 40, 20
 
-	// listenPrice is what one XREAD takes of a server beside its streams: it is parsed, it
-	// blocks and is woken (measured on Redis 7.0).
+	// listenPrice is the least that one XREAD takes of a server beside its streams: it is
+	// parsed, it blocks and is woken (measured on Redis 7.0).
 	listenPrice = 10 * time.Microsecond
 	streamPrice = 500 * time.Nanosecond
 )
@@ -162,7 +163,7 @@ func (l *listener) listen(ctx context.Context, name string, e *ear) {
 		within, cancel := context.WithTimeout(ctx, blockFor+connect.Timeout)
 		got, err := e.node.XRead(within, &redis.XReadArgs{Streams: streams, Count: 1, Block: blockFor}).Result()
 		cancel()
-		l.spent.Add(int64(listenPrice + time.Duration(len(streams)/2)*streamPrice))
+		l.spent.Add(max(l.turn.Load(), int64(listenPrice)) + int64(time.Duration(len(streams)/2)*streamPrice))
 		pause := hintGap
 		switch {
 		case err == redis.Nil:

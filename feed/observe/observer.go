@@ -12,6 +12,7 @@ package observe
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"ratescope/feed/discover"
 	"ratescope/feed/look"
 	"ratescope/feed/rules"
+	"ratescope/feed/tariff"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -58,6 +60,9 @@ type observer struct {
 	greeted              bool
 
 	purse      purse
+	tariff     tariff.Tariff
+	meter      tariff.Meter
+	strained   bool          // the server has hardly any time to spare: it is watched with restraint
 	quick      bool          // this round is between two refreshes
 	quickPrice time.Duration // of a look in one, smoothed
 	begun      time.Time     // of the last round
@@ -182,10 +187,8 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 	}
 	begun := time.Now()
 	w.sinceRound, w.begun = begun.Sub(w.begun), begun
-	w.purse.fill(begun)
-	beside := w.scout.Cost() + w.listener.cost() + w.subscriber.cost()
-	w.purse.left -= beside
-	w.spent += beside
+	w.purse.fill(begun, w.o.Refresh)
+	w.charge(w.scout.Cost() + w.listener.cost() + w.subscriber.cost())
 	if err := w.readAll(ctx, w.plan(begun), &readings); err != nil {
 		return readings, nil, err
 	}
@@ -194,13 +197,26 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 	}
 	if w.health != nil {
 		w.policy = w.health.Policy
-	}
-	if p := w.doctor.Prices(); len(p) > 0 {
-		w.purse.prices = p
+		w.charge(w.doctor.Cost())
+		w.strained = w.doctor.Strained()
+		w.scout.Strain(w.strained)
+		w.heat.writes.Strain(w.strained)
+		if p := w.doctor.Prices(); len(p) > 0 {
+			w.tariff.Exec = maps.Clone(p)
+		}
+		w.tariff.Turn = w.doctor.Turn()
+		w.scout.Reprice(w.tariff)
+		w.listener.turn.Store(int64(w.tariff.Wake()))
 	}
 	w.listen(ctx)
 	w.subscribe(ctx)
 	return readings, w.bury(), nil
+}
+
+// charge takes from the purse what was spent beside the readings, and tells it.
+func (w *observer) charge(spent time.Duration) {
+	w.purse.pay(spent)
+	w.spent += spent
 }
 
 // tick asks for the time alone.

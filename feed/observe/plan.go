@@ -69,7 +69,7 @@ func (w *observer) plan(now time.Time) []*turn {
 	}
 	w.close = w.close[:0]
 	for _, l := range w.looks {
-		if l.rank == onScreen || l.Near() && l.Pressing() {
+		if l.rank == onScreen {
 			w.close = append(w.close, l)
 		}
 	}
@@ -93,8 +93,9 @@ func before(a, b *turn) int {
 // longer: so a request is in a batch within a tenth of a second.
 const quickEvery = 70 * time.Millisecond
 
-// quickShare is how much of the budget looks between two refreshes may take.
-const quickShare = 0.5
+// quickShare is how much of the budget looks between two refreshes may take, and strainedShare
+// how much of that while the server is strained.
+const quickShare, strainedShare = 0.5, 0.2
 
 // quickly returns the looks to read between two refreshes: those of which somebody has
 // heard, or as many of those on screen as half of the budget allows, the most important
@@ -111,7 +112,11 @@ func (w *observer) quickly(o order, now time.Time) []*turn {
 		slices.SortFunc(due, before)
 		return due
 	}
-	allowed := 1 + int(quickShare*w.purse.share*float64(quickEvery)/float64(max(w.quickPrice, time.Microsecond)))
+	share := quickShare * w.purse.share
+	if w.strained {
+		share *= strainedShare
+	}
+	allowed := 1 + int(share*float64(quickEvery)/float64(max(w.quickPrice, time.Microsecond)))
 	for _, l := range w.close {
 		if len(due) >= allowed {
 			break
@@ -132,10 +137,14 @@ const (
 	wholeEvery  = 4
 )
 
-// pause is how long a look may wait for its next turn.
+// pause is how long a look may wait for its next turn. On a strained server only what is near
+// its limit is read at every refresh while it is not on screen.
 func (w *observer) pause(l *turn) time.Duration {
 	if l.Pressing() {
 		l.quiet = 0
+		if w.strained && !l.Near() {
+			return quietPause
+		}
 		return 0
 	}
 	l.quiet = min(l.quiet+1, 6)

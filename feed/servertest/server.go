@@ -180,8 +180,13 @@ func Within(t testing.TB, d time.Duration, what string, ok func() bool) {
 // CPU returns the processor time that the server has taken, by its own account.
 func (s *Server) CPU() time.Duration {
 	s.t.Helper()
+	return CPUOf(s.CLI("INFO", "cpu"))
+}
+
+// CPUOf reads the processor time out of what INFO says.
+func CPUOf(info string) time.Duration {
 	var sum float64
-	for line := range strings.Lines(s.CLI("INFO", "cpu")) {
+	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if name == "used_cpu_user" || name == "used_cpu_sys" {
 			v, _ := strconv.ParseFloat(value, 64)

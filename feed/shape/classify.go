@@ -13,35 +13,34 @@ import (
 // Classify asks for the types of keys, and for a little of their data, to tell which of
 // them look like limiters. Two pipelines, whatever the number of keys. With an error NOPERM,
 // which is about some of the keys or one of the commands, come those that could be told.
-// It returns how many commands that took.
-func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limiter.Instant) (finds []Found, commands int, err error) {
+// It returns the commands that this took.
+func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limiter.Instant) (finds []Found, cmds []redis.Cmder, err error) {
 	if len(keys) == 0 {
-		return nil, 0, nil
+		return nil, nil, nil
 	}
 	types := make([]*redis.StatusCmd, len(keys))
-	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+	cmds, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, k := range keys {
 			types[i] = p.Type(ctx, k)
 		}
 		return nil
 	})
 	if connect.Away(err) {
-		return nil, commands, err
+		return nil, cmds, err
 	}
-	commands = len(keys)
 	refused := refusal(err)
 	probes := make([]Probe, 0, len(keys))
-	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+	more, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, k := range keys {
 			if typ := types[i].Val(); typ != "none" && typ != "" {
 				probes = append(probes, AskProbe(ctx, p, k, typ))
 			}
 		}
-		commands += p.Len()
 		return nil
 	})
+	cmds = append(cmds, more...)
 	if connect.Away(err) {
-		return nil, commands, err
+		return nil, cmds, err
 	}
 	if refused == nil {
 		refused = refusal(err)
@@ -52,7 +51,7 @@ func Classify(ctx context.Context, node redis.Cmdable, keys []string, now limite
 			finds = append(finds, f)
 		}
 	}
-	return finds, commands, refused
+	return finds, cmds, refused
 }
 
 // refusal returns the error of a pipeline when it is about a missing permission.
