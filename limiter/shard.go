@@ -36,7 +36,14 @@ func (s *shard) allow(d *Decision, a *asked, key string, hash uint64) {
 		s.sweep(a.now, sweepCells)
 		i = s.put(key, hash, a.alg.logs(), a.c.Block > 0)
 	}
-	s.take(d, a, i)
+	if c := &s.cells[i]; a.alg.logs() || s.blocked != nil {
+		s.take(d, a, i)
+	} else {
+		v := State{Algorithm: a.alg}
+		if c.load(&v); v.apply(d, a, a.n > 0) {
+			c.store(&v)
+		}
+	}
 	if !known && d.ResetAfter <= 0 {
 		s.remove(i)
 		return

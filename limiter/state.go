@@ -195,10 +195,14 @@ func (s *State) close(d *Decision, a *asked) {
 	if a.limit.Count == 0 {
 		d.Remaining = 0
 	}
-	if d.Allowed { // so it is not blocked either
-		d.RetryAfter = 0
+	if !d.Allowed {
+		s.closeDenied(d, a)
 		return
 	}
+	d.RetryAfter = 0 // nor is it blocked
+}
+
+func (s *State) closeDenied(d *Decision, a *asked) {
 	if d.RetryAfter = max(d.RetryAfter, 0); a.never() {
 		d.RetryAfter = Never
 	}
