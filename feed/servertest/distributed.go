@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ratescope/limiter/limitertest"
 )
 
 // StartCluster starts n masters that share the slots evenly.
@@ -56,7 +58,7 @@ func StartSentinel(t *testing.T, conf string) *Server {
 	path := s.Dir + "/sentinel.conf"
 	WriteFile(t, path, "port "+strconv.Itoa(s.Port)+"\nbind 127.0.0.1\ndir "+s.Dir+"\n"+conf)
 	s.log = &lockedBuffer{}
-	s.cmd = exec.Command(Binary(), path, "--sentinel")
+	s.cmd = exec.Command(limitertest.Binary(), path, "--sentinel")
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

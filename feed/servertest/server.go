@@ -8,7 +8,6 @@ package servertest
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
 )
 
 // Server is a redis-server of the test's own.
@@ -52,33 +52,10 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// Binary is the program that the tests start as their server.
-func Binary() string { return cmp.Or(os.Getenv("RATESCOPE_REDIS_SERVER"), "redis-server") }
-
-func Need(t testing.TB) {
-	t.Helper()
-	if _, err := exec.LookPath(Binary()); err != nil {
-		if os.Getenv("RATESCOPE_REQUIRE_REDIS") != "" {
-			t.Fatalf("%s is not installed: run make test, which installs redis-server", Binary())
-		}
-		t.Skipf("SKIPPED: %s is not installed, so nothing was tested on a real server", Binary())
-	}
-}
-
-func FreePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	Need(t)
-	s := &Server{t: t, Port: FreePort(t), args: args, Dir: t.TempDir()}
+	limitertest.Need(t)
+	s := &Server{t: t, Port: limitertest.FreePort(t), args: args, Dir: t.TempDir()}
 	s.Start()
 	t.Cleanup(s.Kill)
 	return s
@@ -91,7 +68,7 @@ func (s *Server) Start(more ...string) {
 	s.log = &lockedBuffer{}
 	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir}, s.args...)
 	args = append(args, more...)
-	s.cmd = exec.Command(Binary(), args...)
+	s.cmd = exec.Command(limitertest.Binary(), args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)

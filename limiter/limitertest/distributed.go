@@ -19,7 +19,7 @@ func Cluster(t testing.TB) []*Server {
 	ctx := context.Background()
 	var nodes []*Server
 	for range 2 {
-		bus := strconv.Itoa(freePort(t)) // the usual one, 10,000 above, need not exist
+		bus := strconv.Itoa(FreePort(t)) // the usual one, 10,000 above, need not exist
 		nodes = append(nodes, NewServer(t, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", bus))
 		if len(nodes) == 2 {
 			first := direct(t, nodes[0])

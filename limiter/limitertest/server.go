@@ -49,7 +49,7 @@ func NewServer(t testing.TB, options ...string) *Server {
 
 func launch(t testing.TB, options ...string) *Server {
 	t.Helper()
-	port := freePort(t)
+	port := FreePort(t)
 	s := &Server{Address: fmt.Sprintf("127.0.0.1:%d", port), t: t}
 	s.args = append(options, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir())
 	s.Restart()
@@ -101,7 +101,8 @@ func Client(t testing.TB) *redis.Client {
 	return client
 }
 
-func freePort(t testing.TB) int {
+// FreePort returns a port of this machine on which nothing listens.
+func FreePort(t testing.TB) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
