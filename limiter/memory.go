@@ -166,7 +166,7 @@ func (m *Memory) Sweep(now Instant) int {
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
-		gone += s.sweep(now, len(s.cells)+s.n)
+		gone += s.sweep(now, s.places()+s.n)
 		s.mu.Unlock()
 	}
 	return gone

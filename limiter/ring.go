@@ -26,10 +26,10 @@ const manyBit = 1 << 31 // beside n, in a cell
 
 // unpack reads the log of a key.
 func (t *table) unpack(r *ring, i int) {
-	c := &t.cells[i]
+	c := &t.logs[i]
 	r.sum, r.first, r.last = c.w, Instant(c.y), Instant(c.z)
 	r.head, r.n = uint32(c.x>>32), uint32(c.x)&^manyBit
-	r.few = &t.few[i]
+	r.few = &c.few
 	if c.x&manyBit != 0 {
 		r.many = t.many[i]
 	}
@@ -37,7 +37,7 @@ func (t *table) unpack(r *ring, i int) {
 
 // pack writes it back. A log that has become empty begins again with few.
 func (t *table) pack(r *ring, i int) {
-	c := &t.cells[i]
+	c := &t.logs[i]
 	n := r.n
 	if r.n > 0 && r.many != nil {
 		n |= manyBit
@@ -133,7 +133,7 @@ func (t *table) add(r *ring, a *asked, number int) {
 // widen moves a log to where there is room for more: what it had already, if it had.
 func (t *table) widen(r *ring, i int) {
 	if t.many == nil {
-		t.many = make([][]Entry, len(t.cells))
+		t.many = make([][]Entry, t.places())
 	}
 	bigger := t.many[i]
 	need := 4

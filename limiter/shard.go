@@ -36,19 +36,27 @@ func (s *shard) allow(d *Decision, a *asked, key string, hash uint64) {
 		s.sweep(a.now, sweepCells)
 		i = s.put(key, hash, a.alg.logs(), a.c.Block > 0)
 	}
-	if c := &s.cells[i]; a.alg.logs() || s.blocked != nil {
-		s.take(d, a, i)
+	v := State{Algorithm: a.alg}
+	if a.c.Block > 0 {
+		v.BlockedUntil = s.blocked[i]
+	}
+	if a.alg.logs() {
+		s.log(d, a, i, &v)
 	} else {
-		v := State{Algorithm: a.alg}
-		if c.load(&v); v.apply(d, a, a.n > 0) {
+		c := s.at(i)
+		c.load(&v)
+		if v.apply(d, a, a.n > 0) {
 			c.store(&v)
 		}
+	}
+	if a.c.Block > 0 {
+		s.blocked[i] = v.BlockedUntil
 	}
 	if !known && d.ResetAfter <= 0 {
 		s.remove(i)
 		return
 	}
-	s.cells[i].until = a.asNew(d.ResetAfter)
+	s.at(i).until = a.asNew(d.ResetAfter)
 	if s.ops++; s.ops%sweepEvery == 0 {
 		s.sweep(a.now, sweepCells)
 	}
@@ -57,8 +65,8 @@ func (s *shard) allow(d *Decision, a *asked, key string, hash uint64) {
 // peek decides and leaves all as it is.
 func (s *shard) peek(d *Decision, a *asked, key string, hash uint64) {
 	i := s.find(key, hash)
-	var v State
-	if i >= 0 && s.blocked != nil {
+	v := State{Algorithm: a.alg}
+	if i >= 0 && a.c.Block > 0 {
 		v.BlockedUntil = s.blocked[i]
 	}
 	if a.alg.logs() {
@@ -72,34 +80,13 @@ func (s *shard) peek(d *Decision, a *asked, key string, hash uint64) {
 		v.close(d, a)
 		return
 	}
-	if v.Algorithm = a.alg; i >= 0 {
-		s.cells[i].load(&v)
+	if i >= 0 {
+		s.at(i).load(&v)
 	}
 	v.apply(d, a, false)
 }
 
-// take decides about a key that has a cell, and charges.
-func (s *shard) take(d *Decision, a *asked, i int) {
-	var v State
-	if s.blocked != nil {
-		v.BlockedUntil = s.blocked[i]
-	}
-	if a.alg.logs() {
-		s.log(d, a, i, &v)
-	} else {
-		v.Algorithm = a.alg
-		c := &s.cells[i]
-		c.load(&v)
-		if v.apply(d, a, a.n > 0) {
-			c.store(&v)
-		}
-	}
-	if s.blocked != nil {
-		s.blocked[i] = v.BlockedUntil
-	}
-}
-
-// log is take for a key with a log.
+// log decides about a key with a log, and charges.
 func (s *shard) log(d *Decision, a *asked, i int, v *State) {
 	var r ring
 	s.unpack(&r, i)
@@ -125,13 +112,13 @@ func (s *shard) refund(a *asked, key string, hash uint64) {
 		r.takeOff(a)
 		s.pack(&r, i)
 		// What a stream puts back begins anew.
-		s.cells[i].until = max(s.cells[i].until, a.asNew(span(a.w+a.edge())))
+		s.at(i).until = max(s.at(i).until, a.asNew(span(a.w+a.edge())))
 		return
 	}
 	v := State{Algorithm: a.alg}
-	s.cells[i].load(&v)
+	s.at(i).load(&v)
 	if v.giveBack(a) {
-		s.cells[i].store(&v)
+		s.at(i).store(&v)
 	}
 }
 
@@ -144,19 +131,19 @@ func (s *shard) drop(key string, hash uint64) {
 
 // sweep looks at cells n times and drops those that may go.
 func (s *shard) sweep(now Instant, n int) (gone int) {
-	if len(s.cells) == 0 {
+	if s.places() == 0 {
 		return 0
 	}
 	for range n {
-		i := int(s.hand) & (len(s.cells) - 1)
-		if c := &s.cells[i]; c.form != 0 && c.until <= now {
+		i := int(s.hand) & (s.places() - 1)
+		if c := s.at(i); c.form != 0 && c.until <= now {
 			s.remove(i) // another may come in its place, so the hand stays
 			gone++
 		} else {
 			s.hand = uint32(i + 1)
 		}
 	}
-	if gone > 0 && len(s.cells) > smallShard && s.n < len(s.cells)/8 {
+	if gone > 0 && s.places() > smallShard && s.n < s.places()/8 {
 		s.shrink()
 	}
 	return gone
@@ -164,11 +151,11 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 
 // shrink gives back what a crowd of keys left behind.
 func (s *shard) shrink() {
-	places := len(s.cells)
+	places := s.places()
 	for places > smallShard && s.n < places/4 {
 		places /= 2
 	}
-	s.resize(places)
+	s.resize(places, len(s.logs) > 0)
 }
 
 // load unpacks the state of a key that has no log.
