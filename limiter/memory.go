@@ -41,7 +41,9 @@ func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (
 			return d, err
 		}
 	}
-	m.allow(&d, m.clock(), key, limit, n)
+	var a asked
+	m.ask(&d, &a, m.clock(), limit, n)
+	m.allow(&d, &a, key)
 	return d, nil
 }
 
@@ -56,26 +58,24 @@ func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (De
 // AllowAt is AllowN at an explicit instant, without its checks: a limit that Validate
 // refuses denies, and the key is taken as it is.
 func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decision) {
-	m.allow(&d, now, key, limit, n)
+	var a asked
+	m.ask(&d, &a, now, limit, n)
+	m.allow(&d, &a, key)
 	return d
 }
 
-func (m *Memory) allow(d *Decision, now Instant, key string, limit Limit, n int64) {
-	var a asked
-	m.ask(&a, now, limit, n)
-	d.At, d.Limit, d.Cost = now, limit, n
+func (m *Memory) allow(d *Decision, a *asked, key string) {
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
-	s.allow(d, &a, key, hash)
+	s.allow(d, a, key, hash)
 	s.mu.Unlock()
 }
 
 // PeekAt is Peek at an explicit instant, without its checks.
 func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decision) {
 	var a asked
-	m.ask(&a, now, limit, n)
-	d.At, d.Limit, d.Cost = now, limit, n
+	m.ask(&d, &a, now, limit, n)
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
@@ -91,21 +91,21 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 		return Decision{}, err
 	}
 	var a asked
-	m.ask(&a, m.clock(), limit, n)
+	m.ask(&d, &a, m.clock(), limit, n)
 	hash := maphash.String(m.seed, key)
 	s := &m.shards[hash%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refund(&a, key, hash)
-	a.n = 0
-	d.At, d.Limit = a.now, limit
+	a.n, d.Cost = 0, 0
 	s.peek(&d, &a, key, hash)
 	return d, nil
 }
 
-// ask fills in what is asked, in place: a copy of what was written a moment ago makes the
-// processor wait.
-func (m *Memory) ask(a *asked, now Instant, limit Limit, n int64) {
+// ask fills in what is asked, and what a decision repeats of it, in place: to copy what was
+// written a moment ago makes the processor wait.
+func (m *Memory) ask(d *Decision, a *asked, now Instant, limit Limit, n int64) {
+	d.At, d.Limit, d.Cost = now, limit, n
 	a.now, a.limit, a.w, a.n = now, limit, limit.micros(), n
 	a.c, a.alg = m.convention, m.algorithm
 }

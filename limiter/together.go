@@ -129,8 +129,7 @@ func (m *Memory) each(ctx context.Context, key string, n int64, limits []Limit, 
 		}
 		name := partKey(key, l)
 		parts[i].key, parts[i].hash = name, maphash.String(m.seed, name)
-		m.ask(&parts[i].asked, now, l, n)
-		all[i] = Decision{At: now, Limit: l, Cost: n}
+		m.ask(&all[i], &parts[i].asked, now, l, n)
 	}
 	s := &m.shards[maphash.String(m.seed, key)%shardCount]
 	s.mu.Lock()
