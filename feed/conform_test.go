@@ -42,6 +42,19 @@ func TestRedisConforms(t *testing.T) {
 	}})
 }
 
+// TestRESP3Conforms does the same with a reading client that speaks RESP3.
+func TestRESP3Conforms(t *testing.T) {
+	addr := startRedis(t)
+	traffic(t, addr)
+	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
+		r, err := feed.NewRedis(feed.Options{URLs: []string{"redis://" + addr + "?protocol=3"}, Refresh: refresh})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, func() { r.Close() }
+	}})
+}
+
 // TestAwayConforms watches a port where nothing listens.
 func TestAwayConforms(t *testing.T) {
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Open: func(t *testing.T) (feed.Source, func()) {

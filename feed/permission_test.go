@@ -76,10 +76,13 @@ func TestEachPermission(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			name := "eye-" + command
 			s.CLI("ACL", "SETUSER", name, "on", ">pw", "~*", "&*", "+@all", "-"+command)
-			run := open("redis://" + name + ":pw@" + s.Addr())
-			servertest.Await(t, "the missing permission", func() bool { return strings.Contains(run.words(), "+"+command) })
-			if b := run.last(); b.Server.Link != model.Live {
-				t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
+			for _, protocol := range []string{"", "?protocol=3"} {
+				run := open("redis://" + name + ":pw@" + s.Addr() + protocol)
+				servertest.Await(t, "the missing permission", func() bool { return strings.Contains(run.words(), "+"+command) })
+				if b := run.last(); b.Server.Link != model.Live {
+					t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
+				}
+				run.stop()
 			}
 		})
 	}

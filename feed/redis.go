@@ -36,6 +36,7 @@ func (r *Redis) Focus(keys []string) { r.watch.Focus(keys) }
 
 // Injector returns what fires at this server. It refuses unless o.Armed is set.
 func (r *Redis) Injector(o inject.Options) *inject.Injector {
+	o.Sent = r.watch.Written
 	i := inject.New(r.endpoint, o, r.watch.Offset)
 	r.injectors.Add(i)
 	return i

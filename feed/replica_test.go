@@ -157,6 +157,75 @@ func TestReplicasOfACluster(t *testing.T) {
 	servertest.Await(t, "the readings to go on at its master", all(3))
 }
 
+// TestOneReplicaOfSeveral: of the replicas of a master one is read until it stops, then another,
+// also of counters whose windows have slots of their own. Two would not be behind by the same.
+func TestOneReplicaOfSeveral(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartReplicated(t, 3, 2)
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	ctx := context.Background()
+	const keys = 12
+	limit := limiter.Limit{Count: 1000, Window: time.Hour}
+	name := func(i int) string { return "rl:login:" + strconv.Itoa(i) }
+	count := func() {
+		start := nodes[0].Now().Floor(limit.Window)
+		for i := range keys {
+			for _, at := range [...]limiter.Instant{start.Add(-limit.Window), start} {
+				if err := c.Incr(ctx, fmt.Sprintf("%s:%d", name(i), int64(at)/1e6)).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	count()
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
+		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}}}))
+	all := func(n int64) func() bool {
+		return func() bool {
+			for i := range keys {
+				if x, ok := run.reading(name(i)); !ok || x.State.Current != n || x.Err != "" {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	servertest.Await(t, "all counters", all(1))
+	reads := func(s *servertest.Server) int { return calls(s, "get") + calls(s, "type") }
+	of := map[string][]*servertest.Server{} // the replicas that are read, by the port of their master
+	for _, s := range nodes[3:] {
+		_, rest, _ := strings.Cut(s.CLI("INFO", "replication"), "master_port:")
+		master := strings.Fields(rest)[0]
+		if reads(s) > 0 {
+			of[master] = append(of[master], s)
+		}
+	}
+	for master, read := range of {
+		if len(read) != 1 {
+			t.Errorf("%d replicas of the master at port %s are read", len(read), master)
+		}
+	}
+	if len(of) != 3 {
+		t.Fatalf("replicas of %d masters are read, want of 3", len(of))
+	}
+	for _, s := range nodes[:3] {
+		if n := reads(s); n > 0 {
+			t.Errorf("a master is read %d times", n)
+		}
+		gone := of[strconv.Itoa(s.Port)][0]
+		gone.Kill()
+		break
+	}
+	count()
+	servertest.Await(t, "the readings to go on at the other replica", all(2))
+	for _, s := range nodes[:3] {
+		if n := reads(s); n > 0 {
+			t.Errorf("a master is read %d times", n)
+		}
+	}
+}
+
 // TestReplicaOfOneServer is refused: nobody says where it is.
 func TestReplicaOfOneServer(t *testing.T) {
 	_, err := feed.NewRedis(feed.Options{URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})

@@ -5,6 +5,7 @@
 package connect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,8 +18,9 @@ import (
 type Endpoint struct {
 	options redis.UniversalOptions
 	way     way
-	network string // of a single server: "tcp" or "unix"
-	Shown   string // as the user may see it, without passwords
+	network string                                   // of a single server: "tcp" or "unix"
+	tell    func(context.Context, *redis.Conn) error // asked of every connection; nil for nothing
+	Shown   string                                   // as the user may see it, without passwords
 }
 
 // DB is the number of the database.

@@ -1,6 +1,8 @@
 package connect
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,6 +20,12 @@ const Timeout = 2 * time.Second
 func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	o := e.options
 	o.OnConnect, o.PoolSize, o.PipelinePoolSize = introduce(name, g != nil), pool, -1
+	if e.tell != nil {
+		greet := o.OnConnect
+		o.OnConnect = func(ctx context.Context, cn *redis.Conn) error {
+			return errors.Join(greet(ctx, cn), e.tell(ctx, cn))
+		}
+	}
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = Timeout, Timeout, Timeout, Timeout
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
@@ -70,4 +78,20 @@ func (e *Endpoint) OpenHearing(name string, pool int, g *Guard) redis.UniversalC
 	hearing := *e
 	hearing.options.Protocol = 3
 	return hearing.Open(name, pool, g)
+}
+
+// OpenTold makes a client on whose connections a server tells of every write to a key with one
+// of the prefixes, or to any key: CLIENT TRACKING with BCAST, which takes RESP3. Where it refuses,
+// there is no connection.
+func (e *Endpoint) OpenTold(name string, prefixes []string, g *Guard) redis.UniversalClient {
+	told := *e
+	told.options.Protocol = 3
+	args := []any{"client", "tracking", "on", "bcast"}
+	for _, p := range prefixes {
+		args = append(args, "prefix", p)
+	}
+	told.tell = func(ctx context.Context, cn *redis.Conn) error {
+		return cn.Process(ctx, redis.NewStatusCmd(ctx, args...))
+	}
+	return told.Open(name, 1, g)
 }

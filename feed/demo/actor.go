@@ -53,8 +53,8 @@ func (a *actor) advance() {
 	a.next, a.cost = max(next, a.next+1), cost
 }
 
-// perform sends the requests of the present until ctx ends.
-func perform(ctx context.Context, actors []*actor) {
+// perform sends the requests of the present until ctx ends, and says so of each.
+func perform(ctx context.Context, actors []*actor, sent func(key string)) {
 	const late = 2 * time.Second // after a sleep of the machine nothing is made up for
 	for {
 		first := actors[0]
@@ -70,6 +70,7 @@ func perform(ctx context.Context, actors []*actor) {
 		if now.Sub(first.next) < late {
 			// An error is the server closing or ctx ending; nobody waits for the answer.
 			_, _ = first.limiter.AllowN(ctx, first.key, first.limit, first.cost)
+			sent(first.key)
 		}
 		first.advance()
 	}

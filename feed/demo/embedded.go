@@ -82,7 +82,7 @@ func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var traffic sync.WaitGroup
-	traffic.Go(func() { perform(ctx, e.actors) })
+	traffic.Go(func() { perform(ctx, e.actors, e.watch.Written) })
 	defer traffic.Wait()
 	defer cancel()
 	return e.watch.Run(ctx, emit)
@@ -93,7 +93,7 @@ func (e *Embedded) Focus(keys []string) { e.watch.Focus(keys) }
 
 // Injector returns what fires at the embedded server; it is always armed.
 func (e *Embedded) Injector(o inject.Options) *inject.Injector {
-	o.Armed, o.Denials = true, true
+	o.Armed, o.Denials, o.Sent = true, true, e.watch.Written
 	i := inject.New(e.endpoint, o, func() time.Duration { return 0 })
 	e.injectors.Add(i)
 	return i

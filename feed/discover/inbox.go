@@ -16,12 +16,44 @@ import (
 	"ratescope/model"
 )
 
-// inspect sorts out keys, those of a form that never was a limiter's only now and then
-// unless all are wanted. It returns what that took of the server.
-func (s *Scout) inspect(ctx context.Context, keys []string, all bool) (spent time.Duration, err error) {
-	now := s.now()
-	finds, unknown := s.sort(keys, all, now)
-	more, cmds, err := shape.Classify(ctx, s.client, unknown, now)
+// A look at few keys costs the server as much as one at many, so that those of several pages
+// of SCAN wait for each other: until they are so many, or for so long.
+const (
+	gather    = 100
+	gatherFor = 300 * time.Millisecond
+)
+
+// inspect sorts out the keys of a page, those of a form that never was a limiter's only now and
+// then. It returns what that took of the server. Keys that wait are looked at with those of a
+// later page, at the latest of the last.
+func (s *Scout) inspect(ctx context.Context, keys []string, last bool) (spent time.Duration, err error) {
+	finds, unknown := s.sort(keys, false, s.now())
+	s.report(finds)
+	if len(s.waiting) == 0 {
+		s.waits = time.Now()
+	}
+	s.waiting = append(s.waiting, unknown...)
+	if len(s.waiting) < gather && time.Since(s.waits) < gatherFor && !last {
+		return 0, nil
+	}
+	unknown, s.waiting = s.waiting, nil
+	return s.examine(ctx, unknown)
+}
+
+// report puts finds into the inbox.
+func (s *Scout) report(finds []shape.Found) {
+	if len(finds) == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.inbox = append(s.inbox, finds...)
+	s.mu.Unlock()
+	s.wake()
+}
+
+// examine asks the server what keys hold. It returns what that took of it.
+func (s *Scout) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
+	more, cmds, err := shape.Classify(ctx, s.client, unknown, s.now())
 	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 	if err != nil && !refused {
@@ -35,12 +67,8 @@ func (s *Scout) inspect(ctx context.Context, keys []string, all bool) (spent tim
 	for _, f := range more {
 		s.names.learn(f.Key, f.Sure || f.Kind == shape.Stream)
 	}
-	finds = append(finds, more...)
-	s.inbox = append(s.inbox, finds...)
 	s.mu.Unlock()
-	if len(finds) > 0 {
-		s.wake()
-	}
+	s.report(more)
 	return spent, nil
 }
 
@@ -75,7 +103,9 @@ func (s *Scout) Look(ctx context.Context, keys ...string) error {
 		return nil
 	}
 	s.Forget(keys...)
-	spent, err := s.inspect(ctx, keys, true)
+	finds, unknown := s.sort(keys, true, s.now())
+	s.report(finds)
+	spent, err := s.examine(ctx, unknown)
 	s.mu.Lock()
 	s.spent += spent
 	s.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	// enough is how many keys of one form must have been looked at in vain before only one
 	// of few more is. What is passed over may be looked at in the next pass.
 	enough  = 256
-	fewMore = 16
+	fewMore = 64
 	// mostForms bounds how many forms are told apart; keys of others are all looked at.
 	mostForms = 4096
 )

@@ -34,6 +34,9 @@ type Scout struct {
 	narrow   bool    // the patterns are not for all keys
 	budget   float64 // share of the server's time
 
+	waiting []string  // keys that SCAN has found and nobody has looked at; Run's alone
+	waits   time.Time // since when
+
 	mu       sync.Mutex
 	sweep    model.Sweep
 	inbox    []shape.Found
@@ -47,6 +50,9 @@ type Scout struct {
 	strained bool
 	Rest     time.Duration // between two passes, at least
 	Notify   chan struct{}
+	// Unchanged, when not nil, says that no key came since the pass before began, so that the
+	// next may wait.
+	Unchanged func() bool
 	// Also, when not nil, is called with the keys of every page, and returns what it took of
 	// the server.
 	Also func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
@@ -61,14 +67,15 @@ type sieve struct {
 // The pace of discovery: SCAN calls of scanCount keys, so many a second that the first pass
 // takes firstShare of the budget and later ones laterShare of it, at most one every
 // scanPause; and none at all for a while between passes. Of very many keys each is a miss of the
-// server's caches, 1.4 µs, and its waking up for a call is as much as a hundred of them.
+// server's caches, 1.4 µs, so that a call keeps it for 0.7 ms; its waking up is as much as a
+// hundred of them.
 const (
-	scanCount   = 300
+	scanCount   = 500
 	scanPause   = 10 * time.Millisecond
 	firstShare  = 0.75
 	laterShare  = 0.2
 	scanPrice   = scanCount * 1500 * time.Nanosecond // of one call where the server does not tell, measured on Redis 7.0
-	scanAtOnce  = 8                                  // calls at the start of a pass that need not wait
+	scanAtOnce  = 5                                  // calls at the start of a pass that need not wait
 	restBetween = time.Second
 	seenMost    = 1 << 20
 )
@@ -117,7 +124,10 @@ func (s *Scout) Run(ctx context.Context) {
 	}
 	for {
 		begun := time.Now()
-		err := s.pass(ctx)
+		var err error
+		if s.Unchanged == nil || !s.Unchanged() {
+			err = s.pass(ctx)
+		}
 		rest := s.rest(time.Since(begun))
 		if err != nil {
 			rest = 200 * time.Millisecond
@@ -228,7 +238,7 @@ func (s *Scout) scan(ctx context.Context, node redis.Cmdable, sieve sieve, pace 
 			return err
 		}
 		keys = sieve.sift(keys)
-		spent, err := s.inspect(ctx, keys, false)
+		spent, err := s.inspect(ctx, keys, cursor == 0)
 		if err != nil {
 			return err
 		}

@@ -35,8 +35,8 @@ func Open(node *redis.Client, prefixes []string) *Ear { return &Ear{node: node, 
 // ordinary connection may take memory without a limit.
 const Channel = "ratescope"
 
-// message is the name of what the server pushes.
-const message = "invalidate"
+// Pushed is the name of what the server pushes.
+const Pushed = "invalidate"
 
 // drainEvery is after how long, in a longer moment, what has come is read, so that it does
 // not wait at the server. Where that were fewer than drainFew events, it waits twice as long
@@ -105,7 +105,7 @@ func (e *Ear) connect(ctx context.Context) error {
 		return fmt.Errorf("%w over RESP%d: it takes RESP3", ErrDeaf, p)
 	}
 	conn := e.node.Conn()
-	if err := conn.RegisterPushNotificationHandler(message, e, false); err != nil {
+	if err := conn.RegisterPushNotificationHandler(Pushed, e, false); err != nil {
 		conn.Close()
 		return fmt.Errorf("%w: %w", ErrDeaf, err)
 	}
@@ -151,7 +151,7 @@ func (e *Ear) Close() error {
 	// The client and its connections share their handlers, but where sentinels name the server:
 	// the next connection brings its own.
 	if shared := e.node.Options().PushNotificationProcessor; shared != nil {
-		_ = shared.UnregisterHandler(message)
+		_ = shared.UnregisterHandler(Pushed)
 	}
 	return conn.Close()
 }

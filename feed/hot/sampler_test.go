@@ -144,7 +144,7 @@ func FuzzMessage(f *testing.F) {
 		told := 0
 		e.heard = func(string) { told++ }
 		shapes := []any{nil, key, n, []any{key}, []any{key, n, nil, []any{key}}, map[any]any{key: n}, []any{}}
-		pushed := []any{message}
+		pushed := []any{Pushed}
 		for i := range int(shape) % 4 {
 			pushed = append(pushed, shapes[(int(shape)/4+i)%len(shapes)])
 		}

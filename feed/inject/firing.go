@@ -95,6 +95,9 @@ func (f *firing) one(ctx context.Context) {
 	defer cancel()
 	sent := time.Now()
 	d, err := f.limiter.AllowN(within, f.shot.Key, f.shot.Target.Limit, f.shot.Cost)
+	if f.o.Sent != nil {
+		f.o.Sent(f.shot.Key)
+	}
 	fired := model.Fired{
 		Shot: f.shot.ID, Key: f.shot.Key, Cost: f.shot.Cost, Decision: d,
 		At: d.At, Latency: time.Since(sent),

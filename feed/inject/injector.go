@@ -31,6 +31,8 @@ type Options struct {
 	// Denials records denied requests beside the key, as limiter.WithDenials does. On the
 	// embedded Redis it is always set.
 	Denials bool
+	// Sent, when not nil, is called with the key of every request as soon as its fate is known.
+	Sent func(key string)
 }
 
 // Injector is the one place from which ratescope writes to a Redis. It is safe for

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"math"
 	"time"
 
 	"ratescope/feed/rules"
@@ -128,6 +129,14 @@ func (l *Look) Stream() (key, last string, ok bool) {
 
 // Pressing says that the key is busy or near its limit.
 func (l *Look) Pressing() bool { return l.heat > 0 || l.near }
+
+// Lasts is for how long the key will be there if nobody writes to it, as far as is known.
+func (l *Look) Lasts() time.Duration {
+	if l.typ == "none" || l.ttl < 0 || l.ttl == model.Forever {
+		return math.MaxInt64
+	}
+	return l.ttl
+}
 
 // Rate is how many units a second come, smoothed over about a second.
 func (l *Look) Rate() float64 { return l.rate }

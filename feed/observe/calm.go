@@ -13,15 +13,17 @@ import (
 // while without any arrival it asks the server, in one command, whether anything at all was
 // written (INFO persistence: rdb_changes_since_last_save, which counts every change since
 // Redis 2.4), and only then are the keys looked at: a request still shows within a tenth of
-// a second, and an idle server is asked for one thing instead of hundreds.
+// a second, and an idle server is asked for one thing instead of hundreds. Where a vigil can be
+// kept it is asked for nothing at all.
 //
 // A server that says nothing of the kind, a cluster, and one where others write all the
-// time are polled as ever. The full rounds read in any case, so that a proxy that answers
-// for one of several servers costs a refresh of delay, and no more. The zero value is ready;
-// it is used by the goroutine that reads.
+// time are polled as ever. Each key is read now and then in any case, so that a proxy that
+// answers for one of several servers costs a delay, and no more. The zero value is ready; it
+// is used by the goroutine that reads.
 type calm struct {
 	stirred time.Time // the last arrival
 	still   bool      // nothing was written when it was last asked
+	kept    bool      // and a vigil tells of the first write
 	changes string    // as the server told before the last look
 	vain    int       // looks in a row that were made for changes and brought no news
 	resume  time.Time // not asked before
@@ -30,21 +32,25 @@ type calm struct {
 const (
 	askPrice   = 20 * time.Microsecond // of one question, beside its turn
 	calmAfter  = 2 * time.Second       // without an arrival
-	calmEvery  = 100 * time.Millisecond
-	vainMost   = 5                // looks for changes that others made
-	resumeNext = 10 * time.Second // after these
+	vainMost   = 5                     // looks for changes that others made
+	resumeNext = 10 * time.Second      // after these
 )
 
 // idle says that no look is needed at what is on screen, for nothing was written since the
 // last one. An error is for a server that is away.
 func (w *observer) idle(ctx context.Context, now time.Time) (bool, error) {
 	c := &w.calm
-	c.still = false
+	c.still, c.kept = false, false
 	single, ok := w.client.(*redis.Client)
 	if !ok || now.Sub(c.stirred) < calmAfter || now.Before(c.resume) {
 		c.changes = ""
 		return false, nil
 	}
+	if changes, told := w.vigil.changes(); told {
+		c.kept = c.same(changes, now)
+		return c.kept, nil
+	}
+	w.vigil.want()
 	cmd := single.Info(ctx, "persistence")
 	w.charge(w.tariff.Wake() + askPrice)
 	text, err := cmd.Result()
@@ -54,18 +60,24 @@ func (w *observer) idle(ctx context.Context, now time.Time) (bool, error) {
 	fields := connect.ParseInfo(text)
 	changes, told := fields["rdb_changes_since_last_save"]
 	changes += " since " + fields["rdb_last_save_time"] // which begins to count anew
-	switch {
-	case err != nil || !told:
+	if err != nil || !told {
 		c.resume = now.Add(deafFor)
 		return false, nil
-	case changes == c.changes:
+	}
+	return c.same(changes, now), nil
+}
+
+// same says that nothing was written since the look before.
+func (c *calm) same(changes string, now time.Time) bool {
+	if changes == c.changes {
 		c.vain, c.still = 0, true
-		return true, nil
-	case c.changes != "":
+		return true
+	}
+	if c.changes != "" {
 		if c.vain++; c.vain >= vainMost {
 			c.vain, c.resume = 0, now.Add(resumeNext)
 		}
 	}
 	c.changes = changes
-	return false, nil
+	return false
 }

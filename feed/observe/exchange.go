@@ -220,7 +220,7 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 	}
 	w.purse.pay(cost)
 	if w.quick {
-		w.quickPrice += (cost/time.Duration(n) - w.quickPrice) / 8
+		w.quickPrice += ((cost-w.tariff.Wake())/time.Duration(n) - w.quickPrice) / 8
 	}
 	received := time.Now()
 	now := clock.at(received)
@@ -252,7 +252,10 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 			continue
 		case came == look.Ready:
 			if len(r.Arrivals) > 0 {
-				w.calm.stirred, w.calm.vain, w.calm.still = received, 0, false
+				if w.calm.kept {
+					w.vigil.unheard()
+				}
+				w.calm.stirred, w.calm.vain, w.calm.still, w.calm.kept = received, 0, false, false
 			}
 			if l.told && !l.hint && len(r.Arrivals) > 0 {
 				w.subscriber.unheard(l.at)

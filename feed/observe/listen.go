@@ -43,8 +43,9 @@ type ear struct {
 const (
 	mostListened = 64 // streams
 	mostEars     = 4  // connections to a node of a cluster
-	blockFor     = 250 * time.Millisecond
+	blockFor     = time.Second
 	hintGap      = 10 * time.Millisecond // between two hints, at least
+	hintGapDemo  = 50 * time.Millisecond
 
 	// Where requests come often, hints save nothing and cost the server more than polling,
 	// so that a busier stream than this many entries a second is polled.

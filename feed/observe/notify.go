@@ -58,10 +58,11 @@ type subject struct {
 }
 
 const (
-	mostSubjects = 64               // limiters a node
-	mostEvents   = 300              // a second, before it hangs up
-	deafFor      = time.Minute      // after that
-	askSetting   = 30 * time.Second // whether the setting is on
+	mostSubjects = 64                     // limiters a node
+	mostEvents   = 300                    // a second, before it hangs up
+	deafFor      = time.Minute            // after that
+	changeEvery  = 250 * time.Millisecond // what is subscribed to, at most
+	askSetting   = 30 * time.Second       // whether the setting is on
 	mostMissed   = 5
 	eventPrice   = 3 * time.Microsecond // of one notification to one subscriber, Redis 7.0
 )
@@ -224,7 +225,7 @@ func (s *subscriber) hear(ctx context.Context, node *redis.Client, n *subscripti
 		if err := s.resubscribe(ctx, p, n); err != nil {
 			return err
 		}
-		got, err := p.ReceiveTimeout(ctx, blockFor)
+		got, err := p.ReceiveTimeout(ctx, changeEvery)
 		if err != nil && connect.TimedOut(err) {
 			continue
 		} else if err != nil {

@@ -43,6 +43,7 @@ type observer struct {
 	hints      *hints
 	heat       *heat
 	calm       calm
+	vigil      *vigil
 	clock      clock
 	nodes      nodes
 	pasts      map[string]*look.Past // what is known from before; the embedded source fills it
@@ -64,7 +65,7 @@ type observer struct {
 	meter      tariff.Meter
 	strained   bool          // the server has hardly any time to spare: it is watched with restraint
 	quick      bool          // this round is between two refreshes
-	quickPrice time.Duration // of a look in one, smoothed
+	quickPrice time.Duration // of a look in one beside its turn, smoothed
 	begun      time.Time     // of the last round
 	sinceRound time.Duration // from the round before to this one
 	spent      time.Duration // of the server, since it was last told
@@ -185,10 +186,13 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 			return nil, nil, err
 		}
 	}
+	if _, err := w.idle(ctx, time.Now()); err != nil {
+		return nil, nil, err
+	}
 	begun := time.Now()
 	w.sinceRound, w.begun = begun.Sub(w.begun), begun
 	w.purse.fill(begun, w.o.Refresh)
-	w.charge(w.scout.Cost() + w.listener.cost() + w.subscriber.cost())
+	w.charge(w.scout.Cost() + w.listener.cost() + w.subscriber.cost() + w.vigil.cost(w.tariff.Wake()))
 	if err := w.readAll(ctx, w.plan(begun), &readings); err != nil {
 		return readings, nil, err
 	}
@@ -208,8 +212,10 @@ func (w *observer) round(ctx context.Context, o order) (readings []model.Reading
 		w.scout.Reprice(w.tariff)
 		w.listener.turn.Store(int64(w.tariff.Wake()))
 	}
-	w.listen(ctx)
-	w.subscribe(ctx)
+	if !w.embedded { // whose traffic tells of itself
+		w.listen(ctx)
+		w.subscribe(ctx)
+	}
 	return readings, w.bury(), nil
 }
 

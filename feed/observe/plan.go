@@ -32,6 +32,10 @@ func (w *observer) Focus(keys []string) {
 	w.mu.Unlock()
 }
 
+// Written says that a key was written to by somebody of this process, so that it is looked at
+// soon. It may be called from any goroutine.
+func (w *observer) Written(key string) { w.hints.add(key) }
+
 // The ranks of looks: who is read first.
 const (
 	onScreen = iota // on screen, or asked for by name
@@ -50,6 +54,7 @@ func (w *observer) plan(now time.Time) []*turn {
 	w.mu.Unlock()
 	due := make([]*turn, 0, len(w.looks))
 	w.purse.full = len(w.looks) > 0 && w.scout.Progress().Passes > 0
+	few := len(w.looks) <= fewLooks
 	for _, l := range w.looks {
 		l.place = place[l.Name]
 		w.purse.full = w.purse.full && l.Looks > 0
@@ -63,7 +68,7 @@ func (w *observer) plan(now time.Time) []*turn {
 		default:
 			l.rank = ordinary
 		}
-		if l.rank == onScreen || !now.Before(l.due) {
+		if prompt := l.rank == onScreen || few || l.Near(); prompt && !w.spared() || !now.Before(l.due) {
 			due = append(due, l)
 		}
 	}
@@ -77,6 +82,10 @@ func (w *observer) plan(now time.Time) []*turn {
 	slices.SortFunc(due, before)
 	return due
 }
+
+// spared says that what is written is told: by a vigil or, on the embedded server, by those who
+// write. Then keys need only be looked at now and then.
+func (w *observer) spared() bool { return w.calm.still || w.embedded }
 
 // before orders looks by their importance.
 func before(a, b *turn) int {
@@ -108,7 +117,7 @@ func (w *observer) quickly(o order, now time.Time) []*turn {
 			due = append(due, l)
 		}
 	}
-	if o.kind == hinted {
+	if o.kind == hinted || w.embedded {
 		slices.SortFunc(due, before)
 		return due
 	}
@@ -116,7 +125,8 @@ func (w *observer) quickly(o order, now time.Time) []*turn {
 	if w.strained {
 		share *= strainedShare
 	}
-	allowed := 1 + int(share*float64(quickEvery)/float64(max(w.quickPrice, time.Microsecond)))
+	spend := time.Duration(share*float64(quickEvery)) - w.tariff.Wake()
+	allowed := 1 + int(max(spend, 0)/max(w.quickPrice, time.Microsecond))
 	for _, l := range w.close {
 		if len(due) >= allowed {
 			break
@@ -131,16 +141,18 @@ func (w *observer) quickly(o order, now time.Time) []*turn {
 // How often keys are read. A busy key is read at every refresh; a quiet one less and less
 // often, and as a whole only every fourth time: in between it is asked for news alone.
 const (
-	fewLooks    = 200 // so few are all read at every refresh
+	fewLooks    = 200         // so few are all read at every refresh
+	stillPause  = time.Second // on screen, while nothing is written anywhere
 	quietPause  = 500 * time.Millisecond
 	longestWait = 3 * time.Second
 	wholeEvery  = 4
 )
 
-// pause is how long a look may wait for its next turn. On a strained server only what is near
+// pause is how long a look may wait for its next turn: while nothing is written anywhere not
+// longer than its expiry, which comes without a write. On a strained server only what is near
 // its limit is read at every refresh while it is not on screen.
 func (w *observer) pause(l *turn) time.Duration {
-	if l.Pressing() {
+	if l.Pressing() && !w.spared() {
 		l.quiet = 0
 		if w.strained && !l.Near() {
 			return quietPause
@@ -148,8 +160,8 @@ func (w *observer) pause(l *turn) time.Duration {
 		return 0
 	}
 	l.quiet = min(l.quiet+1, 6)
-	if len(w.looks) <= fewLooks {
-		return 0
+	if l.rank == onScreen || len(w.looks) <= fewLooks {
+		return min(stillPause, l.Lasts()) // or sooner, when something is written
 	}
 	return min(quietPause*time.Duration(l.quiet), longestWait)
 }

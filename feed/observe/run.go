@@ -28,6 +28,7 @@ type outcome struct {
 	health        *model.Health
 	lacks         []string
 	still         bool // nothing is written
+	kept          bool // and the first write is told
 }
 
 // slowAfter is how long a round may take before the server counts as away: a frozen
@@ -57,6 +58,7 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 	beside.Go(func() { w.scout.Run(ctx) })
 	beside.Go(func() { w.listener.run(ctx) })
 	beside.Go(func() { w.subscriber.run(ctx) })
+	beside.Go(func() { w.vigil.run(ctx) })
 	beside.Go(func() { w.heat.run(ctx, w.live.Load) })
 	beside.Go(func() { w.read(ctx, orders, outcomes) })
 	defer beside.Wait()
@@ -82,7 +84,7 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 		case o := <-outcomes:
 			d.took(o)
 		case <-heard:
-			if wait := time.Until(d.heard.Add(hintGap)); wait > 0 {
+			if wait := time.Until(d.heard.Add(d.hintGap())); wait > 0 {
 				d.later = time.After(wait)
 			} else {
 				d.want(hinted)
@@ -96,6 +98,8 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 			}
 		case <-d.soon:
 			d.soon, d.wanted = nil, full
+		case <-w.vigil.stirred:
+			d.want(quick)
 		case <-d.between.C:
 			d.want(quick)
 		case <-ticker.C:
@@ -124,6 +128,15 @@ type director struct {
 	closely time.Time        // the last order to look at what is on screen
 	whole   time.Time        // the last order of a full round
 	between *time.Timer      // to the next of these
+}
+
+// hintGap is the least time between two rounds for hints. The embedded server tells of every
+// request, and more than twenty pictures a second nobody sees.
+func (d *director) hintGap() time.Duration {
+	if d.embedded {
+		return hintGapDemo
+	}
+	return hintGap
 }
 
 // want asks for a round between two refreshes. One that looks at all on screen is wanted
@@ -170,11 +183,8 @@ func (d *director) took(o outcome) {
 		return
 	}
 	next := d.closely.Add(quickEvery)
-	if o.still {
-		next = d.closely.Add(calmEvery)
-		if next.After(d.whole.Add(d.refresh - quickEvery/2)) {
-			return // the next refresh comes about as soon
-		}
+	if o.kept || o.still && next.After(d.whole.Add(d.refresh-quickEvery/2)) {
+		return // the next refresh comes about as soon
 	}
 	d.between.Reset(time.Until(next))
 }
@@ -200,7 +210,7 @@ func (w *Watch) read(ctx context.Context, orders <-chan order, outcomes chan<- o
 		o.rtt, o.offset, o.role, o.version = w.clock.rtt, w.clock.offset, w.role, w.version
 		o.offsetBy = w.clock.uncertainty()
 		o.health, o.lacks = w.health, w.shortcomings()
-		o.still = w.calm.still
+		o.still, o.kept = w.calm.still, w.calm.kept || w.embedded
 		o.sweep = w.sweep
 		o.sweep.Matched, o.sweep.Dropped = len(w.looks), len(w.dropped)
 		if o.err == nil || len(o.readings) > 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -60,9 +61,17 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 	w.scout.Also = func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration {
 		return w.heat.kept.page(ctx, node, keys)
 	}
+	passed := ""
+	w.scout.Unchanged = func() bool {
+		state, told := w.vigil.changes()
+		// Where the server counts the use of keys, passes ask it for that too.
+		same := told && state == passed && w.heat.kept.lfu.Load() == lfuNo
+		passed = state
+		return same
+	}
 	if pasts != nil {
 		w.scout.Rest *= 3 // nobody else writes there
-		w.heat = newHeat(nil, nil, o, serverNow)
+		w.heat, w.vigil = newHeat(nil, nil, o, serverNow), newVigil(nil)
 		return w
 	}
 	var hearing redis.UniversalClient
@@ -72,6 +81,11 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 		ears = e.NodesOf(hearing)
 	}
 	w.heat = newHeat(hearing, ears, o, serverNow)
+	named := slices.Clone(o.Watch)
+	for _, k := range o.Keys {
+		named = append(named, rules.Literal(k))
+	}
+	w.vigil = newVigil(e.OpenTold(o.ClientName, prefixes(named), g))
 	return w
 }
 
@@ -80,7 +94,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*look.Past) *Watch {
 func (w *Watch) Offset() time.Duration { return time.Duration(w.offset.Load()) }
 
 // Close ends the connections.
-func (w *Watch) Close() error { return errors.Join(w.heat.close(), w.client.Close()) }
+func (w *Watch) Close() error { return errors.Join(w.vigil.close(), w.heat.close(), w.client.Close()) }
 
 // Watch runs an observer: it asks for a round at every refresh and emits what came, also
 // when nothing came. Reading goes on beside, so that a server that hangs does not stop

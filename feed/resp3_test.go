@@ -1,0 +1,148 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestSameReadingsOverRESP3: whatever a key holds, the two protocols, whose answers differ in
+// their types, tell the same of it.
+func TestSameReadingsOverRESP3(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, "--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lfu")
+	now := s.Now()
+	minute := limiter.Limit{Count: 10, Window: time.Minute}
+	ctx := context.Background()
+	c := s.Client()
+	list := []rules.Rule{}
+	for _, a := range limiter.Algorithms() {
+		l, err := limiter.NewRedis(c, a, limiter.WithDenials())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 12 {
+			if _, err := l.AllowN(ctx, "own:"+a.String(), minute, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list = append(list, rules.Rule{Match: "own:" + a.String(), Algorithm: a, Limit: minute, LimitKnown: true})
+	}
+	at := func(d time.Duration) int64 { return int64(now.Add(-d)) }
+	s.CLI("ZADD", "log:s", fmt.Sprint(at(time.Second)/1e6), "a", fmt.Sprintf("%.3f", float64(at(2*time.Second))/1e6), "b")
+	s.CLI("ZADD", "log:ms", fmt.Sprint(at(time.Second)/1e3), "a", fmt.Sprint(at(30*time.Second)/1e3), "b")
+	s.CLI("ZADD", "log:odd", "inf", "a", "-inf", "b", "0.1", "c", fmt.Sprint(at(time.Second)), "d")
+	s.CLI("XADD", "stream:foreign", "*", "count", "3")
+	s.CLI("XADD", "stream:none", "*", "who", "me")
+	s.CLI("SET", fmt.Sprintf("rl:login:7:%d", int64(now.Floor(time.Minute))/1e6), "4", "EX", "120")
+	s.CLI("SET", "single", "3", "EX", "60")
+	s.CLI("SET", "tat", fmt.Sprintf("%.6f", float64(now.Add(time.Minute))/1e6), "PX", "60000")
+	s.CLI("SADD", "wrong", "x")
+	list = append(list, rules.Rule{Match: "*", Limit: minute, LimitKnown: true})
+	type told struct {
+		typ, err, notes string
+		target          model.Target
+		used, denied    model.Count
+		previous, sure  bool
+	}
+	read := func(protocol int) map[string]told {
+		_, got := once(t, feed.Options{URLs: []string{fmt.Sprintf("%s?protocol=%d", s.URL(), protocol)}, Watch: []string{"*"}, Rules: list})
+		all := make(map[string]told)
+		for key, r := range got {
+			all[key] = told{r.Type, r.Err, fmt.Sprint(r.Notes), r.Target, model.Count{Known: true, N: r.Gauge(now).Used.N}, r.Denied, r.PreviousKnown, r.ExactKnown}
+		}
+		return all
+	}
+	two, three := read(2), read(3)
+	if len(two) < len(limiter.Algorithms())+7 {
+		t.Errorf("only %d keys were read", len(two))
+	}
+	for key, want := range two {
+		if got := three[key]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: over RESP3 %+v, over RESP2 %+v", key, got, want)
+		}
+	}
+	if len(three) != len(two) {
+		t.Errorf("over RESP3 %d keys, over RESP2 %d", len(three), len(two))
+	}
+}
+
+// TestRESP3 watches with a client that speaks RESP3: notifications stand in for polling, streams
+// are listened to, requests are counted, and the health of the server is told as over RESP2.
+func TestRESP3(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, "--notify-keyspace-events", "KA", "--latency-monitor-threshold", "1", "--slowlog-log-slower-than", "0")
+	s.CLI("DEBUG", "SLEEP", "0")
+	minute := limiter.Limit{Count: 1000, Window: time.Minute}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL() + "?protocol=3"}, Keys: []string{"log", "stream"}, Refresh: 100 * time.Millisecond, Rules: []rules.Rule{
+		{Match: "log", Algorithm: limiter.SlidingLog, Limit: minute, LimitKnown: true}, minuteRule("stream", limiter.StreamCounter)}}))
+	sent := int64(0)
+	fire := func() {
+		at := fmt.Sprint(int64(s.Now()))
+		s.CLI("ZADD", "log", at, at)
+		s.CLI("XADD", "stream", "*", "count", "1")
+		sent++
+	}
+	seen := func() bool {
+		a, _ := run.reading("log")
+		b, _ := run.reading("stream")
+		return used(a) == sent && used(b) == sent
+	}
+	fire()
+	servertest.Await(t, "the first request", seen)
+	servertest.Await(t, "the channel of the log", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
+	servertest.Await(t, "an ear at the stream", func() bool { return calls(s, "xread") > 0 })
+	for range 20 {
+		fire()
+		servertest.Await(t, "the request", seen)
+	}
+	servertest.Await(t, "the health of the server", func() bool {
+		h := run.health()
+		return h != nil && h.Ops.Known && h.MemoryUsed.Known && len(h.Commands) > 0 && len(h.Slow) > 0 && h.Slow[0].Command != ""
+	})
+	if b := run.last(); b.Server.Link != model.Live || len(b.Server.Lacks) > 0 {
+		t.Errorf("link %v, lacks %q", b.Server.Link, b.Server.Lacks)
+	}
+}
+
+// TestRESP3Cluster watches a cluster, whose client is another, with RESP3.
+func TestRESP3Cluster(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	l, err := limiter.NewRedis(c, limiter.SlidingWindow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	minute := limiter.Limit{Count: 1000, Window: time.Minute}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true&protocol=3"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{
+		{Match: "*", Algorithm: limiter.SlidingWindow, Limit: minute, LimitKnown: true}}}))
+	for n := range int64(3) {
+		for i := range 12 {
+			if _, err := l.AllowN(context.Background(), "k"+strconv.Itoa(i), minute, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		servertest.Await(t, "all keys", func() bool {
+			for i := range 12 {
+				if x, ok := run.reading("k" + strconv.Itoa(i)); !ok || used(x) != n+1 || x.Err != "" {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
