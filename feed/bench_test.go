@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -63,7 +64,7 @@ func BenchmarkDelay(b *testing.B) {
 	for _, c := range []struct{ name, events string }{{"polled", ""}, {"notified", "KA"}} {
 		b.Run(c.name, func(b *testing.B) {
 			s := servertest.Start(b, "--notify-keyspace-events", c.events)
-			delays := measureDelays(b, s, 200)
+			delays := measureDelays(b, s, s.URL(), 200, 40, 190)
 			for _, kind := range []string{"log", "counter", "stream"} {
 				d := delays[kind]
 				slices.Sort(d)
@@ -75,13 +76,36 @@ func BenchmarkDelay(b *testing.B) {
 	}
 }
 
-// measureDelays sends n requests each at a log, a counter and a stream.
-func measureDelays(b *testing.B, s *servertest.Server, n int) map[string][]time.Duration {
+// BenchmarkDelayAfterSilence tells the same of the first request after seconds in which nothing
+// was written, of one kind of key at a time: where the server tells of writes, and where the user
+// may not be told.
+func BenchmarkDelayAfterSilence(b *testing.B) {
+	for _, c := range []struct{ name, url string }{{"told", "redis://"}, {"asking", "redis://eye:pw@"}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := servertest.Start(b)
+			s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "&*", "+@all", "-client|tracking")
+			for _, kind := range []string{"log", "counter"} {
+				d := measureDelays(b, s, c.url+s.Addr(), 15, 3000, 3400, kind)[kind]
+				slices.Sort(d)
+				b.ReportMetric(float64(d[len(d)/2])/1e6, kind+"-p50-ms")
+				b.ReportMetric(float64(d[len(d)-1])/1e6, kind+"-most-ms")
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// measureDelays sends n requests each at a log, a counter and a stream, or those of them that
+// are named, with pauses between the two lengths in milliseconds.
+func measureDelays(b *testing.B, s *servertest.Server, url string, n, shortest, longest int, only ...string) map[string][]time.Duration {
 	b.Helper()
 	c := s.Client()
 	ctx, cancel := context.WithCancel(context.Background())
 	limit := limiter.Limit{Count: 1_000_000, Window: time.Minute}
 	kinds := map[string]limiter.Algorithm{"log": limiter.SlidingLog, "counter": limiter.SlidingWindow, "stream": limiter.StreamCounter}
+	if len(only) > 0 {
+		maps.DeleteFunc(kinds, func(k string, _ limiter.Algorithm) bool { return !slices.Contains(only, k) })
+	}
 	fire := make(map[string]func())
 	var list []rules.Rule
 	for kind, a := range kinds {
@@ -97,7 +121,7 @@ func measureDelays(b *testing.B, s *servertest.Server, n int) map[string][]time.
 		fire[kind]()
 		list = append(list, rules.Rule{Match: kind, Algorithm: a, Limit: limit, LimitKnown: true})
 	}
-	r, err := feed.NewRedis(feed.Options{URLs: []string{s.URL()}, Rules: list})
+	r, err := feed.NewRedis(feed.Options{URLs: []string{url}, Rules: list})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -126,7 +150,7 @@ func measureDelays(b *testing.B, s *servertest.Server, n int) map[string][]time.
 	for kind := range kinds {
 		all.Go(func() {
 			for i := range n + 3 { // the first few prove notifications
-				time.Sleep(time.Duration(40+rand.IntN(150)) * time.Millisecond)
+				time.Sleep(time.Duration(shortest+rand.IntN(longest-shortest)) * time.Millisecond)
 				at := time.Now()
 				fire[kind]()
 				select {

@@ -67,6 +67,14 @@ func (w *observer) idle(ctx context.Context, now time.Time) (bool, error) {
 	return c.same(changes, now), nil
 }
 
+// stir notes that something has arrived, which the vigil, where one is kept, should have told.
+func (w *observer) stir(at time.Time) {
+	if w.calm.kept {
+		w.vigil.unheard()
+	}
+	w.calm.stirred, w.calm.vain, w.calm.still, w.calm.kept = at, 0, false, false
+}
+
 // same says that nothing was written since the look before.
 func (c *calm) same(changes string, now time.Time) bool {
 	if changes == c.changes {

@@ -252,10 +252,7 @@ func (w *observer) exchange(ctx context.Context, g *group, due []*turn, ready *[
 			continue
 		case came == look.Ready:
 			if len(r.Arrivals) > 0 {
-				if w.calm.kept {
-					w.vigil.unheard()
-				}
-				w.calm.stirred, w.calm.vain, w.calm.still, w.calm.kept = received, 0, false, false
+				w.stir(received)
 			}
 			if l.told && !l.hint && len(r.Arrivals) > 0 {
 				w.subscriber.unheard(l.at)
