@@ -180,11 +180,12 @@ func (a *App) timelineTitle(k *model.Watched, room int) []pane.Piece {
 	limit := limitText(t)
 	mark, style := a.mark(k)
 	name := a.name(k.Reading.Key)
-	facts := " · " + figure.AlgorithmInFull(t.Algorithm) + " · " + limit
-	if t.Inferred && safetext.Width(name+facts)+13 <= room {
-		facts += " (inferred)"
+	algorithm := figure.AlgorithmInFull(t.Algorithm)
+	facts := " · " + algorithm + " · " + limit
+	if t.Inferred {
+		facts = " · " + algorithm + " (inferred) · " + limit
 	}
-	for _, shorter := range []string{" · " + figure.Algorithm(t.Algorithm) + " · " + limit, " · " + limit} {
+	for _, shorter := range []string{" · " + algorithm + " · " + limit, " · " + figure.Algorithm(t.Algorithm) + " · " + limit, " · " + limit} {
 		if safetext.Width(name+facts)+2 > room {
 			facts = shorter
 		}
