@@ -45,7 +45,7 @@ const (
 	mostEars     = 4  // connections to a node of a cluster
 	blockFor     = time.Second
 	hintGap      = 10 * time.Millisecond // between two hints, at least
-	hintGapDemo  = 50 * time.Millisecond
+	hintGapDemo  = 100 * time.Millisecond
 
 	// Where requests come often, hints save nothing and cost the server more than polling,
 	// so that a busier stream than this many entries a second is polled.

@@ -131,7 +131,7 @@ type director struct {
 }
 
 // hintGap is the least time between two rounds for hints. The embedded server tells of every
-// request, and more than twenty pictures a second nobody sees.
+// request, and nobody sees more than ten pictures a second.
 func (d *director) hintGap() time.Duration {
 	if d.embedded {
 		return hintGapDemo
