@@ -392,7 +392,8 @@ func TestHealth(t *testing.T) {
 	if !h.Scripts.Known || h.Scripts.V < 2 || !h.Unsaved.Known || h.Saving || len(h.SaveFailed) > 0 {
 		t.Errorf("scripts %+v, unsaved %+v, saving %v, failed %q", h.Scripts, h.Unsaved, h.Saving, h.SaveFailed)
 	}
-	if len(h.Spikes) != 1 || h.Spikes[0].Event != "command" || h.Spikes[0].Most < 20*time.Millisecond || h.Spikes[0].At == 0 {
+	// On a busy machine other events may have been slow, too.
+	if i := slices.IndexFunc(h.Spikes, func(s model.Spike) bool { return s.Event == "command" }); i < 0 || h.Spikes[i].Most < 20*time.Millisecond || h.Spikes[i].At == 0 {
 		t.Errorf("spikes %+v", h.Spikes)
 	}
 	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@all", "-info", "-slowlog", "-latency")
