@@ -1,0 +1,61 @@
+package feed_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+)
+
+// vigils returns the ids of the connections that wait for the first write: they track all keys,
+// and the last that they asked for was to be told.
+func vigils(s *servertest.Server) (ids []string) {
+	for line := range strings.Lines(s.CLI("CLIENT", "LIST")) {
+		fields := make(map[string]string)
+		for _, f := range strings.Fields(line) {
+			name, value, _ := strings.Cut(f, "=")
+			fields[name] = value
+		}
+		if fields["name"] == "ratescope" && strings.Contains(fields["flags"], "B") && fields["cmd"] == "subscribe" {
+			ids = append(ids, fields["id"])
+		}
+	}
+	return ids
+}
+
+// TestVigil: while nothing is written to the keys that are watched, one connection waits for the
+// first write, whatever is written elsewhere; it hangs up when it comes, and comes back after the
+// next silence. When it is lost, requests are seen all the same.
+func TestVigil(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("SET", "rl:user", "3", "EX", "3600")
+	rule := rules.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []rules.Rule{rule}})
+	r.Focus([]string{"rl:user"})
+	run := runSource(t, r)
+	waits := func() bool { return len(vigils(s)) == 1 }
+	servertest.Await(t, "a vigil", waits)
+	id := vigils(s)[0]
+	for range 20 {
+		s.CLI("INCR", "elsewhere")
+	}
+	if now := vigils(s); len(now) != 1 || now[0] != id {
+		t.Errorf("after writes to other keys the vigil is %v, was %s", now, id)
+	}
+	s.CLI("INCR", "rl:user")
+	servertest.Await(t, "the request", func() bool { return run.came("rl:user", false) == 1 })
+	servertest.Await(t, "the end of the vigil", func() bool { return len(vigils(s)) == 0 })
+	servertest.Await(t, "the next vigil", waits)
+	s.CLI("CLIENT", "KILL", "ID", vigils(s)[0])
+	s.CLI("INCR", "rl:user")
+	servertest.Await(t, "the request after the vigil was lost", func() bool { return run.came("rl:user", false) == 2 })
+	servertest.Await(t, "another vigil", waits)
+	run.stop()
+	r.Close()
+	servertest.Await(t, "the end of all connections", func() bool { return !strings.Contains(s.CLI("CLIENT", "LIST"), "name=ratescope") })
+}
