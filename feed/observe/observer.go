@@ -1,10 +1,11 @@
 // Package observe watches the limiters of a server and reports them in batches.
 //
-// Four goroutines share the work of a running Watch. One emits: it orders a round of
+// Seven goroutines share the work of a running Watch. One emits: it orders a round of
 // reading at every refresh and reports also when no answer comes, so that a server that
 // hangs never stops the screen. One reads. One discovers keys, with SCAN inside a budget.
-// One listens for news of the streams on screen. All but the first wait on the network,
-// and none outlives Run.
+// One listens for news of the streams on screen, one for notifications of other keys, one to
+// what is written most, and one, while nothing is written, for the first write. All but the
+// first wait on the network, and none outlives Run.
 //
 // Rounds are paid from a purse that holds a share of the server's time; keys on screen
 // are read first, then those near their limit or busy, and quiet ones less often.
