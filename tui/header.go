@@ -59,12 +59,14 @@ func (a *App) paintServer(x, y, end int) {
 func (a *App) serverFacts(s model.Server) []pane.Piece {
 	var facts []pane.Piece
 	say := func(text string, st themes.Style) { facts = append(facts, pane.Bit(safetext.Clean(text), st)) }
+	concern := ""
 	if list := vitals.Concerns(&a.shown().Health, s); len(list) > 0 && a.screen != health {
+		concern = list[0].What
 		st := a.Look.Near
 		if list[0].Bad {
 			st = a.Look.Denied
 		}
-		say(list[0].What+": press 4", st)
+		say(concern+": press 4", st)
 	}
 	live := s.Link == model.Live
 	if n := len(s.Lacks); n > 0 && live {
@@ -73,8 +75,8 @@ func (a *App) serverFacts(s model.Server) []pane.Piece {
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
 		say("clock "+figure.Signed(off), a.Look.Near)
 	}
-	if live && s.RTT > 0 {
-		say("rtt "+figure.Latency(s.RTT), a.Look.Good)
+	if rtt := "rtt " + figure.Latency(s.RTT); live && s.RTT > 0 && rtt != concern {
+		say(rtt, a.Look.Good)
 	}
 	if s.Role != "" && !s.Embedded {
 		role := s.Role
