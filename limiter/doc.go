@@ -12,21 +12,23 @@
 //
 // # Choosing an algorithm
 //
-//	algorithm       a window of L admits            keeps, a key    bytes at 10  100    1,000    commands  µs    × bare
-//	return 1                                                                                     0         0.8   1.0
-//	fixed-window    up to 2L across an edge         1 counter       72           72     72       2         3.6   2.4
-//	sliding-log     exactly L                       L instants      280          2,104  119,168  4         7.7   4.4
-//	sliding-window  about L, 2L at the very worst   2 counters      72           72     72       3         6.3   3.8
-//	stream          exactly L                       a request each  4,736        4,736  32,288   5         17.7  8.4
-//	gcra            L evenly, and the burst         1 instant       56           56     56       3         9.2   3.6
-//	token-bucket    L as it refills, and the burst  1 pair          104          104    104      4         7.9   4.6
-//	leaky-bucket    L as it drains, and the burst   1 pair          88           88     88       4         7.6   4.2
+//	algorithm        a window of L admits            keeps, a key    bytes at 10  100    1,000    commands  µs    × bare
+//	return 1                                                                                      0         0.8   1.0
+//	fixed-window     up to 2L across an edge         1 counter       72           72     72       2         5.5   2.7
+//	sliding-log      exactly L                       L instants      280          2,104  118,224  4         8.8   4.7
+//	sliding-window   about L, 2L at the very worst   2 counters      72           72     72       3         7.4   3.4
+//	stream           exactly L                       a request each  4,736        4,736  32,532   5         20.9  8.8
+//	stream of units  exactly L                       L units         4,736        4,736  28,192   5         12.6  5.9
+//	gcra             L evenly, and the burst         1 instant       56           56     56       3         7.3   3.5
+//	token-bucket     L as it refills, and the burst  1 pair          104          104    104      4         10.3  4.8
+//	leaky-bucket     L as it drains, and the burst   1 pair          88           88     88       4         9.1   4.0
 //
 // The columns are: the bytes that a key takes on Redis after so many requests in a window;
 // and what admitting a request costs the server, in commands inside the script, in time of
 // the script, and in time of the server's thread beside that of a script that does nothing
 // (Redis 7.0.15, 16 requests in a pipeline). It costs the same however full the window is.
-// "go test -run '^$' -bench Server -benchtime 1x" in bench/ prints the table anew.
+// "go test -run '^$' -bench Server -benchtime 1x" in bench/ prints the table anew. A stream of
+// units is a Layout of the stream counter, for small limits.
 //
 //	algorithm       how it fails
 //	fixed-window    lets a second limit through where two windows meet
