@@ -1,11 +1,6 @@
 package feed_test
 
 import (
-	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +10,7 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/feedtest"
 	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
 )
 
 const refresh = 40 * time.Millisecond
@@ -31,7 +27,7 @@ func TestEmbeddedConforms(t *testing.T) {
 
 // TestRedisConforms watches a real server while traffic goes through real limiters.
 func TestRedisConforms(t *testing.T) {
-	addr := startRedis(t)
+	addr := limitertest.Address(t)
 	traffic(t, addr)
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
 		r, err := feed.NewRedis(feed.Options{URLs: []string{"redis://" + addr}, Refresh: refresh})
@@ -44,7 +40,7 @@ func TestRedisConforms(t *testing.T) {
 
 // TestRESP3Conforms does the same with a reading client that speaks RESP3.
 func TestRESP3Conforms(t *testing.T) {
-	addr := startRedis(t)
+	addr := limitertest.Address(t)
 	traffic(t, addr)
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
 		r, err := feed.NewRedis(feed.Options{URLs: []string{"redis://" + addr + "?protocol=3"}, Refresh: refresh})
@@ -64,40 +60,6 @@ func TestAwayConforms(t *testing.T) {
 		}
 		return r, func() { r.Close() }
 	}})
-}
-
-func startRedis(t *testing.T) string {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("RATESCOPE_REQUIRE_REDIS") != "" {
-			t.Fatal("redis-server is not installed: run make test, which installs it")
-		}
-		t.Skip("SKIPPED: redis-server is not installed, so nothing was tested on a real server")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	cmd := exec.Command("redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			c.Close()
-			return addr
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the server does not listen")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // traffic sends requests to a key of each algorithm until the test ends.
