@@ -315,7 +315,7 @@ func (k *key) into(r *model.Reading) error {
 	t := model.Target{
 		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, LimitKnown: k.Limit != nil,
 		Limit:  limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
-		Layout: limiter.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, Untotalled: k.Untotalled},
+		Layout: limiter.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, Untotalled: k.Untotalled, Units: k.Units},
 	}
 	if k.Limit != nil {
 		t.Limit.Count = *k.Limit

@@ -94,6 +94,7 @@ type key struct {
 	Unit       int64  `json:"unit,omitempty"`
 	Suffixed   bool   `json:"suffixed,omitempty"`
 	Untotalled bool   `json:"untotalled,omitempty"`
+	Units      bool   `json:"units,omitempty"`
 	Notes      []text `json:"notes,omitempty"`
 	Err        text   `json:"err,omitzero"`
 }

@@ -259,7 +259,7 @@ func keyOf(r *model.Reading) *key {
 	t := &r.Target
 	k := &key{
 		Name: text(r.Key), Type: text(r.Type), Inferred: t.Inferred, Per: int64(t.Limit.Window), Burst: t.Limit.Burst, Window: int64(t.Window),
-		Convention: scenario.Describe(t.Convention), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed, Untotalled: t.Layout.Untotalled,
+		Convention: scenario.Describe(t.Convention), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed, Untotalled: t.Layout.Untotalled, Units: t.Layout.Units,
 		Notes: texts(r.Notes), Err: text(r.Err),
 	}
 	if t.Algorithm != limiter.Unknown {
