@@ -35,6 +35,13 @@ func (p pin) of(ctx context.Context, cmd redis.Cmder) *redis.Client {
 	return node
 }
 
+// learn leaves a replica that is away, or does not have the slot any more, to be replaced.
+func (p pin) learn(node *redis.Client, err error) {
+	if Away(err) || Redirected(err) {
+		p.Avoid(node.Options().Addr)
+	}
+}
+
 // DialHook implements redis.Hook.
 func (p pin) DialHook(next redis.DialHook) redis.DialHook { return next }
 
@@ -42,7 +49,9 @@ func (p pin) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (p pin) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if node := p.of(ctx, cmd); node != nil {
-			return node.Process(ctx, cmd)
+			err := node.Process(ctx, cmd)
+			p.learn(node, err)
+			return err
 		}
 		return next(ctx, cmd)
 	}
@@ -67,10 +76,8 @@ func (p pin) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPi
 				_ = pipe.Process(ctx, cmd) // into the pipeline
 			}
 			if _, err := pipe.Exec(ctx); err != nil {
+				p.learn(node, err)
 				errs = errors.Join(errs, err)
-				if Away(err) || Redirected(err) {
-					p.Avoid(node.Options().Addr)
-				}
 			}
 		}
 		if rest := parts[nil]; len(rest) > 0 {
