@@ -36,7 +36,6 @@ func (r *Redis) decode(key string, b *boxed, n int64, peek bool, text string) (D
 }
 
 func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []int64) (Decision, error) {
-	s := State{Algorithm: r.algorithm}
 	want := 5
 	if r.algorithm == FixedWindow || r.algorithm == GCRA {
 		want = 4
@@ -50,11 +49,12 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 	if len(vals) > 1 && vals[0] > 1 { // admitted at a second and a microsecond of it
 		vals[0], vals[1] = 1, vals[0]*1_000_000+vals[1]
 	}
-	counters := r.algorithm == FixedWindow || r.algorithm == SlidingWindow
+	var blocked Instant
+	counted := r.algorithm == FixedWindow || r.algorithm == SlidingWindow
 	switch {
 	case r.convention.Block > 0 && len(vals) == want+1:
-		s.BlockedUntil, vals = Instant(vals[want]), vals[:want]
-	case (counters || r.algorithm == GCRA) && len(vals) == want-1:
+		blocked, vals = Instant(vals[want]), vals[:want]
+	case (counted || r.algorithm == GCRA) && len(vals) == want-1:
 		vals = append(vals, 0) // the usual last value is left out
 	}
 	if len(vals) != want {
@@ -63,54 +63,69 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 	if vals[1] < 0 || vals[1] > latest {
 		return Decision{}, fmt.Errorf("the script for %s answered the instant %d, which no clock shows", r.algorithm, vals[1])
 	}
-	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, alg: r.algorithm}
+	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, most: r.algorithm.most(b.limit), alg: r.algorithm, blocked: blocked}
 	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
 	switch r.algorithm {
 	case FixedWindow:
-		s.Start, s.Current = a.aligned(), vals[2]
+		c := counters{start: a.aligned(), current: vals[2]}
 		switch told := Instant(vals[3]); {
 		case r.convention.Alignment == FirstRequest && told > 0: // its end
-			s.Start = told - Instant(a.w+a.edge())
+			c.start = told - Instant(a.w+a.edge())
 		case r.convention.Alignment == FirstRequest:
-			s.Start = a.now
+			c.start = a.now
 		case told > 0: // not the clock-aligned one
-			s.Start = told
+			c.start = told
 		}
-		d.Allowed = judge(d.Allowed, peek, &s, a, s.fixedFits(a))
-		s.explainFixed(&d, a)
+		a.judge(&d, peek, a.fits(c.current))
+		c.explainFixed(&d, a)
 	case SlidingWindow:
-		s.Start, s.Current, s.Previous = a.aligned(), vals[2], vals[3]
+		c := counters{start: a.aligned(), current: vals[2], previous: vals[3]}
 		if vals[4] > 0 { // not the clock-aligned one
-			s.Start = Instant(vals[4])
+			c.start = Instant(vals[4])
 		}
-		s.PreviousStart = s.Start - Instant(a.w)
-		d.Allowed = judge(d.Allowed, peek, &s, a, s.slidingFits(a))
-		s.explainSliding(&d, a)
+		c.previousStart = c.start - Instant(a.w)
+		left := covered(c.previousStart, a.now, a.w)
+		faded := a.weighted(c.previous, left)
+		a.judge(&d, peek, a.weightedFits(c.previous, c.current, left, faded))
+		c.explainSliding(&d, a, left, faded)
 	case SlidingLog, StreamCounter:
-		d.Allowed = judge(d.Allowed, peek, &s, a, a.fits(vals[2]))
+		a.judge(&d, peek, a.fits(vals[2]))
 		explainUsed(&d, a, vals[2], Instant(vals[3]), Instant(vals[4]))
 	case GCRA:
-		s.TAT, s.Part, s.Parts = Instant(vals[2]), vals[3], b.den
-		d.Allowed = judge(d.Allowed, peek, &s, a, s.gcraFits(a))
-		s.explainGCRA(&d, a)
+		if a.limit.Count == 0 {
+			a.judge(&d, peek, true)
+			break
+		}
+		f := a.emission()
+		ahead := a.ahead(f, told(Instant(vals[2]), vals[3], b.den))
+		early := a.early(f, a.after(f, ahead))
+		a.judge(&d, peek, a.n == 0 || !early.positive())
+		a.explainGCRA(&d, f, ahead, early)
 	case TokenBucket, LeakyBucket:
-		at := a.refill(r.algorithm).kept(Instant(vals[3]), vals[4], b.den)
-		held := drained{used: vals[2], at: at}
-		d.Allowed = judge(d.Allowed, peek, &s, a, held.fits(a))
-		s.explainBucket(&d, a, held)
+		f := a.refill(r.algorithm)
+		filled := f.kept(told(Instant(vals[3]), vals[4], b.den))
+		held := drained{used: vals[2], since: f.sub(moment{us: int64(a.now)}, filled)}
+		a.judge(&d, peek, held.fits(a))
+		a.explainBucket(&d, f, held)
 	}
-	s.close(&d, a)
+	a.close(&d)
 	return d, nil
 }
 
 // judge says whether a request is allowed: the script did, unless it only looked. It is
 // not believed where it contradicts itself.
-func judge(allowed, peek bool, s *State, a *asked, fits bool) bool {
+func (a *asked) judge(d *Decision, peek, fits bool) {
 	if peek {
-		allowed = fits
+		d.Allowed = fits
 	}
-	return allowed && s.BlockedUntil <= a.now && !a.never()
+	d.Allowed = d.Allowed && a.blocked <= a.now && !a.never()
 }
 
 // aligned is the start of the clock-aligned window that holds now.
-func (a *asked) aligned() Instant { return Instant(floorDiv(int64(a.now), a.w) * a.w) }
+func (a *asked) aligned() Instant {
+	past := int64(a.now) % a.w
+	if past < 0 {
+		past += a.w
+	}
+	return a.now - Instant(past)
+}

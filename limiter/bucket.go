@@ -35,36 +35,48 @@ func (f refill) steps(n int64) int64 {
 	return (n + f.units - 1) / f.units
 }
 
-// drained is a bucket brought forward: what is missing from it, or in it, and when the
-// step that counts began. It is small enough to stay in registers.
+// drained is a bucket brought forward: what is missing from it, or in it, and how long ago
+// the step that counts began. It is small enough to stay in registers.
 type drained struct {
-	used int64
-	at   moment
+	used  int64
+	since moment // negative when the clock jumped back
+}
+
+// decideBucket keeps the last refill in at, what it is later by, x parts of y of a
+// microsecond, and the tokens or the water in z.
+func (a *asked) decideBucket(d *Decision, k words) (words, bool) {
+	f := a.refill(a.alg)
+	b := a.drain(k, f)
+	charged := a.settle(d, b.fits(a)) && a.limit.Count > 0
+	if charged {
+		b.used += a.n
+		k = a.hold(b, f)
+	}
+	a.explainBucket(d, f, b)
+	a.close(d)
+	return k, charged
 }
 
 // drain brings a bucket forward to a.now. A clock that jumped back waits for the time to
 // return to where it was: nothing comes back early, and the refill time never moves back.
-func (s *State) drain(a *asked, f refill) drained {
-	burst := a.limit.burst()
-	b := drained{at: f.kept(s.Filled, s.Part, s.Parts)}
-	level := int64(max(min(s.Level, MaxCount), 0))
+func (a *asked) drain(k words, f refill) drained {
+	b := drained{since: f.sub(moment{us: int64(a.now)}, f.kept(k))}
 	switch {
-	case s.Algorithm == LeakyBucket:
-		b.used = level
-	case s.Filled != 0 || s.Level != 0:
-		b.used = max(burst-level, 0)
+	case a.alg == LeakyBucket:
+		b.used = k.z
+	case k.at != 0 || k.z != 0:
+		b.used = max(a.limit.burst()-k.z, 0)
 	}
-	now := moment{us: int64(a.now)}
-	if since := f.sub(now, b.at); since.us >= 0 && b.used > 0 {
-		if k := f.count(since, false); k >= f.steps(b.used) {
+	if b.used > 0 && b.since.us >= 0 {
+		if n := f.count(b.since, false); n >= f.steps(b.used) {
 			b.used = 0
 		} else {
-			b.used -= k * f.units
-			b.at = f.add(b.at, f.times(k))
+			b.used -= n * f.units
+			b.since = f.sub(b.since, f.times(n))
 		}
 	}
 	if b.used == 0 {
-		b.at = now
+		b.since = moment{}
 	}
 	return b
 }
@@ -73,42 +85,41 @@ func (b drained) fits(a *asked) bool {
 	return a.limit.Count == 0 || a.n == 0 || b.used <= a.limit.burst()-a.n
 }
 
-// hold writes a bucket back.
-func (s *State) hold(b drained, a *asked, f refill) {
-	s.Level = float64(a.limit.burst() - b.used)
-	if s.Algorithm == LeakyBucket {
-		s.Level = float64(b.used)
+// hold is what is kept of a bucket.
+func (a *asked) hold(b drained, f refill) words {
+	at := f.sub(moment{us: int64(a.now)}, b.since)
+	k := words{at: Instant(at.us), x: at.part, y: f.den, z: b.used}
+	if a.alg == TokenBucket {
+		k.z = a.limit.burst() - b.used
 	}
-	s.Filled, s.Part, s.Parts = Instant(b.at.us), b.at.part, f.den
+	return k
 }
 
-func (s *State) explainBucket(d *Decision, a *asked, b drained) {
+func (a *asked) explainBucket(d *Decision, f refill, b drained) {
 	if a.limit.Count == 0 {
 		return
 	}
-	f, burst := a.refill(s.Algorithm), a.limit.burst()
-	now := moment{us: int64(a.now)}
+	burst := a.limit.burst()
 	d.Used = b.used
 	d.Remaining = room(burst, b.used)
 	if b.used > 0 {
-		d.ResetAfter = f.sub(f.add(b.at, f.times(f.steps(b.used))), now).ceil()
+		d.ResetAfter = f.sub(f.times(f.steps(b.used)), b.since).ceil()
 	}
 	if !d.Allowed && !a.never() && !b.fits(a) {
 		short := b.used - (burst - a.n)
-		d.RetryAfter = f.sub(f.add(b.at, f.times(f.steps(short))), now).ceil()
+		d.RetryAfter = f.sub(f.times(f.steps(short)), b.since).ceil()
 	}
 }
 
 // LevelAt returns the tokens (token bucket) or the water (leaky bucket) at an instant,
 // with the fraction that has come back since the last whole unit; for a screen.
 func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
-	a := &asked{now: now, limit: limit, w: limit.micros(), c: c}
-	f := a.refill(s.Algorithm)
-	b := s.drain(a, f)
+	a := &asked{now: now, limit: limit, w: limit.micros(), c: c, alg: s.Algorithm}
+	f := a.refill(a.alg)
+	b := a.drain(s.words(), f)
 	fraction := 0.0
 	if b.used > 0 && f.units == 1 {
-		since := f.sub(moment{us: int64(now)}, b.at)
-		fraction = (float64(since.us) + float64(since.part)/float64(f.den)) * float64(f.den) / float64(f.num)
+		fraction = (float64(b.since.us) + float64(b.since.part)/float64(f.den)) * float64(f.den) / float64(f.num)
 		fraction = math.Min(math.Max(fraction, 0), 1)
 	}
 	used := float64(b.used) - fraction

@@ -4,52 +4,74 @@ package limiter
 // cheapest of all and lets twice the limit through across an edge: the limit at the
 // end of one window and the limit again at the start of the next.
 
+// counters are the state of a fixed and of a sliding window, as those of a State.
+type counters struct {
+	start             Instant
+	previous, current int64
+	previousStart     Instant
+}
+
+func (k words) counters() counters { return counters{k.at, k.x, k.y, Instant(k.z)} }
+
+func (c counters) words() words { return words{c.start, c.previous, c.current, int64(c.previousStart)} }
+
+func (a *asked) decideFixed(d *Decision, k words) (words, bool) {
+	c := k.counters()
+	if a.c.Alignment != Epoch || c.start != a.aligned() {
+		c = c.rollFixed(a)
+	}
+	charged := a.settle(d, a.fits(c.current))
+	if charged {
+		c.current = addCapped(c.current, a.n)
+	}
+	c.explainFixed(d, a)
+	a.close(d)
+	return c.words(), charged
+}
+
 // rollFixed brings the counter to the window that holds a.now. A clock that jumped
 // back stays in the window it had reached, so nothing is freed early.
-func (s *State) rollFixed(a *asked) {
+func (c counters) rollFixed(a *asked) counters {
 	if a.c.Alignment == FirstRequest {
-		if s.Current == 0 || int64(a.now-s.Start) >= a.w+a.edge() {
-			s.Start, s.Current, s.Previous = a.now, 0, 0
+		if c.current == 0 || int64(a.now-c.start) >= a.w+a.edge() {
+			c.start, c.current, c.previous = a.now, 0, 0
 		}
-		return
+		return c
 	}
-	s.rollAligned(a)
+	return c.rollAligned(a)
 }
 
-// rollAligned moves Start to the clock-aligned window of a.now and the counts with it.
-func (s *State) rollAligned(a *asked) {
+// rollAligned moves the start to the clock-aligned window of a.now and the counts with it.
+func (c counters) rollAligned(a *asked) counters {
 	start := a.aligned()
-	if start == s.Start {
-		return
+	if start == c.start {
+		return c
 	}
-	s.Start = Instant(floorDiv(int64(s.Start), a.w) * a.w) // the window may have changed
+	c.start = Instant(floorDiv(int64(c.start), a.w) * a.w) // the window may have changed
 	switch {
-	case start <= s.Start && (s.Current != 0 || s.Previous != 0):
-	case start == s.Start+Instant(a.w):
-		s.Start, s.Previous, s.Current = start, s.Current, 0
+	case start <= c.start && (c.current != 0 || c.previous != 0):
+	case start == c.start+Instant(a.w):
+		c.start, c.previous, c.current = start, c.current, 0
 	default:
-		s.Start, s.Previous, s.Current = start, 0, 0
+		c.start, c.previous, c.current = start, 0, 0
 	}
+	return c
 }
 
-func (s *State) fixedFits(a *asked) bool { return a.fits(s.Current) }
-
-func (s *State) chargeFixed(a *asked) { s.Current = addCapped(s.Current, a.n) }
-
-func (s *State) explainFixed(d *Decision, a *asked) {
-	d.Start, d.End = s.Start, s.Start+Instant(a.w)
+func (c counters) explainFixed(d *Decision, a *asked) {
+	d.Start, d.End = c.start, c.start+Instant(a.w)
 	freed := d.End
 	if a.c.Alignment == FirstRequest {
 		freed += Instant(a.edge())
 	}
-	d.Previous, d.Current = s.Previous, s.Current
-	d.Estimate = float64(s.Current)
-	d.Used = s.Current
+	d.Previous, d.Current = c.previous, c.current
+	d.Estimate = float64(c.current)
+	d.Used = c.current
 	d.Remaining = room(a.limit.Count, d.Used)
-	if s.Current > 0 {
+	if c.current > 0 {
 		d.ResetAfter = freed.Sub(a.now)
 	}
-	if !s.fixedFits(a) {
+	if !d.Allowed && !a.fits(c.current) {
 		d.RetryAfter = freed.Sub(a.now)
 	}
 }

@@ -51,8 +51,14 @@ func wall() time.Time { return time.Now() }
 
 // systemClock counts from a monotonic reading, which is cheaper than the wall clock and
 // never jumps.
-func systemClock() func() Instant {
-	start := wall()
-	base := InstantOf(start)
-	return func() Instant { return base.Add(time.Since(start)) }
+type systemClock struct {
+	start time.Time
+	base  Instant
 }
+
+func newSystemClock() systemClock {
+	start := wall()
+	return systemClock{start, InstantOf(start)}
+}
+
+func (c *systemClock) now() Instant { return c.base.Add(time.Since(c.start)) }

@@ -56,6 +56,14 @@ func (s *State) olderThan(t Instant) int {
 
 func byInstant(e Entry, t Instant) int { return cmp.Compare(e.At, t) }
 
+func (s *State) decideLog(d *Decision, a *asked) {
+	if a.settle(d, a.fits(s.liveCount(a))) {
+		s.chargeLog(a)
+	}
+	s.explainLog(d, a)
+	a.close(d)
+}
+
 func (s *State) explainLog(d *Decision, a *asked) {
 	live := s.Log[s.firstLive(a):]
 	used := sum(live)

@@ -1,26 +1,24 @@
 package limiter
 
-import (
-	"context"
-	"hash/maphash"
-)
+import "context"
 
 // Memory decides within this process. Keys are spread over shards with a lock each; a
 // decision on a key that is known allocates nothing. A key takes its place when it is
 // first charged and leaves when it is as new again, so the memory is bounded by the keys
 // that are in use: 100 to 200 bytes a key, twice that for a key with a log, which from 17
 // requests in a window on takes 16 to 32 bytes more for each, and the length of a key of
-// more than 15 bytes. It may be used by many goroutines. Its zero value is not usable.
+// more than 16 bytes. It may be used by many goroutines. Its zero value is not usable.
 //
 // Its decisions leave out the clock-aligned windows of logs, as those of Redis do.
 type Memory struct {
 	settings
 	algorithm Algorithm
-	seed      maphash.Seed
+	secret    secret
+	system    systemClock
 	shards    [shardCount]shard
 }
 
-const shardCount = 64
+const shardCount = 1 << lenBits
 
 // NewMemory returns a limiter that keeps its keys in this process. A layout and the
 // recording of denials mean nothing to it.
@@ -29,11 +27,17 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	if err := s.validate(a); err != nil {
 		return nil, err
 	}
-	m := &Memory{settings: s, algorithm: a, seed: maphash.MakeSeed()}
-	if m.clock == nil {
-		m.clock = systemClock()
-	}
+	m := &Memory{settings: s, algorithm: a, secret: newSecret(), system: newSystemClock()}
 	return m, nil
+}
+
+// now reads the clock. That of the system is asked directly, for a call of a function that
+// is a value takes longer.
+func (m *Memory) now() Instant {
+	if m.clock != nil {
+		return m.clock()
+	}
+	return m.system.now()
 }
 
 // AllowN implements Limiter.
@@ -44,8 +48,12 @@ func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (
 		}
 	}
 	var a asked
-	m.ask(&d, &a, m.clock(), limit, n)
-	m.allow(&d, &a, key)
+	a.ask(&d, m.now(), limit, &m.convention, n, m.algorithm)
+	a.write = n > 0
+	s := m.shard(&a, key)
+	s.mu.Lock()
+	s.allow(&d, &a)
+	s.mu.Unlock()
 	return d, nil
 }
 
@@ -54,34 +62,37 @@ func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (De
 	if err := m.check(ctx, key, limit, n); err != nil {
 		return Decision{}, err
 	}
-	return m.PeekAt(m.clock(), key, limit, n), nil
+	return m.PeekAt(m.now(), key, limit, n), nil
 }
 
 // AllowAt is AllowN at an explicit instant, without its checks: a limit that Validate
 // refuses denies, and the key is taken as it is.
 func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decision) {
 	var a asked
-	m.ask(&d, &a, now, limit, n)
-	m.allow(&d, &a, key)
+	a.ask(&d, now, limit, &m.convention, n, m.algorithm)
+	a.write = n > 0
+	s := m.shard(&a, key)
+	s.mu.Lock()
+	s.allow(&d, &a)
+	s.mu.Unlock()
 	return d
 }
 
-func (m *Memory) allow(d *Decision, a *asked, key string) {
-	hash := maphash.String(m.seed, key)
-	s := &m.shards[hash%shardCount]
-	s.mu.Lock()
-	s.allow(d, a, key, hash)
-	s.mu.Unlock()
+// shard names the key and returns where it is kept.
+func (m *Memory) shard(a *asked, key string) *shard {
+	var hash uint64
+	a.key = key
+	a.name, hash = m.secret.name(key)
+	return &m.shards[hash%shardCount]
 }
 
 // PeekAt is Peek at an explicit instant, without its checks.
 func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decision) {
 	var a asked
-	m.ask(&d, &a, now, limit, n)
-	hash := maphash.String(m.seed, key)
-	s := &m.shards[hash%shardCount]
+	a.ask(&d, now, limit, &m.convention, n, m.algorithm)
+	s := m.shard(&a, key)
 	s.mu.Lock()
-	s.peek(&d, &a, key, hash)
+	s.peek(&d, &a)
 	s.mu.Unlock()
 	return d
 }
@@ -93,23 +104,14 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 		return Decision{}, err
 	}
 	var a asked
-	m.ask(&d, &a, m.clock(), limit, n)
-	hash := maphash.String(m.seed, key)
-	s := &m.shards[hash%shardCount]
+	a.ask(&d, m.now(), limit, &m.convention, n, m.algorithm)
+	s := m.shard(&a, key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refund(&a, key, hash)
+	s.refund(&a)
 	a.n, d.Cost = 0, 0
-	s.peek(&d, &a, key, hash)
+	s.peek(&d, &a)
 	return d, nil
-}
-
-// ask fills in what is asked, and what a decision repeats of it, in place: to copy what was
-// written a moment ago makes the processor wait.
-func (m *Memory) ask(d *Decision, a *asked, now Instant, limit Limit, n int64) {
-	d.At, d.Limit, d.Cost = now, limit, n
-	a.now, a.limit, a.w, a.n = now, limit, limit.micros(), n
-	a.c, a.alg = m.convention, m.algorithm
 }
 
 // plain says that there is nothing about a request that check would have to look at. It is
@@ -140,11 +142,11 @@ func (m *Memory) Reset(ctx context.Context, key string) error {
 	if err := checkAsked(ctx, key); err != nil {
 		return err
 	}
-	hash := maphash.String(m.seed, key)
-	s := &m.shards[hash%shardCount]
+	var a asked
+	s := m.shard(&a, key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drop(key, hash)
+	s.drop(&a)
 	return nil
 }
 

@@ -102,19 +102,23 @@ func (r rate) sub(a, b moment) moment {
 	return m
 }
 
-// kept reads a moment that was kept with another denominator. It rounds up: a limit
-// that changes must not free anything early.
-func (r rate) kept(us Instant, part, parts int64) moment {
-	m := moment{us: min(max(int64(us), -beyond), beyond)}
-	if part <= 0 || parts <= 0 || part >= parts {
+// kept reads the moment that a state keeps: x parts of y of a microsecond after at.
+func (r rate) kept(k words) moment {
+	if k.y != r.den {
+		return r.rescaled(k)
+	}
+	return moment{us: int64(k.at), part: k.x}
+}
+
+// rescaled reads one that was kept with another denominator. It rounds up: a limit that
+// changes must not free anything early.
+func (r rate) rescaled(k words) moment {
+	m := moment{us: int64(k.at)}
+	if k.x == 0 {
 		return m
 	}
-	if parts == r.den {
-		m.part = part
-		return m
-	}
-	high, low := bits.Mul64(uint64(part), uint64(r.den))
-	q, rest := bits.Div64(high, low, uint64(parts))
+	high, low := bits.Mul64(uint64(k.x), uint64(r.den))
+	q, rest := bits.Div64(high, low, uint64(k.y))
 	if rest > 0 {
 		q++
 	}

@@ -5,57 +5,56 @@ package limiter
 // taken last. It returns the key as a peek of cost 0 sees it afterwards. A block stays.
 func (s *State) Refund(now Instant, limit Limit, c Convention, n int64) Decision {
 	a := &asked{now: now, limit: limit, w: limit.micros(), c: c, n: max(n, 0), alg: s.Algorithm}
-	v := *s
-	if v.giveBack(a) {
-		*s = v
+	if a.alg.logs() {
+		s.takeOff(a)
+	} else if k, given := a.giveBack(s.words()); given {
+		s.set(k)
 	}
 	return s.Peek(now, limit, c, 0)
 }
 
-// giveBack brings s forward and takes the units off. It says whether there were any.
-func (s *State) giveBack(a *asked) bool {
+// giveBack brings the state of a key without a log forward and takes the units off. It says
+// whether there were any; only then is what it returns to be kept.
+func (a *asked) giveBack(k words) (words, bool) {
 	if a.n == 0 {
-		return false
+		return k, false
 	}
-	switch s.Algorithm {
+	switch a.alg {
 	case FixedWindow:
-		s.rollFixed(a)
-		back := min(a.n, s.Current)
-		s.Current -= back
-		return back > 0
+		c := k.counters().rollFixed(a)
+		back := min(a.n, c.current)
+		c.current -= back
+		return c.words(), back > 0
 	case SlidingWindow:
-		s.rollSliding(a)
-		back := min(a.n, max(s.Current, 0))
-		older := min(a.n-back, max(s.Previous, 0))
-		s.Current, s.Previous = s.Current-back, s.Previous-older
-		return back+older > 0
-	case SlidingLog, StreamCounter:
-		return s.takeOff(a)
+		c := k.counters().rollSliding(a)
+		back := min(a.n, max(c.current, 0))
+		older := min(a.n-back, max(c.previous, 0))
+		c.current, c.previous = c.current-back, c.previous-older
+		return c.words(), back+older > 0
 	case GCRA:
-		return s.pullBack(a)
+		return a.pullBack(k)
 	case TokenBucket, LeakyBucket:
-		f := a.refill(s.Algorithm)
-		b := s.drain(a, f)
+		f := a.refill(a.alg)
+		b := a.drain(k, f)
 		back := min(a.n, b.used)
 		if b.used -= back; b.used == 0 {
-			b.at = moment{us: int64(a.now)}
+			b.since = moment{}
 		}
-		s.hold(b, a, f)
-		return back > 0
+		return a.hold(b, f), back > 0
 	}
-	return false
+	return k, false
 }
 
 // takeOff removes the newest live units of a log. What is left of an entry stays where
 // it was, except in a stream, whose entries cannot be changed: there it begins anew.
-func (s *State) takeOff(a *asked) bool {
+func (s *State) takeOff(a *asked) {
 	first, end, left := s.firstLive(a), len(s.Log), a.n
 	for end > first && left > 0 && s.Log[end-1].Count <= left {
 		end--
 		left -= s.Log[end].Count
 	}
 	if end == len(s.Log) && (end == first || left == 0) {
-		return false
+		return
 	}
 	log := append([]Entry(nil), s.Log[:end]...)
 	if left > 0 && end > first {
@@ -66,26 +65,24 @@ func (s *State) takeOff(a *asked) bool {
 		}
 	}
 	s.Log = log
-	return true
 }
 
 // pullBack moves the TAT n intervals back, and not before now.
-func (s *State) pullBack(a *asked) bool {
+func (a *asked) pullBack(k words) (words, bool) {
 	if a.limit.Count == 0 {
-		return false
+		return k, false
 	}
 	r := a.emission()
-	ahead := s.ahead(a, r)
+	ahead := a.ahead(r, k)
 	if ahead == (moment{}) {
-		return false
+		return k, false
 	}
 	left := r.sub(ahead, r.times(a.n))
 	if left.us < 0 {
 		left = moment{}
 	}
 	tat := r.add(moment{us: int64(a.now)}, left)
-	s.TAT, s.Part, s.Parts = Instant(tat.us), tat.part, r.den
-	return true
+	return words{at: Instant(tat.us), x: tat.part, y: r.den}, true
 }
 
 // takeOff removes the newest n units, as State.takeOff does.

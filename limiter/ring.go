@@ -27,7 +27,7 @@ const manyBit = 1 << 31 // beside n, in a cell
 // unpack reads the log of a key.
 func (t *table) unpack(r *ring, i int) {
 	c := &t.logs[i]
-	r.sum, r.first, r.last = c.w, Instant(c.y), Instant(c.z)
+	r.sum, r.first, r.last = c.y, c.words.at, Instant(c.z)
 	r.head, r.n = uint32(c.x>>32), uint32(c.x)&^manyBit
 	r.few = &c.few
 	if c.x&manyBit != 0 {
@@ -42,7 +42,7 @@ func (t *table) pack(r *ring, i int) {
 	if r.n > 0 && r.many != nil {
 		n |= manyBit
 	}
-	c.w, c.x, c.y, c.z = r.sum, int64(r.head)<<32|int64(n), int64(r.first), int64(r.last)
+	c.words = words{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
 	if r.n == 0 && len(r.many) > muchRoom {
 		t.many[i] = nil
 	}

@@ -29,45 +29,39 @@ func (a *asked) asNew(reset time.Duration) Instant {
 }
 
 // allow decides about a key, which keeps a cell from when it is first charged.
-func (s *shard) allow(d *Decision, a *asked, key string, hash uint64) {
-	i := s.find(key, hash)
+func (s *shard) allow(d *Decision, a *asked) {
+	i, c := s.find(a)
 	known := i >= 0
 	if !known {
 		s.sweep(a.now, sweepCells)
-		i = s.put(key, hash, a.alg.logs(), a.c.Block > 0)
+		i, c = s.put(a)
 	}
-	v := State{Algorithm: a.alg}
 	if a.c.Block > 0 {
-		v.BlockedUntil = s.blocked[i]
+		a.blocked = s.blocked[i]
 	}
 	if a.alg.logs() {
-		s.log(d, a, i, &v)
-	} else {
-		c := s.at(i)
-		c.load(&v)
-		if v.apply(d, a, a.n > 0) {
-			c.store(&v)
-		}
+		s.decideLog(d, a, i)
+	} else if k, charged := a.decide(d, c.words); charged {
+		c.words = k
 	}
 	if a.c.Block > 0 {
-		s.blocked[i] = v.BlockedUntil
+		s.blocked[i] = a.blocked
 	}
 	if !known && d.ResetAfter <= 0 {
 		s.remove(i)
 		return
 	}
-	s.at(i).until = a.asNew(d.ResetAfter)
+	c.until = a.asNew(d.ResetAfter)
 	if s.ops++; s.ops%sweepEvery == 0 {
 		s.sweep(a.now, sweepCells)
 	}
 }
 
 // peek decides and leaves all as it is.
-func (s *shard) peek(d *Decision, a *asked, key string, hash uint64) {
-	i := s.find(key, hash)
-	v := State{Algorithm: a.alg}
+func (s *shard) peek(d *Decision, a *asked) {
+	i, c := s.find(a)
 	if i >= 0 && a.c.Block > 0 {
-		v.BlockedUntil = s.blocked[i]
+		a.blocked = s.blocked[i]
 	}
 	if a.alg.logs() {
 		var r ring
@@ -75,33 +69,34 @@ func (s *shard) peek(d *Decision, a *asked, key string, hash uint64) {
 			s.unpack(&r, i)
 			r.forget(a)
 		}
-		v.settle(d, a, false, a.fits(r.sum))
+		a.settle(d, a.fits(r.sum))
 		r.explain(d, a)
-		v.close(d, a)
+		a.close(d)
 		return
 	}
+	var k words
 	if i >= 0 {
-		s.at(i).load(&v)
+		k = c.words
 	}
-	v.apply(d, a, false)
+	a.decide(d, k)
 }
 
-// log decides about a key with a log, and charges.
-func (s *shard) log(d *Decision, a *asked, i int, v *State) {
+// decideLog decides about a key with a log, and charges.
+func (s *shard) decideLog(d *Decision, a *asked, i int) {
 	var r ring
 	s.unpack(&r, i)
 	r.forget(a)
-	if v.settle(d, a, a.n > 0, a.fits(r.sum)) {
+	if a.settle(d, a.fits(r.sum)) {
 		s.add(&r, a, i)
 	}
 	r.explain(d, a)
-	v.close(d, a)
+	a.close(d)
 	s.pack(&r, i)
 }
 
 // refund gives back what a key took last.
-func (s *shard) refund(a *asked, key string, hash uint64) {
-	i := s.find(key, hash)
+func (s *shard) refund(a *asked) {
+	i, c := s.find(a)
 	if i < 0 {
 		return
 	}
@@ -112,19 +107,17 @@ func (s *shard) refund(a *asked, key string, hash uint64) {
 		r.takeOff(a)
 		s.pack(&r, i)
 		// What a stream puts back begins anew.
-		s.at(i).until = max(s.at(i).until, a.asNew(span(a.w+a.edge())))
+		c.until = max(c.until, a.asNew(span(a.w+a.edge())))
 		return
 	}
-	v := State{Algorithm: a.alg}
-	s.at(i).load(&v)
-	if v.giveBack(a) {
-		s.at(i).store(&v)
+	if k, given := a.giveBack(c.words); given {
+		c.words = k
 	}
 }
 
 // drop makes a key as new.
-func (s *shard) drop(key string, hash uint64) {
-	if i := s.find(key, hash); i >= 0 {
+func (s *shard) drop(a *asked) {
+	if i, _ := s.find(a); i >= 0 {
 		s.remove(i)
 	}
 }
@@ -136,7 +129,7 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 	}
 	for range n {
 		i := int(s.hand) & (s.places() - 1)
-		if c := s.at(i); c.form != 0 && c.until <= now {
+		if c := s.at(i); c.tag != 0 && c.until <= now {
 			s.remove(i) // another may come in its place, so the hand stays
 			gone++
 		} else {
@@ -156,27 +149,4 @@ func (s *shard) shrink() {
 		places /= 2
 	}
 	s.resize(places, len(s.logs) > 0)
-}
-
-// load unpacks the state of a key that has no log.
-func (c *cell) load(s *State) {
-	switch s.Algorithm {
-	case FixedWindow, SlidingWindow:
-		s.Start, s.Previous, s.Current, s.PreviousStart = Instant(c.w), c.x, c.y, Instant(c.z)
-	case GCRA:
-		s.TAT, s.Part, s.Parts = Instant(c.w), c.x, c.y
-	case TokenBucket, LeakyBucket:
-		s.Filled, s.Part, s.Parts, s.Level = Instant(c.w), c.x, c.y, float64(c.z)
-	}
-}
-
-func (c *cell) store(s *State) {
-	switch s.Algorithm {
-	case FixedWindow, SlidingWindow:
-		c.w, c.x, c.y, c.z = int64(s.Start), s.Previous, s.Current, int64(s.PreviousStart)
-	case GCRA:
-		c.w, c.x, c.y = int64(s.TAT), s.Part, s.Parts
-	case TokenBucket, LeakyBucket:
-		c.w, c.x, c.y, c.z = int64(s.Filled), s.Part, s.Parts, int64(s.Level)
-	}
 }

@@ -12,25 +12,33 @@ import "math"
 // left of it divided by the window, so that Go and Lua agree to the last bit. It is
 // exact while that product stays below 2^53.
 
-func (s *State) rollSliding(a *asked) {
-	if a.c.Alignment == Epoch {
-		s.rollAligned(a)
-		s.PreviousStart = s.Start - Instant(a.w)
-		return
+func (a *asked) decideSliding(d *Decision, k words) (words, bool) {
+	c := k.counters().rollSliding(a)
+	left := covered(c.previousStart, a.now, a.w)
+	faded := a.weighted(c.previous, left)
+	charged := a.settle(d, a.weightedFits(c.previous, c.current, left, faded))
+	if charged {
+		c.current = addCapped(c.current, a.n)
 	}
-	switch {
-	case s.Current == 0 && s.Previous == 0:
-		s.Start, s.PreviousStart = a.now, a.now
-	case int64(a.now-s.Start) >= a.w+a.edge():
-		s.PreviousStart, s.Previous = s.Start, s.Current
-		s.Start, s.Current = a.now, 0
-	}
+	c.explainSliding(d, a, left, faded)
+	a.close(d)
+	return c.words(), charged
 }
 
-func (s *State) chargeSliding(a *asked) { s.Current = addCapped(s.Current, a.n) }
-
-func (s *State) slidingFits(a *asked) bool {
-	return a.weightedFits(s.Previous, s.Current, covered(s.PreviousStart, a.now, a.w))
+func (c counters) rollSliding(a *asked) counters {
+	if a.c.Alignment == Epoch {
+		c = c.rollAligned(a)
+		c.previousStart = c.start - Instant(a.w)
+		return c
+	}
+	switch {
+	case c.current == 0 && c.previous == 0:
+		c.start, c.previousStart = a.now, a.now
+	case int64(a.now-c.start) >= a.w+a.edge():
+		c.previousStart, c.previous = c.start, c.current
+		c.start, c.current = a.now, 0
+	}
+	return c
 }
 
 // covered returns how many microseconds of the window that began at start the sliding
@@ -63,10 +71,10 @@ func down(x float64) float64 {
 	return t
 }
 
-// weightedFits applies the rule to two counters. The exact rounding compares products
+// weightedFits applies the rule to two counters, the previous of which has faded. The exact rounding compares products
 // instead of quotients, so that a sum that is just the limit is not lost in a division.
-func (a *asked) weightedFits(previous, current, left int64) bool {
-	limit := float64(a.limit.Count)
+func (a *asked) weightedFits(previous, current, left int64, faded float64) bool {
+	limit, n := float64(a.limit.Count), float64(a.n)
 	if a.limit.Count == 0 || a.n == 0 {
 		return true
 	}
@@ -75,57 +83,61 @@ func (a *asked) weightedFits(previous, current, left int64) bool {
 	case a.c.Rounding == Exact && a.c.Rule == Below:
 		return p < (limit-c)*w
 	case a.c.Rounding == Exact:
-		return p <= (limit-c-float64(a.n))*w
+		return p <= (limit-c-n)*w
 	case a.c.Rule == Below:
-		return a.weighted(previous, left)+c < limit
+		return faded+c < limit
 	}
-	return a.weighted(previous, left)+c+float64(a.n) <= limit
+	return faded+c+n <= limit
 }
 
-func (s *State) explainSliding(d *Decision, a *asked) {
-	left := covered(s.PreviousStart, a.now, a.w)
-	d.Start, d.End = s.Start, s.Start+Instant(a.w)
-	d.Previous, d.Current = s.Previous, s.Current
+// fitsAt is weightedFits while so much of the previous window is left.
+func (a *asked) fitsAt(previous, current, left int64) bool {
+	return a.weightedFits(previous, current, left, a.weighted(previous, left))
+}
+
+func (c counters) explainSliding(d *Decision, a *asked, left int64, faded float64) {
+	d.Start, d.End = c.start, c.start+Instant(a.w)
+	d.Previous, d.Current = c.previous, c.current
 	d.Weight = float64(left) / float64(a.w)
-	d.Estimate = a.weighted(s.Previous, left) + float64(s.Current)
+	d.Estimate = faded + float64(c.current)
 	d.Used = whole(-down(-d.Estimate))
 	d.Remaining = room(a.limit.Count, d.Used)
 	switch {
-	case s.Current > 0:
-		d.ResetAfter = (s.Start + Instant(2*a.w)).Sub(a.now)
-	case s.Previous > 0:
-		d.ResetAfter = max((s.PreviousStart + Instant(2*a.w)).Sub(a.now), 0)
+	case c.current > 0:
+		d.ResetAfter = (c.start + Instant(2*a.w)).Sub(a.now)
+	case c.previous > 0:
+		d.ResetAfter = max((c.previousStart + Instant(2*a.w)).Sub(a.now), 0)
 	}
 	if !d.Allowed && !a.never() {
-		d.RetryAfter = (s.slidingFree(a) - a.now).asSpan()
+		d.RetryAfter = (c.slidingFree(a) - a.now).asSpan()
 	}
 }
 
 // slidingFree returns the earliest instant from a.now on at which the request fits if
 // nothing else happens: while the current window lasts the previous one fades; after
 // it the current one does.
-func (s *State) slidingFree(a *asked) Instant {
-	turn := s.Start + Instant(a.w)
+func (c counters) slidingFree(a *asked) Instant {
+	turn := c.start + Instant(a.w)
 	if a.c.Alignment == FirstRequest {
 		turn += Instant(a.edge())
 	}
-	if left, ok := a.coverThatFits(s.Previous, s.Current); ok {
-		at := max(a.now, s.PreviousStart+Instant(2*a.w-left))
+	if left, ok := a.coverThatFits(c.previous, c.current); ok {
+		at := max(a.now, c.previousStart+Instant(2*a.w-left))
 		if at < turn {
 			return at
 		}
 	}
-	left, _ := a.coverThatFits(s.Current, 0)
-	return max(a.now, turn, s.Start+Instant(2*a.w-left))
+	left, _ := a.coverThatFits(c.current, 0)
+	return max(a.now, turn, c.start+Instant(2*a.w-left))
 }
 
 // coverThatFits returns the largest part of a window with previous requests, in
 // microseconds up to the whole window, that leaves room for the request.
 func (a *asked) coverThatFits(previous, current int64) (int64, bool) {
-	if !a.weightedFits(previous, current, 0) {
+	if !a.fitsAt(previous, current, 0) {
 		return 0, false
 	}
-	if previous == 0 || a.weightedFits(previous, current, a.w) {
+	if previous == 0 || a.fitsAt(previous, current, a.w) {
 		return a.w, true
 	}
 	free := float64(a.limit.Count) - float64(current)
@@ -142,10 +154,10 @@ func (a *asked) coverThatFits(previous, current int64) (int64, bool) {
 	}
 	// The division may be off by one either way; the rule itself has the last word.
 	left := min(max(int64(free*float64(a.w)/float64(previous)), 0), a.w-1)
-	for left > 0 && !a.weightedFits(previous, current, left) {
+	for left > 0 && !a.fitsAt(previous, current, left) {
 		left--
 	}
-	for left < a.w && a.weightedFits(previous, current, left+1) {
+	for left < a.w && a.fitsAt(previous, current, left+1) {
 		left++
 	}
 	return left, true

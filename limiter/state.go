@@ -1,7 +1,5 @@
 package limiter
 
-import "time"
-
 // Entry is a run of requests recorded at one instant.
 type Entry struct {
 	At    Instant
@@ -50,32 +48,33 @@ type State struct {
 
 // Peek says what would become of a request of cost n at the instant now. It does not
 // change s. Cost 0 asks for nothing and is allowed, unless the key is blocked.
-func (s *State) Peek(now Instant, limit Limit, c Convention, n int64) Decision {
-	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n, alg: s.Algorithm}
-	d := Decision{At: now, Limit: limit, Cost: n}
-	v := *s
-	v.apply(&d, &a, false)
+func (s *State) Peek(now Instant, limit Limit, c Convention, n int64) (d Decision) {
+	a := asked{blocked: s.BlockedUntil}
+	a.ask(&d, now, limit, &c, n, s.Algorithm)
+	s.decide(&d, &a)
 	return d
 }
 
 // Take decides about a request of cost n at the instant now and updates s as a store
-// would. It is pure arithmetic: what a store does in its own words, in one place.
-func (s *State) Take(now Instant, limit Limit, c Convention, n int64) Decision {
-	a := asked{now: now, limit: limit, w: limit.micros(), c: c, n: n, alg: s.Algorithm}
-	d := Decision{At: now, Limit: limit, Cost: n}
-	s.take(&d, &a)
+// would. It is pure arithmetic: what a store does in its own words, in one place. A request
+// that leaves no trace does not even bring the state forward, for no store would: after the
+// clock jumped back, what was there still counts.
+func (s *State) Take(now Instant, limit Limit, c Convention, n int64) (d Decision) {
+	a := asked{write: n > 0, blocked: s.BlockedUntil}
+	a.ask(&d, now, limit, &c, n, s.Algorithm)
+	s.decide(&d, &a)
+	s.BlockedUntil = a.blocked
 	return d
 }
 
-// take decides and charges. A request that leaves no trace does not even bring the state
-// forward, for no store would: after the clock jumped back, what was there still counts.
-func (s *State) take(d *Decision, a *asked) {
-	v := *s
-	if v.apply(d, a, a.n > 0) {
-		*s = v
+func (s *State) decide(d *Decision, a *asked) {
+	if a.alg.logs() {
+		s.decideLog(d, a)
 		return
 	}
-	s.BlockedUntil = v.BlockedUntil
+	if k, charged := a.decide(d, s.words()); charged {
+		s.set(k)
+	}
 }
 
 // Clone returns a copy that shares nothing with s.
@@ -85,147 +84,29 @@ func (s *State) Clone() State {
 	return t
 }
 
-// apply brings s forward, decides, charges where write is set, and explains. It says
-// whether it charged; if not, s is fit to be thrown away but for its block.
-func (s *State) apply(d *Decision, a *asked, write bool) bool {
-	charged := false
+// words returns the state of an algorithm that keeps no log.
+func (s *State) words() words {
 	switch s.Algorithm {
-	case FixedWindow:
-		s.rollFixed(a)
-		if charged = s.settle(d, a, write, s.fixedFits(a)); charged {
-			s.chargeFixed(a)
-		}
-		s.explainFixed(d, a)
-	case SlidingWindow:
-		s.rollSliding(a)
-		if charged = s.settle(d, a, write, s.slidingFits(a)); charged {
-			s.chargeSliding(a)
-		}
-		s.explainSliding(d, a)
-	case SlidingLog, StreamCounter:
-		if charged = s.settle(d, a, write, a.fits(s.liveCount(a))); charged {
-			s.chargeLog(a)
-		}
-		s.explainLog(d, a)
+	case FixedWindow, SlidingWindow:
+		return counters{s.Start, s.Previous, s.Current, s.PreviousStart}.words()
 	case GCRA:
-		charged = s.decideGCRA(d, a, write)
+		return told(s.TAT, s.Part, s.Parts)
 	case TokenBucket, LeakyBucket:
-		f := a.refill(s.Algorithm)
-		b := s.drain(a, f)
-		if charged = s.settle(d, a, write, b.fits(a)) && a.limit.Count > 0; charged {
-			b.used += a.n
-			s.hold(b, a, f)
-		}
-		s.explainBucket(d, a, b)
-	default:
-		d.RetryAfter = Never
-		return false
+		k := told(s.Filled, s.Part, s.Parts)
+		k.z = int64(max(min(s.Level, MaxCount), 0))
+		return k
 	}
-	s.close(d, a)
-	return charged
+	return words{}
 }
 
-// asked is one request and the terms on which it is judged.
-type asked struct {
-	now   Instant
-	limit Limit
-	w     int64 // the window in microseconds, 1 or more
-	c     Convention
-	n     int64
-	alg   Algorithm
-}
-
-// most is the largest cost that can ever be admitted.
-func (a *asked) most() int64 {
-	if a.alg.bursts() {
-		return a.limit.burst()
+func (s *State) set(k words) {
+	switch s.Algorithm {
+	case FixedWindow, SlidingWindow:
+		c := k.counters()
+		s.Start, s.Previous, s.Current, s.PreviousStart = c.start, c.previous, c.current, c.previousStart
+	case GCRA:
+		s.TAT, s.Part, s.Parts = k.at, k.x, k.y
+	case TokenBucket, LeakyBucket:
+		s.Filled, s.Part, s.Parts, s.Level = k.at, k.x, k.y, float64(k.z)
 	}
-	return a.limit.Count
-}
-
-// bursts says that an algorithm spreads its limit and has a burst of its own. What a
-// denied request might charge would only move its refill, so none of them charges it.
-func (a Algorithm) bursts() bool { return a == GCRA || a == TokenBucket || a == LeakyBucket }
-
-// never says that no wait will admit the request.
-func (a *asked) never() bool { return a.n < 0 || a.limit.Count != 0 && a.n > a.most() }
-
-// logs says that an algorithm remembers every request.
-func (a Algorithm) logs() bool { return a == SlidingLog || a == StreamCounter }
-
-// fits applies the rule to a whole number of used units.
-func (a *asked) fits(used int64) bool {
-	switch {
-	case a.limit.Count == 0 || a.n == 0:
-		return true
-	case a.c.Rule == Below:
-		return used < a.limit.Count
-	}
-	return used <= a.limit.Count-a.n
-}
-
-// edge is what the closed edge adds to the life of an entry.
-func (a *asked) edge() int64 {
-	if a.c.Edge == Closed {
-		return 1
-	}
-	return 0
-}
-
-// settle decides, and says whether the request is to be charged. A block counts before
-// anything else; a request that can never be admitted leaves no trace whatever the
-// convention says.
-func (s *State) settle(d *Decision, a *asked, write, fits bool) bool {
-	if s.BlockedUntil > a.now || a.never() {
-		d.Allowed = false
-		return false
-	}
-	if d.Allowed = fits; fits || !write {
-		return write
-	}
-	if a.c.Block > 0 {
-		s.BlockedUntil = a.now.Add(a.c.Block)
-	}
-	return a.c.Denied == Charged && !a.alg.bursts()
-}
-
-// close turns what the algorithm said into what the key as a whole means.
-func (s *State) close(d *Decision, a *asked) {
-	d.ResetAfter = max(d.ResetAfter, 0) // a store may hold anything
-	if a.limit.Count == 0 {
-		d.Remaining = 0
-	}
-	if !d.Allowed {
-		s.closeDenied(d, a)
-		return
-	}
-	d.RetryAfter = 0 // nor is it blocked
-}
-
-func (s *State) closeDenied(d *Decision, a *asked) {
-	if d.RetryAfter = max(d.RetryAfter, 0); a.never() {
-		d.RetryAfter = Never
-	}
-	if s.BlockedUntil > a.now {
-		left := s.BlockedUntil.Sub(a.now)
-		if d.RetryAfter != Never {
-			d.RetryAfter = max(d.RetryAfter, left)
-		}
-		d.ResetAfter = max(d.ResetAfter, left)
-		d.Remaining = 0
-	}
-}
-
-// micros returns the window in whole microseconds, never below one, so that a limit
-// that nobody validated cannot divide by zero.
-func (l Limit) micros() int64 { return max(int64(l.Window/time.Microsecond), 1) }
-
-func span(micros int64) time.Duration { return time.Duration(micros) * time.Microsecond }
-
-// room is what is left of limit when used is charged, never below 0.
-func room(limit, used int64) int64 {
-	if used <= 0 {
-		return max(limit, 0)
-	}
-	return max(limit-used, 0)
 }

@@ -19,11 +19,9 @@ type table struct {
 
 // cell is the state of one key, packed: a State has room for every algorithm.
 type cell struct {
-	hash       uint64
-	until      Instant // may go from then on
-	w, x, y, z int64
-	key        [shortKey]byte
-	form       uint8 // what holds the key: 0 nothing, n+1 the n bytes above, longKey the table
+	name          // zero in a free cell
+	until Instant // may go from then on
+	words
 }
 
 // logCell is the state of a key with a log: beside its cell the requests, while they are
@@ -33,11 +31,7 @@ type logCell struct {
 	few [few]mark
 }
 
-const (
-	few      = 16 // requests, which fill a line of the cache
-	shortKey = 15 // bytes, as many as an IPv4 address has
-	longKey  = 255
-)
+const few = 16 // requests, which fill a line of the cache
 
 // places returns how many cells there are, taken or not.
 func (t *table) places() int { return len(t.cells) + len(t.logs) }
@@ -49,62 +43,68 @@ func (t *table) at(i int) *cell {
 	return &t.cells[i]
 }
 
-// home is where the search for a hash begins. The lowest bits are the same in a shard.
-func (t *table) home(hash uint64) int { return int(hash>>6) & (t.places() - 1) }
+// home is where the search for a name begins.
+func (t *table) home(tag uint64) int { return int(tag>>lenBits) & (t.places() - 1) }
 
-// find returns the number of the key's cell, or -1.
-func (t *table) find(key string, hash uint64) int {
-	if t.places() == 0 {
-		return -1
+// find returns the number of the key's cell and the cell, or -1.
+func (t *table) find(a *asked) (int, *cell) {
+	if t.n == 0 {
+		return -1, nil
 	}
-	for i := t.home(hash); ; i = (i + 1) & (t.places() - 1) {
-		c := t.at(i)
-		if c.hash == hash && t.holds(i, key) {
-			return i
-		}
-		if c.form == 0 {
-			return -1
-		}
+	i, c := t.seek(t.home(a.name.tag), a.name)
+	if i >= 0 && a.name.long() {
+		return t.findLong(i, a)
 	}
+	return i, c
 }
 
-// holds says that a cell is that of the key.
-func (t *table) holds(i int, key string) bool {
+// findLong goes on from the first cell with the name of a long key.
+func (t *table) findLong(i int, a *asked) (int, *cell) {
 	c := t.at(i)
-	if c.form == longKey {
-		return t.long[i] == key
+	for i >= 0 && t.long[i] != a.key {
+		i, c = t.seek(i+1, a.name)
 	}
-	return int(c.form) == len(key)+1 && string(c.key[:len(key)]) == key
+	return i, c
 }
 
-// put gives a key that is not in the table a cell, and returns its number.
-func (t *table) put(key string, hash uint64, logs, blocks bool) int {
-	if 8*(t.n+1) > 5*t.places() {
-		t.resize(max(8, 2*t.places()), logs)
+// seek returns the first cell from i on with a name, or -1.
+func (t *table) seek(i int, n name) (int, *cell) {
+	for mask := t.places() - 1; ; i++ {
+		i &= mask
+		switch c := t.at(i); {
+		case c.name == n:
+			return i, c
+		case c.tag == 0:
+			return -1, nil
+		}
 	}
-	if blocks && t.blocked == nil {
+}
+
+// put gives a key that is not in the table a cell.
+func (t *table) put(a *asked) (int, *cell) {
+	if 8*(t.n+1) > 5*t.places() {
+		t.resize(max(8, 2*t.places()), a.alg.logs())
+	}
+	if a.c.Block > 0 && t.blocked == nil {
 		t.blocked = make([]Instant, t.places())
 	}
-	i := t.room(hash)
+	i := t.room(a.name.tag)
 	c := t.at(i)
-	c.hash = hash
-	if len(key) <= shortKey {
-		copy(c.key[:], key)
-		c.form = uint8(len(key) + 1)
-	} else {
+	c.name = a.name
+	if a.name.long() {
 		if t.long == nil {
 			t.long = make([]string, t.places())
 		}
-		t.long[i], c.form = strings.Clone(key), longKey // not what it may be cut from
+		t.long[i] = strings.Clone(a.key) // not what it may be cut from
 	}
 	t.n++
-	return i
+	return i, c
 }
 
-// room is the place for a hash that is not in the table.
-func (t *table) room(hash uint64) int {
-	i := t.home(hash)
-	for t.at(i).form != 0 {
+// room is the place for a name that is not in the table.
+func (t *table) room(tag uint64) int {
+	i := t.home(tag)
+	for t.at(i).tag != 0 {
 		i = (i + 1) & (t.places() - 1)
 	}
 	return i
@@ -129,8 +129,8 @@ func (t *table) resize(places int, logs bool) {
 		t.blocked = make([]Instant, places)
 	}
 	for i := range old.places() {
-		if c := old.at(i); c.form != 0 {
-			t.copy(t.room(c.hash), &old, i)
+		if c := old.at(i); c.tag != 0 {
+			t.copy(t.room(c.tag), &old, i)
 		}
 	}
 }
@@ -156,8 +156,8 @@ func (t *table) copy(i int, from *table, j int) {
 // remove frees a cell and moves up those that it had pushed away from their homes.
 func (t *table) remove(i int) {
 	mask := t.places() - 1
-	for j := (i + 1) & mask; t.at(j).form != 0; j = (j + 1) & mask {
-		if home := t.home(t.at(j).hash); (j-home)&mask >= (j-i)&mask {
+	for j := (i + 1) & mask; t.at(j).tag != 0; j = (j + 1) & mask {
+		if home := t.home(t.at(j).tag); (j-home)&mask >= (j-i)&mask {
 			t.copy(i, t, j)
 			i = j
 		}

@@ -195,14 +195,14 @@ func (t *tally) add(m redis.XMessage, a *asked) error {
 
 // decodeUntotalled is decode with the tally in place of what a script looks up.
 func (r *Redis) decodeUntotalled(b *boxed, n int64, peek bool, vals []int64, t *tally) (Decision, error) {
-	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n}
+	a := &asked{now: Instant(vals[1]), limit: b.limit, w: b.limit.micros(), c: r.convention, n: n, most: b.limit.Count}
 	d := Decision{At: a.now, Limit: b.limit, Cost: n, Allowed: vals[0] == 1}
-	s := State{Algorithm: r.algorithm, Log: t.log}
 	if r.convention.Block > 0 && len(vals) > 5 {
-		s.BlockedUntil = Instant(vals[5])
+		a.blocked = Instant(vals[5])
 	}
 	used := vals[2]
-	d.Allowed = judge(d.Allowed, peek, &s, a, a.fits(used))
+	a.judge(&d, peek, a.fits(used))
+	s := State{Log: t.log}
 	live := s.Log[s.firstLive(a):]
 	var first Instant
 	newest := a.now
@@ -213,7 +213,7 @@ func (r *Redis) decodeUntotalled(b *boxed, n int64, peek bool, vals []int64, t *
 		}
 	}
 	explainUsed(&d, a, used, first, newest)
-	s.close(&d, a)
+	a.close(&d)
 	return d, nil
 }
 

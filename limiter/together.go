@@ -3,7 +3,6 @@ package limiter
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"strconv"
 	"time"
 )
@@ -62,76 +61,68 @@ func partKey(key string, l Limit) string {
 // allowed, and in none otherwise. These limits have keys of their own, which they share
 // with other calls of AllowAll, and not with AllowN.
 func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []part) {
+	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []asked) {
 		allowed := n > 0
 		for i, p := range parts {
-			s.peek(&all[i], &p.asked, p.key, p.hash)
+			s.peek(&all[i], &p)
 			allowed = allowed && all[i].Allowed
 		}
 		if !allowed {
 			return
 		}
 		for i, p := range parts {
-			all[i] = Decision{At: p.now, Limit: p.limit, Cost: n}
-			s.allow(&all[i], &p.asked, p.key, p.hash)
+			all[i], p.write = Decision{At: p.now, Limit: p.limit, Cost: n}, true
+			s.allow(&all[i], &p)
 		}
 	})
 }
 
 // PeekAll says what AllowAll would answer.
 func (m *Memory) PeekAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []part) {
+	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []asked) {
 		for i, p := range parts {
-			s.peek(&all[i], &p.asked, p.key, p.hash)
+			s.peek(&all[i], &p)
 		}
 	})
 }
 
 // RefundAll gives back n units that AllowAll admitted, in every limit.
 func (m *Memory) RefundAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []part) {
+	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []asked) {
 		for i, p := range parts {
-			s.refund(&p.asked, p.key, p.hash)
+			s.refund(&p)
 			p.n, all[i].Cost = 0, 0
-			s.peek(&all[i], &p.asked, p.key, p.hash)
+			s.peek(&all[i], &p)
 		}
 	})
 }
 
 // ResetAll makes the key as new for limits that AllowAll was asked about.
 func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) error {
-	_, err := m.each(ctx, key, 0, limits, func(s *shard, _ []Decision, parts []part) {
+	_, err := m.each(ctx, key, 0, limits, func(s *shard, _ []Decision, parts []asked) {
 		for _, p := range parts {
-			s.drop(p.key, p.hash)
+			s.drop(&p)
 		}
 	})
 	return err
 }
 
-// part is what is asked about one of several limits.
-type part struct {
-	asked
-	key  string
-	hash uint64
-}
-
 // each does something about several limits at once. Their cells are in the shard of the
 // key that they belong to.
-func (m *Memory) each(ctx context.Context, key string, n int64, limits []Limit, do func(*shard, []Decision, []part)) ([]Decision, error) {
+func (m *Memory) each(ctx context.Context, key string, n int64, limits []Limit, do func(*shard, []Decision, []asked)) ([]Decision, error) {
 	if err := checkTogether(limits, m.convention); err != nil {
 		return nil, err
 	}
-	now := m.clock()
-	all, parts := make([]Decision, len(limits)), make([]part, len(limits))
+	now := m.now()
+	all, parts := make([]Decision, len(limits)), make([]asked, len(limits))
 	for i, l := range limits {
 		if err := m.check(ctx, key, l, n); err != nil {
 			return nil, err
 		}
-		name := partKey(key, l)
-		parts[i].key, parts[i].hash = name, maphash.String(m.seed, name)
-		m.ask(&all[i], &parts[i].asked, now, l, n)
+		parts[i].ask(&all[i], now, l, &m.convention, n, m.algorithm)
+		m.shard(&parts[i], partKey(key, l))
 	}
-	s := &m.shards[maphash.String(m.seed, key)%shardCount]
+	s := m.shard(new(asked), key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do(s, all, parts)
