@@ -98,15 +98,15 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 		}
 		f := a.emission()
 		ahead := a.ahead(f, told(Instant(vals[2]), vals[3], b.den))
-		early := a.early(f, a.after(f, ahead))
+		early := f.sub(f.add(ahead, f.times(n)), f.times(a.most))
 		a.judge(&d, peek, a.n == 0 || !early.positive())
 		a.explainGCRA(&d, f, ahead, early)
 	case TokenBucket, LeakyBucket:
 		f := a.refill(r.algorithm)
 		filled := f.kept(told(Instant(vals[3]), vals[4], b.den))
-		held := drained{used: vals[2], since: f.sub(moment{us: int64(a.now)}, filled)}
+		held := bucket{refill: f, used: vals[2], since: f.sub(moment{us: int64(a.now)}, filled)}
 		a.judge(&d, peek, held.fits(a))
-		a.explainBucket(&d, f, held)
+		held.explain(&d, a)
 	}
 	a.close(&d)
 	return d, nil

@@ -1,6 +1,9 @@
 package limiter
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // A token bucket holds up to B tokens, starts full, and a request of cost n takes n of
 // them. Greedy refill brings one token every W/L; interval refill brings L tokens at
@@ -35,9 +38,10 @@ func (f refill) steps(n int64) int64 {
 	return (n + f.units - 1) / f.units
 }
 
-// drained is a bucket brought forward: what is missing from it, or in it, and how long ago
-// the step that counts began. It is small enough to stay in registers.
-type drained struct {
+// bucket is a bucket brought forward: how it comes back, what is missing from it, or in it,
+// and how long ago the step that counts began.
+type bucket struct {
+	refill
 	used  int64
 	since moment // negative when the clock jumped back
 }
@@ -45,81 +49,83 @@ type drained struct {
 // decideBucket keeps the last refill in at, what it is later by, x parts of y of a
 // microsecond, and the tokens or the water in z.
 func (a *asked) decideBucket(d *Decision, k words) (words, bool) {
-	f := a.refill(a.alg)
-	b := a.drain(k, f)
+	var b bucket
+	b.bring(a, k)
 	charged := a.settle(d, b.fits(a)) && a.limit.Count > 0
 	if charged {
 		b.used += a.n
-		k = a.hold(b, f)
+		k = b.words(a)
 	}
-	a.explainBucket(d, f, b)
+	b.explain(d, a)
 	a.close(d)
 	return k, charged
 }
 
-// drain brings a bucket forward to a.now. A clock that jumped back waits for the time to
+// bring brings a bucket forward to a.now. A clock that jumped back waits for the time to
 // return to where it was: nothing comes back early, and the refill time never moves back.
-func (a *asked) drain(k words, f refill) drained {
-	b := drained{since: f.sub(moment{us: int64(a.now)}, f.kept(k))}
+func (b *bucket) bring(a *asked, k words) {
+	b.refill = a.refill(a.alg)
 	switch {
 	case a.alg == LeakyBucket:
 		b.used = k.z
 	case k.at != 0 || k.z != 0:
 		b.used = max(a.limit.burst()-k.z, 0)
 	}
-	if b.used > 0 && b.since.us >= 0 {
-		if n := f.count(b.since, false); n >= f.steps(b.used) {
-			b.used = 0
-		} else {
-			b.used -= n * f.units
-			b.since = f.sub(b.since, f.times(n))
-		}
-	}
 	if b.used == 0 {
-		b.since = moment{}
+		return
 	}
-	return b
+	if b.since = b.sub(moment{us: int64(a.now)}, b.kept(k)); b.since.us < 0 {
+		return
+	}
+	n := b.count(b.since, false)
+	if n >= b.steps(b.used) {
+		b.used, b.since = 0, moment{}
+		return
+	}
+	b.used -= n * b.units
+	b.since = b.sub(b.since, b.times(n))
 }
 
-func (b drained) fits(a *asked) bool {
-	return a.limit.Count == 0 || a.n == 0 || b.used <= a.limit.burst()-a.n
+func (b *bucket) fits(a *asked) bool {
+	return a.limit.Count == 0 || a.n == 0 || b.used <= a.most-a.n
 }
 
-// hold is what is kept of a bucket.
-func (a *asked) hold(b drained, f refill) words {
-	at := f.sub(moment{us: int64(a.now)}, b.since)
-	k := words{at: Instant(at.us), x: at.part, y: f.den, z: b.used}
+// words are what is kept of a bucket.
+func (b *bucket) words(a *asked) words {
+	at := b.sub(moment{us: int64(a.now)}, b.since)
+	k := words{at: Instant(at.us), x: at.part, y: b.den, z: b.used}
 	if a.alg == TokenBucket {
 		k.z = a.limit.burst() - b.used
 	}
 	return k
 }
 
-func (a *asked) explainBucket(d *Decision, f refill, b drained) {
+func (b *bucket) explain(d *Decision, a *asked) {
 	if a.limit.Count == 0 {
 		return
 	}
-	burst := a.limit.burst()
 	d.Used = b.used
-	d.Remaining = room(burst, b.used)
+	d.Remaining = room(a.most, b.used)
 	if b.used > 0 {
-		d.ResetAfter = f.sub(f.times(f.steps(b.used)), b.since).ceil()
+		d.ResetAfter = b.back(b.used)
 	}
 	if !d.Allowed && !a.never() && !b.fits(a) {
-		short := b.used - (burst - a.n)
-		d.RetryAfter = f.sub(f.times(f.steps(short)), b.since).ceil()
+		d.RetryAfter = b.back(b.used - (a.most - a.n))
 	}
 }
+
+// back returns how long it takes until n units are back.
+func (b *bucket) back(n int64) time.Duration { return b.sub(b.times(b.steps(n)), b.since).ceil() }
 
 // LevelAt returns the tokens (token bucket) or the water (leaky bucket) at an instant,
 // with the fraction that has come back since the last whole unit; for a screen.
 func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
 	a := &asked{now: now, limit: limit, w: limit.micros(), c: c, alg: s.Algorithm}
-	f := a.refill(a.alg)
-	b := a.drain(s.words(), f)
+	var b bucket
+	b.bring(a, s.words())
 	fraction := 0.0
-	if b.used > 0 && f.units == 1 {
-		fraction = (float64(b.since.us) + float64(b.since.part)/float64(f.den)) * float64(f.den) / float64(f.num)
+	if b.used > 0 && b.units == 1 {
+		fraction = (float64(b.since.us) + float64(b.since.part)/float64(b.den)) * float64(b.den) / float64(b.num)
 		fraction = math.Min(math.Max(fraction, 0), 1)
 	}
 	used := float64(b.used) - fraction

@@ -68,7 +68,8 @@ func (a Algorithm) most(l Limit) int64 {
 }
 
 // bursts says that an algorithm spreads its limit and has a burst of its own. What a
-// denied request might charge would only move its refill, so none of them charges it.
+// denied request might charge would only move its refill, so none of them charges it. They
+// are the last of the algorithms.
 func (a Algorithm) bursts() bool { return a >= GCRA }
 
 // never says that no wait will admit the request.

@@ -18,13 +18,6 @@ func (a *asked) ahead(r rate, k words) moment {
 	return m
 }
 
-// after is how far ahead the TAT is with the request on top.
-func (a *asked) after(r rate, ahead moment) moment { return r.add(ahead, r.times(a.n)) }
-
-// early returns how far before its time a request would come: what is ahead with it, less
-// the burst. It fits when that is not above zero.
-func (a *asked) early(r rate, after moment) moment { return r.sub(after, r.times(a.limit.burst())) }
-
 func (m moment) positive() bool { return m.us > 0 || m.us == 0 && m.part > 0 }
 
 // decideGCRA keeps the TAT in at, and what it is later by, x parts of y of a microsecond.
@@ -36,8 +29,8 @@ func (a *asked) decideGCRA(d *Decision, k words) (words, bool) {
 	}
 	r := a.emission()
 	ahead := a.ahead(r, k)
-	after := a.after(r, ahead)
-	early := a.early(r, after)
+	after := r.add(ahead, r.times(a.n))
+	early := r.sub(after, r.times(a.most))
 	charged := a.settle(d, a.n == 0 || !early.positive())
 	if charged {
 		ahead = after
@@ -49,9 +42,11 @@ func (a *asked) decideGCRA(d *Decision, k words) (words, bool) {
 	return k, charged
 }
 
+// explainGCRA says what follows from how far ahead the TAT is, and how far before its time
+// the request came.
 func (a *asked) explainGCRA(d *Decision, r rate, ahead, early moment) {
 	d.Used = r.count(ahead, true)
-	d.Remaining = room(a.limit.burst(), d.Used)
+	d.Remaining = room(a.most, d.Used)
 	d.ResetAfter = ahead.ceil()
 	if !d.Allowed && !a.never() {
 		d.RetryAfter = early.ceil()

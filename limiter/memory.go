@@ -11,11 +11,11 @@ import "context"
 //
 // Its decisions leave out the clock-aligned windows of logs, as those of Redis do.
 type Memory struct {
+	shards [shardCount]shard // first, for then they begin where lines of the cache do
 	settings
 	algorithm Algorithm
 	secret    secret
 	system    systemClock
-	shards    [shardCount]shard
 }
 
 const shardCount = 1 << lenBits
@@ -27,8 +27,7 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	if err := s.validate(a); err != nil {
 		return nil, err
 	}
-	m := &Memory{settings: s, algorithm: a, secret: newSecret(), system: newSystemClock()}
-	return m, nil
+	return &Memory{settings: s, algorithm: a, secret: newSecret(), system: newSystemClock()}, nil
 }
 
 // now reads the clock. That of the system is asked directly, for a call of a function that
@@ -80,10 +79,7 @@ func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decis
 
 // shard names the key and returns where it is kept.
 func (m *Memory) shard(a *asked, key string) *shard {
-	var hash uint64
-	a.key = key
-	a.name, hash = m.secret.name(key)
-	return &m.shards[hash%shardCount]
+	return &m.shards[m.secret.name(a, key)%shardCount]
 }
 
 // PeekAt is Peek at an explicit instant, without its checks.

@@ -33,31 +33,27 @@ func newSecret() secret {
 	return s
 }
 
-// name returns the name of a key, and its hash. Short keys are hashed as wyhash does, with
-// two products: both words are at hand, and a call to a hash function takes as long as the
-// rest of the search. A tag is never zero, for it holds the length plus one.
-func (s *secret) name(key string) (name, uint64) {
-	n, size := name{}, uint64(len(key))
+// name gives a the key and its name, and returns the hash. Short keys are hashed as wyhash
+// does, with two products: both words are at hand, and a call to a hash function takes as
+// long as the rest of the search. A tag is never zero, for it holds the length plus one.
+func (s *secret) name(a *asked, key string) (hash uint64) {
+	size := uint64(len(key))
+	a.key = key
 	switch {
 	case size >= 8:
-		n.head, n.tail = word(key), word(key[size-8:])
+		a.name.head, a.name.tail = word(key), word(key[size-8:])
 	default:
 		for i := range len(key) {
-			n.tail = n.tail<<8 | uint64(key[i])
+			a.name.tail = a.name.tail<<8 | uint64(key[i])
 		}
 	}
 	if size > shortKey {
-		return s.longName(n, key)
+		hash, size = maphash.String(s.seed, key), shortKey+1
+	} else {
+		hash = fold(fold(a.name.head^s.first, a.name.tail^s.last)^s.length, size^s.first)
 	}
-	hash := fold(fold(n.head^s.first, n.tail^s.last)^s.length, size^s.first)
-	n.tag = hash&^lenMask | (size + 1)
-	return n, hash
-}
-
-func (s *secret) longName(n name, key string) (name, uint64) {
-	hash := maphash.String(s.seed, key)
-	n.tag = hash&^lenMask | (shortKey + 2)
-	return n, hash
+	a.name.tag = hash&^lenMask | (size + 1)
+	return hash
 }
 
 func fold(a, b uint64) uint64 {

@@ -34,13 +34,13 @@ func (a *asked) giveBack(k words) (words, bool) {
 	case GCRA:
 		return a.pullBack(k)
 	case TokenBucket, LeakyBucket:
-		f := a.refill(a.alg)
-		b := a.drain(k, f)
+		var b bucket
+		b.bring(a, k)
 		back := min(a.n, b.used)
 		if b.used -= back; b.used == 0 {
 			b.since = moment{}
 		}
-		return a.hold(b, f), back > 0
+		return b.words(a), back > 0
 	}
 	return k, false
 }

@@ -16,8 +16,8 @@ type shard struct {
 }
 
 const (
-	sweepEvery = 32 // decisions between two sweeps of known keys
-	sweepCells = 8  // looked at by a sweep
+	sweepEvery = 128 // decisions between two sweeps of known keys
+	sweepCells = 8   // looked at by a sweep
 	smallShard = 1024
 )
 

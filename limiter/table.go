@@ -48,7 +48,7 @@ func (t *table) home(tag uint64) int { return int(tag>>lenBits) & (t.places() - 
 
 // find returns the number of the key's cell and the cell, or -1.
 func (t *table) find(a *asked) (int, *cell) {
-	if t.n == 0 {
+	if t.places() == 0 {
 		return -1, nil
 	}
 	i, c := t.seek(t.home(a.name.tag), a.name)
