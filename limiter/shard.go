@@ -30,7 +30,10 @@ func (a *asked) asNew(reset time.Duration) Instant {
 
 // allow decides about a key, which keeps a cell from when it is first charged.
 func (s *shard) allow(d *Decision, a *asked) {
-	i, c := s.find(a)
+	i, c := s.seek(s.home(a.name.tag), a.name)
+	if i >= 0 && a.name.long() {
+		i, c = s.findLong(a)
+	}
 	known := i >= 0
 	if !known {
 		s.sweep(a.now, sweepCells)

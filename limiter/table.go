@@ -48,36 +48,36 @@ func (t *table) home(tag uint64) int { return int(tag>>lenBits) & (t.places() - 
 
 // find returns the number of the key's cell and the cell, or -1.
 func (t *table) find(a *asked) (int, *cell) {
-	if t.places() == 0 {
-		return -1, nil
+	if i, c := t.seek(t.home(a.name.tag), a.name); i < 0 || !a.name.long() {
+		return i, c
 	}
-	i, c := t.seek(t.home(a.name.tag), a.name)
-	if i >= 0 && a.name.long() {
-		return t.findLong(i, a)
-	}
-	return i, c
+	return t.findLong(a)
 }
 
-// findLong goes on from the first cell with the name of a long key.
-func (t *table) findLong(i int, a *asked) (int, *cell) {
-	c := t.at(i)
+// findLong is find for a key that its name does not tell apart from every other.
+func (t *table) findLong(a *asked) (int, *cell) {
+	i, c := t.seek(t.home(a.name.tag), a.name)
 	for i >= 0 && t.long[i] != a.key {
 		i, c = t.seek(i+1, a.name)
 	}
 	return i, c
 }
 
-// seek returns the first cell from i on with a name, or -1.
+// seek returns the first cell from i on with a name, or -1. It is small enough for the
+// compiler to put it where it is asked.
 func (t *table) seek(i int, n name) (int, *cell) {
-	for mask := t.places() - 1; ; i++ {
-		i &= mask
-		switch c := t.at(i); {
-		case c.name == n:
-			return i, c
-		case c.tag == 0:
-			return -1, nil
+	mask := t.places() - 1
+	for mask >= 0 {
+		c := t.at(i & mask)
+		if c.name == n {
+			return i & mask, c
 		}
+		if c.tag == 0 {
+			break
+		}
+		i++
 	}
+	return -1, nil
 }
 
 // put gives a key that is not in the table a cell.
