@@ -35,7 +35,7 @@ func BenchmarkScreen(b *testing.B) {
 			stop := s.traffic(b, bc.perSecond)
 			defer stop()
 			term := openTerminal(b, 160, 48)
-			term.run("%s --redis %s --limit 100000/%s", program, s.url(), bc.window)
+			term.run("%s --redis %s --limit 100000/%s", program, s.URL(), bc.window)
 			term.wait(10*time.Second, "LIVE", "bench:9")
 			pid := term.child()
 			const span = 10 * time.Second
@@ -121,9 +121,9 @@ func resident(t testing.TB, pid int) int64 {
 
 // traffic writes one entry into each of ten logs, and then perSecond more over all of
 // them, ten times a second, until the returned function is called.
-func (s *redisServer) traffic(t testing.TB, perSecond int) (stop func()) {
+func (s redisServer) traffic(t testing.TB, perSecond int) (stop func()) {
 	t.Helper()
-	c, err := net.Dial("tcp", s.addr())
+	c, err := net.Dial("tcp", s.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}

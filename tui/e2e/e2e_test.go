@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ratescope/feed/servertest"
 )
 
 // program is the path of the built program.
@@ -132,68 +133,20 @@ func (r result) sentence(t testing.TB, code int, words ...string) {
 	}
 }
 
-// redisServer is a redis-server of the test's own.
-type redisServer struct {
-	port    int
-	process *exec.Cmd
-	args    []string
-}
+// redisServer is a server of the test's own, to which redis-cli alone speaks.
+type redisServer struct{ *servertest.Server }
 
 // startRedis starts one on a free port; it ends with the test.
-func startRedis(t testing.TB, args ...string) *redisServer {
+func startRedis(t testing.TB, args ...string) redisServer {
 	t.Helper()
-	need(t, "redis-server")
 	need(t, "redis-cli")
-	s := &redisServer{port: freePort(t), args: args}
-	s.start(t)
-	t.Cleanup(s.stop)
-	return s
-}
-
-func (s *redisServer) start(t testing.TB) {
-	t.Helper()
-	s.process = exec.Command("redis-server", append([]string{
-		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
-	}, s.args...)...)
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, 10*time.Second, "redis-server answers", func() bool {
-		c, err := net.Dial("tcp", s.addr())
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
-}
-
-// stop ends the server as a crash would.
-func (s *redisServer) stop() {
-	if s.process != nil {
-		_ = s.process.Process.Kill()
-		_ = s.process.Wait()
-		s.process = nil
-	}
-}
-
-func (s *redisServer) addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
-
-func (s *redisServer) url() string { return "redis://" + s.addr() }
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return redisServer{servertest.Start(t, args...)}
 }
 
 // cli runs one command with redis-cli and returns its raw output without line end.
-func (s *redisServer) cli(t testing.TB, args ...string) string {
+func (s redisServer) cli(t testing.TB, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.port), "--raw"}, args...)...)
+	cmd := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.Port), "--raw"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	text := strings.TrimSuffix(string(out), "\n")
 	if err != nil || strings.HasPrefix(text, "ERR ") || strings.HasPrefix(text, "WRONGTYPE ") {
@@ -203,7 +156,7 @@ func (s *redisServer) cli(t testing.TB, args ...string) string {
 }
 
 // now is the server's clock.
-func (s *redisServer) now(t testing.TB) time.Time {
+func (s redisServer) now(t testing.TB) time.Time {
 	t.Helper()
 	sec, micro, _ := strings.Cut(s.cli(t, "TIME"), "\n")
 	a, err1 := strconv.ParseInt(sec, 10, 64)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ratescope/limiter/limitertest"
 )
 
 // TestExport scrapes the program and ends it.
@@ -20,8 +22,8 @@ func TestExport(t *testing.T) {
 		now := strconv.FormatInt(s.now(t).UnixMicro(), 10)
 		s.cli(t, "ZADD", `rl:"a"`, now, now)
 	}
-	address := "localhost:" + strconv.Itoa(freePort(t))
-	cmd := exec.Command(program, "export", "--listen", address, "--redis", s.url(), "--limit", "12/"+window.String())
+	address := "localhost:" + strconv.Itoa(limitertest.FreePort(t))
+	cmd := exec.Command(program, "export", "--listen", address, "--redis", s.URL(), "--limit", "12/"+window.String())
 	var errOut bytes.Buffer
 	cmd.Stderr, cmd.Env = &errOut, environment(t)
 	if err := cmd.Start(); err != nil {

@@ -44,7 +44,7 @@ func TestEightAtOnceAdmitTheLimit(t *testing.T) {
 			for i := range results {
 				wg.Go(func() {
 					r := ratescope(t, "fire", "race:"+algorithm, "-n", strconv.Itoa(each), "--limit", limitFlag(limit, w),
-						"--algorithm", algorithm, "--redis", s.url(), "--allow-inject", "--json")
+						"--algorithm", algorithm, "--redis", s.URL(), "--allow-inject", "--json")
 					if err := json.Unmarshal([]byte(r.out), &results[i]); err != nil || r.code != 0 {
 						t.Errorf("exit code %d, %v, stderr %q", r.code, err, r.err)
 					}
@@ -63,7 +63,7 @@ func TestEightAtOnceAdmitTheLimit(t *testing.T) {
 				t.Errorf("%d admitted and %d denied, want %d and %d", admitted, denied, limit, programs*each-limit)
 			}
 			var snap snapshot
-			ratescope(t, "snapshot", "--json", "--redis", s.url(), "--limit", limitFlag(limit, w), "--algorithm", algorithm,
+			ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--limit", limitFlag(limit, w), "--algorithm", algorithm,
 				"--watch", "*race:"+algorithm+"*").ok(t, &snap)
 			if k := snap.find(t, "race:"+algorithm); k.Used == nil || *k.Used != limit {
 				t.Errorf("the server holds %s, want %d", number(k.Used), limit)
@@ -78,9 +78,9 @@ func TestFireIsRefusedWithoutTheFlag(t *testing.T) {
 	before := dump(t, s)
 	spy := s.watch(t)
 	for _, key := range []string{"rl:a", "rl:new"} {
-		ratescope(t, "fire", key, "--limit", "5/1m", "--redis", s.url()).sentence(t, 1, "--allow-inject")
+		ratescope(t, "fire", key, "--limit", "5/1m", "--redis", s.URL()).sentence(t, 1, "--allow-inject")
 	}
-	ratescopeIn(t, environment(t, "RATESCOPE_REDIS="+s.url()), "fire", "rl:a", "--limit", "5/1m").sentence(t, 1, "--allow-inject")
+	ratescopeIn(t, environment(t, "RATESCOPE_REDIS="+s.URL()), "fire", "rl:a", "--limit", "5/1m").sentence(t, 1, "--allow-inject")
 	if after := dump(t, s); after != before {
 		t.Errorf("a refused request changed what the server holds:\n%s\nbefore:\n%s", after, before)
 	}
@@ -98,7 +98,7 @@ func TestFireAtALogOfAnotherProgram(t *testing.T) {
 	spy := s.watch(t)
 	env := environment(t)
 	var f fired
-	ratescopeIn(t, env, "fire", "z:millis", "-n", "4", "--limit", "5/10m", "--redis", s.url(), "--allow-inject", "--json").ok(t, &f)
+	ratescopeIn(t, env, "fire", "z:millis", "-n", "4", "--limit", "5/10m", "--redis", s.URL(), "--allow-inject", "--json").ok(t, &f)
 	if f.Key != "z:millis" || f.Summary.Admitted != 2 || f.Summary.Denied != 2 {
 		t.Fatalf("3 of 5 used and 4 fired: %+v", f)
 	}
@@ -203,7 +203,7 @@ func TestPeekNeverWrites(t *testing.T) {
 	for _, name := range append(append(logs, counters...), "none:yet") {
 		for _, limit := range []int{1000, 7} {
 			var k key
-			ratescope(t, "peek", name, "--json", "--limit", limitFlag(limit, w), "--redis", s.url()).ok(t, &k)
+			ratescope(t, "peek", name, "--json", "--limit", limitFlag(limit, w), "--redis", s.URL()).ok(t, &k)
 			if k.Key != name || k.Allowed == nil {
 				t.Fatalf("peek at %s: %+v", name, k)
 			}
@@ -212,7 +212,7 @@ func TestPeekNeverWrites(t *testing.T) {
 			}
 		}
 	}
-	text := ratescope(t, "peek", "z:millis", "--limit", limitFlag(7, w), "--redis", s.url())
+	text := ratescope(t, "peek", "z:millis", "--limit", limitFlag(7, w), "--redis", s.URL())
 	text.ok(t, nil)
 	if !strings.Contains(text.out, "would be denied now") {
 		t.Errorf("peek says %q", text.out)
@@ -243,7 +243,7 @@ func TestFireHarmsNobody(t *testing.T) {
 		"rate:alice": "another program", "throttled:bob": "another program", "leaderboard": "would remove", "stuck": "PEXPIRE",
 	} {
 		before := s.cli(t, "DUMP", key) + s.cli(t, "EXPIRETIME", key)
-		r := ratescope(t, "fire", key, "--limit", "100/1m", "--redis", s.url(), "--allow-inject")
+		r := ratescope(t, "fire", key, "--limit", "100/1m", "--redis", s.URL(), "--allow-inject")
 		r.sentence(t, 2, key, says)
 		if after := s.cli(t, "DUMP", key) + s.cli(t, "EXPIRETIME", key); after != before {
 			t.Errorf("%s was changed", key)
@@ -258,7 +258,7 @@ func TestUsersThatMayNotAll(t *testing.T) {
 	s.cli(t, "ZADD", "log", strconv.FormatInt(s.now(t).UnixMilli(), 10), "a")
 	s.cli(t, "ACL", "SETUSER", "nameless", "on", ">pw", "~*", "+@all", "-client")
 	s.cli(t, "ACL", "SETUSER", "blind", "on", ">pw", "~*", "+@all", "-scan")
-	url := func(user string) string { return "redis://" + user + ":pw@" + s.addr() }
+	url := func(user string) string { return "redis://" + user + ":pw@" + s.Addr() }
 	dialled := func() int {
 		_, rest, _ := strings.Cut(s.cli(t, "INFO", "stats"), "total_connections_received:")
 		text, _, _ := strings.Cut(rest, "\r")

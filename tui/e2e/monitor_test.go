@@ -16,9 +16,9 @@ type monitor struct {
 }
 
 // watch starts listening; it ends with the test.
-func (s *redisServer) watch(t testing.TB) *monitor {
+func (s redisServer) watch(t testing.TB) *monitor {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", s.addr(), 5*time.Second)
+	c, err := net.DialTimeout("tcp", s.Addr(), 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (m *monitor) commands() []string {
 
 // writing returns the commands seen so far that the server itself flags as writing,
 // and scripts that may write.
-func (m *monitor) writing(t testing.TB, s *redisServer) []string {
+func (m *monitor) writing(t testing.TB, s redisServer) []string {
 	t.Helper()
 	flags := map[string]bool{}
 	var bad []string

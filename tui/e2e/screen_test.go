@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ratescope/limiter/limitertest"
 )
 
 // TestScreenOfOthersFormats: the numbers on the screen are those that the keys of
@@ -21,7 +23,7 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	logs, counters := formats(t, s, w)
 	spy := s.watch(t)
 	term := openTerminal(t, 160, 48)
-	term.run("%s --redis %s --limit %s", program, s.url(), limitFlag(10, w))
+	term.run("%s --redis %s --limit %s", program, s.URL(), limitFlag(10, w))
 	term.wait(10*time.Second, append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
 	for _, name := range logs {
 		if got := row(term.wait(5*time.Second, name), name); !strings.Contains(got, " 12/10 ") {
@@ -85,7 +87,7 @@ func TestSpaceFiresOne(t *testing.T) {
 	s := startRedis(t)
 	s.cli(t, "ZADD", "z:live", strconv.FormatInt(s.now(t).UnixMilli(), 10), "first")
 	term := openTerminal(t, 160, 48)
-	term.run("%s --redis %s --watch 'z:*' --limit 1000/30m --allow-inject", program, s.url())
+	term.run("%s --redis %s --watch 'z:*' --limit 1000/30m --allow-inject", program, s.URL())
 	term.wait(10*time.Second, "LIVE", "ARMED", " 1/1000 ")
 	const presses = 12
 	var server, screen []time.Duration
@@ -120,7 +122,7 @@ func TestReadOnlyScreenNeverWrites(t *testing.T) {
 	before := dump(t, s)
 	spy := s.watch(t)
 	term := openTerminal(t, 120, 36)
-	term.run("%s --redis %s --limit 100/10m", program, s.url())
+	term.run("%s --redis %s --limit 100/10m", program, s.URL())
 	term.wait(10*time.Second, "LIVE", "read-only", "z:millis")
 	term.press("Space", "b", "r", "+", "b", "Down", "Space", "r", "x")
 	term.wait(5*time.Second, "--allow-inject")
@@ -138,22 +140,21 @@ func TestReadOnlyScreenNeverWrites(t *testing.T) {
 
 // TestScreenSurvivesTheServer: none there, there, gone, and back.
 func TestScreenSurvivesTheServer(t *testing.T) {
-	need(t, "redis-server")
-	s := &redisServer{port: freePort(t)}
-	t.Cleanup(s.stop)
+	s := startRedis(t)
+	s.Kill()
 	term := openTerminal(t, 120, 36)
-	term.run("%s --redis %s --watch 'z:*' --limit 100/30s", program, s.url())
-	term.wait(10*time.Second, "CONNECTING", s.addr())
-	s.start(t)
+	term.run("%s --redis %s --watch 'z:*' --limit 100/30s", program, s.URL())
+	term.wait(10*time.Second, "CONNECTING", s.Addr())
+	s.Start()
 	term.wait(15*time.Second, "LIVE", "z:*", "still looking")
 	now := s.now(t).UnixMilli()
 	s.cli(t, "ZADD", "z:k", strconv.FormatInt(now-1000, 10), "a", strconv.FormatInt(now, 10), "b")
 	term.wait(10*time.Second, "z:k", " 2/100 ")
-	s.stop()
+	s.Kill()
 	// A shorter absence than a column of the timeline, 1.5 s, is not seen on it.
 	gone := regexp.MustCompile(`DOWN [2-9]\.\ds`)
 	eventually(t, 10*time.Second, "the server has been away for two seconds", func() bool { return gone.MatchString(term.screen()) })
-	s.start(t)
+	s.Start()
 	now = s.now(t).UnixMilli()
 	s.cli(t, "ZADD", "z:k", strconv.FormatInt(now-2000, 10), "a", strconv.FormatInt(now-1000, 10), "b", strconv.FormatInt(now, 10), "c")
 	term.wait(15*time.Second, "LIVE", " 3/100 ", "╱") // what nobody saw is hatched
@@ -179,7 +180,7 @@ func TestEveryWayOut(t *testing.T) {
 			term := openTerminal(t, 100, 30)
 			args, shows := "", "LIVE"
 			if strings.Contains(tc.name, "connecting") {
-				args, shows = " --redis redis://127.0.0.1:"+strconv.Itoa(freePort(t)), "CONNECTING"
+				args, shows = " --redis redis://127.0.0.1:"+strconv.Itoa(limitertest.FreePort(t)), "CONNECTING"
 			}
 			term.run("%s%s; echo code''=$?.", program, args)
 			term.wait(10*time.Second, shows)
@@ -209,7 +210,7 @@ func TestScreenOfHostileNames(t *testing.T) {
 		s.cli(t, "ZADD", name, strconv.FormatInt(s.now(t).UnixMilli(), 10), "m")
 	}
 	term := openTerminal(t, 160, 48)
-	term.run("%s --redis %s --limit 100/10m", program, s.url())
+	term.run("%s --redis %s --limit 100/10m", program, s.URL())
 	screen := term.wait(10*time.Second, "LIVE", `h:\x1b]0;owned\x07`, `h:\x1b[2J\x1b[31m`, `h:\u202egnp`, `h:👩\u200`, `h:\xff`, "kkkk")
 	if title := term.tmux("display-message", "-p", "#{pane_title}"); strings.Contains(title, "owned") {
 		t.Errorf("a key's name became the title of the terminal: %q", title)
@@ -260,7 +261,7 @@ func TestScreenWithoutColours(t *testing.T) {
 		ascii         bool
 	}{{"", "", true, false}, {"NO_COLOR=1 ", "", false, false}, {"", " --ascii", true, true}} {
 		term := openTerminal(t, 120, 36)
-		term.run("%s%s --redis %s --limit 10/10m%s", tc.prefix, program, s.url(), tc.flags)
+		term.run("%s%s --redis %s --limit 10/10m%s", tc.prefix, program, s.URL(), tc.flags)
 		screen := term.wait(10*time.Second, "LIVE", "z:millis")
 		if got := coloured(term); got != tc.colours {
 			t.Errorf("%s%s: colours on the screen: %v", tc.prefix, tc.flags, got)
@@ -283,7 +284,7 @@ func TestPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command(program, "--plain", "--redis", s.url(), "--limit", "12/1h", "--mask")
+	cmd := exec.Command(program, "--plain", "--redis", s.URL(), "--limit", "12/1h", "--mask")
 	cmd.Stdout, cmd.Env = w, environment(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

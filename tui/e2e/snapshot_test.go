@@ -78,7 +78,7 @@ func count(w *window) string {
 // formats writes the same twelve requests into every format that the articles and
 // other libraries use: five in the window before the last edge, seven since, of which
 // the last are three at once. It returns the names of the logs and of the counters.
-func formats(t *testing.T, s *redisServer, w time.Duration) (logs, counters []string) {
+func formats(t *testing.T, s redisServer, w time.Duration) (logs, counters []string) {
 	t.Helper()
 	now := s.now(t)
 	start := time.UnixMilli(now.UnixMilli() / w.Milliseconds() * w.Milliseconds())
@@ -118,7 +118,7 @@ func TestSnapshotOfOthersFormats(t *testing.T) {
 	before := dump(t, s)
 	spy := s.watch(t)
 	for _, algorithm := range []string{"auto", "fixed-window", "sliding-window"} {
-		watch := []string{"snapshot", "--json", "--redis", s.url(), "--limit", limitFlag(10, w), "--algorithm", algorithm}
+		watch := []string{"snapshot", "--json", "--redis", s.URL(), "--limit", limitFlag(10, w), "--algorithm", algorithm}
 		names := append(slices.Clone(logs), counters...)
 		if algorithm != "auto" {
 			watch, names = append(watch, "--watch", "c:*"), counters
@@ -195,7 +195,7 @@ func numbers(t *testing.T, k key, w time.Duration, weight float64, log bool, alg
 }
 
 // dump is all that a server holds, without times to live, which move by themselves.
-func dump(t *testing.T, s *redisServer) string {
+func dump(t *testing.T, s redisServer) string {
 	t.Helper()
 	names := strings.Fields(s.cli(t, "KEYS", "*"))
 	slices.Sort(names)
@@ -257,7 +257,7 @@ func TestSnapshotWithoutLimit(t *testing.T) {
 	s := startRedis(t)
 	formats(t, s, calmWindow(s.now(t)))
 	var snap snapshot
-	ratescope(t, "snapshot", "--json", "--redis", s.url(), "--watch", "z:millis").ok(t, &snap)
+	ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--watch", "z:millis").ok(t, &snap)
 	k := snap.find(t, "z:millis")
 	if k.Limit != nil || k.Remaining != nil || k.Utilization != nil || k.Next != nil {
 		t.Errorf("without a limit these are not known: limit %s, remaining %s, utilization %s, next %s",
@@ -278,7 +278,7 @@ func TestSnapshotOfHostileNames(t *testing.T) {
 	}
 	s.cli(t, "ZADD", "h:\xff\xfe", strconv.FormatInt(s.now(t).UnixMilli(), 10), "m")
 	var snap snapshot
-	args := []string{"snapshot", "--redis", s.url(), "--watch", "h:*", "--limit", "10/1h"}
+	args := []string{"snapshot", "--redis", s.URL(), "--watch", "h:*", "--limit", "10/1h"}
 	ratescope(t, append(args, "--json")...).ok(t, &snap)
 	for _, name := range append(names, "h:\ufffd\ufffd") {
 		if k := snap.find(t, name); k.Used == nil || *k.Used != 1 {

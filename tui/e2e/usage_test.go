@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ratescope/limiter/limitertest"
 )
 
 // TestWrongUsage: each is one sentence that names the value, and exit code 2.
@@ -95,7 +97,7 @@ func TestBrokenConfig(t *testing.T) {
 
 func TestServerTrouble(t *testing.T) {
 	t.Run("nobody there", func(t *testing.T) {
-		url := "redis://127.0.0.1:" + strconv.Itoa(freePort(t))
+		url := "redis://127.0.0.1:" + strconv.Itoa(limitertest.FreePort(t))
 		ratescope(t, "snapshot", "--json", "--redis", url).sentence(t, 1, "127.0.0.1")
 		ratescope(t, "peek", "k", "--redis", url).sentence(t, 1, "127.0.0.1")
 		ratescope(t, "fire", "k", "--limit", "5/s", "--redis", url, "--allow-inject").sentence(t, 1, "127.0.0.1")
@@ -103,14 +105,14 @@ func TestServerTrouble(t *testing.T) {
 	t.Run("password", func(t *testing.T) {
 		s := startRedis(t, "--requirepass", "right")
 		for _, user := range []string{"", ":wrong@"} {
-			r := ratescope(t, "snapshot", "--redis", "redis://"+user+s.addr())
+			r := ratescope(t, "snapshot", "--redis", "redis://"+user+s.Addr())
 			r.sentence(t, 1, "password")
 			if strings.Contains(r.err, "wrong@") {
 				t.Errorf("the password shows: %q", r.err)
 			}
 		}
 		var snap snapshot
-		ratescope(t, "snapshot", "--json", "--redis", "redis://:right@"+s.addr()).ok(t, &snap)
+		ratescope(t, "snapshot", "--json", "--redis", "redis://:right@"+s.Addr()).ok(t, &snap)
 		if strings.Contains(snap.Server, "right") || len(snap.Keys) != 0 {
 			t.Errorf("server %q, keys %v", snap.Server, snap.Keys)
 		}
@@ -118,7 +120,7 @@ func TestServerTrouble(t *testing.T) {
 	t.Run("nothing matches", func(t *testing.T) {
 		s := startRedis(t)
 		s.cli(t, "SET", "other", "1")
-		r := ratescope(t, "snapshot", "--json", "--redis", s.url(), "--watch", "nothing:*")
+		r := ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--watch", "nothing:*")
 		var snap snapshot
 		r.ok(t, &snap)
 		if snap.Keys == nil || len(snap.Keys) != 0 || !strings.Contains(r.err, "nothing:*") {
@@ -137,7 +139,7 @@ func TestStrangeKeys(t *testing.T) {
 	s.cli(t, "XADD", "s:badcount", "*", "count", "many")
 	s.cli(t, "RPUSH", "s:list", "1", "2")
 	s.cli(t, "SET", "s:text", "hello")
-	args := []string{"--redis", s.url(), "--limit", "10/1m", "--algorithm", "sliding-log"}
+	args := []string{"--redis", s.URL(), "--limit", "10/1m", "--algorithm", "sliding-log"}
 	var snap snapshot
 	ratescope(t, append(args, "snapshot", "--json", "--watch", "s:*")...).ok(t, &snap)
 	if k := snap.find(t, "s:good"); k.Used == nil || *k.Used != 1 {

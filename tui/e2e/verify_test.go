@@ -15,7 +15,7 @@ func TestVerifyVectors(t *testing.T) {
 	s.cli(t, "SET", "mine", "untouched")
 	before := dump(t, s)
 	spy := s.watch(t)
-	r := ratescope(t, "verify", vectors, "--on", "memory,redis", "--redis", s.url())
+	r := ratescope(t, "verify", vectors, "--on", "memory,redis", "--redis", s.URL())
 	r.ok(t, nil)
 	rows, passed := 0, map[string]int{}
 	for l := range strings.Lines(r.out) {
