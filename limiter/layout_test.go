@@ -247,21 +247,68 @@ func TestTrimIsBounded(t *testing.T) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	l := newRedis(t, client, limiter.SlidingLog)
+	fillStream(t, client, "stream", expired)
+	for _, c := range []struct {
+		key         string
+		algorithm   limiter.Algorithm
+		size        func(ctx context.Context, key string) *redis.IntCmd
+		most, stays int64 // removed by a decision, and expired entries that need not go
+	}{
+		{"log", limiter.SlidingLog, client.ZCard, 100, 0},
+		{"stream", limiter.StreamCounter, client.XLen, 500, 100},
+	} {
+		l := newRedis(t, client, c.algorithm)
+		limit := limiter.Limit{Count: 1_000_000, Window: time.Minute}
+		before, used := int64(expired+1), int64(1)
+		for i := 0; before > used+c.stays; i++ {
+			used++
+			if d := allow(t, l, c.key, limit, 1); d.Used != used {
+				t.Fatalf("%s, request %d: %+v, want %d used", c.algorithm, i, d, used)
+			}
+			after := c.size(ctx, c.key).Val()
+			if removed := before + 1 - after; removed > c.most {
+				t.Fatalf("%s, request %d removed %d entries", c.algorithm, i, removed)
+			}
+			if before = after; i > 20_000 {
+				t.Fatalf("%s: after %d requests %d entries are left, of which %d count", c.algorithm, i, after, used)
+			}
+		}
+	}
+}
+
+// TestTrimOfWideNodes: a server that keeps more entries in a node of a stream than one
+// trim removes gives them up too.
+func TestTrimOfWideNodes(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: limitertest.NewServer(t, "--stream-node-max-entries", "2000", "--stream-node-max-bytes", "0").Address})
+	t.Cleanup(func() { _ = client.Close() })
+	const expired = 10_000
+	fillStream(t, client, "wide", expired)
+	l := newRedis(t, client, limiter.StreamCounter)
 	limit := limiter.Limit{Count: 1_000_000, Window: time.Minute}
-	before, used := int64(expired+1), int64(1)
-	for i := 0; before > used; i++ {
-		used++
-		if d := allow(t, l, "log", limit, 1); d.Used != used {
-			t.Fatalf("request %d: %+v, want %d used", i, d, used)
+	for i := range 128 {
+		if d := allow(t, l, "wide", limit, 64); d.Used != int64(1+64*(i+1)) {
+			t.Fatalf("request %d: %+v", i, d)
 		}
-		after := client.ZCard(ctx, "log").Val()
-		if removed := before + 1 - after; removed > 100 {
-			t.Fatalf("request %d removed %d entries", i, removed)
-		}
-		if before = after; i > 20_000 {
-			t.Fatalf("after %d requests %d entries are left, of which %d count", i, after, used)
-		}
+	}
+	if n := client.XLen(context.Background(), "wide").Val(); n > 2129 {
+		t.Errorf("%d entries are left, of which 129 count and a node is kept with them", n)
+	}
+}
+
+// fillStream writes entries of long ago, and one of now, as the limiter itself would have.
+func fillStream(t *testing.T, client *redis.Client, key string, n int) {
+	t.Helper()
+	ctx := context.Background()
+	pipe := client.Pipeline()
+	add := func(at int64, total int) {
+		pipe.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: fmt.Sprintf("%d-1%015d", at, total), Values: []any{"count", 1, "total", total}})
+	}
+	for i := range n {
+		add(int64(i+1), i+1)
+	}
+	add(client.Time(ctx).Val().UnixMilli(), n+1)
+	if _, err := pipe.Exec(ctx); err != nil {
+		t.Fatal(err)
 	}
 }
 

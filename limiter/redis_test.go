@@ -331,7 +331,7 @@ func (o *oldServer) Process(ctx context.Context, cmd redis.Cmder) error {
 	return o.Scripter.Process(ctx, cmd)
 }
 
-// outdated answers scripts as Redis 6.0 does, whose XADD knows no MINID.
+// outdated answers scripts as Redis 6.0 does, whose XREVRANGE knows no open range.
 type outdated struct{}
 
 func (outdated) Process(_ context.Context, cmd redis.Cmder) error {

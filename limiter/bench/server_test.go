@@ -277,34 +277,48 @@ func BenchmarkStreamDepth(b *testing.B) {
 }
 
 // BenchmarkExpired lets a million entries leave a window and reports the worst decision
-// that follows.
+// that follows: where none counts any more, so that all are dropped at once, and where
+// some do, so that the others are removed little by little. A machine has other things to
+// do, so the lowest of three readings counts.
 func BenchmarkExpired(b *testing.B) {
 	client := limitertest.Client(b)
-	ctx := context.Background()
 	for _, live := range []int{0, 10} {
 		for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
 			b.Run(fmt.Sprintf("%s/live=%d", a, live), func(b *testing.B) {
 				for range b.N {
-					client.FlushAll(ctx)
-					fillExpired(b, client, a, live)
-					l, err := limiter.NewRedis(client, a)
-					if err != nil {
-						b.Fatal(err)
-					}
-					worst := 0.0
-					for range 300 {
-						client.ConfigResetStat(ctx)
-						if _, err := l.AllowN(ctx, "old", limiter.Limit{Count: 1 << 30, Window: time.Hour}, 1); err != nil {
-							b.Fatal(err)
-						}
-						usec, _, _ := scriptStats(b, client)
-						worst = max(worst, usec)
+					worst := worstExpired(b, client, a, live)
+					for range 2 {
+						worst = min(worst, worstExpired(b, client, a, live))
 					}
 					b.ReportMetric(worst, "µs/worst")
 				}
 			})
 		}
 	}
+}
+
+// worstExpired makes enough decisions for ten trims of either kind.
+func worstExpired(b *testing.B, client *redis.Client, a limiter.Algorithm, live int) (worst float64) {
+	ctx := context.Background()
+	client.FlushAll(ctx)
+	fillExpired(b, client, a, live)
+	l, err := limiter.NewRedis(client, a)
+	if err != nil {
+		b.Fatal(err)
+	}
+	allow := func(key string) {
+		if _, err := l.AllowN(ctx, key, limiter.Limit{Count: 1 << 30, Window: time.Hour}, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	allow("new") // sends the script, which a server counts apart
+	for range 640 {
+		client.ConfigResetStat(ctx)
+		allow("old")
+		usec, _, _ := scriptStats(b, client)
+		worst = max(worst, usec)
+	}
+	return worst
 }
 
 // fillExpired writes a million entries of long ago as the limiter itself would have.

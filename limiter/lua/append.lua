@@ -11,18 +11,19 @@ end
 
 {{- /* A stream's ids never go back, so after the clock jumped back an entry is as late
 as the one before it; and a little later still where a later one was taken off again.
-Expects now, total, into, last, and trim with its bound as text. */ -}}
+Expects now, total, into, last, and count as text. It is given the words with which XADD
+trims, or none. */ -}}
 {{define "append"}}
 if total > 999999999999999 then return redis.error_reply('ERR the running total is full: reset the key') end
 local us, sum = now % 1000, ('%d'):format(total)
-local id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((now - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
+local id = redis.pcall('XADD', into, {{.}}('%d-%d%015d'):format((now - us) / 1000, us + 1, total), 'count', count, 'total', sum)
 if type(id) == 'table' then
   if not string.find(id.err, 'equal or smaller', 1, true) then return id end
 {{template "instant" .}}
   local at, step = last and math.max(now, instant(last[1])) or now, 0
   repeat
     us = (at + step) % 1000
-    id = redis.pcall('XADD', into, trim, '~', bound, ('%d-%d%015d'):format((at + step - us) / 1000, us + 1, total), 'count', {{if .Refund}}n{{else}}{{template "cost" .}}{{end}}, 'total', sum)
+    id = redis.pcall('XADD', into, {{.}}('%d-%d%015d'):format((at + step - us) / 1000, us + 1, total), 'count', count, 'total', sum)
     step = 2 * step + 1
   until type(id) ~= 'table' or step > 4503599627370496
   if type(id) == 'table' then return id end

@@ -1,14 +1,24 @@
 {{- /* Stream counter: an entry a request with the fields count and total, the running
 total with this entry. What is used is the difference between two totals, so a decision
-reads two entries however many the window holds. Expired entries are trimmed by whole
-nodes of the stream, at most ten thousand at a time; a stream in which nothing counts any
-more is dropped in the background, and its totals begin anew.
+reads two entries however many the window holds.
+
+Expired entries are trimmed when the total passes a multiple of 64, which a cost of 64 does
+every time, by whole nodes of the stream and at most 500 at a time. That is nearly eight
+times what can have been added since, and still so few nodes that no decision waits for
+them. Until then they take memory and nothing else: those in a node, of usually a hundred,
+whose last one has not expired, those that expired since the last trim, and of a window
+that was full what the trims have not reached yet. For a clock that jumped back fewer have
+expired, and fewer go. A stream in which nothing counts any more is dropped in the
+background, and its totals begin anew.
+
+The newest entry is looked for from (0 on, which is the same as from the beginning: servers
+before Redis 6.2, which cannot trim by ids, refuse that before anything is written.
 
 Answers ok, now, used, instant of the entry that has to leave first, newest instant;
 ok -1 says that the stream was written without totals. */ -}}
 {{define "look"}}
 local key = KEYS[1]
-local last = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
+local last = call('XREVRANGE', key, '+', '(0', 'COUNT', '1')[1]
 local low = now - w{{if not .Closed}} + 1{{end}}
 local bound = ('%d'):format((low - low % 1000) / 1000)
 local lowid = bound .. ('-%d000000000000000'):format(low % 1000 + 1)
@@ -27,14 +37,21 @@ end
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
 
 {{define "charge"}}
-local into, trim = key, 'MINID'
+local into, count = key, {{template "cost" .}}
 if last and not first then
   call('UNLINK', key)
   last, total = nil, 0
 end
 total = total + n
-{{template "append" .}}
+{{template "append" ""}}
 call('PEXPIRE', key, {{template "life" .}})
+{{- /* A server may be set to keep more than 500 entries in a node, and then none would ever
+go. So now and then a trim that removed none leaves it to the server how many: those of a
+hundred nodes. */}}
+if total % 64 < n then
+  local gone = call('XTRIM', key, 'MINID', '~', bound, 'LIMIT', '500')
+  if gone == 0 and total % 4096 < n then call('XTRIM', key, 'MINID', '~', bound) end
+end
 used = used + n
 {{end}}
 
@@ -74,7 +91,8 @@ return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, at, newest{{t
 {{end}}
 
 {{- /* Entries cannot be changed, so what is left of one begins anew. The total goes back
-with what was taken off, and the ids, which hold the time first, go on. */}}
+with what was taken off, and the ids, which hold the time first, go on. The stream does not
+grow by that, so trimming is left to what is charged. */}}
 {{define "refund"}}
 local left = math.min(n, used)
 used = used - left
@@ -84,10 +102,9 @@ while left > 0 do
   call('XDEL', key, entry[1])
   total = total - count
   if count > left then
-    local into, trim, last = key, 'MINID', { last[1] }
     total = total + count - left
-    local n = ('%d'):format(count - left)
-{{template "append" .}}
+    local into, count, last = key, ('%d'):format(count - left), { last[1] }
+{{template "append" ""}}
     call('PEXPIRE', key, {{template "life" .}})
     left = 0
   else

@@ -199,14 +199,14 @@ func (w *wording) stream() {
 	total := w.m.Total
 	if w.look.Used == 0 {
 		total = 0
-		w.read(fmt.Sprintf("XREVRANGE %s + - COUNT 1", key), "nothing that counts: used 0")
+		w.read(fmt.Sprintf("XREVRANGE %s + (0 COUNT 1", key), "nothing that counts: used 0")
 	} else {
 		low := w.low()
-		w.reads = append(w.reads, fmt.Sprintf("XREVRANGE %s + - COUNT 1", key))
+		w.reads = append(w.reads, fmt.Sprintf("XREVRANGE %s + (0 COUNT 1", key))
 		w.read(fmt.Sprintf("XRANGE %s "+id+" + COUNT 1", key, low.Millis(), low%1000+1, 0), "total %d, and at the window's start %d: used %d", total, total-w.look.Used, w.look.Used)
 	}
 	total += w.n
-	w.write("XADD %s MINID ~ %d "+id+" count %d total %d", key, w.low().Millis(), w.at.Millis(), w.at%1000+1, total, w.n, total)
+	w.write("XADD %s "+id+" count %d total %d", key, w.at.Millis(), w.at%1000+1, total, w.n, total)
 	w.expire(key, w.limit.Window+w.edge())
 }
 
