@@ -118,7 +118,7 @@ func (a *asked) judge(d *Decision, peek, fits bool) {
 	if peek {
 		d.Allowed = fits
 	}
-	d.Allowed = d.Allowed && a.blocked <= a.now && !a.never()
+	d.Allowed = d.Allowed && !a.refused()
 }
 
 // aligned is the start of the clock-aligned window that holds now.

@@ -68,7 +68,7 @@ func (b *bucket) bring(a *asked, k words) {
 	switch {
 	case a.alg == LeakyBucket:
 		b.used = k.z
-	case k.at != 0 || k.z != 0:
+	case k != words{}: // not a new key
 		b.used = max(a.limit.burst()-k.z, 0)
 	}
 	if b.used == 0 {

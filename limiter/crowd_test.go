@@ -3,6 +3,7 @@ package limiter_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -97,4 +98,120 @@ func crowdOf(n int) []string {
 		all = append(all, fmt.Sprintf("%*d", 1+i%40, i))
 	}
 	return all
+}
+
+// TestMemoryKeepsWhatWasCharged asks, of a key that is full, what must change nothing, lets
+// all be swept that may go, and looks again, also with a clock that has gone back to where
+// it was: every answer is still that of a State.
+func TestMemoryKeepsWhatWasCharged(t *testing.T) {
+	type question struct {
+		name  string
+		limit limiter.Limit
+		n     int64
+		after time.Duration
+	}
+	hour, second := limiter.Limit{Count: 10, Window: time.Hour}, limiter.Limit{Count: 10, Window: time.Second}
+	for _, a := range limiter.Algorithms() {
+		for _, tc := range []struct {
+			limit limiter.Limit
+			ask   question
+		}{
+			{hour, question{"cost 0 in a shorter window", limiter.Limit{Count: 10, Window: time.Millisecond}, 0, time.Second}},
+			{hour, question{"more than the limit of a shorter window", limiter.Limit{Count: 10, Window: time.Millisecond}, 11, 0}},
+			{hour, question{"a limit that is not valid", limiter.Limit{Count: 10}, 1, time.Second}},
+			{hour, question{"denied", hour, 1, time.Minute}},
+			{second, question{"more than the limit", second, 11, 1500 * time.Millisecond}},
+			{second, question{"cost 0", second, 0, 1500 * time.Millisecond}},
+		} {
+			m, s := newMemory(t, a), limiter.State{Algorithm: a}
+			if d := m.AllowAt(far, "key", tc.limit, 10); !d.Allowed || !s.Take(far, tc.limit, limiter.Convention{}, 10).Allowed {
+				t.Fatalf("%s, %s: a new key denies", a, tc.ask.name)
+			}
+			now := far.Add(tc.ask.after)
+			if d := m.AllowAt(now, "key", tc.ask.limit, tc.ask.n); d.Allowed && tc.ask.n > 0 {
+				t.Fatalf("%s, %s: admitted", a, tc.ask.name)
+			}
+			m.Sweep(now.Add(min(tc.limit.Window, time.Minute) / 4))
+			for _, back := range []limiter.Instant{far.Add(time.Millisecond), now} {
+				got, want := m.PeekAt(back, "key", tc.limit, 1), s.Peek(back, tc.limit, limiter.Convention{}, 1)
+				if got.Used != want.Used || got.Allowed != want.Allowed || got.RetryAfter != want.RetryAfter || got.ResetAfter != want.ResetAfter {
+					t.Errorf("%s, after %s: at %v a peek says\n%+v and not\n%+v", a, tc.ask.name, back.Sub(far), got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestMemoryCountsFromAnyInstant starts clocks where nothing says that they are odd: at zero,
+// as those of tests do, and before it.
+func TestMemoryCountsFromAnyInstant(t *testing.T) {
+	limit := limiter.Limit{Count: 5, Window: time.Second}
+	for _, a := range limiter.Algorithms() {
+		for _, start := range []limiter.Instant{0, 1, -1, -1_000_000, -62_135_596_800_000_000} {
+			m, s := newMemory(t, a), limiter.State{Algorithm: a}
+			admitted, taken := 0, 0
+			for range 20 {
+				if m.AllowAt(start, "key", limit, 1).Allowed {
+					admitted++
+				}
+				if s.Take(start, limit, limiter.Convention{}, 1).Allowed {
+					taken++
+				}
+			}
+			if admitted != 5 || taken != 5 {
+				t.Errorf("%s at %d: %d in memory and %d by a State are admitted, want 5", a, start, admitted, taken)
+			}
+		}
+	}
+}
+
+// TestMemoryGivesRoomBack lets a key have a burst of very many requests once, and few from
+// then on: what the burst needed does not stay with the key.
+func TestMemoryGivesRoomBack(t *testing.T) {
+	limit := limiter.Limit{Count: 1_000_000, Window: time.Second}
+	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
+		for _, pause := range []time.Duration{1100 * time.Millisecond, 300 * time.Millisecond} { // empty in between, and not
+			m := newMemory(t, a)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			now := far
+			for range 500_000 {
+				now++
+				m.AllowAt(now, "key", limit, 1)
+			}
+			for range 400 {
+				now = now.Add(pause)
+				m.AllowAt(now, "key", limit, 1)
+			}
+			m.Sweep(now)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 1<<20 {
+				t.Errorf("%s, a request each %v: %d KB stay after a burst", a, pause, kept>>10)
+			}
+			runtime.KeepAlive(m)
+		}
+	}
+}
+
+// TestMemoryFindsTheOneThatLeaves denies requests at a log that charges them, and so holds
+// far more than the limit: what must leave first is the same as in a State.
+func TestMemoryFindsTheOneThatLeaves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	limit, c := limiter.Limit{Count: 10, Window: time.Second}, limiter.Convention{Denied: limiter.Charged}
+	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
+		m, s, now := newMemory(t, a, limiter.WithConvention(c)), limiter.State{Algorithm: a}, far
+		for step := range 3000 {
+			now = now.Add(time.Duration(rng.IntN(30)) * time.Millisecond)
+			n := 1 + int64(rng.IntN(4))
+			if rng.IntN(10) == 0 { // the limit is lowered and raised
+				limit.Count = 5 + int64(rng.IntN(100))
+			}
+			got, want := m.AllowAt(now, "key", limit, n), s.Take(now, limit, c, n)
+			if got.Allowed != want.Allowed || got.Used != want.Used || got.RetryAfter != want.RetryAfter {
+				t.Fatalf("%s, step %d, cost %d:\n got %+v\nwant %+v", a, step, n, got, want)
+			}
+		}
+	}
 }

@@ -109,7 +109,11 @@ func (a *asked) settle(d *Decision, fits bool) bool {
 }
 
 // refused says that a request is denied whatever its algorithm says.
-func (a *asked) refused() bool { return a.blocked > a.now || a.never() }
+func (a *asked) refused() bool { return a.isBlocked() || a.never() }
+
+// isBlocked says that the key is refused. Zero, which is no block, lies ahead of a clock that
+// shows a time before 1970.
+func (a *asked) isBlocked() bool { return a.blocked > a.now && a.blocked != 0 }
 
 // close turns what the algorithm said into what the key as a whole means.
 func (a *asked) close(d *Decision) {
@@ -129,7 +133,7 @@ func (a *asked) closeDenied(d *Decision) {
 	if d.RetryAfter = max(d.RetryAfter, 0); a.never() {
 		d.RetryAfter = Never
 	}
-	if a.blocked > a.now {
+	if a.isBlocked() {
 		left := a.blocked.Sub(a.now)
 		if d.RetryAfter != Never {
 			d.RetryAfter = max(d.RetryAfter, left)

@@ -12,7 +12,7 @@ package limiter
 // ahead returns how far the TAT lies in the future; zero when it is past.
 func (a *asked) ahead(r rate, k words) moment {
 	m := r.sub(r.kept(k), moment{us: int64(a.now)})
-	if m.us < 0 {
+	if m.us < 0 || k == (words{}) { // a new key, whose zero a clock before 1970 has not reached
 		return moment{}
 	}
 	return m

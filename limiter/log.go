@@ -91,8 +91,9 @@ func explainUsed(d *Decision, a *asked, used int64, first, newest Instant) {
 
 // leaves returns how long an entry still counts.
 func (a *asked) leaves(at Instant) time.Duration {
-	const most = Instant(1 << 53) // a score may be anything; this is the year 2255
-	return max((min(max(at, -most), most) + Instant(a.w+a.edge())).Sub(a.now), 0)
+	at = min(max(at, -beyond), beyond) // a score may be anything
+	const most = 1 << 53               // microseconds, 285 years, which a Duration holds
+	return span(min(max(int64(at-a.now)+a.w+a.edge(), 0), most))
 }
 
 // excess returns how many used units must leave before the request fits.

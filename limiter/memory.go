@@ -48,10 +48,13 @@ func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (
 	}
 	var a asked
 	a.ask(&d, m.now(), limit, &m.convention, n, m.algorithm)
-	a.write = n > 0
 	s := m.shard(&a, key)
 	s.mu.Lock()
-	s.allow(&d, &a)
+	if n > 0 {
+		s.allow(&d, &a)
+	} else {
+		s.peek(&d, &a)
+	}
 	s.mu.Unlock()
 	return d, nil
 }
@@ -64,15 +67,21 @@ func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (De
 	return m.PeekAt(m.now(), key, limit, n), nil
 }
 
-// AllowAt is AllowN at an explicit instant, without its checks: a limit that Validate
-// refuses denies, and the key is taken as it is.
+// AllowAt is AllowN at an explicit instant and without an error: what AllowN refuses is
+// denied, with RetryAfter Never, but any key will do.
 func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decision) {
+	if !m.takes(limit, n) {
+		return Decision{At: now, Limit: limit, Cost: n, RetryAfter: Never}
+	}
 	var a asked
 	a.ask(&d, now, limit, &m.convention, n, m.algorithm)
-	a.write = n > 0
 	s := m.shard(&a, key)
 	s.mu.Lock()
-	s.allow(&d, &a)
+	if n > 0 {
+		s.allow(&d, &a)
+	} else {
+		s.peek(&d, &a)
+	}
 	s.mu.Unlock()
 	return d
 }
@@ -82,8 +91,11 @@ func (m *Memory) shard(a *asked, key string) *shard {
 	return &m.shards[m.secret.name(a, key)%shardCount]
 }
 
-// PeekAt is Peek at an explicit instant, without its checks.
+// PeekAt is Peek at an explicit instant, as AllowAt is AllowN.
 func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decision) {
+	if !m.takes(limit, n) {
+		return Decision{At: now, Limit: limit, Cost: n, RetryAfter: Never}
+	}
 	var a asked
 	a.ask(&d, now, limit, &m.convention, n, m.algorithm)
 	s := m.shard(&a, key)
@@ -114,6 +126,12 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 // small enough for the compiler to put it where it is asked.
 func plain(key string, limit Limit, n int64) bool {
 	return uint(len(key)-1) < MaxKeyLen && uint64(n) <= MaxCount && limit.Burst <= limit.Count && limit.valid()
+}
+
+// takes says whether AllowN would take a request, whatever its key.
+func (m *Memory) takes(limit Limit, n int64) bool {
+	const any = "key"
+	return plain(any, limit, n) || m.check(context.Background(), any, limit, n) == nil
 }
 
 // check looks at everything that can be wrong.

@@ -16,7 +16,7 @@ func (s *State) Refund(now Instant, limit Limit, c Convention, n int64) Decision
 // giveBack brings the state of a key without a log forward and takes the units off. It says
 // whether there were any; only then is what it returns to be kept.
 func (a *asked) giveBack(k words) (words, bool) {
-	if a.n == 0 {
+	if a.n == 0 || a.limit.Count == 0 && a.alg.bursts() {
 		return k, false
 	}
 	switch a.alg {
@@ -69,9 +69,6 @@ func (s *State) takeOff(a *asked) {
 
 // pullBack moves the TAT n intervals back, and not before now.
 func (a *asked) pullBack(k words) (words, bool) {
-	if a.limit.Count == 0 {
-		return k, false
-	}
 	r := a.emission()
 	ahead := a.ahead(r, k)
 	if ahead == (moment{}) {
@@ -85,8 +82,11 @@ func (a *asked) pullBack(k words) (words, bool) {
 	return words{at: Instant(tat.us), x: tat.part, y: r.den}, true
 }
 
-// takeOff removes the newest n units, as State.takeOff does.
-func (r *ring) takeOff(a *asked) {
+// takeOff removes the newest n units, as State.takeOff does, and says whether there were any.
+func (r *ring) takeOff(a *asked) bool {
+	if r.n == 0 || a.n == 0 {
+		return false
+	}
 	for left := a.n; r.n > 0 && left > 0; {
 		newest := r.n - 1
 		e := r.at(newest)
@@ -108,4 +108,5 @@ func (r *ring) takeOff(a *asked) {
 	if r.n > 0 {
 		r.first, r.last = r.at(0).At, r.at(r.n-1).At
 	}
+	return true
 }

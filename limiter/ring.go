@@ -31,11 +31,11 @@ func (t *table) unpack(r *ring, i int) {
 	r.head, r.n = uint32(c.x>>32), uint32(c.x)&^manyBit
 	r.few = &c.few
 	if c.x&manyBit != 0 {
-		r.many = t.many[i]
+		r.many = t.many[i].entries
 	}
 }
 
-// pack writes it back. A log that has become empty begins again with few.
+// pack writes it back.
 func (t *table) pack(r *ring, i int) {
 	c := &t.logs[i]
 	n := r.n
@@ -43,12 +43,19 @@ func (t *table) pack(r *ring, i int) {
 		n |= manyBit
 	}
 	c.words = words{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
-	if r.n == 0 && len(r.many) > muchRoom {
-		t.many[i] = nil
-	}
 }
 
-const muchRoom = 1024 // entries, which an empty log gives back
+// wide is where a log has more than a few requests.
+type wide struct {
+	entries []Entry // as many as a power of two
+	used    Instant // when it last was full to an eighth
+}
+
+// A log that has needed no more than an eighth of its much room for a while gives it back.
+const (
+	muchRoom  = 1024       // entries
+	roomWhile = 60_000_000 // microseconds
+)
 
 // at returns an entry, counted from the oldest.
 func (r *ring) at(i uint32) Entry {
@@ -98,6 +105,9 @@ func (r *ring) forget(a *asked) {
 // add records the request. After the clock jumped back an entry goes where its instant
 // belongs, or, in a stream, whose ids never go back, to the end.
 func (t *table) add(r *ring, a *asked, number int) {
+	if r.many != nil && r.short() {
+		r.narrow()
+	}
 	r.sum = addCapped(r.sum, a.n)
 	e := Entry{At: a.now, Count: a.n}
 	same := false
@@ -109,7 +119,7 @@ func (t *table) add(r *ring, a *asked, number int) {
 		}
 	}
 	if !same && r.full() || r.many == nil && !r.fits(e) {
-		t.widen(r, number)
+		t.widen(r, a.now, number)
 	}
 	if same {
 		r.set(r.n-1, e)
@@ -131,23 +141,64 @@ func (t *table) add(r *ring, a *asked, number int) {
 }
 
 // widen moves a log to where there is room for more: what it had already, if it had.
-func (t *table) widen(r *ring, i int) {
+func (t *table) widen(r *ring, now Instant, i int) {
 	if t.many == nil {
-		t.many = make([][]Entry, t.places())
+		t.many = make([]wide, t.places())
 	}
-	bigger := t.many[i]
 	need := 4
 	for need <= int(r.n) {
 		need *= 2
 	}
+	bigger := t.many[i].entries
 	if len(bigger) < need {
 		bigger = make([]Entry, need)
-		t.many[i] = bigger
 	}
+	t.move(r, i, wide{bigger, now})
+}
+
+func (t *table) move(r *ring, i int, to wide) {
 	for k := range r.n {
-		bigger[k] = r.at(k)
+		to.entries[k] = r.at(k)
 	}
-	r.many, r.head = bigger, 0
+	r.many, r.head, t.many[i] = to.entries, 0, to
+}
+
+// short says that marks would do for a log again, with room to spare.
+func (r *ring) short() bool {
+	return r.n == 0 || r.n <= few/2 && r.sum == int64(r.n) && r.last-r.first < markSpan
+}
+
+// narrow moves a short log back to the marks. The room stays with the key for a while.
+func (r *ring) narrow() {
+	for k := range r.n {
+		r.few[k] = mark(r.at(k).At)
+	}
+	r.many, r.head = nil, 0
+}
+
+// giveBack frees the room that a log has not needed for a while. It is asked now and then,
+// and takes what it sees for what was so in between.
+func (t *table) giveBack(i int, now Instant) {
+	has := &t.many[i]
+	if len(has.entries) <= muchRoom {
+		return
+	}
+	var r ring
+	t.unpack(&r, i)
+	switch {
+	case r.many != nil && int(r.n) > len(r.many)/8:
+		has.used = now
+	case now < has.used+roomWhile:
+	case r.many == nil:
+		*has = wide{}
+	default:
+		need := muchRoom
+		for need < 4*int(r.n) {
+			need *= 2
+		}
+		t.move(&r, i, wide{make([]Entry, need), has.used})
+		t.pack(&r, i)
+	}
 }
 
 func (r *ring) explain(d *Decision, a *asked) {
@@ -156,12 +207,31 @@ func (r *ring) explain(d *Decision, a *asked) {
 		newest = r.last
 	}
 	if k := a.excess(r.sum); k > 0 && !d.Allowed {
-		for i := range r.n {
-			if k -= r.at(i).Count; k <= 0 {
-				first = r.at(i).At
-				break
-			}
-		}
+		first = r.leaving(k)
 	}
 	explainUsed(d, a, r.sum, first, newest)
+}
+
+// leaving returns the instant of the entry with which the oldest k units leave, or zero when
+// there are not so many. It counts from the nearer end: where denied requests are charged
+// there are many more units than the limit, and all but the newest of them must leave.
+func (r *ring) leaving(k int64) Instant {
+	if k > r.sum {
+		return 0
+	}
+	if 2*k <= r.sum {
+		for i := range r.n {
+			if k -= r.at(i).Count; k <= 0 {
+				return r.at(i).At
+			}
+		}
+		return 0
+	}
+	stay := r.sum - k
+	for i := r.n; i > 0; i-- {
+		if stay -= r.at(i - 1).Count; stay < 0 {
+			return r.at(i - 1).At
+		}
+	}
+	return 0
 }

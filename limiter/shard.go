@@ -28,9 +28,11 @@ func (a *asked) asNew(reset time.Duration) Instant {
 	return a.now.Add(reset) + Instant(min(a.w, while))
 }
 
-// allow decides about a key, which keeps a cell from when it is first charged.
+// allow decides about a request of cost 1 or more. A key has a cell while there is something
+// charged to it, or while it is blocked.
 func (s *shard) allow(d *Decision, a *asked) {
-	i, c := s.seek(s.home(a.name.tag), a.name)
+	a.write = true
+	i, c := s.seek(s.home(a.name.tag), a.name) // find, without the call
 	if i >= 0 && a.name.long() {
 		i, c = s.findLong(a)
 	}
@@ -42,10 +44,14 @@ func (s *shard) allow(d *Decision, a *asked) {
 	if a.c.Block > 0 {
 		a.blocked = s.blocked[i]
 	}
+	charged := false
 	if a.alg.logs() {
-		s.decideLog(d, a, i)
-	} else if k, charged := a.decide(d, c.words); charged {
-		c.words = k
+		charged = s.decideLog(d, a, i)
+	} else {
+		var k words
+		if k, charged = a.decide(d, c.words); charged {
+			c.words = k
+		}
 	}
 	if a.c.Block > 0 {
 		s.blocked[i] = a.blocked
@@ -54,7 +60,10 @@ func (s *shard) allow(d *Decision, a *asked) {
 		s.remove(i)
 		return
 	}
-	c.until = a.asNew(d.ResetAfter)
+	// Only what is charged may bring it forward: what was there counts on.
+	if until := a.asNew(d.ResetAfter); charged || until > c.until {
+		c.until = until
+	}
 	if s.ops++; s.ops%sweepEvery == 0 {
 		s.sweep(a.now, sweepCells)
 	}
@@ -84,17 +93,20 @@ func (s *shard) peek(d *Decision, a *asked) {
 	a.decide(d, k)
 }
 
-// decideLog decides about a key with a log, and charges.
-func (s *shard) decideLog(d *Decision, a *asked, i int) {
+// decideLog decides about a key with a log, and says whether it charged. A request that is
+// not charged does not even forget: after the clock jumped back, what was there still counts.
+func (s *shard) decideLog(d *Decision, a *asked, i int) bool {
 	var r ring
 	s.unpack(&r, i)
 	r.forget(a)
-	if a.settle(d, a.fits(r.sum)) {
+	charged := a.settle(d, a.fits(r.sum))
+	if charged {
 		s.add(&r, a, i)
+		s.pack(&r, i)
 	}
 	r.explain(d, a)
 	a.close(d)
-	s.pack(&r, i)
+	return charged
 }
 
 // refund gives back what a key took last.
@@ -107,10 +119,11 @@ func (s *shard) refund(a *asked) {
 		var r ring
 		s.unpack(&r, i)
 		r.forget(a)
-		r.takeOff(a)
-		s.pack(&r, i)
-		// What a stream puts back begins anew.
-		c.until = max(c.until, a.asNew(span(a.w+a.edge())))
+		if r.takeOff(a) {
+			s.pack(&r, i)
+			// What a stream puts back begins anew.
+			c.until = max(c.until, a.asNew(span(a.w+a.edge())))
+		}
 		return
 	}
 	if k, given := a.giveBack(c.words); given {
@@ -137,6 +150,9 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 			gone++
 		} else {
 			s.hand = uint32(i + 1)
+			if s.many != nil {
+				s.giveBack(i, now)
+			}
 		}
 	}
 	if gone > 0 && s.places() > smallShard && s.n < s.places()/8 {

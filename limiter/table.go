@@ -12,8 +12,8 @@ type table struct {
 	cells   []cell    // as many as a power of two, or none; at most five eighths are taken
 	logs    []logCell // the same, where logs are kept; one of the two is empty
 	n       int
-	many    [][]Entry // the room of a log that has had more of them
-	long    []string  // keys that do not fit into a cell
+	many    []wide   // of a log that has had more requests than few
+	long    []string // keys that do not fit into a cell
 	blocked []Instant
 }
 
@@ -120,7 +120,7 @@ func (t *table) resize(places int, logs bool) {
 		t.cells = make([]cell, places)
 	}
 	if old.many != nil {
-		t.many = make([][]Entry, places)
+		t.many = make([]wide, places)
 	}
 	if old.long != nil {
 		t.long = make([]string, places)
@@ -169,7 +169,7 @@ func (t *table) remove(i int) {
 func (t *table) clear(i int) {
 	*t.at(i) = cell{}
 	if t.many != nil {
-		t.many[i] = nil
+		t.many[i] = wide{}
 	}
 	if t.long != nil {
 		t.long[i] = ""

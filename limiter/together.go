@@ -53,7 +53,11 @@ func checkTogether(limits []Limit, c Convention) error {
 // partKey names what one of several limits keeps: after its window, so that limits with
 // different windows do not share counters, and in the slot of the key.
 func partKey(key string, l Limit) string {
-	return keyBase(key) + ":" + strconv.FormatInt(l.micros()/1000, 10) + "ms"
+	length, unit := l.micros(), "us"
+	if length%1000 == 0 {
+		length, unit = length/1000, "ms"
+	}
+	return keyBase(key) + ":" + strconv.FormatInt(length, 10) + unit
 }
 
 // AllowAll decides about a request of cost n under several limits with different windows,
@@ -71,7 +75,7 @@ func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Li
 			return
 		}
 		for i, p := range parts {
-			all[i], p.write = Decision{At: p.now, Limit: p.limit, Cost: n}, true
+			all[i] = Decision{At: p.now, Limit: p.limit, Cost: n}
 			s.allow(&all[i], &p)
 		}
 	})
