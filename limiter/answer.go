@@ -102,7 +102,7 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 		a.judge(&d, peek, a.n == 0 || !early.positive())
 		a.explainGCRA(&d, f, ahead, early)
 	case TokenBucket, LeakyBucket:
-		f := a.refill(r.algorithm)
+		f := a.refill()
 		filled := f.kept(told(Instant(vals[3]), vals[4], b.den))
 		held := bucket{refill: f, used: vals[2], since: f.sub(moment{us: int64(a.now)}, filled)}
 		a.judge(&d, peek, held.fits(a))

@@ -23,8 +23,8 @@ type refill struct {
 	units int64
 }
 
-func (a *asked) refill(alg Algorithm) refill {
-	if alg == TokenBucket && a.c.Refill == Interval {
+func (a *asked) refill() refill {
+	if a.alg == TokenBucket && a.c.Refill == Interval {
 		return refill{rate: rate{num: a.w, den: 1}, units: max(a.limit.Count, 1)}
 	}
 	return refill{rate: a.emission(), units: 1}
@@ -64,7 +64,7 @@ func (a *asked) decideBucket(d *Decision, k words) (words, bool) {
 // bring brings a bucket forward to a.now. A clock that jumped back waits for the time to
 // return to where it was: nothing comes back early, and the refill time never moves back.
 func (b *bucket) bring(a *asked, k words) {
-	b.refill = a.refill(a.alg)
+	b.refill = a.refill()
 	switch {
 	case a.alg == LeakyBucket:
 		b.used = k.z

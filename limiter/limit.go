@@ -46,8 +46,15 @@ func ParseLimit(s string) (Limit, error) {
 	if err != nil {
 		return bad("has a duration that cannot be read")
 	}
-	if w < time.Millisecond {
+	switch {
+	case n > MaxCount:
+		return bad("counts to more than a trillion")
+	case w < MinWindow:
 		return bad("has a window under 1 ms")
+	case w > MaxWindow:
+		return bad("has a window over 366 days")
+	case w%time.Microsecond != 0:
+		return bad("has a window finer than a microsecond")
 	}
 	return Limit{Count: n, Window: w}, nil
 }

@@ -13,7 +13,7 @@ type name struct {
 
 const (
 	shortKey = 16 // bytes; an IPv4 address has 15
-	lenBits  = 6  // of a tag; all keys of a shard have these bits of their hashes in common
+	lenBits  = 6  // of a tag; a hash has as many more, by which a shard is chosen
 	lenMask  = 1<<lenBits - 1
 )
 

@@ -103,7 +103,8 @@ var ErrQueueFull = errors.New("the queue is full")
 // Queue lets denied requests of a key wait in line, first in, first out: each is tried
 // when it is its turn, and newcomers go to the end. Its length and the age of those who
 // wait are bounded. Everybody waits in the goroutine that asked, so none is left behind.
-// It orders the requests of this process; others ask for themselves.
+// It orders the requests of this process; others ask for themselves. A line belongs to a key,
+// so limiters that know the same keys need a Queue each.
 type Queue struct {
 	length int
 	age    time.Duration

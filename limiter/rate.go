@@ -140,8 +140,8 @@ func (l Limit) checkRange(alg Algorithm, c Convention) error {
 	if l.Count == 0 {
 		return nil
 	}
-	a := asked{limit: l, w: l.micros(), c: c}
-	f := a.refill(alg)
+	a := asked{limit: l, w: l.micros(), c: c, alg: alg}
+	f := a.refill()
 	const century = 100 * 366 * 24 * 3600 * 1_000_000
 	if f.times(f.steps(l.burst())).us > century {
 		return fmt.Errorf("%w: a burst of %d at %d in %v takes more than a century to come back: use a smaller burst", ErrBadRequest, l.burst(), l.Count, l.Window)
@@ -155,8 +155,8 @@ func (l Limit) checkExact(alg Algorithm, c Convention) error {
 	if err := l.checkRange(alg, c); err != nil || l.Count == 0 {
 		return err
 	}
-	a := asked{limit: l, w: l.micros(), c: c}
-	f := a.refill(alg)
+	a := asked{limit: l, w: l.micros(), c: c, alg: alg}
+	f := a.refill()
 	if high, low := bits.Mul64(uint64(f.steps(l.burst())), uint64(f.reduced().den)); high > 0 || low > 1<<53 {
 		return fmt.Errorf("%w: %d in %v with a burst of %d is too fine to count exactly on Redis: use a rounder limit, or a smaller burst", ErrBadRequest, l.Count, l.Window, l.burst())
 	}

@@ -180,8 +180,8 @@ func (r *Redis) box(limit Limit) (*boxed, error) {
 		b.count = limit.burst()
 	}
 	if r.algorithm.bursts() {
-		a := &asked{limit: limit, w: limit.micros(), c: r.convention}
-		b.den = a.refill(r.algorithm).reduced().den
+		a := &asked{limit: limit, w: limit.micros(), c: r.convention, alg: r.algorithm}
+		b.den = a.refill().reduced().den
 	}
 	t, ok := leanTerms(r.algorithm, r.settings, b)
 	if !ok {
@@ -276,8 +276,8 @@ func (r *Redis) rateArgs(args []any, b *boxed, n int64, parts bool) []any {
 	if !r.algorithm.bursts() {
 		return args
 	}
-	a := &asked{limit: b.limit, w: b.limit.micros(), c: r.convention}
-	f := a.refill(r.algorithm)
+	a := &asked{limit: b.limit, w: b.limit.micros(), c: r.convention, alg: r.algorithm}
+	f := a.refill()
 	f.rate = f.reduced()
 	all := f.times(f.steps(b.limit.burst()))
 	life := all.us/1000 + 1

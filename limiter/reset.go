@@ -11,8 +11,8 @@ import (
 )
 
 // Reset implements Limiter. The counters of a window are named after its start, so it
-// removes those of every window length that this Redis has been asked about, of the latest
-// sixteen, and says ErrBadRequest when there was none; ResetLimit needs no such history.
+// removes those of every window length that this Redis has been asked about, of the sixteen
+// that it came to know last, and says ErrBadRequest when there was none; ResetLimit needs no such history.
 // What AllowAll keeps is apart: see ResetAll.
 func (r *Redis) Reset(ctx context.Context, key string) error {
 	if err := checkAsked(ctx, key); err != nil {

@@ -71,8 +71,9 @@ func down(x float64) float64 {
 	return t
 }
 
-// weightedFits applies the rule to two counters, the previous of which has faded. The exact rounding compares products
-// instead of quotients, so that a sum that is just the limit is not lost in a division.
+// weightedFits applies the rule to two counters, the previous of which has faded. The exact
+// rounding compares products instead of quotients, so that a sum that is just the limit is
+// not lost in a division.
 func (a *asked) weightedFits(previous, current, left int64, faded float64) bool {
 	limit, n := float64(a.limit.Count), float64(a.n)
 	if a.limit.Count == 0 || a.n == 0 {

@@ -186,3 +186,31 @@ func TestBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestTogetherWindowsApart keeps limits apart whose windows begin in the same millisecond.
+func TestTogetherWindowsApart(t *testing.T) {
+	client := limitertest.Client(t)
+	alike := []limiter.Limit{{Count: 10, Window: 2 * time.Millisecond}, {Count: 10, Window: 2500 * time.Microsecond}}
+	for _, a := range limiter.Algorithms() {
+		clock := limiter.WithClock(func() limiter.Instant { return far })
+		for name, l := range map[string]togetherer{"memory": newMemory(t, a, clock), "redis": newRedis(t, client, a, clock)} {
+			_, err := l.AllowAll(t.Context(), "apart:"+a.String(), 5, alike...)
+			if (a == limiter.FixedWindow || a == limiter.SlidingWindow) && name == "redis" {
+				if !errors.Is(err, limiter.ErrBadRequest) { // counters are named in milliseconds
+					t.Errorf("%s on %s: %v", a, name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s on %s: %v", a, name, err)
+			}
+			all, err := l.PeekAll(t.Context(), "apart:"+a.String(), 1, alike...)
+			if err != nil {
+				t.Fatalf("%s on %s: %v", a, name, err)
+			}
+			if all[0].Used != 5 || all[1].Used != 5 {
+				t.Errorf("%s on %s: %d and %d are used, want 5", a, name, all[0].Used, all[1].Used)
+			}
+		}
+	}
+}

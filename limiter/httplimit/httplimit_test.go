@@ -85,6 +85,43 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
+// TestDenialIsTheHandlersOwn lets the handler of denied requests say what they are, which it
+// may only before the status is sent.
+func TestDenialIsTheHandlersOwn(t *testing.T) {
+	bodies := map[string]http.HandlerFunc{
+		`{"error":"slow down"}`: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusTeapot) // it cannot make another status of it
+			_, _ = io.WriteString(w, `{"error":"slow down"}`)
+		},
+		"": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "application/json") },
+		"at once": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.WriteString(w, "at once")
+		},
+	}
+	for body, denied := range bodies {
+		m, err := httplimit.New(httplimit.Config{
+			Limiter: memory(t), OnFailure: httplimit.FailClosed, Denied: denied,
+			LimitFor: func(*http.Request) limiter.Limit { return limiter.Limit{Count: 1, Window: time.Hour} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := m.Handler(hello)
+		if w := get(h, "10.0.0.1"); w.Code != 200 {
+			t.Fatalf("the first request: %d", w.Code)
+		}
+		w := get(h, "10.0.0.1")
+		if w.Code != 429 || w.Body.String() != body || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%d %q %v", w.Code, w.Body, w.Header())
+		}
+	}
+}
+
 func TestMiddlewareWithoutStore(t *testing.T) {
 	for choice, status := range map[httplimit.Failure]int{httplimit.FailOpen: 200, httplimit.FailClosed: 503} {
 		m, err := httplimit.New(httplimit.Config{Limiter: away{}, Limit: twoAMinute, OnFailure: choice})

@@ -44,7 +44,7 @@ type Config struct {
 	OnFailure Failure
 	// Name of the limit in the RateLimit fields; "default" when empty. Printable ASCII.
 	Name string
-	// Denied writes the body of a 429 whose fields are set; a line of text when nil.
+	// Denied writes the body of a 429, to whose fields it may add; a line of text when nil.
 	Denied http.Handler
 }
 
@@ -77,7 +77,7 @@ func New(c Config) (*Middleware, error) {
 	if c.Limiter == nil {
 		return nil, errors.New("the middleware has no limiter: set Config.Limiter")
 	}
-	if err := c.Limit.Validate(); err != nil {
+	if err := c.Limit.Validate(); err != nil && (c.LimitFor == nil || c.Limit != limiter.Limit{}) {
 		return nil, err
 	}
 	if c.OnFailure != FailOpen && c.OnFailure != FailClosed {
@@ -141,10 +141,39 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		if d.RetryAfter >= 0 {
 			w.Header().Set("Retry-After", strconv.FormatInt(max(seconds(d.RetryAfter), 1), 10))
 		}
-		w.WriteHeader(http.StatusTooManyRequests)
-		m.Denied.ServeHTTP(w, r)
+		body := denial{ResponseWriter: w}
+		m.Denied.ServeHTTP(&body, r)
+		body.WriteHeader(http.StatusTooManyRequests)
 	})
 }
+
+// denial sends 429 with the first byte of the body, so that whoever writes it can set fields.
+type denial struct {
+	http.ResponseWriter
+	sent bool
+}
+
+// WriteHeader sends 429 whatever the handler says.
+func (d *denial) WriteHeader(int) {
+	if !d.sent {
+		d.sent = true
+		d.ResponseWriter.WriteHeader(http.StatusTooManyRequests)
+	}
+}
+
+func (d *denial) Write(p []byte) (int, error) {
+	d.WriteHeader(http.StatusTooManyRequests)
+	return d.ResponseWriter.Write(p)
+}
+
+// FlushError sends what there is, for http.ResponseController.
+func (d *denial) FlushError() error {
+	d.WriteHeader(http.StatusTooManyRequests)
+	return http.NewResponseController(d.ResponseWriter).Flush()
+}
+
+// Unwrap is for what else http.ResponseController does.
+func (d *denial) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // undecided does as was chosen, and counts it.
 func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
