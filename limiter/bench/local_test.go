@@ -29,7 +29,8 @@ import (
 type contestant struct {
 	name   string
 	decide func(i int) error
-	alone  bool // its instant is that of one goroutine
+	alone  bool              // its instant is that of one goroutine
+	alike  limiter.Algorithm // of a peer: the one of ours that decides as it does
 }
 
 // limit is far above what one process can ask for, so that every decision is charged: a
@@ -83,7 +84,7 @@ func ours(b *testing.B, keys *roster) []contestant {
 		all = append(all, contestant{"ratescope-" + a.String(), func(i int) error {
 			_, err := m.AllowN(ctx, keys.at(i), limit, 1)
 			return err
-		}, false})
+		}, false, limiter.Unknown})
 	}
 	return all
 }
@@ -118,22 +119,22 @@ func peers(b *testing.B, keys *roster) []contestant {
 			mu.RUnlock()
 			l.Allow()
 			return nil
-		}, false},
+		}, false, limiter.TokenBucket},
 		{"throttled-gcra", func(i int) error {
 			_, _, err := gcra.RateLimitCtx(ctx, keys.at(i), 1)
 			return err
-		}, false},
+		}, false, limiter.GCRA},
 		{"ulule-fixed", func(i int) error {
 			_, err := fixed.Get(ctx, keys.at(i))
 			return err
-		}, false},
+		}, false, limiter.FixedWindow},
 		{"RussellLuo-sliding", func(i int) error {
 			mu.RLock()
 			l := sliding[keys.at(i)]
 			mu.RUnlock()
 			l.Allow()
 			return nil
-		}, false},
+		}, false, limiter.SlidingWindow},
 	}
 }
 
@@ -151,7 +152,7 @@ func given(b *testing.B, keys *roster) []contestant {
 			now++
 			m.AllowAt(now, keys.at(i), limit, 1)
 			return nil
-		}, true})
+		}, true, limiter.Unknown})
 	}
 	return all
 }
@@ -161,7 +162,8 @@ func given(b *testing.B, keys *roster) []contestant {
 // together. In every round all contestants take a turn, in an order drawn anew, so that
 // nobody always follows the same one; what counts is the median of the rounds. With many
 // keys a turn lasts some windows, as traffic that goes on does, and not only the moment in
-// which all keys come back. The last lines set our slowest beside each peer.
+// which all keys come back. The last lines set beside each peer our algorithm that decides as
+// it does, and our slowest.
 func BenchmarkLocal(b *testing.B) {
 	for range b.N {
 		var all []contestant
@@ -194,7 +196,11 @@ func BenchmarkLocal(b *testing.B) {
 			if c.ours() {
 				continue
 			}
-			_, _ = fmt.Fprintf(out, "our slowest / %s", c.name)
+			_, _ = fmt.Fprintf(out, "our %s / %s", c.alike, c.name)
+			for _, col := range columns {
+				_, _ = fmt.Fprintf(out, "\t%.2f", ofOurs(all, col, c.alike)/col.ns[i])
+			}
+			_, _ = fmt.Fprintf(out, "\t\t\nour slowest / %s", c.name)
 			for _, col := range columns {
 				_, _ = fmt.Fprintf(out, "\t%.2f", slowest(all, col)/col.ns[i])
 			}
@@ -205,6 +211,16 @@ func BenchmarkLocal(b *testing.B) {
 }
 
 func (c contestant) ours() bool { return strings.HasPrefix(c.name, "ratescope-") }
+
+// ofOurs is what one of our algorithms takes, with the clock.
+func ofOurs(all []contestant, col column, a limiter.Algorithm) float64 {
+	for i, c := range all {
+		if c.name == "ratescope-"+a.String() {
+			return col.ns[i]
+		}
+	}
+	return math.NaN()
+}
 
 // slowest is what the slowest of our algorithms takes that reads the clock, as the peers do.
 func slowest(all []contestant, col column) (ns float64) {
