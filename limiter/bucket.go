@@ -77,13 +77,13 @@ func (b *bucket) bring(a *asked, k words) {
 	if b.since = b.sub(moment{us: int64(a.now)}, b.kept(k)); b.since.us < 0 {
 		return
 	}
-	n := b.count(b.since, false)
-	if n >= b.steps(b.used) {
+	n, rest := b.divide(b.since)
+	if n >= uint64(b.steps(b.used)) {
 		b.used, b.since = 0, moment{}
 		return
 	}
-	b.used -= n * b.units
-	b.since = b.sub(b.since, b.times(n))
+	b.used -= int64(n) * b.units
+	b.since = b.parts(rest)
 }
 
 func (b *bucket) fits(a *asked) bool {

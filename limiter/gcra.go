@@ -45,7 +45,7 @@ func (a *asked) decideGCRA(d *Decision, k words) (words, bool) {
 // explainGCRA says what follows from how far ahead the TAT is, and how far before its time
 // the request came.
 func (a *asked) explainGCRA(d *Decision, r rate, ahead, early moment) {
-	d.Used = r.count(ahead, true)
+	d.Used = r.count(ahead)
 	d.Remaining = room(a.most, d.Used)
 	d.ResetAfter = ahead.ceil()
 	if !d.Allowed && !a.never() {

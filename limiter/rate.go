@@ -60,28 +60,38 @@ func (r rate) times(k int64) moment {
 	return moment{us: int64(min(q, beyond)), part: int64(rest)}
 }
 
-// count returns how many whole intervals fit into m; up counts a begun one too.
-func (r rate) count(m moment, up bool) int64 {
+// count returns how many intervals fit into m, a begun one included.
+func (r rate) count(m moment) int64 {
+	q, rest := r.divide(m)
+	if rest > 0 {
+		q++
+	}
+	return int64(min(q, math.MaxInt64))
+}
+
+// divide returns how many whole intervals fit into m, and what is left of it in parts of a
+// microsecond.
+func (r rate) divide(m moment) (q, rest uint64) {
 	if m.us < 0 {
-		return 0
+		return 0, 0
 	}
 	high, low := bits.Mul64(uint64(m.us), uint64(r.den))
 	low, carry := bits.Add64(low, uint64(m.part), 0)
 	high += carry
-	if high >= uint64(r.num) {
-		return math.MaxInt64
-	}
-	q, rest := uint64(0), uint64(0)
-	if high == 0 {
+	switch {
+	case high == 0:
 		q = low / uint64(r.num)
-		rest = low - q*uint64(r.num)
-	} else {
-		q, rest = bits.Div64(high, low, uint64(r.num))
+		return q, low - q*uint64(r.num)
+	case high >= uint64(r.num):
+		return math.MaxInt64, 0
 	}
-	if up && rest > 0 {
-		q++
-	}
-	return int64(min(q, math.MaxInt64))
+	return bits.Div64(high, low, uint64(r.num))
+}
+
+// parts returns so many parts of a microsecond as a moment.
+func (r rate) parts(n uint64) moment {
+	us := n / uint64(r.den)
+	return moment{us: int64(us), part: int64(n - us*uint64(r.den))}
 }
 
 func (r rate) add(a, b moment) moment {
