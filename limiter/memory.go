@@ -48,14 +48,7 @@ func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (
 	}
 	var a asked
 	a.ask(&d, m.now(), limit, &m.convention, n, m.algorithm)
-	s := m.shard(&a, key)
-	s.mu.Lock()
-	if n > 0 {
-		s.allow(&d, &a)
-	} else {
-		s.peek(&d, &a)
-	}
-	s.mu.Unlock()
+	m.allow(&d, &a, key)
 	return d, nil
 }
 
@@ -75,15 +68,19 @@ func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decis
 	}
 	var a asked
 	a.ask(&d, now, limit, &m.convention, n, m.algorithm)
-	s := m.shard(&a, key)
+	m.allow(&d, &a, key)
+	return d
+}
+
+func (m *Memory) allow(d *Decision, a *asked, key string) {
+	s := m.shard(a, key)
 	s.mu.Lock()
-	if n > 0 {
-		s.allow(&d, &a)
+	if a.n > 0 {
+		s.allow(d, a)
 	} else {
-		s.peek(&d, &a)
+		s.peek(d, a)
 	}
 	s.mu.Unlock()
-	return d
 }
 
 // shard names the key and returns where it is kept.
