@@ -1,12 +1,14 @@
 package limiter_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/limitertest"
 )
 
 // taken is what one request was granted.
@@ -15,9 +17,9 @@ type taken struct {
 	n  int64
 }
 
-// arrivals drives bursty traffic with costs through one key and returns what got in.
-func arrivals(rng *rand.Rand, a limiter.Algorithm, limit limiter.Limit, c limiter.Convention, requests int) []taken {
-	s := limiter.State{Algorithm: a}
+// arrivals drives bursty traffic with costs through one key and returns what got in. Some of
+// it can never be admitted, and some asks for nothing.
+func arrivals(rng *rand.Rand, limit limiter.Limit, requests int, allow func(now limiter.Instant, n int64) bool) []taken {
 	now := far
 	var in []taken
 	for range requests {
@@ -28,7 +30,13 @@ func arrivals(rng *rand.Rand, a limiter.Algorithm, limit limiter.Limit, c limite
 			now = now.Add(time.Duration(rng.Int64N(int64(limit.Window)) / 3).Truncate(time.Microsecond))
 		}
 		n := rng.Int64N(3) + 1
-		if s.Take(now, limit, c, n).Allowed {
+		switch rng.IntN(20) {
+		case 0:
+			n = 0
+		case 1:
+			n = limit.Count + 1
+		}
+		if allow(now, n) {
 			in = append(in, taken{now, n})
 		}
 	}
@@ -50,35 +58,56 @@ func most(in []taken, w time.Duration) (high int64) {
 	return high
 }
 
-// TestAnyWindow holds every algorithm to the bound that is proven for it, in any window
-// of the limit's length, wherever it starts: a log to the limit, weighted counters and
-// fixed windows to less than twice the limit, and what refills to its burst and what
-// comes back in a window.
+type store struct {
+	name  string
+	allow func(now limiter.Instant, n int64) bool
+}
+
+// TestAnyWindow holds every algorithm, as pure arithmetic and in both stores, to the bound
+// that is proven for it, in any window of the limit's length, wherever it starts: a log to
+// the limit, weighted counters and fixed windows to less than twice the limit, and what
+// refills to its burst and what comes back in a window.
 func TestAnyWindow(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
+	client := limitertest.Client(t)
 	highest := map[limiter.Algorithm]float64{}
-	for range 300 {
-		limit := limiter.Limit{Count: rng.Int64N(30) + 3, Window: time.Duration(rng.Int64N(5_000_000)+1000) * time.Microsecond}
+	for round := range 300 {
+		limit := limiter.Limit{Count: rng.Int64N(30) + 3, Window: time.Duration(rng.Int64N(5_000)+1) * time.Millisecond}
 		for _, a := range limiter.Algorithms() {
 			c := limiter.Convention{Rounding: limiter.Rounding(rng.IntN(2))}
-			bound := limit.Count
-			switch a {
-			case limiter.FixedWindow:
-				bound = 2 * limit.Count
-			case limiter.SlidingWindow:
-				bound = 2 * limit.Count
-				if c.Rounding == limiter.Exact {
-					bound--
-				}
-			case limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket:
-				bound = 2 * limit.Count
+			bound := 2 * limit.Count
+			switch {
+			case a == limiter.SlidingLog || a == limiter.StreamCounter:
+				bound = limit.Count
+			case a == limiter.SlidingWindow && c.Rounding == limiter.Exact:
+				bound--
 			}
-			got := most(arrivals(rng, a, limit, c, 400), limit.Window)
-			highest[a] = max(highest[a], float64(got)/float64(limit.Count))
-			if got > bound {
-				t.Fatalf("%s admitted %d in one window of %+v, the bound is %d", a, got, limit, bound)
+			state, memory := limiter.State{Algorithm: a}, newMemory(t, a, limiter.WithConvention(c))
+			stores := []store{
+				{"a State", func(now limiter.Instant, n int64) bool { return state.Take(now, limit, c, n).Allowed }},
+				{"memory", func(now limiter.Instant, n int64) bool { return memory.AllowAt(now, "key", limit, n).Allowed }},
+			}
+			if round%50 == 0 {
+				var at limiter.Instant
+				r := newRedis(t, client, a, limiter.WithConvention(c), limiter.WithClock(func() limiter.Instant { return at }))
+				key := fmt.Sprintf("any window:%s:%d", a, round)
+				stores = append(stores, store{"redis", func(now limiter.Instant, n int64) bool {
+					at = now
+					d, err := r.AllowN(t.Context(), key, limit, n)
+					if err != nil {
+						t.Fatalf("%s on redis: %v", a, err)
+					}
+					return d.Allowed
+				}})
+			}
+			for _, s := range stores {
+				got := most(arrivals(rng, limit, 400, s.allow), limit.Window)
+				highest[a] = max(highest[a], float64(got)/float64(limit.Count))
+				if got > bound {
+					t.Fatalf("%s in %s admitted %d in one window of %+v, the bound is %d", a, s.name, got, limit, bound)
+				}
 			}
 		}
 	}
