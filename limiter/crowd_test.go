@@ -215,3 +215,55 @@ func TestMemoryFindsTheOneThatLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryLogIsThatOfAState lets a log grow and shrink through all the forms that it has in
+// memory, with costs of one unit and more, refunds, silences and, while nothing has left the
+// window, a clock that jumps back.
+func TestMemoryLogIsThatOfAState(t *testing.T) {
+	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
+		for _, jumps := range []bool{false, true} {
+			seed := rand.Uint64()
+			rng := rand.New(rand.NewPCG(seed, 0))
+			limit, pace := limiter.Limit{Count: 3000, Window: time.Second}, int64(2*time.Millisecond)
+			if jumps {
+				limit.Window = time.Hour
+			}
+			now, several := far, 0
+			m, s := newMemory(t, a, limiter.WithClock(func() limiter.Instant { return now })), limiter.State{Algorithm: a}
+			for step := range 20_000 {
+				if step%1000 == 0 {
+					pace = []int64{20_000, 200_000, 2_000_000, 50_000_000}[rng.IntN(4)] // nanoseconds
+					several = []int{0, 0, 0, 50}[rng.IntN(4)]
+					m.Sweep(now)
+				}
+				switch {
+				case jumps && rng.IntN(50) == 0:
+					now = now.Add(-time.Duration(rng.Int64N(pace)))
+				case jumps:
+					now = now.Add(time.Duration(rng.Int64N(pace) / 100))
+				case rng.IntN(3000) == 0:
+					now = now.Add(2500 * time.Millisecond)
+				default:
+					now = now.Add(time.Duration(rng.Int64N(pace)))
+				}
+				n := int64(1)
+				if several > 0 && rng.IntN(several) == 0 {
+					n = 1 + rng.Int64N(3)
+				}
+				var got, want limiter.Decision
+				if rng.IntN(40) == 0 {
+					var err error
+					if got, err = m.Refund(t.Context(), "key", limit, n); err != nil {
+						t.Fatal(err)
+					}
+					want = s.Refund(now, limit, limiter.Convention{}, n)
+				} else {
+					got, want = m.AllowAt(now, "key", limit, n), s.Take(now, limit, limiter.Convention{}, n)
+				}
+				if got.Allowed != want.Allowed || got.Used != want.Used || got.RetryAfter != want.RetryAfter || got.ResetAfter != want.ResetAfter {
+					t.Fatalf("%s, seed %d, jumps %v, step %d, cost %d:\n got %+v\nwant %+v", a, seed, jumps, step, n, got, want)
+				}
+			}
+		}
+	}
+}

@@ -5,9 +5,9 @@ import "context"
 // Memory decides within this process. Keys are spread over shards with a lock each; a
 // decision on a key that is known allocates nothing. A key takes its place when it is
 // first charged and leaves when it is as new again, so the memory is bounded by the keys
-// that are in use: 100 to 200 bytes a key, twice that for a key with a log, which from 17
-// requests in a window on takes 16 to 32 bytes more for each, and the length of a key of
-// more than 16 bytes. It may be used by many goroutines. Its zero value is not usable.
+// that are in use: 100 to 200 bytes a key, and the length of a key of more than 16 bytes. A
+// key with a log takes twice that, and from 17 requests in a window on 4 to 8 bytes for each,
+// or 16 to 32 where the window is longer than an hour or a request costs more than 1. It may be used by many goroutines. Its zero value is not usable.
 //
 // Its decisions leave out the clock-aligned windows of logs, as those of Redis do.
 type Memory struct {

@@ -7,8 +7,8 @@ type ring struct {
 	sum         int64
 	head, n     uint32  // the oldest entry, and how many there are
 	first, last Instant // of the oldest entry and the newest; they mean nothing when there is none
-	few         *[few]mark
-	many        []Entry // in use instead of few if there are any; as many as a power of two
+	marks       []mark  // as many as a power of two
+	entries     []Entry // the same; in use instead of marks if there are any
 }
 
 // mark is an entry of a single unit, which is what most are: the lower bits of its instant,
@@ -22,73 +22,69 @@ func (m mark) entry(last Instant) Entry {
 	return Entry{At: last - Instant(uint32(last)-uint32(m)), Count: 1}
 }
 
-const manyBit = 1 << 31 // beside n, in a cell
+const wideBit = 1 << 31 // beside n, in a cell: the log is in t.wide
 
 // unpack reads the log of a key.
 func (t *table) unpack(r *ring, i int) {
 	c := &t.logs[i]
 	r.sum, r.first, r.last = c.y, c.words.at, Instant(c.z)
-	r.head, r.n = uint32(c.x>>32), uint32(c.x)&^manyBit
-	r.few = &c.few
-	if c.x&manyBit != 0 {
-		r.many = t.many[i].entries
+	r.head, r.n = uint32(c.x>>32), uint32(c.x)&^wideBit
+	r.marks = c.few[:]
+	if c.x&wideBit != 0 {
+		r.marks, r.entries = t.wide[i].marks, t.wide[i].entries
 	}
 }
 
-// pack writes it back.
+// pack writes it back. An empty log begins again with few.
 func (t *table) pack(r *ring, i int) {
-	c := &t.logs[i]
 	n := r.n
-	if r.n > 0 && r.many != nil {
-		n |= manyBit
+	if r.n > 0 && len(r.marks) != few {
+		n |= wideBit
 	}
-	c.words = words{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
+	t.logs[i].words = words{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
 }
 
-// wide is where a log has more than a few requests.
+// wide is where a log has more than a few requests, or some that marks do not tell: one of
+// the two, as many as a power of two.
 type wide struct {
-	entries []Entry // as many as a power of two
+	marks   []mark
+	entries []Entry
 	used    Instant // when it last was full to an eighth
 }
 
+func (w *wide) room() int { return len(w.marks) + len(w.entries) }
+
 // A log that has needed no more than an eighth of its much room for a while gives it back.
 const (
-	muchRoom  = 1024       // entries
+	muchRoom  = 1024       // requests
 	roomWhile = 60_000_000 // microseconds
 )
 
 // at returns an entry, counted from the oldest.
 func (r *ring) at(i uint32) Entry {
-	if r.many != nil {
-		return r.many[int(r.head+i)&(len(r.many)-1)]
+	if r.entries != nil {
+		return r.entries[int(r.head+i)&(len(r.entries)-1)]
 	}
-	return r.few[(r.head+i)%few].entry(r.last)
-}
-
-func (r *ring) full() bool {
-	if r.many != nil {
-		return int(r.n) == len(r.many)
-	}
-	return r.n == few
-}
-
-// fits says that marks will do for the log with one more entry.
-func (r *ring) fits(e Entry) bool {
-	return e.Count == 1 && (r.n == 0 || max(r.last, e.At)-min(r.first, e.At) < markSpan)
+	return r.marks[int(r.head+i)&(len(r.marks)-1)].entry(r.last)
 }
 
 func (r *ring) set(i uint32, e Entry) {
-	if r.many != nil {
-		r.many[int(r.head+i)&(len(r.many)-1)] = e
+	if r.entries != nil {
+		r.entries[int(r.head+i)&(len(r.entries)-1)] = e
 		return
 	}
-	r.few[(r.head+i)%few] = mark(e.At)
+	r.marks[int(r.head+i)&(len(r.marks)-1)] = mark(e.At)
 }
 
-// forget drops what no longer counts from a log that was unpacked. It begins to fetch the
-// marks while the cell itself is still on its way.
+func (r *ring) full() bool { return int(r.n) == len(r.marks)+len(r.entries) }
+
+// fits says that marks will do for the log with one more entry.
+func (r *ring) fits(e Entry) bool {
+	return e.Count == 1 && r.entries == nil && (r.n == 0 || max(r.last, e.At)-min(r.first, e.At) < markSpan)
+}
+
+// forget drops what no longer counts from a log that was unpacked.
 func (r *ring) forget(a *asked) {
-	_ = *r.few
 	oldest := a.now - Instant(a.w) + 1 - Instant(a.edge())
 	if r.n > 0 && r.last < oldest {
 		r.n, r.sum = 0, 0
@@ -105,8 +101,8 @@ func (r *ring) forget(a *asked) {
 // add records the request. After the clock jumped back an entry goes where its instant
 // belongs, or, in a stream, whose ids never go back, to the end.
 func (t *table) add(r *ring, a *asked, number int) {
-	if r.many != nil && r.short() {
-		r.narrow()
+	if r.short() {
+		t.narrow(r, number)
 	}
 	r.sum = addCapped(r.sum, a.n)
 	e := Entry{At: a.now, Count: a.n}
@@ -114,12 +110,12 @@ func (t *table) add(r *ring, a *asked, number int) {
 	if r.n > 0 && r.last >= e.At {
 		if a.alg == StreamCounter {
 			e.At = r.last
-		} else if same = r.last == e.At && r.many != nil; same {
+		} else if same = r.last == e.At && r.entries != nil; same {
 			e.Count = addCapped(r.at(r.n-1).Count, a.n)
 		}
 	}
-	if !same && r.full() || r.many == nil && !r.fits(e) {
-		t.widen(r, a.now, number)
+	if !same && r.full() || r.entries == nil && !r.fits(e) {
+		t.widen(r, a.now, number, r.fits(e))
 	}
 	if same {
 		r.set(r.n-1, e)
@@ -140,64 +136,67 @@ func (t *table) add(r *ring, a *asked, number int) {
 	r.set(i, e)
 }
 
-// widen moves a log to where there is room for more: what it had already, if it had.
-func (t *table) widen(r *ring, now Instant, i int) {
-	if t.many == nil {
-		t.many = make([]wide, t.places())
+// widen moves a log to where there is room for more, as marks or as entries: to what it had
+// already, if it had.
+func (t *table) widen(r *ring, now Instant, i int, marks bool) {
+	if t.wide == nil {
+		t.wide = make([]wide, t.places())
 	}
-	need := 4
+	need := 2 * few
 	for need <= int(r.n) {
 		need *= 2
 	}
-	bigger := t.many[i].entries
-	if len(bigger) < need {
-		bigger = make([]Entry, need)
+	has := &t.wide[i]
+	switch {
+	case marks && len(has.marks) < need:
+		*has = wide{marks: make([]mark, need)}
+	case !marks && len(has.entries) < need:
+		*has = wide{entries: make([]Entry, need)}
 	}
-	t.move(r, i, wide{bigger, now})
+	has.used = now
+	r.move(has)
 }
 
-func (t *table) move(r *ring, i int, to wide) {
+// move moves a log to other room.
+func (r *ring) move(to *wide) {
+	from := *r
+	r.head, r.marks, r.entries = 0, to.marks, to.entries
 	for k := range r.n {
-		to.entries[k] = r.at(k)
+		r.set(k, from.at(k))
 	}
-	r.many, r.head, t.many[i] = to.entries, 0, to
 }
 
-// short says that marks would do for a log again, with room to spare.
+// short says that the few marks of its cell would do for a log that has left them, with room
+// to spare.
 func (r *ring) short() bool {
-	return r.n == 0 || r.n <= few/2 && r.sum == int64(r.n) && r.last-r.first < markSpan
+	return r.n <= few/2 && len(r.marks) != few && (r.sum == int64(r.n) && r.last-r.first < markSpan || r.n == 0)
 }
 
-// narrow moves a short log back to the marks. The room stays with the key for a while.
-func (r *ring) narrow() {
-	for k := range r.n {
-		r.few[k] = mark(r.at(k).At)
-	}
-	r.many, r.head = nil, 0
+// narrow moves a short log back to its cell. The room stays with the key for a while.
+func (t *table) narrow(r *ring, i int) {
+	r.move(&wide{marks: t.logs[i].few[:]})
 }
 
 // giveBack frees the room that a log has not needed for a while. It is asked now and then,
 // and takes what it sees for what was so in between.
 func (t *table) giveBack(i int, now Instant) {
-	has := &t.many[i]
-	if len(has.entries) <= muchRoom {
+	has := &t.wide[i]
+	if has.room() <= muchRoom {
 		return
 	}
 	var r ring
 	t.unpack(&r, i)
+	inUse := len(r.marks) != few
 	switch {
-	case r.many != nil && int(r.n) > len(r.many)/8:
+	case inUse && int(r.n) > has.room()/8:
 		has.used = now
 	case now < has.used+roomWhile:
-	case r.many == nil:
+	case inUse:
 		*has = wide{}
-	default:
-		need := muchRoom
-		for need < 4*int(r.n) {
-			need *= 2
-		}
-		t.move(&r, i, wide{make([]Entry, need), has.used})
+		t.widen(&r, now, i, r.entries == nil)
 		t.pack(&r, i)
+	default:
+		*has = wide{}
 	}
 }
 

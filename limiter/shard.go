@@ -150,7 +150,7 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 			gone++
 		} else {
 			s.hand = uint32(i + 1)
-			if s.many != nil {
+			if s.wide != nil {
 				s.giveBack(i, now)
 			}
 		}

@@ -12,7 +12,7 @@ type table struct {
 	cells   []cell    // as many as a power of two, or none; at most five eighths are taken
 	logs    []logCell // the same, where logs are kept; one of the two is empty
 	n       int
-	many    []wide   // of a log that has had more requests than few
+	wide    []wide   // of a log that has had more requests than few
 	long    []string // keys that do not fit into a cell
 	blocked []Instant
 }
@@ -119,8 +119,8 @@ func (t *table) resize(places int, logs bool) {
 	} else {
 		t.cells = make([]cell, places)
 	}
-	if old.many != nil {
-		t.many = make([]wide, places)
+	if old.wide != nil {
+		t.wide = make([]wide, places)
 	}
 	if old.long != nil {
 		t.long = make([]string, places)
@@ -142,8 +142,8 @@ func (t *table) copy(i int, from *table, j int) {
 	} else {
 		t.cells[i] = from.cells[j]
 	}
-	if t.many != nil {
-		t.many[i] = from.many[j]
+	if t.wide != nil {
+		t.wide[i] = from.wide[j]
 	}
 	if t.long != nil {
 		t.long[i] = from.long[j]
@@ -168,8 +168,8 @@ func (t *table) remove(i int) {
 
 func (t *table) clear(i int) {
 	*t.at(i) = cell{}
-	if t.many != nil {
-		t.many[i] = wide{}
+	if t.wide != nil {
+		t.wide[i] = wide{}
 	}
 	if t.long != nil {
 		t.long[i] = ""
