@@ -12,7 +12,7 @@ type table struct {
 	cells   []cell    // as many as a power of two, or none; at most five eighths are taken
 	logs    []logCell // the same, where logs are kept; one of the two is empty
 	n       int
-	wide    []wide   // of a log that has had more requests than few
+	wide    []wide   // of logs that have had more than a few requests
 	long    []string // keys that do not fit into a cell
 	blocked []Instant
 }
