@@ -68,13 +68,13 @@ func (r *Redis) decodeValues(key string, b *boxed, n int64, peek bool, vals []in
 	switch r.algorithm {
 	case FixedWindow:
 		c := counters{start: a.aligned(), current: vals[2]}
-		switch told := Instant(vals[3]); {
-		case r.convention.Alignment == FirstRequest && told > 0: // its end
-			c.start = told - Instant(a.w+a.edge())
+		switch said := Instant(vals[3]); {
+		case r.convention.Alignment == FirstRequest && said > 0: // its end
+			c.start = said - Instant(a.w+a.edge())
 		case r.convention.Alignment == FirstRequest:
 			c.start = a.now
-		case told > 0: // not the clock-aligned one
-			c.start = told
+		case said > 0: // not the clock-aligned one
+			c.start = said
 		}
 		a.judge(&d, peek, a.fits(c.current))
 		c.explainFixed(&d, a)

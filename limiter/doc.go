@@ -7,9 +7,9 @@
 //
 // The limit is an argument of every request and not kept anywhere, so it can change at
 // any time. What is kept belongs to a window of one length, though: for two of them on one
-// key there is AllowAll. A Decision says more than yes or no: what is used and left, the smallest wait
-// after which this very request would be admitted, when the key is as new, and the
-// numbers that explain it.
+// key there is AllowAll. A Decision says more than yes or no: what is used and left, the
+// smallest wait after which this very request would be admitted, when the key is as new, and
+// the numbers that explain it.
 //
 // # Choosing an algorithm
 //
