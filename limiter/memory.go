@@ -127,8 +127,8 @@ func plain(key string, limit Limit, n int64) bool {
 
 // takes says whether AllowN would take a request, whatever its key.
 func (m *Memory) takes(limit Limit, n int64) bool {
-	const any = "key"
-	return plain(any, limit, n) || m.check(context.Background(), any, limit, n) == nil
+	const key = "key"
+	return plain(key, limit, n) || m.check(context.Background(), key, limit, n) == nil
 }
 
 // check looks at everything that can be wrong.

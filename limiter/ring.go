@@ -54,11 +54,9 @@ type wide struct {
 
 func (w *wide) room() int { return len(w.marks) + len(w.entries) }
 
-// A log that has needed no more than an eighth of its much room for a while gives it back.
-const (
-	muchRoom  = 1024       // requests
-	roomWhile = 60_000_000 // microseconds
-)
+// muchRoom is that of so many requests. A log that has needed no more than an eighth of what
+// it has beyond that gives it back after a while.
+const muchRoom = 1024
 
 // at returns an entry, counted from the oldest.
 func (r *ring) at(i uint32) Entry {
@@ -190,7 +188,7 @@ func (t *table) giveBack(i int, now Instant) {
 	switch {
 	case inUse && int(r.n) > has.room()/8:
 		has.used = now
-	case now < has.used+roomWhile:
+	case now < has.used+while:
 	case inUse:
 		*has = wide{}
 		t.widen(&r, now, i, r.entries == nil)

@@ -19,12 +19,12 @@ const (
 	sweepEvery = 128 // decisions between two sweeps of known keys
 	sweepCells = 8   // looked at by a sweep
 	smallShard = 1024
+	while      = 60_000_000 // microseconds for which a Memory keeps what may be needed again
 )
 
 // asNew is when a cell may go: when the key is as new, and a while later, so that a clock
 // that jumps back a little still finds what it counted.
 func (a *asked) asNew(reset time.Duration) Instant {
-	const while = 60 * 1_000_000
 	return a.now.Add(reset) + Instant(min(a.w, while))
 }
 
