@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -36,7 +37,7 @@ func BenchmarkRecovery(b *testing.B) {
 			s := servertest.Start(b)
 			p := servertest.StartProxy(b, s.Addr())
 			defer p.Close()
-			run := runSource(b, newRedis(b, feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}}))
+			run := runSource(b, newRedis(b, feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}}))
 			link := func(l model.Link) func() bool { return func() bool { return run.last().Server.Link == l } }
 			servertest.Await(b, "the link", link(model.Live))
 			var took []time.Duration
@@ -109,7 +110,7 @@ func measureDelays(b *testing.B, s *servertest.Server, url string, n, shortest, 
 	fire := make(map[string]func())
 	var list []rules.Rule
 	for kind, a := range kinds {
-		l, err := limiter.NewRedis(c, a)
+		l, err := redisstore.New(c, a, redisstore.WithPrefix(""))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func measureDelays(b *testing.B, s *servertest.Server, url string, n, shortest, 
 		fire[kind]()
 		list = append(list, rules.Rule{Match: kind, Algorithm: a, Limit: limit, LimitKnown: true})
 	}
-	r, err := feed.NewRedis(feed.Options{URLs: []string{url}, Rules: list})
+	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{url}, Rules: list})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -29,11 +30,11 @@ func TestCluster(t *testing.T) {
 	defer c.Close()
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 1000, Window: time.Minute}
-	sliding, err := limiter.NewRedis(c, limiter.SlidingWindow)
+	sliding, err := redisstore.New(c, limiter.SlidingWindow, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := limiter.NewRedis(c, limiter.StreamCounter)
+	stream, err := redisstore.New(c, limiter.StreamCounter, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestCluster(t *testing.T) {
 	if err := c.Set(ctx, fmt.Sprintf("rl:x:y:%d", start.Millis()/1000), 7, time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}
-	r := newRedis(t, feed.Options{URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
 	run := runSource(t, r)
 	servertest.Await(t, "all keys of all masters", func() bool {
@@ -112,7 +113,7 @@ func moveSlot(t *testing.T, c *redis.ClusterClient, nodes []*servertest.Server, 
 }
 
 // killMaster kills a node, wants its keys stale and the others read on.
-func killMaster(t *testing.T, run *running, dead *servertest.Server, home map[string]string, l *limiter.Redis, limit limiter.Limit) {
+func killMaster(t *testing.T, run *running, dead *servertest.Server, home map[string]string, l *redisstore.Store, limit limiter.Limit) {
 	t.Helper()
 	addr := dead.Addr()
 	alive := ""
@@ -151,7 +152,7 @@ func TestSentinel(t *testing.T) {
 	servertest.Await(t, "the replica to be known", func() bool {
 		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.Port)) && replica.CLI("EXISTS", "k") == "1"
 	})
-	r := newRedis(t, feed.Options{URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })

@@ -11,6 +11,7 @@ import (
 	"ratescope/feed/feedtest"
 	"ratescope/limiter"
 	"ratescope/limiter/limitertest"
+	"ratescope/limiter/redisstore"
 )
 
 const refresh = 40 * time.Millisecond
@@ -30,7 +31,7 @@ func TestRedisConforms(t *testing.T) {
 	addr := limitertest.Address(t)
 	traffic(t, addr)
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
-		r, err := feed.NewRedis(feed.Options{URLs: []string{"redis://" + addr}, Refresh: refresh})
+		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr}, Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestRESP3Conforms(t *testing.T) {
 	addr := limitertest.Address(t)
 	traffic(t, addr)
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
-		r, err := feed.NewRedis(feed.Options{URLs: []string{"redis://" + addr + "?protocol=3"}, Refresh: refresh})
+		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr + "?protocol=3"}, Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestRESP3Conforms(t *testing.T) {
 // TestAwayConforms watches a port where nothing listens.
 func TestAwayConforms(t *testing.T) {
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Open: func(t *testing.T) (feed.Source, func()) {
-		r, err := feed.NewRedis(feed.Options{URLs: []string{"redis://127.0.0.1:1"}, Refresh: refresh})
+		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://127.0.0.1:1"}, Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func traffic(t *testing.T, addr string) {
 	ctx := t.Context()
 	var all sync.WaitGroup
 	for _, a := range limiter.Algorithms() {
-		l, err := limiter.NewRedis(client, a, limiter.WithDenials())
+		l, err := redisstore.New(client, a, redisstore.WithDenials(), redisstore.WithPrefix(""))
 		if err != nil {
 			t.Fatal(err)
 		}

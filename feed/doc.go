@@ -9,22 +9,25 @@
 // This package is the front; the work is done in the rooms behind it, each of which
 // imports only those above it:
 //
+//	panics     the panic of a goroutine as an error
 //	pace       waits and backoff
-//	tariff     what commands cost a server
+//	cost       what commands cost a server
 //	connect    the way to a server: URLs, TLS, sentinels, the nodes that are read, guarded
-//	           clients, errors in words
-//	rules      how keys are limited: the file of rules and its globs
-//	shape      what the data of limiters looks like, and decoding it
-//	look       following one limiter from reading to reading
+//	           clients, errors as sentences
+//	rules      how keys are limited: rules and their globs
+//	config     the configuration file: rules, targets, alerts
+//	notify     delivering alerts to webhooks and commands
+//	decode     what the data of limiters looks like, and decoding it
+//	track      following one limiter from reading to reading
 //	discover   finding keys with SCAN
-//	hot        finding the hottest of very many keys
-//	condition  how the server itself does
-//	observe    rounds of reading inside a budget, and the batches they make
-//	inject     firing requests, the one place that writes
+//	hotkeys    finding the hottest of very many keys
+//	health     how the server itself does
+//	watch      rounds of reading inside a budget, and the batches they make
+//	fire       firing requests, the one place that writes
 //	demo       the embedded Redis and its traffic
 //
-// Beside them are the commands without a screen, which use what is above: settings (flags and
-// files), headless (snapshot, peek, fire, verify, record), replay and export.
+// Beside them are the commands without a screen, which use the packages above: cli (flags, and
+// snapshot, peek, fire, verify, record), replay and metrics. file opens what a person names.
 //
 // The tests start servers of their own with servertest, and hold every Source to feedtest.
 package feed

@@ -19,6 +19,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -27,7 +28,7 @@ func TestStartsBeforeItsServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.Kill()
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond})
 	run := runSource(t, r)
 	servertest.Await(t, "a sentence about the absent server", func() bool {
 		b := run.last()
@@ -50,7 +51,7 @@ func TestServerStopsAndComesBack(t *testing.T) {
 	now := s.Now()
 	s.CLI("ZADD", "log", fmt.Sprint(int64(now)/1e3), "a")
 	s.CLI("PEXPIRE", "log", "2000")
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("log"); return ok && used(x) >= 0 })
 	s.Kill()
@@ -95,7 +96,7 @@ func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 1 })
 	s.Freeze()
@@ -161,7 +162,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
 			defer cancel()
-			_, err := feed.Once(ctx, newRedis(t, feed.Options{URLs: []string{c.url}}))
+			_, err := feed.Once(ctx, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{c.url}}))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -182,7 +183,7 @@ func TestBadURLs(t *testing.T) {
 		"localhost:6379", "http://u:s3cr3t@h:80", "redis://u:s3cr3t@host:port", "redis://u:s3cr3t@h:6379/x", "redis://u:s3cr3t%zz@h",
 		"redis+sentinel://u:s3cr3t@host:26379", "redis://:s3cr3t@h?max_retries=x&password=s3cr3t", "://", "",
 	} {
-		_, err := feed.NewRedis(feed.Options{URLs: []string{raw}})
+		_, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{raw}})
 		if err == nil {
 			t.Errorf("%q was accepted", raw)
 			continue
@@ -210,7 +211,7 @@ func TestAnACLUserIsToldWhatIsMissing(t *testing.T) {
 	if b.Server.Link != model.Live {
 		t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
 	}
-	b, got = once(t, feed.Options{URLs: []string{url}})
+	b, got = once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
 	if x := got["open:a"]; used(x) != 1 || len(got) != 1 {
 		t.Errorf("of all keys, the one that may be read: %v", got)
 	}
@@ -258,7 +259,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	if x := got["b:tat"]; x.Err != "" || x.State.TAT != now.Add(time.Minute) || slices.Contains(x.Notes, model.WrongType) {
 		t.Errorf("b:tat: %q, TAT %v, notes %v", x.Err, x.State.TAT, x.Notes)
 	}
-	_, got = once(t, feed.Options{URLs: []string{s.URL()}})
+	_, got = once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
 	if _, ok := got["a:string"]; ok {
 		t.Error("a plain string was taken for a limiter")
 	}
@@ -278,7 +279,7 @@ func TestHostileNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := limiter.NewRedis(c, limiter.SlidingWindow, limiter.WithDenials())
+	l, err := redisstore.New(c, limiter.SlidingWindow, redisstore.WithDenials(), redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +290,7 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}})
+	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
 	for _, n := range names {
 		if x, ok := got[n]; !ok || used(x) != 2 {
 			t.Errorf("stream %.40q: found %v, used %d", n, ok, used(x))
@@ -326,7 +327,7 @@ func TestUnixSocket(t *testing.T) {
 	path := t.TempDir() + "/r.sock"
 	s := servertest.Start(t, "--unixsocket", path)
 	s.CLI("XADD", "k", "*", "count", "2")
-	if _, got := once(t, feed.Options{URLs: []string{"unix://" + path}}); used(got["k"]) != 2 {
+	if _, got := once(t, feed.Options{Watch: everyKey, URLs: []string{"unix://" + path}}); used(got["k"]) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -344,7 +345,7 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 	if _, err := p.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("z", limiter.SlidingLog)}})
+	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("z", limiter.SlidingLog)}})
 	if x := got["z"]; used(x) != 3000 || x.Approximate || !x.ExactKnown {
 		t.Errorf("used %d of 3000, approximate %v", used(x), x.Approximate)
 	}

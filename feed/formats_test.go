@@ -11,6 +11,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/layout"
 	"ratescope/model"
 )
 
@@ -34,7 +35,7 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 		s.CLI("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
 		s.CLI("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
 	}
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("log:*", limiter.SlidingLog)}})
+	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("log:*", limiter.SlidingLog)}})
 	for key, unit := range map[string]time.Duration{"log:s": time.Second, "log:frac": time.Second, "log:ms": time.Millisecond, "log:us": time.Microsecond} {
 		r, ok := got[key]
 		if !ok {
@@ -61,15 +62,15 @@ func TestReadsForeignStreams(t *testing.T) {
 	}
 	s.CLI("XADD", "events", "*", "user", "alice")
 	s.CLI("PEXPIRE", "calls", "60000")
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"*"}})
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey})
 	r := got["calls"]
-	if n := used(r); n != 6 || r.Target.Algorithm != limiter.StreamCounter || !r.Target.Inferred {
-		t.Errorf("calls: used %d by %v (inferred %v), want 6 by an inferred stream", n, r.Target.Algorithm, r.Target.Inferred)
+	if n := used(r); n != 6 || r.Target.Algorithm != limiter.StreamCounter || r.Target.Library != "counter-sliding-window" {
+		t.Errorf("calls: used %d by %v of %q, want 6 by the stream of counter-sliding-window", n, r.Target.Algorithm, r.Target.Library)
 	}
 	if r.Target.Window != time.Minute || r.Target.LimitKnown {
 		t.Errorf("calls: window %v (limit known %v), want 1m told from the expiry", r.Target.Window, r.Target.LimitKnown)
 	}
-	if slices.Contains(r.Notes, model.NoCountField) || !r.Target.Layout.Untotalled {
+	if slices.Contains(r.Notes, model.NoCountField) || !r.Target.Layout.NoTotals {
 		t.Errorf("calls: notes %v, layout %+v", r.Notes, r.Target.Layout)
 	}
 	if r := got["events"]; !slices.Contains(r.Notes, model.NoCountField) || used(r) != 1 {
@@ -94,13 +95,13 @@ func TestReadsForeignCounters(t *testing.T) {
 	s.CLI("SET", "rl:search:alice:"+sec(cur), "31", "PX", "120000")
 	s.CLI("SET", "rl:login:bob:"+ms(cur), "7", "PX", "60000")
 	s.CLI("SET", "user:1234567890", "17")
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}})
+	_, got := once(t, feed.Options{Watch: []string{"rl:*"}, URLs: []string{s.URL()}})
 	alice, bob := got["rl:search:alice"], got["rl:login:bob"]
 	if alice.Target.Algorithm != limiter.SlidingWindow || alice.State.Previous != 84 || alice.State.Current != 31 || !alice.PreviousKnown {
 		t.Errorf("alice: %v, previous %d (known %v), current %d, want a sliding window of 84 and 31",
 			alice.Target.Algorithm, alice.State.Previous, alice.PreviousKnown, alice.State.Current)
 	}
-	if alice.Target.Window != time.Minute || alice.Target.Layout != (limiter.Layout{Unit: time.Second, Suffixed: true}) {
+	if alice.Target.Window != time.Minute || alice.Target.Layout != (layout.Layout{Unit: time.Second, Suffixed: true}) {
 		t.Errorf("alice: window %v, layout %+v", alice.Target.Window, alice.Target.Layout)
 	}
 	if bob.Target.Algorithm != limiter.FixedWindow || bob.State.Current != 7 || bob.PreviousKnown || bob.Target.Window != time.Minute {

@@ -2,20 +2,15 @@ package feed_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/connect"
-	"ratescope/feed/inject"
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/model"
@@ -183,54 +178,4 @@ func TestReadAndNeverWritten(t *testing.T) {
 		t.Errorf("a key that nobody uses has the counter %+v", h[1])
 	}
 	t.Log(board.Hot.Sources, board.Hottest(1))
-}
-
-// TestProfiled arms the injector, which begins a profile where the server has HOTKEYS of
-// Redis's kind, and finds the key by its share of the server's time. Without the arm nothing
-// begins.
-func TestProfiled(t *testing.T) {
-	s, key := readOften(t)
-	if s.Ask("HOTKEYS", "GET") != "" || strings.Contains(s.Ask("COMMAND", "INFO", "HOTKEYS"), "start") == false {
-		t.Skip("SKIPPED: the server has no HOTKEYS of Redis's kind: set RATESCOPE_REDIS_SERVER to one from 8.6 on")
-	}
-	o := feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: 100, Rules: []rules.Rule{minuteRule("rl:*", 0)}}
-	audit := filepath.Join(t.TempDir(), "audit")
-	for _, armed := range []bool{false, true} {
-		r := newRedis(t, o)
-		i := r.Injector(inject.Options{Armed: armed, AuditPath: audit})
-		began, err := i.Profile(context.Background(), 20*time.Second)
-		if armed != began || armed != (err == nil) || !armed && !errors.Is(err, connect.ErrReadOnly) {
-			t.Fatalf("armed %v: began %v, %v", armed, began, err)
-		}
-		if !armed && s.Ask("HOTKEYS", "GET") != "" {
-			t.Fatal("a profile was begun without being armed")
-		}
-		if !armed {
-			continue
-		}
-		board := ranked(t, o, key, func(h model.Hottest) bool { return h.CPU.V > 0.15 && h.Net.V > 0.1 })
-		t.Log(board.Hot.Sources, board.Hottest(1))
-		if again, err := i.Profile(context.Background(), time.Second); again || err != nil {
-			t.Errorf("while one runs: %v, %v", again, err)
-		}
-		if err := i.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if left := s.Ask("HOTKEYS", "GET"); left != "" {
-			t.Errorf("the profile is left at the server: %s", left)
-		}
-		text, err := os.ReadFile(audit)
-		if err != nil || !strings.Contains(string(text), "HOTKEYS START") {
-			t.Errorf("the audit says %q, %v", text, err)
-		}
-	}
-	s.CLI("HOTKEYS", "START", "METRICS", "1", "CPU", "DURATION", "1")
-	servertest.Within(t, 5*time.Second, "somebody else's profile to end", func() bool { return strings.Contains(s.Ask("HOTKEYS", "GET"), "tracking-active\n0") })
-	i := newRedis(t, o).Injector(inject.Options{Armed: true, AuditPath: audit})
-	if began, err := i.Profile(context.Background(), time.Second); began || err != nil {
-		t.Errorf("over the results of somebody else: %v, %v", began, err)
-	}
-	if err := i.Close(); err != nil || s.Ask("HOTKEYS", "GET") == "" {
-		t.Errorf("somebody else's results are gone: %v", err)
-	}
 }

@@ -60,16 +60,16 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
-	c.Set(ctx, "stuck:login", 150, 0)
-	c.Set(ctx, "stuck:search", 3, time.Minute)
+	c.Set(ctx, "throttle:login", 150, 0)
+	c.Set(ctx, "throttle:search", 3, time.Minute)
 	c.Set(ctx, "rl:still", 7, 0)
 	c.Set(ctx, "app:version", 12, 0)
 	c.Set(ctx, "visitors", 4711, 0)
 	minute := rules.Rule{Match: "*", Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true}
 
 	// Spoken of.
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"stuck:*"}, Rules: []rules.Rule{minute}})
-	r, ok := got["stuck:login"]
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"throttle:*"}, Rules: []rules.Rule{minute}})
+	r, ok := got["throttle:login"]
 	if !ok {
 		t.Fatalf("with a pattern for it, found were only %d keys", len(got))
 	}
@@ -77,14 +77,14 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 		t.Errorf("it is shown as %+v", g)
 	}
 	named := minute
-	named.Match = "stuck:l*"
-	if _, got = once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{named, minute}}); got["stuck:login"].Key == "" || len(got) != 2 {
+	named.Match = "throttle:l*"
+	if _, got = once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{named, minute}}); got["throttle:login"].Key == "" || len(got) != 2 {
 		t.Errorf("with a rule for it, found were %d keys", len(got))
 	}
 
 	// Written.
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minute}}))
-	servertest.Await(t, "the counter that expires", func() bool { _, ok := run.reading("stuck:search"); return ok })
+	servertest.Await(t, "the counter that expires", func() bool { _, ok := run.reading("throttle:search"); return ok })
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
@@ -94,14 +94,14 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 			case <-stop:
 				return
 			case <-tick:
-				for _, k := range []string{"stuck:login", "app:version", "visitors"} {
+				for _, k := range []string{"throttle:login", "app:version", "visitors"} {
 					c.Incr(ctx, k)
 				}
 			}
 		}
 	}()
 	defer func() { close(stop); <-done }()
-	servertest.Await(t, "the counter that lost its expiry", func() bool { return run.came("stuck:login", false) > 10 })
+	servertest.Await(t, "the counter that lost its expiry", func() bool { return run.came("throttle:login", false) > 10 })
 	for _, k := range []string{"app:version", "visitors", "rl:still"} {
 		if _, ok := run.reading(k); ok {
 			t.Errorf("%s is taken for a limiter", k)

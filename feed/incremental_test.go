@@ -14,6 +14,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -85,11 +86,11 @@ func TestTellsEachMemberOnce(t *testing.T) {
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
 	servertest.Await(t, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
-	own, err := limiter.NewRedis(c, limiter.SlidingLog)
+	own, err := redisstore.New(c, limiter.SlidingLog, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := limiter.NewRedis(c, limiter.StreamCounter)
+	stream, err := redisstore.New(c, limiter.StreamCounter, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestTellsEachMemberOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range []struct {
-			l *limiter.Redis
+			l *redisstore.Store
 			k string
 		}{{own, "own"}, {stream, "st"}} {
 			if _, err := l.l.AllowN(ctx, l.k, limit, int64(many)); err != nil {
@@ -191,12 +192,12 @@ func TestCountersRollOver(t *testing.T) {
 	rules := []rules.Rule{{Match: "fw", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}, {Match: "sw", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"fw", "sw"}, Rules: rules, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
-	fixed, _ := limiter.NewRedis(c, limiter.FixedWindow)
-	sliding, _ := limiter.NewRedis(c, limiter.SlidingWindow)
+	fixed, _ := redisstore.New(c, limiter.FixedWindow, redisstore.WithPrefix(""))
+	sliding, _ := redisstore.New(c, limiter.SlidingWindow, redisstore.WithPrefix(""))
 	servertest.Await(t, "a first reading", func() bool { _, ok := run.reading("sw"); return ok })
 	n := int64(0)
 	for begun := time.Now(); time.Since(begun) < 3500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
-		for l, k := range map[*limiter.Redis]string{fixed: "fw", sliding: "sw"} {
+		for l, k := range map[*redisstore.Store]string{fixed: "fw", sliding: "sw"} {
 			if _, err := l.AllowN(ctx, k, limit, 1); err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/connect"
-	"ratescope/feed/inject"
+	"ratescope/feed/fire"
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
@@ -38,9 +38,9 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 	s.CLI("SET", "single", "3", "EX", "60")
 	s.CLI("LPUSH", "list", "x")
 	m := s.Monitor()
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"*"}, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
 		Rules: []rules.Rule{minuteRule("absent", limiter.SlidingWindow)}})
-	i := r.Injector(inject.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
+	i := r.Injector(fire.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
 	run := runSource(t, r)
 	servertest.Await(t, "thirty batches over two passes", func() bool {
 		b := run.last()
@@ -71,7 +71,7 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 	rule := rules.Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Minute}, LimitKnown: true}
 	path := filepath.Join(t.TempDir(), "state", "audit.jsonl")
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"api:alice"}, Rules: []rules.Rule{rule}, Refresh: 50 * time.Millisecond})
-	i := r.Injector(inject.Options{Armed: true, AuditPath: path, Denials: true})
+	i := r.Injector(fire.Options{Armed: true, AuditPath: path, Denials: true})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("api:alice"); return ok && x.Type == "none" })
 	x, _ := run.reading("api:alice")
@@ -111,9 +111,18 @@ func checkAudit(t *testing.T, path string) {
 		t.Errorf("the audit file has mode %v, want 0600", info.Mode().Perm())
 	}
 	text, _ := os.ReadFile(path)
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if strings.Contains(line, `"outcome":"begun"`) || strings.Contains(line, `"outcome":"ended"`) {
+			if !strings.Contains(line, `"request":""`) {
+				t.Errorf("the line of an order is about a request: %s", line)
+			}
+			continue
+		}
+		lines = append(lines, line)
+	}
 	if len(lines) != 8 {
-		t.Fatalf("%d audit lines, want two for each of 4 requests", len(lines))
+		t.Fatalf("%d audit lines of requests, want two for each of 4", len(lines))
 	}
 	request := ""
 	for n, line := range lines {
@@ -154,16 +163,15 @@ func TestACrashLeavesTheIntent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	program := exec.Command(os.Args[0], "-test.run", "^TestFireOnBehalf$")
 	program.Env = append(os.Environ(), "FIRE_URL="+s.URL(), "FIRE_AUDIT="+path)
-	s.Freeze() // the request is never answered
-	defer s.Thaw()
+	s.CLI("CLIENT", "PAUSE", "60000", "WRITE") // the request is not answered
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
 	read := func() string { text, _ := os.ReadFile(path); return string(text) }
-	servertest.Await(t, "the intent", func() bool { return strings.HasSuffix(read(), "\n") })
+	servertest.Await(t, "the intent", func() bool { return strings.Contains(read(), "pending") && strings.HasSuffix(read(), "\n") })
 	program.Process.Kill()
 	program.Wait()
-	if text := read(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"key":"k"`) || !strings.Contains(text, `"outcome":"pending"`) {
+	if text := read(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `"outcome":"begun"`) || !strings.Contains(text, `"key":"k"`) || !strings.Contains(text, `"outcome":"pending"`) {
 		t.Errorf("the audit file holds\n%s", text)
 	}
 }
@@ -173,7 +181,7 @@ func TestFireOnBehalf(t *testing.T) {
 	if os.Getenv("FIRE_URL") == "" {
 		t.Skip("is the program of TestACrashLeavesTheIntent")
 	}
-	i := newRedis(t, feed.Options{URLs: []string{os.Getenv("FIRE_URL")}}).Injector(inject.Options{Armed: true, AuditPath: os.Getenv("FIRE_AUDIT"), Timeout: time.Hour})
+	i := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{os.Getenv("FIRE_URL")}}).Injector(fire.Options{Armed: true, AuditPath: os.Getenv("FIRE_AUDIT"), Timeout: time.Hour})
 	i.Fire(context.Background(), model.Shot{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil)
 }
 
@@ -195,8 +203,8 @@ func TestEightInjectorsShareALimit(t *testing.T) {
 			var mu sync.Mutex
 			var sum model.Tally
 			for range 8 {
-				r := newRedis(t, feed.Options{URLs: []string{s.URL()}})
-				i := r.Injector(inject.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+				r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
+				i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 				all.Go(func() {
 					tally, err := i.Fire(context.Background(), model.Shot{Key: "k:" + a.String(), Target: target(a, 100, 10*time.Minute), Cost: 1, N: 200}, nil)
 					if err != nil {
@@ -219,7 +227,7 @@ func TestEightInjectorsShareALimit(t *testing.T) {
 // TestFireIsRefused covers what stops a shot before the first request.
 func TestFireIsRefused(t *testing.T) {
 	s := servertest.Start(t)
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
@@ -242,7 +250,7 @@ func TestFireIsRefused(t *testing.T) {
 		if c.audit == "" {
 			c.audit = filepath.Join(dir, "audit")
 		}
-		i := r.Injector(inject.Options{Armed: true, AuditPath: c.audit})
+		i := r.Injector(fire.Options{Armed: true, AuditPath: c.audit})
 		if tally, err := i.Fire(context.Background(), c.shot, nil); err == nil || !strings.Contains(err.Error(), c.want) || tally.Total() != 0 {
 			t.Errorf("%s: %+v, error %v, want one about %q", name, tally, err, c.want)
 		}
@@ -255,8 +263,8 @@ func TestFireIsRefused(t *testing.T) {
 // TestFirePaces fires at a rate and stops when told to.
 func TestFirePaces(t *testing.T) {
 	s := servertest.Start(t)
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}})
-	i := r.Injector(inject.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
+	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 	shot := model.Shot{Key: "k", Target: target(limiter.FixedWindow, 10_000, time.Hour), Cost: 1, N: 50, Rate: 100}
 	begun := time.Now()
 	tally, err := i.Fire(context.Background(), shot, nil)
@@ -271,7 +279,7 @@ func TestFirePaces(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || tally.Total() < 10 || tally.Total() > 10+inject.InFlight {
+	if err != nil || tally.Total() < 10 || tally.Total() > 10+fire.InFlight {
 		t.Errorf("until stopped: %+v, error %v, want about 10", tally, err)
 	}
 	shot.N = 30

@@ -19,7 +19,7 @@ func TestStreamsAreSeenAtOnce(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
 	r.Focus([]string{"k"})
 	sent := make(chan time.Time, 1)
 	seen := make(chan time.Duration, 1)

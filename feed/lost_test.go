@@ -65,7 +65,7 @@ func TestAHotLogThatLosesMembers(t *testing.T) {
 func TestACounterThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"*"}, Refresh: 50 * time.Millisecond,
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}}}))
 	cur := s.Now().Floor(time.Hour)
 	name := func(start limiter.Instant) string { return fmt.Sprintf("rl:api:alice:%d", start.Millis()/1000) }

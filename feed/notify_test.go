@@ -14,6 +14,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 )
 
 // calls returns how often a server was asked a command.
@@ -90,17 +91,17 @@ func TestAClusterIsHeardNodeByNode(t *testing.T) {
 	t.Cleanup(func() { c.Close() })
 	limit := limiter.Limit{Count: 1000, Window: time.Minute}
 	ctx := context.Background()
-	l, err := limiter.NewRedis(c, limiter.SlidingLog)
+	l, err := redisstore.New(c, limiter.SlidingLog, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := limiter.NewRedis(c, limiter.StreamCounter)
+	stream, err := redisstore.New(c, limiter.StreamCounter, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for i := range 12 {
-		for kind, l := range map[string]*limiter.Redis{"log": l, "st": stream} {
+		for kind, l := range map[string]*redisstore.Store{"log": l, "st": stream} {
 			name := kind + strconv.Itoa(i)
 			names = append(names, name)
 			if _, err := l.AllowN(ctx, name, limit, 1); err != nil {
@@ -111,7 +112,7 @@ func TestAClusterIsHeardNodeByNode(t *testing.T) {
 	for _, s := range nodes {
 		s.CLI("CONFIG", "SET", "notify-keyspace-events", "KA")
 	}
-	r := newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true"}, Rules: []rules.Rule{{Match: "*", Limit: limit, LimitKnown: true}}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Rules: []rules.Rule{{Match: "*", Limit: limit, LimitKnown: true}}})
 	r.Focus(names)
 	run := runSource(t, r)
 	for _, s := range nodes {

@@ -5,23 +5,46 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"ratescope/model"
 )
 
+// partialFor is how long Once waits for very long streams, which take several looks to be read
+// whole. Other keys that are partial stay so: they hold no more than was read. What is not whole
+// then is returned as it is: a reading that is Partial, without a verdict.
+const partialFor = 15 * time.Second
+
+// Bounds say how long Once looks, and who follows it.
+type Bounds struct {
+	For      time.Duration     // after which what was seen so far is returned; 0 until everything was seen
+	Progress func(model.Batch) // gets what was seen so far at every refresh; may be nil
+}
+
 // Once runs s until one pass of discovery is done and everything that it found was read,
-// and returns all of it as one batch. A server that cannot be reached is an error, whose
-// text is the sentence of the first batch that says so.
-func Once(ctx context.Context, s Source) (model.Batch, error) {
+// and returns all of it as one batch. Its Sweep.Scanned is how many keys were looked at in
+// all. A server that cannot be reached is an error, whose text is the sentence of the first
+// batch that says so.
+func Once(ctx context.Context, s Source) (model.Batch, error) { return OnceWithin(ctx, s, Bounds{}) }
+
+// OnceWithin is Once within bounds. What was not seen in time is missing: Sweep.Passes is 0
+// then.
+func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all model.Batch
-	seen := make(map[string]bool)
+	seen, partial := make(map[string]bool), make(map[string]bool)
+	var found time.Time // when everything had been read but for partial keys
 	var verdict error
 	done, first := false, true
+	var begun time.Time
+	var scanned int64
 	err := s.Run(ctx, func(b model.Batch) {
 		if done {
 			return
+		}
+		if begun.IsZero() {
+			begun = b.Local
 		}
 		if b.Server.Link != model.Live {
 			if b.Server.Err != "" {
@@ -32,16 +55,39 @@ func Once(ctx context.Context, s Source) (model.Batch, error) {
 		}
 		for _, r := range b.Readings {
 			seen[r.Key] = true
+			delete(partial, r.Key)
+			if r.Partial && r.Type == "stream" {
+				partial[r.Key] = true
+			}
 		}
 		for _, k := range b.Gone {
 			delete(seen, k)
+			delete(partial, k)
 		}
 		if first {
 			all, first = b, false
 		} else {
 			all.Merge(b)
 		}
-		if b.Sweep.Passes > 0 && len(seen) >= b.Sweep.Matched {
+		if scanned = max(scanned, b.Sweep.Scanned); b.Sweep.Passes > 0 {
+			scanned = max(scanned, b.Sweep.Total) // the count of the next pass may have begun
+		}
+		all.Sweep.Scanned = scanned
+		if bounds.Progress != nil {
+			bounds.Progress(all)
+		}
+		if bounds.For > 0 && b.Local.Sub(begun) >= bounds.For {
+			done = true
+			cancel()
+			return
+		}
+		if b.Sweep.Passes == 0 || len(seen) < b.Sweep.Matched {
+			return
+		}
+		if found.IsZero() {
+			found = b.Local
+		}
+		if len(partial) == 0 || b.Local.Sub(found) >= partialFor {
 			done = true
 			cancel()
 		}

@@ -23,5 +23,6 @@ func Connect(o Options) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.SetPassword(o.Password)
 	return e.Open("ratescope-verify", verifyPool, nil), nil
 }

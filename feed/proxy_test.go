@@ -22,7 +22,7 @@ func TestAHarmfulNetwork(t *testing.T) {
 	for i := range 20 {
 		s.CLI("XADD", "k:"+string(rune('a'+i)), "*", "count", "2")
 	}
-	r, err := feed.NewRedis(feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}, Refresh: 30 * time.Millisecond,
+	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}, Refresh: 30 * time.Millisecond,
 		Rules: []rules.Rule{minuteRule("k:*", limiter.StreamCounter)}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,9 @@ import (
 	"errors"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/inject"
-	"ratescope/feed/observe"
+	"ratescope/feed/fire"
+	"ratescope/feed/rules"
+	"ratescope/feed/watch"
 	"ratescope/model"
 )
 
@@ -14,8 +15,8 @@ import (
 // every command that could.
 type Redis struct {
 	endpoint  *connect.Endpoint
-	watch     *observe.Watch
-	injectors inject.Injectors
+	watch     *watch.Watch
+	injectors fire.Injectors
 }
 
 // NewRedis prepares to watch; it does not connect. The error is for URLs that do not
@@ -25,19 +26,24 @@ func NewRedis(o Options) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Redis{endpoint: e, watch: observe.New(o.watching(), e, nil)}, nil
+	e.SetPassword(o.Password)
+	return &Redis{endpoint: e, watch: watch.New(o.watching(), e, nil)}, nil
 }
 
 // Run implements Source.
 func (r *Redis) Run(ctx context.Context, emit func(model.Batch)) error { return r.watch.Run(ctx, emit) }
 
+// SetRules puts other rules in place of those of Options. It may be called from any
+// goroutine.
+func (r *Redis) SetRules(list []rules.Rule) { r.watch.SetRules(list) }
+
 // Focus implements Focuser.
 func (r *Redis) Focus(keys []string) { r.watch.Focus(keys) }
 
 // Injector returns what fires at this server. It refuses unless o.Armed is set.
-func (r *Redis) Injector(o inject.Options) *inject.Injector {
+func (r *Redis) Injector(o fire.Options) *fire.Injector {
 	o.Sent = r.watch.Written
-	i := inject.New(r.endpoint, o, r.watch.Offset)
+	i := fire.New(r.endpoint, o, r.watch.Offset)
 	r.injectors.Add(i)
 	return i
 }

@@ -14,6 +14,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -40,7 +41,7 @@ func TestAReplica(t *testing.T) {
 	t.Parallel()
 	master := servertest.Start(t)
 	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port), "--repl-timeout", "2")
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}}))
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}}))
 	master.CLI("XADD", "k", "*", "count", "2")
 	servertest.Await(t, "the count at the replica", func() bool {
 		x, ok := run.reading("k")
@@ -77,7 +78,7 @@ func TestAReplicaOfSentinels(t *testing.T) {
 			return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(r.Port)) && r.CLI("EXISTS", "k") == "1"
 		})
 	}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster?replica=true"}, Refresh: 50 * time.Millisecond,
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster?replica=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}}))
 	servertest.Await(t, "the count at a replica", func() bool {
 		x, ok := run.reading("k")
@@ -113,7 +114,7 @@ func TestReplicasOfACluster(t *testing.T) {
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
 	t.Cleanup(func() { c.Close() })
 	limit := limiter.Limit{Count: 1000, Window: time.Minute}
-	l, err := limiter.NewRedis(c, limiter.SlidingLog)
+	l, err := redisstore.New(c, limiter.SlidingLog, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestReplicasOfACluster(t *testing.T) {
 		}
 	}
 	fire()
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true}}}))
 	all := func(n int64) func() bool {
 		return func() bool {
@@ -179,7 +180,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 		}
 	}
 	count()
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}}}))
 	all := func(n int64) func() bool {
 		return func() bool {
@@ -226,7 +227,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 
 // TestReplicaOfOneServer is refused: nobody says where it is.
 func TestReplicaOfOneServer(t *testing.T) {
-	_, err := feed.NewRedis(feed.Options{URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})
+	_, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})
 	if err == nil || !strings.Contains(err.Error(), "the replica's own address") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("%v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -29,7 +30,7 @@ func TestSameReadingsOverRESP3(t *testing.T) {
 	c := s.Client()
 	list := []rules.Rule{}
 	for _, a := range limiter.Algorithms() {
-		l, err := limiter.NewRedis(c, a, limiter.WithDenials())
+		l, err := redisstore.New(c, a, redisstore.WithDenials(), redisstore.WithPrefix(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,7 @@ func TestSameReadingsOverRESP3(t *testing.T) {
 		previous, sure  bool
 	}
 	read := func(protocol int) map[string]told {
-		_, got := once(t, feed.Options{URLs: []string{fmt.Sprintf("%s?protocol=%d", s.URL(), protocol)}, Watch: []string{"*"}, Rules: list})
+		_, got := once(t, feed.Options{URLs: []string{fmt.Sprintf("%s?protocol=%d", s.URL(), protocol)}, Watch: everyKey, Rules: list})
 		all := make(map[string]told)
 		for key, r := range got {
 			all[key] = told{r.Type, r.Err, fmt.Sprint(r.Notes), r.Target, model.Count{Known: true, N: r.Gauge(now).Used.N}, r.Denied, r.PreviousKnown, r.ExactKnown}
@@ -123,12 +124,12 @@ func TestRESP3Cluster(t *testing.T) {
 	nodes := servertest.StartCluster(t, 3)
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
 	t.Cleanup(func() { c.Close() })
-	l, err := limiter.NewRedis(c, limiter.SlidingWindow)
+	l, err := redisstore.New(c, limiter.SlidingWindow, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	minute := limiter.Limit{Count: 1000, Window: time.Minute}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true&protocol=3"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&protocol=3"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{
 		{Match: "*", Algorithm: limiter.SlidingWindow, Limit: minute, LimitKnown: true}}}))
 	for n := range int64(3) {
 		for i := range 12 {

@@ -2,6 +2,8 @@ package feed_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -62,6 +64,20 @@ func (r *running) stop() {
 	}
 }
 
+// all returns what was emitted so far.
+func (r *running) all() []model.Batch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.batches)
+}
+
+// seen returns the names of all keys that were read.
+func (r *running) seen() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.latest))
+}
+
 // count is how many batches came.
 func (r *running) count() int {
 	r.mu.Lock()
@@ -90,6 +106,10 @@ func (r *running) came(key string, denied bool) int64 {
 	defer r.mu.Unlock()
 	return r.arrived[key][denied]
 }
+
+// everyKey is for tests that say of all keys of their server that they are limiters: a pattern
+// that is narrower than *.
+var everyKey = []string{"?*"}
 
 func newRedis(t testing.TB, o feed.Options) *feed.Redis {
 	t.Helper()

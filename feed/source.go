@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/observe"
 	"ratescope/feed/rules"
+	"ratescope/feed/watch"
 	"ratescope/model"
 )
 
@@ -52,11 +52,13 @@ type Options struct {
 	Budget float64
 	// TLS names the files of a private authority and of a client's certificate.
 	TLS connect.TLSFiles
+	// Password is for a server whose URL has none; "" is no password.
+	Password connect.Secret
 }
 
 // watching returns what of the options is not about the way to the server.
-func (o Options) watching() observe.Options {
-	return observe.Options{
+func (o Options) watching() watch.Options {
+	return watch.Options{
 		Watch: o.Watch, Keys: o.Keys, Rules: o.Rules, Refresh: o.Refresh,
 		MaxKeys: o.MaxKeys, Budget: o.Budget, ClientName: o.ClientName,
 	}

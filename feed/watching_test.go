@@ -22,9 +22,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/observe"
 	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
+	"ratescope/feed/watch"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -86,7 +86,7 @@ func BenchmarkWatching(b *testing.B) {
 // The lengths of turns: watched ones are whole refreshes.
 const (
 	left      = 200 * time.Millisecond // out, at the beginning of a watched turn
-	watched   = 2 * observe.DefaultRefresh
+	watched   = 2 * watch.DefaultRefresh
 	unwatched = 300 * time.Millisecond
 )
 

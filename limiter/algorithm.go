@@ -21,26 +21,75 @@ const (
 	LeakyBucket
 )
 
-var algorithmNames = [...]string{
-	Unknown:       "unknown",
-	FixedWindow:   "fixed-window",
-	SlidingLog:    "sliding-log",
-	SlidingWindow: "sliding-window",
-	StreamCounter: "stream",
-	GCRA:          "gcra",
-	TokenBucket:   "token-bucket",
-	LeakyBucket:   "leaky-bucket",
+// Kind says what an algorithm keeps about a key, which is what a screen can draw and which
+// fields of a State it uses.
+type Kind uint8
+
+// The kinds.
+const (
+	KindUnknown Kind = iota
+	KindWindow       // counts in windows: Start, Previous, Current
+	KindLog          // every request: Log
+	KindArrival      // the instant of the next one: TAT
+	KindBucket       // a level and when it was right: Level, Filled
+)
+
+// arithmetic is all that this package knows about one algorithm. A new one is an entry of
+// algorithms, and a form in redisstore.
+type arithmetic struct {
+	name string
+	kind Kind
+	// bursts says that the algorithm spreads its limit and has a burst of its own. What a
+	// denied request might charge would only move its refill, so none of them charges it.
+	bursts bool
+	// decide brings a state forward, decides, charges and explains. It is nil for a log,
+	// of which State and Memory keep different forms.
+	decide func(*request, *Decision, packed) (packed, bool)
+	// refund takes units off a state that it brought forward; nil for a log.
+	refund func(*request, packed) (packed, bool)
+	// explain makes a decision of what a store elsewhere found out.
+	explain func(request, Decision, Reply) Decision
+}
+
+// algorithms holds an entry for each Algorithm, in the order in which they are taught.
+var algorithms = []arithmetic{
+	Unknown:       {name: "unknown"},
+	FixedWindow:   {name: "fixed-window", kind: KindWindow, decide: (*request).decideFixed, refund: (*request).refundFixed, explain: explainFixedReply},
+	SlidingLog:    {name: "sliding-log", kind: KindLog, explain: explainLogReply},
+	SlidingWindow: {name: "sliding-window", kind: KindWindow, decide: (*request).decideSliding, refund: (*request).refundSliding, explain: explainSlidingReply},
+	StreamCounter: {name: "stream", kind: KindLog, explain: explainLogReply},
+	GCRA:          {name: "gcra", kind: KindArrival, bursts: true, decide: (*request).decideGCRA, refund: (*request).refundGCRA, explain: explainGCRAReply},
+	TokenBucket:   {name: "token-bucket", kind: KindBucket, bursts: true, decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
+	LeakyBucket:   {name: "leaky-bucket", kind: KindBucket, bursts: true, decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
+}
+
+// arithmetic returns the entry of a, or that of Unknown when there is none.
+func (a Algorithm) arithmetic() *arithmetic {
+	if int(a) < len(algorithms) {
+		return &algorithms[a]
+	}
+	return &algorithms[Unknown]
 }
 
 // Algorithms lists every algorithm in the order in which they are taught.
 func Algorithms() []Algorithm {
-	return []Algorithm{FixedWindow, SlidingLog, SlidingWindow, StreamCounter, GCRA, TokenBucket, LeakyBucket}
+	all := make([]Algorithm, 0, len(algorithms)-1)
+	for i := range algorithms[1:] {
+		all = append(all, Algorithm(i+1))
+	}
+	return all
 }
+
+// Kind returns what a keeps about a key.
+func (a Algorithm) Kind() Kind { return a.arithmetic().kind }
+
+// Bursts reports whether a spreads its limit evenly and has a burst of its own.
+func (a Algorithm) Bursts() bool { return a.arithmetic().bursts }
 
 // String returns the name used on the command line and in scenario files.
 func (a Algorithm) String() string {
-	if int(a) < len(algorithmNames) {
-		return algorithmNames[a]
+	if int(a) < len(algorithms) {
+		return algorithms[a].name
 	}
 	return fmt.Sprintf("algorithm(%d)", uint8(a))
 }
@@ -48,13 +97,11 @@ func (a Algorithm) String() string {
 // ParseAlgorithm is the inverse of String. It does not know "auto" or "unknown":
 // what those mean is the caller's business.
 func ParseAlgorithm(name string) (Algorithm, error) {
+	names := make([]string, 0, len(algorithms)-1)
 	for _, a := range Algorithms() {
 		if a.String() == name {
 			return a, nil
 		}
-	}
-	names := make([]string, 0, len(algorithmNames))
-	for _, a := range Algorithms() {
 		names = append(names, a.String())
 	}
 	return Unknown, fmt.Errorf("unknown algorithm %q: use one of %s", name, strings.Join(names, ", "))

@@ -3,6 +3,8 @@ package limiter
 import (
 	"math"
 	"time"
+
+	"ratescope/limiter/internal/rate"
 )
 
 // A token bucket holds up to B tokens, starts full, and a request of cost n takes n of
@@ -19,15 +21,15 @@ import (
 
 // refill is the step in which a bucket comes back: units every rate.
 type refill struct {
-	rate
+	rate.Interval
 	units int64
 }
 
-func (a *asked) refill() refill {
-	if a.alg == TokenBucket && a.c.Refill == Interval {
-		return refill{rate: rate{num: a.w, den: 1}, units: max(a.limit.Count, 1)}
+func (q *request) refill() refill {
+	if q.alg == TokenBucket && q.c.Refill == RefillInterval {
+		return refill{Interval: rate.Interval{Num: q.w, Den: 1}, units: max(q.limit.Count, 1)}
 	}
-	return refill{rate: a.emission(), units: 1}
+	return refill{Interval: q.emission(), units: 1}
 }
 
 // steps returns how many refills bring back n units.
@@ -43,89 +45,89 @@ func (f refill) steps(n int64) int64 {
 type bucket struct {
 	refill
 	used  int64
-	since moment // negative when the clock jumped back
+	since rate.Moment // negative when the clock jumped back
 }
 
 // decideBucket keeps the last refill in at, what it is later by, x parts of y of a
 // microsecond, and the tokens or the water in z.
-func (a *asked) decideBucket(d *Decision, k words) (words, bool) {
+func (q *request) decideBucket(d *Decision, k packed) (packed, bool) {
 	var b bucket
-	b.bring(a, k)
-	charged := a.settle(d, b.fits(a)) && a.limit.Count > 0
+	b.bring(q, k)
+	charged := q.settle(d, b.fits(q)) && q.limit.Count > 0
 	if charged {
-		b.used += a.n
-		k = b.words(a)
+		b.used += q.n
+		k = b.pack(q)
 	}
-	b.explain(d, a)
-	a.close(d)
+	b.explain(d, q)
+	q.close(d)
 	return k, charged
 }
 
 // bring brings a bucket forward to a.now. A clock that jumped back waits for the time to
 // return to where it was: nothing comes back early, and the refill time never moves back.
-func (b *bucket) bring(a *asked, k words) {
-	b.refill = a.refill()
+func (b *bucket) bring(q *request, k packed) {
+	b.refill = q.refill()
 	switch {
-	case a.alg == LeakyBucket:
+	case q.alg == LeakyBucket:
 		b.used = k.z
-	case k != words{}: // not a new key
-		b.used = max(a.limit.burst()-k.z, 0)
+	case k != packed{}: // not a new key
+		b.used = max(q.limit.burst()-k.z, 0)
 	}
 	if b.used == 0 {
 		return
 	}
-	if b.since = b.sub(moment{us: int64(a.now)}, b.kept(k)); b.since.us < 0 {
+	if b.since = b.Sub(rate.Moment{US: int64(q.now)}, b.At(int64(k.at), k.x, k.y)); b.since.US < 0 {
 		return
 	}
-	n, rest := b.divide(b.since)
+	n, rest := b.Divide(b.since)
 	if n >= uint64(b.steps(b.used)) {
-		b.used, b.since = 0, moment{}
+		b.used, b.since = 0, rate.Moment{}
 		return
 	}
 	b.used -= int64(n) * b.units
-	b.since = b.parts(rest)
+	b.since = b.Parts(rest)
 }
 
-func (b *bucket) fits(a *asked) bool {
-	return a.limit.Count == 0 || a.n == 0 || b.used <= a.most-a.n
+func (b *bucket) fits(q *request) bool {
+	return q.limit.Count == 0 || q.n == 0 || b.used <= q.largest-q.n
 }
 
 // words are what is kept of a bucket.
-func (b *bucket) words(a *asked) words {
-	at := b.sub(moment{us: int64(a.now)}, b.since)
-	k := words{at: Instant(at.us), x: at.part, y: b.den, z: b.used}
-	if a.alg == TokenBucket {
-		k.z = a.limit.burst() - b.used
+func (b *bucket) pack(q *request) packed {
+	at := b.Sub(rate.Moment{US: int64(q.now)}, b.since)
+	k := packed{at: Instant(at.US), x: at.Part, y: b.Den, z: b.used}
+	if q.alg == TokenBucket {
+		k.z = q.limit.burst() - b.used
 	}
 	return k
 }
 
-func (b *bucket) explain(d *Decision, a *asked) {
-	if a.limit.Count == 0 {
+func (b *bucket) explain(d *Decision, q *request) {
+	if q.limit.Count == 0 {
 		return
 	}
 	d.Used = b.used
-	d.Remaining = room(a.most, b.used)
+	d.Remaining = room(q.largest, b.used)
 	if b.used > 0 {
 		d.ResetAfter = b.back(b.used)
 	}
-	if !d.Allowed && !a.never() && !b.fits(a) {
-		d.RetryAfter = b.back(b.used - (a.most - a.n))
+	if !d.Allowed && !q.never() && !b.fits(q) {
+		d.RetryAfter = b.back(b.used - (q.largest - q.n))
 	}
 }
 
 // back returns how long it takes until n units are back.
-func (b *bucket) back(n int64) time.Duration { return b.sub(b.times(b.steps(n)), b.since).ceil() }
+func (b *bucket) back(n int64) time.Duration { return b.Sub(b.Times(b.steps(n)), b.since).Ceil() }
 
 // LevelAt returns the tokens (token bucket) or the water (leaky bucket) at an instant,
 // with the fraction that has come back since the last whole unit; for a screen.
 func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
-	a := &asked{now: now, limit: limit, w: limit.micros(), c: c, alg: s.Algorithm}
+	q := &request{now: now, limit: limit, w: limit.micros(), c: c, alg: s.Algorithm}
 	var b bucket
-	b.bring(a, s.words())
+	b.bring(q, s.pack())
 	fraction := 0.0
 	if b.used > 0 && b.units == 1 {
-		fraction = (float64(b.since.us) + float64(b.since.part)/float64(b.den)) * float64(b.den) / float64(b.num)
+		fraction = (float64(b.since.US) + float64(b.since.Part)/float64(b.Den)) * float64(b.Den) / float64(b.Num)
 		fraction = math.Min(math.Max(fraction, 0), 1)
 	}
 	used := float64(b.used) - fraction

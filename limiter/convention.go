@@ -1,6 +1,9 @@
 package limiter
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Convention picks among the variants of an algorithm on which published
 // implementations differ. The zero value is this library's default throughout.
@@ -22,47 +25,58 @@ type Convention struct {
 type Edge uint8
 
 const (
-	HalfOpen Edge = iota // (now-W, now]: it has left
-	Closed               // [now-W, now]: it still counts
+	EdgeHalfOpen Edge = iota // (now-W, now]: it has left
+	EdgeClosed               // [now-W, now]: it still counts
 )
 
 // Alignment says where windows start.
 type Alignment uint8
 
 const (
-	Epoch        Alignment = iota // at multiples of W since the Unix epoch
-	FirstRequest                  // at the first request that finds no window
+	AlignEpoch        Alignment = iota // at multiples of W since the Unix epoch
+	AlignFirstRequest                  // at the first request that finds no window
 )
 
 // Rounding says what becomes of previous × weight.
 type Rounding uint8
 
 const (
-	Floor Rounding = iota // rounded down
-	Exact                 // kept as a fraction
-	Round                 // to nearest, half away from zero
+	RoundFloor   Rounding = iota // rounded down
+	RoundExact                   // kept as a fraction
+	RoundNearest                 // to nearest, half away from zero
 )
 
 // Rule says when a sum of requests is within the limit.
 type Rule uint8
 
 const (
-	Fits  Rule = iota // sum + n <= limit
-	Below             // sum < limit
+	RuleFits  Rule = iota // sum + n <= limit
+	RuleBelow             // sum < limit
 )
 
 // Denied says what a denied request leaves behind.
 type Denied uint8
 
 const (
-	Free    Denied = iota // nothing
-	Charged               // the same as an admitted one
+	DeniedFree    Denied = iota // nothing
+	DeniedCharged               // the same as an admitted one
 )
 
 // Refill says how a token bucket fills.
 type Refill uint8
 
 const (
-	Greedy   Refill = iota // continuously
-	Interval               // a batch of tokens each interval
+	RefillGreedy   Refill = iota // continuously
+	RefillInterval               // a batch of tokens each interval
 )
+
+// Validate says what is wrong with c, or nil. Its errors are ErrBadRequest.
+func (c Convention) Validate() error {
+	if c.Edge > EdgeClosed || c.Alignment > AlignFirstRequest || c.Rounding > RoundNearest || c.Rule > RuleBelow || c.Denied > DeniedCharged || c.Refill > RefillInterval {
+		return fmt.Errorf("%w: convention %+v holds a value that is not defined: use the named ones", ErrBadRequest, c)
+	}
+	if c.Block < 0 || c.Block > MaxWindow || c.Block != 0 && c.Block < time.Millisecond {
+		return fmt.Errorf("%w: a block of %v is out of range: use 0 (none), or 1ms to 8784h", ErrBadRequest, c.Block)
+	}
+	return nil
+}

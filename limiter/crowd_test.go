@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/internal/race"
 	"ratescope/limiter"
 )
 
@@ -20,6 +21,7 @@ func TestMemoryKeepsKeysApart(t *testing.T) {
 			for _, window := range []time.Duration{200 * time.Millisecond, 2 * time.Hour} {
 				name := fmt.Sprintf("%s/window=%v/block=%v", a, window, block)
 				t.Run(name, func(t *testing.T) {
+					t.Parallel()
 					crowd(t, a, limiter.Limit{Count: 12, Window: window}, limiter.Convention{Block: block})
 				})
 			}
@@ -35,7 +37,7 @@ func crowd(t *testing.T, a limiter.Algorithm, limit limiter.Limit, c limiter.Con
 	alone := map[string]*limiter.State{}
 	keys := crowdOf(3000)
 	busy := len(keys)
-	for step := range 40_000 {
+	for step := range race.Volume(40_000) {
 		if step%5000 == 0 { // others fall silent, and their cells go
 			busy = 10 + rng.IntN(len(keys)-10)
 		}
@@ -55,7 +57,7 @@ func crowd(t *testing.T, a limiter.Algorithm, limit limiter.Limit, c limiter.Con
 		case what < 2 && key == "": // refused
 			continue
 		case what == 0:
-			if err := m.Reset(t.Context(), key); err != nil {
+			if err := m.Reset(t.Context(), key, limit); err != nil {
 				t.Fatal(err)
 			}
 			*s = limiter.State{Algorithm: a}
@@ -104,6 +106,7 @@ func crowdOf(n int) []string {
 // all be swept that may go, and looks again, also with a clock that has gone back to where
 // it was: every answer is still that of a State.
 func TestMemoryKeepsWhatWasCharged(t *testing.T) {
+	t.Parallel()
 	type question struct {
 		name  string
 		limit limiter.Limit
@@ -145,6 +148,7 @@ func TestMemoryKeepsWhatWasCharged(t *testing.T) {
 // TestMemoryCountsFromAnyInstant starts clocks where nothing says that they are odd: at zero,
 // as those of tests do, and before it.
 func TestMemoryCountsFromAnyInstant(t *testing.T) {
+	t.Parallel()
 	limit := limiter.Limit{Count: 5, Window: time.Second}
 	for _, a := range limiter.Algorithms() {
 		for _, start := range []limiter.Instant{0, 1, -1, -1_000_000, -62_135_596_800_000_000} {
@@ -176,7 +180,7 @@ func TestMemoryGivesRoomBack(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			now := far
-			for range 500_000 {
+			for range race.Volume(500_000) {
 				now++
 				m.AllowAt(now, "key", limit, 1)
 			}
@@ -198,11 +202,12 @@ func TestMemoryGivesRoomBack(t *testing.T) {
 // TestMemoryFindsTheOneThatLeaves denies requests at a log that charges them, and so holds
 // far more than the limit: what must leave first is the same as in a State.
 func TestMemoryFindsTheOneThatLeaves(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	limit, c := limiter.Limit{Count: 10, Window: time.Second}, limiter.Convention{Denied: limiter.Charged}
+	limit, c := limiter.Limit{Count: 10, Window: time.Second}, limiter.Convention{Denied: limiter.DeniedCharged}
 	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
 		m, s, now := newMemory(t, a, limiter.WithConvention(c)), limiter.State{Algorithm: a}, far
-		for step := range 3000 {
+		for step := range race.Volume(3000) {
 			now = now.Add(time.Duration(rng.IntN(30)) * time.Millisecond)
 			n := 1 + int64(rng.IntN(4))
 			if rng.IntN(10) == 0 { // the limit is lowered and raised
@@ -220,6 +225,7 @@ func TestMemoryFindsTheOneThatLeaves(t *testing.T) {
 // memory, with costs of one unit and more, refunds, silences and, while nothing has left the
 // window, a clock that jumps back.
 func TestMemoryLogIsThatOfAState(t *testing.T) {
+	t.Parallel()
 	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
 		for _, jumps := range []bool{false, true} {
 			seed := rand.Uint64()
@@ -230,7 +236,7 @@ func TestMemoryLogIsThatOfAState(t *testing.T) {
 			}
 			now, several := far, 0
 			m, s := newMemory(t, a, limiter.WithClock(func() limiter.Instant { return now })), limiter.State{Algorithm: a}
-			for step := range 20_000 {
+			for step := range race.Volume(20_000) {
 				if step%1000 == 0 {
 					pace = []int64{20_000, 200_000, 2_000_000, 50_000_000}[rng.IntN(4)] // nanoseconds
 					several = []int{0, 0, 0, 50}[rng.IntN(4)]

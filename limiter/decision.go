@@ -1,10 +1,14 @@
 package limiter
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// Never is the RetryAfter of a request that no waiting will admit, because its
-// cost is above the limit (or burst) itself.
-const Never time.Duration = -1
+// Never is the RetryAfter of a request that no wait will admit, because its cost is above
+// the limit (or burst) itself. It is the longest duration, so that a loop that sleeps for
+// RetryAfter does not spin.
+const Never time.Duration = math.MaxInt64
 
 // Decision is the answer to one request, with what explains it.
 type Decision struct {

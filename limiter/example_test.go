@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
 )
@@ -75,12 +70,13 @@ func Example_slidingLog() {
 // The weighted counter with Cloudflare's published numbers: 42 in the previous minute,
 // 18 in the first 15 seconds of this one, 42 × 0.75 + 18 = 49.5 of 50.
 func Example_slidingWindow() {
-	l, at := story(limiter.SlidingWindow, limiter.Convention{Rounding: limiter.Exact})
+	l, at := story(limiter.SlidingWindow, limiter.Convention{Rounding: limiter.RoundExact})
 	limit := limiter.Limit{Count: 50, Window: time.Minute}
-	l.AllowAt(at.now, "user:42", limit, 42)
-	d := l.AllowAt(at.now.Add(75*time.Second), "user:42", limit, 18)
+	d, _ := l.AllowN(context.Background(), "user:42", limit, 42)
+	at.now = at.now.Add(75 * time.Second)
+	d, _ = l.AllowN(context.Background(), "user:42", limit, 18)
 	fmt.Printf("%d × %.2f + %d = %.1f\n", d.Previous, d.Weight, d.Current, d.Estimate)
-	d = l.AllowAt(at.now.Add(75*time.Second), "user:42", limit, 1)
+	d, _ = l.AllowN(context.Background(), "user:42", limit, 1)
 	fmt.Println(d.Allowed, d.RetryAfter.Round(time.Millisecond))
 	// Output:
 	// 42 × 0.75 + 18 = 49.5
@@ -115,7 +111,7 @@ func Example_gcra() {
 
 // A token bucket that refills in batches gives nothing back before its interval is over.
 func Example_tokenBucket() {
-	l, at := story(limiter.TokenBucket, limiter.Convention{Refill: limiter.Interval})
+	l, at := story(limiter.TokenBucket, limiter.Convention{Refill: limiter.RefillInterval})
 	ask(l, "2/1s", 2)
 	at.now = at.now.Add(999 * time.Millisecond)
 	ask(l, "2/1s", 1)
@@ -159,7 +155,7 @@ func ExampleMemory_AllowAll() {
 		if err != nil {
 			panic(err)
 		}
-		d := limiter.Together(all)
+		d := limiter.Combine(all)
 		fmt.Println(d.Allowed, all[0].Used, all[1].Used, d.RetryAfter)
 	}
 	// Output:
@@ -184,40 +180,4 @@ func ExampleLimitedError() {
 	_, err := limiter.Wait(context.Background(), l, "user:42", limiter.Limit{Count: 10, Window: time.Minute}, 11)
 	fmt.Println(errors.Is(err, limiter.ErrLimited), err)
 	// Output: true key "user:42" is over its limit of 10 in 1m0s: a request of this cost can never be admitted
-}
-
-// Decisions on a server, of which those that are asked for at the same time share a round
-// trip. Without Gather, pass the client itself.
-func ExampleGather() {
-	server, err := miniredis.Run() // stands in for your server
-	if err != nil {
-		panic(err)
-	}
-	defer server.Close()
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), PoolSize: 50})
-	defer func() { _ = client.Close() }()
-	together, err := limiter.Gather(client, 2)
-	if err != nil {
-		panic(err)
-	}
-	l, err := limiter.NewRedis(together, limiter.GCRA)
-	if err != nil {
-		panic(err)
-	}
-	var wg sync.WaitGroup
-	var admitted atomic.Int64
-	for range 20 {
-		wg.Go(func() {
-			d, err := l.AllowN(context.Background(), "user:42", limiter.Limit{Count: 5, Window: time.Hour}, 1)
-			if err != nil {
-				panic(err)
-			}
-			if d.Allowed {
-				admitted.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	fmt.Println(admitted.Load(), "of 20 admitted")
-	// Output: 5 of 20 admitted
 }

@@ -11,46 +11,48 @@ type counters struct {
 	previousStart     Instant
 }
 
-func (k words) counters() counters { return counters{k.at, k.x, k.y, Instant(k.z)} }
+func (k packed) counters() counters { return counters{k.at, k.x, k.y, Instant(k.z)} }
 
-func (c counters) words() words { return words{c.start, c.previous, c.current, int64(c.previousStart)} }
+func (c counters) pack() packed {
+	return packed{c.start, c.previous, c.current, int64(c.previousStart)}
+}
 
-func (a *asked) decideFixed(d *Decision, k words) (words, bool) {
+func (q *request) decideFixed(d *Decision, k packed) (packed, bool) {
 	c := k.counters()
-	if a.c.Alignment != Epoch || c.start != a.aligned() {
-		c = c.rollFixed(a)
+	if q.c.Alignment != AlignEpoch || c.start != q.aligned() {
+		c = c.rollFixed(q)
 	}
-	charged := a.settle(d, a.fits(c.current))
+	charged := q.settle(d, q.fits(c.current))
 	if charged {
-		c.current = addCapped(c.current, a.n)
+		c.current = addCapped(c.current, q.n)
 	}
-	c.explainFixed(d, a)
-	a.close(d)
-	return c.words(), charged
+	c.explainFixed(d, q)
+	q.close(d)
+	return c.pack(), charged
 }
 
 // rollFixed brings the counter to the window that holds a.now. A clock that jumped
 // back stays in the window it had reached, so nothing is freed early.
-func (c counters) rollFixed(a *asked) counters {
-	if a.c.Alignment == FirstRequest {
-		if c.current == 0 || int64(a.now-c.start) >= a.w+a.edge() {
-			c.start, c.current, c.previous = a.now, 0, 0
+func (c counters) rollFixed(q *request) counters {
+	if q.c.Alignment == AlignFirstRequest {
+		if c.current == 0 || int64(q.now-c.start) >= q.w+q.edge() {
+			c.start, c.current, c.previous = q.now, 0, 0
 		}
 		return c
 	}
-	return c.rollAligned(a)
+	return c.rollAligned(q)
 }
 
 // rollAligned moves the start to the clock-aligned window of a.now and the counts with it.
-func (c counters) rollAligned(a *asked) counters {
-	start := a.aligned()
+func (c counters) rollAligned(q *request) counters {
+	start := q.aligned()
 	if start == c.start {
 		return c
 	}
-	c.start = Instant(floorDiv(int64(c.start), a.w) * a.w) // the window may have changed
+	c.start = Instant(floorDiv(int64(c.start), q.w) * q.w) // the window may have changed
 	switch {
 	case start <= c.start && (c.current != 0 || c.previous != 0):
-	case start == c.start+Instant(a.w):
+	case start == c.start+Instant(q.w):
 		c.start, c.previous, c.current = start, c.current, 0
 	default:
 		c.start, c.previous, c.current = start, 0, 0
@@ -58,21 +60,21 @@ func (c counters) rollAligned(a *asked) counters {
 	return c
 }
 
-func (c counters) explainFixed(d *Decision, a *asked) {
-	d.Start, d.End = c.start, c.start+Instant(a.w)
+func (c counters) explainFixed(d *Decision, q *request) {
+	d.Start, d.End = c.start, c.start+Instant(q.w)
 	freed := d.End
-	if a.c.Alignment == FirstRequest {
-		freed += Instant(a.edge())
+	if q.c.Alignment == AlignFirstRequest {
+		freed += Instant(q.edge())
 	}
 	d.Previous, d.Current = c.previous, c.current
 	d.Estimate = float64(c.current)
 	d.Used = c.current
-	d.Remaining = room(a.limit.Count, d.Used)
+	d.Remaining = room(q.limit.Count, d.Used)
 	if c.current > 0 {
-		d.ResetAfter = freed.Sub(a.now)
+		d.ResetAfter = freed.Sub(q.now)
 	}
-	if !d.Allowed && !a.fits(c.current) {
-		d.RetryAfter = freed.Sub(a.now)
+	if !d.Allowed && !q.fits(c.current) {
+		d.RetryAfter = freed.Sub(q.now)
 	}
 }
 

@@ -1,5 +1,7 @@
 package limiter
 
+import "ratescope/limiter/internal/rate"
+
 // GCRA, the generic cell rate algorithm, keeps one instant: the theoretical arrival time
 // (TAT) at which the next request would arrive if all of them came evenly spaced. A
 // request may come early by the burst. With T = W/L between two units and the burst B,
@@ -10,45 +12,43 @@ package limiter
 // ITU-T I.371, virtual scheduling.
 
 // ahead returns how far the TAT lies in the future; zero when it is past.
-func (a *asked) ahead(r rate, k words) moment {
-	m := r.sub(r.kept(k), moment{us: int64(a.now)})
-	if m.us < 0 || k == (words{}) { // a new key, whose zero a clock before 1970 has not reached
-		return moment{}
+func (q *request) ahead(r rate.Interval, k packed) rate.Moment {
+	m := r.Sub(r.At(int64(k.at), k.x, k.y), rate.Moment{US: int64(q.now)})
+	if m.US < 0 || k == (packed{}) { // a new key, whose zero a clock before 1970 has not reached
+		return rate.Moment{}
 	}
 	return m
 }
 
-func (m moment) positive() bool { return m.us > 0 || m.us == 0 && m.part > 0 }
-
 // decideGCRA keeps the TAT in at, and what it is later by, x parts of y of a microsecond.
-func (a *asked) decideGCRA(d *Decision, k words) (words, bool) {
-	if a.limit.Count == 0 {
-		a.settle(d, true)
-		a.close(d)
+func (q *request) decideGCRA(d *Decision, k packed) (packed, bool) {
+	if q.limit.Count == 0 {
+		q.settle(d, true)
+		q.close(d)
 		return k, false
 	}
-	r := a.emission()
-	ahead := a.ahead(r, k)
-	after := r.add(ahead, r.times(a.n))
-	early := r.sub(after, r.times(a.most))
-	charged := a.settle(d, a.n == 0 || !early.positive())
+	r := q.emission()
+	ahead := q.ahead(r, k)
+	after := r.Add(ahead, r.Times(q.n))
+	early := r.Sub(after, r.Times(q.largest))
+	charged := q.settle(d, q.n == 0 || !early.Positive())
 	if charged {
 		ahead = after
-		next := r.add(moment{us: int64(a.now)}, ahead)
-		k = words{at: Instant(next.us), x: next.part, y: r.den}
+		next := r.Add(rate.Moment{US: int64(q.now)}, ahead)
+		k = packed{at: Instant(next.US), x: next.Part, y: r.Den}
 	}
-	a.explainGCRA(d, r, ahead, early)
-	a.close(d)
+	q.explainGCRA(d, r, ahead, early)
+	q.close(d)
 	return k, charged
 }
 
 // explainGCRA says what follows from how far ahead the TAT is, and how far before its time
 // the request came.
-func (a *asked) explainGCRA(d *Decision, r rate, ahead, early moment) {
-	d.Used = r.count(ahead)
-	d.Remaining = room(a.most, d.Used)
-	d.ResetAfter = ahead.ceil()
-	if !d.Allowed && !a.never() {
-		d.RetryAfter = early.ceil()
+func (q *request) explainGCRA(d *Decision, r rate.Interval, ahead, early rate.Moment) {
+	d.Used = r.Count(ahead)
+	d.Remaining = room(q.largest, d.Used)
+	d.ResetAfter = ahead.Ceil()
+	if !d.Allowed && !q.never() {
+		d.RetryAfter = early.Ceil()
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ratescope/limiter/internal/rate"
 )
 
 // Limit is how much is admitted in how long a window.
@@ -105,4 +107,32 @@ func checkCost(n int64) error {
 
 func costFault(n int64) error {
 	return fmt.Errorf("%w: a cost of %d is out of range: use 0 (a peek) to %d", ErrBadRequest, n, int64(MaxCount))
+}
+
+// burst is how much a key can take at once.
+func (l Limit) burst() int64 {
+	if l.Burst > 0 {
+		return l.Burst
+	}
+	return l.Count
+}
+
+// emission returns the interval T = W/L of a limit whose count is 1 or more.
+func (q *request) emission() rate.Interval {
+	return rate.Interval{Num: q.w, Den: max(q.limit.Count, 1)}
+}
+
+// checkRange says what is wrong with the burst of a limit for an algorithm that counts
+// in intervals.
+func (l Limit) checkRange(alg Algorithm, c Convention) error {
+	if l.Count == 0 {
+		return nil
+	}
+	q := request{limit: l, w: l.micros(), c: c, alg: alg}
+	f := q.refill()
+	const century = 100 * 366 * 24 * 3600 * 1_000_000
+	if f.Times(f.steps(l.burst())).US > century {
+		return fmt.Errorf("%w: a burst of %d at %d in %v takes more than a century to come back: use a smaller burst", ErrBadRequest, l.burst(), l.Count, l.Window)
+	}
+	return nil
 }

@@ -16,8 +16,8 @@ type Limiter interface {
 	// Peek says what AllowN would answer, and never writes: no count, no expiry.
 	Peek(ctx context.Context, key string, limit Limit, n int64) (Decision, error)
 
-	// Reset makes the key as new.
-	Reset(ctx context.Context, key string) error
+	// Reset makes the key as new under the limit.
+	Reset(ctx context.Context, key string, limit Limit) error
 }
 
 // Allow is AllowN with a cost of 1.

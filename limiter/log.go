@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"ratescope/limiter/internal/rate"
 )
 
 // The sliding log keeps every request of the last window, so it never admits more
@@ -12,11 +14,11 @@ import (
 // counter decides alike; it differs in how a store keeps it.
 
 // firstLive returns the index of the oldest entry that still counts.
-func (s *State) firstLive(a *asked) int {
-	return s.olderThan(a.now - Instant(a.w) + 1 - Instant(a.edge()))
+func (s *State) firstLive(q *request) int {
+	return s.olderThan(q.now - Instant(q.w) + 1 - Instant(q.edge()))
 }
 
-func (s *State) liveCount(a *asked) int64 { return sum(s.Log[s.firstLive(a):]) }
+func (s *State) liveCount(q *request) int64 { return sum(s.Log[s.firstLive(q):]) }
 
 func sum(log []Entry) int64 {
 	var n int64
@@ -28,12 +30,12 @@ func sum(log []Entry) int64 {
 
 // chargeLog records the request and forgets what is older than the window before the
 // current one. It never writes over an entry: a copy of the state may share them.
-func (s *State) chargeLog(a *asked) {
-	old := a.now - Instant(2*a.w)
+func (s *State) chargeLog(q *request) {
+	old := q.now - Instant(2*q.w)
 	if dead := s.olderThan(old); dead > len(s.Log)/2 {
 		s.Log = append(make([]Entry, 0, 2*(len(s.Log)-dead)+1), s.Log[dead:]...)
 	}
-	e := Entry{At: a.now, Count: a.n}
+	e := Entry{At: q.now, Count: q.n}
 	last := len(s.Log) - 1
 	switch {
 	case last < 0 || s.Log[last].At <= e.At:
@@ -56,52 +58,52 @@ func (s *State) olderThan(t Instant) int {
 
 func byInstant(e Entry, t Instant) int { return cmp.Compare(e.At, t) }
 
-func (s *State) decideLog(d *Decision, a *asked) {
-	if a.settle(d, a.fits(s.liveCount(a))) {
-		s.chargeLog(a)
+func (s *State) decideLog(d *Decision, q *request) {
+	if q.settle(d, q.fits(s.liveCount(q))) {
+		s.chargeLog(q)
 	}
-	s.explainLog(d, a)
-	a.close(d)
+	s.explainLog(d, q)
+	q.close(d)
 }
 
-func (s *State) explainLog(d *Decision, a *asked) {
-	live := s.Log[s.firstLive(a):]
+func (s *State) explainLog(d *Decision, q *request) {
+	live := s.Log[s.firstLive(q):]
 	used := sum(live)
 	var first, newest Instant
 	if len(live) > 0 {
 		newest = live[len(live)-1].At
-		first = leaving(live, a.excess(used))
+		first = leaving(live, q.excess(used))
 	}
-	explainUsed(d, a, used, first, newest)
-	s.alignLog(d, a)
+	explainUsed(d, q, used, first, newest)
+	s.alignLog(d, q)
 }
 
 // explainUsed says what follows from the number of used units, the entry that has to
 // leave before the request fits, and the newest one.
-func explainUsed(d *Decision, a *asked, used int64, first, newest Instant) {
+func explainUsed(d *Decision, q *request, used int64, first, newest Instant) {
 	d.Used = used
-	d.Remaining = room(a.limit.Count, used)
+	d.Remaining = room(q.limit.Count, used)
 	if used > 0 {
-		d.ResetAfter = a.leaves(newest)
+		d.ResetAfter = q.leaves(newest)
 	}
-	if !d.Allowed && !a.never() {
-		d.RetryAfter = a.leaves(first)
+	if !d.Allowed && !q.never() {
+		d.RetryAfter = q.leaves(first)
 	}
 }
 
 // leaves returns how long an entry still counts.
-func (a *asked) leaves(at Instant) time.Duration {
-	at = min(max(at, -beyond), beyond) // a score may be anything
-	const most = 1 << 53               // microseconds, 285 years, which a Duration holds
-	return span(min(max(int64(at-a.now)+a.w+a.edge(), 0), most))
+func (q *request) leaves(at Instant) time.Duration {
+	at = min(max(at, -rate.Beyond), rate.Beyond) // a score may be anything
+	const most = 1 << 53                         // microseconds, 285 years, which a Duration holds
+	return span(min(max(int64(at-q.now)+q.w+q.edge(), 0), most))
 }
 
 // excess returns how many used units must leave before the request fits.
-func (a *asked) excess(used int64) int64 {
-	if a.c.Rule == Below {
-		return used - a.limit.Count + 1
+func (q *request) excess(used int64) int64 {
+	if q.c.Rule == RuleBelow {
+		return used - q.limit.Count + 1
 	}
-	return used - (a.limit.Count - a.n)
+	return used - (q.limit.Count - q.n)
 }
 
 // leaving returns the instant of the entry with which the oldest k units of live leave,
@@ -120,18 +122,18 @@ func leaving(live []Entry, k int64) Instant {
 
 // alignLog fills in what a weighted counter would have said about the same requests:
 // a log knows the counts of the clock-aligned windows too.
-func (s *State) alignLog(d *Decision, a *asked) {
-	d.Start = Instant(floorDiv(int64(a.now), a.w) * a.w)
-	d.End = d.Start + Instant(a.w)
+func (s *State) alignLog(d *Decision, q *request) {
+	d.Start = Instant(floorDiv(int64(q.now), q.w) * q.w)
+	d.End = d.Start + Instant(q.w)
 	for _, e := range s.Log {
 		switch {
 		case e.At >= d.Start:
 			d.Current = addCapped(d.Current, e.Count)
-		case e.At >= d.Start-Instant(a.w):
+		case e.At >= d.Start-Instant(q.w):
 			d.Previous = addCapped(d.Previous, e.Count)
 		}
 	}
-	left := int64(d.End - a.now)
-	d.Weight = float64(left) / float64(a.w)
-	d.Estimate = a.weighted(d.Previous, left) + math.Max(float64(d.Current), 0)
+	left := int64(d.End - q.now)
+	d.Weight = float64(left) / float64(q.w)
+	d.Estimate = q.weighted(d.Previous, left) + math.Max(float64(d.Current), 0)
 }

@@ -14,7 +14,7 @@ type Memory struct {
 	shards [shardCount]shard // first, for then they begin where lines of the cache do
 	settings
 	algorithm Algorithm
-	secret    secret
+	hash      hashSecret
 	system    systemClock
 }
 
@@ -23,11 +23,14 @@ const shardCount = 1 << lenBits
 // NewMemory returns a limiter that keeps its keys in this process. A layout and the
 // recording of denials mean nothing to it.
 func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
-	s := settingsOf(opts)
+	s, err := settingsOf(opts)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.validate(a); err != nil {
 		return nil, err
 	}
-	return &Memory{settings: s, algorithm: a, secret: newSecret(), system: newSystemClock()}, nil
+	return &Memory{settings: s, algorithm: a, hash: newHashSecret(), system: newSystemClock()}, nil
 }
 
 // now reads the clock. That of the system is asked directly, for a call of a function that
@@ -41,65 +44,49 @@ func (m *Memory) now() Instant {
 
 // AllowN implements Limiter.
 func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
-	if ctx == nil || ctx.Err() != nil || !plain(key, limit, n) {
+	if m.algorithm == Unknown || ctx == nil || ctx.Err() != nil || !acceptable(key, limit, n) {
 		if err = m.check(ctx, key, limit, n); err != nil {
 			return d, err
 		}
 	}
-	var a asked
-	a.ask(&d, m.now(), limit, &m.convention, n, m.algorithm)
-	m.allow(&d, &a, key)
+	var q request
+	q.fill(&d, m.now(), limit, &m.convention, n, m.algorithm)
+	m.allow(&d, &q, key)
 	return d, nil
 }
 
 // Peek implements Limiter.
-func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
+func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
 	if err := m.check(ctx, key, limit, n); err != nil {
-		return Decision{}, err
+		return d, err
 	}
-	return m.PeekAt(m.now(), key, limit, n), nil
+	var q request
+	q.fill(&d, m.now(), limit, &m.convention, n, m.algorithm)
+	m.peek(&d, &q, key)
+	return d, nil
 }
 
-// AllowAt is AllowN at an explicit instant and without an error: what AllowN refuses is
-// denied, with RetryAfter Never, but any key will do.
-func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decision) {
-	if !m.takes(limit, n) {
-		return Decision{At: now, Limit: limit, Cost: n, RetryAfter: Never}
-	}
-	var a asked
-	a.ask(&d, now, limit, &m.convention, n, m.algorithm)
-	m.allow(&d, &a, key)
-	return d
-}
-
-func (m *Memory) allow(d *Decision, a *asked, key string) {
-	s := m.shard(a, key)
+func (m *Memory) allow(d *Decision, q *request, key string) {
+	s := m.shard(q, key)
 	s.mu.Lock()
-	if a.n > 0 {
-		s.allow(d, a)
+	if q.n > 0 {
+		s.allow(d, q)
 	} else {
-		s.peek(d, a)
+		s.peek(d, q)
 	}
 	s.mu.Unlock()
 }
 
 // shard names the key and returns where it is kept.
-func (m *Memory) shard(a *asked, key string) *shard {
-	return &m.shards[m.secret.name(a, key)%shardCount]
+func (m *Memory) shard(q *request, key string) *shard {
+	return &m.shards[m.hash.nameKey(q, key)%shardCount]
 }
 
-// PeekAt is Peek at an explicit instant, as AllowAt is AllowN.
-func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decision) {
-	if !m.takes(limit, n) {
-		return Decision{At: now, Limit: limit, Cost: n, RetryAfter: Never}
-	}
-	var a asked
-	a.ask(&d, now, limit, &m.convention, n, m.algorithm)
-	s := m.shard(&a, key)
+func (m *Memory) peek(d *Decision, q *request, key string) {
+	s := m.shard(q, key)
 	s.mu.Lock()
-	s.peek(&d, &a)
+	s.peek(d, q)
 	s.mu.Unlock()
-	return d
 }
 
 // Refund gives back n units that were admitted, and never more than are still charged.
@@ -108,56 +95,38 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 	if err := m.check(ctx, key, limit, n); err != nil {
 		return Decision{}, err
 	}
-	var a asked
-	a.ask(&d, m.now(), limit, &m.convention, n, m.algorithm)
-	s := m.shard(&a, key)
+	var q request
+	q.fill(&d, m.now(), limit, &m.convention, n, m.algorithm)
+	s := m.shard(&q, key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refund(&a)
-	a.n, d.Cost = 0, 0
-	s.peek(&d, &a)
+	s.refund(&q)
+	q.n, d.Cost = 0, 0
+	s.peek(&d, &q)
 	return d, nil
 }
 
-// plain says that there is nothing about a request that check would have to look at. It is
+// acceptable reports whether check would find no fault. It is
 // small enough for the compiler to put it where it is asked.
-func plain(key string, limit Limit, n int64) bool {
+func acceptable(key string, limit Limit, n int64) bool {
 	return uint(len(key)-1) < MaxKeyLen && uint64(n) <= MaxCount && limit.Burst <= limit.Count && limit.valid()
-}
-
-// takes says whether AllowN would take a request, whatever its key.
-func (m *Memory) takes(limit Limit, n int64) bool {
-	const key = "key"
-	return plain(key, limit, n) || m.check(context.Background(), key, limit, n) == nil
 }
 
 // check looks at everything that can be wrong.
 func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) error {
-	if err := checkAsked(ctx, key); err != nil {
-		return err
-	}
-	if err := checkCost(n); err != nil {
-		return err
-	}
-	if !limit.valid() {
-		return limit.fault()
-	}
-	if limit.Burst > limit.Count && m.algorithm.bursts() { // else all of it is back in a window
-		return limit.checkRange(m.algorithm, m.convention)
-	}
-	return nil
+	return Check(ctx, m.algorithm, m.convention, key, limit, n)
 }
 
 // Reset implements Limiter.
-func (m *Memory) Reset(ctx context.Context, key string) error {
-	if err := checkAsked(ctx, key); err != nil {
+func (m *Memory) Reset(ctx context.Context, key string, limit Limit) error {
+	if err := m.check(ctx, key, limit, 0); err != nil {
 		return err
 	}
-	var a asked
-	s := m.shard(&a, key)
+	var q request
+	s := m.shard(&q, key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drop(&a)
+	s.reset(&q)
 	return nil
 }
 

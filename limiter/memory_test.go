@@ -2,11 +2,13 @@ package limiter_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"ratescope/internal/race"
 	"ratescope/limiter"
 )
 
@@ -19,19 +21,30 @@ func newMemory(t testing.TB, a limiter.Algorithm, opts ...limiter.Option) *limit
 	return m
 }
 
+func allow(t testing.TB, l limiter.Limiter, key string, limit limiter.Limit, n int64) limiter.Decision {
+	t.Helper()
+	d, err := l.AllowN(context.Background(), key, limit, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestMemoryForgets lets a crowd pass and go: idle keys leave as others come, and the
 // rest is given back on request.
 func TestMemoryForgets(t *testing.T) {
+	t.Parallel()
+	visitors := race.Volume(120_000)
 	for _, a := range limiter.Algorithms() {
 		m := newMemory(t, a)
 		limit := limiter.Limit{Count: 3, Window: time.Second}
 		now := far
-		for i := range 120_000 {
-			now = now.Add(100 * time.Microsecond)
+		for i := range visitors {
+			now = now.Add(12 * time.Second / time.Duration(visitors))
 			m.AllowAt(now, fmt.Sprintf("visitor:%d", i), limit, 1)
 		}
-		// A window and its grace hold 30,000 visitors at this pace.
-		if held := m.Len(); held > 60_000 {
+		// A window and its grace hold a quarter of the visitors at this pace.
+		if held := m.Len(); held > visitors/2 {
 			t.Errorf("%s: %d keys are held", a, held)
 		}
 		m.Sweep(now.Add(time.Minute))
@@ -43,6 +56,7 @@ func TestMemoryForgets(t *testing.T) {
 
 // TestMemoryManyClients admits the limit and not one more, under the race detector.
 func TestMemoryManyClients(t *testing.T) {
+	t.Parallel()
 	for _, a := range limiter.Algorithms() {
 		m := newMemory(t, a, limiter.WithClock(func() limiter.Instant { return far }))
 		var wg sync.WaitGroup
@@ -122,6 +136,27 @@ func BenchmarkMemory(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestNewMemoryRefuses passes what no Memory can be made of: each is an error and no panic,
+// now or at the first decision.
+func TestNewMemoryRefuses(t *testing.T) {
+	t.Parallel()
+	if _, err := limiter.NewMemory(limiter.GCRA, nil); !errors.Is(err, limiter.ErrBadRequest) {
+		t.Errorf("a nil option: %v", err)
+	}
+	if _, err := limiter.NewMemory(limiter.Unknown); !errors.Is(err, limiter.ErrBadRequest) {
+		t.Errorf("no algorithm: %v", err)
+	}
+	var zero limiter.Memory
+	limit := limiter.Limit{Count: 1, Window: time.Second}
+	_, allowed := zero.AllowN(t.Context(), "k", limit, 1)
+	_, peeked := zero.Peek(t.Context(), "k", limit, 1)
+	for _, err := range []error{allowed, peeked, zero.Reset(t.Context(), "k", limit)} {
+		if !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("the zero value: %v", err)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Overrun is a request that was denied, and all that is needed to try again.
-type Overrun struct {
+// OverLimit is a request that was denied, and all that is needed to try again.
+type OverLimit struct {
 	Limiter Limiter
 	Key     string
 	Limit   Limit
@@ -21,9 +21,9 @@ type Overrun struct {
 // several with Or. Blocking a key for a while is not among them, because it has to hold
 // for everybody who asks: see WithBlock.
 type Policy interface {
-	// Over settles a denied request: by its admission in the end, by the decision as it
+	// Handle settles a denied request: by its admission in the end, by the decision as it
 	// is, or by an error. Errors that mean "denied" are ErrLimited.
-	Over(ctx context.Context, o Overrun) (Decision, error)
+	Handle(ctx context.Context, o OverLimit) (Decision, error)
 }
 
 // Apply decides about a request and lets the policy settle it when it is denied.
@@ -34,13 +34,13 @@ func Apply(ctx context.Context, l Limiter, p Policy, key string, limit Limit, n 
 			return d, err
 		}
 		d.Allowed = false
-		return p.Over(ctx, Overrun{Limiter: l, Key: key, Limit: limit, Cost: n, Denied: d})
+		return p.Handle(ctx, OverLimit{Limiter: l, Key: key, Limit: limit, Cost: n, Denied: d})
 	}
 	d, err := l.AllowN(ctx, key, limit, n)
 	if err != nil || d.Allowed {
 		return d, err
 	}
-	return p.Over(ctx, Overrun{Limiter: l, Key: key, Limit: limit, Cost: n, Denied: d})
+	return p.Handle(ctx, OverLimit{Limiter: l, Key: key, Limit: limit, Cost: n, Denied: d})
 }
 
 // Drop leaves it at the decision: the caller looks at Allowed.
@@ -48,14 +48,14 @@ func Drop() Policy { return drop{} }
 
 type drop struct{}
 
-func (drop) Over(_ context.Context, o Overrun) (Decision, error) { return o.Denied, nil }
+func (drop) Handle(_ context.Context, o OverLimit) (Decision, error) { return o.Denied, nil }
 
 // Reject turns a denied request into a *LimitedError.
 func Reject() Policy { return reject{} }
 
 type reject struct{}
 
-func (reject) Over(_ context.Context, o Overrun) (Decision, error) {
+func (reject) Handle(_ context.Context, o OverLimit) (Decision, error) {
 	return o.Denied, &LimitedError{Key: o.Key, Decision: o.Denied}
 }
 
@@ -65,7 +65,7 @@ func Throttle(most time.Duration) Policy { return throttle(most) }
 
 type throttle time.Duration
 
-func (t throttle) Over(ctx context.Context, o Overrun) (Decision, error) {
+func (t throttle) Handle(ctx context.Context, o OverLimit) (Decision, error) {
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(t))
 	defer cancel()
 	return o.wait(bounded, o.Denied)
@@ -73,22 +73,22 @@ func (t throttle) Over(ctx context.Context, o Overrun) (Decision, error) {
 
 // Or tries one policy after another until one admits. The last one has the last word, as
 // in Or(queue, Reject()).
-func Or(policies ...Policy) Policy { return either(policies) }
+func Or(policies ...Policy) Policy { return anyOf(policies) }
 
-type either []Policy
+type anyOf []Policy
 
-func (e either) Over(ctx context.Context, o Overrun) (d Decision, err error) {
+func (e anyOf) Handle(ctx context.Context, o OverLimit) (d Decision, err error) {
 	d = o.Denied
 	for _, p := range e {
 		o.Denied = d
-		if d, err = p.Over(ctx, o); err == nil && d.Allowed || err != nil && !errors.Is(err, ErrLimited) {
+		if d, err = p.Handle(ctx, o); err == nil && d.Allowed || err != nil && !errors.Is(err, ErrLimited) {
 			return d, err
 		}
 	}
 	return d, err
 }
 
-func (e either) busy(key string) bool {
+func (e anyOf) busy(key string) bool {
 	for _, p := range e {
 		if line, ok := p.(interface{ busy(string) bool }); ok && line.busy(key) {
 			return true
@@ -121,9 +121,9 @@ func NewQueue(length int, age time.Duration) (*Queue, error) {
 	return &Queue{length: length, age: age, lines: map[string][]chan struct{}{}}, nil
 }
 
-// Over implements Policy. A request that grew too old returns a *LimitedError joined with
+// Handle implements Policy. A request that grew too old returns a *LimitedError joined with
 // context.DeadlineExceeded.
-func (q *Queue) Over(ctx context.Context, o Overrun) (Decision, error) {
+func (q *Queue) Handle(ctx context.Context, o OverLimit) (Decision, error) {
 	if o.Denied.RetryAfter == Never {
 		return o.Denied, &LimitedError{Key: o.Key, Decision: o.Denied}
 	}

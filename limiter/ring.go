@@ -22,41 +22,41 @@ func (m mark) entry(last Instant) Entry {
 	return Entry{At: last - Instant(uint32(last)-uint32(m)), Count: 1}
 }
 
-const wideBit = 1 << 31 // beside n, in a cell: the log is in t.wide
+const largeBit = 1 << 31 // beside n, in a cell: the log is in t.wide
 
 // unpack reads the log of a key.
 func (t *table) unpack(r *ring, i int) {
 	c := &t.logs[i]
-	r.sum, r.first, r.last = c.y, c.words.at, Instant(c.z)
-	r.head, r.n = uint32(c.x>>32), uint32(c.x)&^wideBit
-	r.marks = c.few[:]
-	if c.x&wideBit != 0 {
-		r.marks, r.entries = t.wide[i].marks, t.wide[i].entries
+	r.sum, r.first, r.last = c.state.y, c.state.at, Instant(c.state.z)
+	r.head, r.n = uint32(c.state.x>>32), uint32(c.state.x)&^largeBit
+	r.marks = c.small[:]
+	if c.state.x&largeBit != 0 {
+		r.marks, r.entries = t.large[i].marks, t.large[i].entries
 	}
 }
 
 // pack writes it back. An empty log begins again with few.
 func (t *table) pack(r *ring, i int) {
 	n := r.n
-	if r.n > 0 && len(r.marks) != few {
-		n |= wideBit
+	if r.n > 0 && len(r.marks) != smallLog {
+		n |= largeBit
 	}
-	t.logs[i].words = words{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
+	t.logs[i].state = packed{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
 }
 
-// wide is where a log has more than a few requests, or some that marks do not tell: one of
+// largeLog is where a log has more than a few requests, or some that marks do not tell: one of
 // the two, as many as a power of two.
-type wide struct {
+type largeLog struct {
 	marks   []mark
 	entries []Entry
 	used    Instant // when it last was full to an eighth
 }
 
-func (w *wide) room() int { return len(w.marks) + len(w.entries) }
+func (w *largeLog) room() int { return len(w.marks) + len(w.entries) }
 
-// muchRoom is that of so many requests. A log that has needed no more than an eighth of what
+// roomyLog is that of so many requests. A log that has needed no more than an eighth of what
 // it has beyond that gives it back after a while.
-const muchRoom = 1024
+const roomyLog = 1024
 
 // at returns an entry, counted from the oldest.
 func (r *ring) at(i uint32) Entry {
@@ -82,8 +82,8 @@ func (r *ring) fits(e Entry) bool {
 }
 
 // forget drops what no longer counts from a log that was unpacked.
-func (r *ring) forget(a *asked) {
-	oldest := a.now - Instant(a.w) + 1 - Instant(a.edge())
+func (r *ring) forget(q *request) {
+	oldest := q.now - Instant(q.w) + 1 - Instant(q.edge())
 	if r.n > 0 && r.last < oldest {
 		r.n, r.sum = 0, 0
 		return
@@ -98,22 +98,22 @@ func (r *ring) forget(a *asked) {
 
 // add records the request. After the clock jumped back an entry goes where its instant
 // belongs, or, in a stream, whose ids never go back, to the end.
-func (t *table) add(r *ring, a *asked, number int) {
+func (t *table) add(r *ring, q *request, number int) {
 	if r.short() {
-		t.narrow(r, number)
+		t.reduce(r, number)
 	}
-	r.sum = addCapped(r.sum, a.n)
-	e := Entry{At: a.now, Count: a.n}
+	r.sum = addCapped(r.sum, q.n)
+	e := Entry{At: q.now, Count: q.n}
 	same := false
 	if r.n > 0 && r.last >= e.At {
-		if a.alg == StreamCounter {
+		if q.alg == StreamCounter {
 			e.At = r.last
 		} else if same = r.last == e.At && r.entries != nil; same {
-			e.Count = addCapped(r.at(r.n-1).Count, a.n)
+			e.Count = addCapped(r.at(r.n-1).Count, q.n)
 		}
 	}
 	if !same && r.full() || r.entries == nil && !r.fits(e) {
-		t.widen(r, a.now, number, r.fits(e))
+		t.enlarge(r, q.now, number, r.fits(e))
 	}
 	if same {
 		r.set(r.n-1, e)
@@ -134,29 +134,29 @@ func (t *table) add(r *ring, a *asked, number int) {
 	r.set(i, e)
 }
 
-// widen moves a log to where there is room for more, as marks or as entries: to what it had
+// enlarge moves a log to where there is room for more, as marks or as entries: to what it had
 // already, if it had.
-func (t *table) widen(r *ring, now Instant, i int, marks bool) {
-	if t.wide == nil {
-		t.wide = make([]wide, t.places())
+func (t *table) enlarge(r *ring, now Instant, i int, marks bool) {
+	if t.large == nil {
+		t.large = make([]largeLog, t.places())
 	}
-	need := 2 * few
+	need := 2 * smallLog
 	for need <= int(r.n) {
 		need *= 2
 	}
-	has := &t.wide[i]
+	has := &t.large[i]
 	switch {
 	case marks && len(has.marks) < need:
-		*has = wide{marks: make([]mark, need)}
+		*has = largeLog{marks: make([]mark, need)}
 	case !marks && len(has.entries) < need:
-		*has = wide{entries: make([]Entry, need)}
+		*has = largeLog{entries: make([]Entry, need)}
 	}
 	has.used = now
 	r.move(has)
 }
 
 // move moves a log to other room.
-func (r *ring) move(to *wide) {
+func (r *ring) move(to *largeLog) {
 	from := *r
 	r.head, r.marks, r.entries = 0, to.marks, to.entries
 	for k := range r.n {
@@ -167,46 +167,46 @@ func (r *ring) move(to *wide) {
 // short says that the few marks of its cell would do for a log that has left them, with room
 // to spare.
 func (r *ring) short() bool {
-	return r.n <= few/2 && len(r.marks) != few && (r.sum == int64(r.n) && r.last-r.first < markSpan || r.n == 0)
+	return r.n <= smallLog/2 && len(r.marks) != smallLog && (r.sum == int64(r.n) && r.last-r.first < markSpan || r.n == 0)
 }
 
-// narrow moves a short log back to its cell. The room stays with the key for a while.
-func (t *table) narrow(r *ring, i int) {
-	r.move(&wide{marks: t.logs[i].few[:]})
+// reduce moves a short log back to its cell. The room stays with the key for a while.
+func (t *table) reduce(r *ring, i int) {
+	r.move(&largeLog{marks: t.logs[i].small[:]})
 }
 
-// giveBack frees the room that a log has not needed for a while. It is asked now and then,
+// releaseLog frees the room that a log has not needed for a while. It is asked now and then,
 // and takes what it sees for what was so in between.
-func (t *table) giveBack(i int, now Instant) {
-	has := &t.wide[i]
-	if has.room() <= muchRoom {
+func (t *table) releaseLog(i int, now Instant) {
+	has := &t.large[i]
+	if has.room() <= roomyLog {
 		return
 	}
 	var r ring
 	t.unpack(&r, i)
-	inUse := len(r.marks) != few
+	inUse := len(r.marks) != smallLog
 	switch {
 	case inUse && int(r.n) > has.room()/8:
 		has.used = now
-	case now < has.used+while:
+	case now < has.used+grace:
 	case inUse:
-		*has = wide{}
-		t.widen(&r, now, i, r.entries == nil)
+		*has = largeLog{}
+		t.enlarge(&r, now, i, r.entries == nil)
 		t.pack(&r, i)
 	default:
-		*has = wide{}
+		*has = largeLog{}
 	}
 }
 
-func (r *ring) explain(d *Decision, a *asked) {
+func (r *ring) explain(d *Decision, q *request) {
 	var first, newest Instant
 	if r.n > 0 {
 		newest = r.last
 	}
-	if k := a.excess(r.sum); k > 0 && !d.Allowed {
+	if k := q.excess(r.sum); k > 0 && !d.Allowed {
 		first = r.leaving(k)
 	}
-	explainUsed(d, a, r.sum, first, newest)
+	explainUsed(d, q, r.sum, first, newest)
 }
 
 // leaving returns the instant of the entry with which the oldest k units leave, or zero when

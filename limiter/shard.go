@@ -8,9 +8,9 @@ import (
 // shard is one part of a Memory: a table with its lock. What every decision looks at comes
 // first and fits into a line of the processor's cache.
 type shard struct {
-	mu   sync.Mutex
-	hand uint32 // the cell that is looked at next for one that may go
-	ops  uint32 // decisions, to sweep now and then
+	mu     sync.Mutex
+	cursor uint32 // the cell that the next eviction examines first
+	ops    uint32 // decisions, to sweep now and then
 	table
 	_ [48]byte
 }
@@ -19,121 +19,121 @@ const (
 	sweepEvery = 128 // decisions between two sweeps of known keys
 	sweepCells = 8   // looked at by a sweep
 	smallShard = 1024
-	while      = 60_000_000 // microseconds for which a Memory keeps what may be needed again
+	grace      = 60_000_000 // microseconds for which a Memory keeps what may be needed again
 )
 
 // asNew is when a cell may go: when the key is as new, and a while later, so that a clock
 // that jumps back a little still finds what it counted.
-func (a *asked) asNew(reset time.Duration) Instant {
-	return a.now.Add(reset) + Instant(min(a.w, while))
+func (q *request) asNew(reset time.Duration) Instant {
+	return q.now.Add(reset) + Instant(min(q.w, grace))
 }
 
 // allow decides about a request of cost 1 or more. A key has a cell while there is something
 // charged to it, or while it is blocked.
-func (s *shard) allow(d *Decision, a *asked) {
-	a.write = true
-	i, c := s.seek(s.home(a.name.tag), a.name) // find, without the call
-	if i >= 0 && a.name.long() {
-		i, c = s.findLong(a)
+func (s *shard) allow(d *Decision, q *request) {
+	q.write = true
+	i, c := s.seek(s.home(q.name.tag), q.name) // find, without the call
+	if i >= 0 && q.name.long() {
+		i, c = s.findLong(q)
 	}
 	known := i >= 0
 	if !known {
-		s.sweep(a.now, sweepCells)
-		i, c = s.put(a)
+		s.sweep(q.now, sweepCells)
+		i, c = s.put(q)
 	}
-	if a.c.Block > 0 {
-		a.blocked = s.blocked[i]
+	if q.c.Block > 0 {
+		q.blocked = s.blocked[i]
 	}
 	charged := false
-	if a.alg.logs() {
-		charged = s.decideLog(d, a, i)
+	if q.logs {
+		charged = s.decideLog(d, q, i)
 	} else {
-		var k words
-		if k, charged = a.decide(d, c.words); charged {
-			c.words = k
+		var k packed
+		if k, charged = q.decide(d, c.state); charged {
+			c.state = k
 		}
 	}
-	if a.c.Block > 0 {
-		s.blocked[i] = a.blocked
+	if q.c.Block > 0 {
+		s.blocked[i] = q.blocked
 	}
 	if !known && d.ResetAfter <= 0 {
 		s.remove(i)
 		return
 	}
 	// Only what is charged may bring it forward: what was there counts on.
-	if until := a.asNew(d.ResetAfter); charged || until > c.until {
+	if until := q.asNew(d.ResetAfter); charged || until > c.until {
 		c.until = until
 	}
 	if s.ops++; s.ops%sweepEvery == 0 {
-		s.sweep(a.now, sweepCells)
+		s.sweep(q.now, sweepCells)
 	}
 }
 
 // peek decides and leaves all as it is.
-func (s *shard) peek(d *Decision, a *asked) {
-	i, c := s.find(a)
-	if i >= 0 && a.c.Block > 0 {
-		a.blocked = s.blocked[i]
+func (s *shard) peek(d *Decision, q *request) {
+	i, c := s.find(q)
+	if i >= 0 && q.c.Block > 0 {
+		q.blocked = s.blocked[i]
 	}
-	if a.alg.logs() {
+	if q.logs {
 		var r ring
 		if i >= 0 {
 			s.unpack(&r, i)
-			r.forget(a)
+			r.forget(q)
 		}
-		a.settle(d, a.fits(r.sum))
-		r.explain(d, a)
-		a.close(d)
+		q.settle(d, q.fits(r.sum))
+		r.explain(d, q)
+		q.close(d)
 		return
 	}
-	var k words
+	var k packed
 	if i >= 0 {
-		k = c.words
+		k = c.state
 	}
-	a.decide(d, k)
+	q.decide(d, k)
 }
 
 // decideLog decides about a key with a log, and says whether it charged. A request that is
 // not charged does not even forget: after the clock jumped back, what was there still counts.
-func (s *shard) decideLog(d *Decision, a *asked, i int) bool {
+func (s *shard) decideLog(d *Decision, q *request, i int) bool {
 	var r ring
 	s.unpack(&r, i)
-	r.forget(a)
-	charged := a.settle(d, a.fits(r.sum))
+	r.forget(q)
+	charged := q.settle(d, q.fits(r.sum))
 	if charged {
-		s.add(&r, a, i)
+		s.add(&r, q, i)
 		s.pack(&r, i)
 	}
-	r.explain(d, a)
-	a.close(d)
+	r.explain(d, q)
+	q.close(d)
 	return charged
 }
 
 // refund gives back what a key took last.
-func (s *shard) refund(a *asked) {
-	i, c := s.find(a)
+func (s *shard) refund(q *request) {
+	i, c := s.find(q)
 	if i < 0 {
 		return
 	}
-	if a.alg.logs() {
+	if q.logs {
 		var r ring
 		s.unpack(&r, i)
-		r.forget(a)
-		if r.takeOff(a) {
+		r.forget(q)
+		if r.refund(q) {
 			s.pack(&r, i)
 			// What a stream puts back begins anew.
-			c.until = max(c.until, a.asNew(span(a.w+a.edge())))
+			c.until = max(c.until, q.asNew(span(q.w+q.edge())))
 		}
 		return
 	}
-	if k, given := a.giveBack(c.words); given {
-		c.words = k
+	if k, given := q.refund(c.state); given {
+		c.state = k
 	}
 }
 
-// drop makes a key as new.
-func (s *shard) drop(a *asked) {
-	if i, _ := s.find(a); i >= 0 {
+// reset makes a key as new.
+func (s *shard) reset(q *request) {
+	if i, _ := s.find(q); i >= 0 {
 		s.remove(i)
 	}
 }
@@ -144,14 +144,14 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 		return 0
 	}
 	for range n {
-		i := int(s.hand) & (s.places() - 1)
-		if c := s.at(i); c.tag != 0 && c.until <= now {
+		i := int(s.cursor) & (s.places() - 1)
+		if c := s.at(i); c.key.tag != 0 && c.until <= now {
 			s.remove(i) // another may come in its place, so the hand stays
 			gone++
 		} else {
-			s.hand = uint32(i + 1)
-			if s.wide != nil {
-				s.giveBack(i, now)
+			s.cursor = uint32(i + 1)
+			if s.large != nil {
+				s.releaseLog(i, now)
 			}
 		}
 	}

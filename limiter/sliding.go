@@ -12,31 +12,31 @@ import "math"
 // left of it divided by the window, so that Go and Lua agree to the last bit. It is
 // exact while that product stays below 2^53.
 
-func (a *asked) decideSliding(d *Decision, k words) (words, bool) {
-	c := k.counters().rollSliding(a)
-	left := covered(c.previousStart, a.now, a.w)
-	faded := a.weighted(c.previous, left)
-	charged := a.settle(d, a.weightedFits(c.previous, c.current, left, faded))
+func (q *request) decideSliding(d *Decision, k packed) (packed, bool) {
+	c := k.counters().rollSliding(q)
+	left := covered(c.previousStart, q.now, q.w)
+	faded := q.weighted(c.previous, left)
+	charged := q.settle(d, q.weightedFits(c.previous, c.current, left, faded))
 	if charged {
-		c.current = addCapped(c.current, a.n)
+		c.current = addCapped(c.current, q.n)
 	}
-	c.explainSliding(d, a, left, faded)
-	a.close(d)
-	return c.words(), charged
+	c.explainSliding(d, q, left, faded)
+	q.close(d)
+	return c.pack(), charged
 }
 
-func (c counters) rollSliding(a *asked) counters {
-	if a.c.Alignment == Epoch {
-		c = c.rollAligned(a)
-		c.previousStart = c.start - Instant(a.w)
+func (c counters) rollSliding(q *request) counters {
+	if q.c.Alignment == AlignEpoch {
+		c = c.rollAligned(q)
+		c.previousStart = c.start - Instant(q.w)
 		return c
 	}
 	switch {
 	case c.current == 0 && c.previous == 0:
-		c.start, c.previousStart = a.now, a.now
-	case int64(a.now-c.start) >= a.w+a.edge():
+		c.start, c.previousStart = q.now, q.now
+	case int64(q.now-c.start) >= q.w+q.edge():
 		c.previousStart, c.previous = c.start, c.current
-		c.start, c.current = a.now, 0
+		c.start, c.current = q.now, 0
 	}
 	return c
 }
@@ -48,19 +48,19 @@ func covered(start, now Instant, w int64) int64 {
 }
 
 // weighted is previous × left/w in the rounding that the convention names.
-func (a *asked) weighted(previous, left int64) float64 {
-	x := float64(float64(previous)*float64(left)) / float64(a.w)
-	switch a.c.Rounding {
-	case Exact:
+func (q *request) weighted(previous, left int64) float64 {
+	x := float64(float64(previous)*float64(left)) / float64(q.w)
+	switch q.c.Rounding {
+	case RoundExact:
 		return x
-	case Round:
-		return down(x + 0.5)
+	case RoundNearest:
+		return floor(x + 0.5)
 	}
-	return down(x)
+	return floor(x)
 }
 
-// down is math.Floor without a call.
-func down(x float64) float64 {
+// floor is math.Floor without a call.
+func floor(x float64) float64 {
 	if x <= -1<<53 || x >= 1<<53 { // it is whole
 		return x
 	}
@@ -74,91 +74,91 @@ func down(x float64) float64 {
 // weightedFits applies the rule to two counters, the previous of which has faded. The exact
 // rounding compares products instead of quotients, so that a sum that is just the limit is
 // not lost in a division.
-func (a *asked) weightedFits(previous, current, left int64, faded float64) bool {
-	limit, n := float64(a.limit.Count), float64(a.n)
-	if a.limit.Count == 0 || a.n == 0 {
+func (q *request) weightedFits(previous, current, left int64, faded float64) bool {
+	limit, n := float64(q.limit.Count), float64(q.n)
+	if q.limit.Count == 0 || q.n == 0 {
 		return true
 	}
-	p, w, c := float64(previous)*float64(left), float64(a.w), float64(current)
+	p, w, c := float64(previous)*float64(left), float64(q.w), float64(current)
 	switch {
-	case a.c.Rounding == Exact && a.c.Rule == Below:
+	case q.c.Rounding == RoundExact && q.c.Rule == RuleBelow:
 		return p < (limit-c)*w
-	case a.c.Rounding == Exact:
+	case q.c.Rounding == RoundExact:
 		return p <= (limit-c-n)*w
-	case a.c.Rule == Below:
+	case q.c.Rule == RuleBelow:
 		return faded+c < limit
 	}
 	return faded+c+n <= limit
 }
 
 // fitsAt is weightedFits while so much of the previous window is left.
-func (a *asked) fitsAt(previous, current, left int64) bool {
-	return a.weightedFits(previous, current, left, a.weighted(previous, left))
+func (q *request) fitsAt(previous, current, left int64) bool {
+	return q.weightedFits(previous, current, left, q.weighted(previous, left))
 }
 
-func (c counters) explainSliding(d *Decision, a *asked, left int64, faded float64) {
-	d.Start, d.End = c.start, c.start+Instant(a.w)
+func (c counters) explainSliding(d *Decision, q *request, left int64, faded float64) {
+	d.Start, d.End = c.start, c.start+Instant(q.w)
 	d.Previous, d.Current = c.previous, c.current
-	d.Weight = float64(left) / float64(a.w)
+	d.Weight = float64(left) / float64(q.w)
 	d.Estimate = faded + float64(c.current)
-	d.Used = whole(-down(-d.Estimate))
-	d.Remaining = room(a.limit.Count, d.Used)
+	d.Used = whole(-floor(-d.Estimate))
+	d.Remaining = room(q.limit.Count, d.Used)
 	switch {
 	case c.current > 0:
-		d.ResetAfter = (c.start + Instant(2*a.w)).Sub(a.now)
+		d.ResetAfter = (c.start + Instant(2*q.w)).Sub(q.now)
 	case c.previous > 0:
-		d.ResetAfter = max((c.previousStart + Instant(2*a.w)).Sub(a.now), 0)
+		d.ResetAfter = max((c.previousStart + Instant(2*q.w)).Sub(q.now), 0)
 	}
-	if !d.Allowed && !a.never() {
-		d.RetryAfter = (c.slidingFree(a) - a.now).asSpan()
+	if !d.Allowed && !q.never() {
+		d.RetryAfter = (c.slidingFree(q) - q.now).asSpan()
 	}
 }
 
 // slidingFree returns the earliest instant from a.now on at which the request fits if
 // nothing else happens: while the current window lasts the previous one fades; after
 // it the current one does.
-func (c counters) slidingFree(a *asked) Instant {
-	turn := c.start + Instant(a.w)
-	if a.c.Alignment == FirstRequest {
-		turn += Instant(a.edge())
+func (c counters) slidingFree(q *request) Instant {
+	turn := c.start + Instant(q.w)
+	if q.c.Alignment == AlignFirstRequest {
+		turn += Instant(q.edge())
 	}
-	if left, ok := a.coverThatFits(c.previous, c.current); ok {
-		at := max(a.now, c.previousStart+Instant(2*a.w-left))
+	if left, ok := q.coverThatFits(c.previous, c.current); ok {
+		at := max(q.now, c.previousStart+Instant(2*q.w-left))
 		if at < turn {
 			return at
 		}
 	}
-	left, _ := a.coverThatFits(c.current, 0)
-	return max(a.now, turn, c.start+Instant(2*a.w-left))
+	left, _ := q.coverThatFits(c.current, 0)
+	return max(q.now, turn, c.start+Instant(2*q.w-left))
 }
 
 // coverThatFits returns the largest part of a window with previous requests, in
 // microseconds up to the whole window, that leaves room for the request.
-func (a *asked) coverThatFits(previous, current int64) (int64, bool) {
-	if !a.fitsAt(previous, current, 0) {
+func (q *request) coverThatFits(previous, current int64) (int64, bool) {
+	if !q.fitsAt(previous, current, 0) {
 		return 0, false
 	}
-	if previous == 0 || a.fitsAt(previous, current, a.w) {
-		return a.w, true
+	if previous == 0 || q.fitsAt(previous, current, q.w) {
+		return q.w, true
 	}
-	free := float64(a.limit.Count) - float64(current)
-	if a.c.Rule == Fits {
-		free -= float64(a.n)
+	free := float64(q.limit.Count) - float64(current)
+	if q.c.Rule == RuleFits {
+		free -= float64(q.n)
 	}
 	switch {
-	case a.c.Rounding == Floor && a.c.Rule == Fits:
+	case q.c.Rounding == RoundFloor && q.c.Rule == RuleFits:
 		free++
-	case a.c.Rounding == Round && a.c.Rule == Fits:
+	case q.c.Rounding == RoundNearest && q.c.Rule == RuleFits:
 		free += 0.5
-	case a.c.Rounding == Round:
+	case q.c.Rounding == RoundNearest:
 		free -= 0.5
 	}
 	// The division may be off by one either way; the rule itself has the last word.
-	left := min(max(int64(free*float64(a.w)/float64(previous)), 0), a.w-1)
-	for left > 0 && !a.fitsAt(previous, current, left) {
+	left := min(max(int64(free*float64(q.w)/float64(previous)), 0), q.w-1)
+	for left > 0 && !q.fitsAt(previous, current, left) {
 		left--
 	}
-	for left < a.w && a.fitsAt(previous, current, left+1) {
+	for left < q.w && q.fitsAt(previous, current, left+1) {
 		left++
 	}
 	return left, true

@@ -49,9 +49,9 @@ type State struct {
 // Peek says what would become of a request of cost n at the instant now. It does not
 // change s. Cost 0 asks for nothing and is allowed, unless the key is blocked.
 func (s *State) Peek(now Instant, limit Limit, c Convention, n int64) (d Decision) {
-	a := asked{blocked: s.BlockedUntil}
-	a.ask(&d, now, limit, &c, n, s.Algorithm)
-	s.decide(&d, &a)
+	q := request{blocked: s.BlockedUntil}
+	q.fill(&d, now, limit, &c, n, s.Algorithm)
+	s.decide(&d, &q)
 	return d
 }
 
@@ -60,20 +60,20 @@ func (s *State) Peek(now Instant, limit Limit, c Convention, n int64) (d Decisio
 // that leaves no trace does not even bring the state forward, for no store would: after the
 // clock jumped back, what was there still counts.
 func (s *State) Take(now Instant, limit Limit, c Convention, n int64) (d Decision) {
-	a := asked{write: n > 0, blocked: s.BlockedUntil}
-	a.ask(&d, now, limit, &c, n, s.Algorithm)
-	s.decide(&d, &a)
-	s.BlockedUntil = a.blocked
+	q := request{write: n > 0, blocked: s.BlockedUntil}
+	q.fill(&d, now, limit, &c, n, s.Algorithm)
+	s.decide(&d, &q)
+	s.BlockedUntil = q.blocked
 	return d
 }
 
-func (s *State) decide(d *Decision, a *asked) {
-	if a.alg.logs() {
-		s.decideLog(d, a)
+func (s *State) decide(d *Decision, q *request) {
+	if q.logs {
+		s.decideLog(d, q)
 		return
 	}
-	if k, charged := a.decide(d, s.words()); charged {
-		s.set(k)
+	if k, charged := q.decide(d, s.pack()); charged {
+		s.unpack(k)
 	}
 }
 
@@ -84,29 +84,29 @@ func (s *State) Clone() State {
 	return t
 }
 
-// words returns the state of an algorithm that keeps no log.
-func (s *State) words() words {
-	switch s.Algorithm {
-	case FixedWindow, SlidingWindow:
-		return counters{s.Start, s.Previous, s.Current, s.PreviousStart}.words()
-	case GCRA:
-		return told(s.TAT, s.Part, s.Parts)
-	case TokenBucket, LeakyBucket:
-		k := told(s.Filled, s.Part, s.Parts)
+// pack returns the state of an algorithm that keeps no log.
+func (s *State) pack() packed {
+	switch s.Algorithm.Kind() {
+	case KindWindow:
+		return counters{s.Start, s.Previous, s.Current, s.PreviousStart}.pack()
+	case KindArrival:
+		return unpack(s.TAT, s.Part, s.Parts)
+	case KindBucket:
+		k := unpack(s.Filled, s.Part, s.Parts)
 		k.z = int64(max(min(s.Level, MaxCount), 0))
 		return k
 	}
-	return words{}
+	return packed{}
 }
 
-func (s *State) set(k words) {
-	switch s.Algorithm {
-	case FixedWindow, SlidingWindow:
+func (s *State) unpack(k packed) {
+	switch s.Algorithm.Kind() {
+	case KindWindow:
 		c := k.counters()
 		s.Start, s.Previous, s.Current, s.PreviousStart = c.start, c.previous, c.current, c.previousStart
-	case GCRA:
+	case KindArrival:
 		s.TAT, s.Part, s.Parts = k.at, k.x, k.y
-	case TokenBucket, LeakyBucket:
+	case KindBucket:
 		s.Filled, s.Part, s.Parts, s.Level = k.at, k.x, k.y, float64(k.z)
 	}
 }

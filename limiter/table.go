@@ -12,26 +12,26 @@ type table struct {
 	cells   []cell    // as many as a power of two, or none; at most five eighths are taken
 	logs    []logCell // the same, where logs are kept; one of the two is empty
 	n       int
-	wide    []wide   // of logs that have had more than a few requests
-	long    []string // keys that do not fit into a cell
+	large   []largeLog // of logs that have had more than a few requests
+	long    []string   // keys that do not fit into a cell
 	blocked []Instant
 }
 
 // cell is the state of one key, packed: a State has room for every algorithm.
 type cell struct {
-	name          // zero in a free cell
-	until Instant // may go from then on
-	words
+	key   shortName // zero in a free cell
+	until Instant   // from then on the cell may be freed
+	state packed
 }
 
 // logCell is the state of a key with a log: beside its cell the requests, while they are
 // few, so that both are on one page.
 type logCell struct {
 	cell
-	few [few]mark
+	small [smallLog]mark
 }
 
-const few = 16 // requests, which fill a line of the cache
+const smallLog = 16 // requests, which fill a line of the cache
 
 // places returns how many cells there are, taken or not.
 func (t *table) places() int { return len(t.cells) + len(t.logs) }
@@ -47,32 +47,32 @@ func (t *table) at(i int) *cell {
 func (t *table) home(tag uint64) int { return int(tag>>lenBits) & (t.places() - 1) }
 
 // find returns the number of the key's cell and the cell, or -1.
-func (t *table) find(a *asked) (int, *cell) {
-	if i, c := t.seek(t.home(a.name.tag), a.name); i < 0 || !a.name.long() {
+func (t *table) find(q *request) (int, *cell) {
+	if i, c := t.seek(t.home(q.name.tag), q.name); i < 0 || !q.name.long() {
 		return i, c
 	}
-	return t.findLong(a)
+	return t.findLong(q)
 }
 
 // findLong is find for a key that its name does not tell apart from every other.
-func (t *table) findLong(a *asked) (int, *cell) {
-	i, c := t.seek(t.home(a.name.tag), a.name)
-	for i >= 0 && t.long[i] != a.key {
-		i, c = t.seek(i+1, a.name)
+func (t *table) findLong(q *request) (int, *cell) {
+	i, c := t.seek(t.home(q.name.tag), q.name)
+	for i >= 0 && t.long[i] != q.key {
+		i, c = t.seek(i+1, q.name)
 	}
 	return i, c
 }
 
 // seek returns the first cell from i on with a name, or -1. It is small enough for the
 // compiler to put it where it is asked.
-func (t *table) seek(i int, n name) (int, *cell) {
+func (t *table) seek(i int, n shortName) (int, *cell) {
 	mask := t.places() - 1
 	for mask >= 0 {
 		c := t.at(i & mask)
-		if c.name == n {
+		if c.key == n {
 			return i & mask, c
 		}
-		if c.tag == 0 {
+		if c.key.tag == 0 {
 			break
 		}
 		i++
@@ -81,21 +81,21 @@ func (t *table) seek(i int, n name) (int, *cell) {
 }
 
 // put gives a key that is not in the table a cell.
-func (t *table) put(a *asked) (int, *cell) {
+func (t *table) put(q *request) (int, *cell) {
 	if 8*(t.n+1) > 5*t.places() {
-		t.resize(max(8, 2*t.places()), a.alg.logs())
+		t.resize(max(8, 2*t.places()), q.logs)
 	}
-	if a.c.Block > 0 && t.blocked == nil {
+	if q.c.Block > 0 && t.blocked == nil {
 		t.blocked = make([]Instant, t.places())
 	}
-	i := t.room(a.name.tag)
+	i := t.room(q.name.tag)
 	c := t.at(i)
-	c.name = a.name
-	if a.name.long() {
+	c.key = q.name
+	if q.name.long() {
 		if t.long == nil {
 			t.long = make([]string, t.places())
 		}
-		t.long[i] = strings.Clone(a.key) // not what it may be cut from
+		t.long[i] = strings.Clone(q.key) // not what it may be cut from
 	}
 	t.n++
 	return i, c
@@ -104,7 +104,7 @@ func (t *table) put(a *asked) (int, *cell) {
 // room is the place for a name that is not in the table.
 func (t *table) room(tag uint64) int {
 	i := t.home(tag)
-	for t.at(i).tag != 0 {
+	for t.at(i).key.tag != 0 {
 		i = (i + 1) & (t.places() - 1)
 	}
 	return i
@@ -119,8 +119,8 @@ func (t *table) resize(places int, logs bool) {
 	} else {
 		t.cells = make([]cell, places)
 	}
-	if old.wide != nil {
-		t.wide = make([]wide, places)
+	if old.large != nil {
+		t.large = make([]largeLog, places)
 	}
 	if old.long != nil {
 		t.long = make([]string, places)
@@ -129,8 +129,8 @@ func (t *table) resize(places int, logs bool) {
 		t.blocked = make([]Instant, places)
 	}
 	for i := range old.places() {
-		if c := old.at(i); c.tag != 0 {
-			t.copy(t.room(c.tag), &old, i)
+		if c := old.at(i); c.key.tag != 0 {
+			t.copy(t.room(c.key.tag), &old, i)
 		}
 	}
 }
@@ -142,8 +142,8 @@ func (t *table) copy(i int, from *table, j int) {
 	} else {
 		t.cells[i] = from.cells[j]
 	}
-	if t.wide != nil {
-		t.wide[i] = from.wide[j]
+	if t.large != nil {
+		t.large[i] = from.large[j]
 	}
 	if t.long != nil {
 		t.long[i] = from.long[j]
@@ -156,8 +156,8 @@ func (t *table) copy(i int, from *table, j int) {
 // remove frees a cell and moves up those that it had pushed away from their homes.
 func (t *table) remove(i int) {
 	mask := t.places() - 1
-	for j := (i + 1) & mask; t.at(j).tag != 0; j = (j + 1) & mask {
-		if home := t.home(t.at(j).tag); (j-home)&mask >= (j-i)&mask {
+	for j := (i + 1) & mask; t.at(j).key.tag != 0; j = (j + 1) & mask {
+		if home := t.home(t.at(j).key.tag); (j-home)&mask >= (j-i)&mask {
 			t.copy(i, t, j)
 			i = j
 		}
@@ -168,8 +168,8 @@ func (t *table) remove(i int) {
 
 func (t *table) clear(i int) {
 	*t.at(i) = cell{}
-	if t.wide != nil {
-		t.wide[i] = wide{}
+	if t.large != nil {
+		t.large[i] = largeLog{}
 	}
 	if t.long != nil {
 		t.long[i] = ""

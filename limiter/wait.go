@@ -38,11 +38,11 @@ func Wait(ctx context.Context, l Limiter, key string, limit Limit, n int64) (Dec
 	if err != nil || d.Allowed {
 		return d, err
 	}
-	return Overrun{Limiter: l, Key: key, Limit: limit, Cost: n}.wait(ctx, d)
+	return OverLimit{Limiter: l, Key: key, Limit: limit, Cost: n}.wait(ctx, d)
 }
 
 // wait sleeps as long as the denied decision d says, asks again, and so on.
-func (o Overrun) wait(ctx context.Context, d Decision) (Decision, error) {
+func (o OverLimit) wait(ctx context.Context, d Decision) (Decision, error) {
 	for {
 		if d.RetryAfter == Never {
 			return d, &LimitedError{Key: o.Key, Decision: d}

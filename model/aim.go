@@ -41,6 +41,8 @@ func (r *Reading) Aim() (Target, error) {
 		return t, errors.New("its algorithm is not known: give --algorithm")
 	case r.harm() != "":
 		return t, errors.New(r.harm())
+	case t.Evidence == Likely || t.Inferred && !t.Ruled && t.Evidence == Told && r.Type != "none" && t.Algorithm != limiter.Unknown:
+		return t, errors.New("nothing but the form of its value says that it is a limiter: say so with --algorithm and --limit, or in a rule of the configuration")
 	case t.Algorithm == limiter.Unknown:
 		t.Algorithm = limiter.SlidingLog
 	}
@@ -56,11 +58,13 @@ func (r *Reading) Aim() (Target, error) {
 func (r *Reading) harm() string {
 	t := &r.Target
 	switch {
+	case t.Library != "" && t.Library != OwnLibrary:
+		return "it is kept by " + t.Library + ", another program, and what a request from here would write is not what that library writes: fire through that program"
 	case slices.Contains(r.Notes, GarbageScore):
 		return "it has members whose scores are no times, which a request would remove: it is no log of requests"
 	case t.Algorithm == limiter.GCRA && t.Layout.Unit != 0:
 		return "its theoretical arrival time (TAT) is written as another program writes it, and a request from here would lock that program out: fire through that program"
-	case t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.FirstRequest && slices.Contains(r.Notes, NoExpiry):
+	case t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.AlignFirstRequest && slices.Contains(r.Notes, NoExpiry):
 		return "its counter has no expiry, and a request would give it one: set the expiry that it should have with PEXPIRE first"
 	}
 	return ""

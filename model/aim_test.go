@@ -56,7 +56,7 @@ func TestAim(t *testing.T) {
 	otherWindow.Window = time.Hour
 	foreign, single := known, known
 	foreign.Algorithm, foreign.Layout.Unit = limiter.GCRA, time.Second
-	single.Algorithm, single.Convention.Alignment = limiter.FixedWindow, limiter.FirstRequest
+	single.Algorithm, single.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
 	for _, tc := range []struct {
 		name    string
 		reading model.Reading

@@ -25,7 +25,8 @@ type Alert struct {
 	Key  string // "" for the server itself, and for many keys at once
 	What AlertKind
 	For  time.Duration // how long what ended had lasted
-	N    int64         // what the kind counts: denied requests of an episode; keys that came or went, 0 for the one Key
+	N    int64         // what the kind counts: denied requests of an episode; keys that did the same together, 0 for the one Key
+	Of   int64         // how many there were, where N are some of them
 	Text string        // the server's trouble, one sentence
 }
 
@@ -42,6 +43,11 @@ const (
 	Left
 	LinkLost
 	LinkBack
+	Restarted // the server lost N of the Of limits that it held
+	Erring    // the server answered N times with the error that Text names
+	Evicting  // the server evicted N keys
+	NodeLost  // a node of a cluster, with N keys, does not answer; Text says which
+	NodeBack  // Text is its address
 )
 
 // keepAlerts bounds the record.
@@ -66,15 +72,16 @@ func (b *Board) alert(a Alert) {
 // oldest first, so that they push out nothing that is pressing.
 func (a Alert) minor() bool { return a.What == Appeared || a.What == Left }
 
-// Keys that come or go together are told in one alert: more than a few in a batch, or the
-// ones after a few within one wave.
+// Keys that come or go together, or are pressed together, are told in one alert: more than
+// a few in a batch, or the ones after a few within one wave.
 const (
-	fewKeys = 3
-	wave    = 10 * time.Second
+	fewKeys    = 3
+	fewPressed = 12
+	wave       = 10 * time.Second
 )
 
 // move records that keys came or went; moved has one alert for each.
-func (b *Board) move(moved []Alert) {
+func (b *Board) move(moved []Alert, few int) {
 	if len(moved) == 0 {
 		return
 	}
@@ -85,7 +92,7 @@ func (b *Board) move(moved []Alert) {
 		if a.What != first.What || first.At.Sub(a.At) >= wave || a.At.Sub(first.At) >= wave {
 			continue
 		}
-		if told++; a.N > 0 {
+		if told++; a.Key == "" && a.N > 0 {
 			sum = i
 			break
 		}
@@ -93,7 +100,7 @@ func (b *Board) move(moved []Alert) {
 	switch {
 	case sum >= 0:
 		b.alerts[sum].N += int64(len(moved))
-	case told <= fewKeys:
+	case told <= few:
 		for _, a := range moved {
 			b.alert(a)
 		}
@@ -131,6 +138,10 @@ type episode struct {
 	denied   int64
 }
 
+// Pressure is how pressing k has been of late: an episode ends only after it was over for a
+// while, so that a key at its limit does not change its place with every slot that frees.
+func (k *Watched) Pressure() Pressure { return k.episode.pressure }
+
 // patience is how long a key must be better before its episode is over.
 func patience(k *Watched) time.Duration {
 	return min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second)
@@ -145,12 +156,17 @@ func (b *Board) judge(k *Watched, denied int64) {
 	case now > e.pressure:
 		*e = episode{pressure: now, began: at, last: at, denied: denied}
 		kind := map[Pressure]AlertKind{Close: BecameClose, Throttling: BecameThrottled, Unreadable: BecameUnreadable}[now]
-		b.alert(Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err})
+		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err}
+		if kind == BecameUnreadable {
+			b.alert(a)
+			break
+		}
+		b.pressed = append(b.pressed, a)
 	case now == e.pressure:
 		e.last = at
 	case at.Sub(e.last) >= patience(k):
 		if e.pressure == Throttling {
-			b.alert(Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
+			b.pressed = append(b.pressed, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
 		}
 		*e = episode{pressure: now, began: at, last: at}
 	}

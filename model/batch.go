@@ -19,6 +19,7 @@ type Batch struct {
 	Cost     Cost
 	Health   *Health // nil when there was no new look
 	Hot      *Hot    // nil when there is no news of it
+	Fired    []Fired // requests that were fired from here, of a recording; a running source reports none
 
 	// Anew is set by a source that goes elsewhere in time: everything that was known is to
 	// be forgotten for this board. It is the receiver's, as the batch is, and holds what the
@@ -51,6 +52,18 @@ type Server struct {
 	// Lacks says, one sentence each, what cannot be told although the link is live: for want
 	// of a permission, or because a node of a cluster is down.
 	Lacks []string
+
+	// RunID tells two lives of the server apart; "" unknown, and of a cluster. Away are the
+	// nodes of a cluster that do not answer.
+	RunID string
+	Away  []Node
+}
+
+// Node is a node of a cluster that does not answer.
+type Node struct {
+	Addr string
+	Keys int    // that it holds of those that are watched
+	Err  string // one sentence
 }
 
 // Sweep is how far the discovery of keys has come.
@@ -61,6 +74,24 @@ type Sweep struct {
 	Matched  int   // limiters found
 	Passes   int   // passes completed; a pattern that matches nothing shows as Passes > 0 and Matched 0
 	Dropped  int   // keys found beyond the cap and not watched
+	Skipped  int64 // keys of this pass whose type was not asked for: none of their form was a limiter
+	Keys     int64 // keys on the server as they were counted last; 0 unknown
+	Missed   int   // nodes of a cluster that the latest pass could not look at
+}
+
+// Complete reports whether every key was looked at: a pass is over, and it reached every
+// node. What is counted before that is not final.
+func (s *Sweep) Complete() bool { return s.Passes > 0 && s.Missed == 0 }
+
+// Seen returns how many keys of the server were looked at, about.
+func (s *Sweep) Seen() int64 {
+	switch {
+	case s.Passes > 0:
+		return s.Keys
+	case s.Total == 0:
+		return s.Scanned
+	}
+	return int64(float64(s.Keys) * min(float64(s.Scanned)/float64(s.Total), 1))
 }
 
 // Cost is what the watching itself did since the batch before.
@@ -135,6 +166,7 @@ func (b *Batch) Merge(newer Batch) {
 	}
 	b.At, b.Local, b.Server, b.Sweep = newer.At, newer.Local, newer.Server, newer.Sweep
 	b.Gone, b.LeftOut = newer.Gone, newer.LeftOut
+	b.Fired = append(b.Fired, newer.Fired...)
 	b.Cost.Add(newer.Cost)
 	if newer.Health != nil {
 		b.Health = newer.Health

@@ -2,6 +2,8 @@ package model
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -34,6 +36,7 @@ type Watched struct {
 	Gone     bool            // it left the server; its past is still on screen
 	LastHit  limiter.Instant // of the newest arrival seen; 0 none
 	episode  episode
+	recent   recent
 }
 
 // Board is the state of everything that is watched: the reducer of Batches. The
@@ -47,13 +50,16 @@ type Board struct {
 	Health Health
 	Hot    Hot
 
-	keys   map[string]*Watched
-	alerts []Alert
-	raised int
-	vitals []Vital
-	spent  Cost            // by the watching since the last vital
-	swept  bool            // the first pass of discovery is over: keys that come now are news
-	lost   limiter.Instant // the last moment before the link was lost; 0 it never was
+	keys     map[string]*Watched
+	alerts   []Alert
+	raised   int
+	vitals   []HealthSample
+	pressed  []Alert // of this batch: keys that became throttled or near, or free again
+	restart  restart
+	troubles map[string]trouble
+	spent    Cost            // by the watching since the last vital
+	swept    bool            // the first pass of discovery is over: keys that come now are news
+	lost     limiter.Instant // the last moment before the link was lost; 0 it never was
 }
 
 // Apply brings the board forward by one batch.
@@ -67,6 +73,8 @@ func (b *Board) Apply(batch Batch) {
 	}
 	raised := b.raised
 	b.link(&batch)
+	b.restarted(&batch)
+	b.nodes(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.spent.Add(batch.Cost)
 	b.examine(batch.Health)
@@ -85,6 +93,9 @@ func (b *Board) Apply(batch Batch) {
 		}
 		b.apply(r)
 	}
+	for _, f := range batch.Fired {
+		b.Mark(f)
+	}
 	b.swept = b.swept || batch.Sweep.Passes > 0
 	for _, name := range batch.Gone {
 		if k := b.keys[name]; k != nil {
@@ -94,8 +105,19 @@ func (b *Board) Apply(batch Batch) {
 			k.Gone = true
 		}
 	}
-	b.move(came)
-	b.move(went)
+	b.move(came, fewKeys)
+	b.move(went, fewKeys)
+	for _, kind := range [...]AlertKind{BecameThrottled, NoLongerThrottled, BecameClose} {
+		var same []Alert
+		for _, a := range b.pressed {
+			if a.What == kind {
+				same = append(same, a)
+			}
+		}
+		b.move(same, fewPressed)
+	}
+	b.pressed = b.pressed[:0]
+	b.remember(&batch)
 	b.order(b.raised - raised)
 	for _, name := range batch.LeftOut {
 		if k := b.keys[name]; k != nil && !k.Pinned {
@@ -148,6 +170,7 @@ func (b *Board) apply(r *Reading) {
 	}
 	k.Gone = false
 	again := r.Since == 0 && !begun // a source that starts anew may tell again what it told before
+	k.recent.watch(r)
 	var denied int64
 	for _, a := range r.Arrivals {
 		if again && a.At <= k.Reading.At {
@@ -158,6 +181,9 @@ func (b *Board) apply(r *Reading) {
 			denied += a.N
 		}
 		k.Timeline.Arrive(a)
+		if !a.Denied {
+			k.recent.add(a.At, a.N)
+		}
 		k.LastHit = max(k.LastHit, a.At)
 	}
 	k.Gauge = r.Gauge(r.At)
@@ -168,7 +194,7 @@ func (b *Board) apply(r *Reading) {
 		k.Timeline.Watch(b.unbroken(r.watched(), r.At), r.At, k.Gauge.Used)
 	}
 	k.Reading = *r
-	k.paceByArrivals()
+	k.paceByArrivals(r.At)
 	k.Reading.Arrivals, k.Reading.Trace = nil, nil
 	b.judge(k, denied)
 }
@@ -192,13 +218,16 @@ func (b *Board) Mark(f Fired) {
 func (b *Board) Refresh(now limiter.Instant) {
 	for _, k := range b.keys {
 		k.Gauge = k.Reading.Gauge(now)
-		k.paceByArrivals()
+		k.paceByArrivals(now)
 	}
 }
 
-// paceByArrivals gives a key whose store keeps no counts (GCRA, buckets) the rate that
-// its arrivals show.
-func (k *Watched) paceByArrivals() {
+// paceByArrivals gives the gauge the rate of the latest arrivals, and a key whose store
+// keeps no counts (GCRA, buckets) the rate over its window that its arrivals show.
+func (k *Watched) paceByArrivals(now limiter.Instant) {
+	if k.Reading.Err == "" && !k.Reading.Partial {
+		k.Gauge.Recent, k.Gauge.RecentKnown = k.recent.rate(now)
+	}
 	if k.Gauge.RateKnown || k.Reading.Err != "" || k.Reading.Target.Window <= 0 {
 		return
 	}
@@ -252,6 +281,9 @@ func (b *Board) Past() Batch {
 
 // Key returns what is known about a key, or nil.
 func (b *Board) Key(name string) *Watched { return b.keys[name] }
+
+// Keys returns all keys with what is known about them, in no order.
+func (b *Board) Keys() iter.Seq2[string, *Watched] { return maps.All(b.keys) }
 
 // Len returns how many keys are watched.
 func (b *Board) Len() int { return len(b.keys) }
@@ -316,7 +348,9 @@ func (b *Board) Select(v View) []*Watched {
 func compare(s Sort, x, y *Watched) int {
 	switch s {
 	case ByRate:
-		return cmp.Compare(y.Gauge.Rate, x.Gauge.Rate)
+		xs, _ := x.Gauge.Pace()
+		ys, _ := y.Gauge.Pace()
+		return cmp.Compare(ys, xs)
 	case ByDenied:
 		return cmp.Compare(y.Gauge.DeniedInW.N, x.Gauge.DeniedInW.N)
 	case ByNext:
@@ -334,7 +368,7 @@ func press(k *Watched) float64 {
 	switch {
 	case k.Reading.Err != "" || k.Gone:
 		return -2
-	case !k.Gauge.Remaining.Known:
+	case !k.Gauge.Remaining.Known || k.Gauge.Likely:
 		return -1
 	}
 	return k.Gauge.Utilization
@@ -342,11 +376,8 @@ func press(k *Watched) float64 {
 
 // wait orders by the time to the next admission: never longest, unknown last.
 func wait(k *Watched) time.Duration {
-	switch {
-	case !k.Gauge.NextKnown:
+	if !k.Gauge.NextKnown {
 		return -1
-	case k.Gauge.Next == limiter.Never:
-		return 1<<63 - 1
 	}
 	return k.Gauge.Next
 }
@@ -371,6 +402,8 @@ type Totals struct {
 	Throttled int // would be denied now
 	Near      int // at or above NearLimit and not throttled
 	Broken    int // cannot be read
+	Unknown   int // neither denied nor fine: their limit, or what is used of it, is not known
+	Likely    int // nothing but their form says that they are limiters; counted nowhere else but in Keys
 	Admitted  float64
 	Denied    float64
 	// DeniedKnown counts the keys whose denials are recorded; Denied sums those only.
@@ -387,6 +420,9 @@ func (b *Board) Totals() Totals {
 		t.Keys++
 		g := &k.Gauge
 		switch {
+		case g.Likely:
+			t.Likely++
+			continue
 		case k.Reading.Err != "":
 			t.Broken++
 			continue
@@ -398,6 +434,8 @@ func (b *Board) Totals() Totals {
 			}
 		case g.Near():
 			t.Near++
+		case !g.Remaining.Known && !g.NextKnown:
+			t.Unknown++
 		}
 		admitted += millionths(g.Rate)
 		if g.DeniedInW.Known {
@@ -413,7 +451,8 @@ func (b *Board) Totals() Totals {
 // was taken before an instant.
 func (b *Board) AtEase(before limiter.Instant) (n int) {
 	for _, k := range b.keys {
-		if k.Reading.At < before && !k.Gone && k.Reading.Err == "" && !k.Gauge.Throttled() && !k.Gauge.Near() {
+		g := &k.Gauge
+		if k.Reading.At < before && !k.Gone && k.Reading.Err == "" && g.NextKnown && !g.Likely && !g.Throttled() && !g.Near() {
 			n++
 		}
 	}

@@ -32,7 +32,7 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 		s.Start = now
 	}
 	f := Forecast{Known: true}
-	if t.Convention.Rule == limiter.Fits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
+	if t.Convention.Rule == limiter.RuleFits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
 		// At one instant what fits one by one fits at once, so that a large burst needs no
 		// large number of decisions.
 		f.Admitted = sort.Search(n, func(k int) bool { return !s.Peek(now, limit, t.Convention, int64(k+1)*cost).Allowed })
@@ -47,7 +47,7 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 			f.Admitted++
 			continue
 		}
-		if t.Convention.Denied == limiter.Free { // nothing changes any more: so are the rest
+		if t.Convention.Denied == limiter.DeniedFree { // nothing changes any more: so are the rest
 			f.Denied += n - i
 			break
 		}

@@ -28,6 +28,8 @@ type Gauge struct {
 	Exact        Count   // the true count in the sliding window
 	Rate         float64 // requests a second over the last window; RateKnown says if it means anything
 	RateKnown    bool
+	Recent       float64 // requests a second over RecentSpan, where they were watched: a Board's alone
+	RecentKnown  bool
 	NextKnown    bool
 	Next         time.Duration // until one request of cost 1 is admitted; 0 now, limiter.Never never
 	Reset        time.Duration // until the key is as new; limiter.Never never
@@ -37,16 +39,21 @@ type Gauge struct {
 	BlockedFor   time.Duration
 	DeniedPerSec float64 // recorded denials a second over the last window, when Denied.Known
 	DeniedInW    Count
+	Likely       bool // nothing but the form of its value says that the key is a limiter
 }
 
 // Gauge works r out at now.
 func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	t := r.Target
-	g := Gauge{DeniedInW: r.Denied}
+	g := Gauge{DeniedInW: r.Denied, Likely: t.Evidence == Likely}
 	if r.Err != "" {
 		return g
 	}
 	w := t.Window
+	if w <= 0 && t.Algorithm == limiter.FixedWindow && (r.Ends > 0 || r.TTL == Forever || r.Type == "none" || r.State.BlockedUntil > 0) {
+		r.gaugeUntil(&g, now)
+		return g
+	}
 	if w <= 0 || t.Algorithm == limiter.Unknown {
 		g.Used = Count{Known: r.State.Log != nil || r.Type == "none", N: total(r.State.Log)}
 		return g
@@ -60,11 +67,20 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	if g.Stuck = r.stuck(); g.Stuck {
 		state.Start = now // no instant is beyond its end
 	}
-	d := state.Peek(now, limit, t.Convention, 0)
+	seen := now // by the limiter's own clock
+	if t.Tick > 0 {
+		seen = now.Floor(t.Tick)
+	}
+	d := state.Peek(seen, limit, t.Convention, 0)
+	if r.Partial {
+		g.Used.N = d.Used // at least; not known
+		r.block(&g, now)
+		return g
+	}
 	g.Used = Count{true, d.Used}
 	g.Start, g.End = d.Start, d.End
 	g.Weight, g.Estimate = d.Weight, d.Estimate
-	g.Reset = d.ResetAfter
+	g.Reset = t.from(now, seen, d.ResetAfter)
 	switch t.Algorithm {
 	case limiter.GCRA:
 		g.TAT = r.State.TAT
@@ -72,7 +88,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		g.Level = float64(d.Remaining)
 	case limiter.FixedWindow:
 		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
-		if t.Convention.Alignment == limiter.Epoch { // it forgets; the weighted counter would not
+		if t.Convention.Alignment == limiter.AlignEpoch { // it forgets; the weighted counter would not
 			g.Weight = float64(d.End.Sub(now)) / float64(w)
 			g.Estimate = math.Floor(float64(d.Previous)*g.Weight) + float64(d.Current)
 		}
@@ -92,28 +108,79 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		capacity := Capacity(t)
 		g.Remaining = Count{true, d.Remaining}
 		g.Utilization = float64(d.Used) / float64(capacity)
-		g.Next, g.NextKnown = state.Peek(now, limit, t.Convention, 1).RetryAfter, true
+		g.Next, g.NextKnown = t.from(now, seen, state.Peek(seen, limit, t.Convention, 1).RetryAfter), true
 		if g.Stuck && g.Next > 0 {
 			g.Next = limiter.Never
 		}
 	} else if t.LimitKnown {
 		g.NextKnown = true
 	}
-	if r.State.BlockedUntil > now {
-		g.BlockedFor = r.State.BlockedUntil.Sub(now)
-	}
+	r.block(&g, now)
 	if r.Denied.Known {
 		g.DeniedPerSec = float64(r.Denied.N) / w.Seconds()
 	}
 	return g
 }
 
+// block takes a block into account: until its end nothing is admitted, whatever the limit is.
+func (r *Reading) block(g *Gauge, now limiter.Instant) {
+	if r.State.BlockedUntil <= now {
+		return
+	}
+	g.BlockedFor = r.State.BlockedUntil.Sub(now)
+	g.Next, g.NextKnown = max(g.Next, g.BlockedFor), true
+	if g.Remaining.Known {
+		g.Remaining.N = 0
+	}
+}
+
+// from returns how long after now it is until a wait is over that began at seen, when the clock
+// of the limiter has reached its end.
+func (t *Target) from(now, seen limiter.Instant, wait time.Duration) time.Duration {
+	if t.Tick <= 0 || wait <= 0 || wait >= limiter.MaxWindow {
+		return wait
+	}
+	end := seen.Add(wait + t.Tick - time.Microsecond).Floor(t.Tick)
+	return max(end.Sub(now), 0)
+}
+
+// gaugeUntil works out a fixed window of which only the end is known: what it has counted counts
+// until then.
+func (r *Reading) gaugeUntil(g *Gauge, now limiter.Instant) {
+	var used int64
+	if r.Ends == 0 || now < r.Ends {
+		used = max(r.State.Current, 0)
+	}
+	defer r.block(g, now)
+	if r.Ends > 0 {
+		g.Reset = max(r.Ends.Sub(now), 0)
+	}
+	if r.Partial {
+		g.Used.N = used // at least; not known
+		return
+	}
+	g.Used, g.Current, g.End = Count{true, used}, Count{true, used}, r.Ends
+	g.Stuck = r.Ends == 0 && used > 0
+	if !r.Target.LimitKnown || r.Target.Limit.Count == 0 {
+		g.NextKnown = r.Target.LimitKnown
+		return
+	}
+	most := r.Target.Limit.Count
+	g.Remaining = Count{true, max(most-used, 0)}
+	g.Utilization = float64(used) / float64(most)
+	if g.NextKnown = true; used >= most {
+		if g.Next = g.Reset; g.Stuck {
+			g.Next = limiter.Never
+		}
+	}
+}
+
 // stuck says that r is of a window that began with its first request and never ends, because
 // nobody set an expiry: an INCR whose EXPIRE was lost. What it has counted, it keeps.
 func (r *Reading) stuck() bool {
 	t := &r.Target
-	return t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.FirstRequest &&
-		r.TTL == Forever && r.State.Current > 0
+	return t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.AlignFirstRequest &&
+		r.TTL == Forever && r.Ends == 0 && r.State.Current > 0
 }
 
 // Capacity is what used is measured against: the limit's count, or the burst where
@@ -128,11 +195,22 @@ func Capacity(t Target) int64 {
 	return t.Limit.Count
 }
 
-// Throttled says that a request of cost 1 would not be admitted now.
-func (g *Gauge) Throttled() bool { return g.NextKnown && g.Next != 0 }
+// Pace returns the requests a second of the latest seconds, or, where they are not known, of
+// the last window.
+func (g *Gauge) Pace() (perSecond float64, known bool) {
+	if g.RecentKnown {
+		return g.Recent, true
+	}
+	return g.Rate, g.RateKnown
+}
 
-// Near says that the key is at or above NearLimit of its limit.
-func (g *Gauge) Near() bool { return g.Remaining.Known && g.Utilization >= NearLimit }
+// Throttled says that a request of cost 1 would not be admitted now. It is false for a key that
+// is only likely to be a limiter: no verdict is given about it.
+func (g *Gauge) Throttled() bool { return !g.Likely && g.NextKnown && g.Next != 0 }
+
+// Near says that the key is at or above NearLimit of its limit. It is false for a key that is
+// only likely to be a limiter.
+func (g *Gauge) Near() bool { return !g.Likely && g.Remaining.Known && g.Utilization >= NearLimit }
 
 // rate is the requests a second over the last window: the true count where it is
 // known, else the weighted estimate, else what the current window shows so far.
@@ -164,7 +242,7 @@ func liveIn(log []limiter.Entry, now limiter.Instant, w time.Duration, edge limi
 	var n int64
 	for i := len(log) - 1; i >= 0; i-- {
 		e := log[i]
-		if e.At < from || e.At == from && edge == limiter.HalfOpen {
+		if e.At < from || e.At == from && edge == limiter.EdgeHalfOpen {
 			break
 		}
 		if e.At <= now {

@@ -12,8 +12,8 @@ import (
 
 // conventions are the ones whose forecast can differ.
 var conventions = []limiter.Convention{
-	{}, {Edge: limiter.Closed}, {Alignment: limiter.FirstRequest}, {Rounding: limiter.Exact}, {Rounding: limiter.Round},
-	{Rule: limiter.Below}, {Denied: limiter.Charged}, {Rule: limiter.Below, Denied: limiter.Charged, Rounding: limiter.Exact}, {Refill: limiter.Interval},
+	{}, {Edge: limiter.EdgeClosed}, {Alignment: limiter.AlignFirstRequest}, {Rounding: limiter.RoundExact}, {Rounding: limiter.RoundNearest},
+	{Rule: limiter.RuleBelow}, {Denied: limiter.DeniedCharged}, {Rule: limiter.RuleBelow, Denied: limiter.DeniedCharged, Rounding: limiter.RoundExact}, {Refill: limiter.RefillInterval},
 	{Block: time.Second},
 }
 
@@ -186,7 +186,7 @@ func TestStuckWindow(t *testing.T) {
 	}
 	for _, later := range []time.Duration{0, 59 * time.Second, time.Minute, 40 * time.Hour} {
 		for used, next := range map[int64]time.Duration{150: limiter.Never, 100: limiter.Never, 99: 0, 1: 0} {
-			r := reading(used, model.Forever, limiter.FirstRequest)
+			r := reading(used, model.Forever, limiter.AlignFirstRequest)
 			g := r.Gauge(today.Add(later))
 			if !g.Stuck || g.Used.N != used || !g.NextKnown || g.Next != next || g.Reset != limiter.Never || g.RateKnown || g.Start != 0 || g.End != 0 {
 				t.Errorf("%d used, %v later: %+v", used, later, g)
@@ -197,9 +197,9 @@ func TestStuckWindow(t *testing.T) {
 		}
 	}
 	for name, r := range map[string]model.Reading{
-		"with an expiry":    reading(150, time.Minute, limiter.FirstRequest),
-		"aligned windows":   reading(150, model.Forever, limiter.Epoch),
-		"nothing was taken": reading(0, model.Forever, limiter.FirstRequest),
+		"with an expiry":    reading(150, time.Minute, limiter.AlignFirstRequest),
+		"aligned windows":   reading(150, model.Forever, limiter.AlignEpoch),
+		"nothing was taken": reading(0, model.Forever, limiter.AlignFirstRequest),
 	} {
 		if g := r.Gauge(today.Add(time.Second)); g.Stuck || g.Next < 0 || g.Reset < 0 {
 			t.Errorf("%s: %+v", name, g)
@@ -213,7 +213,7 @@ func TestRateOfWhatOutlivesItsWindow(t *testing.T) {
 	r := model.Reading{
 		Key: "k", Type: "string", At: today, TTL: 50 * time.Second,
 		State:  limiter.State{Algorithm: limiter.FixedWindow, Start: today.Add(40 * time.Second), Current: 47_000},
-		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: 10 * time.Second}, LimitKnown: true, Window: 10 * time.Second, Convention: limiter.Convention{Alignment: limiter.FirstRequest}},
+		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: 10 * time.Second}, LimitKnown: true, Window: 10 * time.Second, Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}},
 	}
 	if g := r.Gauge(today); g.RateKnown || g.Next != 50*time.Second {
 		t.Errorf("before the window would begin: %+v", g)
@@ -234,14 +234,14 @@ func TestExactCountsTheSlidingWindow(t *testing.T) {
 	for i := range 40 {
 		r.State.Log = append(r.State.Log, limiter.Entry{At: today.Add(time.Duration(i-39) * 500 * time.Millisecond), Count: int64(i%3 + 1)})
 	}
-	for _, edge := range []limiter.Edge{limiter.HalfOpen, limiter.Closed} {
+	for _, edge := range []limiter.Edge{limiter.EdgeHalfOpen, limiter.EdgeClosed} {
 		r.Target.Convention.Edge = edge
 		for back := limiter.Instant(0); back < 12_000_000; back += 250_000 {
 			now := today + 5_000_000 - back
 			var want int64
 			for _, e := range r.State.Log {
 				age := now.Sub(e.At)
-				if age >= 0 && (age < w || age == w && edge == limiter.Closed) {
+				if age >= 0 && (age < w || age == w && edge == limiter.EdgeClosed) {
 					want += e.Count
 				}
 			}
@@ -263,6 +263,38 @@ func BenchmarkForecastOfALargeBurst(b *testing.B) {
 	for b.Loop() {
 		if f := r.Forecast(today, model.MaxRequests, 1); f.Admitted != model.MaxRequests {
 			b.Fatal(f)
+		}
+	}
+}
+
+// TestTick: a limiter whose clock counts whole seconds sees the instant as the second that began
+// last, and admits when a second begins.
+func TestTick(t *testing.T) {
+	start := today.Floor(time.Minute)
+	r := model.Reading{
+		Key: "k", Type: "string", State: limiter.State{Algorithm: limiter.SlidingWindow, Start: start, Previous: 8, Current: 4},
+		Target: model.Target{Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 10, Window: time.Minute}, LimitKnown: true, Window: time.Minute, Tick: time.Second},
+	}
+	for _, c := range []struct {
+		after time.Duration
+		used  int64
+	}{
+		{7500 * time.Millisecond, 11}, // 8*53/60 = 7.07
+		{15 * time.Second, 10},        // 8*45/60 = 6
+	} {
+		now := start.Add(c.after)
+		g := r.Gauge(now)
+		if g.Used.N != c.used || g.Start != start {
+			t.Errorf("after %v: used %v in the window of %v, want %d in that of %v", c.after, g.Used, g.Start, c.used, start)
+		}
+		if at := now.Add(g.Next); at.Floor(time.Second) != at || g.Next <= 0 {
+			t.Errorf("after %v: next in %v, which is no whole second", c.after, g.Next)
+		}
+		if before := r.Gauge(now.Add(g.Next - time.Microsecond)); before.Next == 0 {
+			t.Errorf("after %v: admitted before %v", c.after, g.Next)
+		}
+		if then := r.Gauge(now.Add(g.Next)); then.Next != 0 {
+			t.Errorf("after %v: not admitted after %v, but in %v more", c.after, g.Next, then.Next)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type Health struct {
 	Unheard    Measure // seconds since a replica last heard of its master: what it holds may be so old
 	LinkUp     bool    // a replica's link to its master
 
+	Fruitless      Measure  // script calls a second that changed nothing, derived by a Board: see its fruitless
 	Scripts        Measure  // scripts in the cache
 	ScriptsEvicted Measure  // a second, from the cache
 	Unsaved        Measure  // changes since the last snapshot
@@ -83,8 +84,8 @@ type Spike struct {
 	Latest, Most time.Duration
 }
 
-// Vital is what the health screen draws over time, at one moment.
-type Vital struct {
+// HealthSample is what the health screen draws over time, at one moment.
+type HealthSample struct {
 	At     limiter.Instant
 	RTT    time.Duration // 0 unknown
 	Ops    Measure
@@ -102,7 +103,7 @@ type Vital struct {
 const keepVitals = 512
 
 // Vitals returns the record, oldest first. It must not be changed.
-func (b *Board) Vitals() []Vital { return b.vitals }
+func (b *Board) Vitals() []HealthSample { return b.vitals }
 
 // examine keeps the latest look at the server's health and its figures.
 func (b *Board) examine(h *Health) {
@@ -110,7 +111,9 @@ func (b *Board) examine(h *Health) {
 		return
 	}
 	b.Health = *h
-	v := Vital{
+	b.Health.Fruitless = b.fruitless(h)
+	b.notice(h)
+	v := HealthSample{
 		At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed,
 		NetIn: h.NetIn, NetOut: h.NetOut, Evicted: h.Evicted,
 	}

@@ -43,6 +43,7 @@ type Fired struct {
 	Decision limiter.Decision // zero unless admitted or denied
 	Latency  time.Duration
 	Err      string // one sentence, when Failed or Unanswered
+	Audit    string // the id of its lines in the audit file
 }
 
 // Tally counts outcomes.

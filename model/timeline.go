@@ -235,6 +235,21 @@ func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 	return n, watched
 }
 
+// Between joins the bins from one instant to the one before another.
+func (t *Timeline) Between(from, to limiter.Instant) Bin {
+	sum := Bin{Watched: true}
+	first, last := t.Index(from), t.Index(max(from, to-1))
+	for i := first; i <= last; i++ {
+		b := t.peek(i)
+		if b == nil {
+			sum.Watched = false
+			continue
+		}
+		sum.join(b)
+	}
+	return sum
+}
+
 // Columns joins `per` bins a column and writes the columns that end with the one
 // numbered last (a multiple of per bins; see Column) into dst, oldest first.
 // Stretches that were never written come back as unwatched and empty.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Attr is a set of text attributes.
@@ -23,11 +24,18 @@ const (
 	Reverse
 )
 
-// Ink is a 24-bit colour, or none: the terminal's own. Terminals that have fewer
-// colours get the nearest; that is the renderer's business.
+// Ink is a 24-bit colour, one of the terminal's own sixteen by its number, or none: what the
+// terminal draws by itself. Terminals that have fewer colours get the nearest; that is the
+// renderer's business.
 type Ink uint32
 
-const inkSet Ink = 1 << 24
+const (
+	inkSet   Ink = 1 << 24
+	inkIndex Ink = 1 << 25 // the low bits are a number of 0 to 15
+)
+
+// Index returns the number of one of the terminal's own sixteen colours.
+func (k Ink) Index() (n uint8, yes bool) { return uint8(k & 15), k&inkIndex != 0 }
 
 // Style is how one cell is drawn. It is a small comparable value; the zero Style is
 // the terminal's default.
@@ -52,10 +60,14 @@ func Hex(s string) Ink {
 	return ink
 }
 
-// ParseHex makes an ink of "#rrggbb"; "" is the terminal's own colour.
+// ParseHex makes an ink of "#rrggbb" or of a number of 0 to 15; "" is what the terminal draws
+// by itself.
 func ParseHex(s string) (Ink, error) {
 	if s == "" {
 		return 0, nil
+	}
+	if n, err := strconv.ParseUint(s, 10, 4); err == nil {
+		return inkIndex | Ink(n), nil
 	}
 	if len(s) == 7 && s[0] == '#' {
 		if v, err := strconv.ParseUint(s[1:], 16, 32); err == nil {
@@ -72,6 +84,9 @@ func (k Ink) RGB() (r, g, b uint8, set bool) {
 
 // Color returns the ink as an image colour; unset ink is nil.
 func (k Ink) Color() color.Color {
+	if n, yes := k.Index(); yes {
+		return ansi.BasicColor(n)
+	}
 	r, g, b, set := k.RGB()
 	if !set {
 		return nil
@@ -79,21 +94,37 @@ func (k Ink) Color() color.Color {
 	return color.RGBA{r, g, b, 255}
 }
 
-// inkOf is the inverse of Color.
-func inkOf(c color.Color) Ink {
+// InkOf is the inverse of Color: nil is the terminal's own colour.
+func InkOf(c color.Color) Ink {
+	if c == nil {
+		return 0
+	}
+	if n, basic := c.(ansi.BasicColor); basic {
+		return inkIndex | Ink(n)
+	}
 	r, g, b, _ := c.RGBA()
 	return inkSet | Ink(r>>8)<<16 | Ink(g>>8)<<8 | Ink(b>>8)
 }
 
-// ramp blends through the given stops in n even steps, in a space where they look even.
+// ramp blends through the given stops in n even steps, in a space where they look even. The
+// terminal's own colours are not blended: each stop has its share of the steps.
 func ramp(n int, stops ...Ink) []Ink {
+	for _, s := range stops {
+		if _, _, _, set := s.RGB(); !set {
+			out := make([]Ink, n)
+			for i := range out {
+				out[i] = stops[min(i*len(stops)/n, len(stops)-1)]
+			}
+			return out
+		}
+	}
 	in := make([]color.Color, len(stops))
 	for i, s := range stops {
 		in[i] = s.Color()
 	}
 	out := make([]Ink, n)
 	for i, c := range lipgloss.Blend1D(n, in...) {
-		out[i] = inkOf(c)
+		out[i] = InkOf(c)
 	}
 	return out
 }

@@ -29,10 +29,25 @@ type Theme struct {
 	Previous, Current                                 Style
 	Selected, Raised, Window                          Ink
 	DeniedWash                                        Ink // the tone of denied's hatching, as a background
+	DeniedGround                                      Ink // background of a row that is denied
+	Calm                                              Ink // bars of what is fine
 	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
 
 	fill []Ink // utilization, 0 to 100 %
 	glow []Ink // a figure without a limit, from the foot of its graph to the top
+}
+
+// Sixteen returns the theme of a terminal with sixteen colours: every meaning has one of its
+// own, by its number, so that what a person has made readable stays readable. There are no
+// grounds but of badges: marks and frames stand for them.
+func Sixteen(dark bool) *Theme {
+	p := sixteenLight
+	if dark {
+		p = sixteenDark
+	}
+	t := New(p)
+	t.DeniedWash, t.DeniedGround = 0, 0
+	return t
 }
 
 // New makes the styles of a palette.
@@ -41,6 +56,12 @@ func New(p Palette) *Theme {
 	ground := Hex("#10131a") // about where the terminal's own background is
 	if !p.Dark {
 		ground = Hex("#ffffff")
+	}
+	if _, own := Hex(p.Text).Index(); own {
+		ground = Hex("0")
+		if !p.Dark {
+			ground = Hex("15")
+		}
 	}
 	badge := func(hex string) Style { return Style{Fg: ground, Bg: Hex(hex), Attr: Bold} }
 	return &Theme{
@@ -53,9 +74,11 @@ func New(p Palette) *Theme {
 		Selected: Hex(p.Selected), Raised: Hex(p.Raised), Window: Hex(p.Window),
 		Button: fg(p.Text).On(Hex(p.Raised)), ButtonKey: fg(p.Accent).On(Hex(p.Raised)).With(Bold),
 		BadgeLive: badge(p.Good), BadgeWarn: badge(p.Near), BadgeBad: badge(p.Denied),
-		DeniedWash: ramp(3, ground, Hex(p.Denied))[1],
-		fill:       fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
-		glow:       ramp(101, Hex(p.Previous), Hex(p.Accent), Hex(p.Title)),
+		DeniedWash:   ramp(3, ground, Hex(p.Denied))[1],
+		DeniedGround: ramp(8, ground, Hex(p.Denied))[1],
+		Calm:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[1],
+		fill:         fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
+		glow:         ramp(101, Hex(p.Previous), Hex(p.Accent), Hex(p.Title)),
 	}
 }
 

@@ -6,69 +6,62 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/tui/keymap"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
 )
 
+// App is a screen without a program around it.
+type App struct {
+	*shell.App
+	session *session.Session
+}
+
 // New makes a screen without a program around it.
-func New(ctx context.Context, o Options) (*App, error) { return newApp(ctx, o) }
+func New(ctx context.Context, o Options) (*App, error) {
+	app, s, err := newApp(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &App{app, s}, nil
+}
 
 // BatchMsg is what arrives when the source has a batch.
-func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
+func BatchMsg(b model.Batch) tea.Msg { return session.BatchMsg(b) }
 
 // TickMsg is what arrives when the clock moves.
-func TickMsg(t time.Time) tea.Msg { return tickMsg{at: t} }
+func TickMsg(t time.Time) tea.Msg { return shell.TickAt(t) }
 
 // FiredMsg is what arrives when requests were decided.
-func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }
+func FiredMsg(f ...model.Fired) tea.Msg { return session.FiredMsg(f...) }
 
 // TakeFired delivers what injectors have reported so far.
-func (a *App) TakeFired() {
-	select {
-	case a.keep.wake <- struct{}{}:
-	default:
-	}
-	a.Update(a.nextFired()())
-}
+func (a *App) TakeFired() { a.Update(a.session.TakeFired()) }
 
 // Selected returns the selected key.
-func (a *App) Selected() string { return a.selected }
+func (a *App) Selected() string { return a.session.Selected() }
 
 // Rows returns how many keys are listed.
-func (a *App) Rows() int { return len(a.rows) }
+func (a *App) Rows() int { return len(a.session.Rows()) }
 
-// Binding is a line of the table of keys.
-type Binding struct {
-	Keys  []string
-	What  string
-	Shown string
-	Act   uint8
-}
+// Bindings returns the actions of the screen that is shown.
+func (a *App) Bindings() keymap.Actions { return a.All() }
 
-// Bindings returns the table of keys.
-func Bindings() []Binding {
-	list := make([]Binding, len(bindings))
-	for i, b := range bindings {
-		list[i] = Binding{b.Keys, b.What, b.Shown, uint8(b.Act)}
+// Listed returns the keys in the order of the table.
+func (a *App) Listed() []*model.Watched { return a.session.Rows() }
+
+// BandOf returns the band of a key.
+func (a *App) BandOf(k *model.Watched) session.Band { return a.session.BandOf(k) }
+
+// Hits returns what the open picker lists, the best first.
+func (a *App) Hits() []shell.Choice {
+	if p, ok := a.Over().(*shell.Picker); ok {
+		return p.Hits()
 	}
-	return list
+	return nil
 }
 
-// Actions returns how many actions there are; they are numbered from 1.
-func Actions() int { return int(actQuit) }
-
-// Groups returns the groups that the help shows, and those that bindings are in.
-func Groups() (shown, used map[string]bool) {
-	shown, used = map[string]bool{}, map[string]bool{}
-	for _, g := range groups {
-		shown[g.Name] = true
-	}
-	for _, b := range bindings {
-		used[b.Group] = true
-	}
-	return shown, used
-}
-
-// Screen returns the name of the screen that is shown.
-func (a *App) Screen() string {
-	return [...]string{dashboard: "dashboard", smallMultiples: "grid", health: "health", eventLog: "events", classScreen: "lab"}[a.screen]
-}
+// At returns the instant on screen.
+func (a *App) At() limiter.Instant { return a.session.At() }

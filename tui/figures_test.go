@@ -78,8 +78,8 @@ func TestARateCanBeSeenOnEveryScreen(t *testing.T) {
 				}
 			}
 			x.Press("esc", "p", "3")
-			x.See("dashboard: firing 5.0/s")
-			x.Press("q")
+			x.See("firing 5.0/s")
+			x.Press("1")
 			x.Resize(30, 8)
 			x.See("firing 5.0/s")
 			x.Resize(size[0], size[1])

@@ -11,54 +11,61 @@ import (
 )
 
 // promised are the keys that the product's description fixes.
-var promised = strings.Fields("space b r + - x up down j k enter esc tab 1 2 3 4 5 / s S p left right h l [ ] P t m y e : ? q ctrl+c")
+var promised = strings.Fields("space b r + - x up down j k enter esc tab 1 2 3 4 5 6 / s S p left right h l [ ] P t m y e : ? q ctrl+c")
 
-func TestEveryPromisedKeyIsBoundOnce(t *testing.T) {
-	where := map[string]string{}
-	for _, b := range tui.Bindings() {
-		for _, key := range b.Keys {
-			if other, twice := where[key]; twice {
-				t.Errorf("%q %s and also %s", key, other, b.What)
-			}
-			where[key] = b.What
+func TestEveryPromisedKeyIsBound(t *testing.T) {
+	where := map[string]bool{}
+	s := newStage(t, 140, 60, tui.Options{})
+	for _, b := range s.app.Bindings() {
+		for _, key := range b.Keys() {
+			where[key] = true
 		}
 	}
 	for _, key := range promised {
-		if where[key] == "" {
+		if !where[key] {
 			t.Errorf("%q does nothing", key)
 		}
 	}
 }
 
-func TestEveryActionCanBeReachedAndIsExplained(t *testing.T) {
-	acts := map[uint8]bool{}
-	for _, b := range tui.Bindings() {
-		acts[b.Act] = true
-		if b.Act == 0 || len(b.Keys) == 0 || b.Shown == "" || b.What == "" {
-			t.Errorf("the table says nothing of %+v", b)
-		}
-		if !strings.Contains(tui.HelpMarkdown(), "`"+b.Keys[0]+"`") || !strings.Contains(tui.HelpMarkdown(), b.What) {
-			t.Errorf("the README's table does not say what %q does", b.Keys[0])
-		}
-	}
-	for act := 1; act <= tui.Actions(); act++ {
-		if !acts[uint8(act)] {
-			t.Errorf("no key leads to action %d", act)
-		}
-	}
-	shown, used := tui.Groups()
-	for group := range used {
-		if !shown[group] {
-			t.Errorf("the help leaves the group %q out", group)
+// TestAKeyMeansOneThing: on every screen a key belongs to one action; esc alone is shared,
+// between the step back of the screen and the shell's.
+func TestAKeyMeansOneThing(t *testing.T) {
+	s := newStage(t, 140, 60, tui.Options{})
+	s.run(time.Second)
+	for _, p := range pictures {
+		s.press(p.key)
+		where := map[string]string{}
+		for _, b := range s.app.Bindings() {
+			for _, key := range b.Keys() {
+				if other, twice := where[key]; twice && key != "esc" {
+					t.Errorf("on %s %q %s and also %s", p.name, key, other, b.What())
+				}
+				where[key] = b.What()
+			}
 		}
 	}
 }
 
-// TestKeysArriveAsTheyAreBound holds the table to the names that Bubble Tea gives to
-// keys: " " is never a key's name.
+func TestEveryActionIsExplained(t *testing.T) {
+	s := newStage(t, 140, 60, tui.Options{})
+	s.run(time.Second)
+	for _, p := range pictures {
+		s.press(p.key)
+		for _, b := range s.app.Bindings() {
+			if b.Name == "" || b.Do == nil || b.Help().Key == "" || b.What() == "" || b.Group == "" {
+				t.Errorf("the table of %s says too little of %+v", p.name, b)
+			}
+		}
+	}
+}
+
+// TestKeysArriveAsTheyAreBound holds the table to the names that Bubble Tea gives to keys:
+// " " is never a key's name.
 func TestKeysArriveAsTheyAreBound(t *testing.T) {
-	for _, b := range tui.Bindings() {
-		for _, name := range b.Keys {
+	s := newStage(t, 140, 60, tui.Options{})
+	for _, b := range s.app.Bindings() {
+		for _, name := range b.Keys() {
 			if got := tuitest.Key(name).String(); got != name {
 				t.Errorf("the key bound as %q arrives as %q", name, got)
 			}
@@ -67,26 +74,30 @@ func TestKeysArriveAsTheyAreBound(t *testing.T) {
 }
 
 func TestTheHelpShowsEveryKey(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{})
+	s := newStage(t, 140, 70, tui.Options{Injector: &tuitest.Injector{}})
 	s.run(time.Second)
 	s.press("?")
-	for _, b := range tui.Bindings() {
-		s.see(b.Shown, b.What)
+	for _, b := range s.app.Bindings() {
+		s.see(b.Help().Key, b.What())
 	}
 }
 
 func TestThePaletteFindsEveryAction(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{})
+	s := newStage(t, 140, 60, tui.Options{Injector: &tuitest.Injector{}})
 	s.run(time.Second)
-	for _, b := range tui.Bindings() {
-		if slices.Contains(b.Keys, ":") {
+	for _, b := range s.app.Bindings() {
+		if slices.Contains(b.Keys(), ":") {
 			continue
 		}
 		s.press(":")
-		for _, r := range b.What {
+		for _, r := range b.Name {
 			s.press(strings.ReplaceAll(string(r), " ", "space"))
 		}
-		s.see(b.What)
+		what := b.What()
+		if reason := b.Reason(); reason != "" {
+			what = reason
+		}
+		s.see(b.Name, what[:min(len(what), 20)])
 		s.press("esc")
 	}
 }

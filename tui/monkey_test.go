@@ -33,10 +33,10 @@ func TestMonkey(t *testing.T) {
 	t.Logf("RATESCOPE_MONKEY_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := newStage(t, 120, 36, tui.Options{Injector: hasty{}}, crowd(24)...)
-	m := monkey{stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0}}
+	m := monkey{stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0, "heat": 0}}
 	var keys []string
-	for _, b := range tui.Bindings() {
-		keys = append(keys, b.Keys...)
+	for _, b := range s.app.Bindings() {
+		keys = append(keys, b.Keys()...)
 	}
 	m.keys = append(keys, "a", "z", "0", "backspace", "enter", "esc", "漢", "🦊", "ctrl+n", "ctrl+p", "ctrl+z", "shift")
 	second := 0

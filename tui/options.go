@@ -1,46 +1,51 @@
-// Package tui is the screen: a Bubble Tea program that shows a model.Board moving and
-// hands orders to fire to an injector. It knows no Redis; what it shows comes in as
-// batches and what it wants goes out through the functions of Options.
+// Package tui is the dashboard: a Bubble Tea program that shows a model.Board moving and
+// hands orders to fire to an injector. It knows no Redis; what it shows comes in as batches
+// and what it wants goes out through the functions of Options. It only puts the rooms
+// together: tui/shell is the program around the screens, tui/session what they share, and
+// each screen is a package of its own, registered in screens.go.
 package tui
 
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
 	"ratescope/themes"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
 )
 
 // Injector fires synthetic requests. It decides alone what may be fired.
-type Injector interface {
-	// Armed returns nil when firing is allowed, else a sentence that says why not and
-	// how to allow it.
-	Armed() error
-	// Fire blocks until the shot is done or ctx ends, and reports every request.
-	Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error)
-}
+type Injector = session.Injector
+
+// Player plays a recording.
+type Player = session.Player
+
+// Recorder keeps batches in a file.
+type Recorder = session.Recorder
 
 // Options says what a dashboard shows and how.
 type Options struct {
 	Take     func(context.Context) (model.Batch, error) // waits for the next batch
-	Focus    func(keys []string)                        // told which keys are on screen; may be nil
+	Focus    func(keys []string)                        // gets the keys on screen; may be nil
 	Injector Injector                                   // nil: firing is not possible
 
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
 
-	// Player, when what is shown is a replay, is what plays it; Take hands out its batches.
+	// Player, when what is shown is a replay, plays it; Take hands out its batches.
 	Player Player
 	// Record begins to keep what is seen in a new file; nil: that is not possible.
 	Record func() (r Recorder, name string, err error)
 
 	// Save keeps a moment of the lab under a name; nil: that is not possible.
 	Save func(name string, content []byte) error
+
+	// Choices is the file that keeps what a person chose (theme, order, mouse) from one start
+	// to the next; "" forgets it.
+	Choices string
 
 	Shelf themes.Shelf // the themes to choose from; nil means the built-in ones
 	Theme string       // "" picks by the terminal's background
@@ -50,58 +55,48 @@ type Options struct {
 	Mask  bool         // hide the middle of key names
 }
 
-const (
-	defaultFPS = 10
-	maxFPS     = 60
-)
-
-// Run shows the dashboard until the user quits or ctx ends. Whatever happens, the
-// terminal is left as it was. It returns tea.ErrInterrupted's cause on a signal.
+// Run shows the dashboard until the user quits or ctx ends. Whatever happens, the terminal
+// is left as it was.
 func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
-	app, err := newApp(ctx, o)
+	app, s, err := newApp(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer app.stop()
-	settings := append([]tea.ProgramOption{tea.WithContext(app.ctx), tea.WithFPS(app.fps)}, extra...)
-	_, err = tea.NewProgram(guarded{app}, settings...).Run()
-	if app.recorder != nil {
-		_, failed := app.recorder.Close()
-		err = cmp.Or(err, failed)
-	}
-	if h := app.crashed.Load(); h != nil {
-		return h
-	}
-	if app.failure != nil {
-		return app.failure
-	}
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	err = app.Run(extra...)
+	return cmp.Or(err, s.Close())
 }
 
-func newApp(ctx context.Context, o Options) (*App, error) {
-	if o.FPS == 0 {
-		o.FPS = defaultFPS
-	}
-	if o.FPS < 1 || o.FPS > maxFPS {
-		return nil, fmt.Errorf("%d frames a second is not possible: use 1 to %d", o.FPS, maxFPS)
-	}
+// newApp returns a program with the dashboard's screens in it.
+func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error) {
+	kept := openChoices(o.Choices)
 	if o.Shelf == nil {
 		o.Shelf = themes.BuiltIn()
 	}
-	a := &App{o: o, fps: o.FPS, mouse: true, burst: 10, perSecond: 5, keep: &inbox{wake: make(chan struct{}, 1)}}
-	a.ctx, a.stop = context.WithCancel(ctx)
-	a.tick = time.Second / time.Duration(o.FPS)
-	a.fixedTheme = o.Theme != ""
-	theme := o.Shelf.Default(true)
-	if a.fixedTheme {
-		var err error
-		if theme, err = o.Shelf.Find(o.Theme); err != nil {
-			return nil, err
-		}
+	if _, err := o.Shelf.Find(kept.values["theme"]); o.Theme == "" && err == nil {
+		o.Theme = kept.values["theme"]
 	}
-	a.dress(theme)
-	return a, nil
+	app, err := shell.New(ctx, shell.Options{
+		Name: "ratescope", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still,
+		Mouse: kept.values["mouse"] != "false", Remember: kept.remember,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s := session.New(app, session.Options{
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Export: o.Export, Player: o.Player, Record: o.Record,
+		ASCII: o.ASCII, Still: o.Still, Mask: o.Mask,
+	})
+	for _, sc := range screens {
+		screen, err := sc.make(s, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		app.Register(sc.name, sc.what, screen)
+	}
+	s.Restore(kept.values["sort"])
+	if o.Choices != "" && len(kept.values) == 0 {
+		app.Say(firstRun)
+		kept.remember("welcomed", "yes")()
+	}
+	return app, s, nil
 }

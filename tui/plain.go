@@ -9,7 +9,8 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/safetext"
-	"ratescope/tui/figure"
+	"ratescope/tui/format"
+	"ratescope/tui/session"
 )
 
 // plainEvery is how often Plain repeats where everything stands.
@@ -19,7 +20,7 @@ const plainEvery = 10 * time.Second
 // for scripts and screen readers: who is throttled and who is free again as it happens,
 // and a summary every ten seconds. It ends with ctx.
 func Plain(ctx context.Context, w io.Writer, o Options) error {
-	p := &plain{w: w, a: &App{o: o}}
+	p := &plain{w: w, o: o}
 	for {
 		batch, err := o.Take(ctx)
 		if err == io.EOF {
@@ -43,7 +44,7 @@ func (p *plain) close() error {
 	if err := p.summary(); err != nil {
 		return err
 	}
-	if play := p.a.o.Player; play != nil {
+	if play := p.o.Player; play != nil {
 		if why := play.Playback(time.Now()).CutOff; why != "" {
 			return p.line("the recording ends too soon: %s", safetext.Clean(why))
 		}
@@ -53,15 +54,15 @@ func (p *plain) close() error {
 
 type plain struct {
 	w     io.Writer
-	a     *App
+	o     Options
 	board model.Board
 	told  int // alerts already written
 	last  time.Time
 	said  string // the last trouble with the server
 }
 
-func (p *plain) line(format string, args ...any) error {
-	_, err := fmt.Fprintf(p.w, "%s  %s\n", figure.Clock(p.board.At), fmt.Sprintf(format, args...))
+func (p *plain) line(pattern string, args ...any) error {
+	_, err := fmt.Fprintf(p.w, "%s  %s\n", format.Clock(p.board.At), fmt.Sprintf(pattern, args...))
 	return err
 }
 
@@ -80,8 +81,7 @@ func (p *plain) tell(local time.Time) error {
 		if e.What == model.LinkLost || e.What == model.Appeared {
 			continue
 		}
-		_, _, text := p.a.alertText(&e)
-		if err := p.line("%s %s", p.a.subject(&e), text); err != nil {
+		if err := p.line("%s %s", p.subject(&e), session.AlertText(&e)); err != nil {
 			return err
 		}
 	}
@@ -93,25 +93,29 @@ func (p *plain) tell(local time.Time) error {
 	return p.summary()
 }
 
+// subject is the key or the server that an alert is about.
+func (p *plain) subject(e *model.Alert) string {
+	return session.Subject(e, func(key string) string { return session.FullName(key, p.o.Mask) })
+}
+
 func (p *plain) summary() error {
 	t := p.board.Totals()
 	if t.Keys == 0 {
-		p.a.board.Sweep = p.board.Sweep
-		return p.line("%s", p.a.searching())
+		return p.line("%s", session.Searching(&p.board))
 	}
 	for _, lack := range p.board.Server.Lacks {
 		if err := p.line("%s", safetext.Clean(lack)); err != nil {
 			return err
 		}
 	}
-	if err := p.line("%d keys: %d throttled, %d near their limit; %s admitted", t.Keys, t.Throttled, t.Near, figure.PerSecond(t.Admitted)); err != nil {
+	if err := p.line("%d keys: %d throttled, %d near their limit; %s admitted", t.Keys, t.Throttled, t.Near, format.PerSecond(t.Admitted)); err != nil {
 		return err
 	}
 	for _, k := range p.board.Select(model.View{}) {
 		if !k.Gauge.Throttled() && !k.Gauge.Near() {
 			break
 		}
-		if err := p.line("  %s", rowText(k, p.a.fullName(k.Reading.Key))); err != nil {
+		if err := p.line("  %s", session.RowText(k, session.FullName(k.Reading.Key, p.o.Mask))); err != nil {
 			return err
 		}
 	}

@@ -177,6 +177,8 @@ var scenes = []struct {
 	{"compare", []string{"3"}, []string{"1"}},
 	{"health", []string{"4"}, []string{"1"}},
 	{"events", []string{"5"}, []string{"1"}},
+	{"heat", []string{"6"}, []string{"1"}},
+	{"what if", []string{"w", "enter"}, []string{"esc"}},
 	{"help", []string{"?"}, []string{"esc"}},
 	{"palette", []string{":"}, []string{"esc"}},
 	{"themes", []string{"t"}, []string{"esc"}},

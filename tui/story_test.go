@@ -59,7 +59,7 @@ func row(t *testing.T, x *tuitest.Terminal, text string) string {
 var pin = chart.Unicode.PinMark
 
 // byName puts the keys in an order that does not change under the test's hands.
-func byName(x *tuitest.Terminal) { x.Press("s", "s", "s", "s"); x.See("by name") }
+func byName(x *tuitest.Terminal) { x.Press("s", "s", "s", "s", "s"); x.See("by name") }
 
 // selected returns the first words of the row that is marked as selected.
 func selected(t *testing.T, x *tuitest.Terminal) string {
@@ -153,6 +153,8 @@ func TestFilter(t *testing.T) {
 
 func TestSortAndReverse(t *testing.T) {
 	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+		x.See("trouble first")
+		x.Press("s")
 		x.See("by utilization")
 		for _, order := range []string{"rate", "denied", "next", "name"} {
 			x.Press("s")

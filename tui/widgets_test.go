@@ -12,20 +12,20 @@ import (
 	"ratescope/model"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/pane"
-	"ratescope/tui/scope"
+	"ratescope/tui/explain"
+	"ratescope/tui/health"
+	"ratescope/tui/timeline"
 	"ratescope/tui/tuitest"
-	"ratescope/tui/vitals"
-	"ratescope/tui/window"
+	"ratescope/tui/widget"
 )
 
-// widget is a part of the screen that draws itself into a rectangle.
-type widget struct {
+// testWidget is a part of the screen that draws itself into a rectangle.
+type testWidget struct {
 	name  string
-	paint func(p *pane.Paper, r cell.Rect)
+	paint func(p *widget.Canvas, r cell.Rect)
 }
 
-// TestWidgetsStayInTheirRoom draws every widget into every rectangle from 0×0 on, in the
+// TestWidgetsStayInTheirRoom draws every testWidget into every rectangle from 0×0 on, in the
 // middle of a larger sheet, and looks at what stands around it.
 func TestWidgetsStayInTheirRoom(t *testing.T) {
 	const margin = 3
@@ -47,32 +47,32 @@ func TestWidgetsStayInTheirRoom(t *testing.T) {
 	}
 }
 
-func drawInside(t *testing.T, w widget, r cell.Rect, margin int, framed, ascii bool) {
+func drawInside(t *testing.T, w testWidget, r cell.Rect, margin int, framed, ascii bool) {
 	t.Helper()
 	const outside = '~'
-	p := &pane.Paper{Framed: framed}
-	p.Dress(themes.BuiltIn().Default(true), ascii)
-	p.Grid.Resize(r.W+2*margin, r.H+2*margin)
-	for y := range p.Grid.H {
-		p.Grid.Fill(0, y, p.Grid.W, outside, themes.Style{})
+	p := &widget.Canvas{Framed: framed}
+	p.SetTheme(themes.BuiltIn().Default(true), ascii)
+	p.Buffer.Resize(r.W+2*margin, r.H+2*margin)
+	for y := range p.Buffer.H {
+		p.Buffer.Fill(0, y, p.Buffer.W, outside, themes.Style{})
 	}
-	p.Grid.Clear(r)
+	p.Buffer.Clear(r)
 	w.paint(p, r)
-	for y := range p.Grid.H {
-		for x := range p.Grid.W {
-			if at := p.Grid.At(x, y); !r.Holds(x, y) && at != (cell.Cell{R: outside}) {
-				t.Fatalf("%s in %dx%d (framed %v, ascii %v) writes %q at %d,%d:\n%s", w.name, r.W, r.H, framed, ascii, at.R, x-r.X, y-r.Y, p.Grid.Plain())
+	for y := range p.Buffer.H {
+		for x := range p.Buffer.W {
+			if at := p.Buffer.At(x, y); !r.Holds(x, y) && at != (cell.Cell{R: outside}) {
+				t.Fatalf("%s in %dx%d (framed %v, ascii %v) writes %q at %d,%d:\n%s", w.name, r.W, r.H, framed, ascii, at.R, x-r.X, y-r.Y, p.Buffer.Plain())
 			}
 		}
 	}
-	if i := strings.IndexFunc(p.Grid.Plain(), obeyed); i >= 0 {
-		t.Fatalf("%s in %dx%d writes %q", w.name, r.W, r.H, p.Grid.Plain()[i:])
+	if i := strings.IndexFunc(p.Buffer.Plain(), obeyed); i >= 0 {
+		t.Fatalf("%s in %dx%d writes %q", w.name, r.W, r.H, p.Buffer.Plain()[i:])
 	}
 }
 
 // widgets are all of them, with keys of every kind and with names that a terminal must not
 // be shown as they are.
-func widgets(t *testing.T) []widget {
+func widgets(t *testing.T) []testWidget {
 	people := tuitest.Every()
 	for i := range people {
 		people[i].Name = evil[i%len(evil)] + people[i].Name
@@ -92,19 +92,19 @@ func widgets(t *testing.T) []widget {
 	}
 	at := limiter.InstantOf(now)
 	board.Refresh(at)
-	var list []widget
-	add := func(name string, paint func(*pane.Paper, cell.Rect)) { list = append(list, widget{name, paint}) }
+	var list []testWidget
+	add := func(name string, paint func(*widget.Canvas, cell.Rect)) { list = append(list, testWidget{name, paint}) }
 	for _, k := range board.Select(model.View{}) {
 		what := k.Reading.Target.Algorithm.String()
-		if slices.ContainsFunc(list, func(w widget) bool { return strings.HasPrefix(w.name, "window of "+what) }) {
+		if slices.ContainsFunc(list, func(w testWidget) bool { return strings.HasPrefix(w.name, "window of "+what) }) {
 			continue
 		}
 		for _, old := range []bool{false, true} {
-			add(fmt.Sprintf("window of %s, old %v", what, old), func(p *pane.Paper, r cell.Rect) { window.Paint(p, r, k, at, old) })
+			add(fmt.Sprintf("window of %s, old %v", what, old), func(p *widget.Canvas, r cell.Rect) { explain.Paint(p, r, k, at, old) })
 		}
-		for _, m := range []scope.Moment{{Now: at, Live: true}, {Now: at.Add(3 * time.Second)}, {Now: at, Stopped: true, Still: true}} {
-			add(fmt.Sprintf("scope of %s at %+v", what, m), func(p *pane.Paper, r cell.Rect) {
-				var c scope.Scope
+		for _, m := range []timeline.Moment{{Now: at, Live: true}, {Now: at.Add(3 * time.Second)}, {Now: at, Stopped: true, Still: true}} {
+			add(fmt.Sprintf("scope of %s at %+v", what, m), func(p *widget.Canvas, r cell.Rect) {
+				var c timeline.View
 				c.Paint(p, r, k, m, true)
 				if r.W > 0 && c.Holds(r.X+r.W/2, r.Y+r.H/2) {
 					c.Point(r.X + r.W/2)
@@ -112,32 +112,27 @@ func widgets(t *testing.T) []widget {
 					c.Paint(p, r, k, m, true)
 				}
 			})
-			add("tile of "+what, func(p *pane.Paper, r cell.Rect) { new(scope.Scope).Tile(p, r, k, m) })
+			add("tile of "+what, func(p *widget.Canvas, r cell.Rect) { new(timeline.View).Tile(p, r, k, m) })
 		}
 	}
 	for _, link := range []model.Link{model.Live, model.Down, model.Connecting} {
 		s := board.Server
 		s.Link, s.Lacks = link, []string{evil[3]}
-		add(fmt.Sprintf("health, link %d", link), func(p *pane.Paper, r cell.Rect) {
-			v := vitals.View{
-				Paper: p, Health: &board.Health, Past: board.Vitals(), Link: s, Server: s, Cost: model.Cost{Commands: 9, Server: time.Millisecond, Over: time.Second},
+		add(fmt.Sprintf("health, link %d", link), func(p *widget.Canvas, r cell.Rect) {
+			v := health.View{
+				Canvas: p, Health: &board.Health, Past: board.Vitals(), Link: s, Server: s, Cost: model.Cost{Commands: 9, Server: time.Millisecond, Over: time.Second},
 				Hot: &model.Hot{At: at, Sources: []string{evil[1]}}, Hottest: []model.Hottest{{Heat: model.Heat{Key: "hot"}}}, Name: func(key string) string { return key },
 			}
 			v.Paint(r)
 		})
 	}
-	add("health of nothing", func(p *pane.Paper, r cell.Rect) {
-		v := vitals.View{Paper: p, Health: &model.Health{}, Hot: &model.Hot{}}
+	add("health of nothing", func(p *widget.Canvas, r cell.Rect) {
+		v := health.View{Canvas: p, Health: &model.Health{}, Hot: &model.Hot{}}
 		v.Paint(r)
 	})
-	add("section", func(p *pane.Paper, r cell.Rect) {
-		p.Section(r, true, pane.Bit("a title that is rather long", p.Look.Title))
-		p.Aside(r, 27, pane.Bit("aside", p.Look.Text), pane.Bit(" more", p.Look.Text))
-	})
-	add("hints", func(p *pane.Paper, r cell.Rect) {
-		if r.H > 0 {
-			p.Hints(r, []pane.Hint{{Key: "?", Label: "help"}, {Key: "q", Label: "quit"}})
-		}
+	add("section", func(p *widget.Canvas, r cell.Rect) {
+		p.Section(r, true, widget.Styled("a title that is rather long", p.Look.Title))
+		p.Aside(r, 27, widget.Styled("aside", p.Look.Text), widget.Styled(" more", p.Look.Text))
 	})
 	if len(list) < 20 {
 		t.Fatalf("only %d widgets", len(list))

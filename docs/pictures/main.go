@@ -20,7 +20,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"ratescope/feed"
-	"ratescope/feed/inject"
+	"ratescope/feed/fire"
 	"ratescope/tui"
 )
 
@@ -85,7 +85,7 @@ func (p picture) take() error {
 	go func() {
 		shown <- tui.Run(ctx, tui.Options{
 			Take: box.Take, Focus: demo.Focus, Theme: p.theme,
-			Injector: demo.Injector(inject.Options{AuditPath: audit}),
+			Injector: demo.Injector(fire.Options{AuditPath: audit}),
 		}, func(t *tea.Program) { program = t; close(started) },
 			tea.WithInput(keys), tea.WithOutput(terminal{screen}), tea.WithWindowSize(p.w, p.h), tea.WithoutSignalHandler(),
 			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))

@@ -6,10 +6,10 @@ package connect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,6 +21,19 @@ type Endpoint struct {
 	network string                                   // of a single server: "tcp" or "unix"
 	tell    func(context.Context, *redis.Conn) error // asked of every connection; nil for nothing
 	Shown   string                                   // as the user may see it, without passwords
+
+	// joined is set once the one server was found to be a node of a cluster that can be
+	// reached: clients that are opened from then on speak to all of it. nil for endpoints that
+	// stay as they are.
+	joined *atomic.Bool
+}
+
+// reachedBy returns how the server is reached now.
+func (e *Endpoint) reachedBy() way {
+	if e.joined != nil && e.joined.Load() {
+		return toCluster
+	}
+	return e.way
 }
 
 // DB is the number of the database.
@@ -52,15 +65,11 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 	}
 	var nodes []*redis.Options
 	var shown []string
-	clustered, replica := len(urls) > 1, false
+	clustered, replica, alone := len(urls) > 1, false, false
 	for _, raw := range urls {
 		u, err := url.Parse(raw)
 		if err != nil {
-			var ue *url.Error // its text repeats the URL, password and all
-			if errors.As(err, &ue) {
-				err = ue.Err
-			}
-			return nil, badURL(raw, err.Error())
+			return nil, badURL(raw, parserSays(raw, err))
 		}
 		if u.Scheme == schemeSentinel {
 			if len(urls) > 1 {
@@ -68,13 +77,19 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 			}
 			return parseSentinel(raw, u, secured)
 		}
+		alone = u.Query().Get("cluster") == "false" || alone
 		clustered = take(u, "cluster") || clustered
 		replica = take(u, "replica") || replica
-		o, err := redis.ParseURL(u.String())
-		if err != nil {
-			return nil, badURL(raw, strings.TrimPrefix(err.Error(), "redis: "))
+		o, err := parseServer(raw, u)
+		switch {
+		case err != nil:
+			return nil, err
+		case secured != nil && o.TLSConfig == nil:
+			return nil, fmt.Errorf("URL %q does not use TLS, so that --tls-ca, --tls-cert, --tls-key and --tls-server-name would be ignored and the password sent in plain text: write rediss://", redact(raw))
+		case len(nodes) > 0 && (nodes[0].TLSConfig == nil) != (o.TLSConfig == nil):
+			return nil, fmt.Errorf("URLs %q and %q are of one cluster and only one of them uses TLS: write rediss:// for both, or redis:// for both", shown[0], redact(raw))
 		}
-		if secured != nil && o.TLSConfig != nil {
+		if secured != nil {
 			name := o.TLSConfig.ServerName
 			o.TLSConfig = secured.Clone()
 			if o.TLSConfig.ServerName == "" {
@@ -93,6 +108,8 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 		e.options.Addrs = append(e.options.Addrs, n.Addr)
 	}
 	switch {
+	case !clustered && !alone && !replica:
+		e.joined = new(atomic.Bool)
 	case clustered:
 		e.way, e.options.ReadOnly = toCluster, replica
 	case replica:
@@ -110,31 +127,6 @@ func take(u *url.URL, name string) bool {
 		u.RawQuery = q.Encode()
 	}
 	return v == "true" || v == "1"
-}
-
-func badURL(raw, why string) error {
-	return fmt.Errorf("URL %q does not parse: %s; write redis://[user:password@]host:port/db, rediss://…, unix://path or redis+sentinel://host:26379/name", redact(raw), why)
-}
-
-// redact removes the password and the parameters of a URL, also of one that does not
-// parse. The user name stays.
-func redact(raw string) string {
-	raw, _, _ = strings.Cut(raw, "?")
-	scheme, rest, found := strings.Cut(raw, "://")
-	if !found {
-		scheme, rest = "", raw
-	}
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		user, _, _ := strings.Cut(rest[:i], ":")
-		if user != "" {
-			user += "@"
-		}
-		rest = user + rest[i+1:]
-	}
-	if !found {
-		return rest
-	}
-	return scheme + "://" + rest
 }
 
 // Local is a server at an address of this machine, shown under a name.

@@ -16,13 +16,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redirected says that a key is on another node than the one asked.
+// Redirected reports whether a key is on another node than the one asked.
 func Redirected(err error) bool {
-	switch Code(err) {
-	case "MOVED", "ASK", "TRYAGAIN":
-		return true
+	if err == nil {
+		return false
 	}
-	return false
+	_, moved := redis.IsMovedError(err)
+	_, ask := redis.IsAskError(err)
+	return moved || ask || redis.IsTryAgainError(err)
 }
 
 // answered says that err came from the server as an error reply to one command, so that
@@ -42,7 +43,7 @@ func Code(err error) string {
 	return word
 }
 
-// Away says that err concerns the whole server and not one command.
+// Away reports whether err concerns the whole server and not one command.
 func Away(err error) bool {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return false
@@ -50,14 +51,13 @@ func Away(err error) bool {
 	if !answered(err) {
 		return true
 	}
-	switch Code(err) {
-	case "LOADING", "NOAUTH", "WRONGPASS", "MASTERDOWN", "CLUSTERDOWN", "BUSY":
-		return true
-	}
-	return strings.Contains(err.Error(), "max number of clients") ||
-		strings.Contains(err.Error(), "invalid password") ||
-		strings.Contains(err.Error(), "invalid username-password")
+	return redis.IsLoadingError(err) || redis.IsAuthError(err) || redis.IsMasterDownError(err) ||
+		redis.IsClusterDownError(err) || redis.IsMaxClientsError(err) || redis.HasErrorPrefix(err, "BUSY ") || wrongPassword(err)
 }
+
+// wrongPassword reports whether a server before Redis 6 refused the password: its reply has
+// no code of its own.
+func wrongPassword(err error) bool { return redis.HasErrorPrefix(err, "invalid password") }
 
 // refusals are what the codes of a server's error replies mean, and what to do: a clause
 // that goes on after the server's name.
@@ -90,12 +90,15 @@ func Explain(err error, shown string) string {
 	var host x509.HostnameError
 	var record tls.RecordHeaderError
 	var certificate *tls.CertificateVerificationError
+	var reply *ReplyError
 	switch {
+	case errors.As(err, &reply):
+		return say("what listens at %s is not a Redis, for it %s: check the address", shown, reply.Why)
 	case errors.Is(err, ErrReadOnly):
 		return text
-	case strings.Contains(text, "max number of clients"):
+	case redis.IsMaxClientsError(err):
 		return say("%s takes no more clients: raise maxclients there or close some", shown)
-	case strings.Contains(text, "invalid password"), strings.Contains(text, "invalid username-password"):
+	case wrongPassword(err):
 		return shown + " " + refusals["WRONGPASS"]
 	case strings.Contains(text, "AUTH") && strings.Contains(text, "without any password configured"):
 		return say("%s has no password, but the URL gives one: leave it out", shown)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -17,6 +19,9 @@ import (
 // goes out.
 type Guard struct {
 	Commands atomic.Int64
+
+	heard  atomic.Int64 // when bytes last came from a server, in ns since the epoch; 0 never
+	dialed atomic.Int64 // when a connection was last made, likewise
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -41,6 +46,7 @@ var reading = map[string][]string{
 	"hotkeys": {"get"},
 	"scan":    nil, "type": nil, "exists": nil, "ttl": nil, "pttl": nil,
 	"get": nil, "mget": nil, "strlen": nil, "getrange": nil,
+	"llen": nil, "lrange": nil, "lindex": nil, "scard": nil, "hscan": nil,
 	"hget": nil, "hmget": nil, "hgetall": nil, "hlen": nil,
 	"zcard": nil, "zcount": nil, "zrange": nil, "zrevrange": nil, "zrangebyscore": nil, "zscore": nil,
 	"xlen": nil, "xrange": nil, "xrevrange": nil, "xread": nil, "xinfo": nil,
@@ -92,6 +98,8 @@ func (g *Guard) DialHook(next redis.DialHook) redis.DialHook {
 			g.conns = make(map[net.Conn]bool)
 		}
 		g.conns[c] = true
+		g.dialed.Store(time.Now().UnixNano())
+		g.heard.Store(time.Now().UnixNano())
 		return &watched{Conn: c, guard: g}, nil
 	}
 }
@@ -107,7 +115,34 @@ func (w *watched) Close() error {
 	w.guard.mu.Lock()
 	delete(w.guard.conns, w.Conn)
 	w.guard.mu.Unlock()
-	return w.Conn.Close()
+	if err := w.Conn.Close(); !errors.Is(err, net.ErrClosed) { // else HangUp closed it
+		return err
+	}
+	return nil
+}
+
+// Read implements net.Conn.
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if n > 0 {
+		w.guard.heard.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+// Heard returns when bytes last came from a server over any connection: a server that is far
+// away, or has much to say, is not silent. The zero time is never.
+func (g *Guard) Heard() time.Time { return momentOf(&g.heard) }
+
+// Dialed returns when a connection was last made. A round trip in which that happened took
+// longer than the way is. The zero time is never.
+func (g *Guard) Dialed() time.Time { return momentOf(&g.dialed) }
+
+func momentOf(ns *atomic.Int64) time.Time {
+	if n := ns.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
 }
 
 // HangUp closes all connections, so that whoever waits for an answer stops waiting, and
@@ -146,7 +181,22 @@ func (g *Guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 			}
 		}
 		g.Commands.Add(int64(len(cmds)))
-		return next(ctx, cmds)
+		err := next(ctx, cmds)
+		settle(cmds, err)
+		return err
+	}
+}
+
+// settle gives every command the error of a pipeline that holds none itself: where the
+// server refuses the connection (a database that does not exist), go-redis returns the
+// error from Exec alone, and the commands would look as if they had been answered with
+// nothing.
+func settle(cmds []redis.Cmder, err error) {
+	if err == nil || slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }) {
+		return
+	}
+	for _, c := range cmds {
+		c.SetErr(err)
 	}
 }
 

@@ -56,19 +56,19 @@ func Unnoticed(version string) bool {
 // whose user must not say so, and dial again at once.
 func introduce(name string, watching bool) func(context.Context, *redis.Conn) error {
 	return func(ctx context.Context, cn *redis.Conn) error {
-		_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "setname", name))
+		pipe := cn.Pipeline() // one round trip for both: the server may be far away
+		_ = pipe.Process(ctx, redis.NewStatusCmd(ctx, "client", "setname", name))
+		var info *redis.StringCmd
 		if watching {
-			unnoticed(ctx, cn)
+			info = pipe.Info(ctx, "server")
+		}
+		_, _ = pipe.Exec(ctx)
+		// The server is asked not to count this connection's reads as use of the keys, so that
+		// watching neither keeps keys from being evicted nor makes them look hot: where that is
+		// known to be safe, and where the user may ask.
+		if watching && info.Err() == nil && Unnoticed(VersionOf(ParseInfo(info.Val()))) {
+			_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
 		}
 		return nil
-	}
-}
-
-// unnoticed asks the server not to count this connection's reads as use of the keys, so
-// that watching does not keep keys from being evicted nor makes them look hot: where that
-// is known to be safe, and where the user may ask.
-func unnoticed(ctx context.Context, cn *redis.Conn) {
-	if info, err := cn.Info(ctx, "server").Result(); err == nil && Unnoticed(VersionOf(ParseInfo(info))) {
-		_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
 	}
 }

@@ -33,7 +33,7 @@ const learnEvery, lookAgain = 10 * time.Second, time.Second
 // NodesOf returns the nodes behind a client that the endpoint has opened, once for each. Where
 // replicas are read, the client keeps to them from then on.
 func (e *Endpoint) NodesOf(c redis.UniversalClient) *Nodes {
-	n := &Nodes{client: c, replicas: e.way == toCluster && e.options.ReadOnly, avoid: make(map[string]bool)}
+	n := &Nodes{client: c, replicas: e.reachedBy() == toCluster && e.options.ReadOnly, avoid: make(map[string]bool)}
 	if n.replicas {
 		c.AddHook(pin{n})
 	}

@@ -28,12 +28,12 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	}
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = Timeout, Timeout, Timeout, Timeout
-	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
+	o.ContextTimeoutEnabled, o.DisableIdentity, o.Dialer = true, true, e.dial
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	if o.Protocol == 0 {
 		o.Protocol = 2
 	}
-	way := e.way
+	way := e.reachedBy()
 	if g == nil { // what is written is written to masters
 		o.ReadOnly = false
 		if way == toReplica {

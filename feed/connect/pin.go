@@ -17,6 +17,7 @@ type pin struct{ *Nodes }
 var keyed = map[string]bool{
 	"type": true, "exists": true, "ttl": true, "pttl": true,
 	"get": true, "mget": true, "strlen": true, "getrange": true,
+	"llen": true, "lrange": true, "lindex": true, "scard": true, "hscan": true,
 	"hget": true, "hmget": true, "hgetall": true, "hlen": true,
 	"zcard": true, "zcount": true, "zrange": true, "zrevrange": true, "zrangebyscore": true, "zscore": true,
 	"xlen": true, "xrange": true, "xrevrange": true,

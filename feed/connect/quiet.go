@@ -6,10 +6,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// quiet keeps go-redis from writing to standard error, which a screen owns: what goes
-// wrong is reported in the batches.
+// quiet is a logger that writes nothing.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-func init() { redis.SetLogger(quiet{}) }
+// Quiet keeps go-redis from writing to standard error, which a screen owns: what goes wrong
+// is reported in the batches. It is for the program to call, once, since it holds for every
+// client of the process.
+func Quiet() { redis.SetLogger(quiet{}) }

@@ -12,11 +12,63 @@ func FuzzRedact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string) {
 		const secret = "s3cr3t-Pa55"
 		redact(before + after)
-		if strings.ContainsAny(before+after, "@?/:") {
-			return
+		if strings.ContainsAny(before, ":@?/") {
+			return // before is the user name
 		}
-		if got := redact("redis://" + before + ":" + secret + "@" + after); strings.Contains(got, secret) {
-			t.Errorf("%q", got)
+		for _, url := range []string{"redis://" + before + ":" + secret + "@" + after, "redis://:" + before + secret + after + "@host:6379"} {
+			if got := redact(url); strings.Contains(got, secret) {
+				t.Errorf("%q shows as %q", url, got)
+			}
 		}
 	})
+}
+
+// TestNoPasswordInErrors: URLs that do not parse, or are refused, are named without the
+// password, wherever in it the special characters are.
+func TestNoPasswordInErrors(t *testing.T) {
+	for _, urls := range [][]string{
+		{"redis://:secr/et@h"}, {"redis://:secr?et@h"}, {"redis://:secr#et@h"}, {"redis://:secr@et@h:x"}, {"redis://:secr?e@t@h"},
+		{"redis://user:secr/et@h:6379/0"}, {"redis://:secret@h:port"}, {"redis://:secret@h/x"}, {"redis://:secret@h?nosuch=1"},
+		{"http://:secret@h"}, {":secret@h"}, {"redis+sentinel://:secret@h/"}, {"redis+sentinel://h/?sentinel_password=sec@ret"},
+		{"rediss://:secret@h?skip_verify=true"}, {"redis://:secret@h?replica=true"}, {"redis://:%zzsecret@h"}, {"redis://:sec ret\x7f@h"},
+		{"redis://:secret@h", "rediss://:secret@i"}, {"redis://:secret@h", "redis+sentinel://:secret@i/m"},
+	} {
+		_, err := Parse(urls, TLSFiles{})
+		if err == nil {
+			t.Errorf("%q is taken", urls)
+			continue
+		}
+		for _, part := range []string{"secr", "sec ret", "sec@", "ret@", "et@", "zzs"} {
+			if strings.Contains(err.Error(), part) {
+				t.Errorf("%q: %v", urls, err)
+			}
+		}
+	}
+}
+
+// TestPlainTextIsNotMistakenForTLS refuses what would send a password unprotected although
+// the person asked for TLS.
+func TestPlainTextIsNotMistakenForTLS(t *testing.T) {
+	for _, tc := range []struct {
+		urls  []string
+		files TLSFiles
+		want  string
+	}{
+		{[]string{"redis://h"}, TLSFiles{ServerName: "h"}, "write rediss://"},
+		{[]string{"unix:///tmp/s"}, TLSFiles{ServerName: "h"}, "write rediss://"},
+		{[]string{"redis://h", "rediss://i"}, TLSFiles{}, "only one of them uses TLS"},
+		{[]string{"rediss://h", "redis://i"}, TLSFiles{}, "only one of them uses TLS"},
+		{[]string{"rediss://h", "redis://i"}, TLSFiles{ServerName: "h"}, "write rediss://"},
+		{[]string{"rediss://h?skip_verify=true"}, TLSFiles{}, "--tls-ca"},
+		{[]string{"rediss://h?skip_verify=1"}, TLSFiles{}, "--tls-ca"},
+		{[]string{"rediss://h?skip_verify=t"}, TLSFiles{}, "--tls-ca"},
+		{[]string{"rediss://h", "rediss://i"}, TLSFiles{ServerName: "h"}, ""},
+		{[]string{"redis+sentinel://h/m"}, TLSFiles{ServerName: "h"}, ""},
+		{[]string{"redis://h", "redis://i"}, TLSFiles{}, ""},
+	} {
+		_, err := Parse(tc.urls, tc.files)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v, want %q", tc.urls, err, tc.want)
+		}
+	}
 }

@@ -51,7 +51,7 @@ func (e *Endpoint) dialReplica(ctx context.Context, network, _ string) (net.Conn
 	for _, addr := range e.options.Addrs {
 		o := &e.options
 		s := redis.NewSentinelClient(&redis.Options{
-			Addr: addr, Username: o.SentinelUsername, Password: o.SentinelPassword, TLSConfig: o.TLSConfig, Protocol: 2,
+			Addr: addr, Username: o.SentinelUsername, Password: o.SentinelPassword, Protocol: 2, Dialer: e.dial,
 			DialTimeout: Timeout, ReadTimeout: Timeout, WriteTimeout: Timeout, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true,
 		})
 		list, err := s.Replicas(ctx, o.MasterName).Result()
@@ -70,7 +70,7 @@ func (e *Endpoint) dialReplica(ctx context.Context, network, _ string) (net.Conn
 			return nil, fmt.Errorf("no replica of %q is well: leave ?replica=true out to watch its master", o.MasterName)
 		}
 		slices.Sort(well)
-		return redis.NewDialer(&redis.Options{DialTimeout: Timeout, TLSConfig: o.TLSConfig})(ctx, network, well[0])
+		return e.dial(ctx, network, well[0])
 	}
 	return nil, fmt.Errorf("redis: all sentinels specified in configuration are unreachable: %w", last)
 }

@@ -10,6 +10,7 @@ import (
 	"ratescope/feed/pace"
 	"ratescope/feed/rules"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 )
 
 // actor plays a persona: it decides about the past in arithmetic and about the present
@@ -17,7 +18,7 @@ import (
 type actor struct {
 	persona
 	rng     *rand.Rand
-	limiter *limiter.Redis
+	limiter *redisstore.Store
 	next    limiter.Instant
 	cost    int64
 }
@@ -26,10 +27,10 @@ type actor struct {
 const demoSeed = 0x7261746573636f70
 
 // hire makes actors of the cast, without those whose algorithm cannot run yet.
-func hire(c limiter.Scripter) []*actor {
+func hire(c redisstore.Client) []*actor {
 	var actors []*actor
 	for i, p := range cast() {
-		l, err := limiter.NewRedis(c, p.algorithm, limiter.WithDenials())
+		l, err := redisstore.New(c, p.algorithm, redisstore.WithDenials(), redisstore.WithPrefix(""))
 		if err != nil {
 			continue
 		}
@@ -76,4 +77,4 @@ func perform(ctx context.Context, actors []*actor, sent func(key string)) {
 	}
 }
 
-var _ limiter.Scripter = (*redis.Client)(nil)
+var _ redisstore.Client = (*redis.Client)(nil)

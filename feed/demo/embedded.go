@@ -4,22 +4,23 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/inject"
-	"ratescope/feed/look"
-	"ratescope/feed/observe"
+	"ratescope/feed/fire"
+	"ratescope/feed/panics"
 	"ratescope/feed/rules"
+	"ratescope/feed/track"
+	"ratescope/feed/watch"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -30,18 +31,18 @@ type Embedded struct {
 	server   *miniredis.Miniredis
 	endpoint *connect.Endpoint
 	traffic  *redis.Client // writes the demo
-	watch    *observe.Watch
+	watch    *watch.Watch
 	actors   []*actor
-	pasts    map[string]*look.Past // filled when Run begins
-	expected []*actor              // watched from the first batch on
+	pasts    map[string]*track.Past // filled when Run begins
+	expected []*actor               // watched from the first batch on
 
-	injectors inject.Injectors
+	injectors fire.Injectors
 }
 
 // New starts the server, empty; Run puts two windows of past behind every key
 // before its first batch, so that the screen need not wait for them. Rules of o hold for
 // keys that the demo does not know.
-func New(o observe.Options) (*Embedded, error) {
+func New(o watch.Options) (*Embedded, error) {
 	m := miniredis.NewMiniRedis()
 	if err := m.Start(); err != nil {
 		return nil, fmt.Errorf("the embedded Redis cannot listen on this machine: %w", err)
@@ -50,13 +51,13 @@ func New(o observe.Options) (*Embedded, error) {
 	e.endpoint = connect.Local(m.Addr(), "embedded Redis")
 	e.traffic = redis.NewClient(&redis.Options{Addr: m.Addr(), Protocol: 2, MaxRetries: -1, PoolSize: 2, DisableIdentity: true})
 	e.actors = hire(e.traffic)
-	e.pasts = make(map[string]*look.Past)
+	e.pasts = make(map[string]*track.Past)
 	o.Rules = slices.Concat(castRules(), o.Rules)
 	expected := len(o.Keys) == 0 // else somebody wants to see just these
 	if expected && len(o.Watch) == 0 {
 		o.Watch = []string{"*"}
 	}
-	e.watch = observe.New(o, e.endpoint, e.pasts)
+	e.watch = watch.New(o, e.endpoint, e.pasts)
 	for _, a := range e.actors {
 		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return rules.Match(p, a.key) }) {
 			e.expected = append(e.expected, a)
@@ -81,20 +82,20 @@ func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var traffic sync.WaitGroup
+	traffic, ctx := panics.NewGroup(ctx)
 	traffic.Go(func() { perform(ctx, e.actors, e.watch.Written) })
-	defer traffic.Wait()
-	defer cancel()
-	return e.watch.Run(ctx, emit)
+	err := e.watch.Run(ctx, emit)
+	cancel()
+	return cmp.Or(traffic.Wait(), err)
 }
 
 // Focus implements Focuser.
 func (e *Embedded) Focus(keys []string) { e.watch.Focus(keys) }
 
 // Injector returns what fires at the embedded server; it is always armed.
-func (e *Embedded) Injector(o inject.Options) *inject.Injector {
+func (e *Embedded) Injector(o fire.Options) *fire.Injector {
 	o.Armed, o.Denials, o.Sent = true, true, e.watch.Written
-	i := inject.New(e.endpoint, o, func() time.Duration { return 0 })
+	i := fire.New(e.endpoint, o, func() time.Duration { return 0 })
 	e.injectors.Add(i)
 	return i
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"ratescope/feed/look"
+	"ratescope/feed/track"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -23,9 +23,9 @@ type charge struct {
 // live plays the past up to now: three windows, of which the first only fills the key.
 // What is returned is what the server must be given so that it stands where the past
 // has ended.
-func (a *actor) live(now limiter.Instant) (*look.Past, []charge) {
+func (a *actor) live(now limiter.Instant) (*track.Past, []charge) {
 	w := a.limit.Window
-	p := &look.Past{From: now.Floor(w).Add(-w)}
+	p := &track.Past{From: now.Floor(w).Add(-w)}
 	state := limiter.State{Algorithm: a.algorithm}
 	a.next = p.From.Add(-w)
 	a.advance()
@@ -54,13 +54,13 @@ func (a *actor) live(now limiter.Instant) (*look.Past, []charge) {
 }
 
 // note adds to the trace of p how much was used at an instant.
-func note(p *look.Past, s *limiter.State, l limiter.Limit, at limiter.Instant, step time.Duration) {
+func note(p *track.Past, s *limiter.State, l limiter.Limit, at limiter.Instant, step time.Duration) {
 	p.Trace = append(p.Trace, model.Level{Since: at.Add(-step), At: at, Used: s.Peek(at, l, limiter.Convention{}, 0).Used})
 }
 
 // remaining returns the charges that still matter to the key. What a log has let go is
 // left to the past; counters need their sums alone.
-func (a *actor) remaining(p *look.Past, charges []charge, now limiter.Instant) []charge {
+func (a *actor) remaining(p *track.Past, charges []charge, now limiter.Instant) []charge {
 	w := a.limit.Window
 	switch a.algorithm {
 	case limiter.FixedWindow, limiter.SlidingWindow:
@@ -103,8 +103,8 @@ func (a *actor) remaining(p *look.Past, charges []charge, now limiter.Instant) [
 // Only what still counts is played again: requests that were denied changed nothing, and
 // old ones have left. So it is some hundred decisions, which take a small part of the
 // time in which the first frame is due.
-func rehearse(ctx context.Context, m *miniredis.Miniredis, actors []*actor, now limiter.Instant) (map[string]*look.Past, error) {
-	pasts := make(map[string]*look.Past, len(actors))
+func rehearse(ctx context.Context, m *miniredis.Miniredis, actors []*actor, now limiter.Instant) (map[string]*track.Past, error) {
+	pasts := make(map[string]*track.Past, len(actors))
 	var charges []charge
 	for _, a := range actors {
 		p, c := a.live(now)

@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"ratescope/feed/shape"
+	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/model"
 )
 
 // persona is one key of the demo: how it is limited, and how whoever is behind it
@@ -150,21 +151,21 @@ func clockwork(period time.Duration) arrivals {
 }
 
 // find is what discovery would make of the persona's key if it were there.
-func (p persona) find() shape.Found {
-	f := shape.Found{Key: p.key, Type: "none", Name: p.key, Sure: true}
+func (p persona) find() decode.Found {
+	f := decode.Found{Key: p.key, Type: "none", Name: p.key, Sure: true, Evidence: model.Known, Library: model.OwnLibrary}
 	switch p.algorithm {
 	case limiter.FixedWindow, limiter.SlidingWindow:
-		f.Kind, f.Own, f.Unit = shape.Counter, p.algorithm, time.Millisecond
+		f.Kind, f.Own, f.Unit = decode.Counter, p.algorithm, time.Millisecond
 	case limiter.SlidingLog:
-		f.Kind = shape.Log
+		f.Kind = decode.Log
 	case limiter.StreamCounter:
-		f.Kind = shape.Stream
+		f.Kind = decode.Stream
 	case limiter.GCRA:
-		f.Kind = shape.TAT
+		f.Kind = decode.TAT
 	case limiter.TokenBucket:
-		f.Kind, f.Field = shape.Bucket, "tokens"
+		f.Kind, f.Field = decode.Bucket, "tokens"
 	case limiter.LeakyBucket:
-		f.Kind, f.Field = shape.Bucket, "level"
+		f.Kind, f.Field = decode.Bucket, "level"
 	}
 	return f
 }

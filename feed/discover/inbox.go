@@ -9,9 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/cost"
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/library"
 	"ratescope/feed/rules"
-	"ratescope/feed/shape"
-	"ratescope/feed/tariff"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -26,8 +27,8 @@ const (
 // inspect sorts out the keys of a page, those of a form that never was a limiter's only now and
 // then. It returns what that took of the server. Keys that wait are looked at with those of a
 // later page, at the latest of the last.
-func (s *Scout) inspect(ctx context.Context, keys []string, last bool) (spent time.Duration, err error) {
-	finds, unknown := s.sort(keys, false, s.now())
+func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent time.Duration, err error) {
+	finds, unknown := s.sort(keys, false, s.o.Now())
 	s.report(finds)
 	if len(s.waiting) == 0 {
 		s.waits = time.Now()
@@ -41,19 +42,19 @@ func (s *Scout) inspect(ctx context.Context, keys []string, last bool) (spent ti
 }
 
 // report puts finds into the inbox.
-func (s *Scout) report(finds []shape.Found) {
+func (s *Scanner) report(finds []decode.Found) {
 	if len(finds) == 0 {
 		return
 	}
 	s.mu.Lock()
 	s.inbox = append(s.inbox, finds...)
 	s.mu.Unlock()
-	s.wake()
+	s.found.Send()
 }
 
 // examine asks the server what keys hold. It returns what that took of it.
-func (s *Scout) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
-	more, cmds, err := shape.Classify(ctx, s.client, unknown, s.now())
+func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
+	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, s.o.Now())
 	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 	if err != nil && !refused {
@@ -65,7 +66,7 @@ func (s *Scout) examine(ctx context.Context, unknown []string) (spent time.Durat
 		s.refused[connect.Remedy(err)] = true
 	}
 	for _, f := range more {
-		s.names.learn(f.Key, f.Sure || f.Kind == shape.Stream)
+		s.names.learn(f.Key, f.Evidence == model.Known)
 	}
 	s.mu.Unlock()
 	s.report(more)
@@ -74,7 +75,7 @@ func (s *Scout) examine(ctx context.Context, unknown []string) (spent time.Durat
 
 // sort tells the keys that were not looked at before from their names alone, or leaves them
 // to be looked at.
-func (s *Scout) sort(keys []string, all bool, now limiter.Instant) (finds []shape.Found, unknown []string) {
+func (s *Scanner) sort(keys []string, all bool, now limiter.Instant) (finds []decode.Found, unknown []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range keys {
@@ -82,8 +83,9 @@ func (s *Scout) sort(keys []string, all bool, now limiter.Instant) (finds []shap
 		if s.seen[h] {
 			continue
 		}
-		f, ok := shape.ByName(k, now)
+		f, ok := decode.ByName(k, now)
 		if !ok && !all && !s.spoken(k) && !s.names.worth(k) {
+			s.sweep.Skipped++
 			continue
 		}
 		s.seen[h] = true
@@ -96,24 +98,8 @@ func (s *Scout) sort(keys []string, all bool, now limiter.Instant) (finds []shap
 	return finds, unknown
 }
 
-// Look looks at keys now, also at those that it has looked at before: somebody has heard
-// of them, and SCAN may take its time to come by.
-func (s *Scout) Look(ctx context.Context, keys ...string) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	s.Forget(keys...)
-	finds, unknown := s.sort(keys, true, s.now())
-	s.report(finds)
-	spent, err := s.examine(ctx, unknown)
-	s.mu.Lock()
-	s.spent += spent
-	s.mu.Unlock()
-	return err
-}
-
 // spoken says that somebody spoke of a key, with a pattern or a rule that is not for all keys.
-func (s *Scout) spoken(key string) bool {
+func (s *Scanner) spoken(key string) bool {
 	if s.narrow {
 		return true
 	}
@@ -123,14 +109,14 @@ func (s *Scout) spoken(key string) bool {
 
 // Alike says that a key is called as limiters are: by a word that people use for them, or in
 // the form of others that were found to be limiters.
-func (s *Scout) Alike(key string) bool {
+func (s *Scanner) Alike(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.names.bears(key) || speaks(key)
 }
 
 // Forget makes a key worth a look again.
-func (s *Scout) Forget(keys ...string) {
+func (s *Scanner) Forget(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range keys {
@@ -138,15 +124,8 @@ func (s *Scout) Forget(keys ...string) {
 	}
 }
 
-func (s *Scout) wake() {
-	select {
-	case s.Notify <- struct{}{}:
-	default:
-	}
-}
-
 // Collect returns what was found since the call before.
-func (s *Scout) Collect() []shape.Found {
+func (s *Scanner) Collect() []decode.Found {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	finds := s.inbox
@@ -155,7 +134,7 @@ func (s *Scout) Collect() []shape.Found {
 }
 
 // Cost returns what discovery took of the server since the call before.
-func (s *Scout) Cost() time.Duration {
+func (s *Scanner) Cost() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.spent
@@ -164,14 +143,14 @@ func (s *Scout) Cost() time.Duration {
 }
 
 // Reprice tells what commands cost the server.
-func (s *Scout) Reprice(t tariff.Tariff) {
+func (s *Scanner) Reprice(t cost.Model) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tariff = t
 }
 
 // Strain says whether the server has hardly any time to spare: passes are then fewer.
-func (s *Scout) Strain(yes bool) {
+func (s *Scanner) Strain(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strained = yes
@@ -179,17 +158,17 @@ func (s *Scout) Strain(yes bool) {
 
 // rest returns for how long to leave the server alone after a pass that took so long: at most
 // half of the time is spent in passes, and at most a fifth on a strained server.
-func (s *Scout) rest(pass time.Duration) time.Duration {
+func (s *Scanner) rest(pass time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.strained {
 		pass *= 4
 	}
-	return max(s.Rest, pass)
+	return max(s.o.Rest, pass)
 }
 
 // costOf returns the price of the two pipelines of a classification.
-func (s *Scout) costOf(cmds []redis.Cmder) time.Duration {
+func (s *Scanner) costOf(cmds []redis.Cmder) time.Duration {
 	if len(cmds) == 0 {
 		return 0
 	}
@@ -199,7 +178,7 @@ func (s *Scout) costOf(cmds []redis.Cmder) time.Duration {
 }
 
 // scanCost returns the price of one call of SCAN.
-func (s *Scout) scanCost() time.Duration {
+func (s *Scanner) scanCost() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	executed, told := s.tariff.Exec["scan"]
@@ -210,14 +189,14 @@ func (s *Scout) scanCost() time.Duration {
 }
 
 // Progress returns how far discovery has come.
-func (s *Scout) Progress() model.Sweep {
+func (s *Scanner) Progress() model.Sweep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sweep
 }
 
 // Lacks says, one sentence each, why keys cannot be discovered, or not all.
-func (s *Scout) Lacks() []string {
+func (s *Scanner) Lacks() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []string

@@ -105,10 +105,7 @@ func (p *Player) steer(change func(now limiter.Instant)) {
 	}
 	change(p.at)
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	p.wake.Send()
 }
 
 // ErrRecording is why nothing can be fired at what is replayed.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"ratescope/feed/settings"
+	"ratescope/feed/file"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
 )
@@ -13,7 +13,7 @@ import (
 // Open finds its way through the recording of that name, and returns what ends it. The
 // error is one sentence that names the file.
 func Open(ctx context.Context, name string) (*record.File, io.Closer, error) {
-	under, err := settings.OpenFile(name)
+	under, err := file.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}

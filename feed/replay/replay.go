@@ -18,6 +18,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/handoff"
 	"ratescope/model/record"
 )
 
@@ -49,7 +50,7 @@ type Player struct {
 	ended  bool
 	seek   *limiter.Instant // where to go next
 	damage string
-	wake   chan struct{}
+	wake   handoff.Signal
 }
 
 // checkpoint is the board as it was where a frame of the file begins.
@@ -73,7 +74,7 @@ func New(f *record.File, speed float64, linear bool) (*Player, error) {
 	if lo, hi := speeds[0], speeds[len(speeds)-1]; !(speed >= lo && speed <= hi) {
 		return nil, fmt.Errorf("a speed of %g is out of range: give %g to %g", speed, lo, hi)
 	}
-	p := &Player{file: f, at: f.Begin, last: f.Begin, speed: speed, linear: linear, wake: make(chan struct{}, 1)}
+	p := &Player{file: f, at: f.Begin, last: f.Begin, speed: speed, linear: linear, wake: handoff.NewSignal()}
 	p.marks = []checkpoint{{0, &model.Board{}}}
 	if f.Damage != nil {
 		p.damage = f.Damage.Why

@@ -28,16 +28,16 @@ func Overrule(rules []Rule, by Rule) []Rule {
 	return list
 }
 
-// Spoken is what a command line says about all keys, as it was typed: a limit as
-// limiter.ParseLimit reads it, the name of an algorithm or auto, and a burst. Fields
-// that are empty say nothing.
-type Spoken struct {
+// Override holds the flags of the command line that speak of all keys, as they were typed:
+// a limit as limiter.ParseLimit reads it, the name of an algorithm or auto, and a burst.
+// An empty field overrides nothing.
+type Override struct {
 	Limit, Algorithm string
 	Burst            int64
 }
 
-// Read loads the rules of a file, none for "", and puts what was spoken over them.
-func Read(path string, s Spoken) ([]Rule, error) {
+// Apply puts what the flags say over rules; see Overrule.
+func (s Override) Apply(rules []Rule) ([]Rule, error) {
 	by := Rule{}
 	if s.Limit != "" {
 		l, err := limiter.ParseLimit(s.Limit)
@@ -57,12 +57,5 @@ func Read(path string, s Spoken) ([]Rule, error) {
 		return nil, fmt.Errorf("a burst of %d is negative: give how much may come at once", s.Burst)
 	}
 	by.Limit.Burst = s.Burst
-	var rules []Rule
-	if path != "" {
-		var err error
-		if rules, err = Load(path); err != nil {
-			return nil, err
-		}
-	}
 	return Overrule(rules, by), nil
 }

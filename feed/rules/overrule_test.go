@@ -1,8 +1,6 @@
 package rules_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -44,12 +42,8 @@ func TestOverrule(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(path, []byte("- {match: 'a:*', algorithm: stream, limit: 5/s}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	list, err := rules.Read(path, rules.Spoken{Limit: "100/1m", Algorithm: "auto", Burst: 7})
+func TestApply(t *testing.T) {
+	list, err := rules.Override{Limit: "100/1m", Algorithm: "auto", Burst: 7}.Apply([]rules.Rule{{Match: "a:*", Algorithm: limiter.StreamCounter}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,12 +55,9 @@ func TestRead(t *testing.T) {
 	if !slices.Equal(list, want) {
 		t.Errorf("%+v, want %+v", list, want)
 	}
-	for _, bad := range []rules.Spoken{{Limit: "100/"}, {Algorithm: "magic"}, {Burst: -1}} {
-		if list, err := rules.Read("", bad); err == nil {
+	for _, bad := range []rules.Override{{Limit: "100/"}, {Algorithm: "magic"}, {Burst: -1}} {
+		if list, err := bad.Apply(nil); err == nil {
 			t.Errorf("%+v is read as %+v", bad, list)
 		}
-	}
-	if _, err := rules.Read(path+".missing", rules.Spoken{}); err == nil {
-		t.Error("a file that is not there is read")
 	}
 }

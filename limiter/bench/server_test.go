@@ -13,7 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/layout"
 	"ratescope/limiter/limitertest"
+	"ratescope/limiter/redisstore"
 )
 
 const (
@@ -119,11 +121,11 @@ func bare(b *testing.B, client *redis.Client) func() {
 }
 
 // deciding makes depth decisions about key in one round trip.
-func deciding(b *testing.B, l *limiter.Redis, key string, limit limiter.Limit) func() {
+func deciding(b *testing.B, l *redisstore.Store, key string, limit limiter.Limit) func() {
 	ctx := context.Background()
-	requests := make([]limiter.Request, depth)
+	requests := make([]redisstore.Request, depth)
 	for i := range requests {
-		requests[i] = limiter.Request{Key: key, Limit: limit, Cost: 1}
+		requests[i] = redisstore.Request{Key: key, Limit: limit, Cost: 1}
 	}
 	return func() {
 		answers, err := l.AllowBatch(ctx, requests)
@@ -142,18 +144,18 @@ func deciding(b *testing.B, l *limiter.Redis, key string, limit limiter.Limit) f
 type row struct {
 	name, admits, keeps string
 	algorithm           limiter.Algorithm
-	layout              limiter.Layout
+	layout              layout.Layout
 }
 
-func (r row) limiter(b *testing.B, client *redis.Client) *limiter.Redis {
-	l, err := limiter.NewRedis(client, r.algorithm, limiter.WithLayout(r.layout))
+func (r row) limiter(b *testing.B, client *redis.Client) *redisstore.Store {
+	l, err := redisstore.New(client, r.algorithm, redisstore.WithLayout(r.layout), redisstore.WithPrefix(""))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return l
 }
 
-// rows say what an algorithm admits and keeps, as the package doc does.
+// rows say what an algorithm admits and keeps, as a reader chooses by.
 func rows() []row {
 	kept := map[limiter.Algorithm][2]string{
 		limiter.FixedWindow:   {"up to 2L across an edge", "1 counter"},
@@ -168,14 +170,14 @@ func rows() []row {
 	for _, a := range limiter.Algorithms() {
 		all = append(all, row{name: a.String(), admits: kept[a][0], keeps: kept[a][1], algorithm: a})
 		if a == limiter.StreamCounter {
-			all = append(all, row{"stream of units", "exactly L", "L units", a, limiter.Layout{Units: true}})
+			all = append(all, row{"stream of units", "exactly L", "L units", a, layout.Layout{PerUnit: true}})
 		}
 	}
 	return all
 }
 
 // BenchmarkServer prints what a decision costs the server, algorithm by algorithm, as a
-// multiple of a script that does nothing: first the table that stands in the package doc,
+// multiple of a script that does nothing: first the table of what they cost and keep,
 // line for line, then the same for requests that are denied, and under a limit that is
 // neither of a usual window nor a whole number of microseconds a unit.
 func BenchmarkServer(b *testing.B) {
@@ -251,14 +253,14 @@ func BenchmarkStreamDepth(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
 			client.FlushAll(ctx)
-			l, err := limiter.NewRedis(client, limiter.StreamCounter)
+			l, err := redisstore.New(client, limiter.StreamCounter, redisstore.WithPrefix(""))
 			if err != nil {
 				b.Fatal(err)
 			}
 			wide := limiter.Limit{Count: 1 << 30, Window: time.Hour}
-			requests := make([]limiter.Request, 100)
+			requests := make([]redisstore.Request, 100)
 			for i := range requests {
-				requests[i] = limiter.Request{Key: "deep", Limit: wide, Cost: 1}
+				requests[i] = redisstore.Request{Key: "deep", Limit: wide, Cost: 1}
 			}
 			for range n / 100 {
 				if _, err := l.AllowBatch(ctx, requests); err != nil {
@@ -302,7 +304,7 @@ func worstExpired(b *testing.B, client *redis.Client, a limiter.Algorithm, live 
 	ctx := context.Background()
 	client.FlushAll(ctx)
 	fillExpired(b, client, a, live)
-	l, err := limiter.NewRedis(client, a)
+	l, err := redisstore.New(client, a, redisstore.WithPrefix(""))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/limitertest"
+	"ratescope/limiter/redisstore"
 )
 
 // remote is a limiter on a server, asked about one of a hundred keys.
@@ -35,11 +36,11 @@ const remoteKeys = 100
 // remotes puts ours beside the peers that keep the same algorithm: a fixed window beside
 // ulule, GCRA beside redis_rate and throttled. With the automatic pipeliner, which is
 // experimental in go-redis, they are named so.
-func remotes(b *testing.B, client *redis.Client, pipeliner, gatherer limiter.Scripter) []remote {
+func remotes(b *testing.B, client *redis.Client, pipeliner redisstore.Client) []remote {
 	wide := limiter.Limit{Count: 1_000_000, Window: time.Minute}
 	var all []remote
-	add := func(name string, c limiter.Scripter, a limiter.Algorithm) {
-		l, err := limiter.NewRedis(c, a)
+	add := func(name string, c redisstore.Client, a limiter.Algorithm, opts ...redisstore.Option) {
+		l, err := redisstore.New(c, a, opts...)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func remotes(b *testing.B, client *redis.Client, pipeliner, gatherer limiter.Scr
 	}
 	add("fixed/ratescope", client, limiter.FixedWindow)
 	add("fixed/ratescope-autopipeline", pipeliner, limiter.FixedWindow)
-	add("fixed/ratescope-gather", gatherer, limiter.FixedWindow)
+	add("fixed/ratescope-each by itself", client, limiter.FixedWindow, redisstore.WithBatches(0))
 	store, err := ululeredis.NewStoreWithOptions(client, ulule.StoreOptions{Prefix: "ulule"})
 	if err != nil {
 		b.Fatal(err)
@@ -62,7 +63,7 @@ func remotes(b *testing.B, client *redis.Client, pipeliner, gatherer limiter.Scr
 	}})
 	add("gcra/ratescope", client, limiter.GCRA)
 	add("gcra/ratescope-autopipeline", pipeliner, limiter.GCRA)
-	add("gcra/ratescope-gather", gatherer, limiter.GCRA)
+	add("gcra/ratescope-each by itself", client, limiter.GCRA, redisstore.WithBatches(0))
 	spaced := redis_rate.NewLimiter(client)
 	all = append(all, remote{"gcra/redis_rate", func(ctx context.Context, key string) error {
 		_, err := spaced.Allow(ctx, key, redis_rate.PerMinute(1_000_000))
@@ -82,7 +83,7 @@ func remotes(b *testing.B, client *redis.Client, pipeliner, gatherer limiter.Scr
 	}})
 	add("log/ratescope", client, limiter.SlidingLog)
 	add("log/ratescope-autopipeline", pipeliner, limiter.SlidingLog)
-	add("log/ratescope-gather", gatherer, limiter.SlidingLog)
+	add("log/ratescope-each by itself", client, limiter.SlidingLog, redisstore.WithBatches(0))
 	return all
 }
 
@@ -105,15 +106,11 @@ func BenchmarkThroughput(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = pipeliner.Close() })
-	gatherer, err := limiter.Gather(client, 2)
-	if err != nil {
-		b.Fatal(err)
-	}
 	keys := namesOf(remoteKeys)
-	all := remotes(b, client, pipeliner, gatherer)
+	all := remotes(b, client, pipeliner)
 	for range b.N {
 		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
-		for _, goroutines := range []int{50, 500} {
+		for _, goroutines := range []int{1, 50, 500} {
 			_, _ = fmt.Fprintf(out, "\n%d goroutines\tdecisions/s\tp99 µs\tallocations\terrors\n", goroutines)
 			best := make([]pace, len(all))
 			for range shares {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,13 +181,98 @@ func TestMiddlewarePlans(t *testing.T) {
 	for from, want := range map[string]string{
 		"10.0.0.1": `"default";q=2;w=60 "default";r=1;t=60`,
 		"10.0.0.2": `"default";q=9;w=3600 "default";r=8;t=3600`,
-		"10.0.0.3": " ", // counts only: a quota of 0 would say that nothing is allowed
 	} {
 		w := get(m.Handler(hello), from)
 		if got := w.Header().Get("RateLimit-Policy") + " " + w.Header().Get("RateLimit"); w.Code != 200 || got != want {
 			t.Errorf("%s: %d %s, want %s", from, w.Code, got, want)
 		}
 	}
+}
+
+// TestMiddlewareWithoutLimit: a plan that has no limit is a fault of the program, which is
+// told, and no bad request of the client.
+func TestMiddlewareWithoutLimit(t *testing.T) {
+	for _, none := range []limiter.Limit{{}, {Window: time.Hour}} {
+		var told error
+		m, err := httplimit.New(httplimit.Config{
+			Limiter: memory(t), OnFailure: httplimit.FailOpen,
+			LimitFor: func(*http.Request) limiter.Limit { return none },
+			OnError:  func(_ *http.Request, err error) { told = err },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := get(m.Handler(hello), "10.0.0.1"); w.Code != 500 || told == nil {
+			t.Errorf("%+v: %d, told %v", none, w.Code, told)
+		}
+	}
+}
+
+// TestMiddlewareLimits holds a client to 3 a second and 5 an hour with one call: what the
+// second denies costs nothing of the hour, and the fields name both.
+func TestMiddlewareLimits(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	m, err := httplimit.New(httplimit.Config{
+		Limiter: memory(t, limiter.WithClock(func() limiter.Instant { return now })), OnFailure: httplimit.FailOpen, Name: "api",
+		Limits: []limiter.Limit{{Count: 3, Window: time.Second}, {Count: 5, Window: time.Hour}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admitted := 0
+	for range 2 {
+		for range 30 {
+			if get(m.Handler(hello), "10.0.0.1").Code == 200 {
+				admitted++
+			}
+		}
+		now = now.Add(time.Second)
+	}
+	if admitted != 5 {
+		t.Errorf("%d admitted in two bursts of 30, want 3 and the 2 that the hour has left", admitted)
+	}
+	w := get(m.Handler(hello), "10.0.0.1")
+	if got, want := w.Header().Get("RateLimit"), `"api-1s";r=3;t=0, "api-3600s";r=0;t=3598`; w.Code != 429 || got != want {
+		t.Errorf("%d %s, want %s", w.Code, got, want)
+	}
+	if got, want := w.Header().Get("RateLimit-Policy"), `"api-1s";q=3;w=1, "api-3600s";q=5;w=3600`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// silentStore does not answer before its context is over.
+type silentStore struct{ limiter.Limiter }
+
+func (silentStore) AllowN(ctx context.Context, _ string, _ limiter.Limit, _ int64) (limiter.Decision, error) {
+	<-ctx.Done()
+	return limiter.Decision{}, ctx.Err()
+}
+
+// TestMiddlewareTimeout bounds what a silent store costs each of many requests.
+func TestMiddlewareTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told atomic.Int64
+		m, err := httplimit.New(httplimit.Config{
+			Limiter: silentStore{}, Limit: twoAMinute, OnFailure: httplimit.FailOpen, Timeout: 100 * time.Millisecond,
+			OnError: func(*http.Request, error) { told.Add(1) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 200 {
+			wg.Go(func() {
+				if w := get(m.Handler(hello), "10.0.0.1"); w.Code != 200 {
+					t.Errorf("%d", w.Code)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(start); took != 100*time.Millisecond || told.Load() != 200 || m.Counts().FailedOpen != 200 {
+			t.Errorf("200 requests took %v, %d told, %+v", took, told.Load(), m.Counts())
+		}
+	})
 }
 
 // TestMiddlewareGivesUp: a request whose own deadline passes while it waits is told so.

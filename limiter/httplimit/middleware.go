@@ -7,7 +7,6 @@ package httplimit
 import (
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -31,6 +30,11 @@ const (
 type Config struct {
 	Limiter limiter.Limiter
 	Limit   limiter.Limit
+	// Limits are several limits with different windows, as in 10 a second and 1,000 an hour,
+	// in place of Limit. They are decided about in one call and charged together or not at
+	// all, and the fields have an item for each. They need a limiter.Memory or a
+	// redisstore.Store, and have no Policy: a denied request is answered at once.
+	Limits []limiter.Limit
 	// LimitFor is the limit of one request, as of the plan of who asks; Limit when nil.
 	LimitFor func(*http.Request) limiter.Limit
 	// Key names who asks. "" is not limited. When nil it is the host part of RemoteAddr,
@@ -42,6 +46,11 @@ type Config struct {
 	Policy limiter.Policy
 	// OnFailure must be chosen.
 	OnFailure Failure
+	// Timeout bounds each call of the limiter; 0 does not. When it is over the limiter could
+	// not decide. A redisstore.Store keeps to it even while its server does not answer.
+	Timeout time.Duration
+	// OnError is told why the limiter could not decide; nothing is when nil. It must not block.
+	OnError func(*http.Request, error)
 	// Name of the limit in the RateLimit fields; "default" when empty. Printable ASCII.
 	Name string
 	// Denied writes the body of a 429, to whose fields it may add; a line of text when nil.
@@ -68,8 +77,7 @@ func (c *counters) read() Counts {
 // Middleware limits the requests to a handler. It may be used by many goroutines.
 type Middleware struct {
 	Config
-	policyField string // of Limit
-	counts      counters
+	counts counters
 }
 
 // New checks the configuration.
@@ -77,7 +85,7 @@ func New(c Config) (*Middleware, error) {
 	if c.Limiter == nil {
 		return nil, errors.New("the middleware has no limiter: set Config.Limiter")
 	}
-	if err := c.Limit.Validate(); err != nil && (c.LimitFor == nil || c.Limit != limiter.Limit{}) {
+	if err := c.checkLimits(); err != nil {
 		return nil, err
 	}
 	if c.OnFailure != FailOpen && c.OnFailure != FailClosed {
@@ -108,9 +116,7 @@ func New(c Config) (*Middleware, error) {
 			_, _ = w.Write([]byte("Too many requests.\n"))
 		})
 	}
-	m := &Middleware{Config: c}
-	m.policyField = m.policy(c.Limit)
-	return m, nil
+	return &Middleware{Config: c}, nil
 }
 
 // Counts returns what was done so far.
@@ -124,21 +130,20 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		d, err := limiter.Apply(r.Context(), m.Limiter, m.Policy, key, m.LimitFor(r), n)
+		all, err := m.decide(r, key, n)
+		d := limiter.Combine(all)
 		if err != nil && (!errors.Is(err, limiter.ErrLimited) || r.Context().Err() != nil) {
 			m.undecided(w, r, next, err)
 			return
 		}
-		if d.Limit.Count > 0 {
-			m.fields(w.Header(), d)
-		}
+		m.fields(w.Header(), all)
 		if d.Allowed && err == nil {
 			m.counts.admitted.Add(1)
 			next.ServeHTTP(w, r)
 			return
 		}
 		m.counts.denied.Add(1)
-		if d.RetryAfter >= 0 {
+		if d.RetryAfter != limiter.Never {
 			w.Header().Set("Retry-After", strconv.FormatInt(max(seconds(d.RetryAfter), 1), 10))
 		}
 		body := denial{ResponseWriter: w}
@@ -177,7 +182,13 @@ func (d *denial) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // undecided does as was chosen, and counts it.
 func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
+	if m.OnError != nil {
+		m.OnError(r, err)
+	}
 	switch {
+	case errors.Is(err, errNoLimit):
+		m.counts.closed.Add(1)
+		http.Error(w, "The request has no limit.", http.StatusInternalServerError)
 	case r.Context().Err() != nil: // whoever asked may have gone; a deadline of our own has not
 		m.counts.gaveUp.Add(1)
 		http.Error(w, "The request waited for its turn in vain.", http.StatusServiceUnavailable)
@@ -192,28 +203,3 @@ func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http
 		http.Error(w, "The rate limiter is not available.", http.StatusServiceUnavailable)
 	}
 }
-
-// policy is the field that says what the limit is.
-func (m *Middleware) policy(l limiter.Limit) string {
-	return fmt.Sprintf("%q;q=%d;w=%d", m.Name, l.Count, seconds(l.Window))
-}
-
-// fields sets RateLimit-Policy, which is the limit, and RateLimit, which is what is left
-// of it: r units now, and t seconds until there is more. A limit that only counts has
-// neither, for a quota of 0 would say that nothing is allowed.
-func (m *Middleware) fields(h http.Header, d limiter.Decision) {
-	switch d.Limit {
-	case m.Limit:
-		h.Set("RateLimit-Policy", m.policyField)
-	default:
-		h.Set("RateLimit-Policy", m.policy(d.Limit))
-	}
-	wait := d.ResetAfter
-	if !d.Allowed && d.RetryAfter > 0 {
-		wait = d.RetryAfter
-	}
-	h.Set("RateLimit", fmt.Sprintf("%q;r=%d;t=%d", m.Name, d.Remaining, seconds(wait)))
-}
-
-// seconds rounds up, so that waiting that long is enough.
-func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

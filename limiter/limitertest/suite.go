@@ -103,7 +103,7 @@ func allOrNothing(t *testing.T, s Subject) {
 }
 
 func never(t *testing.T, s Subject) {
-	for _, c := range []limiter.Convention{{}, {Denied: limiter.Charged}, {Rule: limiter.Below}} {
+	for _, c := range []limiter.Convention{{}, {Denied: limiter.DeniedCharged}, {Rule: limiter.RuleBelow}} {
 		b := s.bench(t, c)
 		b.take("k", tenAMinute, 2)
 		d := b.take("k", tenAMinute, 11)
@@ -165,7 +165,7 @@ func asNewAfterReset(t *testing.T, s Subject) {
 	b.now = b.now.Add(d.ResetAfter)
 	b.want(b.take("k", tenAMinute, 0), true, 0, 10)
 	b.take("k", tenAMinute, 9)
-	if err := b.Reset(context.Background(), "k"); err != nil {
+	if err := b.Reset(context.Background(), "k", tenAMinute); err != nil {
 		t.Fatal(err)
 	}
 	d = b.take("k", tenAMinute, 0)
@@ -325,15 +325,15 @@ func badInput(t *testing.T, s Subject) {
 	if _, err := b.AllowN(none, "k", ok, 1); !errors.Is(err, limiter.ErrBadRequest) {
 		t.Errorf("a nil context: %v", err)
 	}
-	if err := b.Reset(none, "k"); !errors.Is(err, limiter.ErrBadRequest) {
+	if err := b.Reset(none, "k", ok); !errors.Is(err, limiter.ErrBadRequest) {
 		t.Errorf("a nil context: %v", err)
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := b.Reset(gone, "k"); !errors.Is(err, context.Canceled) {
+	if err := b.Reset(gone, "k", ok); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled context: %v", err)
 	}
-	if err := b.Reset(ctx, ""); !errors.Is(err, limiter.ErrBadRequest) {
+	if err := b.Reset(ctx, "", ok); !errors.Is(err, limiter.ErrBadRequest) {
 		t.Errorf("a reset of an empty key: %v", err)
 	}
 	if _, err := b.AllowN(gone, "k", ok, 1); !errors.Is(err, context.Canceled) || errors.Is(err, limiter.ErrUnknownOutcome) {

@@ -33,7 +33,7 @@ var (
 )
 
 func (n conventionNames) parse() (limiter.Convention, error) {
-	c := limiter.Convention{Rounding: limiter.Exact}
+	c := limiter.Convention{Rounding: limiter.RoundExact}
 	for _, field := range []struct {
 		name, value string
 		among       []string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 )
 
 // Status is how a run ended.
@@ -33,7 +34,7 @@ type Result struct {
 
 // Store is where scenarios run. The zero Store is the memory of this process.
 type Store struct {
-	client limiter.Scripter
+	client redisstore.Client
 }
 
 // Memory runs scenarios in this process.
@@ -41,7 +42,7 @@ func Memory() Store { return Store{} }
 
 // Redis runs scenarios on a server. Each gets keys of its own, which are removed
 // afterwards, and brings its own clock: it says nothing about the server's.
-func Redis(c limiter.Scripter) Store { return Store{client: c} }
+func Redis(c redisstore.Client) Store { return Store{client: c} }
 
 // Name is "memory" or "redis".
 func (s Store) Name() string {
@@ -69,7 +70,12 @@ func Run(ctx context.Context, s Scenario, store Store) (Result, error) {
 		return r, err
 	}
 	key := "ratescope:scenario:" + rand.Text() // of this run alone, whoever else runs one
-	defer func() { _ = store.clean(context.WithoutCancel(ctx), l, s, key, zero) }()
+	defer func() {
+		_ = clean(l, s, func(at time.Duration) error {
+			now = zero.Add(at)
+			return l.Reset(context.WithoutCancel(ctx), key, s.Limit)
+		})
+	}()
 	for i, step := range s.Steps {
 		now = zero.Add(step.At)
 		want, got, err := step.play(ctx, l, key, s.Limit)
@@ -93,29 +99,26 @@ func storyBegins(w time.Duration) limiter.Instant {
 }
 
 func (s Store) limiter(sc Scenario, clock func() limiter.Instant) (limiter.Limiter, error) {
-	opts := []limiter.Option{limiter.WithConvention(sc.Convention), limiter.WithClock(clock)}
 	if s.client == nil {
-		return limiter.NewMemory(sc.Algorithm, opts...)
+		return limiter.NewMemory(sc.Algorithm, limiter.WithConvention(sc.Convention), limiter.WithClock(clock))
 	}
-	return limiter.NewRedis(s.client, sc.Algorithm, opts...)
+	return redisstore.New(s.client, sc.Algorithm, redisstore.WithConvention(sc.Convention), redisstore.WithClock(clock), redisstore.WithPrefix(""))
 }
 
-// clean removes what a story left on a server, window by window: the names of counters
-// follow from the clock.
-func (s Store) clean(ctx context.Context, l limiter.Limiter, sc Scenario, key string, zero limiter.Instant) error {
-	on, ok := l.(*limiter.Redis)
-	if !ok {
+// clean removes what a story left on a server, window by window, because the names of
+// counters follow from the clock. resetAt moves the clock and resets the key.
+func clean(l limiter.Limiter, sc Scenario, resetAt func(time.Duration) error) error {
+	if _, ok := l.(*redisstore.Store); !ok {
 		return nil
 	}
-	seen := map[limiter.Instant]bool{}
+	seen := map[time.Duration]bool{}
 	for _, step := range sc.Steps {
-		at := zero.Add(step.At)
-		start := at.Floor(sc.Limit.Window)
+		start := step.At.Truncate(sc.Limit.Window)
 		if seen[start] {
 			continue
 		}
 		seen[start] = true
-		if err := on.ResetAt(ctx, key, sc.Limit, at); err != nil {
+		if err := resetAt(step.At); err != nil {
 			return err
 		}
 	}
@@ -148,7 +151,7 @@ func (s Step) play(ctx context.Context, l limiter.Limiter, key string, limit lim
 		got  time.Duration
 	}{{"retry after", s.RetryAfter, d.RetryAfter}, {"reset after", s.ResetAfter, d.ResetAfter}} {
 		if one.want != nil && *one.want != roundUp(one.got) {
-			return fmt.Sprintf("%s %v", one.name, *one.want), fmt.Sprintf("%s %v", one.name, one.got), nil
+			return one.name + " " + wait(*one.want), one.name + " " + wait(one.got), nil
 		}
 	}
 	return "", "", nil
@@ -159,6 +162,13 @@ func verdict(allowed bool) string {
 		return "allow"
 	}
 	return "deny"
+}
+
+func wait(d time.Duration) string {
+	if d == limiter.Never {
+		return "never"
+	}
+	return d.String()
 }
 
 // roundUp is how a time is printed in milliseconds, so that waiting that long is enough.

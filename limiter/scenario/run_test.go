@@ -49,7 +49,7 @@ func runAll(t *testing.T, all []scenario.Scenario, store scenario.Store) {
 			t.Errorf("%s: %v", s.ID, err)
 			continue
 		}
-		kept := s.Algorithm != limiter.SlidingWindow || s.Convention.Alignment != limiter.FirstRequest || store.Name() == "memory"
+		kept := s.Algorithm != limiter.SlidingWindow || s.Convention.Alignment != limiter.AlignFirstRequest || store.Name() == "memory"
 		switch {
 		case !kept && r.Status != scenario.NotOnStore:
 			t.Errorf("%s: %+v, want not on this store", s.ID, r)

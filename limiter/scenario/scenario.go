@@ -182,7 +182,7 @@ func (f file) limit(a limiter.Algorithm, c limiter.Convention) (limiter.Limit, e
 		l.Burst = f.Capacity
 	}
 	if f.RefillTokens != 0 || f.RefillIntervalMS != 0 {
-		if a != limiter.TokenBucket || c.Refill != limiter.Interval {
+		if a != limiter.TokenBucket || c.Refill != limiter.RefillInterval {
 			return l, errors.New("refill_tokens and refill_interval_ms belong to a token bucket with the convention refill: interval")
 		}
 		if f.Capacity == 0 {

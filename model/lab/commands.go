@@ -2,269 +2,123 @@ package lab
 
 import (
 	"fmt"
-	"math"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
-	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 )
 
 // key is what the lab's limiter would be called on a server.
 const key = "rl:lab"
 
-// Footprint is what a key of a contender takes on a server: bytes for a state, and how
-// many commands its script runs for an admitted request. The bytes are measured means of
-// Redis 7 with jemalloc, of keys with short names.
-func Footprint(c Contender, state limiter.State) (bytes int64, commands int) {
-	const counter, hash, zset, entry, stream, node = 72, 120, 80, 118, 600, 21
-	units := int64(0)
-	for _, e := range state.Log {
-		units += e.Count
-	}
-	switch c.Algorithm {
-	case limiter.FixedWindow:
-		return counter, 3
-	case limiter.SlidingWindow:
-		return 2 * counter, 3
-	case limiter.SlidingLog:
-		return zset + entry*units, 3
-	case limiter.StreamCounter:
-		return stream + node*int64(len(state.Log)), 4
-	case limiter.GCRA:
-		return counter, 2
-	case limiter.TokenBucket, limiter.LeakyBucket:
-		return hash, 3
-	}
-	return 0, 0
+// Command is one command that a script runs, word for word, and what the server answers;
+// "" where the answer is not used.
+type Command struct{ Text, Answer string }
+
+// Verb returns the command's name.
+func (c Command) Verb() string {
+	verb, _, _ := strings.Cut(c.Text, " ")
+	return verb
 }
 
-// Commands lists what decides a step on a server: what its script reads, and what it
-// writes, word for word and in this order. A line that begins with # says what comes of
-// the one above. What a script does besides is left out: trimming what is too old,
-// looking for a window that is later than now, and finding out when a slot frees.
-func Commands(c Contender, m Moment, s Setup) []string {
+// Writes reports whether the command changes something.
+func (c Command) Writes() bool {
+	return !slices.Contains([]string{"TIME", "GET", "MGET", "HMGET", "PTTL", "EXISTS", "ZCOUNT", "ZCARD", "ZRANGE", "XRANGE", "XREVRANGE"}, c.Verb())
+}
+
+// Commands returns what the script of a candidate runs on a server to decide a step, in
+// this order. A fault is listed as a script that has it would run it.
+func Commands(c Candidate, m Moment, s Setup) []Command {
+	return steps(c, m, s, c.Fault == ClientClock, 0)
+}
+
+// GivenCommands returns what the script runs that Script returns, which is given the
+// instant and whose keys live an hour longer.
+func GivenCommands(c Candidate, m Moment, s Setup) []Command { return steps(c, m, s, true, slack) }
+
+// slack is how many milliseconds longer keys live under a script that is given the time.
+const slack = 3_600_000
+
+func steps(c Candidate, m Moment, s Setup, given bool, slack int64) []Command {
 	e := newExplainer(c, m, s)
-	if c.Algorithm == limiter.SlidingWindow && e.terms.Alignment == limiter.FirstRequest {
-		return []string{"# windows from the first request on lie apart: no server keeps them, only memory"}
+	w := wording{explainer: e, n: m.Arrival.Cost, given: given, slack: slack, charge: charged(m.Decision, e.terms) && m.Arrival.Cost > 0}
+	if w.c.Bursts() && s.Limit.Count == 0 || c.Algorithm == limiter.SlidingWindow && e.terms.Alignment == limiter.AlignFirstRequest {
+		return nil
 	}
-	w := wording{explainer: e, n: m.Arrival.Cost}
-	switch c.Algorithm {
-	case limiter.FixedWindow:
-		w.fixed()
-	case limiter.SlidingWindow:
-		w.sliding()
-	case limiter.SlidingLog:
-		w.log()
-	case limiter.StreamCounter:
-		w.stream()
-	case limiter.GCRA:
-		w.gcra()
-	case limiter.TokenBucket, limiter.LeakyBucket:
-		w.bucket()
+	if !given && c.Fault == NoFault {
+		w.run(fmt.Sprintf("%d, %d", int64(e.at)/1_000_000, int64(e.at)%1_000_000), "TIME")
 	}
 	switch {
-	case e.bursts() && s.Limit.Count == 0:
-		return []string{"# limit 0: there is nothing to read or to write"}
-	case m.Decision.Allowed, charged(m.Decision, e.terms) && !e.bursts():
-		return append(w.reads, w.writes...)
+	case c.Fault == CollidingMembers || c.Fault == SecondsAsMillis:
+		w.faulty()
+	case c.Algorithm == limiter.FixedWindow && e.terms.Alignment == limiter.AlignFirstRequest:
+		w.fixedFirst()
+	case c.Algorithm == limiter.FixedWindow:
+		w.fixed()
+	case c.Algorithm == limiter.SlidingWindow:
+		w.sliding()
+	case c.Algorithm == limiter.SlidingLog:
+		w.log()
+	case c.Algorithm == limiter.StreamCounter:
+		w.stream()
+	case c.Algorithm == limiter.GCRA:
+		w.gcra()
+	case c.Algorithm == limiter.TokenBucket, c.Algorithm == limiter.LeakyBucket:
+		w.bucket()
 	}
-	return append(w.reads, "# denied: nothing is written")
+	return w.list
 }
 
-// wording puts a decision into commands: those that read, each with its answer, and those
-// that charge.
-type wording struct {
-	explainer
-	n             int64
-	reads, writes []string
-}
-
-func (w *wording) read(command, answer string, args ...any) {
-	w.reads = append(w.reads, command, "# "+fmt.Sprintf(answer, args...))
-}
-
-func (w *wording) write(format string, args ...any) {
-	w.writes = append(w.writes, fmt.Sprintf(format, args...))
-}
-
-// expire lets a key go after a time, which is rounded up to milliseconds.
-func (w *wording) expire(name string, life time.Duration) {
-	w.write("PEXPIRE %s %d", name, (life+time.Millisecond-1)/time.Millisecond)
-}
-
-// edge is what a closed edge adds to a life.
-func (w *wording) edge() time.Duration {
-	if w.terms.Edge == limiter.Closed {
-		return time.Millisecond
+// CommandLines writes commands for people, and under them what they come to where that is
+// not plain.
+func CommandLines(c Candidate, m Moment, s Setup) []string {
+	list := Commands(c, m, s)
+	switch {
+	case c.Algorithm == limiter.SlidingWindow && c.Convention(s.Convention).Alignment == limiter.AlignFirstRequest:
+		return []string{"# windows from the first request on lie apart: no server keeps them, only memory"}
+	case len(list) == 0:
+		return []string{"# limit 0: nothing is limited, so nothing is listed"}
 	}
-	return 0
-}
-
-// counter is the name of the counter of the window that holds an instant.
-func (w *wording) counter(at limiter.Instant) string {
-	return limiter.Keys(w.c.Algorithm, key, w.limit, limiter.Layout{}, at)[0]
-}
-
-func (w *wording) fixed() {
-	name, life := w.counter(w.look.Start), w.look.End.Sub(w.at)
-	if w.terms.Alignment == limiter.FirstRequest {
-		// A key goes in the millisecond after its expiry.
-		name, life = key, max((w.limit.Window+time.Millisecond-1).Truncate(time.Millisecond)-time.Millisecond+w.edge(), time.Millisecond)
-	}
-	if w.look.Current == 0 {
-		w.read("GET "+name, "nothing: this is the first one of its window")
-		w.write("INCRBY %s %d", name, w.n)
-		w.expire(name, life)
-		return
-	}
-	w.read("GET "+name, "%d", w.look.Current)
-	w.write("INCRBY %s %d", name, w.n)
-}
-
-func (w *wording) sliding() {
-	start, size := w.look.Start, w.limit.Window
-	name := w.counter(start)
-	w.read(strings.Join([]string{"MGET", name, w.counter(start.Add(-size)), w.counter(start.Add(size))}, " "),
-		"%d, %d: current and previous; there is none later", w.look.Current, w.look.Previous)
-	w.write("INCRBY %s %d", name, w.n)
-	if w.look.Current == 0 {
-		w.expire(name, 2*size)
-	}
-}
-
-// low is the first microsecond that counts.
-func (w *wording) low() limiter.Instant {
-	low := w.at.Add(-w.limit.Window)
-	if w.terms.Edge == limiter.HalfOpen {
-		low++
-	}
-	return low
-}
-
-func (w *wording) log() {
-	after := "("
-	if w.terms.Edge == limiter.Closed {
-		after = ""
-	}
-	switch w.c.Fault {
-	case CollidingMembers:
-		w.read(fmt.Sprintf("ZCOUNT %s %s%d +inf", key, after, w.at.Add(-w.limit.Window).Millis()), "%d", w.look.Used)
-		w.write("ZADD %s %d %d", key, w.at.Millis(), w.at.Millis())
-	case SecondsAsMillis:
-		seconds := int64(w.at) / 1_000_000
-		w.read(fmt.Sprintf("ZCOUNT %s %s%d +inf", key, after, seconds-w.s.Limit.Window.Milliseconds()), "%d", w.look.Used)
-		w.write("ZADD %s %d %d", key, seconds, int64(w.at))
-	default:
-		w.read(fmt.Sprintf("ZCOUNT %s %d +inf", key, w.low()), "%d", w.look.Used)
-		w.members()
-	}
-	w.expire(key, w.limit.Window+w.edge())
-}
-
-// shownMembers is how many members of one ZADD are written out.
-const shownMembers = 4
-
-// members adds one member a unit: the microsecond, and a number behind it where that is
-// not enough to tell them apart.
-func (w *wording) members() {
-	var have int64 // of this very microsecond
-	for _, entry := range w.m.Before.Log {
-		if entry.At == w.at {
-			have += entry.Count
+	var lines []string
+	for _, one := range list {
+		text := one.Text
+		if one.Answer != "" {
+			text += "  → " + one.Answer
 		}
+		lines = append(lines, text)
 	}
-	if w.n == 1 {
-		w.write("ZADD %s NX %d %d", key, w.at, w.at)
-		if have == 0 {
-			return
-		}
-		w.writes = append(w.writes, "# 0: it is a member already")
+	if !slices.ContainsFunc(list, Command.Writes) {
+		lines = append(lines, "# nothing is written")
 	}
-	w.write("ZCOUNT %s %d %d", key, w.at, w.at)
-	w.writes = append(w.writes, fmt.Sprintf("# %d", have))
-	command := fmt.Sprintf("ZADD %s NX", key)
-	for i := int64(1); i <= min(w.n, shownMembers); i++ {
-		command += fmt.Sprintf(" %d %d-%d", w.at, w.at, have+i)
-	}
-	if w.n > shownMembers {
-		command += " …"
-	}
-	w.writes = append(w.writes, command)
+	return lines
 }
 
-func (w *wording) stream() {
-	// An id holds the microsecond, plus one, before the running total.
-	const id = "%d-%d%015d"
-	total := w.m.Total
-	if w.look.Used == 0 {
-		total = 0
-		w.read(fmt.Sprintf("XREVRANGE %s + (0 COUNT 1", key), "nothing that counts: used 0")
-	} else {
-		low := w.low()
-		w.reads = append(w.reads, fmt.Sprintf("XREVRANGE %s + (0 COUNT 1", key))
-		w.read(fmt.Sprintf("XRANGE %s "+id+" + COUNT 1", key, low.Millis(), low%1000+1, 0), "total %d, and at the window's start %d: used %d", total, total-w.look.Used, w.look.Used)
+// CommandSummary names the commands of a step, as "3 commands: TIME, GET, SET".
+func CommandSummary(c Candidate, m Moment, s Setup) string {
+	list := Commands(c, m, s)
+	if len(list) == 0 {
+		return "no command"
 	}
-	total += w.n
-	w.write("XADD %s "+id+" count %d total %d", key, w.at.Millis(), w.at%1000+1, total, w.n, total)
-	w.expire(key, w.limit.Window+w.edge())
-}
-
-// moment writes an instant that may be a fraction of a microsecond late.
-func (w *wording) moment(at limiter.Instant, part, parts int64) string {
-	if part == 0 {
-		return strconv.FormatInt(int64(at), 10)
+	verbs := make([]string, len(list))
+	for i, one := range list {
+		verbs[i] = one.Verb()
 	}
-	a, b := parts, int64(w.limit.Window/time.Microsecond)
-	for b != 0 {
-		a, b = b, a%b
+	what := "commands"
+	if len(list) == 1 {
+		what = "command"
 	}
-	return fmt.Sprintf("%d:%d:%d", at, part/a, parts/a)
-}
-
-// whole is the life of a key from which a whole burst was taken, in milliseconds.
-func (w *wording) whole() int64 {
-	steps := float64(w.burst())
-	if w.terms.Refill == limiter.Interval && w.c.Algorithm == limiter.TokenBucket {
-		steps = math.Ceil(steps/float64(w.limit.Count)) * float64(w.limit.Count)
-	}
-	return int64(steps*float64(w.limit.Window/time.Microsecond)/float64(max(w.limit.Count, 1))/1000) + 1
-}
-
-func (w *wording) gcra() {
-	kept := "nothing is kept"
-	if w.m.Before.TAT != 0 {
-		kept = w.moment(w.m.Before.TAT, w.m.Before.Part, w.m.Before.Parts)
-	}
-	w.read("GET "+key, "%s", kept)
-	w.write("SET %s %s PX %d", key, w.moment(w.m.After.TAT, w.m.After.Part, w.m.After.Parts), w.whole())
-}
-
-func (w *wording) bucket() {
-	field, before, after := "tokens", w.m.Before, w.m.After
-	if w.c.Algorithm == limiter.LeakyBucket {
-		field = "level"
-	}
-	kept := "nothing is kept"
-	if before.Filled != 0 {
-		kept = Number(before.Level) + ", " + w.moment(before.Filled, before.Part, before.Parts)
-	}
-	w.read(fmt.Sprintf("HMGET %s %s at", key, field), "%s", kept)
-	w.write("HSET %s %s %s at %s", key, field, Number(after.Level), w.moment(after.Filled, after.Part, after.Parts))
-	ahead := max(after.Filled.Sub(w.at), 0) // after a clock that jumped back
-	w.write("PEXPIRE %s %d", key, w.whole()+int64((ahead+time.Millisecond-1)/time.Millisecond))
+	return fmt.Sprintf("%d %s: %s", len(list), what, strings.Join(verbs, ", "))
 }
 
 // Script returns the whole command of a step, EVAL with the script's text, quoted so that
-// it can be pasted into a shell behind the word redis-cli. A fault has no script here, and
-// not every variant is one that Redis can keep: then it says so.
-func Script(c Contender, m Moment, s Setup) (string, error) {
-	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis {
-		return "", fmt.Errorf("%s is a fault: no script of this program has it", faultNames[c.Fault])
-	}
+// it can be pasted into a shell behind the word redis-cli. The instant is an argument of
+// it, so that it decides there as it did here. A fault has no script here, and not every
+// variant is one that Redis can keep: then it returns an error.
+func Script(c Candidate, m Moment, s Setup) (string, error) {
 	e := newExplainer(c, m, s)
-	words, err := limiter.Call(c.Algorithm, key, s.Limit, m.Arrival.Cost,
-		limiter.WithConvention(e.terms), limiter.WithClock(func() limiter.Instant { return e.at }))
+	words, err := scriptWords(c, m, s, redisstore.WithClock(func() limiter.Instant { return e.at }))
 	if err != nil {
 		return "", err
 	}
@@ -275,6 +129,58 @@ func Script(c Contender, m Moment, s Setup) (string, error) {
 		}
 	}
 	return strings.Join(words, " "), nil
+}
+
+// ScriptText returns the text of the script that runs Commands on a server.
+func ScriptText(c Candidate, m Moment, s Setup) (string, error) {
+	words, err := scriptWords(c, m, s)
+	if err != nil {
+		return "", err
+	}
+	return words[1], nil
+}
+
+// ScriptLine is a line of a script. Ran is the command that it ran in a step, nil where it
+// ran none or the line was passed by.
+type ScriptLine struct {
+	Text string
+	Ran  *Command
+}
+
+// scriptCall finds the command in a line of a script.
+var scriptCall = regexp.MustCompile(`p?call\('([A-Z]+)'`)
+
+// ScriptRun returns the text of the script that runs Commands, with each command at the line
+// that ran it: they are in the order of the script, except in its one loop.
+func ScriptRun(c Candidate, m Moment, s Setup) ([]ScriptLine, error) {
+	text, err := ScriptText(c, m, s)
+	if err != nil {
+		return nil, err
+	}
+	var lines []ScriptLine
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\n"); strings.TrimSpace(line) != "" {
+			lines = append(lines, ScriptLine{Text: line})
+		}
+	}
+	at := 0
+	for _, one := range Commands(c, m, s) {
+		for i := range lines {
+			k := (at + i) % len(lines) // a loop goes back
+			if call := scriptCall.FindStringSubmatch(lines[k].Text); call != nil && call[1] == one.Verb() && lines[k].Ran == nil {
+				lines[k].Ran, at = &one, k+1
+				break
+			}
+		}
+	}
+	return lines, nil
+}
+
+func scriptWords(c Candidate, m Moment, s Setup, options ...redisstore.Option) ([]string, error) {
+	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis {
+		return nil, fmt.Errorf("%s is a fault: no script of this program has it", faultNames[c.Fault])
+	}
+	return redisstore.Call(c.Algorithm, key, s.Limit, m.Arrival.Cost, append(options, redisstore.WithPrefix(""), redisstore.WithConvention(c.Convention(s.Convention)))...)
 }
 
 // plain is what a shell takes as it stands.

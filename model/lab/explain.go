@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/model"
 )
 
 // Working is a decision as a teacher writes it on the board.
 type Working struct {
 	Rule    string   // in symbols
-	Numbers []string // the same with the numbers of the moment, line by line
+	Numbers []string // the same with the numbers of the moment, line by line; the last one decides
 	Verdict string   // admitted or denied, and what follows
-	Sum     string   // the line that decides, for where there is room for one only
 }
 
-// Explain writes down why contender c decided as it did at m.
-func Explain(c Contender, m Moment, s Setup) Working {
+// Sum returns the line that decides, for where there is room for one only.
+func (w Working) Sum() string { return w.Numbers[len(w.Numbers)-1] }
+
+// Explain writes down why candidate c decided as it did at m.
+func Explain(c Candidate, m Moment, s Setup) Working {
 	e := newExplainer(c, m, s)
 	var w Working
 	switch c.Algorithm {
@@ -35,8 +36,8 @@ func Explain(c Contender, m Moment, s Setup) Working {
 		w = e.bucket()
 	}
 	if s.Limit.Count == 0 {
-		w.Rule, w.Sum = "limit 0: count, and deny nothing", fmt.Sprintf("used = %d", e.look.Used)
-		w.Numbers = []string{w.Sum}
+		w.Rule = "limit 0: count, and deny nothing"
+		w.Numbers = []string{fmt.Sprintf("used = %d", e.look.Used)}
 	}
 	w.Verdict = e.verdict()
 	return w
@@ -44,21 +45,18 @@ func Explain(c Contender, m Moment, s Setup) Working {
 
 // explainer has the numbers of one decision at hand.
 type explainer struct {
-	c     Contender
+	c     Candidate
 	m     Moment
 	s     Setup
 	terms limiter.Convention
 	limit limiter.Limit
-	at    limiter.Instant  // the time that the contender goes by
+	at    limiter.Instant  // the time that the candidate goes by
 	look  limiter.Decision // a peek of cost 0 before the request
 }
 
-func newExplainer(c Contender, m Moment, s Setup) explainer {
-	e := explainer{c: c, m: m, s: s, terms: c.Convention(s.Convention), limit: s.Limit, at: m.Arrival.At}
-	switch c.Fault {
-	case ClientClock:
-		e.at = clientClock(e.at, m.Number, &s)
-	case SecondsAsMillis:
+func newExplainer(c Candidate, m Moment, s Setup) explainer {
+	e := explainer{c: c, m: m, s: s, terms: c.Convention(s.Convention), limit: s.Limit, at: clockOf(c, m.Arrival.At, m.Number, &s)}
+	if c.Fault == SecondsAsMillis {
 		e.limit.Window = reach(c, s.Limit)
 	}
 	before := m.Before.Clone()
@@ -66,140 +64,147 @@ func newExplainer(c Contender, m Moment, s Setup) explainer {
 	return e
 }
 
-// sign compares as the rule does.
-func (e *explainer) sign(fits bool) string {
-	if fits {
-		return "<="
-	}
-	return ">"
-}
-
-func (e *explainer) fits() bool { return e.m.Decision.Allowed }
-
-// sum writes "7 + 1 = 8 <= 10", or "7 < 10" where the rule does not look at the cost.
+// sum writes "7 + 1 = 8 <= 10", or "7 < 10" where the rule does not look at the cost. What
+// is used has as many decimals as the comparison needs.
 func (e *explainer) sum(used float64) string {
-	if e.terms.Rule == limiter.Below {
+	allowed, n, limit := e.m.Decision.Allowed, float64(e.m.Arrival.Cost), float64(e.limit.Count)
+	if e.terms.Rule == limiter.RuleBelow {
 		sign := "<"
-		if !e.fits() {
+		if !allowed {
 			sign = ">="
 		}
-		return fmt.Sprintf("%s %s %d", Number(used), sign, e.limit.Count)
+		if !allowed && used < limit {
+			return fmt.Sprintf("%s > %d: the cost is more than the limit", Number(n), e.limit.Count)
+		}
+		return fmt.Sprintf("%s %s %d", decimals(used, telling(used, limit)), sign, e.limit.Count)
 	}
-	n := float64(e.m.Arrival.Cost)
-	return fmt.Sprintf("%s + %s = %s %s %d", Number(used), Number(n), Number(used+n), e.sign(e.fits()), e.limit.Count)
+	sign := "<="
+	if !allowed {
+		sign = ">"
+	}
+	d := telling(used+n, limit)
+	return fmt.Sprintf("%s + %s = %s %s %d", decimals(used, d), Number(n), decimals(used+n, d), sign, e.limit.Count)
 }
 
 // rule writes the rule for what is used, by its name.
 func (e *explainer) rule(used string) string {
-	if e.terms.Rule == limiter.Below {
+	if e.terms.Rule == limiter.RuleBelow {
 		return used + " < limit"
 	}
 	return used + " + n <= limit"
 }
 
 func (e *explainer) fixed() Working {
-	sum := e.sum(float64(e.look.Current))
 	return Working{
 		Rule: e.rule("current"),
 		Numbers: []string{
 			fmt.Sprintf("window %s to %s, elapsed %s", e.clock(e.look.Start), e.clock(e.look.End), Seconds(e.at.Sub(e.look.Start))),
 			fmt.Sprintf("current = %d", e.look.Current),
-			sum,
+			e.sum(float64(e.look.Current)),
 		},
-		Sum: sum,
 	}
 }
 
 func (e *explainer) log() Working {
 	open := "("
-	if e.terms.Edge == limiter.Closed {
+	if e.terms.Edge == limiter.EdgeClosed {
 		open = "["
 	}
-	sum := e.sum(float64(e.look.Used))
-	w := Working{
-		Rule: e.rule("count in " + open + "now - W, now]"),
-		Numbers: []string{
-			fmt.Sprintf("%s%s, %s] holds %d", open, e.clock(e.at.Add(-e.limit.Window)), e.clock(e.at), e.look.Used),
-			sum,
-		},
-		Sum: sum,
-	}
+	w := Working{Rule: e.rule("count in " + open + "now - W, now]")}
 	switch e.c.Fault {
 	case CollidingMembers:
 		w.Numbers = append(w.Numbers, "members are milliseconds: equal ones are one entry")
 	case SecondsAsMillis:
 		w.Numbers = append(w.Numbers, fmt.Sprintf("seconds minus %d ms: the window is %s long", e.s.Limit.Window.Milliseconds(), Seconds(e.limit.Window)))
+	case ClientClock:
+		if e.at != e.m.Arrival.At {
+			w.Numbers = append(w.Numbers, fmt.Sprintf("this client's clock says %s: it is %s ahead", e.clock(e.at), Seconds(e.at.Sub(e.m.Arrival.At))))
+		}
 	}
+	w.Numbers = append(w.Numbers,
+		fmt.Sprintf("%s%s, %s] holds %d", open, e.clock(e.at.Add(-e.limit.Window)), e.clock(e.at), e.look.Used),
+		e.sum(float64(e.look.Used)))
 	return w
 }
 
 func (e *explainer) sliding() Working {
 	product := float64(e.look.Previous) * e.look.Weight
-	rounded := product
-	how := ""
+	rounded, how := product, ""
 	switch e.terms.Rounding {
-	case limiter.Floor:
+	case limiter.RoundFloor:
 		rounded, how = math.Floor(product), ", floor "
-	case limiter.Round:
+	case limiter.RoundNearest:
 		rounded, how = math.Floor(product+0.5), ", round "
 	}
 	if how != "" {
 		how += Number(rounded)
 	}
-	weight := model.ShownWeight(e.look.Previous, e.look.Weight, 3) // Number has three decimals
-	if n := Number(e.look.Weight); len(n) < len(weight) && n == strconv.FormatFloat(e.look.Weight, 'f', -1, 64) {
-		weight = n // as it is: 1, 0.5
+	total, limit, n := rounded+float64(e.look.Current), float64(e.limit.Count), float64(e.m.Arrival.Cost)
+	compared := total + n
+	if e.terms.Rule == limiter.RuleBelow {
+		compared = total
 	}
-	n := float64(e.m.Arrival.Cost)
-	total := rounded + float64(e.look.Current)
-	sum := fmt.Sprintf("%s + %d + %s = %s %s %d", Number(rounded), e.look.Current, Number(n), Number(total+n), e.sign(e.fits()), e.limit.Count)
-	if e.terms.Rule == limiter.Below {
-		sum = fmt.Sprintf("%s + %d = %s", Number(rounded), e.look.Current, e.sum(total))
+	d := telling(compared, limit)
+	if how != "" {
+		d = max(d, telling(product, rounded))
+	}
+	factor, shown := weightedTo(e.look.Previous, e.look.Weight, d)
+	sum := fmt.Sprintf("%s + %d = %s, and %s", decimals(rounded, d), e.look.Current, decimals(total, d), e.sum(total))
+	if e.terms.Rule == limiter.RuleFits {
+		sign := "<="
+		if !e.m.Decision.Allowed {
+			sign = ">"
+		}
+		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d), sign, e.limit.Count)
 	}
 	return Working{
 		Rule: e.rule("previous × weight + current"),
 		Numbers: []string{
-			fmt.Sprintf("weight = 1 - %s/%s = %s", Seconds(e.at.Sub(e.look.Start)), Seconds(e.limit.Window), weight),
-			fmt.Sprintf("%d × %s = %s%s", e.look.Previous, weight, Number(product), how),
+			fmt.Sprintf("weight = 1 - %s/%s = %s", Seconds(e.at.Sub(e.look.Start)), Seconds(e.limit.Window), factor),
+			fmt.Sprintf("%d × %s = %s%s", e.look.Previous, factor, shown, how),
 			sum,
 		},
-		Sum: sum,
 	}
 }
 
-// bursts says whether the algorithm has a burst and a rate, and knows no charge for what
-// was denied.
-func (e *explainer) bursts() bool {
-	a := e.c.Algorithm
-	return a == limiter.GCRA || a == limiter.TokenBucket || a == limiter.LeakyBucket
-}
-
-// interval is the emission interval, rounded for reading.
-func (e *explainer) interval() time.Duration {
-	return e.limit.Window / time.Duration(max(e.limit.Count, 1))
-}
-
-// burst is how much fits at once.
-func (e *explainer) burst() int64 {
-	if e.limit.Burst > 0 {
-		return e.limit.Burst
+// Interval returns the emission interval T = W/L, to the nearest microsecond; 0 under a
+// limit of 0.
+func Interval(l limiter.Limit) time.Duration {
+	if l.Count == 0 {
+		return 0
 	}
-	return e.limit.Count
+	return time.Duration(math.Round(float64(l.Window/time.Microsecond)/float64(l.Count))) * time.Microsecond
 }
 
+// Ahead returns how far the TAT of GCRA is ahead of an instant, as a time and in emission
+// intervals; 0 where it has passed.
+func Ahead(state limiter.State, at limiter.Instant, l limiter.Limit) (time.Duration, float64) {
+	micros := float64(state.TAT - at)
+	if state.Parts > 0 {
+		micros += float64(state.Part) / float64(state.Parts)
+	}
+	if micros <= 0 || state.TAT == 0 {
+		return 0, 0
+	}
+	return time.Duration(math.Ceil(micros)) * time.Microsecond, micros * float64(l.Count) / float64(l.Window/time.Microsecond)
+}
+
+// gcra counts in emission intervals, so that the sum is one of plain numbers whatever T is.
 func (e *explainer) gcra() Working {
-	ahead := max(e.m.Before.TAT.Sub(e.at), 0)
-	step, n := e.interval(), time.Duration(e.m.Arrival.Cost)
-	most := step * time.Duration(e.burst())
-	sum := fmt.Sprintf("%s + %d × %s = %s %s %s", Seconds(ahead), n, Seconds(step), Seconds(ahead+n*step), e.sign(e.fits()), Seconds(most))
+	ahead, steps := Ahead(e.m.Before, e.at, e.limit)
+	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
+	sign := "<="
+	if !e.m.Decision.Allowed {
+		sign = ">"
+	}
+	d := telling(steps+n, room)
 	return Working{
 		Rule: "max(TAT, now) + n × T <= now + B × T",
 		Numbers: []string{
-			fmt.Sprintf("T = %s/%d = %s, B = %d", Seconds(e.limit.Window), e.limit.Count, Seconds(step), e.burst()),
-			fmt.Sprintf("TAT is %s ahead of now, %s is tolerated", Seconds(ahead), Seconds(most)),
-			sum,
+			fmt.Sprintf("T = %s/%d = %s, B = %s", Seconds(e.limit.Window), e.limit.Count, Seconds(Interval(e.limit)), Number(room)),
+			fmt.Sprintf("TAT is %s ahead of now, that is %s T", Seconds(ahead), decimals(steps, d)),
+			fmt.Sprintf("%s T + %s T = %s T %s %s T", decimals(steps, d), Number(n), decimals(steps+n, d), sign, Number(room)),
 		},
-		Sum: sum,
 	}
 }
 
@@ -207,114 +212,64 @@ func (e *explainer) bucket() Working {
 	before := e.m.Before.Clone()
 	level := before.LevelAt(e.at, e.limit, e.terms)
 	perSecond := Number(float64(e.limit.Count)/e.limit.Window.Seconds()) + "/s"
-	n := e.m.Arrival.Cost
+	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
 	if e.c.Algorithm == limiter.LeakyBucket {
-		sum := fmt.Sprintf("%s + %d = %s %s %d", Number(level), n, Number(level+float64(n)), e.sign(e.fits()), e.burst())
+		sign := "<="
+		if !e.m.Decision.Allowed {
+			sign = ">"
+		}
+		d := telling(level+n, room)
 		return Working{
-			Rule:    "level + n <= B, draining at L/W",
-			Numbers: []string{fmt.Sprintf("drains at %s, B = %d", perSecond, e.burst()), "level = " + Number(level), sum},
-			Sum:     sum,
+			Rule: "level + n <= B, draining at L/W",
+			Numbers: []string{
+				fmt.Sprintf("drains at %s, B = %s", perSecond, Number(room)),
+				"level = " + decimals(level, d),
+				fmt.Sprintf("%s + %s = %s %s %s", decimals(level, d), Number(n), decimals(level+n, d), sign, Number(room)),
+			},
 		}
 	}
 	sign := ">="
-	if !e.fits() {
+	if !e.m.Decision.Allowed {
 		sign = "<"
 	}
 	how := "refills at " + perSecond
-	if e.terms.Refill == limiter.Interval {
+	if e.terms.Refill == limiter.RefillInterval {
 		how = fmt.Sprintf("refills %d each %s", e.limit.Count, Seconds(e.limit.Window))
 	}
-	sum := fmt.Sprintf("%s tokens %s %d", Number(level), sign, n)
+	tokens := decimals(level, telling(level, n))
 	return Working{
-		Rule:    "tokens >= n, refilling at L/W up to B",
-		Numbers: []string{fmt.Sprintf("%s, B = %d", how, e.burst()), "tokens = " + Number(level), sum},
-		Sum:     sum,
+		Rule: "tokens >= n, refilling at L/W up to B",
+		Numbers: []string{
+			how + ", B = " + Number(room),
+			"tokens = " + tokens,
+			fmt.Sprintf("%s tokens %s %s", tokens, sign, Number(n)),
+		},
 	}
 }
 
-// verdict says what was decided and what follows from it.
+// verdict writes what was decided, or would be, and what follows from it.
 func (e *explainer) verdict() string {
 	d := e.m.Decision
 	switch {
 	case d.Allowed && e.limit.Count == 0:
-		return fmt.Sprintf("admitted: %d counted", d.Used)
+		return "admitted: " + strconv.FormatInt(d.Used, 10) + " counted"
+	case d.Allowed && !e.m.Decided:
+		return fmt.Sprintf("admitted: there is room for %d", d.Remaining)
 	case d.Allowed:
-		return fmt.Sprintf("admitted: room for %d more, as new in %s", d.Remaining, Seconds(d.ResetAfter))
+		return fmt.Sprintf("admitted: room for %d is left, as new in %s", d.Remaining, Seconds(d.ResetAfter))
 	case d.RetryAfter == limiter.Never:
 		return "denied: never admitted, for it costs more than there ever is"
 	}
-	return fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.clock(e.m.Arrival.At.Add(d.RetryAfter)))
+	text := fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.clock(e.m.Arrival.At.Add(d.RetryAfter)))
+	if e.m.Decided || e.terms.Denied == limiter.DeniedFree || e.c.Bursts() {
+		return text
+	}
+	after := e.m.After.Peek(e.at, e.limit, e.terms, e.m.Arrival.Cost)
+	if after.RetryAfter <= d.RetryAfter {
+		return text
+	}
+	return text + "; to send it now moves that to " + e.clock(e.m.Arrival.At.Add(after.RetryAfter))
 }
 
 // clock writes an instant as the time of the story.
-func (e *explainer) clock(t limiter.Instant) string { return Seconds(t.Sub(e.s.Zero)) }
-
-// Number writes a value with as few decimals as tell it, at most three.
-func Number(v float64) string {
-	v = math.Round(v*1000) / 1000
-	if v == 0 {
-		return "0"
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
-}
-
-// Seconds writes a time in seconds with milliseconds, or less where there are none. What
-// is finer is rounded up, so that waiting that long is enough.
-func Seconds(d time.Duration) string {
-	ms := math.Ceil(float64(d) / float64(time.Millisecond))
-	return strconv.FormatFloat(ms/1000, 'f', -1, 64) + " s"
-}
-
-// Keeps says what a contender holds about the key, line by line, at an instant.
-func Keeps(c Contender, state limiter.State, at limiter.Instant, s Setup) []string {
-	clock := func(t limiter.Instant) string { return Seconds(t.Sub(s.Zero)) }
-	switch c.Algorithm {
-	case limiter.FixedWindow:
-		if state.Current == 0 {
-			return []string{"nothing"}
-		}
-		return []string{fmt.Sprintf("a counter: %d in the window from %s", state.Current, clock(state.Start))}
-	case limiter.SlidingWindow:
-		if state.Current == 0 && state.Previous == 0 {
-			return []string{"nothing"}
-		}
-		return []string{
-			fmt.Sprintf("previous: %d", state.Previous),
-			fmt.Sprintf("current: %d in the window from %s", state.Current, clock(state.Start)),
-		}
-	case limiter.GCRA:
-		if state.TAT == 0 {
-			return []string{"nothing"}
-		}
-		return []string{fmt.Sprintf("TAT: %s, %s from now", clock(state.TAT), Seconds(state.TAT.Sub(at)))}
-	case limiter.TokenBucket, limiter.LeakyBucket:
-		if state.Filled == 0 {
-			return []string{"nothing"}
-		}
-		what := "tokens"
-		if c.Algorithm == limiter.LeakyBucket {
-			what = "level"
-		}
-		return []string{fmt.Sprintf("%s: %s at %s", what, Number(state.Level), clock(state.Filled))}
-	}
-	return keepsLog(state.Log, clock)
-}
-
-// keepsLog lists the newest entries of a log.
-func keepsLog(log []limiter.Entry, clock func(limiter.Instant) string) []string {
-	if len(log) == 0 {
-		return []string{"nothing"}
-	}
-	lines := []string{fmt.Sprintf("a log of %d entries, the newest:", len(log))}
-	if len(log) == 1 {
-		lines[0] = "a log of 1 entry:"
-	}
-	for i := len(log) - 1; i >= max(0, len(log)-4); i-- {
-		line := clock(log[i].At)
-		if log[i].Count != 1 {
-			line += fmt.Sprintf(" × %d", log[i].Count)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
+func (e *explainer) clock(t limiter.Instant) string { return e.s.clock(t) }

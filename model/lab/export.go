@@ -9,7 +9,7 @@ import (
 	"ratescope/limiter"
 )
 
-// Markdown writes the moment of a run for a document: the terms, how each contender has
+// Markdown writes the moment of a run for a document: the terms, how each candidate has
 // fared, and how each would decide about one more request.
 func Markdown(title string, r *Run) string {
 	s := r.setup
@@ -21,15 +21,17 @@ func Markdown(title string, r *Run) string {
 	}
 	fmt.Fprintf(&b, ", cost %d. %d requests so far.\n\n", s.cost(), r.at)
 	b.WriteString("| algorithm | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n|---|---:|---:|---:|---:|---:|\n")
-	for i, c := range s.Contenders {
+
+	for i, c := range s.Candidates {
 		t := r.Tally(i)
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", c, t.Admitted, t.Denied, t.WronglyAdmitted, t.WronglyDenied, t.Largest)
 	}
-	for i, c := range s.Contenders {
+	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself.\n")
+	for i, c := range s.Candidates {
 		m := r.Ask(i, s.cost())
 		w := Explain(c, m, s)
 		fmt.Fprintf(&b, "\n## %s\n\nKeeps %s.\n\n```\n%s\n%s\n%s\n```\n\n```\n%s\n```\n", c,
-			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(Commands(c, m, s), "\n"))
+			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(CommandLines(c, m, s), "\n"))
 	}
 	return b.String()
 }
@@ -38,13 +40,13 @@ func Markdown(title string, r *Run) string {
 const maxExported = 20_000
 
 // ScenarioFile writes everything that has happened in a run as a scenario that `verify`
-// and the lab read: each request with the fate that the first contender without a fault
+// and the lab read: each request with the fate that the first candidate without a fault
 // gave it. Equal requests of one moment are one step.
 func ScenarioFile(id string, r *Run) ([]byte, error) {
 	s := r.setup
 	at := -1
 	var into []string
-	for i, c := range s.Contenders {
+	for i, c := range s.Candidates {
 		into = append(into, c.String())
 		if at < 0 && c.Fault == NoFault {
 			at = i
@@ -67,6 +69,9 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 	var steps []step
 	for i := range r.at {
 		a, v := r.Arrival(i)
+		if !v.Sent(at) {
+			continue
+		}
 		one := step{T: float64(a.At-s.Zero) / 1000, N: a.Cost, Repeat: 1, Expect: fate(v.Allowed(at))}
 		if n := len(steps) - 1; n >= 0 && steps[n].T == one.T && steps[n].N == one.N && steps[n].Expect == one.Expect {
 			steps[n].Repeat++
@@ -84,8 +89,8 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 		Traffic    any               `json:"traffic"`
 		Steps      []step            `json:"steps"`
 	}{
-		id, s.Contenders[at].Algorithm.String(), s.Limit.Count, float64(s.Limit.Window) / 1e6, s.Limit.Burst,
-		Words(s.Contenders[at].Convention(s.Convention)), map[string]any{"into": into}, steps,
+		id, s.Candidates[at].Algorithm.String(), s.Limit.Count, float64(s.Limit.Window) / 1e6, s.Limit.Burst,
+		Words(s.Candidates[at].Convention(s.Convention)), map[string]any{"into": into}, steps,
 	}, "", "  ")
 }
 

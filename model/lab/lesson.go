@@ -12,6 +12,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
+	"ratescope/model/record"
 )
 
 //go:embed lessons/*.json
@@ -21,14 +22,15 @@ var lessonFiles embed.FS
 // one too: its steps happen by themselves, before three algorithms.
 type Lesson struct {
 	scenario.Scenario
-	Text    []string // paragraphs
+	Text    []string // paragraphs, with names of numbers as facts.fill says
 	Goal    *Goal    // nil where there is none
-	Into    []Contender
+	Into    []Candidate
 	Traffic []Traffic // what comes by itself
 	Given   int       // how many steps of the scenario come by themselves; the rest solves the task
 	Seed    uint64
 	Skew    time.Duration
-	Quiet   bool // the clock stands at the beginning until somebody starts it
+	file    []byte        // the scenario as it was read
+	Column  time.Duration // how much time a column of the lanes shows at first; 0 is two windows on the screen
 }
 
 // extra is what a scenario file holds beside what scenario reads.
@@ -41,6 +43,7 @@ type extra struct {
 		Given   int       `json:"given"`
 		Seed    uint64    `json:"seed"`
 		SkewMS  float64   `json:"skew_ms"`
+		Column  float64   `json:"column_ms"`
 	} `json:"traffic"`
 }
 
@@ -66,7 +69,7 @@ func Lessons() ([]Lesson, error) {
 }
 
 // Open returns the lessons and which of them has that id, or else what the scenario file
-// of that name holds. read reads a whole file, as os.ReadFile does.
+// of that name holds: a recording becomes lessons, see Incident. read reads a whole file, as os.ReadFile does.
 func Open(name string, read func(name string) ([]byte, error)) (all []Lesson, first int, err error) {
 	if all, err = Lessons(); err != nil {
 		return nil, 0, err
@@ -85,12 +88,33 @@ func Open(name string, read func(name string) ([]byte, error)) (all []Lesson, fi
 		}
 		return nil, 0, err
 	}
+	if list, err := openRecording(content); list != nil || err != nil {
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", name, err)
+		}
+		return append(list, all...), 0, nil
+	}
 	list, err := Load(content)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", name, err)
 	}
 	return list, 0, nil
 }
+
+// openRecording returns the lessons of a recording; nil where the content is none.
+func openRecording(content []byte) ([]Lesson, error) {
+	if !record.Recognize(content) {
+		return nil, nil
+	}
+	t, err := ReadTrace(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	return Incident(&t)
+}
+
+// File returns the lesson as a scenario file.
+func (l Lesson) File() []byte { return append([]byte(nil), l.file...) }
 
 // Load reads the scenarios of a file as lessons. Errors name the scenario.
 func Load(content []byte) ([]Lesson, error) {
@@ -120,7 +144,7 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 	if err := json.Unmarshal(raw, &x); err != nil {
 		return Lesson{}, fmt.Errorf("its goal or traffic cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed, Skew: millis(x.Traffic.SkewMS)}
+	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed, Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column), file: compact(raw)}
 	var one string
 	if len(x.Text) > 0 && json.Unmarshal(x.Text, &l.Text) != nil {
 		if err := json.Unmarshal(x.Text, &one); err != nil {
@@ -140,12 +164,15 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 	if l.Skew < 0 || l.Skew > time.Hour {
 		return l, fmt.Errorf("a skew of %v is out of range: use 0 to an hour", l.Skew)
 	}
+	if l.Column < 0 || l.Column > s.Limit.Window || l.Column > 0 && l.Column < time.Millisecond {
+		return l, fmt.Errorf("columns of %v are out of range: use a millisecond to a window", l.Column)
+	}
 	names := x.Traffic.Into
 	if len(names) == 0 {
 		names = defaultNames(s.Algorithm)
 	}
 	for _, name := range names {
-		c, err := ParseContender(name)
+		c, err := ParseCandidate(name)
 		if err != nil {
 			return l, err
 		}
@@ -163,6 +190,15 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 		return l, l.Goal.check(l.Into)
 	}
 	return l, nil
+}
+
+// compact takes the space out of JSON.
+func compact(raw []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
 }
 
 // defaultNames are the algorithms beside which one is shown.
@@ -183,14 +219,14 @@ const storyBegins limiter.Instant = 2_000_000_000_000_000
 func (l Lesson) Setup() Setup {
 	w := l.Limit.Window
 	return Setup{
-		Contenders: slices.Clone(l.Into), Limit: l.Limit, Convention: l.Convention, Cost: 1,
+		Candidates: slices.Clone(l.Into), Limit: l.Limit, Convention: l.Convention, Cost: 1,
 		Zero: storyBegins.Floor(w).Add(w).Floor(w), Skew: l.Skew,
 	}
 }
 
-// Tape returns what comes by itself under a setup: the steps that are given, and what the
+// Workload returns what comes by itself under a setup: the steps that are given, and what the
 // traffic has for one key, or for AllKeys. The same seed makes the same arrivals.
-func (l Lesson) Tape(s Setup, traffic []Traffic, number int32, seed uint64) (*Tape, error) {
+func (l Lesson) Workload(s Setup, traffic []Traffic, number int32, seed uint64) (*Workload, error) {
 	var m Merged
 	var list []Arrival
 	for _, step := range l.Steps[:l.Given] {
@@ -207,7 +243,7 @@ func (l Lesson) Tape(s Setup, traffic []Traffic, number int32, seed uint64) (*Ta
 		}
 		m.Add(Only(src, number))
 	}
-	return NewTape(&m), nil
+	return NewWorkload(&m), nil
 }
 
 // Solution returns the steps that reach the goal.

@@ -3,9 +3,13 @@ package lab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"ratescope/limiter/scenario"
@@ -29,11 +33,11 @@ func lessons(t *testing.T) []lab.Lesson {
 func play(t *testing.T, l lab.Lesson, steps []scenario.Step) *lab.Run {
 	t.Helper()
 	s := l.Setup()
-	tape, err := l.Tape(s, l.Traffic, 0, l.Seed)
+	workload, err := l.Workload(s, l.Traffic, 0, l.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := lab.NewRun(s, tape)
+	run := lab.NewRun(s, workload)
 	for _, step := range steps {
 		run.SeekTo(s.Zero.Add(step.At))
 		for range step.Repeat {
@@ -88,6 +92,86 @@ func TestLessonsFit(t *testing.T) {
 	}
 }
 
+// label is what a lesson may write with a digit: a request by its name.
+var label = regexp.MustCompile(`\bR\d\b`)
+
+// TestLessonNumbersComeFromTheRun: a text names its numbers, so that none can differ from
+// what is on screen, whatever was fired; and every name is known.
+func TestLessonNumbersComeFromTheRun(t *testing.T) {
+	for _, l := range lessons(t) {
+		names := regexp.MustCompile(`\{[^}]*\}`)
+		for _, text := range append(slices.Clone(l.Text), l.Title, l.Goal.Say, l.Goal.Hint, l.Goal.Then) {
+			if bare := label.ReplaceAllString(names.ReplaceAllString(text, ""), ""); strings.ContainsAny(bare, "0123456789") {
+				t.Errorf("%s has a number of its own: %q", l.ID, text)
+			}
+			for _, word := range []string{"four", "five", "ten", "fifteen", "nineteen", "twenty", "thirty", "hundred"} {
+				if regexp.MustCompile(`(?i)\b` + word + `\b`).MatchString(text) {
+					t.Errorf("%s has a number of its own, %s: %q", l.ID, word, text)
+				}
+			}
+		}
+		run := play(t, l, l.Solution())
+		shown := append(l.Paragraphs(run), l.Task(run), l.Hint(run), l.Goal.Progress(run).Then)
+		for _, text := range shown {
+			if text == "" || strings.ContainsAny(text, "{}") {
+				t.Errorf("%s: a name is not known in %q", l.ID, text)
+			}
+		}
+	}
+}
+
+// TestClosingSentencesTellWhatWasFired: other ways to the goal are told with their own
+// numbers.
+func TestClosingSentencesTellWhatWasFired(t *testing.T) {
+	fire := func(at time.Duration, n int) scenario.Step { return scenario.Step{At: at, Cost: 1, Repeat: n} }
+	for _, tc := range []struct {
+		lesson string
+		steps  []scenario.Step
+		want   string // "" where the goal is not reached
+	}{
+		{"fixed-edge", []scenario.Step{fire(9500*time.Millisecond, 10), fire(10750*time.Millisecond, 10)}, "20 in 1.25 s, under a limit of 10 in 10 s. The log admitted 10 at most."},
+		{"fixed-edge", []scenario.Step{fire(9900*time.Millisecond, 40), fire(10*time.Second, 40)}, "20 in 0.1 s, under a limit of 10 in 10 s. The log admitted 10 at most."},
+		{"counter-ninety-five", []scenario.Step{fire(2400*time.Millisecond, 100)}, ""},
+		{"counter-ninety-five", []scenario.Step{fire(2400*time.Millisecond, 15)}, "100 × 0.8 + 15 = 95. The log denied 15: it knows that the 100 are younger than 2 s."},
+		{"counter-false-denial", []scenario.Step{fire(100*time.Millisecond, 10), fire(10300*time.Millisecond, 1)}, "10 × 0.97 = 9.7, and one more is too many for the counter. The true window had room."},
+		{"log-lockout", []scenario.Step{fire(0, 2), fire(time.Second, 4), fire(3*time.Second, 3), fire(6*time.Second, 4), fire(9*time.Second, 1)}, "Denied 12 times in 8 s. Silence is the only way out of a log that charges for denied requests."},
+	} {
+		all := lessons(t)
+		l := all[slices.IndexFunc(all, func(l lab.Lesson) bool { return l.ID == tc.lesson })]
+		if p := l.Goal.Progress(play(t, l, tc.steps)); p.Then != tc.want || p.Reached != (tc.want != "") {
+			t.Errorf("%s: reached %v: %q, want %q", tc.lesson, p.Reached, p.Then, tc.want)
+		}
+	}
+}
+
+// TestVerdictsOfWhatWasNotSent: a denied request that is only imagined is charged to nothing,
+// so the wait that is named is right, and the rest is the same in every sentence of a moment.
+func TestVerdictsOfWhatWasNotSent(t *testing.T) {
+	all := lessons(t)
+	l := all[slices.IndexFunc(all, func(l lab.Lesson) bool { return l.ID == "log-lockout" })]
+	run := play(t, l, l.Solution())
+	s := run.Setup()
+	m := run.Ask(0, 1)
+	if m.Decision.Allowed || m.Decision.RetryAfter != 3*time.Second {
+		t.Fatalf("asked at 8 s: %+v", m.Decision)
+	}
+	if got := lab.Explain(s.Candidates[0], m, s).Verdict; got != "denied: next slot in 3 s, at 11 s; to send it now moves that to 12 s" {
+		t.Errorf("the verdict: %q", got)
+	}
+	run.AdvanceTo(run.Now().Add(m.Decision.RetryAfter))
+	if m := run.Ask(0, 1); !m.Decision.Allowed {
+		t.Errorf("after the wait it is denied: %+v", m.Decision)
+	} else if got, want := lab.Explain(s.Candidates[0], m, s).Verdict, fmt.Sprintf("admitted: there is room for %d", run.Ask(0, 0).Decision.Remaining); got != want {
+		t.Errorf("the verdict: %q, want %q", got, want)
+	}
+	if v := run.Fire(1); v != run.Decided()-1 {
+		t.Fatal("it is not the latest request")
+	}
+	if _, v := run.Arrival(run.Decided() - 1); !v.Allowed(0) {
+		t.Error("fired after the wait it is denied")
+	}
+}
+
 // TestLessonsVerify: what lessons say of an algorithm holds for the limiter itself.
 func TestLessonsVerify(t *testing.T) {
 	for _, l := range lessons(t) {
@@ -133,7 +217,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		`"goal":{"kind":"largest","of":"sliding-log","say":"x"}}`, `"goal":{"kind":"largest","of":"sliding-log","value":3}}`,
 		`"goal":{"kind":"fates","of":"sliding-log","fates":["maybe"],"say":"x"}}`, `"goal":{"kind":"disagree","of":"sliding-log","other":"sliding-log","value":1,"say":"x"}}`,
 		`"goal":"win"}`, `"text":7}`, `"traffic":{"into":["sliding-log/loud"]}}`, `"traffic":{"into":["gcra","gcra"]}}`, `"traffic":{"given":5}}`,
-		`"traffic":{"streams":[{"model":"ripple"}]}}`, `"traffic":{"skew_ms":1e12}}`, `"traffic":{"into":["fixed-window/colliding-members"]}}`,
+		`"traffic":{"streams":[{"model":"ripple"}]}}`, `"traffic":{"skew_ms":1e12}}`, `"traffic":{"column_ms":0.5}}`, `"traffic":{"into":["fixed-window/colliding-members"]}}`,
 	} {
 		if _, err := lab.Load([]byte(head + tail)); err == nil || !strings.Contains(err.Error(), "scenario x") {
 			t.Errorf("%s: %v", tail, err)
@@ -156,7 +240,7 @@ func TestWorkedExamples(t *testing.T) {
 		l := all[i]
 		run := play(t, l, l.Solution())
 		s := run.Setup()
-		text := strings.Join(lab.Explain(s.Contenders[0], run.Ask(0, 1), s).Numbers, "\n")
+		text := strings.Join(lab.Explain(s.Candidates[0], run.Ask(0, 1), s).Numbers, "\n")
 		for _, line := range want {
 			if !strings.Contains(text, line) {
 				t.Errorf("%s: %q is not in\n%s", id, line, text)

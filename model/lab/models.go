@@ -122,12 +122,13 @@ func (a *adversary) Next() (Arrival, bool) {
 	return Arrival{At: at, Cost: a.cost}, true
 }
 
-// storm is a crowd of clients that try again when they are denied. They go by what the
-// first contender answers: a stream can only react to one limiter.
+// storm is a crowd of clients of one candidate that try again when they are denied. It
+// asks a copy of that candidate, which does not see what is fired by hand.
 type storm struct {
 	random *rand.Rand
 	setup  Setup
-	lane   lane
+	only   int // the candidate
+	runner runner
 	calls  calls
 	number int
 	think  float64 // mean microseconds between two calls of a client
@@ -160,9 +161,22 @@ func (c *calls) Pop() any {
 // maxDoublings is how often a client that backs off doubles its wait.
 const maxDoublings = 6
 
-func newStorm(t Traffic, s Setup, from limiter.Instant, random *rand.Rand) *storm {
-	w := &storm{random: random, setup: s.Clone(), think: 1e6 / t.PerSecond, retry: t.RetryMS * 1e3, backs: t.Backoff, cost: max(t.Cost, 1)}
-	w.lane = newLane(s.Contenders[0], &w.setup)
+// newStorms makes the same crowd for every candidate: they begin alike, and each reacts
+// to its own one.
+func newStorms(t Traffic, s Setup, from limiter.Instant, seed uint64) Source {
+	if len(s.Candidates) == 1 {
+		return newStorm(t, s, from, 0, t.random(seed))
+	}
+	var all Merged
+	for i := range s.Candidates {
+		all.Add(newStorm(t, s, from, i, t.random(seed)))
+	}
+	return &all
+}
+
+func newStorm(t Traffic, s Setup, from limiter.Instant, only int, random *rand.Rand) *storm {
+	w := &storm{random: random, setup: s.Clone(), only: only, think: 1e6 / t.PerSecond, retry: t.RetryMS * 1e3, backs: t.Backoff, cost: max(t.Cost, 1)}
+	w.runner = newRunner(s.Candidates[only], &w.setup)
 	for i := range t.Clients {
 		w.calls = append(w.calls, call{at: from + limiter.Instant(random.ExpFloat64()*w.think), client: i})
 	}
@@ -173,10 +187,13 @@ func newStorm(t Traffic, s Setup, from limiter.Instant, random *rand.Rand) *stor
 func (w *storm) Next() (Arrival, bool) {
 	c := &w.calls[0]
 	a := Arrival{At: c.at, Cost: w.cost}
-	allowed := w.lane.take(a, w.number, &w.setup).Allowed
+	if len(w.setup.Candidates) > 1 {
+		a.Only = int8(w.only + 1)
+	}
+	d, _ := w.runner.take(a, w.number, &w.setup)
 	w.number++
 	switch {
-	case allowed:
+	case d.Allowed:
 		c.failed = 0
 		c.at += 1 + limiter.Instant(w.random.ExpFloat64()*w.think)
 	case w.backs:

@@ -17,16 +17,22 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/limitertest"
+	"ratescope/limiter/redisstore"
 	"ratescope/model/lab"
 )
 
-// given is how much longer a key lives under a script that is told the time.
-const given = time.Hour
+// number is an answer that is told whole.
+var number = regexp.MustCompile(`^((?:[\d:]*\d|nothing)(?:, (?:[\d:]*\d|nothing))*)$`)
 
-// number begins an answer that a note tells whole.
-var number = regexp.MustCompile(`^# ([\d:]*\d(?:, [\d:]*\d)*)`)
+// commandSetups are the variants whose commands are compared with a server's.
+var commandSetups = []string{
+	"fixed-window", "fixed-window/first-request", "fixed-window/closed/first-request", "fixed-window/below/charged",
+	"sliding-window", "sliding-window/exact", "sliding-window/round/charged",
+	"sliding-log", "sliding-log/closed", "sliding-log/charged", "stream", "stream/closed", "stream/charged",
+	"gcra", "gcra/charged", "token-bucket", "token-bucket/interval", "leaky-bucket",
+}
 
-// TestCommandsAreThoseThatRun: what the inspector lists is, word for word and in its
+// TestCommandsAreThoseThatRun: what the inspector lists is, word for word, whole and in its
 // order, what the scripts run on a server, as its MONITOR tells; and what it says that
 // reads answer is what they answer there.
 func TestCommandsAreThoseThatRun(t *testing.T) {
@@ -34,21 +40,19 @@ func TestCommandsAreThoseThatRun(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	t.Cleanup(func() { _ = client.Close() })
 	tap := monitor(t, address)
-	for _, c := range []string{
-		"fixed-window", "fixed-window/first-request", "fixed-window/closed/first-request", "fixed-window/below/charged",
-		"sliding-window", "sliding-window/exact", "sliding-window/round/charged",
-		"sliding-log", "sliding-log/closed", "sliding-log/charged", "stream", "stream/closed", "stream/charged",
-		"gcra", "gcra/charged", "token-bucket", "token-bucket/interval", "leaky-bucket",
-	} {
+	for _, c := range commandSetups {
 		for _, limit := range []limiter.Limit{{Count: 10, Window: 10 * time.Second}, {Count: 7, Window: 10 * time.Second, Burst: 9}, {Window: 5 * time.Second}} {
 			for _, cost := range []int64{1, 3} {
 				t.Run(fmt.Sprintf("%s %d cost %d", c, limit.Count, cost), func(t *testing.T) {
-					contender, err := lab.ParseContender(c)
+					candidate, err := lab.ParseCandidate(c)
 					if err != nil {
 						t.Fatal(err)
 					}
 					s := budget.Clone()
-					s.Contenders, s.Limit, s.Cost = []lab.Contender{contender}, limit, cost
+					if limit.Count == 0 && candidate.Bursts() { // nothing is listed
+						return
+					}
+					s.Candidates, s.Limit, s.Cost = []lab.Candidate{candidate}, limit, cost
 					compareCommands(t, client, tap, s)
 				})
 			}
@@ -56,27 +60,27 @@ func TestCommandsAreThoseThatRun(t *testing.T) {
 	}
 }
 
-// compareCommands decides about forty requests here and on the server.
+// compareCommands decides about sixty requests here and, with the same instants given, on
+// the server.
 func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) []string, s lab.Setup) {
-	ctx := context.Background()
-	if err := client.FlushDB(ctx).Err(); err != nil {
+	if err := client.FlushDB(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	src, err := lab.Traffic{Model: lab.Cron, EveryMS: 2300, PhaseMS: 300, Burst: 3, Cost: s.Cost}.Source(s, 3)
+	src, err := lab.Traffic{Model: lab.Cron, EveryMS: 2300, PhaseMS: 300, Burst: 3, SpreadMS: 2, Cost: s.Cost}.Source(s, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := lab.NewRun(s, lab.NewTape(src))
-	c, denied := s.Contenders[0], 0
-	for i := range 40 {
+	run := lab.NewRun(s, lab.NewWorkload(src))
+	c, denied := s.Candidates[0], 0
+	for i := range 60 {
 		m, ok := run.Inspect(0, run.Decided())
 		if !ok {
 			t.Fatal("the traffic ended")
 		}
-		listed := lab.Commands(c, m, s)
+		listed := lab.GivenCommands(c, m, s)
 		checkAnswers(t, client, listed)
-		words, err := limiter.Call(c.Algorithm, "rl:lab", s.Limit, m.Arrival.Cost,
-			limiter.WithConvention(run.Terms(0)), limiter.WithClock(func() limiter.Instant { return m.Arrival.At }))
+		words, err := redisstore.Call(c.Algorithm, "rl:lab", s.Limit, m.Arrival.Cost,
+			redisstore.WithConvention(run.Terms(0)), redisstore.WithClock(func() limiter.Instant { return m.Arrival.At }), redisstore.WithPrefix(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,18 +89,7 @@ func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) [
 		tap(mark)
 		send(t, client, words...)
 		send(t, client, "ECHO", mark)
-		ran := tap(mark)
-		rest := ran
-		for _, command := range listed {
-			if strings.HasPrefix(command, "#") {
-				continue
-			}
-			at := slices.Index(rest, command)
-			if at < 0 {
-				t.Fatalf("request %d: the lab lists\n%s\nthe server ran\n%s", i, strings.Join(listed, "\n"), strings.Join(ran, "\n"))
-			}
-			rest = rest[at+1:]
-		}
+		sameCommands(t, i, listed, tap(mark))
 		if !m.Decision.Allowed {
 			denied++
 		}
@@ -107,16 +100,121 @@ func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) [
 	}
 }
 
-// checkAnswers runs the reads of a list whose answer is a number, before anything is
-// charged.
-func checkAnswers(t *testing.T, client *redis.Client, listed []string) {
-	for i := 0; i+1 < len(listed); i++ {
-		verb, _, _ := strings.Cut(listed[i], " ")
-		want := number.FindStringSubmatch(listed[i+1])
-		if want == nil || !slices.Contains([]string{"GET", "MGET", "ZCOUNT", "HMGET"}, verb) {
+// sameCommands fails where what is listed is not what ran.
+func sameCommands(t *testing.T, i int, listed []lab.Command, ran []string) {
+	t.Helper()
+	var want []string
+	for _, one := range listed {
+		want = append(want, one.Text)
+	}
+	if !slices.Equal(want, ran) {
+		t.Fatalf("request %d: the lab lists\n%s\nthe server ran\n%s", i, strings.Join(want, "\n"), strings.Join(ran, "\n"))
+	}
+}
+
+// TestCommandsOnTheServersClock fires at a server by its own clock, puts the instants that
+// it decided at before the lab, and compares every command of every decision: this is
+// what a limiter in use runs, with TIME, and with the short scripts for a cost of 1.
+func TestCommandsOnTheServersClock(t *testing.T) {
+	address := limitertest.Address(t)
+	client := redis.NewClient(&redis.Options{Addr: address})
+	t.Cleanup(func() { _ = client.Close() })
+	tap := monitor(t, address)
+	for _, c := range commandSetups {
+		if strings.Contains(c, "first-request") { // its end is an expiry, which goes in whole milliseconds
 			continue
 		}
-		answer := send(t, client, strings.Fields(listed[i])...)
+		for _, limit := range []limiter.Limit{{Count: 7, Window: 64 * time.Millisecond, Burst: 9}, {Count: 150, Window: time.Second}} {
+			for _, cost := range []int64{1, 2} {
+				t.Run(fmt.Sprintf("%s %d cost %d", c, limit.Count, cost), func(t *testing.T) {
+					candidate, err := lab.ParseCandidate(c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					live(t, client, tap, candidate, limit, cost)
+				})
+			}
+		}
+	}
+}
+
+// live fires two hundred requests at a server and then replays them in the lab.
+func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c lab.Candidate, limit limiter.Limit, cost int64) {
+	ctx := context.Background()
+	if err := client.FlushDB(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := lab.Setup{Candidates: []lab.Candidate{c}, Limit: limit, Cost: cost}
+	l, err := redisstore.New(client, c.Algorithm, redisstore.WithConvention(c.Convention(s.Convention)), redisstore.WithPrefix(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []lab.Arrival
+	var ran [][]string
+	for i := range 200 {
+		mark := fmt.Sprintf("mark %s %d", t.Name(), i)
+		send(t, client, "ECHO", mark)
+		tap(mark)
+		d, err := l.AllowN(ctx, "rl:lab", limit, cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, client, "ECHO", mark)
+		list, ran = append(list, lab.Arrival{At: d.At, Cost: cost}), append(ran, tap(mark))
+	}
+	s.Zero = list[0].At.Floor(limit.Window)
+	run := lab.NewRun(s, lab.NewWorkload(lab.Given(list)))
+	for i := range list {
+		m, ok := run.Inspect(0, i)
+		if !ok {
+			t.Fatal("a request is missing")
+		}
+		listed := lab.Commands(c, m, s)
+		if listed[0].Text != "TIME" {
+			t.Fatalf("the script does not ask for the time first: %v", listed)
+		}
+		sameCommands(t, i, listed, ran[i])
+		marked(t, c, m, s, listed)
+		run.Step()
+	}
+}
+
+// marked fails where the script's lines that ran are not as many as the commands.
+func marked(t *testing.T, c lab.Candidate, m lab.Moment, s lab.Setup, listed []lab.Command) {
+	t.Helper()
+	lines, err := lab.ScriptRun(c, m, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran, verbs := 0, map[string]bool{}
+	for _, l := range lines {
+		if l.Ran != nil {
+			ran++
+			verbs[l.Ran.Verb()] = true
+		}
+	}
+	for _, one := range listed {
+		if !verbs[one.Verb()] {
+			t.Fatalf("no line of the script is marked for %s", one.Text)
+		}
+	}
+	if c.Algorithm != limiter.StreamCounter && ran != len(listed) { // a stream's search is a loop
+		t.Fatalf("%d lines ran %d commands", ran, len(listed))
+	}
+}
+
+// checkAnswers runs the reads of a list whose answer is a number, before anything is
+// charged.
+func checkAnswers(t *testing.T, client *redis.Client, listed []lab.Command) {
+	for _, one := range listed {
+		if one.Writes() {
+			return
+		}
+		want := number.FindStringSubmatch(one.Answer)
+		if want == nil || !slices.Contains([]string{"GET", "MGET", "ZCOUNT", "HMGET"}, one.Verb()) {
+			continue
+		}
+		answer := send(t, client, strings.Fields(one.Text)...)
 		list, ok := answer.([]any)
 		if !ok {
 			list = []any{answer}
@@ -124,12 +222,12 @@ func checkAnswers(t *testing.T, client *redis.Client, listed []string) {
 		var got []string
 		for _, v := range list {
 			if v == nil {
-				v = 0
+				v = "nothing"
 			}
 			got = append(got, fmt.Sprint(v))
 		}
 		if n := strings.Count(want[1], ",") + 1; strings.Join(got[:n], ", ") != want[1] {
-			t.Fatalf("%s answers %v, the lab says %s", listed[i], got, listed[i+1])
+			t.Fatalf("%s answers %v, the lab says %s", one.Text, got, one.Answer)
 		}
 	}
 }
@@ -167,22 +265,10 @@ func monitor(t *testing.T, addr string) (until func(mark string) []string) {
 				return commands
 			}
 			if strings.Contains(lines.Text(), " lua] ") {
-				commands = append(commands, shorter(strings.Split(strings.Trim(line, `"`), `" "`)))
+				commands = append(commands, strings.Join(strings.Split(strings.Trim(line, `"`), `" "`), " "))
 			}
 		}
 		t.Fatalf("MONITOR ended: %v", lines.Err())
 		return nil
 	}
-}
-
-// shorter takes the hour that a script adds, which is told the time, off a command's life.
-func shorter(words []string) string {
-	for i, w := range words {
-		if i > 0 && (words[0] == "PEXPIRE" && i == 2 || words[i-1] == "PX") {
-			if ms, err := strconv.ParseInt(w, 10, 64); err == nil {
-				words[i] = strconv.FormatInt(ms-given.Milliseconds(), 10)
-			}
-		}
-	}
-	return strings.Join(words, " ")
 }

@@ -9,15 +9,23 @@ import (
 	"ratescope/limiter"
 )
 
-// Score is how well somebody predicted one algorithm.
+// Score is how well one algorithm was predicted.
 type Score struct {
 	Asked, Right           int // admitted or denied
 	SlotsAsked, SlotsRight int // and when the next slot frees, asked of denied requests
 }
 
+// Plus returns both scores together.
+func (s Score) Plus(o Score) Score {
+	return Score{s.Asked + o.Asked, s.Right + o.Right, s.SlotsAsked + o.SlotsAsked, s.SlotsRight + o.SlotsRight}
+}
+
+// wrong is how many predictions were wrong.
+func (s Score) wrong() int { return s.Asked - s.Right + s.SlotsAsked - s.SlotsRight }
+
 // Question is a request that is about to be decided.
 type Question struct {
-	Contender int
+	Candidate int
 	Moment    Moment          // holds the answer
 	Slots     []time.Duration // when might a slot free: one is right; only for a denied request
 	Slot      int             // which
@@ -29,24 +37,47 @@ type Quiz struct {
 	Run      *Run
 	Question Question
 	setup    Setup
-	traffic  func() (*Tape, error)
-	scores   map[Contender]Score
+	traffic  func() (*Workload, error)
+	scores   map[Candidate]Score
 	random   *rand.Rand
 	turn     int
+	before   map[string]Score // of earlier quizzes, by algorithm
 }
 
-// NewQuiz returns a quiz about the contenders of a setup under traffic, which returns its
-// tape from the beginning at every call; without traffic it makes up some that is neither
+// Aim lets every second question be about the algorithm that was predicted wrongly most
+// often, in this quiz and in those before it.
+func (q *Quiz) Aim(before map[string]Score) {
+	if q.before = before; before == nil {
+		q.before = map[string]Score{}
+	}
+}
+
+// weakest returns the candidate that was predicted wrongly most often; -1 while none was.
+func (q *Quiz) weakest() int {
+	at, most := -1, 0
+	for i, c := range q.setup.Candidates {
+		if n := q.scores[c].wrong() + q.before[c.String()].wrong(); n > most {
+			at, most = i, n
+		}
+	}
+	return at
+}
+
+// ClearScores forgets the scores.
+func (q *Quiz) ClearScores() { clear(q.scores) }
+
+// NewQuiz returns a quiz about the candidates of a setup under traffic, which returns its
+// workload from the beginning at every call; without traffic it makes up some that is neither
 // always admitted nor always denied. Traffic that ends begins again. The same seed asks
 // the same questions.
-func NewQuiz(s Setup, traffic func() (*Tape, error), seed uint64) (*Quiz, error) {
+func NewQuiz(s Setup, traffic func() (*Workload, error), seed uint64) (*Quiz, error) {
 	if s.Limit.Count == 0 { // nothing is ever denied: that is no question
 		s.Limit.Count = 5
 	}
 	if traffic == nil {
-		traffic = func() (*Tape, error) { return fair(s, seed) }
+		traffic = func() (*Workload, error) { return fair(s, seed) }
 	}
-	q := &Quiz{setup: s, traffic: traffic, scores: map[Contender]Score{}, random: rand.New(rand.NewPCG(seed, 77))}
+	q := &Quiz{setup: s, traffic: traffic, scores: map[Candidate]Score{}, random: rand.New(rand.NewPCG(seed, 77))}
 	if err := q.begin(); err != nil {
 		return nil, err
 	}
@@ -59,7 +90,7 @@ func NewQuiz(s Setup, traffic func() (*Tape, error), seed uint64) (*Quiz, error)
 }
 
 // fair is traffic of which much is admitted and much is denied.
-func fair(s Setup, seed uint64) (*Tape, error) {
+func fair(s Setup, seed uint64) (*Workload, error) {
 	perSecond := float64(s.Limit.Count) / s.Limit.Window.Seconds()
 	ms := float64(s.Limit.Window) / float64(time.Millisecond)
 	src, err := Mix([]Traffic{
@@ -69,14 +100,14 @@ func fair(s Setup, seed uint64) (*Tape, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewTape(src), nil
+	return NewWorkload(src), nil
 }
 
 // begin goes to the beginning of the traffic.
 func (q *Quiz) begin() error {
-	tape, err := q.traffic()
+	workload, err := q.traffic()
 	if err == nil {
-		q.Run = NewRun(q.setup, tape)
+		q.Run = NewRun(q.setup, workload)
 	}
 	return err
 }
@@ -87,26 +118,44 @@ const lookAhead = 400
 // Next goes on to the next question. Half of them are about denied requests, as far as
 // there are any, and the algorithms take turns.
 func (q *Quiz) Next() {
-	c := q.turn % len(q.setup.Contenders)
+	c := q.turn % len(q.setup.Candidates)
+	if weak := q.weakest(); q.before != nil && weak >= 0 && q.turn%2 == 1 {
+		c = weak
+	}
 	q.turn++
 	denied := q.random.IntN(2) == 0
 	for range 1 + q.random.IntN(3) {
 		q.Run.Step()
 	}
 	for range lookAhead {
-		m, ok := q.Run.Inspect(c, q.Run.Decided())
+		m, ok := q.upcoming(c)
 		if !ok || m.Decision.Allowed != denied {
 			break
 		}
 		q.Run.Step()
 	}
-	m, ok := q.Run.Inspect(c, q.Run.Decided())
+	m, ok := q.upcoming(c)
 	if !ok && q.begin() == nil { // the traffic is over
-		m, _ = q.Run.Inspect(c, 0)
+		m, _ = q.upcoming(c)
 	}
-	q.Question = Question{Contender: c, Moment: m}
-	if !m.Decision.Allowed && m.Decision.RetryAfter > 0 {
+	q.Question = Question{Candidate: c, Moment: m}
+	if !m.Decision.Allowed && m.Decision.RetryAfter != limiter.Never {
 		q.slots(m.Decision.RetryAfter)
+	}
+}
+
+// upcoming steps to the next request that is sent to candidate c and returns it, if there
+// is one.
+func (q *Quiz) upcoming(c int) (Moment, bool) {
+	for {
+		a, ok := q.Run.Upcoming()
+		if !ok {
+			return Moment{}, false
+		}
+		if a.sentTo(c) {
+			return q.Run.Inspect(c, q.Run.Decided())
+		}
+		q.Run.Step()
 	}
 }
 
@@ -126,7 +175,7 @@ func (q *Quiz) slots(right time.Duration) {
 
 // Answer books a prediction of the verdict and says whether it was right.
 func (q *Quiz) Answer(admitted bool) bool {
-	c := q.setup.Contenders[q.Question.Contender]
+	c := q.setup.Candidates[q.Question.Candidate]
 	s := q.scores[c]
 	s.Asked++
 	right := admitted == q.Question.Moment.Decision.Allowed
@@ -139,7 +188,7 @@ func (q *Quiz) Answer(admitted bool) bool {
 
 // AnswerSlot books a prediction of when a slot frees and says whether it was right.
 func (q *Quiz) AnswerSlot(i int) bool {
-	c := q.setup.Contenders[q.Question.Contender]
+	c := q.setup.Candidates[q.Question.Candidate]
 	s := q.scores[c]
 	s.SlotsAsked++
 	right := i == q.Question.Slot
@@ -150,8 +199,8 @@ func (q *Quiz) AnswerSlot(i int) bool {
 	return right
 }
 
-// Score returns how well one contender has been predicted.
-func (q *Quiz) Score(c Contender) Score { return q.scores[c] }
+// Score returns how well one candidate has been predicted.
+func (q *Quiz) Score(c Candidate) Score { return q.scores[c] }
 
 // Total returns all scores together.
 func (q *Quiz) Total() Score {

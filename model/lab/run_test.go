@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/internal/race"
 	"ratescope/limiter"
 	"ratescope/model/lab"
 )
 
 // rounds is how often something is tried at random.
 func rounds(n int) int {
-	if underRace {
+	if race.On {
 		return max(n/10, 4)
 	}
 	return n
@@ -31,17 +32,17 @@ func randomSetup(r *rand.Rand) lab.Setup {
 	s.Zero = limiter.Instant(4_000_000_000_000_000).Floor(s.Limit.Window)
 	all := []string{"fixed-window", "sliding-log", "sliding-window", "stream", "gcra", "token-bucket", "leaky-bucket",
 		"sliding-window/round", "sliding-log/charged", "sliding-log/colliding-members", "stream/seconds-as-millis", "fixed-window/client-clock"}
-	for _, i := range r.Perm(len(all))[:1+r.IntN(lab.MaxContenders)] {
-		c, err := lab.ParseContender(all[i])
+	for _, i := range r.Perm(len(all))[:1+r.IntN(lab.MaxCandidates)] {
+		c, err := lab.ParseCandidate(all[i])
 		if err != nil {
 			panic(err)
 		}
-		s.Contenders = append(s.Contenders, c)
+		s.Candidates = append(s.Candidates, c)
 	}
 	return s
 }
 
-func randomTape(r *rand.Rand, s lab.Setup, n int) *lab.Tape {
+func randomWorkload(r *rand.Rand, s lab.Setup, n int) *lab.Workload {
 	spacing := float64(s.Limit.Window/time.Microsecond) / float64(s.Limit.Count)
 	at := s.Zero
 	var list []lab.Arrival
@@ -51,7 +52,7 @@ func randomTape(r *rand.Rand, s lab.Setup, n int) *lab.Tape {
 		}
 		list = append(list, lab.Arrival{At: at, Cost: r.Int64N(4)})
 	}
-	return lab.NewTape(lab.Given(list))
+	return lab.NewWorkload(lab.Given(list))
 }
 
 // shown is everything that can be seen of a run.
@@ -66,7 +67,7 @@ type shown struct {
 
 func look(r *lab.Run) shown {
 	v := shown{Now: r.Now(), Decided: r.Decided()}
-	for i := range r.Setup().Contenders {
+	for i := range r.Setup().Candidates {
 		s := r.State(i)
 		if len(s.Log) == 0 {
 			s.Log = nil
@@ -86,7 +87,7 @@ func TestForwardAndBackEndWhereTheyBegan(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 1))
 	for round := range rounds(200) {
 		s := randomSetup(random)
-		run := lab.NewRun(s, randomTape(random, s, 400))
+		run := lab.NewRun(s, randomWorkload(random, s, 400))
 		run.SeekTo(s.Zero.Add(time.Duration(random.Int64N(int64(20 * s.Limit.Window)))))
 		before := look(run)
 		steps := 0
@@ -113,7 +114,7 @@ func TestAnyWayLeadsToTheSame(t *testing.T) {
 	for round := range rounds(120) {
 		s := randomSetup(random)
 		seed := random.Uint64()
-		run := lab.NewRun(s, randomTape(rand.New(rand.NewPCG(seed, 0)), s, 1500))
+		run := lab.NewRun(s, randomWorkload(rand.New(rand.NewPCG(seed, 0)), s, 1500))
 		span := int64(100 * s.Limit.Window)
 		for range 60 {
 			switch random.IntN(7) {
@@ -129,7 +130,9 @@ func TestAnyWayLeadsToTheSame(t *testing.T) {
 				c := run.Setup()
 				c.Limit.Count = 1 + random.Int64N(20)
 				c.Convention.Denied = limiter.Denied(random.IntN(2))
-				run.Change(c)
+				now := run.Now()
+				run.Restart(c)
+				run.AdvanceTo(now)
 			case 5:
 				to := run.Now().Add(time.Duration(random.Int64N(span / 20)))
 				for !run.AdvanceSome(to, 1+random.IntN(30)) {
@@ -150,7 +153,7 @@ func TestAnyWayLeadsToTheSame(t *testing.T) {
 			a, _ := run.Arrival(i)
 			all = append(all, a)
 		}
-		straight := lab.NewRun(run.Setup(), lab.NewTape(lab.Given(all)))
+		straight := lab.NewRun(run.Setup(), lab.NewWorkload(lab.Given(all)))
 		straight.AdvanceTo(run.Now())
 		if got, want := look(run), look(straight); !reflect.DeepEqual(got, want) {
 			t.Fatalf("round %d (%+v):\ngot  %+v\nwant %+v", round, run.Setup(), got, want)
@@ -162,17 +165,17 @@ func TestInspectAgreesWithTheRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 3))
 	for range rounds(60) {
 		s := randomSetup(random)
-		run := lab.NewRun(s, randomTape(random, s, 600))
+		run := lab.NewRun(s, randomWorkload(random, s, 600))
 		run.SeekTo(s.Zero.Add(15 * s.Limit.Window))
 		before := look(run)
 		for range 20 {
-			c, i := random.IntN(len(s.Contenders)), random.IntN(run.Decided()+1)
+			c, i := random.IntN(len(s.Candidates)), random.IntN(run.Decided()+1)
 			m, ok := run.Inspect(c, i)
 			if !ok {
 				continue
 			}
 			if m.Decided && m.Decision.Allowed != m.Verdicts.Allowed(c) {
-				t.Fatalf("%s, arrival %d: inspected %v, decided %v", s.Contenders[c], i, m.Decision.Allowed, m.Verdicts.Allowed(c))
+				t.Fatalf("%s, arrival %d: inspected %v, decided %v", s.Candidates[c], i, m.Decision.Allowed, m.Verdicts.Allowed(c))
 			}
 		}
 		if after := look(run); !reflect.DeepEqual(before, after) {
@@ -186,9 +189,9 @@ func TestLargestTrueWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 4))
 	for range rounds(40) {
 		s := randomSetup(random)
-		run := lab.NewRun(s, randomTape(random, s, 300))
+		run := lab.NewRun(s, randomWorkload(random, s, 300))
 		run.AdvanceTo(s.Zero.Add(1000 * s.Limit.Window))
-		for c := range s.Contenders {
+		for c := range s.Candidates {
 			var want int64
 			for i := range run.Decided() {
 				end, _ := run.Arrival(i)
@@ -205,36 +208,102 @@ func TestLargestTrueWindow(t *testing.T) {
 				want = max(want, sum)
 			}
 			if got := run.Tally(c).Largest; got != want {
-				t.Fatalf("%s: largest true window %d, counted %d", s.Contenders[c], got, want)
+				t.Fatalf("%s: largest true window %d, counted %d", s.Candidates[c], got, want)
 			}
 		}
 	}
 }
 
-// TestTwinsDecideAlike: beside a sliding log a stream counter is not asked again, and ends
-// as it does alone.
-func TestTwinsDecideAlike(t *testing.T) {
+// TestLogAndStreamDecideAlike: a stream counter differs from a sliding log in how a server
+// keeps it alone.
+func TestLogAndStreamDecideAlike(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 5))
-	log, stream := lab.Contender{Algorithm: limiter.SlidingLog}, lab.Contender{Algorithm: limiter.StreamCounter}
 	for range rounds(60) {
 		s := randomSetup(random)
-		seed := random.Uint64()
-		var runs []*lab.Run
-		for _, into := range [][]lab.Contender{{log, stream}, {stream}} {
-			one := s.Clone()
-			one.Contenders = into
-			run := lab.NewRun(one, randomTape(rand.New(rand.NewPCG(seed, 1)), s, 300))
-			run.AdvanceTo(s.Zero.Add(12 * s.Limit.Window))
-			run.SeekTo(s.Zero.Add(5 * s.Limit.Window))
-			run.Fire(1)
-			runs = append(runs, run)
+		s.Candidates = []lab.Candidate{{Algorithm: limiter.SlidingLog}, {Algorithm: limiter.StreamCounter}}
+		run := lab.NewRun(s, randomWorkload(random, s, 300))
+		run.AdvanceTo(s.Zero.Add(12 * s.Limit.Window))
+		run.SeekTo(s.Zero.Add(5 * s.Limit.Window))
+		run.Fire(1)
+		if log, stream := run.State(0).Log, run.State(1).Log; !reflect.DeepEqual(log, stream) || run.Tally(0) != run.Tally(1) {
+			t.Fatalf("the log keeps\n%+v, the stream\n%+v; %+v, %+v", log, stream, run.Tally(0), run.Tally(1))
 		}
-		both, alone := look(runs[0]), look(runs[1])
-		if !reflect.DeepEqual(both.States[1], alone.States[0]) {
-			t.Fatalf("the twin keeps\n%+v, alone\n%+v", both.States[1], alone.States[0])
+	}
+}
+
+// TestWrongByItsOwnAdmissions counts again what each candidate had admitted in the true
+// window before each request, and whether one more would have fitted.
+func TestWrongByItsOwnAdmissions(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	seen := map[bool]int{}
+	for range rounds(60) {
+		s := randomSetup(random)
+		s.Convention.Rule = limiter.RuleFits
+		run := lab.NewRun(s, randomWorkload(random, s, 300))
+		run.AdvanceTo(s.Zero.Add(1000 * s.Limit.Window))
+		for c := range s.Candidates {
+			var in, out int64
+			for i := range run.Decided() {
+				a, v := run.Arrival(i)
+				var own int64
+				for k := i - 1; k >= 0; k-- {
+					b, w := run.Arrival(k)
+					age := a.At.Sub(b.At)
+					if age > s.Limit.Window || age == s.Limit.Window && run.Terms(c).Edge == limiter.EdgeHalfOpen {
+						break
+					}
+					if w.Allowed(c) {
+						own += b.Cost
+					}
+				}
+				want := a.Cost > 0 && v.Allowed(c) != (own+a.Cost <= s.Limit.Count)
+				if v.Wrong(c) != want {
+					t.Fatalf("%s, request %d of cost %d: %d in its window, allowed %v, called wrong: %v", s.Candidates[c], i, a.Cost, own, v.Allowed(c), v.Wrong(c))
+				}
+				if want {
+					seen[v.Allowed(c)]++
+					if v.Allowed(c) {
+						in++
+					} else {
+						out++
+					}
+				}
+			}
+			if got := run.Tally(c); got.WronglyAdmitted != in || got.WronglyDenied != out {
+				t.Fatalf("%s: tally %+v, counted %d and %d", s.Candidates[c], got, in, out)
+			}
 		}
-		if a, b := both.Tallies[1], alone.Tallies[0]; s.Convention.Denied == limiter.Free && a != b {
-			t.Fatalf("the twin's tally %+v, alone %+v", a, b)
+	}
+	if seen[true] == 0 || seen[false] == 0 {
+		t.Errorf("little was wrong: %v", seen)
+	}
+}
+
+// TestAStormForEachLane: the clients of each candidate react to what it decides, and not
+// to another one.
+func TestAStormForEachLane(t *testing.T) {
+	s := budget.Clone()
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.GCRA} {
+		s.Candidates = append(s.Candidates, lab.Candidate{Algorithm: a})
+	}
+	storm := lab.Traffic{Model: lab.Retry, Clients: 30, PerSecond: 0.1, RetryMS: 500}
+	src, err := storm.Source(s, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := lab.NewRun(s, lab.NewWorkload(src))
+	run.AdvanceTo(s.Zero.Add(60 * time.Second))
+	for c := range s.Candidates {
+		alone := s.Clone()
+		alone.Candidates = s.Candidates[c : c+1]
+		src, err := storm.Source(alone, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := lab.NewRun(alone, lab.NewWorkload(src))
+		one.AdvanceTo(run.Now())
+		if got, want := run.Tally(c), one.Tally(0); got != want || want.Denied < 100 {
+			t.Errorf("%s beside others: %+v, alone: %+v", s.Candidates[c], got, want)
 		}
 	}
 }
@@ -243,7 +312,7 @@ func TestTwinsDecideAlike(t *testing.T) {
 func BenchmarkMillion(b *testing.B) {
 	s := lab.Setup{Limit: limiter.Limit{Count: 100, Window: time.Second}, Zero: 4_000_000_000_000_000}
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter, limiter.GCRA, limiter.TokenBucket} {
-		s.Contenders = append(s.Contenders, lab.Contender{Algorithm: a})
+		s.Candidates = append(s.Candidates, lab.Candidate{Algorithm: a})
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	list := make([]lab.Arrival, 1_000_000)
@@ -254,7 +323,7 @@ func BenchmarkMillion(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		run := lab.NewRun(s, lab.NewTape(lab.Given(list)))
+		run := lab.NewRun(s, lab.NewWorkload(lab.Given(list)))
 		run.AdvanceTo(at)
 		if run.Decided() != len(list) {
 			b.Fatal(run.Decided())

@@ -42,20 +42,20 @@ func TestCopiedScriptsRun(t *testing.T) {
 	}
 	for _, a := range limiter.Algorithms() {
 		s := budget.Clone()
-		s.Contenders = []lab.Contender{{Algorithm: a}}
+		s.Candidates = []lab.Candidate{{Algorithm: a}}
 		shell("FLUSHDB")
 		src, err := lab.Traffic{Model: lab.Poisson, PerSecond: 2}.Source(s, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := lab.NewRun(s, lab.NewTape(src))
+		run := lab.NewRun(s, lab.NewWorkload(src))
 		denied := 0
 		for range 30 {
 			m, ok := run.Inspect(0, run.Decided())
 			if !ok {
 				t.Fatal("the traffic ended")
 			}
-			text, err := lab.Script(s.Contenders[0], m, s)
+			text, err := lab.Script(s.Candidates[0], m, s)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,15 +11,17 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/model/record"
 )
 
 // Trace is traffic that was recorded.
 type Trace struct {
-	Arrivals []Arrival // in the order of time
-	Keys     []string  // by number, the busiest first; as they were in the file: hostile text
-	Skipped  int       // lines or requests that could not be read
-	Damage   string    // why it ends too soon; "" where it does not
+	Arrivals []Arrival      // in the order of time
+	Keys     []string       // by number, the busiest first; as they were in the file: hostile text
+	Targets  []model.Target // what is known of the limiters of the keys, by number; nil for an access log
+	Skipped  int            // lines or requests that could not be read
+	Damage   string         // why it ends too soon; "" where it does not
 }
 
 // AllKeys asks for the requests of every key as if they were one key's.
@@ -104,7 +106,9 @@ func readRecording(r io.Reader) (Trace, error) {
 			if !known {
 				number = int32(len(t.Keys))
 				numbers[reading.Key], t.Keys = number, append(t.Keys, reading.Key)
+				t.Targets = append(t.Targets, model.Target{})
 			}
+			t.Targets[number] = reading.Target
 			for _, a := range reading.Arrivals {
 				if a.N > int64(maxArrivals-len(t.Arrivals)) {
 					return t, fmt.Errorf("the recording holds more than %d requests: record a shorter time, or fewer keys", maxArrivals)
@@ -141,11 +145,15 @@ func (t *Trace) rank() {
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return counts[b] - counts[a] })
 	place, keys := make([]int32, len(order)), make([]string, len(order))
+	var targets []model.Target
 	for to, from := range order {
 		place[from], keys[to] = int32(to), t.Keys[from]
+		if t.Targets != nil {
+			targets = append(targets, t.Targets[from])
+		}
 	}
 	for i := range t.Arrivals {
 		t.Arrivals[i].Key = place[t.Arrivals[i].Key]
 	}
-	t.Keys = keys
+	t.Keys, t.Targets = keys, targets
 }

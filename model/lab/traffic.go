@@ -70,7 +70,7 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	random := rand.New(rand.NewPCG(seed, uint64(len(t.Model))))
+	random := t.random(seed)
 	from := s.Zero + micros(t.FromMS)
 	cost := max(t.Cost, 1)
 	var src Source
@@ -94,12 +94,17 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 	case Adversary:
 		src = newAdversary(t, s, from, cost)
 	case Retry:
-		src = newStorm(t, s, from, random)
+		src = newStorms(t, s, from, seed)
 	}
 	if t.ToMS > 0 {
 		src = &until{src, s.Zero + micros(t.ToMS)}
 	}
 	return src, nil
+}
+
+// random returns the generator of one stream of this model.
+func (t Traffic) random(seed uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, uint64(len(t.Model))))
 }
 
 func (t Traffic) check() error {

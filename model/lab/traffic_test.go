@@ -15,9 +15,9 @@ import (
 )
 
 var budget = lab.Setup{
-	Contenders: []lab.Contender{{Algorithm: limiter.SlidingLog}},
+	Candidates: []lab.Candidate{{Algorithm: limiter.SlidingLog}},
 	Limit:      limiter.Limit{Count: 10, Window: 10 * time.Second},
-	Convention: limiter.Convention{Rounding: limiter.Exact},
+	Convention: limiter.Convention{Rounding: limiter.RoundExact},
 	Zero:       4_000_000_000_000_000,
 }
 
@@ -28,11 +28,11 @@ func arrivals(t *testing.T, tr lab.Traffic, seed uint64, d time.Duration) []lab.
 	if err != nil {
 		t.Fatal(err)
 	}
-	tape := lab.NewTape(src)
-	tape.Until(budget.Zero.Add(d))
-	list := make([]lab.Arrival, tape.Len())
+	workload := lab.NewWorkload(src)
+	workload.Until(budget.Zero.Add(d))
+	list := make([]lab.Arrival, workload.Len())
 	for i := range list {
-		list[i] = tape.At(i)
+		list[i] = workload.At(i)
 	}
 	return list
 }

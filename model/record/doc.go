@@ -22,12 +22,13 @@
 //	    the entry before (since at, negative, for the first of all), and the count
 //	{"b":{"at":…,"local":…,"link":1,…}}
 //	    closes a batch: the readings since the batch before are its readings. server and
-//	    sweep are missing when they are as before
+//	    sweep are missing when they are as before; fired has the requests that were fired
 //	{"end":{"batches":N}}
 //	    the recording was finished; a file that ends without it was cut off
 //
 // A batch without its closing line is not one, so a file that was cut off anywhere is
-// whole up to the batch before. A Writer flushes at every batch, or when it compresses
+// whole up to the batch before. A line in the middle that cannot be read costs what was seen
+// from there to the next frame. A Writer flushes at every batch, or when it compresses
 // once a second. No line is longer than MaxLine.
 //
 // Nothing here reads a clock or starts a goroutine. What is read is held to what a

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -21,6 +22,7 @@ type File struct {
 	Begin, End limiter.Instant // moments of the first batch and of the latest
 	Batches    int
 	Damage     *Damage // why it ends too soon; nil when it was finished
+	LeftOut    int     // lines in the middle that cannot be read; what was seen from there to the next frame is left out
 
 	under  io.ReadSeeker
 	headed bool // Header was read
@@ -47,9 +49,9 @@ func Open(ctx context.Context, r io.ReadSeeker) (*File, error) {
 	at := func() int64 { return counted.n - int64(in.Buffered()) }
 	var err error
 	if head, _ := in.Peek(len(gzipMagic)); string(head) == gzipMagic {
-		err = f.scanMembers(ctx, in, at)
+		err = f.scanMembers(ctx, in, counted, at)
 	} else {
-		err = f.scan(ctx, in, at)
+		err = f.scan(ctx, &lines{in: in}, at)
 	}
 	switch {
 	case err == errFinished:
@@ -66,21 +68,11 @@ func Open(ctx context.Context, r io.ReadSeeker) (*File, error) {
 	return f, nil
 }
 
-type position struct {
-	r io.Reader
-	n int64
-}
-
-func (p *position) Read(b []byte) (int, error) {
-	n, err := p.r.Read(b)
-	p.n += int64(n)
-	return n, err
-}
-
 // scanMembers looks through the members of a compressed file. From what can give single
 // bytes, gzip reads none beyond the end of a member.
-func (f *File) scanMembers(ctx context.Context, in *bufio.Reader, at func() int64) error {
+func (f *File) scanMembers(ctx context.Context, in *bufio.Reader, counted *position, at func() int64) error {
 	zip := new(gzip.Reader)
+	grown := &growth{zip: zip, from: counted}
 	for first := true; ; first = false {
 		offset := at()
 		if _, err := in.Peek(1); err != nil {
@@ -93,7 +85,7 @@ func (f *File) scanMembers(ctx context.Context, in *bufio.Reader, at func() int6
 			return err
 		}
 		zip.Multistream(false)
-		err := f.scan(ctx, bufio.NewReaderSize(zip, 256<<10), func() int64 { return offset })
+		err := f.scan(ctx, &lines{in: bufio.NewReaderSize(grown, 256<<10)}, func() int64 { return offset })
 		if err != io.EOF {
 			return err
 		}
@@ -102,14 +94,13 @@ func (f *File) scanMembers(ctx context.Context, in *bufio.Reader, at func() int6
 
 // scan looks at lines for what tells the way, and says why there are no more; io.EOF is
 // the end of in. at says where the line that comes next begins.
-func (f *File) scan(ctx context.Context, in *bufio.Reader, at func() int64) error {
-	var buffer []byte
+func (f *File) scan(ctx context.Context, in *lines, at func() int64) error {
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		offset := at()
-		text, err := oneLine(in, &buffer)
+		text, err := in.next()
 		if !f.headed {
 			if err != nil {
 				return ErrNotRecording
@@ -121,16 +112,19 @@ func (f *File) scan(ctx context.Context, in *bufio.Reader, at func() int64) erro
 			continue
 		}
 		switch {
+		case err == errLine:
+			f.LeftOut++
 		case err != nil:
 			return err
 		case bytes.HasPrefix(text, []byte(`{"b":`)):
 			var l line
 			if json.Unmarshal(text, &l) != nil || l.Batch == nil || len(f.frames) == 0 {
-				return errMalformed
+				f.LeftOut++
+				continue
 			}
 			f.closed(l.Batch)
 		case bytes.HasPrefix(text, []byte(`{"anew":`)):
-			f.frames = append(f.frames, frame{unset, offset})
+			f.begin(offset)
 		case bytes.HasPrefix(text, []byte(`{"end":`)):
 			return errFinished
 		}
@@ -139,6 +133,19 @@ func (f *File) scan(ctx context.Context, in *bufio.Reader, at func() int64) erro
 
 // unset is the instant of a frame whose first batch has not come.
 const unset = limiter.Instant(-1 << 63)
+
+// begin notes a frame. One without a batch is no place to begin at, and of too many every
+// second one is dropped.
+func (f *File) begin(offset int64) {
+	if n := len(f.frames); n > 0 && f.frames[n-1].at == unset {
+		f.frames = f.frames[:n-1]
+	}
+	if len(f.frames) >= maxFrames {
+		n := 0
+		f.frames = slices.DeleteFunc(f.frames, func(frame) bool { n++; return n%2 == 0 })
+	}
+	f.frames = append(f.frames, frame{unset, offset})
+}
 
 // closed notes a batch.
 func (f *File) closed(b *batch) {
@@ -151,27 +158,6 @@ func (f *File) closed(b *batch) {
 	}
 	f.End = max(f.End, at)
 	f.Batches++
-}
-
-// oneLine reads a line without its end into buffer. A line that does not end is
-// io.ErrUnexpectedEOF, and one that is too long bufio.ErrTooLong.
-func oneLine(in *bufio.Reader, buffer *[]byte) ([]byte, error) {
-	*buffer = (*buffer)[:0]
-	for {
-		part, err := in.ReadSlice('\n')
-		*buffer = append(*buffer, part...)
-		switch {
-		case len(*buffer) > MaxLine:
-			return nil, bufio.ErrTooLong
-		case err == bufio.ErrBufferFull:
-			continue
-		case err == io.EOF && len(*buffer) > 0:
-			return nil, io.ErrUnexpectedEOF
-		case err != nil:
-			return nil, err
-		}
-		return (*buffer)[:len(*buffer)-1], nil
-	}
 }
 
 // FrameBefore returns the number of the last frame that begins at or before a moment, or
@@ -191,11 +177,11 @@ func (f *File) From(i int) (*Reader, error) {
 	if _, err := f.under.Seek(f.frames[i].offset, io.SeekStart); err != nil {
 		return nil, err
 	}
-	lines, err := linesOf(f.under)
+	in, err := linesOf(f.under)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: lines, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}}, nil
+	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}}, nil
 }
 
 // clock says when a batch was seen. While the server is away it tells the last time it

@@ -12,7 +12,7 @@ func measures(h *model.Health) map[string]*model.Measure {
 		"ops": &h.Ops, "cpu": &h.CPU, "memory_used": &h.MemoryUsed, "memory_max": &h.MemoryMax, "keys": &h.Keys, "clients": &h.Clients,
 		"blocked": &h.Blocked, "net_in": &h.NetIn, "net_out": &h.NetOut, "evicted": &h.Evicted, "expired": &h.Expired,
 		"replicas": &h.Replicas, "lag": &h.Lag, "unheard": &h.Unheard, "scripts": &h.Scripts, "scripts_evicted": &h.ScriptsEvicted,
-		"unsaved": &h.Unsaved,
+		"unsaved": &h.Unsaved, "fruitless": &h.Fruitless,
 	}
 }
 

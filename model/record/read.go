@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/layout"
 	"ratescope/limiter/scenario"
 	"ratescope/model"
 )
@@ -24,9 +24,6 @@ var ErrNotRecording = errors.New("this is no recording: give a file that \"rates
 type Damage struct{ Why string }
 
 func (d *Damage) Error() string { return "the recording ends too soon: " + d.Why }
-
-// errMalformed is of a line that is not JSON, or not of the format.
-var errMalformed = &Damage{"a line is not what a recording says"}
 
 // Recognize says whether the first bytes of a file may be those of a recording; a few
 // dozen are enough.
@@ -42,11 +39,13 @@ const (
 // Reader reads a recording from its beginning, or from one of its frames. Make one with
 // NewReader, or with File.From. Not safe for concurrent use.
 type Reader struct {
-	lines  *bufio.Scanner
+	lines  *lines
 	header Header
 
 	keys    map[int]*known
-	entries int // that keys hold
+	entries int  // of the logs of all keys
+	fresh   int  // arrivals and levels of the batch in the making
+	lost    bool // a line could not be read: what follows is skipped up to the next frame
 	server  model.Server
 	sweep   model.Sweep
 	batch   model.Batch // in the making
@@ -65,46 +64,19 @@ type known struct {
 // NewReader reads the first line. The error is ErrNotRecording, or says what else is
 // wrong with it.
 func NewReader(r io.Reader) (*Reader, error) {
-	lines, err := linesOf(r)
+	in, err := linesOf(r)
 	if err != nil {
 		return nil, err
 	}
-	rd := &Reader{lines: lines, keys: map[int]*known{}, frame: -1}
-	if !lines.Scan() {
+	rd := &Reader{lines: in, keys: map[int]*known{}, frame: -1}
+	first, err := in.next()
+	if err != nil {
 		return nil, ErrNotRecording
 	}
-	if rd.header, err = headerOf(lines.Bytes()); err != nil {
+	if rd.header, err = headerOf(first); err != nil {
 		return nil, err
 	}
 	return rd, nil
-}
-
-// linesOf returns the lines of what may be compressed.
-func linesOf(r io.Reader) (*bufio.Scanner, error) {
-	b := bufio.NewReaderSize(r, 64<<10)
-	r = b
-	if head, _ := b.Peek(2); string(head) == gzipMagic {
-		zip, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, ErrNotRecording
-		}
-		r = zip
-	}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)
-	lines.Split(wholeLines)
-	return lines, nil
-}
-
-// wholeLines is bufio.ScanLines without the last line of a file that was cut off in it.
-func wholeLines(b []byte, ended bool) (int, []byte, error) {
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		return i + 1, b[:i], nil
-	}
-	if ended && len(b) > 0 {
-		return len(b), nil, io.ErrUnexpectedEOF
-	}
-	return 0, nil, nil
 }
 
 // headerOf reads the first line.
@@ -135,17 +107,24 @@ func (r *Reader) Frame() int { return r.frame }
 
 // Next returns the next batch. It returns io.EOF after the last one of a recording that
 // was finished, and a *Damage after the last whole one of another; both for ever after.
-// A batch shares nothing that is written to later.
+// After a line that cannot be read it goes on with the next frame, because what comes
+// before that may refer to the line. A batch shares nothing that is written to later.
 func (r *Reader) Next() (model.Batch, error) {
 	for r.done == nil {
-		if !r.lines.Scan() {
-			r.done = damage(r.lines.Err())
+		text, err := r.lines.next()
+		if err != nil && err != errLine {
+			r.done = damage(err)
 			break
 		}
-		closed, err := r.read(r.lines.Bytes())
+		closed := false
+		if err == nil {
+			closed, err = r.read(text)
+		}
 		switch {
-		case err != nil:
+		case err == io.EOF:
 			r.done = err
+		case err != nil:
+			r.lost = true
 		case closed:
 			b := r.batch
 			r.batch = model.Batch{}
@@ -155,7 +134,7 @@ func (r *Reader) Next() (model.Batch, error) {
 	return model.Batch{}, r.done
 }
 
-// damage says why no further line can be had.
+// damage returns why no further line can be read.
 func damage(err error) *Damage {
 	if d := (*Damage)(nil); errors.As(err, &d) {
 		return d
@@ -163,28 +142,27 @@ func damage(err error) *Damage {
 	switch {
 	case err == nil, err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 		return &Damage{"the file was cut off"}
-	case errors.Is(err, bufio.ErrTooLong):
-		return &Damage{fmt.Sprintf("a line is longer than %d bytes", MaxLine)}
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
 		return &Damage{"it cannot be uncompressed further"}
 	}
 	return &Damage{err.Error()}
 }
 
-// read takes one line and says whether it closed a batch.
+// read takes one line and reports whether it closed a batch.
 func (r *Reader) read(b []byte) (closed bool, err error) {
 	var l line
 	if err := json.Unmarshal(b, &l); err != nil {
-		return false, errMalformed
+		return false, errLine
 	}
 	switch {
 	case l.End != nil:
 		return false, io.EOF
 	case l.Anew != nil:
 		clear(r.keys)
-		r.entries = 0
+		r.entries, r.fresh, r.lost = 0, 0, false
 		r.frame++
 		r.server, r.sweep, r.batch = model.Server{}, model.Sweep{}, model.Batch{}
+	case r.lost:
 	case l.Reading != nil:
 		if len(r.batch.Readings) >= maxBatch {
 			return false, &Damage{"a batch has no end"}
@@ -197,6 +175,7 @@ func (r *Reader) read(b []byte) (closed bool, err error) {
 	case l.Batch != nil:
 		r.clock.moment(l.Batch)
 		r.close(l.Batch)
+		r.fresh = 0
 		return true, nil
 	}
 	return false, nil // what a later version may say beside
@@ -207,7 +186,7 @@ func (r *Reader) close(b *batch) {
 		b.Server.into(&r.server)
 	}
 	if p := b.Sweep; p != nil {
-		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped}
+		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped, Skipped: p.Skipped, Keys: p.Keys, Missed: p.Missed}
 	}
 	out := &r.batch
 	out.At, out.Server, out.Sweep = b.At, r.server, r.sweep
@@ -220,12 +199,15 @@ func (r *Reader) close(b *batch) {
 	s.Offset, s.OffsetBy = time.Duration(b.Offset), time.Duration(b.OffBy)
 	out.Cost = model.Cost{Commands: b.Cost[0], Server: time.Duration(b.Cost[1]), Over: time.Duration(b.Cost[2])}
 	out.Gone, out.LeftOut = plain[string](b.Gone), plain[string](b.Left)
-	out.Health, out.Hot = b.Health.model(), b.Hot.model()
+	out.Health, out.Hot, out.Fired = b.Health.model(), b.Hot.model(), modelOf(b.Fired)
 }
 
 func (s *server) into(to *model.Server) {
 	if s != nil {
-		*to = model.Server{Target: string(s.Target), Embedded: s.Embedded, Role: string(s.Role), Version: string(s.Version), Lacks: plain[string](s.Lacks)}
+		*to = model.Server{Target: string(s.Target), Embedded: s.Embedded, Role: string(s.Role), Version: string(s.Version), Lacks: plain[string](s.Lacks), RunID: string(s.RunID)}
+		for _, n := range s.Away {
+			to.Away = append(to.Away, model.Node{Addr: string(n.Addr), Keys: n.Keys, Err: string(n.Err)})
+		}
 	}
 }
 
@@ -244,7 +226,8 @@ func (r *Reader) reading(in *reading) (model.Reading, error) {
 		}
 	}
 	out := k.reading
-	out.At, out.Since, out.TTL = in.At, in.Since, time.Duration(in.TTL)
+	out.At, out.Since, out.TTL, out.Ends = in.At, in.Since, time.Duration(in.TTL), in.Ends
+	out.Partial = in.Flags&flagPartial != 0
 	out.Approximate, out.PreviousKnown, out.ExactKnown = in.Flags&flagApproximate != 0, in.Flags&flagPrevious != 0, in.Flags&flagExact != 0
 	s := &out.State
 	s.Start, s.Previous, s.Current, s.PreviousStart = in.Start, in.Previous, in.Current, in.Before
@@ -254,6 +237,9 @@ func (r *Reader) reading(in *reading) (model.Reading, error) {
 	}
 	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries || len(in.Trace)/3 > maxEntries {
 		return model.Reading{}, &Damage{"a reading has half a pair, or too many"}
+	}
+	if r.fresh += len(in.Arrivals)/2 + len(in.Trace)/3; r.fresh > maxFresh {
+		return model.Reading{}, &Damage{"a batch holds more than any source reports"}
 	}
 	was := len(k.log)
 	if err := k.extend(in); err != nil {
@@ -313,9 +299,10 @@ func (k *key) into(r *model.Reading) error {
 		return &Damage{err.Error()}
 	}
 	t := model.Target{
-		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, LimitKnown: k.Limit != nil,
-		Limit:  limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
-		Layout: limiter.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, Untotalled: k.Untotalled, Units: k.Units},
+		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, Tick: max(time.Duration(k.Tick), 0), LimitKnown: k.Limit != nil,
+		Limit: limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
+		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely), LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred),
+		Layout: layout.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, NoTotals: k.NoTotals, PerUnit: k.Units},
 	}
 	if k.Limit != nil {
 		t.Limit.Count = *k.Limit
@@ -323,7 +310,7 @@ func (k *key) into(r *model.Reading) error {
 	if t.Algorithm, err = algorithm(k.Algorithm); err != nil {
 		return err
 	}
-	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
+	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Members: plain[string](k.Members), Why: plain[string](k.Why), Pattern: string(k.Pattern), Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
 	r.State.Algorithm = t.Algorithm
 	if k.State != "" {
 		r.State.Algorithm, err = algorithm(k.State)

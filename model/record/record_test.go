@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/record"
 )
@@ -100,8 +101,8 @@ func (l *teller) read(name string) model.Reading {
 		r.Trace = []model.Level{{Since: 0, At: l.now - 5, Used: 3}, {Since: l.now - 9, At: l.now, Used: 4}}
 		r.Approximate = true
 	case 2:
-		r.Target.Convention = limiter.Convention{Edge: limiter.Closed, Rounding: limiter.Round, Denied: limiter.Charged, Block: time.Minute}
-		r.Target.Layout = limiter.Layout{Unit: time.Second, Suffixed: true}
+		r.Target.Convention = limiter.Convention{Edge: limiter.EdgeClosed, Rounding: limiter.RoundNearest, Denied: limiter.DeniedCharged, Block: time.Minute}
+		r.Target.Layout = layout.Layout{Unit: time.Second, Suffixed: true}
 		r.State = limiter.State{Algorithm: limiter.TokenBucket, Level: 2.25, Filled: l.now, Part: 1, Parts: 3, TAT: 9, BlockedUntil: l.now + 1, Start: 4, Previous: 2, Current: 1, PreviousStart: 1}
 	case 3:
 		r.State.Level = math.Inf(1)
@@ -192,7 +193,9 @@ func TestNothingIsForgotten(t *testing.T) {
 	r := &want.Readings[0]
 	r.Target.Algorithm, r.State.Algorithm = limiter.GCRA, limiter.SlidingLog
 	want.Server.Link = model.Down
-	r.Target.Convention = limiter.Convention{Edge: limiter.Closed, Alignment: limiter.FirstRequest, Rounding: limiter.Round, Rule: limiter.Below, Denied: limiter.Charged, Refill: limiter.Interval, Block: time.Second}
+	f := &want.Fired[0] // a decision repeats what its request says
+	f.Outcome, f.Decision.Allowed, f.Decision.At, f.Decision.Cost = model.Denied, false, f.At, f.Cost
+	r.Target.Convention = limiter.Convention{Edge: limiter.EdgeClosed, Alignment: limiter.AlignFirstRequest, Rounding: limiter.RoundNearest, Rule: limiter.RuleBelow, Denied: limiter.DeniedCharged, Refill: limiter.RefillInterval, Block: time.Second}
 	var file bytes.Buffer
 	w, err := record.NewWriter(&file, false, record.Header{})
 	if err != nil {

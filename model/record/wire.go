@@ -17,9 +17,19 @@ const Version = 1
 const (
 	MaxLine    = 4 << 20  // bytes of a line, its end included
 	maxEntries = 1 << 18  // of a log, of arrivals or of levels
-	maxIDs     = 100_000  // keys between two frames
-	maxBatch   = 100_000  // readings of a batch
-	maxHeld    = 64 << 20 // log entries held of all keys together: 1 GiB
+	maxIDs     = 20_000   // keys between two frames, twice what a source watches
+	maxBatch   = 20_000   // readings of a batch
+	maxFresh   = 1 << 20  // arrivals and levels of a batch together: 24 MB
+	maxHeld    = 16 << 20 // log entries held of all keys together: 256 MB
+	maxFired   = 20_000   // requests fired of a batch
+	maxFrames  = 50_000   // places to begin at, 17 days; of more every second one is dropped
+)
+
+// A compressed recording is a tenth to a hundredth as large. What grows beyond these two
+// together is made to fill the memory or the time of its reader.
+const (
+	maxGrowth  = 100     // uncompressed bytes for each compressed one
+	freeGrowth = 8 << 20 // uncompressed bytes in any case
 )
 
 // line is one line; exactly one field is set.
@@ -60,6 +70,7 @@ type batch struct {
 	Left   []text          `json:"left_out,omitempty"`
 	Health *health         `json:"health,omitempty"`
 	Hot    *hot            `json:"hot,omitempty"`
+	Fired  []fired         `json:"fired,omitempty"`
 }
 
 type server struct {
@@ -68,6 +79,14 @@ type server struct {
 	Role     text   `json:"role,omitzero"`
 	Version  text   `json:"redis,omitzero"`
 	Lacks    []text `json:"lacks,omitempty"`
+	RunID    text   `json:"run_id,omitzero"`
+	Away     []node `json:"away,omitempty"`
+}
+
+type node struct {
+	Addr text `json:"addr"`
+	Keys int  `json:"keys,omitempty"`
+	Err  text `json:"err,omitzero"`
 }
 
 type sweep struct {
@@ -77,6 +96,9 @@ type sweep struct {
 	Matched  int    `json:"matched,omitempty"`
 	Passes   int    `json:"passes,omitempty"`
 	Dropped  int    `json:"dropped,omitempty"`
+	Skipped  int64  `json:"skipped,omitempty"`
+	Keys     int64  `json:"keys,omitempty"`
+	Missed   int    `json:"missed,omitempty"`
 }
 
 type key struct {
@@ -91,10 +113,18 @@ type key struct {
 	Burst      int64  `json:"burst,omitempty"`
 	Window     int64  `json:"window,omitempty"` // nanoseconds
 	Convention string `json:"convention,omitempty"`
+	Tick       int64  `json:"tick,omitempty"` // nanoseconds
 	Unit       int64  `json:"unit,omitempty"`
 	Suffixed   bool   `json:"suffixed,omitempty"`
-	Untotalled bool   `json:"untotalled,omitempty"`
+	NoTotals   bool   `json:"untotalled,omitempty"`
 	Units      bool   `json:"units,omitempty"`
+	Ruled      bool   `json:"ruled,omitzero"`
+	Library    text   `json:"library,omitzero"`
+	Evidence   uint8  `json:"evidence,omitempty"`
+	LimitFrom  uint8  `json:"limit_from,omitempty"`
+	Members    []text `json:"members,omitempty"`
+	Why        []text `json:"why,omitempty"`
+	Pattern    text   `json:"pattern,omitzero"`
 	Notes      []text `json:"notes,omitempty"`
 	Err        text   `json:"err,omitzero"`
 }
@@ -104,7 +134,7 @@ type reading struct {
 	Key      *key            `json:"key,omitempty"`
 	At       limiter.Instant `json:"at"`
 	Since    limiter.Instant `json:"since,omitempty"`
-	Flags    uint8           `json:"flags,omitempty"` // 1 approximate, 2 previous known, 4 exact known, 8 has a log
+	Flags    uint8           `json:"flags,omitempty"` // 1 approximate, 2 previous known, 4 exact known, 8 has a log, 16 partial
 	Start    limiter.Instant `json:"start,omitempty"`
 	Previous int64           `json:"previous,omitempty"`
 	Current  int64           `json:"current,omitempty"`
@@ -115,6 +145,7 @@ type reading struct {
 	Part     int64           `json:"part,omitempty"`
 	Parts    int64           `json:"parts,omitempty"`
 	Blocked  limiter.Instant `json:"blocked,omitempty"`
+	Ends     limiter.Instant `json:"ends,omitempty"`
 	Drop     int             `json:"drop,omitempty"`
 	Keep     int             `json:"keep,omitempty"`
 	Log      []int64         `json:"log,omitempty"`      // pairs
@@ -129,6 +160,7 @@ const (
 	flagPrevious
 	flagExact
 	flagLog
+	flagPartial
 )
 
 type health struct {

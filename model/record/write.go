@@ -95,7 +95,7 @@ func (w *Writer) Write(b model.Batch) error {
 	w.skipped += max(len(b.Readings)-maxBatch, 0)
 	closing := w.batch(&b)
 	if !w.put(line{Batch: closing}) { // what can be long without end is not what matters
-		closing.Health, closing.Hot, closing.Gone, closing.Left = nil, nil, nil, nil
+		closing.Health, closing.Hot, closing.Gone, closing.Left, closing.Fired = nil, nil, nil, nil, nil
 		w.put(line{Batch: closing})
 	}
 	w.batches++
@@ -228,9 +228,9 @@ func wireReading(r *model.Reading) *reading {
 	s := &r.State
 	out := &reading{
 		At: r.At, Since: r.Since, Start: s.Start, Previous: s.Previous, Current: s.Current, Before: s.PreviousStart, TAT: s.TAT,
-		Level: real(s.Level), Filled: s.Filled, Part: s.Part, Parts: s.Parts, Blocked: s.BlockedUntil, TTL: int64(r.TTL),
+		Level: real(s.Level), Filled: s.Filled, Part: s.Part, Parts: s.Parts, Blocked: s.BlockedUntil, Ends: r.Ends, TTL: int64(r.TTL),
 	}
-	for i, set := range []bool{r.Approximate, r.PreviousKnown, r.ExactKnown, s.Log != nil} {
+	for i, set := range []bool{r.Approximate, r.PreviousKnown, r.ExactKnown, s.Log != nil, r.Partial} {
 		if set {
 			out.Flags |= 1 << i
 		}
@@ -259,7 +259,8 @@ func keyOf(r *model.Reading) *key {
 	t := &r.Target
 	k := &key{
 		Name: text(r.Key), Type: text(r.Type), Inferred: t.Inferred, Per: int64(t.Limit.Window), Burst: t.Limit.Burst, Window: int64(t.Window),
-		Convention: scenario.Describe(t.Convention), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed, Untotalled: t.Layout.Untotalled, Units: t.Layout.Units,
+		Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed, NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit,
+		Ruled: t.Ruled, Library: text(t.Library), Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Members: texts(r.Members), Why: texts(r.Why), Pattern: text(r.Pattern),
 		Notes: texts(r.Notes), Err: text(r.Err),
 	}
 	if t.Algorithm != limiter.Unknown {
@@ -281,14 +282,14 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	out := &batch{
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy), Down: int64(s.Down),
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
-		Health: healthOf(b.Health), Hot: hotOf(b.Hot),
+		Health: healthOf(b.Health), Hot: hotOf(b.Hot), Fired: firedOf(b.Fired),
 	}
 	if !b.Local.IsZero() {
 		out.Local = b.Local.UnixNano()
 	}
 	out.Server = changed(&w.server, serverOf(s))
 	p := &b.Sweep
-	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped})
+	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Keys, p.Missed})
 	return out
 }
 
@@ -303,5 +304,9 @@ func changed[T any](was *string, v *T) *T {
 }
 
 func serverOf(s *model.Server) *server {
-	return &server{text(s.Target), s.Embedded, text(s.Role), text(s.Version), texts(s.Lacks)}
+	w := &server{text(s.Target), s.Embedded, text(s.Role), text(s.Version), texts(s.Lacks), text(s.RunID), nil}
+	for _, n := range s.Away {
+		w.Away = append(w.Away, node{text(n.Addr), n.Keys, text(n.Err)})
+	}
+	return w
 }

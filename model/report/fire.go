@@ -33,10 +33,11 @@ type Request struct {
 // Summary counts the outcomes. What failed and what was never answered are apart
 // from what the limiter decided.
 type Summary struct {
-	Admitted int `json:"admitted"`
-	Denied   int `json:"denied"`
-	Error    int `json:"error"`
-	Unknown  int `json:"unknown"`
+	ID       string `json:"id"` // of the action in the audit file, which undo takes; "" where nothing was sent
+	Admitted int    `json:"admitted"`
+	Denied   int    `json:"denied"`
+	Error    int    `json:"error"`
+	Unknown  int    `json:"unknown"`
 }
 
 // NewFire returns an account of no requests yet.
@@ -57,6 +58,7 @@ func (f *Fire) Add(a model.Fired) string {
 		}
 	}
 	f.Requests = append(f.Requests, r)
+	f.Summary.ID, _, _ = strings.Cut(a.Audit, ".")
 	switch a.Outcome {
 	case model.Admitted:
 		f.Summary.Admitted++
@@ -92,8 +94,12 @@ func (f *Fire) JSON(w io.Writer) error { return writeJSON(w, f) }
 // Total is one line about all of them.
 func (f *Fire) Total() string {
 	s := f.Summary
-	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown",
-		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural(s.Error, "error"), s.Unknown)
+	id := ""
+	if s.ID != "" {
+		id = " · id " + s.ID
+	}
+	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s",
+		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural(s.Error, "error"), s.Unknown, id)
 }
 
 // Trouble says in one sentence what went wrong, or is empty when every request was

@@ -13,7 +13,8 @@ import (
 // nil pointer is a null: not known.
 type Key struct {
 	Key         Text     `json:"key"`
-	Type        Text     `json:"type"` // as TYPE says; "none" for a key that does not exist
+	KeyBase64   []byte   `json:"key_base64,omitempty"` // the bytes of a name that is not valid UTF-8, for --key-base64
+	Type        Text     `json:"type"`                 // as TYPE says; "none" for a key that does not exist
 	Algorithm   *string  `json:"algorithm"`
 	Limit       *int64   `json:"limit"`
 	Window      *int64   `json:"window_ms"`
@@ -31,6 +32,11 @@ type Key struct {
 	Denied Denied   `json:"denied"`
 	TTL    *int64   `json:"ttl_ms"` // -1: the key never expires
 	Notes  []Text   `json:"notes"`
+
+	Library   *string `json:"library"`
+	Evidence  string  `json:"evidence"`   // known, told or likely
+	LimitFrom *string `json:"limit_from"` // rule, key, name, sibling or inferred
+	Members   []Text  `json:"members"`    // the Redis keys that are this limiter
 }
 
 // Window is what was counted in one clock-aligned window.
@@ -46,7 +52,8 @@ type Denied struct {
 
 // Options say how names are shown.
 type Options struct {
-	Mask bool // hide the middle of every name
+	Mask   bool // hide the middle of every name
+	Likely bool // list keys, too, that are limiters by their value and behaviour alone
 }
 
 func (o Options) name(key string) Text {
@@ -67,6 +74,18 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 		Exact:  count(g.Exact),
 		Denied: Denied{r.Denied.Known, count(r.Denied)},
 		Notes:  notes(r),
+
+		Evidence: t.Evidence.String(),
+		Members:  members(r, o),
+	}
+	if t.Library != "" {
+		k.Library = known(t.Library)
+	}
+	if t.LimitFrom != model.NoLimit {
+		k.LimitFrom = known(t.LimitFrom.String())
+	}
+	if !o.Mask && k.Key.lossy() {
+		k.KeyBase64 = []byte(r.Key)
 	}
 	if t.Algorithm != limiter.Unknown {
 		k.Algorithm = known(t.Algorithm.String())
@@ -101,6 +120,19 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 		k.TTL = known(millis(r.TTL))
 	}
 	return k
+}
+
+// members returns the names of the Redis keys that are the limiter; one that lives in a key
+// of its own name has that one.
+func members(r *model.Reading, o Options) []Text {
+	if len(r.Members) == 0 {
+		return []Text{o.name(r.Key)}
+	}
+	list := make([]Text, len(r.Members))
+	for i, m := range r.Members {
+		list[i] = o.name(m)
+	}
+	return list
 }
 
 // notes are what the reading says about itself, and why it could not be made.
@@ -139,7 +171,7 @@ func finite(f float64) *float64 {
 // for none, and is -1.
 func millis(d time.Duration) int64 {
 	switch {
-	case d < 0:
+	case d < 0, d == limiter.Never:
 		return -1
 	case d%time.Millisecond == 0:
 		return int64(d / time.Millisecond)

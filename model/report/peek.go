@@ -12,9 +12,10 @@ import (
 	"ratescope/model"
 )
 
-// Peek is what would happen to one request of cost 1 now.
+// Peek is what would happen to one request now. Next of its Key is the wait of that request.
 type Peek struct {
 	Key
+	Cost    int64 `json:"cost"`
 	Allowed *bool `json:"allowed"` // null when the limit is not known
 
 	asNew  time.Duration
@@ -22,10 +23,13 @@ type Peek struct {
 	stuck  bool  // nothing that was counted is ever dropped
 }
 
-// PeekOf works r out at the given instant.
-func PeekOf(r *model.Reading, at limiter.Instant, o Options) Peek {
+// PeekOf works r out at the given instant, for a request of a cost of 1 or more.
+func PeekOf(r *model.Reading, at limiter.Instant, cost int64, o Options) Peek {
 	g := r.Gauge(at)
-	p := Peek{Key: KeyOf(r, at, o), asNew: g.Reset, stuck: g.Stuck}
+	p := Peek{Key: KeyOf(r, at, o), Cost: cost, asNew: g.Reset, stuck: g.Stuck}
+	if f := r.Forecast(at, 0, cost); cost > 1 && g.NextKnown && f.Known && r.Target.Limit.Count > 0 {
+		p.Next = known(millis(f.Next))
+	}
 	if r.Target.LimitKnown {
 		p.atOnce = model.Capacity(r.Target)
 	}
@@ -106,6 +110,13 @@ func (p Peek) usedOf() string {
 }
 
 func (p Peek) verdict() string {
+	if p.Cost > 1 {
+		return strings.Replace(p.verdictOfOne(), "a request would", fmt.Sprintf("a request that costs %d would", p.Cost), 1)
+	}
+	return p.verdictOfOne()
+}
+
+func (p Peek) verdictOfOne() string {
 	switch {
 	case p.Allowed == nil && p.Algorithm == nil:
 		return "whether a request would be admitted is not known, because the algorithm is not"
@@ -120,8 +131,11 @@ func (p Peek) verdict() string {
 	case *p.Next < 0:
 		return fmt.Sprintf("a request would be denied, and no waiting helps: one costs more than the limit of %d", *p.Limit)
 	}
-	return fmt.Sprintf("a request would be denied now: %s, the next slot frees in %s",
-		p.usedOf(), wait(p.Next, "no time", "never"))
+	frees := "the next slot frees"
+	if p.Cost > 1 {
+		frees = "room for it frees"
+	}
+	return fmt.Sprintf("a request would be denied now: %s, %s in %s", p.usedOf(), frees, wait(p.Next, "no time", "never"))
 }
 
 func (p Peek) limit() string {

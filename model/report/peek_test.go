@@ -16,9 +16,9 @@ func TestPeekAtACounterWithoutExpiry(t *testing.T) {
 	r := model.Reading{
 		Key: "stuck:login", Type: "string", At: at, TTL: model.Forever, Notes: []model.Note{model.NoExpiry},
 		State:  limiter.State{Algorithm: limiter.FixedWindow, Start: at, Current: 150},
-		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute, Convention: limiter.Convention{Alignment: limiter.FirstRequest}},
+		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute, Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}},
 	}
-	p := report.PeekOf(&r, at, report.Options{})
+	p := report.PeekOf(&r, at, 1, report.Options{})
 	if p.Allowed == nil || *p.Allowed || p.Next == nil || *p.Next != -1 || p.Rate != nil {
 		t.Errorf("as JSON: %+v", p)
 	}

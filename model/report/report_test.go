@@ -120,7 +120,7 @@ func TestPeek(t *testing.T) {
 		{"burst", burst, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := report.PeekOf(&tc.reading, at, report.Options{})
+			p := report.PeekOf(&tc.reading, at, 1, report.Options{})
 			var text, raw bytes.Buffer
 			if err := p.Text(&text); err != nil {
 				t.Fatal(err)

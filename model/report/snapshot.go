@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -16,14 +17,25 @@ type Snapshot struct {
 	At     int64 `json:"at_ms"` // milliseconds since the epoch on the server's clock
 	Server Text  `json:"server"`
 	Keys   []Key `json:"keys"` // sorted by key
+	Seen   Seen  `json:"seen"`
+}
+
+// Seen is how much of the keyspace was looked at. What is not complete is no verdict: a key
+// that is not listed may be a limiter that is full.
+type Seen struct {
+	Complete bool  `json:"complete"`
+	Keys     int64 `json:"keys"` // looked at, limiters or not
 }
 
 // SnapshotOf works every reading of b out at b's instant, so that the keys can be
 // compared with one another.
 func SnapshotOf(b model.Batch, o Options) Snapshot {
-	readings := slices.Clone(b.Readings)
+	readings := slices.DeleteFunc(slices.Clone(b.Readings), func(r model.Reading) bool {
+		return r.Target.Evidence == model.Likely && !o.Likely
+	})
 	slices.SortFunc(readings, func(x, y model.Reading) int { return strings.Compare(x.Key, y.Key) })
 	s := Snapshot{At: b.At.Millis(), Server: Text(b.Server.Target), Keys: make([]Key, 0, len(readings))}
+	s.Seen = Seen{Complete: b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0, Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned)}
 	for i := range readings {
 		s.Keys = append(s.Keys, KeyOf(&readings[i], b.At, o))
 	}
@@ -42,14 +54,18 @@ func (s Snapshot) Text(w io.Writer) error {
 	for _, k := range s.Keys {
 		c.Add(k.row()...)
 	}
-	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s\n\n%s",
-		s.Server.clean(), instant(s.At), plural(len(s.Keys), "key"), c)
+	part := ""
+	if !s.Seen.Complete && s.Seen.Keys > 0 {
+		part = fmt.Sprintf(", not all: %s looked at", plural(int(s.Seen.Keys), "key"))
+	}
+	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s%s\n\n%s",
+		s.Server.clean(), instant(s.At), plural(len(s.Keys), "key"), part, c)
 	return err
 }
 
 func (k Key) row() []string {
 	row := []string{
-		safetext.Shorten(k.Key.clean(), nameCells, safetext.Ellipsis),
+		k.mark() + safetext.Shorten(k.Key.clean(), nameCells, safetext.Ellipsis),
 		k.algorithm(),
 		number(k.Used), number(k.Limit), dash, dash, dash,
 		wait(k.Next, "now", "never"),
@@ -67,6 +83,14 @@ func (k Key) row() []string {
 		row[6] = strconv.FormatFloat(*k.Rate, 'f', 2, 64)
 	}
 	return row
+}
+
+// mark is before the name of a key that is a limiter by its value and behaviour alone.
+func (k Key) mark() string {
+	if k.Evidence == model.Likely.String() {
+		return "~ "
+	}
+	return ""
 }
 
 func (k Key) algorithm() string {

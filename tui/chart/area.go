@@ -18,7 +18,7 @@ type Area struct {
 
 // Draw fills r. In braille a cell shows two values and four levels, in ASCII one value; as
 // long as there are few they are drawn two, four or eight times as wide.
-func (a Area) Draw(g *cell.Grid, r cell.Rect, look Look) {
+func (a Area) Draw(g *cell.Buffer, r cell.Rect, look Look) {
 	if r.W <= 0 || r.H <= 0 {
 		return
 	}
@@ -59,14 +59,6 @@ func (a Area) stretch(n int) int {
 		wide /= 2
 	}
 	return wide
-}
-
-// Shown returns how many of the values stand in a width.
-func (a Area) Shown(g *cell.Grid, width int) int {
-	if g.ASCII {
-		return min(len(a.Values), width/a.stretch(width))
-	}
-	return min(len(a.Values), 2*width/a.stretch(2*width))
 }
 
 // value returns the i-th value, counted from the newest; NaN where there is none.

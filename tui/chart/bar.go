@@ -18,7 +18,7 @@ type Segment struct {
 // Bar draws segments one after the other from the left of a row of w cells, where
 // `full` fills it. Solid segments end in a fraction of a cell when nothing follows
 // in the same cell.
-func Bar(g *cell.Grid, x, y, w int, full float64, gl *Glyphs, segments ...Segment) {
+func Bar(g *cell.Buffer, x, y, w int, full float64, gl *Glyphs, segments ...Segment) {
 	if w <= 0 || !(full > 0) || math.IsInf(full, 1) {
 		return
 	}
@@ -51,7 +51,7 @@ func Bar(g *cell.Grid, x, y, w int, full float64, gl *Glyphs, segments ...Segmen
 
 // Meter draws a utilization of 0 to 1 (more is full) as one bar with its free part
 // dotted.
-func Meter(g *cell.Grid, x, y, w int, utilization float64, look Look) {
+func Meter(g *cell.Buffer, x, y, w int, utilization float64, look Look) {
 	g.Fill(x, y, w, look.Room, look.Faint)
 	if !(utilization > 0) {
 		return
@@ -68,7 +68,7 @@ func Meter(g *cell.Grid, x, y, w int, utilization float64, look Look) {
 
 // Spark draws bins as one row of small columns, scaled to their own maximum; a column
 // with denials is drawn in the colour and, where it is all denials, the shape of denied.
-func Spark(g *cell.Grid, x, y, w int, bins []model.Bin, look Look) {
+func Spark(g *cell.Buffer, x, y, w int, bins []model.Bin, look Look) {
 	var most int64
 	for i := range bins {
 		most = max(most, bins[i].Admitted+bins[i].Denied)

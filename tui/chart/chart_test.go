@@ -24,8 +24,8 @@ var looks = []chart.Look{
 const frame = '@'
 
 // sheet returns a grid with a frame around the rectangle in which a chart may draw.
-func sheet(w, h int) (*cell.Grid, cell.Rect) {
-	var g cell.Grid
+func sheet(w, h int) (*cell.Buffer, cell.Rect) {
+	var g cell.Buffer
 	g.Resize(w+4, h+2)
 	r := cell.Rect{X: 2, Y: 1, W: w, H: h}
 	for y := range g.H {
@@ -37,7 +37,7 @@ func sheet(w, h int) (*cell.Grid, cell.Rect) {
 
 // check fails the test where a chart drew outside its rectangle or something that is
 // not one cell wide.
-func check(t *testing.T, what string, g *cell.Grid, r cell.Rect) {
+func check(t *testing.T, what string, g *cell.Buffer, r cell.Rect) {
 	t.Helper()
 	for y := range g.H {
 		for x := range g.W {
@@ -208,7 +208,7 @@ func TestBarsFillToScale(t *testing.T) {
 	}
 }
 
-func row(g *cell.Grid, r cell.Rect, y int) string {
+func row(g *cell.Buffer, r cell.Rect, y int) string {
 	var b strings.Builder
 	for x := range r.W {
 		b.WriteRune(g.At(r.X+x, r.Y+y).R)
@@ -245,7 +245,7 @@ func TestGapsAndBeginningsLookDifferent(t *testing.T) {
 	some[5] = model.Bin{Watched: true, Denied: 4}
 	c := chart.Columns{Bins: some, Max: 4, First: 2}
 	c.Draw(g, r, look)
-	want := []string{"  ╱ █▒", "  ╱ █▒", "··╱ █▒"}
+	want := []string{"  ╱ █⣿", "  ╱ █⣿", "··╱ █⣿"}
 	for y, line := range want {
 		if got := row(g, r, y); got != line {
 			t.Errorf("row %d is %q, want %q", y, got, line)
@@ -282,7 +282,7 @@ func TestSparkMarksDenials(t *testing.T) {
 	look := looks[0]
 	g, r := sheet(4, 1)
 	chart.Spark(g, r.X, r.Y, 4, []model.Bin{{}, {Admitted: 8}, {Admitted: 4, Denied: 4}, {Denied: 1}}, look)
-	if got := row(g, r, 0); got != " ██▒" {
+	if got := row(g, r, 0); got != " ██⣿" {
 		t.Errorf("the sparkline is %q", got)
 	}
 	if a, d := g.At(r.X+1, r.Y).S, g.At(r.X+2, r.Y).S; a != look.Admitted || d != look.Denied {

@@ -22,7 +22,7 @@ type Columns struct {
 }
 
 // Draw paints into r; the newest bin stands at its right edge.
-func (c *Columns) Draw(g *cell.Grid, r cell.Rect, look Look) {
+func (c *Columns) Draw(g *cell.Buffer, r cell.Rect, look Look) {
 	if c.Fine {
 		c.drawFine(g, r, look)
 		return
@@ -41,7 +41,7 @@ func (c *Columns) Draw(g *cell.Grid, r cell.Rect, look Look) {
 	}
 }
 
-func (c *Columns) ground(g *cell.Grid, x int, r cell.Rect, column int, b *model.Bin, look Look) {
+func (c *Columns) ground(g *cell.Buffer, x int, r cell.Rect, column int, b *model.Bin, look Look) {
 	glyph, style := ' ', look.Faint
 	switch {
 	case column < c.First:
@@ -91,7 +91,7 @@ func Stack(admitted, denied, most int64, height, steps int) (fine, cells int) {
 }
 
 // rise fills upward from row y by `fine` steps.
-func rise(g *cell.Grid, x, y, fine int, gl *Glyphs, st themes.Style) {
+func rise(g *cell.Buffer, x, y, fine int, gl *Glyphs, st themes.Style) {
 	n := len(gl.Rise)
 	for ; fine > 0; fine, y = fine-n, y-1 {
 		g.Set(x, y, gl.Rise[min(fine, n)-1], st)
@@ -109,7 +109,7 @@ type Lane struct {
 }
 
 // Draw paints into r and returns the row of the limit line, or -1.
-func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
+func (l *Lane) Draw(g *cell.Buffer, r cell.Rect, look Look) (limitRow int) {
 	limitRow = -1
 	if r.H <= 0 {
 		return limitRow
@@ -146,7 +146,7 @@ func (l *Lane) Draw(g *cell.Grid, r cell.Rect, look Look) (limitRow int) {
 }
 
 // fill draws one column of the lane: each cell in the colour of the level it stands for.
-func (l *Lane) fill(g *cell.Grid, x int, r cell.Rect, fine int, used int64, look Look) {
+func (l *Lane) fill(g *cell.Buffer, x int, r cell.Rect, fine int, used int64, look Look) {
 	n := len(look.Rise)
 	for y := r.Y + r.H - 1; fine > 0; fine, y = fine-n, y-1 {
 		level := (float64(r.Y+r.H-y) - 0.5) / float64(r.H) * float64(l.Max)

@@ -63,7 +63,7 @@ func (c *Columns) stack(i, height int) stacked {
 
 // drawFine paints in half cells. Where Shifted is set each column begins in the middle of
 // a cell, and there is one more of them than cells.
-func (c *Columns) drawFine(g *cell.Grid, r cell.Rect, look Look) {
+func (c *Columns) drawFine(g *cell.Buffer, r cell.Rect, look Look) {
 	var older stacked
 	if first := len(c.Bins) - r.W; c.Shifted {
 		older = c.stack(first-1, r.H)
@@ -122,7 +122,7 @@ func (l Look) halves(left, right side) (rune, themes.Style) {
 }
 
 // drawFine paints the lane in braille: two pieces of time and four levels a cell.
-func (l *Lane) drawFine(g *cell.Grid, r cell.Rect, look Look) {
+func (l *Lane) drawFine(g *cell.Buffer, r cell.Rect, look Look) {
 	for i := range r.W {
 		at := len(l.Bins) - 2*(r.W-i)
 		if at < 0 {
@@ -145,7 +145,7 @@ func (l *Lane) drawFine(g *cell.Grid, r cell.Rect, look Look) {
 	}
 }
 
-func (l *Lane) dots(g *cell.Grid, x int, r cell.Rect, left, right *model.Bin, look Look) {
+func (l *Lane) dots(g *cell.Buffer, x int, r cell.Rect, left, right *model.Bin, look Look) {
 	height := func(b *model.Bin) int {
 		if !b.UsedKnown || b.Used <= 0 || l.Max <= 0 {
 			return 0

@@ -33,8 +33,8 @@ func TestShiftedColumnsStandHalfACellToTheLeft(t *testing.T) {
 		some[i] = model.Bin{Admitted: int64(r.IntN(9)), Watched: true}
 	}
 	room := cell.Rect{W: w, H: h}
-	draw := func(bins []model.Bin, shifted bool) *cell.Grid {
-		g := &cell.Grid{}
+	draw := func(bins []model.Bin, shifted bool) *cell.Buffer {
+		g := &cell.Buffer{}
 		g.Resize(w, h)
 		c := chart.Columns{Bins: bins, Max: 8, Fine: true, Shifted: shifted}
 		c.Draw(g, room, looks[0])
@@ -59,7 +59,7 @@ func TestDeniedKeepsItsShape(t *testing.T) {
 	yes, no := model.Bin{Admitted: 4, Watched: true}, model.Bin{Denied: 4, Watched: true}
 	for _, bins := range [][]model.Bin{{yes, no, yes}, {no, yes, no}, {{}, no, {}}, {no, no, no}} {
 		for _, shifted := range []bool{false, true} {
-			g := &cell.Grid{}
+			g := &cell.Buffer{}
 			g.Resize(2, 4)
 			c := chart.Columns{Bins: bins[1:], Max: 4, Fine: true, Shifted: shifted}
 			if shifted {

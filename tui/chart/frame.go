@@ -6,7 +6,7 @@ import (
 )
 
 // Frame draws a box along the inner edge of r.
-func (b Box) Frame(g *cell.Grid, r cell.Rect, st themes.Style) {
+func (b Box) Frame(g *cell.Buffer, r cell.Rect, st themes.Style) {
 	right, bottom := r.X+r.W-1, r.Y+r.H-1
 	g.Fill(r.X, r.Y, r.W, b.H, st)
 	g.Fill(r.X, bottom, r.W, b.H, st)

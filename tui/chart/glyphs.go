@@ -10,6 +10,7 @@ import "ratescope/themes"
 type Glyphs struct {
 	Rise    []rune // a cell filled from below, in even steps; the last is full
 	Reach   []rune // a cell filled from the left, in even steps; the last is full
+	Shade   []rune // a cell by how much of something there is, from little to all
 	Cross   rune   // a cell of denied requests
 	Gone    rune   // what no longer counts
 	Gap     rune   // nobody was looking
@@ -17,13 +18,12 @@ type Glyphs struct {
 	Room    rune   // free up to the limit
 	Limit   rune   // a limit line across
 	LimitV  rune   // a limit line down
-	Edge    rune   // a clock-aligned window begins in the middle of the cell
-	EdgeL   rune   // … and at its left
+	Edge    rune   // a clock-aligned window begins
 	MarkYes rune   // fired from here and admitted
 	MarkNo  rune   // fired from here and denied
+	Slot    rune   // the next request is admitted here
 	Axis    rune
-	Tick    rune // where a line meets the axis in the middle of the cell
-	TickL   rune // … and at its left
+	Tick    rune // where the edge of a window meets the axis
 
 	YesMark, OverMark, NearMark, OKMark, IdleMark, StaleMark, BadMark, PinMark, SelMark string
 	Box                                                                                 Box
@@ -37,17 +37,19 @@ var (
 	Unicode = &Glyphs{
 		Rise:  []rune("▁▂▃▄▅▆▇█"),
 		Reach: []rune("▏▎▍▌▋▊▉█"),
-		Cross: '▒', Gone: '░', Gap: '╱', Before: '·', Room: '·',
-		Limit: '╌', LimitV: '│', Edge: '┊', EdgeL: '▏', MarkYes: '◆', MarkNo: '◇', Axis: '─', Tick: '┴', TickL: '├',
+		Shade: []rune("░▒▓█"),
+		Cross: '⣿', Gone: '░', Gap: '╱', Before: '·', Room: '·',
+		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Slot: '▽', Axis: '─', Tick: '├',
 		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
 	Ascii = &Glyphs{
 		Rise:  []rune(".:#"),
 		Reach: []rune("-#"),
-		Cross: 'x', Gone: '.', Gap: '/', Before: ' ', Room: '.',
-		Limit: '-', LimitV: '|', Edge: ':', EdgeL: ':', MarkYes: '^', MarkNo: 'v', Axis: '-', Tick: '+', TickL: '+',
-		YesMark: "+", OverMark: "X", NearMark: "^", OKMark: "o", IdleMark: ".", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: ">",
+		Shade: []rune(".-+#"),
+		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
+		Limit: '=', LimitV: '|', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Slot: '@', Axis: '-', Tick: '+',
+		YesMark: "+", OverMark: "X", NearMark: "^", OKMark: "o", IdleMark: "_", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: ">",
 		Box: Box{'-', '|', '+', '+', '+', '+', '+'},
 	}
 )

@@ -34,7 +34,7 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "ratescope")
-	cmd := exec.Command("go", "build", "-o", program, "ratescope")
+	cmd := exec.Command("go", "build", "-o", program, "../..")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "the program does not build:", err)

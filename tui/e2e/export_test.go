@@ -23,7 +23,7 @@ func TestExport(t *testing.T) {
 		s.cli(t, "ZADD", `rl:"a"`, now, now)
 	}
 	address := "localhost:" + strconv.Itoa(limitertest.FreePort(t))
-	cmd := exec.Command(program, "export", "--listen", address, "--redis", s.URL(), "--limit", "12/"+window.String())
+	cmd := exec.Command(program, "export", "--listen", address, "--redis", s.URL(), "--watch", "rl:*", "--limit", "12/"+window.String())
 	var errOut bytes.Buffer
 	cmd.Stderr, cmd.Env = &errOut, environment(t)
 	if err := cmd.Start(); err != nil {

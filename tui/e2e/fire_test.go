@@ -44,7 +44,7 @@ func TestEightAtOnceAdmitTheLimit(t *testing.T) {
 			for i := range results {
 				wg.Go(func() {
 					r := ratescope(t, "fire", "race:"+algorithm, "-n", strconv.Itoa(each), "--limit", limitFlag(limit, w),
-						"--algorithm", algorithm, "--redis", s.URL(), "--allow-inject", "--json")
+						"--algorithm", algorithm, "--redis", s.URL(), "--allow-inject", "--create", "--json")
 					if err := json.Unmarshal([]byte(r.out), &results[i]); err != nil || r.code != 0 {
 						t.Errorf("exit code %d, %v, stderr %q", r.code, err, r.err)
 					}
@@ -98,7 +98,7 @@ func TestFireAtALogOfAnotherProgram(t *testing.T) {
 	spy := s.watch(t)
 	env := environment(t)
 	var f fired
-	ratescopeIn(t, env, "fire", "z:millis", "-n", "4", "--limit", "5/10m", "--redis", s.URL(), "--allow-inject", "--json").ok(t, &f)
+	ratescopeIn(t, env, "fire", "z:millis", "-n", "4", "--limit", "5/10m", "--algorithm", "sliding-log", "--redis", s.URL(), "--allow-inject", "--json").ok(t, &f)
 	if f.Key != "z:millis" || f.Summary.Admitted != 2 || f.Summary.Denied != 2 {
 		t.Fatalf("3 of 5 used and 4 fired: %+v", f)
 	}
@@ -269,7 +269,7 @@ func TestUsersThatMayNotAll(t *testing.T) {
 		return n
 	}
 	before := dialled()
-	for _, args := range [][]string{{"peek", "log"}, {"snapshot"}} {
+	for _, args := range [][]string{{"peek", "log"}, {"snapshot", "--watch", "log"}} {
 		r := ratescope(t, append(args, "--limit", "100/1m", "--redis", url("nameless"))...)
 		r.ok(t, nil)
 		if !strings.Contains(r.out, "log") {

@@ -24,7 +24,7 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 	hit(4)
 	file := filepath.Join(t.TempDir(), "seen.jsonl.gz")
-	cmd := exec.Command(program, "record", file, "--for", "4s", "--redis", s.URL(), "--limit", "20/"+window.String())
+	cmd := exec.Command(program, "record", file, "--for", "4s", "--redis", s.URL(), "--watch", "rl:*", "--limit", "20/"+window.String())
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, environment(t)
 	if err := cmd.Start(); err != nil {
@@ -36,7 +36,7 @@ func TestRecordAndReplay(t *testing.T) {
 		t.Fatalf("%v, stdout %q, stderr %q", err, &out, &errOut)
 	}
 	var snap snapshot
-	ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--limit", "20/"+window.String()).ok(t, &snap)
+	ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--watch", "rl:*", "--limit", "20/"+window.String()).ok(t, &snap)
 	if k := snap.find(t, "rl:alice"); *k.Used != 13 {
 		t.Fatalf("used is %s, want 13", number(k.Used))
 	}

@@ -23,7 +23,7 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	logs, counters := formats(t, s, w)
 	spy := s.watch(t)
 	term := openTerminal(t, 160, 48)
-	term.run("%s --redis %s --limit %s", program, s.URL(), limitFlag(10, w))
+	term.run("%s --redis %s --watch '?*' --limit %s", program, s.URL(), limitFlag(10, w))
 	term.wait(10*time.Second, append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
 	for _, name := range logs {
 		if got := row(term.wait(5*time.Second, name), name); !strings.Contains(got, " 12/10 ") {
@@ -87,7 +87,7 @@ func TestSpaceFiresOne(t *testing.T) {
 	s := startRedis(t)
 	s.cli(t, "ZADD", "z:live", strconv.FormatInt(s.now(t).UnixMilli(), 10), "first")
 	term := openTerminal(t, 160, 48)
-	term.run("%s --redis %s --watch 'z:*' --limit 1000/30m --allow-inject", program, s.URL())
+	term.run("%s --redis %s --watch 'z:*' --algorithm sliding-log --limit 1000/30m --allow-inject", program, s.URL())
 	term.wait(10*time.Second, "LIVE", "ARMED", " 1/1000 ")
 	const presses = 12
 	var server, screen []time.Duration
@@ -122,7 +122,7 @@ func TestReadOnlyScreenNeverWrites(t *testing.T) {
 	before := dump(t, s)
 	spy := s.watch(t)
 	term := openTerminal(t, 120, 36)
-	term.run("%s --redis %s --limit 100/10m", program, s.URL())
+	term.run("%s --redis %s --watch '?*' --limit 100/10m", program, s.URL())
 	term.wait(10*time.Second, "LIVE", "read-only", "z:millis")
 	term.press("Space", "b", "r", "+", "b", "Down", "Space", "r", "x")
 	term.wait(5*time.Second, "--allow-inject")
@@ -210,7 +210,7 @@ func TestScreenOfHostileNames(t *testing.T) {
 		s.cli(t, "ZADD", name, strconv.FormatInt(s.now(t).UnixMilli(), 10), "m")
 	}
 	term := openTerminal(t, 160, 48)
-	term.run("%s --redis %s --limit 100/10m", program, s.URL())
+	term.run("%s --redis %s --watch '?*' --limit 100/10m", program, s.URL())
 	screen := term.wait(10*time.Second, "LIVE", `h:\x1b]0;owned\x07`, `h:\x1b[2J\x1b[31m`, `h:\u202egnp`, `h:👩\u200`, `h:\xff`, "kkkk")
 	if title := term.tmux("display-message", "-p", "#{pane_title}"); strings.Contains(title, "owned") {
 		t.Errorf("a key's name became the title of the terminal: %q", title)
@@ -261,7 +261,7 @@ func TestScreenWithoutColours(t *testing.T) {
 		ascii         bool
 	}{{"", "", true, false}, {"NO_COLOR=1 ", "", false, false}, {"", " --ascii", true, true}} {
 		term := openTerminal(t, 120, 36)
-		term.run("%s%s --redis %s --limit 10/10m%s", tc.prefix, program, s.URL(), tc.flags)
+		term.run("%s%s --redis %s --watch '?*' --limit 10/10m%s", tc.prefix, program, s.URL(), tc.flags)
 		screen := term.wait(10*time.Second, "LIVE", "z:millis")
 		if got := coloured(term); got != tc.colours {
 			t.Errorf("%s%s: colours on the screen: %v", tc.prefix, tc.flags, got)
@@ -284,7 +284,7 @@ func TestPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command(program, "--plain", "--redis", s.URL(), "--limit", "12/1h", "--mask")
+	cmd := exec.Command(program, "--plain", "--redis", s.URL(), "--watch", "?*", "--limit", "12/1h", "--mask")
 	cmd.Stdout, cmd.Env = w, environment(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

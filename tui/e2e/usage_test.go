@@ -98,7 +98,7 @@ func TestBrokenConfig(t *testing.T) {
 func TestServerTrouble(t *testing.T) {
 	t.Run("nobody there", func(t *testing.T) {
 		url := "redis://127.0.0.1:" + strconv.Itoa(limitertest.FreePort(t))
-		ratescope(t, "snapshot", "--json", "--redis", url).sentence(t, 1, "127.0.0.1")
+		ratescope(t, "snapshot", "--json", "--redis", url).sentence(t, 4, "127.0.0.1")
 		ratescope(t, "peek", "k", "--redis", url).sentence(t, 1, "127.0.0.1")
 		ratescope(t, "fire", "k", "--limit", "5/s", "--redis", url, "--allow-inject").sentence(t, 1, "127.0.0.1")
 	})
@@ -106,7 +106,7 @@ func TestServerTrouble(t *testing.T) {
 		s := startRedis(t, "--requirepass", "right")
 		for _, user := range []string{"", ":wrong@"} {
 			r := ratescope(t, "snapshot", "--redis", "redis://"+user+s.Addr())
-			r.sentence(t, 1, "password")
+			r.sentence(t, 4, "password")
 			if strings.Contains(r.err, "wrong@") {
 				t.Errorf("the password shows: %q", r.err)
 			}
@@ -198,7 +198,7 @@ func TestHelp(t *testing.T) {
 		{"record", "redis watch limit refresh for force max-mb", "theme ascii plain mask allow-inject"},
 		{"replay", "theme fps ascii plain mask speed", "redis watch limit budget tls-ca allow-inject"},
 		{"export", "redis watch limit mask listen max-keys", "theme ascii plain allow-inject"},
-		{"verify", "redis tls-ca on", "watch limit theme plain mask"},
+		{"verify", "redis tls-ca on allow-inject", "watch limit theme plain mask"},
 		{"lab", "theme ascii no-animation present trace", "redis watch limit fps plain"},
 		{"accuracy", "limit ascii trace seed json", "redis watch theme budget"},
 	} {

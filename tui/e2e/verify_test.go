@@ -15,7 +15,11 @@ func TestVerifyVectors(t *testing.T) {
 	s.cli(t, "SET", "mine", "untouched")
 	before := dump(t, s)
 	spy := s.watch(t)
-	r := ratescope(t, "verify", vectors, "--on", "memory,redis", "--redis", s.URL())
+	ratescope(t, "verify", vectors, "--on", "redis", "--redis", s.URL()).sentence(t, 2, "--allow-inject")
+	if after := dump(t, s); after != before || len(spy.writing(t, s)) > 0 {
+		t.Errorf("verify wrote without --allow-inject:\n%s", after)
+	}
+	r := ratescope(t, "verify", vectors, "--on", "memory,redis", "--redis", s.URL(), "--allow-inject")
 	r.ok(t, nil)
 	rows, passed := 0, map[string]int{}
 	for l := range strings.Lines(r.out) {

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,15 +17,15 @@ import (
 
 // pictures are the lab's screens, by the lesson and the keys that lead there.
 var pictures = []struct{ name, lesson, keys string }{
-	{"compare", "counter-rounding", "w"},
-	{"storm", "storm-without-backoff", "1 g 2 8 . 3 enter"},
-	{"inspector", "fixed-edge", "w 2 up a"},
-	{"quiz", "log-silence", "3"},
-	{"quiz-answered", "gcra-next-slot", "3 d 2"},
-	{"lesson", "counter-weighted-sum", "4 i"},
-	{"lessons", "fixed-edge", "w L down"},
-	{"terms", "log-lockout", "w v down down down down down down down down"},
-	{"presenter", "bucket-burst-and-drip", "w B"},
+	{"compare", "counter-rounding", "H"},
+	{"storm", "storm-without-backoff", "C g 2 8 . 3 enter"},
+	{"inspector", "fixed-edge", "H D up a"},
+	{"quiz", "log-silence", "Q"},
+	{"quiz-answered", "gcra-next-slot", "Q d b"},
+	{"lesson", "counter-weighted-sum", "T i"},
+	{"lessons", "fixed-edge", "H L down"},
+	{"terms", "log-lockout", "H w down down down down down down down down"},
+	{"presenter", "bucket-burst-and-drip", "H B"},
 }
 
 // shoot opens a lesson at a size and presses keys.
@@ -34,7 +35,7 @@ func shoot(t *testing.T, o lab.Options, lesson, keys string, w, h int) string {
 	if o.Lessons, o.First, err = engine.Open(lesson, nil); err != nil {
 		t.Fatal(err)
 	}
-	model, err := lab.New(o)
+	model, err := lab.New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestPictures(t *testing.T) {
 func TestColours(t *testing.T) {
 	for _, theme := range []string{"phosphor", "paper"} {
 		t.Run(theme, func(t *testing.T) {
-			golden.RequireEqual(t, shoot(t, lab.Options{Theme: theme}, "fixed-edge", "w", 140, 42)+"\n")
+			golden.RequireEqual(t, shoot(t, lab.Options{Theme: theme}, "fixed-edge", "H", 140, 42)+"\n")
 		})
 	}
 }

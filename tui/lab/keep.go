@@ -8,20 +8,20 @@ import (
 	"ratescope/model/lab"
 )
 
-// save writes the moment to a file.
-func (l *Lab) save(asScenario bool) tea.Cmd {
-	id := l.at().ID + "-" + strings.ReplaceAll(strings.TrimSuffix(lab.Seconds(l.run.Elapsed()), " s"), ".", "_")
-	name, content := id+".md", []byte(lab.Markdown(l.at().Title, l.run))
+// export writes the moment to a file.
+func (s *Screen) export(asScenario bool) tea.Cmd {
+	id := s.at().ID + "-" + strings.ReplaceAll(strings.TrimSuffix(lab.Seconds(s.run.Elapsed()), " s"), ".", "_")
+	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run))
 	if asScenario {
 		var err error
-		if content, err = lab.ScenarioFile(id, l.run); err != nil {
-			l.say(true, "Not saved: "+err.Error()+".")
+		if content, err = lab.ScenarioFile(id, s.run); err != nil {
+			s.Warn("Not saved: " + err.Error() + ".")
 			return nil
 		}
 		name = id + ".json"
 	}
 	name = safeName(name)
-	write := l.o.Save
+	write := s.save
 	return func() tea.Msg { return savedMsg{name, write(name, content)} }
 }
 
@@ -36,14 +36,17 @@ func safeName(s string) string {
 }
 
 // copyScript puts the script of the inspected step on the clipboard.
-func (l *Lab) copyScript() tea.Cmd {
-	s := l.run.Setup()
-	c := s.Contenders[l.focus]
-	m := l.moment()
-	text, err := lab.Script(c, m, s)
-	if err != nil {
-		text = strings.Join(lab.Commands(c, m, s), "\n")
+func (s *Screen) copyScript() tea.Cmd {
+	setup := s.run.Setup()
+	c := setup.Candidates[s.focus]
+	m := s.run.Ask(s.focus, s.cost())
+	if d, ok := s.views[s.current].(*decisionView); ok {
+		m = d.moment(s)
 	}
-	l.say(false, "Copied the Redis script of this step of "+c.String()+".")
+	text, err := lab.Script(c, m, setup)
+	if err != nil {
+		text = strings.Join(lab.CommandLines(c, m, setup), "\n")
+	}
+	s.Say("Copied the Redis script of this step of " + c.String() + ".")
 	return tea.SetClipboard(text)
 }

@@ -1,104 +1,229 @@
 package lab
 
-import "ratescope/tui/keymap"
+import (
+	"strconv"
+	"time"
 
-// action is something a person can ask for, by key or by mouse.
-type action uint8
+	tea "charm.land/bubbletea/v2"
 
-const (
-	noAction action = iota
-	actFire
-	actBurst
-	actRate
-	actMore
-	actLess
-	actStop
-	actPlay
-	actStep
-	actStepBack
-	actSlower
-	actFaster
-	actGo
-	actRestart
-	actReseed
-	actZoomIn
-	actZoomOut
-	actUp
-	actDown
-	actAlgorithm
-	actNextScreen
-	actCompare
-	actInspect
-	actQuiz
-	actLesson
-	actEnter
-	actBack
-	actTerms
-	actLessons
-	actNextLesson
-	actPrevLesson
-	actWatch
-	actHint
-	actPresent
-	actMarkdown
-	actScenario
-	actCopy
-	actTheme
-	actMouse
-	actHelp
-	actQuit
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
 )
 
-// bindings is the only place that knows keys: dispatch, the help and the README's list
-// all read it.
-var bindings = keymap.Table[action]{
-	keymap.Bind(actFire, "fire", "space", "fires one request", "space"),
-	keymap.Bind(actBurst, "fire", "b", "fires a burst of N", "b"),
-	keymap.Bind(actRate, "fire", "r", "fires N in every window; again stops", "r"),
-	keymap.Bind(actMore, "fire", "+", "raises N", "+", "="),
-	keymap.Bind(actLess, "fire", "-", "lowers N", "-", "_"),
-	keymap.Bind(actStop, "fire", "x", "stops firing and the clock", "x"),
+// bindings are what a person can do in the lab. A letter that means something on the
+// dashboard means the same here; capital letters show the lab's own views.
+func (s *Screen) bindings() keymap.Actions {
+	bind := func(group, name, shown, what string, f func(), keys ...string) keymap.Action {
+		return keymap.New(group, name, shown, what, func() tea.Cmd { f(); return s.started() }, keys...)
+	}
+	show := func(name string) func() { return func() { s.show(name) } }
+	many := func() string {
+		if len(s.lessons) < 2 {
+			return "There is only this lesson."
+		}
+		return ""
+	}
+	return keymap.Actions{
+		bind("fire", "fire", "space", "fires one request", func() { s.fire(1); s.follow() }, "space").Hinted("fire"),
+		bind("fire", "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
+		bind("fire", "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
+		bind("fire", "more", "+", "raises N", func() { s.burst = min(s.burst+1, maxBurst) }, "+", "="),
+		bind("fire", "less", "-", "lowers N", func() { s.burst = max(s.burst-1, 1) }, "-", "_"),
 
-	keymap.Bind(actPlay, "time", "p", "starts and stops the clock", "p"),
-	keymap.Bind(actStep, "time", "→ l .", "steps to the next request", "right", "l", "."),
-	keymap.Bind(actStepBack, "time", "← h ,", "steps back", "left", "h", ","),
-	keymap.Bind(actSlower, "time", "<", "slows the clock down, to 0.1x", "<"),
-	keymap.Bind(actFaster, "time", ">", "speeds it up, to 50x", ">"),
-	keymap.Bind(actGo, "time", "g", "goes to a time you type, as 9.9s or 999ms", "g"),
-	keymap.Bind(actRestart, "time", "R", "restarts with the same seed", "R", "home"),
-	keymap.Bind(actReseed, "time", "Z", "restarts with another seed", "Z"),
-	keymap.Bind(actZoomOut, "time", "[", "shows a longer stretch of time", "["),
-	keymap.Bind(actZoomIn, "time", "]", "shows a shorter stretch of time", "]"),
+		bind("time", "play", "p", "starts and stops the clock", s.play, "p").Hinted("run"),
+		bind("time", "step", "→ l", "steps to the next request", s.step, "right", "l", ".").Hinted("step"),
+		bind("time", "step back", "← h", "steps back", s.stepBack, "left", "h", ","),
+		bind("time", "slower", "<", "slows the clock down, to 0.1x", func() { s.clock.faster(-1) }, "<"),
+		bind("time", "faster", ">", "speeds it up, to 50x", func() { s.clock.faster(1) }, ">"),
+		bind("time", "go to", "g", "goes to a time you type, as 9.9s or 999ms", s.askTime, "g").Hinted("go to"),
+		bind("time", "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) }, "R", "home").Hinted("restart"),
+		bind("time", "undo", "U", "takes the restart back", s.takeBack, "U").When(func() string {
+			if s.past == nil {
+				return "Nothing was restarted."
+			}
+			return ""
+		}),
+		bind("time", "reseed", "Z", "restarts with another seed", func() { s.anew(s.reseed()) }, "Z"),
+		bind("time", "zoom out", "[", "shows a longer stretch of time", func() { s.zoom = min(s.zoom+1, 6) }, "["),
+		bind("time", "zoom in", "]", "shows a shorter stretch of time", func() { s.zoom = max(s.zoom-1, -12) }, "]"),
 
-	keymap.Bind(actCompare, "view", "1", "compares the algorithms", "1"),
-	keymap.Bind(actInspect, "view", "2", "inspects one decision", "2"),
-	keymap.Bind(actQuiz, "view", "3", "asks you to predict: a or d, then 1 to 3", "3"),
-	keymap.Bind(actLesson, "view", "4", "shows the lesson's text", "4"),
-	keymap.Bind(actNextScreen, "view", "tab", "goes to the next of these", "tab"),
-	keymap.Bind(actUp, "view", "↑ k", "selects what is above", "up", "k"),
-	keymap.Bind(actDown, "view", "↓ j", "selects what is below", "down", "j"),
-	keymap.Bind(actAlgorithm, "view", "a", "selects the next algorithm", "a"),
-	keymap.Bind(actEnter, "view", "enter", "opens what is selected", "enter"),
-	keymap.Bind(actBack, "view", "esc", "goes back", "esc"),
+		bind("lab", "compare", "C", "compares the algorithms", show("compare"), "C"),
+		bind("lab", "decision", "D", "inspects one decision", show("decision"), "D"),
+		bind("lab", "quiz", "Q", "asks you to predict decisions", show("quiz"), "Q"),
+		bind("lab", "lesson", "T", "shows the lesson's text", show("lesson"), "T"),
+		bind("lab", "map", "M", "maps where the algorithms disagree", show("map"), "M"),
+		bind("lab", "accuracy", "A", "measures how far counters are from the truth", show("accuracy"), "A"),
+		bind("lab", "next view", "tab", "goes to the next of these", func() { s.show(s.views[(s.current+1)%len(s.views)].name()) }, "tab").Hinted("view"),
+		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.views[(s.current+len(s.views)-1)%len(s.views)].name()) }, "shift+tab"),
+		bind("lab", "up", "↑ k", "selects what is above", func() { s.views[s.current].move(s, -1) }, "up", "k"),
+		bind("lab", "down", "↓ j", "selects what is below", func() { s.views[s.current].move(s, 1) }, "down", "j"),
+		bind("lab", "algorithm", "a", "selects the next algorithm", func() { s.focus = (s.focus + 1) % len(s.run.Setup().Candidates) }, "a"),
+		bind("lab", "expand", "enter", "inspects, and from the text tries it", s.enter, "enter"),
 
-	keymap.Bind(actLessons, "lesson", "L", "lists the lessons", "L"),
-	keymap.Bind(actNextLesson, "lesson", "n", "begins the next lesson", "n"),
-	keymap.Bind(actPrevLesson, "lesson", "N", "begins the one before", "N"),
-	keymap.Bind(actHint, "lesson", "i", "gives a hint", "i"),
-	keymap.Bind(actWatch, "lesson", "w", "shows how the goal is reached", "w"),
-	keymap.Bind(actTerms, "lesson", "v", "changes limit, terms, traffic, algorithms", "v"),
+		bind("lesson", "lessons", "L", "lists the lessons", s.openLessons, "L").Hinted("lessons"),
+		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").Hinted("next").When(many),
+		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").When(many),
+		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
+		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
+		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.openTerms() }, "w", "v").Hinted("what if"),
 
-	keymap.Bind(actPresent, "room", "B", "presenter mode: large and few", "B"),
-	keymap.Bind(actMarkdown, "room", "e", "saves the moment as Markdown", "e"),
-	keymap.Bind(actScenario, "room", "E", "saves what happened as a scenario file", "E"),
-	keymap.Bind(actCopy, "room", "y", "copies the Redis script of the step", "y"),
-	keymap.Bind(actTheme, "room", "t", "wears the next theme", "t"),
-	keymap.Bind(actMouse, "room", "m", "turns the mouse on or off", "m"),
-	keymap.Bind(actHelp, "room", "?", "shows this help", "?"),
-	keymap.Bind(actQuit, "room", "q", "quits", "q", "ctrl+c"),
+		bind("room", "present", "B", "presenter mode: large and few", s.present, "B"),
+		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.export(false) }, "e"),
+		keymap.New("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.export(true) }, "E"),
+		keymap.New("room", "share", "Y", "copies a line that opens this moment", s.copyMoment, "Y"),
+		keymap.New("room", "copy", "y", "copies the Redis script of the step", s.copyScript, "y"),
+	}
 }
 
-var actionOf = bindings.Actions()
-
 // HelpMarkdown returns the table of the lab's keys for the README.
-func HelpMarkdown() string { return bindings.Markdown() }
+func HelpMarkdown() string { return new(Screen).bindings().Markdown() }
+
+// show shows a view, which may have to prepare itself.
+func (s *Screen) show(name string) {
+	for _, v := range s.views {
+		if o, ok := v.(interface{ open(*Screen) error }); ok && v.name() == name {
+			if err := o.open(s); err != nil {
+				s.fail(err)
+				return
+			}
+		}
+	}
+	s.view(name)
+}
+
+// started returns what a view wants to be done beside what goes on.
+func (s *Screen) started() tea.Cmd {
+	later := s.later
+	s.later = nil
+	return tea.Batch(later...)
+}
+
+// follow lets the decision view follow the newest request.
+func (s *Screen) follow() {
+	for _, v := range s.views {
+		if d, ok := v.(*decisionView); ok {
+			d.picked = -1
+		}
+	}
+}
+
+func (s *Screen) play() {
+	if s.Options().Still {
+		s.Say("The clock moves by hand alone: step with the arrows, or go to a time with g.")
+		return
+	}
+	s.clock.play(!s.clock.playing)
+}
+
+func (s *Screen) step() {
+	s.clock.play(false)
+	if !s.run.Step() {
+		s.run.AdvanceTo(s.run.Now().Add((s.run.Setup().Limit.Window / 20).Truncate(time.Millisecond)))
+	}
+	s.follow()
+}
+
+func (s *Screen) stepBack() {
+	s.halt()
+	s.run.StepBack()
+	s.follow()
+}
+
+// anew shows a run that was begun anew.
+func (s *Screen) anew(err error) {
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.renew()
+}
+
+func (s *Screen) takeBack() {
+	if s.undo() {
+		s.renew()
+		s.Say("The run is as it was before the restart.")
+	}
+}
+
+// enter inspects from the lanes, and tries from the text.
+func (s *Screen) enter() {
+	switch {
+	case s.shows("compare"):
+		s.show("decision")
+	case s.shows("lesson"):
+		s.show("compare")
+	}
+}
+
+// askTime lets a person type where to go.
+func (s *Screen) askTime() {
+	s.Open(s.NewPrompt("go to ", "", "seconds, or 999ms, 1m · enter goes · esc stays", nil, func(text string, kept bool) tea.Cmd {
+		if !kept {
+			return nil
+		}
+		d, err := readTime(text)
+		if err != nil {
+			s.Warn("A time is a number of seconds, or one with its unit: 9.9, 9.9s, 999ms, 1m.")
+			return nil
+		}
+		s.follow()
+		return s.goTo(s.run.Setup().Zero.Add(d))
+	}, nil))
+}
+
+// readTime reads seconds, or a duration with units, to the microsecond.
+func readTime(s string) (time.Duration, error) {
+	if v, err := strconv.ParseFloat(s, 64); err == nil && v >= 0 && v < 1e9 {
+		return time.Duration(v*1e6+0.5) * time.Microsecond, nil
+	}
+	d, err := time.ParseDuration(s)
+	return max(d, 0).Truncate(time.Microsecond), err
+}
+
+// showHow plays the lesson's own solution.
+func (s *Screen) showHow() {
+	if err := s.solve(); err != nil {
+		s.fail(err)
+		return
+	}
+	s.renew()
+	s.view("compare")
+	s.Say("This is one way. Step back with ← to see it move; R restarts for a try of your own.")
+}
+
+func (s *Screen) present() {
+	s.big = !s.big
+	if s.big {
+		s.Say("Presenter mode is on: large and few. B leaves it.")
+	} else {
+		s.Say("Presenter mode is off.")
+	}
+}
+
+// legend is what the shapes mean.
+func legend(p *widget.Canvas) []widget.Span {
+	look := p.Look
+	return []widget.Span{
+		widget.Styled(string(look.Rise[len(look.Rise)-1])+"\tadmitted", look.Admitted),
+		widget.Styled(string(look.Cross)+"\tdenied", look.Denied),
+		widget.Styled(string(look.MarkYes)+"\tyours, admitted", look.Injected),
+		widget.Styled(string(look.MarkNo)+"\tyours, denied", look.Injected),
+		widget.Styled(string(wrong(p, true))+"\tadmitted, with its own true window full", look.Near),
+		widget.Styled(string(wrong(p, false))+"\tdenied, with room in its own true window", look.Near),
+		widget.Styled(string(look.Room)+"\tstill to come", look.Text),
+		widget.Styled(string(look.Edge)+"\ta window on the clock begins", look.Dim),
+	}
+}
+
+// wrong is the mark of a wrong decision: up for admitted, down for denied.
+func wrong(p *widget.Canvas, admitted bool) rune {
+	switch {
+	case p.Buffer.ASCII && admitted:
+		return '^'
+	case p.Buffer.ASCII:
+		return 'v'
+	case admitted:
+		return '▲'
+	}
+	return '▼'
+}

@@ -9,10 +9,10 @@ import (
 )
 
 func TestTheQuizIsLeftByTheKeysOfTheHelp(t *testing.T) {
-	for _, leave := range []string{"1", "2", "4", "esc", "tab"} {
+	for _, leave := range []string{"C", "D", "T", "esc", "tab"} {
 		story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 			x.See("PAUSED")
-			x.Press("3")
+			x.Press("Q")
 			x.See("predict each decision")
 			x.Press(leave)
 			x.Gone("predict each decision")
@@ -23,7 +23,7 @@ func TestTheQuizIsLeftByTheKeysOfTheHelp(t *testing.T) {
 func TestPresenterModeSaysWhereItShows(t *testing.T) {
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("3", "B")
+		x.Press("Q", "B")
 		x.See("Presenter mode is on")
 		x.Press("B")
 		x.See("Presenter mode is off")
@@ -56,5 +56,33 @@ func TestTooSmallIsSaidInWhatFits(t *testing.T) {
 		if strings.Contains(x.Screen(), "thi") {
 			t.Errorf("it is cut:\n%s", x.Screen())
 		}
+	})
+}
+
+// TestTheMapLeadsToARun: the cell under the cursor is what the lanes show then.
+func TestTheMapLeadsToARun(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("M")
+		x.See("two bursts, the second 0.9 of a window later")
+		x.See("2 × the limit")              // the fixed window at its worst
+		x.See("sliding log  1 × the limit") // which a log does not have
+		x.Press("enter")
+		x.See("most in any 10s: 20 of 10")
+		x.See("most in any 10s: 10 of 10")
+		x.Press("M", "left", "left", "down", "esc")
+		x.Gone("two bursts")
+	})
+}
+
+// TestAccuracyAsAScreen measures, and shows a source of the selected load as a run.
+func TestAccuracyAsAScreen(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("A")
+		x.See("above 150%")
+		x.See("0.313/sqrt(n)")
+		x.Press("down", "down", "enter")
+		x.See("A source of that load")
 	})
 }

@@ -2,13 +2,13 @@ package lab
 
 import (
 	"fmt"
-	"math"
 
 	"ratescope/limiter"
 	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/figure"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
 )
 
 // large are glyphs of 3 by 5 cells, for the back row of a room.
@@ -22,12 +22,12 @@ var large = map[rune][5]string{
 
 // paintGlyphs writes large glyphs: of full cells, two to a dot where the width allows it,
 // or where the height is short with two rows in one cell. It returns the column after them.
-func (l *Lab) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
+func (p painter) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
 	dot, full := 1, '█'
 	if h >= 5 && x+8*len(text)+2 <= end {
 		dot = 2
 	}
-	if l.o.ASCII {
+	if p.Buffer.ASCII {
 		full = '#'
 	}
 	for _, r := range text {
@@ -40,9 +40,9 @@ func (l *Lab) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
 				switch {
 				case c != '#':
 				case h >= 5:
-					l.Grid.Fill(x+col*dot, y+row, dot, full, st)
+					p.Buffer.Fill(x+col*dot, y+row, dot, full, st)
 				default:
-					l.half(x+col, y+row/2, row%2 == 0, st)
+					p.half(x+col, y+row/2, row%2 == 0, st)
 				}
 			}
 		}
@@ -52,58 +52,51 @@ func (l *Lab) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
 }
 
 // half fills the upper or the lower half of a cell.
-func (l *Lab) half(x, y int, upper bool, st themes.Style) {
-	switch at := l.Grid.At(x, y).R; {
-	case l.o.ASCII:
-		l.Grid.Set(x, y, '#', st)
+func (p painter) half(x, y int, upper bool, st themes.Style) {
+	switch at := p.Buffer.At(x, y).R; {
+	case p.Buffer.ASCII:
+		p.Buffer.Set(x, y, '#', st)
 	case upper:
-		l.Grid.Set(x, y, '▀', st)
+		p.Buffer.Set(x, y, '▀', st)
 	case at == '▀':
-		l.Grid.Set(x, y, '█', st)
+		p.Buffer.Set(x, y, '█', st)
 	default:
-		l.Grid.Set(x, y, '▄', st)
+		p.Buffer.Set(x, y, '▄', st)
 	}
 }
 
-// paintLarge is a contender's picture in presenter mode: how much is used of how much.
-func (l *Lab) paintLarge(r cell.Rect, i int, d limiter.Decision) {
-	s := l.run.Setup()
-	limit := s.Limit.Count
-	if c := s.Contenders[i]; c.Algorithm == limiter.GCRA || c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket {
-		limit = burst(s)
+// paintLarge is a candidate's picture in presenter mode: the point of it, the most that it
+// admitted in one true window, and what would become of one more request now.
+func (p painter) paintLarge(r cell.Rect, i int) {
+	s, t := p.run.Setup(), p.run.Tally(i)
+	next := p.run.Ask(i, max(s.Cost, 1)).Decision
+	st := p.Look.Title
+	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
+		st = p.Look.Denied
 	}
-	next := l.run.Ask(i, max(s.Cost, 1)).Decision
-	st := l.outcome(next.Allowed)
-	used := fmt.Sprint(d.Used)
-	if s.Contenders[i].Algorithm == limiter.SlidingWindow { // its fraction may be what decides
-		used = lab.Number(math.Round(d.Estimate*10) / 10)
-	}
-	text := fmt.Sprintf("%s/%d", used, limit)
-	if limit == 0 {
-		text = used
-	}
-	what := fmt.Sprintf("%s room for %d", l.mark(true), d.Remaining)
+	number, what, of := fmt.Sprint(t.Largest), fmt.Sprintf("in one %s window,", format.Length(s.Limit.Window)), fmt.Sprintf("limit %d", s.Limit.Count)
+	now := fmt.Sprintf("%s room for %d", p.mark(true), next.Remaining)
 	switch {
-	case limit == 0:
-		what = "counts only"
+	case s.Limit.Count == 0:
+		number, what, of, now = fmt.Sprint(p.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "", "counts only"
 	case next.RetryAfter == limiter.Never:
-		what = l.mark(false) + " never"
+		now = p.mark(false) + " never"
 	case !next.Allowed:
-		what = l.mark(false) + " next slot in " + figure.Span(next.RetryAfter)
+		now = p.mark(false) + " slot in " + lab.Seconds(next.RetryAfter)
 	}
 	h := 3
-	if r.H >= 7 || l.o.ASCII { // without half blocks there are no low glyphs
+	if r.H >= 6 || p.Buffer.ASCII { // without half blocks there are no low glyphs
 		h = 5
 	}
-	if r.H < h || 4*len(text) > r.W {
-		l.Grid.Text(r.X, r.Y, r.X+r.W, text+" "+l.mark(next.Allowed), st.With(themes.Bold))
-		return
+	x, y := r.X, r.Y
+	if r.H < h || x+4*len(number)+20 > r.X+r.W {
+		x = p.Buffer.Text(x, y, r.X+r.W, number, st.With(themes.Bold)) + 1
+	} else {
+		x = p.paintGlyphs(x, y, r.X+r.W-20, h, number, st) + 1
 	}
-	y := r.Y + max((r.H-h-2)/2, 0)
-	x := l.paintGlyphs(r.X, y, r.X+r.W, h, text, st)
-	if r.H > h {
-		l.Grid.Text(r.X, y+h+min(r.H-h-1, 1), r.X+r.W, what, st.With(themes.Bold))
-		return
+	for row, line := range []widget.Span{widget.Styled(what, st.With(themes.Bold)), widget.Styled(of, st.With(themes.Bold)), widget.Styled(now, p.outcome(next.Allowed).With(themes.Bold))} {
+		if row < r.H {
+			p.Buffer.Text(x, y+row, r.X+r.W, line.Text, line.Style)
+		}
 	}
-	l.Grid.Text(x+1, y+1, r.X+r.W, l.mark(next.Allowed), st)
 }

@@ -3,14 +3,17 @@ package lab
 import (
 	"fmt"
 
+	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/figure"
-	"ratescope/tui/pane"
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
 )
 
 // line is a line of text in one style.
@@ -19,93 +22,122 @@ type line struct {
 	style themes.Style
 }
 
-// paintLesson is the lesson's text with its task below, and where there is room the lanes
-// to try it on.
-func (l *Lab) paintLesson(r cell.Rect) {
-	it := l.at()
-	width := min(r.W, 100)
-	lines := l.lessonLines(width - 4)
-	box := cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}
-	if l.Framed {
-		box.H = min(len(lines)+4, r.H)
-		if below := (cell.Rect{X: r.X, Y: r.Y + box.H, W: r.W, H: r.H - box.H}); below.H >= 8 {
-			l.paintLanes(below, l.run, l.focus, true)
+// textView is the lesson's text with its task below, and where there is room the lanes to
+// try it on.
+type textView struct {
+	text  viewport.Model
+	box   cell.Rect // with its frame
+	lanes cell.Rect // below it; empty where there is no room
+}
+
+func newTextView() *textView { return &textView{text: viewport.New()} }
+
+func (*textView) name() string         { return "lesson" }
+func (*textView) keys() keymap.Actions { return nil }
+func (v *textView) reset()             { v.text.GotoTop() }
+
+// move scrolls the text.
+func (v *textView) move(_ *Screen, by int) {
+	if by < 0 {
+		v.text.ScrollUp(-by)
+	} else {
+		v.text.ScrollDown(by)
+	}
+}
+
+// widest is how wide a text may be to be read well.
+const widest = 100
+
+func (v *textView) layout(s *Screen, r cell.Rect) {
+	width := min(r.W, widest)
+	lines := s.lessonLines(width - 4)
+	v.box, v.lanes = cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}, cell.Rect{}
+	if s.Framed {
+		v.box.H = min(len(lines)+4, r.H)
+		if below := (cell.Rect{X: r.X, Y: r.Y + v.box.H, W: r.W, H: r.H - v.box.H}); below.H >= 8 {
+			v.lanes = below
 		} else {
-			box.H = r.H
+			v.box.H = r.H
 		}
 	}
-	in := l.Section(box, true, pane.Bit(safetext.Clean(it.Title), l.Look.Title),
-		pane.Bit(fmt.Sprintf(" · %d in %s", it.Limit.Count, figure.Length(it.Limit.Window)), l.Look.Dim))
-	if l.Framed {
+	text := make([]string, len(lines))
+	for i, l := range lines {
+		text[i] = widget.Lip(l.style).Render(l.text)
+	}
+	v.text.SetWidth(width - 2)
+	v.text.SetHeight(max(v.box.H-1, 0))
+	if s.Framed {
+		v.text.SetWidth(width - 4)
+		v.text.SetHeight(max(v.box.H-4, 0))
+	}
+	v.text.SetContentLines(text)
+}
+
+func (v *textView) paint(p painter, r cell.Rect) {
+	it := p.at()
+	in := p.Section(v.box, true, widget.Styled(safetext.Clean(it.Title), p.Look.Title),
+		widget.Styled(fmt.Sprintf(" · %d in %s", it.Limit.Count, format.Length(it.Limit.Window)), p.Look.Dim))
+	if p.Framed {
 		in.Y, in.H = in.Y+1, in.H-2
 	}
-	l.text = max(min(l.text, len(lines)-in.H), 0)
-	for i, t := range lines[l.text:] {
-		if i < in.H {
-			l.Grid.Text(in.X, in.Y+i, in.X+in.W, t.text, t.style)
-		}
+	p.Buffer.Place(in, v.text.View())
+	if v.lanes.H > 0 {
+		p.paintLanes(v.lanes, p.run, p.focus, true)
 	}
 }
 
 // lessonLines is what a lesson says, in lines of a width.
-func (l *Lab) lessonLines(width int) []line {
-	it := l.at()
+func (s *Screen) lessonLines(width int) []line {
+	it := s.at()
 	var lines []line
 	write := func(text string, st themes.Style) {
-		for _, t := range figure.Wrap(safetext.Clean(text), width) {
+		for _, t := range format.Wrap(safetext.Clean(text), width) {
 			lines = append(lines, line{t, st})
 		}
 	}
-	for _, p := range it.Text {
-		write(p, l.Look.Text)
+	for _, p := range it.Paragraphs(s.run) {
+		write(p, s.Look.Text)
 		lines = append(lines, line{})
 	}
 	if g := it.Goal; g != nil {
-		p := l.goal()
-		write(l.Look.NearMark+" "+g.Say, l.Look.Title)
+		p := s.task.Progress
+		write(s.Look.NearMark+" "+it.Task(s.run), s.Look.Title)
 		switch {
 		case p.Reached:
-			write(l.Look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(l.run.Setup().Zero))+". "+g.Then, l.Look.Good)
-		case l.hint:
-			write("Hint: "+g.Hint, l.Look.Accent)
+			write(s.Look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(s.run.Setup().Zero))+". "+p.Then, s.Look.Good)
+		case s.hint:
+			write("Hint: "+it.Hint(s.run), s.Look.Accent)
 		default:
-			write(p.Text, l.Look.Dim)
+			write(p.Text, s.Look.Dim)
 		}
 		lines = append(lines, line{})
 	}
-	write("enter tries it · space fires · g goes to a time · i hints · w shows how", l.Look.Dim)
+	write("enter tries it · space fires · g goes to a time · i hints · H shows how", s.Look.Dim)
 	return lines
 }
 
-// paintLessons lists the lessons, with those done ticked.
-func (l *Lab) paintLessons() {
-	in := l.Overlay(64, len(l.o.Lessons)+2, "lessons", "enter begins · esc closes")
-	top := max(min(l.row-in.H/2, len(l.o.Lessons)-in.H), 0)
-	for row := range in.H {
-		i := top + row
-		if i >= len(l.o.Lessons) {
-			return
+// openLessons lists the lessons, with those done ticked.
+func (s *Screen) openLessons() {
+	choices := make([]shell.Choice, len(s.lessons))
+	for i := range s.lessons {
+		it := &s.lessons[i]
+		mark := s.Look.IdleMark
+		if s.reached[it.ID] {
+			mark = s.Look.YesMark
 		}
-		ground := l.Look.Raised
-		if i == l.row {
-			ground = l.Look.Selected
-			l.Grid.Fill(in.X-1, in.Y+row, in.W+2, ' ', l.Look.Text.On(ground))
-			l.Grid.Text(in.X-1, in.Y+row, in.X, l.Look.SelMark, l.Look.Accent.On(ground))
-		}
-		it := &l.o.Lessons[i]
-		mark, st := l.Look.IdleMark, l.Look.Dim
-		if l.reached[it.ID] {
-			mark, st = l.Look.YesMark, l.Look.Good
-		}
-		end := in.X + in.W
-		x := l.Words(in.X, in.Y+row, end, pane.Bit(fmt.Sprintf("%2d ", i+1), l.Look.Dim.On(ground)), pane.Bit(mark+" ", st.On(ground)))
-		kind := figure.Algorithm(it.Algorithm)
-		l.Grid.Text(x, in.Y+row, end-len(kind)-1, safetext.Clean(it.Title), l.Look.Text.On(ground))
-		l.Grid.Right(x, in.Y+row, end, kind, l.Look.Dim.On(ground))
-		l.Zone(cell.Rect{X: in.X, Y: in.Y + row, W: in.W, H: 1}, func(int) tea.Cmd {
-			l.over = noOverlay
-			l.begin(i)
-			return nil
-		})
+		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: format.Algorithm(it.Algorithm), Value: i}
 	}
+	done := 0
+	for i := range s.lessons {
+		if s.reached[s.lessons[i].ID] {
+			done++
+		}
+	}
+	p := s.NewPicker(fmt.Sprintf("lessons · %d of %d reached", done, len(s.lessons)), choices)
+	p.Select(choices[s.lesson].Name)
+	p.Chosen = func(c shell.Choice) tea.Cmd {
+		s.begin(c.Value.(int))
+		return nil
+	}
+	s.Open(p)
 }

@@ -1,18 +1,21 @@
-// Package lab is the teaching screen: a Bubble Tea program of its own that runs a
-// model/lab comparison on a clock in the viewer's hand. It needs no Redis and no network.
+// Package lab is the teaching screen: a model/lab comparison on a clock in the viewer's
+// hand. It needs no Redis and no network. It is a screen of tui/shell, among those of the
+// dashboard or alone in a program of its own; its pictures are views, a file each.
 package lab
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
+	"ratescope/model/safetext"
 	"ratescope/themes"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
 )
 
 // Options says what the lab shows and how. The zero Options teaches the lessons that come
@@ -20,11 +23,18 @@ import (
 type Options struct {
 	Lessons []lab.Lesson // nil means lab.Lessons
 	First   int          // the number of the lesson that is on screen first, from 0
+	Shared  *lab.Shared  // a moment to open, in place of the beginning of a lesson; may be nil
 	Trace   *lab.Trace   // recorded traffic that can be put in place of a lesson's; may be nil
 
 	// Save writes an exported file and must not overwrite one; nil writes it into the
 	// current folder.
 	Save func(name string, content []byte) error
+
+	Memory   Memory             // what a person did before
+	Remember func(Memory) error // keeps it, when the program ends; nil forgets it
+
+	Class    Class          // the room that the lab belongs to; nil outside one
+	Messages <-chan tea.Msg // more messages for the program, as of another terminal size; may be nil
 
 	Shelf   themes.Shelf // the themes to choose from; nil means the built-in ones
 	Theme   string       // "" picks by the terminal's background
@@ -34,67 +44,43 @@ type Options struct {
 	Present bool         // begin in presenter mode
 }
 
-const (
-	defaultFPS = 20
-	maxFPS     = 60
-)
+const defaultFPS = 20
 
 // Run shows the lab until the user quits or ctx ends. Whatever happens, the terminal is
 // left as it was.
 func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
-	l, err := New(o)
+	app, s, err := program(ctx, o)
 	if err != nil {
 		return err
 	}
-	settings := append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(l.fps)}, extra...)
-	_, err = tea.NewProgram(l, settings...).Run()
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-		return ctx.Err()
+	err = app.Run(extra...)
+	if o.Remember != nil {
+		err = errors.Join(err, o.Remember(s.memory()))
 	}
 	return err
 }
 
-// New returns the lab as a model, for a program that shows it among other screens. It
-// ends with tea.Quit.
-func New(o Options) (*Lab, error) {
+// New returns a program that shows the lab alone.
+func New(ctx context.Context, o Options) (*shell.App, error) {
+	app, _, err := program(ctx, o)
+	return app, err
+}
+
+func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 	if o.FPS == 0 {
 		o.FPS = defaultFPS
 	}
-	if o.FPS < 1 || o.FPS > maxFPS {
-		return nil, fmt.Errorf("%d frames a second is not possible: use 1 to %d", o.FPS, maxFPS)
+	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still, Mouse: true})
+	if err != nil {
+		return nil, nil, err
 	}
-	if o.Lessons == nil {
-		var err error
-		if o.Lessons, err = lab.Lessons(); err != nil {
-			return nil, err
-		}
+	s, err := NewScreen(app, o)
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(o.Lessons) == 0 {
-		return nil, errors.New("there is nothing to teach: give a scenario file with at least one scenario")
-	}
-	if o.Save == nil {
-		o.Save = SaveNew
-	}
-	l := &Lab{o: o, fps: o.FPS, tick: time.Second / time.Duration(o.FPS), mouse: true, speed: normalSpeed, zoom: 1, reached: map[string]bool{}, shelf: o.Shelf}
-	if len(l.shelf.Names()) == 0 {
-		l.shelf = themes.BuiltIn()
-	}
-	l.big, l.fixedTheme = o.Present, o.Theme != ""
-	theme := l.shelf.Default(true)
-	if l.fixedTheme {
-		var err error
-		if theme, err = l.shelf.Find(o.Theme); err != nil {
-			return nil, err
-		}
-	}
-	l.dress(theme)
-	if err := l.open(o.First); err != nil {
-		return nil, err
-	}
-	if l.at().Goal != nil && !l.big {
-		l.screen = lessonText
-	}
-	return l, nil
+	app.SetHost(host{Screen: s})
+	app.Register("lab", "shows the lab", s)
+	return app, s, nil
 }
 
 // SaveNew writes a file that does not exist yet.
@@ -107,14 +93,34 @@ func SaveNew(name string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-func (l *Lab) dress(t *themes.Theme) {
-	l.Dress(t, l.o.ASCII)
-	l.stale = true
+// host is the lab as a program of its own.
+type host struct {
+	shell.Bare
+	*Screen
 }
 
-// Remind shows what goes on outside the lab on every screen of it; "" when nothing does.
-// The text is to be clean.
-func (l *Lab) Remind(remark string) {
-	l.stale = l.stale || remark != l.remark
-	l.remark = remark
+// Init waits for what comes from outside.
+func (h host) Init() tea.Cmd { return h.relay() }
+
+// Update does nothing: the screen gets every message.
+func (h host) Update(msg tea.Msg) tea.Cmd { return h.Bare.Update(msg) }
+
+// Pace is a picture a second; the screen has a pace of its own while its clock runs.
+func (h host) Pace() (time.Duration, bool) { return h.Bare.Pace() }
+
+// Back does nothing.
+func (h host) Back() bool { return h.Bare.Back() }
+
+// CanGoBack is false.
+func (h host) CanGoBack() bool { return h.Bare.CanGoBack() }
+
+// Legend is what the shapes of the lab mean.
+func (h host) Legend(p *widget.Canvas) []widget.Span { return legend(p) }
+
+// Decorate sets the title, and the progress of a seek.
+func (h host) Decorate(v *tea.View) {
+	v.WindowTitle = "ratescope lab " + safetext.Clip(safetext.Clean(h.at().Title), 60, safetext.Ellipsis)
+	if h.seek != nil {
+		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*h.seek.done(h.run.Now())))
+	}
 }

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -8,24 +9,25 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"ratescope/internal/race"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
 
 // keys that a monkey may press: all but those that end the program or write a file.
-var monkeyKeys = strings.Fields("space b r + - x p right left < > g R Z [ ] 1 2 3 4 tab up down a d enter esc L n N i w v B t m ? y")
+var monkeyKeys = strings.Fields("space b r + - x p right left < > g R Z [ ] C D Q T 1 2 tab up down a d c enter esc L n N i w v H U B t m ? : y")
 
 // TestAnySizeAnyKeys presses at random on terminals of any size: nothing panics, and a
 // frame is exactly as large as the terminal.
 func TestAnySizeAnyKeys(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	rounds := 40
-	if underRace {
+	if race.On {
 		rounds = 6
 	}
 	for round := range rounds {
-		model, err := lab.New(lab.Options{ASCII: round%4 == 0, Still: round%5 == 0})
+		model, err := lab.New(context.Background(), lab.Options{ASCII: round%4 == 0, Still: round%5 == 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,13 +79,13 @@ func TestHostileScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := lab.New(lab.Options{Lessons: list})
+	model, err := lab.New(context.Background(), lab.Options{Lessons: list})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var m tea.Model = model
 	m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
-	for _, key := range []string{"1", "2", "3", "4", "i", "L"} {
+	for _, key := range []string{"C", "D", "Q", "T", "i", "L"} {
 		m, _ = m.Update(tuitest.Key(key))
 		frame := m.View().Content + m.View().WindowTitle
 		for _, bad := range []string{"\x1b]0", "\x1b[2J", "\x1b[5n", "\x07", "\x00", "\u202e"} {
@@ -96,7 +98,7 @@ func TestHostileScenario(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []lab.Options{{FPS: 61}, {FPS: -1}, {Theme: "plaid"}, {Lessons: []engine.Lesson{}}} {
-		if _, err := lab.New(o); err == nil {
+		if _, err := lab.New(context.Background(), o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
@@ -108,13 +110,13 @@ func BenchmarkFrame(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	model, err := lab.New(lab.Options{Lessons: list, First: first})
+	model, err := lab.New(context.Background(), lab.Options{Lessons: list, First: first})
 	if err != nil {
 		b.Fatal(err)
 	}
 	var m tea.Model = model
 	m, _ = m.Update(tea.WindowSizeMsg{Width: 140, Height: 42})
-	for _, key := range []string{"1", "g", "3", "5", "enter"} {
+	for _, key := range []string{"C", "g", "3", "5", "enter"} {
 		m, _ = m.Update(tuitest.Key(key))
 	}
 	b.ReportAllocs()

@@ -2,7 +2,7 @@ package lab
 
 import (
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,8 +10,9 @@ import (
 	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/figure"
-	"ratescope/tui/pane"
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
 )
 
 // answered is how far a question of the quiz is.
@@ -29,132 +30,170 @@ func (a answered) revealed(q lab.Question) bool {
 	return a.verdict && (len(q.Slots) == 0 || a.slot)
 }
 
-func (l *Lab) openQuiz() {
-	l.screen = quiz
-	if l.ask != nil {
-		return
-	}
-	var traffic func() (*lab.Tape, error) // the lesson's own, where it has some
-	s := l.run.Setup()
-	if l.recorded || len(l.traffic) > 0 {
-		traffic = func() (*lab.Tape, error) { return l.tape(s) }
-	}
-	q, err := lab.NewQuiz(s, traffic, l.seed+uint64(l.lesson))
-	if err != nil {
-		l.screen = compare
-		l.say(true, "There is no quiz about these terms: "+err.Error()+".")
-		return
-	}
-	l.ask, l.answered = q, answered{}
+// quizView asks a person to predict decisions.
+type quizView struct {
+	quiz     *lab.Quiz
+	answered answered
+	actions  keymap.Actions
 }
 
-// pressQuiz answers questions; it says whether the key was one of the quiz.
-func (l *Lab) pressQuiz(key string) bool {
-	q := l.ask
-	if q == nil {
-		return false
-	}
-	a := &l.answered
-	switch {
-	case !a.verdict && (key == "a" || key == "d"):
-		a.verdict, a.admitted = true, key == "a"
-		a.right = q.Answer(a.admitted)
-		return true
-	case a.verdict && !a.revealed(q.Question):
-		n, err := strconv.Atoi(key)
-		if err != nil || n < 1 || n > len(q.Question.Slots) {
-			return false
+// slotKeys are the keys of the times to choose from.
+const slotKeys = "abc"
+
+func newQuizView(s *Screen) *quizView {
+	q := &quizView{}
+	when := func(f func() bool) func() string {
+		return func() string {
+			if q.quiz != nil && f() {
+				return ""
+			}
+			return "The question of the moment has another answer."
 		}
-		a.slot, a.slotSaid = true, n-1
-		a.slotRight = q.AnswerSlot(n - 1)
-		return true
-	case a.revealed(q.Question) && (key == "enter" || key == "space"):
-		q.Next()
-		l.answered = answered{}
-		return true
 	}
-	// What else would answer a question does nothing else by a slip; the digits lead away.
-	return key == "a" || key == "space"
+	verdict := when(func() bool { return !q.answered.verdict })
+	revealed := when(func() bool { return q.answered.revealed(q.quiz.Question) })
+	do := func(f func()) func() tea.Cmd { return func() tea.Cmd { f(); return nil } }
+	q.actions = keymap.Actions{
+		keymap.New("quiz", "admitted", "a", "predicts that it is admitted", do(func() { q.predict(s, true) }), "a").Hinted("admitted").When(verdict),
+		keymap.New("quiz", "denied", "d", "predicts that it is denied", do(func() { q.predict(s, false) }), "d").Hinted("denied").When(verdict),
+		keymap.New("quiz", "next question", "enter", "asks the next question", do(func() { q.next(s) }), "enter", "space").Hinted("next").When(revealed),
+	}
+	for i, key := range strings.Split(slotKeys, "") {
+		slot := when(func() bool {
+			return q.answered.verdict && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
+		})
+		q.actions = append(q.actions, keymap.New("quiz", "slot "+key, key, "chooses this time of the next slot", do(func() { q.predictSlot(i) }), key).When(slot))
+	}
+	return q
+}
+
+func (*quizView) name() string              { return "quiz" }
+func (*quizView) layout(*Screen, cell.Rect) {}
+func (*quizView) move(*Screen, int)         {}
+func (q *quizView) keys() keymap.Actions    { return q.actions }
+func (q *quizView) reset()                  { q.quiz = nil }
+
+// keepScores adds the scores of the quiz to those of the quizzes before it.
+func (q *quizView) keepScores(s *Screen) {
+	if s.scores == nil {
+		s.scores = map[string]lab.Score{}
+	}
+	for _, c := range q.quiz.Run.Setup().Candidates {
+		if now := q.quiz.Score(c); now.Asked > 0 {
+			s.scores[c.String()] = s.scores[c.String()].Plus(now)
+		}
+	}
+	q.quiz.ClearScores()
+}
+
+// apart marks that the quiz has a run of its own.
+func (*quizView) apart() {}
+
+// open begins a quiz about the lesson's own traffic, where it has some.
+func (q *quizView) open(s *Screen) error {
+	if q.quiz != nil {
+		return nil
+	}
+	var traffic func() (*lab.Workload, error)
+	setup := s.run.Setup()
+	if s.recorded || len(s.traffic) > 0 {
+		traffic = func() (*lab.Workload, error) { return s.workload(setup) }
+	}
+	quiz, err := lab.NewQuiz(setup, traffic, s.seed+uint64(s.lesson))
+	if err == nil && s.class == nil { // a class has the same questions
+		quiz.Aim(s.scores)
+	}
+	if err != nil {
+		return fmt.Errorf("there is no quiz about these terms: %w", err)
+	}
+	q.quiz, q.answered = quiz, answered{}
+	return nil
+}
+
+// predict answers what becomes of the request.
+func (q *quizView) predict(s *Screen, admitted bool) {
+	if s.class != nil {
+		s.class.Predict(q.question(), admitted)
+	}
+	q.answered.verdict, q.answered.admitted = true, admitted
+	q.answered.right = q.quiz.Answer(admitted)
+}
+
+// question names a question, the same for all who have the same lesson and seed.
+func (q *quizView) question() string {
+	m := q.quiz.Question.Moment
+	return fmt.Sprint(q.quiz.Question.Candidate, m.Number, m.Arrival.At)
+}
+
+// predictSlot answers when it would be admitted.
+func (q *quizView) predictSlot(i int) {
+	q.answered.slot, q.answered.slotSaid = true, i
+	q.answered.slotRight = q.quiz.AnswerSlot(i)
+}
+
+func (q *quizView) next(s *Screen) {
+	q.quiz.Next()
+	q.answered = answered{}
 }
 
 // paintQuiz asks, and when it has been answered says why.
-func (l *Lab) paintQuiz(r cell.Rect) {
-	q := l.ask
+func (v *quizView) paint(p painter, r cell.Rect) {
+	q := v.quiz
 	if q == nil {
 		return
 	}
 	left, right := r.Left(r.W - 34)
-	if !l.Framed {
+	if !p.Framed {
 		left, right = r.Left(r.W - 26)
 	}
 	s := q.Run.Setup()
 	m := q.Question.Moment
-	c := s.Contenders[q.Question.Contender]
-	in := l.Section(left, true, pane.Bit("predict", l.Look.Title), pane.Bit(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+figure.Length(s.Limit.Window), l.Look.Dim))
-	y := l.paintStrip(in, q, m)
-	p := pen{lab: l, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: l.Framed}
-	p.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), l.Look.Text)
+	c := s.Candidates[q.Question.Candidate]
+	in := p.Section(left, true, widget.Styled("predict", p.Look.Title), widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.Look.Dim))
+	y := p.paintStrip(in, q, m)
+	t := parts{painter: p, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: p.Framed}
+	t.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), p.Look.Text)
 	cost := ""
 	if m.Arrival.Cost != 1 {
 		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
 	}
-	p.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, l.Look.Title)
-	l.paintAnswers(&p, c, m, s)
-	if room := in.Y + in.H - p.y - 1; room >= 8 {
-		l.paintLanes(cell.Rect{X: in.X - 1, Y: p.y + 1, W: in.W + 1, H: room}, q.Run, q.Question.Contender, false)
+	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.Look.Title)
+	v.paintAnswers(&t, c, m, s)
+	if room := in.Y + in.H - t.y - 1; room >= 8 {
+		p.paintLanes(cell.Rect{X: in.X - 1, Y: t.y + 1, W: in.W + 1, H: room}, q.Run, q.Question.Candidate, false)
 	}
-	l.paintScores(right)
+	v.paintScores(p, right)
 }
 
 // paintAnswers is the question, then the second question, then the working.
-func (l *Lab) paintAnswers(p *pen, c lab.Contender, m lab.Moment, s lab.Setup) {
-	a, q := l.answered, l.ask.Question
+func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.Setup) {
+	a, q := v.answered, v.quiz.Question
 	if !a.verdict {
-		p.part("answer", []string{"a  it is admitted        d  it is denied"}, l.Look.Accent)
+		t.part("answer", []string{"a  it is admitted        d  it is denied"}, t.Look.Accent)
 		return
 	}
 	said := "you said denied: "
 	if a.admitted {
 		said = "you said admitted: "
 	}
-	p.part("you", []string{said + rightOr(a.right)}, l.outcome(a.right))
+	t.part("you", []string{said + rightOr(a.right)}, t.outcome(a.right))
 	if !a.revealed(q) {
 		line := "it is denied. When would it be admitted?"
-		p.part("slot", []string{line}, l.Look.Title)
+		t.part("slot", []string{line}, t.Look.Title)
 		options := ""
 		for i, d := range q.Slots {
-			options += fmt.Sprintf("%d  in %s     ", i+1, lab.Seconds(d.Round(time.Millisecond)))
+			options += fmt.Sprintf("%c  in %s     ", slotKeys[i], lab.Seconds(d.Round(time.Millisecond)))
 		}
-		p.part("", []string{options}, l.Look.Accent)
+		t.part("", []string{options}, t.Look.Accent)
 		return
 	}
 	if a.slot {
-		p.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(a.slotRight)}, l.outcome(a.slotRight))
+		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(a.slotRight)}, t.outcome(a.slotRight))
 	}
 	w := lab.Explain(c, m, s)
-	p.part("why", append([]string{w.Rule}, w.Numbers...), l.Look.Text)
-	p.part("so", p.wrapped(l.mark(m.Decision.Allowed)+" "+w.Verdict), l.outcome(m.Decision.Allowed))
-	p.part("", []string{"enter goes on"}, l.Look.Accent)
-}
-
-// quizHints are the keys that the question of the moment takes.
-func (l *Lab) quizHints() []pane.Hint {
-	hint := func(key, label string) pane.Hint {
-		return pane.Hint{Key: key, Label: label, Do: func(int) tea.Cmd { l.pressQuiz(key); return nil }}
-	}
-	switch {
-	case l.ask == nil:
-		return nil
-	case !l.answered.verdict:
-		return []pane.Hint{hint("a", "admitted"), hint("d", "denied")}
-	case !l.answered.revealed(l.ask.Question):
-		var list []pane.Hint
-		for i, d := range l.ask.Question.Slots {
-			list = append(list, hint(strconv.Itoa(i+1), "in "+lab.Seconds(d.Round(time.Millisecond))))
-		}
-		return list
-	}
-	return []pane.Hint{hint("enter", "next")}
+	t.part("why", append([]string{w.Rule}, w.Numbers...), t.Look.Text)
+	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
+	t.part("", []string{"enter goes on"}, t.Look.Accent)
 }
 
 func rightOr(right bool) string {
@@ -164,16 +203,16 @@ func rightOr(right bool) string {
 	return "wrong"
 }
 
-func (l *Lab) outcome(good bool) themes.Style {
+func (p painter) outcome(good bool) themes.Style {
 	if good {
-		return l.Look.Good
+		return p.Look.Good
 	}
-	return l.Look.Denied
+	return p.Look.Denied
 }
 
 // paintStrip shows the last two windows before the question as marks on a line, and
 // returns the row below.
-func (l *Lab) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
+func (p painter) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
 	w := q.Run.Setup().Limit.Window
 	end := m.Arrival.At
 	begin := end.Add(-2 * w)
@@ -181,42 +220,42 @@ func (l *Lab) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
 		return r.X + min(int(float64(r.W-2)*float64(d)/float64(2*w)), r.W-2)
 	}
 	y := r.Y
-	if l.Framed {
+	if p.Framed {
 		y++
 	}
-	l.Grid.Fill(r.X, y+1, r.W, l.Look.Axis, l.Look.Faint)
+	p.Buffer.Fill(r.X, y+1, r.W, p.Look.Axis, p.Look.Faint)
 	for i := q.Run.Since(begin); i < q.Run.Decided(); i++ {
 		a, v := q.Run.Arrival(i)
-		mark, st := l.Look.YesMark, l.Look.Admitted
-		if !v.Allowed(q.Question.Contender) {
-			mark, st = l.Look.OverMark, l.Look.Denied
+		mark, st := p.Look.YesMark, p.Look.Admitted
+		if !v.Allowed(q.Question.Candidate) {
+			mark, st = p.Look.OverMark, p.Look.Denied
 		}
-		l.Grid.Text(place(a.At.Sub(begin)), y, r.X+r.W, mark, st)
+		p.Buffer.Text(place(a.At.Sub(begin)), y, r.X+r.W, mark, st)
 	}
 	x := place(w)
-	l.Grid.Fill(x, y+1, r.X+r.W-1-x, l.Look.Axis, l.Look.Accent)
-	l.Grid.Set(x, y+1, l.Look.Box.BL, l.Look.Accent)
-	l.Grid.Text(r.X+r.W-1, y, r.X+r.W, "?", l.Look.Title)
-	l.Grid.Set(r.X+r.W-1, y+1, l.Look.Box.BR, l.Look.Accent)
+	p.Buffer.Fill(x, y+1, r.X+r.W-1-x, p.Look.Axis, p.Look.Accent)
+	p.Buffer.Set(x, y+1, p.Look.Box.BL, p.Look.Accent)
+	p.Buffer.Text(r.X+r.W-1, y, r.X+r.W, "?", p.Look.Title)
+	p.Buffer.Set(r.X+r.W-1, y+1, p.Look.Box.BR, p.Look.Accent)
 	for edge := begin.Floor(w).Add(w); edge <= end; edge = edge.Add(w) {
-		l.Grid.Set(place(edge.Sub(begin)), y+1, l.Look.Tick, l.Look.Text)
-		l.Grid.Text(place(edge.Sub(begin)), y+2, r.X+r.W-5, "edge", l.Look.Dim)
+		p.Buffer.Set(place(edge.Sub(begin)), y+1, p.Look.Tick, p.Look.Text)
+		p.Buffer.Text(place(edge.Sub(begin)), y+2, r.X+r.W-5, "edge", p.Look.Dim)
 	}
-	l.Grid.Right(r.X, y+2, r.X+r.W, "now", l.Look.Accent)
+	p.Buffer.Right(r.X, y+2, r.X+r.W, "now", p.Look.Accent)
 	label := " window "
-	l.Grid.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, l.Look.Accent)
+	p.Buffer.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, p.Look.Accent)
 	return y + 4
 }
 
 // paintScores is how well each algorithm has been predicted.
-func (l *Lab) paintScores(r cell.Rect) {
-	in := l.Section(r, false, pane.Bit("score", l.Look.Title))
+func (v *quizView) paintScores(p painter, r cell.Rect) {
+	in := p.Section(r, false, widget.Styled("score", p.Look.Title))
 	y := in.Y
 	row := func(name string, s lab.Score, st themes.Style) {
 		if y+1 >= in.Y+in.H {
 			return
 		}
-		l.Grid.Text(in.X, y, in.X+in.W, name, st)
+		p.Buffer.Text(in.X, y, in.X+in.W, name, st)
 		text := "not asked yet"
 		if s.Asked > 0 {
 			text = fmt.Sprintf("%d of %d", s.Right, s.Asked)
@@ -224,14 +263,18 @@ func (l *Lab) paintScores(r cell.Rect) {
 				text += fmt.Sprintf(" · slots %d of %d", s.SlotsRight, s.SlotsAsked)
 			}
 		}
-		l.Grid.Text(in.X+1, y+1, in.X+in.W, text, l.Look.Dim)
+		p.Buffer.Text(in.X+1, y+1, in.X+in.W, text, p.Look.Dim)
 		y += 2
-		if l.Framed {
+		if p.Framed {
 			y++
 		}
 	}
-	row("all", l.ask.Total(), l.Look.Title)
-	for _, c := range l.ask.Run.Setup().Contenders {
-		row(titleIn(c, in.W), l.ask.Score(c), l.Look.Text)
+	if p.class != nil && p.class.Teaches() {
+		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question())
+		y += 4
+	}
+	row("all", v.quiz.Total(), p.Look.Title)
+	for _, c := range v.quiz.Run.Setup().Candidates {
+		row(titleIn(c, in.W), v.quiz.Score(c), p.Look.Text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"ratescope/internal/race"
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
 	"ratescope/model/lab/labtest"
@@ -63,7 +64,7 @@ func fire(x *tuitest.Terminal, l engine.Lesson, steps []scenario.Step) {
 func TestEveryLessonOnScreen(t *testing.T) {
 	for i, l := range lessons(t) {
 		for _, size := range [][2]int{{80, 24}, {140, 42}} {
-			if size[0] > 80 && underRace && i%6 != 0 {
+			if size[0] > 80 && race.On && i%6 != 0 {
 				continue
 			}
 			o := lab.Options{Lessons: []engine.Lesson{l}}
@@ -82,7 +83,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 					if strings.Contains(x.Screen(), "reached at") || strings.Contains(x.Screen(), "Reached at") {
 						t.Errorf("the goal is reached by a try that should miss it:\n%s", x.Screen())
 					}
-					x.Press("w") // and this is how
+					x.Press("H") // and this is how
 					x.See("reached at")
 				})
 			})
@@ -93,7 +94,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 func TestTheClockIsInTheHand(t *testing.T) {
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("1", "p")
+		x.Press("C", "p")
 		x.See("RUNS")
 		x.Wait(2 * time.Second)
 		x.Press("p")
@@ -122,7 +123,7 @@ func TestTheClockIsInTheHand(t *testing.T) {
 func TestRateFiresInStoryTime(t *testing.T) {
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("1", "r") // ten in every window of 10 s
+		x.Press("C", "r") // ten in every window of 10 s
 		x.Wait(5 * time.Second)
 		x.Press("x")
 		x.See("PAUSED")
@@ -138,7 +139,7 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 	}
 	story(t, 140, 42, lab.Options{Lessons: all[i : i+1]}, func(x *tuitest.Terminal) {
 		x.See(all[i].Title)
-		x.Press("w")
+		x.Press("H")
 		x.See("2 admitted 8 denied")
 		x.Press("v")
 		x.See("charged")
@@ -182,7 +183,7 @@ func turn(x *tuitest.Terminal, name, want string) {
 func TestOneKeyOfMany(t *testing.T) {
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("1")
+		x.Press("C")
 		turn(x, "traffic", "twenty keys (zipf)")
 		x.Press("g", "1", "2", "0", "enter")
 		busiest := admitted(t, x)
@@ -221,7 +222,7 @@ func TestRecordedTrafficIsPlayed(t *testing.T) {
 	}
 	story(t, 140, 42, lab.Options{Trace: &trace}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("1")
+		x.Press("C")
 		turn(x, "traffic", "recorded")
 		x.Press("g", "8", "enter")
 		x.See("10 admitted 2 denied")
@@ -229,7 +230,7 @@ func TestRecordedTrafficIsPlayed(t *testing.T) {
 		x.See("1 admitted 0 denied")
 		turn(x, "whose requests", "all 2 as one")
 		x.See("10 admitted 3 denied")
-		x.Press("3") // the quiz asks about these too
+		x.Press("Q") // the quiz asks about these too
 		x.See("a request comes at")
 	})
 }
@@ -242,7 +243,7 @@ func TestLongWaysShowABar(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := lab.Options{Lessons: list}
-	model, err := lab.New(o)
+	model, err := lab.New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func TestLongWaysShowABar(t *testing.T) {
 func TestTheMouseSeeks(t *testing.T) {
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("1")
+		x.Press("C")
 		bar := 40        // two windows of 10 s
 		x.Click(70, bar) // the middle of it
 		x.See("10.0")    //
@@ -299,13 +300,13 @@ func TestTheMouseSeeks(t *testing.T) {
 func TestQuizRevealsAndKeepsScore(t *testing.T) {
 	story(t, 80, 24, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("3")
+		x.Press("Q")
 		x.See("a  it is admitted")
 		for range 12 {
 			x.Press("d")
 			x.See("you said denied")
 			if strings.Contains(x.Screen(), "When would it be admitted") {
-				x.Press("1")
+				x.Press("a")
 			}
 			x.See("enter goes on")
 			x.See("<=")
@@ -319,16 +320,17 @@ func TestQuizRevealsAndKeepsScore(t *testing.T) {
 func TestInspectorWalksThroughDecisions(t *testing.T) {
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
-		x.Press("w", "2")
+		x.Press("H", "D")
 		x.See("one more request now")
-		x.See("INCRBY")
+		x.See("TIME")
+		x.See("DECRBY {rl:lab}:fw:")
 		x.Press("up")
 		x.See("request 20 at 10.1 s")
-		x.See("INCRBY {rl:lab}:fw:")
+		x.See("INCR {rl:lab}:fw:")
 		x.Press("a")
 		x.See("ZCOUNT rl:lab")
-		x.See("denied: nothing is written")
-		x.See("EVAL '")
+		x.See("# nothing is written")
+		x.See("local call = redis.call")
 		x.Press("esc")
 		x.See("sliding window counter")
 	})
@@ -347,7 +349,7 @@ func TestExports(t *testing.T) {
 		x.See("PAUSED")
 		x.Press("E")
 		x.See("nothing has happened yet")
-		x.Press("w", "e")
+		x.Press("H", "e")
 		x.See("Saved fixed-edge-10_1.md")
 		x.Press("E")
 		x.See("Saved fixed-edge-10_1.json")
@@ -367,7 +369,7 @@ func TestLeavesTheTerminalAsItWas(t *testing.T) {
 		x.See("PAUSED")
 		x.Press("?")
 		x.See("any other key closes")
-		for range 30 {
+		for range 60 {
 			x.Press("down")
 		}
 		x.See("turns the mouse on or off")
@@ -378,5 +380,32 @@ func TestLeavesTheTerminalAsItWas(t *testing.T) {
 		if x.AltScreen() {
 			t.Error("the program left the terminal on its second screen")
 		}
+	})
+}
+
+// TestLeavingAndComingBack: what was reached is ticked the next time, and the run goes on
+// where it was left.
+func TestLeavingAndComingBack(t *testing.T) {
+	var kept lab.Memory
+	o := lab.Options{Remember: func(m lab.Memory) error { kept = m; return nil }}
+	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("H")
+		x.See("reached at 10.1 s")
+		x.Press("Q", "a")
+		x.See("you said admitted")
+		x.Press("C", "n", "C", "b")
+		x.See("1 admitted")
+		x.Press("q")
+		x.Done()
+	})
+	if len(kept.Reached) != 1 || kept.Reached[0] != "fixed-edge" || kept.Moment == "" {
+		t.Fatalf("remembered: %+v", kept)
+	}
+	story(t, 140, 42, lab.Options{Memory: kept}, func(x *tuitest.Terminal) {
+		x.See("2/18")
+		x.See("1 admitted")
+		x.Press("L")
+		x.See("1 of 18 reached")
 	})
 }

@@ -19,11 +19,11 @@ type stream struct {
 }
 
 // streams lists them for the limit of the moment.
-func (l *Lab) streams() []stream {
-	s := l.run.Setup()
-	ms := float64(s.Limit.Window) / float64(time.Millisecond)
-	n := float64(max(s.Limit.Count, 1))
-	perSecond := min(n/s.Limit.Window.Seconds(), 10_000)
+func (s *story) streams() []stream {
+	limit := s.run.Setup().Limit
+	ms := float64(limit.Window) / float64(time.Millisecond)
+	n := float64(max(limit.Count, 1))
+	perSecond := min(n/limit.Window.Seconds(), 10_000)
 	one := func(name string, t lab.Traffic) stream { return stream{name: name, list: []lab.Traffic{t}} }
 	storm := lab.Traffic{Model: lab.Retry, Clients: int(min(3*n, 300)), PerSecond: perSecond / n, RetryMS: 1 + ms/20}
 	calm := storm
@@ -39,10 +39,10 @@ func (l *Lab) streams() []stream {
 		one("retry storm", storm),
 		one("retries with backoff", calm),
 	}
-	if own := l.at().Traffic; len(own) > 0 {
+	if own := s.at().Traffic; len(own) > 0 {
 		list = append(list, stream{name: "the lesson's", list: own})
 	}
-	if l.o.Trace != nil {
+	if s.trace != nil {
 		list = append(list, stream{name: "recorded", recorded: true})
 	}
 	return list
@@ -50,53 +50,53 @@ func (l *Lab) streams() []stream {
 
 // on is the number of the stream that comes by itself now, in a list; -1 for one that was
 // made for another limit.
-func (l *Lab) on(list []stream) int {
+func (s *story) on(list []stream) int {
 	return slices.IndexFunc(list, func(t stream) bool {
-		return t.recorded == l.recorded && (l.recorded || slices.Equal(t.list, l.traffic))
+		return t.recorded == s.recorded && (s.recorded || slices.Equal(t.list, s.traffic))
 	})
 }
 
 // trafficName says what comes by itself.
-func (l *Lab) trafficName() string {
-	list := l.streams()
-	if i := l.on(list); i >= 0 {
+func (s *story) trafficName() string {
+	list := s.streams()
+	if i := s.on(list); i >= 0 {
 		return list[i].name
 	}
-	return string(l.traffic[0].Model)
+	return string(s.traffic[0].Model)
 }
 
 // nextTraffic puts the next traffic in place of the present one, from the beginning of
 // the story on.
-func (l *Lab) nextTraffic(by int) tea.Cmd {
-	list := l.streams()
-	next := list[(max(l.on(list), 0)+by+len(list))%len(list)]
-	l.traffic, l.recorded, l.key = slices.Clone(next.list), next.recorded, 0
-	return l.again(l.run.Setup())
+func (s *Screen) nextTraffic(by int) tea.Cmd {
+	list := s.streams()
+	next := list[(max(s.on(list), 0)+by+len(list))%len(list)]
+	s.traffic, s.recorded, s.key = slices.Clone(next.list), next.recorded, 0
+	return s.rerun()
 }
 
 // keys returns how many keys the traffic is spread over; 1 where it is not.
-func (l *Lab) keys() int {
-	if l.recorded {
-		return len(l.o.Trace.Keys)
+func (s *story) keyCount() int {
+	if s.recorded {
+		return len(s.trace.Keys)
 	}
 	n := 1
-	for _, t := range l.traffic {
+	for _, t := range s.traffic {
 		n = max(n, t.Keys)
 	}
 	return n
 }
 
 // keyName says whose requests come.
-func (l *Lab) keyName() string {
-	n := l.keys()
-	if l.key == lab.AllKeys {
+func (s *story) keyName() string {
+	n := s.keyCount()
+	if s.key == lab.AllKeys {
 		return fmt.Sprintf("all %d as one", n)
 	}
-	name := fmt.Sprintf("%d of %d", l.key+1, n)
-	if l.recorded {
-		return name + " " + safetext.Clip(safetext.Clean(l.o.Trace.Keys[l.key]), 18, safetext.Ellipsis)
+	name := fmt.Sprintf("%d of %d", s.key+1, n)
+	if s.recorded {
+		return name + " " + safetext.Clip(safetext.Clean(s.trace.Keys[s.key]), 18, safetext.Ellipsis)
 	}
-	switch int(l.key) {
+	switch int(s.key) {
 	case 0:
 		name += ", the busiest"
 	case n - 1:
@@ -107,8 +107,19 @@ func (l *Lab) keyName() string {
 
 // nextKey looks at the requests of the next key alone, or after the last one at all of
 // them together.
-func (l *Lab) nextKey(by int) tea.Cmd {
-	n := l.keys() + 1
-	l.key = int32((int(l.key)+1+by+n)%n) - 1
-	return l.again(l.run.Setup())
+func (s *Screen) nextKey(by int) tea.Cmd {
+	n := s.keyCount() + 1
+	s.key = int32((int(s.key)+1+by+n)%n) - 1
+	return s.rerun()
+}
+
+// rerun returns to the same moment with the traffic made anew.
+func (s *Screen) rerun() tea.Cmd {
+	cmd, err := s.again(s.run.Setup())
+	if err != nil {
+		s.Warn("The traffic cannot be made: " + err.Error() + ".")
+		return nil
+	}
+	s.renew()
+	return cmd
 }

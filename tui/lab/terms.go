@@ -3,7 +3,6 @@ package lab
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,7 +11,8 @@ import (
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/figure"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
 )
 
 // term is one thing that can be switched while the story goes on.
@@ -23,45 +23,45 @@ type term struct {
 
 // terms lists what can be changed: the limit, the conventions, the traffic, and who is
 // compared.
-func (l *Lab) terms() []term {
-	s := l.run.Setup()
+func (s *Screen) terms() []term {
+	setup := s.run.Setup()
 	set := func(f func(*lab.Setup)) tea.Cmd {
-		c := l.run.Setup()
+		c := s.run.Setup()
 		f(&c)
-		return l.change(c)
+		return s.apply(c)
 	}
-	words := lab.Words(s.Convention)
+	words := lab.Words(setup.Convention)
 	switchOf := func(name string, f func(*limiter.Convention, int)) term {
 		return term{name, words[name], func(by int) tea.Cmd { return set(func(c *lab.Setup) { f(&c.Convention, by) }) }}
 	}
 	list := []term{
-		{"limit", fmt.Sprint(s.Limit.Count), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Count = scaled(c.Limit.Count, by, 0) }) }},
-		{"window", figure.Length(s.Limit.Window), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) }) }},
-		{"burst", burstText(s), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
-		{"cost", fmt.Sprint(max(s.Cost, 1)), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Cost = scaled(max(c.Cost, 1), by, 1) }) }},
+		{"limit", fmt.Sprint(setup.Limit.Count), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Count = scaled(c.Limit.Count, by, 0) }) }},
+		{"window", format.Length(setup.Limit.Window), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) }) }},
+		{"burst", burstText(setup), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
+		{"cost", fmt.Sprint(max(setup.Cost, 1)), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Cost = scaled(max(c.Cost, 1), by, 1) }) }},
 		switchOf("edge", func(c *limiter.Convention, by int) { c.Edge = cycle(c.Edge, by, 2) }),
 		switchOf("alignment", func(c *limiter.Convention, by int) { c.Alignment = cycle(c.Alignment, by, 2) }),
 		switchOf("rounding", func(c *limiter.Convention, by int) { c.Rounding = cycle(c.Rounding, by, 3) }),
 		switchOf("rule", func(c *limiter.Convention, by int) { c.Rule = cycle(c.Rule, by, 2) }),
 		switchOf("denied", func(c *limiter.Convention, by int) { c.Denied = cycle(c.Denied, by, 2) }),
 		switchOf("refill", func(c *limiter.Convention, by int) { c.Refill = cycle(c.Refill, by, 2) }),
-		{"traffic", l.trafficName(), l.nextTraffic},
+		{"traffic", s.trafficName(), s.nextTraffic},
 	}
-	if l.keys() > 1 {
-		list = append(list, term{"whose requests", l.keyName(), l.nextKey})
+	if s.keyCount() > 1 {
+		list = append(list, term{"whose requests", s.keyName(), s.nextKey})
 	}
 	for _, a := range limiter.Algorithms() {
-		list = append(list, l.algorithmTerm(lab.Contender{Algorithm: a}, s))
+		list = append(list, s.algorithmTerm(lab.Candidate{Algorithm: a}, setup))
 	}
-	for _, c := range l.at().Into { // variants and faults of the lesson
+	for _, c := range s.at().Into { // variants and faults of the lesson
 		if c.Variant != "" || c.Fault != lab.NoFault {
-			list = append(list, l.algorithmTerm(c, s))
+			list = append(list, s.algorithmTerm(c, setup))
 		}
 	}
 	return list
 }
 
-// meanings say what the values of conventions mean, for who is about to switch one.
+// meanings say what the values of conventions mean.
 var meanings = map[string]string{
 	"half-open":     "half-open: a request exactly one window old has left the window.",
 	"closed":        "closed: a request exactly one window old still counts.",
@@ -78,34 +78,28 @@ var meanings = map[string]string{
 	"interval":      "interval: L tokens come back at once, every W.",
 }
 
-// selectedTerm is the value of the term that is selected.
-func (l *Lab) selectedTerm() string {
-	list := l.terms()
-	return list[min(l.row, len(list)-1)].value
-}
-
-// algorithmTerm puts a contender in or takes it out.
-func (l *Lab) algorithmTerm(c lab.Contender, s lab.Setup) term {
-	at := slices.Index(s.Contenders, c)
+// algorithmTerm puts a candidate in or takes it out.
+func (s *Screen) algorithmTerm(c lab.Candidate, setup lab.Setup) term {
+	at := slices.Index(setup.Candidates, c)
 	value := "off"
 	if at >= 0 {
 		value = "compared"
 	}
 	return term{title(c), value, func(int) tea.Cmd {
-		next := l.run.Setup()
+		next := s.run.Setup()
 		switch {
-		case at < 0 && len(next.Contenders) >= lab.MaxContenders:
-			l.say(true, fmt.Sprintf("Six algorithms are compared already: take one out before adding %s.", c))
+		case at < 0 && len(next.Candidates) >= lab.MaxCandidates:
+			s.Warn(fmt.Sprintf("%d algorithms are compared already: take one out before adding %s.", lab.MaxCandidates, c))
 			return nil
 		case at < 0:
-			next.Contenders = append(next.Contenders, c)
-		case len(next.Contenders) == 1:
-			l.say(true, "One algorithm has to stay: add another one first.")
+			next.Candidates = append(next.Candidates, c)
+		case len(next.Candidates) == 1:
+			s.Warn("One algorithm has to stay: add another one first.")
 			return nil
 		default:
-			next.Contenders = slices.Delete(next.Contenders, at, at+1)
+			next.Candidates = slices.Delete(next.Candidates, at, at+1)
 		}
-		return l.change(next)
+		return s.apply(next)
 	}}
 }
 
@@ -143,72 +137,90 @@ func burstText(s lab.Setup) string {
 	return fmt.Sprint(s.Limit.Burst)
 }
 
-func (l *Lab) paintTerms() {
-	list := l.terms()
-	in := l.Overlay(66, len(list)+2, "terms", "←→ changes · esc closes")
-	top := max(min(l.row-in.H/2, len(list)-in.H), 0)
+// apply puts the run under another setup and says what is wrong with it if that fails.
+func (s *Screen) apply(setup lab.Setup) tea.Cmd {
+	cmd, err := s.change(setup)
+	if err != nil {
+		s.fail(err)
+		return nil
+	}
+	s.renew()
+	return cmd
+}
+
+// termsOverlay is the list of terms with their values.
+type termsOverlay struct {
+	s   *Screen
+	row int
+}
+
+func (s *Screen) openTerms() { s.Open(&termsOverlay{s: s}) }
+
+// Modal is true.
+func (*termsOverlay) Modal() bool { return true }
+
+// Update selects a term and changes it.
+func (t *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
+	list := t.s.terms()
+	rows := len(list)
+	t.row = min(t.row, rows-1)
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			t.row = max(t.row-1, 0)
+		} else {
+			t.row = min(t.row+1, rows-1)
+		}
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "k":
+			t.row = (t.row + rows - 1) % rows
+		case "down", "j":
+			t.row = (t.row + 1) % rows
+		case "left", "h", "-":
+			return list[t.row].turn(-1), true
+		case "right", "l", "space", "+", "=", "enter":
+			return list[t.row].turn(1), true
+		case "esc", "q", "v", "w":
+			if t.s.shows("quiz") {
+				t.s.show("quiz") // anew, where the terms have changed
+			}
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// Paint draws the list, and what the selected value means.
+func (t *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
+	list := t.s.terms()
+	at := min(t.row, len(list)-1)
+	in := p.Overlay(66, len(list)+2, "what if", "←→ changes · esc closes")
+	top := max(min(at-in.H/2, len(list)-in.H), 0)
 	for row := range in.H {
 		i := top + row
 		if i >= len(list) {
-			return
+			break
 		}
-		ground, y := l.Look.Raised, in.Y+row
-		if i == l.row {
-			ground = l.Look.Selected
-			l.Grid.Fill(in.X-1, y, in.W+2, ' ', l.Look.Text.On(ground))
-			l.Grid.Text(in.X-1, y, in.X, l.Look.SelMark, l.Look.Accent.On(ground))
+		ground, y := p.Look.Raised, in.Y+row
+		if i == at {
+			ground = p.Look.Selected
+			p.Buffer.Fill(in.X-1, y, in.W+2, ' ', p.Look.Text.On(ground))
+			p.Buffer.Text(in.X-1, y, in.X, p.Look.SelMark, p.Look.Accent.On(ground))
 		}
-		st := l.Look.Title
+		st := p.Look.Title
 		if list[i].value == "off" {
-			st = l.Look.Dim
+			st = p.Look.Dim
 		}
-		l.Grid.Text(in.X+1, y, in.X+36, list[i].name, l.Look.Text.On(ground))
-		l.Grid.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
-		l.Zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
-			l.row = i
+		p.Buffer.Text(in.X+1, y, in.X+36, list[i].name, p.Look.Text.On(ground))
+		p.Buffer.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
+		p.Zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
+			t.row = i
 			return list[i].turn(1)
 		})
 	}
-}
-
-// change puts the run under another setup at the same moment. Traffic that reacts to the
-// limiter is made anew.
-func (l *Lab) change(s lab.Setup) tea.Cmd {
-	if err := s.Validate(); err != nil {
-		l.say(true, strings.ToUpper(err.Error()[:1])+err.Error()[1:]+".")
-		return nil
+	if meaning := meanings[list[at].value]; meaning != "" {
+		p.Buffer.Clear(footer)
+		p.Sentence(footer, meaning, false)
 	}
-	l.focus = min(l.focus, len(s.Contenders)-1)
-	if s.Limit.Window != l.run.Setup().Limit.Window || slices.ContainsFunc(l.traffic, func(t lab.Traffic) bool { return t.Model == lab.Retry || t.Model == lab.Adversary }) {
-		return l.again(s)
-	}
-	now := l.run.Now()
-	l.run.Restart(s)
-	return l.set(now, nil)
-}
-
-// again makes the traffic anew under a setup and returns to the same moment, with what
-// was fired by hand.
-func (l *Lab) again(s lab.Setup) tea.Cmd {
-	now := l.run.Now()
-	var fired []lab.Arrival
-	for i := range l.run.Decided() {
-		if a, _ := l.run.Arrival(i); a.Fired {
-			fired = append(fired, a)
-		}
-	}
-	s.Zero = l.run.Setup().Zero
-	tape, err := l.tape(s)
-	if err != nil {
-		l.say(true, "The traffic cannot be made: "+err.Error()+".")
-		return nil
-	}
-	l.run = lab.NewRun(s, tape)
-	return l.set(now, fired)
-}
-
-// set returns to a moment from the beginning, after something about the run has changed.
-func (l *Lab) set(now limiter.Instant, fired []lab.Arrival) tea.Cmd {
-	l.progress.known, l.stale, l.ask = false, true, nil
-	return l.travel(now, fired)
 }

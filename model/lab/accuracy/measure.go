@@ -3,8 +3,11 @@
 // source loads its limit. It is the table that Cloudflare published about its own
 // counters, for any traffic.
 //
-// As there, every request is counted, admitted or not, so that counter and log speak of
-// the same stream; a decision is wrong when the counter's differs from the log's.
+// It measures twice. With denied requests free, the default of this program, a decision is
+// wrong by the true window of what the counter itself admitted, as everywhere in the lab.
+// With denied requests charged, as Cloudflare counts, every request counts, admitted or
+// not, so that counter and log see the same stream; a decision is wrong when the counter's
+// differs from that of a log which counts them too.
 package accuracy
 
 import (
@@ -27,14 +30,14 @@ type Options struct {
 	Sources  int           // how many to make up; 0 means 600
 	Windows  int           // how many windows a point of the Poisson law is the mean of; 0 means 4000, for 1 % or so
 	Seed     uint64
-	Progress func(done float64) // told how far it is, 0 to 1; may be nil
+	Progress func(done float64) // called with how far it is, 0 to 1; may be nil
 }
 
 // Roundings are the variants in the order of Band.By.
-var Roundings = [...]limiter.Rounding{limiter.Floor, limiter.Exact, limiter.Round}
+var Roundings = [...]limiter.Rounding{limiter.RoundFloor, limiter.RoundExact, limiter.RoundNearest}
 
 // names of the roundings.
-var names = [...]string{limiter.Floor: "floor", limiter.Exact: "exact", limiter.Round: "round"}
+var names = [...]string{limiter.RoundFloor: "floor", limiter.RoundExact: "exact", limiter.RoundNearest: "round"}
 
 // Outcome is how one rounding did on a number of requests.
 type Outcome struct {
@@ -72,7 +75,7 @@ func share(part, whole float64) float64 {
 // Point is how far the exact rounding is off for Poisson arrivals of a mean count.
 type Point struct {
 	Mean     int     `json:"mean"`     // requests a window
-	Measured float64 `json:"measured"` // mean relative difference
+	Measured float64 `json:"measured"` // mean difference, relative to the requests before the one that comes
 	Law      float64 `json:"law"`      // what theory says: Law(Mean)
 }
 
@@ -83,16 +86,24 @@ type Worst struct {
 	Limit   int64  `json:"limit"`
 }
 
-// Report is what was measured.
+// Table is the sources by their load.
+type Table struct {
+	All   Band   `json:"all"`
+	Bands []Band `json:"bands"`
+}
+
+// Report is what was measured. Its own table is that of charged denials, Free that of free
+// ones, where differences are not measured.
 type Report struct {
 	Limit    limiter.Limit `json:"-"`
 	Recorded bool          `json:"recorded"` // the traffic was a trace
 	Skipped  int           `json:"skipped"`  // lines of the trace that could not be read
 	Damage   string        `json:"damage"`   // why the trace ends too soon; "" where it does not
-	All      Band          `json:"all"`
-	Bands    []Band        `json:"bands"`
-	Poisson  []Point       `json:"poisson"`
-	Worst    []Worst       `json:"worst"`
+	Denied   string        `json:"denied"`   // what the table below says of denied requests
+	Table
+	Free    Table   `json:"free"`
+	Poisson []Point `json:"poisson"`
+	Worst   []Worst `json:"worst"`
 }
 
 // Law is the mean relative difference of a weighted counter for Poisson arrivals of n
@@ -140,14 +151,7 @@ func Measure(o Options) (Report, error) {
 	if o.Progress == nil {
 		o.Progress = func(float64) {}
 	}
-	r := Report{Limit: o.Limit, Recorded: o.Trace != nil}
-	for i, from := range edges {
-		b := Band{From: from}
-		if i+1 < len(edges) {
-			b.To = edges[i+1]
-		}
-		r.Bands = append(r.Bands, b)
-	}
+	r := Report{Limit: o.Limit, Recorded: o.Trace != nil, Denied: "charged", Table: newTable(), Free: newTable()}
 	var err error
 	if o.Trace != nil {
 		r.Skipped, r.Damage = o.Trace.Skipped, o.Trace.Damage
@@ -162,6 +166,18 @@ func Measure(o Options) (Report, error) {
 	r.Worst, err = worst()
 	o.Progress(1)
 	return r, err
+}
+
+func newTable() Table {
+	var t Table
+	for i, from := range edges {
+		b := Band{From: from}
+		if i+1 < len(edges) {
+			b.To = edges[i+1]
+		}
+		t.Bands = append(t.Bands, b)
+	}
+	return t
 }
 
 // recorded measures each key of a trace.
@@ -181,7 +197,7 @@ func (r *Report) recorded(o Options) {
 // made measures sources of many loads: most are people, whose requests are independent;
 // some come and go, some are jobs.
 func (r *Report) made(o Options) error {
-	s := lab.Setup{Contenders: []lab.Contender{{Algorithm: limiter.SlidingLog}}, Limit: o.Limit, Zero: zero.Floor(o.Limit.Window)}
+	s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: limiter.SlidingLog}}, Limit: o.Limit, Zero: zero.Floor(o.Limit.Window)}
 	end := s.Zero.Add(windowsEach * o.Limit.Window)
 	for i := range o.Sources {
 		load := 0.05 * math.Pow(40, (float64(i)+0.5)/float64(o.Sources)) // 0.05 to 2, evenly in logarithm
@@ -198,11 +214,11 @@ func (r *Report) made(o Options) error {
 		if err != nil {
 			return err
 		}
-		tape := lab.NewTape(src)
-		tape.Until(end)
-		list := make([]lab.Arrival, tape.Len())
+		workload := lab.NewWorkload(src)
+		workload.Until(end)
+		list := make([]lab.Arrival, workload.Len())
 		for k := range list {
-			list[k] = tape.At(k)
+			list[k] = workload.At(k)
 		}
 		r.source(list, o.Limit, true)
 		o.Progress(0.8 * float64(i) / float64(o.Sources))
@@ -227,28 +243,57 @@ func (r *Report) source(list []lab.Arrival, limit limiter.Limit, warm bool) {
 	if at == len(edges) || edges[at] > load {
 		at--
 	}
-	var b Band
-	b.Sources = 1
-	measure(list, limit, begin, &b, Roundings[:]...)
+	counted, free := Band{Sources: 1}, Band{Sources: 1}
+	measure(list, limit, begin, &counted, Roundings[:]...)
+	measureFree(list, limit, begin, &free)
 	for _, into := range []*Band{&r.Bands[at], &r.All} {
-		into.Sources += b.Sources
-		into.Requests += b.Requests
-		into.Exact += b.Exact
-		for i, o := range b.By {
-			into.By[i].WronglyAllowed += o.WronglyAllowed
-			into.By[i].WronglyDenied += o.WronglyDenied
-			into.By[i].Difference += o.Difference
-		}
+		into.add(counted)
+	}
+	for _, into := range []*Band{&r.Free.Bands[at], &r.Free.All} {
+		into.add(free)
 	}
 }
 
-// measure lets counters in some roundings and an exact log count the same requests.
+func (b *Band) add(one Band) {
+	b.Sources += one.Sources
+	b.Requests += one.Requests
+	b.Exact += one.Exact
+	for i, o := range one.By {
+		b.By[i].WronglyAllowed += o.WronglyAllowed
+		b.By[i].WronglyDenied += o.WronglyDenied
+		b.By[i].Difference += o.Difference
+	}
+}
+
+// measureFree lets counters that do not charge for what they deny decide about the same
+// requests, and counts what was wrong by the tallies of the lab.
+func measureFree(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *Band) {
+	s := lab.Setup{Limit: limit, Zero: list[0].At.Floor(limit.Window)}
+	for _, rounding := range Roundings {
+		s.Candidates = append(s.Candidates, lab.Candidate{Algorithm: limiter.SlidingWindow, Variant: names[rounding]})
+	}
+	run := lab.NewRun(s, lab.NewWorkload(lab.Given(list)))
+	run.AdvanceTo(begin - 1)
+	before, first := make([]lab.Tally, len(Roundings)), run.Decided()
+	for i := range before {
+		before[i] = run.Tally(i)
+	}
+	run.AdvanceTo(list[len(list)-1].At)
+	b.Requests = int64(run.Decided() - first)
+	for i := range before {
+		t := run.Tally(i)
+		b.By[i] = Outcome{WronglyAllowed: t.WronglyAdmitted - before[i].WronglyAdmitted, WronglyDenied: t.WronglyDenied - before[i].WronglyDenied}
+	}
+}
+
+// measure lets counters in some roundings and an exact log count the same requests,
+// admitted or not.
 func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *Band, roundings ...limiter.Rounding) {
 	states := make([]limiter.State, len(roundings))
 	terms := make([]limiter.Convention, len(roundings))
 	for i, rounding := range roundings {
 		states[i].Algorithm = limiter.SlidingWindow
-		terms[i] = limiter.Convention{Rounding: rounding, Denied: limiter.Charged}
+		terms[i] = limiter.Convention{Rounding: rounding, Denied: limiter.DeniedCharged}
 	}
 	var exact int64
 	oldest := 0
@@ -294,15 +339,17 @@ func poissonPoints(o Options) []Point {
 		if err != nil {
 			continue // the rates above are in range
 		}
-		tape := lab.NewTape(src)
-		tape.Until(zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n)) * limit.Window))
-		list := make([]lab.Arrival, tape.Len())
+		workload := lab.NewWorkload(src)
+		workload.Until(zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n)) * limit.Window))
+		list := make([]lab.Arrival, workload.Len())
 		for k := range list {
-			list[k] = tape.At(k)
+			list[k] = workload.At(k)
 		}
 		var b Band
-		measure(list, limit, zero.Add(2*limit.Window), &b, limiter.Exact)
-		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact), Law: Law(float64(n))})
+		measure(list, limit, zero.Add(2*limit.Window), &b, limiter.RoundExact)
+		// The law is about the requests that are there when one more comes; a count that
+		// takes the one that comes in has n + 1 in the mean.
+		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact-float64(b.Requests)), Law: Law(float64(n))})
 		o.Progress(0.8 + 0.2*float64(i+1)/float64(len(means)))
 	}
 	return points
@@ -313,20 +360,20 @@ func poissonPoints(o Options) []Point {
 func worst() ([]Worst, error) {
 	s := lab.Setup{Limit: limiter.Limit{Count: 100, Window: time.Minute}, Zero: zero.Floor(time.Minute)}
 	for _, name := range []string{"fixed-window", "sliding-window/floor", "sliding-window/exact", "sliding-window/round", "sliding-log", "gcra"} {
-		c, err := lab.ParseContender(name)
+		c, err := lab.ParseCandidate(name)
 		if err != nil {
 			return nil, err
 		}
-		s.Contenders = append(s.Contenders, c)
+		s.Candidates = append(s.Candidates, c)
 	}
 	src, err := lab.Traffic{Model: lab.Adversary}.Source(s, 0)
 	if err != nil {
 		return nil, err
 	}
-	run := lab.NewRun(s, lab.NewTape(src))
+	run := lab.NewRun(s, lab.NewWorkload(src))
 	run.AdvanceTo(s.Zero.Add(20 * s.Limit.Window))
 	var list []Worst
-	for i, c := range s.Contenders {
+	for i, c := range s.Candidates {
 		list = append(list, Worst{What: c.String(), Largest: run.Tally(i).Largest, Limit: s.Limit.Count})
 	}
 	return slices.Clip(list), nil

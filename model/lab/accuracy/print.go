@@ -76,40 +76,67 @@ func (p *printer) table(r Report) {
 			what += "; it ends too soon: " + r.Damage
 		}
 	}
-	p.say("Sliding window counters against an exact log, limit %d in %v\n", r.Limit.Count, r.Limit.Window)
+	p.say("Sliding window counters and the truth, limit %d in %v\n", r.Limit.Count, r.Limit.Window)
 	p.say("%s requests of %s %s\n\n", group(r.All.Requests), group(int64(r.All.Sources)), what)
-	p.say("%28s", "")
-	for _, k := range Roundings {
-		p.say("%24s", "-- "+names[k]+" --   ")
+	p.say("Denied requests free, the default: wrong by the true window of what the counter admitted\n\n")
+	p.head(false)
+	for _, b := range r.Free.Bands {
+		p.row(b.label(), b, false)
 	}
-	p.say("\n%10s%8s%10s", "load", "sources", "requests")
-	for range Roundings {
-		p.say("%8s%8s%8s", "allowed", "denied", "differs")
-	}
-	p.say("\n")
+	p.row("all", r.Free.All, false)
+	p.say("\nDenied requests charged, as Cloudflare counts: wrong against a log that counts them too\n\n")
+	p.head(true)
 	for _, b := range r.Bands {
-		p.row(b.label(), b)
+		p.row(b.label(), b, true)
 	}
-	p.row("all", r.All)
+	p.row("all", r.All, true)
 	p.say("\nload: a source's mean requests a window, of the limit · allowed, denied: wrongly, of its requests\n")
 	p.say("differs: mean distance of the estimate from the true count, of the true count\n")
 	p.say("Cloudflare's own, 400 million requests of 270 000 sources: 0.003%% wrong, 6%% difference\n")
 }
 
-// row writes one band.
-func (p *printer) row(label string, b Band) {
-	p.say("%10s%8s%10s", label, group(int64(b.Sources)), group(b.Requests))
-	for i := range Roundings {
-		if b.Requests == 0 {
-			p.say("%8s%8s%8s", "–", "–", "–")
-			continue
+// head writes the names of the columns.
+func (p *printer) head(differs bool) {
+	width := 16
+	if differs {
+		width = 24
+	}
+	p.say("%28s", "")
+	for _, k := range Roundings {
+		p.say("%*s", width, "-- "+names[k]+" --   ")
+	}
+	p.say("\n%10s%8s%10s", "load", "sources", "requests")
+	for range Roundings {
+		p.say("%8s%8s", "allowed", "denied")
+		if differs {
+			p.say("%8s", "differs")
 		}
-		o := b.By[i]
-		p.say("%8s%8s%8s", percent(share(float64(o.WronglyAllowed), float64(b.Requests))),
-			percent(share(float64(o.WronglyDenied), float64(b.Requests))), percent(b.Difference(i)))
 	}
 	p.say("\n")
 }
+
+// row writes one band.
+func (p *printer) row(label string, b Band, differs bool) {
+	p.say("%10s%8s%10s", label, group(int64(b.Sources)), group(b.Requests))
+	for i := range Roundings {
+		o, unknown := b.By[i], b.Requests == 0
+		columns := []float64{share(float64(o.WronglyAllowed), float64(b.Requests)), share(float64(o.WronglyDenied), float64(b.Requests))}
+		if differs {
+			columns = append(columns, b.Difference(i))
+		}
+		for _, v := range columns {
+			text := "–"
+			if !unknown {
+				text = percent(v)
+			}
+			p.say("%8s", text)
+		}
+	}
+	p.say("\n")
+}
+
+// LoadWords returns the loads of a band in words.
+func LoadWords(b Band) string { return b.label() }
 
 func (b Band) label() string {
 	if b.To == 0 {
@@ -121,16 +148,21 @@ func (b Band) label() string {
 // wrongByBand plots where decisions are wrong, for the exact rounding.
 func (p *printer) wrongByBand(r Report) {
 	most := 0.0
-	for _, b := range r.Bands {
-		most = math.Max(most, b.Wrong(1))
+	for i, b := range r.Bands {
+		most = math.Max(most, math.Max(b.Wrong(1), r.Free.Bands[i].Wrong(1)))
 	}
 	p.say("\nwrong decisions by load, exact rounding\n")
-	for _, b := range r.Bands {
-		value := "no requests"
-		if b.Requests > 0 {
-			value = percent(b.Wrong(1))
+	for i, b := range r.Bands {
+		for _, line := range []struct {
+			label, denied string
+			Band
+		}{{b.label(), "free", r.Free.Bands[i]}, {"", "charged", b}} {
+			value := "no requests"
+			if line.Requests > 0 {
+				value = percent(line.Wrong(1))
+			}
+			p.say("%12s %-7s %s %s\n", line.label, line.denied, p.bar(line.Wrong(1), most), value)
 		}
-		p.say("%12s  %s %s\n", b.label(), p.bar(b.Wrong(1), most), value)
 	}
 }
 
@@ -140,7 +172,7 @@ func (p *printer) law(r Report) {
 	for _, x := range r.Poisson {
 		most = math.Max(most, x.Measured)
 	}
-	p.say("\nmean difference for Poisson arrivals, n requests a window; theory: 0.313/sqrt(n)\n")
+	p.say("\nmean difference for Poisson arrivals that find n requests in the window; theory: 0.313/sqrt(n)\n")
 	for _, x := range r.Poisson {
 		p.say("%12s  %s %s, theory %s\n", "n = "+strconv.Itoa(x.Mean), p.bar(x.Measured, most), percent(x.Measured), percent(x.Law))
 	}

@@ -1,0 +1,50 @@
+package cmd
+
+import (
+	"os"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/limiter"
+	"ratescope/model/lab/accuracy"
+)
+
+func (p *program) accuracy() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "accuracy",
+		Short: "Measure how far the weighted counter is from the truth",
+		Long: "Run the sliding window counter, in each of its roundings, against an exact log of the same requests, and print how many " +
+			"decisions were wrong by how heavily a source loads its limit. Without --trace the traffic is made up, from a seed.",
+		Example: "ratescope accuracy --trace incident.jsonl.gz --limit 100/1m",
+	}
+	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format; a source is a key, or a remote host")
+	seed := c.Flags().Uint64("seed", 1, "the seed of the traffic that is made up")
+	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	return p.command(c, func(c *cobra.Command, args []string) (err error) {
+		if len(args) > 0 {
+			return cli.Usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
+		}
+		o := accuracy.Options{Seed: *seed}
+		if p.Limit != "" {
+			if o.Limit, err = limiter.ParseLimit(p.Limit); err != nil {
+				return cli.UsageError{Err: err}
+			}
+		}
+		if o.Trace, err = traceOf(*trace); err != nil {
+			return err
+		}
+		if term.IsTerminal(os.Stderr.Fd()) {
+			o.Progress = accuracy.Bar(c.ErrOrStderr(), p.ascii)
+		}
+		measured, err := accuracy.Measure(o)
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return accuracy.PrintJSON(c.OutOrStdout(), measured)
+		}
+		return accuracy.Print(c.OutOrStdout(), measured, p.ascii)
+	}, serverFlags, screenFlags, []string{"watch", "algorithm", "burst", "config", "refresh", "budget", "mask", "allow-inject"})
+}

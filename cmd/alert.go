@@ -1,0 +1,53 @@
+package cmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/config"
+)
+
+func (p *program) alert() *cobra.Command {
+	c := &cobra.Command{Use: "alert", Short: "Test where alerts go"}
+	c.AddCommand(p.alertTest())
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		return cli.Usagef("alert needs a command: use \"ratescope alert test\"")
+	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject"})
+}
+
+func (p *program) alertTest() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "test [NAME]",
+		Short: "Deliver a made-up beginning and end of an alert",
+		Long: "Deliver a made-up beginning and end of the alert of that name, or of all, to their webhooks and commands, and say " +
+			"what became of each. No server is needed. The exit code is 1 when one was not delivered.",
+		Example: "ratescope alert test throttled",
+	}
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return cli.Usagef("alert test takes one name and was given %d", len(args))
+		}
+		loaded, _, err := p.configuration()
+		if err != nil {
+			return err
+		}
+		return cli.TryAlerts(c.Context(), loaded, append(args, "")[0], p.output(c))
+	}, screenFlags, serverFlags, []string{"ascii", "allow-inject", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
+}
+
+// configuration returns the configuration of --config or of the XDG folders, whether a
+// server is named or not, and its path.
+func (p *program) configuration() (*config.Config, string, error) {
+	path := p.Config
+	if path == "" {
+		path = cli.DefaultConfigPath()
+	}
+	if path == "" {
+		return nil, "", cli.Usagef("there is no configuration file: write one with \"ratescope config init\", or name one with --config")
+	}
+	loaded, err := config.Load(path)
+	if err != nil {
+		return nil, "", cli.UsageError{Err: err}
+	}
+	return loaded, path, nil
+}

@@ -1,0 +1,89 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/adrg/xdg"
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/file"
+	"ratescope/tui/class"
+	screenlab "ratescope/tui/lab"
+)
+
+// classFlags say how a class is held.
+type classFlags struct {
+	serve, password, keys string
+	most                  int
+}
+
+func (f *classFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.serve, "serve", "", "hold a class at HOST:PORT: students come with ssh and get the lab")
+	c.Flags().StringVar(&f.password, "password-file", "", "file with the password of the class")
+	c.Flags().StringVar(&f.keys, "authorized-keys", "", "file with the public keys of those who may join, as OpenSSH has them")
+	c.Flags().IntVar(&f.most, "most", class.DefaultMost, "how many students the class takes")
+}
+
+// admission reads who may join.
+func (f *classFlags) admission() (class.Admission, error) {
+	name, read := f.password, class.Password
+	switch {
+	case f.password != "" && f.keys != "":
+		return class.Admission{}, cli.Usagef("--password-file and --authorized-keys exclude each other: give one")
+	case f.keys != "":
+		name, read = f.keys, class.AuthorizedKeys
+	case f.password == "":
+		return class.Admission{}, nil
+	}
+	content, err := file.Read(name)
+	if err != nil {
+		return class.Admission{}, cli.UsageError{Err: err}
+	}
+	a, err := read(content)
+	if err != nil {
+		return a, cli.Usagef("%s: %v", name, err)
+	}
+	return a, nil
+}
+
+// run holds the class until the teacher leaves, or without a terminal until it is stopped.
+func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error {
+	admission, err := f.admission()
+	if err != nil {
+		return err
+	}
+	if f.most < 1 || f.most > 500 {
+		return cli.Usagef("a class of %d is not possible: use 1 to 500", f.most)
+	}
+	key, err := class.HostKey(filepath.Join(xdg.StateHome, "ratescope", "lab_host_key"))
+	if err != nil {
+		return err
+	}
+	student := o
+	student.Present, student.Trace = false, nil
+	server, err := class.Listen(class.Options{Address: f.serve, Key: key, Admit: admission, Most: f.most, Lab: student})
+	if err != nil {
+		return cli.UsageError{Err: err}
+	}
+	ctx, stop := context.WithCancel(c.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx) }()
+	if seen {
+		o.Class = server.Room.Teacher()
+		err = screenlab.Run(ctx, o, tea.WithoutSignalHandler())
+	} else {
+		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s.\n", server.Addr())
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+	stop()
+	if closed := <-served; err == nil {
+		err = closed
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/adrg/xdg"
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/config"
+	"ratescope/feed/file"
+	"ratescope/model/safetext"
+)
+
+func (p *program) config() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Write, check, find and show the configuration file"}
+	c.AddCommand(
+		p.configCommand("init", "Write a configuration to begin with", "Write a configuration file with every word explained, to --config or to the XDG config folder. A file that is there is not changed.", p.configInit),
+		p.configCommand("check", "Check the configuration file", "Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant.", p.configCheck),
+		p.configCommand("path", "Print where the configuration file is", "Print the path of the configuration file that is read, or, when there is none, of the one that would be.", p.configPath),
+		p.configCommand("show", "Print the configuration file as it is understood", "Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", p.configShow),
+	)
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		return cli.Usagef("config needs a command: use \"ratescope config init\", check, path or show")
+	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject"})
+}
+
+// configCommand returns a command about the configuration file. It takes no arguments.
+func (p *program) configCommand(name, short, long string, f func(*cobra.Command) error) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "ratescope config " + name}
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return cli.Usagef("config %s takes no argument and was given %q: name the file with --config", name, args[0])
+		}
+		return f(c)
+	}, screenFlags, serverFlags, []string{"ascii", "mask", "allow-inject", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
+}
+
+// configInit writes a new file.
+func (p *program) configInit(c *cobra.Command) error {
+	path := p.Config
+	if path == "" {
+		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
+			return cli.Usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
+		}
+		path = filepath.Join(xdg.ConfigHome, cli.ConfigFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return file.Unwritable(path, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return cli.Usagef("%s is there already: edit it, or name another file with --config", safetext.Clean(path))
+	}
+	if err == nil {
+		_, err = f.WriteString(config.Example)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return file.Unwritable(path, err)
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), path)
+	return err
+}
+
+// configCheck reads the file.
+func (p *program) configCheck(c *cobra.Command) error {
+	loaded, path, err := p.configuration()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is well: %d rules, %d targets, %d alerts\n", safetext.Clean(path), len(loaded.Rules), len(loaded.Targets), len(loaded.Alerts))
+	return err
+}
+
+// configPath prints where the file is.
+func (p *program) configPath(c *cobra.Command) error {
+	path := p.Config
+	if path == "" {
+		path = cli.DefaultConfigPath()
+	}
+	if path == "" {
+		path = filepath.Join(xdg.ConfigHome, cli.ConfigFile)
+		fmt.Fprintln(c.ErrOrStderr(), "ratescope: the file is not there: write it with \"ratescope config init\"")
+	}
+	_, err := fmt.Fprintln(c.OutOrStdout(), path)
+	return err
+}
+
+// configShow prints the file as it is understood.
+func (p *program) configShow(c *cobra.Command) error {
+	loaded, _, err := p.configuration()
+	if err != nil {
+		return err
+	}
+	text, err := loaded.Show()
+	if err != nil {
+		return err
+	}
+	_, err = c.OutOrStdout().Write(text)
+	return err
+}

@@ -1,0 +1,89 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/adrg/xdg"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"ratescope/feed"
+	"ratescope/feed/cli"
+	"ratescope/feed/config"
+	"ratescope/feed/fire"
+	"ratescope/feed/panics"
+	"ratescope/model"
+	"ratescope/model/report"
+	"ratescope/tui"
+	screenlab "ratescope/tui/lab"
+)
+
+func (p *program) dashboard(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 1:
+		return cli.Usagef("the dashboard takes one target and was given %d arguments: name one that the configuration has", len(args))
+	case len(args) == 1 && p.Target != "" && p.Target != args[0]:
+		return cli.Usagef("the targets %q and %q are both given: give one of them", args[0], p.Target)
+	case len(args) == 1:
+		p.Target = args[0]
+	}
+	src, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	ctx, cancel := context.WithCancel(c.Context())
+	box := feed.NewMailbox()
+	ended := make(chan error, 1)
+	alerts, err := p.alerts(nil, func(error) {})
+	if err != nil {
+		cancel()
+		return err
+	}
+	defer alerts.Close()
+	followed := alerts.Tap(p.Follow(src, func(c *config.Config, err error) {
+		if err == nil {
+			alerts.SetConfig(c)
+		}
+	}))
+	go func() {
+		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
+		cancel() // without a source there is nothing to show
+	}()
+	injector := &recordedInjector{Injector: src.Injector(fire.Options{Armed: p.armed()})}
+	err = p.show(ctx, c, tui.Options{
+		Choices: filepath.Join(xdg.StateHome, "ratescope", "choices.json"),
+		Take:    box.Take, Focus: src.Focus, Injector: injector,
+		Record: func() (tui.Recorder, string, error) {
+			r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
+			recorder, err := injector.record(r)
+			return recorder, r.File, err
+		},
+	})
+	cancel()
+	return cmp.Or(<-ended, err)
+}
+
+// show runs the screen, or with --plain the text, on the source in o until the user quits,
+// ctx ends or the source does.
+func (p *program) show(ctx context.Context, c *cobra.Command, o tui.Options) (err error) {
+	if o.Shelf, err = p.shelf(); err != nil {
+		return err
+	}
+	o.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
+	o.Save = screenlab.SaveNew
+	o.Theme, o.FPS, o.Still, o.ASCII, o.Mask = p.theme, p.fps, p.still, p.ascii, p.mask
+	switch {
+	case p.plain:
+		return tui.Plain(ctx, c.OutOrStdout(), o)
+	case !term.IsTerminal(os.Stdout.Fd()):
+		return cli.Usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
+	}
+	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
+	return tui.Run(ctx, o, tea.WithoutSignalHandler())
+}

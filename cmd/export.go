@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/metrics"
+	"ratescope/model/report"
+)
+
+func (p *program) export() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Tell Prometheus what is watched, without a screen",
+		Long: "Watch as the dashboard does, at the same cost, and answer Prometheus at /metrics: used, limit, utilization, remaining, denied " +
+			"and next admission of every key, and whether the server answers. What is not known is absent.\n\n" +
+			"Only this machine is answered unless --listen says otherwise: the names of the keys are told to whoever asks.",
+		Example: "ratescope export --listen :9464 --redis redis://localhost:6379 --limit 100/1m",
+	}
+	address := c.Flags().String("listen", "localhost:9464", "address to answer on, HOST:PORT or :PORT for all of this machine's")
+	most := c.Flags().Int("max-keys", metrics.DefaultMaxKeys, "how many keys may have series of their own; the rest are counted")
+	hosts := c.Flags().StringSlice("host", nil, "name under which the exporter is reached, beside addresses, localhost and this machine's name; others are refused")
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		switch _, _, err := net.SplitHostPort(*address); {
+		case len(args) > 0:
+			return cli.Usagef("export takes no argument and was given %q: use --listen to say where", args[0])
+		case err != nil:
+			return cli.Usagef("--listen %q is no address: give HOST:PORT or :PORT, as in :9464", *address)
+		case *most < 1 || *most > 100_000:
+			return cli.Usagef("--max-keys %d is out of range: give 1 to 100000", *most)
+		}
+		p.service = true
+		src, err := p.open()
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		listen, err := net.Listen("tcp", *address)
+		if err != nil {
+			if number := syscall.Errno(0); errors.As(err, &number) {
+				err = number // the rest only says again what is being done
+			}
+			return fmt.Errorf("nothing can be served on %s: %w; choose another address with --listen", *address, err)
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics are on http://%s/metrics\n", listen.Addr())
+		alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(err error) { p.log(c)(err.Error()) })
+		if err != nil {
+			return err
+		}
+		defer alerts.Close()
+		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: report.Build(p.version), Firing: alerts.Firing}))
+	}, screenFlags, []string{"ascii", "allow-inject"})
+}

@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adrg/xdg"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/watch"
+	"ratescope/limiter"
+	"ratescope/model/report"
+	"ratescope/themes"
+)
+
+func (p *program) flags(f *pflag.FlagSet) {
+	f.StringArrayVar(&p.Redis, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster; ?replica=true reads replicas of a cluster or of a sentinel's master (env RATESCOPE_REDIS)")
+	f.StringVar(&p.Target, "target", "", "server that the configuration names under targets")
+	f.StringVar(&p.PasswordFile, "password-file", "", "file whose first line is the server's password (env RATESCOPE_PASSWORD_FILE, or the password itself in REDISCLI_AUTH)")
+	f.BoolVar(&p.askpass, "askpass", false, "ask for the server's password at the terminal")
+	f.StringArrayVar(&p.Watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
+	f.StringVar(&p.Limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
+	f.StringVar(&p.Algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
+	f.Int64Var(&p.Burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
+	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+cli.ConfigFile+" in the XDG config folders)")
+	f.BoolVar(&p.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
+	f.StringVar(&p.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
+	f.IntVar(&p.fps, "fps", 10, "frames a second at most, 1 to 60")
+	f.DurationVar(&p.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
+	f.StringVar(&p.Budget, "budget", "1%", "share of the server's time that watching may take, from 0.1 to 50 percent")
+	f.StringVar(&p.TLS.CA, "tls-ca", "", "certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
+	f.StringVar(&p.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
+	f.StringVar(&p.TLS.Key, "tls-key", "", "key file (PEM) of the client")
+	f.StringVar(&p.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
+	f.BoolVar(&p.ascii, "ascii", false, "draw with ASCII alone")
+	f.BoolVar(&p.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
+	f.BoolVar(&p.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
+	f.BoolVar(&p.mask, "mask", false, "hide the middle of key names")
+}
+
+func algorithmNames() []string {
+	names := []string{"auto"}
+	for _, a := range limiter.Algorithms() {
+		names = append(names, a.String())
+	}
+	return names
+}
+
+// flagError puts an error of the flags' parser into one sentence.
+func flagError(c *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if !errors.As(err, &value) {
+		return cli.Usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
+	}
+	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false", "float64": "a number, as in 2"}[value.GetFlag().Value.Type()]
+	return cli.Usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
+}
+
+// open prepares the server that the flags name. With keys, only these are looked at.
+func (p *program) open(keys ...string) (cli.Server, error) {
+	if p.fps < 1 || p.fps > 60 {
+		return nil, cli.Usagef("--fps %d is out of range: give 1 to 60", p.fps)
+	}
+	if err := p.ask(); err != nil {
+		return nil, err
+	}
+	return p.Settings.Open(keys...)
+}
+
+// ask asks for a password with --askpass.
+func (p *program) ask() error {
+	if !p.askpass || p.Password != "" {
+		return nil
+	}
+	if !term.IsTerminal(os.Stdin.Fd()) {
+		return cli.Usagef("--askpass needs a terminal on its input: use --password-file or REDISCLI_AUTH")
+	}
+	fmt.Fprint(os.Stderr, "Password: ")
+	text, err := term.ReadPassword(os.Stdin.Fd())
+	fmt.Fprintln(os.Stderr)
+	if err != nil {
+		return fmt.Errorf("the password cannot be read: %w", err)
+	}
+	if p.Password = string(text); p.Password == "" {
+		return cli.Usagef("--askpass was given no password: type it and press enter")
+	}
+	return nil
+}
+
+// armed reports whether requests may be fired at a server that is not embedded: the target
+// of the configuration may forbid what the flag allows. It is to be called after open.
+func (p *program) armed() bool { return p.allow && !p.Named().NoInject }
+
+// shelf is the built-in themes and the user's own.
+func (p *program) shelf() (themes.Shelf, error) {
+	shelf, err := themes.BuiltIn().Add(os.DirFS(filepath.Join(xdg.ConfigHome, "ratescope", "themes")))
+	if err == nil && p.theme != "" {
+		_, err = shelf.Find(p.theme)
+	}
+	if err != nil {
+		return nil, cli.UsageError{Err: err}
+	}
+	return shelf, nil
+}
+
+func (p *program) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&p.json, "json", false, "print one JSON object")
+}
+
+// output is where a command prints and how.
+func (p *program) output(c *cobra.Command) cli.Output {
+	return cli.Output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: p.json, Names: p.names()}
+}
+
+func (p *program) names() report.Options { return report.Options{Mask: p.mask} }

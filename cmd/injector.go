@@ -1,0 +1,47 @@
+package cmd
+
+import (
+	"context"
+	"sync"
+
+	"ratescope/feed/cli"
+	"ratescope/model"
+	"ratescope/tui"
+)
+
+// recordedInjector is the injector of a dashboard that writes what it fires into the
+// recording that is under way, so that a replay tells those requests from the others.
+type recordedInjector struct {
+	tui.Injector
+
+	mu       sync.Mutex
+	recorder *cli.Recorder // the last one that was started; nil before
+}
+
+// Fire implements tui.Injector.
+func (i *recordedInjector) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+	return i.Injector.Fire(ctx, s, func(f model.Fired) {
+		if r := i.current(); r != nil {
+			r.Fired(f)
+		}
+		report(f)
+	})
+}
+
+func (i *recordedInjector) current() *cli.Recorder {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.recorder
+}
+
+// record begins a recording.
+func (i *recordedInjector) record(r cli.Recording) (*cli.Recorder, error) {
+	recorder, err := cli.NewRecorder(r)
+	if err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.recorder = recorder
+	return recorder, nil
+}

@@ -1,0 +1,130 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/adrg/xdg"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/file"
+	"ratescope/model/lab"
+	screenlab "ratescope/tui/lab"
+)
+
+func (p *program) lab() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lab [SCENARIO]",
+		Short: "Learn the algorithms on a virtual clock",
+		Long: "Run the same arrivals through several algorithms side by side, with the clock in your hand: pause, step, step back, " +
+			"ask what a decision was made of, and play the lessons. It needs no Redis.\n\n" +
+			"SCENARIO is the name of a lesson, a scenario file, a recording, which becomes a lesson of its own, or a line that another lab copied (s:…); " +
+			"without it the first lesson is on screen.",
+		Example: "ratescope lab counter-weighted-sum\nratescope lab incident.jsonl.gz",
+	}
+	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format, whose traffic can be put in place of a lesson's")
+	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
+	var class classFlags
+	class.add(c)
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return cli.Usagef("lab takes one scenario and was given %d", len(args))
+		}
+		shelf, err := p.shelf()
+		if err != nil {
+			return err
+		}
+		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii, Still: p.still, Present: *present}
+		switch {
+		case len(args) == 1 && lab.IsShared(args[0]):
+			moment, err := lab.ReadShared(args[0])
+			if err != nil {
+				return cli.UsageError{Err: err}
+			}
+			o.Shared = &moment
+		case len(args) == 1:
+			if o.Lessons, o.First, err = lab.Open(args[0], file.Read); err != nil {
+				return cli.UsageError{Err: err}
+			}
+		}
+		if o.Trace, err = traceOf(*trace); err != nil {
+			return err
+		}
+		if o.Trace != nil && o.Trace.Targets != nil && len(args) == 0 { // the recording is what to look at
+			incident, err := lab.Incident(o.Trace)
+			if err != nil {
+				return fmt.Errorf("%s: %w", *trace, err)
+			}
+			all, err := lab.Lessons()
+			if err != nil {
+				return err
+			}
+			o.Lessons = append(incident, all...)
+		}
+		seen := term.IsTerminal(os.Stdout.Fd())
+		if class.serve != "" {
+			return class.run(c, o, seen)
+		}
+		if class.password != "" || class.keys != "" {
+			return cli.Usagef("--password-file and --authorized-keys say who may join a class: use them with --serve")
+		}
+		if !seen {
+			return cli.Usagef("the lab needs a terminal on its output")
+		}
+		state := filepath.Join(xdg.StateHome, "ratescope", "lab.json")
+		o.Memory = recall(state)
+		if len(args) > 0 || *trace != "" { // it is said where to begin
+			o.Memory.Moment = ""
+		}
+		o.Remember = func(m screenlab.Memory) error { return remember(state, m) }
+		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
+	}, serverFlags, keyFlags, []string{"fps", "plain", "mask", "allow-inject"})
+}
+
+// recall reads what was done in the lab before; what cannot be read was nothing.
+func recall(name string) (m screenlab.Memory) {
+	if content, err := os.ReadFile(name); err != nil || json.Unmarshal(content, &m) != nil {
+		return screenlab.Memory{}
+	}
+	return m
+}
+
+// remember keeps what was done in the lab, for this user alone.
+func remember(name string, m screenlab.Memory) error {
+	content, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+		err = os.WriteFile(name+".new", content, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(name+".new", name)
+	}
+	if err != nil {
+		return fmt.Errorf("what was reached in the lab cannot be kept: %w", err)
+	}
+	return nil
+}
+
+// traceOf reads a recording or access log; it returns nil for "".
+func traceOf(name string) (*lab.Trace, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := file.Open(name)
+	if err != nil {
+		return nil, cli.UsageError{Err: err}
+	}
+	defer f.Close()
+	trace, err := lab.ReadTrace(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &trace, nil
+}

@@ -1,0 +1,56 @@
+package cmd
+
+import (
+	"encoding/base64"
+
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+)
+
+func (p *program) peek() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "peek KEY",
+		Short: "Say what would happen to a request now",
+		Long: "Say what would happen to one request now, and why, with --cost to one of that cost. The key is read and the answer worked out here: " +
+			"nothing is written, and nothing on the server moves.",
+		Example: "ratescope peek rl:alice --redis redis://localhost:6379 --limit 100/1m",
+	}
+	p.jsonFlag(c)
+	p.keyFlag(c)
+	cost := c.Flags().Int64("cost", 1, "cost of the request")
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		return p.key(c, args, func(src cli.Server, name string) error {
+			return cli.Peek(c.Context(), src, name, *cost, p.output(c))
+		})
+	}, screenFlags, []string{"ascii", "watch", "refresh", "allow-inject"})
+}
+
+// keyFlag adds the flag for keys that cannot be typed.
+func (p *program) keyFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&p.keyBase64, "key-base64", false, "KEY is in base64, as the JSON has the names that are not valid UTF-8")
+}
+
+// key opens the server for the one key that the arguments are.
+func (p *program) key(c *cobra.Command, args []string, f func(src cli.Server, name string) error) error {
+	if len(args) == 1 && args[0] == "" {
+		return cli.Usagef("%s needs one key and was given an empty name: name it as it is in Redis", c.Name())
+	}
+	if len(args) != 1 {
+		return cli.Usagef("%s needs one key and was given %d: name it as it is in Redis", c.Name(), len(args))
+	}
+	name := args[0]
+	if p.keyBase64 {
+		bytes, err := base64.StdEncoding.DecodeString(name)
+		if err != nil || len(bytes) == 0 {
+			return cli.Usagef("--key-base64 does not take %q: give what \"ratescope snapshot --json\" has as key_base64", name)
+		}
+		name = string(bytes)
+	}
+	src, err := p.open(name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	return f(src, name)
+}

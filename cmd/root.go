@@ -1,0 +1,164 @@
+// Package cmd is the command line: one file a command, the flags that they share, and
+// the exit codes. A command parses its arguments and hands over to feed/cli, tui or
+// feed/metrics; its errors are one sentence each, printed here.
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/connect"
+	"ratescope/feed/panics"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // at run time
+	exitUsage       = cli.ExitUsage
+	exitInterrupted = 130
+)
+
+// maxError bounds an error message, which may name a key, in terminal cells.
+const maxError = 600
+
+// Run does what the arguments say and returns the exit code. version is that of a
+// release, or "".
+func Run(version string, args []string, out, errOut io.Writer) int {
+	connect.Quiet()
+	ctx, stop := untilSignal()
+	defer stop()
+	p := &program{version: version}
+	p.Environment = cli.TakeEnvironment()
+	root := p.tree()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := panics.Call(func() error {
+		return fang.Execute(ctx, root, fang.WithVersion(report.Build(version)), fang.WithoutManpage())
+	})
+	err = cmp.Or(p.failed, err)
+	switch {
+	case p.service && errors.Is(context.Cause(ctx), errTerminated) && (err == nil || errors.Is(err, context.Canceled)):
+		return exitDone // what a service manager sends is no failure
+	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case err == nil:
+		return exitDone
+	}
+	fmt.Fprintln(errOut, "ratescope: "+safetext.Clip(safetext.Sentence(err.Error()), maxError, safetext.Ellipsis))
+	own := cli.ExitError{}
+	switch {
+	case errors.As(err, new(cli.UsageError)):
+		return exitUsage
+	case errors.As(err, &own):
+		return own.Code
+	}
+	return exitFailed
+}
+
+// errTerminated is the cause of a context that SIGTERM has ended.
+var errTerminated = errors.New("terminated")
+
+// untilSignal returns a context that the first signal ends. A second one ends the program,
+// for a command that does not watch the context.
+func untilSignal() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if s == syscall.SIGTERM {
+				cancel(errTerminated)
+			}
+		case <-ctx.Done():
+		}
+		cancel(nil)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// Tree returns the command tree, for tests of what the documentation says.
+func Tree() *cobra.Command { return new(program).tree() }
+
+// program is one call of the program: the values of its flags and the error of its command.
+type program struct {
+	cli.Settings
+
+	version                                string
+	theme                                  string
+	allow, ascii, plain, mask, json, still bool
+	askpass, keyBase64                     bool
+	service                                bool // the command runs until SIGTERM, which is no failure then
+	fps                                    int
+
+	// failed keeps the command's error from fang, which queries the terminal for its
+	// colours before it prints one; an error is one plain line here.
+	failed error
+}
+
+// Shared flags, by their subject. Every command accepts all of them, so that scripts may
+// give every command the same ones, and its help hides those that it ignores.
+var (
+	screenFlags = []string{"theme", "fps", "no-animation", "plain"}
+	serverFlags = []string{"redis", "target", "password-file", "askpass", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
+	keyFlags    = []string{"watch", "limit", "algorithm", "burst", "config", "refresh", "budget"}
+)
+
+// command completes c: f runs it and checks the arguments. The help leaves out the shared
+// flags that c ignores.
+func (p *program) command(c *cobra.Command, f func(c *cobra.Command, args []string) error, ignored ...[]string) *cobra.Command {
+	c.SetHelpFunc(func(c *cobra.Command, args []string) {
+		for _, name := range slices.Concat(ignored...) {
+			_ = c.Flags().MarkHidden(name) // there is one of that name, a test says
+		}
+		c.Root().HelpFunc()(c, args)
+	})
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		p.failed = f(c, args)
+		return nil
+	}
+	return c
+}
+
+func (p *program) tree() *cobra.Command {
+	root := p.command(&cobra.Command{
+		Use:   "ratescope [TARGET]",
+		Short: "An oscilloscope for rate limits on Redis",
+		Long: "An oscilloscope for rate limits: watch the windows of the limiters that live in a Redis move, " +
+			"fire requests at them, and see the admissions change.\n\n" +
+			"Without --redis everything runs on a Redis of its own in process, with demo traffic. " +
+			"On any other server nothing is ever written unless --allow-inject is given.",
+		Example: "ratescope\n" +
+			"ratescope --redis redis://localhost:6379 --watch 'rl:*' --limit 100/1m\n" +
+			"ratescope prod\n" +
+			"ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*'",
+	}, p.dashboard)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		p.failed = flagError(c, err)
+		return nil // ends the command without running it
+	})
+	p.flags(root.PersistentFlags())
+	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
+		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	root.AddCommand(p.snapshot(), p.identify(), p.peek(), p.watch(), p.alert(), p.record(), p.replay(), p.export(), p.fire(), p.undo(), p.verify(), p.lab(), p.accuracy(), p.config(), p.manual())
+	return root
+}

@@ -1,0 +1,32 @@
+package cmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+)
+
+func (p *program) undo() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "undo ID",
+		Short: "Take back what was fired",
+		Long: "Take back what one call of fire wrote, by the id at the end of its summary: every key is as it was before, with the " +
+			"expiry that it had. It is refused where another program has written since, whose requests would be lost.\n\n" +
+			"It needs --allow-inject, as firing does, and is in the audit file, too.",
+		Example: "ratescope undo k3x9f2ab-1 --redis redis://localhost:6379 --allow-inject",
+	}
+	var reason string
+	c.Flags().StringVar(&reason, "reason", "", "why, for the audit file")
+	p.jsonFlag(c)
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return cli.Usagef("undo takes the id of what was fired, and was given %q: fire prints it at the end of its summary", args)
+		}
+		src, err := p.open()
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		return cli.Undo(c.Context(), src, args[0], cli.Order{Armed: p.armed(), Reason: reason}, p.output(c))
+	}, screenFlags, keyFlags, []string{"ascii"})
+}

@@ -1,0 +1,120 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ratescope/feed"
+	"ratescope/feed/cli"
+	"ratescope/feed/config"
+	"ratescope/feed/panics"
+	"ratescope/model"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+	"ratescope/tui"
+)
+
+func (p *program) watch() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow along without a screen, and raise alerts",
+		Long: "Watch as the dashboard does, at the same cost, for a service manager: in lines of text, or with --alerts by " +
+			"evaluating the alerts of the configuration, which go to their webhooks and commands. Then one line on stderr says when an alert or the link begins or ends.\n\n" +
+			"The configuration is read again when it changes. SIGTERM ends it with exit code 0.",
+		Example: "ratescope watch --alerts --config /etc/ratescope/config.yaml --target prod",
+	}
+	alerts := c.Flags().Bool("alerts", false, "evaluate the alerts of the configuration")
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return cli.Usagef("watch takes no argument and was given %q: use --target or --redis to name the server", args[0])
+		}
+		p.service = true
+		src, err := p.open()
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		if *alerts {
+			return p.raise(c, src)
+		}
+		return p.follow(c, src)
+	}, screenFlags, []string{"ascii", "allow-inject"})
+}
+
+// follow prints what happens in lines of text until ctx ends.
+func (p *program) follow(c *cobra.Command, src cli.Server) error {
+	ctx, cancel := context.WithCancel(c.Context())
+	box := feed.NewMailbox()
+	ended := make(chan error, 1)
+	followed := p.Follow(src, p.reloaded(c, nil))
+	go func() {
+		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
+		cancel()
+	}()
+	err := tui.Plain(ctx, c.OutOrStdout(), tui.Options{Take: box.Take, Mask: p.mask})
+	cancel()
+	return cmp.Or(<-ended, err, c.Context().Err())
+}
+
+// raise evaluates and delivers the alerts of the configuration until ctx ends.
+func (p *program) raise(c *cobra.Command, src cli.Server) error {
+	loaded, err := p.Loaded()
+	if err != nil {
+		return err
+	}
+	if len(loaded.Alerts) == 0 {
+		return cli.Usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file with --config")
+	}
+	log := p.log(c)
+	a := cli.NewAlerts(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(err error) { log(err.Error()) })
+	defer a.Close()
+	log(fmt.Sprintf("watching with %d alerts", len(loaded.Alerts)))
+	link := model.Connecting
+	err = p.Follow(src, p.reloaded(c, a)).Run(c.Context(), func(b model.Batch) {
+		if b.Server.Link != link {
+			link = b.Server.Link
+			switch {
+			case link == model.Live:
+				log(safetext.Clean(b.Server.Target) + " answers")
+			case b.Server.Err != "":
+				log(b.Server.Err)
+			}
+		}
+		a.Put(b)
+	})
+	return cmp.Or(err, c.Context().Err())
+}
+
+// alerts returns the alerts of the configuration for a command that shows something else
+// beside; nil when there are none.
+func (p *program) alerts(change func(report.Alert), failed func(error)) (*cli.Alerts, error) {
+	loaded, err := p.Loaded()
+	if err != nil || len(loaded.Alerts) == 0 {
+		return nil, err
+	}
+	return cli.NewAlerts(loaded, p.names(), change, failed), nil
+}
+
+// reloaded returns what is called with a configuration that has changed.
+func (p *program) reloaded(c *cobra.Command, a *cli.Alerts) func(*config.Config, error) {
+	log := p.log(c)
+	return func(loaded *config.Config, err error) {
+		if err != nil {
+			log(fmt.Sprintf("the configuration has changed and is not used: %v", err))
+			return
+		}
+		a.SetConfig(loaded)
+		log("the configuration has changed and is in use")
+	}
+}
+
+// log returns what writes one line on stderr, with the time, from any goroutine.
+func (p *program) log(c *cobra.Command) func(string) {
+	return func(text string) {
+		fmt.Fprintf(c.ErrOrStderr(), "%s ratescope: %s\n", time.Now().UTC().Format(time.RFC3339), safetext.Clip(safetext.Sentence(text), maxError, safetext.Ellipsis))
+	}
+}

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/file"
+	"ratescope/feed/notify"
+	"ratescope/model"
+	"ratescope/model/alert"
+	"ratescope/model/report"
+)
+
+// Alerts evaluates the alerts of a configuration and delivers them. Make one with
+// NewAlerts. It is safe for concurrent use.
+type Alerts struct {
+	names  report.Options
+	change func(report.Alert) // gets every alert that begins or ends; may be nil
+	queue  *notify.Queue
+
+	mu     sync.Mutex
+	engine *alert.Engine
+}
+
+// farewell is how long alerts that wait may take to be delivered at the end.
+const farewell = 5 * time.Second
+
+// NewAlerts returns the alerts of a configuration. failed gets what could not be delivered.
+func NewAlerts(c *config.Config, names report.Options, change func(report.Alert), failed func(error)) *Alerts {
+	return &Alerts{names: names, change: change, queue: notify.NewQueue(routes(c), failed, nil), engine: alert.NewEngine(alertRules(c))}
+}
+
+// Put takes in a batch, which is not modified.
+func (a *Alerts) Put(b model.Batch) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tell(a.engine.Put(b))
+}
+
+// Tap returns src with every batch going to a before it goes on. A nil a changes nothing.
+func (a *Alerts) Tap(src feed.Source) feed.Source {
+	if a == nil {
+		return src
+	}
+	return tapped{src, a}
+}
+
+type tapped struct {
+	src    feed.Source
+	alerts *Alerts
+}
+
+// Run implements feed.Source.
+func (t tapped) Run(ctx context.Context, emit func(model.Batch)) error {
+	return t.src.Run(ctx, func(b model.Batch) {
+		t.alerts.Put(b)
+		emit(b)
+	})
+}
+
+// SetConfig puts another configuration in place. A nil a stays without alerts.
+func (a *Alerts) SetConfig(c *config.Config) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tell(a.engine.SetRules(alertRules(c)))
+	a.queue.SetRoutes(routes(c))
+}
+
+// tell delivers events. a.mu is held, so that they are in order.
+func (a *Alerts) tell(events []alert.Event) {
+	for _, e := range events {
+		said := report.AlertOf(e, a.names)
+		if a.change != nil {
+			a.change(said)
+		}
+		a.queue.Put(said)
+	}
+}
+
+// Firing returns the alerts that fire now, by rule and key. A nil a has none.
+func (a *Alerts) Firing() []report.Alert {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var list []report.Alert
+	for _, e := range a.engine.Firing() {
+		list = append(list, report.AlertOf(e, a.names))
+	}
+	return list
+}
+
+// Close delivers what waits, for a few seconds at most. A nil a has nothing to deliver.
+func (a *Alerts) Close() {
+	if a == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	a.queue.Close(ctx)
+}
+
+func alertRules(c *config.Config) []alert.Rule {
+	rules := make([]alert.Rule, 0, len(c.Alerts))
+	for _, a := range c.Alerts {
+		rules = append(rules, a.Rule)
+	}
+	return rules
+}
+
+func routes(c *config.Config) map[string]notify.Route {
+	all := make(map[string]notify.Route, len(c.Alerts))
+	for _, a := range c.Alerts {
+		all[a.Name] = routeOf(a)
+	}
+	return all
+}
+
+// routeOf returns where the events of an alert go. A URL in a file or in the environment is
+// read when it is needed, so that it can be replaced.
+func routeOf(a config.Alert) notify.Route {
+	r := notify.Route{Command: a.Command}
+	switch {
+	case a.Webhook != "":
+		r.Webhook = func() (string, error) { return a.Webhook, nil }
+	case a.WebhookFile != "":
+		r.Webhook = func() (string, error) {
+			text, err := file.Read(a.WebhookFile)
+			return strings.TrimSpace(string(text)), err
+		}
+	case a.WebhookEnv != "":
+		r.Webhook = func() (string, error) {
+			if url := os.Getenv(a.WebhookEnv); url != "" {
+				return url, nil
+			}
+			return "", fmt.Errorf("the environment has no %s, which webhook_env names", a.WebhookEnv)
+		}
+	}
+	return r
+}
+
+// TryAlerts delivers a made-up beginning and end of every alert of that name, or of all for
+// "", and prints what became of each. The error says how many failed.
+func TryAlerts(ctx context.Context, c *config.Config, name string, o Output) error {
+	failed, tried := 0, 0
+	for _, a := range c.Alerts {
+		if name != "" && a.Name != name {
+			continue
+		}
+		route := routeOf(a)
+		if route.Webhook == nil && len(route.Command) == 0 {
+			fmt.Fprintf(o.Out, "%s: goes nowhere: give it a webhook or a command\n", a.Name)
+			continue
+		}
+		for _, firing := range []bool{true, false} {
+			tried++
+			said := report.AlertOf(alert.Sample(a.Rule, firing, time.Now()), o.Names)
+			said.Text = "this is a test: " + said.Text
+			if err := route.Deliver(ctx, said); err != nil {
+				failed++
+				fmt.Fprintf(o.Out, "%s: %s was not delivered: %v\n", a.Name, said.State, err)
+				continue
+			}
+			fmt.Fprintf(o.Out, "%s: %s was delivered\n", a.Name, said.State)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case tried == 0 && name != "":
+		return Usagef("there is no alert %q that goes anywhere in the configuration", name)
+	case tried == 0:
+		return Usagef("the configuration has no alert that goes anywhere: add a webhook or a command to one under alerts")
+	case failed > 0:
+		return fmt.Errorf("%d of %d deliveries failed", failed, tried)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+
+	"ratescope/feed/config"
+	"ratescope/feed/rules"
+	"ratescope/model"
+)
+
+// ruled is a server whose rules can be replaced while it is watched.
+type ruled interface {
+	SetRules([]rules.Rule)
+}
+
+// followed is a server that follows its configuration file.
+type followed struct {
+	Server
+	settings *Settings
+	path     string
+	changed  func(*config.Config, error)
+}
+
+// Follow returns src with its rules replaced whenever the configuration file changes. Rules
+// that are wrong leave those before in place. changed gets every new configuration, or what is
+// wrong with it, from another goroutine; it may be nil.
+func (s *Settings) Follow(src Server, changed func(*config.Config, error)) Server {
+	path := s.ConfigPath()
+	if path == "" {
+		return src
+	}
+	return &followed{Server: src, settings: s, path: path, changed: changed}
+}
+
+// Run implements feed.Source.
+func (f *followed) Run(ctx context.Context, emit func(model.Batch)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		config.Follow(ctx, f.path, f.apply)
+	}()
+	err := f.Server.Run(ctx, emit)
+	cancel()
+	<-done
+	return err
+}
+
+// apply puts a new configuration in place.
+func (f *followed) apply(c *config.Config, err error) {
+	var list []rules.Rule
+	if err == nil {
+		list, err = f.settings.Rules(c)
+	}
+	if server, ok := f.Server.(ruled); ok && err == nil {
+		server.SetRules(list)
+	}
+	if f.changed != nil {
+		f.changed(c, err)
+	}
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/file"
+	"ratescope/feed/panics"
+	"ratescope/model"
+	"ratescope/model/record"
+	"ratescope/model/safetext"
+)
+
+// Recording names the file of a recording and its bounds.
+type Recording struct {
+	File     string // compressed when it ends in .gz
+	Force    bool   // write over a file that is there
+	For      time.Duration
+	MaxBytes int64         // of the file; 0 means DefaultMaxBytes
+	Header   record.Header // as far as it is known before
+	Progress bool          // print the progress on one line that is written over
+}
+
+// DefaultMaxBytes bounds a recording without a MaxBytes of its own.
+const DefaultMaxBytes = 1_000_000_000
+
+// Check returns what is wrong with r as a UsageError, or nil.
+func (r Recording) Check() error {
+	switch _, err := os.Lstat(r.File); {
+	case r.For < 0:
+		return Usagef("--for %v is out of range: give a duration, as in 10m", r.For)
+	case r.MaxBytes < 0:
+		return Usagef("--max-mb is negative: give how many million bytes the file may have")
+	case err == nil && !r.Force:
+		return Usagef("%s is there already: give another name, or --force to write over it", safetext.Clean(r.File))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return UsageError{Err: file.Unwritable(r.File, err)}
+	}
+	return nil
+}
+
+// Record writes the batches of src to a file until ctx ends, the time is over, the file is
+// full or src fails, and prints what was recorded. A server that cannot be reached at first
+// is an error; one that goes away later is a gap in the recording. When ctx ended first, its
+// error is returned, and the file is complete all the same.
+func Record(ctx context.Context, src feed.Source, r Recording, o Output) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	box, ended := feed.NewMailbox(), make(chan error, 1)
+	go func() {
+		ended <- panics.Call(func() error { return src.Run(within, box.Put) })
+		stop()
+	}()
+	w := batchWriter{Recording: r}
+	said := ""
+	for {
+		b, err := box.Take(within)
+		if err != nil {
+			break
+		}
+		if w.out == nil && b.Server.Link != model.Live {
+			if b.Server.Err == "" {
+				continue // no answer yet
+			}
+			w.err = errors.New(b.Server.Err)
+			break
+		}
+		if w.out == nil && len(b.Readings) == 0 && b.Sweep.Passes == 0 {
+			continue // the keys are still being looked for
+		}
+		if w.write(b); w.err != nil || w.over() {
+			break
+		}
+		if r.Progress && b.Local.Sub(w.shown) >= time.Second {
+			w.shown = b.Local
+			said = w.progress(o.Err, said)
+		}
+	}
+	stop()
+	err := <-ended
+	if said != "" {
+		fmt.Fprint(o.Err, "\r"+strings.Repeat(" ", safetext.Width(said))+"\r")
+	}
+	err = cmp.Or(w.close(), err)
+	if w.out != nil {
+		fmt.Fprintln(o.Err, "ratescope: "+w.account())
+	}
+	return cmp.Or(err, ctx.Err())
+}
+
+// batchWriter writes batches to a file that it creates when the first one arrives.
+type batchWriter struct {
+	Recording
+	file        *os.File
+	out         *record.Writer
+	first, last time.Time // of this machine's clock
+	shown       time.Time // when the progress line was last written
+	full        bool
+	err         error
+}
+
+// write appends a batch; what goes wrong is in w.err.
+func (w *batchWriter) write(b model.Batch) {
+	if w.out == nil {
+		w.first = b.Local
+		h := w.Header
+		h.At, h.Server = b.At, b.Server
+		how := os.O_CREATE | os.O_EXCL | os.O_WRONLY
+		if w.Force {
+			how = os.O_CREATE | os.O_TRUNC | os.O_WRONLY
+		}
+		if w.file, w.err = os.OpenFile(w.File, how, 0o600); w.err == nil {
+			w.out, w.err = record.NewWriter(w.file, strings.HasSuffix(w.File, ".gz"), h)
+		}
+	}
+	if w.err == nil {
+		w.last = b.Local
+		w.err = w.out.Write(b)
+		w.full = w.out.Bytes() >= cmp.Or(w.MaxBytes, DefaultMaxBytes)
+	}
+	if w.err != nil {
+		w.err = file.Unwritable(w.File, w.err)
+	}
+}
+
+// over reports whether the file is full or its time has passed.
+func (w *batchWriter) over() bool { return w.full || w.For > 0 && w.last.Sub(w.first) >= w.For }
+
+// close ends the file, if there is one.
+func (w *batchWriter) close() error {
+	err := w.err
+	if w.out != nil {
+		err = cmp.Or(err, w.out.Close())
+	}
+	if w.file != nil {
+		err = cmp.Or(err, w.file.Close())
+	}
+	return err
+}
+
+// account describes what was recorded.
+func (w *batchWriter) account() string {
+	text := fmt.Sprintf("recorded %s in %s over %v: %s in %s",
+		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), w.last.Sub(w.first).Round(100*time.Millisecond), size(w.out.Bytes()), safetext.Clean(w.File))
+	if w.full {
+		text += ", which is full"
+	}
+	if n := w.out.Skipped(); n > 0 {
+		text += fmt.Sprintf("; %s too large to be kept", plural(n, "reading"))
+	}
+	return text
+}
+
+// progress writes a line about what was recorded so far over the line before, and returns it.
+func (w *batchWriter) progress(to io.Writer, before string) string {
+	text := fmt.Sprintf("recording  %s  %s  %v  %s  ctrl+c ends it",
+		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), w.last.Sub(w.first).Round(time.Second), size(w.out.Bytes()))
+	fmt.Fprint(to, "\r"+text+strings.Repeat(" ", max(0, safetext.Width(before)-safetext.Width(text))))
+	return text
+}
+
+func plural(n int, thing string) string {
+	switch {
+	case n == 1:
+		return "1 " + thing
+	case strings.HasSuffix(thing, "ch"):
+		thing += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// size prints a number of bytes.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adrg/xdg"
+
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/connect"
+	"ratescope/feed/fire"
+	"ratescope/feed/rules"
+	"ratescope/limiter"
+)
+
+// ConfigFile is the default configuration file, in the XDG config folders.
+const ConfigFile = "ratescope/config.yaml"
+
+// Settings are the flags that say what is watched and how, as they were typed. The zero
+// value of a field is a flag that was left out; Refresh and Budget must be given.
+type Settings struct {
+	Environment Environment
+
+	Target                   string   // a target of the configuration
+	Redis                    []string // URLs; none means those of the target or the environment, or else the embedded server
+	Watch                    []string // globs; none means every key
+	Limit, Algorithm, Config string
+	Burst                    int64
+	Refresh                  time.Duration
+	Budget                   string // a share of the server's time, "1%"
+	TLS                      connect.TLSFiles
+	PasswordFile             string
+	Password                 string // typed at a prompt
+
+	loaded *config.Config // once it was read
+	target config.Target  // of the configuration; zero without one
+}
+
+// Server is a source together with the injector that can fire at the keys it watches.
+type Server interface {
+	feed.Source
+	feed.Focuser
+	Injector(fire.Options) *fire.Injector
+	Close() error
+}
+
+// Open prepares the server that the settings name, or the embedded one. With keys, only
+// these are looked at. It does not connect yet; the error is a UsageError, unless the
+// embedded server cannot be had.
+func (s *Settings) Open(keys ...string) (Server, error) {
+	o, err := s.Options()
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) > 0 {
+		o.Keys, o.Watch = keys, nil
+	}
+	if len(o.URLs) == 0 {
+		e, err := feed.NewEmbedded(o)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
+	r, err := feed.NewRedis(o)
+	if err != nil {
+		return nil, UsageError{err}
+	}
+	return r, nil
+}
+
+// Options turns the settings into what a source needs. The error is a UsageError.
+func (s *Settings) Options() (feed.Options, error) {
+	o, err := s.options()
+	if err != nil {
+		return o, UsageError{err}
+	}
+	return o, nil
+}
+
+func (s *Settings) options() (o feed.Options, err error) {
+	switch {
+	case s.Refresh < 20*time.Millisecond || s.Refresh > time.Minute:
+		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", s.Refresh)
+	case slices.Contains(s.Watch, ""):
+		return o, errors.New("--watch is empty: give a pattern, as in 'rl:*'")
+	}
+	if err := s.load(); err != nil {
+		return o, err
+	}
+	o = feed.Options{URLs: s.URLs(), Watch: s.Watch, Refresh: s.Refresh, TLS: s.tls()}
+	if len(o.Watch) == 0 {
+		o.Watch = s.target.Watch
+	}
+	if o.Rules, err = s.Rules(s.loaded); err != nil {
+		return o, err
+	}
+	if o.Budget, err = share(s.Budget); err != nil || len(o.URLs) == 0 {
+		return o, err
+	}
+	o.Password, err = s.password()
+	return o, err
+}
+
+// URLs returns those that were given, else those of the target, else those of the
+// environment. The configuration must have been loaded.
+func (s *Settings) URLs() []string {
+	switch {
+	case len(s.Redis) > 0:
+		return s.Redis
+	case s.Target != "":
+		return s.target.Redis
+	}
+	return s.Environment.URLs
+}
+
+// Named returns the target of the configuration that was chosen; the zero Target without one.
+func (s *Settings) Named() config.Target { return s.target }
+
+// tls returns the TLS files of the flags, and of the target where a flag was left out.
+func (s *Settings) tls() connect.TLSFiles {
+	files, of := s.TLS, s.target.TLS
+	for _, f := range []struct{ flag, target *string }{{&files.CA, &of.CA}, {&files.Cert, &of.Cert}, {&files.Key, &of.Key}, {&files.ServerName, &of.ServerName}} {
+		if *f.flag == "" {
+			*f.flag = *f.target
+		}
+	}
+	return files
+}
+
+// ConfigPath returns the configuration file that is read, "" for none. The file in the XDG
+// folders speaks of the user's own servers, so that the embedded one does without it.
+func (s *Settings) ConfigPath() string {
+	if s.Config != "" {
+		return s.Config
+	}
+	if len(s.Redis) == 0 && len(s.Environment.URLs) == 0 && s.Target == "" {
+		return ""
+	}
+	return DefaultConfigPath()
+}
+
+// DefaultConfigPath returns the file in the XDG config folders, "" when there is none.
+func DefaultConfigPath() string {
+	path, err := xdg.SearchConfigFile(ConfigFile)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// load reads the configuration once, and finds the target in it.
+func (s *Settings) load() error {
+	if s.loaded != nil {
+		return nil
+	}
+	path := s.ConfigPath()
+	c, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	if s.Target != "" {
+		if len(s.Redis) > 0 {
+			return fmt.Errorf("the target %q and --redis both name a server: give one of them", s.Target)
+		}
+		t, known := c.Targets[s.Target]
+		switch {
+		case !known && path == "":
+			return fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server under targets in the file that \"ratescope config init\" writes", s.Target)
+		case !known:
+			return fmt.Errorf("there is no command or target %q: see --help for the commands, %s names %s", s.Target, path, targetNames(c))
+		}
+		s.target = t
+	}
+	s.loaded = c
+	return nil
+}
+
+func targetNames(c *config.Config) string {
+	if len(c.Targets) == 0 {
+		return "no targets"
+	}
+	names := make([]string, 0, len(c.Targets))
+	for name := range c.Targets {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return "the targets " + strings.Join(names, ", ")
+}
+
+// Loaded returns the configuration. The error is a UsageError.
+func (s *Settings) Loaded() (*config.Config, error) {
+	if err := s.load(); err != nil {
+		return nil, UsageError{err}
+	}
+	return s.loaded, nil
+}
+
+// Rules returns the rules of a configuration with the flags put over them.
+func (s *Settings) Rules(c *config.Config) ([]rules.Rule, error) {
+	return rules.Override{Limit: s.Limit, Algorithm: s.Algorithm, Burst: s.Burst}.Apply(c.Rules)
+}
+
+// RuleTexts lists the rules as text, one a rule, for the header of a recording. It returns
+// nil for settings that are wrong.
+func (s *Settings) RuleTexts() []string {
+	if s.load() != nil {
+		return nil
+	}
+	list, err := s.Rules(s.loaded)
+	if err != nil {
+		return nil
+	}
+	texts := make([]string, 0, len(list))
+	for _, r := range list {
+		text := r.Match
+		if r.Algorithm != limiter.Unknown {
+			text += " " + r.Algorithm.String()
+		}
+		if r.LimitKnown {
+			text += fmt.Sprintf(" %d/%v", r.Limit.Count, r.Limit.Window)
+		}
+		if text != r.Match {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// share reads a percentage as a share of 1.
+func share(text string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if err != nil || !strings.HasSuffix(text, "%") || !(v >= 0.1 && v <= 50) {
+		return 0, fmt.Errorf("--budget %q is no share: give 0.1%% to 50%%", text)
+	}
+	return v / 100, nil
+}

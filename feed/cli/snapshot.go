@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/model"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+)
+
+// Snapshot says what a snapshot looks at, and when it fails.
+type Snapshot struct {
+	For      time.Duration // how long to look for keys at most; 0 until all were seen
+	FailOver float64       // the utilization from which on a key makes it fail; 0 none does
+	Progress bool          // print how far the search is, on one line that is written over
+}
+
+// Check returns what is wrong with s as a UsageError, or nil.
+func (s Snapshot) Check() error {
+	switch {
+	case s.For < 0:
+		return Usagef("--for %v is out of range: give a duration, as in 30s", s.For)
+	case !(s.FailOver >= 0 && s.FailOver <= 1000):
+		return Usagef("--fail-over %v is out of range: give a part of the limit, as in 0.9", s.FailOver)
+	}
+	return nil
+}
+
+// Print reads every watched key of src once and prints it. It returns an ExitError when
+// nothing could be read, or a key is at or above FailOver.
+func (s Snapshot) Print(ctx context.Context, src feed.Source, o Output) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	bounds := feed.Bounds{For: s.For}
+	line := progressLine{to: o.Err}
+	if s.Progress {
+		bounds.Progress = line.show
+	}
+	batch, err := feed.OnceWithin(ctx, src, bounds)
+	line.clear()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return ExitError{ExitNothing, err}
+	}
+	o.lacks(batch)
+	snapshot := report.SnapshotOf(batch, o.Names)
+	o.explain(batch, snapshot)
+	if err := o.print(snapshot); err != nil {
+		return err
+	}
+	return cmp.Or(unread(batch), s.over(snapshot))
+}
+
+// explain says on stderr why there may be less than expected.
+func (o Output) explain(b model.Batch, s report.Snapshot) {
+	patterns := safetext.Sentence(strings.Join(b.Sweep.Patterns, " or "))
+	switch hidden := len(b.Readings) - len(s.Keys); {
+	case b.Sweep.Passes == 0:
+		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more with --for\n", b.Sweep.Scanned, total(b.Sweep))
+	case b.Sweep.Dropped > 0:
+		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n", b.Sweep.Dropped)
+	case len(s.Keys) == 0 && hidden > 0:
+		fmt.Fprintf(o.Err, "ratescope: %d keys that match %s may be limiters, and none is one by its name: list them with --likely, or name them with --watch\n", hidden, patterns)
+	case len(s.Keys) == 0 && len(b.Server.Lacks) == 0:
+		fmt.Fprintf(o.Err, "ratescope: there is no limiter among the keys that match %s\n", patterns)
+	}
+}
+
+func total(s model.Sweep) string {
+	if s.Total == 0 {
+		return "an unknown number of"
+	}
+	return fmt.Sprint(s.Total)
+}
+
+// unread returns an error when nothing at all could be read.
+func unread(b model.Batch) error {
+	for _, r := range b.Readings {
+		if r.Err == "" {
+			return nil
+		}
+	}
+	switch {
+	case len(b.Readings) > 0:
+		return ExitError{ExitNothing, fmt.Errorf("none of %d keys could be read: %s", len(b.Readings), b.Readings[0].Err)}
+	case len(b.Server.Lacks) > 0:
+		return ExitError{ExitNothing, errors.New("nothing could be read: " + b.Server.Lacks[0])}
+	}
+	return nil
+}
+
+// maxNamed bounds how many keys an error names.
+const maxNamed = 5
+
+// over returns an error that names the keys at or above FailOver, the fullest first.
+func (s Snapshot) over(all report.Snapshot) error {
+	if s.FailOver == 0 {
+		return nil
+	}
+	var full []report.Key
+	for _, k := range all.Keys {
+		if k.Utilization != nil && *k.Utilization >= s.FailOver && k.Evidence != model.Likely.String() {
+			full = append(full, k)
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(full, func(a, b report.Key) int { return cmp.Compare(*b.Utilization, *a.Utilization) })
+	names := make([]string, 0, maxNamed)
+	for _, k := range full[:min(len(full), maxNamed)] {
+		names = append(names, fmt.Sprintf("%s (%.0f %%)", safetext.Clean(string(k.Key)), *k.Utilization*100))
+	}
+	text := strings.Join(names, ", ")
+	if more := len(full) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return ExitError{ExitOver, fmt.Errorf("%s at or above %g of the limit: %s", plural(len(full), "key"), s.FailOver, text)}
+}

@@ -1,0 +1,189 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"ratescope/limiter"
+	"ratescope/model/safetext"
+)
+
+// at returns an error that begins with the place of a node.
+func at(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("%d:%d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
+}
+
+// resolve follows an alias to its anchor. The parser refuses an anchor that holds itself.
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// maxQuoted bounds a value in an error, in terminal cells.
+const maxQuoted = 60
+
+// quoted returns a node as an error names it.
+func quoted(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return strconv.Quote(safetext.Clip(safetext.Clean(n.Value), maxQuoted, safetext.Ellipsis))
+}
+
+// fields calls the reader of every field of a mapping, in the order of the file. Fields that
+// are not known, or come twice, are errors.
+func fields(n *yaml.Node, what string, names []string, readers map[string]func(*yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return at(n, "%s is not %s: write a mapping with %s", quoted(n), what, strings.Join(names, ", "))
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], resolve(n.Content[i+1])
+		read := readers[name.Value]
+		switch {
+		case read == nil:
+			return at(name, "%s is not a word of %s: %s", quoted(name), what, suggest(name.Value, names))
+		case seen[name.Value]:
+			return at(name, "%s is there twice: keep one of them", name.Value)
+		}
+		seen[name.Value] = true
+		if value.Kind == yaml.ScalarNode && value.Tag == "!!null" {
+			continue // as if the field was left out
+		}
+		if err := read(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls read for every element of a list.
+func each(n *yaml.Node, what string, read func(*yaml.Node) error) error {
+	if n.Kind != yaml.SequenceNode {
+		return at(n, "%s is not a list of %s: begin each with a dash", quoted(n), what)
+	}
+	for _, one := range n.Content {
+		if err := read(resolve(one)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text reads a string into p. Numbers are taken as they are written.
+func text(p *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode {
+			return at(n, "%s is no text", quoted(n))
+		}
+		*p = n.Value
+		return nil
+	}
+}
+
+// texts reads a string, or a list of them, into p.
+func texts(p *[]string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.SequenceNode {
+			*p = []string{""}
+			return text(&(*p)[0])(n)
+		}
+		return each(n, "texts", func(one *yaml.Node) error {
+			*p = append(*p, "")
+			return text(&(*p)[len(*p)-1])(one)
+		})
+	}
+}
+
+// truth reads true or false into p.
+func truth(p *bool) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if err := n.Decode(p); err != nil {
+			return at(n, "%s is neither true nor false", quoted(n))
+		}
+		return nil
+	}
+}
+
+// whole reads a whole number that is not negative into p.
+func whole(p *int64) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if err := n.Decode(p); err != nil {
+			return at(n, "%s is no whole number", quoted(n))
+		}
+		if *p < 0 {
+			return at(n, "%s is negative", quoted(n))
+		}
+		return nil
+	}
+}
+
+// length reads a duration of a millisecond or more into p, as limits have it.
+func length(p *time.Duration) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		l, err := limiter.ParseLimit("0/" + n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil {
+			return at(n, "%s is not a duration of 1 ms or more: write 60s, 1m or 500ms", quoted(n))
+		}
+		*p = l.Window
+		return nil
+	}
+}
+
+// suggest names what was probably meant, or everything that there is.
+func suggest(word string, names []string) string {
+	if meant, slipped := closest(word, names); slipped {
+		return "did you mean " + meant + "?"
+	}
+	return "use " + strings.Join(names, ", ")
+}
+
+// closest returns the name from which a word differs by a slip or two of the finger.
+func closest(word string, names []string) (name string, slipped bool) {
+	fewest := 3
+	for _, one := range names {
+		if n := edits(strings.ToLower(word), one); n < fewest && n < len(one)/2+1 {
+			name, fewest = one, n
+		}
+	}
+	return name, name != ""
+}
+
+// edits returns how many insertions, deletions, replacements and swaps of neighbours lead
+// from one word to another, or a number above maxEdited for long words.
+func edits(a, b string) int {
+	const maxEdited = 40
+	if len(a) > maxEdited || len(b) > maxEdited {
+		return maxEdited + 1
+	}
+	var before, last []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last = last, row
+		row = make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

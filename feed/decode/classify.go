@@ -1,0 +1,219 @@
+package decode
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Classify asks for the types of keys, and for a little of their data, to tell which of
+// them are limiters, or look like one. It takes two pipelines, whatever the number of keys,
+// and a third one where sibling keys have to agree. With an error NOPERM, which is about some
+// of the keys or one of the commands, come those that could be told. It returns the commands
+// that this took.
+func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, now limiter.Instant) (finds []Found, cmds []redis.Cmder, err error) {
+	if len(keys) == 0 {
+		return nil, nil, nil
+	}
+	types := make([]*redis.StatusCmd, len(keys))
+	var refused error
+	run := func(fill func(redis.Pipeliner) error) error {
+		more, err := node.Pipelined(ctx, fill)
+		cmds = append(cmds, more...)
+		if connect.Away(err) {
+			return err
+		}
+		if refused == nil && connect.Code(err) == "NOPERM" {
+			refused = err
+		}
+		return nil
+	}
+	err = run(func(p redis.Pipeliner) error {
+		for i, k := range keys {
+			types[i] = p.Type(ctx, k)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, cmds, err
+	}
+	probes := make([]*Probe, 0, len(keys))
+	err = run(func(p redis.Pipeliner) error {
+		for i, k := range keys {
+			if typ := types[i].Val(); typ != "none" && typ != "" {
+				probes = append(probes, AskProbe(ctx, p, r, k, typ, ""))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, cmds, err
+	}
+	more := false
+	for _, p := range probes {
+		more = p.Read(now) || more
+	}
+	if more {
+		err = run(func(pipe redis.Pipeliner) error {
+			for _, p := range probes {
+				p.AskSiblings(ctx, pipe)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, cmds, err
+		}
+	}
+	finds = make([]Found, 0, len(probes))
+	for _, p := range probes {
+		finds = append(finds, p.Found(now))
+	}
+	return finds, cmds, refused
+}
+
+// Probe is a first look at a key of a known type: Read takes the answers of AskProbe, and, when
+// it says so, AskSiblings has to be asked before Found.
+type Probe struct {
+	recognizer *Recognizer
+	library    string // the one that a rule names; "" any
+	fetch      Fetch
+	pending    *Pending
+	sample     Sample
+	matches    []*Match
+	siblings   [][]*Pending // of each match
+}
+
+// LongestNumber is how many bytes of a string's value are fetched: a number has no more.
+const LongestNumber = 64
+
+// AskProbe adds the commands of a first look at a key to a pipeline. library is the one that a
+// rule names for the key, or "".
+func AskProbe(ctx context.Context, p redis.Pipeliner, r *Recognizer, key, typ, library string) *Probe {
+	pr := &Probe{recognizer: r, library: library, sample: Sample{Key: key, Type: typ}}
+	f, ok := r.Survey(key, typ)
+	if pr.fetch = f; ok {
+		pr.pending = Ask(ctx, p, f)
+	}
+	return pr
+}
+
+// Read takes the answers. It returns true when siblings have to be asked, too.
+func (p *Probe) Read(now limiter.Instant) (siblings bool) {
+	if p.pending == nil {
+		return false
+	}
+	typ := p.sample.Type
+	s, err := p.pending.Sample()
+	if err != nil || !s.Exists() {
+		p.sample = Sample{Key: s.Key, Type: typ, Mismatch: true}
+		return false
+	}
+	p.sample = s
+	p.matches = p.recognizer.Matches(&p.sample, now, p.library)
+	return len(p.matches) > 0 && len(p.matches[0].Siblings) > 0
+}
+
+// AskSiblings adds the commands for the keys that have to agree, none where there are none.
+func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {
+	p.siblings = make([][]*Pending, len(p.matches))
+	for i, m := range p.matches {
+		for _, f := range m.Siblings {
+			p.siblings[i] = append(p.siblings[i], Ask(ctx, pipe, f))
+		}
+	}
+}
+
+// Found tells what the key looks like. A key of no known form has the kind Wrong, so that a rule
+// that names it can complain.
+func (p *Probe) Found(now limiter.Instant) Found {
+	for i, m := range p.matches {
+		var got []Sample
+		if i < len(p.siblings) {
+			got = samples(p.siblings[i])
+		}
+		if m.Confirmed(got) {
+			return m.found(&p.sample)
+		}
+	}
+	return FormOf(&p.sample, now)
+}
+
+// samples reads what was asked of siblings; one that cannot be read is as one that is not there.
+func samples(asked []*Pending) []Sample {
+	got := make([]Sample, len(asked))
+	for i, s := range asked {
+		var err error
+		if got[i], err = s.Sample(); err != nil {
+			got[i] = Sample{Key: s.fetch.Key, Type: "none"}
+		}
+	}
+	return got
+}
+
+// found returns a match as a find.
+func (m *Match) found(s *Sample) Found {
+	f := Found{Key: s.Key, Type: s.Type, Name: m.Name, Kind: OfLibrary, Match: m}
+	if m.Limiter == nil {
+		f = m.form()
+	}
+	f.Sure, f.Used, f.Evidence, f.Library = true, -1, model.Known, m.Library.Name
+	return f
+}
+
+// FormOf tells by its value alone what form of limiter a key could be; its kind is Wrong where
+// it is none.
+func FormOf(s *Sample, now limiter.Instant) Found {
+	f := Found{Key: s.Key, Type: s.Type, Name: s.Key, Kind: Wrong, Used: -1, Evidence: model.Likely}
+	if s.Mismatch {
+		return f
+	}
+	switch s.Type {
+	case "zset":
+		f.Kind, f.Used = Log, s.Length // some of them may be older than the window
+		for _, ends := range [...][]Element{s.First, s.Last} {
+			f.Sure = f.Sure || len(ends) > 0 && UnitOf(ends[0].Score, now) != 0
+		}
+	case "stream":
+		f.Kind = Stream
+		_, f.Sure = s.Entry["count"]
+		if n, err := strconv.ParseInt(s.Entry["count"], 10, 64); err != nil || n < 0 {
+			f.Sure = false
+		}
+	case "string":
+		formOfString(s, now, &f)
+	case "hash":
+		if f.Field, f.Sure = bucketField(s.Fields); f.Sure {
+			f.Kind = Bucket
+		}
+	}
+	return f
+}
+
+// formOfString tells counters and TATs from other strings.
+func formOfString(s *Sample, now limiter.Instant, f *Found) {
+	ttl := s.TTL
+	if ttl == model.Forever {
+		ttl = -1
+	}
+	if base, start, unit, ok := splitStart(s.Key, now); ok {
+		if n, err := strconv.ParseInt(s.Text, 10, 64); err == nil && n >= 0 {
+			f.Kind, f.Name, f.Start, f.Unit, f.Sure, f.Used = Counter, base, start, unit, true, n
+			return
+		}
+	}
+	if _, _, ok := ReadTAT(s.Text, now, ttl); ok {
+		f.Kind, f.Sure = TAT, true
+		return
+	}
+	if n, err := strconv.ParseInt(s.Text, 10, 64); err == nil && n >= 0 && n < 1e9 {
+		f.Kind, f.Used = Single, n
+		// An integer that expires is what INCR and EXPIRE leave; without an expiry it is
+		// just a number.
+		f.Sure = ttl > 0 && ttl <= startPast
+	}
+}

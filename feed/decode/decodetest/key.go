@@ -1,0 +1,135 @@
+// Package decodetest has what tests of the recognition of limiters share: keys of fixtures, and a
+// population of a Redis in which few keys are limiters.
+package decodetest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Key is a Redis key as a fixture has it; see feed/decode/testdata/record/README.md.
+type Key struct {
+	Key   json.RawMessage `json:"key"`
+	Type  string          `json:"type"`
+	TTL   float64         `json:"ttl_ms"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Text reads a string, or {"base64": "..."} in its place.
+func Text(t testing.TB, raw json.RawMessage) string {
+	t.Helper()
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var b struct {
+		Base64 string `json:"base64"`
+	}
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return strings.Trim(string(raw), `"`) // a bare number
+	}
+	out, err := base64.StdEncoding.DecodeString(b.Base64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Restore writes the key and returns its name.
+func (k Key) Restore(t testing.TB, p redis.Pipeliner) (name string) {
+	t.Helper()
+	ctx := t.Context()
+	name = Text(t, k.Key)
+	switch k.Type {
+	case "string":
+		p.Set(ctx, name, Text(t, k.Value), 0)
+	case "hash":
+		var fields map[string]json.RawMessage
+		unmarshal(t, k.Value, &fields)
+		for f, v := range fields {
+			p.HSet(ctx, name, f, Text(t, v))
+		}
+	case "zset":
+		var pairs [][2]json.RawMessage
+		unmarshal(t, k.Value, &pairs)
+		for _, e := range pairs {
+			p.Do(ctx, "ZADD", name, Text(t, e[1]), Text(t, e[0]))
+		}
+	case "list", "set":
+		var elements []json.RawMessage
+		unmarshal(t, k.Value, &elements)
+		for _, e := range elements {
+			if k.Type == "set" {
+				p.SAdd(ctx, name, Text(t, e))
+				continue
+			}
+			p.RPush(ctx, name, Text(t, e))
+		}
+	case "stream":
+		var entries [][2]json.RawMessage
+		unmarshal(t, k.Value, &entries)
+		for _, e := range entries {
+			var fields map[string]json.RawMessage
+			unmarshal(t, e[1], &fields)
+			var values []string
+			for f, v := range fields {
+				values = append(values, f, Text(t, v))
+			}
+			p.XAdd(ctx, &redis.XAddArgs{Stream: name, ID: Text(t, e[0]), Values: values})
+		}
+	default:
+		t.Fatalf("%s: type %q", name, k.Type)
+	}
+	if k.TTL > 0 {
+		p.PExpire(ctx, name, time.Duration(math.Round(k.TTL))*time.Millisecond)
+	}
+	return name
+}
+
+func unmarshal(t testing.TB, raw json.RawMessage, into any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatalf("%v: %.80s", err, raw)
+	}
+}
+
+// FillQueues writes the keys that job queues were recorded to keep, which lie in the folders of
+// root, and returns how many these are.
+func FillQueues(t testing.TB, client *redis.Client, root string) (keys int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "*", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var recorded struct {
+			Steps []struct {
+				Keys []Key `json:"keys"`
+			} `json:"steps"`
+		}
+		unmarshal(t, content, &recorded)
+		_, err = client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+			for _, k := range recorded.Steps[len(recorded.Steps)-1].Keys {
+				k.Restore(t, p)
+				keys++
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,89 @@
+// Package decode tells limiters from other keys by what their data looks like, and decodes
+// what others write: times in four units, theoretical arrival times, buckets, entries of
+// streams, names that end in the start of a window. It takes nothing on trust: whatever
+// does not fit is no limiter, and no input makes it panic.
+package decode
+
+import (
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Found is a Redis key that looks like a part of a limiter.
+type Found struct {
+	Key, Type string
+	Name      string // the limiter's name
+	Kind      Kind
+	Own       limiter.Algorithm // of our own counters
+	Start     limiter.Instant   // of counters
+	Unit      time.Duration     // of foreign counters
+	Field     string            // of buckets: what they are told by
+	Sure      bool              // its data looks like a limiter, not just its type
+	Used      int64             // at most so many units count against the limit now; -1 not known
+	Denied    bool              // it is the stream of a limiter's denials
+	Blocked   bool              // it says until when a limiter's key is blocked
+
+	Evidence model.Evidence // Known where Match is set or the name is this library's own
+	Library  string         // whose layout it is, "" where that is not known
+	Match    *Match         // nil where no library's layout was recognized
+}
+
+// Why returns the evidence in clauses, nil where a person named the key.
+func (f *Found) Why() []string {
+	switch {
+	case f.Match != nil:
+		return f.Match.Why
+	case f.Own != limiter.Unknown:
+		return []string{"named {<key>}:fw:<start of a window> or {<key>}:sw:<start of a window>"}
+	case f.Evidence == model.Likely:
+		return []string{"named as limiters are", "its value has the form of " + f.Kind.String()}
+	}
+	return nil
+}
+
+// Pattern returns the glob of the limiters of f's kind: names that begin alike.
+func (f *Found) Pattern() string {
+	if f.Match != nil {
+		return f.Match.Pattern()
+	}
+	i := strings.LastIndexAny(f.Name, ":./|")
+	return escape(f.Name[:i+1]) + "*"
+}
+
+// Form returns what the key looks like by its value alone, without its library.
+func (f *Found) Form() Found {
+	if f.Match == nil {
+		return *f
+	}
+	return FormOf(&f.Match.sample, f.Match.at)
+}
+
+// form returns the find of a match that is followed as others of its kind are.
+func (m *Match) form() Found {
+	f := FormOf(&m.sample, m.at)
+	f.Name, f.Kind, f.Match = m.Name, m.Kind, m
+	return f
+}
+
+// Kind is what the data of a limiter looks like.
+type Kind uint8
+
+const (
+	None      Kind = iota // nothing there yet
+	Log                   // a ZSET of instants
+	Stream                // a stream of counts
+	Counter               // a string a window
+	Single                // one string with an expiry: a window that began with its first request
+	TAT                   // one string or hash that holds a TAT
+	Bucket                // a hash of level and instant
+	Wrong                 // a type that the rule does not speak of
+	OfLibrary             // the keys of a library that was recognized: Found.Match.Limiter reads them
+)
+
+var kindNames = [...]string{"nothing", "a log of times", "a stream of counts", "a counter of a window", "a counter that expires", "a theoretical arrival time", "a bucket", "no limiter", "a library's"}
+
+// String names what the value of the kind is, for the evidence about a key.
+func (k Kind) String() string { return kindNames[min(int(k), len(kindNames)-1)] }

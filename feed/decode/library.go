@@ -1,0 +1,224 @@
+package decode
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Library describes how one library keeps its limiters in Redis. Each is a file of the package
+// library, which lists them all.
+type Library struct {
+	// Name is what the library's package registry calls it: "rate-limit-redis".
+	Name string
+	// Version is the one whose commands and answers the fixtures hold, "" where there are none.
+	Version string
+	// Published is set where no registry could give the library itself, so that the fixtures
+	// hold the commands that its published source issues.
+	Published bool
+	// Types are the Redis types of the keys that Recognize is asked about.
+	Types []string
+	// Fields are the fields of hashes that Recognize needs to see.
+	Fields []string
+	// Lists says whether a key's name may be that of one of the library's lists. The elements of
+	// other lists are not read: each may be as large as the server's memory.
+	Lists func(key string) bool
+	// Silent lists what the library does not record, for a person: "denied requests".
+	Silent []string
+	// Recognize returns the limiter that s belongs to, or nil. It must not return one unless
+	// name, value and expiry agree; a sibling that has to agree, too, goes into Match.Siblings.
+	Recognize func(s *Sample, c Context) *Match
+}
+
+// Context is what Recognize is told beside the sample.
+type Context struct {
+	Now   limiter.Instant
+	Named bool // a rule says that the key is this library's: a prefix of its own is accepted
+}
+
+// Match is a limiter that a library recognized.
+type Match struct {
+	Library *Library
+	Name    string   // of the row: the leading key, or, where keys come and go, what they have in common
+	Prefix  string   // of the names of limiters of its kind, which share limit and window: "rl:"
+	Suffix  string   // of the same names: ":default}:hits"
+	Why     []string // the evidence, in clauses: "named rl:<id>", "an integer that expires"
+	Limiter Limiter
+
+	// Settings are what the sample says of how the limiter limits; the algorithm is always set.
+	Settings
+	// Kind is set where Limiter is nil: the limiter is followed as others of that kind are, with
+	// these settings.
+	Kind Kind
+	// Span is the least that the window lasts, as Decoded.Span, by the sample.
+	Span time.Duration
+	Unit time.Duration // of a Counter's start, where Limiter is nil
+
+	// Blocks is a key that denies everything until it expires, beside a limiter that is followed as
+	// others of its Kind are; "" for none.
+	Blocks string
+
+	// Siblings are keys that have to agree before the match holds; Confirm is given a sample of
+	// each, in the same order.
+	Siblings []Fetch
+	Confirm  func(siblings []Sample) bool
+
+	sample Sample // that was recognized
+	at     limiter.Instant
+}
+
+// Settings is how a limiter limits, as far as its keys say.
+type Settings struct {
+	Algorithm  limiter.Algorithm
+	Convention limiter.Convention
+	Limit      limiter.Limit
+	LimitFrom  model.LimitFrom // NoLimit: Limit.Count is not known
+	Window     time.Duration   // 0: not known
+	// Tick is the step in which the clock of the library counts; 0 where it is as fine as ours.
+	Tick time.Duration
+	// NeedsBurst is set where a limit without its burst says nothing: it is then not known.
+	NeedsBurst bool
+	// Guessed is set where the window was inferred, as from the longest expiry seen.
+	Guessed bool
+}
+
+// Limiter is one limiter in the keys of a library. It may remember what it saw, and is used by
+// one goroutine.
+type Limiter interface {
+	// Fetch returns what to read at the instant now, the leading key first.
+	Fetch(now limiter.Instant) []Fetch
+	// Decode says what the samples mean, which are those of Fetch in the same order, read at now.
+	// given is what a rule says of the limit and the window.
+	Decode(now limiter.Instant, got []Sample, given Settings) Decoded
+}
+
+// Decoded is what the keys of one limiter mean at the instant at which they were read.
+type Decoded struct {
+	Settings
+	State limiter.State
+	// PreviousKnown says whether State.Previous counts the window before.
+	PreviousKnown bool
+	// Ends is when a window of unknown length ends.
+	Ends limiter.Instant
+	// Charged is set where denied requests are counted, too: what is counted beyond the limit
+	// was denied.
+	Charged bool
+	Denied  model.Count
+	// NewlyDenied is how many denied requests were recorded since the reading before.
+	NewlyDenied int64
+	// Partial is set where what is used is not known, or only that it is at least State's.
+	Partial bool
+	// Span is the least that the window lasts, as far as the keys tell: an expiry that is no
+	// block; 0 where they do not. The longest seen over all limiters of a kind is their window.
+	Span    time.Duration
+	Members []string // the keys that exist
+	TTL     time.Duration
+	Type    string // of the leading key; "none" where no key exists
+	Notes   []model.Note
+	Err     string // why the keys cannot be decoded: one sentence without the key and without values
+}
+
+// Recognizer tells limiters from other keys by the layouts of the libraries that it knows.
+type Recognizer struct {
+	byType map[string][]*Library
+	fields []string
+	lists  []func(string) bool
+}
+
+// NewRecognizer returns a recognizer of libraries, which are tried in their order.
+func NewRecognizer(libraries []*Library) *Recognizer {
+	r := &Recognizer{byType: make(map[string][]*Library)}
+	for _, l := range libraries {
+		for _, t := range l.Types {
+			r.byType[t] = append(r.byType[t], l)
+		}
+		for _, f := range l.Fields {
+			if !slices.Contains(r.fields, f) {
+				r.fields = append(r.fields, f)
+			}
+		}
+		if l.Lists != nil {
+			r.lists = append(r.lists, l.Lists)
+		}
+	}
+	for _, f := range hashFields {
+		if !slices.Contains(r.fields, f) {
+			r.fields = append(r.fields, f)
+		}
+	}
+	return r
+}
+
+// sampleBytes is how much of a string is read to recognize it: a serialized state names its
+// class within that.
+const sampleBytes = 128
+
+// Survey returns what to read of a key to recognize it; ok is false where nothing of it is to
+// be read.
+func (r *Recognizer) Survey(key, typ string) (f Fetch, ok bool) {
+	f = Fetch{Key: key, Type: typ}
+	switch typ {
+	case "string":
+		f.Bytes = sampleBytes
+	case "hash":
+		f.Fields = r.fields
+	case "zset":
+		f.Ends = 1
+	case "stream":
+	case "set": // its size alone
+		return f, len(r.byType[typ]) > 0
+	case "list":
+		f.Ends = 1
+		if !slices.ContainsFunc(r.lists, func(fits func(string) bool) bool { return fits(key) }) {
+			return f, false
+		}
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// Matches returns the limiters that s may belong to, the likeliest first; none where no library
+// knows it. With a name only that library is asked, and a prefix of its own is accepted. A match
+// with Siblings holds only when they confirm it; else the next one does.
+func (r *Recognizer) Matches(s *Sample, now limiter.Instant, library string) (all []*Match) {
+	if !s.Exists() {
+		return nil
+	}
+	for _, l := range r.byType[s.Type] {
+		if library != "" && l.Name != library {
+			continue
+		}
+		if m := l.Recognize(s, Context{Now: now, Named: library != ""}); m != nil {
+			m.Library, m.sample, m.at = l, *s, now
+			if m.Name == "" {
+				m.Name = s.Key
+			}
+			if all = append(all, m); len(m.Siblings) == 0 {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// Confirmed says whether a match holds, given samples of its siblings.
+func (m *Match) Confirmed(siblings []Sample) bool {
+	return m.Confirm == nil || len(siblings) == len(m.Siblings) && m.Confirm(siblings)
+}
+
+// Pattern returns the glob of the limiters of m's kind, for a rule.
+func (m *Match) Pattern() string {
+	if m.Prefix == "" && m.Suffix == "" {
+		return escape(m.Name)
+	}
+	return escape(m.Prefix) + "*" + escape(m.Suffix)
+}
+
+// escape returns the glob that matches text alone.
+func escape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
+}

@@ -1,0 +1,184 @@
+package library
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// apisix is the plugins of Apache APISIX that limit. limit-count keeps what was used in
+// plugin-limit-count:v1:<resource>:<version>:<key> until the window that its first request began
+// is over; releases before that keep what is LEFT in plugin-limit-count<resource>..., which falls
+// below zero; denied requests are counted in both. Its sliding window keeps
+// plugin-limit-count:...<key>.<index>.counter, of which the previous one counts up to the limit,
+// whatever a request costs. limit-req keeps a hash limit_req:... of excess, in thousandths, and
+// last, in milliseconds: water beside the request that is being served. limit-conn keeps the
+// requests under way in a sorted set, by the second at which each counts as lost.
+var apisix = &decode.Library{
+	Name: "apisix", Version: "3.x", Published: true, Types: []string{"string", "hash", "zset"}, Fields: []string{"excess", "last"},
+	Silent: []string{"the limit, and of a sliding window its length", "denied requests, except those that limit-count counts with the others"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		switch {
+		case s.TTL <= 0:
+		case s.Type == "hash":
+			return matchLimitReq(s, c)
+		case s.Type == "zset":
+			return matchLimitConn(s, c)
+		case strings.HasPrefix(s.Key, countPlugin+"v1:"):
+			return matchCounter(s, decode.Context{Now: c.Now, Named: true}, countPlugin+"v1:", "named "+countPlugin+"v1:<resource>:<version>:<key>")
+		case strings.HasPrefix(s.Key, countPlugin) && strings.HasSuffix(s.Key, ".counter"):
+			return matchAPISIXSliding(s, c)
+		case strings.HasPrefix(s.Key, strings.TrimSuffix(countPlugin, ":")) && strings.Count(s.Key, ":") >= 2:
+			return matchCountLeft(s)
+		}
+		return nil
+	},
+}
+
+const countPlugin = "plugin-limit-count:"
+
+// matchCountLeft returns the match of a counter of what is left.
+func matchCountLeft(s *decode.Sample) *decode.Match {
+	if _, ok := signed(s.Text); !ok {
+		return nil
+	}
+	return &decode.Match{
+		Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: "plugin-limit-count",
+		Why:     []string{"named plugin-limit-count<resource>:<version>:<key>", "an integer that expires, of what is left"},
+		Span:    s.TTL,
+		Limiter: &countLeft{counter{key: s.Key, charged: true}},
+	}
+}
+
+// countLeft is a counter of what is left of a limit, until it expires.
+type countLeft struct{ counter }
+
+// Decode needs the limit: what is used is what it lacks. Without it nothing is known.
+func (c *countLeft) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	left, ok := signed(got[0].Text)
+	used := given.Limit.Count - left
+	known := ok && given.Limit.Count > 0 && used >= 0
+	if got[0].Exists() && ok {
+		got[0].Text = decimal(max(used, 0))
+	}
+	d := c.counter.Decode(now, got, given)
+	d.Partial = got[0].Exists() && !known
+	return d
+}
+
+// matchAPISIXSliding returns the match of the counter of a window of a sliding one: its length is
+// the one that people choose of which index is the current window, or the one before it.
+func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
+	base, last, _ := lastPart(strings.TrimSuffix(s.Key, ".counter"), '.')
+	index, ok := count(last)
+	if _, counts := count(s.Text); !ok || !counts || index == 0 {
+		return nil
+	}
+	w := time.Duration(0)
+	for _, u := range decode.Periods {
+		start := limiter.Instant(index) * limiter.Instant(u.Microseconds())
+		if age := c.Now.Sub(start); index < 1<<32 && age >= -wholeSecond && age < 3*u && s.TTL <= 2*u+latency && s.TTL >= 2*u-age-wholeSecond {
+			w = u
+			break
+		}
+	}
+	if w == 0 {
+		return nil
+	}
+	x := &windowed{capped: true, key: func(start limiter.Instant) string {
+		return base + "." + decimal(int64(start)/w.Microseconds()) + ".counter"
+	}}
+	x.settings.Algorithm, x.settings.Window = limiter.SlidingWindow, w
+	x.settings.Convention.Rounding, x.settings.Convention.Rule = limiter.RoundExact, limiter.RuleBelow
+	return matchWindowed(x, base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter", "an integer that expires two windows after that index began")
+}
+
+// matchLimitReq returns the match of the water of limit-req.
+func matchLimitReq(s *decode.Sample, c decode.Context) *decode.Match {
+	if !c.Named && !strings.HasPrefix(s.Key, "limit_req:") {
+		return nil
+	}
+	if _, _, ok := readLimitReq(s, c.Now); !ok {
+		return nil
+	}
+	return &decode.Match{
+		Settings: decode.Settings{Algorithm: limiter.LeakyBucket}, Prefix: "limit_req:",
+		Why:     []string{"named limit_req:<resource>:<version>:<key>", "a hash of nothing but excess and last, a time in milliseconds"},
+		Limiter: &limitReq{s.Key},
+	}
+}
+
+func readLimitReq(s *decode.Sample, now limiter.Instant) (water float64, last limiter.Instant, ok bool) {
+	excess, ok := number(s.Fields["excess"])
+	ms, numeric := count(s.Fields["last"])
+	return excess/1000 + 1, limiter.Instant(ms * 1000), ok && numeric && excess >= 0 && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
+}
+
+type limitReq struct{ key string }
+
+// Fetch reads the hash.
+func (b *limitReq) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: b.key, Type: "hash", Fields: []string{"excess", "last"}}}
+}
+
+// Decode returns the water. The plugin's burst is what may wait, so that one more is admitted.
+func (b *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	s := &got[0]
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d.Algorithm, d.Window = limiter.LeakyBucket, given.Window
+	translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1, Window: given.Window})
+	if !s.Exists() {
+		return d
+	}
+	water, last, ok := readLimitReq(s, now)
+	if !ok {
+		d.Err = "holds a hash that is no state of limit-req: correct its rule, or remove the key"
+		return d
+	}
+	setWater(&d, water, last, emission(given))
+	return d
+}
+
+// matchLimitConn returns the match of the requests under way.
+func matchLimitConn(s *decode.Sample, c decode.Context) *decode.Match {
+	if !c.Named && !strings.HasPrefix(s.Key, "limit_conn:") || len(s.Last) == 0 {
+		return nil
+	}
+	last := s.Last[len(s.Last)-1].Score
+	if last != math.Trunc(last) || decode.UnitOf(last, c.Now) != time.Second {
+		return nil
+	}
+	return &decode.Match{
+		Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Prefix: "limit_conn:",
+		Why:     []string{"named limit_conn:<resource>:<version>:<key>", "a sorted set of requests under way, by the second at which each counts as lost"},
+		Limiter: &limitConn{s.Key},
+	}
+}
+
+type limitConn struct{ key string }
+
+// Fetch counts those that are not lost, and reads when the first of them will be.
+func (l *limitConn) Fetch(now limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: l.key, Type: "zset", Ends: fewPermits, Counts: []decode.Range{{Min: "(" + decode.Score(float64(now)/1e6), Max: "+inf"}}}}
+}
+
+// Decode returns a log of the requests under way, as if each had begun a window before it is lost.
+func (l *limitConn) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	s := &got[0]
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d.Algorithm, d.Window = limiter.SlidingLog, given.Window
+	if !s.Exists() || len(s.Counts) == 0 {
+		return d
+	}
+	p := permits{left: s.Counts[0]}
+	for _, e := range s.First {
+		if lost := decode.InstantIn(e.Score, time.Second); lost > now && decode.UnitOf(e.Score, now) == time.Second {
+			p.add(lost.Add(-given.Window), 1)
+		}
+	}
+	d.State.Log = p.log(now)
+	return d
+}

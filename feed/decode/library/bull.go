@@ -1,0 +1,79 @@
+package library
+
+import (
+	"strings"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// bullMQ is BullMQ, and Bull without groups: bull:<queue>:limiter counts the jobs that were started in
+// a window that begins with the first of them, and stops at the limit; a job that must wait is not
+// counted. worker.rateLimit blocks a queue with a count of 2^53-1. The hash bull:<queue>:meta holds
+// max and duration where setGlobalRateLimit was called, which rules then.
+var bullMQ = &decode.Library{
+	Name: "bullmq", Version: "6.7.0", Types: []string{"string"},
+	Silent: []string{"limit and window, unless they are global", "how many jobs wait because of the limit"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		queue, ok := strings.CutSuffix(s.Key, ":limiter")
+		if !ok || !c.Named && !strings.HasPrefix(queue, "bull:") || strings.Count(queue, ":") < 1 || !isCounter(s) {
+			return nil
+		}
+		q := &jobQueue{counter: counter{key: s.Key}, meta: queue + ":meta"}
+		m := counted(&q.counter, s, "", "named bull:<queue>:limiter")
+		if m.Limiter = q; s.Text == blockedQueue {
+			m.Span = 0
+		}
+		return m
+	},
+}
+
+// bull is Bull with a limit for each group of jobs: bull:<queue>:limiter:<group> counts as
+// bull:<queue>:limiter does. Beside it a set names the jobs that wait.
+var bull = &decode.Library{
+	Name: "bull", Version: "4.16.5", Types: []string{"string"},
+	Silent: []string{"limit and window", "when a new job starts: those that wait go first"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		queue, group, ok := strings.Cut(s.Key, ":limiter:")
+		if !ok || group == "" || !c.Named && !strings.HasPrefix(queue, "bull:") || !isCounter(s) {
+			return nil
+		}
+		return counted(&counter{key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>")
+	},
+}
+
+// blockedQueue is the count that worker.rateLimit writes.
+const blockedQueue = "9007199254740991"
+
+// jobQueue is the limiter of a queue of jobs, and the hash of what holds for all its workers.
+type jobQueue struct {
+	counter
+	meta string
+}
+
+// Fetch reads the counter and the global limit.
+func (q *jobQueue) Fetch(now limiter.Instant) []decode.Fetch {
+	return append(q.counter.Fetch(now), decode.Fetch{Key: q.meta, Type: "hash", Fields: []string{"max", "duration"}})
+}
+
+// Decode counts the jobs of the window.
+func (q *jobQueue) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	most, limited := count(got[1].Fields["max"])
+	millis, timed := count(got[1].Fields["duration"])
+	global := limited && timed && most > 0 && most <= limiter.MaxCount && millis > 0 && millis <= limiter.MaxWindow.Milliseconds()
+	if global {
+		q.limit, q.from, q.window = most, model.LimitOfSibling, milliseconds(millis)
+	} else {
+		q.limit, q.from, q.window = 0, model.NoLimit, 0
+	}
+	d := q.counter.Decode(now, got, given)
+	if global && got[0].Exists() {
+		d.Members = members(got)
+	}
+	if got[0].Text == blockedQueue {
+		d.State.Current, d.Partial, d.Span = 0, true, 0
+		d.State.BlockedUntil = expiry(now, got[0].TTL)
+	}
+	return d
+}

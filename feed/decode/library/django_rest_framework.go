@@ -1,0 +1,152 @@
+package library
+
+import (
+	"compress/zlib"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// djangoREST is the throttling of Django REST framework on a Redis cache:
+// <prefix>:<version>:throttle_<scope>_<client>, the instants of the admitted requests by the
+// client's clock, newest first, as the cache serializes them: pickle, JSON, or either compressed by
+// zlib. Each admitted request sets the expiry to the window, so that the newest instant and the
+// expiry tell it. Denied requests write nothing.
+var djangoREST = &decode.Library{
+	Name: "django-rest-framework", Version: "3.14.0", Types: []string{"string"},
+	Silent: []string{"the limit", "denied requests"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		w, ok := throttleWindow(s, c.Now)
+		if !ok || !c.Named && !strings.Contains(s.Key, ":throttle_") {
+			return nil
+		}
+		m := &decode.Match{
+			Why:     []string{"named <prefix>:<version>:throttle_<scope>_<client>", "a list of times whose newest and the expiry are a whole number of seconds apart"},
+			Limiter: &timesInString{key: s.Key, window: w},
+		}
+		if i := strings.Index(s.Key, ":throttle_"); i >= 0 {
+			scope, _, _ := strings.Cut(s.Key[i+len(":throttle_"):], "_")
+			m.Prefix = s.Key[:i+len(":throttle_")] + scope + "_"
+		}
+		m.Algorithm, m.Window = limiter.SlidingLog, w
+		return m
+	},
+}
+
+// throttleWindow tells the window: the expiry less the newest instant, a whole number of seconds
+// as far as the clocks of client and server agree, else one of the framework's own periods.
+func throttleWindow(s *decode.Sample, now limiter.Instant) (time.Duration, bool) {
+	times, _ := readTimes(s.Text)
+	if s.TTL <= 0 || len(times) == 0 || decode.UnitOf(times[0], now) != time.Second {
+		return 0, false
+	}
+	newest := decode.InstantIn(times[0], time.Second)
+	lives := s.Expiry(now).Sub(newest)
+	if now.Sub(newest) < -clientAhead || lives > limiter.MaxWindow {
+		return 0, false
+	}
+	for _, w := range [...]time.Duration{time.Second, time.Minute, time.Hour, day} {
+		if (lives - w).Abs() <= min(w/10, clientAhead) {
+			return w, true
+		}
+	}
+	w := lives.Round(time.Second)
+	return w, w >= time.Second && (lives-w).Abs() <= 2*latency
+}
+
+// readTimes reads a serialized list of times. whole is false where it ends before its end: then
+// times holds the first ones.
+func readTimes(text string) (times []float64, whole bool) {
+	if strings.HasPrefix(text, "x") { // zlib
+		r, err := zlib.NewReader(strings.NewReader(text))
+		if err != nil {
+			return nil, false
+		}
+		inflated, err := io.ReadAll(io.LimitReader(r, timesBytes))
+		times, whole = readPlainTimes(string(inflated))
+		return times, whole && err == nil
+	}
+	return readPlainTimes(text)
+}
+
+// readPlainTimes reads a list of times that is not compressed.
+func readPlainTimes(text string) (times []float64, whole bool) {
+	if strings.HasPrefix(text, "[") {
+		whole = json.Unmarshal([]byte(text), &times) == nil
+		if i := strings.LastIndexByte(text, ','); !whole && i > 0 {
+			_ = json.Unmarshal([]byte(text[:i]+"]"), &times)
+		}
+		return times, whole
+	}
+	return readPickle(text)
+}
+
+// timesBytes is how much of a list of times is read.
+const timesBytes = 32 << 10
+
+// readPickle reads a list of floats in protocol 4 or 5 of Python's pickle: the protocol, a frame's
+// length, an empty list that is memoized, a mark where there are several, the floats, and append or
+// appends. Whatever else a pickle may hold is not read.
+func readPickle(text string) (times []float64, whole bool) {
+	if len(text) < 2 || text[0] != 0x80 || text[1] != 4 && text[1] != 5 {
+		return nil, false
+	}
+	text = text[2:]
+	if strings.HasPrefix(text, "\x95") && len(text) >= 9 {
+		text = text[9:]
+	}
+	text, ok := strings.CutPrefix(text, "]\x94")
+	if !ok {
+		return nil, false
+	}
+	text, marked := strings.CutPrefix(text, "(")
+	for len(text) >= 9 && text[0] == 'G' {
+		v := math.Float64frombits(binary.BigEndian.Uint64([]byte(text[1:9])))
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, false
+		}
+		times, text = append(times, v), text[9:]
+	}
+	end := "a."
+	if marked {
+		end = "e."
+	}
+	return times, text == end
+}
+
+// timesInString is a sliding log in one string.
+type timesInString struct {
+	key    string
+	window time.Duration
+}
+
+// Fetch reads the string.
+func (l *timesInString) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: l.key, Type: "string", Bytes: timesBytes}}
+}
+
+// Decode returns the times as a log.
+func (l *timesInString) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+	s := &got[0]
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d.Algorithm, d.Window = limiter.SlidingLog, l.window
+	d.State.Log = []limiter.Entry{}
+	if !s.Exists() {
+		return d
+	}
+	w, ok := throttleWindow(s, now)
+	if !ok {
+		d.Err = "holds no list of times of Django REST framework: correct its rule, or remove the key"
+		return d
+	}
+	l.window, d.Window = w, w
+	times, whole := readTimes(s.Text)
+	d.State.Log, d.Partial = logOf(times, now), !whole
+	return d
+}

@@ -1,0 +1,190 @@
+package library
+
+import (
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// envoyRatelimit is envoyproxy/ratelimit: <prefix><domain>_<key>_<value>_..._<start>, where start
+// is the Unix second at which the unit of the limit began, a multiple of that unit. Denied
+// requests are counted. Each request sets the expiry anew, to the unit and up to 300 seconds more.
+// The unit is not in the name: it is one of seven, and those that the start, the expiry and the
+// instant of the last request rule out leave one, at the latest when the unit rolls over.
+var envoyRatelimit = &decode.Library{
+	Name: "envoy-ratelimit", Version: "2026-01", Types: []string{"string"},
+	Silent: []string{"the limit", "the unit until it is told from the expiry", "which requests were denied: they are counted with the others"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		base, last, ok := lastPart(s.Key, '_')
+		second, numeric := count(last)
+		if !ok || !numeric || second < 1e9 || second > 1e11 || s.TTL <= 0 || !c.Named && !isDescriptor(base) {
+			return nil
+		}
+		if _, ok := count(s.Text); !ok {
+			return nil
+		}
+		e := &envoy{base: base, start: limiter.Instant(second * 1e6)}
+		e.units = e.possible(c.Now, s.TTL)
+		if len(e.units) == 0 {
+			return nil
+		}
+		return &decode.Match{
+			Settings: decode.Settings{Algorithm: limiter.FixedWindow},
+			Name:     base, Why: []string{"named <domain>_<key>_<value>_<start>, with a key of Envoy's descriptors", "an integer whose expiry is a unit from that start"},
+			Limiter: e,
+		}
+	},
+}
+
+// descriptorKeys are what Envoy calls its descriptors where a configuration gives no key.
+var descriptorKeys = [...]string{
+	"remote_address", "masked_remote_address", "generic_key", "header_match", "source_cluster", "destination_cluster",
+	"query_parameter_value_match", "query_parameters", "rate_limit",
+}
+
+// isDescriptor says whether a name is <domain>_<key>_<value>, with one of those keys.
+func isDescriptor(base string) bool {
+	for _, key := range descriptorKeys {
+		if i := strings.Index(base, "_"+key+"_"); i > 0 && i+len(key)+2 < len(base) {
+			return true
+		}
+	}
+	return false
+}
+
+// envoyUnits are the units of a limit, shortest first.
+var envoyUnits = [...]time.Duration{
+	time.Second, time.Minute, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+}
+
+// jitter is by how much an expiry exceeds the unit at most.
+const jitter = 300 * time.Second
+
+// envoy is one limit of Envoy. It knows the counter that it saw last, and the units that its
+// start and its expiry leave.
+type envoy struct {
+	base  string
+	start limiter.Instant
+	units []time.Duration
+	seen  int64 // what the counter held; 0 before the first reading
+}
+
+// possible returns the units that a counter of e.start with that expiry can be of.
+func (e *envoy) possible(now limiter.Instant, ttl time.Duration) (units []time.Duration) {
+	age := now.Sub(e.start)
+	for _, u := range envoyUnits {
+		if int64(e.start)%u.Microseconds() != 0 || age < -wholeSecond {
+			continue
+		}
+		over := max(age-u, 0) // since the unit ended, nothing has set the expiry
+		if ttl <= u+jitter-over+wholeSecond && ttl >= u-max(age, 0)-wholeSecond {
+			units = append(units, u)
+		}
+	}
+	return units
+}
+
+// Fetch reads the counters that can be current.
+func (e *envoy) Fetch(now limiter.Instant) []decode.Fetch {
+	f := []decode.Fetch{{Key: e.key(e.start), Type: "string"}}
+	for _, u := range e.units {
+		if s := now.Floor(u); s != e.start {
+			f = append(f, decode.Fetch{Key: e.key(s), Type: "string"})
+		}
+	}
+	return f
+}
+
+func (e *envoy) key(start limiter.Instant) string { return e.base + "_" + decimal(int64(start)/1e6) }
+
+// Decode rules out units, and counts once one is left.
+func (e *envoy) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	d := decode.Decoded{Charged: true, Type: "none", Members: members(got)}
+	d.Algorithm = limiter.FixedWindow
+	e.learn(now, got, given)
+	var current *decode.Sample
+	for i := range got {
+		if got[i].Exists() {
+			d.Type, d.TTL = got[i].Type, max(d.TTL, got[i].TTL)
+		}
+		if len(e.units) == 1 && got[i].Key == e.key(now.Floor(e.units[0])) {
+			current = &got[i]
+		}
+	}
+	if len(e.units) != 1 {
+		d.Algorithm = limiter.Unknown
+		return d
+	}
+	d.Window = e.units[0]
+	d.State.Start = now.Floor(d.Window)
+	if current != nil && current.Exists() {
+		n, ok := count(current.Text)
+		if !ok {
+			d.Err = noCount
+		}
+		d.State.Current = n
+	}
+	return d
+}
+
+// learn rules out the units that do not agree with what was read: a counter that still counts is
+// of a unit that is not over, and a counter of another start is of a unit that begins there.
+func (e *envoy) learn(now limiter.Instant, got []decode.Sample, given decode.Settings) {
+	if given.Window > 0 && given.LimitFrom != 0 {
+		for _, u := range e.units {
+			if u == given.Window {
+				e.units = []time.Duration{u}
+			}
+		}
+	}
+	n, ok := count(got[0].Text)
+	if got[0].Exists() && ok {
+		units := e.possible(now, got[0].TTL)
+		if e.seen > 0 && n > e.seen && len(units) > 0 {
+			units = running(units, now.Sub(e.start))
+		}
+		e.keep(units)
+		e.seen = max(n, e.seen)
+	}
+	for i := 1; i < len(got); i++ {
+		if got[i].Exists() && len(e.units) > 1 {
+			next := envoy{base: e.base, start: e.startOf(got[i].Key)}
+			e.keep(next.possible(now, got[i].TTL))
+			e.start, e.seen = next.start, 0
+		}
+	}
+}
+
+// running returns the units that were not over a second ago, at that age of their window.
+func running(units []time.Duration, age time.Duration) (left []time.Duration) {
+	for _, u := range units {
+		if age <= u+wholeSecond {
+			left = append(left, u)
+		}
+	}
+	return left
+}
+
+// keep leaves those units of e that are among units, unless none would be left.
+func (e *envoy) keep(units []time.Duration) {
+	var left []time.Duration
+	for _, u := range e.units {
+		for _, v := range units {
+			if u == v {
+				left = append(left, u)
+			}
+		}
+	}
+	if len(left) > 0 {
+		e.units = left
+	}
+}
+
+// startOf returns the start that is in a key of e.
+func (e *envoy) startOf(key string) limiter.Instant {
+	_, last, _ := lastPart(key, '_')
+	second, _ := count(last)
+	return limiter.Instant(second * 1e6)
+}

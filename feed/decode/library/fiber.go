@@ -1,0 +1,155 @@
+package library
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// fiberLimiter is the middleware limiter of Fiber with its storage for Redis: a string under what
+// the program makes the key, by default the address of the client, that holds msgpack: a map of
+// currHits, prevHits and exp, the Unix second at which the window ends, on the clock of the client
+// in whole seconds. Denied requests are counted. Both kinds of window write the same: the expiry
+// of a fixed one is set to a window by every request, that of a sliding one to a window after exp.
+var fiberLimiter = &decode.Library{
+	Name: "fiber-limiter", Version: "2.52.15", Types: []string{"string"},
+	Silent: []string{"the limit", "whether the window slides, until it is told from the expiry", "which requests were denied: they are counted with the others"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		h, ok := readFiber(s.Text)
+		if !ok || s.TTL <= 0 || s.Expiry(c.Now).Sub(h.ends) < -2*wholeSecond || h.ends.Sub(c.Now) > limiter.MaxWindow {
+			return nil
+		}
+		return &decode.Match{
+			Settings: decode.Settings{Algorithm: limiter.FixedWindow},
+			Why:      []string{"msgpack of currHits, prevHits and exp", "exp is a second before the expiry, or its very second"},
+			Limiter:  &fiber{key: s.Key},
+		}
+	},
+}
+
+// fiberHits is what Fiber keeps of one key.
+type fiberHits struct {
+	current, previous int64
+	ends              limiter.Instant
+}
+
+// readFiber reads the msgpack of a key's hits.
+func readFiber(text string) (h fiberHits, ok bool) {
+	rest, ok := strings.CutPrefix(text, "\x83\xa8currHits")
+	if !ok {
+		return h, false
+	}
+	if h.current, rest, ok = msgpackInt(rest); !ok {
+		return h, false
+	}
+	if rest, ok = strings.CutPrefix(rest, "\xa8prevHits"); !ok {
+		return h, false
+	}
+	if h.previous, rest, ok = msgpackInt(rest); !ok {
+		return h, false
+	}
+	if rest, ok = strings.CutPrefix(rest, "\xa3exp"); !ok {
+		return h, false
+	}
+	second, rest, ok := msgpackInt(rest)
+	h.ends = limiter.Instant(second) * 1e6
+	return h, ok && rest == "" && second < 1e11
+}
+
+// msgpackInt reads a whole number of 0 or more off the front of text.
+func msgpackInt(text string) (n int64, rest string, ok bool) {
+	if text == "" {
+		return 0, "", false
+	}
+	if text[0] < 0x80 {
+		return int64(text[0]), text[1:], true
+	}
+	size := map[byte]int{0xcc: 1, 0xcd: 2, 0xce: 4, 0xcf: 8, 0xd1: 2, 0xd2: 4, 0xd3: 8}[text[0]]
+	if size == 0 || len(text) < 1+size {
+		return 0, "", false
+	}
+	var b [8]byte
+	copy(b[8-size:], text[1:1+size])
+	v := binary.BigEndian.Uint64(b[:])
+	return int64(v), text[1+size:], v < 1<<53
+}
+
+// fiber is one limiter. It remembers which kind of window the expiry spoke for.
+type fiber struct {
+	key       string
+	algorithm limiter.Algorithm // Unknown: not told yet
+	window    time.Duration
+	last      fiberHits
+	expiry    limiter.Instant // of last
+}
+
+// Fetch reads the string.
+func (f *fiber) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: f.key, Type: "string"}}
+}
+
+// Decode returns the two windows as the library would see them, in whole seconds.
+func (f *fiber) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	s := &got[0]
+	d := decode.Decoded{Charged: true, Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d.Convention.Alignment, d.Tick = limiter.AlignFirstRequest, time.Second
+	d.Algorithm, d.Window = f.algorithm, f.window
+	if !s.Exists() {
+		return d
+	}
+	h, ok := readFiber(s.Text)
+	if !ok {
+		d.Err = "holds a string that is no state of Fiber's limiter: correct its rule, or remove the key"
+		return d
+	}
+	f.learn(now, h, s.TTL)
+	if f.algorithm == limiter.Unknown {
+		f.algorithm = given.Algorithm
+	}
+	d.Algorithm, d.Window = f.algorithm, f.window
+	if f.algorithm == limiter.Unknown {
+		d.Notes = append(d.Notes, model.KindUnknown)
+	}
+	if f.window <= 0 || f.window > limiter.MaxWindow {
+		d.Window = 0
+		return d
+	}
+	d.State.Start = h.ends.Add(-f.window)
+	d.State.Current, d.State.Previous, d.PreviousKnown = h.current, h.previous, f.algorithm == limiter.SlidingWindow
+	d.State.PreviousStart = d.State.Start.Add(-f.window)
+	return d
+}
+
+// learn tells the kind of the window and its length. past is by how much the key outlives it.
+//
+// A sliding window sets past to its length, at every request. A fixed one sets it to what of the
+// window is over when the request comes. The clock of the library is one of whole seconds that is
+// read once a second, so that past is up to two seconds more: the least seen is the window.
+func (f *fiber) learn(now limiter.Instant, h fiberHits, ttl time.Duration) {
+	expiry := now.Add(ttl)
+	past := time.Duration(math.Floor((expiry.Sub(h.ends) + latency).Seconds())) * time.Second
+	set := time.Duration(math.Ceil((ttl - latency).Seconds())) * time.Second
+	began := f.last.ends != h.ends
+	wrote := began || h.current != f.last.current
+	unknown := f.algorithm == limiter.Unknown
+	switch {
+	case h.previous > 0, unknown && began && h.current == 1 && past > 2*time.Second && h.ends.Sub(now) <= past:
+		f.algorithm = limiter.SlidingWindow
+	case unknown && (past < set/2-time.Second || !began && wrote && expiry.Sub(f.expiry) > 2*wholeSecond+latency):
+		f.algorithm = limiter.FixedWindow
+	}
+	switch {
+	case f.algorithm == limiter.FixedWindow:
+		f.window = max(f.window, set)
+	case f.algorithm == limiter.SlidingWindow && (f.window == 0 || past < f.window):
+		f.window = past
+	}
+	if wrote {
+		f.last, f.expiry = h, expiry
+	}
+}

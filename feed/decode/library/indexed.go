@@ -1,0 +1,92 @@
+package library
+
+import (
+	"strconv"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// Indexed windows: a key for every window, whose name holds the number of the window, counted from
+// the epoch. The number of the current window is the clock divided by the window, so that it tells
+// the window: of 4 s to a few nanoseconds, of a day to 4 s.
+
+// windowOfIndex returns the window whose current index is index at now, or, current false, whose
+// current index is the next one. Usual windows come first, then those of the fewest digits, down to
+// milliseconds; ok is false where none fits, usual false where it is none that people choose.
+func windowOfIndex(index int64, now limiter.Instant) (w time.Duration, current, usual, ok bool) {
+	if index <= 0 {
+		return 0, false, false, false
+	}
+	for _, w := range decode.Periods {
+		switch int64(now) / w.Microseconds() {
+		case index:
+			return w, true, true, true
+		case index + 1:
+			return w, false, true, true
+		}
+	}
+	for _, unit := range [...]time.Duration{time.Hour, time.Minute, time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond} {
+		for _, i := range [...]int64{index, index + 1} {
+			w := (time.Duration(int64(now)/i) * time.Microsecond).Truncate(unit)
+			if w > 0 && w <= limiter.MaxWindow && int64(now)/w.Microseconds() == i {
+				return w, i == index, false, true
+			}
+		}
+	}
+	return 0, false, false, false
+}
+
+// indexed are the counters of a clock-aligned window and of the one before.
+type indexed struct {
+	key    func(index int64) string
+	window time.Duration
+	fetch  decode.Fetch                              // how to read a counter, but for its key
+	count  func(s *decode.Sample) (n int64, ok bool) // 0 of a key that does not exist
+}
+
+// textCounter reads counters that are strings.
+var textCounter = decode.Fetch{Type: "string"}
+
+// textCount reads a counter that is a string; more may have been given back than was taken.
+func textCount(s *decode.Sample) (int64, bool) {
+	if !s.Exists() {
+		return 0, true
+	}
+	n, ok := signed(s.Text)
+	return max(n, 0), ok
+}
+
+// Fetch reads the counters of the current window and of the one before.
+func (x *indexed) Fetch(now limiter.Instant) []decode.Fetch {
+	index := int64(now) / x.window.Microseconds()
+	current, previous := x.fetch, x.fetch
+	current.Key, previous.Key = x.key(index), x.key(index-1)
+	return []decode.Fetch{current, previous}
+}
+
+// decode returns the counts of both windows; got begins with the samples of Fetch.
+func (x *indexed) decode(now limiter.Instant, got []decode.Sample) decode.Decoded {
+	d := decode.Decoded{PreviousKnown: true, Members: members(got[:2]), Type: "none"}
+	d.Window = x.window
+	d.State.Start = now.Floor(x.window)
+	d.State.PreviousStart = d.State.Start.Add(-x.window)
+	for i := 1; i >= 0; i-- {
+		if got[i].Exists() {
+			d.Type, d.TTL = got[i].Type, got[i].TTL
+		}
+	}
+	var known, knownBefore bool
+	d.State.Current, known = x.count(&got[0])
+	d.State.Previous, knownBefore = x.count(&got[1])
+	if !known || !knownBefore {
+		d.Err = noCount
+	}
+	return d
+}
+
+// suffixed returns keys that are base and an index.
+func suffixed(base string) func(int64) string {
+	return func(index int64) string { return base + strconv.FormatInt(index, 10) }
+}

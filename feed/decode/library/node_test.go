@@ -1,0 +1,119 @@
+package library
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// at is a member that is its score, which is ago before now, in units.
+func at(ago time.Duration, unit time.Duration) decode.Element {
+	v := decode.NumberIn(testNow.Add(-ago), unit)
+	return decode.Element{Member: strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0"), Score: v}
+}
+
+// named gives a member another name.
+func named(member string, e decode.Element) decode.Element {
+	return decode.Element{Member: member, Score: e.Score}
+}
+
+// TestNodeLookAlikes: keys of other programs that share a name, a type or a form with a limiter's are
+// not recognized as any library's.
+func TestNodeLookAlikes(t *testing.T) {
+	minute := limiter.Instant(testNow).Time().Unix() / 60
+	for _, s := range []decode.Sample{
+		text("rl:1042", "3", time.Minute),
+		text("rl:alice", "3", time.Minute),
+		text("rl:203.0.113.7", "yes", time.Minute),
+		text("rl:203.0.113.7", "3", model.Forever),
+		text("rl:203.0.113.7", "03", time.Minute),
+		text("otp:203.0.113.7", "482913", 5*time.Minute),
+		text("login_code:alice@example.com", "482913", 10*time.Minute),
+		text("cache:unread:alice", "12", time.Hour),
+		text("stock:sku-1042", "17", time.Hour),
+		text("rlflx:alice", "locked", time.Minute),
+		text("rlflx:alice", "1.5", time.Minute),
+		text("hrl:alice", `{"totalHits":3}`, model.Forever),
+		text("hrl:alice", `{"totalHits":3,"resetTime":"soon"}`, model.Forever),
+		text("hrl:alice", `{"totalHits":3,"resetTime":"2026-11-22T04:36:41.383Z","user":"alice"}`, model.Forever),
+		text("stats:alice", `{"totalHits":3,"resetTime":"2026-11-22T04:36:41.383Z"}`, model.Forever),
+		text("fastify-rate-limit-203.0.113.7", "banned", time.Minute),
+		text("ratelimit:alice", "3", time.Minute), // without its twin
+		text("ratelimittemp:alice", "0", time.Minute),
+		text("{user:profile}:hits", "3", time.Minute),
+		text("{page}:hits", "3", time.Minute),
+		text("{"+strings.Repeat("a", 63)+"x:default2}:hits", "3", time.Minute),
+		text("{"+strings.Repeat("ab", 32)+":default}:hits", "3", model.Forever),
+		text("bull:mail:id", "7", time.Minute),
+		text("bull:mail:limiter", "3", model.Forever),
+		text("bull:mail:7:lock", "b9f6a1", 30*time.Second),
+		text("bull:mail:stalled-check", "1795322201123", 30*time.Second),
+		text("mail:limiter", "3", time.Minute),
+		text(fmt.Sprintf("views:page:%d", minute), "17", time.Minute),
+		text(fmt.Sprintf("metrics:api:%d", minute), "17", 3*time.Minute),
+		text("user:profile:29922037", "17", time.Hour),
+		text("@upstash/ratelimit:alice:17", "3", time.Minute), // no window has this number
+		text("@upstash/ratelimit:ipDenyListStatus", "disabled", model.Forever),
+		hash("_throttler:{alice}", time.Minute, "default", "off"),
+		hash("_throttler:{alice}", model.Forever, "default", "3"),
+		hash("settings:alice", time.Minute, "default", "3"),
+		hash("llm:usage:alice", time.Hour, "tokens", "1200"),
+		hash("session:alice", time.Hour, "tokens", "abc", "refilledAt", "1795000000000"),
+		hash("wallet:alice", model.Forever, "tokens", "3", "refilledAt", "1795000000000"),
+		hash("llm:usage:alice", time.Hour, "tokens", "3", "refilledAt", "1795000000"),
+		zset("limit:alice", time.Minute, 2, decode.Element{Member: "bob", Score: 3}, decode.Element{Member: "eve", Score: 7}),
+		zset("limit:alice", time.Minute, 2, named("bob", at(2*time.Second, time.Microsecond)), named("eve", at(time.Second, time.Microsecond))),
+		zset("limit:alice", model.Forever, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)),
+		zset("feed:alice", time.Hour, 2, named("post:1", at(2*time.Second, time.Millisecond)), named("post:2", at(time.Second, time.Millisecond))),
+		zset("presence", 90*time.Second, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(2*time.Second, time.Millisecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Millisecond))),
+		zset("visits", 60_500*time.Millisecond, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(2*time.Second, time.Microsecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond))),
+		zset("visits", model.Forever, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(2*time.Second, time.Microsecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond))),
+		zset("bull:mail:delayed", model.Forever, 2, named("7", at(-time.Hour, time.Millisecond)), named("8", at(-2*time.Hour, time.Millisecond))),
+	} {
+		if l := recognized(s); l != "" {
+			t.Errorf("%s (%s %q, %d of %v) is taken for a key of %s", s.Key, s.Type, s.Text, s.Length, s.Fields, l)
+		}
+	}
+}
+
+// TestNodeRecognized: what tells a library's keys from the look-alikes.
+func TestNodeRecognized(t *testing.T) {
+	minute := limiter.Instant(testNow).Time().Unix() / 60
+	events := decode.Sample{Key: fmt.Sprintf("app:events:%d", testNow.Floor(time.Hour).Millis()), Type: "zset", TTL: model.Forever}
+	for _, c := range []struct {
+		s      decode.Sample
+		beside []decode.Sample
+		want   string
+	}{
+		{text("rl:203.0.113.7", "3", time.Minute), nil, "rate-limit-redis"},
+		{text("rl:2001:db8:1:100::/56", "3", time.Minute), nil, "rate-limit-redis"},
+		{text("rlflx:alice", "-2", time.Minute), nil, "rate-limiter-flexible"},
+		{text("rlflx:alice", "3", model.Forever), nil, "rate-limiter-flexible"},
+		{text("fastify-rate-limit-POST/orders/:id-203.0.113.7", "3", time.Minute), nil, "fastify-rate-limit"},
+		{text("app:hrl:alice", `{"totalHits":3,"resetTime":"2026-11-22T04:36:41.383Z"}`, model.Forever), nil, "hono-rate-limiter"},
+		{text("ratelimit:alice", "3", 40*time.Second), []decode.Sample{text("ratelimittemp:alice", "0", 50*time.Second)}, "redis-rate-limiter"},
+		{text("ratelimit:alice", "3", 40*time.Second), []decode.Sample{text("ratelimittemp:alice", "0", 30*time.Second)}, ""},
+		{text("{"+strings.Repeat("ab", 32)+":short}:blocked", "1", time.Minute), nil, "nest-throttler-storage-redis"},
+		{text("app:{"+strings.Repeat("ab", 32)+":short}:hits", "7", time.Minute), nil, "nest-throttler-storage-redis"},
+		{text("bull:mail:limiter", "3", time.Minute), nil, "bullmq"},
+		{text("bull:mail:limiter:alice", "3", time.Minute), nil, "bull"},
+		{text(fmt.Sprintf("@upstash/ratelimit:alice:%d", minute), "3", 50*time.Second), nil, "upstash-ratelimit"},
+		{text(fmt.Sprintf("@upstash/ratelimit:alice:%d", minute), "3", model.Forever), nil, "upstash-ratelimit"},
+		{text(fmt.Sprintf("app:alice:%d", minute), "3", 50*time.Second), []decode.Sample{events}, "upstash-ratelimit"},
+		{text(fmt.Sprintf("app:alice:%d", minute), "3", 50*time.Second), nil, ""},
+		{zset("limit:alice", 59*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, "ratelimiter"},
+		{zset("x", 59*time.Second, 2, decode.Element{Member: "1794999999000.25", Score: 1794999999000.25}, decode.Element{Member: "1795000000000", Score: 1795000000000}), nil, "async-ratelimiter"},
+		{zset("visits", 59*time.Second, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(2*time.Second, time.Microsecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond))), nil, "rolling-rate-limiter"},
+		{zset("alice", 59_999*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, "sliding-window-rate-limiter"},
+		{zset("alice", 3599*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, model.OwnLibrary},
+	} {
+		if got := recognized(c.s, c.beside...); got != c.want {
+			t.Errorf("%s %s %q is of %q, want %q", c.s.Type, c.s.Key, c.s.Text, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package library
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// count reads a whole number of 0 or more, written as Redis writes one: no sign, no leading
+// zero, below 2^53.
+func count(text string) (int64, bool) {
+	n, ok := whole(text)
+	return n, ok && n < 1<<53
+}
+
+// whole reads a whole number of 0 or more of any size that an int64 holds.
+func whole(text string) (int64, bool) {
+	if text == "" || len(text) > 1 && text[0] == '0' || len(text) > 19 {
+		return 0, false
+	}
+	for i := range len(text) { // an error of strconv costs two allocations, and most keys hold no number
+		if text[i] < '0' || text[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
+
+// signed reads a whole number as Redis writes one, below zero, too: a counter from which more was
+// given back than was taken.
+func signed(text string) (int64, bool) {
+	if left, ok := strings.CutPrefix(text, "-"); ok {
+		n, ok := count(left)
+		return -n, ok && n > 0
+	}
+	return count(text)
+}
+
+// prefixOf returns the part of a key that its kind shares: all up to the last address of a client
+// in it, or up to the last colon; "" where there is neither.
+func prefixOf(key string) string {
+	for i := 0; i < len(key); i++ {
+		if (i == 0 || strings.IndexByte(":-/_", key[i-1]) >= 0) && isAddress(key[i:]) {
+			return key[:i]
+		}
+	}
+	return key[:strings.LastIndexByte(key, ':')+1]
+}
+
+// number reads a finite decimal number.
+func number(text string) (float64, bool) {
+	if text == "" || text[0] > '9' {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "xX_")
+}
+
+// lastPart splits a key at the last sep.
+func lastPart(key string, sep byte) (before, last string, ok bool) {
+	i := strings.LastIndexByte(key, sep)
+	if i < 0 {
+		return key, "", false
+	}
+	return key[:i], key[i+1:], true
+}
+
+// isSecond says whether a score is a whole second of the last year or of the coming minutes.
+func isSecond(score float64, now limiter.Instant) bool {
+	const year = 366 * 24 * 3600
+	ahead := score - float64(now)/1e6
+	return score == math.Trunc(score) && ahead > -year && ahead < 300
+}
+
+// milliseconds returns n milliseconds as a duration.
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// decimal writes a whole number.
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,53 @@
+package library
+
+import (
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// ratelimiter is tj's ratelimiter: limit:<id>, a sorted set of microseconds whose members are their
+// scores. Every call adds one, also a denied one, removes what is a window old, and keeps the newest
+// <limit> members alone, so that a caller that goes on is held off for good.
+var ratelimiter = &decode.Library{
+	Name: "ratelimiter", Version: "3.4.1", Types: []string{"zset"},
+	Silent: []string{"the limit", "which requests were denied: they are recorded as the others"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		lives, ok := newest(s, c.Now, time.Microsecond)
+		if !ok || !bothEnds(s, isScore) || !c.Named && !strings.HasPrefix(s.Key, "limit:") {
+			return nil
+		}
+		return logged(lives, limiter.DeniedCharged, prefixOf(s.Key), "named limit:<id>", "a sorted set whose members are their scores, in microseconds")
+	},
+}
+
+// hapiRateLimitor is hapi-rate-limitor, which asks an early async-ratelimiter:
+// hapi-rate-limitor:<id>, as ratelimiter's, with fractions of a microsecond.
+var hapiRateLimitor = &decode.Library{
+	Name: "hapi-rate-limitor", Version: "4.0.0", Types: []string{"zset"},
+	Silent: ratelimiter.Silent,
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		lives, ok := newest(s, c.Now, time.Microsecond)
+		if !ok || !bothEnds(s, isScore) || !c.Named && !strings.HasPrefix(s.Key, "hapi-rate-limitor:") {
+			return nil
+		}
+		return logged(lives, limiter.DeniedCharged, prefixOf(s.Key), "named hapi-rate-limitor:<id>", "a sorted set whose members are their scores, in microseconds")
+	},
+}
+
+// asyncRatelimiter is async-ratelimiter, also inside koa-ratelimit: <namespace>:<id>, by default
+// limit:<id>, a sorted set of milliseconds with a fraction, whose members are their scores. A denied
+// call only removes what is a window old.
+var asyncRatelimiter = &decode.Library{
+	Name: "async-ratelimiter", Version: "1.6.10", Types: []string{"zset"},
+	Silent: []string{"the limit", "denied requests"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		lives, ok := newest(s, c.Now, time.Millisecond)
+		if !ok || !bothEnds(s, isScore) || !hasFraction(s.First[0]) && !hasFraction(s.Last[len(s.Last)-1]) {
+			return nil
+		}
+		return logged(lives, limiter.DeniedFree, prefixOf(s.Key), "a sorted set whose members are their scores, in milliseconds with a fraction")
+	},
+}

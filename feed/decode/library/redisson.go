@@ -1,0 +1,125 @@
+package library
+
+import (
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// redisson is RRateLimiter of Redisson: a hash <name> of rate, interval in milliseconds,
+// keepAliveTime and type, beside it {<name>}:value, the permits LEFT after the last call, and the
+// sorted set {<name>}:permits of those given, by their millisecond; a member ends in how many it
+// stands for. What is left now is that value and all permits that are an interval old. Of type 1
+// each client has a value and permits of its own, with its UUID behind the name. Where there is
+// nothing but the hash, the limiter is as new.
+var redisson = &decode.Library{
+	Name: "redisson", Version: "4.7.0", Published: true, Types: []string{"hash", "string", "zset"},
+	Fields: []string{"rate", "interval", "type"},
+	Silent: []string{"denied requests"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		if s.Type == "hash" {
+			if _, overall, ok := readRedisson(s); !ok || !overall {
+				return nil
+			}
+			return matchRedisson(s.Key, "", "a hash of rate, interval and type")
+		}
+		rest, ok := strings.CutPrefix(s.Key, "{")
+		name, part, more := strings.Cut(rest, "}:")
+		kind, client, _ := strings.Cut(part, ":")
+		_, isCount := count(s.Text)
+		switch {
+		case !ok || !more || name == "" || client != "" && !uuidForm(client):
+			return nil
+		case s.Type == "string" && (kind != "value" || !isCount), s.Type == "zset" && kind != "permits":
+			return nil
+		}
+		m := matchRedisson(name, client, "named {<name>}:value", "beside it a hash of rate, interval and type")
+		m.Siblings = []decode.Fetch{m.Limiter.Fetch(c.Now)[0]}
+		m.Confirm = func(got []decode.Sample) bool {
+			_, overall, ok := readRedisson(&got[0])
+			return ok && overall == (client == "")
+		}
+		return m
+	},
+}
+
+func matchRedisson(name, client string, why ...string) *decode.Match {
+	r := &redissonLimiter{hash: name, value: "{" + name + "}:value", permits: "{" + name + "}:permits"}
+	m := &decode.Match{Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Name: name, Why: why, Limiter: r}
+	if client != "" {
+		r.value, r.permits = r.value+":"+client, r.permits+":"+client
+		m.Name = r.value
+	}
+	return m
+}
+
+type redissonLimiter struct{ hash, value, permits string }
+
+// Fetch reads the hash, the value, and the oldest permits.
+func (r *redissonLimiter) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{
+		{Key: r.hash, Type: "hash", Fields: []string{"rate", "interval", "type"}},
+		{Key: r.value, Type: "string"}, {Key: r.permits, Type: "zset", Ends: fewPermits},
+	}
+}
+
+// readRedisson returns the limit in a hash; overall is false where each client has its own.
+func readRedisson(s *decode.Sample) (limit limiter.Limit, overall, ok bool) {
+	rate, okRate := count(s.Fields["rate"])
+	ms, okInterval := count(s.Fields["interval"])
+	kind := s.Fields["type"]
+	if !okRate || !okInterval || rate == 0 || ms > limiter.MaxWindow.Milliseconds() || kind != "0" && kind != "1" || s.Length < 3 || s.Length > 4 {
+		return limit, false, false
+	}
+	limit = limiter.Limit{Count: rate, Window: milliseconds(ms)}
+	return limit, kind == "0", limit.Validate() == nil
+}
+
+// Decode returns the permits that are out as a log. Where more of them have expired than were
+// read, what is used is not known.
+func (r *redissonLimiter) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: members(got)}
+	d.Algorithm = limiter.SlidingLog
+	if !got[0].Exists() {
+		return d
+	}
+	limit, _, ok := readRedisson(&got[0])
+	left, isCount := signed(got[1].Text)
+	if !ok || got[1].Exists() && !isCount {
+		d.Err = "holds no limiter of Redisson: correct its rule, or remove the key"
+		return d
+	}
+	d.Limit, d.LimitFrom, d.Window = limit, model.LimitOfKey, limit.Window
+	d.State.Log = []limiter.Entry{}
+	if !got[1].Exists() {
+		return d
+	}
+	p := permits{left: max(limit.Count-max(left, 0), 0)}
+	live := got[2].First
+	for len(live) > 0 && decode.InstantIn(live[0].Score, time.Millisecond) <= now.Add(-limit.Window) {
+		p.left -= permitsOf(live[0].Member)
+		live = live[1:]
+	}
+	p.left = max(p.left, 0)
+	d.Partial = len(live) == 0 && got[2].Length > int64(len(got[2].First))
+	for _, e := range live {
+		if decode.UnitOf(e.Score, now) == time.Millisecond {
+			p.add(decode.InstantIn(e.Score, time.Millisecond), permitsOf(e.Member))
+		}
+	}
+	d.State.Log = p.log(now)
+	return d
+}
+
+// permitsOf returns how many permits a member stands for: the length of an id, the id, and a
+// number in the order of bytes of the x86.
+func permitsOf(member string) int64 {
+	if len(member) < 5 || len(member) != 1+int(member[0])+4 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint32([]byte(member[len(member)-4:])))
+}

@@ -1,0 +1,53 @@
+package library
+
+import (
+	"slices"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// rollingRateLimiter is rolling-rate-limiter: <namespace><id>, a sorted set of random UUIDs whose
+// scores are microseconds. Every call adds one, also a denied one, removes what is a window old, and
+// sets the expiry to the window rounded up to whole seconds. The least time between two requests
+// that it can demand is nowhere in Redis.
+var rollingRateLimiter = &decode.Library{
+	Name: "rolling-rate-limiter", Version: "0.4.2", Types: []string{"zset"},
+	Silent: []string{"the limit", "the window's fraction of a second", "the least time between two requests", "which requests were denied: they are recorded as the others"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		lives, ok := newest(s, c.Now, time.Microsecond)
+		if !ok || !bothEnds(s, func(e decode.Element) bool { return isUUID(e.Member) && !hasFraction(e) }) {
+			return nil
+		}
+		window := lives.Truncate(time.Second)
+		if window == 0 || lives-window > 100*time.Millisecond && !c.Named || !spans(s, time.Microsecond, window) {
+			return nil
+		}
+		return logged(window, limiter.DeniedCharged, prefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds", "it expires a whole number of seconds after its newest score")
+	},
+}
+
+// slidingWindowRateLimiter is sliding-window-rate-limiter: the id alone, a sorted set of the server's
+// microseconds whose members are their scores. The expiry takes the window's milliseconds for
+// seconds, so that the key lives a thousand windows. A denied call adds nothing.
+var slidingWindowRateLimiter = &decode.Library{
+	Name: "sliding-window-rate-limiter", Version: "6.0.1", Types: []string{"zset"},
+	Silent: []string{"the limit", "denied requests"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		lives, ok := newest(s, c.Now, time.Microsecond)
+		if !ok || !bothEnds(s, isScore) {
+			return nil
+		}
+		seconds := lives.Round(time.Second)
+		window := seconds / 1000
+		if (lives-seconds).Abs() > clockSlack || !spans(s, time.Microsecond, window) {
+			return nil
+		}
+		// Logs of microseconds with an expiry of one window are many: this must be none of them.
+		if !c.Named && (!slices.Contains(decode.Periods[:], window) || slices.Contains(decode.Periods[:], seconds)) {
+			return nil
+		}
+		return logged(window, limiter.DeniedFree, prefixOf(s.Key), "a sorted set whose members are their scores, in microseconds", "it lives a thousand usual windows")
+	},
+}

@@ -1,0 +1,188 @@
+package library
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// sentry holds Sentry's own limiters, each with names of its own: a counter a fixed window,
+// rl:<md5>:…:<index>, whose expiry each request renews; the granules of a sliding window; a leaky
+// bucket; and the requests under way of one client, which is a number of slots and no rate.
+var sentry = &decode.Library{
+	Name: "sentry", Version: "commit 0a49dff", Published: true,
+	Types: []string{"string", "hash", "zset"}, Fields: []string{"current_level", "last_drip"},
+	Silent: []string{"the limit", "denied requests, but those that a fixed window counts with the others"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		switch {
+		case s.Type == "zset":
+			return matchUnderWay(s, c)
+		case s.Type == "hash":
+			return matchDrips(s, c)
+		case strings.HasPrefix(s.Key, "rl:"):
+			return matchSentryWindow(s, c)
+		case strings.HasPrefix(s.Key, granulePrefix):
+			return matchGranules(s, c)
+		}
+		return nil
+	},
+}
+
+// matchSentryWindow knows rl:<32 hexadecimal digits>[:<project>]:<index>, which expires a window
+// after the last request.
+func matchSentryWindow(s *decode.Sample, c decode.Context) *decode.Match {
+	base, last, _ := lastPart(s.Key, ':')
+	index, ok := count(last)
+	digest, rest, _ := strings.Cut(strings.TrimPrefix(base, "rl:"), ":")
+	if !ok || !isHex(digest, 32) || rest != "" && !isNumber(rest) || !isCounter(s) {
+		return nil
+	}
+	w, ok := windowWith(index+1, s.Expiry(c.Now))
+	if !ok || s.TTL > w {
+		return nil
+	}
+	l := &windowCounter{name: endsWithIndex(base + ":"), window: w, charged: true}
+	return l.match(base, "rl:"+digest, "named rl:<digest>:<index of a window>", "an integer that expires in the window after that one")
+}
+
+// isHex says whether text is n lower-case hexadecimal digits.
+func isHex(text string, n int) bool {
+	return len(text) == n && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+const granulePrefix = "sliding-window-rate-limit:"
+
+// mostGranules bounds what is read for one window.
+const mostGranules = 64
+
+// matchGranules knows sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>, numbers of
+// seconds all three but for the index.
+func matchGranules(s *decode.Sample, c decode.Context) *decode.Match {
+	base, last, _ := lastPart(s.Key, ':')
+	front, g, _ := lastPart(base, ':')
+	front, w, _ := lastPart(front, ':')
+	index, ok := count(last)
+	size, sok := count(g)
+	window, wok := count(w)
+	if !ok || !sok || !wok || size == 0 || window < size || window/size > mostGranules || window > int64(limiter.MaxWindow/time.Second) || !isCounter(s) || front == "" {
+		return nil
+	}
+	l := &granules{base: base + ":", window: time.Duration(window) * time.Second, size: time.Duration(size) * time.Second}
+	now := int64(c.Now) / l.size.Microseconds()
+	if index > now || index < now-2*window/size-2 || s.TTL > l.window {
+		return nil
+	}
+	m := &decode.Match{
+		Name: base, Prefix: granulePrefix, Suffix: ":" + w + ":" + g, Limiter: l,
+		Why: []string{"named sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>", "an integer that expires within that window"},
+	}
+	m.Algorithm, m.Window = limiter.SlidingLog, l.window
+	return m
+}
+
+// granules is a sliding window that moves by granules: a counter each, named after its index. A
+// request is counted in the granule before that of now, or, by older releases, in that of now.
+type granules struct {
+	base         string
+	window, size time.Duration
+	older        bool // what writes is an older release
+
+	newest int64 // index of the first key that was fetched
+}
+
+// Fetch reads the granules of the window, the newest first.
+func (g *granules) Fetch(now limiter.Instant) []decode.Fetch {
+	g.newest = int64(now) / g.size.Microseconds()
+	var all []decode.Fetch
+	for i := range int64(g.window/g.size) + 1 {
+		all = append(all, decode.Fetch{Key: fmt.Sprintf("%s%d", g.base, g.newest-i), Type: "string"})
+	}
+	return all
+}
+
+// Decode returns the granules as a log of which each entry leaves when its granule does.
+func (g *granules) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+	d := decode.Decoded{Type: "none", Members: members(got)}
+	d.Algorithm, d.Window = limiter.SlidingLog, g.window
+	d.State.Log = []limiter.Entry{}
+	g.older = g.older || got[0].Exists()
+	for i := len(got) - 1; i >= 0; i-- {
+		s := &got[i]
+		if !s.Exists() {
+			continue
+		}
+		n, ok := count(s.Text)
+		if !ok {
+			d.Err = noCount
+			return d
+		}
+		d.Type, d.TTL = s.Type, max(d.TTL, s.TTL)
+		at := g.newest - int64(i)
+		if !g.older {
+			at++
+		}
+		if n > 0 {
+			d.State.Log = append(d.State.Log, limiter.Entry{At: limiter.Instant(at * g.size.Microseconds()), Count: n})
+		}
+	}
+	return d
+}
+
+// matchDrips knows leaky_bucket_limiter:<key>: current_level at the second last_drip. Limit and
+// window of the drips are not kept: the expiry is the time to empty, rounded up, and 2 s more.
+func matchDrips(s *decode.Sample, c decode.Context) *decode.Match {
+	_, level := number(s.Fields["current_level"])
+	_, at := number(s.Fields["last_drip"])
+	if !c.Named && !strings.HasPrefix(s.Key, "leaky_bucket_limiter:") || !level || !at || s.Length != 2 || s.TTL <= 0 || !isRecent(s.Fields["last_drip"], c.Now, day) {
+		return nil
+	}
+	m := &decode.Match{Prefix: "leaky_bucket_limiter:", Limiter: &drips{key: s.Key}, Why: []string{"named leaky_bucket_limiter:<key>", "a hash of current_level and last_drip"}}
+	m.Algorithm = limiter.LeakyBucket
+	return m
+}
+
+const day = 24 * time.Hour
+
+// drips is a leaky bucket of two fields. The limit that is given is its rate, the burst its size.
+type drips struct{ key string }
+
+// Fetch reads both fields.
+func (b *drips) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: b.key, Type: "hash", Fields: []string{"current_level", "last_drip"}}}
+}
+
+// Decode returns the bucket.
+func (b *drips) Decode(_ limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	s := &got[0]
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d.Algorithm, d.Window, d.NeedsBurst = limiter.LeakyBucket, given.Window, true
+	if !s.Exists() {
+		return d
+	}
+	level, lok := number(s.Fields["current_level"])
+	at, aok := number(s.Fields["last_drip"])
+	if !lok || !aok || math.Abs(at) > 1e12 {
+		d.Err = "holds no level and time of a leaky bucket: correct its rule, or remove the key"
+		return d
+	}
+	setWater(&d, level, decode.InstantIn(at, time.Second), emission(given))
+	return d
+}
+
+// matchUnderWay knows concurrent_limit:<client>: a member for each request under way, with the
+// second of its start. One that is 30 s old is taken for lost.
+func matchUnderWay(s *decode.Sample, c decode.Context) *decode.Match {
+	if !strings.HasPrefix(s.Key, "concurrent_limit:") || s.TTL > 0 || len(s.First) == 0 || decode.UnitOf(s.First[0].Score, c.Now) != time.Second {
+		return nil
+	}
+	m := &decode.Match{
+		Kind: decode.Log, Prefix: "concurrent_limit:",
+		Why: []string{"named concurrent_limit:<client>", "a sorted set of requests under way, by the second of their start"},
+	}
+	m.Algorithm, m.Window = limiter.SlidingLog, 30*time.Second
+	return m
+}

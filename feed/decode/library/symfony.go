@@ -1,0 +1,206 @@
+package library
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// symfony is symfony/rate-limiter: a string whose name ends in the SHA-1 of <id>-<key>, which
+// the value holds in clear, with the whole state: a serialized object of one of three classes, in
+// the form of serialize() or of igbinary, whichever PHP has. It is written by each admitted
+// request, with an expiry that may outlive the window; denied ones write nothing. The limit is not
+// in that of a sliding window.
+var symfony = &decode.Library{
+	Name: "symfony-rate-limiter", Version: "5.4.53", Types: []string{"string"},
+	Silent: []string{"the limit of a sliding window", "denied requests"},
+	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+		if !strings.HasPrefix(s.Text, "O:") && !strings.HasPrefix(s.Text, "\x00\x00\x00\x02") || !strings.Contains(s.Text, symfonyClass) {
+			return nil
+		}
+		l := &symfonyLimiter{key: s.Key}
+		m := &decode.Match{
+			Limiter: l, Why: []string{"a serialized state of Symfony's rate limiter", "the SHA-1 of its id ends the name"},
+			Siblings: l.Fetch(c.Now),
+			Confirm: func(got []decode.Sample) bool {
+				p, ok := readSymfony(got[0].Text)
+				digest := sha1.Sum([]byte(p.id))
+				return ok && got[0].TTL > 0 && strings.HasSuffix(s.Key, hex.EncodeToString(digest[:]))
+			},
+		}
+		if i := len(s.Key) - 2*sha1.Size; i > 0 {
+			m.Prefix = s.Key[:i]
+		}
+		if o, _, ok := quoted(strings.TrimPrefix(s.Text, "O:")); ok {
+			m.Algorithm = symfonyPolicies[strings.TrimPrefix(o, symfonyClass)]
+		}
+		for class, a := range symfonyPolicies {
+			if strings.Contains(s.Text, symfonyClass+class+"\x14") {
+				m.Algorithm = a
+			}
+		}
+		return m
+	},
+}
+
+const symfonyClass = `Symfony\Component\RateLimiter\Policy\`
+
+var symfonyPolicies = map[string]limiter.Algorithm{
+	"Window": limiter.FixedWindow, "SlidingWindow": limiter.SlidingWindow, "TokenBucket": limiter.TokenBucket,
+}
+
+// symfonyState is what one of the objects holds.
+type symfonyState struct {
+	decode.Settings
+	state limiter.State
+	id    string // of the limiter, a dash, and the key that it limits
+}
+
+// readSymfony reads one of the three classes.
+func readSymfony(text string) (p symfonyState, ok bool) {
+	o, ok := readPHP(text)
+	class, known := strings.CutPrefix(o.class, symfonyClass)
+	if !ok || !known {
+		return p, false
+	}
+	switch class {
+	case "Window":
+		ok = p.window(o.values)
+	case "SlidingWindow":
+		ok = p.sliding(o.values)
+	case "TokenBucket":
+		ok = p.bucket(o.values)
+	default:
+		return p, false
+	}
+	p.Algorithm = symfonyPolicies[class]
+	return p, ok && p.Window >= time.Second && p.Window <= limiter.MaxWindow
+}
+
+// window reads id => start, hits and interval => limit.
+func (p *symfonyState) window(v []phpValue) bool {
+	if len(v) != 4 || v[1].kind != 'd' || v[3].kind != 'i' {
+		return false
+	}
+	ints, _, ok := phpInts(v[2].string(), 2)
+	if !ok {
+		return false
+	}
+	p.id = v[0].string()
+	p.Window = time.Duration(ints[1]) * time.Second
+	p.Limit.Count, p.LimitFrom = int64(v[3].number), model.LimitOfKey
+	p.Convention.Alignment = limiter.AlignFirstRequest
+	p.state.Start, p.state.Current = decode.InstantIn(v[1].number, time.Second), ints[0]
+	return p.Limit.Count > 0 && decode.UnitOf(v[1].number, p.state.Start) == time.Second
+}
+
+// sliding reads hits, hits of the window before, interval and id => end of the window.
+func (p *symfonyState) sliding(v []phpValue) bool {
+	if len(v) != 2 || v[1].kind != 'd' {
+		return false
+	}
+	ints, id, ok := phpInts(v[0].string(), 3)
+	if !ok {
+		return false
+	}
+	p.id = id
+	p.Window = time.Duration(ints[2]) * time.Second
+	p.Convention.Alignment = limiter.AlignFirstRequest
+	end := decode.InstantIn(v[1].number, time.Second)
+	p.state.Start, p.state.PreviousStart = end.Add(-p.Window), end.Add(-2*p.Window)
+	p.state.Current, p.state.Previous = ints[0], ints[1]
+	return decode.UnitOf(v[1].number, end) == time.Second
+}
+
+// bucket reads size and id => tokens, rate => instant of the last batch.
+func (p *symfonyState) bucket(v []phpValue) bool {
+	if len(v) != 4 || v[1].kind != 'i' || v[3].kind != 'd' {
+		return false
+	}
+	ints, id, ok := phpInts(v[0].string(), 1)
+	interval, amount, good := symfonyRate(v[2].string())
+	if !ok || !good || ints[0] == 0 {
+		return false
+	}
+	p.id = id
+	p.Window = interval
+	p.Limit = limiter.Limit{Count: amount, Window: interval, Burst: ints[0]}
+	p.LimitFrom = model.LimitOfKey
+	p.Convention.Refill = limiter.RefillInterval
+	p.state.Filled = decode.InstantIn(v[3].number, time.Second)
+	p.state.Level = v[1].number
+	if v[1].number < 0 { // reserved beyond what was there: it is level in some batches
+		batches := math.Ceil(-v[1].number / float64(amount))
+		p.state.Level += batches * float64(amount)
+		p.state.Filled += span(batches * float64(interval.Microseconds()))
+	}
+	return decode.UnitOf(v[3].number, p.state.Filled) == time.Second
+}
+
+// symfonyRate reads P<years>Y<months>M<days>DT<hours>H<minutes>M<seconds>S-<tokens>, the interval
+// between batches and their size.
+func symfonyRate(text string) (interval time.Duration, tokens int64, ok bool) {
+	spec, amount, ok := strings.Cut(strings.TrimPrefix(text, "P"), "-")
+	tokens, err := strconv.ParseInt(amount, 10, 32)
+	if !ok || err != nil || tokens <= 0 {
+		return 0, 0, false
+	}
+	const day = 24 * time.Hour
+	date, clock, _ := strings.Cut(spec, "T")
+	for _, part := range [...]struct {
+		text, marks string
+		units       [3]time.Duration
+	}{{date, "YMD", [3]time.Duration{365 * day, 30 * day, day}}, {clock, "HMS", [3]time.Duration{time.Hour, time.Minute, time.Second}}} {
+		rest := part.text
+		for i, unit := range part.units {
+			digits, after, found := strings.Cut(rest, part.marks[i:i+1])
+			if !found {
+				continue
+			}
+			n, err := strconv.ParseInt(digits, 10, 32)
+			if err != nil || n < 0 || time.Duration(n) > limiter.MaxWindow/unit {
+				return 0, 0, false
+			}
+			interval, rest = interval+time.Duration(n)*unit, after
+		}
+		if rest != "" {
+			return 0, 0, false
+		}
+	}
+	return interval, tokens, interval > 0
+}
+
+// symfonyLimiter reads one serialized state.
+type symfonyLimiter struct{ key string }
+
+// symfonyBytes is more than a state has whose id is of a reasonable length.
+const symfonyBytes = 4 << 10
+
+// Fetch reads the string.
+func (l *symfonyLimiter) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: l.key, Type: "string", Bytes: symfonyBytes}}
+}
+
+// Decode returns the state with the settings that stand beside it.
+func (l *symfonyLimiter) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+	s := &got[0]
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	if !s.Exists() {
+		return d
+	}
+	p, ok := readSymfony(s.Text)
+	if !ok {
+		d.Err = "holds no serialized state of Symfony's rate limiter: correct its rule, or remove the key"
+		return d
+	}
+	d.Settings, d.State = p.Settings, p.state
+	d.PreviousKnown = p.Algorithm == limiter.SlidingWindow
+	return d
+}

@@ -1,0 +1,80 @@
+package library
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestUpstashDenials: what analytics record as denied is counted over the last window, known once a
+// whole one was watched, also across the hour with which the record begins anew.
+func TestUpstashDenials(t *testing.T) {
+	hour := testNow.Floor(time.Hour)
+	const window = 10 * time.Second
+	none := -1
+	for _, steps := range [][]struct {
+		at     time.Duration // since the start of the hour
+		denied int           // in the record of that hour; none: there is no record
+		want   model.Count
+		fresh  int64
+	}{
+		{ // not known until a window was watched
+			{time.Minute, 7, model.Count{}, 0},
+			{time.Minute + 4*time.Second, 9, model.Count{N: 2}, 2},
+			{time.Minute + 10*time.Second, 9, model.Count{Known: true, N: 2}, 0},
+			{time.Minute + 14*time.Second, 10, model.Count{Known: true, N: 1}, 1},
+		},
+		{ // nothing was denied in this hour, so nothing in the last window
+			{time.Minute, 0, model.Count{Known: true}, 0},
+			{time.Minute + 4*time.Second, 3, model.Count{Known: true, N: 3}, 3},
+		},
+		{ // without analytics nothing is known
+			{time.Minute, none, model.Count{}, 0},
+			{time.Minute + 30*time.Second, none, model.Count{}, 0},
+		},
+		{ // a new hour, whose record is there with its first request
+			{time.Hour - 20*time.Second, 5, model.Count{}, 0},
+			{time.Hour - time.Second, 6, model.Count{Known: true, N: 1}, 1},
+			{time.Hour + time.Second, none, model.Count{Known: true, N: 1}, 0},
+			{time.Hour + 2*time.Second, 2, model.Count{Known: true, N: 3}, 2},
+		},
+	} {
+		var e upstashEvents
+		for _, s := range steps {
+			now := hour.Add(s.at)
+			asked := e.fetch(upstashPrefix, `a"b`, now)
+			var got []decode.Sample
+			for _, f := range asked {
+				want := fmt.Sprintf("%sevents:%d", upstashPrefix, now.Floor(time.Hour).Millis())
+				if f.Key != want || f.Scores[0] != `{"identifier":"a\"b","success":false}` {
+					t.Errorf("asks for %q of %s, want %s", f.Scores, f.Key, want)
+				}
+				sample := decode.Sample{Key: f.Key, Type: "none"}
+				if s.denied != none {
+					sample = decode.Sample{Key: f.Key, Type: "zset", Scores: map[string]float64{f.Scores[0]: float64(s.denied)}}
+				}
+				got = append(got, sample)
+			}
+			if denied, fresh := e.take(now, window, got); denied != s.want || fresh != s.fresh {
+				t.Errorf("%v into the hour: %+v and %d new, want %+v and %d", s.at, denied, fresh, s.want, s.fresh)
+			}
+		}
+	}
+}
+
+// TestExpressWithoutWindow: a counter without an expiry is what is left of requests that were given
+// back too late; the next request begins a window.
+func TestExpressWithoutWindow(t *testing.T) {
+	c := &counter{key: "rl:203.0.113.7", charged: true, renewed: true}
+	given := decode.Settings{Window: time.Minute}
+	for _, value := range []string{"-1", "0", "7"} {
+		d := c.Decode(testNow, []decode.Sample{text(c.key, value, model.Forever)}, given)
+		if d.State.Current != 0 || d.Err != "" || d.Algorithm != limiter.FixedWindow {
+			t.Errorf("%s: %+v", value, d)
+		}
+	}
+}

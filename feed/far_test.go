@@ -1,0 +1,89 @@
+package feed_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// farAway is how long an answer takes from a server on another continent.
+const farAway = 200 * time.Millisecond
+
+// farServer starts a server behind a proxy that delays every answer, with a log and a
+// stream in it.
+func farServer(t testing.TB) (url string, s *servertest.Server) {
+	t.Helper()
+	s = servertest.Start(t)
+	p := servertest.StartProxy(t, s.Addr())
+	t.Cleanup(p.Close)
+	p.Set(func(p *servertest.Proxy) { p.Delay = farAway })
+	for range 5 {
+		s.CLI("XADD", "rl:stream", "*", "count", "1")
+	}
+	return "redis://" + p.Listener.Addr().String(), s
+}
+
+var farRules = []rules.Rule{{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limiter.Limit{Count: 10, Window: time.Hour}, LimitKnown: true}}
+
+// TestFarAwayIsNotAway watches a server 200 ms away: it is never called away, although a
+// round takes longer than the refresh, and the round trip shown is the way's, not that of
+// making connections.
+func TestFarAwayIsNotAway(t *testing.T) {
+	t.Parallel()
+	url, s := farServer(t)
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Rules: farRules, Refresh: 50 * time.Millisecond}))
+	servertest.Await(t, "the first reading", func() bool { r, ok := run.reading("rl:stream"); return ok && used(r) == 5 })
+	readings, last := 0, limiter.Instant(0)
+	servertest.Await(t, "thirty readings", func() bool {
+		b := run.last()
+		if b.Server.Link != model.Live {
+			t.Fatalf("a server that answers after %v is said to be away: %s", farAway, b.Server.Err)
+		}
+		if r, _ := run.reading("rl:stream"); r.At != last {
+			last = r.At
+			if readings++; readings%5 == 0 {
+				s.CLI("XADD", "rl:stream", "*", "count", "1")
+			}
+		}
+		return readings >= 30
+	})
+	if rtt := run.last().Server.RTT; rtt < farAway || rtt > farAway*3/2 {
+		t.Errorf("the round trip is said to be %v, and is %v", rtt, farAway)
+	}
+	for i, b := range run.all() {
+		if i > 0 && b.Server.Link == model.Down {
+			t.Fatalf("batch %d says that the server is away: %s", i, b.Server.Err)
+		}
+	}
+}
+
+// BenchmarkFirstReadingFarAway tells how many round trips the first reading takes: what is
+// found by SCAN, connections included.
+func BenchmarkFirstReadingFarAway(b *testing.B) {
+	url, _ := farServer(b)
+	for b.Loop() {
+		begun := time.Now()
+		run := runSource(b, newRedis(b, feed.Options{URLs: []string{url}, Rules: farRules}))
+		servertest.Await(b, "the first reading", func() bool { _, ok := run.reading("rl:stream"); return ok })
+		b.ReportMetric(float64(time.Since(begun))/float64(farAway), "trips")
+		run.stop()
+	}
+}
+
+// TestFarAwayOnce: a single look at a far server succeeds.
+func TestFarAwayOnce(t *testing.T) {
+	t.Parallel()
+	url, _ := farServer(t)
+	for _, o := range []feed.Options{{URLs: []string{url}, Rules: farRules}, {URLs: []string{url}, Rules: farRules, Keys: []string{"rl:stream"}}} {
+		b, err := feed.Once(context.Background(), newRedis(t, o))
+		if err != nil || len(b.Readings) != 1 {
+			t.Errorf("with keys %q: %d readings, error %v", o.Keys, len(b.Readings), err)
+		}
+	}
+}

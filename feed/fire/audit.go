@@ -1,0 +1,222 @@
+package fire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adrg/xdg"
+
+	"ratescope/feed/file"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// audit appends JSON lines to a file that only its owner may read: one before a request is
+// sent, and one when its outcome is known. A request that has only the first, because the
+// program or its machine went down between the two, may have been counted by the server or
+// not: its outcome is unknown. Each order to fire has a line before its first request, with what
+// the keys held, and one after its last; both are on the disk before the program goes on. Lines
+// are one write each, so that several processes may share the file.
+type audit struct {
+	path string
+	mu   sync.Mutex
+	file *os.File
+	user string
+	run  string // tells the requests of this run from those of others
+	n    int64
+}
+
+// stamp is how instants are written.
+const stamp = "2006-01-02T15:04:05.000000Z"
+
+// What a line says beside the outcomes of requests.
+const (
+	begun   = "begun"   // of an action: its requests follow
+	pending = "pending" // of a request: it is about to be sent
+	ended   = "ended"   // of an action: all its requests are accounted for
+	undone  = "undone"  // of an action: what it wrote was taken back
+)
+
+// entry is one line. Key is quoted as Go quotes it when it is not valid UTF-8, which
+// KeyQuoted says.
+type entry struct {
+	At           string `json:"at"`      // by this machine's clock
+	Action       string `json:"action"`  // the same in all lines of one order to fire; undo takes it
+	Request      string `json:"request"` // the same in both lines of a request; "" for the action as a whole
+	Server       string `json:"server"`
+	Database     int    `json:"database,omitempty"`
+	Key          string `json:"key,omitempty"`
+	KeyQuoted    bool   `json:"key_quoted,omitempty"`
+	Algorithm    string `json:"algorithm,omitempty"`
+	Limit        string `json:"limit,omitempty"`
+	Cost         int64  `json:"cost,omitempty"`
+	Outcome      string `json:"outcome"`
+	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"` // -1 never; only when denied
+	Error        string `json:"error,omitempty"`
+	User         string `json:"user"`
+	PID          int    `json:"pid"`
+
+	// Of an action as a whole.
+	person
+	Reason  string       `json:"reason,omitempty"`
+	Number  int          `json:"number,omitempty"`
+	Rate    float64      `json:"rate,omitempty"`
+	Library string       `json:"library,omitempty"`
+	Before  []savedKey   `json:"before,omitempty"` // what the keys held before the first request
+	After   []savedKey   `json:"after,omitempty"`  // a digest of what they held after the last
+	Tally   *model.Tally `json:"tally,omitempty"`
+}
+
+// person is who ran the program, as far as the machine says.
+type person struct {
+	Host     string `json:"host,omitempty"`
+	Terminal string `json:"terminal,omitempty"`
+	Sudo     string `json:"sudo_user,omitempty"`
+	SSH      string `json:"ssh,omitempty"` // address and port of the client
+}
+
+// whoRuns returns who runs the program.
+func whoRuns() person {
+	p := person{Sudo: os.Getenv("SUDO_USER")}
+	p.Host, _ = os.Hostname()
+	p.SSH, _, _ = strings.Cut(os.Getenv("SSH_CONNECTION"), " ")
+	if name, err := os.Readlink("/proc/self/fd/0"); err == nil && strings.HasPrefix(name, "/dev/") {
+		p.Terminal = name
+	}
+	return p
+}
+
+// auditPath returns the default file. The error is for a process without a home, whose
+// state folder would be in the root of the file system.
+func auditPath() (string, error) {
+	if os.Getenv("HOME") == "" && os.Getenv("XDG_STATE_HOME") == "" && runtime.GOOS != "windows" {
+		return "", errors.New("HOME is not set, so that there is no folder for the audit file, without which nothing is fired: set HOME or XDG_STATE_HOME")
+	}
+	return filepath.Join(xdg.StateHome, "ratescope", "audit.jsonl"), nil
+}
+
+// open makes sure that lines can be written.
+func (a *audit) open() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file != nil {
+		return nil
+	}
+	var err error
+	if a.path == "" {
+		if a.path, err = auditPath(); err != nil {
+			return err
+		}
+	}
+	if err = a.rotate(); err == nil {
+		a.file, err = file.Append(a.path)
+	}
+	if err != nil {
+		return fmt.Errorf("nothing is fired because the audit file %q cannot be written (%w): make it writable or set XDG_STATE_HOME", a.path, err)
+	}
+	a.run = strconv.FormatInt(time.Now().UnixNano(), 36)
+	a.user = strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		a.user = u.Username
+	}
+	return nil
+}
+
+// action is one order to fire. The lines of its requests have its id.
+type action struct {
+	id     string
+	line   entry
+	before []savedKey
+	begun  limiter.Instant
+	n      atomic.Int64 // requests so far
+}
+
+// newAction returns the action of an order, with an id of its own.
+func (a *audit) newAction(server string, database int, s model.Shot) *action {
+	a.mu.Lock()
+	a.n++
+	act := &action{id: a.run + "-" + strconv.FormatInt(a.n, 10)}
+	a.mu.Unlock()
+	t := s.Target
+	act.line = entry{
+		Action: act.id, Server: server, Database: database, Key: s.Key, Algorithm: t.Algorithm.String(),
+		Limit: fmt.Sprintf("%d/%v", t.Limit.Count, t.Limit.Window), Cost: s.Cost,
+	}
+	if !utf8.ValidString(s.Key) {
+		act.line.Key, act.line.KeyQuoted = strconv.Quote(s.Key), true
+	}
+	return act
+}
+
+// request returns the line of the next request of the action, which is about to be sent.
+func (act *action) request(s model.Shot) entry {
+	e := act.line
+	e.Request = act.id + "." + strconv.FormatInt(act.n.Add(1), 10)
+	e.Outcome = pending
+	return e
+}
+
+// fired writes what came of a request that was begun.
+func (a *audit) fired(e entry, f model.Fired) error {
+	e.Outcome, e.Error = f.Outcome.String(), f.Err
+	if f.Outcome == model.Denied {
+		ms := int64(-1)
+		if wait := f.Decision.RetryAfter; wait != limiter.Never {
+			ms = int64((wait + time.Millisecond - 1) / time.Millisecond)
+		}
+		e.RetryAfterMS = &ms
+	}
+	return a.append(e)
+}
+
+// append writes one line.
+func (a *audit) append(e entry) error {
+	e.At, e.User, e.PID = time.Now().UTC().Format(stamp), a.user, os.Getpid()
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == nil {
+		return os.ErrClosed
+	}
+	if _, err = a.file.Write(append(line, '\n')); err != nil || e.Request != "" {
+		return err
+	}
+	return a.file.Sync()
+}
+
+// maxAudit is how long the file grows, in bytes, before it is put aside under the time of that.
+const maxAudit = 32 << 20
+
+// rotate puts a file aside that has grown too long. a.mu is held.
+func (a *audit) rotate() error {
+	info, err := os.Lstat(a.path)
+	if err != nil || info.Size() < maxAudit {
+		return nil
+	}
+	return os.Rename(a.path, strings.TrimSuffix(a.path, ".jsonl")+time.Now().UTC().Format("-20060102T150405.jsonl"))
+}
+
+func (a *audit) close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == nil {
+		return nil
+	}
+	err := a.file.Close()
+	a.file = nil
+	return err
+}

@@ -1,0 +1,187 @@
+package fire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/pace"
+	"ratescope/feed/panics"
+	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
+	"ratescope/model"
+)
+
+// firing is one shot on its way.
+type firing struct {
+	*Injector
+	limiter *redisstore.Store
+	action  *action
+	shot    model.Shot
+	report  func(model.Fired)
+	stop    context.CancelCauseFunc
+
+	mu     sync.Mutex
+	tally  model.Tally
+	failed int // in a row
+	err    error
+}
+
+func (f *firing) run(ctx context.Context) {
+	n := f.shot.N
+	if n == 0 {
+		n = model.MaxRequests
+	}
+	if f.shot.Rate == 0 {
+		next := time.Now()
+		for range n {
+			f.one(ctx)
+			next = later(next.Add(time.Second/model.MaxRate), time.Now().Add(-time.Millisecond))
+			if pace.Sleep(ctx, time.Until(next)) != nil {
+				return
+			}
+		}
+		return
+	}
+	f.paced(ctx, n)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// paced fires n requests at the shot's rate: request k is due k/rate after the first. A
+// wait that took too long moves the rest back instead of bunching it.
+func (f *firing) paced(ctx context.Context, n int) {
+	flying, ctx := panics.NewGroup(ctx)
+	defer func() { f.fail(flying.Wait()) }()
+	slots := make(chan struct{}, InFlight)
+	gap := time.Duration(float64(time.Second) / f.shot.Rate)
+	due := time.Now()
+	for range n {
+		if pace.Sleep(ctx, time.Until(due)) != nil {
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		flying.Go(func() {
+			defer func() { <-slots }()
+			f.one(ctx)
+		})
+		due = later(due, time.Now().Add(-paceTick)).Add(gap)
+	}
+}
+
+// one sends one request and accounts for it.
+func (f *firing) one(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	line := f.action.request(f.shot)
+	if err := f.audit.append(line); err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.unwritable(err)
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, f.o.Timeout)
+	defer cancel()
+	sent := time.Now()
+	d, err := f.limiter.AllowN(within, f.shot.Key, f.shot.Target.Limit, f.shot.Cost)
+	if f.o.Sent != nil {
+		f.o.Sent(f.shot.Key)
+	}
+	fired := model.Fired{
+		Shot: f.shot.ID, Key: f.shot.Key, Cost: f.shot.Cost, Decision: d,
+		At: d.At, Latency: time.Since(sent), Audit: line.Request,
+	}
+	switch {
+	case err == nil && d.Allowed:
+		fired.Outcome = model.Admitted
+	case err == nil:
+		fired.Outcome = model.Denied
+	default:
+		fired.Decision = limiter.Decision{}
+		fired.At = limiter.InstantOf(sent.Add(f.offset()))
+		fired.Outcome, fired.Err = f.fate(err)
+	}
+	f.account(fired, line)
+}
+
+// fate tells a request that was refused from one whose answer is missing.
+func (f *firing) fate(err error) (model.Outcome, string) {
+	if errors.Is(err, limiter.ErrUnknownOutcome) {
+		return model.Unanswered, err.Error()
+	}
+	switch connect.Code(err) {
+	case "NOPERM":
+		return model.Failed, "this user must not fire: " + connect.Remedy(err)
+	case "READONLY", "OOM", "MISCONF", "NOREPLICAS", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN":
+		return model.Failed, connect.Explain(err, f.endpoint.Shown)
+	case "":
+		var dial *net.OpError
+		if errors.As(err, &dial) {
+			return model.Failed, connect.Explain(err, f.endpoint.Shown)
+		}
+	}
+	return model.Failed, err.Error()
+}
+
+// account counts a request that was answered, or not, and reports it.
+func (f *firing) account(fired model.Fired, line entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tally.Add(fired.Outcome)
+	if err := f.audit.fired(line, fired); err != nil {
+		f.unwritable(err)
+	}
+	left := f.shot.N != f.tally.Total()
+	switch {
+	case fired.Outcome == model.Admitted || fired.Outcome == model.Denied:
+		f.failed = 0
+	case fired.Outcome == model.Unanswered && f.err == nil && left:
+		// A server that stalls is not sent more: what is on its way may have been counted.
+		f.err = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
+		f.stop(f.err)
+	default:
+		if f.failed++; f.failed >= GiveUp && f.err == nil && left {
+			f.err = fmt.Errorf("firing stopped after %d requests in a row came to nothing: %s", f.failed, fired.Err)
+			f.stop(f.err)
+		}
+	}
+	if f.report != nil {
+		f.report(fired)
+	}
+}
+
+// fail keeps the first error of a firing; nil changes nothing.
+func (f *firing) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// unwritable stops the firing: what cannot be accounted for is not sent. f.mu is held.
+func (f *firing) unwritable(err error) {
+	if f.err == nil {
+		f.err = f.Injector.unwritable(err)
+		f.stop(f.err)
+	}
+}
+
+// unwritable returns the error of an audit file that cannot be written.
+func (i *Injector) unwritable(err error) error {
+	return fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", i.audit.path, err)
+}

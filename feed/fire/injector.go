@@ -1,0 +1,175 @@
+// Package fire is the one place that writes to the servers of others. An Injector has a
+// client of its own, made only when it is armed; it checks the caps, asks the limiter,
+// never sends a request twice, and accounts for every request in an audit file without
+// which it does not fire.
+package fire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/panics"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/limiter/redisstore"
+	"ratescope/model"
+)
+
+// Options says whether and how requests may be fired.
+type Options struct {
+	// Armed allows firing. On the embedded Redis it is always set.
+	Armed bool
+	// AuditPath is the file that every fired request is appended to; "" means
+	// ratescope/audit.jsonl in the XDG state folder.
+	AuditPath string
+	// Timeout bounds one request; 0 means two seconds. A request without an answer in that
+	// time is Unanswered and never sent again.
+	Timeout time.Duration
+	// Denials records denied requests beside the key, as redisstore.WithDenials does. On the
+	// embedded Redis it is always set.
+	Denials bool
+	// Reason is why requests are fired, for the audit file; "" where none was given.
+	Reason string
+	// Sent, when not nil, is called with the key of every request as soon as its fate is known.
+	Sent func(key string)
+}
+
+// Injector is the one place from which ratescope writes to a Redis. It is safe for
+// concurrent use. The client that writes is made by the first Fire of an armed injector;
+// one that is not armed never has any.
+type Injector struct {
+	o        Options
+	endpoint *connect.Endpoint
+	audit    audit
+	offset   func() time.Duration // of the server's clock
+
+	mu       sync.Mutex
+	client   redis.UniversalClient
+	scripts  *scriptClient // over client
+	limiters map[spec]*redisstore.Store
+}
+
+// spec is all that two shots must share to be decided by the same limiter.
+type spec struct {
+	algorithm  limiter.Algorithm
+	convention limiter.Convention
+	layout     layout.Layout
+}
+
+// Limits of one shot beside model.MaxRequests and model.MaxRate.
+const (
+	InFlight  = 16 // requests on the wire at once, at a rate
+	GiveUp    = 5  // requests in a row that the server refused with an error
+	paceTick  = 5 * time.Millisecond
+	firePool  = InFlight
+	writeName = "ratescope-fire"
+)
+
+// New returns an injector of a server; offset is how far its clock is ahead of this machine's.
+func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector {
+	if o.Timeout <= 0 {
+		o.Timeout = connect.Timeout
+	}
+	return &Injector{o: o, endpoint: e, audit: audit{path: o.AuditPath}, offset: offset, limiters: make(map[spec]*redisstore.Store)}
+}
+
+// Armed returns nil when firing is allowed, else an error that wraps ErrReadOnly and
+// says how to allow it.
+func (i *Injector) Armed() error {
+	if i.o.Armed {
+		return nil
+	}
+	return fmt.Errorf("%s is %w, so nothing is fired at it: start ratescope with --allow-inject to allow it", i.endpoint.Shown, connect.ErrReadOnly)
+}
+
+// Fire sends the requests of s, and calls report, from one goroutine at a time, with the
+// fate of each as it becomes known. With Rate 0 each waits for the answer to the one
+// before; with a Rate up to 16 are on the way at once, and a stall is not made up for.
+// N 0 with a Rate goes on until ctx ends or MaxRequests are sent.
+//
+// It returns when all is answered or ctx has ended, which is no error. An error says in
+// one sentence why nothing, or nothing more, was fired: it is not armed, the order is
+// over the caps, the audit file cannot be written, or too many requests in a row came to
+// nothing.
+func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+	if err := i.Armed(); err != nil {
+		return model.Tally{}, err
+	}
+	if err := s.Check(); err != nil {
+		return model.Tally{}, err
+	}
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	if !s.Target.LimitKnown {
+		return model.Tally{}, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+	}
+	if s.Target.Algorithm == limiter.Unknown {
+		return model.Tally{}, errors.New("its algorithm is not known: give --algorithm, as in --algorithm sliding-log")
+	}
+	l, err := i.limiter(s.Target)
+	if err != nil {
+		return model.Tally{}, err
+	}
+	if err := i.audit.open(); err != nil {
+		return model.Tally{}, err
+	}
+	f := &firing{Injector: i, limiter: l, shot: s, report: report}
+	if f.action, err = i.begin(ctx, s); err != nil {
+		return model.Tally{}, err
+	}
+	ctx, f.stop = context.WithCancelCause(ctx)
+	defer f.stop(nil)
+	f.fail(panics.Call(func() error { f.run(ctx); return nil }))
+	f.fail(i.end(f.action, s, f.tally))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tally, f.err
+}
+
+// limiter returns what decides about requests at t.
+func (i *Injector) limiter(t model.Target) (*redisstore.Store, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	m := spec{t.Algorithm, t.Convention, t.Layout}
+	if l := i.limiters[m]; l != nil {
+		return l, nil
+	}
+	if i.scripts == nil {
+		i.scripts = &scriptClient{UniversalClient: i.writer()}
+	}
+	opts := []redisstore.Option{redisstore.WithConvention(t.Convention), redisstore.WithLayout(t.Layout), redisstore.WithPrefix(""), redisstore.WithBatches(0)}
+	if i.o.Denials {
+		opts = append(opts, redisstore.WithDenials())
+	}
+	l, err := redisstore.New(i.scripts, t.Algorithm, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be fired at: %w", err)
+	}
+	i.limiters[m] = l
+	return l, nil
+}
+
+// writer returns the client that may write, made when it is first asked for. i.mu is held.
+func (i *Injector) writer() redis.UniversalClient {
+	if i.client == nil {
+		i.client = i.endpoint.Open(writeName, firePool, nil)
+	}
+	return i.client
+}
+
+// Close ends the connections and the audit file. No Fire may be running.
+func (i *Injector) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var err error
+	if i.client != nil {
+		err = errors.Join(err, i.client.Close())
+		i.client, i.scripts, i.limiters = nil, nil, make(map[spec]*redisstore.Store)
+	}
+	return errors.Join(err, i.audit.close())
+}

@@ -1,0 +1,164 @@
+package fire
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// savedKey is what a Redis key held at one moment. A key that did not exist has neither Dump nor
+// Digest.
+type savedKey struct {
+	Key     string `json:"key"`              // quoted as Go quotes it
+	Dump    []byte `json:"dump,omitempty"`   // as DUMP serializes it
+	Digest  string `json:"digest,omitempty"` // SHA-1 of the dump
+	Expires int64  `json:"expires_at_ms,omitempty"`
+	Unsaved string `json:"unsaved,omitempty"` // why the value is not here
+}
+
+// maxSaved is the size, in bytes of memory, above which the value of a key is not saved: to
+// serialize a large one would keep the server busy.
+const maxSaved = 256 << 10
+
+// touched returns the keys that requests at t may write from the instant now on, for two windows.
+func touched(key string, t model.Target, now limiter.Instant) []string {
+	keys := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
+	for _, at := range [...]limiter.Instant{now, now.Add(t.Limit.Window), now.Add(2 * t.Limit.Window)} {
+		for _, k := range layout.Keys(t.Algorithm, key, t.Limit, t.Layout, at) {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys
+}
+
+// save returns what keys hold.
+func (i *Injector) save(ctx context.Context, keys []string) ([]savedKey, error) {
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	defer cancel()
+	client := i.locked()
+	sizes := make([]*redis.IntCmd, len(keys))
+	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for n, k := range keys {
+			sizes[n] = p.MemoryUsage(ctx, k)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) && !answered(err) {
+		return nil, err
+	}
+	dumps, expiries := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys))
+	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for n, k := range keys {
+			if sizes[n].Val() <= maxSaved {
+				dumps[n] = p.Dump(ctx, k)
+			}
+			expiries[n] = p.PExpireTime(ctx, k)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) && !answered(err) {
+		return nil, err
+	}
+	saved := make([]savedKey, len(keys))
+	for n, k := range keys {
+		saved[n] = savedOf(k, dumps[n], expiries[n])
+	}
+	return saved, nil
+}
+
+// answered says that a server answered with an error, as one does that lacks a command.
+func answered(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
+// savedOf reads the answers about one key. A server before Redis 7 cannot tell when a key expires
+// to the millisecond, so that nothing can be taken back there.
+func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) savedKey {
+	s := savedKey{Key: strconv.Quote(key)}
+	if dump == nil {
+		s.Unsaved = "it is too large"
+		return s
+	}
+	text, err := dump.Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return s
+	case err != nil:
+		s.Unsaved = err.Error()
+		return s
+	}
+	sum := sha1.Sum([]byte(text))
+	s.Dump, s.Digest = []byte(text), hex.EncodeToString(sum[:])
+	at, err := expiry.Result()
+	if err != nil {
+		s.Dump, s.Unsaved = nil, "the server does not tell when it expires"
+	}
+	s.Expires = max(at.Milliseconds(), 0) // below 0 where it never does
+	return s
+}
+
+// begin writes the line of an order, with what its keys hold, before the first request.
+func (i *Injector) begin(ctx context.Context, s model.Shot) (*action, error) {
+	act := i.audit.newAction(i.endpoint.Shown, i.endpoint.DB(), s)
+	act.begun = limiter.InstantOf(time.Now().Add(i.offset()))
+	before, err := i.save(ctx, touched(s.Key, s.Target, act.begun))
+	if err != nil {
+		return nil, fmt.Errorf("nothing is fired: %s", connect.Explain(err, i.endpoint.Shown))
+	}
+	act.before = before
+	line := act.line
+	line.Outcome, line.Before, line.person = begun, before, whoRuns()
+	line.Reason, line.Number, line.Rate, line.Library = i.o.Reason, s.N, s.Rate, s.Target.Library
+	if err := i.audit.append(line); err != nil {
+		return nil, i.unwritable(err)
+	}
+	return act, nil
+}
+
+// end writes that the requests of an order are accounted for, with a digest of what its keys
+// hold now, so that undo can tell whether another program has written since.
+func (i *Injector) end(act *action, s model.Shot, tally model.Tally) error {
+	line := act.line
+	line.Outcome, line.Tally = ended, &tally
+	if act.before != nil {
+		keys := make([]string, 0, len(act.before))
+		for _, k := range act.before {
+			if name, err := strconv.Unquote(k.Key); err == nil {
+				keys = append(keys, name)
+			}
+		}
+		after, err := i.save(context.Background(), keys)
+		if err == nil {
+			for n := range after {
+				after[n].Dump = nil
+			}
+			line.After = after
+		}
+	}
+	if err := i.audit.append(line); err != nil {
+		return i.unwritable(err)
+	}
+	return nil
+}
+
+// locked returns the client that may write.
+func (i *Injector) locked() redis.UniversalClient {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.writer()
+}

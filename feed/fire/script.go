@@ -1,0 +1,37 @@
+package fire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// scriptClient asks a server whether it knows a script before it is first called by its
+// digest. A digest that is not known would be answered as well, but the server counts that
+// as an error (errorstat_NOSCRIPT, failed_calls), which alarms those who watch it. It is
+// safe for concurrent use.
+type scriptClient struct {
+	redis.UniversalClient
+	asked sync.Map // digests
+}
+
+// errNoScript is what a server would answer: the caller then sends the script's text.
+var errNoScript = errors.New("NOSCRIPT the server does not know the script yet")
+
+// Process sends a command, or fails with errNoScript instead.
+func (c *scriptClient) Process(ctx context.Context, cmd redis.Cmder) error {
+	if name := cmd.Name(); (name == "evalsha" || name == "evalsha_ro") && len(cmd.Args()) > 1 {
+		digest := fmt.Sprint(cmd.Args()[1])
+		if _, asked := c.asked.LoadOrStore(digest, true); !asked {
+			known, err := c.ScriptExists(ctx, digest).Result()
+			if err == nil && len(known) == 1 && !known[0] {
+				cmd.SetErr(errNoScript)
+				return errNoScript
+			}
+		}
+	}
+	return c.UniversalClient.Process(ctx, cmd)
+}

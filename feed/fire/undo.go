@@ -1,0 +1,186 @@
+package fire
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/model/safetext"
+)
+
+// Undone is what was taken back.
+type Undone struct {
+	Action   string // the id of what was taken back
+	Key      string
+	Requests int64    // how many requests the action had sent
+	Restored []string // the keys that are as they were before
+	Removed  []string // the keys that the action had created
+	Expired  []string // the keys that have expired since, with what was written to them
+}
+
+// restore puts keys back as they were, all or none: KEYS are the keys, ARGV holds for each the
+// digest that it must have now ("" absent), the dump to restore ("" none) and its expiry in
+// milliseconds since the epoch (0 none). It returns the first key that another program has
+// written to since, or false.
+var restore = redis.NewScript(`
+for i, key in ipairs(KEYS) do
+  local held = redis.call('DUMP', key)
+  if (held and redis.sha1hex(held) or '') ~= ARGV[3 * i - 2] then return key end
+end
+for i, key in ipairs(KEYS) do
+  redis.call('DEL', key)
+  if ARGV[3 * i - 1] ~= '' then
+    redis.call('RESTORE', key, ARGV[3 * i], ARGV[3 * i - 1], 'ABSTTL')
+  end
+end
+return false
+`)
+
+// Undo takes back what an action wrote: its keys get the values and expiries that they had
+// before its first request, and those that it created are removed. It refuses, with one sentence,
+// where another program has written since, where the values were not saved, and where the action
+// is unfinished or was taken back already.
+func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
+	if err := i.Armed(); err != nil {
+		return Undone{}, err
+	}
+	if err := i.audit.open(); err != nil {
+		return Undone{}, err
+	}
+	first, last, err := i.audit.find(id)
+	if err != nil {
+		return Undone{}, err
+	}
+	if first.Server != i.endpoint.Shown || first.Database != i.endpoint.DB() {
+		return Undone{}, fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, i.endpoint.Shown)
+	}
+	u := Undone{Action: id, Key: first.Key}
+	if last.Tally != nil {
+		u.Requests = int64(last.Tally.Total())
+	}
+	changed, err := i.changes(ctx, first.Before, last.After, &u)
+	if err != nil {
+		return Undone{}, err
+	}
+	line := entry{Action: id, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
+	if err := i.audit.append(line); err != nil {
+		return Undone{}, i.unwritable(err)
+	}
+	if len(changed.keys) == 0 {
+		return u, nil
+	}
+	held, err := restore.Run(ctx, i.locked(), changed.keys, changed.args...).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return u, nil
+	case err != nil:
+		line.Error = err.Error()
+		return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", id, err), i.audit.append(line))
+	}
+	line.Error = "another program has written since"
+	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost: look at it with ratescope peek", id, safetext.Clean(fmt.Sprint(held)))
+	return Undone{}, errors.Join(err, i.audit.append(line))
+}
+
+// change is what has to be written to take an action back.
+type change struct {
+	keys []string
+	args []any
+}
+
+// changes works out what has to be written. Keys that the action did not change stay as they are.
+func (i *Injector) changes(ctx context.Context, before, after []savedKey, u *Undone) (change, error) {
+	var c change
+	if len(before) == 0 || len(after) != len(before) {
+		return c, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)
+	}
+	now, err := i.locked().Time(ctx).Result()
+	if err != nil {
+		return c, fmt.Errorf("%s cannot be taken back: %w", u.Action, err)
+	}
+	for n, was := range before {
+		is := after[n]
+		key, err := strconv.Unquote(was.Key)
+		if err != nil || was.Key != is.Key {
+			return c, fmt.Errorf("%s cannot be taken back: its lines in the audit file do not agree", u.Action)
+		}
+		if why := was.Unsaved + is.Unsaved; why != "" {
+			return c, fmt.Errorf("%s cannot be taken back: what %s held was not saved, because %s", u.Action, safetext.Clean(key), why)
+		}
+		past := func(s savedKey) bool { return s.Expires > 0 && s.Expires <= now.UnixMilli() }
+		switch {
+		case was.Digest == is.Digest && was.Expires == is.Expires:
+			continue
+		case past(is):
+			u.Expired = append(u.Expired, key)
+			continue
+		case was.Digest == "" || past(was):
+			u.Removed = append(u.Removed, key)
+			c.args = append(c.args, is.Digest, "", 0)
+		default:
+			u.Restored = append(u.Restored, key)
+			c.args = append(c.args, is.Digest, string(was.Dump), was.Expires)
+		}
+		c.keys = append(c.keys, key)
+	}
+	return c, nil
+}
+
+// maxLine bounds one line of the audit file, in bytes.
+const maxLine = 16 << 20
+
+// find returns the first and the last line of an action as a whole.
+func (a *audit) find(id string) (first, last entry, err error) {
+	f, err := os.Open(a.path)
+	if err != nil {
+		return first, last, fmt.Errorf("the audit file %q cannot be read: %w", a.path, err)
+	}
+	defer f.Close()
+	taken := "" // when it was taken back
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		var e entry
+		if !strings.Contains(lines.Text(), id) || json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != id || e.Request != "" {
+			continue // also a line that was torn
+		}
+		switch e.Outcome {
+		case begun:
+			first = e
+		case ended:
+			last = e
+		case undone: // announced before it is done; a second line says when that failed
+			if taken = e.At; e.Error != "" {
+				taken = ""
+			}
+		}
+	}
+	switch {
+	case taken != "":
+		return first, last, fmt.Errorf("%s was taken back already, %s", id, age(taken))
+	case lines.Err() != nil:
+		return first, last, fmt.Errorf("the audit file %q cannot be read: %w", a.path, lines.Err())
+	case first.Action == "":
+		return first, last, fmt.Errorf("there is no action %s in %s: fire prints the id as the last word of its summary", safetext.Clean(strconv.Quote(id)), a.path)
+	case last.Action == "":
+		return first, last, fmt.Errorf("%s cannot be taken back: the program that fired it ended before all its requests were accounted for (%s)", id, age(first.At))
+	}
+	return first, last, nil
+}
+
+// age returns when a line was written, as a clause.
+func age(at string) string {
+	t, err := time.Parse(stamp, at)
+	if err != nil {
+		return "at an unknown time"
+	}
+	return "at " + t.UTC().Format(time.DateTime) + " UTC"
+}

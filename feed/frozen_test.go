@@ -1,0 +1,90 @@
+package feed_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestFrozenNode stops the process of one node of a cluster, the one that the URL names: the
+// link stays live, the keys of the two others are read on, the frozen one is named with its
+// own address, and its keys are read again once it goes on.
+func TestFrozenNode(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	var addrs []string
+	for _, s := range nodes {
+		addrs = append(addrs, s.Addr())
+	}
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	ctx := context.Background()
+	home := map[string]string{}
+	for i := range 24 {
+		key := "rl:k" + strconv.Itoa(i)
+		if err := c.XAdd(ctx, xadd(key, "1")).Err(); err != nil {
+			t.Fatal(err)
+		}
+		node, err := c.MasterForKey(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		home[key] = node.Options().Addr
+	}
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Refresh: 50 * time.Millisecond}))
+	fresh := func(since map[string]limiter.Instant, frozen string) bool {
+		for key, addr := range home {
+			if r, ok := run.reading(key); !ok || addr != frozen && r.At <= since[key] {
+				return false
+			}
+		}
+		return true
+	}
+	servertest.Await(t, "all keys", func() bool { return fresh(nil, "") })
+	begun := run.count()
+	frozen := nodes[0].Addr()
+	nodes[0].Freeze()
+	t.Cleanup(nodes[0].Thaw)
+	named := func() bool {
+		lacks := strings.Join(run.last().Server.Lacks, "; ")
+		return strings.Contains(lacks, frozen) && strings.Contains(lacks, "stale")
+	}
+	servertest.Await(t, "the frozen node to be named", named)
+	for range 3 { // the others are read on, again and again
+		since := map[string]limiter.Instant{}
+		for key := range home {
+			r, _ := run.reading(key)
+			since[key] = r.At
+		}
+		servertest.Await(t, "the keys of the two others", func() bool { return fresh(since, frozen) })
+	}
+	for _, lack := range run.last().Server.Lacks {
+		for _, s := range nodes[1:] {
+			if strings.Contains(lack, s.Addr()) {
+				t.Errorf("%s is blamed for what %s does: %s", s.Addr(), frozen, lack)
+			}
+		}
+	}
+	nodes[0].Thaw()
+	servertest.Await(t, "the frozen node to be read again", func() bool { return !named() && fresh(nil, "") })
+	since := map[string]limiter.Instant{}
+	for key := range home {
+		r, _ := run.reading(key)
+		since[key] = r.At
+	}
+	servertest.Await(t, "all keys again", func() bool { return fresh(since, "") })
+	for _, b := range run.all()[begun:] {
+		if b.Server.Link != model.Live {
+			t.Fatalf("one frozen node of three made the link %v: %s", b.Server.Link, b.Server.Err)
+		}
+	}
+}

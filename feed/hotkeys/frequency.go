@@ -1,0 +1,141 @@
+package hotkeys
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/model"
+)
+
+// Frequencies keeps the keys of the highest LFU counters that were seen, in bounded memory.
+// It is made by NewFrequencies and safe for concurrent use.
+type Frequencies struct {
+	mu    sync.Mutex
+	seen  map[string]frequency
+	floor int64 // no key below is worth a place; 0 while there is room
+
+	refused string // what would allow to ask, where that is forbidden
+}
+
+// frequency is a counter with when it was read: counters decay.
+type frequency struct {
+	counter int64
+	at      time.Time
+}
+
+// Bounds of what is kept, and Redis's constants.
+const (
+	mostFrequent = 64
+	frequencyOld = time.Minute
+	lfuInit      = 5   // the counter of a key that was just made
+	lfuMost      = 255 // where counters end
+	LogFactorStd = 10  // lfu-log-factor as it comes
+)
+
+// NewFrequencies returns an empty one.
+func NewFrequencies() *Frequencies { return &Frequencies{seen: make(map[string]frequency)} }
+
+// Ask reads the counters of keys in one pipeline. OBJECT FREQ leaves them as they are. It
+// returns false when the server keeps none, which it says when its maxmemory-policy is not
+// an LFU one.
+func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string, now time.Time) (kept bool, err error) {
+	answers := make([]*redis.IntCmd, len(keys))
+	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, k := range keys {
+			answers[i] = p.ObjectFreq(ctx, k)
+		}
+		return nil
+	})
+	kept = true
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, a := range answers {
+		n, e := a.Result()
+		switch {
+		case e == nil:
+			f.take(keys[i], n, now)
+		case strings.Contains(e.Error(), "LFU"):
+			kept = false
+		case connect.Forbidden(e) != "":
+			kept, f.refused = false, connect.Remedy(e)
+		}
+	}
+	if _, isReply := err.(redis.Error); isReply {
+		err = nil // a key that has gone in between
+	}
+	return kept, err
+}
+
+// Lack says why the counters may not be asked; "" when they may.
+func (f *Frequencies) Lack() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused == "" {
+		return ""
+	}
+	return "LFU counters may not be asked by this user: " + f.refused
+}
+
+// take notes one counter.
+func (f *Frequencies) take(key string, counter int64, now time.Time) {
+	if _, held := f.seen[key]; !held && (counter <= max(f.floor, lfuInit+1) || len(key) > LongestKey) {
+		return
+	}
+	f.seen[key] = frequency{min(max(counter, 0), lfuMost), now}
+	if len(f.seen) <= mostFrequent {
+		return
+	}
+	list := f.ordered(now)
+	for _, k := range list[mostFrequent/2:] {
+		delete(f.seen, k)
+	}
+	f.floor = f.seen[list[mostFrequent/2-1]].counter
+}
+
+// ordered returns the keys by their counters, the highest first, without those that are old.
+func (f *Frequencies) ordered(now time.Time) []string {
+	list := make([]string, 0, len(f.seen))
+	for k, v := range f.seen {
+		if now.Sub(v.at) > frequencyOld {
+			delete(f.seen, k)
+			f.floor = 0
+			continue
+		}
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.seen[b].counter, f.seen[a].counter), strings.Compare(a, b))
+	})
+	return list
+}
+
+// Heats returns what is known, the highest counter first.
+func (f *Frequencies) Heats(logFactor float64, now time.Time) []model.Heat {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.ordered(now)
+	heats := make([]model.Heat, 0, len(list))
+	for _, k := range list {
+		heats = append(heats, model.Heat{Key: k, Counter: model.Measure{Known: true, V: Hits(f.seen[k].counter, logFactor)}})
+	}
+	return heats
+}
+
+// Hits is how many accesses an LFU counter stands for, on average and without decay. Redis
+// raises a counter c with the probability 1/((c-5)×factor+1) at each access (LFULogIncr),
+// so that from one value to the next it takes the inverse. At 255 it stands still: "at
+// least so many".
+func Hits(counter int64, logFactor float64) float64 {
+	n := float64(min(counter, lfuMost) - lfuInit)
+	if n <= 0 {
+		return 0
+	}
+	return n + max(logFactor, 0)*n*(n-1)/2
+}

@@ -1,0 +1,95 @@
+package hotkeys
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Index reads what one server itself keeps of its hot keys. The zero value is ready; it
+// is used by one goroutine.
+type Index struct {
+	kind  Kind
+	known bool
+	next  time.Time // no look before
+	deny  error     // a permission that is missing
+	off   bool      // Valkey: hotkey-top-k is 0
+}
+
+// askKindAgain is how long the answer of a server that has no HOTKEYS holds: it may be
+// replaced by another one.
+const askKindAgain = 5 * time.Minute
+
+// Look asks for the report. ok is false when there is none: the server has no such command,
+// profiles nothing, or does not let itself be asked. The error is for a server that is
+// away.
+func (g *Index) Look(ctx context.Context, node redis.Cmdable, db int, now time.Time) (r Report, ok bool, err error) {
+	if now.Before(g.next) {
+		return Report{}, false, nil
+	}
+	doer, can := node.(interface {
+		Do(ctx context.Context, args ...any) *redis.Cmd
+	})
+	if !can {
+		return Report{}, false, nil
+	}
+	if !g.known {
+		reply, err := doer.Do(ctx, "command", "info", "hotkeys").Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return Report{}, false, g.refused(err, now)
+		}
+		g.kind, g.known = kindOf(reply), true
+	}
+	if g.kind == NoHotkeys {
+		g.known, g.next = false, now.Add(askKindAgain)
+		return Report{}, false, nil
+	}
+	reply, err := doer.Do(ctx, "hotkeys", "get").Result()
+	if errors.Is(err, redis.Nil) { // Redis, when nobody has begun
+		g.deny = nil
+		return Report{Kind: g.kind}, false, nil
+	}
+	if err != nil {
+		g.off = strings.Contains(err.Error(), "disabled")
+		return Report{}, false, g.refused(err, now)
+	}
+	g.deny, g.off = nil, false
+	r, err = g.kind.decode(reply, db)
+	if err != nil {
+		g.deny, g.next = err, now.Add(askKindAgain)
+		return Report{}, false, nil
+	}
+	return r, r.Over > 0 || r.Kind == ValkeyHotkeys, nil
+}
+
+// refused passes over an answer that is an error, for a while, and returns what is no
+// answer.
+func (g *Index) refused(err error, now time.Time) error {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	g.deny = err
+	g.next = now.Add(deafFor)
+	return nil
+}
+
+// Kind is which HOTKEYS the server has, as far as it was asked.
+func (g *Index) Kind() Kind { return g.kind }
+
+// Lack says, in a phrase as model.Hot.Sources has it, why there is no report although the
+// server has the command; "" when there is nothing to say.
+func (g *Index) Lack() string {
+	switch {
+	case g.off:
+		return "HOTKEYS of Valkey is off there (hotkey-top-k 0)"
+	case g.deny != nil && strings.HasPrefix(g.deny.Error(), "NOPERM"):
+		return "HOTKEYS may not be asked by this user: allow it with ACL SETUSER … +hotkeys|get +command|info"
+	case errors.Is(g.deny, errReport):
+		return g.deny.Error()
+	}
+	return ""
+}

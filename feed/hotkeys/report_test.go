@@ -1,0 +1,235 @@
+package hotkeys
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/model"
+)
+
+// hasStart is what COMMAND INFO HOTKEYS of Redis 8.6.3 lists, hasQPS what Valkey's sources
+// list: only the first has START.
+var (
+	hasStart = []any{[]any{"hotkeys", -2, []any{}, 0, 0, 0, []any{"@slow"}, []any{}, []any{}, []any{[]any{"hotkeys|help", 2}, []any{"hotkeys|reset", 2}, []any{"hotkeys|start", -2}, []any{"hotkeys|stop", 2}, []any{"hotkeys|get", 2}}}}
+	hasQPS   = []any{[]any{"hotkeys", -2, []any{}, 0, 0, 0, []any{"@slow"}, []any{}, []any{}, []any{[]any{"hotkeys|help", 2}, []any{"hotkeys|get", 2}, []any{"hotkeys|reset", 2}}}}
+)
+
+// profile is what Redis 8.6.3 answered to HOTKEYS GET after START METRICS 2 CPU NET SAMPLE 2,
+// with figures that are easy to reckon with.
+var profile = pairs{
+	"tracking-active", 1, "sample-ratio", 2, "selected-slots", []any{[]any{0, 16383}},
+	"all-commands-all-slots-us", 400, "net-bytes-all-commands-all-slots", 1000,
+	"collection-start-time-unix-ms", 1795274874274, "collection-duration-ms", 184,
+	"total-cpu-time-user-ms", 1, "total-cpu-time-sys-ms", 1, "total-net-bytes", 52,
+	"by-cpu-time-us", []any{"a", 100, "b", 20}, "by-net-bytes", []any{"b", 250, "a", 50},
+}
+
+func measure(v float64) model.Measure { return model.Measure{Known: true, V: v} }
+
+// TestRegister asks fake servers in both protocols, in the words of real ones.
+func TestRegister(t *testing.T) {
+	redisHeats := []model.Heat{{Key: "a", CPU: measure(0.5), Net: measure(0.1)}, {Key: "b", CPU: measure(0.1), Net: measure(0.5)}}
+	valkeyHeats := []model.Heat{{Key: "x", Accesses: measure(3000)}, {Key: "y", Accesses: measure(12)}}
+	valkey := func(m func(...any) any) string {
+		return wire([]any{m("key", "x", "db", 0, "qps", 3000), m("key", "elsewhere", "db", 3, "qps", 900), m("key", "y", "db", 0, "qps", 12)})
+	}
+	flat := func(v ...any) any { return v }
+	mapped := func(v ...any) any { return pairs(v) }
+	for _, test := range []struct {
+		name     string
+		protocol int
+		info     string
+		get      string
+		kind     Kind
+		heats    []model.Heat
+		lack     string
+	}{
+		{"Redis in RESP2", 2, wire(hasStart), wire([]any{[]any(profile)}), RedisHotkeys, redisHeats, ""},
+		{"Redis in RESP3", 3, wire(hasStart), wire([]any{profile}), RedisHotkeys, redisHeats, ""},
+		{"Redis as its page shows it", 2, wire(hasStart), wire([]any(profile)), RedisHotkeys, redisHeats, ""},
+		{"Redis, nobody has begun", 2, wire(hasStart), wire(nil), RedisHotkeys, nil, ""},
+		{"Redis, nothing", 2, wire(hasStart), wire([]any{}), RedisHotkeys, nil, ""},
+		{"Redis, not permitted", 2, wire(hasStart), wire(errors.New("NOPERM User x has no permissions to run the 'hotkeys|get' command")), RedisHotkeys, nil, "+hotkeys|get"},
+		{"Redis, nonsense", 2, wire(hasStart), wire("what?"), RedisHotkeys, nil, "no known form"},
+		{"Valkey in RESP2", 2, wire(hasQPS), valkey(flat), ValkeyHotkeys, valkeyHeats, ""},
+		{"Valkey in RESP3", 3, wire(hasQPS), valkey(mapped), ValkeyHotkeys, valkeyHeats, ""},
+		{"Valkey, off", 2, wire(hasQPS), wire(errors.New("ERR Hotkey detection is disabled")), ValkeyHotkeys, nil, "hotkey-top-k 0"},
+		{"Valkey, no window yet", 2, wire(hasQPS), wire([]any{}), ValkeyHotkeys, nil, ""},
+		{"older", 2, wire([]any{nil}), wire(errors.New("ERR unknown command 'hotkeys'")), NoHotkeys, nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := fake(t, test.protocol, map[string]string{"command info hotkeys": test.info, "hotkeys get": test.get})
+			var g Index
+			r, _, err := g.Look(context.Background(), c, 0, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(r.Heats, test.heats) {
+				t.Errorf("heats %+v, want %+v", r.Heats, test.heats)
+			}
+			if g.Kind() != test.kind || !strings.Contains(g.Lack(), test.lack) || (test.lack == "") != (g.Lack() == "") {
+				t.Errorf("%v, lack %q; want %v, %q", g.Kind(), g.Lack(), test.kind, test.lack)
+			}
+			if r.Active && test.kind == RedisHotkeys && (r.Since.Millis() != 1795274874274 || r.Over != 184*time.Millisecond || r.Sample != 2) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// TestRegisterAway: no answer is an error, and it is not taken for an answer.
+func TestRegisterAway(t *testing.T) {
+	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+	defer c.Close()
+	var g Index
+	if _, ok, err := g.Look(context.Background(), c, 0, time.Now()); err == nil || ok {
+		t.Errorf("%v, %v", ok, err)
+	}
+}
+
+// TestRealHotkeys lets a real server profile itself. Where it has no HOTKEYS of Redis's kind,
+// as those before 8.6 have not, the test says so: set RATESCOPE_REDIS_SERVER to one.
+func TestRealHotkeys(t *testing.T) {
+	c := startServer(t)
+	ctx := context.Background()
+	var g Index
+	_, ok, err := g.Look(ctx, c, 0, time.Now())
+	if ok || err != nil {
+		t.Fatalf("before anybody began: %v, %v", ok, err)
+	}
+	if g.Kind() != RedisHotkeys {
+		t.Skipf("SKIPPED: the server has %v; decoding was tested against recorded replies alone", g.Kind())
+	}
+	if err := c.Do(ctx, "hotkeys", "start", "metrics", 2, "cpu", "net", "duration", 20).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		c.Incr(ctx, "hot")
+	}
+	c.Incr(ctx, "cold")
+	for _, protocol := range []int{2, 3} {
+		o := *c.Options()
+		o.Protocol = protocol
+		asks := redis.NewClient(&o)
+		defer asks.Close()
+		r, ok, err := g.Look(ctx, asks, 0, time.Now())
+		if !ok || err != nil || len(r.Heats) != 2 {
+			t.Fatalf("RESP%d: %+v, %v, %v", protocol, r, ok, err)
+		}
+		if h := r.Heats[0]; h.Key != "hot" || h.CPU.V < 0.8 || h.Net.V < 0.5 || !r.Active || !strings.Contains(r.Says(), "so far") {
+			t.Errorf("RESP%d: %+v %q", protocol, r, r.Says())
+		}
+	}
+}
+
+// TestRealFrequencies reads the LFU counters of a real server, and finds them not moved by
+// the reading.
+func TestRealFrequencies(t *testing.T) {
+	ctx := context.Background()
+	f := NewFrequencies()
+	if kept, err := f.Ask(ctx, startServer(t), []string{"k"}, time.Now()); err != nil || !kept {
+		t.Fatalf("of a key that does not exist: %v, %v", kept, err)
+	}
+	plain := startServer(t)
+	plain.Set(ctx, "k", 1, 0)
+	if kept, err := f.Ask(ctx, plain, []string{"k"}, time.Now()); err != nil || kept {
+		t.Fatalf("without an LFU policy: %v, %v", kept, err)
+	}
+	c := startServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lfu")
+	for range 2000 {
+		c.Incr(ctx, "hot")
+	}
+	c.Incr(ctx, "cold")
+	before := c.ObjectFreq(ctx, "hot").Val()
+	for range 200 {
+		if kept, err := f.Ask(ctx, c, []string{"hot", "cold", "none"}, time.Now()); err != nil || !kept {
+			t.Fatal(kept, err)
+		}
+	}
+	heats := f.Heats(LogFactorStd, time.Now())
+	if len(heats) != 1 || heats[0].Key != "hot" {
+		t.Fatalf("%+v", heats)
+	}
+	if after := c.ObjectFreq(ctx, "hot").Val(); after != before {
+		t.Errorf("asking moved the counter from %d to %d", before, after)
+	}
+	// The counter is by chance; it stands for the true number within a factor of two or so.
+	if n := heats[0].Counter.V; n < 700 || n > 5000 {
+		t.Errorf("2000 accesses are told as %v (counter %d)", n, before)
+	}
+}
+
+func TestHits(t *testing.T) {
+	for counter, want := range map[int64]float64{-3: 0, 0: 0, 5: 0, 6: 1, 7: 12, 10: 105, 255: 250 + 10*250*249/2, 9999: 250 + 10*250*249/2} {
+		if got := Hits(counter, 10); math.Abs(got-want) > 1e-9 {
+			t.Errorf("Hits(%d) = %v, want %v", counter, got, want)
+		}
+	}
+}
+
+// TestFrequenciesAreBounded: of many keys the highest counters stay, and old ones go.
+func TestFrequenciesAreBounded(t *testing.T) {
+	f := NewFrequencies()
+	at := time.Unix(1_795_000_000, 0)
+	for i := range 10_000 {
+		f.take(strings.Repeat("k", i%50)+string(rune('a'+i%26))+time.Duration(i).String(), int64(i*7919%250), at)
+		if len(f.seen) > mostFrequent+1 {
+			t.Fatalf("%d are kept", len(f.seen))
+		}
+	}
+	heats := f.Heats(10, at)
+	if len(heats) == 0 || heats[0].Counter.V != Hits(249, 10) || heats[len(heats)-1].Counter.V < Hits(200, 10) {
+		t.Errorf("%d kept, from %+v to %+v", len(heats), heats[0], heats[len(heats)-1])
+	}
+	if late := f.Heats(10, at.Add(time.Hour)); len(late) != 0 {
+		t.Errorf("%d are still told after an hour", len(late))
+	}
+}
+
+// FuzzReport decodes what a hostile server may answer.
+func FuzzReport(f *testing.F) {
+	f.Add("a", int64(5), int64(400), uint8(1), uint8(0))
+	f.Add("by-cpu-time-us", int64(-5), int64(math.MaxInt64), uint8(2), uint8(77))
+	f.Add("key", int64(math.MaxInt64), int64(1), uint8(3), uint8(255))
+	f.Fuzz(func(t *testing.T, key string, n, all int64, kind, shape uint8) {
+		values := []any{nil, key, n, all, []any{key, n}, []any{key}, map[any]any{key: n, "key": key, "qps": n, "db": all}, []any{"key", key, "qps", n}, errors.New(key)}
+		pick := func(i int) any { return values[(int(shape)+i)%len(values)] }
+		reply := any([]any{pick(0), pick(1)})
+		switch shape % 4 {
+		case 0:
+			reply = []any{[]any{"tracking-active", pick(1), "sample-ratio", all, "all-commands-all-slots-us", all, "by-cpu-time-us", []any{key, n, key, all, pick(2)},
+				"net-bytes-all-commands-all-slots", n, "by-net-bytes", pick(4), "collection-start-time-unix-ms", n, "collection-duration-ms", all}}
+		case 1:
+			reply = []any{pick(0)}
+		case 2:
+			reply = pick(3)
+		}
+		r, err := Kind(kind%4).decode(reply, int(all%3))
+		if err != nil {
+			return
+		}
+		_ = r.Says()
+		if r.Over < 0 || len(r.Heats) > mostReported {
+			t.Fatalf("%+v", r)
+		}
+		for _, h := range r.Heats {
+			for _, m := range []model.Measure{h.CPU, h.Net} {
+				if m.Known && !(m.V >= 0 && m.V <= 1) {
+					t.Fatalf("%+v", h)
+				}
+			}
+			if h.Accesses.Known && h.Accesses.V < 0 {
+				t.Fatalf("%+v", h)
+			}
+		}
+		kindOf(reply)
+		kindOf([]any{[]any{pick(0), 1, 2, 3, 4, 5, 6, 7, 8, []any{pick(1), []any{pick(2)}}}})
+	})
+}

@@ -1,0 +1,222 @@
+package hotkeys
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Sketch counts the heaviest keys of a stream in bounded memory; see the package's
+// comment for what it promises. It is made by NewSketch and not safe for concurrent use.
+// The same additions in the same order give the same sketch, ties and all.
+type Sketch struct {
+	capacity int
+	halfLife time.Duration // 0: nothing fades
+
+	landmark limiter.Instant // the instant at which a weight counts as itself
+	first    limiter.Instant // of the first addition
+	newest   limiter.Instant // of the latest one
+	total    float64         // of all weights, at the landmark
+	turn     uint64
+
+	heap []*slot // the smallest count on top
+	at   map[string]*slot
+}
+
+// slot is one key that is counted.
+type slot struct {
+	key        string
+	count, err float64 // at the landmark
+	turn       uint64  // of the addition that brought the key in: breaks ties
+	place      int     // in the heap
+}
+
+// Bounds of what a Sketch takes.
+const (
+	// LongestKey is the most bytes of a key's name that is counted, so that a sketch of
+	// capacity m holds at most m of them; longer names are weighed, but not held.
+	LongestKey = 1024
+	// rescaleAfter half-lives the landmark moves, long before 2^x leaves float64.
+	rescaleAfter = 64
+)
+
+// NewSketch returns a sketch of at most capacity keys whose counts halve every halfLife;
+// with halfLife 0 they are plain sums. A capacity below 1 is taken as 1.
+func NewSketch(capacity int, halfLife time.Duration) *Sketch {
+	capacity = max(capacity, 1)
+	return &Sketch{capacity: capacity, halfLife: max(halfLife, 0), at: make(map[string]*slot, capacity)}
+}
+
+// Add counts weight for key at an instant of the server's clock. Instants need not be in
+// order, but a clock that falls back by more than rescaleAfter half-lives empties the sketch:
+// what it holds was of another time. A weight that is not a positive number is ignored.
+func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
+	if !(weight > 0) || math.IsInf(weight, 1) {
+		return
+	}
+	s.advance(at)
+	weight *= s.scale(at)
+	s.total += weight
+	if len(key) > LongestKey {
+		return
+	}
+	if e := s.at[key]; e != nil {
+		e.count += weight
+		s.down(e.place)
+		return
+	}
+	s.turn++
+	if len(s.heap) < s.capacity {
+		e := &slot{key: key, count: weight, turn: s.turn, place: len(s.heap)}
+		s.heap = append(s.heap, e)
+		s.at[key] = e
+		s.up(e.place)
+		return
+	}
+	// The key that counts least gives its place and its count, which is now the error.
+	e := s.heap[0]
+	delete(s.at, e.key)
+	e.key, e.err, e.turn = key, e.count, s.turn
+	e.count += weight
+	s.at[key] = e
+	s.down(0)
+}
+
+// advance moves the landmark when at is far from it.
+func (s *Sketch) advance(at limiter.Instant) {
+	switch {
+	case s.total == 0 || s.halfLifes(at, s.newest) < -rescaleAfter:
+		s.Reset()
+		s.landmark, s.first, s.newest = at, at, at
+	case s.halfLifes(at, s.landmark) > rescaleAfter:
+		fade := 1 / s.scale(at) // 0 after a very long time
+		s.total *= fade
+		for _, e := range s.heap {
+			e.count, e.err = e.count*fade, e.err*fade
+		}
+		s.landmark = at
+	}
+	s.newest = max(s.newest, at)
+}
+
+// halfLifes is the time from one instant to another, in half-lives; 0 when nothing fades.
+func (s *Sketch) halfLifes(at, since limiter.Instant) float64 {
+	if s.halfLife == 0 {
+		return 0
+	}
+	// As floating point, because a hostile clock may be further off than a Duration reaches.
+	return (float64(at) - float64(since)) / (float64(s.halfLife) / float64(time.Microsecond))
+}
+
+// scale is what a weight at an instant is worth at the landmark.
+func (s *Sketch) scale(at limiter.Instant) float64 { return math.Exp2(s.halfLifes(at, s.landmark)) }
+
+// fade brings a weight at the landmark to what it is worth at now, which is no earlier than
+// the latest addition.
+func (s *Sketch) fade(now limiter.Instant) float64 { return 1 / s.scale(max(now, s.newest)) }
+
+// Reset forgets everything.
+func (s *Sketch) Reset() {
+	clear(s.at)
+	clear(s.heap)
+	s.heap, s.total, s.turn = s.heap[:0], 0, 0
+}
+
+// Hit is a key that a Sketch holds.
+type Hit struct {
+	Key string
+	// Count is the faded weight of the key, too high by at most Err and never too low.
+	Count, Err float64
+}
+
+// Top returns the n keys of the highest counts at now, the highest first; fewer when fewer
+// are held.
+func (s *Sketch) Top(n int, now limiter.Instant) []Hit {
+	order := slices.Clone(s.heap)
+	slices.SortFunc(order, func(a, b *slot) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.err, b.err), strings.Compare(a.key, b.key))
+	})
+	order = order[:min(max(n, 0), len(order))]
+	fade := s.fade(now)
+	top := make([]Hit, len(order))
+	for i, e := range order {
+		top[i] = Hit{Key: e.key, Count: e.count * fade, Err: e.err * fade}
+	}
+	return top
+}
+
+// Count returns what is known of one key; a Hit without Key when it is not held, and its
+// Err is then the most that its true count can be.
+func (s *Sketch) Count(key string, now limiter.Instant) Hit {
+	fade := s.fade(now)
+	if e := s.at[key]; e != nil {
+		return Hit{Key: key, Count: e.count * fade, Err: e.err * fade}
+	}
+	if len(s.heap) < s.capacity {
+		return Hit{}
+	}
+	return Hit{Err: s.heap[0].count * fade}
+}
+
+// Total is the faded weight of everything that was added.
+func (s *Sketch) Total(now limiter.Instant) float64 { return s.total * s.fade(now) }
+
+// Len is how many keys are held.
+func (s *Sketch) Len() int { return len(s.heap) }
+
+// Span is the length of the window that fading amounts to: a count divided by it is a
+// rate. A constant rate r makes a count of r × halfLife/ln 2 × (1 - 2^-(age/halfLife)), of
+// which this is the factor. It is 0 before anything was added.
+func (s *Sketch) Span(now limiter.Instant) time.Duration {
+	if s.total == 0 {
+		return 0
+	}
+	age := max(now, s.newest).Sub(s.first)
+	if s.halfLife == 0 {
+		return age
+	}
+	h := float64(s.halfLife)
+	return time.Duration(h / math.Ln2 * (1 - math.Exp2(-float64(age)/h)))
+}
+
+// less orders the heap: the smallest count is on top, and of equal ones the oldest.
+func (s *Sketch) less(i, j int) bool {
+	a, b := s.heap[i], s.heap[j]
+	return a.count < b.count || a.count == b.count && a.turn < b.turn
+}
+
+func (s *Sketch) swap(i, j int) {
+	s.heap[i], s.heap[j] = s.heap[j], s.heap[i]
+	s.heap[i].place, s.heap[j].place = i, j
+}
+
+func (s *Sketch) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !s.less(i, parent) {
+			return
+		}
+		s.swap(i, parent)
+		i = parent
+	}
+}
+
+func (s *Sketch) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(s.heap); child++ {
+			if s.less(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		s.swap(i, least)
+		i = least
+	}
+}

@@ -1,0 +1,56 @@
+package feed_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+)
+
+// refusals counts the NOPERM replies that a server has given.
+func refusals(s *servertest.Server) int {
+	for line := range strings.Lines(s.CLI("INFO", "errorstats")) {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "errorstat_NOPERM:count="); ok {
+			count, _ := strconv.Atoi(n)
+			return count
+		}
+	}
+	return 0
+}
+
+// TestLeastPrivilege watches as a user who may read the limiters and nothing beside them: it
+// is refused a few times at the start and hardly ever after that, with limiters that come
+// and with one that it may not read, and the denials are said to be unreadable.
+func TestLeastPrivilege(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("ACL", "SETUSER", "watcher", "on", ">pw", "~rl:*", "+@read", "+ping", "+info", "+time", "+scan", "+type")
+	const keys = 60
+	for i := range keys {
+		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
+	}
+	s.CLI("XADD", "secret", "*", "count", "1")
+	run := runSource(t, newRedis(t, feed.Options{
+		URLs: []string{"redis://watcher:pw@" + s.Addr()}, Watch: []string{"rl:*"}, Keys: []string{"secret", "rl:none"}, Refresh: 20 * time.Millisecond,
+		Rules: []rules.Rule{minuteRule("*", limiter.StreamCounter)},
+	}))
+	servertest.Await(t, "all keys", func() bool { return len(run.last().Server.Lacks) > 0 && run.last().Sweep.Matched >= keys+2 })
+	servertest.Await(t, "word of the denials", func() bool { return strings.Contains(run.words(), "recorded denials cannot be read") })
+	settled := refusals(s)
+	if settled > 40 {
+		t.Errorf("%d refusals to begin with", settled)
+	}
+	before := run.count()
+	for i := range keys / 2 {
+		s.CLI("XADD", "rl:more"+strconv.Itoa(i), "*", "count", "1")
+	}
+	servertest.Await(t, "a hundred batches with those that came", func() bool { return run.count() > before+100 && run.last().Sweep.Matched >= keys*3/2 })
+	if n := refusals(s) - settled; n > 8 {
+		t.Errorf("%d refusals in a hundred batches: want those of a key that cannot be read, every few seconds", n)
+	}
+}

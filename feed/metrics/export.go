@@ -1,0 +1,225 @@
+// Package metrics exports what is watched to Prometheus: a gauge for every figure of every
+// key, counts of keys by state, how the server does, and what the watching costs. What is
+// not known is absent, never 0.
+//
+// Keys that are throttled or near their limit always have series. The others make at most
+// Options.MaxKeys series of each kind together with them; the most utilized come first, and
+// a key that has its series keeps them as long as it is watched, so that they do not
+// flicker. How many keys are left out is a metric too. A key that is only likely to be a
+// limiter is counted and has no series.
+package metrics
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+)
+
+// DefaultMaxKeys is how many keys have series when nobody says.
+const DefaultMaxKeys = 1000
+
+// Options says how keys are told.
+type Options struct {
+	MaxKeys int                   // 0 means DefaultMaxKeys
+	Mask    bool                  // hide the middle of key names; of those that look alike then, one is told
+	Now     func() time.Time      // nil means time.Now
+	Build   string                // version and commit, for ratescope_build_info; "" leaves it out
+	Firing  func() []report.Alert // alerts that fire now; nil for none
+	Hosts   []string              // names under which requests are answered beside addresses, localhost and this machine's name
+}
+
+// Collector is a prometheus.Collector of what it is given. Make one with New. It is safe
+// for concurrent use.
+type Collector struct {
+	o Options
+
+	mu       sync.Mutex
+	board    model.Board
+	begun    bool
+	heard    time.Time       // this machine's clock when the server last answered
+	at       limiter.Instant // the server's clock then
+	commands int64
+	spent    time.Duration
+	told     map[string]bool // keys that have series
+}
+
+// New returns a collector that knows nothing yet.
+func New(o Options) *Collector {
+	if o.MaxKeys == 0 {
+		o.MaxKeys = DefaultMaxKeys
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Collector{o: o, told: map[string]bool{}}
+}
+
+// Put takes in a batch.
+func (c *Collector) Put(b model.Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.board.Apply(b)
+	c.begun = true
+	c.commands += b.Cost.Commands
+	c.spent += b.Cost.Server
+	if b.Server.Link == model.Live {
+		c.heard, c.at = b.Local, c.board.At
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range described {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	for _, m := range c.metrics() { // sent without the lock: whoever reads may be slow
+		to <- m
+	}
+}
+
+func (c *Collector) metrics() []prometheus.Metric {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []prometheus.Metric
+	tell := func(d *prometheus.Desc, v float64, labels ...string) {
+		list = append(list, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...))
+	}
+	local, server := c.o.Now(), c.board.Server
+	live := c.begun && server.Link == model.Live
+	tell(up, number(live))
+	if !c.begun {
+		return list
+	}
+	away := max(local.Sub(c.heard), 0) // since the server last answered
+	now := c.board.At
+	if live { // else what was last known stays, and its age says so
+		now = now.Add(max(local.Sub(c.board.Local), 0))
+	}
+	c.board.Refresh(now)
+	if !c.heard.IsZero() {
+		tell(age, away.Seconds())
+	}
+	if live && server.RTT > 0 {
+		tell(rtt, server.RTT.Seconds())
+	}
+	tell(keys, float64(c.board.Len()))
+	tell(dropped, float64(c.board.Sweep.Dropped))
+	list = append(list,
+		prometheus.MustNewConstMetric(commands, prometheus.CounterValue, float64(c.commands)),
+		prometheus.MustNewConstMetric(passes, prometheus.CounterValue, float64(c.board.Sweep.Passes)),
+		prometheus.MustNewConstMetric(spent, prometheus.CounterValue, c.spent.Seconds()))
+	c.states(tell)
+	c.sweep(tell)
+	if live {
+		health(&c.board.Health, server, tell)
+	}
+	if c.o.Build != "" {
+		tell(build, 1, c.o.Build, runtime.Version())
+	}
+	if c.o.Firing != nil {
+		for _, a := range c.o.Firing() {
+			key := ""
+			if a.Key != nil {
+				key = c.name(string(*a.Key))
+			}
+			tell(firing, 1, a.Alert, a.Severity, key)
+		}
+	}
+	chosen := c.choose()
+	for _, k := range chosen {
+		list = c.key(k, c.at.Add(away), list)
+	}
+	tell(leftOut, float64(c.board.Len()-len(chosen)))
+	return list
+}
+
+// choose returns the keys that have series: those that are throttled or near their limit,
+// then those that had series before, then the most utilized.
+func (c *Collector) choose() []*model.Watched {
+	all := c.board.Select(model.View{Sort: model.ByUtilization})
+	names := map[string]bool{}
+	var chosen []*model.Watched
+	for pass := range 3 {
+		for _, k := range all {
+			pressing := k.Gauge.Throttled() || k.Gauge.Near()
+			switch {
+			case k.Reading.Target.Evidence == model.Likely, pressing != (pass == 0), pass == 1 && !c.told[k.Reading.Key], pass > 0 && len(chosen) >= c.o.MaxKeys:
+				continue
+			}
+			if name := c.name(k.Reading.Key); !names[name] {
+				names[name] = true
+				chosen = append(chosen, k)
+			}
+		}
+	}
+	clear(c.told)
+	for _, k := range chosen {
+		c.told[k.Reading.Key] = true
+	}
+	return chosen
+}
+
+// maxName is how many bytes of a name are told.
+const maxName = 512
+
+// name is a key as a label: any valid UTF-8, which the format escapes.
+func (c *Collector) name(key string) string {
+	if c.o.Mask {
+		key = safetext.Mask(key)
+	}
+	return label(key)
+}
+
+// label returns a text from the server as the value of a label.
+func label(key string) string {
+	if !utf8.ValidString(key) {
+		key = safetext.Clean(key)
+	}
+	if len(key) > maxName {
+		key = strings.ToValidUTF8(key[:maxName/2], "") + "…" + strings.ToValidUTF8(key[len(key)-maxName/2:], "")
+	}
+	return key
+}
+
+// key appends what is known of a key.
+func (c *Collector) key(k *model.Watched, now limiter.Instant, list []prometheus.Metric) []prometheus.Metric {
+	g, t := &k.Gauge, &k.Reading.Target
+	labels := keyLabels(c.name(k.Reading.Key), t.Algorithm.String())
+	points := make([]point, 0, 9) // of one key, in one piece of memory
+	say := func(d *prometheus.Desc, known bool, v float64) {
+		if known {
+			points = append(points, point{d, labels, v})
+			list = append(list, &points[len(points)-1])
+		}
+	}
+	say(keyUsed, g.Used.Known, float64(g.Used.N))
+	say(keyLimit, t.LimitKnown, float64(t.Limit.Count))
+	say(keyWindow, t.Window > 0, t.Window.Seconds())
+	say(keyUtilization, g.Remaining.Known, g.Utilization)
+	say(keyRemaining, g.Remaining.Known, float64(g.Remaining.N))
+	say(keyDenied, g.DeniedInW.Known && k.Reading.Err == "", float64(g.DeniedInW.N))
+	say(keyNext, g.NextKnown, seconds(g.Next))
+	say(keyRate, g.RateKnown, g.Rate)
+	say(keyAge, true, max(now.Sub(k.Reading.At), 0).Seconds())
+	return list
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package feed_test
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/fire"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// clusterWithKeys starts a cluster with a stream on every node, and returns one key for each
+// address.
+func clusterWithKeys(t *testing.T) (nodes []*servertest.Server, byAddr map[string]string) {
+	t.Helper()
+	nodes = servertest.StartCluster(t, 3)
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	byAddr = map[string]string{}
+	for i := 0; len(byAddr) < len(nodes); i++ {
+		key := "rl:k" + strconv.Itoa(i)
+		node, err := c.MasterForKey(context.Background(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if byAddr[node.Options().Addr] != "" {
+			continue
+		}
+		byAddr[node.Options().Addr] = key
+		if err := c.XAdd(context.Background(), xadd(key, "1")).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return nodes, byAddr
+}
+
+// TestOneNodeOfACluster names a single node of a cluster, as people do: all keys are found,
+// a key of another node can be read and fired at, and the user is told what to add.
+func TestOneNodeOfACluster(t *testing.T) {
+	t.Parallel()
+	nodes, byAddr := clusterWithKeys(t)
+	url, other := nodes[0].URL(), byAddr[nodes[1].Addr()]
+	batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+	for _, key := range byAddr {
+		if r, ok := got[key]; !ok || used(r) != 1 {
+			t.Errorf("%s was not found by way of one node", key)
+		}
+	}
+	says := strings.Join(batch.Server.Lacks, "\n")
+	if !strings.Contains(says, "one node of a cluster of 3 masters") || !strings.Contains(says, "?cluster=true") || batch.Server.Role != "cluster" {
+		t.Errorf("role %q, said %q", batch.Server.Role, says)
+	}
+	r := newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []rules.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
+	_, reading, err := feed.Glance(context.Background(), r, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := reading.Aim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl")})
+	tally, err := i.Fire(context.Background(), model.Shot{Key: other, Target: target, N: 1, Cost: 1}, nil)
+	if err != nil || tally.Total() != 1 || tally.Failed+tally.Unanswered != 0 {
+		t.Errorf("fired at a key of another node: %+v, %v", tally, err)
+	}
+}
+
+// TestOneNodeAlone asks for one node alone, or cannot reach another one: its own keys are
+// read, one of another node is an error that says what to add, and nothing waits for ever.
+func TestOneNodeAlone(t *testing.T) {
+	t.Parallel()
+	nodes, byAddr := clusterWithKeys(t)
+	own, other := byAddr[nodes[0].Addr()], byAddr[nodes[1].Addr()]
+	check := func(url, why string) {
+		t.Helper()
+		batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+		says := strings.Join(batch.Server.Lacks, "\n")
+		if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" || !strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
+			t.Errorf("%s: %d keys, role %q, said %q", url, len(got), batch.Server.Role, says)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		_, _, err := feed.Glance(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
+		if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
+			t.Errorf("%s: a key of another node is read with %v", url, err)
+		}
+	}
+	check(nodes[0].URL()+"?cluster=false", "asks for this node alone")
+	nodes[1].Freeze()
+	t.Cleanup(nodes[1].Thaw)
+	check(nodes[0].URL(), nodes[1].Addr())
+}

@@ -1,0 +1,90 @@
+package feed_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ratescope/feed"
+	"ratescope/feed/decode/decodetest"
+	"ratescope/feed/servertest"
+	"ratescope/model"
+)
+
+// TestRecognition fills a server with 5,000 keys that are no limiters and with limiters of many
+// libraries, and holds what is known without a pattern or a rule: of the rows that are known
+// nearly all are right, of the subjects most are known, and no key of a library that no decoder
+// knows is known as another.
+func TestRecognition(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	recorded := decodetest.FillQueues(t, client, filepath.Join("decode", "testdata", "unrelated"))
+	p := decodetest.Populate(s.Now(), 5000, 1)
+	p.Fill(t, client)
+	if recorded < 10 {
+		t.Fatalf("only %d keys of recorded job queues", recorded)
+	}
+	if len(p.Kinds) < 40 || p.Keys < 5000 || len(p.Secrets) < 1000 {
+		t.Fatalf("%d kinds of %d unrelated keys with %d secrets", len(p.Kinds), p.Keys, len(p.Secrets))
+	}
+	b, _ := once(t, feed.Options{URLs: []string{s.URL()}, Budget: 0.5})
+
+	owner := make(map[string]*decodetest.Subject) // by key
+	for i := range p.Subjects {
+		for _, k := range p.Subjects[i].Keys {
+			owner[k] = &p.Subjects[i]
+		}
+	}
+	known, right, likely, likelyRight := 0, 0, 0, 0
+	found := make(map[*decodetest.Subject]bool)
+	wrong := make(map[string]int)
+	for _, r := range b.Readings {
+		if r.Target.Evidence == model.Likely {
+			if likely++; owner[r.Key] != nil {
+				likelyRight++
+			}
+			continue
+		}
+		known++
+		var subject *decodetest.Subject
+		for _, k := range append([]string{r.Key}, r.Members...) {
+			subject = cmp.Or(subject, owner[k])
+		}
+		switch {
+		case subject != nil && (subject.Library == r.Target.Library || slices.Contains(subject.Doubles, r.Target.Library)):
+			right++
+			found[subject] = true
+		case subject != nil:
+			wrong[fmt.Sprintf("%s as %s, %.24q", subject.Library, r.Target.Library, r.Key)]++
+			if subject.LeftOut {
+				t.Errorf("%s, which no decoder knows, is known as %s: %.60q", subject.Library, r.Target.Library, r.Key)
+			}
+		default:
+			wrong[fmt.Sprintf("no limiter, as %s: %.24q", r.Target.Library, r.Key)]++
+		}
+		if r.Err != "" {
+			t.Errorf("%.60q, of %s: %s", r.Key, r.Target.Library, r.Err)
+		}
+	}
+	missed := make(map[string]int)
+	for i := range p.Subjects {
+		if !found[&p.Subjects[i]] {
+			missed[p.Subjects[i].Library]++
+		}
+	}
+	precision, recall := float64(right)/float64(known), float64(len(found))/float64(len(p.Subjects))
+	t.Logf("%d unrelated keys of %d kinds, %d subjects of %d libraries: %d known, precision %.4f, recall %.4f; %d likely, %d of them limiters",
+		p.Keys+recorded, len(p.Kinds), len(p.Subjects), len(decodetest.Libraries()), known, precision, recall, likely, likelyRight)
+	t.Logf("missed: %v", missed)
+	for _, w := range slices.Sorted(maps.Keys(wrong)) {
+		t.Logf("wrong: %s (%d)", strings.TrimSpace(w), wrong[w])
+	}
+	if precision < 0.99 || recall < 0.85 {
+		t.Errorf("precision %.4f, recall %.4f: want 0.99 and 0.85", precision, recall)
+	}
+}

@@ -1,0 +1,48 @@
+package feed_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestRestartThatLostTheLimits kills a server that saves nothing and starts it again: the
+// board says how many of its limits were forgotten.
+func TestRestartThatLostTheLimits(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	const limits = 22
+	for i := range limits {
+		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
+	}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("*", limiter.StreamCounter)}}))
+	servertest.Await(t, "all limits", func() bool { return len(run.seen()) == limits })
+	s.Kill()
+	s.Start()
+	for i := range 2 { // two are used again before anybody looks
+		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
+	}
+	var told model.Alert
+	servertest.Await(t, "word of the restart", func() bool {
+		var board model.Board
+		for _, b := range run.all() {
+			board.Apply(b)
+		}
+		for _, a := range board.Alerts() {
+			if a.What == model.Restarted {
+				told = a
+				return true
+			}
+		}
+		return false
+	})
+	if told.N < limits-2 || told.Of != limits {
+		t.Errorf("%d of %d limits were forgotten, want %d or more of %d", told.N, told.Of, limits-2, limits)
+	}
+}

@@ -1,0 +1,161 @@
+package track
+
+import (
+	"fmt"
+	"strings"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// Dress gives the look the body that reads what was found.
+func (l *Tracker) Dress(f decode.Found) {
+	l.kind, l.typ, l.wrong = f.Kind, f.Type, ""
+	l.library, l.evidence = f.Library, f.Evidence
+	l.why, l.pattern = f.Why(), f.Pattern()
+	if f.Kind == decode.OfLibrary {
+		if l.dressLibrary(f) {
+			return
+		}
+		f = f.Form() // the rule speaks of another algorithm: it is taken at its word
+		l.kind, l.library = f.Kind, ""
+	}
+	a := limiter.Unknown
+	form := layout.Layout{}
+	switch f.Kind {
+	case decode.Log:
+		a = limiter.SlidingLog
+	case decode.Stream:
+		a = limiter.StreamCounter
+	case decode.Counter:
+		a = f.Own
+		if a == limiter.Unknown {
+			a, form = limiter.FixedWindow, layout.Layout{Unit: f.Unit, Suffixed: true}
+		}
+	case decode.Single:
+		a = limiter.FixedWindow
+	case decode.TAT:
+		a = limiter.GCRA
+	case decode.Bucket:
+		a = limiter.TokenBucket
+		if f.Field == "level" {
+			a = limiter.LeakyBucket
+		}
+	}
+	l.settle(a, form, 0)
+	if f.Match != nil {
+		l.adopt(f.Match.Settings)
+		l.block.life = f.Match.Blocks
+		l.windowKnown = f.Match.Window > 0 && !f.Match.Guessed
+	}
+	if f.Kind == decode.Counter && f.Own != limiter.Unknown {
+		l.target.Inferred = false
+	}
+	rule := limiter.Unknown
+	if l.rule != nil {
+		rule = l.rule.Algorithm
+	}
+	l.note(model.WrongType, false)
+	if rule == limiter.GCRA && f.Type == "string" && f.Key == l.Name {
+		f.Kind = decode.TAT // its reader says what is wrong with a value that is none
+		l.kind = f.Kind
+	}
+	if f.Kind == decode.Wrong || !suits(f.Kind, rule) {
+		l.misfit(f.Key, f.Type, rule)
+		return
+	}
+	l.decoder = newBody(f)
+	if l.past != nil {
+		l.past.lay(l)
+	}
+}
+
+// dressLibrary gives the tracker the decoder of the library that was recognized. It returns false
+// where a rule that names the key speaks of another algorithm.
+func (l *Tracker) dressLibrary(f decode.Found) bool {
+	r := l.rule
+	if r.Narrow() && r.Algorithm != limiter.Unknown && r.Algorithm != f.Match.Algorithm {
+		return false
+	}
+	l.settle(limiter.Unknown, layout.Layout{}, 0)
+	l.adopt(f.Match.Settings)
+	l.decoder = &libraryDecoder{match: f.Match}
+	return true
+}
+
+// misfit makes the look say that the key holds another type than wanted.
+func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
+	l.kind = decode.Wrong
+	l.note(model.WrongType, true)
+	l.decoder = &wrongBody{key: key, rule: rule}
+	if rule == limiter.Unknown {
+		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state", article(typ))
+		return
+	}
+	l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s)", article(typ), rule, wants(rule))
+}
+
+// wants says what Redis type an algorithm lives in, for the sentence about a wrong one.
+func wants(a limiter.Algorithm) string {
+	switch a {
+	case limiter.SlidingLog:
+		return "zset"
+	case limiter.StreamCounter:
+		return "stream"
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		return "hash"
+	}
+	return "string"
+}
+
+// article puts a or an before a type.
+func article(typ string) string {
+	if strings.ContainsRune("aeiou", rune(typ[0])) {
+		return "an " + typ
+	}
+	return "a " + typ
+}
+
+// suits says whether data of a kind can be what the algorithm keeps.
+func suits(k decode.Kind, a limiter.Algorithm) bool {
+	switch a {
+	case limiter.Unknown:
+		return k != decode.Wrong
+	case limiter.SlidingLog:
+		return k == decode.Log
+	case limiter.StreamCounter:
+		return k == decode.Stream
+	case limiter.FixedWindow:
+		return k == decode.Counter || k == decode.Single
+	case limiter.SlidingWindow:
+		return k == decode.Counter
+	case limiter.GCRA:
+		return k == decode.TAT
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		return k == decode.Bucket
+	}
+	return false
+}
+
+// newBody returns what reads a find, nil for what cannot be read.
+func newBody(f decode.Found) decoder {
+	switch f.Kind {
+	case decode.Log:
+		return &logBody{key: f.Key}
+	case decode.Stream:
+		return &streamBody{key: f.Key}
+	case decode.Counter:
+		b := &counterBody{base: f.Name, own: f.Own, unit: f.Unit}
+		b.meet(f.Start)
+		return b
+	case decode.Single:
+		return &singleBody{key: f.Key}
+	case decode.TAT:
+		return &valueBody{key: f.Key}
+	case decode.Bucket:
+		return &valueBody{key: f.Key, field: f.Field}
+	}
+	return nil
+}

@@ -1,0 +1,339 @@
+package track
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/decodetest"
+	"ratescope/feed/decode/library"
+	"ratescope/feed/rules"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// fixture is what one library wrote and answered, call by call; see
+// feed/decode/testdata/record/README.md.
+type fixture struct {
+	file string // its name without an extension
+
+	Library    string   `json:"library"`
+	Source     string   `json:"source"`
+	Scenario   string   `json:"scenario"`
+	Algorithm  string   `json:"algorithm"`
+	InRedis    []string `json:"in_redis"`
+	Configured struct {
+		Limit  *float64 `json:"limit"`
+		Window *float64 `json:"window_ms"`
+		Burst  *float64 `json:"burst"`
+	} `json:"configured"`
+	Steps []struct {
+		At     float64  `json:"at_ms"`
+		Call   string   `json:"call"`
+		Cost   *float64 `json:"cost"`
+		Answer struct {
+			Allowed   *bool    `json:"allowed"`
+			Remaining *float64 `json:"remaining"`
+			Retry     *float64 `json:"retry_after_ms"`
+		} `json:"answer"`
+		Keys []decodetest.Key `json:"keys"`
+	} `json:"steps"`
+	Peeks []struct {
+		After      int      `json:"after_step"`
+		At         float64  `json:"at_ms"`
+		Next       *float64 `json:"next_ms"`
+		Resolution float64  `json:"resolution_ms"`
+	} `json:"peeks"`
+}
+
+// rule is what a person would have to say: what the keys do not hold.
+func (f *fixture) rule(name string) *rules.Rule {
+	r := &rules.Rule{Match: "*"}
+	holds := func(what string) bool { return strings.Contains(strings.Join(f.InRedis, " "), what) }
+	if f.Configured.Window != nil && !holds("window") {
+		r.Window = time.Duration(*f.Configured.Window * 1e6)
+		r.Limit.Window = r.Window
+	}
+	if f.Configured.Limit != nil && !holds("limit") {
+		r.Limit.Count, r.LimitKnown = int64(*f.Configured.Limit), true
+	}
+	if f.Configured.Burst != nil && !holds("burst") {
+		r.Limit.Burst = int64(*f.Configured.Burst)
+	}
+	for part, limit := range told[f.Library+"/"+f.Scenario] {
+		if strings.Contains(name, part) {
+			r.Limit, r.LimitKnown, r.Window = limit, true, limit.Window
+		}
+	}
+	return r
+}
+
+// held are the libraries whose fixtures are replayed.
+var held = []string{
+	"limits", "django-rest-framework", "django-ratelimit", "throttled-py", "pyrate-limiter", "fastapi-limiter", "sentry",
+	"symfony-rate-limiter", "laravel", "rack-attack", "rails", "gitlab", "mastodon", "discourse", "prorate",
+	"redis-rate", "throttled", "redis-cell", "ulule-limiter", "increx", "go-zero", "spring-cloud-gateway", "stripe",
+	"kong", "envoy-ratelimit", "fiber-limiter", "gin-rate-limit", "go-redisstore", "traefik", "russellluo-slidingwindow", "mennanov-limiters",
+	"apisix", "aspnetcore-redis-rate-limiting", "bucket4j", "redisson", "tyk", "redis-tutorial", "httprate-redis",
+	"ratescope",
+}
+
+// TestFixtures restores what the libraries wrote into a real Redis, step by step, and holds what
+// is decoded of it to what the library itself answered: remaining, and when the next request was
+// admitted.
+func TestFixtures(t *testing.T) {
+	s := servertest.Start(t)
+	checked := 0
+	eachFixture(t, "fixtures", func(f *fixture) {
+		if !slices.Contains(held, f.Library) && !slices.Contains(heldNode, f.Library) {
+			return
+		}
+		t.Run(f.Library+"/"+f.file, func(t *testing.T) {
+			checked += f.replay(t, s.Client())
+		})
+	})
+	if checked < 20 {
+		t.Errorf("only %d answers were compared", checked)
+	}
+	t.Logf("%d answers compared", checked)
+}
+
+// eachFixture calls do with every fixture of a folder.
+func eachFixture(t *testing.T, folder string, do func(f *fixture)) {
+	t.Helper()
+	root := filepath.Join("..", "decode", "testdata", folder)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".json" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f := fixture{file: strings.TrimSuffix(d.Name(), ".json")}
+		if err := json.Unmarshal(content, &f); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		do(&f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restore replaces what the server holds by the keys, and returns their names.
+func restore(t *testing.T, ctx context.Context, client *redis.Client, all []decodetest.Key) (names []string) {
+	t.Helper()
+	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.FlushDB(ctx)
+		for _, k := range all {
+			names = append(names, k.Restore(t, p))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// replay returns how many answers were compared.
+func (f *fixture) replay(t *testing.T, client *redis.Client) (checked int) {
+	defer client.Close()
+	ctx := context.Background()
+	reason, excused := excuse(f.Library + "/" + f.Scenario)
+	if excused {
+		t.Log("not compared: " + reason)
+		return 0
+	}
+	trackers := map[string]*Tracker{} // by name, as a watcher that never stops has them
+	for i, step := range f.Steps {
+		now := limiter.Instant(math.Round(step.At * 1000))
+		keys := restore(t, ctx, client, step.Keys)
+		restored := time.Now() // expiries run on from here, also on a machine that is busy
+		clock := func() limiter.Instant { return now.Add(time.Since(restored)) }
+		var finds []decode.Found
+		finds, keys = byName(keys, now)
+		more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, clock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		finds = append(finds, more...)
+		if f.Library != model.OwnLibrary && !f.recognized(finds) { // a prefix of the user's own: a rule has to name the library
+			finds = named(t, ctx, client, f.names()[0], step.Keys, clock())
+		}
+		for _, found := range finds {
+			if f.Library == model.OwnLibrary {
+				f.meetOwn(t, trackers, found)
+				continue
+			}
+			if found.Evidence == model.Known && !slices.Contains(f.names(), found.Library) {
+				t.Errorf("step %d (%s): %q is taken for a key of %s", i, step.Call, found.Key, found.Library)
+			}
+			if found.Evidence == model.Known && slices.Contains(f.names(), found.Library) && trackers[found.Name] == nil {
+				l := New(found.Name, f.rule(found.Name), false, nil)
+				l.Dress(found)
+				trackers[found.Name] = l
+			}
+		}
+		if len(trackers) == 0 {
+			if len(step.Keys) > 0 && step.Answer.Allowed != nil {
+				t.Errorf("step %d (%s): no limiter was recognized among %q", i, step.Call, keys)
+			}
+			continue
+		}
+		var tightest *model.Reading
+		for _, l := range trackers {
+			r := take(t, ctx, client, l, clock())
+			if tightest == nil || pressing(&r, now) > pressing(tightest, now) {
+				tightest = &r
+			}
+		}
+		g := tightest.Gauge(now)
+		if reason, excused := excuse(fmt.Sprintf("%s/%s#%d", f.Library, f.Scenario, i)); excused {
+			t.Logf("step %d not compared: %s", i, reason)
+			continue
+		}
+		if want := step.Answer.Remaining; want != nil && step.Answer.Allowed != nil && (step.Cost == nil || *step.Cost != 0) {
+			checked++
+			left := max(math.Floor(*want), 0)
+			if slices.Contains(answersBefore, f.Library) {
+				left = max(left-1, 0)
+			}
+			few := !*step.Answer.Allowed && left == 0 && step.Cost != nil && float64(g.Remaining.N) < *step.Cost // too few for this one
+			if !g.Remaining.Known || math.Abs(float64(g.Remaining.N)-left) > rounding[f.Library] && !few {
+				t.Errorf("step %d (%s): remaining %v, the library says %v (%s)", i, step.Call, g.Remaining, *want, summary(tightest, &g))
+			}
+		}
+		for _, p := range f.Peeks {
+			if p.After != i || p.Next == nil {
+				continue
+			}
+			checked++
+			at := limiter.Instant(math.Round(p.At * 1000))
+			pg := tightest.Gauge(at)
+			got := float64(pg.Next) / 1e6
+			slack := max(50, p.Resolution+25, late[f.Library+"/"+f.Scenario], clocks[f.Library])
+			if !pg.NextKnown || math.Abs(got-*p.Next) > slack {
+				t.Errorf("step %d (%s): next in %.1f ms (known %v), the library admitted after %.1f (%s)", i, step.Call, got, pg.NextKnown, *p.Next, summary(tightest, &pg))
+			}
+		}
+	}
+	return checked
+}
+
+// rounding is by how much a library's own answers are off what it admits.
+var rounding = map[string]float64{
+	"redis-rate": 1, // a double cut off: after the first of 5 it answers 3, and admits 4
+}
+
+// clocks are the resolutions, in milliseconds, of the clocks by which libraries decide.
+var clocks = map[string]float64{
+	"fiber-limiter": 1000, // a time that is read once a second
+}
+
+func (f *fixture) recognized(finds []decode.Found) bool {
+	return slices.ContainsFunc(finds, func(d decode.Found) bool {
+		return d.Evidence == model.Known && slices.Contains(f.names(), d.Library)
+	})
+}
+
+// names returns the names under which the fixture's keys may be recognized.
+func (f *fixture) names() []string {
+	if same := sameKeys[f.Library]; same != "" {
+		return []string{same, f.Library}
+	}
+	return []string{f.Library}
+}
+
+// named looks at keys as one does whose rule names their library.
+func named(t *testing.T, ctx context.Context, client *redis.Client, name string, keys []decodetest.Key, now limiter.Instant) (finds []decode.Found) {
+	t.Helper()
+	for _, k := range keys {
+		p := client.Pipeline()
+		probe := decode.AskProbe(ctx, p, library.Recognizer, decodetest.Text(t, k.Key), k.Type, name)
+		if _, err := p.Exec(ctx); err != nil && err != redis.Nil {
+			t.Fatal(err)
+		}
+		if probe.Read(now) {
+			probe.AskSiblings(ctx, p)
+			if _, err := p.Exec(ctx); err != nil && err != redis.Nil {
+				t.Fatal(err)
+			}
+		}
+		finds = append(finds, probe.Found(now))
+	}
+	return finds
+}
+
+func summary(r *model.Reading, g *model.Gauge) string {
+	return fmt.Sprintf("%s: %v, limit %d/%v (%v), used %v, TTL %v, %s", strconv.Quote(r.Key), r.Target.Algorithm, r.Target.Limit.Count, r.Target.Window, r.Target.LimitFrom, g.Used, r.TTL, r.Err)
+}
+
+// pressing orders the limits of one subject: the one that admits last is on top, then the one that
+// has the least left.
+func pressing(r *model.Reading, now limiter.Instant) float64 {
+	g := r.Gauge(now)
+	return float64(g.Next) - float64(g.Remaining.N)
+}
+
+// take reads a tracker at now.
+func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, now limiter.Instant) model.Reading {
+	t.Helper()
+	for range 20 {
+		p := client.Pipeline()
+		l.Ask(&Query{Ctx: ctx, Pipe: p, Now: now, Whole: true, OnScreen: true, Entries: 1000})
+		if _, err := p.Exec(ctx); err != nil && err != redis.Nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") {
+			t.Fatal(err)
+		}
+		r, outcome, err := l.Take(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outcome == Ready {
+			return r
+		}
+	}
+	t.Fatal("the tracker asks for ever")
+	return model.Reading{}
+}
+
+// excuse returns why a scenario, or the step of one, is not compared; ok is false where it is.
+func excuse(name string) (reason string, ok bool) {
+	if reason, ok = exceptions[name]; !ok {
+		reason, ok = exceptionsNode[name]
+	}
+	return reason, ok
+}
+
+// exceptions are scenarios, or single steps of one, whose answers the keys cannot tell, with the
+// reason.
+var exceptions = map[string]string{
+	"django-ratelimit/basic":     "the name is a digest and windows begin at an instant of each client's own: which window a counter is of, and when that ends, is not in the keys, so that no figure is shown",
+	"pyrate-limiter/two-rates#3": "the tighter of two rates denies, neither is in the keys, and a rule tells one",
+	"discourse/global#7":         "what the library answers counts an entry exactly a window old, which its own admission does not: it admits 4 more",
+
+	"throttled/goredisstore-no-prefix#12": "of a request beyond the burst the library answers with what an empty limiter would have left",
+
+	"mennanov-limiters/fixed#6":           "until its second half a fixed window is kept as a sliding one of half its length",
+	"mennanov-limiters/sliding-whole#6":   "until the next window a sliding window is kept as a fixed one of twice its length",
+	"russellluo-slidingwindow/sync-200ms": "a process sends what it counted every 200 ms: the row is noted to lag",
+	"httprate-redis/whole":                "a name hashes subject and window: the counters of a subject cannot be told from others",
+	"httprate-redis/sliding":              "a name hashes subject and window: the counters of a subject cannot be told from others",
+	"httprate-redis/prefix":               "a name hashes subject and window: the counters of a subject cannot be told from others",
+	"envoy-ratelimit/minute#0":            "a counter of a minute is one of its first second, too, until a request comes after it",
+}

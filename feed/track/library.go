@@ -1,0 +1,152 @@
+package track
+
+import (
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// libraryDecoder follows a limiter in the keys of a library that was recognized.
+type libraryDecoder struct {
+	match *decode.Match
+
+	asked   []*decode.Pending
+	windows *decode.Windows
+	last    model.Reading // to tell what came since; the zero Reading before the first
+	lost    int           // readings in a row that could not be decoded
+}
+
+// lostMost is after how many readings that cannot be decoded a key is recognized anew.
+const lostMost = 3
+
+func (b *libraryDecoder) ask(q *Query, _ *Tracker) {
+	b.windows = q.Windows
+	b.asked = b.asked[:0]
+	for _, f := range b.match.Limiter.Fetch(q.Now) {
+		b.asked = append(b.asked, decode.Ask(q.Ctx, q.Pipe, f))
+	}
+}
+
+func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+	got := make([]decode.Sample, len(b.asked))
+	mismatch := false
+	for i, p := range b.asked {
+		if got[i], err = p.Sample(); err != nil {
+			return false, err
+		}
+		mismatch = mismatch || got[i].Mismatch
+	}
+	given := l.given()
+	if given.Window == 0 {
+		given.Window = b.windows.Of(b.match)
+		given.Guessed = given.Window > 0
+	}
+	d := b.match.Limiter.Decode(now, got, given)
+	b.windows.Learn(b.match, d.Span)
+	l.wrong = d.Err
+	if b.lost++; d.Err == "" && !mismatch {
+		b.lost = 0
+	}
+	l.changed = l.changed || b.lost >= lostMost
+	l.typ, l.ttl = d.Type, d.TTL
+	if d.Type == "" {
+		l.typ = "none"
+	}
+	l.adopt(d.Settings)
+	l.note(model.WindowInferred, d.Guessed && l.target.Window > 0)
+	for _, n := range d.Notes {
+		l.note(n, true)
+	}
+	r.State, r.PreviousKnown, r.Ends, r.Members = d.State, d.PreviousKnown, d.Ends, d.Members
+	r.State.Algorithm = l.target.Algorithm
+	r.Target, r.Denied, r.Partial = l.target, d.Denied, d.Partial
+	if d.Err == "" {
+		b.rise(now, l, r, d.Charged)
+		if d.NewlyDenied > 0 && l.since != 0 {
+			r.Arrivals = append(r.Arrivals, model.Arrival{At: now, N: d.NewlyDenied, Denied: true})
+		}
+		b.last = *r
+	}
+	return false, nil
+}
+
+// rise reports what was charged since the reading before: how much more is used now than would
+// be if nothing had come. Where denied requests are counted, too, what is beyond the limit was
+// denied.
+func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading, charged bool) {
+	most := model.Capacity(r.Target)
+	after := r.Gauge(now).Used
+	if charged && l.target.LimitKnown && most > 0 && after.Known {
+		r.Denied = model.Count{Known: true, N: max(after.N-most, 0)}
+	}
+	if l.since == 0 || b.last.At == 0 || !after.Known {
+		return
+	}
+	before := b.last.Gauge(now).Used
+	came := after.N - before.N
+	if !before.Known || came <= 0 {
+		return
+	}
+	admitted := came
+	if r.Denied.Known && charged {
+		admitted = max(min(after.N, most)-min(before.N, most), 0)
+	}
+	if admitted > 0 {
+		r.Arrivals = append(r.Arrivals, model.Arrival{At: now, N: admitted})
+	}
+	if came > admitted {
+		r.Arrivals = append(r.Arrivals, model.Arrival{At: now, N: came - admitted, Denied: true})
+	}
+}
+
+// given returns what the rule says of the limit.
+func (l *Tracker) given() decode.Settings {
+	var s decode.Settings
+	if r := l.rule; r != nil {
+		s.Algorithm, s.Window, s.Limit = r.Algorithm, r.Span(), r.Limit
+		if r.LimitKnown {
+			s.LimitFrom = model.LimitOfRule
+		}
+	}
+	return s
+}
+
+// adopt makes what the keys say the target. A limit that the decoder has from the rule is the
+// rule's in the terms of the decoder, and stands as it is. Else a rule that names the keys
+// overrules what they say of the limit; one that is for all keys only fills in what they do not
+// say.
+func (l *Tracker) adopt(s decode.Settings) {
+	t := &l.target
+	given := l.given()
+	if !l.rule.Narrow() || given.Algorithm == limiter.Unknown {
+		t.Algorithm = s.Algorithm
+	}
+	t.Tick, t.Inferred = s.Tick, false
+	if l.library != model.OwnLibrary { // whose convention the rule says, for no key holds it
+		t.Convention = s.Convention
+	}
+	if translated := s.LimitFrom != model.NoLimit && s.LimitFrom == given.LimitFrom; translated {
+		t.Limit, t.Window, t.LimitKnown, t.LimitFrom = s.Limit, s.Window, true, s.LimitFrom
+		t.Limit.Window = t.Window
+		return
+	}
+	if s.LimitFrom != model.NoLimit {
+		t.Limit, t.LimitKnown, t.LimitFrom = s.Limit, true, s.LimitFrom
+	}
+	if given.LimitFrom != model.NoLimit && (s.LimitFrom == model.NoLimit || l.rule.Narrow()) {
+		t.Limit, t.LimitKnown, t.LimitFrom = given.Limit, true, given.LimitFrom
+	}
+	if given.Limit.Burst > 0 && (t.Limit.Burst == 0 || l.rule.Narrow()) {
+		t.Limit.Burst = given.Limit.Burst
+	}
+	switch {
+	case s.Window > 0 && !(given.Window > 0 && l.rule.Narrow()):
+		t.Window = s.Window
+	case given.Window > 0:
+		t.Window = given.Window
+	}
+	t.Limit.Window = t.Window
+	if s.NeedsBurst && t.Limit.Burst == 0 {
+		t.LimitKnown, t.LimitFrom = false, model.NoLimit
+	}
+}

@@ -1,0 +1,362 @@
+package track
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// logBody reads a ZSET with one member a request, whose score is its time.
+//
+// A look fetches the members above the highest score seen, counts those between the
+// window's start and that score to notice what was removed or came late, and reads the
+// lot again when the count is not the one expected. When more comes in a look than may
+// be fetched one by one, it counts per bin instead; see bins.
+type logBody struct {
+	key    string
+	record record
+	bins   bins
+
+	unit   time.Duration // of the scores; 0 until one is seen
+	synced bool          // entries hold all that the server has of the window
+	last   float64       // highest score taken
+	ties   int64         // members seen with exactly that score
+	from   float64       // while syncing: where the first page began
+	fresh  []limiter.Entry
+	pages  int
+
+	surveyed limiter.Instant
+	own      bool // members carry their instants, so that no scores are needed
+	mixed    bool // some do not, so that scores are needed after all
+	recent   *redis.ZSliceCmd
+	members  *redis.StringSliceCmd
+	check    *redis.IntCmd
+	since    float64          // lower bound of check
+	first    *redis.ZSliceCmd // the oldest member, of a key that is counted
+	ttl      *redis.DurationCmd
+	survey   *survey
+}
+
+// Bounds of one look at one key.
+const (
+	pageSize      = 500 // entries in one range
+	pagesAtOnce   = 8   // pages before counting per bin
+	surveyEvery   = 5 * time.Second
+	surveyRarely  = time.Minute            // of keys that are not on screen
+	futureAllowed = 100 * time.Millisecond // skew of writers' clocks that is not worth a note
+)
+
+func (b *logBody) ask(q *Query, l *Tracker) {
+	b.record.setWindow(l.target.Window)
+	b.record.most = q.Entries
+	b.recent, b.members, b.check, b.survey, b.ttl, b.first = nil, nil, nil, nil, nil, nil
+	whole := q.Whole || !b.synced || l.typ == "none"
+	if whole {
+		b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
+	}
+	if b.unit == 0 || q.Now.Sub(b.surveyed) > surveyEvery && (q.OnScreen || q.Now.Sub(b.surveyed) > surveyRarely) {
+		b.survey = askSurvey(q, b.key)
+	}
+	if b.unit == 0 {
+		return
+	}
+	if b.bins.on {
+		count := func(lo, hi limiter.Instant) *redis.IntCmd {
+			return q.Pipe.ZCount(q.Ctx, b.key, decode.Score(decode.NumberIn(lo, b.unit)), "("+decode.Score(decode.NumberIn(hi, b.unit)))
+		}
+		b.bins.ask(q, &b.record, count)
+		if whole {
+			b.bins.recheck(count)
+			b.first = q.Pipe.ZRangeWithScores(q.Ctx, b.key, 0, 0)
+		}
+		return
+	}
+	_, most := decode.Plausible(b.unit, float64(q.Now)/1e6)
+	page := &redis.ZRangeBy{Max: decode.Score(most), Count: pageSize + 1}
+	switch {
+	case b.synced:
+		b.since = decode.NumberIn(q.Now.Add(-b.record.span()+b.record.span()/64), b.unit)
+		if whole && b.last > b.since {
+			b.check = q.Pipe.ZCount(q.Ctx, b.key, decode.Score(b.since), decode.Score(b.last))
+		}
+		page.Min, page.Offset = decode.Score(b.last), b.ties
+		if b.last <= b.since { // what had that score may be trimmed, and is not to be skipped
+			page.Min, page.Offset = "("+decode.Score(max(b.last, decode.NumberIn(q.Now.Add(-b.record.span())-1, b.unit))), 0
+		}
+	case b.pages == 0:
+		b.from = decode.NumberIn(b.record.horizon(q.Now), b.unit)
+		b.last, b.ties, b.fresh = b.from, 0, nil
+		page.Min = decode.Score(b.from)
+	default:
+		page.Min, page.Offset = decode.Score(b.last), b.ties
+	}
+	q.Ranges++
+	if b.own {
+		b.members = q.Pipe.ZRangeByScore(q.Ctx, b.key, page)
+		return
+	}
+	b.recent = q.Pipe.ZRangeByScoreWithScores(q.Ctx, b.key, page)
+}
+
+func (b *logBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+	if b.ttl != nil {
+		ttl, err := b.ttl.Result()
+		if err != nil {
+			return false, err
+		}
+		if !l.present(ttl, "zset") {
+			b.vanish(now, l, r)
+			return false, nil
+		}
+	}
+	if b.survey != nil {
+		first := b.unit == 0
+		if err := b.takeSurvey(now, l); err != nil {
+			return false, err
+		}
+		if first && b.unit != 0 {
+			return true, nil
+		}
+	}
+	switch {
+	case b.unit == 0: // nothing but garbage
+	case b.bins.on:
+		if again, err = b.bins.take(now, &b.record); again || err != nil {
+			return again, err
+		}
+		if err := b.takeFirst(now, l); err != nil {
+			return false, err
+		}
+		if b.bins.cool(&b.record, now) {
+			b.bins.on, b.synced, b.pages = false, false, 0
+		}
+	default:
+		if again, err = b.takePage(now, l); again || err != nil {
+			return again, err
+		}
+	}
+	b.guess(now, l)
+	if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
+		b.record.setWindow(l.target.Window)
+		if b.record.span() > span { // what is in the longer window was never asked for
+			b.resync()
+			b.bins = bins{on: b.bins.on}
+			b.record.clear()
+			return true, nil
+		}
+	}
+	b.record.trim(now)
+	b.fill(now, l, r)
+	return false, nil
+}
+
+// takeFirst drops what the server holds no longer of a key that is counted.
+func (b *logBody) takeFirst(now limiter.Instant, l *Tracker) error {
+	if b.first == nil {
+		return nil
+	}
+	got, err := b.first.Result()
+	if err != nil {
+		return err
+	}
+	oldest := now
+	if len(got) > 0 {
+		oldest = min(decode.InstantIn(got[0].Score, b.unit), now)
+	}
+	l.moved = b.bins.shrink(now, oldest, &b.record) || l.moved
+	return nil
+}
+
+// guess tells the window from the expiry.
+func (b *logBody) guess(now limiter.Instant, l *Tracker) {
+	if k := len(b.record.entries); k > 0 && l.ttl > 0 && !b.bins.on {
+		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
+	}
+}
+
+func (b *logBody) takeSurvey(now limiter.Instant, l *Tracker) error {
+	unit, mixed, garbage, err := b.survey.read()
+	if err != nil {
+		return err
+	}
+	b.surveyed = now
+	l.note(model.GarbageScore, garbage > 0)
+	l.note(model.MixedUnits, mixed > 0)
+	if unit != b.unit && unit != 0 {
+		b.unit, b.synced, b.pages = unit, false, 0
+	}
+	return nil
+}
+
+// takePage takes what is new. It returns true to be asked for more at once.
+func (b *logBody) takePage(now limiter.Instant, l *Tracker) (again bool, err error) {
+	got, again, err := b.scores()
+	if err != nil || again {
+		return again, err
+	}
+	fresh := make([]limiter.Entry, 0, len(got))
+	for _, v := range got {
+		if v == b.last {
+			b.ties++
+		} else {
+			b.last, b.ties = v, 1
+		}
+		at := decode.InstantIn(v, b.unit)
+		if k := len(fresh); k > 0 && fresh[k-1].At == at {
+			fresh[k-1].Count++
+		} else {
+			fresh = append(fresh, limiter.Entry{At: at, Count: 1})
+		}
+	}
+	full := len(got) > pageSize
+	b.pages++
+	if b.synced {
+		odd := b.unexpected(fresh)
+		b.record.extend(fresh)
+		if odd {
+			l.moved = true
+			b.resync()
+			return true, nil
+		}
+	} else {
+		b.fresh = append(b.fresh, fresh...)
+	}
+	switch {
+	case full && b.pages >= pagesAtOnce:
+		b.heat()
+		return true, nil
+	case full:
+		return true, nil
+	}
+	b.pages = 0
+	if !b.synced {
+		b.record.replace(decode.InstantIn(b.from, b.unit), b.fresh, 1)
+		b.fresh, b.synced = nil, true
+	}
+	return false, nil
+}
+
+// unexpected compares the server's count of what was known before, up to the highest
+// score, with what is remembered of the same stretch. Members that joined the highest
+// score may be in the count or not, for they may have come just after it.
+func (b *logBody) unexpected(fresh []limiter.Entry) bool {
+	if b.check == nil || b.record.joined {
+		return false
+	}
+	n, err := b.check.Result()
+	if err != nil {
+		return false
+	}
+	known := b.record.sum(decode.InstantIn(b.since, b.unit))
+	joined := int64(0)
+	if k := len(b.record.entries); k > 0 && len(fresh) > 0 && fresh[0].At == b.record.entries[k-1].At {
+		joined = fresh[0].Count
+	}
+	return n < known || n > known+joined
+}
+
+// resync reads the last window anew, because what was read may be wrong or gone.
+func (b *logBody) resync() { b.synced, b.pages = false, 0 }
+
+// heat goes over to counting.
+func (b *logBody) heat() {
+	b.bins = bins{on: true}
+	b.synced, b.pages, b.fresh = false, 0, nil
+}
+
+// vanish is for a key that is not there: what was remembered stays as the past.
+func (b *logBody) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
+	l.moved = l.moved || len(b.record.entries) > 0
+	span := b.record.span()
+	// The server holds nothing, so nothing of the last window counts any more.
+	live := now.Add(-span)
+	if i := b.record.from(live); i < len(b.record.entries) {
+		b.record.entries = b.record.entries[:i:i]
+	}
+	b.bins = bins{}
+	b.synced, b.pages, b.last, b.ties = false, 0, 0, 0
+	b.record.trim(now)
+	l.note(model.GarbageScore, false)
+	l.note(model.MixedUnits, false)
+	b.fill(now, l, r)
+}
+
+func (b *logBody) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
+	entries := b.record.entries
+	if b.unit != 0 {
+		l.target.Layout.Unit = b.unit
+		if b.own {
+			l.target.Layout.Unit = 0
+		}
+	}
+	r.State.Log = b.record.log()
+	r.Approximate = b.bins.on || b.record.joined
+	r.PreviousKnown = l.target.Window > 0
+	r.ExactKnown = l.target.Window > 0
+	r.Arrivals = b.record.arrivals(false)
+	l.ahead("scores", now, entries, r.Arrivals, r.Since == 0)
+}
+
+// inferWindow guesses the window from the expiry, which limiters set to one window at
+// every request: now + TTL - the last request. A limiter that sets it for denied
+// requests too makes it look longer, so that the shortest guess is kept.
+func inferWindow(now limiter.Instant, ttl time.Duration, last limiter.Instant, was time.Duration) time.Duration {
+	w := decode.Tidy(now.Add(ttl).Sub(last))
+	if w < time.Millisecond || was > 0 && w >= was {
+		return was
+	}
+	return w
+}
+
+// scores returns the scores of the page. Members of this library are their scores, which
+// is a fifth of the server's work; when one turns out not to be, the page is asked for
+// again with scores.
+func (b *logBody) scores() (got []float64, again bool, err error) {
+	if b.own {
+		members, err := b.members.Result()
+		if err != nil {
+			return nil, false, err
+		}
+		got = make([]float64, len(members))
+		for i, m := range members {
+			at, ok := ownMember(m)
+			if !ok {
+				b.own, b.mixed = false, true
+				b.resync()
+				return nil, true, nil
+			}
+			got[i] = float64(at)
+		}
+		return got, false, nil
+	}
+	page, err := b.recent.Result()
+	if err != nil {
+		return nil, false, err
+	}
+	got = make([]float64, len(page))
+	own := b.unit == time.Microsecond && len(page) > 0
+	for i, z := range page {
+		got[i] = z.Score
+		if own {
+			m, _ := z.Member.(string)
+			at, ok := ownMember(m)
+			own = ok && float64(at) == z.Score
+		}
+	}
+	b.own = own && !b.mixed
+	return got, false, nil
+}
+
+// ownMember returns the instant in a member of this library: microseconds, and a number
+// after a dash where one microsecond saw several.
+func ownMember(member string) (limiter.Instant, bool) {
+	stamp, _, _ := strings.Cut(member, "-")
+	n, err := strconv.ParseInt(stamp, 10, 64)
+	return limiter.Instant(n), err == nil && n > 0 && n < 1<<53
+}

@@ -1,0 +1,277 @@
+package track
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// record is what a source remembers of the requests of one key: the entries of the
+// last two clock-aligned windows, and which of them it has reported. It outlives what
+// the server trims.
+//
+// What log returns is shared with the receivers of readings and never written again:
+// entries are only appended, and everything else makes a new slice.
+type record struct {
+	window  time.Duration
+	entries []limiter.Entry // ascending
+	most    int             // entries kept one by one; beyond, they are joined in bins
+	joined  bool            // some entries stand for a bin
+	until   limiter.Instant // the newest of those
+
+	pending map[int64]model.Arrival // by bin: what has to be reported
+}
+
+// Bounds of record.most, and of the entries of all records together.
+const (
+	fewestEntries = 4 * model.BinsPerWindow
+	mostEntries   = 16_384
+	allEntries    = 4 << 20
+)
+
+// EntriesFor returns how many entries each of n keys may keep one by one.
+func EntriesFor(n int) int { return min(max(allEntries/max(n, 1), fewestEntries), mostEntries) }
+
+// unknownWindow is how much is remembered of a key whose window is not known.
+const unknownWindow = time.Minute
+
+func (r *record) span() time.Duration {
+	if r.window > 0 {
+		return r.window
+	}
+	return unknownWindow
+}
+
+// bin numbers the stretch of time that holds at, as model.Timeline does.
+func (r *record) bin(at limiter.Instant) int64 {
+	return floorDiv(int64(at)*model.BinsPerWindow, int64(r.span()/time.Microsecond))
+}
+
+// begin returns the first instant of a bin.
+func (r *record) begin(bin int64) limiter.Instant {
+	return limiter.Instant(-floorDiv(-bin*int64(r.span()/time.Microsecond), model.BinsPerWindow))
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// horizon is how far back the server is asked: two windows the first time, and after
+// that one, because what is older is remembered and may be trimmed there.
+func (r *record) horizon(now limiter.Instant) limiter.Instant {
+	k := len(r.entries)
+	if k == 0 {
+		return now.Floor(r.span()).Add(-r.span())
+	}
+	return min(now.Add(-r.span()+r.span()/64), r.entries[k-1].At+1)
+}
+
+// setWindow changes the window. The timeline of the key begins anew with it, so that
+// everything known is reported again.
+func (r *record) setWindow(w time.Duration) {
+	if r.window == w {
+		return
+	}
+	r.window = w
+	r.pending = nil
+	for _, e := range r.entries {
+		r.report(e)
+	}
+}
+
+// remember starts the record with entries that need no report.
+func (r *record) remember(window time.Duration, entries []limiter.Entry) {
+	r.window, r.entries = window, entries
+}
+
+// extend appends entries in their order. The first ones may be of the instant of the
+// last one remembered; what is before it is put in its place.
+func (r *record) extend(fresh []limiter.Entry) {
+	for i := 0; i < len(fresh); i++ {
+		e := fresh[i]
+		for i+1 < len(fresh) && fresh[i+1].At == e.At {
+			i++
+			e.Count += fresh[i].Count
+		}
+		k := len(r.entries)
+		switch {
+		case e.Count <= 0:
+		case k == 0 || e.At > r.entries[k-1].At:
+			r.entries = append(r.entries, e)
+			r.report(e)
+		default:
+			r.insert(e)
+		}
+	}
+}
+
+// insert puts a late entry in its place.
+func (r *record) insert(e limiter.Entry) {
+	i := r.from(e.At)
+	if i < len(r.entries) && r.entries[i].At == e.At {
+		r.entries = slices.Clone(r.entries)
+		r.entries[i].Count += e.Count
+	} else {
+		r.entries = slices.Insert(slices.Clone(r.entries), i, e)
+	}
+	r.report(e)
+}
+
+// report notes that e has to be told as an arrival.
+func (r *record) report(e limiter.Entry) {
+	if r.pending == nil {
+		r.pending = make(map[int64]model.Arrival)
+	}
+	b := r.bin(e.At)
+	p := r.pending[b]
+	p.At, p.N = max(p.At, e.At), p.N+e.Count
+	r.pending[b] = p
+}
+
+// from returns the index of the first entry at or after at.
+func (r *record) from(at limiter.Instant) int {
+	return sort.Search(len(r.entries), func(i int) bool { return r.entries[i].At >= at })
+}
+
+// sum returns the units from at on.
+func (r *record) sum(at limiter.Instant) int64 {
+	var n int64
+	for _, e := range r.entries[r.from(at):] {
+		n += e.Count
+	}
+	return n
+}
+
+// replace puts fresh, which is complete from at on, in the place of what was
+// remembered of that time. Only what is more than before is reported; before and after
+// are compared by grains of so many bins.
+func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64) {
+	if b := r.bin(at); r.begin(b) < at { // whole bins, so that both counts speak of the same time
+		at = r.begin(b + 1)
+	}
+	keep := r.entries[:r.from(at)]
+	was := make(map[int64]int64)
+	for _, e := range r.entries[len(keep):] {
+		was[floorDiv(r.bin(e.At), grain)] += e.Count
+	}
+	for b, p := range r.pending {
+		if b >= r.bin(at) {
+			was[floorDiv(b, grain)] -= p.N // not told yet, so to be told again
+			delete(r.pending, b)
+		}
+	}
+	entries := make([]limiter.Entry, 0, len(keep)+len(fresh))
+	entries = append(entries, keep...)
+	for _, e := range fresh {
+		if e.At < at || e.Count <= 0 {
+			continue
+		}
+		if k := len(entries); k > 0 && entries[k-1].At == e.At {
+			entries[k-1].Count += e.Count
+		} else {
+			entries = append(entries, e)
+		}
+		g := floorDiv(r.bin(e.At), grain)
+		if told := min(max(was[g], 0), e.Count); told > 0 {
+			was[g] -= told
+			e.Count -= told
+		}
+		if e.Count > 0 {
+			r.report(e)
+		}
+	}
+	r.entries, r.joined = entries, false
+}
+
+// lose forgets what was remembered of a stretch of time, because the server holds it no
+// longer, and says whether there was any.
+func (r *record) lose(from, to limiter.Instant) bool {
+	i, j := r.from(from), r.from(to)
+	if i >= j {
+		return false
+	}
+	kept := make([]limiter.Entry, 0, len(r.entries))
+	kept = append(kept, r.entries[:i]...)
+	r.entries = append(kept, r.entries[j:]...)
+	return true
+}
+
+// lower corrects the entry at an instant to what is left of it, and says whether it was
+// more.
+func (r *record) lower(at limiter.Instant, left int64) bool {
+	i := r.from(at)
+	if i == len(r.entries) || r.entries[i].At != at || r.entries[i].Count <= left {
+		return false
+	}
+	r.entries = slices.Clone(r.entries)
+	if r.entries[i].Count = left; left == 0 {
+		r.entries = slices.Delete(r.entries, i, i+1)
+	}
+	return true
+}
+
+// trim forgets what is older than the window before the current one, and joins
+// entries in bins when there are too many to keep one by one.
+func (r *record) trim(now limiter.Instant) {
+	oldest := now.Floor(r.span()).Add(-r.span())
+	if i := r.from(oldest); i > 0 {
+		r.entries = r.entries[i:]
+	}
+	if r.joined && (len(r.entries) == 0 || r.entries[0].At > r.until) {
+		r.joined = false
+	}
+	if cap(r.entries) > 4*len(r.entries)+64 {
+		r.entries = slices.Clone(r.entries) // let go of a burst long past
+	}
+	if most := max(r.most, fewestEntries); len(r.entries) > most {
+		r.join()
+	}
+}
+
+// join leaves at most one entry a bin of an eighth of the usual length.
+func (r *record) join() {
+	const finer = 2
+	per := int64(r.span()/time.Microsecond) / (model.BinsPerWindow * finer)
+	per = max(per, 1)
+	out := make([]limiter.Entry, 0, 2*model.BinsPerWindow*finer+2)
+	for _, e := range r.entries {
+		k := len(out)
+		if k > 0 && floorDiv(int64(out[k-1].At), per) == floorDiv(int64(e.At), per) {
+			out[k-1] = limiter.Entry{At: e.At, Count: out[k-1].Count + e.Count}
+			continue
+		}
+		out = append(out, e)
+	}
+	r.entries, r.joined = out, true
+	r.until = out[len(out)-1].At
+}
+
+// clear forgets everything, without a trace in what is reported.
+func (r *record) clear() {
+	r.entries, r.pending, r.joined = nil, nil, false
+}
+
+// log returns the entries, to be read only.
+func (r *record) log() []limiter.Entry { return r.entries[:len(r.entries):len(r.entries)] }
+
+// arrivals returns what was not reported yet, oldest first.
+func (r *record) arrivals(denied bool) []model.Arrival {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	out := make([]model.Arrival, 0, len(r.pending))
+	for _, p := range r.pending {
+		p.Denied = denied
+		out = append(out, p)
+	}
+	clear(r.pending)
+	slices.SortFunc(out, func(a, b model.Arrival) int { return int(a.At - b.At) })
+	return out
+}

@@ -1,0 +1,71 @@
+package track
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/library"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// TestWindowOfKind: the window of a counter that does not tell it is inferred from the youngest
+// counters of its kind, also by the first reading of a key that is old itself, and a block is not
+// taken for a window.
+func TestWindowOfKind(t *testing.T) {
+	client := servertest.Start(t).Client()
+	defer client.Close()
+	ctx := context.Background()
+	now := limiter.InstantOf(time.Now())
+	for key, c := range map[string]struct {
+		n   int
+		ttl time.Duration
+	}{
+		"rlflx:young":   {1, 59_800 * time.Millisecond},
+		"rlflx:old":     {4, 7 * time.Second},
+		"rlflx:blocked": {6, time.Hour - time.Second},
+		"hrl:other":     {2, 40 * time.Second},
+	} {
+		if err := client.Set(ctx, key, c.n, c.ttl).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys := []string{"rlflx:blocked", "hrl:other", "rlflx:old", "rlflx:young"}
+	finds, _, err := decode.Classify(ctx, client, library.Recognizer, keys, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var windows decode.Windows
+	for _, f := range finds {
+		windows.Meet(f.Match)
+	}
+	for _, c := range []struct {
+		key    string
+		window time.Duration
+	}{{"rlflx:old", time.Minute}, {"rlflx:young", time.Minute}, {"rlflx:blocked", 0}, {"hrl:other", 0}} {
+		i := slices.IndexFunc(finds, func(f decode.Found) bool { return f.Key == c.key })
+		l := New(c.key, nil, false, nil)
+		l.Dress(finds[i])
+		p := client.Pipeline()
+		l.Ask(&Query{Ctx: ctx, Pipe: p, Now: now, Whole: true, OnScreen: true, Entries: 1000, Windows: &windows})
+		if _, err := p.Exec(ctx); err != nil && err != redis.Nil {
+			t.Fatal(err)
+		}
+		r, _, err := l.Take(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Target.Window != c.window || slices.Contains(r.Notes, model.WindowInferred) != (c.window > 0) {
+			t.Errorf("%s: window %v, notes %q; want %v", c.key, r.Target.Window, r.Notes, c.window)
+		}
+		if g := r.Gauge(now); !g.Used.Known || g.Reset <= 0 || (g.Reset-r.TTL).Abs() > 10*time.Millisecond {
+			t.Errorf("%s: used %v until %v, the key expires in %v", c.key, g.Used, g.Reset, r.TTL)
+		}
+	}
+}

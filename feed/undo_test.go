@@ -1,0 +1,116 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/fire"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
+	"ratescope/model"
+)
+
+// held returns what every key of a server holds, with the instant of its expiry.
+func held(t *testing.T, s *servertest.Server) string {
+	t.Helper()
+	c := s.Client()
+	defer c.Close()
+	ctx := context.Background()
+	keys, err := c.Keys(ctx, "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, k := range keys {
+		dump, err := c.Dump(ctx, k).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("%q %x %v", k, dump, c.PExpireTime(ctx, k).Val()))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestUndo fires at a limiter of every algorithm that was used before, takes it back, and holds
+// every key with its expiry to what it was.
+func TestUndo(t *testing.T) {
+	s := servertest.Start(t)
+	limit := limiter.Limit{Count: 5, Window: 10 * time.Minute}
+	for _, a := range limiter.Algorithms() {
+		t.Run(a.String(), func(t *testing.T) {
+			c := s.Client()
+			defer c.Close()
+			c.FlushDB(context.Background())
+			store, err := redisstore.New(c, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.AllowN(context.Background(), "k", limit, 2); err != nil {
+				t.Fatal(err)
+			}
+			before := held(t, s)
+			i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			id := shoot(t, i, a, limit, 7)
+			if held(t, s) == before {
+				t.Fatal("seven requests changed nothing")
+			}
+			u, err := i.Undo(context.Background(), id)
+			if err != nil || u.Requests != 7 {
+				t.Fatalf("%+v, %v", u, err)
+			}
+			if after := held(t, s); after != before {
+				t.Errorf("the keys hold\n%s\nand held before\n%s", after, before)
+			}
+			if _, err := i.Undo(context.Background(), id); err == nil || !strings.Contains(err.Error(), "already") {
+				t.Errorf("a second time: %v", err)
+			}
+		})
+	}
+}
+
+// TestUndoRefuses names what cannot be taken back, and leaves it as it is.
+func TestUndoRefuses(t *testing.T) {
+	s := servertest.Start(t)
+	path := filepath.Join(t.TempDir(), "audit")
+	limit := limiter.Limit{Count: 5, Window: 10 * time.Minute}
+	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path})
+	id := shoot(t, i, limiter.SlidingLog, limit, 1)
+	s.CLI("ZADD", "k", "1", "of another program")
+	before := held(t, s)
+	for name, c := range map[string]struct {
+		i     *fire.Injector
+		id    string
+		cause string
+	}{
+		"written since":  {i, id, "another program has written"},
+		"unknown id":     {i, "nothing-1", "there is no action"},
+		"not armed":      {newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{AuditPath: path}), id, "--allow-inject"},
+		"another server": {newRedis(t, feed.Options{URLs: []string{s.URL() + "/1"}}).Injector(fire.Options{Armed: true, AuditPath: path}), id, "name that server"},
+	} {
+		if _, err := c.i.Undo(context.Background(), c.id); err == nil || !strings.Contains(err.Error(), c.cause) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if held(t, s) != before {
+			t.Errorf("%s: the keys were changed", name)
+		}
+	}
+}
+
+// shoot fires n requests at the key k and returns the id of the action.
+func shoot(t *testing.T, i *fire.Injector, a limiter.Algorithm, limit limiter.Limit, n int) (id string) {
+	t.Helper()
+	target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}
+	_, err := i.Fire(context.Background(), model.Shot{Key: "k", Target: target, Cost: 1, N: n}, func(f model.Fired) {
+		id, _, _ = strings.Cut(f.Audit, ".")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

@@ -1,0 +1,378 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/cost"
+	"ratescope/feed/panics"
+	"ratescope/feed/track"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// Bounds of one pipeline and of one round.
+const (
+	rangesPerPipe   = 50
+	commandsPerPipe = 400
+	asksPerRound    = 24 // times that a tracker may ask for more in one round
+)
+
+// restingEvery is how often a key is asked for that cannot be read: it is on a node of the
+// cluster which is not read, or this user may not read it.
+const restingEvery = 5 * time.Second
+
+// How long one answer may take: so long beside some round trips of the usual length. A
+// server that is far away is not one that does not answer. A node of a cluster is waited
+// for less, since the others wait with it.
+const (
+	answerLimit     = connect.Timeout
+	nodeAnswerLimit = time.Second
+	tripsLimit      = 4
+)
+
+func (r *reader) answerLimit() time.Duration {
+	limit := answerLimit
+	if r.cluster {
+		limit = nodeAnswerLimit
+	}
+	return limit + tripsLimit*r.clock.rtt()
+}
+
+// group is trackers whose keys live on one node, each in order.
+type group struct {
+	addr string        // "" is the client as a whole
+	node *redis.Client // nil for the client as a whole
+	pipe func() redis.Pipeliner
+	due  []*tracked
+
+	again  []*tracked // that have more to ask in this round
+	failed error
+}
+
+// groups sorts trackers by the node that holds their keys. There is one group unless the
+// server is a cluster. Counters that others keep have a slot for every window, so that the
+// client sends each of them where it belongs. waiting are those of nodes that do not answer.
+func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, waiting []*outage) {
+	whole := &group{pipe: r.client.Pipeline, due: due}
+	if !r.cluster {
+		return []*group{whole}, nil
+	}
+	whole.due = nil
+	byAddr := make(map[string]*group)
+	for _, t := range due {
+		if t.Scattered() || t.moved {
+			t.moved = false
+			whole.due = append(whole.due, t)
+			continue
+		}
+		node, err := r.nodes.For(ctx, layout.DeniedKey(t.Name))
+		if err != nil {
+			whole.due = append(whole.due, t)
+			continue
+		}
+		addr := node.Options().Addr
+		g := byAddr[addr]
+		if g == nil {
+			g = &group{addr: addr, node: node, pipe: node.Pipeline}
+			byAddr[addr] = g
+		}
+		g.due = append(g.due, t)
+	}
+	if len(whole.due) > 0 {
+		all = append(all, whole)
+	}
+	for _, g := range byAddr {
+		if o := r.outages[g.addr]; o != nil {
+			if !o.over.Load() {
+				o.trackers = max(o.trackers, len(g.due))
+				waiting = append(waiting, o)
+				continue
+			}
+			delete(r.outages, g.addr)
+		}
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b *group) int { return strings.Compare(a.addr, b.addr) })
+	return all, waiting
+}
+
+// readAll reads what is due, as far as the budget reaches, of all nodes at the same time.
+// With quick it is a look between two refreshes. The error is for a server of which no part
+// answers.
+func (r *reader) readAll(ctx context.Context, due []*tracked, quick bool, ready *[]model.Reading) error {
+	if len(due) == 0 {
+		return nil
+	}
+	groups, waiting := r.groups(ctx, due)
+	spent := time.Duration(0)
+	for pass := 0; pass < asksPerRound; pass++ {
+		for {
+			flights := r.depart(ctx, groups, quick, pass > 0, spent)
+			if len(flights) == 0 {
+				break
+			}
+			spent += r.land(ctx, flights, quick, ready)
+		}
+		left := false
+		for _, g := range groups {
+			g.due, g.again = g.again, nil // what is left after the last pass goes on in the next round
+			left = left || len(g.due) > 0
+		}
+		if !left {
+			break
+		}
+	}
+	var lost error
+	healthy := 0
+	for _, g := range groups {
+		switch {
+		case g.failed == nil:
+			healthy++
+		case !r.cluster || errors.Is(g.failed, connect.ErrReadOnly) || ctx.Err() != nil:
+			return g.failed
+		default:
+			lost = g.failed
+			if g.node != nil {
+				r.noteOutage(ctx, g.addr, g.node, r.keysAt(ctx, g.addr), g.failed)
+			}
+		}
+	}
+	if healthy == 0 && lost == nil && len(waiting) > 0 {
+		lost = waiting[0].err
+	}
+	if healthy == 0 && !r.anyNodeAnswers() {
+		return lost
+	}
+	return nil
+}
+
+// flight is one pipeline on its way.
+type flight struct {
+	group          *group
+	query          *track.Query
+	trackers       []*tracked
+	clock          *clock
+	time           *redis.TimeCmd // nil where the clock may not be asked
+	cmds           []redis.Cmder
+	err            error
+	sent, received time.Time
+	short          bool // its round trip measures the way
+	measured       bool // its cost is measured
+}
+
+// depart prepares one pipeline for each group that has something due which the budget
+// covers: what is on screen always is, and what has more to say in this round.
+func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool, spent time.Duration) []*flight {
+	s := &r.spending
+	most := time.Duration(float64(min(s.since, time.Second)) * roundShare)
+	var flights []*flight
+	for _, g := range groups {
+		if g.failed != nil || len(g.due) == 0 {
+			continue
+		}
+		if !(quick || again || g.due[0].rank == onScreen || s.budget.left > 0 && spent < most) {
+			g.due = nil
+			continue
+		}
+		flights = append(flights, r.prepare(ctx, g, quick, len(flights) == 0))
+	}
+	return flights
+}
+
+// prepare builds the pipeline for the first trackers of a group.
+func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) *flight {
+	f := &flight{group: g, clock: r.clockOf(g.addr), sent: time.Now()}
+	f.query = &track.Query{Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.cluster, Entries: track.EntriesFor(len(r.trackers)), Windows: &r.windows, Denials: &r.denials}
+	f.measured = measurable && !quick && !r.embedded && len(g.due) > 1 && r.spending.meter.Due(f.sent)
+	most := commandsPerPipe
+	if f.measured {
+		r.spending.meter.Begin(ctx, f.query.Pipe)
+		most = cost.Most
+	}
+	n := r.ask(f.query, g.due, quick, most)
+	f.trackers, g.due = g.due[:n], g.due[n:]
+	// TIME comes last, so that no entry that was read is later than the reading.
+	if r.noTime == "" {
+		f.time = f.query.Pipe.Time(ctx)
+	}
+	f.short = f.query.Pipe.Len() < 20
+	if f.measured {
+		r.spending.meter.End(ctx, f.query.Pipe)
+	}
+	return f
+}
+
+// ask adds the questions of the first trackers of due to a pipeline of so many commands at
+// most, and returns how many trackers these are.
+func (r *reader) ask(q *track.Query, due []*tracked, quick bool, most int) (n int) {
+	for n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < most) {
+		t := due[n]
+		q.OnScreen = t.place > 0
+		q.Quick = quick
+		q.Whole = t.woken || !quick && (t.rank == onScreen && !r.spending.strained || t.Looks%wholeEvery == 0)
+		t.Ask(q)
+		n++
+	}
+	return n
+}
+
+// land sends the pipelines at the same time, takes their answers one after the other, and
+// returns what they cost the server.
+func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready *[]model.Reading) (price time.Duration) {
+	limited, cancel := context.WithTimeout(ctx, r.answerLimit())
+	defer cancel()
+	send := func(f *flight) {
+		f.sent = time.Now()
+		f.cmds, f.err = f.query.Pipe.Exec(limited)
+		f.received = time.Now()
+	}
+	atOnce(len(flights), func(i int) { send(flights[i]) })
+	for _, f := range flights {
+		if errors.Is(f.err, connect.ErrReadOnly) {
+			f.group.failed = f.err
+			continue
+		}
+		price += r.pay(f, quick)
+		if err := r.settle(f, ready); err != nil {
+			f.group.failed, f.group.due, f.group.again = err, nil, nil
+		}
+	}
+	return price
+}
+
+// atOnce calls f for every number below n in goroutines of their own and waits for all. A
+// panic of one of them is the caller's.
+func atOnce(n int, f func(i int)) {
+	if n == 1 {
+		f(0)
+		return
+	}
+	all, _ := panics.NewGroup(context.Background())
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	if err := all.Wait(); err != nil {
+		panic(err)
+	}
+}
+
+// pay takes what a pipeline cost from the budget.
+func (r *reader) pay(f *flight, quick bool) (price time.Duration) {
+	s := &r.spending
+	if f.measured {
+		s.costs, price = s.meter.Take(f.sent, f.cmds, s.costs)
+	} else {
+		price = s.costs.Pipeline(f.cmds)
+	}
+	s.charge(price)
+	if quick {
+		s.quick += ((price-s.costs.Wake())/time.Duration(len(f.trackers)) - s.quick) / 8
+	}
+	return price
+}
+
+// settle takes the answers of a pipeline. The error is for a node that is away.
+func (r *reader) settle(f *flight, ready *[]model.Reading) error {
+	now := f.clock.at(f.received)
+	if f.time != nil {
+		t, err := f.time.Result()
+		switch {
+		case err == nil:
+			now = limiter.InstantOf(t)
+			f.clock.observe(f.sent, f.received, now, f.short && !r.guard.Dialed().After(f.sent))
+		case connect.Away(err) && f.group.node == nil && r.cluster:
+			// The client asked some node for the time: that one may be away, and others not.
+		case connect.Away(err):
+			return err
+		case connect.Code(err) == "NOPERM":
+			r.noTime = connect.Remedy(err)
+		}
+	}
+	answered := false
+	var lost error
+	for _, t := range f.trackers {
+		reading, came, err := t.Take(now)
+		switch {
+		case connect.Redirected(err) && !r.cluster:
+			t.resting, t.due, answered = true, f.received.Add(restingEvery), true
+			reading.Err = "is on another node of the cluster: add ?cluster=true to the URL"
+			*ready = append(*ready, reading)
+			continue
+		case connect.Redirected(err):
+			r.nodes.Avoid(f.group.addr)
+			t.moved, answered = true, true // its slot is moving: the client finds it in the next round
+		case err != nil && f.group.node == nil && r.cluster:
+			lost = err // of the nodes that the client asked this one is away
+		case err != nil:
+			return err
+		case came == track.Again:
+			if found := t.Hit(); found != nil {
+				t = r.replace(t, *found)
+			}
+			f.group.again = append(f.group.again, t)
+			answered = true
+			continue
+		default:
+			answered, t.resting = true, false
+			if came == track.Ready {
+				r.finish(t, &reading, f.received)
+				*ready = append(*ready, reading)
+			}
+		}
+		t.woken = false
+	}
+	if !answered {
+		return cmp.Or(lost, f.err)
+	}
+	if f.group.addr != "" && (r.clock.rtt() == 0 || f.group.addr == r.leader()) {
+		r.clock = *f.clock // the header shows one clock: that of the first node
+	}
+	return nil
+}
+
+// finish plans a tracker's next turn.
+func (r *reader) finish(t *tracked, reading *model.Reading, at time.Time) {
+	if len(reading.Arrivals) > 0 {
+		r.arrived(at)
+		if t.announced && !t.woken {
+			r.subscriber.missed(t.node)
+		}
+	}
+	t.due = at.Add(r.pause(t))
+	if t.Refused() {
+		t.resting, t.due = true, at.Add(restingEvery)
+	}
+}
+
+// clockOf returns the clock of a node; "" is the one server.
+func (r *reader) clockOf(addr string) *clock {
+	if addr == "" {
+		return &r.clock
+	}
+	c := r.clocks[addr]
+	if c == nil {
+		c = &clock{offset: r.clock.offset}
+		r.clocks[addr] = c
+	}
+	return c
+}
+
+// leader is the node whose clock stands for the cluster's.
+func (r *reader) leader() string {
+	first := ""
+	for addr := range r.clocks {
+		if r.outages[addr] == nil && (first == "" || addr < first) {
+			first = addr
+		}
+	}
+	return first
+}

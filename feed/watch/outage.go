@@ -1,0 +1,100 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/pace"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// outage is a node of a cluster that does not answer. Its keys are stale; those of the
+// other nodes are read as if nothing were wrong, and do not wait for it: a goroutine of its
+// own asks the node until it answers.
+type outage struct {
+	err      error
+	trackers int         // limiters whose keys it holds
+	over     atomic.Bool // it answers again
+	stop     context.CancelFunc
+}
+
+// noteOutage leaves a node out until it answers.
+func (r *reader) noteOutage(ctx context.Context, addr string, node *redis.Client, trackers int, err error) {
+	if o := r.outages[addr]; o != nil {
+		if !o.over.Load() {
+			o.err = err
+			return
+		}
+		o.stop()
+	}
+	o := &outage{err: err, trackers: trackers}
+	ctx, o.stop = context.WithCancel(ctx)
+	r.outages[addr] = o
+	r.nodes.Avoid(addr)
+	if c, ok := r.client.(*redis.ClusterClient); ok {
+		c.ReloadState(context.WithoutCancel(ctx)) // perhaps a replica has taken its place
+	}
+	limit := r.answerLimit()
+	r.beside.Go(func() {
+		defer o.stop()
+		var wait pace.Backoff
+		for pace.Sleep(ctx, wait.Next()) == nil {
+			limited, cancel := context.WithTimeout(ctx, limit)
+			err := node.Ping(limited).Err()
+			cancel()
+			if !connect.Away(err) {
+				o.over.Store(true)
+				return
+			}
+		}
+	})
+}
+
+// keysAt counts the limiters whose keys a node of a cluster holds.
+func (r *reader) keysAt(ctx context.Context, addr string) (n int) {
+	for _, t := range r.trackers {
+		if node, err := r.nodes.For(ctx, layout.DeniedKey(t.Name)); err == nil && node.Options().Addr == addr {
+			n++
+		}
+	}
+	return n
+}
+
+// reviewOutages forgets the nodes that no longer hold keys: others have taken their place.
+func (r *reader) reviewOutages(ctx context.Context) {
+	for addr, o := range r.outages {
+		if n := r.keysAt(ctx, addr); n > 0 {
+			o.trackers = n
+		} else if o.trackers > 0 || o.over.Load() {
+			o.stop()
+			delete(r.outages, addr)
+		}
+	}
+}
+
+// anyNodeAnswers reports whether a node of the cluster is not known to be away.
+func (r *reader) anyNodeAnswers() bool {
+	for addr := range r.clocks {
+		if o := r.outages[addr]; o == nil || o.over.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// away returns the nodes that do not answer, by address.
+func (r *reader) away() (nodes []model.Node) {
+	for _, addr := range slices.Sorted(maps.Keys(r.outages)) {
+		if o := r.outages[addr]; !o.over.Load() {
+			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: fmt.Sprintf("%s; %d keys are stale", connect.Explain(o.err, addr), o.trackers)})
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,230 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/decode"
+	"ratescope/feed/hotkeys"
+	"ratescope/feed/rules"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// ranker finds the hottest keys of a server that may have far more than are read: it samples
+// the writes, has the keys that are written most looked at although SCAN has not come by,
+// and makes room for them among those that are read.
+type ranker struct {
+	client   redis.UniversalClient // speaks RESP3; nil on the embedded server
+	nodes    *connect.Nodes        // of client
+	writes   *hotkeys.Writes
+	retained *retained // nil on the embedded server
+
+	next    time.Time
+	asked   map[string]time.Time // limiters that were looked at for their heat
+	rates   map[string]float64   // what is sure of the writes a second of the hottest
+	report  retainedReport       // the latest
+	coldest []*tracked           // trackers that may be evicted, the first to go last; nil when not worked out
+	leftOut []string             // limiters that went since the last batch
+	news    *model.Hot
+}
+
+// The pace of the ranking.
+const (
+	rankEvery    = 500 * time.Millisecond
+	hottest      = 64               // keys that are looked at for their heat
+	askAgain     = 10 * time.Second // a key that was looked at and not taken
+	samplesShare = 0.25             // of the budget goes to sampling writes
+	coldEnough   = 1                // readings in a row without news
+)
+
+// newRanker prepares to sample with a client of its own; without one, nothing is ranked.
+func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now func() limiter.Instant) *ranker {
+	return &ranker{
+		client: c, nodes: nodes, asked: make(map[string]time.Time),
+		writes: hotkeys.NewWrites(hotkeys.WritesOptions{
+			Share: samplesShare * cmp.Or(max(o.Budget, 0), DefaultBudget), Prefixes: prefixes(o.Watch), Now: now,
+			Name: func(key string) (string, bool) {
+				name := decode.NameOf(key, now())
+				return name, covers(o.Watch, key, name)
+			},
+		}),
+	}
+}
+
+// covers reports whether the patterns cover a key or the limiter that it belongs to.
+func covers(patterns []string, key, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return rules.Match(p, key) || rules.Match(p, name) })
+}
+
+// prefixes returns what all keys that the patterns cover begin with, the counters of this
+// library in their braces too; nil for every key.
+func prefixes(patterns []string) []string {
+	var all []string
+	for _, p := range patterns {
+		fixed := p[:len(p)-len(strings.TrimLeftFunc(p, func(r rune) bool { return !strings.ContainsRune(`*?[\`, r) }))]
+		if fixed == "" {
+			return nil
+		}
+		all = append(all, fixed, "{"+fixed)
+	}
+	slices.Sort(all)
+	// One that begins another stands for both.
+	kept := all[:0]
+	for _, p := range all {
+		if len(kept) == 0 || !strings.HasPrefix(p, kept[len(kept)-1]) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// run samples writes until ctx ends.
+func (k *ranker) run(ctx context.Context, live func() bool) {
+	if k.client == nil {
+		return
+	}
+	k.writes.Run(ctx, func(ctx context.Context) []*redis.Client {
+		if !live() {
+			return nil
+		}
+		all, _ := k.nodes.All(ctx) // that a cluster is away is said elsewhere
+		return all
+	}, nil)
+}
+
+// rank ranks the keys that are written, and has those looked at that are not read yet.
+func (r *reader) rank(now time.Time) {
+	k := r.ranker
+	k.coldest = nil
+	if k.client == nil || now.Before(k.next) {
+		return
+	}
+	k.next = now.Add(rankEvery)
+	r.spending.charge(k.writes.Cost())
+	top := k.writes.Top(hottest)
+	k.rates = make(map[string]float64, len(top))
+	var unknown []string
+	look := func(name, key string) {
+		if r.trackers[name] == nil && key != "" && now.Sub(k.asked[name]) > askAgain {
+			k.asked[name] = now
+			unknown = append(unknown, key)
+		}
+	}
+	for _, t := range top {
+		if sure := t.Rate - t.Err; sure > 0 {
+			k.rates[t.Name] = sure
+			look(t.Name, t.Key)
+		}
+	}
+	for name, at := range k.asked {
+		if now.Sub(at) > askAgain {
+			delete(k.asked, name)
+		}
+	}
+	if report, ok := k.retained.reports.TryTake(); ok {
+		k.report = report
+	}
+	for _, h := range k.report.heats {
+		name := decode.NameOf(h.Key, r.clock.at(now))
+		if covers(r.o.Watch, h.Key, name) && isHot(&h) {
+			k.rates[name] = max(k.rates[name], 1)
+			look(name, h.Key)
+		}
+	}
+	k.tell(top, r.clock.at(now))
+	r.scanner.Look(unknown...)
+}
+
+// tell puts what is known of hot keys into the next batch.
+func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
+	all, missed, duty := k.writes.Heard()
+	n := &model.Hot{At: now}
+	for _, t := range top {
+		n.Heats = append(n.Heats, model.Heat{Key: t.Name, Writes: model.Measure{Known: true, V: t.Rate}, WritesBy: t.Err})
+	}
+	switch err := k.writes.Lack(); {
+	case connect.Code(err) == "NOPERM":
+		n.Sources = []string{"writes may not be heard by this user: allow it with ACL SETUSER … +client|tracking +subscribe &" + hotkeys.Channel}
+	case err != nil:
+		n.Sources = []string{"writes cannot be heard: that takes Redis 6"}
+	case duty > 0:
+		n.Heard, n.Missed = model.Measure{Known: true, V: all}, model.Measure{Known: true, V: missed}
+		n.Sources = []string{fmt.Sprintf("writes, heard %.2g %% of the time", 100*duty)}
+	}
+	k.report.addTo(n)
+	k.news = n
+}
+
+// takeNews returns what is new since the call before.
+func (k *ranker) takeNews() (news *model.Hot, leftOut []string) {
+	news, leftOut = k.news, k.leftOut
+	k.news, k.leftOut = nil, nil
+	return news, leftOut
+}
+
+// close ends the connections.
+func (k *ranker) close() error {
+	if k.client == nil {
+		return nil
+	}
+	return k.client.Close()
+}
+
+// makeRoom lets the coldest tracker go for a find that is sure to be hotter, and reports
+// whether there is room now.
+func (r *reader) makeRoom(f decode.Found) bool {
+	if !r.hotter(f) {
+		return false
+	}
+	k := r.ranker
+	if k.coldest == nil {
+		k.coldest = r.cold()
+	}
+	n := len(k.coldest)
+	if n == 0 {
+		delete(k.asked, f.Name) // soon there will be room
+		return false
+	}
+	t := k.coldest[n-1]
+	k.coldest = k.coldest[:n-1]
+	delete(r.trackers, t.Name)
+	r.drop(t.Name)
+	k.leftOut = append(k.leftOut, t.Name)
+	return true
+}
+
+// hotter reports whether a find is worth a place that a cold key holds: it is written all the
+// time, or it is near its limit as far as one look can tell.
+func (r *reader) hotter(f decode.Found) bool {
+	if r.ranker.rates[f.Name] > 0 {
+		return true
+	}
+	rule := rules.For(r.o.Rules, f.Name, f.Key)
+	if rule == nil || !rule.LimitKnown || rule.Limit.Count <= 0 || f.Used < 0 {
+		return false
+	}
+	return float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)
+}
+
+// cold returns the trackers that may be evicted: not on screen, not named, read and quiet for a
+// while. The coldest come last.
+func (r *reader) cold() []*tracked {
+	list := make([]*tracked, 0, len(r.trackers))
+	for _, t := range r.trackers {
+		if t.place == 0 && !t.Named && !t.Pressing() && t.quiet >= coldEnough && r.ranker.rates[t.Name] == 0 {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *tracked) int {
+		return cmp.Or(cmp.Compare(a.quiet, b.quiet), strings.Compare(b.Name, a.Name))
+	})
+	return list
+}

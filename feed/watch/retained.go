@@ -1,0 +1,189 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/decode"
+	"ratescope/feed/hotkeys"
+	"ratescope/feed/pace"
+	"ratescope/model"
+	"ratescope/model/handoff"
+)
+
+// retained asks the server for what it retains of how hot keys are: HOTKEYS and LFU
+// counters. Its goroutine hands reports over; only page is called by another one.
+type retained struct {
+	client redis.UniversalClient
+	nodes  *connect.Nodes
+	facts  *facts
+
+	indexes     map[string]*hotkeys.Index // by node
+	frequencies *hotkeys.Frequencies
+	lfu         atomic.Bool // the server keeps counters
+	reports     *handoff.Latest[retainedReport]
+}
+
+// retainedReport is what one question brought.
+type retainedReport struct {
+	heats   []model.Heat // by Redis key
+	sources []string
+}
+
+func newRetained(c redis.UniversalClient, nodes *connect.Nodes, f *facts) *retained {
+	return &retained{
+		client: c, nodes: nodes, facts: f, indexes: make(map[string]*hotkeys.Index), frequencies: hotkeys.NewFrequencies(),
+		reports: handoff.New(func(held *retainedReport, newer retainedReport) { *held = newer }),
+	}
+}
+
+// The pace of asking, and what makes a key worth a look.
+const (
+	askEvery    = 2 * time.Second
+	pagesAPage  = 3    // of so many pages of SCAN the counters of one are asked for, by chance
+	hotShare    = 0.01 // of the server's time or bytes
+	hotAccesses = 20   // a second
+	hotCounter  = 500  // accesses
+	freqPrice   = 2 * time.Microsecond
+)
+
+// isHot reports whether what the server retains of a key makes it worth a look.
+func isHot(h *model.Heat) bool {
+	return h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Accesses.V >= hotAccesses || h.Counter.V >= hotCounter
+}
+
+// run asks again and again, while the server answers, until ctx ends.
+func (k *retained) run(ctx context.Context) {
+	for wait := time.Duration(0); pace.Sleep(ctx, wait) == nil; {
+		if wait = askEvery; !k.facts.live.Load() {
+			wait = 100 * time.Millisecond
+			continue
+		}
+		k.reports.Put(k.ask(ctx, time.Now()))
+	}
+}
+
+// ask asks the server, or every node of a cluster that is read. A node that does not answer
+// leaves its keys out.
+func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
+	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
+	defer cancel()
+	version, policy := k.facts.keeping()
+	k.learn(policy, &r)
+	switch c := k.client.(type) {
+	case *redis.Client:
+		k.askNode(ctx, "", c, c.Options().DB, now, &r)
+	case *redis.ClusterClient:
+		nodes, _ := k.nodes.All(ctx) // that a cluster is away is said elsewhere
+		for _, node := range nodes {
+			k.askNode(ctx, node.Options().Addr, node, 0, now, &r)
+		}
+	}
+	k.count(ctx, version, now, &r)
+	return r
+}
+
+// learn notes whether the server keeps LFU counters. Where it does not, or does not say by
+// which policy it evicts, none are asked for: each would be counted as an error there.
+func (k *retained) learn(policy string, r *retainedReport) {
+	lfu, refused := strings.Contains(policy, "lfu"), k.frequencies.Lack()
+	k.lfu.Store(lfu && refused == "")
+	if lfu && refused != "" {
+		r.sources = append(r.sources, refused)
+	}
+}
+
+// askNode asks one node for its HOTKEYS.
+func (k *retained) askNode(ctx context.Context, addr string, node redis.Cmdable, db int, now time.Time, r *retainedReport) {
+	g := k.indexes[addr]
+	if g == nil {
+		g = &hotkeys.Index{}
+		k.indexes[addr] = g
+	}
+	report, ok, err := g.Look(ctx, node, db, now)
+	switch {
+	case err != nil: // that it is away is said elsewhere
+	case ok:
+		r.heats = append(r.heats, report.Heats...)
+		r.sources = append(r.sources, report.Says())
+	case g.Lack() != "":
+		r.sources = append(r.sources, g.Lack())
+	}
+}
+
+// count asks again for the counters of the keys that had the highest.
+func (k *retained) count(ctx context.Context, version string, now time.Time, r *retainedReport) {
+	if !k.lfu.Load() {
+		return
+	}
+	var keys []string
+	for _, h := range k.frequencies.Heats(hotkeys.LogFactorStd, now) {
+		keys = append(keys, h.Key)
+	}
+	if len(keys) > 0 {
+		_, _ = k.frequencies.Ask(ctx, k.client, keys, now) // what it holds is as old as it says
+	}
+	heats := k.frequencies.Heats(hotkeys.LogFactorStd, now)
+	if len(heats) == 0 {
+		return
+	}
+	r.heats = append(r.heats, heats...)
+	source := "LFU counters, of the keys that SCAN has come by"
+	if !connect.Unnoticed(version) {
+		source += "; the watching counts too, on this version of the server"
+	}
+	r.sources = append(r.sources, source)
+}
+
+// page asks for the counters of some of the keys that SCAN finds, and returns what that
+// costs the server. It is called by the scanner's goroutine.
+func (k *retained) page(ctx context.Context, node redis.Cmdable, keys []string) time.Duration {
+	if !k.lfu.Load() || len(keys) == 0 || rand.IntN(pagesAPage) != 0 {
+		return 0
+	}
+	if kept, err := k.frequencies.Ask(ctx, node, keys, time.Now()); err == nil && !kept {
+		k.lfu.Store(false)
+	}
+	return time.Duration(len(keys)) * freqPrice
+}
+
+// addTo adds the report to what was heard of writes: the figures of a limiter's keys are
+// summed, for each is a share of the same whole, and the highest of its counters counts.
+func (r *retainedReport) addTo(n *model.Hot) {
+	at := make(map[string]int, len(n.Heats))
+	for i, h := range n.Heats {
+		at[h.Key] = i
+	}
+	for _, h := range r.heats {
+		name := decode.NameOf(h.Key, n.At)
+		i, seen := at[name]
+		if !seen {
+			i = len(n.Heats)
+			at[name] = i
+			n.Heats = append(n.Heats, model.Heat{Key: name})
+		}
+		sum := &n.Heats[i]
+		add(&sum.CPU, h.CPU)
+		add(&sum.Net, h.Net)
+		add(&sum.Accesses, h.Accesses)
+		if h.Counter.Known {
+			sum.Counter = model.Measure{Known: true, V: max(sum.Counter.V, h.Counter.V)}
+		}
+	}
+	slices.SortStableFunc(n.Heats, func(a, b model.Heat) int { return cmp.Compare(b.Writes.V, a.Writes.V) })
+	n.Sources = append(n.Sources, r.sources...)
+}
+
+func add(sum *model.Measure, m model.Measure) {
+	if m.Known {
+		sum.Known, sum.V = true, sum.V+m.V
+	}
+}

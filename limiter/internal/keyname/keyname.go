@@ -1,0 +1,66 @@
+// Package keyname derives names from a limiter's key that stay in its hash slot of a Redis
+// cluster and from which the key can be read back.
+package keyname
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Base returns what every derived name of key begins with. A plain key is wrapped in
+// braces. A key that has a hash tag keeps it and is set apart by a colon. A key that
+// cannot be wrapped, because it is empty or begins with a closing brace, gets a tag of its
+// own. The three forms differ in the character before the suffix, so that no two keys
+// share a name and every name can be read back.
+func Base(key string) string { return With(key, "") }
+
+// With returns the base of key followed by a suffix.
+func With(key, suffix string) string {
+	switch {
+	case hashTag(key) != "":
+		return key + ":" + suffix
+	case key == "" || key[0] == '}':
+		return "{!}" + key + "!" + suffix
+	}
+	return "{" + key + "}" + suffix
+}
+
+// Key is the inverse of Base; ok is false when base was not made by it.
+func Key(base string) (key string, ok bool) {
+	if base == "" {
+		return "", false
+	}
+	switch base[len(base)-1] {
+	case ':':
+		key = base[:len(base)-1]
+	case '!':
+		key = strings.TrimPrefix(base[:len(base)-1], "{!}")
+	case '}':
+		key = strings.TrimPrefix(base[:len(base)-1], "{")
+	}
+	return key, Base(key) == base
+}
+
+// hashTag returns what Redis Cluster hashes instead of the whole key, "" for the whole.
+func hashTag(key string) string {
+	_, rest, found := strings.Cut(key, "{")
+	if !found {
+		return ""
+	}
+	tag, _, found := strings.Cut(rest, "}")
+	if !found {
+		return ""
+	}
+	return tag
+}
+
+// OfWindow names what one of several limits on a key keeps: after its window, so that
+// limits with different windows do not share counters, and in the slot of the key.
+func OfWindow(key string, window time.Duration) string {
+	length, unit := int64(window/time.Microsecond), "us"
+	if length%1000 == 0 {
+		length, unit = length/1000, "ms"
+	}
+	return With(key, ":"+strconv.FormatInt(length, 10)+unit)
+}

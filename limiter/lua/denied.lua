@@ -1,8 +1,0 @@
-{{- /* Records a denial in a capped stream of its own, kept for two windows. */ -}}
-{{define "record"}}
-local into, count = KEYS[{{.DeniedKey}}], {{template "cost" .}}
-local last = call('XREVRANGE', into, '+', '-', 'COUNT', '1')[1]
-local total = (last and last[2][4] or 0) + n
-{{template "append" "'MAXLEN', '~', '10000', "}}
-call('PEXPIRE', into, {{template "lives" .}})
-{{end}}

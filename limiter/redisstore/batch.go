@@ -1,0 +1,98 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+)
+
+// Request is one of a batch.
+type Request struct {
+	Key   string
+	Limit limiter.Limit
+	Cost  int64 // 0 is a peek
+}
+
+// Answer is the decision about one request of a batch.
+type Answer struct {
+	Decision limiter.Decision
+	Err      error // as AllowN returns it
+}
+
+// Pipeliner is a client that can send several commands at once, as all of go-redis are.
+type Pipeliner interface {
+	Pipeline() redis.Pipeliner
+}
+
+// AllowBatch decides about many requests in one round trip. They are independent: each is
+// admitted or denied for itself, in order, and one that fails does not stop the others.
+// The error is that of the batch as a whole.
+func (s *Store) AllowBatch(ctx context.Context, requests []Request) ([]Answer, error) {
+	client, ok := s.client.(Pipeliner)
+	if !ok {
+		return nil, fmt.Errorf("%w: this client cannot send a batch: it has no Pipeline", limiter.ErrNotOnStore)
+	}
+	if s.sums != nil {
+		return nil, fmt.Errorf("%w: streams without totals are decided about one at a time", limiter.ErrNotOnStore)
+	}
+	if ctx == nil {
+		return nil, fmt.Errorf("%w: the context is nil: pass context.Background()", limiter.ErrBadRequest)
+	}
+	answers := make([]Answer, len(requests))
+	sent := make([]sentRequest, len(requests))
+	pipe := client.Pipeline()
+	for i, q := range requests {
+		p, err := s.check(ctx, q.Key, q.Limit, q.Cost)
+		if err != nil {
+			answers[i].Err = err
+			continue
+		}
+		act := charges
+		if q.Cost == 0 || q.Limit.Count == 0 && s.algorithm.Bursts() {
+			act = looks
+		}
+		sent[i] = sentRequest{Request: q, limit: p, act: act, cmd: s.command(ctx, s.prefix+q.Key, p, q.Cost, act)}
+		_ = pipe.Process(ctx, sent[i].cmd) // queues it; the outcome is on the command
+	}
+	if pipe.Len() == 0 {
+		return answers, nil
+	}
+	_, _ = pipe.Exec(ctx) // the first error of the commands, each of which holds its own
+	for i, one := range sent {
+		if one.cmd != nil {
+			answers[i] = s.collect(ctx, one)
+		}
+	}
+	return answers, nil
+}
+
+// sentRequest is a request of a batch with its command.
+type sentRequest struct {
+	Request
+	limit *prepared
+	act   action
+	cmd   *decisionCmd
+}
+
+// collect reads one answer of a batch. A script that the server did not know has decided
+// nothing, so it is sent again, with its text.
+func (s *Store) collect(ctx context.Context, q sentRequest) (a Answer) {
+	text, err := q.cmd.Val(), q.cmd.Err()
+	about := subject{key: s.prefix + q.Key, limits: q.limit.limits}
+	switch {
+	case err == nil:
+	case strings.HasPrefix(err.Error(), "NOSCRIPT"), q.act == looks && unknownCommand(err):
+		text, err = s.run(ctx, newDecisionCmd(ctx, q.cmd.script, q.cmd.Args()), about, q.act)
+	default:
+		err = s.explainFailure(ctx, err, about)
+	}
+	if err != nil {
+		return Answer{Err: err}
+	}
+	a.Decision, a.Err = s.decode(ctx, about, q.limit, q.Cost, q.act != charges, text)
+	return a
+}

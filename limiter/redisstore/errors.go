@@ -1,0 +1,128 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/internal/keyname"
+)
+
+// WrongTypeError says which key holds what instead of what.
+type WrongTypeError struct {
+	Key  string // as it is on the server: raw bytes
+	Type string // as TYPE says; "" when that could not be found out
+	Want string // what the algorithm keeps there
+}
+
+// Error is one sentence with the key quoted, so that it is safe on a terminal.
+func (e *WrongTypeError) Error() string {
+	holds := "a " + e.Type
+	switch {
+	case e.Type == "":
+		holds = "something else"
+	case strings.Contains(e.Want, e.Type):
+		holds += " of another program"
+	}
+	return fmt.Sprintf("key %q holds %s and not %s: choose the algorithm that fits it, another key, or a prefix", e.Key, holds, e.Want)
+}
+
+// Is makes errors.Is(err, limiter.ErrWrongType) true.
+func (e *WrongTypeError) Is(target error) bool { return target == limiter.ErrWrongType }
+
+// unknownOutcome wraps the reason for which no answer came.
+type unknownOutcome struct{ cause error }
+
+func (e *unknownOutcome) Error() string {
+	return fmt.Sprintf("no answer came, so the request may or may not have been counted: %v", e.cause)
+}
+
+func (e *unknownOutcome) Unwrap() []error { return []error{limiter.ErrUnknownOutcome, e.cause} }
+
+// explainFailure says in one sentence what went wrong with a decision.
+func (s *Store) explainFailure(ctx context.Context, err error, about subject) error {
+	text, key := err.Error(), about.key
+	switch {
+	case strings.Contains(text, "WRONGTYPE"):
+		return s.wrongType(ctx, about)
+	case strings.Contains(text, "not an integer") || strings.Contains(text, "arithmetic on"):
+		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it", limiter.ErrWrongType, key)
+	case strings.Contains(text, "increment or decrement would overflow"):
+		return fmt.Errorf("%w: the counter of key %q is full: reset it", limiter.ErrBadRequest, key)
+	case s.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
+		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w", limiter.ErrNotOnStore, err)
+	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
+		return fmt.Errorf("key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", key)
+	}
+	return failure(err)
+}
+
+// wrongType finds out which of the keys of a decision holds what. Where it cannot, the
+// sentence says less.
+func (s *Store) wrongType(ctx context.Context, about subject) error {
+	unknown := &WrongTypeError{Key: about.key, Want: s.form.holds}
+	now := limiter.Instant(0)
+	if s.namedByWindow() {
+		var err error
+		if now, err = s.now(ctx); err != nil {
+			return unknown
+		}
+	}
+	var keys []ownKey
+	for _, l := range about.limits {
+		key := about.key
+		if about.several {
+			key = keyname.OfWindow(key, l.Window)
+		}
+		keys = append(keys, s.keys(key, l, now)...)
+	}
+	for _, k := range append(keys, s.keysBeside(about.key)...) {
+		kind := s.typeOf(ctx, k.name)
+		if kind != "" && kind != k.kind {
+			return &WrongTypeError{Key: k.name, Type: kind, Want: k.holds}
+		}
+		if kind != "" && unknown.Type == "" {
+			unknown = &WrongTypeError{Key: k.name, Type: kind, Want: k.holds}
+		}
+	}
+	return unknown
+}
+
+// otherState is the error of a key that holds something else.
+func (s *Store) otherState(ctx context.Context, k ownKey) error {
+	return &WrongTypeError{Key: k.name, Type: s.typeOf(ctx, k.name), Want: k.holds}
+}
+
+// typeOf reads the type of a key; "" when there is none, or no answer.
+func (s *Store) typeOf(ctx context.Context, name string) string {
+	cmd := redis.NewStatusCmd(ctx, "type", name)
+	if s.client.Process(ctx, cmd) != nil || cmd.Val() == "none" {
+		return ""
+	}
+	return cmd.Val()
+}
+
+// failure sorts an error of the client. What the server answered is known: nothing was
+// charged. What failed before anything was sent is known as well. All else is not.
+func failure(err error) error {
+	var answered redis.Error
+	var network *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answered):
+		return fmt.Errorf("the server refused: %w", err)
+	case errors.As(err, &network) && network.Op == "dial":
+		return fmt.Errorf("the server cannot be reached: %w", err)
+	case errors.Is(err, errNotSent):
+		return err
+	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return fmt.Errorf("the request was not sent: %w", err)
+	}
+	return &unknownOutcome{cause: err}
+}

@@ -1,0 +1,164 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/limiter/limitertest"
+	"ratescope/limiter/redisstore"
+)
+
+// foreignValues are what other programs keep under a key, with an expiry and without.
+var foreignValues = map[string]func(context.Context, redis.Cmdable, string){
+	"a number": func(ctx context.Context, c redis.Cmdable, k string) { c.Set(ctx, k, 17, 0) },
+	"a number that expires": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.Set(ctx, k, 17, time.Hour)
+	},
+	"seconds":     func(ctx context.Context, c redis.Cmdable, k string) { c.Set(ctx, k, 1_795_169_489, 0) },
+	"text":        func(ctx context.Context, c redis.Cmdable, k string) { c.Set(ctx, k, "seventeen", 0) },
+	"two parts":   func(ctx context.Context, c redis.Cmdable, k string) { c.Set(ctx, k, "17:2:3:4", 0) },
+	"a hash":      func(ctx context.Context, c redis.Cmdable, k string) { c.HSet(ctx, k, "name", "Ada", "age", 36) },
+	"half a hash": func(ctx context.Context, c redis.Cmdable, k string) { c.HSet(ctx, k, "tokens", 5, "age", 36) },
+	"a bucket of seconds": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.HSet(ctx, k, "tokens", 5, "level", 5, "at", 1_795_169_489)
+	},
+	"a leaderboard": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.ZAdd(ctx, k, redis.Z{Score: 900, Member: "Ada"}, redis.Z{Score: 1e17, Member: "Charles"})
+	},
+	"a log of milliseconds": func(ctx context.Context, c redis.Cmdable, k string) {
+		now := time.Now().UnixMilli()
+		c.ZAdd(ctx, k, redis.Z{Score: float64(now), Member: fmt.Sprint(now)})
+		c.PExpire(ctx, k, time.Minute)
+	},
+	"a list": func(ctx context.Context, c redis.Cmdable, k string) { c.RPush(ctx, k, "a", "b") },
+	"a set":  func(ctx context.Context, c redis.Cmdable, k string) { c.SAdd(ctx, k, "a", "b") },
+	"a stream of events": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.XAdd(ctx, &redis.XAddArgs{Stream: k, ID: "1-1", Values: []any{"event", "login", "total", "3"}})
+	},
+}
+
+// foreignTo reports whether a value is none of the algorithm's.
+func foreignTo(v variant, name string) bool {
+	counter := v.algorithm == limiter.FixedWindow || v.algorithm == limiter.SlidingWindow
+	return !counter || name != "a number that expires" && name != "seconds" && name != "a number" ||
+		v.c.Alignment == limiter.AlignFirstRequest && name != "a number that expires"
+}
+
+// TestForeignValuesStay puts what other programs keep where a decision would look for its
+// state, under every algorithm and variant: each verb refuses it, and neither the value nor
+// its expiry is changed.
+func TestForeignValuesStay(t *testing.T) {
+	t.Parallel()
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	hour := limiter.Limit{Count: 5, Window: time.Hour}
+	for _, v := range variants() {
+		if v.layout != (layout.Layout{}) && !v.layout.PerUnit {
+			continue
+		}
+		l := newStore(t, client, v.algorithm, v.options()...)
+		for name, put := range foreignValues {
+			if !foreignTo(v, name) {
+				continue
+			}
+			key := "user:42"
+			on := key
+			if v.c.Alignment != limiter.AlignFirstRequest {
+				on = layout.Keys(v.algorithm, key, hour, layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0]
+			}
+			client.FlushAll(ctx)
+			put(ctx, client, on)
+			before := dump(t, client)
+			for verb, call := range map[string]func() error{
+				"AllowN 1":    func() error { _, err := l.AllowN(ctx, key, hour, 1); return err },
+				"AllowN 3":    func() error { _, err := l.AllowN(ctx, key, hour, 3); return err },
+				"other limit": func() error { _, err := l.AllowN(ctx, key, limiter.Limit{Count: 7, Window: time.Hour}, 2); return err },
+				"Refund":      func() error { _, err := l.Refund(ctx, key, hour, 2); return err },
+				"Reset":       func() error { return l.Reset(ctx, key, hour) },
+			} {
+				err := call()
+				peeked := verb == "Refund" && v.algorithm == limiter.SlidingWindow // reads what is no counter as none
+				if !errors.Is(err, limiter.ErrWrongType) && !peeked {
+					t.Errorf("%s, %s of %s: %v, want ErrWrongType", v.name, verb, name, err)
+				}
+				if after := dump(t, client); after != before {
+					t.Fatalf("%s, %s of %s changed the server:\n%s\nbefore:\n%s", v.name, verb, name, after, before)
+				}
+			}
+		}
+	}
+}
+
+// TestResetTakesOnlyItsOwn puts foreign values where a limiter keeps what is beside its
+// charges: nothing is removed.
+func TestResetTakesOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	l := newStore(t, client, limiter.GCRA, redisstore.WithDenials())
+	allow(t, l, "k", minute, 1)
+	client.Set(ctx, layout.DeniedKey("k"), "mine", 0)
+	before := dump(t, client)
+	var wrong *redisstore.WrongTypeError
+	if err := l.Reset(ctx, "k", minute); !errors.As(err, &wrong) || wrong.Key != layout.DeniedKey("k") || wrong.Type != "string" {
+		t.Errorf("%v", err)
+	}
+	if after := dump(t, client); after != before {
+		t.Errorf("the server was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// TestPrefix keeps limiters apart from everything else by default, and takes other prefixes
+// or none.
+func TestPrefix(t *testing.T) {
+	t.Parallel()
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		client.FlushAll(ctx)
+		for i, opts := range [][]redisstore.Option{nil, {redisstore.WithPrefix("api:")}, {redisstore.WithPrefix("")}} {
+			l, err := redisstore.New(client, a, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := allow(t, l, "user:42", minute, 2); d.Used != 2 {
+				t.Errorf("%s, store %d: %d used, want 2: it shares a key with another", a, i, d.Used)
+			}
+			if all, err := l.AllowAll(ctx, "user:42", 3, pair...); err != nil || all[0].Used != 3 {
+				t.Errorf("%s, store %d: %+v, %v", a, i, all, err)
+			}
+			if all, err := l.PeekAll(ctx, "user:42", 0, pair...); err != nil || all[0].Used != 3 {
+				t.Errorf("%s, store %d: a peek at several limits sees %+v, %v", a, i, all, err)
+			}
+		}
+		for _, key := range client.Keys(ctx, "*").Val() {
+			if name := "user:42"; len(key) < len(name) {
+				t.Errorf("%s keeps %q", a, key)
+			}
+		}
+		if n := len(client.Keys(ctx, "*"+redisstore.DefaultPrefix+"user:42*").Val()); n == 0 {
+			t.Errorf("%s: no key has the default prefix: %q", a, client.Keys(ctx, "*").Val())
+		}
+		l, _ := redisstore.New(client, a)
+		if err := l.Reset(ctx, "user:42", minute); err != nil {
+			t.Error(err)
+		}
+		if err := l.ResetAll(ctx, "user:42", pair...); err != nil {
+			t.Error(err)
+		}
+		if left := client.Keys(ctx, "*"+redisstore.DefaultPrefix+"*").Val(); len(left) > 0 {
+			t.Errorf("%s: a reset left %q", a, left)
+		}
+	}
+	long := redisstore.WithPrefix(string(make([]byte, 2000)))
+	if _, err := redisstore.New(client, limiter.GCRA, long); !errors.Is(err, limiter.ErrBadRequest) {
+		t.Errorf("a prefix of 2,000 bytes: %v", err)
+	}
+}

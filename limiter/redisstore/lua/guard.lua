@@ -1,0 +1,8 @@
+{{- /* What tells this library's own values from those of others. A key that holds
+something else is left as it is: the reply is a code, and nothing is written. */ -}}
+{{define "foreign"}}return ('{{code "foreign"}} %d'):format({{.}}){{end}}
+
+{{- /* Reports whether a number can be an instant that was kept: whole microseconds between
+2001 and 2255. A given clock may start at any instant, so there the expiry tells, which a
+value of this library always has. */ -}}
+{{define "instant kept"}}{{if .Given}}call('PTTL', KEYS[1]) ~= -1{{else}}at >= {{.Earliest}} and at <= {{.Latest}} and at % 1 == 0{{end}}{{end}}

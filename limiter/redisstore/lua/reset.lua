@@ -1,0 +1,36 @@
+{{- /* Makes a key as new. KEYS are all that a limiter may have left; ARGV holds for each of
+them the type that it must have. Those that hold charges must also hold a state of the
+algorithm. Answers the number of the key that is not one of ours, and then removes nothing;
+else 0. */ -}}
+local call = redis.call
+local function own(key, kind)
+{{- if and (eq .Holds "zset") (not .Foreign)}}
+  if kind == 'zset' then
+    local entry = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')
+    return {{template "own" .}}
+  end
+{{- else if eq .Holds "hash"}}
+  if kind == 'hash' then
+    local kept = call('HMGET', key, '{{.Field}}', 'at')
+    local at = kept[2] and tonumber(string.match(kept[2], '^%d+'))
+    return kept[1] and at{{if not .Given}} and at >= {{.Earliest}}{{end}}
+  end
+{{- else if and (eq .Holds "stream") (not .NoTotals)}}
+  if kind == 'stream' then
+    local entry = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
+    return not entry or entry[2][1] == 'count'
+  end
+{{- end}}
+  if kind == 'string' then
+    local value = call('GET', key)
+    local at = tonumber(string.match(value, '^%d+$'){{if .Moment}} or string.match(value, '^(%d+):%d+:%d+$'){{end}})
+    return at{{if or .Expires .Moment}} and call('PTTL', key) ~= -1{{end}}{{if and .Moment (not .Given)}} and at >= {{.Earliest}}{{end}}
+  end
+  return true
+end
+for i, key in ipairs(KEYS) do
+  local kind = call('TYPE', key).ok
+  if kind ~= 'none' and not (kind == ARGV[i] and own(key, kind)) then return ('%d'):format(i) end
+end
+call('UNLINK', unpack(KEYS))
+return '0'

@@ -1,0 +1,150 @@
+package redisstore
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/internal/rate"
+)
+
+// prepared is a checked limit in the form in which it is sent. Most limiters are asked
+// about the same few limits again and again, so they are kept.
+type prepared struct {
+	limit         limiter.Limit
+	limits        []limiter.Limit // the limit alone
+	mostCost      int64
+	count, window any
+	den           int64   // denominator of the moments of what refills; else 0
+	lean          *script // for a cost of 1; nil where there is none
+	leanArgs      []any
+}
+
+// maxPrepared is how many limits are kept so; with more of them in use at once each
+// decision prepares its own.
+const maxPrepared = 16
+
+// keep adds a limit to those that are kept. When two goroutines do this at once one of the
+// limits is prepared again later.
+func (s *Store) keep(p *prepared) {
+	all := *s.limits.Load()
+	if len(all) == maxPrepared {
+		all = all[1:]
+	}
+	all = append(all[:len(all):len(all)], p)
+	s.limits.Store(&all)
+}
+
+// prepare returns what is sent about a limit.
+func (s *Store) prepare(limit limiter.Limit) (*prepared, error) {
+	p := &prepared{limit: limit, limits: []limiter.Limit{limit}, mostCost: s.mostCost(), count: limit.Count, window: micros(limit.Window)}
+	switch {
+	case limit.Count == 0:
+		p.count = int64(unlimited)
+	case s.algorithm.Bursts():
+		p.count = burstOf(limit)
+	}
+	if s.algorithm.Bursts() {
+		p.den = s.refill(limit).Den
+	}
+	t, ok := leanParameters(s.algorithm, s.settings, p)
+	if !ok {
+		return p, nil
+	}
+	var err error
+	if p.lean, err = compile(s.file, t); err != nil {
+		return nil, fmt.Errorf("script of %s: %w", s.algorithm, err)
+	}
+	var args []any
+	if !t.Slim {
+		args = append(args, p.count)
+	}
+	if t.More == 3 {
+		args = append(args, p.window)
+	}
+	for _, arg := range s.appendRate(args, p, 1, t.Parts) {
+		p.leanArgs = append(p.leanArgs, fmt.Sprint(arg)) // formatted once
+	}
+	return p, nil
+}
+
+// refill is the step in which a limit comes back: units every interval. In a batch all
+// units of the limit come at once.
+type refill struct {
+	rate.Interval
+	units int64
+	batch bool
+}
+
+// steps returns how many refills bring back n units.
+func (f refill) steps(n int64) int64 { return (n + f.units - 1) / f.units }
+
+// refill returns the step of a limit, reduced.
+func (s *Store) refill(limit limiter.Limit) refill {
+	w, count := micros(limit.Window), max(limit.Count, 1)
+	if s.form.batches(s.convention) {
+		return refill{rate.Interval{Num: w, Den: 1}, count, true}
+	}
+	return refill{rate.Interval{Num: w, Den: count}.Reduced(), 1, false}
+}
+
+// appendRate appends what a script has to know of a rate, in whole numbers that Lua adds
+// and multiplies exactly. The fractions come last: a lean script without them takes no parts.
+func (s *Store) appendRate(args []any, p *prepared, n int64, parts bool) []any {
+	if s.form.args == nil {
+		return args
+	}
+	return s.form.args(s.settings, args, s.refill(p.limit), burstOf(p.limit), n, parts)
+}
+
+func gcraArgs(s settings, args []any, f refill, burst, n int64, parts bool) []any {
+	one, all := f.Times(n), f.Times(burst)
+	args = append(args, one.US, all.US, s.lifeOf(all))
+	if parts {
+		args = append(args, f.Den, one.Part, all.Part)
+	}
+	return args
+}
+
+func bucketArgs(s settings, args []any, f refill, burst, _ int64, parts bool) []any {
+	args = append(args, s.lifeOf(f.Times(f.steps(burst))), f.Num/f.Den)
+	if f.batch {
+		args = append(args, f.units)
+	}
+	if parts {
+		args = append(args, f.Num%f.Den, f.Den)
+	}
+	return args
+}
+
+// lifeOf is how many milliseconds a key lives until all of a limit is back.
+func (s settings) lifeOf(all rate.Moment) int64 {
+	if s.clock != nil {
+		return all.US/1000 + 1 + slackMillis
+	}
+	return all.US/1000 + 1
+}
+
+// checkExact says what is wrong with a limit for Lua, where everything that is multiplied
+// has to stay a whole number in a double.
+func (s *Store) checkExact(limit limiter.Limit) error {
+	if limit.Count == 0 {
+		return nil
+	}
+	f := s.refill(limit)
+	if high, low := bits.Mul64(uint64(f.steps(burstOf(limit))), uint64(f.Den)); high > 0 || low > 1<<53 {
+		return fmt.Errorf("%w: %d in %v with a burst of %d is too fine to count exactly on Redis: use a rounder limit, or a smaller burst", limiter.ErrBadRequest, limit.Count, limit.Window, burstOf(limit))
+	}
+	return nil
+}
+
+// burstOf is how much a key can take at once.
+func burstOf(limit limiter.Limit) int64 {
+	if limit.Burst > 0 {
+		return limit.Burst
+	}
+	return limit.Count
+}
+
+func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }

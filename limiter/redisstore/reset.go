@@ -1,0 +1,125 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/internal/keyname"
+	"ratescope/limiter/layout"
+)
+
+// Reset implements limiter.Limiter. Counters are named after their windows, so of those it
+// removes the current one and its neighbours. What AllowAll keeps is apart: see ResetAll. A
+// key that holds something else is ErrWrongType, and nothing is removed.
+func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) error {
+	if _, err := s.check(ctx, key, limit, 0); err != nil {
+		return err
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	key = s.prefix + key
+	if s.sums != nil {
+		s.sums.forget(key)
+	}
+	return s.remove(ctx, append(s.keys(key, limit, now), s.keysBeside(key)...))
+}
+
+// ResetAll makes the key as new for limits of AllowAll.
+func (s *Store) ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error {
+	if _, err := s.checkAll(ctx, key, 0, limits); err != nil {
+		return err
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	key = s.prefix + key
+	var keys []ownKey
+	for _, l := range limits {
+		keys = append(keys, s.keys(keyname.OfWindow(key, l.Window), l, now)...)
+	}
+	return s.remove(ctx, append(keys, s.keysBeside(key)...))
+}
+
+// ownKey is a key of a limiter on the server, and the type that it must have.
+type ownKey struct{ name, kind, holds string }
+
+// keysBeside lists the keys of a limiter that hold no charges.
+func (s *Store) keysBeside(key string) []ownKey {
+	var keys []ownKey
+	if s.denials {
+		keys = append(keys, ownKey{layout.DeniedKey(key), "stream", "the stream that denials are recorded in"})
+	}
+	if s.convention.Block > 0 {
+		keys = append(keys, ownKey{layout.BlockedKey(key), "string", "the end of a block (a string)"})
+	}
+	if s.endsApart() {
+		keys = append(keys, ownKey{layout.EndsKey(key), "string", "the end of a window (a string)"})
+	}
+	return keys
+}
+
+// keys lists what holds the charges of a key under a limit: the key itself, or the
+// counters of the windows around now, of which the next one is there when the clock jumped
+// back.
+func (s *Store) keys(key string, limit limiter.Limit, now limiter.Instant) []ownKey {
+	if !s.namedByWindow() {
+		return []ownKey{{key, s.form.kind, s.form.holds}}
+	}
+	var keys []ownKey
+	for step := time.Duration(-1); step <= 1; step++ {
+		name := layout.Counter(s.algorithm, key, s.layout, now.Floor(limit.Window).Add(step*limit.Window))
+		keys = append(keys, ownKey{name, s.form.kind, s.form.holds})
+	}
+	return keys
+}
+
+// remove unlinks the keys, or none where one of them holds something else.
+func (s *Store) remove(ctx context.Context, keys []ownKey) error {
+	args := []any{verbTake, s.reset.sha, len(keys)}
+	for _, k := range keys {
+		args = append(args, k.name)
+	}
+	for _, k := range keys {
+		args = append(args, k.kind)
+	}
+	text, err := s.run(ctx, newDecisionCmd(ctx, s.reset, args), subject{key: keys[0].name}, resets)
+	if err != nil {
+		return err
+	}
+	at, err := strconv.Atoi(text)
+	switch {
+	case err != nil || at < 0 || at > len(keys):
+		return fmt.Errorf("the script that resets %s answered %q", s.algorithm, text)
+	case at > 0:
+		return s.otherState(ctx, keys[at-1])
+	}
+	return nil
+}
+
+// now reads the clock that decisions are made on.
+func (s *Store) now(ctx context.Context) (limiter.Instant, error) {
+	if s.clock != nil {
+		return s.clock(), nil
+	}
+	cmd := redis.NewStringSliceCmd(ctx, "time")
+	if err := s.client.Process(ctx, cmd); err != nil {
+		return 0, failure(err)
+	}
+	parts := cmd.Val()
+	if len(parts) == 2 {
+		seconds, err1 := strconv.ParseInt(parts[0], 10, 64)
+		us, err2 := strconv.ParseInt(parts[1], 10, 64)
+		if err1 == nil && err2 == nil {
+			return limiter.Instant(seconds*1_000_000 + us), nil
+		}
+	}
+	return 0, fmt.Errorf("the server answered TIME with %q", parts)
+}

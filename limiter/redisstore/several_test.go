@@ -1,0 +1,224 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/limiter/limitertest"
+	"ratescope/limiter/redisstore"
+)
+
+type severalLimiter interface {
+	limiter.Limiter
+	AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+	PeekAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+	RefundAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+	ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error
+}
+
+var pair = []limiter.Limit{{Count: 3, Window: time.Second}, {Count: 7, Window: time.Minute}}
+
+// TestSeveral charges several limits in one go, or none of them, on both stores alike.
+func TestSeveral(t *testing.T) {
+	t.Parallel()
+	client := limitertest.Client(t)
+	for _, a := range limiter.Algorithms() {
+		now := far
+		clock := func() limiter.Instant { return now }
+		stores := map[string]severalLimiter{
+			"memory": newMemory(t, a, limiter.WithClock(clock)),
+			"redis":  newStore(t, client, a, redisstore.WithClock(clock), redisstore.WithDenials()),
+		}
+		for name, l := range stores {
+			now = far
+			ctx := context.Background()
+			admitted := 0
+			for range 3 {
+				for range 5 {
+					all, err := l.AllowAll(ctx, "api", 1, pair...)
+					if err != nil {
+						t.Fatalf("%s on %s: %v", a, name, err)
+					}
+					d := limiter.Combine(all)
+					if d.Allowed != (all[0].Allowed && all[1].Allowed) {
+						t.Fatalf("%+v", d)
+					}
+					if d.Allowed {
+						admitted++
+					} else if d.RetryAfter <= 0 {
+						t.Errorf("%s on %s: denied without a wait: %+v", a, name, d)
+					}
+				}
+				now = now.Add(2 * time.Second)
+			}
+			if admitted != 7 {
+				t.Errorf("%s on %s: %d admitted in 6 s, want 3 + 3 + 1", a, name, admitted)
+			}
+			all, err := l.AllowAll(ctx, "api", 0, pair...)
+			if err != nil || all[0].Used != 0 || all[1].Remaining != 0 {
+				t.Errorf("%s on %s: afterwards %+v, %v", a, name, all, err)
+			}
+		}
+		ctx := context.Background()
+		if got := client.XLen(ctx, layout.DeniedKey("api")).Val(); got != 8 {
+			t.Errorf("%s: %d denials recorded, want 8", a, got)
+		}
+		for name, l := range stores {
+			if err := l.ResetAll(ctx, "api", pair...); err != nil {
+				t.Errorf("%s on %s: %v", a, name, err)
+			}
+			all, err := l.AllowAll(ctx, "api", 1, pair...)
+			if err != nil || all[0].Used != 1 || all[1].Used != 1 {
+				t.Errorf("%s on %s: after a reset %+v, %v", a, name, all, err)
+			}
+		}
+		client.FlushAll(context.Background())
+	}
+}
+
+// TestSeveralAgrees walks both stores through the same random requests.
+func TestSeveralAgrees(t *testing.T) {
+	t.Parallel()
+	client := limitertest.Client(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for _, a := range limiter.Algorithms() {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		now := far
+		clock := func() limiter.Instant { return now }
+		m, r := newMemory(t, a, limiter.WithClock(clock)), newStore(t, client, a, redisstore.WithClock(clock))
+		for step := range 300 {
+			now = now.Add(time.Duration(rng.IntN(700)+1) * time.Millisecond)
+			n := rng.Int64N(9)
+			ask := func(l severalLimiter) ([]limiter.Decision, error) {
+				switch {
+				case step%7 == 3:
+					return l.RefundAll(context.Background(), "k:"+a.String(), n, pair...)
+				case step%7 == 5:
+					return l.PeekAll(context.Background(), "k:"+a.String(), n, pair...)
+				}
+				return l.AllowAll(context.Background(), "k:"+a.String(), n, pair...)
+			}
+			want, err1 := ask(m)
+			got, err2 := ask(r)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			if a == limiter.FixedWindow {
+				want[0].Previous, want[1].Previous = 0, 0
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s step %d cost %d\nredis  %+v\nmemory %+v", a, step, n, got, want)
+			}
+		}
+	}
+}
+
+func TestSeveralRefuses(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, limiter.GCRA)
+	ctx := context.Background()
+	for _, limits := range [][]limiter.Limit{nil, make([]limiter.Limit, 17), {pair[0], pair[0]}, {{Count: -1, Window: time.Second}}} {
+		if _, err := m.AllowAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("%d limits: %v", len(limits), err)
+		}
+		if _, err := m.RefundAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("refund of %d limits: %v", len(limits), err)
+		}
+		if err := m.ResetAll(ctx, "k", limits...); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("reset of %d limits: %v", len(limits), err)
+		}
+	}
+}
+
+// TestSeveralWithoutKey: an empty key is refused by every verb, on both stores.
+func TestSeveralWithoutKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, l := range []severalLimiter{newMemory(t, limiter.GCRA), newStore(t, answering(""), limiter.GCRA)} {
+		_, allow := l.AllowAll(ctx, "", 1, pair...)
+		_, peek := l.PeekAll(ctx, "", 1, pair...)
+		_, refund := l.RefundAll(ctx, "", 1, pair...)
+		for _, err := range []error{allow, peek, refund, l.ResetAll(ctx, "", pair...)} {
+			if !errors.Is(err, limiter.ErrBadRequest) {
+				t.Errorf("%T: %v", l, err)
+			}
+		}
+	}
+}
+
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	client := limitertest.Client(t)
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		l := newStore(t, client, a)
+		var requests []redisstore.Request
+		for i := range 30 {
+			requests = append(requests, redisstore.Request{Key: fmt.Sprintf("b:%s:%d", a, i%3), Limit: minute, Cost: 1})
+		}
+		requests = append(requests, redisstore.Request{Key: "", Limit: minute, Cost: 1}, redisstore.Request{Key: "b:" + a.String() + ":0", Limit: minute})
+		for range 2 {
+			answers, err := l.AllowBatch(ctx, requests)
+			if err != nil {
+				t.Fatal(err)
+			}
+			admitted := 0
+			for i, one := range answers[:30] {
+				if one.Err != nil {
+					t.Fatalf("%s request %d: %v", a, i, one.Err)
+				}
+				if one.Decision.Allowed {
+					admitted++
+				}
+			}
+			if admitted != 15 {
+				t.Errorf("%s: %d admitted on three keys of 5, want 15", a, admitted)
+			}
+			if !errors.Is(answers[30].Err, limiter.ErrBadRequest) {
+				t.Errorf("%s: an empty key: %v", a, answers[30].Err)
+			}
+			if d := answers[31].Decision; d.Used != 5 || answers[31].Err != nil {
+				t.Errorf("%s: the peek at the end: %+v, %v", a, d, answers[31].Err)
+			}
+			client.FlushAll(ctx)
+			client.ScriptFlush(ctx)
+		}
+	}
+}
+
+// TestSeveralWindowsApart keeps limits apart whose windows begin in the same millisecond.
+func TestSeveralWindowsApart(t *testing.T) {
+	t.Parallel()
+	client := limitertest.Client(t)
+	alike := []limiter.Limit{{Count: 10, Window: 2 * time.Millisecond}, {Count: 10, Window: 2500 * time.Microsecond}}
+	for _, a := range limiter.Algorithms() {
+		clock := func() limiter.Instant { return far }
+		for name, l := range map[string]severalLimiter{"memory": newMemory(t, a, limiter.WithClock(clock)), "redis": newStore(t, client, a, redisstore.WithClock(clock))} {
+			_, err := l.AllowAll(t.Context(), "apart:"+a.String(), 5, alike...)
+			if (a == limiter.FixedWindow || a == limiter.SlidingWindow) && name == "redis" {
+				if !errors.Is(err, limiter.ErrBadRequest) { // counters are named in milliseconds
+					t.Errorf("%s on %s: %v", a, name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s on %s: %v", a, name, err)
+			}
+			all, err := l.PeekAll(t.Context(), "apart:"+a.String(), 1, alike...)
+			if err != nil {
+				t.Fatalf("%s on %s: %v", a, name, err)
+			}
+			if all[0].Used != 5 || all[1].Used != 5 {
+				t.Errorf("%s on %s: %d and %d are used, want 5", a, name, all[0].Used, all[1].Used)
+			}
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+)
+
+// Client is what a Store needs. Every client of go-redis is one: single, sentinel,
+// cluster, ring, and the automatic pipeliner. A decision is one command, which asks the
+// client never to send it twice.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
+// Store decides on a Redis server: one script call a decision, by digest, on the
+// server's own clock. It may be used by many goroutines, and any number of processes
+// may share the keys. Its zero value is not usable.
+//
+// Its decisions leave out what would cost the server another look: Previous of
+// the fixed window, and the clock-aligned windows of logs.
+type Store struct {
+	settings
+	algorithm  limiter.Algorithm
+	form       form
+	client     Client
+	file       string
+	scripts    [3]*script // by action
+	several    *script    // nil where several limits cannot be kept
+	reset      *script
+	noReadOnly atomic.Bool // the server is older than EVALSHA_RO
+	limits     atomic.Pointer[[]*prepared]
+	sums       *sums // nil unless streams have no totals
+}
+
+// New returns a limiter that keeps its keys on the server behind c. Decisions that are
+// asked for at the same time are sent together: see WithBatches.
+func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
+	if absent(c) {
+		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", limiter.ErrBadRequest)
+	}
+	s, err := newStore(c, a, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.client = s.batched(c)
+	return s, nil
+}
+
+// absent reports whether there is no client, or a nil pointer in its place.
+func absent(c Client) bool {
+	v := reflect.ValueOf(c)
+	return c == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// batched returns the client behind a Batcher, unless the options say otherwise or it sends
+// commands together already.
+func (s *Store) batched(c Client) Client {
+	switch c.(type) {
+	case *Batcher, *redis.AutoPipeliner:
+		return c
+	}
+	if b, ok := c.(BatchClient); ok && s.batches > 0 {
+		return &Batcher{client: b, concurrent: s.batches}
+	}
+	return c
+}
+
+func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
+	set, err := settingsOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{settings: set, algorithm: a, form: forms[a], client: c}
+	if err := s.validate(a); err != nil {
+		return nil, err
+	}
+	if s.file, err = s.form.script(s.settings); err != nil {
+		return nil, err
+	}
+	s.limits.Store(new([]*prepared))
+	if a == limiter.StreamCounter && s.layout.NoTotals {
+		s.sums = newSums()
+	}
+	for _, act := range []action{charges, looks, refunds} {
+		if act == refunds && s.sums != nil {
+			continue
+		}
+		if s.scripts[act], err = compile(s.file, parametersOf(a, s.settings, act)); err != nil {
+			return nil, fmt.Errorf("script of %s: %w", a, err)
+		}
+	}
+	if s.reset, err = compile(s.file, parametersOf(a, s.settings, resets)); err != nil {
+		return nil, fmt.Errorf("script of %s: %w", a, err)
+	}
+	if s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == limiter.AlignFirstRequest) {
+		if s.several, err = compile(s.file, parametersOf(a, s.settings, chargesAll)); err != nil {
+			return nil, fmt.Errorf("script of %s: %w", a, err)
+		}
+	}
+	return s, nil
+}
+
+// AllowN implements limiter.Limiter.
+func (s *Store) AllowN(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
+	if n == 0 {
+		return s.decide(ctx, key, limit, n, looks)
+	}
+	return s.decide(ctx, key, limit, n, charges)
+}
+
+// Peek implements limiter.Limiter. It runs under EVALSHA_RO where the server knows it, so
+// the server itself refuses any write.
+func (s *Store) Peek(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
+	return s.decide(ctx, key, limit, n, looks)
+}
+
+// Refund takes back n units that were charged, and never more than are still charged.
+// It returns the key as a peek of cost 0 sees it afterwards.
+func (s *Store) Refund(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
+	if err := s.checkRefund(n); err != nil {
+		return limiter.Decision{}, err
+	}
+	return s.decide(ctx, key, limit, n, refunds)
+}
+
+// checkRefund says what is wrong with a refund of n.
+func (s *Store) checkRefund(n int64) error {
+	if s.sums != nil {
+		return fmt.Errorf("%w: what another program put into a stream cannot be refunded", limiter.ErrNotOnStore)
+	}
+	if n > maxMembers && s.algorithm.Kind() == limiter.KindLog {
+		return fmt.Errorf("%w: a refund of %d would remove as many entries at once: use at most %d", limiter.ErrBadRequest, n, maxMembers)
+	}
+	return nil
+}
+
+func (s *Store) decide(ctx context.Context, key string, limit limiter.Limit, n int64, act action) (limiter.Decision, error) {
+	p, err := s.check(ctx, key, limit, n)
+	if err != nil {
+		return limiter.Decision{}, err
+	}
+	return s.decideNamed(ctx, s.prefix+key, p, n, act)
+}
+
+// decideNamed decides about a key by its name on the server.
+func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int64, act action) (limiter.Decision, error) {
+	if p.limit.Count == 0 && s.algorithm.Bursts() {
+		act = looks // without a rate there is nothing to keep
+	}
+	about := subject{key: name, limits: p.limits}
+	if s.sums != nil {
+		return s.decideWithoutTotals(ctx, about, p, n, act)
+	}
+	text, err := s.run(ctx, s.command(ctx, name, p, n, act), about, act)
+	if err != nil {
+		return limiter.Decision{}, err
+	}
+	if act == refunds {
+		n = 0
+	}
+	return s.decode(ctx, about, p, n, act != charges, text)
+}
+
+// check says what is wrong with a request before the server is asked, and returns the
+// limit as it is sent.
+func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n int64) (*prepared, error) {
+	if s.form.script == nil {
+		return nil, fmt.Errorf("%w: the Store is the zero value: make it with New", limiter.ErrBadRequest)
+	}
+	if err := limiter.CheckKey(ctx, key); err != nil {
+		return nil, err
+	}
+	for _, p := range *s.limits.Load() {
+		if p.limit == limit && n >= 0 && n <= p.mostCost {
+			return p, nil
+		}
+	}
+	if err := limiter.Check(ctx, s.algorithm, s.convention, key, limit, n); err != nil {
+		return nil, err
+	}
+	if s.algorithm == limiter.SlidingLog && n > maxMembers {
+		return nil, fmt.Errorf("%w: a cost of %d would add as many members to a sorted set at once: use at most %d, or the stream counter", limiter.ErrBadRequest, n, maxMembers)
+	}
+	if s.perUnit() && n > maxUnits {
+		return nil, fmt.Errorf("%w: a cost of %d would add as many entries to a stream of units at once: use at most %d, or running totals", limiter.ErrBadRequest, n, maxUnits)
+	}
+	if err := s.checkLimit(limit); err != nil {
+		return nil, err
+	}
+	p, err := s.prepare(limit)
+	if err != nil {
+		return nil, err
+	}
+	s.keep(p)
+	return p, nil
+}
+
+// mostCost is the largest cost of one request.
+func (s *Store) mostCost() int64 {
+	switch {
+	case s.algorithm == limiter.SlidingLog:
+		return maxMembers
+	case s.perUnit():
+		return maxUnits
+	}
+	return limiter.MaxCount
+}
+
+const (
+	maxMembers = 10_000
+	maxUnits   = 1000
+	mostUnits  = 50_000
+	unlimited  = 1 << 53
+)
+
+// checkLimit says what is wrong with a valid limit on Redis: counters are named in whole
+// units of their windows, and Lua has to count exactly.
+func (s *Store) checkLimit(limit limiter.Limit) error {
+	if s.algorithm.Bursts() {
+		return s.checkExact(limit)
+	}
+	if s.perUnit() && limit.Count > maxMembers {
+		return fmt.Errorf("%w: a limit of %d would keep as many entries in a stream of units: use at most %d, or running totals", limiter.ErrBadRequest, limit.Count, maxMembers)
+	}
+	if unit := s.layout.CounterUnit(); s.form.byWindow && limit.Window%unit != 0 {
+		return fmt.Errorf("%w: a window of %v does not fit counters named by their start in %v: use whole ones", limiter.ErrBadRequest, limit.Window, unit)
+	}
+	return nil
+}
+
+// perUnit reports whether each unit of cost is an entry of a stream.
+func (s *Store) perUnit() bool { return s.algorithm == limiter.StreamCounter && s.layout.PerUnit }
+
+// command builds the call of the script that decides about one request.
+func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, act action) *decisionCmd {
+	verb, text := any(verbTake), s.scripts[act]
+	if act == looks && !s.noReadOnly.Load() {
+		verb = verbPeek
+	}
+	lean := act == charges && n == 1 && p.lean != nil
+	if lean {
+		text = p.lean
+	}
+	args := make([]any, 0, 16)
+	args = append(args, verb, text.sha, nil, s.mainKey(key))
+	if s.denials && act == charges {
+		args = append(args, layout.DeniedKey(key))
+	}
+	if s.convention.Block > 0 {
+		args = append(args, layout.BlockedKey(key))
+	}
+	if s.endsApart() {
+		args = append(args, layout.EndsKey(key))
+	}
+	args[2] = len(args) - 3
+	if lean {
+		return newDecisionCmd(ctx, text, append(args, p.leanArgs...))
+	}
+	args = append(args, n, p.count, p.window)
+	if s.clock != nil {
+		args = append(args, int64(s.clock()))
+	} else if s.convention.Block > 0 || p.den > 0 {
+		args = append(args, 0)
+	}
+	if s.convention.Block > 0 {
+		args = append(args, int64(s.convention.Block/time.Microsecond))
+	}
+	return newDecisionCmd(ctx, text, s.appendRate(args, p, n, true))
+}
+
+// mainKey is the first key that a script is given: a whole one, or the beginning of
+// the counters' names.
+func (s *Store) mainKey(key string) string {
+	if s.namedByWindow() {
+		return layout.CounterPrefix(s.algorithm, key, s.layout)
+	}
+	return key
+}
+
+// namedByWindow reports whether the keys are named after their windows. A window that
+// begins with its first request is kept under the key itself.
+func (s *Store) namedByWindow() bool {
+	return s.form.byWindow && s.convention.Alignment == limiter.AlignEpoch
+}
+
+// endsApart reports whether the end of a window is kept in a key of its own: a window that
+// begins with its first request ends when its key expires, and a given clock does not
+// expire anything.
+func (s *Store) endsApart() bool {
+	return s.clock != nil && s.algorithm == limiter.FixedWindow && s.convention.Alignment == limiter.AlignFirstRequest
+}

@@ -1,0 +1,224 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+)
+
+// runningSum is what this process knows about a stream that another program writes: every
+// entry of the window up to one id, and their sum. It reads on in pages and never reads
+// an entry twice, so that a decision costs the server the same however many entries the
+// window holds.
+type runningSum struct {
+	mu   sync.Mutex
+	log  []limiter.Entry // one a millisecond, oldest first
+	sum  int64
+	upto string // id of the last entry in log; "" before the first
+}
+
+// sums holds a running sum for each key and window. The number is bounded: a stream whose
+// sum is dropped is only read again.
+type sums struct {
+	mu    sync.Mutex
+	known map[sumName]*runningSum
+}
+
+type sumName struct {
+	key string
+	w   int64
+}
+
+const (
+	maxSums   = 1024
+	sumPage   = 500
+	sumPages  = 2000 // of one reading: a million entries
+	sumTries  = 5
+	sumAhead  = 64 // how many milliseconds with entries a script is told about
+	sumBehind = 50 // entries that a script may read again before the sum reads on
+)
+
+func newSums() *sums { return &sums{known: map[sumName]*runningSum{}} }
+
+func (s *sums) of(name sumName) *runningSum {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.known[name]; one != nil {
+		return one
+	}
+	if len(s.known) >= maxSums {
+		for other := range s.known {
+			delete(s.known, other)
+			break
+		}
+	}
+	one := &runningSum{}
+	s.known[name] = one
+	return one
+}
+
+func (s *sums) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.known {
+		if name.key == key {
+			delete(s.known, name)
+		}
+	}
+}
+
+// decideWithoutTotals decides about a stream without running totals. The sum is brought up
+// to date and the script adds what came since; when too much came in between, it is read
+// again.
+func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepared, n int64, act action) (limiter.Decision, error) {
+	key, peeked := about.key, act == looks
+	w := micros(p.limit.Window)
+	sum := s.sums.of(sumName{key, w})
+	sum.mu.Lock()
+	defer sum.mu.Unlock()
+	for range sumTries {
+		cmd := s.withSum(ctx, s.command(ctx, key, p, n, act), sum)
+		text, err := s.run(ctx, cmd, about, act)
+		if err != nil {
+			return limiter.Decision{}, err
+		}
+		vals, err := numbers(nil, text)
+		if err != nil {
+			return limiter.Decision{}, err
+		}
+		if len(vals) < 5 {
+			return limiter.Decision{}, fmt.Errorf("the script for %s answered %d values instead of 5", s.algorithm, len(vals))
+		}
+		now := limiter.Instant(vals[1])
+		switch vals[0] {
+		case replyStartAnew, replyReadOn:
+			if vals[0] == replyStartAnew {
+				sum.log, sum.sum, sum.upto = nil, 0, ""
+			}
+			if err := s.readOn(ctx, key, sum, now, w); err != nil {
+				return limiter.Decision{}, err
+			}
+			continue
+		}
+		denied := vals[0] != replyAdmitted || peeked
+		if vals[0] < 0 {
+			return limiter.Decision{}, s.refusal(ctx, about, vals[0])
+		}
+		if denied || vals[3] > sumBehind {
+			if err := s.readOn(ctx, key, sum, now, w); err != nil && denied {
+				return limiter.Decision{}, err
+			}
+		}
+		return s.decodeWithoutTotals(p, n, peeked, vals, sum)
+	}
+	return limiter.Decision{}, fmt.Errorf("stream %q grows faster than it can be summed: let its writer add running totals, or fire later", key)
+}
+
+// withSum is the command with the running sum. An option that is not in use still takes its
+// place, so that the arguments of the sum are always at the same ones.
+func (s *Store) withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) *decisionCmd {
+	args := cmd.Args()
+	fixed := 3 + args[2].(int) + scriptArgs + 1
+	for len(args) < fixed {
+		args = append(args, 0)
+	}
+	ahead := sum.log[:min(len(sum.log), sumAhead)]
+	more := 0
+	if len(ahead) < len(sum.log) {
+		more = 1
+	}
+	args = append(args, sum.upto, sum.sum, more)
+	for _, e := range ahead {
+		args = append(args, e.At.Millis(), e.Count)
+	}
+	return newDecisionCmd(ctx, cmd.script, args)
+}
+
+// oldest is the first instant of the window that ends at now.
+func (s *Store) oldest(now limiter.Instant, w int64) limiter.Instant {
+	if s.convention.Edge == limiter.EdgeClosed {
+		return now - limiter.Instant(w)
+	}
+	return now - limiter.Instant(w) + 1
+}
+
+// readOn reads what came since the last page and forgets what has left the window.
+func (s *Store) readOn(ctx context.Context, key string, sum *runningSum, now limiter.Instant, w int64) error {
+	oldest := s.oldest(now, w)
+	for len(sum.log) > 0 && sum.log[0].At < oldest {
+		sum.sum -= sum.log[0].Count
+		sum.log = sum.log[1:]
+	}
+	from := strconv.FormatInt((now - limiter.Instant(w)).Millis(), 10)
+	if sum.upto != "" {
+		from = "(" + sum.upto
+	}
+	for range sumPages {
+		cmd := redis.NewXMessageSliceCmd(ctx, "xrange", key, from, "+", "count", sumPage)
+		if err := s.client.Process(ctx, cmd); err != nil {
+			return s.explainFailure(ctx, err, subject{key: key})
+		}
+		for _, m := range cmd.Val() {
+			if err := sum.add(m, oldest); err != nil {
+				return fmt.Errorf("%w: stream %q: %w", limiter.ErrWrongType, key, err)
+			}
+			from = "(" + m.ID
+		}
+		if len(cmd.Val()) < sumPage {
+			return nil
+		}
+	}
+	return fmt.Errorf("stream %q holds more entries in a window than can be summed: let its writer add running totals", key)
+}
+
+// add counts one entry unless it is from before oldest. Ids of other writers hold
+// milliseconds.
+func (sum *runningSum) add(m redis.XMessage, oldest limiter.Instant) error {
+	text, _ := m.Values["count"].(string)
+	count, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || count < 0 || count > limiter.MaxCount {
+		return fmt.Errorf("entry %q has the count %q, which is not one", m.ID, text)
+	}
+	digits, _, _ := strings.Cut(m.ID, "-")
+	ms, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || ms > math.MaxInt64/1000 {
+		return fmt.Errorf("entry %q has an id that is not a time", m.ID)
+	}
+	sum.upto = m.ID
+	at := limiter.Instant(ms * 1000)
+	if at < oldest {
+		return nil
+	}
+	sum.sum += count // a million entries of a trillion at most
+	if last := len(sum.log) - 1; last >= 0 && sum.log[last].At == at {
+		sum.log[last].Count += count
+		return nil
+	}
+	sum.log = append(sum.log, limiter.Entry{At: at, Count: count})
+	return nil
+}
+
+// decodeWithoutTotals is decode with the running sum in place of what a script looks up.
+func (s *Store) decodeWithoutTotals(p *prepared, n int64, peeked bool, vals []int64, sum *runningSum) (limiter.Decision, error) {
+	r, err := s.replyOf(vals)
+	if err != nil {
+		return limiter.Decision{}, err
+	}
+	found := limiter.Reply{
+		At: r.now, Allowed: r.code == replyAdmitted, Peeked: peeked, BlockedUntil: r.blocked,
+		Used: r.values[0],
+	}
+	if found.Allowed && !peeked {
+		found.Newest = r.now
+	} else {
+		found.Log = sum.log
+	}
+	return limiter.Explain(s.algorithm, s.convention, p.limit, n, found), nil
+}

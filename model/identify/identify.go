@@ -1,0 +1,109 @@
+// Package identify groups the limiters that were found on a server by library and by the pattern
+// of their names, and says for each group what a person has to add.
+package identify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Library is what is to be said of a library beside its keys.
+type Library struct {
+	Version string   // the one that its decoder was checked with; "" none
+	Silent  []string // what it does not record
+}
+
+// Group is limiters of one library whose names begin alike.
+type Group struct {
+	Pattern     string
+	Keys        int
+	Library     string // "" not known
+	Version     string
+	Evidence    model.Evidence
+	Why         []string
+	Algorithm   limiter.Algorithm
+	Window      time.Duration // 0 not known, or not the same for all
+	Limit       limiter.Limit // where LimitFrom is not NoLimit, and the same for all
+	LimitFrom   model.LimitFrom
+	Varies      bool // each limiter has a limit of its own, which is known
+	NotRecorded []string
+	Example     string // the name of one of the limiters
+}
+
+// Report is what a server holds.
+type Report struct {
+	Groups []Group
+	// Unknown counts the keys that were not looked at: they could not be read, or so many of
+	// their form were no limiters that only some of them were.
+	Unknown int64
+	// NotLimiters counts the keys that were looked at and are no limiters.
+	NotLimiters int64
+}
+
+// Of groups the readings of one pass over the keys. libraries says what is known of each library
+// by its name.
+func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string) (Library, bool)) Report {
+	type id struct {
+		pattern, library string
+		evidence         model.Evidence
+		algorithm        limiter.Algorithm
+	}
+	groups := make(map[id]*Group)
+	members := int64(0)
+	for i := range readings {
+		r := &readings[i]
+		members += int64(max(len(r.Members), 1))
+		t := &r.Target
+		key := id{cmp.Or(r.Pattern, r.Key), t.Library, t.Evidence, t.Algorithm}
+		g := groups[key]
+		if g == nil {
+			g = &Group{
+				Pattern: key.pattern, Library: t.Library, Evidence: t.Evidence, Why: r.Why, Algorithm: t.Algorithm,
+				Window: t.Window, Limit: t.Limit, LimitFrom: t.LimitFrom, Example: r.Key,
+			}
+			if l, ok := libraries(t.Library); ok {
+				g.Version, g.NotRecorded = l.Version, l.Silent
+			}
+			groups[key] = g
+		}
+		g.add(r)
+	}
+	rep := Report{Groups: make([]Group, 0, len(groups))}
+	for _, g := range groups {
+		rep.Groups = append(rep.Groups, *g)
+	}
+	slices.SortFunc(rep.Groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(grades[a.Evidence], grades[b.Evidence]), cmp.Compare(b.Keys, a.Keys),
+			strings.Compare(a.Pattern, b.Pattern), strings.Compare(a.Library, b.Library), cmp.Compare(a.Algorithm, b.Algorithm))
+	})
+	rep.Unknown = sweep.Skipped
+	rep.NotLimiters = max(sweep.Total-members-sweep.Skipped, 0)
+	return rep
+}
+
+// grades are the orders of the groups by their evidence, the best first.
+var grades = [...]int{model.Known: 0, model.Told: 1, model.Likely: 2}
+
+// add counts one limiter; what is not the same for all is not said of the group.
+func (g *Group) add(r *model.Reading) {
+	g.Keys++
+	t := &r.Target
+	if g.Window != t.Window {
+		g.Window = 0
+	}
+	if g.LimitFrom != t.LimitFrom || g.Limit.Count != t.Limit.Count || g.Limit.Burst != t.Limit.Burst {
+		g.Varies = (g.Varies || g.LimitFrom != model.NoLimit) && t.LimitFrom != model.NoLimit
+		g.Limit, g.LimitFrom = limiter.Limit{}, model.NoLimit
+	}
+	g.Example = min(g.Example, r.Key)
+}
+
+// Missing says whether a rule has to say something for the group to be measured against a limit.
+func (g *Group) Missing() bool {
+	return g.LimitFrom == model.NoLimit && !g.Varies || g.Evidence == model.Likely
+}

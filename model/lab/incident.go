@@ -1,0 +1,204 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// mostIncident is how many requests of a recording become a lesson: the busiest stretch.
+const mostIncident = maxExported
+
+// defaultLimit is asked about where a recording does not tell the limit.
+var defaultLimit = limiter.Limit{Count: 100, Window: time.Minute}
+
+// Incident returns the lessons of a recording: the requests of its busiest key under the
+// limiter that kept it, with the question which limit would have turned nobody away, and
+// the same requests with the question which algorithm would have let the burst through.
+// They are scenario files, as File returns them.
+func Incident(t *Trace) ([]Lesson, error) {
+	if len(t.Keys) == 0 {
+		return nil, fmt.Errorf("the recording holds no request")
+	}
+	target := model.Target{}
+	if len(t.Targets) > 0 {
+		target = t.Targets[0]
+	}
+	limit, algorithm := target.Limit, target.Algorithm
+	if !target.LimitKnown || limit.Count == 0 || limit.Validate() != nil {
+		limit = defaultLimit
+		if target.Window >= limiter.MinWindow && target.Window <= limiter.MaxWindow {
+			limit.Window = target.Window.Truncate(time.Microsecond)
+		}
+	}
+	if algorithm == limiter.Unknown {
+		algorithm = limiter.SlidingLog
+	}
+	arrivals := t.busiest(0, mostIncident)
+	name := safetext.Clip(safetext.Clean(t.Keys[0]), 28, safetext.Ellipsis)
+	into := incidentCandidates(algorithm)
+	smallest, err := smallestLimit(into[0], limit, target.Convention, arrivals)
+	if err != nil {
+		return nil, err
+	}
+	file := incidentFile{
+		Algorithm: algorithm.String(), Limit: limit.Count, Burst: limit.Burst,
+		WindowMS: float64(limit.Window) / 1e6, Convention: Words(target.Convention), Steps: stepsOf(arrivals, limit.Window),
+	}
+	file.Traffic.Given = len(file.Steps)
+	for _, c := range into {
+		file.Traffic.Into = append(file.Traffic.Into, c.String())
+	}
+	find, which := file, file
+	find.ID, find.Title = "incident-limit", "Incident: the limit for "+name
+	find.Text = []string{
+		"These are the requests of the key " + braceless(name) + " as they were recorded: {given} in all. The limit was {limit} in {window}.",
+		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
+	}
+	find.Goal = Goal{
+		Kind: GoalSmallest, Of: file.Traffic.Into[0], Value: smallest,
+		Say:  "Find the smallest limit under which nothing is denied.",
+		Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
+		Then: "A limit of {limit} in {window} turns nobody away; one less denies.",
+	}
+	which.ID, which.Title = "incident-algorithm", "Incident: the burst at "+name
+	which.Text = []string{
+		"The same {given} requests, under the same limit of {limit} in {window}, at several algorithms side by side.",
+		"Some of them let more of the burst through than others. Which one admits most in one true window?",
+	}
+	which.Goal = Goal{
+		Kind: GoalMost, Of: file.Traffic.Into[0], Value: 1,
+		Say:  "Let the story run to its end, and select (a) the algorithm that admits most in one true window.",
+		Hint: "The right end of each lane's title says the most.",
+		Then: "It admitted {most} in {most-span}, under a limit of {limit} in {window}.",
+	}
+	var lessons []Lesson
+	for _, f := range []incidentFile{find, which} {
+		content, err := json.Marshal(f)
+		if err != nil {
+			return nil, err
+		}
+		list, err := Load(content)
+		if err != nil {
+			return nil, fmt.Errorf("the recording cannot be taught: %w", err)
+		}
+		lessons = append(lessons, list...)
+	}
+	return lessons, nil
+}
+
+// braceless takes braces out of a name: a text names its numbers in braces.
+func braceless(name string) string {
+	return string(slices.DeleteFunc([]rune(name), func(r rune) bool { return r == '{' || r == '}' }))
+}
+
+// incidentFile is a scenario file with what a lesson holds beside it.
+type incidentFile struct {
+	ID         string            `json:"id"`
+	Title      string            `json:"title"`
+	Algorithm  string            `json:"algorithm"`
+	Limit      int64             `json:"limit"`
+	WindowMS   float64           `json:"window_ms"`
+	Burst      int64             `json:"burst,omitempty"`
+	Convention map[string]string `json:"convention"`
+	Text       []string          `json:"text"`
+	Goal       Goal              `json:"goal"`
+	Traffic    struct {
+		Into  []string `json:"into"`
+		Given int      `json:"given"`
+	} `json:"traffic"`
+	Steps []incidentStep `json:"steps"`
+}
+
+type incidentStep struct {
+	T      float64 `json:"t_ms"`
+	N      int64   `json:"n"`
+	Repeat int     `json:"repeat,omitempty"`
+}
+
+// stepsOf writes arrivals as steps. The first comes in the first window of the story, at
+// its own place in that window.
+func stepsOf(list []Arrival, window time.Duration) []incidentStep {
+	zero := list[0].At.Floor(window)
+	var steps []incidentStep
+	for _, a := range list {
+		one := incidentStep{T: float64(a.At-zero) / 1000, N: a.Cost, Repeat: 1}
+		if n := len(steps) - 1; n >= 0 && steps[n].T == one.T && steps[n].N == one.N {
+			steps[n].Repeat++
+			continue
+		}
+		steps = append(steps, one)
+	}
+	return steps
+}
+
+// incidentCandidates are the algorithm of the recording and those beside which it is shown.
+func incidentCandidates(a limiter.Algorithm) []Candidate {
+	list := []Candidate{{Algorithm: a}}
+	for _, other := range []limiter.Algorithm{limiter.SlidingLog, limiter.SlidingWindow, limiter.FixedWindow, limiter.GCRA} {
+		if other != a && len(list) < 4 {
+			list = append(list, Candidate{Algorithm: other})
+		}
+	}
+	return list
+}
+
+// busiest returns at most so many requests of a key: those that came within the shortest time.
+func (t *Trace) busiest(key int32, most int) []Arrival {
+	var list []Arrival
+	for _, a := range t.Arrivals {
+		if a.Key == key {
+			a.Key = 0
+			list = append(list, a)
+		}
+	}
+	if len(list) <= most {
+		return list
+	}
+	best := 0
+	for i := range len(list) - most {
+		if list[i+most-1].At-list[i].At < list[best+most-1].At-list[best].At {
+			best = i
+		}
+	}
+	return list[best : best+most]
+}
+
+// smallestLimit returns the smallest limit under which a candidate denies none of the
+// arrivals; the burst is as large.
+func smallestLimit(c Candidate, limit limiter.Limit, terms limiter.Convention, list []Arrival) (int64, error) {
+	var sum int64
+	for _, a := range list {
+		sum += a.Cost
+	}
+	low, high := int64(0), sum // too small, and enough
+	if high > limiter.MaxCount {
+		return 0, fmt.Errorf("the recording counts to more than a trillion")
+	}
+	for high-low > 1 {
+		mid := (low + high) / 2
+		if deniesNone(c, limiter.Limit{Count: mid, Window: limit.Window}, terms, list) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high, nil
+}
+
+// deniesNone reports whether a candidate admits all arrivals.
+func deniesNone(c Candidate, limit limiter.Limit, terms limiter.Convention, list []Arrival) bool {
+	s := Setup{Limit: limit, Convention: terms}
+	l := newRunner(c, &s)
+	for i, a := range list {
+		if d, _ := l.take(a, i, &s); !d.Allowed {
+			return false
+		}
+	}
+	return true
+}

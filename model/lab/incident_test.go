@@ -1,0 +1,81 @@
+package lab_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/lab"
+)
+
+// recorded is a trace of a key that was denied: a burst of 14 against 10 in 10 s.
+func recorded() *lab.Trace {
+	t := &lab.Trace{
+		Keys: []string{"rl:{user}:42\x1b[2J", "rl:quiet"},
+		Targets: []model.Target{
+			{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 10, Window: 10 * time.Second}, LimitKnown: true},
+			{Algorithm: limiter.GCRA},
+		},
+	}
+	zero := limiter.Instant(4_000_000_001_500_000)
+	for i := range 14 {
+		t.Arrivals = append(t.Arrivals, lab.Arrival{At: zero.Add(time.Duration(i) * 100 * time.Millisecond), Cost: 1})
+	}
+	return t
+}
+
+// TestARecordingBecomesLessons: its limiter and requests are taken over, the questions have
+// answers, and the lessons are files that open again.
+func TestARecordingBecomesLessons(t *testing.T) {
+	list, err := lab.Incident(recorded())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d lessons: %v", len(list), err)
+	}
+	find := list[0]
+	if find.Algorithm != limiter.SlidingLog || find.Limit.Count != 10 || find.Goal.Value != 14 || strings.Contains(find.Title, "\x1b") {
+		t.Errorf("the lesson: %+v, limit %v, goal %+v", find.Title, find.Limit, find.Goal)
+	}
+	run := play(t, find, nil)
+	run.AdvanceTo(run.Setup().Zero.Add(find.Length()))
+	if p := find.Goal.Progress(run); p.Reached || !strings.Contains(p.Text, "under a limit of 10: 4") {
+		t.Errorf("under its own limit: %+v", p)
+	}
+	for limit, want := range map[int64]bool{13: false, 14: true, 15: false} {
+		s := run.Setup()
+		s.Limit.Count = limit
+		run.Restart(s)
+		run.AdvanceTo(s.Zero.Add(find.Length()))
+		if p := find.Goal.Progress(run); p.Reached != want {
+			t.Errorf("limit %d: %+v", limit, p)
+		}
+	}
+	which := list[1]
+	run = play(t, which, nil)
+	if p := which.Goal.Progress(run); p.Reached {
+		t.Error("reached before anything came")
+	}
+	run.AdvanceTo(run.Setup().Zero.Add(which.Length()))
+	best := 0
+	for i := range run.Setup().Candidates {
+		if run.Tally(i).Largest > run.Tally(best).Largest {
+			best = i
+		}
+	}
+	run.Select(best)
+	if p := which.Goal.Progress(run); !p.Reached || strings.ContainsAny(p.Then, "{}") {
+		t.Errorf("with %s selected: %+v", run.Setup().Candidates[best], p)
+	}
+	again, err := lab.Load(find.File())
+	if err != nil || len(again) != 1 || again[0].Given != find.Given || len(again[0].Steps) != len(find.Steps) {
+		t.Errorf("the file of the lesson: %v\n%s", err, find.File())
+	}
+	for _, l := range list {
+		for _, text := range append(l.Paragraphs(run), l.Task(run), l.Hint(run)) {
+			if strings.ContainsAny(text, "{}\x1b") {
+				t.Errorf("a name is not known in %q", text)
+			}
+		}
+	}
+}

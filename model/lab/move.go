@@ -1,0 +1,181 @@
+package lab
+
+import (
+	"sort"
+
+	"ratescope/limiter"
+)
+
+// Distances between checkpoints, in arrivals.
+const (
+	nearStride = 128
+	farStride  = 4096
+)
+
+// AdvanceTo lets time pass up to an instant and decides about everything that arrives.
+// An instant before now changes nothing.
+func (r *Run) AdvanceTo(t limiter.Instant) {
+	if t <= r.now {
+		return
+	}
+	r.trail = r.trail[:0]
+	r.workload.Until(t)
+	r.forward(r.workload.After(t))
+	r.now = t
+}
+
+// AdvanceSome is AdvanceTo in parts: it decides about `most` arrivals at most, and reports
+// whether it got there.
+func (r *Run) AdvanceSome(t limiter.Instant, most int) bool {
+	r.trail = r.trail[:0]
+	for range most {
+		a, ok := r.Upcoming()
+		if !ok || a.At > t {
+			r.now = max(r.now, t)
+			return true
+		}
+		r.forward(r.at + 1)
+		r.now = max(r.now, a.At)
+	}
+	return false
+}
+
+// SeekTo goes to an instant in either direction, though not before the beginning. What
+// arrives at that very instant has been decided.
+func (r *Run) SeekTo(t limiter.Instant) {
+	t = max(t, r.setup.Zero)
+	if t >= r.now {
+		r.AdvanceTo(t)
+		return
+	}
+	r.trail = r.trail[:0]
+	r.goTo(r.workload.After(t))
+	r.now = t
+}
+
+// Step goes to the next arrival and decides about it alone. It returns false when nothing
+// comes any more.
+func (r *Run) Step() bool {
+	a, ok := r.Upcoming()
+	if !ok {
+		return false
+	}
+	r.trail = append(r.trail, position{r.at, r.now})
+	r.forward(r.at + 1)
+	r.now = max(r.now, a.At)
+	return true
+}
+
+// StepBack undoes a Step; where there was none it goes to just after the arrival before,
+// or before that one when it is there already. It returns false at the beginning.
+func (r *Run) StepBack() bool {
+	if n := len(r.trail); n > 0 {
+		p := r.trail[n-1]
+		r.trail = r.trail[:n-1]
+		r.goTo(p.at)
+		r.now = p.now
+		return true
+	}
+	if r.at == 0 {
+		moved := r.now > r.setup.Zero
+		r.now = r.setup.Zero
+		return moved
+	}
+	if last := r.workload.At(r.at - 1).At; r.now > last {
+		r.now = last
+		r.version++
+		return true
+	}
+	r.goTo(r.at - 1)
+	r.now = r.setup.Zero
+	if r.at > 0 {
+		r.now = r.workload.At(r.at - 1).At
+	}
+	return true
+}
+
+// Fire sends one request by hand, now, and returns its number.
+func (r *Run) Fire(cost int64) int {
+	r.workload.Until(r.now)
+	r.forget(r.at)
+	r.workload.Insert(r.at, Arrival{At: r.now, Cost: cost, Fired: true})
+	r.trail = r.trail[:0]
+	r.version++
+	r.forward(r.at + 1)
+	return r.at - 1
+}
+
+// Restart puts the same arrivals, those fired by hand among them, under another setup, at
+// the beginning of the story.
+func (r *Run) Restart(s Setup) {
+	s.Zero = r.setup.Zero
+	r.begin(s.Clone())
+}
+
+// forward decides about arrivals up to number `to`.
+func (r *Run) forward(to int) {
+	for ; r.at < to; r.at++ {
+		if r.at == r.next {
+			r.mark()
+		}
+		a := r.workload.At(r.at)
+		var v Verdicts
+		for i := range r.runners {
+			if a.sentTo(i) {
+				d, wrong := r.runners[i].take(a, r.at, &r.setup)
+				v.set(i, d.Allowed, wrong)
+			}
+		}
+		if r.at < len(r.verdicts) {
+			r.verdicts[r.at] = v
+		} else {
+			r.verdicts = append(r.verdicts, v)
+		}
+	}
+}
+
+// mark keeps a checkpoint before arrival r.at. They stand close where people step, and
+// further apart the longer a run is.
+func (r *Run) mark() {
+	c := checkpoint{at: r.at, runners: make([]runner, len(r.runners))}
+	for i := range r.runners {
+		c.runners[i] = r.runners[i].clone()
+	}
+	r.marks = append(r.marks, c)
+	r.next = r.at + min(max(nearStride, r.at/16), farStride)
+}
+
+// goTo brings everything to where `to` arrivals have been decided, by way of the nearest
+// checkpoint when that is behind.
+func (r *Run) goTo(to int) {
+	if to < r.at {
+		r.at = r.load(to, r.runners)
+	}
+	r.forward(to)
+	r.version++
+}
+
+// load copies the last checkpoint at or before arrival `to` into runners and returns where
+// it stands. There always is one: the first is kept before anything is decided.
+func (r *Run) load(to int, runners []runner) int {
+	i := sort.Search(len(r.marks), func(i int) bool { return r.marks[i].at > to }) - 1
+	for k := range runners {
+		runners[k] = r.marks[i].runners[k].clone()
+	}
+	return r.marks[i].at
+}
+
+// forget drops every checkpoint and verdict that lies behind arrival i.
+func (r *Run) forget(i int) {
+	keep := sort.Search(len(r.marks), func(k int) bool { return r.marks[k].at > i })
+	r.marks = r.marks[:keep]
+	r.verdicts = r.verdicts[:min(i, len(r.verdicts))]
+	r.next = 0
+	if keep > 0 {
+		last := r.marks[keep-1].at
+		r.next = last + min(max(nearStride, last/16), farStride)
+	}
+	if r.next < r.at { // the spacing restarts here
+		r.next = r.at
+	}
+}

@@ -1,0 +1,66 @@
+package lab_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"ratescope/model/lab"
+)
+
+// TestAMomentComesBackFromItsLine shares lessons in the middle and opens them again.
+func TestAMomentComesBackFromItsLine(t *testing.T) {
+	for _, l := range lessons(t) {
+		run := play(t, l, l.Solution())
+		m := lab.Shared{Lesson: l, Setup: run.Setup(), Traffic: l.Traffic, Seed: l.Seed, Now: run.Now(), View: "decision", Selected: 1}
+		for i := range run.Decided() {
+			if a, _ := run.Arrival(i); a.Fired {
+				m.Fired = append(m.Fired, a)
+			}
+		}
+		line, err := m.Line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(line) > 400 || strings.ContainsAny(line, " \n'\"") || !lab.IsShared(line) {
+			t.Errorf("%s: a line of %d: %q", l.ID, len(line), line)
+		}
+		back, err := lab.ReadShared(line)
+		if err != nil {
+			t.Fatalf("%s: %v", l.ID, err)
+		}
+		if len(m.Traffic) == 0 {
+			m.Traffic, back.Traffic = nil, nil
+		}
+		if !reflect.DeepEqual(back, m) {
+			t.Errorf("%s: shared\n%+v, opened\n%+v", l.ID, m, back)
+		}
+	}
+}
+
+// TestLinesFromStrangers: whatever a line holds, it is opened within bounds or refused in a
+// sentence.
+func TestLinesFromStrangers(t *testing.T) {
+	l := lessons(t)[0]
+	line, err := lab.Shared{Lesson: l, Setup: l.Setup(), Now: l.Setup().Zero}.Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"", "s:", "s:!!!", "x:" + line, line[:len(line)/2], "s:" + strings.Repeat("A", 100_000)} {
+		if _, err := lab.ReadShared(bad); err == nil {
+			t.Errorf("%.40q is opened", bad)
+		}
+	}
+	random := rand.New(rand.NewPCG(8, 8))
+	for range rounds(2000) {
+		broken := []byte(line)
+		for range 1 + random.IntN(4) {
+			broken[2+random.IntN(len(broken)-2)] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[random.IntN(64)]
+		}
+		m, err := lab.ReadShared(string(broken))
+		if err == nil && m.Setup.Validate() != nil {
+			t.Fatalf("%q is opened: %+v", broken, m)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package lab
+
+import (
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Stored is what a server holds for a candidate. It is more than what counts: scripts trim
+// a bounded number of entries now and then, and keys live until their expiry. The zero
+// Stored is a server without the key.
+type Stored struct {
+	Units    int64     // members of a sorted set, those that no longer count included
+	Nodes    []Node    // of a stream
+	Counters []Counter // of a window algorithm, oldest first
+	Expires  limiter.Instant
+}
+
+// Node is one node of a stream, which XTRIM drops as a whole.
+type Node struct {
+	Entries int
+	Last    limiter.Instant
+}
+
+// Counter is the counter of the window that begins at Start.
+type Counter struct{ Start, Expires limiter.Instant }
+
+// What the scripts of package limiter trim: a log with every trimLogEvery-th unit at most
+// trimLogMost units, a stream with every trimStreamEvery-th unit at most trimStreamMost
+// entries. A server keeps nodeEntries entries in one node of a stream.
+const (
+	trimLogEvery    = 16
+	trimLogMost     = 100
+	trimStreamEvery = 64
+	trimStreamMost  = 500
+	trimStreamLeft  = 4096
+	nodeEntries     = 100
+)
+
+func (s Stored) clone() Stored {
+	s.Nodes, s.Counters = slices.Clone(s.Nodes), slices.Clone(s.Counters)
+	return s
+}
+
+// Entries returns how many entries of a log or a stream there are, those included that no
+// longer count.
+func (s Stored) Entries() int64 {
+	sum := s.Units
+	for _, node := range s.Nodes {
+		sum += int64(node.Entries)
+	}
+	return sum
+}
+
+// charge records a request of cost n that left the decision d behind; total are the units
+// of a stream before it.
+func (s *Stored) charge(c Candidate, terms limiter.Convention, setup *Setup, at limiter.Instant, n, total int64, d limiter.Decision) {
+	w := reach(c, setup.Limit)
+	before := d.Used - n
+	switch c.Algorithm {
+	case limiter.FixedWindow:
+		if before <= 0 {
+			s.Counters = append(s.Counters[:0], Counter{d.Start, gone(at, d.Start.Add(w).Sub(at))})
+		}
+	case limiter.SlidingWindow:
+		if d.Current <= n {
+			s.Counters = slices.DeleteFunc(slices.Clone(s.Counters), func(k Counter) bool { return k.Expires <= at })
+			s.Counters = append(s.Counters, Counter{d.Start, gone(at, 2*w)})
+		}
+	case limiter.SlidingLog:
+		if before <= 0 {
+			s.Units = 0
+		}
+		s.Units += n
+		s.Units -= s.trimmed(c, at, n, d.Used)
+		s.Expires = gone(at, w+edgeOf(terms))
+	case limiter.StreamCounter:
+		if before <= 0 {
+			s.Nodes, total = s.Nodes[:0], 0
+		}
+		s.append(at)
+		if (total+n)%trimStreamEvery < n {
+			s.trimNodes(lowest(at, w, terms), trimStreamMost)
+		}
+		s.Expires = gone(at, w+edgeOf(terms))
+	default:
+		s.Expires = gone(at, time.Duration(rateLife(c, terms, setup.Limit))*time.Millisecond)
+	}
+}
+
+// trimmed returns how many members of a sorted set go with a charge after which `used`
+// units count.
+func (s *Stored) trimmed(c Candidate, at limiter.Instant, n, used int64) int64 {
+	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis || int64(at)%trimLogEvery >= n {
+		return 0
+	}
+	return max(min(s.Units-used, max(trimLogMost, 2*n)), 0)
+}
+
+// append puts one entry into a stream.
+func (s *Stored) append(at limiter.Instant) {
+	last := len(s.Nodes) - 1
+	if last < 0 || s.Nodes[last].Entries == nodeEntries {
+		s.Nodes = append(s.Nodes, Node{})
+		last++
+	}
+	s.Nodes[last].Entries++
+	s.Nodes[last].Last = at
+}
+
+// trimNodes drops whole nodes from before an instant's millisecond, at most so many
+// entries, and returns how many went.
+func (s *Stored) trimNodes(low limiter.Instant, most int) (dropped int) {
+	for len(s.Nodes) > 0 && s.Nodes[0].Last.Millis() < low.Millis() && dropped+s.Nodes[0].Entries <= most {
+		dropped += s.Nodes[0].Entries
+		s.Nodes = slices.Delete(s.Nodes, 0, 1)
+	}
+	return dropped
+}
+
+// lowest is the first microsecond that counts at an instant.
+func lowest(at limiter.Instant, w time.Duration, terms limiter.Convention) limiter.Instant {
+	low := at.Add(-w)
+	if terms.Edge == limiter.EdgeHalfOpen {
+		low++
+	}
+	return low
+}
+
+// edgeOf is what a closed edge adds to the life of a key.
+func edgeOf(terms limiter.Convention) time.Duration {
+	if terms.Edge == limiter.EdgeClosed {
+		return time.Millisecond
+	}
+	return 0
+}
+
+// gone returns the instant from which a server has dropped a key that was given a life,
+// which is rounded up to milliseconds. A key goes in the millisecond after its expiry.
+func gone(at limiter.Instant, life time.Duration) limiter.Instant {
+	return (at - at%1000).Add((life + time.Millisecond - 1).Truncate(time.Millisecond) + time.Millisecond)
+}

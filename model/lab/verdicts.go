@@ -1,0 +1,25 @@
+package lab
+
+// Verdicts is what became of one arrival at every candidate, by their numbers.
+type Verdicts struct{ allowed, wrong, sent uint8 }
+
+// Allowed reports whether candidate i admitted the arrival.
+func (v Verdicts) Allowed(i int) bool { return v.allowed&(1<<i) != 0 }
+
+// Wrong reports whether candidate i decided otherwise than the true window of what it had
+// admitted itself: admitted with that window full, or denied with room in it.
+func (v Verdicts) Wrong(i int) bool { return v.wrong&(1<<i) != 0 }
+
+// Sent reports whether the arrival was sent to candidate i. Clients that retry send to
+// the candidate that denied them, see Arrival.Only.
+func (v Verdicts) Sent(i int) bool { return v.sent&(1<<i) != 0 }
+
+func (v *Verdicts) set(i int, allowed, wrong bool) {
+	v.sent |= 1 << i
+	if allowed {
+		v.allowed |= 1 << i
+	}
+	if wrong {
+		v.wrong |= 1 << i
+	}
+}

@@ -1,0 +1,93 @@
+package model
+
+import (
+	"time"
+
+	"ratescope/limiter"
+)
+
+// AsOf returns the board as it stood at an instant of its past, as far as the timelines can
+// tell: every gauge is worked out from what they hold. The timelines themselves are shared.
+func (b *Board) AsOf(t limiter.Instant) *Board {
+	f := *b
+	f.At = t
+	f.keys = make(map[string]*Watched, len(b.keys))
+	for name, k := range b.keys {
+		then := *k
+		r, known := k.readingAt(t)
+		then.Reading, then.Gauge = r, Gauge{}
+		if known {
+			then.Gauge = r.Gauge(t)
+		}
+		f.keys[name] = &then
+	}
+	return &f
+}
+
+// readingAt returns the reading that would have been taken at t, and whether the timeline
+// reaches far enough back to tell.
+func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
+	r = k.Reading
+	if r.At <= t || r.Err != "" {
+		return r, true
+	}
+	w, a := k.Timeline.Window(), r.Target.Algorithm
+	r.At, r.TTL, r.Trace, r.Arrivals = t, 0, nil, nil
+	r.PreviousKnown, r.ExactKnown = false, false
+	if r.Denied.Known {
+		r.Denied.N = k.Timeline.deniedIn(t.Add(-w), t)
+	}
+	used, usedKnown := k.Timeline.usedAt(t)
+	switch {
+	case a == limiter.SlidingLog || a == limiter.StreamCounter:
+		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
+		r.ExactKnown, r.PreviousKnown = known, known
+	case (a == limiter.SlidingWindow || a == limiter.FixedWindow) && r.Target.Convention.Alignment == limiter.AlignEpoch:
+		start := t.Floor(w)
+		r.State.Start = start
+		r.State.Current, known = k.Timeline.Admitted(start-1, t)
+		r.State.Previous, r.PreviousKnown = k.Timeline.Admitted(start.Add(-w)-1, start-1)
+	case !usedKnown:
+	case a == limiter.GCRA && r.Target.Limit.Count > 0:
+		r.State.TAT, known = t.Add(time.Duration(used)*w/time.Duration(r.Target.Limit.Count)), true
+	case a == limiter.TokenBucket:
+		r.State.Level, r.State.Filled, known = float64(Capacity(r.Target)-used), t, true
+	case a == limiter.LeakyBucket:
+		r.State.Level, r.State.Filled, known = float64(used), t, true
+	case a == limiter.FixedWindow && r.State.Start <= t:
+		r.State.Current, known = used, true
+	}
+	return r, known
+}
+
+// usedAt returns the level in the bin that holds t.
+func (t *Timeline) usedAt(at limiter.Instant) (int64, bool) {
+	b := t.peek(t.Index(at))
+	if b == nil || !b.UsedKnown {
+		return 0, false
+	}
+	return b.Used, true
+}
+
+// deniedIn returns how many were denied in the whole bins from since to at.
+func (t *Timeline) deniedIn(since, at limiter.Instant) (n int64) {
+	for i := t.Index(since) + 1; i <= t.Index(at); i++ {
+		if b := t.peek(i); b != nil {
+			n += b.Denied
+		}
+	}
+	return n
+}
+
+// entries returns what was admitted from since to at as a log, and whether the second half of
+// that time was watched.
+func (t *Timeline) entries(since, at limiter.Instant) (log []limiter.Entry, watched bool) {
+	log = []limiter.Entry{}
+	for i := t.Index(since) + 1; i <= t.Index(at); i++ {
+		if b := t.peek(i); b != nil && b.Admitted > 0 {
+			log = append(log, limiter.Entry{At: min(t.Begin(i+1)-1, at), Count: b.Admitted})
+		}
+	}
+	_, watched = t.Admitted(at.Add(-t.window), at)
+	return log, watched
+}

@@ -1,0 +1,67 @@
+package record
+
+import (
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// fired is a request that was fired while the recording went on. Lengths of time are
+// nanoseconds.
+type fired struct {
+	Shot       int64           `json:"order,omitempty"`
+	Key        text            `json:"key"`
+	Cost       int64           `json:"cost"`
+	At         limiter.Instant `json:"at"`
+	Outcome    uint8           `json:"outcome,omitempty"` // 0 admitted, 1 denied, 2 error, 3 unknown
+	Latency    int64           `json:"latency,omitempty"`
+	Err        text            `json:"err,omitzero"`
+	Audit      text            `json:"audit,omitzero"`
+	Limit      int64           `json:"limit,omitempty"`
+	Window     int64           `json:"window,omitempty"`
+	Burst      int64           `json:"burst,omitempty"`
+	Used       int64           `json:"used,omitempty"`
+	Remaining  int64           `json:"remaining,omitempty"`
+	RetryAfter int64           `json:"retry_after,omitempty"`
+	ResetAfter int64           `json:"reset_after,omitempty"`
+	Previous   int64           `json:"previous,omitempty"`
+	Current    int64           `json:"current,omitempty"`
+	Weight     real            `json:"weight,omitempty"`
+	Estimate   real            `json:"estimate,omitempty"`
+	Start      limiter.Instant `json:"start,omitempty"`
+	End        limiter.Instant `json:"end,omitempty"`
+}
+
+func firedOf(list []model.Fired) []fired {
+	var out []fired
+	for _, f := range list {
+		d := &f.Decision
+		out = append(out, fired{
+			Shot: f.Shot, Key: text(f.Key), Cost: f.Cost, At: f.At, Outcome: uint8(f.Outcome), Latency: int64(f.Latency), Err: text(f.Err), Audit: text(f.Audit),
+			Limit: d.Limit.Count, Window: int64(d.Limit.Window), Burst: d.Limit.Burst, Used: d.Used, Remaining: d.Remaining,
+			RetryAfter: int64(d.RetryAfter), ResetAfter: int64(d.ResetAfter), Previous: d.Previous, Current: d.Current,
+			Weight: real(d.Weight), Estimate: real(d.Estimate), Start: d.Start, End: d.End,
+		})
+	}
+	return out
+}
+
+func modelOf(list []fired) []model.Fired {
+	var out []model.Fired
+	for _, f := range list[:min(len(list), maxFired)] {
+		m := model.Fired{
+			Shot: f.Shot, Key: string(f.Key), Cost: f.Cost, At: f.At, Outcome: min(model.Outcome(f.Outcome), model.Unanswered),
+			Latency: time.Duration(f.Latency), Err: string(f.Err), Audit: string(f.Audit),
+		}
+		if m.Outcome == model.Admitted || m.Outcome == model.Denied {
+			m.Decision = limiter.Decision{
+				Allowed: m.Outcome == model.Admitted, At: f.At, Cost: f.Cost, Limit: limiter.Limit{Count: f.Limit, Window: time.Duration(f.Window), Burst: f.Burst},
+				Used: f.Used, Remaining: f.Remaining, RetryAfter: time.Duration(f.RetryAfter), ResetAfter: time.Duration(f.ResetAfter),
+				Previous: f.Previous, Current: f.Current, Weight: float64(f.Weight), Estimate: float64(f.Estimate), Start: f.Start, End: f.End,
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}

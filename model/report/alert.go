@@ -1,0 +1,142 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/model/alert"
+	"ratescope/model/safetext"
+)
+
+// Alert is an alert that begins or ends, as a webhook gets it. Key is null where the alert
+// is about the server, and a number that is not known is null.
+type Alert struct {
+	Alert    string   `json:"alert"`
+	State    string   `json:"state"` // "firing" or "resolved"
+	Severity string   `json:"severity"`
+	Key      *Text    `json:"key"`
+	Value    *float64 `json:"value"` // null of no_data and sick, which have none
+	Limit    *int64   `json:"limit"`
+	Window   *int64   `json:"window_ms"`
+	Since    int64    `json:"since_ms"` // from which on the condition held, milliseconds on the server's clock
+	At       int64    `json:"at_ms"`
+	Server   Text     `json:"server"`
+	Text     Text     `json:"text"` // one sentence
+}
+
+// States of an Alert.
+const (
+	Firing   = "firing"
+	Resolved = "resolved"
+)
+
+// AlertOf returns an event in the form in which it is delivered.
+func AlertOf(e alert.Event, o Options) Alert {
+	a := Alert{Alert: e.Rule, State: Resolved, Severity: e.Severity, Since: e.Since.Millis(), At: e.At.Millis(), Server: Text(e.Server)}
+	if e.When.Metric != alert.NoData && e.When.Metric != alert.Sick {
+		a.Value = finite(e.Value)
+	}
+	if e.Firing {
+		a.State = Firing
+	}
+	if e.OfKey {
+		a.Key = known(o.name(e.Key))
+		if e.Target.LimitKnown {
+			a.Limit = known(e.Target.Limit.Count)
+		}
+		if e.Target.Window > 0 {
+			a.Window = known(millis(e.Target.Window))
+		}
+	}
+	a.Text = Text(a.sentence(e))
+	return a
+}
+
+// JSON prints a as one object on one line.
+func (a Alert) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(a)
+}
+
+// Line returns a as one line of text for a log, without its end.
+func (a Alert) Line() string {
+	return fmt.Sprintf("%s  %-8s  %-8s  %s", instant(a.At), strings.ToUpper(a.State), safetext.Clean(a.Severity), a.Text.clean())
+}
+
+// Words returns the values by which a command's arguments refer to them.
+func (a Alert) Words() map[string]string {
+	number := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.FormatInt(*n, 10)
+	}
+	words := map[string]string{
+		"alert": a.Alert, "state": a.State, "severity": a.Severity, "key": "", "value": "", "limit": number(a.Limit), "window_ms": number(a.Window),
+		"since_ms": strconv.FormatInt(a.Since, 10), "at_ms": strconv.FormatInt(a.At, 10), "server": string(a.Server), "text": string(a.Text),
+	}
+	if a.Key != nil {
+		words["key"] = safetext.Clean(string(*a.Key))
+	}
+	if a.Value != nil {
+		words["value"] = strconv.FormatFloat(*a.Value, 'g', 6, 64)
+	}
+	return words
+}
+
+func (a Alert) sentence(e alert.Event) string {
+	lasted := ""
+	if d := e.At.Sub(e.Since).Round(time.Second); d > 0 {
+		lasted = " for " + d.String()
+	}
+	if !e.Firing {
+		subject := "the server"
+		if a.Key != nil {
+			subject = a.Key.clean()
+		}
+		return fmt.Sprintf("%s: %s is over, after%s", a.Alert, subject, strings.TrimPrefix(cmp.Or(lasted, " for less than a second"), " for"))
+	}
+	return fmt.Sprintf("%s: %s%s", a.Alert, a.subject(e), lasted)
+}
+
+// subject says what holds, in the words of the metric.
+func (a Alert) subject(e alert.Event) string {
+	value := strconv.FormatFloat(e.Value, 'f', -1, 64)
+	if e.Value != float64(int64(e.Value)) {
+		value = strconv.FormatFloat(e.Value, 'f', 2, 64)
+	}
+	switch e.When.Metric {
+	case alert.Utilization:
+		limit := ""
+		if a.Limit != nil && a.Window != nil {
+			limit = fmt.Sprintf(" of %d in %s", *a.Limit, each(*a.Window))
+		}
+		return fmt.Sprintf("%s is at %.0f %%%s", a.Key.clean(), e.Value*100, limit)
+	case alert.DeniedRate:
+		return fmt.Sprintf("%s denies %s a second", a.Key.clean(), value)
+	case alert.Rate:
+		return fmt.Sprintf("%s admits %s a second", a.Key.clean(), value)
+	case alert.Sick:
+		return fmt.Sprintf("%s does not work: %s", a.Key.clean(), safetext.Sentence(e.Reason))
+	case alert.ScriptLatency:
+		return fmt.Sprintf("a script takes %s ms on %s", value, a.Server.clean())
+	case alert.Evictions:
+		return fmt.Sprintf("%s evicts %s keys a second", a.Server.clean(), value)
+	case alert.Errors:
+		return fmt.Sprintf("%s answers %s errors a second", a.Server.clean(), value)
+	case alert.Skew:
+		return fmt.Sprintf("the clock of %s is %s ms off", a.Server.clean(), value)
+	case alert.Forgotten:
+		return fmt.Sprintf("%d of %d limits were forgotten by %s: their keys left before they expired, so that everyone has a full budget", int(e.Value), e.Total, a.Server.clean())
+	}
+	if e.Reason != "" {
+		return safetext.Sentence(e.Reason)
+	}
+	return a.Server.clean() + " does not answer"
+}

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Undone is what was taken back of what was fired.
+type Undone struct {
+	ID       string `json:"id"`
+	Key      Text   `json:"key"`
+	Requests int64  `json:"requests"`
+	Restored []Text `json:"restored"` // keys that are as they were before
+	Removed  []Text `json:"removed"`  // keys that were created, and are gone again
+	Expired  []Text `json:"expired"`  // keys that had expired in the meantime
+}
+
+// UndoneOf is the account of an action that was taken back.
+func UndoneOf(id, key string, requests int64, restored, removed, expired []string, o Options) Undone {
+	names := func(keys []string) []Text {
+		out := make([]Text, 0, len(keys))
+		for _, k := range keys {
+			out = append(out, o.name(k))
+		}
+		return out
+	}
+	return Undone{ID: id, Key: o.name(key), Requests: requests, Restored: names(restored), Removed: names(removed), Expired: names(expired)}
+}
+
+// JSON prints u as one object.
+func (u Undone) JSON(w io.Writer) error { return writeJSON(w, u) }
+
+// Text prints u as one line.
+func (u Undone) Text(w io.Writer) error {
+	var parts []string
+	for _, p := range []struct {
+		keys []Text
+		what string
+	}{{u.Restored, "as before"}, {u.Removed, "removed"}, {u.Expired, "expired already"}} {
+		if len(p.keys) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", plural(len(p.keys), "key"), p.what))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "no key had changed")
+	}
+	_, err := fmt.Fprintf(w, "%s: %s at %s taken back, %s\n", u.ID, plural(int(u.Requests), "request"), u.Key.clean(), strings.Join(parts, ", "))
+	return err
+}

@@ -1,0 +1,165 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// restart follows a server that was started anew: which limits it has forgotten.
+type restart struct {
+	at   limiter.Instant // 0 there was none, or all is told
+	held map[string]bool // limits that held something before it, and were not read since
+	all  int
+	lost int
+}
+
+// restartPatience is how long limits are waited for that are not read after a restart.
+const restartPatience = 10 * time.Second
+
+// restarted begins to follow a restart, where the server's run id says that there was one.
+func (b *Board) restarted(batch *Batch) {
+	was, is := b.Server.RunID, batch.Server.RunID
+	if was == "" || is == "" || was == is {
+		return
+	}
+	at := max(batch.At, b.At)
+	b.restart = restart{at: at, held: make(map[string]bool)}
+	for name, k := range b.keys {
+		r := &k.Reading
+		expired := r.TTL != Forever && r.TTL > 0 && r.At.Add(r.TTL) <= at
+		if k.Gone || r.Type == "none" || r.Err != "" || expired || r.Gauge(at).Used.N == 0 {
+			continue
+		}
+		b.restart.held[name] = true
+	}
+	b.restart.all = len(b.restart.held)
+}
+
+// remember counts the limits that a restart has forgotten, and tells them once all are read.
+func (b *Board) remember(batch *Batch) {
+	s := &b.restart
+	if s.at == 0 {
+		return
+	}
+	for i := range batch.Readings {
+		if r := &batch.Readings[i]; s.held[r.Key] && r.Err == "" && !r.Partial {
+			delete(s.held, r.Key)
+			if r.Type == "none" {
+				s.lost++
+			}
+		}
+	}
+	for _, name := range batch.Gone {
+		if s.held[name] {
+			delete(s.held, name)
+			s.lost++
+		}
+	}
+	if len(s.held) > 0 && b.At.Sub(s.at) < restartPatience {
+		return
+	}
+	b.alert(Alert{At: s.at, What: Restarted, N: int64(s.lost), Of: int64(s.all)})
+	*s = restart{}
+}
+
+// trouble is an episode in which the server answered with errors of a kind, or evicted keys.
+type trouble struct {
+	last  limiter.Instant // when it was last so
+	place int             // the number of its alert among all that were raised
+}
+
+// troubleOver is how long there must be none before the next is news.
+const troubleOver = time.Minute
+
+// troubling are the kinds of error replies that are an event.
+var troubling = map[string]bool{
+	"OOM": true, "WRONGTYPE": true, "NOPERM": true, "READONLY": true, "MISCONF": true, "NOREPLICAS": true, "BUSY": true,
+}
+
+// notice tells what a look at the server's health has found: replies with errors, and keys
+// that were evicted. Further ones of an episode are added to its event.
+func (b *Board) notice(h *Health) {
+	if h.Over <= 0 {
+		return
+	}
+	for _, e := range h.Errors {
+		if n := int64(e.Rate*h.Over.Seconds() + 0.5); n > 0 && troubling[e.Name] {
+			b.add(Alert{At: h.At, What: Erring, N: n, Text: e.Name})
+		}
+	}
+	if n := int64(h.Evicted.V*h.Over.Seconds() + 0.5); h.Evicted.Known && n > 0 {
+		b.add(Alert{At: h.At, What: Evicting, N: n})
+	}
+}
+
+// add raises an alert about the server, or adds its number to that of the same episode.
+func (b *Board) add(a Alert) {
+	if b.troubles == nil {
+		b.troubles = make(map[string]trouble)
+	}
+	name := fmt.Sprint(a.What, a.Text)
+	t, known := b.troubles[name]
+	if i := len(b.alerts) - (b.raised - t.place); known && a.At.Sub(t.last) < troubleOver && i >= 0 && i < len(b.alerts) && b.alerts[i].What == a.What {
+		b.alerts[i].N += a.N
+		b.alerts[i].For = a.At.Sub(b.alerts[i].At)
+		b.troubles[name] = trouble{a.At, t.place}
+		return
+	}
+	b.troubles[name] = trouble{a.At, b.raised}
+	b.alert(a)
+}
+
+// nodes tells which nodes of a cluster went away or came back.
+func (b *Board) nodes(batch *Batch) {
+	if batch.Server.Link != Live {
+		return
+	}
+	is := make(map[string]string, len(batch.Server.Away))
+	for _, n := range batch.Server.Away {
+		is[n.Addr] = n.Err
+	}
+	for _, n := range b.Server.Away {
+		if _, away := is[n.Addr]; !away {
+			b.alert(Alert{At: batch.At, What: NodeBack, Text: n.Addr})
+		}
+		delete(is, n.Addr)
+	}
+	for _, n := range batch.Server.Away {
+		if text, fresh := is[n.Addr]; fresh {
+			b.alert(Alert{At: batch.At, What: NodeLost, N: int64(n.Keys), Text: cmp.Or(text, n.Addr)})
+		}
+	}
+}
+
+// fruitless works out how many script calls a second changed nothing: what the server
+// counts less what was admitted at the keys that are watched. Most libraries record no
+// denial, so that this is all there is to see of a retry storm. It is a lower bound: what
+// was admitted without a script, or at a cost above 1, is taken off too. It is not known
+// while keys are missing that may have admitted.
+func (b *Board) fruitless(h *Health) Measure {
+	if h.Over <= 0 || !b.Sweep.Complete() || b.Sweep.Dropped > 0 {
+		return Measure{}
+	}
+	calls, scripts := 0.0, false
+	for _, c := range h.Commands {
+		if c.Scripts && c.Calls > 0 {
+			calls, scripts = calls+c.Calls, true
+		}
+	}
+	if !scripts {
+		return Measure{}
+	}
+	for _, k := range b.keys {
+		switch pace, known := k.Gauge.Pace(); {
+		case k.Gone:
+		case !known || k.Reading.Err != "":
+			return Measure{}
+		default:
+			calls -= pace
+		}
+	}
+	return Measure{Known: true, V: max(calls, 0)}
+}

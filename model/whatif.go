@@ -1,0 +1,73 @@
+package model
+
+import (
+	"time"
+
+	"ratescope/limiter"
+)
+
+// WhatIf is what would have become of the requests of a key under other terms.
+type WhatIf struct {
+	From, To         limiter.Instant // what was run
+	Admitted, Denied int64           // under the other terms
+	Was, WasDenied   int64           // as it was; WasDenied of recorded denials only
+	DeniedKnown      bool            // denials are recorded: else there were at least as many requests as were admitted
+	Longest          time.Duration   // the longest that a denied request would have had to wait
+	Differs          limiter.Instant // the first moment at which the outcome is another; 0 there is none
+	Stricter         bool            // at that moment the other terms deny more
+	Levels           []Level         // how the used level would have gone, one for each bin that was watched
+}
+
+// First returns the beginning of the time that was watched; 0 while there is none.
+func (t *Timeline) First() limiter.Instant {
+	if t.first > t.seen {
+		return 0
+	}
+	return t.Begin(t.first)
+}
+
+// Run puts the requests that arrived at k between two instants through other terms, on a
+// limiter that is new at the first. Requests of one bin of the timeline count as coming at its
+// beginning. Nothing is written anywhere.
+func (k *Watched) Run(terms Target, from, to limiter.Instant) WhatIf {
+	limit := terms.Limit
+	limit.Window = terms.Window
+	w := WhatIf{From: from, To: to, DeniedKnown: k.Reading.Denied.Known}
+	state := limiter.State{Algorithm: terms.Algorithm}
+	for i := k.Timeline.Index(from); i <= k.Timeline.Index(to); i++ {
+		b, at := k.Timeline.peek(i), k.Timeline.Begin(i)
+		if b == nil {
+			continue
+		}
+		if n := b.Admitted + b.Denied; n > 0 {
+			admitted := fit(&state, at, limit, terms.Convention, n)
+			w.Was, w.WasDenied = w.Was+b.Admitted, w.WasDenied+b.Denied
+			w.Admitted, w.Denied = w.Admitted+admitted, w.Denied+n-admitted
+			if admitted < n {
+				if wait := state.Peek(at, limit, terms.Convention, 1).RetryAfter; wait != limiter.Never {
+					w.Longest = max(w.Longest, wait)
+				}
+			}
+			if admitted != b.Admitted && w.Differs == 0 {
+				w.Differs, w.Stricter = at, admitted < b.Admitted
+			}
+		}
+		if b.Watched {
+			w.Levels = append(w.Levels, Level{At: at, Used: state.Peek(at, limit, terms.Convention, 0).Used})
+		}
+	}
+	return w
+}
+
+// fit charges as many of n requests of cost 1 as are admitted at one instant, and returns how
+// many that were.
+func fit(s *limiter.State, at limiter.Instant, limit limiter.Limit, c limiter.Convention, n int64) int64 {
+	room := min(s.Peek(at, limit, c, 0).Remaining, n)
+	for room > 0 {
+		if s.Take(at, limit, c, room).Allowed {
+			return room
+		}
+		room--
+	}
+	return 0
+}

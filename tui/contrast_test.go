@@ -1,0 +1,77 @@
+package tui_test
+
+import (
+	"testing"
+	"time"
+	"unicode"
+
+	"ratescope/themes"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// TestTextCanBeRead looks at every letter and digit on every screen in every theme: it
+// stands out from its ground by 4.5 to 1.
+func TestTextCanBeRead(t *testing.T) {
+	for _, name := range themes.BuiltIn().Names() {
+		theme, err := themes.BuiltIn().Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ground := tuitest.Ground(theme.Dark)
+		if got := tuitest.Contrast(theme.Window, ground); got < 1.5 {
+			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
+		}
+		s := newStage(t, 140, 42, tui.Options{Theme: name, Injector: &tuitest.Injector{}}, mixed()...)
+		s.run(25 * time.Second)
+		for _, scene := range scenes {
+			if scene.name == "compare" { // the lab's own to test
+				continue
+			}
+			s.press(scene.to...)
+			s.frame()
+			b := &s.app.Buffer
+			told := map[string]bool{}
+			for y := range b.H {
+				for x := range b.W {
+					c := b.At(x, y)
+					if !unicode.IsLetter(c.R) && !unicode.IsDigit(c.R) {
+						continue
+					}
+					bg, fg := c.S.Bg, c.S.Fg
+					if bg == 0 {
+						bg = ground
+					}
+					if fg == 0 {
+						continue // the terminal's own on its own
+					}
+					what := string(rune(fg)) + string(rune(bg))
+					if got := tuitest.Contrast(fg, bg); got < 4.5 && !told[what] {
+						told[what] = true
+						t.Errorf("%s, %s: %q at %d,%d has a contrast of %.2f (%06x on %06x)", name, scene.name, c.R, x, y, got, uint32(fg)&0xffffff, uint32(bg)&0xffffff)
+					}
+				}
+			}
+			s.press(scene.back...)
+		}
+	}
+}
+
+// TestSixteenColours: on such a terminal the colours are the terminal's own, by number.
+func TestSixteenColours(t *testing.T) {
+	for _, dark := range []bool{true, false} {
+		th := themes.Sixteen(dark)
+		for what, st := range map[string]themes.Style{"text": th.Text, "dim": th.Dim, "denied": th.Denied, "near": th.Near, "admitted": th.Admitted, "accent": th.Accent, "fill": th.Fill(0.9), "glow": th.Glow(0.5)} {
+			n, own := st.Fg.Index()
+			if !own {
+				t.Errorf("%s is no colour of the terminal's", what)
+			}
+			if dark && (n == 4 || n == 1 || n == 0) {
+				t.Errorf("%s is number %d, which is too dark to be read on black", what, n)
+			}
+		}
+		if th.Selected != 0 || th.Window != 0 || th.DeniedGround != 0 {
+			t.Error("a ground is drawn under text whose contrast cannot be known")
+		}
+	}
+}

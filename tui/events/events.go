@@ -1,0 +1,143 @@
+package events
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/session"
+	"ratescope/tui/widget"
+)
+
+// event is one line of the log: an alert, or a decision about a fired request.
+type event struct {
+	at    limiter.Instant
+	alert *model.Alert
+	fired *session.Decision
+}
+
+// key is the key that an event is about; "" the server.
+func (e *event) key() string {
+	if e.fired != nil {
+		return e.fired.Key
+	}
+	return e.alert.Key
+}
+
+// PaintRecent draws the newest alerts in a pane of another screen.
+func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
+	v := view{p, s}
+	in := p.Section(r, false, widget.Styled("alerts", p.Look.Title), widget.Styled(" · newest first", p.Look.Dim))
+	p.Zone(r, func(int) tea.Cmd { return s.Show("events") })
+	alerts := s.Board().Alerts()
+	if len(alerts) == 0 {
+		v.quietSoFar(in)
+		return
+	}
+	for i := range min(in.H, len(alerts)) {
+		e := event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]}
+		v.paintEvent(in.X, in.Y+i, in.X+in.W, e)
+		if s.Board().Key(e.key()) != nil {
+			p.Zone(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, func(int) tea.Cmd { return lead(s, e) })
+		}
+	}
+}
+
+func (v view) quietSoFar(in cell.Rect) {
+	v.Buffer.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", v.Look.Dim)
+}
+
+// events merges alerts and decisions by time, newest first.
+func (v view) events() []event {
+	alerts, decisions := v.Board().Alerts(), v.Decisions()
+	list := make([]event, 0, len(alerts)+len(decisions))
+	i, j := len(alerts)-1, len(decisions)-1
+	for i >= 0 || j >= 0 {
+		if j < 0 || i >= 0 && alerts[i].At > decisions[j].At {
+			list = append(list, event{at: alerts[i].At, alert: &alerts[i]})
+			i--
+		} else {
+			list = append(list, event{at: decisions[j].At, fired: &decisions[j]})
+			j--
+		}
+	}
+	return list
+}
+
+func (v view) paintEvent(x, y, end int, e event) {
+	if e.fired != nil {
+		PaintDecision(v.Canvas, x, y, end, e.fired)
+		x += 13
+		v.Buffer.Right(x, y, end, "fired from here at "+safetext.Shorten(v.Name(e.fired.Key), max(8, (end-x)/3), safetext.Ellipsis), v.Look.Injected)
+		return
+	}
+	mark, st, text := v.alertText(e.alert)
+	who := session.Subject(e.alert, v.Name)
+	x = v.Words(x, y, end, widget.Styled(format.ClockMillis(e.at)+" ", v.Look.Dim), widget.Styled(mark+" ", st))
+	column := min(max(8, (end-x)*2/5), 28)
+	after := v.Buffer.Text(x, y, end, safetext.Shorten(who, column, safetext.Ellipsis), v.Look.Text)
+	x = max(after, min(x+column, end)) + 1
+	v.Buffer.Text(x, y, end, safetext.Clip(text, max(end-x, 0), safetext.Ellipsis), st)
+}
+
+// alertText is an alert as a shape, a colour and words.
+func (v view) alertText(e *model.Alert) (mark string, st themes.Style, text string) {
+	l := &v.Look
+	switch text = session.AlertText(e); e.What {
+	case model.Restarted:
+		if e.N > 0 {
+			return l.OverMark, l.Denied, text
+		}
+	case model.Erring, model.Evicting:
+		return l.BadMark, l.Near, text
+	case model.BecameThrottled, model.LinkLost, model.NodeLost:
+		return l.OverMark, l.Denied, text
+	case model.BecameClose:
+		return l.NearMark, l.Near, text
+	case model.BecameUnreadable:
+		return l.BadMark, l.Unknown, text
+	case model.Appeared:
+		return l.PinMark, l.Dim, text
+	case model.Left:
+		return l.IdleMark, l.Dim, text
+	}
+	return l.OKMark, l.Good, text
+}
+
+// PaintDecision writes one decision about a fired request.
+func PaintDecision(p *widget.Canvas, x, y, end int, d *session.Decision) {
+	v := view{Canvas: p}
+	mark, what, st := v.outcome(d.Outcome)
+	if d.N > 1 {
+		what += fmt.Sprintf(" ×%d", d.N)
+	}
+	x = v.Words(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.Look.Dim), widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
+	switch d.Outcome {
+	case model.Admitted:
+		x = v.Words(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d left %-7s", d.Cost, format.Short(d.Decision.Remaining)), v.Look.Text))
+	case model.Denied:
+		x = v.Words(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, format.Span(d.Decision.RetryAfter)), v.Look.Text))
+	default:
+		v.Buffer.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), v.Look.Text)
+		return
+	}
+	v.Words(x, y, end, widget.Styled(fmt.Sprintf("%8s", format.Latency(d.Latency)), v.Look.Dim))
+}
+
+func (v view) outcome(o model.Outcome) (mark, what string, st themes.Style) {
+	switch o {
+	case model.Admitted:
+		return v.Look.YesMark, "admitted", v.Look.Admitted
+	case model.Denied:
+		return v.Look.OverMark, "denied", v.Look.Denied
+	case model.Failed:
+		return "!", "error", v.Look.Near
+	}
+	return "?", "unknown", v.Look.Unknown
+}

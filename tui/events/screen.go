@@ -1,0 +1,107 @@
+package events
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
+)
+
+// Screen is the log of events. Make one with New.
+type Screen struct {
+	*session.Session
+
+	list    []event // newest first, as laid out
+	rows    int     // on screen
+	at      int     // the selected event
+	top     int     // first event on screen
+	actions keymap.Actions
+}
+
+// view is the screen on the canvas that it is painted on.
+type view struct {
+	*widget.Canvas
+	*session.Session
+}
+
+// New returns the log of a session.
+func New(s *session.Session) *Screen {
+	e := &Screen{Session: s}
+	move := func(by func() int) func() tea.Cmd {
+		return func() tea.Cmd { e.at = min(max(e.at+by(), 0), max(len(e.list)-1, 0)); return nil }
+	}
+	page := func() int { return max(1, e.rows-1) }
+	e.actions = append(keymap.Actions{
+		keymap.New("events", "up", "↑ k", "selects the event above", move(func() int { return -1 }), "up", "k"),
+		keymap.New("events", "down", "↓ j", "selects the event below", move(func() int { return 1 }), "down", "j"),
+		keymap.New("events", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
+		keymap.New("events", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
+		keymap.New("events", "newest", "home g", "selects the newest event", move(func() int { return -len(e.list) }), "home", "g"),
+		keymap.New("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G"),
+		keymap.New("events", "open", "enter", "shows the key at that moment", e.open, "enter").Hinted("open"),
+	}, s.Actions()...)
+	return e
+}
+
+// Keys lists what can be done here.
+func (e *Screen) Keys() keymap.Actions { return e.actions }
+
+// Update handles what the shell hands on.
+func (e *Screen) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case shell.LayoutMsg:
+		e.list = view{nil, e.Session}.events()
+		e.rows = max(msg.Area.H-2, 1)
+		e.at = min(max(e.at, 0), max(len(e.list)-1, 0))
+		e.top = min(max(e.top, e.at-e.rows+1), e.at)
+		e.top = min(max(e.top, 0), max(0, len(e.list)-e.rows))
+		e.See(0, 0)
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelDown {
+			e.at = min(e.at+3, max(len(e.list)-1, 0))
+		} else {
+			e.at = max(e.at-3, 0)
+		}
+	}
+	return nil
+}
+
+// open shows the key of the selected event on the dashboard.
+func (e *Screen) open() tea.Cmd {
+	if e.at >= len(e.list) {
+		return nil
+	}
+	return lead(e.Session, e.list[e.at])
+}
+
+// lead shows the key of an event as it was at that moment, while it is on the board.
+func lead(s *session.Session, e event) tea.Cmd {
+	return s.Visit(e.key(), e.at)
+}
+
+// Paint draws what happened, newest first: alerts and decisions in one order of time.
+func (e *Screen) Paint(p *widget.Canvas, r cell.Rect) {
+	v := view{p, e.Session}
+	in := p.Section(r, true, widget.Styled("events", p.Look.Title),
+		widget.Styled(" · "+format.Plural(len(e.Board().Alerts()), "alert")+", "+format.Plural(len(e.Decisions()), "decision"), p.Look.Dim))
+	if len(e.list) == 0 {
+		v.quietSoFar(in)
+		return
+	}
+	for i := range min(in.H, len(e.list)-e.top) {
+		n, row := e.top+i, cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}
+		v.paintEvent(in.X+1, row.Y, in.X+in.W, e.list[n])
+		if n == e.at {
+			p.Buffer.Text(in.X, row.Y, in.X+1, p.Look.SelMark, p.Look.Accent)
+			p.Buffer.Tint(row, p.Look.Selected)
+		}
+		p.Zone(row, func(int) tea.Cmd {
+			e.at = n
+			return e.open()
+		})
+	}
+}

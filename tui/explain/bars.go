@@ -1,0 +1,357 @@
+// Package explain draws what counts for one key now: the picture of its algorithm, the
+// arithmetic behind it with live numbers, and what that means for the next request.
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// Widths inside the weighted bars: label and number left, the arithmetic right.
+const (
+	barLabel   = 10
+	barNumber  = 7
+	barFormula = 23
+)
+
+// line is one row of the weighted bars.
+type line struct {
+	label    string
+	decides  bool // this is the number that the algorithm goes by
+	value    string
+	segments []chart.Segment
+	room     float64 // dots up to here
+	limit    bool    // a stroke at the limit
+	formula  string
+}
+
+// sheet is a paper with the key that is drawn on it.
+type sheet struct {
+	*widget.Canvas
+	now limiter.Instant
+}
+
+// Paint draws the arithmetic of k at now into r, and where there is room the picture of
+// its algorithm above it. What is old is washed out.
+func Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.Instant, old bool) {
+	if k == nil || r.H == 0 || k.Reading.Err != "" {
+		return
+	}
+	defer p.Buffer.Clip(p.Buffer.Clip(r))
+	s := &sheet{p, now}
+	lines := s.arithmetic(k)
+	full := scale(k, lines)
+	in := r
+	const sentences = 2
+	if len(lines)+sentences+picture < in.H && s.paintPicture(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: picture}, k) {
+		_, in = in.Top(picture + 1)
+	}
+	for len(lines) > max(in.H-1, 0) {
+		lines = dropLeast(lines)
+	}
+	for i, l := range lines {
+		s.paintLine(in, in.Y+i, full, k, l)
+	}
+	y := in.Y + len(lines)
+	if y < in.Y+in.H {
+		s.paintSummary(in, y, k, &k.Gauge)
+	}
+	if y+1 < in.Y+in.H {
+		s.paintNotes(in, y+1, k)
+	}
+	if old {
+		s.Buffer.Wash(r, s.Look.Unknown.Fg)
+	}
+}
+
+// steps are how far beyond the limit the bars can reach: the scale goes from one to the next,
+// so that the stroke at the limit stays where it is while the numbers change.
+var steps = [...]float64{1.15, 1.5, 2, 3, 5, 10, 20, 50, 100}
+
+// scale returns the value that fills the width of the bars.
+func scale(k *model.Watched, lines []line) float64 {
+	most := 1.0
+	for _, l := range lines {
+		sum := 0.0
+		for _, seg := range l.segments {
+			sum += seg.Value
+		}
+		most = max(most, sum)
+	}
+	limit := float64(model.Capacity(k.Reading.Target))
+	if !k.Reading.Target.LimitKnown || limit <= 0 {
+		return float64(chart.Nice(int64(math.Ceil(min(most, 1e17)))))
+	}
+	for _, step := range steps {
+		if most <= limit*step {
+			return limit * step
+		}
+	}
+	return most
+}
+
+// dropLeast leaves out the last line that does not decide.
+func dropLeast(lines []line) []line {
+	for i := len(lines) - 1; i > 0; i-- {
+		if !lines[i].decides {
+			return slices.Delete(lines, i, i+1)
+		}
+	}
+	return lines[:0]
+}
+
+func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
+	g := &s.Buffer
+	st := s.Look.Dim
+	if l.decides {
+		st = s.Look.Title
+	}
+	x, end := in.X, in.X+in.W
+	g.Text(x, y, x+barLabel, l.label, st)
+	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.Look.Text)
+	x += barLabel + barNumber + 2
+	formula := min(barFormula, max(0, (end-x)*3/5))
+	w := end - x - formula - 2
+	if w < 6 {
+		return
+	}
+	if l.room > 0 {
+		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), s.Look.Room, s.Look.Faint)
+	}
+	chart.Bar(g, x, y, w, full, s.Look.Glyphs, l.segments...)
+	if l.limit && k.Reading.Target.LimitKnown {
+		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
+		st := s.Look.Denied
+		if under := g.At(x+min(at, w), y); under.R == s.Look.Reach[len(s.Look.Reach)-1] {
+			st = s.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
+		}
+		g.Set(x+min(at, w), y, s.Look.LimitV, st)
+	}
+	g.Text(x+w+2, y, end, fitted(l.formula, end-x-w-2), s.Look.Dim)
+}
+
+// fitted leaves out what does not fit: whole clauses at the end, else whole words.
+func fitted(formula string, cells int) string {
+	for text := formula; ; {
+		if safetext.Width(text) <= cells {
+			return text
+		}
+		at := strings.LastIndex(text, ", ")
+		if at < 0 {
+			return safetext.ClipWords(text, cells, safetext.Ellipsis)
+		}
+		text = text[:at]
+	}
+}
+
+// arithmetic returns the rows for the key's algorithm.
+func (s *sheet) arithmetic(k *model.Watched) []line {
+	switch k.Reading.Target.Algorithm {
+	case limiter.GCRA:
+		return s.tatLines(k)
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		return s.bucketLines(k)
+	}
+	if k.Reading.Target.Window <= 0 {
+		return []line{{label: "held", value: format.Counted(k.Gauge.Used), formula: "the window is not known"}}
+	}
+	return s.windowLines(k)
+}
+
+func (s *sheet) windowLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	solid := func(v float64, st themes.Style) chart.Segment { return chart.Segment{Value: v, Style: st} }
+	counts := float64(g.Previous.N) * g.Weight
+	rounded := counts
+	switch t.Convention.Rounding {
+	case limiter.RoundFloor:
+		rounded = math.Floor(counts)
+	case limiter.RoundNearest:
+		rounded = math.Round(counts)
+	}
+	previous := line{
+		label: "previous", value: format.Counted(g.Previous),
+		segments: []chart.Segment{solid(counts, s.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.Look.Gone, Style: s.Look.Faint}},
+		formula:  fmt.Sprintf("× %s = %.1f", model.ShownWeight(g.Previous.N, g.Weight, 1), counts),
+	}
+	current := line{
+		label: "current", value: format.Counted(g.Current),
+		segments: []chart.Segment{solid(float64(g.Current.N), s.Look.Current)},
+		formula:  "next window in " + format.Span(g.End.Sub(s.now)),
+	}
+	estimate := line{
+		label: "estimate", value: held(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(rounded, s.Look.Previous), solid(float64(g.Current.N), s.Look.Current)},
+		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
+	}
+	if g.Stuck {
+		current.formula = "no expiry: never frees"
+	}
+	exact := line{label: "exact", value: format.Counted(g.Exact), formula: "counters cannot tell"}
+	if !g.Previous.Known {
+		previous.segments, previous.formula = nil, "not held any more"
+		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, format.Unknown, "", false, 0
+	}
+	if g.Exact.Known {
+		exact.segments = []chart.Segment{solid(float64(g.Exact.N), s.Look.Good)}
+		exact.formula = compared(int64(rounded)+g.Current.N-g.Exact.N, g.Previous.Known)
+		exact.limit, exact.room = true, float64(model.Capacity(t))
+	}
+	switch t.Algorithm {
+	case limiter.FixedWindow:
+		current.decides, current.limit, current.room = true, true, float64(model.Capacity(t))
+		if g.Previous.Known {
+			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: s.Look.Gone, Style: s.Look.Faint}}
+			previous.formula = "counts no more"
+			estimate.formula = "a sliding one: " + estimate.value + ofLimit(t)
+		}
+		if !g.Exact.Known {
+			return []line{previous, current, estimate}
+		}
+	case limiter.SlidingLog, limiter.StreamCounter:
+		exact.decides = true
+	default:
+		estimate.decides = true
+	}
+	return []line{previous, current, estimate, exact}
+}
+
+// compared says how far the weighted counter is from the truth.
+func compared(high int64, known bool) string {
+	switch {
+	case !known:
+		return "counted in the log"
+	case high > 0:
+		return fmt.Sprintf("the estimate is %d high", high)
+	case high < 0:
+		return fmt.Sprintf("the estimate is %d low", -high)
+	}
+	return "the estimate is right"
+}
+
+func ofLimit(t model.Target) string {
+	if !t.LimitKnown || t.Limit.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", model.Capacity(t))
+}
+
+// number writes an estimate with one decimal only where it has a fraction.
+func number(v float64) string {
+	if v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+// held writes an estimate in the room of a bar's number.
+func held(v float64) string {
+	return format.First(barNumber, number(v), format.Short(int64(math.Round(v))))
+}
+
+func (s *sheet) tatLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	if !t.LimitKnown || t.Limit.Count == 0 {
+		return []line{{label: "TAT", value: format.Clock(g.TAT), formula: "the limit is not known"}}
+	}
+	capacity := model.Capacity(t)
+	interval := t.Window / time.Duration(t.Limit.Count)
+	ahead := max(0, g.TAT.Sub(s.now))
+	return []line{
+		{label: "TAT ahead", value: format.Span(ahead), limit: true, room: float64(capacity), decides: true,
+			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: s.Look.Fill(g.Utilization)}},
+			formula:  fmt.Sprintf("tolerates %s ahead", format.Span(interval*time.Duration(capacity)))},
+		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Current}},
+			formula: fmt.Sprintf("one each %s, %d%s", format.Length(interval.Round(time.Microsecond)), g.Used.N, ofLimit(t))},
+	}
+}
+
+func (s *sheet) bucketLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	capacity := float64(model.Capacity(t))
+	label, value, formula := "tokens", float64(g.Remaining.N), "refills at "
+	if t.Algorithm == limiter.LeakyBucket {
+		label, value, formula = "level", float64(g.Used.N), "drains at "
+	}
+	if t.LimitKnown && t.Window > 0 {
+		formula += format.PerSecond(float64(t.Limit.Count) / t.Window.Seconds())
+	}
+	return []line{
+		{label: label, value: held(value), decides: true, limit: true, room: capacity,
+			segments: []chart.Segment{{Value: value, Style: s.Look.Current}}, formula: formula},
+		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Fill(g.Utilization)}},
+			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
+	}
+}
+
+// paintSummary is the sentence that everything above adds up to.
+func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
+	end := in.X + in.W
+	if !g.NextKnown {
+		s.Words(in.X, y, end, widget.Styled("limit unknown: give it with --limit, as in --limit 100/1m", s.Look.Unknown))
+		return
+	}
+	if !g.Remaining.Known {
+		s.Words(in.X, y, end, widget.Styled("count only: nothing is ever denied", s.Look.Dim))
+		return
+	}
+	room := widget.Styled(fmt.Sprintf("room for %s", format.Short(g.Remaining.N)), s.Look.Good)
+	if g.Remaining.N == 0 {
+		room.Style = s.Look.Denied
+	} else if g.Near() {
+		room.Style = s.Look.Near
+	}
+	next := widget.Styled("next request admitted now", s.Look.Text)
+	switch {
+	case g.Next == limiter.Never && g.Stuck:
+		next = widget.Styled("never admitted: no expiry", s.Look.Denied)
+	case g.Next == limiter.Never:
+		next = widget.Styled("never admitted: the cost is above the limit", s.Look.Denied)
+	case g.Next > 0:
+		next = widget.Styled("next slot frees in "+format.Span(g.Next), s.Look.Denied)
+	}
+	reset := widget.Styled("as new in "+format.Span(g.Reset), s.Look.Dim)
+	switch g.Reset {
+	case 0:
+		reset.Text = "as new"
+	case limiter.Never:
+		reset.Text = "never as new"
+	}
+	dot := widget.Styled(" · ", s.Look.Faint)
+	if widget.Width(room, dot, next, dot, reset) > in.W { // what is cut would read as another time
+		s.Words(in.X, y, end, room, dot, next)
+		return
+	}
+	s.Words(in.X, y, end, room, dot, next, dot, reset)
+}
+
+func (s *sheet) paintNotes(in cell.Rect, y int, k *model.Watched) {
+	r := &k.Reading
+	var parts []string
+	if d := k.Gauge.DeniedInW; d.Known {
+		parts = append(parts, fmt.Sprintf("denied in the window: %s", format.Short(d.N)))
+	}
+	if r.TTL > 0 {
+		parts = append(parts, "expires in "+format.Span(r.TTL))
+	}
+	for _, n := range r.Notes {
+		parts = append(parts, safetext.Clean(string(n)))
+	}
+	if r.Type != "" {
+		parts = append(parts, safetext.Clean(r.Type))
+	}
+	s.Buffer.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), s.Look.Dim)
+}

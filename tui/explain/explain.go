@@ -1,0 +1,139 @@
+package explain
+
+import (
+	"math"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// picture is how many rows the picture of an algorithm takes.
+const picture = 2
+
+// paintPicture draws how the algorithm of k sees time, and says whether it has a picture.
+func (s *sheet) paintPicture(r cell.Rect, k *model.Watched) bool {
+	t := k.Reading.Target
+	if r.W < 24 || t.Window <= 0 {
+		return false
+	}
+	switch t.Algorithm {
+	case limiter.GCRA:
+		if !t.LimitKnown || t.Limit.Count == 0 {
+			return false
+		}
+		s.paintTAT(r, k)
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		if !t.LimitKnown || t.Limit.Count == 0 {
+			return false
+		}
+		s.paintDrop(r, k)
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *sheet) up() string {
+	if s.Buffer.ASCII {
+		return "^"
+	}
+	return "↑"
+}
+
+// paintTAT draws the theoretical arrival time on the axis of time that begins now: what is
+// filled must pass before the key is as new, and a request that would put it beyond the
+// tolerance is denied.
+func (s *sheet) paintTAT(r cell.Rect, k *model.Watched) {
+	t, g := k.Reading.Target, &k.Gauge
+	capacity := model.Capacity(t)
+	interval := t.Window / time.Duration(t.Limit.Count)
+	tolerance := interval * time.Duration(capacity)
+	ahead := min(max(0, g.TAT.Sub(s.now)), tolerance)
+	cells := r.W - 1
+	place := func(d time.Duration) int { return r.X + int(math.Round(float64(d)/float64(tolerance)*float64(cells))) }
+	s.Buffer.Fill(r.X, r.Y, cells, s.Look.Axis, s.Look.Faint)
+	if capacity <= int64(cells/2) { // one tick a request, where they can be told apart
+		for i := range capacity {
+			s.Buffer.Set(place(interval*time.Duration(i)), r.Y, s.Look.Tick, s.Look.Dim)
+		}
+	}
+	head := place(ahead)
+	st := s.Look.Fill(g.Utilization)
+	n := len(s.Look.Reach)
+	s.Buffer.Fill(r.X, r.Y, head-r.X, s.Look.Reach[n-1], st)
+	s.Buffer.Set(r.X+cells, r.Y, s.Look.LimitV, s.Look.Denied)
+	end := r.X + r.W
+	tail := "tolerance " + format.Span(tolerance)
+	s.Buffer.Right(r.X, r.Y+1, end, tail, s.Look.Dim)
+	x := s.Words(r.X, r.Y+1, end, widget.Styled("now ", s.Look.Dim))
+	text := s.up() + " TAT +" + format.Span(ahead)
+	if ahead == 0 {
+		text = "TAT has passed: as new"
+	}
+	s.Words(min(max(x, head), end-len(tail)-len(text)-1), r.Y+1, end-len(tail)-1, widget.Styled(text, st))
+}
+
+// paintDrop draws the bucket with a unit in each cell where they fit, and below it the
+// token or drop that is under way.
+func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
+	t, g := k.Reading.Target, &k.Gauge
+	capacity := model.Capacity(t)
+	limit := t.Limit
+	limit.Window = t.Window
+	level, under := k.Reading.State.LevelAt(s.now, limit, t.Convention), "next token"
+	leaky := t.Algorithm == limiter.LeakyBucket
+	st := s.Look.Current
+	if leaky {
+		under, st = "next drop", s.Look.Fill(g.Utilization)
+	}
+	level = min(max(level, 0), float64(capacity))
+	s.Buffer.Set(r.X, r.Y, s.Look.Box.V, s.Look.Dim)
+	cells := r.W - 2
+	unit := cells / int(min(capacity, int64(cells)))
+	whole := int(level)
+	if unit >= 2 { // units apart: a cell between them
+		cells = unit * int(capacity)
+		for i := range int(capacity) {
+			glyph, one := s.Look.Room, s.Look.Faint
+			if i < whole {
+				glyph, one = s.Look.Reach[len(s.Look.Reach)-1], st
+			}
+			s.Buffer.Fill(r.X+1+i*unit, r.Y, unit-1, glyph, one)
+		}
+	} else {
+		s.Buffer.Fill(r.X+1, r.Y, cells, s.Look.Room, s.Look.Faint)
+		s.Buffer.Fill(r.X+1, r.Y, int(level/float64(capacity)*float64(cells)), s.Look.Reach[len(s.Look.Reach)-1], st)
+	}
+	s.Buffer.Set(r.X+1+cells, r.Y, s.Look.Box.V, s.Look.Dim)
+	part := level - math.Floor(level)
+	if leaky { // the drop that is leaving
+		part = 1 - part
+		if level == 0 {
+			part = 0
+		}
+	}
+	idle := !leaky && level >= float64(capacity) || leaky && level == 0
+	x := s.Words(r.X, r.Y+1, r.X+r.W, widget.Styled(under+" ", s.Look.Dim))
+	if idle {
+		text := "the bucket is full"
+		if leaky {
+			text = "the bucket is empty"
+		}
+		s.Words(x, r.Y+1, r.X+r.W, widget.Styled(text, s.Look.Dim))
+		return
+	}
+	wide := min(24, max(r.W/3, 6))
+	s.Buffer.Fill(x, r.Y+1, wide, s.Look.Room, s.Look.Faint)
+	n := len(s.Look.Reach)
+	fine := int(part * float64(wide*n))
+	s.Buffer.Fill(x, r.Y+1, fine/n, s.Look.Reach[n-1], s.Look.Previous)
+	if fine%n > 0 {
+		s.Buffer.Set(x+fine/n, r.Y+1, s.Look.Reach[fine%n-1], s.Look.Previous)
+	}
+	rest := time.Duration((1 - part) * float64(t.Window) / float64(t.Limit.Count))
+	s.Words(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Span(rest)), s.Look.Dim))
+}

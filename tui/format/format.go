@@ -1,0 +1,282 @@
+// Package format is how numbers, times and names of algorithms are written on screen:
+// short, with their units, and of a width that does not jump.
+package format
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// Unknown is how a value that nobody can tell is written. It is never 0.
+const Unknown = "–"
+
+// Span writes a duration in at most six columns: 740ms, 7.4s, 41s, 1m44s, 2h05m, 12d.
+// It rounds up, so that waiting that long is enough.
+func Span(d time.Duration) string {
+	switch {
+	case d == limiter.Never:
+		return "never"
+	case d <= 0:
+		return "0s"
+	case d <= 999*time.Millisecond:
+		return strconv.FormatInt(int64(ceil(d, time.Millisecond)/time.Millisecond), 10) + "ms"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(ceil(d, 100*time.Millisecond).Seconds(), 'f', 1, 64) + "s"
+	case d <= 59*time.Second:
+		return strconv.FormatInt(int64(ceil(d, time.Second)/time.Second), 10) + "s"
+	case d < time.Hour:
+		d = ceil(d, time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		d = ceil(d, time.Minute)
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return strconv.FormatInt(int64(ceil(d, 24*time.Hour)/(24*time.Hour)), 10) + "d"
+}
+
+func ceil(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }
+
+// Length writes a configured duration as people say it: 10s, 1m, 1h30m, 250ms.
+func Length(d time.Duration) string {
+	if d <= 0 {
+		return Unknown
+	}
+	s := d.String()
+	for _, zero := range [...]string{"m0s", "h0m"} {
+		if n := len(s) - len(zero) + 1; n > 0 && s[n-1:] == zero {
+			s = s[:n]
+		}
+	}
+	return s
+}
+
+// Latency writes a short duration with three digits: 180µs, 1.24ms, 340ms, 1.2s.
+func Latency(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return Unknown
+	case d < time.Millisecond:
+		return strconv.FormatInt(int64(d/time.Microsecond), 10) + "µs"
+	case d < 10*time.Millisecond:
+		return strconv.FormatFloat(float64(d)/1e6, 'f', 2, 64) + "ms"
+	case d < time.Second:
+		return strconv.FormatInt(int64(d/time.Millisecond), 10) + "ms"
+	case d < 999*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	}
+	return Span(d)
+}
+
+// PerSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
+func PerSecond(v float64) string {
+	switch {
+	case v >= math.MaxInt64: // what a hostile store makes of it
+		return Short(math.MaxInt64) + "/s"
+	case v == 0:
+		return "0/s"
+	case v < 0.05:
+		return "<0.1/s"
+	case v < 99.95:
+		return strconv.FormatFloat(v, 'f', 1, 64) + "/s"
+	}
+	return Short(int64(v+0.5)) + "/s"
+}
+
+// Short writes a count in at most five columns: 9999, 12.1k, 840k, 3.2M.
+func Short(n int64) string {
+	v := float64(n)
+	switch {
+	case n < 0:
+		return "-" + Short(-n)
+	case n < 10_000:
+		return strconv.FormatInt(n, 10)
+	case v < 99_950:
+		return strconv.FormatFloat(v/1e3, 'f', 1, 64) + "k"
+	case v < 999_500:
+		return strconv.FormatFloat(v/1e3, 'f', 0, 64) + "k"
+	case v < 99_950_000:
+		return strconv.FormatFloat(v/1e6, 'f', 1, 64) + "M"
+	case v < 999_500_000:
+		return strconv.FormatFloat(v/1e6, 'f', 0, 64) + "M"
+	}
+	return large(n)
+}
+
+// Brief writes a count in at most four columns: 9999, 12k, 840k, 3.2M.
+func Brief(n int64) string {
+	switch v := float64(n); {
+	case n < 10_000:
+		return Short(n)
+	case v < 999_500:
+		return strconv.FormatFloat(v/1e3, 'f', 0, 64) + "k"
+	}
+	return large(n)
+}
+
+// large writes a count from a million on in at most four columns.
+func large(n int64) string {
+	v := float64(n)
+	for _, unit := range [...]string{"M", "G", "T", "P"} {
+		if v /= 1000; v/1000 < 9.95 {
+			return strconv.FormatFloat(v/1000, 'f', 1, 64) + unit
+		}
+		if v/1000 < 999.5 {
+			return strconv.FormatFloat(v/1000, 'f', 0, 64) + unit
+		}
+	}
+	return strconv.FormatFloat(v/1e6, 'f', 1, 64) + "E"
+}
+
+// SpanIn writes a duration as Span does, and where that takes more than so many columns in
+// its first unit alone: 59m59s as 60m. It rounds up.
+func SpanIn(d time.Duration, columns int) string {
+	text := Span(d)
+	if len(text) <= columns {
+		return text
+	}
+	for _, u := range [...]struct {
+		unit time.Duration
+		name string
+	}{{365 * 24 * time.Hour, "y"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if one := strconv.FormatInt(int64((d-1)/u.unit)+1, 10) + u.name; d >= u.unit && len(one) <= columns {
+			return one
+		}
+	}
+	return text
+}
+
+// First returns the first of the texts that fits into so many columns, "" if none does.
+func First(columns int, texts ...string) string {
+	for _, t := range texts {
+		if safetext.Width(t) <= columns {
+			return t
+		}
+	}
+	return ""
+}
+
+// Counted writes a count that may not be known.
+func Counted(c model.Count) string {
+	if !c.Known {
+		return Unknown
+	}
+	return Short(c.N)
+}
+
+// Clock writes an instant as the time of day on the server's clock.
+func Clock(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05") }
+
+// ClockMillis is clock with milliseconds.
+func ClockMillis(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05.000") }
+
+// Algorithm is the algorithm's name where there is little room.
+func Algorithm(a limiter.Algorithm) string {
+	switch a {
+	case limiter.FixedWindow:
+		return "fixed"
+	case limiter.SlidingLog:
+		return "log"
+	case limiter.SlidingWindow:
+		return "sliding"
+	case limiter.StreamCounter:
+		return "stream"
+	case limiter.GCRA:
+		return "gcra"
+	case limiter.TokenBucket:
+		return "token"
+	case limiter.LeakyBucket:
+		return "leaky"
+	}
+	return Unknown
+}
+
+// AlgorithmInFull is the algorithm's name in the field.
+func AlgorithmInFull(a limiter.Algorithm) string {
+	switch a {
+	case limiter.FixedWindow:
+		return "fixed window"
+	case limiter.SlidingLog:
+		return "sliding log"
+	case limiter.SlidingWindow:
+		return "sliding window counter"
+	case limiter.StreamCounter:
+		return "stream counter"
+	case limiter.GCRA:
+		return "GCRA"
+	case limiter.TokenBucket:
+		return "token bucket"
+	case limiter.LeakyBucket:
+		return "leaky bucket"
+	}
+	return "algorithm unknown"
+}
+
+// Wrap breaks clean text at spaces into lines of at most w cells; a longer word is cut.
+func Wrap(text string, w int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case safetext.Width(line)+1+safetext.Width(word) <= w:
+			line += " " + word
+		default:
+			lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
+	}
+	return lines
+}
+
+// Signed writes a short duration with its sign.
+func Signed(d time.Duration) string {
+	if d < 0 {
+		return "-" + Latency(-d)
+	}
+	return "+" + Latency(d)
+}
+
+// Plural writes a count with what is counted.
+func Plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
+// Percent writes a share of 1 as percent.
+func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
+
+// Bytes writes a size in powers of 1024.
+func Bytes(v float64) string {
+	for _, unit := range [...]string{"B", "K", "M", "G"} {
+		if v < 1000 {
+			if v < 10 && unit != "B" {
+				return fmt.Sprintf("%.1f%s", v, unit)
+			}
+			return fmt.Sprintf("%.0f%s", v, unit)
+		}
+		v /= 1024
+	}
+	return fmt.Sprintf("%.1fT", v)
+}
+
+// Thousands writes a count in full, in groups of three digits.
+func Thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}

@@ -1,0 +1,90 @@
+package grid
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/session"
+	"ratescope/tui/widget"
+)
+
+// The size of a tile of the grid screen: below it the numbers would not fit.
+const (
+	tileWidth  = 38
+	tileHeight = 6
+)
+
+// tiling says how many tiles stand beside and above each other, and how high each is:
+// as large as lets all keys be seen, else as many as fit.
+func tiling(r cell.Rect, keys int) (cols, rows, h int) {
+	const wide = 3 // a tile reads best about three times as wide as high
+	cols, rows = max(1, r.W/tileWidth), max(1, r.H/tileHeight)
+	best := 0
+	for c := 1; c <= r.W/tileWidth; c++ {
+		need := (max(keys, 1) + c - 1) / c
+		if size := min(r.W/c, wide*(r.H/need)); need*tileHeight <= r.H && size > best {
+			best, cols, rows = size, c, need
+		}
+	}
+	return cols, rows, min(r.H/rows, r.W/cols)
+}
+
+// tileAt is the place of a tile; where they fill the height no row and no column is left over.
+func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
+	x, y := col*r.W/cols, row*h
+	below := y + h
+	if h == r.H/rows {
+		y, below = row*r.H/rows, (row+1)*r.H/rows
+	}
+	return cell.Rect{X: r.X + x, Y: r.Y + y, W: (col+1)*r.W/cols - x, H: below - y}
+}
+
+func (v view) paintTile(r cell.Rect, k *model.Watched) {
+	key := k.Reading.Key
+	line := v.Look.Border
+	if key == v.Selected() {
+		line = v.Look.Accent
+	}
+	v.Look.Box.Frame(&v.Buffer, r, line)
+	v.Zone(r, func(int) tea.Cmd {
+		if v.Selected() == key {
+			return v.Show("dashboard")
+		}
+		v.Pick(key)
+		return nil
+	})
+	mark, style := v.Mark(k, v.Look)
+	used := " " + session.UsedText(k, 11) + " "
+	name := safetext.Shorten(v.Name(key), max(4, r.W-8-safetext.Width(used)), safetext.Ellipsis)
+	x := v.Words(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", v.Look.Title))
+	v.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
+	in := r.Inset(1)
+	if k.Reading.Err != "" || k.Timeline == nil {
+		v.Buffer.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), v.Look.Unknown)
+		return
+	}
+	v.Time.Tile(v.Canvas, in, k, v.Moment())
+	g, foot := &k.Gauge, r.Y+r.H-1
+	next, st := " next "+session.NextText(g, 6)+" ", v.Look.Good
+	switch {
+	case g.Throttled():
+		st = v.Look.Denied
+	case !g.NextKnown:
+		st = v.Look.Unknown
+	}
+	end := r.X + r.W - 2
+	v.Buffer.Right(r.X+2, foot, end, next, st)
+	rate := format.Unknown
+	if g.RateKnown {
+		rate = format.PerSecond(g.Rate)
+	}
+	v.Words(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+format.Algorithm(k.Reading.Target.Algorithm), v.Look.Dim),
+		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.Look.Dim), widget.Styled(" · "+rate+" ", v.Look.Text))
+	if _, old := v.Outdated(k); old {
+		v.Buffer.Wash(in, v.Look.Unknown.Fg)
+		v.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, v.Look.Unknown.Fg)
+	}
+}

@@ -1,0 +1,100 @@
+// Package grid shows the same picture for many keys at once: two windows of time, with the
+// used level at the same height in every tile, so that levels can be compared by eye.
+package grid
+
+import (
+	"charm.land/bubbles/v2/paginator"
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
+)
+
+// Screen is the grid. Make one with New.
+type Screen struct {
+	*session.Session
+
+	area       cell.Rect
+	cols, rows int // tiles beside and above each other
+	height     int // of a tile
+	pages      int // how many there are,
+	page       int // and which is on screen
+	actions    keymap.Actions
+}
+
+// view is the screen on the canvas that it is painted on.
+type view struct {
+	*widget.Canvas
+	*Screen
+}
+
+// New returns the grid of a session.
+func New(s *session.Session) *Screen {
+	g := &Screen{Session: s, cols: 1, rows: 1}
+	move := func(by func() int) func() tea.Cmd {
+		return func() tea.Cmd { g.Move(by()); return nil }
+	}
+	page := func() int { return g.cols * g.rows }
+	g.actions = append(s.Actions(),
+		keymap.New("keys", "left", "← h", "selects the key to the left", move(func() int { return -1 }), "left", "h"),
+		keymap.New("keys", "right", "→ l", "selects the key to the right", move(func() int { return 1 }), "right", "l"),
+		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -g.cols }), "up", "k"),
+		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j"),
+		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
+		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
+		keymap.New("keys", "first key", "home g", "selects the first key", move(func() int { return -len(g.Rows()) }), "home", "g"),
+		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.Rows()) }), "end", "G"),
+		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.Show("dashboard") }, "enter").Hinted("open"),
+	)
+	return g
+}
+
+// Keys lists what can be done here.
+func (g *Screen) Keys() keymap.Actions { return g.actions }
+
+// Update handles what the shell hands on.
+func (g *Screen) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case shell.LayoutMsg:
+		g.area = msg.Area
+		g.cols, g.rows, g.height = tiling(g.area, len(g.Rows()))
+		per := max(g.cols*g.rows, 1)
+		g.pages = max((len(g.Rows())+per-1)/per, 1)
+		g.page = min(g.page, g.pages-1)
+		if i := g.Index(); i >= 0 && g.Picked() {
+			g.page = i / per
+		}
+		g.See(g.page*per, (g.page+1)*per)
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelDown {
+			g.Move(g.cols)
+		} else {
+			g.Move(-g.cols)
+		}
+	}
+	return nil
+}
+
+// Paint draws the page of tiles, and at the lower edge which page it is.
+func (g *Screen) Paint(p *widget.Canvas, r cell.Rect) {
+	v := view{p, g}
+	rows := g.Rows()
+	if len(rows) == 0 {
+		p.Buffer.Text(r.X+2, r.Y+1, r.X+r.W, session.Searching(g.Live()), p.Look.Dim)
+		return
+	}
+	page := g.cols * g.rows
+	first := g.page * page
+	for i := range min(page, len(rows)-first) {
+		v.paintTile(tileAt(r, i%g.cols, i/g.cols, g.cols, g.rows, g.height), rows[first+i])
+	}
+	if g.pages > 1 {
+		dots := paginator.New(paginator.WithTotalPages(g.pages))
+		dots.Page, dots.Type = g.page, paginator.Arabic
+		dots.ArabicFormat = "page %d of %d"
+		p.Buffer.Right(r.X, r.Y+r.H-1, r.X+r.W-1, " "+dots.View()+" ", p.Look.Dim)
+	}
+}

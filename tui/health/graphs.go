@@ -1,0 +1,224 @@
+package health
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// graph is one figure, or a pair of them back to back, with its past.
+type graph struct {
+	label  string
+	now    []widget.Span
+	past   []float64
+	hung   []float64 // of the second figure, hanging below the first; nil where there is none
+	top    float64   // of the scale where it is fixed; 0 the least round figure above all of it
+	round  func(float64) float64
+	scale  func(float64) string
+	ink    func(float64) themes.Style
+	hungIn func(float64) themes.Style
+}
+
+// graphs returns the figures of which anything was ever known, in the order of what they
+// tell on call, and the names of the others.
+func (v *View) graphs() (known []graph, unknown []string) {
+	for _, g := range v.figures() {
+		if all(g.past, math.IsNaN) && all(g.hung, math.IsNaN) {
+			if g.label != "watching" { // its cost in commands is told all the same
+				unknown = append(unknown, g.label)
+			}
+			continue
+		}
+		if g.label == "evictions" && all(g.past, func(p float64) bool { return !(p > 0) }) {
+			continue // that none was ever seen is no picture
+		}
+		known = append(known, g)
+	}
+	return known, unknown
+}
+
+func all(list []float64, is func(float64) bool) bool {
+	return !slices.ContainsFunc(list, func(p float64) bool { return !is(p) })
+}
+
+func (v *View) figures() []graph {
+	h, l := v.Health, &v.Look
+	series := func(f func(*model.HealthSample) model.Measure) []float64 {
+		out := make([]float64, len(v.Past))
+		for i := range v.Past {
+			if m := f(&v.Past[i]); m.Known {
+				out[i] = m.V
+			} else {
+				out[i] = math.NaN()
+			}
+		}
+		return out
+	}
+	span := func(d time.Duration) model.Measure { return model.Measure{Known: d > 0, V: float64(d)} }
+	latency := func(v float64) string { return format.Latency(time.Duration(v)) }
+	one := func(text string) []widget.Span { return []widget.Span{widget.Styled(text, l.Text)} }
+	memory, most := measured(h.MemoryUsed, format.Bytes), 0.0
+	memoryInk := l.Glow
+	if h.MemoryMax.Known && h.MemoryMax.V > 0 {
+		most, memoryInk = h.MemoryMax.V, l.Fill
+		memory += " of " + format.Bytes(most)
+	}
+	var last model.HealthSample
+	if n := len(v.Past); n > 0 {
+		last = v.Past[n-1]
+	}
+	pair := func(up, down string, upStyle, downStyle themes.Style) []widget.Span {
+		return []widget.Span{widget.Styled(up, upStyle), widget.Styled("  "+down, downStyle)}
+	}
+	plain := func(st themes.Style) func(float64) themes.Style { return func(float64) themes.Style { return st } }
+	return []graph{
+		{label: "latency", now: one(format.Latency(v.Server.RTT)), past: series(func(p *model.HealthSample) model.Measure { return span(p.RTT) }), round: chartTop, scale: latency, ink: l.Glow},
+		{label: "commands", now: one(measured(h.Ops, format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }), round: chartTop, scale: rate, ink: l.Glow},
+		{label: "memory", now: one(memory), past: series(func(p *model.HealthSample) model.Measure { return p.Memory }), top: most, round: byteTop, scale: format.Bytes, ink: memoryInk},
+		{label: "evictions", now: []widget.Span{widget.Styled(measured(h.Evicted, format.PerSecond), l.Denied)}, past: series(func(p *model.HealthSample) model.Measure { return p.Evicted }), round: chartTop, scale: rate, ink: plain(l.Denied)},
+		{label: "cpu", now: one(measured(h.CPU, format.Percent)), past: series(func(p *model.HealthSample) model.Measure { return p.CPU }), top: 1, round: chartTop, scale: coarse, ink: l.Fill},
+		{label: "script time", now: one(format.Latency(last.Script)), past: series(func(p *model.HealthSample) model.Measure { return span(p.Script) }), round: chartTop, scale: latency, ink: l.Glow},
+		{
+			label: "network", now: pair(measured(h.NetIn, format.Bytes)+"/s in", measured(h.NetOut, format.Bytes)+"/s out", l.Accent, l.Previous), round: byteTop, scale: format.Bytes,
+			past: series(func(p *model.HealthSample) model.Measure { return p.NetIn }), ink: plain(l.Accent),
+			hung: series(func(p *model.HealthSample) model.Measure { return p.NetOut }), hungIn: plain(l.Previous),
+		},
+		{
+			label: "requests", now: pair(l.YesMark+" "+measured(last.Admitted, format.PerSecond), l.OverMark+" "+measured(last.Denied, format.PerSecond), l.Admitted, l.Denied), round: chartTop, scale: rate,
+			past: series(func(p *model.HealthSample) model.Measure { return p.Admitted }), ink: plain(l.Admitted),
+			hung: series(func(p *model.HealthSample) model.Measure { return p.Denied }), hungIn: plain(l.Denied),
+		},
+		{label: "watching", now: one(v.watchingCost()), past: series(func(p *model.HealthSample) model.Measure { return p.Watching }), round: shareTop, scale: finely, ink: l.Glow},
+	}
+}
+
+// axisColumns is the room left of a graph for the figures of its scale.
+const axisColumns = 6
+
+// rate writes a rate beside a graph.
+func rate(v float64) string {
+	return format.First(axisColumns, format.PerSecond(v), format.Brief(int64(v))+"/s")
+}
+
+// chartTop, byteTop and shareTop are the least round figure that is not below v: of
+// anything that is counted in tens, of bytes, of shares of 1.
+func chartTop(v float64) float64 { return float64(chart.Nice(int64(math.Ceil(min(v, 1e17))))) }
+
+func byteTop(v float64) float64 {
+	unit := 1.0
+	for v/unit >= 1000 && unit < 1<<50 {
+		unit *= 1024
+	}
+	return unit * chartTop(v/unit)
+}
+
+func shareTop(v float64) float64 { return chartTop(v*1e4) / 1e4 }
+
+func coarse(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
+func finely(v float64) string { return fmt.Sprintf("%.2g%%", 100*v) }
+
+// watchingCost is what this program takes of the server.
+func (v *View) watchingCost() string {
+	c := v.Cost
+	switch {
+	case c.Over <= 0 || v.Link.Link != model.Live:
+		return format.Unknown
+	case c.Server > 0:
+		return fmt.Sprintf("%.2f%%", 100*float64(c.Server)/float64(c.Over))
+	}
+	return format.PerSecond(float64(c.Commands) / c.Over.Seconds())
+}
+
+// The least size at which a graph tells something.
+const (
+	graphWidth  = 26
+	graphHeight = 4
+)
+
+// paintGraphs lays the graphs out in rows that each fill the width. Few stand one above
+// the other; where there is no room for all the last ones go.
+func (v *View) paintGraphs(r cell.Rect, list []graph) {
+	if len(list) == 0 || r.H < graphHeight-1 {
+		return
+	}
+	const widest = 4
+	cols := min(max(r.W/graphWidth, 1), widest)
+	if len(list) <= 3 {
+		cols = 1
+	}
+	least := graphHeight
+	if !v.Framed {
+		least--
+	}
+	rows := min((len(list)+cols-1)/cols, max(r.H/least, 1))
+	if rows > 1 && cols > 1 && len(list) > 2*cols {
+		rows = min(rows, max(2, r.H/9))
+	}
+	list = list[:min(len(list), rows*cols)]
+	per := (len(list) + rows - 1) / rows
+	for row := range rows {
+		some := list[min(row*per, len(list)):min((row+1)*per, len(list))]
+		y, below := r.Y+row*r.H/rows, r.Y+(row+1)*r.H/rows
+		for i := range some {
+			x, right := r.X+i*r.W/len(some), r.X+(i+1)*r.W/len(some)
+			v.paintGraph(cell.Rect{X: x, Y: y, W: right - x, H: below - y}, &some[i])
+		}
+	}
+}
+
+func (v *View) paintGraph(r cell.Rect, g *graph) {
+	in := v.Section(r, false, widget.Styled(g.label, v.Look.Title))
+	v.Aside(r, widget.Width(widget.Styled(g.label, v.Look.Title)), g.now...)
+	const labels, scale = 28, axisColumns + 1 // from which width on there is room for a scale, and its own
+	if in.H == 0 {
+		return
+	}
+	plot := in
+	if in.W >= labels {
+		_, plot = in.Left(scale)
+	}
+	axis := axisOf(v.Past)
+	if plot.H >= 4 {
+		plot.H--
+		v.paintTimes(cell.Rect{X: plot.X, Y: plot.Y + plot.H, W: plot.W, H: 1}, axis)
+	}
+	top := g.top
+	if top == 0 {
+		top = g.round(max(highest(g.past, len(g.past)), highest(g.hung, len(g.hung))))
+	}
+	fine := 2
+	if v.Buffer.ASCII {
+		fine = 1
+	}
+	switch two := g.hung != nil && !all(g.hung, math.IsNaN); {
+	case two && !v.Buffer.ASCII:
+		v.pair(plot, g, axis, top)
+	default:
+		chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Buffer, plot, v.Look)
+	}
+	if plot.X == in.X {
+		return
+	}
+	v.Buffer.Right(in.X, in.Y, plot.X-1, g.scale(top), v.Look.Dim)
+	if plot.H > 1 {
+		v.Buffer.Right(in.X, plot.Y+plot.H-1, plot.X-1, "0", v.Look.Dim)
+	}
+}
+
+// highest returns the largest of the newest n values, 0 when there is none.
+func highest(list []float64, n int) (most float64) {
+	for _, p := range list[max(0, len(list)-n):] {
+		if p > most {
+			most = p
+		}
+	}
+	return most
+}

@@ -1,0 +1,54 @@
+package health
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
+)
+
+// Screen is the health of the Redis behind the keys. Make one with New.
+type Screen struct {
+	*session.Session
+	plots Plots
+}
+
+// New returns the health screen of a session.
+func New(s *session.Session) *Screen { return &Screen{Session: s} }
+
+// Keys lists what can be done here: what concerns all keys.
+func (h *Screen) Keys() keymap.Actions {
+	var list keymap.Actions
+	for _, act := range h.Actions() {
+		switch act.Name {
+		case "pause", "record", "export", "more", "less":
+			list = append(list, act)
+		}
+	}
+	return append(list, h.Travel()...)
+}
+
+// Update says that no key is on screen.
+func (h *Screen) Update(msg tea.Msg) tea.Cmd {
+	if _, ok := msg.(shell.LayoutMsg); ok {
+		h.See(0, 0)
+	}
+	return nil
+}
+
+// Paint draws what is known of the server.
+func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
+	const hottest = 12
+	b := h.Board()
+	v := &View{
+		Canvas: p, Health: &b.Health, Past: b.Vitals(), Hot: &b.Hot, Name: h.Name,
+		Link: h.Live().Server, Server: h.Server(), Cost: h.Cost(), Plots: &h.plots,
+	}
+	if b.Hot.At != 0 {
+		v.Hottest = b.Hottest(hottest)
+	}
+	v.Paint(r)
+}

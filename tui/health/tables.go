@@ -1,0 +1,268 @@
+package health
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/format"
+	"ratescope/tui/session"
+	"ratescope/tui/widget"
+)
+
+// fact is a line of the state pane.
+type fact struct {
+	label, text string
+	style       themes.Style
+}
+
+// paintFacts draws the server's state, and below it what a person who wants more can do.
+func (v *View) paintFacts(r cell.Rect, list []fact) {
+	in := v.Section(r, false, v.heading("state", "")...)
+	label := 14
+	if in.W < 40 {
+		label = 10
+	}
+	y, end := in.Y, in.Y+in.H
+	for _, f := range list {
+		for i, line := range format.Wrap(f.text, in.W-label) {
+			if y == end {
+				return
+			}
+			if i == 0 {
+				v.Buffer.Text(in.X, y, in.X+label, f.label, v.Look.Dim)
+			}
+			v.Buffer.Text(in.X+label, y, in.X+in.W, line, f.style)
+			y++
+		}
+	}
+	if !v.Link.Embedded {
+		return
+	}
+	for i, line := range format.Wrap("The embedded Redis keeps no figures of its own. Start with --redis URL to see a server's commands, scripts, errors and slow log here.", in.W) {
+		if y+1+i < end {
+			v.Buffer.Text(in.X, y+1+i, in.X+in.W, line, v.Look.Dim)
+		}
+	}
+}
+
+// facts is what is known of the server's state.
+func (v *View) facts() []fact {
+	s, h, l := v.Server, v.Health, &v.Look
+	var facts []fact
+	say := func(label, text string, st themes.Style) { facts = append(facts, fact{label, text, st}) }
+	tell := func(label string, m model.Measure, f func(float64) string, more string) {
+		if m.Known {
+			say(label, f(m.V)+more, l.Text)
+		}
+	}
+	role := []string{safetext.Clean(s.Role)}
+	if s.Role == "" {
+		role[0] = format.Unknown
+	}
+	if h.Replicas.Known && (h.Replicas.V > 0 || s.Role == "master") {
+		role = append(role, format.Plural(int(h.Replicas.V), "replica"))
+	}
+	if session.Above(h.Lag, 0) {
+		role = append(role, format.Bytes(h.Lag.V)+" behind")
+	}
+	if h.Unheard.Known {
+		role = append(role, "heard its master "+format.Span(time.Duration(h.Unheard.V*float64(time.Second)))+" ago")
+	}
+	say("role", strings.Join(role, ", "), l.Text)
+	if s.Link == model.Live {
+		clock := "this machine's"
+		if s.Offset <= -time.Millisecond || s.Offset >= time.Millisecond {
+			clock = format.Signed(s.Offset) + " to this machine's"
+		}
+		if s.OffsetBy > 0 {
+			clock += " ±" + format.Latency(s.OffsetBy)
+		}
+		say("clock", clock, l.Text)
+	}
+	leaving := ""
+	if h.Expired.Known {
+		leaving = ", " + format.PerSecond(h.Expired.V) + " expire"
+	}
+	tell("keys", h.Keys, whole, leaving)
+	if h.Policy != "" {
+		say("when full", safetext.Clean(h.Policy), l.Text)
+	}
+	tell("scripts", h.Scripts, whole, " in the cache")
+	saving := " changes since the last snapshot"
+	if h.Saving {
+		saving += ", one is being written"
+	}
+	tell("unsaved", h.Unsaved, whole, saving)
+	tell("clients", h.Clients, whole, ", "+measured(h.Blocked, whole)+" blocked")
+	if cost := v.watchingCost(); cost != format.Unknown {
+		unit := " of the server's time"
+		if v.Cost.Server <= 0 {
+			unit = " reads"
+		}
+		say("watching", cost+unit, l.Good)
+	}
+	if h.At != 0 && len(h.Commands) > 0 {
+		if len(h.Errors) == 0 {
+			say("errors", "none on record", l.Text)
+		}
+		if len(h.Slow) == 0 {
+			say("slow log", "nothing on record", l.Text)
+		}
+	}
+	for _, m := range s.Lacks {
+		say("cannot tell", safetext.Clean(m), l.Near)
+	}
+	for _, m := range h.Missing {
+		if s.Embedded { // it has none of this, which is said once, below
+			break
+		}
+		say("switched off", safetext.Clean(m), l.Near)
+	}
+	return facts
+}
+
+// paintCommands draws what commands cost: those that run scripts first, then the dearest.
+func (v *View) paintCommands(r cell.Rect) {
+	in := v.Section(r, false, v.heading("commands", " · server time a call")...)
+	if in.H == 0 {
+		return
+	}
+	const meter = 12
+	bar, most := 0, 0.0
+	if in.W >= 75 {
+		bar = meter + 1
+	}
+	for _, c := range v.Health.Commands {
+		most = max(most, load(c))
+	}
+	list := v.Health.Commands[:min(len(v.Health.Commands), max(in.H-1, 0))]
+	columns := commandColumns(in.W - bar)
+	titles, rows := []string{"command"}, make([][]widget.Span, len(list))
+	for _, c := range columns {
+		titles = append(titles, c.title)
+	}
+	for i := range list {
+		c := &list[i]
+		name := v.Look.Text
+		if c.Scripts {
+			name = v.Look.Accent
+		}
+		rows[i] = []widget.Span{widget.Styled(safetext.Clean(c.Name), name)}
+		for _, column := range columns {
+			rows[i] = append(rows[i], column.figure(v, c))
+		}
+		if bar > 0 {
+			chart.Bar(&v.Buffer, in.X+in.W-meter, in.Y+1+i, meter, most, v.Look.Glyphs, chart.Segment{Value: load(*c), Style: v.Look.Glow(0.6 * load(*c) / most)})
+		}
+	}
+	v.table("commands", cell.Rect{X: in.X, Y: in.Y, W: in.W - bar, H: in.H}, titles, rows)
+}
+
+// commandColumn is a figure of a command.
+type commandColumn struct {
+	title  string
+	wide   bool // only where there is room
+	figure func(v *View, c *model.CommandStat) widget.Span
+}
+
+// commandFigures are the columns of the table of commands.
+var commandFigures = [...]commandColumn{
+	{"calls", false, func(v *View, c *model.CommandStat) widget.Span {
+		return widget.Styled(format.PerSecond(c.Calls), v.some(c.Calls, v.Look.Text))
+	}},
+	{"mean", true, func(v *View, c *model.CommandStat) widget.Span {
+		return widget.Styled(format.Latency(c.Mean), v.Look.Text)
+	}},
+	{"p99", true, func(v *View, c *model.CommandStat) widget.Span {
+		return widget.Styled(format.Latency(c.P99), v.Look.Dim)
+	}},
+	{"failed", false, func(v *View, c *model.CommandStat) widget.Span {
+		return widget.Styled(format.PerSecond(c.Failed), v.some(c.Failed, v.Look.Near))
+	}},
+	{"load", false, func(v *View, c *model.CommandStat) widget.Span {
+		return widget.Styled(fmt.Sprintf("%.2f%%", 100*load(*c)), v.some(load(*c), v.Look.Text))
+	}},
+}
+
+// commandColumns returns the columns that a table of that width has.
+func commandColumns(width int) (list []commandColumn) {
+	for _, c := range commandFigures {
+		if width >= 44 || !c.wide {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// load is the share of the server's one core that a command takes.
+func load(c model.CommandStat) float64 { return c.Calls * c.Mean.Seconds() }
+
+// some is the style of a figure: faint while it is 0.
+func (v *View) some(figure float64, st themes.Style) themes.Style {
+	if figure == 0 {
+		return v.Look.Dim
+	}
+	return st
+}
+
+func (v *View) paintErrors(r cell.Rect) {
+	in := v.Section(r, false, v.heading("errors", " · a second and in all")...)
+	var rows [][]widget.Span
+	for i, e := range v.Health.Errors {
+		if i >= in.H {
+			break
+		}
+		st := v.Look.Dim
+		if e.Rate > 0 {
+			st = v.Look.Near
+			if bad, _ := session.ErrorMeaning(e.Name); bad {
+				st = v.Look.Denied
+			}
+		}
+		rows = append(rows, []widget.Span{widget.Styled(safetext.Clean(e.Name), st), widget.Styled(format.PerSecond(e.Rate), v.some(e.Rate, st)), widget.Styled(format.Short(e.Total), v.Look.Dim)})
+	}
+	v.table("errors", in, nil, rows)
+}
+
+func (v *View) paintSlow(r cell.Rect) {
+	in := v.Section(r, false, v.heading("slow log", " · newest first")...)
+	for i, c := range v.Health.Slow {
+		if i >= in.H {
+			return
+		}
+		x := v.Words(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Look.Dim), widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Look.Near))
+		v.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(safetext.Clean(c.Command), max(0, in.X+in.W-x), safetext.Ellipsis), v.Look.Text)
+	}
+}
+
+// paintHot draws the hottest keys of the server, watched or not.
+func (v *View) paintHot(r cell.Rect) {
+	note := ""
+	if len(v.Hot.Sources) > 0 {
+		note = " · " + safetext.Clean(strings.Join(v.Hot.Sources, "; "))
+	}
+	in := v.Section(r, false, v.heading("hottest keys", safetext.Clip(note, max(r.W-20, 0), safetext.Ellipsis))...)
+	if in.H == 0 {
+		return
+	}
+	var rows [][]widget.Span
+	for i := range v.Hottest {
+		h := &v.Hottest[i]
+		if i+1 >= in.H {
+			break
+		}
+		st := v.Look.Text
+		if !h.Watched {
+			st = v.Look.Dim
+		}
+		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key), st), widget.Styled(measured(h.Rate, format.PerSecond), v.Look.Text),
+			widget.Styled(measured(h.Writes, format.PerSecond), v.Look.Text), widget.Styled(format.Percent(h.Share), v.Look.Text)})
+	}
+	v.table("hot", in, []string{"key", "rate", "writes", "share"}, rows)
+}

@@ -1,0 +1,211 @@
+package tui_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// TestAScrolledPauseShowsThatMoment pauses, scrolls back, and compares what the board says
+// of every key with what it said then.
+func TestAScrolledPauseShowsThatMoment(t *testing.T) {
+	people := tuitest.Every()
+	s := newStage(t, 140, 42, tui.Options{}, people...)
+	s.run(30 * time.Second)
+	used := map[limiter.Instant]map[string]int64{}
+	for range 100 {
+		s.run(tuitest.Refresh)
+		now := map[string]int64{}
+		for _, k := range s.app.Listed() {
+			now[k.Reading.Key] = k.Gauge.Used.N
+		}
+		used[limiter.InstantOf(s.now)] = now
+	}
+	s.press("p")
+	for range 6 {
+		s.press("left")
+		at := s.app.At()
+		if at >= limiter.InstantOf(s.now) {
+			t.Fatal("the picture is not of the past")
+		}
+		var then map[string]int64
+		nearest := time.Hour
+		for when, levels := range used {
+			if d := when.Sub(at); d.Abs() < nearest {
+				nearest, then = d.Abs(), levels
+			}
+		}
+		for _, k := range s.app.Listed() {
+			g, name := &k.Gauge, k.Reading.Key
+			if !g.Used.Known {
+				t.Errorf("%s: nothing is known %v ago", name, limiter.InstantOf(s.now).Sub(at))
+				continue
+			}
+			// A bin is a 240th of the window, and a burst of 13 comes at once.
+			if d := g.Used.N - then[name]; (d > 13 || d < -13) || nearest < 50*time.Millisecond && (d > 2 || d < -2) && !strings.Contains(name, "window") {
+				t.Errorf("%s: %d were used at that moment, %d are shown", name, then[name], g.Used.N)
+			}
+		}
+	}
+	text := s.text()
+	s.press("p")
+	s.run(time.Second)
+	if s.app.At() < limiter.InstantOf(s.now).Add(-2*time.Second) {
+		t.Errorf("after the pause the picture stays in the past:\n%s", text)
+	}
+}
+
+// TestALevelHasNoWindow: GCRA and the buckets forget nothing at the end of a window.
+func TestALevelHasNoWindow(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{}, tuitest.Every()...)
+	s.run(25 * time.Second)
+	for _, p := range tuitest.Every() {
+		for s.press("home"); s.app.Selected() != p.Name; s.press("down") {
+		}
+		if level := p.How == limiter.GCRA || p.How == limiter.TokenBucket || p.How == limiter.LeakyBucket; level {
+			for line := range strings.Lines(s.text()) {
+				if strings.Contains(line, "─ used ─") && strings.Contains(line, "├") {
+					t.Errorf("%s has edges of windows: %s", p.Name, line)
+				}
+			}
+		}
+		has := strings.Contains(s.text(), "─ window 10s ─")
+		want := p.How != limiter.GCRA && p.How != limiter.TokenBucket && p.How != limiter.LeakyBucket
+		if has != want && p.How != limiter.FixedWindow { // the current window may be too short for its label
+			t.Errorf("%s has a bracket: %v", p.Name, has)
+		}
+	}
+}
+
+// TestTheWindowSaysWhatCounts reads the strip under the columns while a weighted window slides.
+func TestTheWindowSaysWhatCounts(t *testing.T) {
+	p := tuitest.Every()[2]
+	s := newStage(t, 200, 55, tui.Options{}, p)
+	s.run(25 * time.Second)
+	shares := map[string]bool{}
+	for range 40 {
+		s.run(tuitest.Refresh)
+		_, rest, found := strings.Cut(s.text(), "previous, still ")
+		if found {
+			shares[rest[:2]] = true
+		}
+	}
+	if len(shares) < 10 {
+		t.Errorf("in eight seconds the previous window counted by %d shares: %v", len(shares), shares)
+	}
+	s.see("gone by", "current", "exact")
+}
+
+// TestPanesKeepTheirSize fires, pauses and lets keys come and go: no border moves.
+func TestPanesKeepTheirSize(t *testing.T) {
+	gun := &tuitest.Injector{}
+	s := newStage(t, 140, 42, tui.Options{Injector: gun}, crowd(40)...)
+	gun.Feed = s.feed
+	few := true
+	s.edit = func(b *model.Batch) {
+		if few {
+			b.Readings = b.Readings[:3]
+		}
+	}
+	s.run(2 * time.Second)
+	corners := func() (list []int) {
+		for i, line := range strings.Split(s.text(), "\n") {
+			if strings.HasPrefix(line, "╭") || strings.HasPrefix(line, "╰") {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	before := corners()
+	few = false
+	s.run(2 * time.Second)
+	s.app.Update(tui.FiredMsg(outcomes(s.app.Selected())...))
+	s.press("p")
+	if after := corners(); !slices.Equal(before, after) || len(before) < 6 {
+		t.Errorf("the borders were in the rows %v and are in %v", before, after)
+	}
+}
+
+// TestOneBurstLeavesTheRestReadable: a burst a hundred times as high as all else is cut and
+// its count written on it.
+func TestOneBurstLeavesTheRestReadable(t *testing.T) {
+	p := tuitest.Personality{Name: "bursty", How: limiter.SlidingLog, Limit: limiter.Limit{Count: 5000, Window: 10 * time.Second}}
+	burst := false
+	p.Rate = func(float64, *rand.Rand) int {
+		if burst {
+			burst = false
+			return 900
+		}
+		return 2
+	}
+	s := newStage(t, 140, 42, tui.Options{}, p)
+	s.run(20 * time.Second)
+	burst = true
+	s.run(3 * time.Second)
+	tall := 0
+	for line := range strings.Lines(s.text()) {
+		if strings.Count(line, "█") > 20 {
+			tall++
+		}
+	}
+	s.see("90")
+	if tall < 3 {
+		t.Errorf("beside a burst the usual traffic fills %d rows:\n%s", tall, s.text())
+	}
+}
+
+// TestAToastLeavesTheKeys: a sentence lies over the panes, not over the footer.
+func TestAToastLeavesTheKeys(t *testing.T) {
+	s := newStage(t, 80, 24, tui.Options{})
+	s.run(time.Second)
+	s.press("left")
+	s.see("Press p to pause", "? help")
+}
+
+// TestDiskWaitsOutsideUpdate: an export that takes long holds no key up.
+func TestDiskWaitsOutsideUpdate(t *testing.T) {
+	began := make(chan struct{})
+	o := tui.Options{Export: func(model.Batch) (string, error) { close(began); return "", context.Canceled }}
+	s := newStage(t, 80, 24, o)
+	s.run(time.Second)
+	_, cmd := s.app.Update(tea.KeyPressMsg{Code: 'e', Text: "e"})
+	select {
+	case <-began:
+		t.Error("the file is written inside Update")
+	default:
+	}
+	if cmd == nil {
+		t.Fatal("nothing writes the file")
+	}
+}
+
+// TestWhatIf types other terms: their outcome stands beside the real one, and nothing fires.
+func TestWhatIf(t *testing.T) {
+	gun := &tuitest.Injector{}
+	s := newStage(t, 140, 42, tui.Options{Injector: gun}, tuitest.Overrun()...)
+	s.run(20 * time.Second)
+	s.press("home", "w")
+	s.see("what if", "as it was", "nothing is written")
+	s.press("ctrl+u")
+	for _, r := range "sliding-log 9999/1m" {
+		s.press(strings.ReplaceAll(string(r), " ", "space"))
+	}
+	s.run(time.Second)
+	s.press("enter")
+	s.see("sliding-log 9999/1m", ": admits more")
+	s.press("esc")
+	s.see("what counts now")
+	if len(gun.Shots()) > 0 {
+		t.Error("it fired")
+	}
+}

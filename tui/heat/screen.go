@@ -1,0 +1,175 @@
+// Package heat shows every key as a row and time as columns: colour and shade are how much of
+// the limit was used, a shape of its own is a denial. More keys than rows share a row, which
+// shows the worst of them and can be opened.
+package heat
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
+)
+
+// steps are the lengths of a column.
+var steps = [...]time.Duration{
+	200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
+	30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
+}
+
+// usualStep is the index of the length that a column has at first.
+const usualStep = 2
+
+// Screen is the heat map. Make one with New.
+type Screen struct {
+	*session.Session
+
+	area    cell.Rect // of the map, without names, header and axis
+	names   int       // columns for the names
+	step    int       // index of the length of a column
+	rows    []row
+	height  int // of a row: few rows are taller
+	first   int // first row on screen
+	at      int // row under the cursor
+	back    int // columns from now to the cursor
+	inside  []span
+	actions keymap.Actions
+
+	newest limiter.Instant // end of the newest column
+	keys   []*model.Watched
+	width  int
+}
+
+// span is a range of the session's rows that was opened.
+type span struct{ from, to int }
+
+// row is one or several keys.
+type row struct {
+	keys  []*model.Watched
+	cells []heat // oldest first
+}
+
+// New returns the heat map of a session.
+func New(s *session.Session) *Screen {
+	h := &Screen{Session: s, step: usualStep, height: 1}
+	move := func(rows, columns int) func() tea.Cmd {
+		return func() tea.Cmd { h.move(rows, columns); return nil }
+	}
+	for _, act := range s.Actions() {
+		switch act.Name {
+		case "zoom in", "zoom out", "fire", "burst", "rate":
+		default:
+			h.actions = append(h.actions, act)
+		}
+	}
+	h.actions = append(h.actions,
+		keymap.New("heat", "up", "↑ k", "goes to the row above", move(-1, 0), "up", "k"),
+		keymap.New("heat", "down", "↓ j", "goes to the row below", move(1, 0), "down", "j"),
+		keymap.New("heat", "page up", "pgup", "goes up a page", func() tea.Cmd { h.move(-h.area.H, 0); return nil }, "pgup", "ctrl+b"),
+		keymap.New("heat", "page down", "pgdn", "goes down a page", func() tea.Cmd { h.move(h.area.H, 0); return nil }, "pgdown", "ctrl+f"),
+		keymap.New("heat", "earlier", "← h", "goes back in time", move(0, 1), "left", "h"),
+		keymap.New("heat", "later", "→ l", "goes on in time", move(0, -1), "right", "l"),
+		keymap.New("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "["),
+		keymap.New("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]"),
+		keymap.New("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").Hinted("open"),
+		keymap.New("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
+			if len(h.inside) > 0 {
+				return ""
+			}
+			return "All keys are shown."
+		}),
+	)
+	return h
+}
+
+// Keys lists what can be done here.
+func (h *Screen) Keys() keymap.Actions { return h.actions }
+
+// Update handles what the shell hands on.
+func (h *Screen) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case shell.LayoutMsg:
+		h.layOut(msg.Area)
+	case shell.HiddenMsg:
+		h.rows, h.keys = nil, nil
+	case tea.MouseMotionMsg:
+		if h.area.Holds(msg.X, msg.Y) {
+			h.point(msg.X, msg.Y)
+			h.Redraw()
+		}
+	case tea.MouseClickMsg:
+		if msg.Button == tea.MouseLeft && h.area.Holds(msg.X, msg.Y) {
+			h.point(msg.X, msg.Y)
+			return h.open()
+		}
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelDown {
+			h.move(3, 0)
+		} else {
+			h.move(-3, 0)
+		}
+	}
+	return nil
+}
+
+func (h *Screen) point(x, y int) {
+	h.at, h.back = min(h.first+(y-h.area.Y)/h.height, max(len(h.rows)-1, 0)), h.area.X+h.area.W-1-x
+}
+
+func (h *Screen) move(rows, columns int) {
+	h.at = min(max(h.at+rows, 0), max(len(h.rows)-1, 0))
+	h.back = min(max(h.back+columns, 0), max(h.area.W-1, 0))
+}
+
+func (h *Screen) zoom(by int) {
+	h.step = min(max(h.step+by, 0), len(steps)-1)
+	h.keys = nil
+}
+
+// open opens the keys of a row, or the only one at the moment under the cursor.
+func (h *Screen) open() tea.Cmd {
+	if h.at >= len(h.rows) {
+		return nil
+	}
+	if r := h.rows[h.at]; len(r.keys) == 1 {
+		return h.Visit(r.keys[0].Reading.Key, h.moment())
+	}
+	from := h.window().from
+	for i := range h.at {
+		from += len(h.rows[i].keys)
+	}
+	h.inside = append(h.inside, span{from, from + len(h.rows[h.at].keys)})
+	h.at, h.first, h.keys = 0, 0, nil
+	return nil
+}
+
+func (h *Screen) leave() tea.Cmd {
+	h.inside = h.inside[:len(h.inside)-1]
+	h.at, h.first, h.keys = 0, 0, nil
+	return nil
+}
+
+// moment is the middle of the column under the cursor.
+func (h *Screen) moment() limiter.Instant {
+	d := steps[h.step]
+	return min(h.newest.Add(-time.Duration(h.back)*d-d/2), h.At())
+}
+
+// window is the range of the session's rows that is shown.
+func (h *Screen) window() span {
+	n := len(h.Rows())
+	if len(h.inside) == 0 {
+		return span{0, n}
+	}
+	last := h.inside[len(h.inside)-1]
+	return span{min(last.from, n), min(last.to, n)}
+}
+
+// Paint draws the map.
+func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) { view{p, h}.paint(r) }

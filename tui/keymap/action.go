@@ -1,0 +1,103 @@
+// Package keymap is the table of what a person can do: the one place that dispatch, the
+// footer, the help, the palette and the README read.
+package keymap
+
+import (
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// Action is one thing a person can do: its keys, its name, and what carries it out.
+// Dispatch, the footer, the help, the palette and the README's table all read it.
+type Action struct {
+	key.Binding        // the keys, what the help shows of them, and whether they are enabled
+	Name        string // by which the palette finds it: one or two words
+	Group       string // heading of the help
+	Writes      bool   // it sends requests to Redis
+	Hint        string // label in the footer; "" leaves it out there
+	Do          func() tea.Cmd
+	Blocked     func() string // why it is not possible now, one sentence; nil or "" when it is
+}
+
+// New returns an action. shown is how the help prints its keys, what completes "this key …".
+func New(group, name, shown, what string, do func() tea.Cmd, keys ...string) Action {
+	return Action{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what)), Name: name, Group: group, Do: do}
+}
+
+// When returns the action with a condition: while blocked returns a sentence, the keys are
+// disabled and the sentence says why.
+func (a Action) When(blocked func() string) Action { a.Blocked = blocked; return a }
+
+// Hinted returns the action with a label for the footer.
+func (a Action) Hinted(label string) Action { a.Hint = label; return a }
+
+// Writing returns the action marked as one that sends requests to Redis.
+func (a Action) Writing() Action { a.Writes = true; return a }
+
+// What returns the sentence about the action.
+func (a *Action) What() string { return a.Help().Desc }
+
+// Reason returns why the action is not possible now; "" when it is.
+func (a *Action) Reason() string {
+	if a.Blocked == nil {
+		return ""
+	}
+	return a.Blocked()
+}
+
+// Actions are the actions of a screen in the order in which they are listed.
+type Actions []Action
+
+// Refresh enables and disables the keys by what is possible now.
+func (t Actions) Refresh() Actions {
+	for i := range t {
+		if t[i].Blocked != nil {
+			t[i].SetEnabled(t[i].Blocked() == "")
+		}
+	}
+	return t
+}
+
+// Match returns the action that a key stands for, enabled or not; nil when there is none.
+// An enabled one goes before a disabled one.
+func (t Actions) Match(msg tea.KeyPressMsg) *Action {
+	t.Refresh()
+	var disabled *Action
+	for i := range t {
+		if key.Matches(msg, t[i].Binding) {
+			return &t[i]
+		}
+		if disabled == nil && !t[i].Enabled() && slices.Contains(t[i].Keys(), msg.String()) {
+			disabled = &t[i]
+		}
+	}
+	return disabled
+}
+
+// Named returns the action of that name, or nil.
+func (t Actions) Named(name string) *Action {
+	for i := range t {
+		if t[i].Name == name {
+			return &t[i]
+		}
+	}
+	return nil
+}
+
+// Markdown returns the table for a README.
+func (t Actions) Markdown() string {
+	var b strings.Builder
+	b.WriteString("| key | does |\n|---|---|\n")
+	for i := range t {
+		names := t[i].Keys()
+		quoted := make([]string, len(names))
+		for j, name := range names {
+			quoted[j] = "`" + name + "`"
+		}
+		b.WriteString("| " + strings.Join(quoted, " ") + " | " + t[i].What() + " |\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package keys
+
+import (
+	"strings"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/events"
+	"ratescope/tui/explain"
+	"ratescope/tui/format"
+	"ratescope/tui/session"
+	"ratescope/tui/widget"
+)
+
+func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
+	in := v.Section(r, v.focus == paneTimeline, v.timelineTitle(k, widget.TitleRoom(r.W))...)
+	if k == nil {
+		v.paintAdvice(in)
+	} else if in.H >= 10 {
+		v.Words(in.X, in.Y, in.X+in.W, v.Headline(k, v.Look, in.W)...)
+		_, in = in.Top(1)
+	}
+	v.Time.Paint(v.Canvas, in, k, v.Moment(), k != nil && k.Reading.Key == v.Selected())
+}
+
+// advice is what to know while there is no key to show.
+const advice = `What is found by itself: streams with a field count; sorted sets whose scores are times; counters named prefix:resource:subject:<window start>; GCRA and bucket values; and what the limiters of this program's library write.
+Say which keys with --watch 'rl:*', what limits them with --limit 100/1m, or both for many kinds of keys in a file of rules with --config.`
+
+// paintAdvice fills the room of a timeline that has no key.
+func (v view) paintAdvice(r cell.Rect) {
+	if !v.Started() || v.Board().Len() > 0 {
+		return
+	}
+	y := r.Y + 1
+	for paragraph := range strings.SplitSeq(advice, "\n") {
+		for _, line := range format.Wrap(paragraph, min(r.W-2, 90)) {
+			if y < r.Y+r.H {
+				v.Buffer.Text(r.X+1, y, r.X+r.W, line, v.Look.Dim)
+			}
+			y++
+		}
+		y++
+	}
+}
+
+// timelineTitle names the key and how it is limited; where room is short the name goes
+// before the words about it.
+func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
+	if k == nil {
+		return []widget.Span{widget.Styled("timeline", v.Look.Title)}
+	}
+	t := k.Reading.Target
+	limit := session.LimitText(t)
+	mark, style := v.Mark(k, v.Look)
+	name := v.Name(k.Reading.Key)
+	algorithm := format.AlgorithmInFull(t.Algorithm)
+	facts := " · " + algorithm + " · " + limit
+	if t.Inferred {
+		facts = " · " + algorithm + " (inferred) · " + limit
+	}
+	for _, shorter := range []string{" · " + algorithm + " · " + limit, " · " + format.Algorithm(t.Algorithm) + " · " + limit, " · " + limit} {
+		if safetext.Width(name+facts)+2 > room {
+			facts = shorter
+		}
+	}
+	return []widget.Span{
+		widget.Styled(mark+" ", style),
+		widget.Styled(safetext.Shorten(name, max(8, room-2-safetext.Width(facts)), safetext.Ellipsis), v.Look.Title),
+		widget.Styled(facts, v.Look.Dim),
+	}
+}
+
+// paintBars draws what counts for the selected key now.
+func (v view) paintBars(r cell.Rect) {
+	k, in := v.Current(), r
+	title := []widget.Span{widget.Styled("window", v.Look.Title), widget.Styled(" · what counts now", v.Look.Dim)}
+	age, old := v.age(k)
+	if old {
+		title[1] = widget.Styled(" · last known, "+format.Span(age)+" ago", v.Look.Near)
+	}
+	if v.Framed {
+		in = v.Section(r, false, title...)
+	}
+	explain.Paint(v.Canvas, in, k, v.At(), old)
+}
+
+// paintAlerts draws the newest alerts beside the keys; the injector has the decisions.
+func (v view) paintAlerts(r cell.Rect) {
+	if r.H > 0 {
+		events.PaintRecent(v.Canvas, r, v.Session)
+	}
+}

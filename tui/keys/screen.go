@@ -1,0 +1,201 @@
+// Package keys is the dashboard: the table of keys beside the selected one, with its
+// timeline, what counts for it now, and the injector.
+package keys
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
+)
+
+// Screen is the dashboard. Make one with New.
+type Screen struct {
+	*session.Session
+
+	area     cell.Rect
+	areas    areas
+	framed   bool
+	focus    part
+	expanded bool
+	top      int // first row of the table on screen
+	what     whatIf
+	actions  keymap.Actions
+	bins     []model.Bin // scratch of the sparklines
+}
+
+// view is the screen on the canvas that it is painted on.
+type view struct {
+	*widget.Canvas
+	*Screen
+}
+
+// New returns the dashboard of a session.
+func New(s *session.Session) *Screen {
+	d := &Screen{Session: s}
+	move := func(by func() int) func() tea.Cmd {
+		return func() tea.Cmd { d.Move(by()); return nil }
+	}
+	page := func() int { return max(1, d.rowsShown()-1) }
+	d.actions = append(s.Actions(), s.Travel()...)
+	d.actions = append(d.actions,
+		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k"),
+		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j"),
+		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
+		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
+		keymap.New("keys", "first key", "home g", "selects the first key", move(func() int { return -len(d.Rows()) }), "home", "g"),
+		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(d.Rows()) }), "end", "G"),
+		keymap.New("view", "expand", "enter", "expands the pane in focus", d.expand, "enter").Hinted("expand"),
+		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
+		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if"),
+		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
+			if d.expanded || d.what.on || d.Time.Pointing() {
+				return ""
+			}
+			return "There is nothing to go back from."
+		}),
+	)
+	return d
+}
+
+// Keys lists what can be done here.
+func (d *Screen) Keys() keymap.Actions { return d.actions }
+
+// Update handles what the shell hands on.
+func (d *Screen) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case shell.LayoutMsg:
+		d.area, d.framed = msg.Area, msg.Framed
+		d.layOut()
+	case shell.TickMsg:
+		d.SetStep(d.Time.Step())
+	case shell.HiddenMsg:
+		d.expanded = false
+		d.Time.Forget()
+		d.SetStep(0)
+	case tea.MouseClickMsg:
+		if d.Time.Holds(msg.X, msg.Y) && msg.Button == tea.MouseLeft {
+			d.focus = paneTimeline
+			d.Time.Point(msg.X)
+		}
+	case tea.MouseMotionMsg:
+		if d.Time.Drag(msg.X) {
+			d.Redraw()
+		}
+	case tea.MouseReleaseMsg:
+		d.drop()
+	case tea.MouseWheelMsg:
+		d.wheel(msg)
+	}
+	return nil
+}
+
+// layOut divides the room and scrolls the table so that the selected row is in sight.
+func (d *Screen) layOut() {
+	d.areas = arrange(d.area, d.focus, d.expanded, d.framed)
+	width := d.areas.timeline.W - 2
+	if d.framed {
+		width -= 2
+	}
+	d.Time.Arrive(d.Current(), width, d.Moment())
+	d.Revisit()
+	d.runWhatIf()
+	n := max(1, d.rowsShown())
+	if i := d.Index(); i >= 0 {
+		d.top = min(max(d.top, i-n+1), i)
+	}
+	d.top = min(max(d.top, 0), max(0, len(d.Rows())-n))
+	d.See(d.top, d.top+n)
+}
+
+// rowsShown is how many keys the table shows at once.
+func (d *Screen) rowsShown() int {
+	h := d.areas.keys.H - 1
+	if d.framed {
+		h -= 2
+	}
+	return max(h, 0)
+}
+
+func (d *Screen) expand() tea.Cmd {
+	d.expanded = !d.expanded
+	return nil
+}
+
+func (d *Screen) nextPane() tea.Cmd {
+	d.focus = (d.focus + 1) % panes
+	return nil
+}
+
+// collapse takes the cursor off the timeline, ends what if, then shows all panes.
+func (d *Screen) collapse() tea.Cmd {
+	switch {
+	case d.Time.Leave():
+	case d.what.on:
+		d.what = whatIf{}
+		d.Time.Compare(nil)
+	default:
+		d.expanded = false
+	}
+	return nil
+}
+
+// drop ends a drag: the picture pauses on the piece of time that was dragged over.
+func (d *Screen) drop() {
+	if !d.Time.Drop() {
+		return
+	}
+	if !d.Paused() {
+		d.Pause()
+	}
+	d.Time.Fit(d.At())
+	d.Redraw()
+}
+
+func (d *Screen) wheel(m tea.MouseWheelMsg) {
+	down := m.Button == tea.MouseWheelDown
+	switch {
+	case d.areas.timeline.Holds(m.X, m.Y):
+		d.Time.Zoom(down)
+	case down:
+		d.Move(1)
+	default:
+		d.Move(-1)
+	}
+}
+
+// Paint draws the panes.
+func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
+	v := view{p, d}
+	d.Time.Forget()
+	v.paintKeys(d.areas.keys)
+	if r := d.areas.timeline; r.H > 0 {
+		if other := d.Pinned(); other != nil && d.expanded {
+			var below cell.Rect
+			r, below = r.Top(r.H / 2)
+			v.paintTimeline(below, other)
+		}
+		v.paintTimeline(r, d.Current())
+		if d.what.on {
+			v.paintWhatIf(d.areas.bars)
+		} else {
+			v.paintBars(d.areas.bars)
+		}
+	}
+	v.paintAlerts(d.areas.alerts)
+	v.paintInjector(d.areas.injector)
+}
+
+// age is how long ago a reading was, where that is too long to be shown as now.
+func (v view) age(k *model.Watched) (time.Duration, bool) {
+	if k == nil {
+		return 0, false
+	}
+	return v.Outdated(k)
+}

@@ -1,0 +1,184 @@
+package lab
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/model/lab/accuracy"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// accuracyView measures the sliding window counter against the truth: wrong decisions by
+// how heavily a source loads its limit, and the mean difference beside the theory.
+type accuracyView struct {
+	report  *accuracy.Report // nil while it is measured
+	asked   bool
+	band    int // selected
+	actions keymap.Actions
+}
+
+// measuredMsg brings what was measured.
+type measuredMsg struct {
+	report accuracy.Report
+	err    error
+}
+
+// How much is measured: enough for two digits, in about a second.
+const (
+	accuracySources = 200
+	accuracyWindows = 1000
+)
+
+func newAccuracyView(s *Screen) *accuracyView {
+	v := &accuracyView{}
+	v.actions = keymap.Actions{
+		keymap.New("accuracy", "show a source", "enter", "shows a source of this load as a run", func() tea.Cmd { v.run(s); return nil }, "enter").Hinted("run it"),
+	}
+	return v
+}
+
+func (*accuracyView) name() string              { return "accuracy" }
+func (*accuracyView) layout(*Screen, cell.Rect) {}
+func (v *accuracyView) keys() keymap.Actions    { return v.actions }
+func (v *accuracyView) reset()                  { v.report, v.asked = nil, false }
+
+// move selects the band above or below.
+func (v *accuracyView) move(_ *Screen, by int) {
+	if v.report != nil {
+		v.band = min(max(v.band+by, 0), len(v.report.Bands)-1)
+	}
+}
+
+// open measures under the limit on screen, beside what goes on.
+func (v *accuracyView) open(s *Screen) error {
+	limit := s.run.Setup().Limit
+	if limit.Count == 0 {
+		return fmt.Errorf("a limit of 0 denies nothing, so no decision can be wrong: raise it with w")
+	}
+	if v.asked {
+		return nil
+	}
+	v.asked = true
+	s.later = append(s.later, func() tea.Msg {
+		report, err := accuracy.Measure(accuracy.Options{Limit: limit, Sources: accuracySources, Windows: accuracyWindows})
+		return measuredMsg{report, err}
+	})
+	return nil
+}
+
+// take keeps what was measured.
+func (v *accuracyView) take(s *Screen, msg measuredMsg) {
+	if msg.err != nil {
+		s.fail(msg.err)
+		return
+	}
+	v.report, v.band = &msg.report, min(v.band, len(msg.report.Bands)-1)
+	s.Redraw()
+}
+
+// run shows a source of the selected load: independent requests at the middle of its band.
+func (v *accuracyView) run(s *Screen) {
+	if v.report == nil {
+		return
+	}
+	b := v.report.Bands[v.band]
+	load := (b.From + b.To) / 2
+	if b.To == 0 {
+		load = 2
+	}
+	setup := s.run.Setup()
+	s.traffic, s.recorded, s.key = []lab.Traffic{{Model: lab.Poisson, PerSecond: max(load, 0.05) * float64(setup.Limit.Count) / setup.Limit.Window.Seconds()}}, false, 0
+	if err := s.restart(setup); err != nil {
+		s.fail(err)
+		return
+	}
+	s.renew()
+	s.view("compare")
+	s.run.AdvanceTo(s.run.Setup().Zero.Add(2 * setup.Limit.Window))
+	s.Say("A source of that load. p lets it run.")
+}
+
+func (v *accuracyView) paint(p painter, r cell.Rect) {
+	in := p.Section(r, true, widget.Styled("accuracy", p.Look.Title),
+		widget.Styled(fmt.Sprintf(" · sliding window counter, exact rounding, limit %d in %s", p.run.Setup().Limit.Count, lab.Seconds(p.run.Setup().Limit.Window)), p.Look.Dim))
+	if v.report == nil {
+		p.Buffer.Text(in.X, in.Y+1, in.X+in.W, "measuring…", p.Look.Accent)
+		return
+	}
+	y := v.paintBands(p, in)
+	v.paintLaw(p, cell.Rect{X: in.X, Y: y + 1, W: in.W, H: in.Y + in.H - y - 1})
+}
+
+// Columns of the bars.
+const (
+	barLabel = 14
+	barValue = 9
+)
+
+// paintBands draws the share of wrong decisions by load, denied free above denied charged.
+func (v *accuracyView) paintBands(p painter, r cell.Rect) int {
+	p.Words(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.Look.Title), widget.Styled("denied free", p.Look.Admitted), widget.Styled(", ", p.Look.Dim), widget.Styled(string(p.Look.Gone)+" denied charged", p.Look.Previous))
+	most := 0.01
+	for i, b := range v.report.Bands {
+		most = max(most, b.Wrong(1), v.report.Free.Bands[i].Wrong(1))
+	}
+	y := r.Y + 1
+	for i, b := range v.report.Bands {
+		free := v.report.Free.Bands[i]
+		if y+1 >= r.Y+r.H {
+			break
+		}
+		label, st := accuracy.LoadWords(b), p.Look.Text
+		if i == v.band {
+			p.Buffer.Text(r.X, y, r.X+1, p.Look.SelMark, p.Look.Accent)
+			st = p.Look.Title
+		}
+		p.Buffer.Text(r.X+1, y, r.X+barLabel, label, st)
+		width := max(r.W-barLabel-barValue-1, 1)
+		for k, one := range []struct {
+			v     float64
+			known bool
+			bar   chart.Segment
+		}{
+			{free.Wrong(1), free.Requests > 0, chart.Segment{Value: free.Wrong(1), Style: p.Look.Admitted}},
+			{b.Wrong(1), b.Requests > 0, chart.Segment{Value: b.Wrong(1), Style: p.Look.Previous, Glyph: p.Look.Gone}},
+		} {
+			text := "–"
+			if one.known {
+				text = lab.Number(100*one.v) + "%"
+			}
+			chart.Bar(&p.Buffer, r.X+barLabel, y+k, width, most, p.Look.Glyphs, one.bar)
+			p.Buffer.Right(r.X+r.W-barValue, y+k, r.X+r.W, text, p.Look.Text)
+		}
+		y += 2
+	}
+	return y
+}
+
+// paintLaw draws the mean difference for Poisson arrivals beside 0.313/√n.
+func (v *accuracyView) paintLaw(p painter, r cell.Rect) {
+	if r.H < 3 {
+		return
+	}
+	p.Words(r.X, r.Y, r.X+r.W, widget.Styled("mean difference of the estimate  ", p.Look.Title), widget.Styled("measured", p.Look.Admitted), widget.Styled(", and the stroke is the theory: 0.313/sqrt(n)", p.Look.Dim))
+	most := 0.0
+	for _, x := range v.report.Poisson {
+		most = max(most, x.Measured, x.Law)
+	}
+	width := max(r.W-barLabel-barValue-1, 1)
+	for i, x := range v.report.Poisson {
+		y := r.Y + 1 + i
+		if y >= r.Y+r.H {
+			return
+		}
+		p.Buffer.Text(r.X+1, y, r.X+barLabel, fmt.Sprintf("n = %d", x.Mean), p.Look.Text)
+		chart.Bar(&p.Buffer, r.X+barLabel, y, width, most, p.Look.Glyphs, chart.Segment{Value: x.Measured, Style: p.Look.Admitted})
+		p.Buffer.Set(r.X+barLabel+min(int(x.Law/most*float64(width)), width-1), y, p.Look.LimitV, p.Look.Denied)
+		p.Buffer.Right(r.X+r.W-barValue, y, r.X+r.W, lab.Number(100*x.Measured)+"%", p.Look.Text)
+	}
+}

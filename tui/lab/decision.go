@@ -1,0 +1,244 @@
+package lab
+
+import (
+	"fmt"
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// decisionView shows one decision from end to end.
+type decisionView struct {
+	picked   int // request; -1 follows the next one
+	scrolled int // lines of the script above the first one on screen
+	actions  keymap.Actions
+}
+
+// scriptPage is how many lines of the script a key scrolls.
+const scriptPage = 8
+
+func newDecisionView(*Screen) *decisionView {
+	d := &decisionView{picked: -1}
+	scroll := func(by int) func() tea.Cmd {
+		return func() tea.Cmd { d.scrolled = min(max(d.scrolled+by, 0), 400); return nil }
+	}
+	d.actions = keymap.Actions{
+		keymap.New("decision", "script up", "pgup", "scrolls the script up", scroll(-scriptPage), "pgup", "ctrl+u"),
+		keymap.New("decision", "script down", "pgdn", "scrolls the script down", scroll(scriptPage), "pgdown", "ctrl+d"),
+	}
+	return d
+}
+
+func (*decisionView) name() string              { return "decision" }
+func (*decisionView) layout(*Screen, cell.Rect) {}
+func (d *decisionView) keys() keymap.Actions    { return d.actions }
+func (d *decisionView) reset()                  { d.picked, d.scrolled = -1, 0 }
+
+// move selects the request before or after.
+func (d *decisionView) move(s *Screen, by int) {
+	at := d.inspected(s) + by
+	d.picked = max(at, 0)
+	if at >= s.run.Decided() {
+		d.picked = -1
+	}
+}
+
+// inspected is the number of the picked request, or of the one that would be fired now.
+func (d *decisionView) inspected(s *Screen) int {
+	if d.picked >= 0 && d.picked < s.run.Decided() {
+		return d.picked
+	}
+	return s.run.Decided()
+}
+
+// moment is what the candidate in focus decided about the inspected request. After the
+// last one it is the request that would be fired now.
+func (d *decisionView) moment(s *Screen) lab.Moment {
+	if i := d.inspected(s); i < s.run.Decided() {
+		if m, ok := s.run.Inspect(s.focus, i); ok {
+			return m
+		}
+	}
+	return s.run.Ask(s.focus, s.cost())
+}
+
+// paint draws the requests on the left, and on the right the state before, the rule with
+// its numbers, the verdict, the state after and the commands.
+func (d *decisionView) paint(p painter, r cell.Rect) {
+	list, rest := r.Left(min(max(r.W/4, 24), 40))
+	d.paintRequests(p, list)
+	s := p.run.Setup()
+	c, m := s.Candidates[p.focus], d.moment(p.Screen)
+	what := fmt.Sprintf("request %d at %s", m.Number+1, lab.Seconds(m.Arrival.At.Sub(s.Zero)))
+	if !m.Decided {
+		what = "one more request now, at " + lab.Seconds(m.Arrival.At.Sub(s.Zero))
+	}
+	in := p.Section(rest, true, widget.Styled(title(c), p.Look.Title), widget.Styled(" · "+what, p.Look.Dim))
+	w := lab.Explain(c, m, s)
+	t := parts{painter: p, r: in, y: in.Y, roomy: p.Framed}
+	t.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), p.Look.Text)
+	t.part("rule", []string{w.Rule}, p.Look.Dim)
+	t.part("numbers", w.Numbers, p.Look.Title)
+	t.part("verdict", t.wrapped(p.mark(m.Decision.Allowed)+" "+w.Verdict), p.outcome(m.Decision.Allowed))
+	t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.Look.Text)
+	t.part("redis", lab.CommandLines(c, m, s), p.Look.Accent)
+	d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
+}
+
+// paintScript draws the script that decides on a server, with the lines that ran marked and
+// what they ran beside them. It begins at the first one unless a person scrolls.
+func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m lab.Moment, s lab.Setup) {
+	if r.H < 2 {
+		return
+	}
+	p.Buffer.Text(r.X, r.Y, r.X+margin, "script", p.Look.Dim)
+	lines, err := lab.ScriptRun(c, m, s)
+	if err != nil {
+		p.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.Look.Faint)
+		return
+	}
+	top := min(max(d.scrolled, 0), max(len(lines)-r.H, 0))
+	beside := r.W * 55 / 100
+	for row := range min(r.H, len(lines)-top) {
+		l, y := lines[top+row], r.Y+row
+		st, end := p.Look.Faint, r.X+r.W
+		if l.Ran != nil {
+			st, end = p.Look.Text, r.X+beside
+			p.Buffer.Text(r.X+margin-2, y, r.X+margin, p.Look.SelMark, p.Look.Accent)
+			text := l.Ran.Text
+			if l.Ran.Answer != "" {
+				text += "  → " + l.Ran.Answer
+			}
+			p.Buffer.Text(end+1, y, r.X+r.W, safetext.Clip(text, r.W-beside-1, safetext.Ellipsis), p.Look.Accent)
+		}
+		p.Buffer.Text(r.X+margin, y, end, safetext.Clip(safetext.Clean(l.Text), end-r.X-margin, safetext.Ellipsis), st)
+	}
+	if more := len(lines) - top - r.H; more > 0 || top > 0 {
+		p.Buffer.Right(r.X, r.Y+r.H-1, r.X+r.W, " pgup pgdn scrolls ", p.Look.Dim)
+	}
+}
+
+// parts writes parts under each other, each with its heading in the left margin.
+type parts struct {
+	painter
+	r     cell.Rect
+	y     int
+	roomy bool // a blank line between parts
+}
+
+// margin is where the headings of parts stand.
+const margin = 9
+
+// wrapped breaks a text into lines that fit a part.
+func (t *parts) wrapped(text string) []string { return format.Wrap(safetext.Clean(text), t.r.W-margin) }
+
+func (t *parts) part(heading string, lines []string, st themes.Style) {
+	bottom := t.r.Y + t.r.H
+	if t.roomy && t.y > t.r.Y {
+		t.y++
+	}
+	if t.y < bottom {
+		t.Buffer.Text(t.r.X, t.y, t.r.X+margin, heading, t.Look.Dim)
+	}
+	for i, line := range lines {
+		if t.y >= bottom {
+			return
+		}
+		if !t.roomy && i == 2 && (heading == "before" || heading == "after" || heading == "it keeps") { // a small screen shows what is nearest
+			return
+		}
+		t.Buffer.Text(t.r.X+margin, t.y, t.r.X+t.r.W, safetext.Clip(line, t.r.W-margin, safetext.Ellipsis), st)
+		t.y++
+	}
+}
+
+// verdictsFrom is the column of the list of requests where the verdicts begin.
+const verdictsFrom = 12
+
+// paintColumns numbers the columns of the list of requests and says below which is whose,
+// where there is room; it returns the room for the list.
+func (p painter) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
+	n := len(s.Candidates)
+	if r.H < n+10 {
+		return r
+	}
+	bottom := r.Y + r.H - n
+	p.Buffer.Text(r.X, r.Y, r.X+verdictsFrom, "at", p.Look.Dim)
+	for i, c := range s.Candidates {
+		st := p.Look.Dim
+		if i == p.focus {
+			st = p.Look.Title
+		}
+		p.Buffer.Text(r.X+verdictsFrom+2*i, r.Y, r.X+r.W, strconv.Itoa(i+1), st)
+		p.Buffer.Text(r.X, bottom+i, r.X+r.W, fmt.Sprintf("%d %s", i+1, titleIn(c, r.W-2)), st)
+		p.Zone(cell.Rect{X: r.X, Y: bottom + i, W: r.W, H: 1}, func(int) tea.Cmd { p.Screen.focus = i; return nil })
+	}
+	return cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: r.H - n - 2}
+}
+
+// paintRequests lists the requests around the inspected one, with what each candidate
+// made of them.
+func (d *decisionView) paintRequests(p painter, r cell.Rect) {
+	s := p.run.Setup()
+	in := p.Section(r, false, widget.Styled("requests", p.Look.Title), widget.Styled(fmt.Sprintf(" · %d", p.run.Decided()), p.Look.Dim))
+	at, all := d.inspected(p.Screen), p.run.Decided()
+	in = p.paintColumns(in, s)
+	top := max(min(at-in.H/2, all+1-in.H), 0)
+	for row := range in.H {
+		i, y := top+row, in.Y+row
+		if i > all {
+			return
+		}
+		if i == at {
+			p.Buffer.Fill(in.X-1, y, in.W+1, ' ', p.Look.Text.On(p.Look.Selected))
+			p.Buffer.Text(in.X-1, y, in.X, p.Look.SelMark, p.Look.Accent.On(p.Look.Selected))
+		}
+		ground := func(st themes.Style) themes.Style {
+			if i == at {
+				return st.On(p.Look.Selected)
+			}
+			return st
+		}
+		p.Zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { d.picked = i; return nil })
+		if i == all {
+			p.Buffer.Text(in.X, y, in.X+in.W, "now, one more", ground(p.Look.Dim))
+			continue
+		}
+		a, v := p.run.Arrival(i)
+		st := p.Look.Text
+		if a.Fired {
+			st = p.Look.Injected
+		}
+		p.Buffer.Text(in.X, y, in.X+verdictsFrom, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
+		x := in.X + verdictsFrom
+		for c := range s.Candidates {
+			mark, st := p.Look.YesMark, p.Look.Admitted
+			switch {
+			case !v.Sent(c):
+				mark, st = string(p.Look.Room), p.Look.Faint
+			case !v.Allowed(c):
+				mark, st = p.Look.OverMark, p.Look.Denied
+			}
+			if c == p.focus {
+				st = st.With(themes.Underline)
+			}
+			p.Buffer.Text(x, y, in.X+in.W, mark, ground(st))
+			x += 2
+		}
+		if a.Fired {
+			own := "yours"
+			if x+len(own) > in.X+in.W {
+				own = string(p.Look.MarkYes)
+			}
+			p.Buffer.Text(x, y, in.X+in.W, own, ground(p.Look.Injected))
+		}
+	}
+}

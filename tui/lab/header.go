@@ -1,0 +1,143 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// shown returns the run whose time the header tells.
+func (s *Screen) shown() *lab.Run {
+	if q, ok := s.views[s.current].(*quizView); ok && q.quiz != nil {
+		return q.quiz.Run
+	}
+	return s.run
+}
+
+// storyTime writes the time of the story.
+func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
+
+// paintHeader says what is taught, where the clock stands, and how far the goal is.
+func (p painter) paintHeader(r cell.Rect) {
+	end := r.X + r.W
+	badge, style := "PAUSED", p.Look.BadgeWarn
+	if p.clock.playing {
+		badge, style = "RUNS", p.Look.BadgeLive
+	}
+	x := p.Words(r.X, r.Y, end, widget.Styled(" ratescope lab ", p.Look.Title), widget.Styled(" "+badge+" ", style))
+	if class := p.classWords(); class != "" {
+		x = p.Words(x+1, r.Y, end, widget.Styled(class, p.Look.Accent))
+	}
+	clock := storyTime(p.shown().Elapsed())
+	s := p.run.Setup()
+	facts := fmt.Sprintf("%gx · limit %d in %s", speeds[p.clock.speed], s.Limit.Count, format.Length(s.Limit.Window))
+	if s.Limit.Count == 0 {
+		facts = fmt.Sprintf("%gx · count only in %s", speeds[p.clock.speed], format.Length(s.Limit.Window))
+	}
+	if s.Cost > 1 {
+		facts += fmt.Sprintf(" · cost %d", s.Cost)
+	}
+	if p.Framed {
+		facts += fmt.Sprintf(" · seed %d", p.seed)
+	}
+	at := end - len(clock) - 1
+	p.Buffer.Text(at, r.Y, end, clock, p.Look.Title)
+	at -= safetext.Width(facts) + 2
+	p.Buffer.Text(max(at, x), r.Y, end-len(clock)-2, facts, p.Look.Dim)
+	title := safetext.Clean(p.at().Title)
+	if n := len(p.lessons); n > 1 {
+		title = fmt.Sprintf("%d/%d %s", p.lesson+1, n, title)
+	}
+	p.Buffer.Text(x+1, r.Y, at-1, safetext.Clip(title, max(at-x-2, 0), safetext.Ellipsis), p.Look.Text)
+	p.paintGoal(r.X+1, r.Y+1, end-1)
+}
+
+// paintGoal is the task in one line, and how far it is.
+func (p painter) paintGoal(x, y, end int) {
+	g, goal := p.at().Goal, p.task.Progress
+	switch {
+	case p.shows("quiz"):
+		p.Buffer.Text(x, y, end, "predict each decision before it is made; the score is kept for every algorithm", p.Look.Dim)
+	case g == nil:
+		p.Buffer.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with w", p.Look.Dim)
+	case goal.Reached:
+		at := p.Words(x, y, end, widget.Styled(p.Look.YesMark+" reached at "+lab.Seconds(goal.At.Sub(p.run.Setup().Zero))+"  ", p.Look.Good.With(themes.Bold)))
+		p.Buffer.Text(at, y, end, safetext.Clip(safetext.Clean(goal.Then), end-at, safetext.Ellipsis), p.Look.Text)
+	case p.hint:
+		p.Words(x, y, end, widget.Styled("hint ", p.Look.Accent), widget.Styled(safetext.Clean(p.at().Hint(p.run)), p.Look.Text))
+	case p.shows("lesson"):
+		p.Buffer.Text(x, y, end, "read this, then press enter and try it", p.Look.Dim)
+	default:
+		say := safetext.Clean(p.at().Task(p.run))
+		at := p.Words(x, y, end, widget.Styled(p.Look.NearMark+" ", p.Look.Near))
+		switch room := end - at; {
+		case safetext.Width(say)+2+safetext.Width(goal.Text) <= room:
+			at = p.Buffer.Text(at, y, end, say, p.Look.Text)
+			p.Buffer.Text(at+2, y, end, goal.Text, p.Look.Dim)
+		case p.run.Decided() > 0: // the task is known by now
+			p.Buffer.Text(at, y, end, safetext.Clip(goal.Text, room, safetext.Ellipsis), p.Look.Text)
+		default:
+			p.Buffer.Text(at, y, end, safetext.Clip(say, room, safetext.Ellipsis), p.Look.Text)
+		}
+	}
+}
+
+// paintSeek is the whole story in one line: where it stands, and what was fired by hand.
+func (p painter) paintSeek(r cell.Rect) {
+	if p.shows("quiz") { // it has a story of its own
+		return
+	}
+	if p.seek != nil {
+		p.paintProgress(r)
+		return
+	}
+	x, w := r.X+1, r.W-2
+	all := p.length()
+	place := func(d time.Duration) int { return x + min(int(float64(w-1)*float64(d)/float64(all)), w-1) }
+	p.Buffer.Fill(x, r.Y, w, p.Look.Axis, p.Look.Faint)
+	s := p.run.Setup()
+	for d := s.Limit.Window; d < all && all/s.Limit.Window < time.Duration(w/2); d += s.Limit.Window {
+		p.Buffer.Set(place(d), r.Y, p.Look.Tick, p.Look.Dim)
+	}
+	p.Buffer.Fill(x, r.Y, place(p.run.Elapsed())-x, p.Look.Axis, p.Look.Accent)
+	from := max(p.run.Decided()-20_000, 0)
+	for i := from; i < p.run.Decided(); i++ {
+		a, v := p.run.Arrival(i)
+		if !a.Fired {
+			continue
+		}
+		mark := p.Look.MarkYes
+		if !v.Allowed(p.focus) {
+			mark = p.Look.MarkNo
+		}
+		p.Buffer.Set(place(a.At.Sub(s.Zero)), r.Y, mark, p.Look.Injected)
+	}
+	p.Buffer.Set(place(p.run.Elapsed()), r.Y, '●', p.Look.Title)
+	if p.Buffer.ASCII {
+		p.Buffer.Set(place(p.run.Elapsed()), r.Y, 'O', p.Look.Title)
+	}
+	p.Zone(cell.Rect{X: x, Y: r.Y, W: w, H: 1}, func(at int) tea.Cmd {
+		return p.goTo(s.Zero.Add(time.Duration(float64(all) * float64(at) / float64(max(w-1, 1))).Truncate(time.Millisecond)))
+	})
+}
+
+// paintProgress is how far a seek is, in the place of the seek bar.
+func (p painter) paintProgress(r cell.Rect) {
+	done := p.seek.done(p.run.Now())
+	end := r.X + r.W
+	x := p.Words(r.X+1, r.Y, end, widget.Styled("going to "+lab.Seconds(p.seek.to.Sub(p.run.Setup().Zero))+" ", p.Look.Text))
+	tail := fmt.Sprintf(" %3.0f%%  any key stops", 100*done)
+	w := max(min(end-x-len(tail)-1, 60), 0)
+	p.Buffer.Fill(x, r.Y, w, p.Look.Room, p.Look.Faint)
+	chart.Bar(&p.Buffer, x, r.Y, w, 1, p.Look.Glyphs, chart.Segment{Value: done, Style: p.Look.Accent})
+	p.Buffer.Text(x+w, r.Y, end, tail, p.Look.Dim)
+}

@@ -1,0 +1,201 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// mapView is a map of two bursts: from left to right when in the window the first one
+// comes, upwards how large they are, by colour the most that is admitted in one true
+// window, a tile a candidate. It shows at a glance where candidates disagree.
+type mapView struct {
+	setup   lab.Setup // what the tiles were worked out for
+	columns int
+	rows    int
+	tiles   [][]float64 // by candidate: most/limit of each cell, row by row from below
+	x, y    int         // the cursor
+	actions keymap.Actions
+}
+
+// How fine a map is at most.
+const (
+	mapColumns = 56
+	mapRows    = 12
+)
+
+func newMapView(s *Screen) *mapView {
+	m := &mapView{x: -1}
+	sideways := func(dx int) func() tea.Cmd {
+		return func() tea.Cmd { m.x = min(max(m.x+dx, 0), max(m.columns-1, 0)); return nil }
+	}
+	m.actions = keymap.Actions{
+		keymap.New("map", "earlier burst", "← h", "moves the burst to earlier in the window", sideways(-1), "left", "h"),
+		keymap.New("map", "later burst", "→ l", "moves the burst to later in the window", sideways(1), "right", "l"),
+		keymap.New("map", "run the burst", "enter", "shows the bursts under the cursor as a run", func() tea.Cmd { m.run(s); return nil }, "enter").Hinted("run it"),
+	}
+	return m
+}
+
+func (*mapView) name() string           { return "map" }
+func (m *mapView) keys() keymap.Actions { return m.actions }
+
+// move makes the bursts larger or smaller.
+func (m *mapView) move(_ *Screen, by int) { m.y = min(max(m.y-by, 0), max(m.rows-1, 0)) }
+
+// open begins with the cursor on the largest burst at the end of the window.
+func (m *mapView) open(s *Screen) error {
+	if s.run.Setup().Limit.Count == 0 {
+		return fmt.Errorf("a limit of 0 denies nothing, so there is nothing to disagree about: raise it with w")
+	}
+	return nil
+}
+
+// layout works the tiles out where the setup or the room is another one.
+func (m *mapView) layout(s *Screen, r cell.Rect) {
+	setup := s.run.Setup()
+	columns, rows, _, _ := m.divide(r, len(setup.Candidates))
+	if m.tiles != nil && columns == m.columns && rows == m.rows && sameTerms(setup, m.setup) {
+		return
+	}
+	m.setup, m.columns, m.rows, m.tiles = setup, columns, rows, nil
+	if columns < 2 || rows < 2 {
+		return
+	}
+	for _, c := range setup.Candidates {
+		tile := make([]float64, columns*rows)
+		for i := range tile {
+			list := lab.TwoBursts(setup, m.phase(i%columns), m.size(i/columns))
+			tile[i] = float64(lab.MostAdmitted(c, setup, list)) / float64(setup.Limit.Count)
+		}
+		m.tiles = append(m.tiles, tile)
+	}
+	if m.x < 0 {
+		for m.x = columns * 9 / 10; m.y < rows-1 && int64(m.size(m.y)) < setup.Limit.Count; m.y++ {
+		}
+	}
+	m.x, m.y = min(m.x, columns-1), min(m.y, rows-1)
+}
+
+// sameTerms reports whether two setups decide alike.
+func sameTerms(a, b lab.Setup) bool {
+	return a.Limit == b.Limit && a.Convention == b.Convention && a.Skew == b.Skew && slices.Equal(a.Candidates, b.Candidates)
+}
+
+// divide returns how large a tile is, and how many stand beside and below each other.
+func (m *mapView) divide(r cell.Rect, n int) (columns, rows, across, down int) {
+	across = 1
+	for n > across && (across < 2 || n > 4 && across < 3) && r.W/(across+1) >= 30 {
+		across++
+	}
+	down = (n + across - 1) / across
+	return min(r.W/across-10, mapColumns), min((r.H-2)/down-2, mapRows), across, down
+}
+
+// phase is when in the window the first burst of a column comes.
+func (m *mapView) phase(x int) time.Duration {
+	return (time.Duration(x) * m.setup.Limit.Window / time.Duration(m.columns)).Truncate(time.Microsecond)
+}
+
+// size is how large the bursts of a row are: to one and a half times the limit.
+func (m *mapView) size(y int) int {
+	most := min(max(m.setup.Limit.Count*3/2, 2), maxBurst)
+	return max(int(float64(most)*float64(y+1)/float64(m.rows)+0.5), 1)
+}
+
+// run shows what is under the cursor.
+func (m *mapView) run(s *Screen) {
+	if m.tiles == nil {
+		return
+	}
+	if err := s.restart(s.run.Setup()); err != nil {
+		s.fail(err)
+		return
+	}
+	for _, a := range lab.TwoBursts(s.run.Setup(), m.phase(m.x), m.size(m.y)) {
+		s.run.SeekTo(a.At)
+		s.run.Fire(a.Cost)
+	}
+	s.renew()
+	s.view("compare")
+}
+
+func (m *mapView) paint(p painter, r cell.Rect) {
+	in := p.Section(r, true, widget.Styled("map", p.Look.Title), widget.Styled(fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart), p.Look.Dim))
+	if m.tiles == nil {
+		p.Buffer.Text(in.X, in.Y, in.X+in.W, "There is not enough room for the map.", p.Look.Dim)
+		return
+	}
+	_, _, across, down := m.divide(r, len(m.tiles))
+	for i := range m.tiles {
+		box := cell.Rect{X: in.X + i%across*(in.W/across), Y: in.Y + i/across*(in.H/down), W: in.W / across, H: in.H / down}
+		m.paintTile(p, box, i)
+	}
+}
+
+// paintTile draws one candidate's map with its axes.
+func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
+	const axis = 6
+	at := m.tiles[i][m.y*m.columns+m.x]
+	p.Words(r.X, r.Y, r.X+r.W-1, widget.Styled(titleIn(m.setup.Candidates[i], 30), p.Look.Title),
+		widget.Styled(fmt.Sprintf("  %s × the limit", lab.Number(at)), p.ratioStyle(at)))
+	for y := range m.rows {
+		row := r.Y + 1 + m.rows - 1 - y
+		if y == 0 || y == m.rows-1 || y == m.y {
+			p.Buffer.Right(r.X, row, r.X+axis-1, fmt.Sprint(m.size(y)), p.Look.Dim)
+		}
+		for x := range m.columns {
+			v := m.tiles[i][y*m.columns+x]
+			glyph, st := p.ratioShape(v), p.ratioStyle(v)
+			if x == m.x && y == m.y {
+				glyph, st = '╋', p.Look.Title
+				if p.Buffer.ASCII {
+					glyph = '@'
+				}
+			}
+			p.Buffer.Set(r.X+axis+x, row, glyph, st)
+		}
+	}
+	y := r.Y + 1 + m.rows
+	p.Buffer.Text(r.X+axis, y, r.X+r.W, "0s", p.Look.Dim)
+	p.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, format.Length(m.setup.Limit.Window), p.Look.Dim)
+	p.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4, lab.Seconds(m.phase(m.x)), p.Look.Accent)
+}
+
+// ratioStyle is the colour of a share of the limit: up to the limit calm, at twice of it as
+// what is denied.
+func (p painter) ratioStyle(v float64) themes.Style {
+	switch {
+	case v <= 1:
+		return p.Look.Fill(v * 0.6)
+	}
+	return p.Look.Fill(min(0.8+0.2*(v-1), 1))
+}
+
+// ratioShape is the shape of a share of the limit, for paper and for eyes without colour.
+func (p painter) ratioShape(v float64) rune {
+	steps := []rune(" ░▒▓█")
+	if p.Buffer.ASCII {
+		steps = []rune(" .:x#")
+	}
+	switch {
+	case v <= 0:
+		return steps[0]
+	case v < 1:
+		return steps[1]
+	case v <= 1.02:
+		return steps[2]
+	case v < 1.6:
+		return steps[3]
+	}
+	return steps[4]
+}

@@ -1,0 +1,56 @@
+package lab
+
+import (
+	"slices"
+
+	"ratescope/model/lab"
+)
+
+// Memory is what a person did in the lab, for the next time.
+type Memory struct {
+	Reached []string             `json:"reached,omitempty"` // lessons whose goal was reached, by their names
+	Scores  map[string]lab.Score `json:"scores,omitempty"`  // predictions, by algorithm
+	Moment  string               `json:"moment,omitempty"`  // where it was left, as lab.Shared.Line writes it
+}
+
+// recall takes over what was remembered. A moment that cannot be opened any more is
+// forgotten.
+func (s *Screen) recall(m Memory) {
+	for _, id := range m.Reached {
+		s.reached[id] = true
+	}
+	s.scores = m.Scores
+}
+
+// resume goes on where it was left, and reports whether that was possible.
+func (s *Screen) resume(m Memory) bool {
+	if m.Moment == "" {
+		return false
+	}
+	left, err := lab.ReadShared(m.Moment)
+	return err == nil && s.openShared(left) == nil
+}
+
+// memory is what is to be remembered.
+func (s *Screen) memory() Memory {
+	m := Memory{Scores: map[string]lab.Score{}}
+	for id := range s.reached {
+		m.Reached = append(m.Reached, id)
+	}
+	slices.Sort(m.Reached)
+	for name, score := range s.scores {
+		m.Scores[name] = score
+	}
+	for _, v := range s.views {
+		if q, ok := v.(*quizView); ok && q.quiz != nil {
+			q.keepScores(s)
+			for name, score := range s.scores {
+				m.Scores[name] = score
+			}
+		}
+	}
+	if line, err := s.moment().Line(); err == nil && s.run.Decided() > 0 {
+		m.Moment = line
+	}
+	return m
+}

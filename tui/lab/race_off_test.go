@@ -1,6 +1,0 @@
-//go:build !race
-
-package lab_test
-
-// underRace says that the race detector makes everything ten times slower.
-const underRace = false

@@ -1,0 +1,249 @@
+package lab
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
+)
+
+// Screen is the lab in a shell. Make one with NewScreen.
+type Screen struct {
+	*shell.App
+	story
+
+	save    func(name string, content []byte) error
+	task    task
+	reached map[string]bool      // lessons whose goal was reached
+	scores  map[string]lab.Score // of quizzes that are over, by algorithm
+
+	views   []view
+	current int // number of the view that is shown
+	focus   int // candidate
+	zoom    int // steps from the range that a lesson begins with
+	hint    bool
+	big     bool // presenter mode
+	actions keymap.Actions
+	later   []tea.Cmd // to be started when the message at hand was handled
+
+	class     Class // nil outside one
+	messages  <-chan tea.Msg
+	following bool      // the teacher's screen is shown
+	taught    time.Time // when the class got this one's moment
+}
+
+// view is one picture of the lab.
+type view interface {
+	name() string
+	// layout is called before paint, with the room there is.
+	layout(s *Screen, r cell.Rect)
+	paint(p painter, r cell.Rect)
+	// move selects what is above or below.
+	move(s *Screen, by int)
+	// keys are those of this view alone; they go before the lab's.
+	keys() keymap.Actions
+}
+
+// painter draws the screen on a canvas.
+type painter struct {
+	*widget.Canvas
+	*Screen
+}
+
+// savedMsg comes when a file was written.
+type savedMsg struct {
+	name string
+	err  error
+}
+
+// NewScreen returns the lab for a program.
+func NewScreen(app *shell.App, o Options) (*Screen, error) {
+	if o.Lessons == nil {
+		var err error
+		if o.Lessons, err = lab.Lessons(); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Lessons) == 0 {
+		return nil, errors.New("there is nothing to teach: give a scenario file with at least one scenario")
+	}
+	if o.Save == nil {
+		o.Save = SaveNew
+	}
+	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, big: o.Present, reached: map[string]bool{}, class: o.Class, messages: o.Messages}
+	s.views = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s)}
+	s.actions = append(s.bindings(), s.classKeys()...)
+	if err := s.open(o.First); err != nil {
+		return nil, err
+	}
+	if s.at().Goal != nil && !s.big {
+		s.view("lesson")
+	}
+	s.recall(o.Memory)
+	if o.Shared != nil {
+		return s, s.openShared(*o.Shared)
+	}
+	s.resume(o.Memory)
+	return s, nil
+}
+
+// Keys lists what can be done here: what the view adds goes first. A view with a story of
+// its own takes away what moves the lesson's.
+func (s *Screen) Keys() keymap.Actions {
+	if s.seek != nil {
+		return nil // any key stops it, see Update
+	}
+	v := s.views[s.current]
+	list := append(keymap.Actions(nil), v.keys()...)
+	_, apart := v.(interface{ apart() })
+	for _, act := range s.actions {
+		if !apart || act.Group != "fire" && act.Group != "time" {
+			list = append(list, act)
+		}
+	}
+	return list
+}
+
+// Pace is that of the pictures while the clock of the story runs.
+func (s *Screen) Pace() time.Duration {
+	switch {
+	case s.clock.playing:
+		return s.Frame()
+	case s.class != nil && s.class.Teaches():
+		return showEvery
+	}
+	return 0
+}
+
+// Update handles what the shell hands on.
+func (s *Screen) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case shell.LayoutMsg:
+		s.goal()
+		s.views[s.current].layout(s, s.body(msg.Area))
+	case measuredMsg:
+		for _, v := range s.views {
+			if a, ok := v.(*accuracyView); ok {
+				a.take(s, msg)
+			}
+		}
+	case relayedMsg:
+		return s.relayed(msg.msg)
+	case shell.TickMsg:
+		s.advance(msg.At)
+		s.teach(msg.At)
+		if s.clock.playing || s.class != nil && s.class.Teaches() {
+			s.Redraw()
+		}
+	case shell.HiddenMsg, shell.StopMsg:
+		s.rate.on, s.seek = false, nil
+		s.clock.play(false)
+	case onwardMsg:
+		s.Redraw()
+		return s.seekOn()
+	case savedMsg:
+		if msg.err != nil {
+			s.Warn("Not saved: " + msg.err.Error() + ".")
+		} else {
+			s.Say("Saved " + msg.name + ".")
+		}
+	case tea.KeyPressMsg:
+		s.seek = nil // it stays where it has come
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			s.views[s.current].move(s, -1)
+		} else {
+			s.views[s.current].move(s, 1)
+		}
+	case tea.MouseMotionMsg:
+		if m := msg.Mouse(); m.Button == tea.MouseLeft {
+			cmd, _ := s.Click(m.X, m.Y)
+			s.Redraw()
+			return cmd
+		}
+	}
+	return nil
+}
+
+// headerRows is how many rows the lab's own header takes.
+const headerRows = 2
+
+// body is the room for a view.
+func (s *Screen) body(r cell.Rect) cell.Rect {
+	_, rest := r.Top(headerRows)
+	body, _ := rest.Top(rest.H - 1)
+	return body
+}
+
+// Paint draws the header, the view and the seek bar.
+func (s *Screen) Paint(c *widget.Canvas, r cell.Rect) {
+	p := painter{c, s}
+	header, _ := r.Top(headerRows)
+	p.paintHeader(header)
+	p.views[p.current].paint(p, s.body(r))
+	p.paintSeek(cell.Rect{X: r.X, Y: r.Y + r.H - 1, W: r.W, H: 1})
+}
+
+// view shows the view of that name.
+func (s *Screen) view(name string) {
+	for i, v := range s.views {
+		if v.name() == name {
+			s.current = i
+		}
+	}
+}
+
+// shows reports whether the view of that name is shown.
+func (s *Screen) shows(name string) bool { return s.views[s.current].name() == name }
+
+// fail says what was not possible.
+func (s *Screen) fail(err error) {
+	text := err.Error()
+	s.Warn(strings.ToUpper(text[:1]) + text[1:] + ".")
+}
+
+// Back leaves a view for the first one, and reports whether there was one to leave.
+func (s *Screen) Back() bool {
+	if !s.CanGoBack() {
+		return false
+	}
+	s.current = 0
+	return true
+}
+
+// CanGoBack reports whether Back would do something.
+func (s *Screen) CanGoBack() bool { return s.current != 0 }
+
+// begin opens a lesson and shows its text, or without a task the lanes.
+func (s *Screen) begin(i int) {
+	if err := s.open(i); err != nil {
+		s.Warn("The lesson cannot be shown: " + err.Error() + ".")
+		return
+	}
+	s.focus, s.zoom, s.hint = 0, 0, false
+	s.renew()
+	s.view("lesson")
+	if s.at().Goal == nil {
+		s.view("compare")
+	}
+}
+
+// renew makes views forget what they had of another run.
+func (s *Screen) renew() {
+	s.focus = min(s.focus, len(s.run.Setup().Candidates)-1)
+	for _, v := range s.views {
+		if q, ok := v.(*quizView); ok && q.quiz != nil {
+			q.keepScores(s)
+		}
+		if r, ok := v.(interface{ reset() }); ok {
+			r.reset()
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package lab
+
+import (
+	"strings"
+
+	"ratescope/limiter"
+	"ratescope/model/lab"
+)
+
+// task is how far the goal of a lesson is, worked out once for each change of the run.
+type task struct {
+	lab.Progress
+	run              *lab.Run
+	version, decided int
+	now              limiter.Instant
+}
+
+// goal returns how far the goal is, if the lesson has one. What was reached stays reached
+// until the restart.
+func (s *Screen) goal() lab.Progress {
+	t := &s.task
+	g := s.at().Goal
+	if g == nil {
+		return lab.Progress{}
+	}
+	if t.run != s.run {
+		*t = task{run: s.run, version: -1}
+	}
+	s.run.Select(s.focus)
+	changed := t.version != s.run.Version() || t.decided != s.run.Decided()
+	if changed || g.Kind == lab.GoalReadings && t.now != s.run.Now() {
+		before := t.Progress
+		t.version, t.decided, t.now = s.run.Version(), s.run.Decided(), s.run.Now()
+		t.Progress = g.Progress(s.run)
+		if s.Options().ASCII {
+			t.Text = strings.NewReplacer("✓", s.Look.YesMark, "✖", s.Look.OverMark).Replace(t.Text)
+		}
+		switch {
+		case before.Reached:
+			t.Reached, t.At, t.Then = true, before.At, before.Then
+		case t.Reached:
+			s.reached[s.at().ID] = true
+		}
+	}
+	return t.Progress
+}

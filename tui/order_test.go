@@ -1,0 +1,130 @@
+package tui_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/model"
+	"ratescope/tui"
+	"ratescope/tui/session"
+	"ratescope/tui/tuitest"
+)
+
+// mixed is a crowd that is quiet, busy and far over its limits in turn.
+func mixed() []tuitest.Personality {
+	people := crowd(24)
+	for i, p := range tuitest.Overrun() {
+		p.Name += ":over"
+		people = append(people, p)
+		people[i].Name = "a" + people[i].Name
+	}
+	return people
+}
+
+// TestARowMovesOnlyWithItsBand watches the table of a busy server for a minute: the order of
+// two rows changes only where one of them has another band than before.
+func TestARowMovesOnlyWithItsBand(t *testing.T) {
+	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
+	s.run(10 * time.Second)
+	bands := func() map[string]session.Band {
+		m := map[string]session.Band{}
+		for _, k := range s.app.Listed() {
+			m[k.Reading.Key] = s.app.BandOf(k)
+		}
+		return m
+	}
+	before, was, changes := names(s), bands(), 0
+	for range 60 {
+		s.run(time.Second)
+		after, is := names(s), bands()
+		kept := func(list []string) []string {
+			return slices.DeleteFunc(slices.Clone(list), func(key string) bool { return was[key] != is[key] })
+		}
+		if x, y := kept(before), kept(after); !slices.Equal(x, y) {
+			t.Fatalf("rows that kept their band changed places: %v became %v", x, y)
+		}
+		changes += len(after) - len(kept(after))
+		before, was = after, is
+	}
+	if changes == 0 {
+		t.Error("no row changed its band in a minute: the traffic proves nothing")
+	}
+	t.Logf("%d changes of a band among %d rows", changes, len(before))
+}
+
+func names(s *stage) (list []string) {
+	for _, k := range s.app.Listed() {
+		list = append(list, k.Reading.Key)
+	}
+	return list
+}
+
+// TestNothingMovesUnderTheHand presses a key a second while all bands change.
+func TestNothingMovesUnderTheHand(t *testing.T) {
+	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
+	s.run(10 * time.Second)
+	s.press("]")
+	before := names(s)
+	for range 30 {
+		s.run(time.Second)
+		s.press("]")
+		if after := names(s); !slices.Equal(before, after) {
+			t.Fatalf("the rows moved between two key presses: %v became %v", before, after)
+		}
+	}
+	s.run(30 * time.Second)
+	if slices.Equal(before, names(s)) {
+		t.Error("the rows stand still for ever: the test proves nothing")
+	}
+}
+
+func TestTheFilterRanks(t *testing.T) {
+	people := tuitest.Calm()[:1]
+	for _, name := range []string{"scrape:ip:1", "web-api:bob", "api:search:bob", "API:UPPER", "rapid:fire", "notes:expired"} {
+		p := tuitest.Calm()[1]
+		p.Name = name
+		people = append(people, p)
+	}
+	people[0].Name = "login"
+	s := newStage(t, 140, 42, tui.Options{}, people...)
+	s.edit = func(b *model.Batch) {
+		for i := range b.Readings {
+			switch r := &b.Readings[i]; r.Key {
+			case "login":
+				r.Notes = []model.Note{model.NoExpiry}
+			case "API:UPPER":
+				r.Target.Library = "@upstash/ratelimit"
+			}
+		}
+	}
+	s.run(3 * time.Second)
+	for typed, want := range map[string][]string{
+		"api":           {"API:UPPER", "api:search:bob", "web-api:bob", "rapid:fire"},
+		"sip":           {"scrape:ip:1"},
+		"note:expiry":   {"login"},
+		"lib:upstash":   {"API:UPPER"},
+		"lib:UPSTASH a": {"API:UPPER"},
+		"state:denied":  nil,
+		"alg:gcra":      nil,
+		"bob state:ok":  {"api:search:bob", "web-api:bob"},
+		"nothing like":  nil,
+	} {
+		s.press("/")
+		for _, r := range typed {
+			s.press(strings.ReplaceAll(string(r), " ", "space"))
+		}
+		got := names(s)
+		if typed == "api" {
+			got = got[:min(len(got), 4)]
+		}
+		if typed == "bob state:ok" {
+			slices.Sort(got)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("/%s lists %v, want %v", typed, got, want)
+		}
+		s.press("esc")
+	}
+}

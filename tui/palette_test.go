@@ -1,0 +1,112 @@
+package tui_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// ordinary are words that a person types who looks for something, and the action that is
+// meant; "" where there is none.
+var ordinary = map[string]string{
+	"help": "help", "keys": "", "grid": "grid", "lab": "lab", "health": "health", "events": "events", "event": "events",
+	"dashboard": "dashboard", "dash": "dashboard", "theme": "theme", "themes": "", "mouse": "mouse", "quit": "quit", "stop": "stop",
+	"pause": "pause", "zoom": "zoom out", "sort": "sort", "filter": "filter", "pin": "pin", "copy": "copy", "export": "export",
+	"record": "record", "expand": "expand", "reverse": "reverse", "back": "back", "redis": "health", "api": "", "login": "", "key": "first key",
+	"gr": "grid", "re": "reverse", "red": "", "json": "export", "file": "", "row": "copy", "clipboard": "", "time": "", "scroll": "", "colour": "",
+	"exit": "", "search": "", "next": "next pane",
+}
+
+// TestThePaletteDoesWhatIsMeant types the first two to four letters of every action and
+// ordinary words, and presses enter: what is hit begins with what was typed, or is the
+// action that the word means, and nothing is ever fired.
+func TestThePaletteDoesWhatIsMeant(t *testing.T) {
+	gun := &tuitest.Injector{}
+	s := newStage(t, 140, 60, tui.Options{Injector: gun})
+	gun.Feed = s.feed
+	s.run(time.Second)
+	hit := func(typed string) string {
+		s.press(":")
+		for _, r := range typed {
+			s.press(strings.ReplaceAll(string(r), " ", "space"))
+		}
+		hits := s.app.Hits()
+		s.press("esc")
+		if len(hits) == 0 {
+			return ""
+		}
+		return hits[0].Name
+	}
+	actions := s.app.Bindings()
+	for _, act := range actions {
+		if act.Name == "palette" {
+			continue
+		}
+		for n := 2; n <= min(4, len(act.Name)); n++ {
+			typed := act.Name[:n]
+			got := hit(typed)
+			if found := actions.Named(got); found == nil || !strings.HasPrefix(got, strings.TrimSpace(typed)) && !act.Writes {
+				t.Errorf(":%s hits %q", typed, got)
+			}
+		}
+		if got := hit(act.Name); got != act.Name {
+			t.Errorf(":%s hits %q", act.Name, got)
+		}
+	}
+	for word, want := range ordinary {
+		if got := hit(word); want != "" && got != want {
+			t.Errorf(":%s hits %q, want %q", word, got, want)
+		}
+	}
+	var started sync.WaitGroup // what the words start
+	words := []string{"gr", "api", "stop", "key", "re", "lab", "events", "help", "fi", "fir", "bu", "burs", "rat", "ra", "fire one"}
+	for word := range ordinary {
+		words = append(words, word)
+	}
+	for _, word := range words {
+		if word == "quit" {
+			continue
+		}
+		s.press(":")
+		for _, r := range word {
+			s.press(strings.ReplaceAll(string(r), " ", "space"))
+		}
+		if _, cmd := s.app.Update(tuitest.Key("enter")); cmd != nil {
+			started.Go(func() { cmd() })
+		}
+		s.press("esc", "esc", "esc", "1")
+	}
+	started.Wait()
+	if shots := gun.Shots(); len(shots) != 0 {
+		t.Errorf("words fired %+v", shots)
+	}
+}
+
+// TestAWritingActionAsks: its whole name and enter lay a question over the screen; a second
+// enter fires.
+func TestAWritingActionAsks(t *testing.T) {
+	gun := &tuitest.Injector{}
+	told(t, 140, 42, tui.Options{Injector: gun}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		x.Press(":", "b", "u", "r", "enter")
+		x.See("burst")
+		if len(gun.Shots()) != 0 {
+			t.Fatal("a part of its name fired")
+		}
+		x.Press("enter")
+		x.See("It writes to Redis.")
+		if len(gun.Shots()) != 0 {
+			t.Fatal("its name fired without a question")
+		}
+		x.Press("esc")
+		x.Gone("It writes to Redis.")
+		x.Press(":", "b", "u", "r", "s", "t", "enter", "enter")
+		x.Wait(time.Second)
+		if n := len(gun.Shots()); n != 1 {
+			t.Errorf("%d shots after the answer, want 1", n)
+		}
+	})
+}

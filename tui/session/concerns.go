@@ -1,0 +1,123 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"ratescope/model"
+	"ratescope/tui/format"
+)
+
+// Concern is something that is wrong with the server, or soon will be.
+type Concern struct {
+	Bad  bool   // it harms now; else it is to be kept an eye on
+	What string // in a few words with the figure; raw, not for a terminal before it is cleaned
+	Why  string // what it means for rate limits, and the remedy where there is one; raw too
+}
+
+// The figures from which on a server is a concern.
+const (
+	slowTrip   = 50 * time.Millisecond // a round trip
+	busyCPU    = 0.8                   // of the one core that runs commands
+	recentSlow = time.Minute           // an entry of the slow log that is no history yet
+	lagging    = 1 << 20               // bytes of a replica
+)
+
+// Concerns lists what is wrong, the worst first, as far as it is known.
+func Concerns(h *model.Health, s model.Server) []Concern {
+	if s.Link != model.Live {
+		return nil // the link is the trouble, and the header says so
+	}
+	var list []Concern
+	say := func(bad bool, what, why string) { list = append(list, Concern{bad, what, why}) }
+	if Above(h.Evicted, 0) {
+		why := "keys that are evicted lose their counts and admit anew"
+		if h.Policy != "" {
+			why += "; policy " + h.Policy
+		}
+		say(true, "evicts "+format.PerSecond(h.Evicted.V), why)
+	}
+	for _, e := range h.Errors {
+		if e.Rate > 0 {
+			bad, why := ErrorMeaning(e.Name)
+			say(bad, e.Name+" "+format.PerSecond(e.Rate), why)
+		}
+	}
+	if Above(h.Fruitless, 5) {
+		say(false, "about "+format.PerSecond(h.Fruitless.V)+" script calls changed nothing", "derived from the calls of scripts less what was admitted: clients retry what is denied, which most libraries do not record")
+	}
+	if h.Unheard.Known && !h.LinkUp {
+		say(true, "no link to the master for "+format.Span(time.Duration(h.Unheard.V*float64(time.Second))), "what is read here grows old")
+	}
+	for _, what := range h.SaveFailed {
+		say(true, what+" failed", "the server may refuse writes (MISCONF), and so decisions")
+	}
+	if h.MemoryMax.Known && h.MemoryMax.V > 0 && h.MemoryUsed.Known && h.MemoryUsed.V > model.NearLimit*h.MemoryMax.V {
+		say(false, fmt.Sprintf("memory %.0f%% full", 100*h.MemoryUsed.V/h.MemoryMax.V), full(h.Policy))
+	}
+	if Above(h.CPU, busyCPU) {
+		say(false, "cpu "+format.Percent(h.CPU.V), "one core runs all commands, and it has little left")
+	}
+	if s.RTT > slowTrip {
+		say(false, "rtt "+format.Latency(s.RTT), "every decision waits for a round trip at least that long")
+	}
+	if Above(h.Lag, lagging) {
+		say(false, "replica "+format.Bytes(h.Lag.V)+" behind", "after a failover that much of the counts would be lost")
+	}
+	if n := len(h.Slow); n > 0 && h.At.Sub(h.Slow[0].At) < recentSlow {
+		say(false, "slow command "+format.Latency(h.Slow[0].Took), "everything else waited: "+h.Slow[0].Command)
+	}
+	if n := len(h.Spikes); n > 0 && h.At.Sub(h.Spikes[0].At) < recentSlow {
+		say(false, h.Spikes[0].Event+" took "+format.Latency(h.Spikes[0].Latest), "everything else waited; LATENCY DOCTOR at the server says more")
+	}
+	slices.SortStableFunc(list, func(x, y Concern) int { return cmp.Compare(rank(x), rank(y)) })
+	return list
+}
+
+func rank(c Concern) int {
+	if c.Bad {
+		return 0
+	}
+	return 1
+}
+
+// Above reports whether a figure is known and greater than least.
+func Above(m model.Measure, least float64) bool { return m.Known && m.V > least }
+
+// ErrorMeaning is what a kind of error reply means to those who decide on this server.
+func ErrorMeaning(name string) (bad bool, why string) {
+	switch name {
+	case "NOSCRIPT":
+		return false, "a client's EVALSHA finds no script, and pays a second round trip"
+	case "OOM":
+		return true, "memory is at its maximum: writes are refused, and so are decisions"
+	case "READONLY":
+		return true, "a client decides on a replica: its writes are refused"
+	case "BUSY":
+		return true, "a script runs for too long and blocks everybody"
+	case "LOADING":
+		return true, "the server loads its data and refuses commands"
+	case "MASTERDOWN", "CLUSTERDOWN":
+		return true, "a part of the server is away: its keys cannot be decided"
+	case "MISCONF", "NOREPLICAS":
+		return true, "the server refuses writes, and so decisions"
+	case "WRONGTYPE":
+		return false, "a key is of another type than its client thinks: two limiters share a name"
+	case "NOPERM", "NOAUTH", "WRONGPASS":
+		return false, "a client lacks a permission"
+	}
+	return false, "commands are answered with this error"
+}
+
+// full is what happens when the memory is used up.
+func full(policy string) string {
+	switch policy {
+	case "":
+		return "soon keys are evicted or writes refused"
+	case "noeviction":
+		return "soon writes are refused, and so decisions; policy noeviction"
+	}
+	return "soon keys are evicted, which forgets their counts; policy " + policy
+}

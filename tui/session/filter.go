@@ -1,0 +1,79 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"ratescope/model"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// filter is what the rows are chosen by: letters of the name, and words with a colon that
+// say more: state:denied, note:expiry, lib:upstash, alg:gcra.
+type filter struct {
+	text   string // as typed
+	name   string
+	wanted []qualifier
+}
+
+// qualifier is a word with a colon.
+type qualifier struct {
+	value string
+	of    func(s *Session, k *model.Watched) []string
+}
+
+// qualifiers are the words before the colon.
+var qualifiers = map[string]func(s *Session, k *model.Watched) []string{
+	"state": func(s *Session, k *model.Watched) []string { return []string{s.BandOf(k).String()} },
+	"note": func(_ *Session, k *model.Watched) []string {
+		var notes []string
+		for _, n := range k.Reading.Notes {
+			notes = append(notes, string(n))
+		}
+		return notes
+	},
+	"lib": func(_ *Session, k *model.Watched) []string { return []string{k.Reading.Target.Library} },
+	"alg": func(_ *Session, k *model.Watched) []string {
+		return []string{format.Algorithm(k.Reading.Target.Algorithm), format.AlgorithmInFull(k.Reading.Target.Algorithm)}
+	},
+}
+
+// suggestions are what tab completes a filter to.
+func suggestions() []string {
+	var list []string
+	for _, b := range bandNames {
+		list = append(list, "state:"+b)
+	}
+	return append(list, "note:expiry", "lib:", "alg:")
+}
+
+// parseFilter splits a filter at its spaces.
+func parseFilter(text string) filter {
+	f := filter{text: text}
+	var names []string
+	for _, word := range strings.Fields(text) {
+		key, value, found := strings.Cut(word, ":")
+		if of := qualifiers[strings.ToLower(key)]; found && of != nil {
+			f.wanted = append(f.wanted, qualifier{strings.ToLower(value), of})
+			continue
+		}
+		names = append(names, word)
+	}
+	f.name = strings.Join(names, " ")
+	return f
+}
+
+// match says how well a key fits.
+func (f *filter) match(s *Session, k *model.Watched) widget.Match {
+	for _, q := range f.wanted {
+		if !slices.ContainsFunc(q.of(s, k), func(v string) bool { return v != "" && strings.Contains(strings.ToLower(v), q.value) }) {
+			return widget.NoMatch
+		}
+	}
+	if f.name == "" {
+		return widget.WholeMatch
+	}
+	m, _ := widget.Rank(k.Reading.Key, f.name)
+	return m
+}

@@ -1,0 +1,236 @@
+package session
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// header draws the two lines at the top.
+type header struct {
+	*widget.Canvas
+	*Session
+}
+
+// HeaderRows is two.
+func (s *Session) HeaderRows() int { return 2 }
+
+// Header answers the three questions of the person on call in two lines: is
+// Redis well, who is throttled, who is close.
+func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
+	h := header{p, s}
+	h.paintServer(r.X, r.Y, r.X+r.W)
+	h.paintVerdict(r.X, r.Y+1, r.X+r.W)
+}
+
+func (h header) paintServer(x, y, end int) {
+	s := h.server
+	label, style := h.state()
+	right := format.Clock(h.At())
+	if h.At() == 0 {
+		right = ""
+	}
+	edge := end - len(right) - 1
+	h.Buffer.Right(x, y, end-1, right, h.Look.Dim)
+	arms, armStyle := h.armed(edge - x - len(" ratescope  ") - safetext.Width(label) - 4)
+	edge -= safetext.Width(arms) + 1
+	if len(h.shots) > 0 {
+		h.Zone(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.Stop(); return nil })
+	}
+	h.Buffer.Text(edge, y, end, arms, armStyle)
+
+	x = h.Words(x, y, edge, widget.Styled(" ratescope ", h.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.Look.Text))
+	if !h.started {
+		h.Words(x, y, edge, widget.Styled("connecting…", h.Look.Dim))
+		return
+	}
+	x = h.Words(x, y, edge, widget.Styled(safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), h.Look.Text))
+	for _, p := range h.serverFacts(s) {
+		if x+3+safetext.Width(p.Text) >= edge {
+			break
+		}
+		x = h.Words(x, y, edge, widget.Styled(" · ", h.Look.Faint), p)
+	}
+}
+
+// serverFacts is what there is to say of the server beside its name, what matters most
+// first: those that do not fit are left out.
+func (h header) serverFacts(s model.Server) []widget.Span {
+	var facts []widget.Span
+	say := func(text string, st themes.Style) { facts = append(facts, widget.Styled(safetext.Clean(text), st)) }
+	concern := ""
+	if list := Concerns(&h.Board().Health, s); len(list) > 0 {
+		concern = list[0].What
+		st := h.Look.Near
+		if list[0].Bad {
+			st = h.Look.Denied
+		}
+		say(concern+": press 4", st)
+	}
+	live := s.Link == model.Live
+	if n := len(s.Lacks); n > 0 && live {
+		say(format.Plural(n, "gap")+" in sight: press 4", h.Look.Near)
+	}
+	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
+		say("clock "+format.Signed(off), h.Look.Near)
+	}
+	if rtt := "rtt " + format.Latency(s.RTT); live && s.RTT > 0 && rtt != concern {
+		say(rtt, h.Look.Good)
+	}
+	if s.Role != "" && !s.Embedded {
+		role := s.Role
+		if m := h.Board().Health.Unheard; m.Known {
+			role += ", heard its master " + format.Span(time.Duration(m.V*float64(time.Second))) + " ago"
+		}
+		say(role, h.Look.Dim)
+	}
+	if s.Version != "" && !s.Embedded {
+		say("redis "+s.Version, h.Look.Dim)
+	}
+	if c := h.cost; live && c.Over > 0 && c.Server > 0 {
+		say(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), h.Look.Dim)
+	} else if live && c.Over > 0 && !s.Embedded {
+		say(format.PerSecond(float64(c.Commands)/c.Over.Seconds())+" reads", h.Look.Dim)
+	}
+	return facts
+}
+
+// state is the badge of what the screen shows.
+func (h header) state() (string, themes.Style) {
+	switch {
+	case h.Player != nil && h.started:
+		return h.replayed(h.Look)
+	case h.frozen != nil:
+		return "PAUSED", h.Look.BadgeWarn
+	case !h.started || h.board.Server.Link == model.Connecting:
+		return "CONNECTING", h.Look.BadgeWarn
+	case h.board.Server.Link == model.Down:
+		return "DOWN " + format.Span(h.board.Server.Down), h.Look.BadgeBad
+	}
+	if h.recorder != nil {
+		return "LIVE, RECORDING", h.Look.BadgeWarn
+	}
+	return "LIVE", h.Look.BadgeLive
+}
+
+// shotText says what is being fired and how to stop it, in at most so many columns: "" when
+// nothing is, and whatever the screen is it can be read.
+func (h *Session) shotText(columns int) string {
+	if len(h.shots) == 0 {
+		return ""
+	}
+	what, key := "firing", ""
+	if s := h.rateShot(); s != nil {
+		what, key = "firing "+format.PerSecond(s.Rate), s.Key
+	} else if len(h.shots) == 1 {
+		for _, s := range h.shots {
+			what, key = fmt.Sprintf("firing %d", s.N), s.Key
+		}
+	}
+	const stops = " · x stops"
+	if room := columns - safetext.Width(" "+what+" at "+stops+" "); key != "" && room >= 8 {
+		return " " + what + " at " + safetext.Shorten(h.Name(key), room, safetext.Ellipsis) + stops + " "
+	}
+	return format.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
+}
+
+// armed says whether firing is possible, in a word, or what is being fired, in at most so
+// many columns.
+func (h header) armed(columns int) (string, themes.Style) {
+	if text := h.shotText(min(columns, 60)); text != "" {
+		return text, h.Look.BadgeWarn
+	}
+	switch {
+	case h.Injector == nil || h.Injector.Armed() != nil:
+		return "read-only", h.Look.Dim
+	case h.board.Server.Embedded:
+		return "armed", h.Look.Injected
+	}
+	return " ARMED ", h.Look.BadgeWarn
+}
+
+func (h header) paintVerdict(x, y, end int) {
+	s := h.board.Server
+	if s.Link != model.Live && s.Err != "" {
+		h.Words(x+1, y, end, widget.Styled(h.Look.OverMark+" ", h.Look.Denied), widget.Styled(safetext.Clean(s.Err), h.Look.Denied))
+		return
+	}
+	if !h.started {
+		return
+	}
+	t := h.Board().Totals()
+	if t.Keys == 0 {
+		h.Words(x+1, y, end, widget.Styled(Searching(h.Live()), h.Look.Near))
+		return
+	}
+	stale := h.unread
+	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
+	x = h.Words(x+1, y, end,
+		count(h.Look.OverMark, t.Throttled, "throttled", h.Look.Denied, h.Look.Dim), widget.Styled("   ", h.Look.Text),
+		count(h.Look.NearMark, t.Near, "near limit", h.Look.Near, h.Look.Dim), widget.Styled("   ", h.Look.Text),
+		count(h.Look.OKMark, ok, "ok", h.Look.Good, h.Look.Dim))
+	if stale > 0 {
+		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.StaleMark, stale, "stale", h.Look.Unknown, h.Look.Dim))
+	}
+	if t.Broken > 0 {
+		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Broken, "unreadable", h.Look.Unknown, h.Look.Dim))
+	}
+	if t.Unknown > 0 {
+		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Unknown, "unknown", h.Look.Unknown, h.Look.Dim))
+	}
+	if t.Likely > 0 {
+		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(likelyMark, t.Likely, "likely", h.Look.Unknown, h.Look.Dim))
+	}
+	end = h.paintFlow(x, y, end, &t)
+	if k := t.Worst; k != nil {
+		room := end - x - 28
+		if room < 6 {
+			return
+		}
+		from, limit := x+3, " · "+LimitText(k.Reading.Target)
+		if name := min(safetext.Width(h.Name(k.Reading.Key)), 28); room < name+safetext.Width(limit) {
+			limit = ""
+		}
+		frees := WaitText(&k.Gauge)
+		x = h.Words(from, y, end, widget.Styled("longest: ", h.Look.Dim),
+			widget.Styled(safetext.Shorten(h.Name(k.Reading.Key), min(room, 28), safetext.Ellipsis), h.Look.Text),
+			widget.Styled(limit, h.Look.Dim), widget.Styled(frees, h.Look.Denied))
+		key := k.Reading.Key
+		h.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.Pick(key); return nil })
+	}
+}
+
+// paintFlow writes what is admitted and denied a second at the right, where there is
+// room, and returns the column before it.
+func (h header) paintFlow(x, y, end int, t *model.Totals) int {
+	denied := widget.Styled("denied: not recorded", h.Look.Dim)
+	if t.DeniedKnown > 0 {
+		denied = widget.Styled(fmt.Sprintf("%7s denied", format.PerSecond(t.Denied)), h.Look.Denied)
+		if t.Denied == 0 {
+			denied.Style = h.Look.Dim
+		}
+	}
+	admitted := widget.Styled(fmt.Sprintf("%7s admitted", format.PerSecond(t.Admitted)), h.Look.Admitted)
+	width := len(admitted.Text) + len(denied.Text) + 2
+	if end-x < width+3 {
+		return end
+	}
+	h.Words(end-1-width, y, end, admitted, widget.Styled("  ", h.Look.Text), denied)
+	return end - 1 - width
+}
+
+func count(mark string, n int, what string, lit, unlit themes.Style) widget.Span {
+	if n == 0 {
+		lit = unlit
+	}
+	return widget.Styled(mark+" "+strconv.Itoa(n)+" "+what, lit)
+}

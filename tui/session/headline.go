@@ -1,0 +1,63 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/chart"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// Headline says in one sentence how a key stands: whether a request is admitted, how much of
+// the limit is used, when the next one is, and what is turned away. Clauses that do not fit
+// into so many columns are left out from the end.
+func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
+	mark, st := s.Mark(k, l)
+	word := map[Band]string{DeniedBand: "at its limit", NearBand: "near its limit", BrokenBand: "cannot be read", EaseBand: "ok", SilentBand: "silent", LikelyBand: "likely a limiter"}[s.BandOf(k)]
+	g, t := &k.Gauge, &k.Reading.Target
+	age, old := s.Outdated(k)
+	switch {
+	case old:
+		word, st = "last known "+format.Span(age)+" ago", l.Unknown
+	case g.Throttled():
+		word = "denied"
+	case !g.NextKnown && k.Reading.Err == "":
+		word = "limit unknown"
+	}
+	spans := []widget.Span{widget.Styled(mark+" "+word, st)}
+	add := func(text string, style themes.Style) {
+		spans = append(spans, widget.Styled(" · ", l.Faint), widget.Styled(text, style))
+	}
+	if g.Used.Known && t.LimitKnown && t.Limit.Count > 0 {
+		text := fmt.Sprintf("%s of %s", format.Short(g.Used.N), format.Short(model.Capacity(*t)))
+		if window := t.Window; window > 0 {
+			text += " in " + format.Length(window)
+		}
+		add(text, l.Text)
+	}
+	switch {
+	case !g.NextKnown || old:
+	case g.Next == limiter.Never:
+		add("never frees", l.Denied)
+	case g.Next > 0:
+		add("next slot in "+format.Span(g.Next), l.Denied)
+	case g.Remaining.Known:
+		add("room for "+format.Short(g.Remaining.N), l.Text)
+	}
+	switch {
+	case !g.DeniedInW.Known:
+		add("denied: not recorded", l.Dim)
+	case g.DeniedInW.N > 0:
+		add(format.PerSecond(g.DeniedPerSec)+" turned away", l.Denied)
+	case g.RateKnown && g.Rate > 0 && g.Reset != time.Duration(0):
+		add(format.PerSecond(g.Rate), l.Dim)
+	}
+	for len(spans) > 1 && widget.Width(spans...) > columns {
+		spans = spans[:len(spans)-2]
+	}
+	return spans
+}

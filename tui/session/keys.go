@@ -1,0 +1,94 @@
+package session
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/tui/keymap"
+)
+
+// do makes an action of what starts nothing.
+func do(f func()) func() tea.Cmd {
+	return func() tea.Cmd {
+		f()
+		return nil
+	}
+}
+
+// Actions are what a person can do with the keys on any screen that shows them. A screen
+// puts its own in front; up, down and the arrows are its own to say.
+func (s *Session) Actions() keymap.Actions {
+	live := func() string {
+		if s.Player != nil {
+			return "A replay only shows what was seen: nothing can be fired."
+		}
+		return s.CanFire()
+	}
+	return keymap.Actions{
+		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Fire(model.Shot{N: 1}) }, "space").Hinted("fire").Writing().When(live),
+		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Fire(model.Shot{N: s.burst}) }, "b").Hinted("burst").Writing().When(live),
+		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.ToggleRate, "r").Hinted("rate").Writing().When(live),
+		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "="),
+		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_"),
+
+		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
+		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.NextSort(); return s.rememberSort() }, "s").Hinted("sort"),
+		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Reverse), "S"),
+		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Pin), "P"),
+		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
+		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
+		keymap.New("keys", "record", "R", "records to a file; begins a replay anew", s.ToggleRecording, "R"),
+
+		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").Hinted("pause"),
+		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", do(func() { s.Time.Zoom(true) }), "["),
+		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", do(func() { s.Time.Zoom(false) }), "]"),
+	}
+}
+
+// Travel are the arrows that go through time.
+func (s *Session) Travel() keymap.Actions {
+	return keymap.Actions{
+		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left", "h").When(s.CanScroll),
+		keymap.New("time", "later", "→ l", "scrolls on while paused, or in a replay", do(func() { s.Scroll(false) }), "right", "l").When(s.CanScroll),
+	}
+}
+
+// openFilter lets a person type what the rows are filtered by.
+func (s *Session) openFilter() {
+	p := s.NewPrompt("/", s.filter.text, "enter keeps it · esc clears it", s.SetFilter,
+		func(text string, kept bool) tea.Cmd {
+			if !kept {
+				s.SetFilter("")
+			}
+			return nil
+		},
+		func(msg tea.KeyPressMsg) bool {
+			switch msg.String() {
+			case "up":
+				s.Move(-1)
+			case "down":
+				s.Move(1)
+			default:
+				return false
+			}
+			return true
+		})
+	p.Suggest(suggestions())
+	s.Open(p)
+}
+
+// CanGoBack reports whether there is a filter or a pause to leave.
+func (s *Session) CanGoBack() bool { return s.filter.text != "" || s.frozen != nil }
+
+// Back clears the filter, then leaves the pause.
+func (s *Session) Back() bool {
+	switch {
+	case s.filter.text != "":
+		s.SetFilter("")
+	case s.frozen != nil:
+		s.Pause()
+	default:
+		return false
+	}
+	return true
+}

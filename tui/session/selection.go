@@ -1,0 +1,163 @@
+package session
+
+import (
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// selection is which key is selected, and who chose it.
+type selection struct {
+	selected string          // Reading.Key
+	chosen   bool            // a person has pressed something: it does not move by itself any more
+	picked   bool            // a person selected this very key
+	begun    limiter.Instant // when there was a selection first
+	lost     string          // the selected key that went away, until the person has read of it
+	visible  []string        // keys that the screen shows
+}
+
+// settling is how long the selection follows the key in greatest need after the screen
+// opened: the first reading need not be of the worst key.
+const settling = 2 * time.Second
+
+// Selected returns the selected key.
+func (s *Session) Selected() string { return s.selected }
+
+// Picked reports whether a person selected the selected key.
+func (s *Session) Picked() bool { return s.picked }
+
+// Touch notes that a person has pressed something: the selection stays where it is.
+func (s *Session) Touch() {
+	s.chosen = true
+	s.touched = s.local
+}
+
+// Pick selects a key for a person.
+func (s *Session) Pick(key string) {
+	if key != s.selected {
+		s.selected = key
+		s.Time.Reset()
+	}
+	s.chosen, s.picked, s.lost = true, true, ""
+	s.Redraw()
+}
+
+// Visit shows a key on the dashboard as it was at an instant: the picture is paused with the
+// cursor there.
+func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
+	if s.Board().Key(key) == nil {
+		s.Say("That key is no longer on the board.")
+		return nil
+	}
+	if s.Player == nil && s.frozen == nil {
+		s.Pause()
+	}
+	s.Pick(key)
+	s.Time.Visit(at)
+	return s.Show("dashboard")
+}
+
+// PickRow selects the i-th row, or the nearest there is.
+func (s *Session) PickRow(i int) {
+	if len(s.rows) > 0 {
+		s.Pick(s.rows[min(max(i, 0), len(s.rows)-1)].Reading.Key)
+	}
+}
+
+// Move selects the row d further down.
+func (s *Session) Move(d int) {
+	at := s.Index()
+	if at < 0 {
+		d, at = 0, 0
+	}
+	s.PickRow(at + d)
+}
+
+// Index returns the row of the selected key, or -1.
+func (s *Session) Index() int {
+	for i, k := range s.rows {
+		if k.Reading.Key == s.selected {
+			return i
+		}
+	}
+	return -1
+}
+
+// moved on says, once, that the selected key went away and another one stands in its place:
+// a request that was meant for the one must not reach the other.
+func (s *Session) selectionMoved() bool {
+	lost := s.lost
+	s.lost = ""
+	if lost == "" {
+		return false
+	}
+	s.Warn("Nothing was fired: " + s.Name(lost) + " is gone and " + s.Name(s.selected) + " is selected now; press again to fire at it.")
+	return true
+}
+
+// settle selects the first row when there is no selection, or one that no person chose and
+// that is only just there.
+func (s *Session) settle() {
+	if len(s.rows) == 0 {
+		return
+	}
+	there := s.Board().Key(s.selected) != nil
+	if s.selected == "" {
+		s.begun = s.At()
+	}
+	if there && (s.chosen || s.At().Sub(s.begun) > settling) {
+		return
+	}
+	if !there && s.selected != "" {
+		s.lost = s.selected
+	}
+	if first := s.rows[0].Reading.Key; first != s.selected {
+		s.selected, s.picked = first, false
+		s.Time.Reset()
+	}
+}
+
+// See tells the source which keys are on screen: the selected one first, then the rows from
+// up to the one before to.
+func (s *Session) See(from, to int) {
+	s.visible = s.visible[:0]
+	if s.selected != "" {
+		s.visible = append(s.visible, s.selected)
+	}
+	for i := max(from, 0); i < min(to, len(s.rows)); i++ {
+		if k := s.rows[i].Reading.Key; k != s.selected {
+			s.visible = append(s.visible, k)
+		}
+	}
+	if s.Focus != nil {
+		s.Focus(append([]string(nil), s.visible...))
+	}
+}
+
+// Pinned returns the first pinned key that is not the selected one, or nil.
+func (s *Session) Pinned() *model.Watched {
+	for _, k := range s.rows {
+		if k.Pinned && k.Reading.Key != s.selected {
+			return k
+		}
+	}
+	return nil
+}
+
+// Pin pins the selected key, or lets it go.
+func (s *Session) Pin() {
+	if k := s.Current(); k != nil {
+		key := k.Reading.Key
+		s.board.Pin(key)
+		if s.frozen != nil {
+			s.frozen.Pin(key)
+		}
+		if s.paused != nil && s.paused != s.frozen {
+			s.paused.Pin(key)
+		}
+		s.Reorder()
+	}
+}

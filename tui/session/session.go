@@ -1,0 +1,280 @@
+// Package session is what all screens of the dashboard share: the board of keys and the
+// moment at which it is looked at, the selected key, the order of the rows, what is being
+// fired, what is being recorded, and the two lines at the top. It is the Host of the shell.
+// Each screen draws it in a package of its own.
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/shell"
+	"ratescope/tui/timeline"
+)
+
+// Injector fires synthetic requests. It decides alone what may be fired.
+type Injector interface {
+	// Armed returns nil when firing is allowed, else a sentence that says why not and
+	// how to allow it.
+	Armed() error
+	// Fire blocks until the shot is done or ctx ends, and reports every request.
+	Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error)
+}
+
+// Options says what a session shows.
+type Options struct {
+	Take     func(context.Context) (model.Batch, error) // waits for the next batch
+	Focus    func(keys []string)                        // gets the keys on screen; may be nil
+	Injector Injector                                   // nil: firing is not possible
+
+	// Export writes the keys of a batch to a file and returns its path; nil: not possible.
+	Export func(model.Batch) (path string, err error)
+	// Player, when what is shown is a replay, plays it; Take hands out its batches.
+	Player Player
+	// Record opens a recording; nil: not possible.
+	Record func() (r Recorder, name string, err error)
+
+	ASCII bool // nothing beyond ASCII
+	Still bool // no animation: the picture changes once a second
+	Mask  bool // hide the middle of key names
+}
+
+// Session is the state that the screens share. Make one with New. Not safe for concurrent
+// use: everything but its commands runs on Bubble Tea's goroutine.
+type Session struct {
+	*shell.App
+	Options
+
+	clock
+	selection
+	order
+	firing
+	Time timeline.View // how far back, how coarse, and the instant under the cursor
+
+	board    model.Board
+	paused   *model.Board // the board at the moment of a pause; nil while the picture moves
+	frozen   *model.Board // what is shown of it: as it is, or as it stood when the timeline is scrolled back
+	server   model.Server // the header's figures: renewed once a second, so that they can be read
+	cost     model.Cost   // of about the last ten seconds
+	recorder Recorder     // nil: nothing is being recorded
+}
+
+// New returns a session in a program.
+func New(app *shell.App, o Options) *Session {
+	s := &Session{App: app, Options: o, firing: newFiring()}
+	app.SetHost(s)
+	return s
+}
+
+// Init waits for the first batch and for what is fired.
+func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.nextFired()) }
+
+// Update handles what comes from the source, the injector and the recorder.
+func (s *Session) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case batchMsg:
+		return s.receive(msg)
+	case firedMsg:
+		s.record(msg)
+		return s.nextFired()
+	case recordingMsg:
+		s.recording(msg)
+	case recordedMsg:
+		s.recorded(msg)
+	case exportedMsg:
+		s.exported(msg)
+	}
+	return nil
+}
+
+// Stop ends everything that is being fired.
+func (s *Session) Stop() { s.ceaseFire() }
+
+// Close ends a recording that is under way.
+func (s *Session) Close() error {
+	if s.recorder == nil {
+		return nil
+	}
+	_, err := s.recorder.Close()
+	return err
+}
+
+// batchMsg is what the source said.
+type batchMsg struct {
+	batch model.Batch
+	err   error
+}
+
+func (s *Session) nextBatch() tea.Cmd {
+	ctx := s.Context()
+	return func() tea.Msg {
+		b, err := s.Take(ctx)
+		return batchMsg{b, err}
+	}
+}
+
+// receive applies a batch and waits for the next one.
+func (s *Session) receive(msg batchMsg) tea.Cmd {
+	if msg.err != nil {
+		if s.Context().Err() == nil && !errors.Is(msg.err, context.Canceled) {
+			return s.Fail(msg.err)
+		}
+		return tea.Quit
+	}
+	moves, elsewhere := s.moves(&msg.batch), msg.batch.Anew != nil
+	turn := !s.started || s.board.Server.Link != msg.batch.Server.Link || s.board.Server.Err != msg.batch.Server.Err
+	if s.recorder != nil {
+		s.recorder.Put(msg.batch)
+	}
+	s.board.Apply(msg.batch)
+	s.account(s.board.Cost, elsewhere)
+	if elsewhere || !s.started || s.server.Link != s.board.Server.Link {
+		s.server = s.board.Server
+	}
+	s.started = true
+	s.listen()
+	if moves {
+		s.moved = s.now
+	}
+	moves = moves && !s.Still // else the next second is soon enough
+	if s.frozen == nil && (elsewhere || s.board.Len() != s.known) {
+		s.known, moves = s.board.Len(), true
+		s.resort()
+	}
+	if s.frozen == nil && (turn || elsewhere || moves && s.Idle()) { // else the clock's next picture shows it
+		s.Redraw()
+	}
+	if moves {
+		return tea.Batch(s.nextBatch(), s.Wake())
+	}
+	return s.nextBatch()
+}
+
+// account adds up what the watching costs. Older batches weigh less, so that the figure
+// does not jump.
+func (s *Session) account(c model.Cost, anew bool) {
+	const memory = 10_000_000_000 // ns
+	if anew {
+		s.cost = model.Cost{}
+	}
+	if s.cost.Over > memory {
+		s.cost = model.Cost{Commands: s.cost.Commands / 2, Server: s.cost.Server / 2, Over: s.cost.Over / 2}
+	}
+	s.cost.Add(c)
+}
+
+// moves says whether a batch brings more than the passing of time.
+func (s *Session) moves(b *model.Batch) bool {
+	if b.Anew != nil || b.Server.Link != s.board.Server.Link || b.Server.Err != s.board.Server.Err || b.Sweep.Passes == 0 || len(b.Gone) > 0 {
+		return true
+	}
+	for i := range b.Readings {
+		if len(b.Readings[i].Arrivals) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Board returns the board on screen: the live one, or the one of the pause.
+func (s *Session) Board() *model.Board {
+	if s.frozen != nil {
+		return s.frozen
+	}
+	return &s.board
+}
+
+// Live returns the board that goes on collecting behind a pause.
+func (s *Session) Live() *model.Board { return &s.board }
+
+// Started reports whether a batch has come.
+func (s *Session) Started() bool { return s.started }
+
+// Server returns the server's figures as they were at the last full second.
+func (s *Session) Server() model.Server { return s.server }
+
+// Cost returns what the watching cost in about the last ten seconds.
+func (s *Session) Cost() model.Cost { return s.cost }
+
+// Decorate sets the title of the window and, while keys are discovered, the terminal's own
+// progress bar.
+func (s *Session) Decorate(v *tea.View) {
+	if !s.started {
+		return
+	}
+	v.WindowTitle = "ratescope " + safetext.Clip(safetext.Clean(s.board.Server.Target), 60, safetext.Ellipsis)
+	if w := s.board.Sweep; w.Passes == 0 && w.Total > 0 {
+		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*min(w.Scanned, w.Total)/w.Total))
+	}
+}
+
+// TooSmall says on a terminal that is too small for a screen what is being fired.
+func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.shotText(columns)) }
+
+// Name is a key's name as the terminal may show it, without the middle of a name that is
+// wider than any screen: cleaning many kilobytes at every frame costs too much.
+func (s *Session) Name(key string) string {
+	const end = 512
+	if len(key) > 2*end && !s.Mask {
+		key = key[:end] + key[len(key)-end:]
+	}
+	return FullName(key, s.Mask)
+}
+
+// FullName is a key's whole name as the terminal may show it, without its middle where
+// names are masked.
+func FullName(key string, mask bool) string {
+	if mask {
+		key = safetext.Mask(key)
+	}
+	return safetext.Clean(key)
+}
+
+// Current returns the selected key, or nil when there is none.
+func (s *Session) Current() *model.Watched { return s.Board().Key(s.selected) }
+
+// Moment is when the keys are looked at.
+func (s *Session) Moment() timeline.Moment {
+	m := timeline.Moment{Now: s.now, Live: s.board.Server.Link == model.Live, Stopped: s.frozen != nil, Still: s.Still}
+	if s.paused != nil {
+		m.Now, m.At = s.paused.At, s.frozen.At
+	}
+	return m
+}
+
+// Revisit works the keys of a pause out anew where the timeline looks at another moment of
+// it: every figure on screen is of that moment.
+func (s *Session) Revisit() {
+	if s.paused == nil {
+		return
+	}
+	switch at := s.Time.Moment(s.paused.At); {
+	case at == s.frozen.At:
+		return
+	case at >= s.paused.At:
+		s.frozen = s.paused
+	default:
+		s.frozen = s.paused.AsOf(at)
+	}
+	s.rebind()
+}
+
+// At is the instant on screen, on the server's clock.
+func (s *Session) At() limiter.Instant {
+	if s.frozen != nil {
+		return s.frozen.At
+	}
+	return s.now
+}
+
+// BatchMsg is what arrives when the source has a batch.
+func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
+
+// FiredMsg is what arrives when requests fired from here were decided.
+func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }

@@ -1,0 +1,159 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/chart"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// likelyMark stands at a key of which nothing but the form of its value says that it is a limiter.
+const likelyMark = "~"
+
+// Mark is the shape and the colour of how pressing a key is.
+func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
+	g := &k.Gauge
+	if _, old := s.Outdated(k); old {
+		return l.StaleMark, l.Unknown
+	}
+	switch {
+	case g.Likely:
+		return likelyMark, l.Unknown
+	case k.Reading.Err != "":
+		return l.BadMark, l.Unknown
+	case k.Gone:
+		return l.IdleMark, l.Dim
+	case g.Throttled():
+		return l.OverMark, l.Denied
+	case g.Near():
+		return l.NearMark, l.Near
+	case !g.NextKnown:
+		return l.BadMark, l.Unknown
+	case g.Used.N == 0:
+		return l.IdleMark, l.Dim
+	}
+	return l.OKMark, l.Dim
+}
+
+// UsedText writes used/limit in at most so many columns, ten or more. A figure is never cut,
+// for it would read as another one; both become shorter.
+func UsedText(k *model.Watched, columns int) string {
+	text := ""
+	for _, short := range [...]func(int64) string{format.Short, format.Brief} {
+		t, used, limit := k.Reading.Target, format.Unknown, format.Unknown
+		if k.Gauge.Used.Known {
+			used = short(k.Gauge.Used.N)
+		}
+		if t.LimitKnown {
+			limit = "∞"
+			if t.Limit.Count > 0 {
+				limit = short(model.Capacity(t))
+			}
+		}
+		if text = used + "/" + limit; safetext.Width(text) <= columns {
+			break
+		}
+	}
+	return text
+}
+
+// NextText says in at most so many columns, five or more, when a request is admitted.
+func NextText(g *model.Gauge, columns int) string {
+	switch {
+	case !g.NextKnown:
+		return format.Unknown
+	case g.Next == 0:
+		return "now"
+	}
+	return format.SpanIn(g.Next, columns)
+}
+
+// LimitText is a limit in words.
+func LimitText(t model.Target) string {
+	switch {
+	case t.LimitKnown && t.Limit.Count == 0:
+		return "count only in " + format.Length(t.Window)
+	case t.LimitKnown:
+		return format.Short(t.Limit.Count) + " in " + format.Length(t.Window)
+	case t.Window > 0:
+		return "limit unknown in " + format.Length(t.Window)
+	}
+	return "limit unknown"
+}
+
+// RowText is a key in one line of plain text.
+func RowText(k *model.Watched, name string) string {
+	g, t := &k.Gauge, k.Reading.Target
+	text := name + "  " + format.AlgorithmInFull(t.Algorithm) + "  " + UsedText(k, 11)
+	if t.Window > 0 {
+		text += " in " + format.Length(t.Window)
+	}
+	if g.RateKnown {
+		text += "  " + format.PerSecond(g.Rate)
+	}
+	return text + "  next " + NextText(g, 6)
+}
+
+// CopyRow puts the selected row on the clipboard.
+func (s *Session) CopyRow() tea.Cmd {
+	k := s.Current()
+	if k == nil {
+		return nil
+	}
+	text := RowText(k, FullName(k.Reading.Key, s.Mask))
+	s.Say("Copied: " + text)
+	return tea.SetClipboard(text)
+}
+
+// Searching is what to say of a board without a key.
+func Searching(b *model.Board) string {
+	w := b.Sweep
+	if lacks := b.Server.Lacks; len(lacks) > 0 && w.Passes > 0 {
+		return "No rate limit was found, and " + safetext.Clean(lacks[0])
+	}
+	if w.Passes == 0 {
+		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", format.Short(w.Scanned))
+	}
+	text := "No key looks like a rate limit"
+	if len(w.Patterns) > 0 && !(len(w.Patterns) == 1 && w.Patterns[0] == "*") {
+		text = "No key matches " + safetext.Clean(fmt.Sprint(w.Patterns))
+	}
+	return text + " yet; still looking."
+}
+
+// Legend is what the shapes mean, each in its colour: the same on every screen.
+func (s *Session) Legend(p *widget.Canvas) []widget.Span {
+	l := &p.Look
+	sign := func(shape, meaning string, st themes.Style) widget.Span { return widget.Styled(shape+"\t"+meaning, st) }
+	full := string(l.Rise[len(l.Rise)-1])
+	return []widget.Span{
+		sign(full+full+" "+l.YesMark, "admitted", l.Admitted),
+		sign(string(l.Cross)+string(l.Cross)+" "+l.OverMark, "denied; a key that denies the next request", l.Denied),
+		sign(l.NearMark, "near: 80 % of the limit are used, or more", l.Near),
+		sign(l.OKMark+" "+l.IdleMark, "ok; at rest", l.Good),
+		sign(string(l.MarkYes)+" "+string(l.MarkNo), "fired from here: admitted, denied", l.Injected),
+		sign(l.BadMark+" "+format.Unknown, "not known; never 0", l.Unknown),
+		sign(l.StaleMark+" "+string(l.Gap)+string(l.Gap), "stale: as last seen; not watched", l.Unknown),
+		sign(full+full, "counts of the previous window", l.Previous),
+		sign(string(l.Gone)+string(l.Gone), "counts no more", l.Faint),
+		sign(strings.Repeat(string(l.Limit), 3), "the limit", l.Denied),
+		sign(string(l.Edge)+" "+string(l.Tick), "a clock-aligned window begins", l.Dim),
+		sign(l.PinMark, "pinned", l.Text),
+	}
+}
+
+// WaitText says in words how long the longest wait of a throttled key is.
+func WaitText(g *model.Gauge) string {
+	if g.Next == limiter.Never {
+		return " never frees"
+	}
+	return " frees in " + NextText(g, 6)
+}

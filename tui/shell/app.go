@@ -1,0 +1,234 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"ratescope/themes"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// The smallest terminal that a screen is drawn on, and the one from which panes have frames.
+const (
+	MinWidth, MinHeight   = 60, 20
+	WideWidth, WideHeight = 110, 30
+)
+
+// The frames a second.
+const (
+	defaultFPS = 10
+	maxFPS     = 60
+)
+
+// Options says how a program looks.
+type Options struct {
+	Shelf themes.Shelf // the themes to choose from; nil means the built-in ones
+	Theme string       // "" picks by the terminal's background
+	FPS   int          // frames a second; 0 means 10
+	ASCII bool         // no blocks, lines or dots beyond ASCII
+	Still bool         // no animation: the picture changes once a second
+	Mouse bool         // the mouse is the program's, not the terminal's
+	Name  string       // of the program, where it says what size it needs
+
+	// Remember keeps what a person chose for the next start; nil forgets it.
+	Remember func(key, value string) tea.Cmd
+}
+
+// App is the root of the program: it routes messages to an overlay, to its own keys, to the
+// screen that is shown and to the host, and paints them. Make one with New, add screens with
+// Register.
+type App struct {
+	widget.Canvas
+
+	o       Options
+	host    Host
+	screens []entry
+	current int
+	past    []int // screens that esc leads back to, oldest first
+	keys    keymap.Actions
+	over    Overlay
+	toast   widget.Toast
+
+	frame      string // the last painted picture
+	stale      bool   // something changed since
+	mouse      bool
+	dark       bool
+	sixteen    bool // the terminal has sixteen colours
+	fixedTheme bool
+	now        time.Time // this machine's clock at the last tick
+	generation int       // of the clock; a tick of an older one is void
+	idle       bool      // the clock ticks once a second
+	used       []string  // names of the palette's actions, the last used last
+
+	ctx     context.Context
+	stop    context.CancelFunc
+	failure error // why the program ended by itself
+	crash   sync.Once
+	crashed atomic.Pointer[halt] // a panic: set from any goroutine
+}
+
+// entry is a screen with the name and the sentence by which it is found.
+type entry struct {
+	name, what string
+	screen     Screen
+}
+
+// tickMsg carries this machine's clock.
+type tickMsg struct {
+	at         time.Time
+	generation int
+}
+
+// New returns a program without screens. It ends when ctx does.
+func New(ctx context.Context, o Options) (*App, error) {
+	o.FPS = cmp.Or(o.FPS, defaultFPS)
+	if o.FPS < 1 || o.FPS > maxFPS {
+		return nil, fmt.Errorf("%d frames a second is not possible: use 1 to %d", o.FPS, maxFPS)
+	}
+	if o.Shelf == nil {
+		o.Shelf = themes.BuiltIn()
+	}
+	a := &App{o: o, host: Bare{}, mouse: o.Mouse, fixedTheme: o.Theme != "", dark: true}
+	theme := o.Shelf.Default(true)
+	if a.fixedTheme {
+		var err error
+		if theme, err = o.Shelf.Find(o.Theme); err != nil {
+			return nil, err
+		}
+	}
+	a.ctx, a.stop = context.WithCancel(ctx)
+	a.wear(theme)
+	return a, nil
+}
+
+// SetHost says what the program is about. It is called before Run.
+func (a *App) SetHost(h Host) { a.host = h }
+
+// Register adds a screen. The first is shown at the start; the number of each is its key.
+func (a *App) Register(name, what string, s Screen) {
+	a.screens = append(a.screens, entry{name, what, s})
+	a.keys = a.actions()
+}
+
+// Run shows the program until a person quits or its context ends. Whatever happens, the
+// terminal is left as it was.
+func (a *App) Run(extra ...tea.ProgramOption) error {
+	defer a.stop()
+	settings := append([]tea.ProgramOption{tea.WithContext(a.ctx), tea.WithFPS(a.o.FPS)}, extra...)
+	_, err := tea.NewProgram(guarded{a}, settings...).Run()
+	switch h := a.crashed.Load(); {
+	case h != nil:
+		return h
+	case a.failure != nil:
+		return a.failure
+	case errors.Is(err, tea.ErrProgramKilled) && a.ctx.Err() != nil:
+		return a.ctx.Err()
+	}
+	return err
+}
+
+// Context ends when the program does.
+func (a *App) Context() context.Context { return a.ctx }
+
+// Fail ends the program with an error.
+func (a *App) Fail(err error) tea.Cmd {
+	a.failure = err
+	return tea.Quit
+}
+
+// Now is this machine's clock at the last tick.
+func (a *App) Now() time.Time { return a.now }
+
+// Options returns how the program looks.
+func (a *App) Options() Options { return a.o }
+
+// Frame is the time between two pictures at the highest rate that is allowed.
+func (a *App) Frame() time.Duration { return time.Second / time.Duration(a.o.FPS) }
+
+// Redraw says that something changed that is on screen.
+func (a *App) Redraw() { a.stale = true }
+
+// Say shows a sentence for some seconds.
+func (a *App) Say(text string) { a.toast, a.stale = widget.Toast{Text: text}, true }
+
+// Warn shows a sentence about trouble for some seconds.
+func (a *App) Warn(text string) { a.toast, a.stale = widget.Toast{Text: text, Bad: true}, true }
+
+// Hush takes the sentence away.
+func (a *App) Hush() { a.toast, a.stale = widget.Toast{}, true }
+
+// Open lays an overlay over the screen; it has the keyboard until it closes.
+func (a *App) Open(o Overlay) { a.over, a.stale = o, true }
+
+// Over returns the open overlay, or nil.
+func (a *App) Over() Overlay { return a.over }
+
+// Screen returns the name of the screen that is shown.
+func (a *App) Screen() string { return a.screens[a.current].name }
+
+// Show shows the screen of that name.
+func (a *App) Show(name string) tea.Cmd {
+	for i := range a.screens {
+		if a.screens[i].name == name {
+			return a.show(i)
+		}
+	}
+	return nil
+}
+
+func (a *App) show(i int) tea.Cmd {
+	a.stale = true
+	if i == a.current {
+		return nil
+	}
+	if i == 0 {
+		a.past = a.past[:0]
+	} else {
+		a.past = append(a.past[max(0, len(a.past)-len(a.screens)):], a.current)
+	}
+	return a.change(i)
+}
+
+// change shows a screen without remembering the one before.
+func (a *App) change(i int) tea.Cmd {
+	left := a.at().Update(HiddenMsg{})
+	a.current, a.stale = i, true
+	a.layout()
+	return tea.Batch(left, a.at().Update(ShownMsg{}), a.Wake())
+}
+
+// at returns the screen that is shown.
+func (a *App) at() Screen { return a.screens[a.current].screen }
+
+// Remember keeps a choice for the next start.
+func (a *App) Remember(key, value string) tea.Cmd {
+	if a.o.Remember == nil {
+		return nil
+	}
+	return a.o.Remember(key, value)
+}
+
+// wear puts a theme on. A terminal of sixteen colours gets its own.
+func (a *App) wear(t *themes.Theme) {
+	if a.sixteen {
+		t = themes.Sixteen(a.dark)
+	}
+	a.SetTheme(t, a.o.ASCII)
+	a.stale = true
+}
+
+// profiled takes in how many colours the terminal has.
+func (a *App) profiled(p colorprofile.Profile) {
+	if a.sixteen = p == colorprofile.ANSI; a.sixteen {
+		a.wear(a.Look.Theme)
+	}
+}

@@ -1,0 +1,76 @@
+package shell
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/safetext"
+)
+
+// guarded is the App as the program runs it: a panic in what it does ends the program in
+// order, with the terminal as it was and one sentence, not with a trace over the screen.
+type guarded struct{ *App }
+
+// Init is the App's, with its commands guarded.
+func (g guarded) Init() (cmd tea.Cmd) {
+	defer g.caught()
+	return g.guard(g.App.Init())
+}
+
+// Update is the App's, with its commands guarded.
+func (g guarded) Update(msg tea.Msg) (m tea.Model, cmd tea.Cmd) {
+	defer g.caught()
+	m = g
+	_, cmd = g.App.Update(msg)
+	return g, g.guard(cmd)
+}
+
+// View is the App's; after a panic it is empty.
+func (g guarded) View() (v tea.View) {
+	defer g.caught()
+	return g.App.View()
+}
+
+// guard returns cmd with its panics caught, and those of the commands it starts.
+func (g guarded) guard(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() (msg tea.Msg) {
+		defer g.caught()
+		msg = cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := range batch {
+				batch[i] = g.guard(batch[i])
+			}
+		}
+		return msg
+	}
+}
+
+// caught ends the program when what defers it panics. The trace goes to a file.
+func (g guarded) caught() {
+	what := recover()
+	if what == nil {
+		return
+	}
+	g.crash.Do(func() {
+		where := "its trace could not be written"
+		if f, err := os.CreateTemp("", "ratescope-crash-*.txt"); err == nil {
+			_, _ = fmt.Fprintf(f, "%v\n\n%s", what, debug.Stack())
+			if f.Close() == nil {
+				where = "please report it with " + f.Name()
+			}
+		}
+		g.crashed.Store(&halt{fmt.Sprintf("the screen came to a halt by a fault of its own (%s); %s.", safetext.Clip(safetext.Clean(fmt.Sprint(what)), 200, safetext.Ellipsis), where)})
+		g.stop()
+	})
+}
+
+// halt is a panic as an error.
+type halt struct{ text string }
+
+func (h *halt) Error() string { return h.text }

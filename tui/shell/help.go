@@ -1,0 +1,142 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// helpWidth is the width of a column of the help.
+const helpWidth = 56
+
+// helpOverlay is the table of keys and what the shapes mean, which scrolls.
+type helpOverlay struct {
+	view   viewport.Model
+	groups []helpGroup
+	legend []widget.Span
+	width  int // of the screen that it was laid out for
+}
+
+// helpGroup is a heading with its actions.
+type helpGroup struct {
+	name string
+	list keymap.Actions
+}
+
+// newHelp returns the help of the screen that is shown.
+func (a *App) newHelp() *helpOverlay {
+	h := &helpOverlay{view: viewport.New(), legend: a.host.Legend(&a.Canvas)}
+	for _, act := range a.All() {
+		i := slices.IndexFunc(h.groups, func(g helpGroup) bool { return g.name == act.Group })
+		if i < 0 {
+			i, h.groups = len(h.groups), append(h.groups, helpGroup{name: act.Group})
+		}
+		h.groups[i].list = append(h.groups[i].list, act)
+	}
+	return h
+}
+
+// Update scrolls; any other key closes.
+func (h *helpOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "k", "down", "j", "pgup", "pgdown", "ctrl+u", "ctrl+d":
+			h.view, _ = h.view.Update(msg)
+			return nil, true
+		}
+		return nil, false
+	case tea.MouseWheelMsg:
+		h.view, _ = h.view.Update(msg)
+	}
+	return nil, true
+}
+
+// Paint draws the table in two columns where they fit.
+func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
+	columns := h.columns(p)
+	lines, width := slices.Concat(columns[0], columns[1]), helpWidth
+	if p.Buffer.W >= 2*helpWidth+6 {
+		width, lines = 2*helpWidth, nil
+		for i := range max(len(columns[0]), len(columns[1])) {
+			lines = append(lines, pad(at(columns[0], i), helpWidth)+at(columns[1], i))
+		}
+	}
+	foot := "any key closes"
+	if p.Buffer.H-4 < len(lines) {
+		foot = "↑↓ scrolls · any other key closes"
+	}
+	in := p.Overlay(width+4, len(lines)+2, "keys", foot)
+	h.view.SetWidth(in.W)
+	h.view.SetHeight(in.H)
+	if top := h.view.YOffset(); h.width != p.Buffer.W {
+		h.width = p.Buffer.W
+		h.view.SetContentLines(lines)
+		h.view.SetYOffset(top)
+	}
+	p.Buffer.Place(in, h.view.View())
+}
+
+// Modal is true.
+func (h *helpOverlay) Modal() bool { return true }
+
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0)) }
+
+// columns are the lines of the help, rendered: the groups in turn to the shorter column,
+// then the legend.
+func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
+	raised := p.Look.Raised
+	heading, key, text, dim := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised)), widget.Lip(p.Look.Text.On(raised)), widget.Lip(p.Look.Dim.On(raised))
+	line := func(left, what string) string {
+		return " " + pad(left, 9) + what
+	}
+	add := func(lines []string) {
+		c := &columns[0]
+		if len(columns[1]) < len(columns[0]) {
+			c = &columns[1]
+		}
+		if len(*c) > 0 {
+			*c = append(*c, "")
+		}
+		*c = append(*c, lines...)
+	}
+	for _, g := range h.groups {
+		lines := []string{heading.Render(g.name)}
+		for _, act := range g.list {
+			shown := act.Help().Key
+			if p.Buffer.ASCII {
+				shown = strings.Join(act.Keys()[:min(len(act.Keys()), 2)], " ")
+			}
+			what, ks := text.Render(safetext.Clip(act.What(), helpWidth-11, safetext.Ellipsis)), key
+			if reason := act.Reason(); reason != "" {
+				ks, what = dim, dim.Render(safetext.Clip(act.What()+" ("+strings.TrimSuffix(reason, ".")+")", helpWidth-11, safetext.Ellipsis))
+			}
+			lines = append(lines, line(ks.Render(shown), what))
+		}
+		add(lines)
+	}
+	if len(h.legend) > 0 {
+		lines := []string{heading.Render("signs")}
+		for _, l := range h.legend {
+			shape, meaning, _ := strings.Cut(l.Text, "\t")
+			lines = append(lines, line(widget.Lip(l.Style.On(raised)).Render(shape), text.Render(meaning)))
+		}
+		add(lines)
+	}
+	return columns
+}

@@ -1,0 +1,53 @@
+package shell
+
+import (
+	"fmt"
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/keymap"
+)
+
+// actions are the keys that mean the same on every screen.
+func (a *App) actions() keymap.Actions {
+	list := keymap.Actions{
+		keymap.New("view", "back", "esc", "goes one step back", a.back, "esc").Hinted("back").When(func() string {
+			if a.canGoBack() {
+				return ""
+			}
+			return "This is where everything begins; q quits."
+		}),
+		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(a.newHelp()); return nil }, "?").Hinted("help"),
+		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(a.newPalette()); return nil }, ":").Hinted("do"),
+	}
+	for i := range a.screens {
+		s := a.screens[i]
+		if n := strconv.Itoa(i + 1); i < 9 {
+			list = append(list, keymap.New("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }, n).Hinted(s.name))
+		}
+	}
+	return append(list,
+		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(a.newThemes()); return nil }, "t"),
+		keymap.New("view", "mouse", "m", "turns the mouse on or off", a.toggleMouse, "m"),
+		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x"),
+		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").Hinted("quit"),
+	)
+}
+
+// Keys returns the actions that mean the same on every screen.
+func (a *App) Keys() keymap.Actions { return a.keys }
+
+// All returns every action that there is on the screen that is shown.
+func (a *App) All() keymap.Actions {
+	return append(append(keymap.Actions(nil), a.at().Keys().Refresh()...), a.keys.Refresh()...)
+}
+
+func (a *App) toggleMouse() tea.Cmd {
+	if a.mouse = !a.mouse; a.mouse {
+		a.Say("Mouse on.")
+	} else {
+		a.Say("Mouse off: the terminal's own selection works.")
+	}
+	return a.Remember("mouse", fmt.Sprint(a.mouse))
+}

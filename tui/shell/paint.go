@@ -1,0 +1,109 @@
+package shell
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/help"
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// View returns the picture that Update painted last.
+func (a *App) View() tea.View {
+	v := tea.NewView(a.frame)
+	v.AltScreen = true
+	v.WindowTitle = a.o.Name
+	a.host.Decorate(&v)
+	if a.mouse {
+		v.MouseMode = tea.MouseModeAllMotion
+	}
+	return v
+}
+
+func (a *App) paint() {
+	a.stale = false
+	a.Begin()
+	defer func() { a.frame = a.Buffer.String() }()
+	if a.tooSmall() {
+		a.TooSmall(a.o.Name, MinWidth, MinHeight)
+		a.Buffer.Text(0, 1, a.Buffer.W, strings.TrimSpace(a.host.TooSmall(a.Buffer.W)), a.Look.BadgeWarn)
+		return
+	}
+	if len(a.screens) == 0 {
+		return
+	}
+	body := a.body()
+	a.at().Paint(&a.Canvas, body)
+	footer := cell.Rect{Y: a.Buffer.H - 1, W: a.Buffer.W, H: 1}
+	header, _ := a.Buffer.Bounds().Top(a.host.HeaderRows())
+	a.host.Header(&a.Canvas, header)
+	a.paintFooter(footer)
+	a.toast.Paint(&a.Canvas, body)
+	if a.over != nil {
+		if a.over.Modal() { // a click beside it closes it
+			a.Zone(a.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
+		}
+		a.over.Paint(&a.Canvas, footer)
+	}
+}
+
+// hints are the actions that the footer names, in the order of need: the way out, the help,
+// what the screen is for, the other screens. Where all of them do not fit the screens share
+// one hint.
+func (a *App) hints(columns int) (shown keymap.Actions) {
+	var screens keymap.Actions
+	for _, act := range a.keys.Refresh() {
+		switch {
+		case act.Hint == "" || !act.Enabled():
+		case act.Help().Key[0] >= '1' && act.Help().Key[0] <= '9':
+			screens = append(screens, act)
+		default:
+			shown = append(shown, act)
+		}
+	}
+	const roomForNames = 150
+	if n := len(screens); columns < roomForNames && n > 0 {
+		shown = append(shown, keymap.New("", "", "1-"+screens[n-1].Help().Key, "", a.nextScreen, "1").Hinted("screens"))
+		screens = nil
+	}
+	for _, act := range a.at().Keys().Refresh() {
+		if act.Hint != "" && act.Enabled() {
+			shown = append(shown, act)
+		}
+	}
+	return append(shown, screens...)
+}
+
+// nextScreen shows the screen after the one that is shown.
+func (a *App) nextScreen() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
+
+// paintFooter shows the keys that matter most, each of which can be clicked.
+func (a *App) paintFooter(r cell.Rect) {
+	shown := a.hints(r.W)
+	bindings := make([]key.Binding, len(shown))
+	h := help.New()
+	h.ShortSeparator, h.Ellipsis, h.Styles = "  ", "", widget.HelpStyles(a.Look)
+	h.SetWidth(r.W - 2)
+	x := r.X + 1
+	for i, act := range shown {
+		name := act.Help().Key
+		if a.Buffer.ASCII {
+			name = strings.Fields(name)[0]
+			if len(name) > 1 && name[0] >= 0x80 {
+				name = act.Keys()[0]
+			}
+		}
+		bindings[i] = key.NewBinding(key.WithKeys(act.Keys()...), key.WithHelp(name, act.Hint))
+		width := safetext.Width(name) + 1 + safetext.Width(act.Hint)
+		if x+width <= r.X+r.W-1 {
+			a.Zone(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
+		}
+		x += width + 2
+	}
+	a.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, h.ShortHelpView(bindings))
+}

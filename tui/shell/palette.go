@@ -1,0 +1,91 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"ratescope/themes"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// newPalette lists every action by its name. One that sends requests to Redis is not the
+// first hit of anything but its whole name, and asks before it does.
+func (a *App) newPalette() *Picker {
+	var choices []Choice
+	for _, act := range a.All() {
+		if act.Name == "palette" {
+			continue
+		}
+		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Dim: !act.Enabled(), Weight: slices.Index(a.used, act.Name), Value: act}
+		if reason := act.Reason(); reason != "" {
+			c.What = reason
+		}
+		if a.Buffer.ASCII {
+			c.Aside = act.Keys()[0]
+		}
+		choices = append(choices, c)
+	}
+	p := a.NewPicker("do", choices)
+	p.Chosen = func(c Choice) tea.Cmd { return a.carryOut(c.Value.(keymap.Action)) }
+	return p
+}
+
+// carryOut does an action that was found by its name.
+func (a *App) carryOut(act keymap.Action) tea.Cmd {
+	a.used = append(slices.DeleteFunc(a.used, func(name string) bool { return name == act.Name }), act.Name)
+	switch reason := act.Reason(); {
+	case reason != "":
+		a.Warn(reason)
+		return nil
+	case act.Writes:
+		what := strings.ToUpper(act.What()[:1]) + act.What()[1:]
+		a.Ask(act.Name, act.Name, act.Do, what+". It writes to Redis.")
+		return nil
+	}
+	return tea.Batch(act.Do(), a.Wake())
+}
+
+// swatch are the colours of a theme as a rendered sample.
+func (a *App) swatch(t *themes.Theme) string {
+	full := string(a.Look.Rise[len(a.Look.Rise)-1])
+	var b strings.Builder
+	for _, s := range []widget.Span{
+		{Text: full, Style: t.Previous}, {Text: full + full, Style: t.Admitted}, {Text: strings.Repeat(string(a.Look.Cross), 2), Style: t.Denied},
+		{Text: " " + a.Look.NearMark, Style: t.Near}, {Text: string(a.Look.MarkYes), Style: t.Injected}, {Text: a.Look.OKMark, Style: t.Accent},
+	} {
+		b.WriteString(lipgloss.NewStyle().Foreground(s.Style.Fg.Color()).Background(a.Look.Raised.Color()).Render(s.Text))
+	}
+	return b.String()
+}
+
+// newThemes lists the themes and shows each one that is looked at.
+func (a *App) newThemes() *Picker {
+	before := a.Look.Theme
+	var choices []Choice
+	for _, name := range a.o.Shelf.Names() {
+		t, err := a.o.Shelf.Find(name)
+		if err != nil {
+			continue
+		}
+		tone := "dark"
+		if !t.Dark {
+			tone = "light"
+		}
+		choices = append(choices, Choice{Name: name, Aside: tone, Sample: a.swatch(t), Value: t})
+	}
+	p := a.NewPicker("theme", choices)
+	p.Select(before.Name)
+	p.Moved = func(c Choice) { a.wear(c.Value.(*themes.Theme)) }
+	p.Cancel = func() { a.wear(before) }
+	p.Chosen = func(c Choice) tea.Cmd {
+		a.wear(c.Value.(*themes.Theme))
+		a.fixedTheme = true
+		a.Say("Theme: " + c.Name + ".")
+		return a.Remember("theme", c.Name)
+	}
+	return p
+}

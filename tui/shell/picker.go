@@ -1,0 +1,311 @@
+package shell
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/list"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/widget"
+)
+
+// Choice is a line of a Picker.
+type Choice struct {
+	Name   string // matched first
+	What   string // words of it are matched where the name does not
+	Aside  string // at the right end: a key, a tone
+	Last   bool   // stands below all others unless its whole name is typed, and is not done by a part of it
+	Dim    bool   // it is not possible now
+	Weight int    // among equals the greater goes first
+	Sample string // rendered, before the aside; "" none
+	Value  any
+}
+
+// FilterValue is what the list filters: the name, and the words about it.
+func (c Choice) FilterValue() string { return c.Name + "\x00" + c.What }
+
+// Picker is a list to choose from, filtered by what is typed.
+type Picker struct {
+	Title  string
+	Chosen func(Choice) tea.Cmd
+	Moved  func(Choice) // the selection moved; may be nil
+	Cancel func()       // closed without a choice; may be nil
+
+	list    list.Model
+	input   textinput.Model
+	choices []Choice
+	width   int
+	rows    cell.Rect // where the list was laid out
+	asked   bool      // a person has moved the selection: what is selected is meant
+}
+
+// NewPicker returns a picker of the choices in a look.
+func (a *App) NewPicker(title string, choices []Choice) *Picker {
+	p := &Picker{Title: title, choices: choices, input: widget.NewInput(a.Look, "› ", a.Look.Raised)}
+	items := make([]list.Item, len(choices))
+	names := make([]string, len(choices))
+	name, what := 8, 20
+	for i, c := range choices {
+		items[i], names[i] = c, c.Name
+		name, what = max(name, safetext.Width(c.Name)), max(what, safetext.Width(c.What))
+	}
+	p.width = min(name+what+20, max(a.Buffer.W-6, 20))
+	p.list = list.New(items, newDelegate(a.Look, name, p.width-4), p.width-4, 1)
+	p.list.SetShowTitle(false)
+	p.list.SetShowFilter(false)
+	p.list.SetShowStatusBar(false)
+	p.list.SetShowPagination(false)
+	p.list.SetShowHelp(false)
+	p.list.Filter = p.rank
+	p.list.Styles.NoItems = widget.Lip(a.Look.Dim.On(a.Look.Raised))
+	p.input.ShowSuggestions = true
+	p.input.SetSuggestions(names)
+	p.resize(a.Buffer.H)
+	p.filter("")
+	return p
+}
+
+// Select moves to the choice of that name.
+func (p *Picker) Select(name string) {
+	if i := slices.IndexFunc(p.choices, func(c Choice) bool { return c.Name == name }); i >= 0 {
+		p.list.Select(i)
+	}
+}
+
+// resize gives the list as many rows as its choices need and a screen of that height has.
+func (p *Picker) resize(height int) {
+	const most = 24
+	p.list.SetSize(p.width-4, max(min(len(p.choices), most, height-8), 1))
+}
+
+func (p *Picker) filter(text string) {
+	p.list.SetFilterText(text)
+	p.asked = false
+	if text == "" {
+		p.list.ResetFilter()
+	}
+}
+
+// Hits returns the choices that what is typed leaves, the best first.
+func (p *Picker) Hits() []Choice {
+	var hits []Choice
+	for _, it := range p.list.VisibleItems() {
+		hits = append(hits, it.(Choice))
+	}
+	return hits
+}
+
+// rank orders the choices: by how well what is typed fits the name, then by the words of
+// what it does. Letters that are scattered over a name match nothing.
+func (p *Picker) rank(pattern string, targets []string) []list.Rank {
+	type hit struct {
+		list.Rank
+		class, weight int
+	}
+	var hits []hit
+	for i, target := range targets {
+		name, what, _ := strings.Cut(target, "\x00")
+		m, marked := widget.Rank(name, pattern)
+		class := 10 * int(m)
+		if m <= widget.InsideMatch {
+			class, marked = 0, nil
+			if m, at := widget.Rank(what, pattern); m >= widget.WordMatch {
+				class = int(m)
+				for _, j := range at {
+					marked = append(marked, len([]rune(name))+1+j)
+				}
+			}
+		}
+		if class == 0 {
+			continue
+		}
+		if c := &p.choices[i]; c.Last && m != widget.WholeMatch {
+			class -= 1000
+		} else if c.Dim {
+			class -= 5
+		}
+		hits = append(hits, hit{list.Rank{Index: i, MatchedIndexes: marked}, class, p.choices[i].Weight})
+	}
+	slices.SortStableFunc(hits, func(x, y hit) int {
+		if x.class != y.class {
+			return y.class - x.class
+		}
+		return y.weight - x.weight
+	})
+	ranks := make([]list.Rank, len(hits))
+	for i := range hits {
+		ranks[i] = hits[i].Rank
+	}
+	return ranks
+}
+
+// Update handles a key or a paste.
+func (p *Picker) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		p.move(msg.Button == tea.MouseWheelDown)
+		return nil, true
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "esc":
+			if p.Cancel != nil {
+				p.Cancel()
+			}
+			return nil, false
+		case "enter":
+			return p.choose()
+		case "up", "shift+tab", "ctrl+p":
+			p.move(false)
+			return nil, true
+		case "down", "ctrl+n":
+			p.move(true)
+			return nil, true
+		case "pgdown":
+			p.list.NextPage()
+			return nil, true
+		case "pgup":
+			p.list.PrevPage()
+			return nil, true
+		case "tab":
+			p.complete()
+			return nil, true
+		}
+	case tea.PasteMsg:
+	default:
+		return nil, true
+	}
+	before := p.input.Value()
+	var cmd tea.Cmd
+	p.input, cmd = p.input.Update(msg)
+	if p.input.Value() != before {
+		p.filter(p.input.Value())
+		p.look()
+	}
+	return cmd, true
+}
+
+func (p *Picker) move(down bool) {
+	if down {
+		p.list.CursorDown()
+	} else {
+		p.list.CursorUp()
+	}
+	p.asked = true
+	p.look()
+}
+
+func (p *Picker) look() {
+	if c, ok := p.list.SelectedItem().(Choice); ok && p.Moved != nil {
+		p.Moved(c)
+	}
+}
+
+// complete types the rest of the selected name.
+func (p *Picker) complete() {
+	if c, ok := p.list.SelectedItem().(Choice); ok {
+		p.input.SetValue(c.Name)
+		p.input.CursorEnd()
+		p.filter(c.Name)
+	}
+}
+
+// choose does what is selected. What is last in order is only done by its whole name or
+// when a person has moved to it; else its name is completed.
+func (p *Picker) choose() (tea.Cmd, bool) {
+	c, ok := p.list.SelectedItem().(Choice)
+	switch {
+	case !ok:
+		return nil, true
+	case c.Last && !p.asked && !strings.EqualFold(p.input.Value(), c.Name):
+		p.complete()
+		return nil, true
+	}
+	return p.Chosen(c), false
+}
+
+// Paint draws the picker over the upper middle of the screen.
+func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
+	p.resize(c.Buffer.H)
+	h := p.list.Height() + 3
+	r := cell.Rect{W: p.width, H: h}
+	r.X, r.Y = (c.Buffer.W-r.W)/2, max((c.Buffer.H-h)/3, 0)
+	foot := ""
+	if n := len(p.list.VisibleItems()); n > p.list.Height() {
+		foot = fmt.Sprintf("%d of %d", p.list.Index()+1, n)
+	}
+	in := c.Panel(r, p.Title, foot)
+	p.input.SetWidth(in.W - 3)
+	c.Buffer.Place(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: 1}, p.input.View())
+	p.rows = cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
+	c.Buffer.Place(p.rows, p.list.View())
+	c.Zone(r, func(int) tea.Cmd { return nil })
+	first := p.list.Paginator.Page * p.list.Paginator.PerPage
+	for i := range p.list.Paginator.ItemsOnPage(len(p.list.VisibleItems())) {
+		c.Zone(cell.Rect{X: in.X, Y: p.rows.Y + i, W: in.W, H: 1}, func(int) tea.Cmd {
+			p.list.Select(first + i)
+			p.asked = true
+			return func() tea.Msg { return tea.KeyPressMsg{Code: tea.KeyEnter} }
+		})
+	}
+}
+
+// Modal is true.
+func (p *Picker) Modal() bool { return true }
+
+// delegate renders a choice as one line.
+type delegate struct {
+	look                         chart.Look
+	name, width                  int
+	text, dim, mark, lit, litDim lipgloss.Style
+	litMark                      lipgloss.Style
+}
+
+func newDelegate(l chart.Look, name, width int) delegate {
+	r, s := l.Raised, l.Selected
+	return delegate{
+		look: l, name: name, width: width,
+		text: widget.Lip(l.Text.On(r)), dim: widget.Lip(l.Dim.On(r)), mark: widget.Lip(l.Accent.On(r)).Bold(true),
+		lit: widget.Lip(l.Title.On(s)), litDim: widget.Lip(l.Dim.On(s)), litMark: widget.Lip(l.Accent.On(s)).Bold(true),
+	}
+}
+
+func (d delegate) Height() int                         { return 1 }
+func (d delegate) Spacing() int                        { return 0 }
+func (d delegate) Update(tea.Msg, *list.Model) tea.Cmd { return nil }
+
+// Render writes the name, what it does and the aside, with the matched letters marked.
+func (d delegate) Render(w io.Writer, m list.Model, index int, item list.Item) {
+	c := item.(Choice)
+	text, dim, mark, sign := d.text, d.dim, d.mark, "  "
+	if index == m.Index() {
+		text, dim, mark, sign = d.lit, d.litDim, d.litMark, d.look.SelMark+" "
+	}
+	if c.Dim {
+		text = dim
+	}
+	var marked []int
+	if m.FilterState() != list.Unfiltered {
+		marked = m.MatchesForItem(index)
+	}
+	aside := " " + c.Aside
+	room := max(d.width-2-d.name-1-safetext.Width(aside)-lipgloss.Width(c.Sample)-1, 0)
+	name, what := c.Name, safetext.Clip(c.What, room, safetext.Ellipsis)
+	line := mark.Render(sign) + lipgloss.StyleRunes(name, marked, mark, text) + text.Render(strings.Repeat(" ", max(d.name-safetext.Width(name), 0)+1))
+	length := len([]rune(name)) + 1
+	var at []int
+	for _, i := range marked {
+		if i >= length && i-length < len([]rune(what)) {
+			at = append(at, i-length)
+		}
+	}
+	line += lipgloss.StyleRunes(what, at, mark, dim) + dim.Render(strings.Repeat(" ", max(room-safetext.Width(what), 0)+1))
+	_, _ = io.WriteString(w, line+c.Sample+dim.Render(aside))
+}

@@ -1,0 +1,121 @@
+// Package shell is the program around the screens: it owns the terminal's size, the theme,
+// the toast, the overlays, the keys that mean the same everywhere and the way from one
+// screen to another. It knows no Redis and no limiter, so that the dashboard and the lab
+// run in the same shell; that is why it is a package of its own beneath both.
+package shell
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// Screen is one full picture. Update handles every message but the input that the shell or
+// an overlay takes; Paint draws the screen into r and changes nothing that Update reads;
+// Keys lists what a person can do on it.
+type Screen interface {
+	Update(msg tea.Msg) tea.Cmd
+	Paint(p *widget.Canvas, r cell.Rect)
+	Keys() keymap.Actions
+}
+
+// Pacer is a Screen with a pace of its own: the time to its next picture, 0 while it stands
+// still. Others follow the Host's.
+type Pacer interface{ Pace() time.Duration }
+
+// Backer is a Screen with steps of its own that esc takes back before it leaves the screen.
+type Backer interface {
+	Back() bool
+	CanGoBack() bool
+}
+
+// The messages that the shell sends to a screen.
+type (
+	// LayoutMsg comes before a picture is painted: the room there is for the screen, and
+	// the moment on this machine's clock.
+	LayoutMsg struct {
+		Area   cell.Rect
+		Framed bool
+	}
+	// TickMsg comes when the clock moves.
+	TickMsg struct{ At time.Time }
+	// ShownMsg comes when the screen begins to be shown, HiddenMsg when another one is.
+	ShownMsg  struct{}
+	HiddenMsg struct{}
+	// StopMsg comes when a person stops everything.
+	StopMsg struct{}
+)
+
+// Host is what the program is about: it fills the header and knows how fast time passes.
+type Host interface {
+	Init() tea.Cmd
+	// Update handles a message before the screens do.
+	Update(msg tea.Msg) tea.Cmd
+	// Touch says that a person pressed a key or moved the mouse.
+	Touch()
+	// Tick moves the clock on.
+	Tick(at time.Time)
+	// Pace is the time to the next picture, and whether nothing moves until then but time.
+	Pace() (wait time.Duration, idle bool)
+	// Header draws the first rows of every screen; HeaderRows is how many.
+	Header(p *widget.Canvas, r cell.Rect)
+	HeaderRows() int
+	// TooSmall is what to say on a terminal that is too small for a screen; "" nothing.
+	TooSmall(columns int) string
+	// Decorate sets the fields of the view beside its content, as the title.
+	Decorate(v *tea.View)
+	// Back takes one step back that is not the screen's or the shell's, and says whether
+	// there was one. CanGoBack says so without taking it.
+	Back() bool
+	CanGoBack() bool
+	// Stop ends everything that is being fired.
+	Stop()
+	// Legend is what the shapes mean, for the help: a shape, a tab and its meaning.
+	Legend(p *widget.Canvas) []widget.Span
+}
+
+// Bare is a Host of nothing: the lab without a Redis runs on it.
+type Bare struct{}
+
+// Init does nothing.
+func (Bare) Init() tea.Cmd { return nil }
+
+// Update does nothing.
+func (Bare) Update(tea.Msg) tea.Cmd { return nil }
+
+// Touch does nothing.
+func (Bare) Touch() {}
+
+// Tick does nothing.
+func (Bare) Tick(time.Time) {}
+
+// Pace is a picture a second.
+func (Bare) Pace() (time.Duration, bool) { return time.Second, true }
+
+// Header draws nothing.
+func (Bare) Header(*widget.Canvas, cell.Rect) {}
+
+// HeaderRows is 0.
+func (Bare) HeaderRows() int { return 0 }
+
+// TooSmall says nothing.
+func (Bare) TooSmall(int) string { return "" }
+
+// Decorate does nothing.
+func (Bare) Decorate(*tea.View) {}
+
+// Back does nothing.
+func (Bare) Back() bool { return false }
+
+// CanGoBack is false.
+func (Bare) CanGoBack() bool { return false }
+
+// Stop does nothing.
+func (Bare) Stop() {}
+
+// Legend is empty.
+func (Bare) Legend(*widget.Canvas) []widget.Span { return nil }

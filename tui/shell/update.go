@@ -1,0 +1,231 @@
+package shell
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/cell"
+)
+
+// Init asks for the terminal's background and starts the clock and the host.
+func (a *App) Init() tea.Cmd {
+	return tea.Batch(tea.RequestBackgroundColor, a.nextTick(), a.host.Init(), a.at().Update(ShownMsg{}))
+}
+
+// Update handles one message and paints what it changed. The clock is re-armed in exactly
+// one place.
+func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := a.route(msg)
+	if a.stale {
+		a.layout()
+		a.paint()
+	}
+	return a, cmd
+}
+
+func (a *App) route(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tickMsg:
+		if msg.generation != anyGeneration && msg.generation != a.generation {
+			return nil
+		}
+		return tea.Batch(a.advance(msg.at), a.nextTick())
+	case tea.WindowSizeMsg:
+		a.Buffer.Resize(msg.Width, msg.Height)
+		a.Framed = a.Buffer.W >= WideWidth && a.Buffer.H >= WideHeight
+		a.stale = true
+		return a.everywhere(msg)
+	case tea.BackgroundColorMsg:
+		a.dark = msg.IsDark()
+		if (!a.fixedTheme || a.sixteen) && a.Look.Dark != a.dark {
+			a.wear(a.o.Shelf.Default(a.dark))
+		}
+		return a.everywhere(msg)
+	case tea.ColorProfileMsg:
+		a.profiled(msg.Profile)
+	case tea.KeyPressMsg:
+		a.host.Touch()
+		return a.press(msg)
+	case tea.PasteMsg:
+		return a.toOverlay(msg)
+	case tea.MouseClickMsg:
+		a.host.Touch()
+		return a.click(msg)
+	case tea.MouseWheelMsg:
+		a.host.Touch()
+		a.stale = true
+		return a.point(msg)
+	case tea.MouseMotionMsg, tea.MouseReleaseMsg:
+		a.host.Touch()
+		return a.point(msg)
+	default:
+		return tea.Batch(a.host.Update(msg), a.everywhere(msg))
+	}
+	return nil
+}
+
+// everywhere gives a message to every screen: one that is hidden may wait for it.
+func (a *App) everywhere(msg tea.Msg) tea.Cmd {
+	var list []tea.Cmd
+	for i := range a.screens {
+		if cmd := a.screens[i].screen.Update(msg); cmd != nil {
+			list = append(list, cmd)
+		}
+	}
+	return tea.Batch(list...)
+}
+
+// advance moves the clock on.
+func (a *App) advance(at time.Time) tea.Cmd {
+	a.now = at
+	if a.toast.Over(at) {
+		a.Hush()
+	}
+	a.host.Tick(at)
+	return a.at().Update(TickMsg{at})
+}
+
+// nextTick arms the clock.
+func (a *App) nextTick() tea.Cmd {
+	wait, idle := a.host.Pace()
+	if p, ok := a.at().(Pacer); ok {
+		if own := p.Pace(); own > 0 {
+			wait, idle = own, false
+		}
+	}
+	a.idle = idle
+	generation := a.generation
+	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg{t, generation} })
+}
+
+// Wake makes the next picture come at once when the clock ticks once a second only.
+func (a *App) Wake() tea.Cmd {
+	if !a.idle {
+		return nil
+	}
+	a.generation++
+	return a.nextTick()
+}
+
+// Idle reports whether the clock ticks once a second only.
+func (a *App) Idle() bool { return a.idle }
+
+// press routes a key: ctrl+c first, then an open overlay, then the keys that mean the same
+// everywhere, then those of the screen, then esc, and what is left to the screen as it is.
+func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.String() == "ctrl+c" {
+		return a.quit()
+	}
+	a.stale = true
+	if a.over != nil {
+		return a.toOverlay(msg)
+	}
+	if a.toast.Text != "" {
+		a.Hush()
+	}
+	act := a.keys.Match(msg)
+	if act == nil || !act.Enabled() || act.Name == "back" { // the screen's own step back comes first
+		if own := a.at().Keys().Match(msg); own != nil && (act == nil || own.Enabled()) {
+			act = own
+		}
+	}
+	switch {
+	case act == nil:
+		return a.at().Update(msg)
+	case !act.Enabled():
+		a.Say(act.Reason())
+		return nil
+	}
+	return tea.Batch(act.Do(), a.Wake())
+}
+
+// toOverlay gives a message to the open overlay.
+func (a *App) toOverlay(msg tea.Msg) tea.Cmd {
+	if a.over == nil {
+		return nil
+	}
+	a.stale = true
+	over := a.over
+	cmd, open := over.Update(msg)
+	if !open && a.over == over { // it may have opened another one
+		a.over = nil
+	}
+	return cmd
+}
+
+// click does what stands under the mouse; outside an open overlay it closes that.
+func (a *App) click(msg tea.MouseClickMsg) tea.Cmd {
+	a.stale = true
+	if msg.Button == tea.MouseLeft {
+		if cmd, hit := a.Click(msg.X, msg.Y); hit {
+			return tea.Batch(cmd, a.Wake())
+		}
+	}
+	return a.point(msg)
+}
+
+// point gives what the mouse does to the overlay, else to the screen.
+func (a *App) point(msg tea.Msg) tea.Cmd {
+	if a.over != nil {
+		return a.toOverlay(msg)
+	}
+	return a.at().Update(msg)
+}
+
+// back takes one step back: the screen's own first, and the host's last, for it is what has
+// been there longest.
+func (a *App) back() tea.Cmd {
+	if b, ok := a.at().(Backer); ok && b.Back() {
+		return nil
+	}
+	switch n := len(a.past); {
+	case n > 0:
+		to := a.past[n-1]
+		a.past = a.past[:n-1]
+		return a.change(to)
+	case a.current != 0:
+		return a.change(0)
+	}
+	a.host.Back()
+	return nil
+}
+
+func (a *App) canGoBack() bool {
+	if b, ok := a.at().(Backer); ok && b.CanGoBack() {
+		return true
+	}
+	return a.current != 0 || a.host.CanGoBack()
+}
+
+func (a *App) quit() tea.Cmd {
+	a.stopAll()
+	return tea.Quit
+}
+
+func (a *App) stopAll() tea.Cmd {
+	a.host.Stop()
+	return a.everywhere(StopMsg{})
+}
+
+// layout says to the screen which room it has.
+func (a *App) layout() {
+	if len(a.screens) > 0 && !a.tooSmall() {
+		a.at().Update(LayoutMsg{a.body(), a.Framed})
+	}
+}
+
+func (a *App) tooSmall() bool { return a.Buffer.W < MinWidth || a.Buffer.H < MinHeight }
+
+// body is the room between the header and the footer.
+func (a *App) body() cell.Rect {
+	_, rest := a.Buffer.Bounds().Top(a.host.HeaderRows())
+	body, _ := rest.Top(rest.H - 1)
+	return body
+}
+
+// anyGeneration is that of a tick which is never void.
+const anyGeneration = -1
+
+// TickAt is the message that the clock sends at an instant.
+func TickAt(t time.Time) tea.Msg { return tickMsg{at: t, generation: anyGeneration} }

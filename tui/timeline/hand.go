@@ -1,0 +1,163 @@
+package timeline
+
+import (
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Forget says that nothing is painted yet: there is nothing to point at.
+func (c *View) Forget() { c.area.H, c.tl = 0, nil }
+
+// Reset goes back to now, with nothing under the cursor.
+func (c *View) Reset() { c.back, c.cursor = 0, 0 }
+
+// Now goes back to now.
+func (c *View) Now() { c.back = 0 }
+
+// Scroll goes a twelfth of the picture's width back in time, or forward.
+func (c *View) Scroll(earlier bool) {
+	step := int64(max(1, c.area.W/12))
+	if !earlier {
+		step = -step
+	}
+	c.back = max(0, c.back+step)
+}
+
+// Step is how often the picture that was painted last moves; 0 when none was.
+func (c *View) Step() time.Duration {
+	if c.tl == nil {
+		return 0
+	}
+	if c.s.fine {
+		return c.s.column / 2
+	}
+	return c.s.column
+}
+
+// at returns the beginning of the column at x; never 0.
+func (c *View) at(x int) limiter.Instant {
+	x = min(max(x-c.area.X, 0), c.s.n-1)
+	return max(c.tl.ColumnBegin(c.s.last-int64(c.s.n-1-x), c.s.per), 1)
+}
+
+// columnWidth returns how many bins a column of a chart of that width joins: two windows
+// fill the width, finer or coarser by as many steps as were asked for.
+func (c *View) columnWidth(width int) int {
+	per := model.PerColumn(width / 2)
+	for range c.zoom {
+		per = model.NextWidth(per, true)
+	}
+	for range -c.zoom {
+		per = model.NextWidth(per, false)
+	}
+	return per
+}
+
+// Zoom goes one step towards a longer (coarser) or shorter stretch, unless the last step
+// made no difference any more.
+func (c *View) Zoom(coarser bool) {
+	before, width := c.zoom, max(c.area.W, 2)
+	per := c.columnWidth(width)
+	if coarser {
+		c.zoom++
+	} else {
+		c.zoom--
+	}
+	if c.columnWidth(width) == per {
+		c.zoom = before
+	}
+}
+
+// Holds says whether the cell x, y shows a piece of time.
+func (c *View) Holds(x, y int) bool { return c.tl != nil && c.area.Holds(x, y) }
+
+// Point puts the cursor at column x and takes hold for a drag.
+func (c *View) Point(x int) {
+	c.cursor = c.at(x)
+	c.dragFrom, c.dragging, c.held = c.cursor, false, true
+}
+
+// Visit puts the cursor at an instant of the past, in sight, with the next Arrive.
+func (c *View) Visit(at limiter.Instant) { c.visit = at }
+
+// Arrive scrolls a picture of k of that width to the instant that Visit named.
+func (c *View) Arrive(k *model.Watched, width int, m Moment) {
+	if c.visit == 0 || k == nil || k.Timeline == nil || width <= axisWidth {
+		return
+	}
+	s := c.stretch(k, width-axisWidth, m, false)
+	at := c.visit
+	c.visit, c.s, c.tl = 0, s, k.Timeline
+	newest, column := k.Timeline.Column(s.now, s.per), k.Timeline.Column(at, s.per)
+	if column > newest {
+		return
+	}
+	c.cursor, c.dragging = at, false
+	if newest-column >= int64(s.n) {
+		c.back = newest - column - int64(s.n)/2
+	}
+}
+
+// Moment returns the instant that is looked at: under the cursor, else at the right edge of a
+// picture that is scrolled back, else now.
+func (c *View) Moment(now limiter.Instant) limiter.Instant {
+	switch {
+	case c.tl == nil:
+		return now
+	case c.cursor != 0:
+		return min(c.tl.ColumnBegin(c.tl.Column(c.cursor, c.s.per)+1, c.s.per)-1, now)
+	case c.back > 0:
+		return now.Add(-time.Duration(c.back) * c.s.column)
+	}
+	return now
+}
+
+// Pointing reports whether there is a cursor.
+func (c *View) Pointing() bool { return c.cursor != 0 }
+
+// Leave takes the cursor away, and says whether there was one.
+func (c *View) Leave() bool {
+	was := c.cursor != 0
+	c.cursor = 0
+	return was
+}
+
+// Drag moves the cursor while the button is down, and says whether it moved.
+func (c *View) Drag(x int) bool {
+	if !c.held || c.tl == nil {
+		return false
+	}
+	at := c.at(x)
+	moved := at != c.cursor
+	if moved {
+		c.cursor, c.dragging = at, true
+	}
+	return moved
+}
+
+// Drop ends a drag, and says whether a stretch was dragged over: then Fit shows it.
+func (c *View) Drop() bool {
+	held := c.held
+	c.held = false
+	return held && c.dragging && c.tl != nil
+}
+
+// Fit shows what was dragged over, at the width of the whole picture, as of now.
+func (c *View) Fit(now limiter.Instant) {
+	c.dragging = false
+	tl, width := c.tl, c.area.W
+	from, to := min(c.dragFrom, c.cursor), max(c.dragFrom, c.cursor)
+	last := tl.Index(to) + int64(c.s.per) - 1 // the whole of the last column
+	per := model.FitColumns(last-tl.Index(from)+1, width)
+	c.zoom = 0
+	for c.columnWidth(width) < per {
+		c.zoom++
+	}
+	for c.columnWidth(width) > per {
+		c.zoom--
+	}
+	c.back = max(0, tl.Column(now, per)-tl.Column(tl.Begin(last), per))
+	c.cursor = 0
+}

@@ -1,0 +1,215 @@
+package timeline
+
+import (
+	"fmt"
+	"time"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// axisWidth is the room for the numbers left of the charts.
+const axisWidth = 6
+
+// Paint draws the past of k into r. With hand the mouse points at this picture, and the
+// cursor is shown on it.
+func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, hand bool) {
+	if k == nil || k.Timeline == nil || r.W < axisWidth+8 || r.H < 3 {
+		return
+	}
+	defer p.Buffer.Clip(p.Buffer.Clip(r))
+	if k.Reading.Err != "" {
+		p.Buffer.Text(r.X+1, r.Y+1, r.X+r.W, "This key "+safetext.Clean(k.Reading.Err)+".", p.Look.Unknown)
+		return
+	}
+	plot := cell.Rect{X: r.X + axisWidth, Y: r.Y, W: r.W - axisWidth, H: r.H}
+	plot, ahead := plot.Left(plot.W - ribbonWidth(k, plot.W, m))
+	s := c.stretch(k, plot.W, m, p.Buffer.ASCII)
+	c.load(k, s, m)
+	top, rest := plot.Top(1)
+	body, labels := rest.Top(rest.H - 1)
+	strip := cell.Rect{}
+	arrivals, below := body.Top(body.H - 1)
+	if body.H >= 5 {
+		arrivals, below = body.Top(body.H - max(2, (body.H-1)*2/5) - 1)
+	}
+	if _, _, slides := s.covered(k); slides && arrivals.H >= 4 {
+		arrivals.H--
+		strip = cell.Rect{X: plot.X, Y: arrivals.Y + arrivals.H, W: plot.W, H: 1}
+	}
+	axis, lane := below.Top(1)
+	c.paintBracket(p, top, k, s)
+	c.paintScale(p, arrivals, k, s)
+	c.paintStrip(p, strip, k, s)
+	c.paintAxis(p, axis, s)
+	most := c.paintLevels(p, lane, k, s)
+	if lane.H > 1 {
+		p.Words(axis.X+1, axis.Y, axis.X+axis.W, c.legend(p, k, s)...)
+	}
+	c.paintTimes(p, labels, s, m)
+	whole := cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}
+	c.tintWindow(p, arrivals, k, s)
+	c.tintWindow(p, cell.Rect{X: plot.X, Y: lane.Y, W: plot.W, H: lane.H}, k, s)
+	c.paintRibbon(p, cell.Rect{X: ahead.X, Y: axis.Y, W: ahead.W, H: 1}, cell.Rect{X: ahead.X, Y: lane.Y, W: ahead.W, H: lane.H}, labels.Y, k, s, most)
+	if hand {
+		c.area, c.s, c.tl = whole, s, k.Timeline
+		c.paintCursor(p, top, whole, k, s)
+	}
+}
+
+// paintCursor reads the column under the cursor out, and marks what is being dragged over.
+func (c *View) paintCursor(p *widget.Canvas, top, r cell.Rect, k *model.Watched, s timeRange) {
+	if c.cursor == 0 {
+		return
+	}
+	i := s.index(k.Timeline, c.cursor)
+	if i < 0 || i >= s.n {
+		c.cursor = 0
+		return
+	}
+	from, to := i, i
+	if c.dragging {
+		from = max(s.index(k.Timeline, c.dragFrom), 0)
+		from, to = min(from, i), max(from, i)
+	}
+	p.Buffer.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, p.Look.Selected)
+	b := &c.shown()[i]
+	text := " " + format.ClockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
+	switch {
+	case !b.Watched && b.Admitted+b.Denied == 0:
+		text += "nobody was looking "
+	default:
+		text += fmt.Sprintf("%d admitted, %d denied", b.Admitted, b.Denied)
+		if n := b.InjectedAdmitted + b.InjectedDenied; n > 0 {
+			text += fmt.Sprintf(", %d fired from here", n)
+		}
+		text += ", used " + format.Counted(model.Count{Known: b.UsedKnown, N: b.Used}) + " "
+	}
+	x := min(max(top.X, top.X+i-safetext.Width(text)/2), top.X+top.W-safetext.Width(text))
+	p.Buffer.Text(x, top.Y, top.X+top.W, text, p.Look.Text.On(p.Look.Selected))
+}
+
+// paintBracket draws the window that counts over the columns that it covers. What has no
+// window, a level that drains, has no bracket.
+func (c *View) paintBracket(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) {
+	if k.Reading.Target.Window <= 0 {
+		p.Buffer.Text(r.X, r.Y, r.X+r.W, "window unknown: give it with --limit", p.Look.Unknown)
+		return
+	}
+	from, to, yes := s.covered(k)
+	if note := "denied: not recorded"; !k.Reading.Denied.Known && (!yes || from > len(note)) {
+		p.Buffer.Text(r.X, r.Y, r.X+r.W, note, p.Look.Dim)
+	}
+	if !yes {
+		return
+	}
+	b := p.Look.Box
+	for i := max(from, 0); i <= min(to, s.n-1); i++ {
+		glyph := b.H
+		switch i {
+		case from:
+			glyph = b.TL
+		case to:
+			glyph = b.TR
+		}
+		p.Buffer.Set(r.X+i, r.Y, glyph, p.Look.Accent)
+	}
+	label := " window " + format.Length(s.window) + " "
+	if to-from > len(label)+2 && to < s.n+1 {
+		p.Buffer.Text(r.X+from+(to-from-len(label))/2+1, r.Y, r.X+r.W, label, p.Look.Accent)
+	}
+}
+
+// paintScale draws the arrivals with their axis.
+func (c *View) paintScale(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) {
+	most := c.paintArrivals(p, r, k, s)
+	p.Buffer.Right(r.X-axisWidth, r.Y, r.X-1, format.Short(most), p.Look.Dim)
+	if r.H > 2 {
+		p.Buffer.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", p.Look.Dim)
+		p.Buffer.Right(r.X-axisWidth, r.Y+2, r.X-1, perColumn(s.column), p.Look.Dim)
+	}
+}
+
+// perColumn writes how long a column is in the room left of the charts.
+func perColumn(d time.Duration) string {
+	return format.First(axisWidth-1, format.Length(d.Round(time.Millisecond)), format.SpanIn(d, axisWidth-1))
+}
+
+// paintAxis is the line between the charts: ticks where clock-aligned windows begin,
+// marks where requests were fired from here.
+func (c *View) paintAxis(p *widget.Canvas, r cell.Rect, s timeRange) {
+	if r.H == 0 {
+		return
+	}
+	edge, tick := s.edge(p), p.Look.Tick
+	for i := range s.n {
+		glyph, st := p.Look.Axis, p.Look.Faint
+		if _, begins := edge(i); begins {
+			glyph, st = tick, p.Look.Dim
+		}
+		switch b := &c.shown()[i]; {
+		case b.InjectedAdmitted > 0:
+			glyph, st = p.Look.MarkYes, p.Look.Injected
+		case b.InjectedDenied > 0:
+			glyph, st = p.Look.MarkNo, p.Look.Injected
+		}
+		p.Buffer.Set(r.X+i, r.Y, glyph, st)
+	}
+}
+
+// paintLevels draws the used lane with its axis and returns its scale.
+func (c *View) paintLevels(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) int64 {
+	if r.H == 0 {
+		return 0
+	}
+	row, most := c.paintLane(p, r, k, s)
+	if row >= 0 {
+		p.Buffer.Right(r.X-axisWidth, row, r.X-1, format.Short(model.Capacity(k.Reading.Target)), p.Look.Denied)
+	} else {
+		p.Buffer.Right(r.X-axisWidth, r.Y, r.X-1, format.Short(most), p.Look.Dim)
+	}
+	if bottom := r.Y + r.H - 1; row != bottom && r.H > 1 {
+		p.Buffer.Right(r.X-axisWidth, bottom, r.X-1, "0", p.Look.Dim)
+	}
+	c.paintTruth(p, r, k, s, most)
+	return most
+}
+
+// steps are the distances between labels of the time axis.
+var steps = [...]time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
+}
+
+// paintTimes labels the time axis with how long ago, and its end with the time of day
+// when it is not now.
+func (c *View) paintTimes(p *widget.Canvas, r cell.Rect, s timeRange, m Moment) {
+	const gap = 11
+	right := r.X + r.W
+	end := "now"
+	if m.Stopped {
+		end = format.Clock(s.now.Add(-time.Duration(c.back) * s.column))
+	}
+	p.Buffer.Right(r.X, r.Y, right, end, p.Look.Text)
+	for _, step := range steps {
+		if step < s.column*gap {
+			continue
+		}
+		for n := time.Duration(1); ; n++ {
+			x := right - 1 - int((n*step+s.column/2)/s.column)
+			text := "-" + format.Length(n*step)
+			if x-len(text)/2 < r.X {
+				return
+			}
+			if x+len(text)/2 < right-len(end)-1 {
+				p.Buffer.Text(x-len(text)/2, r.Y, right, text, p.Look.Dim)
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package timeline
+
+import (
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// ribbonShare is the part of the width that the future takes, and ribbonLeast how many
+// columns it needs to tell something.
+const (
+	ribbonShare = 5
+	ribbonLeast = 8
+)
+
+// ribbonWidth is how many columns of a plot show the future: none while it is scrolled back,
+// where what came next is known, and none of a limiter whose limit is not.
+func ribbonWidth(k *model.Watched, width int, m Moment) int {
+	if m.Stopped || !m.Live || !k.Reading.Target.LimitKnown || k.Reading.Target.Limit.Count == 0 || k.Reading.Target.Window <= 0 {
+		return 0
+	}
+	if w := width / ribbonShare; w >= ribbonLeast {
+		return w
+	}
+	return 0
+}
+
+// paintRibbon draws right of now what would become of one more request if nothing else came:
+// denied columns, then admitted ones, and the level as it falls. times is the row of the
+// labels of time.
+func (c *View) paintRibbon(p *widget.Canvas, axis, lane cell.Rect, times int, k *model.Watched, s timeRange, most int64) {
+	if axis.W <= 0 {
+		return
+	}
+	l := &p.Look
+	slot, n := -1, len(l.Rise)
+	for i := range axis.W {
+		at := s.now.Add(s.column*time.Duration(i) + s.column/2)
+		g := k.Reading.Gauge(at)
+		x := axis.X + i
+		if g.Throttled() {
+			p.Buffer.Set(x, axis.Y, l.Cross, l.Denied)
+		} else {
+			if slot < 0 {
+				slot = i
+			}
+			p.Buffer.Set(x, axis.Y, l.Axis, l.Good)
+		}
+		if lane.H > 0 && most > 0 && g.Used.Known && g.Used.N > 0 {
+			fine := max(int(float64(g.Used.N)/float64(most)*float64(lane.H*n)), 1)
+			y := lane.Y + lane.H - 1 - (fine-1)/n
+			p.Buffer.Set(x, max(y, lane.Y), l.Room, l.Dim)
+		}
+	}
+	p.Buffer.Right(axis.X, times, axis.X+axis.W, "+"+format.SpanIn(s.column*time.Duration(axis.W), 5), l.Dim)
+	next := k.Gauge.Next
+	switch {
+	case !k.Gauge.NextKnown || next == 0:
+	case next == limiter.Never:
+		p.Buffer.Text(axis.X, axis.Y-1, axis.X+axis.W, "never", l.Denied)
+	default:
+		text := format.Span(next)
+		x := axis.X + axis.W - len(text)
+		if slot >= 0 {
+			p.Buffer.Set(axis.X+slot, axis.Y, l.Slot, l.Title)
+			x = min(axis.X+slot, x)
+		}
+		p.Buffer.Text(max(x, axis.X), axis.Y-1, axis.X+axis.W, text, l.Title)
+	}
+}

@@ -1,0 +1,188 @@
+// Package widget is what the screens of the dashboard and of the lab are put together from:
+// a sheet with its look and with the parts of it that answer a click, frames with titles,
+// rows of styled text, overlays, and the help.
+package widget
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+)
+
+// Canvas is what a screen is painted on. The zero Canvas is empty and has no look; see
+// Dress. Not safe for concurrent use.
+type Canvas struct {
+	Buffer cell.Buffer
+	Look   chart.Look
+	Framed bool // a box around every pane; else one rule above each
+
+	hitBoxes []hitBox // what can be clicked, as last painted
+}
+
+// hitBox is a part of the screen that answers a click; it is told how far from its left
+// edge the click was, in cells.
+type hitBox struct {
+	r  cell.Rect
+	do func(x int) tea.Cmd
+}
+
+// Span is a text in one style.
+type Span struct {
+	Text  string
+	Style themes.Style
+}
+
+// Styled makes a Piece.
+func Styled(text string, style themes.Style) Span { return Span{text, style} }
+
+// SetTheme puts a theme on, with shapes beyond ASCII or without.
+func (p *Canvas) SetTheme(t *themes.Theme, ascii bool) {
+	p.Look = chart.Look{Glyphs: chart.Unicode, Theme: t}
+	if p.Buffer.ASCII = ascii; ascii {
+		p.Look.Glyphs = chart.Ascii
+	}
+}
+
+// Begin blanks the sheet and forgets what could be clicked.
+func (p *Canvas) Begin() {
+	p.hitBoxes = p.hitBoxes[:0]
+	p.Buffer.Clear(p.Buffer.Bounds())
+}
+
+// Words writes pieces of text one after the other, up to the column before end, and
+// returns the column after them.
+func (p *Canvas) Words(x, y, end int, pieces ...Span) int {
+	for _, s := range pieces {
+		x = p.Buffer.Text(x, y, end, s.Text, s.Style)
+	}
+	return x
+}
+
+// Width returns how many columns the pieces take.
+func Width(pieces ...Span) int {
+	n := 0
+	for _, s := range pieces {
+		n += safetext.Width(s.Text)
+	}
+	return n
+}
+
+// Section draws what surrounds a pane and returns the room inside: a box with the title
+// in its top line, or where the paper is not framed a rule above.
+func (p *Canvas) Section(r cell.Rect, focused bool, title ...Span) cell.Rect {
+	if r.H == 0 || r.W < 4 {
+		return cell.Rect{}
+	}
+	line := p.Look.Border
+	if focused {
+		line = p.Look.Accent
+	}
+	inside := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: max(r.W-2, 0), H: r.H - 1}
+	if p.Framed {
+		p.Look.Box.Frame(&p.Buffer, r, line)
+		inside = cell.Rect{X: r.X + 2, Y: r.Y + 1, W: max(r.W-4, 0), H: max(r.H-2, 0)}
+	} else {
+		p.Buffer.Fill(r.X, r.Y, r.W, p.Look.Box.H, line)
+	}
+	p.Buffer.Set(r.X+1, r.Y, ' ', line)
+	x := p.Words(r.X+2, r.Y, r.X+r.W-3, title...)
+	p.Buffer.Set(x, r.Y, ' ', line)
+	return inside
+}
+
+// Aside writes pieces at the right end of the top line of a section with that rectangle,
+// whose title takes so many columns; the last ones that do not fit are left out.
+func (p *Canvas) Aside(r cell.Rect, title int, pieces ...Span) {
+	room := r.W - title - 8
+	for len(pieces) > 0 && Width(pieces...) > room {
+		pieces = pieces[:len(pieces)-1]
+	}
+	if w := Width(pieces...); w > 0 && r.H > 0 {
+		end := r.X + r.W - 2
+		p.Buffer.Set(end-w-2, r.Y, ' ', p.Look.Border)
+		p.Words(end-w-1, r.Y, end, pieces...)
+		p.Buffer.Set(end-1, r.Y, ' ', p.Look.Border)
+	}
+}
+
+// TitleRoom is how many columns a section of that width has for its title.
+func TitleRoom(width int) int { return max(width-5, 0) }
+
+// Overlay draws a raised panel over the middle of the sheet, as large as asked for and
+// as fits, and returns the room inside. A click on it that hits nothing else does nothing.
+func (p *Canvas) Overlay(w, h int, title, foot string) cell.Rect {
+	r := cell.Rect{W: max(min(w, p.Buffer.W-2), 0), H: max(min(h, p.Buffer.H-2), 0)}
+	r.X, r.Y = (p.Buffer.W-r.W)/2, (p.Buffer.H-r.H)/2
+	return p.Panel(r, title, foot)
+}
+
+// Panel draws a raised panel into r and returns the room inside.
+func (p *Canvas) Panel(r cell.Rect, title, foot string) cell.Rect {
+	raised := p.Look.Raised
+	p.Buffer.Clear(r)
+	p.Buffer.Tint(r, raised)
+	p.Look.Box.Frame(&p.Buffer, r, p.Look.Accent.On(raised))
+	p.Buffer.Text(r.X+2, r.Y, r.X+r.W-2, " "+title+" ", p.Look.Title.On(raised))
+	if foot != "" {
+		p.Buffer.Right(r.X+2, r.Y+r.H-1, r.X+r.W-2, " "+foot+" ", p.Look.Dim.On(raised))
+	}
+	return cell.Rect{X: r.X + 2, Y: r.Y + 1, W: max(r.W-4, 0), H: max(r.H-2, 0)}
+}
+
+// TooSmall says, in the first line of a sheet that is smaller than a screen needs, what it
+// needs: as much of that as fits without being cut.
+func (p *Canvas) TooSmall(name string, w, h int) {
+	need := fmt.Sprintf("needs %dx%d", w, h)
+	is := fmt.Sprintf("%s, this is %dx%d", need, p.Buffer.W, p.Buffer.H)
+	if both := name + " " + is; safetext.Width(both) <= p.Buffer.W {
+		p.Words(0, 0, p.Buffer.W, Styled(name+" ", p.Look.Title), Styled(is, p.Look.Near))
+		return
+	}
+	for _, text := range []string{is, need} {
+		if len(text) <= p.Buffer.W {
+			p.Buffer.Text(0, 0, p.Buffer.W, text, p.Look.Near)
+			return
+		}
+	}
+}
+
+// Button draws a key with what it does, which can be clicked, and returns the column
+// after it; one that does not fit before end is left out.
+func (p *Canvas) Button(x, y, end int, key, label string, do func(int) tea.Cmd) int {
+	width := safetext.Width(key) + safetext.Width(label) + 3
+	if x+width > end {
+		return x
+	}
+	p.Words(x, y, end, Styled(" "+key, p.Look.ButtonKey), Styled(" "+label+" ", p.Look.Button))
+	p.Zone(cell.Rect{X: x, Y: y, W: width, H: 1}, do)
+	return x + width + 1
+}
+
+// Sentence writes what the last line says for a while, in the colour of trouble if it is.
+func (p *Canvas) Sentence(r cell.Rect, text string, bad bool) {
+	st := p.Look.Text
+	if bad {
+		st = p.Look.Denied
+	}
+	p.Buffer.Text(r.X+1, r.Y, r.X+r.W, safetext.Clip(safetext.Clean(text), r.W-2, safetext.Ellipsis), st)
+}
+
+// Zone lets a rectangle answer clicks; what is painted later lies on top.
+func (p *Canvas) Zone(r cell.Rect, do func(x int) tea.Cmd) {
+	p.hitBoxes = append(p.hitBoxes, hitBox{r, do})
+}
+
+// Click does what was painted at x, y last, and says whether there was anything.
+func (p *Canvas) Click(x, y int) (tea.Cmd, bool) {
+	for i := len(p.hitBoxes) - 1; i >= 0; i-- {
+		if z := p.hitBoxes[i]; z.r.Holds(x, y) {
+			return z.do(x - z.r.X), true
+		}
+	}
+	return nil, false
+}
