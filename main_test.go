@@ -86,16 +86,16 @@ const (
 // and their own room. The longest matching name counts.
 var rooms = map[string][]string{
 	".":                  {""},
-	"cmd":                {""}, // ties the rooms together
-	"docs":               {""}, // draws the pictures
-	"internal":           {},   // what the tests of every room share
+	"cmd":                {""},                         // ties the rooms together
+	"docs":               {""},                         // draws the pictures
+	"internal":           {"ratescope/model/safetext"}, // what several rooms share
 	"limiter":            {},
 	"limiter/redisstore": {"ratescope/limiter", goRedis},
 	// These need a server to test and to run scenarios on.
 	"limiter/limitertest": {"ratescope/limiter", goRedis},
 	"limiter/scenario":    {"ratescope/limiter", goRedis},
 	"model":               {"ratescope/limiter", cells},
-	"feed":                {"ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync"},
+	"feed":                {"ratescope/model", "ratescope/limiter", "ratescope/internal/", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync"},
 	"feed/metrics":        {"ratescope/feed", "ratescope/model", "ratescope/limiter", "github.com/prometheus/client_golang/", "github.com/prometheus/client_model/"},
 	"themes":              {charm + "lipgloss/", charmX + "x/ansi"},
 	"tui":                 {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/cli"
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 	"ratescope/tui/class"
 	screenlab "ratescope/tui/lab"
 )

@@ -12,7 +12,7 @@ import (
 
 	"ratescope/feed/cli"
 	"ratescope/feed/config"
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 	"ratescope/model/safetext"
 )
 

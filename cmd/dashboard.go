@@ -16,7 +16,7 @@ import (
 	"ratescope/feed/cli"
 	"ratescope/feed/config"
 	"ratescope/feed/fire"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/report"
 	"ratescope/tui"

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/cli"
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 	"ratescope/model/lab"
 	screenlab "ratescope/tui/lab"
 )

@@ -19,7 +19,7 @@ import (
 
 	"ratescope/feed/cli"
 	"ratescope/feed/connect"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/themes"

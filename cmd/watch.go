@@ -11,7 +11,7 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/cli"
 	"ratescope/feed/config"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/report"
 	"ratescope/model/safetext"

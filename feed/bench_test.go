@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -108,7 +108,7 @@ func measureDelays(b *testing.B, s *servertest.Server, url string, n, shortest, 
 		maps.DeleteFunc(kinds, func(k string, _ limiter.Algorithm) bool { return !slices.Contains(only, k) })
 	}
 	fire := make(map[string]func())
-	var list []rules.Rule
+	var list []config.Rule
 	for kind, a := range kinds {
 		l, err := redisstore.New(c, a, redisstore.WithPrefix(""))
 		if err != nil {
@@ -120,7 +120,7 @@ func measureDelays(b *testing.B, s *servertest.Server, url string, n, shortest, 
 			}
 		}
 		fire[kind]()
-		list = append(list, rules.Rule{Match: kind, Algorithm: a, Limit: limit, LimitKnown: true})
+		list = append(list, config.Rule{Match: kind, Algorithm: a, Limit: limit, LimitKnown: true})
 	}
 	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{url}, Rules: list})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -59,7 +59,7 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []rules.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
+		Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
 	run := runSource(t, r)
 	servertest.Await(t, "all keys of all masters", func() bool {
 		for key := range home {
@@ -153,7 +153,7 @@ func TestSentinel(t *testing.T) {
 		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.Port)) && replica.CLI("EXISTS", "k") == "1"
 	})
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
-		Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
+		Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
 	master.Kill()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 )
@@ -49,7 +49,7 @@ func BenchmarkCost(b *testing.B) {
 			}
 			alone := share(5 * time.Second)
 			run := runSource(b, newRedis(b, feed.Options{URLs: []string{s.URL()}, MaxKeys: c.limiters,
-				Rules: []rules.Rule{{Match: "*", Limit: limiter.Limit{Count: 100, Window: 10 * time.Minute}, LimitKnown: true}}}))
+				Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 100, Window: 10 * time.Minute}, LimitKnown: true}}}))
 			time.Sleep(c.settle)
 			told := func() (sum time.Duration) {
 				run.mu.Lock()

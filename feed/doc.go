@@ -6,28 +6,26 @@
 // runs a Redis of its own in process, with demo traffic through the real limiters, and
 // watches it in the same way.
 //
-// This package is the front; the work is done in the rooms behind it, each of which
-// imports only those above it:
+// The packages beneath it, each of which imports only those above it in this list:
 //
-//	panics     the panic of a goroutine as an error
+//	connect    clients of a server: URLs, TLS, sentinels, nodes, the guard against writing
+//	           commands, errors as sentences
+//	decode     telling limiters from other keys and decoding their values; library holds one
+//	           layout a file
+//	config     rules that say how keys are limited, targets, alerts, and their YAML file
 //	pace       waits and backoff
-//	cost       what commands cost a server
-//	connect    the way to a server: URLs, TLS, sentinels, the nodes that are read, guarded
-//	           clients, errors as sentences
-//	rules      how keys are limited: rules and their globs
-//	config     the configuration file: rules, targets, alerts
+//	cost       what commands cost the server
 //	notify     delivering alerts to webhooks and commands
-//	decode     what the data of limiters looks like, and decoding it
 //	track      following one limiter from reading to reading
 //	discover   finding keys with SCAN
 //	hotkeys    finding the hottest of very many keys
-//	health     how the server itself does
+//	health     how the server does
 //	watch      rounds of reading inside a budget, and the batches they make
 //	fire       firing requests, the one place that writes
 //	demo       the embedded Redis and its traffic
 //
-// Beside them are the commands without a screen, which use the packages above: cli (flags, and
-// snapshot, peek, fire, verify, record), replay and metrics. file opens what a person names.
+// Beside them, replay plays a recording, metrics is the Prometheus endpoint, and cli holds the
+// flags and the commands without a screen.
 //
 // The tests start servers of their own with servertest, and hold every Source to feedtest.
 package feed

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -29,7 +29,7 @@ func farServer(t testing.TB) (url string, s *servertest.Server) {
 	return "redis://" + p.Listener.Addr().String(), s
 }
 
-var farRules = []rules.Rule{{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limiter.Limit{Count: 10, Window: time.Hour}, LimitKnown: true}}
+var farRules = []config.Rule{{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limiter.Limit{Count: 10, Window: time.Hour}, LimitKnown: true}}
 
 // TestFarAwayIsNotAway watches a server 200 ms away: it is never called away, although a
 // round takes longer than the refresh, and the round trip shown is the way's, not that of

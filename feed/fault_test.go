@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -51,7 +51,7 @@ func TestServerStopsAndComesBack(t *testing.T) {
 	now := s.Now()
 	s.CLI("ZADD", "log", fmt.Sprint(int64(now)/1e3), "a")
 	s.CLI("PEXPIRE", "log", "2000")
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("log"); return ok && used(x) >= 0 })
 	s.Kill()
@@ -96,7 +96,7 @@ func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 1 })
 	s.Freeze()
@@ -231,7 +231,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	}
 	s.CLI("ZADD", "a:mixed", fmt.Sprint(int64(now)/1e3), "ok", "-7", "bad", fmt.Sprint(int64(now)/1e6), "seconds")
 	s.CLI("ZADD", "a:future", fmt.Sprint(int64(now)/1e3), "now", fmt.Sprint(int64(now)/1e3+5_000_000), "later")
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []rules.Rule{minuteRule("a:*", limiter.SlidingLog)}})
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{minuteRule("a:*", limiter.SlidingLog)}})
 	if x := got["a:string"]; x.Err != "holds a string, the rule says sliding-log (zset)" || !slices.Contains(x.Notes, model.WrongType) {
 		t.Errorf("a:string: %q, notes %v", x.Err, x.Notes)
 	}
@@ -250,7 +250,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	s.CLI("SET", "b:count", "42", "EX", "60")
 	s.CLI("SET", "b:late", fmt.Sprint(now.Millis()+600_000), "EX", "60")
 	s.CLI("SET", "b:tat", fmt.Sprint(int64(now.Add(time.Minute))), "EX", "60")
-	_, got = once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"b:*"}, Rules: []rules.Rule{minuteRule("b:*", limiter.GCRA)}})
+	_, got = once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"b:*"}, Rules: []config.Rule{minuteRule("b:*", limiter.GCRA)}})
 	for key, want := range map[string]string{"b:count": `holds "42", which is no theoretical arrival time`, "b:late": "expire at their theoretical arrival time"} {
 		if x := got[key]; !strings.Contains(x.Err, want) || !slices.Contains(x.Notes, model.WrongType) {
 			t.Errorf("%s: %q, notes %v, want %q", key, x.Err, x.Notes, want)
@@ -345,7 +345,7 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 	if _, err := p.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("z", limiter.SlidingLog)}})
+	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []config.Rule{minuteRule("z", limiter.SlidingLog)}})
 	if x := got["z"]; used(x) != 3000 || x.Approximate || !x.ExactKnown {
 		t.Errorf("used %d of 3000, approximate %v", used(x), x.Approximate)
 	}
@@ -412,7 +412,7 @@ func TestHealth(t *testing.T) {
 func TestWritersAheadOfTheServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []rules.Rule{minuteRule("a:*", 0)}, Refresh: 50 * time.Millisecond}))
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{minuteRule("a:*", 0)}, Refresh: 50 * time.Millisecond}))
 	c := s.Client()
 	ctx := context.Background()
 	want := func(key, kind string) bool {

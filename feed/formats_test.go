@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 )
 
-func minuteRule(match string, a limiter.Algorithm) rules.Rule {
-	return rules.Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
+func minuteRule(match string, a limiter.Algorithm) config.Rule {
+	return config.Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
 }
 
 // used is what the screen would say.
@@ -35,7 +35,7 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 		s.CLI("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
 		s.CLI("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
 	}
-	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("log:*", limiter.SlidingLog)}})
+	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []config.Rule{minuteRule("log:*", limiter.SlidingLog)}})
 	for key, unit := range map[string]time.Duration{"log:s": time.Second, "log:frac": time.Second, "log:ms": time.Millisecond, "log:us": time.Microsecond} {
 		r, ok := got[key]
 		if !ok {

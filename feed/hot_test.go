@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/model"
 )
@@ -61,7 +61,7 @@ func TestAttackerAmongMany(t *testing.T) {
 	const most = 500
 	s := servertest.Start(t)
 	attacker := crowded(t, s, n)
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: most, Rules: []rules.Rule{minuteRule("rl:*", 0)}})
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: most, Rules: []config.Rule{minuteRule("rl:*", 0)}})
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
 	var board model.Board
@@ -172,7 +172,7 @@ func ranked(t *testing.T, o feed.Options, key string, ok func(model.Hottest) boo
 // TestReadAndNeverWritten finds a key by its LFU counter, among more than are read.
 func TestReadAndNeverWritten(t *testing.T) {
 	s, key := readOften(t, "--maxmemory", "200mb", "--maxmemory-policy", "allkeys-lfu")
-	board := ranked(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: 100, Rules: []rules.Rule{minuteRule("rl:*", 0)}}, key,
+	board := ranked(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: 100, Rules: []config.Rule{minuteRule("rl:*", 0)}}, key,
 		func(h model.Hottest) bool { return h.Counter.Known && h.Counter.V > 1000 })
 	if h := board.Hottest(2); h[1].Counter.V > h[0].Counter.V/10 {
 		t.Errorf("a key that nobody uses has the counter %+v", h[1])

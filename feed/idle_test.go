@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -27,8 +27,8 @@ func TestIdleServerIsLeftAlone(t *testing.T) {
 			s := servertest.Start(t)
 			s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "&*", "+@all", "-client|tracking")
 			s.CLI("SET", "rl:user", "3", "EX", "3600")
-			rule := rules.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
-			r := newRedis(t, feed.Options{URLs: []string{c.url + s.Addr()}, Watch: []string{"rl:*"}, Rules: []rules.Rule{rule}, Refresh: 400 * time.Millisecond})
+			rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
+			r := newRedis(t, feed.Options{URLs: []string{c.url + s.Addr()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}, Refresh: 400 * time.Millisecond})
 			r.Focus([]string{"rl:user"})
 			run := runSource(t, r)
 			var read, asked, told, pinged, scanned int
@@ -65,10 +65,10 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 	c.Set(ctx, "rl:still", 7, 0)
 	c.Set(ctx, "app:version", 12, 0)
 	c.Set(ctx, "visitors", 4711, 0)
-	minute := rules.Rule{Match: "*", Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true}
+	minute := config.Rule{Match: "*", Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true}
 
 	// Spoken of.
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"throttle:*"}, Rules: []rules.Rule{minute}})
+	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"throttle:*"}, Rules: []config.Rule{minute}})
 	r, ok := got["throttle:login"]
 	if !ok {
 		t.Fatalf("with a pattern for it, found were only %d keys", len(got))
@@ -78,12 +78,12 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 	}
 	named := minute
 	named.Match = "throttle:l*"
-	if _, got = once(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{named, minute}}); got["throttle:login"].Key == "" || len(got) != 2 {
+	if _, got = once(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{named, minute}}); got["throttle:login"].Key == "" || len(got) != 2 {
 		t.Errorf("with a rule for it, found were %d keys", len(got))
 	}
 
 	// Written.
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []rules.Rule{minute}}))
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{minute}}))
 	servertest.Await(t, "the counter that expires", func() bool { _, ok := run.reading("throttle:search"); return ok })
 	stop := make(chan struct{})
 	done := make(chan struct{})
@@ -115,8 +115,8 @@ func TestCounterThatOutlivesItsWindow(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("SET", "rl:user", "47000", "PX", "3000")
-	rule := rules.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: time.Second}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []rules.Rule{rule}, Refresh: 50 * time.Millisecond}))
+	rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: time.Second}, LimitKnown: true}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
 	late := false
 	servertest.Await(t, "the end of the counter's life", func() bool {
 		x, ok := run.reading("rl:user")

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -25,8 +25,8 @@ func TestLogFollowsEverything(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	const w = 4 * time.Second
-	rule := rules.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: w}, LimitKnown: true}
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []rules.Rule{rule}, Refresh: 20 * time.Millisecond})
+	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: w}, LimitKnown: true}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
 	rng := rand.New(rand.NewPCG(1, 2))
 	added := int64(0)
@@ -82,7 +82,7 @@ func TestTellsEachMemberOnce(t *testing.T) {
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
-	rules := []rules.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}, LimitKnown: true}}
+	rules := []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}, LimitKnown: true}}
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
 	servertest.Await(t, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
@@ -145,7 +145,7 @@ func TestHotKeysAreCounted(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	const w = 5 * time.Second
-	rules := []rules.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: w}, LimitKnown: true}}
+	rules := []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: w}, LimitKnown: true}}
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: rules, Refresh: 50 * time.Millisecond})
 	// A full window before anybody looks.
 	now := s.Now()
@@ -189,7 +189,7 @@ func TestCountersRollOver(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 1 << 30, Window: time.Second}
-	rules := []rules.Rule{{Match: "fw", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}, {Match: "sw", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}
+	rules := []config.Rule{{Match: "fw", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}, {Match: "sw", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"fw", "sw"}, Rules: rules, Refresh: 20 * time.Millisecond})
 	run := runSource(t, r)
 	fixed, _ := redisstore.New(c, limiter.FixedWindow, redisstore.WithPrefix(""))
@@ -226,8 +226,8 @@ func TestHotStreamsAreSkimmed(t *testing.T) {
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
-	rule := rules.Rule{Match: "hot", Limit: limiter.Limit{Count: 10_000_000, Window: 10 * time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: []rules.Rule{rule}, Refresh: 50 * time.Millisecond}))
+	rule := config.Rule{Match: "hot", Limit: limiter.Limit{Count: 10_000_000, Window: 10 * time.Minute}, LimitKnown: true}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
 	add := func(n int) { // at the server, so that it is fast however slow this process is
 		if err := c.Eval(ctx, "for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'count', '2') end return 1", []string{"hot"}, n).Err(); err != nil {
 			t.Fatal(err)

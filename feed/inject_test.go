@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"ratescope/feed"
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/fire"
-	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -39,7 +39,7 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 	s.CLI("LPUSH", "list", "x")
 	m := s.Monitor()
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
-		Rules: []rules.Rule{minuteRule("absent", limiter.SlidingWindow)}})
+		Rules: []config.Rule{minuteRule("absent", limiter.SlidingWindow)}})
 	i := r.Injector(fire.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
 	run := runSource(t, r)
 	servertest.Await(t, "thirty batches over two passes", func() bool {
@@ -68,9 +68,9 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 // TestFiringShowsInTheReadings fires at a log and sees ZCARD move, and the reading with it.
 func TestFiringShowsInTheReadings(t *testing.T) {
 	s := servertest.Start(t)
-	rule := rules.Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Minute}, LimitKnown: true}
+	rule := config.Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Minute}, LimitKnown: true}
 	path := filepath.Join(t.TempDir(), "state", "audit.jsonl")
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"api:alice"}, Rules: []rules.Rule{rule}, Refresh: 50 * time.Millisecond})
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"api:alice"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond})
 	i := r.Injector(fire.Options{Armed: true, AuditPath: path, Denials: true})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("api:alice"); return ok && x.Type == "none" })

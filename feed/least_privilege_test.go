@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 )
@@ -37,7 +37,7 @@ func TestLeastPrivilege(t *testing.T) {
 	s.CLI("XADD", "secret", "*", "count", "1")
 	run := runSource(t, newRedis(t, feed.Options{
 		URLs: []string{"redis://watcher:pw@" + s.Addr()}, Watch: []string{"rl:*"}, Keys: []string{"secret", "rl:none"}, Refresh: 20 * time.Millisecond,
-		Rules: []rules.Rule{minuteRule("*", limiter.StreamCounter)},
+		Rules: []config.Rule{minuteRule("*", limiter.StreamCounter)},
 	}))
 	servertest.Await(t, "all keys", func() bool { return len(run.last().Server.Lacks) > 0 && run.last().Sweep.Matched >= keys+2 })
 	servertest.Await(t, "word of the denials", func() bool { return strings.Contains(run.words(), "recorded denials cannot be read") })

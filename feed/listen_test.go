@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -19,7 +19,7 @@ func TestStreamsAreSeenAtOnce(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}})
 	r.Focus([]string{"k"})
 	sent := make(chan time.Time, 1)
 	seen := make(chan time.Duration, 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 )
@@ -21,7 +21,7 @@ func TestAHotLogThatLosesMembers(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"hot"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("hot", limiter.SlidingLog)}})
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"hot"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{minuteRule("hot", limiter.SlidingLog)}})
 	r.Focus([]string{"hot"})
 	run := runSource(t, r)
 	// fill puts the key there at once, so that all of it is old enough to be counted once.
@@ -66,7 +66,7 @@ func TestACounterThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, Refresh: 50 * time.Millisecond,
-		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}}}))
+		Rules: []config.Rule{{Match: "*", Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}}}))
 	cur := s.Now().Floor(time.Hour)
 	name := func(start limiter.Instant) string { return fmt.Sprintf("rl:api:alice:%d", start.Millis()/1000) }
 	s.CLI("SET", name(cur), "20", "PX", "7200000")

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -33,8 +33,8 @@ func calls(s *servertest.Server, command string) int {
 func TestNotificationsStandInForPolling(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--notify-keyspace-events", "KA")
-	rule := rules.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []rules.Rule{rule}, Refresh: 400 * time.Millisecond}))
+	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: time.Minute}, LimitKnown: true}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}, Refresh: 400 * time.Millisecond}))
 	add := func() { s.CLI("ZADD", "log", fmt.Sprint(int64(s.Now())), fmt.Sprint(int64(s.Now()))) }
 	add()
 	servertest.Await(t, "the channel of the key", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
@@ -62,8 +62,8 @@ func TestNotificationsStandInForPolling(t *testing.T) {
 func TestAFloodOfNotificationsIsNotHeard(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--notify-keyspace-events", "KA")
-	rule := rules.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100_000, Window: time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []rules.Rule{rule}}))
+	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100_000, Window: time.Minute}, LimitKnown: true}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}}))
 	s.CLI("ZADD", "log", fmt.Sprint(int64(s.Now())), "first")
 	servertest.Await(t, "the channel of the key", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
 	const n = 5000
@@ -112,7 +112,7 @@ func TestAClusterIsHeardNodeByNode(t *testing.T) {
 	for _, s := range nodes {
 		s.CLI("CONFIG", "SET", "notify-keyspace-events", "KA")
 	}
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Rules: []rules.Rule{{Match: "*", Limit: limit, LimitKnown: true}}})
+	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true}}})
 	r.Focus(names)
 	run := runSource(t, r)
 	for _, s := range nodes {

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/config"
 	"ratescope/feed/fire"
-	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -59,7 +59,7 @@ func TestOneNodeOfACluster(t *testing.T) {
 	if !strings.Contains(says, "one node of a cluster of 3 masters") || !strings.Contains(says, "?cluster=true") || batch.Server.Role != "cluster" {
 		t.Errorf("role %q, said %q", batch.Server.Role, says)
 	}
-	r := newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []rules.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
+	r := newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []config.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
 	_, reading, err := feed.Glance(context.Background(), r, other)
 	if err != nil {
 		t.Fatal(err)

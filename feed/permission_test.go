@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -54,7 +54,7 @@ func TestEachPermission(t *testing.T) {
 	}
 	keep()
 	open := func(url string) *running {
-		r := newRedis(t, feed.Options{URLs: []string{url}, Watch: everyKey, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{
+		r := newRedis(t, feed.Options{URLs: []string{url}, Watch: everyKey, Refresh: 50 * time.Millisecond, Rules: []config.Rule{
 			minuteRule("stream", limiter.StreamCounter), {Match: "*", Limit: limiter.Limit{Count: 10}, LimitKnown: true}}})
 		r.Focus([]string{"stream"})
 		return runSource(t, r)

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -23,7 +23,7 @@ func TestAHarmfulNetwork(t *testing.T) {
 		s.CLI("XADD", "k:"+string(rune('a'+i)), "*", "count", "2")
 	}
 	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}, Refresh: 30 * time.Millisecond,
-		Rules: []rules.Rule{minuteRule("k:*", limiter.StreamCounter)}})
+		Rules: []config.Rule{minuteRule("k:*", limiter.StreamCounter)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/fire"
-	"ratescope/feed/rules"
 	"ratescope/feed/watch"
 	"ratescope/model"
 )
@@ -35,7 +35,7 @@ func (r *Redis) Run(ctx context.Context, emit func(model.Batch)) error { return 
 
 // SetRules puts other rules in place of those of Options. It may be called from any
 // goroutine.
-func (r *Redis) SetRules(list []rules.Rule) { r.watch.SetRules(list) }
+func (r *Redis) SetRules(list []config.Rule) { r.watch.SetRules(list) }
 
 // Focus implements Focuser.
 func (r *Redis) Focus(keys []string) { r.watch.Focus(keys) }

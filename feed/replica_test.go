@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -41,7 +41,7 @@ func TestAReplica(t *testing.T) {
 	t.Parallel()
 	master := servertest.Start(t)
 	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port), "--repl-timeout", "2")
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}}))
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}}))
 	master.CLI("XADD", "k", "*", "count", "2")
 	servertest.Await(t, "the count at the replica", func() bool {
 		x, ok := run.reading("k")
@@ -79,7 +79,7 @@ func TestAReplicaOfSentinels(t *testing.T) {
 		})
 	}
 	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster?replica=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []rules.Rule{minuteRule("k", limiter.StreamCounter)}}))
+		Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}}))
 	servertest.Await(t, "the count at a replica", func() bool {
 		x, ok := run.reading("k")
 		return ok && used(x) == 2 && run.last().Server.Role == "replica"
@@ -127,7 +127,7 @@ func TestReplicasOfACluster(t *testing.T) {
 	}
 	fire()
 	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true}}}))
+		Rules: []config.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true}}}))
 	all := func(n int64) func() bool {
 		return func() bool {
 			for i := range 12 {
@@ -181,7 +181,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 	}
 	count()
 	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []rules.Rule{{Match: "*", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}}}))
+		Rules: []config.Rule{{Match: "*", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}}}))
 	all := func(n int64) func() bool {
 		return func() bool {
 			for i := range keys {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -28,7 +28,7 @@ func TestSameReadingsOverRESP3(t *testing.T) {
 	minute := limiter.Limit{Count: 10, Window: time.Minute}
 	ctx := context.Background()
 	c := s.Client()
-	list := []rules.Rule{}
+	list := []config.Rule{}
 	for _, a := range limiter.Algorithms() {
 		l, err := redisstore.New(c, a, redisstore.WithDenials(), redisstore.WithPrefix(""))
 		if err != nil {
@@ -39,7 +39,7 @@ func TestSameReadingsOverRESP3(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list = append(list, rules.Rule{Match: "own:" + a.String(), Algorithm: a, Limit: minute, LimitKnown: true})
+		list = append(list, config.Rule{Match: "own:" + a.String(), Algorithm: a, Limit: minute, LimitKnown: true})
 	}
 	at := func(d time.Duration) int64 { return int64(now.Add(-d)) }
 	s.CLI("ZADD", "log:s", fmt.Sprint(at(time.Second)/1e6), "a", fmt.Sprintf("%.3f", float64(at(2*time.Second))/1e6), "b")
@@ -51,7 +51,7 @@ func TestSameReadingsOverRESP3(t *testing.T) {
 	s.CLI("SET", "single", "3", "EX", "60")
 	s.CLI("SET", "tat", fmt.Sprintf("%.6f", float64(now.Add(time.Minute))/1e6), "PX", "60000")
 	s.CLI("SADD", "wrong", "x")
-	list = append(list, rules.Rule{Match: "*", Limit: minute, LimitKnown: true})
+	list = append(list, config.Rule{Match: "*", Limit: minute, LimitKnown: true})
 	type told struct {
 		typ, err, notes string
 		target          model.Target
@@ -87,7 +87,7 @@ func TestRESP3(t *testing.T) {
 	s := servertest.Start(t, "--notify-keyspace-events", "KA", "--latency-monitor-threshold", "1", "--slowlog-log-slower-than", "0")
 	s.CLI("DEBUG", "SLEEP", "0")
 	minute := limiter.Limit{Count: 1000, Window: time.Minute}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL() + "?protocol=3"}, Keys: []string{"log", "stream"}, Refresh: 100 * time.Millisecond, Rules: []rules.Rule{
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL() + "?protocol=3"}, Keys: []string{"log", "stream"}, Refresh: 100 * time.Millisecond, Rules: []config.Rule{
 		{Match: "log", Algorithm: limiter.SlidingLog, Limit: minute, LimitKnown: true}, minuteRule("stream", limiter.StreamCounter)}}))
 	sent := int64(0)
 	fire := func() {
@@ -129,7 +129,7 @@ func TestRESP3Cluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	minute := limiter.Limit{Count: 1000, Window: time.Minute}
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&protocol=3"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&protocol=3"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{
 		{Match: "*", Algorithm: limiter.SlidingWindow, Limit: minute, LimitKnown: true}}}))
 	for n := range int64(3) {
 		for i := range 12 {

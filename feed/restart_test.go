@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -21,7 +21,7 @@ func TestRestartThatLostTheLimits(t *testing.T) {
 	for i := range limits {
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{minuteRule("*", limiter.StreamCounter)}}))
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{minuteRule("*", limiter.StreamCounter)}}))
 	servertest.Await(t, "all limits", func() bool { return len(run.seen()) == limits })
 	s.Kill()
 	s.Start()

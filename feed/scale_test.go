@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/model"
 )
@@ -71,7 +71,7 @@ func TestTenThousandKeys(t *testing.T) {
 	s := servertest.Start(t)
 	const n = 10_000
 	fillKeys(t, s, n)
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, MaxKeys: n, Rules: []rules.Rule{{Match: "*", Window: time.Minute}}})
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, MaxKeys: n, Rules: []config.Rule{{Match: "*", Window: time.Minute}}})
 	r.Focus([]string{"z:0", "s:1", "c:2"})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
-	"ratescope/feed/rules"
 	"ratescope/feed/watch"
 	"ratescope/model"
 )
@@ -39,7 +39,7 @@ type Options struct {
 	// Keys are exact names, read even while they do not exist (Type "none").
 	Keys []string
 	// Rules say how keys are limited; the first that matches wins.
-	Rules []rules.Rule
+	Rules []config.Rule
 	// Refresh is the time between two batches; 0 means DefaultRefresh.
 	Refresh time.Duration
 	// MaxKeys bounds how many limiters are watched; 0 means DefaultMaxKeys. What is found

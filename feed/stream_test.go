@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -49,8 +49,8 @@ func TestLongStreamsAreCounted(t *testing.T) {
 	for _, totals := range []bool{false, true} {
 		key := fmt.Sprintf("rl:totals=%v", totals)
 		fillStream(t, c, key, 50_000, 2, 4*time.Minute, totals)
-		rule := rules.Rule{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true}
-		_, got := once(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []rules.Rule{rule}})
+		rule := config.Rule{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true}
+		_, got := once(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []config.Rule{rule}})
 		r := got[key]
 		g := r.Gauge(r.At)
 		if r.Partial || g.Used != (model.Count{Known: true, N: 100_000}) || !g.Throttled() {
@@ -80,8 +80,8 @@ func TestUnreadStreamHasNoVerdict(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	fillStream(t, s.Client(), "rl:long", 60_000, 1, 4*time.Minute, false)
-	rule := rules.Rule{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limiter.Limit{Count: 1000, Window: 5 * time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:long"}, Rules: []rules.Rule{rule}, Refresh: 20 * time.Millisecond}))
+	rule := config.Rule{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limiter.Limit{Count: 1000, Window: 5 * time.Minute}, LimitKnown: true}
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:long"}, Rules: []config.Rule{rule}, Refresh: 20 * time.Millisecond}))
 	partial := 0
 	servertest.Await(t, "the stream to be read whole", func() bool {
 		r, ok := run.reading("rl:long")

@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/config"
 	"ratescope/feed/fire"
-	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -211,7 +211,7 @@ func TestBlockedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []rules.Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
 	servertest.Await(t, "the block", func() bool {
 		x, _ := run.reading("otp")
 		left := x.State.BlockedUntil.Sub(x.At)

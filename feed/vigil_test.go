@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 )
@@ -34,8 +34,8 @@ func TestVigil(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("SET", "rl:user", "3", "EX", "3600")
-	rule := rules.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []rules.Rule{rule}})
+	rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}})
 	r.Focus([]string{"rl:user"})
 	run := runSource(t, r)
 	waits := func() bool { return len(vigils(s)) == 1 }

@@ -22,7 +22,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/feed/servertest"
 	"ratescope/feed/watch"
 	"ratescope/limiter"
@@ -317,7 +317,7 @@ func TestWatchOnBehalf(t *testing.T) {
 	told, read := time.Duration(0), 0
 	for range many {
 		r := newRedis(t, feed.Options{URLs: []string{os.Getenv("WATCH_URL")}, Watch: []string{os.Getenv("WATCH_PATTERN")},
-			Rules: []rules.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 60, Window: 3 * time.Second}, LimitKnown: true}}})
+			Rules: []config.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 60, Window: 3 * time.Second}, LimitKnown: true}}})
 		r.Focus(screen)
 		seen := make(map[string]bool)
 		all.Go(func() {

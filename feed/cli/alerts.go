@@ -10,8 +10,8 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/feed/file"
 	"ratescope/feed/notify"
+	"ratescope/internal/file"
 	"ratescope/model"
 	"ratescope/model/alert"
 	"ratescope/model/report"

@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"ratescope/feed/config"
-	"ratescope/feed/rules"
 	"ratescope/model"
 )
 
 // ruled is a server whose rules can be replaced while it is watched.
 type ruled interface {
-	SetRules([]rules.Rule)
+	SetRules([]config.Rule)
 }
 
 // followed is a server that follows its configuration file.
@@ -48,7 +47,7 @@ func (f *followed) Run(ctx context.Context, emit func(model.Batch)) error {
 
 // apply puts a new configuration in place.
 func (f *followed) apply(c *config.Config, err error) {
-	var list []rules.Rule
+	var list []config.Rule
 	if err == nil {
 		list, err = f.settings.Rules(c)
 	}

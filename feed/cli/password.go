@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 	"ratescope/model/safetext"
 )
 

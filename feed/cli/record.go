@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/file"
-	"ratescope/feed/panics"
+	"ratescope/internal/file"
+	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/record"
 	"ratescope/model/safetext"

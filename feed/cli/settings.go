@@ -14,7 +14,6 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/fire"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 )
 
@@ -202,8 +201,8 @@ func (s *Settings) Loaded() (*config.Config, error) {
 }
 
 // Rules returns the rules of a configuration with the flags put over them.
-func (s *Settings) Rules(c *config.Config) ([]rules.Rule, error) {
-	return rules.Override{Limit: s.Limit, Algorithm: s.Algorithm, Burst: s.Burst}.Apply(c.Rules)
+func (s *Settings) Rules(c *config.Config) ([]config.Rule, error) {
+	return config.Override{Limit: s.Limit, Algorithm: s.Algorithm, Burst: s.Burst}.Apply(c.Rules)
 }
 
 // RuleTexts lists the rules as text, one a rule, for the header of a recording. It returns

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"ratescope/feed"
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 	"ratescope/limiter/scenario"
 	"ratescope/model/report"
 	"ratescope/model/safetext"

@@ -7,7 +7,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ratescope/feed/rules"
 	"ratescope/model/alert"
 )
 
@@ -90,7 +89,7 @@ func readAlert(n *yaml.Node) (a Alert, err error) {
 		a.Severity = "warning"
 	}
 	if match := a.Match; match != "" {
-		a.Covers = func(key string) bool { return rules.Match(match, key) }
+		a.Covers = func(key string) bool { return MatchGlob(match, key) }
 	}
 	return a, nil
 }

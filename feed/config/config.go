@@ -1,6 +1,8 @@
-// Package config reads the configuration file: rules that say how keys are limited, targets
-// that name servers, and alerts. The file is YAML: a mapping of the three, or, as before
-// there were targets and alerts, a plain list of rules.
+// Package config holds the configuration and reads its file: rules that say how keys are
+// limited, targets that name servers, and alerts. A rule is a glob with an algorithm, a limit
+// and a window; the first rule that matches a key holds for it, and flags overrule all of them.
+// The file is YAML: a mapping of the three, or, as before there were targets and alerts, a
+// plain list of rules.
 //
 // An error is one sentence that begins with the file, the line and the column.
 package config
@@ -14,14 +16,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ratescope/feed/file"
-	"ratescope/feed/rules"
+	"ratescope/internal/file"
 	"ratescope/model/safetext"
 )
 
 // Config is the content of a configuration file. The zero value has nothing in it.
 type Config struct {
-	Rules   []rules.Rule
+	Rules   []Rule
 	Targets map[string]Target
 	Alerts  []Alert
 }

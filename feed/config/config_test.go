@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ratescope/feed/config"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 )
 
@@ -17,7 +16,7 @@ import (
 // its section.
 func TestRules(t *testing.T) {
 	list := "- match: api:*\n  algorithm: sliding-log\n  limit: 100/1m\n- match: 'login:*'\n  limit: 5\n  window: 30s\n  burst: 2\n- match: '*'\n  algorithm: auto\n  window: 10s\n- {match: 'rl:*', library: redis-rate}\n"
-	want := []rules.Rule{
+	want := []config.Rule{
 		{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute},
 		{Match: "login:*", Limit: limiter.Limit{Count: 5, Window: 30 * time.Second, Burst: 2}, LimitKnown: true, Window: 30 * time.Second},
 		{Match: "*", Limit: limiter.Limit{Window: 10 * time.Second}, Window: 10 * time.Second},

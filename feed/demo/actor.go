@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/pace"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 )
@@ -40,10 +40,10 @@ func hire(c redisstore.Client) []*actor {
 }
 
 // castRules says how the demo's keys are limited.
-func castRules() []rules.Rule {
-	var list []rules.Rule
+func castRules() []config.Rule {
+	var list []config.Rule
 	for _, p := range cast() {
-		list = append(list, rules.Rule{Match: rules.Literal(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true, Window: p.limit.Window})
+		list = append(list, config.Rule{Match: config.LiteralGlob(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true, Window: p.limit.Window})
 	}
 	return list
 }

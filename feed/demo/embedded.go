@@ -15,12 +15,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/fire"
-	"ratescope/feed/panics"
-	"ratescope/feed/rules"
 	"ratescope/feed/track"
 	"ratescope/feed/watch"
+	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -59,7 +59,7 @@ func New(o watch.Options) (*Embedded, error) {
 	}
 	e.watch = watch.New(o, e.endpoint, e.pasts)
 	for _, a := range e.actors {
-		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return rules.Match(p, a.key) }) {
+		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return config.MatchGlob(p, a.key) }) {
 			e.expected = append(e.expected, a)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/cost"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -103,7 +103,7 @@ func (s *Scanner) spoken(key string) bool {
 	if s.narrow {
 		return true
 	}
-	r := rules.For(s.rules, key, key)
+	r := config.RuleFor(s.rules, key, key)
 	return r != nil && strings.Trim(r.Match, "*") != ""
 }
 

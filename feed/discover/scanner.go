@@ -12,12 +12,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/cost"
 	"ratescope/feed/decode"
 	"ratescope/feed/pace"
-	"ratescope/feed/panics"
-	"ratescope/feed/rules"
+	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -33,7 +33,7 @@ type Options struct {
 	// Patterns are globs of keys, and Names exact names of limiters whose counters are found
 	// by them; without either every key is looked for.
 	Patterns, Names []string
-	Rules           []rules.Rule
+	Rules           []config.Rule
 	Budget          float64 // share of the server's time
 	Now             func() limiter.Instant
 	Away            func() bool // the server is known not to answer: do not ask it
@@ -53,7 +53,7 @@ type Options struct {
 type Scanner struct {
 	client  redis.UniversalClient
 	o       Options
-	rules   []rules.Rule
+	rules   []config.Rule
 	filters []filter // the patterns that are given to SCAN
 	narrow  bool     // the patterns are not for all keys
 	found   handoff.Signal
@@ -121,11 +121,11 @@ func New(o Options) *Scanner {
 		s.narrow = s.narrow || strings.Trim(p, "*") != ""
 	}
 	for _, k := range o.Names {
-		if r := rules.For(o.Rules, k); r == nil || r.Span() == 0 {
+		if r := config.RuleFor(o.Rules, k); r == nil || r.Span() == 0 {
 			// Without the window the names of its counters cannot be worked out.
 			own := layout.Keys(limiter.FixedWindow, k, limiter.Limit{Window: time.Second}, layout.Layout{}, 0)[0]
-			keep := []string{rules.Literal(strings.TrimSuffix(own, "fw:0")) + "[fs]w:*", rules.Literal(k) + ":[0-9]*"}
-			s.filters = append(s.filters, filter{match: "*" + rules.Literal(k) + "*", keep: keep})
+			keep := []string{config.LiteralGlob(strings.TrimSuffix(own, "fw:0")) + "[fs]w:*", config.LiteralGlob(k) + ":[0-9]*"}
+			s.filters = append(s.filters, filter{match: "*" + config.LiteralGlob(k) + "*", keep: keep})
 		}
 	}
 	s.sweep.Patterns = o.Patterns
@@ -248,7 +248,7 @@ func (s *filter) wanted(keys []string) []string {
 		return keys
 	}
 	return slices.DeleteFunc(keys, func(k string) bool {
-		return !slices.ContainsFunc(s.keep, func(p string) bool { return rules.Match(p, k) })
+		return !slices.ContainsFunc(s.keep, func(p string) bool { return config.MatchGlob(p, k) })
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/adrg/xdg"
 
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
 )

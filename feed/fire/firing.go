@@ -10,7 +10,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/pace"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"

@@ -15,7 +15,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/cost"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/model"
 )

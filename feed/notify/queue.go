@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/model/report"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
 )

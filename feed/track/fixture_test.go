@@ -16,10 +16,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/decodetest"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/rules"
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -60,8 +60,8 @@ type fixture struct {
 }
 
 // rule is what a person would have to say: what the keys do not hold.
-func (f *fixture) rule(name string) *rules.Rule {
-	r := &rules.Rule{Match: "*"}
+func (f *fixture) rule(name string) *config.Rule {
+	r := &config.Rule{Match: "*"}
 	holds := func(what string) bool { return strings.Contains(strings.Join(f.InRedis, " "), what) }
 	if f.Configured.Window != nil && !holds("window") {
 		r.Window = time.Duration(*f.Configured.Window * 1e6)

@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
+	"ratescope/feed/config"
 	"ratescope/feed/decode"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -14,7 +14,7 @@ import (
 // New returns a look at the limiter of that name that has no body yet. always says
 // that the absence of recorded denials means that nothing was denied; p is what is known
 // from before, or nil.
-func New(name string, r *rules.Rule, always bool, p *Past) *Tracker {
+func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
 	l := &Tracker{Name: name, typ: "none", rule: r, past: p}
 	l.denied = denials{key: layout.DeniedKey(name), always: always}
 	return l

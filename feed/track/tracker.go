@@ -18,9 +18,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -55,7 +55,7 @@ type Tracker struct {
 	Name    string // Reading.Key
 	Named   bool   // somebody asked for exactly this key
 	certain bool   // what it will hold is known, even while it holds nothing
-	rule    *rules.Rule
+	rule    *config.Rule
 	kind    decode.Kind
 	typ     string
 	decoder decoder

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/feed/config"
 	"ratescope/feed/decode"
-	"ratescope/feed/rules"
 	"ratescope/feed/track"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -69,7 +69,7 @@ func (r *reader) stale(f decode.Found) bool {
 	if f.Kind != decode.Counter {
 		return false
 	}
-	rule := rules.For(r.o.Rules, f.Name, f.Key)
+	rule := config.RuleFor(r.o.Rules, f.Name, f.Key)
 	if rule == nil || rule.Span() == 0 {
 		return false
 	}
@@ -90,12 +90,12 @@ func (r *reader) grade(f decode.Found) (e model.Evidence, ok bool) {
 	if f.Evidence == model.Known {
 		return model.Known, true
 	}
-	rule := rules.For(r.o.Rules, f.Name, f.Key)
+	rule := config.RuleFor(r.o.Rules, f.Name, f.Key)
 	if rule.Narrow() {
 		return model.Told, true
 	}
 	narrow := slices.ContainsFunc(r.o.Watch, func(p string) bool {
-		return strings.Trim(p, "*") != "" && rules.Match(p, f.Key)
+		return strings.Trim(p, "*") != "" && config.MatchGlob(p, f.Key)
 	})
 	switch f.Kind {
 	case decode.Wrong:

@@ -12,8 +12,8 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/cost"
-	"ratescope/feed/panics"
 	"ratescope/feed/track"
+	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"

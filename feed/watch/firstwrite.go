@@ -13,7 +13,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/hotkeys"
 	"ratescope/feed/pace"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )
 

@@ -12,7 +12,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/pace"
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )
 

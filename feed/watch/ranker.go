@@ -10,10 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/hotkeys"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -61,7 +61,7 @@ func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now fun
 
 // covers reports whether the patterns cover a key or the limiter that it belongs to.
 func covers(patterns []string, key, name string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return rules.Match(p, key) || rules.Match(p, name) })
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return config.MatchGlob(p, key) || config.MatchGlob(p, name) })
 }
 
 // prefixes returns what all keys that the patterns cover begin with, the counters of this
@@ -207,7 +207,7 @@ func (r *reader) hotter(f decode.Found) bool {
 	if r.ranker.rates[f.Name] > 0 {
 		return true
 	}
-	rule := rules.For(r.o.Rules, f.Name, f.Key)
+	rule := config.RuleFor(r.o.Rules, f.Name, f.Key)
 	if rule == nil || !rule.LimitKnown || rule.Limit.Count <= 0 || f.Used < 0 {
 		return false
 	}

@@ -9,14 +9,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/cost"
 	"ratescope/feed/decode"
 	"ratescope/feed/discover"
 	"ratescope/feed/health"
-	"ratescope/feed/panics"
-	"ratescope/feed/rules"
 	"ratescope/feed/track"
+	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -135,7 +135,7 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 }
 
 func (r *reader) newTracked(name, key string) *tracked {
-	return &tracked{Tracker: track.New(name, rules.For(r.o.Rules, name, key), r.embedded, r.pasts[name])}
+	return &tracked{Tracker: track.New(name, config.RuleFor(r.o.Rules, name, key), r.embedded, r.pasts[name])}
 }
 
 // run answers orders until ctx ends. Nodes that are away are asked in goroutines of the group.

@@ -15,8 +15,8 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/pace"
-	"ratescope/feed/panics"
 	"ratescope/feed/track"
+	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )
 

@@ -28,14 +28,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/discover"
 	"ratescope/feed/health"
 	"ratescope/feed/pace"
-	"ratescope/feed/panics"
-	"ratescope/feed/rules"
 	"ratescope/feed/track"
+	"ratescope/internal/panics"
 	"ratescope/model"
 )
 
@@ -44,7 +44,7 @@ import (
 type Options struct {
 	Watch []string // globs of keys
 	Keys  []string // exact names, read even while they do not exist
-	Rules []rules.Rule
+	Rules []config.Rule
 	// Refresh is the time between two batches, MaxKeys bounds how many limiters are watched,
 	// Budget is the share of the server's time that watching may take, and ClientName is what
 	// CLIENT LIST shows; zero means the default of each.
@@ -74,9 +74,9 @@ type Watch struct {
 	endpoint *connect.Endpoint
 	pasts    map[string]*track.Past
 	shared   *shared
-	reader   *reader           // of the session that runs
-	reload   chan []rules.Rule // holds the rules that are to be put in place
-	server   model.Server      // what does not change
+	reader   *reader            // of the session that runs
+	reload   chan []config.Rule // holds the rules that are to be put in place
+	server   model.Server       // what does not change
 }
 
 // New prepares to watch an endpoint; it does not connect. pasts is what is known of keys
@@ -91,7 +91,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*track.Past) *Watch {
 	w := &Watch{
 		o: o, endpoint: e, pasts: pasts, shared: &shared{wakeups: newWakeups()},
 		server: model.Server{Target: e.Shown, Embedded: pasts != nil},
-		reload: make(chan []rules.Rule, 1),
+		reload: make(chan []config.Rule, 1),
 	}
 	w.reader = w.open()
 	w.reader.joins = !w.reader.cluster
@@ -133,7 +133,7 @@ func (w *Watch) open() *reader {
 	r.ranker.retained = kept
 	named := slices.Clone(o.Watch)
 	for _, k := range o.Keys {
-		named = append(named, rules.Literal(k))
+		named = append(named, config.LiteralGlob(k))
 	}
 	r.firstWrite = newFirstWrite(e.OpenTold(o.ClientName, prefixes(named), g))
 	return r
@@ -177,7 +177,7 @@ var errReload = errors.New("the rules have changed")
 
 // SetRules puts other rules in place, with a new session in which every key is found again.
 // It may be called from any goroutine, and is not for an embedded server.
-func (w *Watch) SetRules(list []rules.Rule) {
+func (w *Watch) SetRules(list []config.Rule) {
 	for {
 		select {
 		case w.reload <- list:

@@ -1,13 +1,13 @@
-package rules
+package config
 
 import (
 	"strings"
 )
 
-// Match says whether name fits pattern by the rules of Redis (KEYS, SCAN MATCH): * any
+// MatchGlob says whether name fits pattern by the rules of Redis (KEYS, SCAN MATCH): * any
 // bytes, ? one byte, [abc], [a-c], [^x], and \ before a byte that means itself. It
 // compares bytes and never takes more than len(pattern) × len(name) steps.
-func Match(pattern, name string) bool {
+func MatchGlob(pattern, name string) bool {
 	p, n := 0, 0
 	star, resume := -1, 0
 	for n < len(name) {
@@ -78,7 +78,7 @@ func matchClass(pattern string, p int, b byte) (ok bool, next int) {
 	return ok != negated, p
 }
 
-// Literal returns the pattern that matches exactly s.
-func Literal(s string) string {
+// LiteralGlob returns the pattern that matches exactly s.
+func LiteralGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

@@ -1,7 +1,4 @@
-// Package rules says how keys are limited: a list of globs with an algorithm, a limit and
-// a window each, overruled from the command line. The first rule that matches a key holds
-// for it. feed/config reads them from a file.
-package rules
+package config
 
 import (
 	"strings"
@@ -45,11 +42,11 @@ func (r *Rule) Names() string {
 	return r.Library
 }
 
-// For returns the first rule that matches one of the names, or nil.
-func For(rules []Rule, names ...string) *Rule {
+// RuleFor returns the first rule that matches one of the names, or nil.
+func RuleFor(rules []Rule, names ...string) *Rule {
 	for i := range rules {
 		for _, n := range names {
-			if n != "" && Match(rules[i].Match, n) {
+			if n != "" && MatchGlob(rules[i].Match, n) {
 				return &rules[i]
 			}
 		}

@@ -1,4 +1,4 @@
-package rules
+package config
 
 import (
 	"testing"
@@ -30,14 +30,14 @@ func TestGlobAgreesWithRedis(t *testing.T) {
 			matched[k] = true
 		}
 		for _, n := range names {
-			if n != "" && Match(p, n) != matched[n] {
+			if n != "" && MatchGlob(p, n) != matched[n] {
 				t.Errorf("pattern %q and key %q: %v, Redis says %v", p, n, !matched[n], matched[n])
 			}
 		}
 	}
 	for _, n := range names {
-		if !Match(Literal(n), n) {
-			t.Errorf("literal(%q) = %q does not match it", n, Literal(n))
+		if !MatchGlob(LiteralGlob(n), n) {
+			t.Errorf("literal(%q) = %q does not match it", n, LiteralGlob(n))
 		}
 	}
 }
@@ -46,11 +46,11 @@ func FuzzGlob(f *testing.F) {
 	f.Add("a*[b-d]\\?", "axc?")
 	f.Fuzz(func(t *testing.T, pattern, name string) {
 		pattern, name = pattern[:min(len(pattern), 500)], name[:min(len(name), 500)]
-		Match(pattern, name)
-		if !Match(Literal(name), name) {
+		MatchGlob(pattern, name)
+		if !MatchGlob(LiteralGlob(name), name) {
 			t.Errorf("literal(%q) does not match", name)
 		}
-		if !Match("*", name) || !Match("*"+Literal(name)+"*", "x"+name+"y") {
+		if !MatchGlob("*", name) || !MatchGlob("*"+LiteralGlob(name)+"*", "x"+name+"y") {
 			t.Errorf("%q does not match itself between stars", name)
 		}
 	})

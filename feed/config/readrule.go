@@ -6,7 +6,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ratescope/feed/decode/library"
-	"ratescope/feed/rules"
 	"ratescope/limiter"
 )
 
@@ -23,7 +22,7 @@ var ruleWords = []string{"match", "library", "algorithm", "limit", "window", "bu
 
 // readRule reads a rule: match, a glob, and any of library, algorithm (a name, or auto), limit
 // (100/1m, or a bare count beside window), window (a duration) and burst.
-func readRule(n *yaml.Node) (r rules.Rule, err error) {
+func readRule(n *yaml.Node) (r Rule, err error) {
 	var limit, window *yaml.Node
 	var span time.Duration
 	err = fields(n, "a rule", ruleWords, map[string]func(*yaml.Node) error{

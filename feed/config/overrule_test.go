@@ -1,39 +1,39 @@
-package rules_test
+package config_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
-	"ratescope/feed/rules"
+	"ratescope/feed/config"
 	"ratescope/limiter"
 )
 
 func TestOverrule(t *testing.T) {
-	file := []rules.Rule{
+	file := []config.Rule{
 		{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 9}, LimitKnown: true, Window: time.Second},
 		{Match: "b:*", Window: time.Minute, Limit: limiter.Limit{Window: time.Minute}},
 	}
 	minute := limiter.Limit{Count: 100, Window: time.Minute}
 	for _, tc := range []struct {
 		name string
-		by   rules.Rule
-		want []rules.Rule
+		by   config.Rule
+		want []config.Rule
 	}{
-		{"nothing said", rules.Rule{}, append(slices.Clone(file), rules.Rule{Match: "*"})},
-		{"a limit", rules.Rule{Limit: minute, LimitKnown: true}, []rules.Rule{
+		{"nothing said", config.Rule{}, append(slices.Clone(file), config.Rule{Match: "*"})},
+		{"a limit", config.Rule{Limit: minute, LimitKnown: true}, []config.Rule{
 			{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute, Burst: 9}, LimitKnown: true, Window: time.Minute},
 			{Match: "b:*", Limit: minute, LimitKnown: true, Window: time.Minute},
 			{Match: "*", Limit: minute, LimitKnown: true, Window: time.Minute},
 		}},
-		{"an algorithm and a burst", rules.Rule{Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}}, []rules.Rule{
+		{"an algorithm and a burst", config.Rule{Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}}, []config.Rule{
 			{Match: "a:*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 3}, LimitKnown: true, Window: time.Second},
 			{Match: "b:*", Algorithm: limiter.GCRA, Window: time.Minute, Limit: limiter.Limit{Window: time.Minute, Burst: 3}},
 			{Match: "*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}},
 		}},
 	} {
 		before := slices.Clone(file)
-		if got := rules.Overrule(file, tc.by); !slices.Equal(got, tc.want) {
+		if got := config.Overrule(file, tc.by); !slices.Equal(got, tc.want) {
 			t.Errorf("%s:\n%+v\nwant\n%+v", tc.name, got, tc.want)
 		}
 		if !slices.Equal(file, before) {
@@ -43,19 +43,19 @@ func TestOverrule(t *testing.T) {
 }
 
 func TestApply(t *testing.T) {
-	list, err := rules.Override{Limit: "100/1m", Algorithm: "auto", Burst: 7}.Apply([]rules.Rule{{Match: "a:*", Algorithm: limiter.StreamCounter}})
+	list, err := config.Override{Limit: "100/1m", Algorithm: "auto", Burst: 7}.Apply([]config.Rule{{Match: "a:*", Algorithm: limiter.StreamCounter}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	limit := limiter.Limit{Count: 100, Window: time.Minute, Burst: 7}
-	want := []rules.Rule{
+	want := []config.Rule{
 		{Match: "a:*", Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true, Window: time.Minute},
 		{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute},
 	}
 	if !slices.Equal(list, want) {
 		t.Errorf("%+v, want %+v", list, want)
 	}
-	for _, bad := range []rules.Override{{Limit: "100/"}, {Algorithm: "magic"}, {Burst: -1}} {
+	for _, bad := range []config.Override{{Limit: "100/"}, {Algorithm: "magic"}, {Burst: -1}} {
 		if list, err := bad.Apply(nil); err == nil {
 			t.Errorf("%+v is read as %+v", bad, list)
 		}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ratescope/feed/file"
+	"ratescope/internal/file"
 )
 
 func TestRegularFilesOnly(t *testing.T) {

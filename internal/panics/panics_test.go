@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/feed/panics"
+	"ratescope/internal/panics"
 )
 
 func TestCall(t *testing.T) {
