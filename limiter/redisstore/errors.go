@@ -65,6 +65,11 @@ func (s *Store) explainFailure(ctx context.Context, err error, about subject) er
 // wrongType finds out which of the keys of a decision holds what. Where it cannot, the
 // sentence says less.
 func (s *Store) wrongType(ctx context.Context, about subject) error {
+	if about.several {
+		s.known.forget(about.key, about.limits)
+	} else {
+		s.known.forget(about.key, nil)
+	}
 	unknown := &WrongTypeError{Key: about.key, Want: s.form.holds}
 	now := limiter.Instant(0)
 	if s.namedByWindow() {

@@ -37,6 +37,27 @@ var foreignValues = map[string]func(context.Context, redis.Cmdable, string){
 		c.ZAdd(ctx, k, redis.Z{Score: float64(now), Member: fmt.Sprint(now)})
 		c.PExpire(ctx, k, time.Minute)
 	},
+	"a log of microseconds": func(ctx context.Context, c redis.Cmdable, k string) {
+		now := time.Now().UnixMicro()
+		c.ZAdd(ctx, k, redis.Z{Score: float64(now - 5_000_000), Member: "6f0c"}, redis.Z{Score: float64(now - 4_000_000), Member: "7f0c"})
+		c.Expire(ctx, k, time.Hour)
+	},
+	"microseconds": func(ctx context.Context, c redis.Cmdable, k string) { c.Set(ctx, k, time.Now().UnixMicro(), 0) },
+	"a bucket with a name": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.HSet(ctx, k, "tokens", 3, "level", 3, "at", time.Now().UnixMicro(), "name", "Ada")
+		c.Expire(ctx, k, time.Hour)
+	},
+	"a bucket that stays": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.HSet(ctx, k, "tokens", 3, "level", 3, "at", time.Now().UnixMicro())
+	},
+	"a stream of logins": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.XAdd(ctx, &redis.XAddArgs{Stream: k, Values: []any{"event", "login"}})
+		c.Expire(ctx, k, time.Hour)
+	},
+	"a stream of counts": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.XAdd(ctx, &redis.XAddArgs{Stream: k, Values: []any{"count", "1"}})
+		c.Expire(ctx, k, time.Hour)
+	},
 	"a list": func(ctx context.Context, c redis.Cmdable, k string) { c.RPush(ctx, k, "a", "b") },
 	"a set":  func(ctx context.Context, c redis.Cmdable, k string) { c.SAdd(ctx, k, "a", "b") },
 	"a stream of events": func(ctx context.Context, c redis.Cmdable, k string) {
@@ -47,8 +68,7 @@ var foreignValues = map[string]func(context.Context, redis.Cmdable, string){
 // foreignTo reports whether a value is none of the algorithm's.
 func foreignTo(v variant, name string) bool {
 	counter := v.algorithm == limiter.FixedWindow || v.algorithm == limiter.SlidingWindow
-	return !counter || name != "a number that expires" && name != "seconds" && name != "a number" ||
-		v.c.Alignment == limiter.AlignFirstRequest && name != "a number that expires"
+	return !counter || name != "a number that expires"
 }
 
 // TestForeignValuesStay puts what other programs keep where a decision would look for its

@@ -42,7 +42,8 @@ const maxPrefix = 1024 // bytes
 // WithPrefix begins the names of all keys with p instead of DefaultPrefix. A prefix keeps
 // limiters apart from each other and from everything else on the server. "" takes the keys as
 // they are, as for those that another program keeps; whatever holds no state of the
-// algorithm is left as it is all the same.
+// algorithm is left as it is all the same. A key that this Store found to be its own is looked
+// at less closely for 63 decisions: another program that replaces its value then is noticed late.
 func WithPrefix(p string) Option { return func(s *settings) { s.prefix = p } }
 
 // WithBatches sends decisions that are asked for at the same time together, with at most n

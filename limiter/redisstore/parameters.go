@@ -18,6 +18,7 @@ type parameters struct {
 	Leaky, Interval         bool
 	Denials, Block, Foreign bool
 	Ahead                   bool // charge first, and take it back
+	Careful                 bool // looks closely whether the keys hold a state of the algorithm
 	Lean                    bool // for a cost of 1, which is no argument then
 	Slim                    bool // lean, and without a limit and a window either
 	Brief                   bool // lean, and answered at once in the usual case
@@ -39,6 +40,7 @@ type parameters struct {
 
 	Resets, NoTotals bool
 	Holds            string // the type of the keys with charges
+	PerUnit          bool   // of a stream, an entry is a unit
 	Moment, Expires  bool   // a string among them is an instant, and always has an expiry
 	Unlimited        int64  // more than any sum
 	Earliest, Latest int64  // instants that a server's clock may have shown
@@ -75,12 +77,13 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 		Denials: s.denials && (act == charges || act == chargesAll), Block: c.Block > 0,
 		NameUnit: micros(s.layout.CounterUnit()), Unit: 1, Foreign: s.layout.Unit != 0,
 		BlockArg: scriptArgs + 1, More: scriptArgs + 1, Rest: 2,
+		Careful: s.ownLayout() && (act == looks || act == refunds),
 	}
 	if t.Leaky {
 		t.Field = "level"
 	}
 	if act == resets {
-		t.Resets, t.NoTotals, t.Holds = true, s.layout.NoTotals, forms[a].kind
+		t.Resets, t.NoTotals, t.PerUnit, t.Holds = true, s.layout.NoTotals, s.layout.PerUnit, forms[a].kind
 		t.Moment = a.Kind() == limiter.KindArrival
 		t.Expires = a == limiter.FixedWindow && c.Alignment == limiter.AlignFirstRequest
 	}
@@ -114,6 +117,16 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	case time.Millisecond:
 		t.Unit, t.Digits, t.WholeScores = 1000, 3, true
 	}
+	return t
+}
+
+// ownLayout reports whether the keys are kept by this library alone, so that a state of the
+// algorithm can be told from what other programs keep.
+func (s settings) ownLayout() bool { return s.layout.Unit == 0 && !s.layout.NoTotals }
+
+// carefully are the parameters of a script that also looks closely at what its keys hold.
+func carefully(t parameters) parameters {
+	t.Careful = true
 	return t
 }
 

@@ -65,6 +65,9 @@ func (s *Store) decode(ctx context.Context, about subject, p *prepared, n int64,
 	if len(vals) > 0 && vals[0] < 0 {
 		return limiter.Decision{}, s.refusal(ctx, about, vals[0])
 	}
+	if !peeked {
+		s.known.learn(about.key, nil)
+	}
 	return s.decodeNumbers(p, n, peeked, vals)
 }
 

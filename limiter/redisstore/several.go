@@ -22,7 +22,11 @@ func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...lim
 		return nil, err
 	}
 	key = s.prefix + key
-	args := []any{verbTake, s.several.sha, nil}
+	text := s.several
+	if !s.known.trust(key, limits) {
+		text = s.careful[1]
+	}
+	args := []any{verbTake, text.sha, nil}
 	for _, l := range limits {
 		args = append(args, s.mainKey(keyname.OfWindow(key, l.Window)))
 	}
@@ -39,11 +43,11 @@ func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...lim
 		args = s.appendRate(args, p, n, true)
 	}
 	about := subject{key: key, limits: limits, several: true}
-	text, err := s.run(ctx, newDecisionCmd(ctx, s.several, args), about, chargesAll)
+	answer, err := s.run(ctx, newDecisionCmd(ctx, text, args), about, chargesAll)
 	if err != nil {
 		return nil, err
 	}
-	return s.decodeAll(ctx, about, all, n, text)
+	return s.decodeAll(ctx, about, all, n, answer)
 }
 
 // checkAll says what is wrong with a request under several limits before the server is
@@ -109,6 +113,7 @@ func (s *Store) decodeAll(ctx context.Context, about subject, limits []*prepared
 	if len(vals) > 0 && vals[0] < 0 {
 		return nil, s.refusal(ctx, about, vals[0])
 	}
+	s.known.learn(about.key, about.limits)
 	if len(vals) == 0 || len(vals)%len(limits) != 0 {
 		return nil, fmt.Errorf("the script for %d limits answered %d values", len(limits), len(vals))
 	}

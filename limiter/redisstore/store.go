@@ -34,10 +34,12 @@ type Store struct {
 	file       string
 	scripts    [3]*script // by action
 	several    *script    // nil where several limits cannot be kept
+	careful    [2]*script // charges and several for keys that are not known; nil where all are
 	reset      *script
 	noReadOnly atomic.Bool // the server is older than EVALSHA_RO
 	limits     atomic.Pointer[[]*prepared]
-	sums       *sums // nil unless streams have no totals
+	sums       *sums      // nil unless streams have no totals
+	known      *knownKeys // nil where all keys are
 }
 
 // New returns a limiter that keeps its keys on the server behind c. Decisions that are
@@ -51,6 +53,9 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 		return nil, err
 	}
 	s.client = s.batched(c)
+	if s.ownLayout() {
+		s.known = newKnownKeys()
+	}
 	return s, nil
 }
 
@@ -97,15 +102,40 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 			return nil, fmt.Errorf("script of %s: %w", a, err)
 		}
 	}
+	if err = s.compileCareful(); err != nil {
+		return nil, err
+	}
 	if s.reset, err = compile(s.file, parametersOf(a, s.settings, resets)); err != nil {
 		return nil, fmt.Errorf("script of %s: %w", a, err)
 	}
-	if s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == limiter.AlignFirstRequest) {
+	if s.keepsSeveral() {
 		if s.several, err = compile(s.file, parametersOf(a, s.settings, chargesAll)); err != nil {
 			return nil, fmt.Errorf("script of %s: %w", a, err)
 		}
 	}
 	return s, nil
+}
+
+// keepsSeveral reports whether several limits on one key can be kept.
+func (s *Store) keepsSeveral() bool {
+	return s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == limiter.AlignFirstRequest)
+}
+
+// compileCareful writes the scripts for keys that are not known.
+func (s *Store) compileCareful() error {
+	if !s.ownLayout() {
+		return nil
+	}
+	for i, act := range []action{charges, chargesAll} {
+		if act == chargesAll && !s.keepsSeveral() {
+			continue
+		}
+		var err error
+		if s.careful[i], err = compile(s.file, carefully(parametersOf(s.algorithm, s.settings, act))); err != nil {
+			return fmt.Errorf("script of %s: %w", s.algorithm, err)
+		}
+	}
+	return nil
 }
 
 // AllowN implements limiter.Limiter.
@@ -245,9 +275,13 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 	if act == looks && !s.noReadOnly.Load() {
 		verb = verbPeek
 	}
-	lean := act == charges && n == 1 && p.lean != nil
-	if lean {
+	known := act != charges || s.known.trust(key, nil)
+	lean := act == charges && n == 1 && p.lean != nil && known
+	switch {
+	case lean:
 		text = p.lean
+	case !known:
+		text = s.careful[0]
 	}
 	args := make([]any, 0, 16)
 	args = append(args, verb, text.sha, nil, s.mainKey(key))

@@ -23,7 +23,7 @@ if kept[1] and kept[2] then
 {{template "moment" .}}
     at, part = moment(kept[2], den)
   end
-  if not ({{template "instant kept" .}}) then {{template "foreign" "now"}} end
+  if not ({{template "instant kept" .}}){{if .Careful}} or call('HLEN', KEYS[1]) ~= 2{{end}} then {{template "foreign" "now"}} end
   if used > 0 then
     local all = {{if .Interval}}math.ceil(used / units){{else}}used{{end}}
 {{- if .Parts}}

@@ -31,7 +31,7 @@ local used = ahead and call('INCRBY', key, ARGV[1]) - n or (call('GET', key) or 
 {{- end}}
 {{- end}}
 {{- if .Ahead}}
-if used < 0 then
+if used < 0{{if .Careful}} or used > 0 and call('PTTL', key) == -1{{end}} then
   if ahead then {{template "undo" .}} end
   {{template "foreign" "now"}}
 end
@@ -52,7 +52,7 @@ local used = call('GET', key)
   if count then key, used, from = later, count, start + w end
 end
 used = (used or 0) + 0
-if used < 0 then {{template "foreign" "now"}} end
+if used < 0{{if .Careful}} or used > 0 and call('PTTL', key) == -1{{end}} then {{template "foreign" "now"}} end
 {{- end}}
 {{end}}
 

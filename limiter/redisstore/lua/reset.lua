@@ -13,18 +13,18 @@ local function own(key, kind)
   if kind == 'hash' then
     local kept = call('HMGET', key, '{{.Field}}', 'at')
     local at = kept[2] and tonumber(string.match(kept[2], '^%d+'))
-    return kept[1] and at{{if not .Given}} and at >= {{.Earliest}}{{end}}
+    return kept[1] and at and call('HLEN', key) == 2 and call('PTTL', key) ~= -1{{if not .Given}} and at >= {{.Earliest}}{{end}}
   end
 {{- else if and (eq .Holds "stream") (not .NoTotals)}}
   if kind == 'stream' then
     local entry = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
-    return not entry or entry[2][1] == 'count'
+    return not entry or entry[2][1] == 'count' and {{if .PerUnit}}#entry[2] == 2 and {{template "unit id" "entry[1]"}}{{else}}#entry[2] == 4{{end}}
   end
 {{- end}}
   if kind == 'string' then
     local value = call('GET', key)
     local at = tonumber(string.match(value, '^%d+$'){{if .Moment}} or string.match(value, '^(%d+):%d+:%d+$'){{end}})
-    return at{{if or .Expires .Moment}} and call('PTTL', key) ~= -1{{end}}{{if and .Moment (not .Given)}} and at >= {{.Earliest}}{{end}}
+    return at{{if or .Expires .Moment (not .Foreign)}} and call('PTTL', key) ~= -1{{end}}{{if and .Moment (not .Given)}} and at >= {{.Earliest}}{{end}}
   end
   return true
 end

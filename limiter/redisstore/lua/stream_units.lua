@@ -12,6 +12,13 @@ local low = now - w{{if not .Closed}} + 1{{end}}
 local bound = ('%d-%d000000000000000'):format((low - low % 1000) / 1000, low % 1000 + 1)
 local used = call('XLEN', key)
 if used > {{.MostUnits}} then return ('{{code "too many"}} %d'):format(now) end
+{{- if .Careful}}
+local newest = used > 0 and call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
+if newest then
+  local fields = newest[2]
+  if fields[1] ~= 'count' or fields[2] ~= '1' or #fields > 2 or not {{template "unit id" "newest[1]"}} then {{template "foreign" "now"}} end
+end
+{{- end}}
 local old = used > 0 and call('XRANGE', key, '-', '(' .. bound{{if not .Peek}}, 'COUNT', '1'{{end}}) or {}
 if old[1] then
   local fields = old[1][2]
