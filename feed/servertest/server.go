@@ -73,7 +73,7 @@ func (s *Server) Start(more ...string) {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	Within(s.t, 10*time.Second, "the server to listen", func() bool {
+	Await(s.t, "the server to listen", func() bool {
 		c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 		if err != nil {
 			return false
@@ -134,7 +134,7 @@ func (s *Server) Now() limiter.Instant {
 
 // Patience is how long a test waits for what must come. It is long because the machine may
 // be busy with other things; what comes in time costs no more than it takes.
-const Patience = 30 * time.Second
+const Patience = 90 * time.Second
 
 // Await waits until a condition holds.
 func Await(t testing.TB, what string, ok func() bool) {

@@ -24,11 +24,12 @@ type tail struct {
 	key    string
 	record *record // whose bins a long history is counted in
 	from   decode.ID
-	behind bool    // the server holds more than was read: what is known is a lower bound
-	caught bool    // the history was read to its end once
-	counts *totals // counts the history; nil while pages are read
-	binned bool    // the history was counted by bins in this look
-	paged  bool    // the history cannot be counted by its totals, which began anew in it
+	begun  limiter.Instant // of the first look, by the server's clock: the history ends here
+	behind bool            // the server holds more than was read: what is known is a lower bound
+	caught bool            // the history was read to its end once
+	counts *totals         // counts the history; nil while pages are read
+	binned bool            // the history was counted by bins in this look
+	paged  bool            // the history cannot be counted by its totals, which began anew in it
 
 	last  decode.ID // the newest entry taken
 	total int64     // its running total, where entries have one
@@ -139,7 +140,12 @@ func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err
 	case t.behind && t.pages < 2*pagesBehind:
 		return fresh, true, nil
 	case !t.caught: // the history is read however long it is, and is no sign of a busy stream
-		t.caught = !t.behind
+		if t.begun == 0 {
+			t.begun = now
+		}
+		// What came since the first look is not history: a stream that is flooded all the
+		// while would else be read further and further behind, and never skimmed.
+		t.caught = !t.behind || t.last.At() >= t.begun
 		t.pages, t.taken, t.before = 0, 0, t.last
 		return fresh, false, nil
 	}
