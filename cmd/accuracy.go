@@ -27,8 +27,8 @@ func (p *program) accuracy() *cobra.Command {
 			return cli.Usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
 		}
 		o := accuracy.Options{Seed: *seed}
-		if p.Limit != "" {
-			if o.Limit, err = limiter.ParseLimit(p.Limit); err != nil {
+		if p.Override.Limit != "" {
+			if o.Limit, err = limiter.ParseLimit(p.Override.Limit); err != nil {
 				return cli.UsageError{Err: err}
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ratescope/feed/cli"
+	"ratescope/feed/connect"
 	"ratescope/feed/watch"
 	"ratescope/limiter"
 	"ratescope/model/report"
@@ -21,24 +22,24 @@ import (
 )
 
 func (p *program) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&p.Redis, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster; ?replica=true reads replicas of a cluster or of a sentinel's master (env RATESCOPE_REDIS)")
+	f.StringArrayVar(&p.Flags.URLs, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster; ?replica=true reads replicas of a cluster or of a sentinel's master (env RATESCOPE_REDIS)")
 	f.StringVar(&p.Target, "target", "", "server that the configuration names under targets")
 	f.StringVar(&p.PasswordFile, "password-file", "", "file whose first line is the server's password (env RATESCOPE_PASSWORD_FILE, or the password itself in REDISCLI_AUTH)")
 	f.BoolVar(&p.askpass, "askpass", false, "ask for the server's password at the terminal")
-	f.StringArrayVar(&p.Watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
-	f.StringVar(&p.Limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
-	f.StringVar(&p.Algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
-	f.Int64Var(&p.Burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
+	f.StringArrayVar(&p.Flags.Watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
+	f.StringVar(&p.Override.Limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
+	f.StringVar(&p.Override.Algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
+	f.Int64Var(&p.Override.Burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
 	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+cli.ConfigFile+" in the XDG config folders)")
 	f.BoolVar(&p.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
 	f.StringVar(&p.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&p.fps, "fps", 10, "frames a second at most, 1 to 60")
-	f.DurationVar(&p.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
+	f.DurationVar(&p.Flags.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.StringVar(&p.Budget, "budget", "1%", "share of the server's time that watching may take, from 0.1 to 50 percent")
-	f.StringVar(&p.TLS.CA, "tls-ca", "", "certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
-	f.StringVar(&p.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
-	f.StringVar(&p.TLS.Key, "tls-key", "", "key file (PEM) of the client")
-	f.StringVar(&p.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
+	f.StringVar(&p.Flags.TLS.CA, "tls-ca", "", "certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
+	f.StringVar(&p.Flags.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
+	f.StringVar(&p.Flags.TLS.Key, "tls-key", "", "key file (PEM) of the client")
+	f.StringVar(&p.Flags.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
 	f.BoolVar(&p.ascii, "ascii", false, "draw with ASCII alone")
 	f.BoolVar(&p.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
 	f.BoolVar(&p.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
@@ -76,7 +77,7 @@ func (p *program) open(keys ...string) (cli.Server, error) {
 
 // ask asks for a password with --askpass.
 func (p *program) ask() error {
-	if !p.askpass || p.Password != "" {
+	if !p.askpass || p.Flags.Password != "" {
 		return nil
 	}
 	if !term.IsTerminal(os.Stdin.Fd()) {
@@ -88,7 +89,7 @@ func (p *program) ask() error {
 	if err != nil {
 		return fmt.Errorf("the password cannot be read: %w", err)
 	}
-	if p.Password = string(text); p.Password == "" {
+	if p.Flags.Password = connect.Secret(text); p.Flags.Password == "" {
 		return cli.Usagef("--askpass was given no password: type it and press enter")
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 
 // recording says what every recording of this call has in common.
 func (p *program) recording(name string) cli.Recording {
-	return cli.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Watch, Rules: p.RuleTexts()}}
+	return cli.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts()}}
 }
 
 func (p *program) record() *cobra.Command {

@@ -3,14 +3,13 @@ package feed
 import (
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/connect"
 	"ratescope/feed/demo"
 )
 
 // NewEmbedded starts a Redis in process, empty; its Run puts two windows of past behind
 // every key before the first batch, so that the screen need not wait for them. Rules of o
 // hold for keys that the demo does not know; its URLs are not looked at.
-func NewEmbedded(o Options) (*demo.Embedded, error) { return demo.New(o.watching()) }
+func NewEmbedded(o Options) (*demo.Embedded, error) { return demo.New(o) }
 
 const verifyPool = 4 // connections: scenarios run one after the other
 
@@ -19,10 +18,9 @@ const verifyPool = 4 // connections: scenarios run one after the other
 // behind; what watches is guarded, and what fires is an Injector. It does not connect
 // yet. The error is for URLs that do not parse or TLS files that cannot be read.
 func Connect(o Options) (redis.UniversalClient, error) {
-	e, err := connect.Parse(o.URLs, o.TLS)
+	e, err := o.Endpoint()
 	if err != nil {
 		return nil, err
 	}
-	e.SetPassword(o.Password)
 	return e.Open("ratescope-verify", verifyPool, nil), nil
 }

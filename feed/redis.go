@@ -22,12 +22,11 @@ type Redis struct {
 // NewRedis prepares to watch; it does not connect. The error is for URLs that do not
 // parse or TLS files that cannot be read.
 func NewRedis(o Options) (*Redis, error) {
-	e, err := connect.Parse(o.URLs, o.TLS)
+	e, err := o.Endpoint()
 	if err != nil {
 		return nil, err
 	}
-	e.SetPassword(o.Password)
-	return &Redis{endpoint: e, watch: watch.New(o.watching(), e, nil)}, nil
+	return &Redis{endpoint: e, watch: watch.New(o, e, nil)}, nil
 }
 
 // Run implements Source.

@@ -22,10 +22,10 @@ const commandTime = 10 * time.Second
 // URL goes before those of the environment.
 func (s *Settings) password() (connect.Secret, error) {
 	switch {
-	case s.Password != "" && s.PasswordFile != "":
+	case s.Flags.Password != "" && s.PasswordFile != "":
 		return "", errors.New("--askpass and --password-file both give a password: give one of them")
-	case s.Password != "":
-		return connect.Secret(s.Password), nil
+	case s.Flags.Password != "":
+		return s.Flags.Password, nil
 	case s.PasswordFile != "":
 		return passwordIn(s.PasswordFile)
 	case s.target.PasswordFile != "":

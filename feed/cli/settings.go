@@ -20,21 +20,19 @@ import (
 // ConfigFile is the default configuration file, in the XDG config folders.
 const ConfigFile = "ratescope/config.yaml"
 
-// Settings are the flags that say what is watched and how, as they were typed. The zero
-// value of a field is a flag that was left out; Refresh and Budget must be given.
+// Settings are what the command line and the environment say about what is watched and how.
+// Flags fill Flags directly where they need no reading: URLs, Watch, Refresh, TLS, and the
+// Password that was typed at a prompt. Options completes them. The zero value of a field is a
+// flag that was left out; Refresh and Budget must be given.
 type Settings struct {
 	Environment Environment
 
-	Target                   string   // a target of the configuration
-	Redis                    []string // URLs; none means those of the target or the environment, or else the embedded server
-	Watch                    []string // globs; none means every key
-	Limit, Algorithm, Config string
-	Burst                    int64
-	Refresh                  time.Duration
-	Budget                   string // a share of the server's time, "1%"
-	TLS                      connect.TLSFiles
-	PasswordFile             string
-	Password                 string // typed at a prompt
+	Flags        feed.Options    // no URLs mean those of the target or the environment, or else the embedded server
+	Override     config.Override // what the flags say of the limits of all keys
+	Target       string          // a target of the configuration
+	Config       string          // file; "" the default one
+	Budget       string          // a share of the server's time, "1%"
+	PasswordFile string
 
 	loaded *config.Config // once it was read
 	target config.Target  // of the configuration; zero without one
@@ -73,7 +71,8 @@ func (s *Settings) Open(keys ...string) (Server, error) {
 	return r, nil
 }
 
-// Options turns the settings into what a source needs. The error is a UsageError.
+// Options completes the flags by the configuration, its target and the environment. The error
+// is a UsageError.
 func (s *Settings) Options() (feed.Options, error) {
 	o, err := s.options()
 	if err != nil {
@@ -84,15 +83,16 @@ func (s *Settings) Options() (feed.Options, error) {
 
 func (s *Settings) options() (o feed.Options, err error) {
 	switch {
-	case s.Refresh < 20*time.Millisecond || s.Refresh > time.Minute:
-		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", s.Refresh)
-	case slices.Contains(s.Watch, ""):
+	case s.Flags.Refresh < 20*time.Millisecond || s.Flags.Refresh > time.Minute:
+		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", s.Flags.Refresh)
+	case slices.Contains(s.Flags.Watch, ""):
 		return o, errors.New("--watch is empty: give a pattern, as in 'rl:*'")
 	}
 	if err := s.load(); err != nil {
 		return o, err
 	}
-	o = feed.Options{URLs: s.URLs(), Watch: s.Watch, Refresh: s.Refresh, TLS: s.tls()}
+	o = s.Flags
+	o.URLs, o.TLS = s.urls(), s.tls()
 	if len(o.Watch) == 0 {
 		o.Watch = s.target.Watch
 	}
@@ -106,12 +106,12 @@ func (s *Settings) options() (o feed.Options, err error) {
 	return o, err
 }
 
-// URLs returns those that were given, else those of the target, else those of the
+// urls returns the URLs that were given, else those of the target, else those of the
 // environment. The configuration must have been loaded.
-func (s *Settings) URLs() []string {
+func (s *Settings) urls() []string {
 	switch {
-	case len(s.Redis) > 0:
-		return s.Redis
+	case len(s.Flags.URLs) > 0:
+		return s.Flags.URLs
 	case s.Target != "":
 		return s.target.Redis
 	}
@@ -123,7 +123,7 @@ func (s *Settings) Named() config.Target { return s.target }
 
 // tls returns the TLS files of the flags, and of the target where a flag was left out.
 func (s *Settings) tls() connect.TLSFiles {
-	files, of := s.TLS, s.target.TLS
+	files, of := s.Flags.TLS, s.target.TLS
 	for _, f := range []struct{ flag, target *string }{{&files.CA, &of.CA}, {&files.Cert, &of.Cert}, {&files.Key, &of.Key}, {&files.ServerName, &of.ServerName}} {
 		if *f.flag == "" {
 			*f.flag = *f.target
@@ -138,7 +138,7 @@ func (s *Settings) ConfigPath() string {
 	if s.Config != "" {
 		return s.Config
 	}
-	if len(s.Redis) == 0 && len(s.Environment.URLs) == 0 && s.Target == "" {
+	if len(s.Flags.URLs) == 0 && len(s.Environment.URLs) == 0 && s.Target == "" {
 		return ""
 	}
 	return DefaultConfigPath()
@@ -164,7 +164,7 @@ func (s *Settings) load() error {
 		return err
 	}
 	if s.Target != "" {
-		if len(s.Redis) > 0 {
+		if len(s.Flags.URLs) > 0 {
 			return fmt.Errorf("the target %q and --redis both name a server: give one of them", s.Target)
 		}
 		t, known := c.Targets[s.Target]
@@ -202,7 +202,7 @@ func (s *Settings) Loaded() (*config.Config, error) {
 
 // Rules returns the rules of a configuration with the flags put over them.
 func (s *Settings) Rules(c *config.Config) ([]config.Rule, error) {
-	return config.Override{Limit: s.Limit, Algorithm: s.Algorithm, Burst: s.Burst}.Apply(c.Rules)
+	return s.Override.Apply(c.Rules)
 }
 
 // RuleTexts lists the rules as text, one a rule, for the header of a recording. It returns

@@ -39,28 +39,6 @@ import (
 	"ratescope/model"
 )
 
-// Options says what is watched and how. The zero value watches every key at the
-// default refresh and budget.
-type Options struct {
-	Watch []string // globs of keys
-	Keys  []string // exact names, read even while they do not exist
-	Rules []config.Rule
-	// Refresh is the time between two batches, MaxKeys bounds how many limiters are watched,
-	// Budget is the share of the server's time that watching may take, and ClientName is what
-	// CLIENT LIST shows; zero means the default of each.
-	Refresh    time.Duration
-	MaxKeys    int
-	Budget     float64
-	ClientName string
-}
-
-// Defaults of Options.
-const (
-	DefaultRefresh = 200 * time.Millisecond
-	DefaultMaxKeys = 10_000
-	DefaultBudget  = 0.01
-)
-
 const (
 	poolSize   = 6 // connections: a round, discovery twice, an examination, a report, and one to spare
 	listenPool = 2 // the connection that samples writes, and the one that takes its place
