@@ -43,9 +43,26 @@
 // kept stay where they are until the clock returns to them. Counters on Redis notice a
 // jump back into the window before; not further.
 //
+// WithClock gives a test a clock of its own. In a bubble of testing/synctest none is needed:
+// a Memory's clock is the bubble's, and an hour of waiting passes at once.
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		l, _ := limiter.NewMemory(limiter.SlidingLog)
+//		hourly := limiter.Limit{Count: 1, Window: time.Hour}
+//		for range 3 { // two hours of the bubble
+//			_, err := limiter.Wait(t.Context(), l, "user:42", hourly, 1)
+//		}
+//	})
+//
+// # When the store is away
+//
+// A Breaker bounds how long a call takes, stops asking a store that does not answer, asks it
+// again now and then, and lets a fallback decide meanwhile; httplimit has one inside. Observe
+// reports every call to an Observer, for metrics. WithMaxKeys bounds a Memory.
+//
 // # Errors
 //
 // ErrBadRequest (nothing was asked of the store), ErrWrongType (the key holds something
 // else; nothing was changed), ErrNotOnStore, ErrUnknownOutcome, ErrLimited (where a policy
-// turns a denial into an error). All else is what the client or the server said.
+// turns a denial into an error), ErrAway (a Breaker did not ask). All else is what the client or the server said.
 package limiter

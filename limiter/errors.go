@@ -16,3 +16,5 @@ var (
 	// Nothing was changed.
 	ErrWrongType = errors.New("wrong type")
 )
+
+func isUnknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }

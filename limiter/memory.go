@@ -1,11 +1,14 @@
 package limiter
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Memory decides within this process. Keys are spread over shards with a lock each; a
 // decision on a key that is known allocates nothing. A key takes its place when it is
 // first charged and leaves when it is as new again, so the memory is bounded by the keys
-// that are in use: 100 to 200 bytes a key, and the length of a key of more than 16 bytes. A
+// that are in use, and by WithMaxKeys: 100 to 200 bytes a key, and the length of a key of more than 16 bytes. A
 // key with a log takes twice that, and from 17 requests in a window on 4 to 8 bytes for each,
 // or 16 to 32 where the window is longer than an hour or a request costs more than 1. It may be used by many goroutines. Its zero value is not usable.
 //
@@ -30,7 +33,16 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	if err := s.validate(a); err != nil {
 		return nil, err
 	}
-	return &Memory{settings: s, algorithm: a, hash: newHashSecret(), system: newSystemClock()}, nil
+	m := &Memory{settings: s, algorithm: a, hash: newHashSecret(), system: newSystemClock()}
+	for i := range m.shards {
+		m.shards[i].most = s.maxKeys / shardCount
+	}
+	return m, nil
+}
+
+// Sleep implements Sleeper.
+func (m *Memory) Sleep(ctx context.Context, d time.Duration) error {
+	return SleepUntil(ctx, m.clock, d)
 }
 
 // now reads the clock. That of the system is asked directly, for a call of a function that
@@ -44,7 +56,7 @@ func (m *Memory) now() Instant {
 
 // AllowN implements Limiter.
 func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
-	if m.algorithm == Unknown || ctx == nil || ctx.Err() != nil || !acceptable(key, limit, n) {
+	if m == nil || m.algorithm == Unknown || ctx == nil || ctx.Err() != nil || !acceptable(key, limit, n) {
 		if err = m.check(ctx, key, limit, n); err != nil {
 			return d, err
 		}
@@ -114,6 +126,9 @@ func acceptable(key string, limit Limit, n int64) bool {
 
 // check looks at everything that can be wrong.
 func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) error {
+	if m == nil {
+		return errNoLimiter
+	}
 	return Check(ctx, m.algorithm, m.convention, key, limit, n)
 }
 
@@ -137,6 +152,18 @@ func (m *Memory) Len() int {
 		s := &m.shards[i]
 		s.mu.Lock()
 		n += s.n
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// Evicted returns how many keys went before they were as new, because of WithMaxKeys.
+func (m *Memory) Evicted() int64 {
+	n := int64(0)
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.Lock()
+		n += s.evicted
 		s.mu.Unlock()
 	}
 	return n

@@ -11,15 +11,30 @@ type Option func(*settings)
 type settings struct {
 	convention Convention
 	clock      func() Instant
+	maxKeys    int // 0 is no bound
 }
 
 // WithConvention picks the variant of the algorithm. The default is the zero Convention.
 func WithConvention(c Convention) Option { return func(s *settings) { s.convention = c } }
 
-// WithClock replaces the clock: this machine's for Memory, the server's own TIME for
-// Redis. On Redis it is meant for tests and lessons: limiters that share keys must
-// share a clock, and only the server's is one.
+// WithClock replaces this machine's clock. Waits end by it too: they look at it every
+// millisecond. In a bubble of testing/synctest no clock has to be given, for a Memory's own
+// is that of the bubble. nil is this machine's.
 func WithClock(now func() Instant) Option { return func(s *settings) { s.clock = now } }
+
+// MinMaxKeys is the smallest bound on the keys of a Memory.
+const MinMaxKeys = 16 * shardCount
+
+// WithMaxKeys holds a Memory to n keys at most, MinMaxKeys or more. The default is no bound:
+// as many keys as were charged within a window.
+//
+// Keys are spread over shards, each of which has an equal part of n, so the first ones are
+// evicted from about four fifths of n on. A new key then takes the place of the one, of sixteen
+// looked at, that would have been as new first. What that one had used is forgotten: it gets at
+// most its limit again, early by less than the others would have. No other key is ever denied
+// more, a blocked key, which is as new last, goes last, and nobody gains by crowding others out
+// that could not have used the crowd's own limits instead.
+func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = n } }
 
 // WithBlock refuses a key that overran altogether for a while, whoever asks. It is short
 // for a Convention with Block set; a WithConvention after it replaces it.
@@ -40,6 +55,9 @@ func settingsOf(opts []Option) (settings, error) {
 func (s settings) validate(a Algorithm) error {
 	if a.Kind() == KindUnknown {
 		return fmt.Errorf("%w: %s cannot limit anything: use one of limiter.Algorithms", ErrBadRequest, a)
+	}
+	if s.maxKeys != 0 && s.maxKeys < MinMaxKeys {
+		return fmt.Errorf("%w: a Memory of %d keys: use %d or more, or leave WithMaxKeys out", ErrBadRequest, s.maxKeys, MinMaxKeys)
 	}
 	return s.convention.Validate()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"ratescope/limiter/internal/absent"
 )
 
 // OverLimit is a request that was denied, and all that is needed to try again.
@@ -26,8 +28,16 @@ type Policy interface {
 	Handle(ctx context.Context, o OverLimit) (Decision, error)
 }
 
+var errNoPolicy = fmt.Errorf("%w: there is no policy: use Drop() to leave it at the decision", ErrBadRequest)
+
 // Apply decides about a request and lets the policy settle it when it is denied.
 func Apply(ctx context.Context, l Limiter, p Policy, key string, limit Limit, n int64) (Decision, error) {
+	if absent.Value(l) {
+		return Decision{}, errNoLimiter
+	}
+	if absent.Value(p) {
+		return Decision{}, errNoPolicy
+	}
 	if line, ok := p.(interface{ busy(string) bool }); ok && n > 0 && line.busy(key) {
 		d, err := l.Peek(ctx, key, limit, n) // those who wait come first
 		if err != nil {
@@ -80,6 +90,9 @@ type anyOf []Policy
 func (e anyOf) Handle(ctx context.Context, o OverLimit) (d Decision, err error) {
 	d = o.Denied
 	for _, p := range e {
+		if absent.Value(p) {
+			return o.Denied, errNoPolicy
+		}
 		o.Denied = d
 		if d, err = p.Handle(ctx, o); err == nil && d.Allowed || err != nil && !errors.Is(err, ErrLimited) {
 			return d, err
@@ -90,7 +103,7 @@ func (e anyOf) Handle(ctx context.Context, o OverLimit) (d Decision, err error) 
 
 func (e anyOf) busy(key string) bool {
 	for _, p := range e {
-		if line, ok := p.(interface{ busy(string) bool }); ok && line.busy(key) {
+		if line, ok := p.(interface{ busy(string) bool }); ok && !absent.Value(p) && line.busy(key) {
 			return true
 		}
 	}

@@ -1,13 +1,15 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"ratescope/limiter/internal/keyname"
 )
 
-// MaxTogether is how many limits can be decided about at once.
+// MaxLimits is how many limits can be decided about at once.
 const MaxLimits = 16
 
 // Combine sums up the decisions of several limits: it is admitted when all of them
@@ -67,11 +69,23 @@ func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Li
 		if !allowed {
 			return
 		}
-		for i, p := range parts {
+		for _, i := range byWindow(parts) {
+			p := parts[i]
 			all[i] = Decision{At: p.now, Limit: p.limit, Cost: n}
 			s.allow(&all[i], &p)
 		}
 	})
+}
+
+// byWindow lists requests from the longest window to the shortest: where a Memory is full, a
+// key of a short window is evicted for one of a longer, and not the one that was just put.
+func byWindow(parts []request) []int {
+	order := make([]int, len(parts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[b].w, parts[a].w) })
+	return order
 }
 
 // PeekAll says what AllowAll would answer.
@@ -107,6 +121,9 @@ func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) erro
 // each does something about several limits at once. Their cells are in the shard of the
 // key that they belong to.
 func (m *Memory) each(ctx context.Context, key string, n int64, limits []Limit, do func(*shard, []Decision, []request)) ([]Decision, error) {
+	if m == nil {
+		return nil, errNoLimiter
+	}
 	if err := CheckAll(ctx, m.algorithm, m.convention, key, n, limits); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,9 @@ type shard struct {
 	cursor uint32 // the cell that the next eviction examines first
 	ops    uint32 // decisions, to sweep now and then
 	table
-	_ [48]byte
+	most    int   // keys; 0 is no bound
+	evicted int64 // keys that went before they were as new
+	_       [32]byte
 }
 
 const (
@@ -39,6 +41,9 @@ func (s *shard) allow(d *Decision, q *request) {
 	known := i >= 0
 	if !known {
 		s.sweep(q.now, sweepCells)
+		if s.most > 0 && s.n >= s.most {
+			s.evict()
+		}
 		i, c = s.put(q)
 	}
 	if q.c.Block > 0 {
@@ -159,6 +164,32 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 		s.shrink()
 	}
 	return gone
+}
+
+// evictLooks is how many keys an eviction chooses from.
+const evictLooks = 16
+
+// evict drops the key, of the next few, that would have been as new first.
+func (s *shard) evict() {
+	best, looked := -1, 0
+	for range s.places() {
+		i := int(s.cursor) & (s.places() - 1)
+		s.cursor = uint32(i + 1)
+		c := s.at(i)
+		if c.key.tag == 0 {
+			continue
+		}
+		if best < 0 || c.until < s.at(best).until {
+			best = i
+		}
+		if looked++; looked == evictLooks {
+			break
+		}
+	}
+	if best >= 0 {
+		s.remove(best)
+		s.evicted++
+	}
 }
 
 // shrink gives back what a crowd of keys left behind.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"ratescope/limiter/internal/absent"
 )
 
 // ErrLimited is a request that was denied where a caller asked for an error.
@@ -29,11 +31,19 @@ func (e *LimitedError) Error() string {
 // Is makes errors.Is(err, ErrLimited) true.
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 
+var errNoLimiter = fmt.Errorf("%w: there is no limiter: make one with NewMemory or redisstore.New", ErrBadRequest)
+
 // Wait asks until the request is admitted, and sleeps in between for as long as the
 // limiter says. It returns at once, with a *LimitedError, when no wait can help or when
 // the context would be over before the next try; waiting for nothing helps nobody. When
 // others ask too, a wait may have to be repeated; see Queue for an order among them.
+//
+// The wait is one on the limiter's clock, where WithClock gave it one; the context's deadline
+// is one on this machine's.
 func Wait(ctx context.Context, l Limiter, key string, limit Limit, n int64) (Decision, error) {
+	if absent.Value(l) {
+		return Decision{}, errNoLimiter
+	}
 	d, err := l.AllowN(ctx, key, limit, n)
 	if err != nil || d.Allowed {
 		return d, err
@@ -50,7 +60,7 @@ func (o OverLimit) wait(ctx context.Context, d Decision) (Decision, error) {
 		if end, bounded := ctx.Deadline(); bounded && wall().Add(d.RetryAfter).After(end) {
 			return d, errors.Join(&LimitedError{Key: o.Key, Decision: d}, context.DeadlineExceeded)
 		}
-		if err := sleep(ctx, d.RetryAfter); err != nil {
+		if err := Sleep(ctx, o.Limiter, d.RetryAfter); err != nil {
 			return d, err
 		}
 		var err error
@@ -58,6 +68,47 @@ func (o OverLimit) wait(ctx context.Context, d Decision) (Decision, error) {
 			return d, err
 		}
 	}
+}
+
+// Sleeper is a Limiter whose waits end by a clock of its own, as those that were made with
+// WithClock are.
+type Sleeper interface {
+	// Sleep returns when d is over on the limiter's clock, or with the error of the context.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Sleep waits for d on the clock of the limiter, or of the one that it wraps, or else on
+// this machine's.
+func Sleep(ctx context.Context, l Limiter, d time.Duration) error {
+	for l != nil {
+		if s, ok := l.(Sleeper); ok {
+			return s.Sleep(ctx, d)
+		}
+		wrapper, ok := l.(interface{ Unwrap() Limiter })
+		if !ok {
+			break
+		}
+		l = wrapper.Unwrap()
+	}
+	return sleep(ctx, d)
+}
+
+// pollClock is how often a wait looks at a clock that was given: it may run at any speed, or
+// stand still until a test moves it.
+const pollClock = time.Millisecond
+
+// SleepUntil waits until a given clock shows end; a nil clock is this machine's, on which d is
+// left. It is for stores with a clock of their own.
+func SleepUntil(ctx context.Context, clock func() Instant, d time.Duration) error {
+	if clock == nil {
+		return sleep(ctx, d)
+	}
+	for end := clock().Add(d); clock() < end; {
+		if err := sleep(ctx, pollClock); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sleep waits for d, or for the end of the context.

@@ -5,14 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"ratescope/limiter"
 )
 
-// several is a limiter that decides about several limits in one call.
-type several interface {
-	AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
+// decidesSeveral reports whether a limiter, and each that it wraps, decides about several
+// limits in one call.
+func decidesSeveral(l limiter.Limiter) bool {
+	for {
+		if _, ok := l.(limiter.Several); !ok {
+			return false
+		}
+		wrapper, ok := l.(interface{ Unwrap() limiter.Limiter })
+		if !ok {
+			return true
+		}
+		l = wrapper.Unwrap()
+	}
 }
 
 // errNoLimit is a LimitFor that returned no limit: a fault of the program, not of the client.
@@ -26,7 +35,7 @@ func (c *Config) checkLimits() error {
 		}
 		return checkLimit(c.Limit)
 	}
-	if _, ok := c.Limiter.(several); !ok || c.Policy != nil || c.LimitFor != nil || c.Limit != (limiter.Limit{}) {
+	if !decidesSeveral(c.Limiter) || c.Fallback != nil && !decidesSeveral(c.Fallback) || c.Policy != nil || c.LimitFor != nil || c.Limit != (limiter.Limit{}) {
 		return errors.New("Config.Limits stands alone: it needs a limiter.Memory or a redisstore.Store, and no Limit, LimitFor or Policy")
 	}
 	for _, l := range c.Limits {
@@ -50,41 +59,34 @@ func checkLimit(l limiter.Limit) error {
 
 // decide returns a decision for each limit.
 func (m *Middleware) decide(r *http.Request, key string, n int64) ([]limiter.Decision, error) {
+	ctx := r.Context()
+	if m.OnFailure == FailOver && m.OnError != nil {
+		ctx = context.WithValue(ctx, requestKey{}, r)
+	}
 	if len(m.Limits) > 0 {
-		ctx, cancel := within(r.Context(), m.Timeout)
-		defer cancel()
-		return m.Limiter.(several).AllowAll(ctx, key, n, m.Limits...)
+		return m.breaker.AllowAll(ctx, key, n, m.Limits...)
 	}
 	limit := m.LimitFor(r)
 	if err := checkLimit(limit); err != nil {
 		return nil, fmt.Errorf("%w: LimitFor returned %+v: %v", errNoLimit, limit, err)
 	}
-	d, err := limiter.Apply(r.Context(), timed{m.Limiter, m.Timeout}, m.Policy, key, limit, n)
+	d, err := limiter.Apply(ctx, m.breaker, m.Policy, key, limit, n)
 	return []limiter.Decision{d}, err
 }
 
-// timed bounds each call of a limiter, and not the waits between two of them.
-type timed struct {
-	limiter.Limiter
-	timeout time.Duration
-}
+// requestKey is the request in the context of a call, for OnError.
+type requestKey struct{}
 
-func (t timed) AllowN(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
-	ctx, cancel := within(ctx, t.timeout)
-	defer cancel()
-	return t.Limiter.AllowN(ctx, key, limit, n)
-}
-
-func (t timed) Peek(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
-	ctx, cancel := within(ctx, t.timeout)
-	defer cancel()
-	return t.Limiter.Peek(ctx, key, limit, n)
-}
-
-// within bounds a context, when there is a timeout.
-func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return ctx, func() {}
+// breaker bounds the calls of the limiter, as the configuration says.
+func (c *Config) breaker() (*limiter.Breaker, error) {
+	b := limiter.BreakerConfig{
+		Limiter: c.Limiter, Timeout: c.Timeout, Failures: c.Failures, Probe: c.Probe, Fallback: c.Fallback, OnChange: c.OnChange,
 	}
-	return context.WithTimeout(ctx, timeout)
+	if tell := c.OnError; tell != nil && c.OnFailure == FailOver {
+		b.OnError = func(ctx context.Context, err error) {
+			r, _ := ctx.Value(requestKey{}).(*http.Request)
+			tell(r, err)
+		}
+	}
+	return limiter.NewBreaker(b)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/internal/absent"
 )
 
 // Failure says what happens to a request when the limiter cannot decide, because its
@@ -24,6 +25,7 @@ const (
 	_          Failure = iota
 	FailOpen           // let it through, uncounted
 	FailClosed         // answer 503
+	FailOver           // let Config.Fallback decide
 )
 
 // Config sets up a Middleware.
@@ -46,10 +48,20 @@ type Config struct {
 	Policy limiter.Policy
 	// OnFailure must be chosen.
 	OnFailure Failure
+	// Fallback decides under FailOver while the store is away, as a limiter.Memory does, for
+	// this process alone: limiter.BreakerConfig.Processes in a Breaker of your own divides the limit.
+	Fallback limiter.Limiter
 	// Timeout bounds each call of the limiter; 0 does not. When it is over the limiter could
 	// not decide. A redisstore.Store keeps to it even while its server does not answer.
 	Timeout time.Duration
-	// OnError is told why the limiter could not decide; nothing is when nil. It must not block.
+	// Failures in a row after which the limiter is not asked any more, so that a request costs no
+	// Timeout; each Probe one request asks it again. 5 and 1 s when 0; Failures below 0 ask always.
+	Failures int
+	Probe    time.Duration
+	// OnChange is told when the limiter is not asked any more, and when it is again.
+	OnChange func(away bool, err error)
+	// OnError is told why the limiter could not decide about a request; nothing is when nil. Under
+	// FailOver that are those for which it was asked. It must not block.
 	OnError func(*http.Request, error)
 	// Name of the limit in the RateLimit fields; "default" when empty. Printable ASCII.
 	Name string
@@ -63,6 +75,8 @@ type Counts struct {
 	FailedOpen       int64 // let through without a decision
 	FailedClosed     int64 // turned away without one
 	GaveUp           int64 // whose context was over before there was a decision
+	FailedOver       int64 // admitted or denied, and counted there too, by the fallback
+	Skipped          int64 // for which the limiter was not asked, because its store was away
 }
 
 type counters struct{ admitted, denied, open, closed, gaveUp atomic.Int64 }
@@ -77,19 +91,30 @@ func (c *counters) read() Counts {
 // Middleware limits the requests to a handler. It may be used by many goroutines.
 type Middleware struct {
 	Config
-	counts counters
+	breaker *limiter.Breaker
+	counts  counters
 }
 
 // New checks the configuration.
 func New(c Config) (*Middleware, error) {
-	if c.Limiter == nil {
+	if absent.Value(c.Limiter) {
 		return nil, errors.New("the middleware has no limiter: set Config.Limiter")
+	}
+	if c.Policy != nil && absent.Value(c.Policy) || c.Denied != nil && absent.Value(c.Denied) {
+		return nil, fmt.Errorf("the policy (%T) or the handler of denied requests (%T) is a nil pointer: leave it out, or make one", c.Policy, c.Denied)
 	}
 	if err := c.checkLimits(); err != nil {
 		return nil, err
 	}
-	if c.OnFailure != FailOpen && c.OnFailure != FailClosed {
-		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen or FailClosed")
+	if c.OnFailure < FailOpen || c.OnFailure > FailOver {
+		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen, FailClosed or FailOver")
+	}
+	if (c.OnFailure == FailOver) != (c.Fallback != nil) {
+		return nil, errors.New("FailOver and Config.Fallback belong together: set both, as with a limiter.Memory, or neither")
+	}
+	breaker, err := c.breaker()
+	if err != nil {
+		return nil, err
 	}
 	if c.Name == "" {
 		c.Name = "default"
@@ -116,15 +141,26 @@ func New(c Config) (*Middleware, error) {
 			_, _ = w.Write([]byte("Too many requests.\n"))
 		})
 	}
-	return &Middleware{Config: c}, nil
+	return &Middleware{Config: c, breaker: breaker}, nil
 }
 
 // Counts returns what was done so far.
-func (m *Middleware) Counts() Counts { return m.counts.read() }
+func (m *Middleware) Counts() Counts {
+	c := m.counts.read()
+	if m.breaker != nil {
+		b := m.breaker.Counts()
+		c.FailedOver, c.Skipped = b.FellBack, b.Skipped
+	}
+	return c
+}
 
 // Handler returns next behind the limit.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m.breaker == nil {
+			http.Error(w, "The rate limiter is not set up: make it with httplimit.New.", http.StatusInternalServerError)
+			return
+		}
 		key, n := m.Key(r), m.Cost(r)
 		if key == "" || n <= 0 {
 			next.ServeHTTP(w, r)

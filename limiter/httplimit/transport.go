@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"ratescope/limiter"
+	"ratescope/limiter/internal/absent"
 )
 
 // RemoteHost names a client by the host part of its address.
@@ -29,7 +30,8 @@ type Transport struct {
 	Key func(*http.Request) string
 	// Policy settles what is over the limit; waiting as long as the context allows when nil.
 	Policy limiter.Policy
-	// OnFailure must be chosen: FailClosed returns the limiter's error.
+	// OnFailure must be FailOpen or FailClosed, which returns the limiter's error. A
+	// limiter.Breaker as the Limiter bounds how long its store may take, and falls back.
 	OnFailure Failure
 	// Base sends the requests; http.DefaultTransport when nil.
 	Base http.RoundTripper
@@ -62,7 +64,7 @@ func (t *Transport) admit(r *http.Request) error {
 	if key == "" {
 		return nil
 	}
-	if t.Limiter == nil || t.OnFailure != FailOpen && t.OnFailure != FailClosed {
+	if absent.Value(t.Limiter) || t.OnFailure != FailOpen && t.OnFailure != FailClosed {
 		return errors.New("the transport is not set up: it needs a Limiter, and FailOpen or FailClosed in OnFailure")
 	}
 	d, err := t.decide(r.Context(), key)

@@ -32,6 +32,9 @@ type Pipeliner interface {
 // admitted or denied for itself, in order, and one that fails does not stop the others.
 // The error is that of the batch as a whole.
 func (s *Store) AllowBatch(ctx context.Context, requests []Request) ([]Answer, error) {
+	if s == nil {
+		return nil, errNotMade
+	}
 	client, ok := s.client.(Pipeliner)
 	if !ok {
 		return nil, fmt.Errorf("%w: this client cannot send a batch: it has no Pipeline", limiter.ErrNotOnStore)

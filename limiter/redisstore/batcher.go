@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/internal/absent"
 )
 
 // Batcher sends decisions of many goroutines together: while some batches are on their way,
@@ -50,7 +51,7 @@ var calls = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1
 // NewBatcher returns a Batcher over a client, with at most concurrent batches under way at
 // once, each of which takes a connection of its pool. Two are a good number for one server.
 func NewBatcher(c BatchClient, concurrent int) (*Batcher, error) {
-	if c == nil {
+	if absent.Value(c) {
 		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", limiter.ErrBadRequest)
 	}
 	if concurrent < 1 {

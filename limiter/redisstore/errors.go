@@ -57,7 +57,7 @@ func (s *Store) explainFailure(ctx context.Context, err error, about subject) er
 	case s.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
 		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w", limiter.ErrNotOnStore, err)
 	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
-		return fmt.Errorf("key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", key)
+		return fmt.Errorf("%w: key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", limiter.ErrNotOnStore, key)
 	}
 	return failure(err)
 }

@@ -53,8 +53,8 @@ func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...lim
 // checkAll says what is wrong with a request under several limits before the server is
 // asked, and returns the limits as they are sent.
 func (s *Store) checkAll(ctx context.Context, key string, n int64, limits []limiter.Limit) ([]*prepared, error) {
-	if s.form.script == nil {
-		return nil, fmt.Errorf("%w: the Store is the zero value: make it with New", limiter.ErrBadRequest)
+	if s == nil || s.form.script == nil {
+		return nil, errNotMade
 	}
 	if err := limiter.CheckAll(ctx, s.algorithm, s.convention, key, n, limits); err != nil {
 		return nil, err

@@ -3,13 +3,13 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/internal/absent"
 	"ratescope/limiter/layout"
 )
 
@@ -45,7 +45,7 @@ type Store struct {
 // New returns a limiter that keeps its keys on the server behind c. Decisions that are
 // asked for at the same time are sent together: see WithBatches.
 func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
-	if absent(c) {
+	if absent.Value(c) {
 		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", limiter.ErrBadRequest)
 	}
 	s, err := newStore(c, a, opts)
@@ -57,12 +57,6 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 		s.known = newKnownKeys()
 	}
 	return s, nil
-}
-
-// absent reports whether there is no client, or a nil pointer in its place.
-func absent(c Client) bool {
-	v := reflect.ValueOf(c)
-	return c == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // batched returns the client behind a Batcher, unless the options say otherwise or it sends
@@ -138,6 +132,13 @@ func (s *Store) compileCareful() error {
 	return nil
 }
 
+var errNotMade = fmt.Errorf("%w: the Store is nil or the zero value: make it with New", limiter.ErrBadRequest)
+
+// Sleep implements limiter.Sleeper: where a clock was given, waits end by it.
+func (s *Store) Sleep(ctx context.Context, d time.Duration) error {
+	return limiter.SleepUntil(ctx, s.clock, d)
+}
+
 // AllowN implements limiter.Limiter.
 func (s *Store) AllowN(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
 	if n == 0 {
@@ -163,6 +164,9 @@ func (s *Store) Refund(ctx context.Context, key string, limit limiter.Limit, n i
 
 // checkRefund says what is wrong with a refund of n.
 func (s *Store) checkRefund(n int64) error {
+	if s == nil {
+		return errNotMade
+	}
 	if s.sums != nil {
 		return fmt.Errorf("%w: what another program put into a stream cannot be refunded", limiter.ErrNotOnStore)
 	}
@@ -202,8 +206,8 @@ func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int
 // check says what is wrong with a request before the server is asked, and returns the
 // limit as it is sent.
 func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n int64) (*prepared, error) {
-	if s.form.script == nil {
-		return nil, fmt.Errorf("%w: the Store is the zero value: make it with New", limiter.ErrBadRequest)
+	if s == nil || s.form.script == nil {
+		return nil, errNotMade
 	}
 	if err := limiter.CheckKey(ctx, key); err != nil {
 		return nil, err
