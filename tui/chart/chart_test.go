@@ -330,6 +330,38 @@ func TestEveryShapeIsOneCellAndItsOwn(t *testing.T) {
 	}
 }
 
+// TestASignMeansOneThing: no two meanings share a sign, in blocks and lines or in ASCII. Steps of
+// a filled cell are one meaning (how much), an edge and its tick another, lines a third.
+func TestASignMeansOneThing(t *testing.T) {
+	for name, gl := range map[string]*chart.Glyphs{"unicode": chart.Unicode, "ascii": chart.Ascii} {
+		b := gl.Box
+		meanings := map[string][]rune{
+			"filled": append(append(append([]rune{}, gl.Rise...), gl.Reach...), gl.Shade...),
+			"edge":   {gl.Edge, gl.Tick}, "line": {gl.Axis, b.H, b.V}, "corner": {b.TL, b.TR, b.BL, b.BR, b.T},
+			"selected": {[]rune(gl.SelMark)[0], gl.Chosen}, "not there": {gl.Before}, "free": {gl.Room}, "limit": {gl.Limit, gl.LimitV},
+			"denied": {gl.Cross}, "gone": {gl.Gone}, "gap": {gl.Gap}, "fired, admitted": {gl.MarkYes}, "fired, denied": {gl.MarkNo}, "slot": {gl.Slot},
+			"leaves": {gl.Leaves}, "ahead": {gl.Ahead}, "fits": {gl.Fits}, "too many": {gl.TooMany}, "too few": {gl.TooFew}, "here": {gl.Here},
+		}
+		for i, m := range []string{gl.YesMark, gl.OverMark, gl.NearMark, gl.OKMark, gl.IdleMark, gl.StaleMark, gl.BadMark, gl.PinMark} {
+			meanings["mark "+string(rune('1'+i))] = []rune(m)
+		}
+		if name == "unicode" { // on its own row, in its own place: see where they are drawn
+			delete(meanings, "not there")
+			meanings["gone"], meanings["mark 5"], meanings["limit"] = nil, nil, []rune{gl.Limit}
+			meanings["too many"], meanings["here"], meanings["edge"], meanings["selected"] = nil, nil, []rune{gl.Tick}, []rune{gl.Chosen}
+		}
+		owner := map[rune]string{}
+		for meaning, runes := range meanings {
+			for _, r := range runes {
+				if was := owner[r]; was != "" && was != meaning {
+					t.Errorf("%s: %q means %q and %q", name, r, was, meaning)
+				}
+				owner[r] = meaning
+			}
+		}
+	}
+}
+
 func differ(t *testing.T, set, what string, runes ...rune) {
 	t.Helper()
 	seen := map[rune]bool{}

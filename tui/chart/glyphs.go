@@ -24,6 +24,13 @@ type Glyphs struct {
 	Slot    rune   // the next request is admitted here
 	Axis    rune
 	Tick    rune // where the edge of a window meets the axis
+	Leaves  rune // the entry of a log that leaves next
+	Ahead   rune // the end of a line that runs ahead of now
+	Fits    rune // one more request would be admitted
+	TooMany rune // admitted with its own true window full
+	TooFew  rune // denied with room in its own true window
+	Here    rune // where a person stands on a line
+	Chosen  rune // the tile under the cursor
 
 	YesMark, OverMark, NearMark, OKMark, IdleMark, StaleMark, BadMark, PinMark, SelMark string
 	Box                                                                                 Box
@@ -32,7 +39,8 @@ type Glyphs struct {
 // Box is the set of lines of a frame.
 type Box struct{ H, V, TL, TR, BL, BR, T rune }
 
-// Unicode is for terminals with blocks and lines, Ascii for all others.
+// Unicode is for terminals with blocks and lines, Ascii for all others. In both a sign means
+// one thing: the steps of a filled cell share theirs by how much is filled, and a line is a line.
 var (
 	Unicode = &Glyphs{
 		Rise:  []rune("▁▂▃▄▅▆▇█"),
@@ -40,16 +48,18 @@ var (
 		Shade: []rune("░▒▓█"),
 		Cross: '⣿', Gone: '░', Gap: '╱', Before: '·', Room: '·',
 		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Slot: '▽', Axis: '─', Tick: '├',
+		Leaves: '▾', Ahead: '▶', Fits: '━', TooMany: '▲', TooFew: '▼', Here: '●', Chosen: '╋',
 		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
 	Ascii = &Glyphs{
-		Rise:  []rune(".:#"),
-		Reach: []rune("-#"),
-		Shade: []rune(".-+#"),
+		Rise:  []rune("_%#"),
+		Reach: []rune("%#"),
+		Shade: []rune("_;%#"),
 		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
-		Limit: '=', LimitV: '|', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Slot: '@', Axis: '-', Tick: '+',
-		YesMark: "+", OverMark: "X", NearMark: "^", OKMark: "o", IdleMark: "_", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: ">",
+		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Slot: '$', Axis: '-', Tick: ':',
+		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Here: 'O', Chosen: '@',
+		YesMark: "V", OverMark: "X", NearMark: "!", OKMark: "o", IdleMark: "z", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: "@",
 		Box: Box{'-', '|', '+', '+', '+', '+', '+'},
 	}
 )

@@ -37,13 +37,6 @@ func (s *sheet) paintPicture(r cell.Rect, k *model.Watched) bool {
 	return true
 }
 
-func (s *sheet) up() string {
-	if s.Buffer.ASCII {
-		return "^"
-	}
-	return "↑"
-}
-
 // paintTAT draws the theoretical arrival time on the axis of time that begins now: what is
 // filled must pass before the key is as new, and a request that would put it beyond the
 // tolerance is denied.
@@ -70,7 +63,10 @@ func (s *sheet) paintTAT(r cell.Rect, k *model.Watched) {
 	tail := "tolerance " + format.Span(tolerance)
 	s.Buffer.Right(r.X, r.Y+1, end, tail, s.Look.Dim)
 	x := s.Words(r.X, r.Y+1, end, widget.Styled("now ", s.Look.Dim))
-	text := s.up() + " TAT +" + format.Span(ahead)
+	text := "TAT +" + format.Span(ahead)
+	if !s.Buffer.ASCII { // there the end of what is filled points at it alone
+		text = "↑ " + text
+	}
 	if ahead == 0 {
 		text = "TAT has passed: as new"
 	}

@@ -80,6 +80,11 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 		d.Time.Forget()
 		d.SetStep(0)
 	case tea.MouseClickMsg:
+		if k := d.Current(); k != nil && msg.Button == tea.MouseLeft {
+			if at, yes := d.Time.Future(msg.X, msg.Y, k.Gauge.Next); yes {
+				return d.FireAt(at)
+			}
+		}
 		if d.Time.Holds(msg.X, msg.Y) && msg.Button == tea.MouseLeft {
 			d.focus = paneTimeline
 			d.Time.Point(msg.X)

@@ -87,7 +87,7 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	}
 	if p.Framed && pictures && !p.big {
 		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.Canvas, true), wrong(p.Canvas, false))
-		p.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.Look.Faint)
+		p.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.Look.Dim)
 	}
 }
 

@@ -102,14 +102,14 @@ func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m la
 	p.Buffer.Text(r.X, r.Y, r.X+margin, "script", p.Look.Dim)
 	lines, err := lab.ScriptRun(c, m, s)
 	if err != nil {
-		p.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.Look.Faint)
+		p.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.Look.Dim)
 		return
 	}
 	top := min(max(d.scrolled, 0), max(len(lines)-r.H, 0))
 	beside := r.W * 55 / 100
 	for row := range min(r.H, len(lines)-top) {
 		l, y := lines[top+row], r.Y+row
-		st, end := p.Look.Faint, r.X+r.W
+		st, end := p.Look.Dim, r.X+r.W
 		if l.Ran != nil {
 			st, end = p.Look.Text, r.X+beside
 			p.Buffer.Text(r.X+margin-2, y, r.X+margin, p.Look.SelMark, p.Look.Accent)

@@ -121,10 +121,7 @@ func (p painter) paintSeek(r cell.Rect) {
 		}
 		p.Buffer.Set(place(a.At.Sub(s.Zero)), r.Y, mark, p.Look.Injected)
 	}
-	p.Buffer.Set(place(p.run.Elapsed()), r.Y, '●', p.Look.Title)
-	if p.Buffer.ASCII {
-		p.Buffer.Set(place(p.run.Elapsed()), r.Y, 'O', p.Look.Title)
-	}
+	p.Buffer.Set(place(p.run.Elapsed()), r.Y, p.Look.Here, p.Look.Title)
 	p.Zone(cell.Rect{X: x, Y: r.Y, W: w, H: 1}, func(at int) tea.Cmd {
 		return p.goTo(s.Zero.Add(time.Duration(float64(all) * float64(at) / float64(max(w-1, 1))).Truncate(time.Millisecond)))
 	})

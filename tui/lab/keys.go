@@ -215,15 +215,10 @@ func legend(p *widget.Canvas) []widget.Span {
 	}
 }
 
-// wrong is the mark of a wrong decision: up for admitted, down for denied.
+// wrong is the mark of a wrong decision.
 func wrong(p *widget.Canvas, admitted bool) rune {
-	switch {
-	case p.Buffer.ASCII && admitted:
-		return '^'
-	case p.Buffer.ASCII:
-		return 'v'
-	case admitted:
-		return '▲'
+	if admitted {
+		return p.Look.TooMany
 	}
-	return '▼'
+	return p.Look.TooFew
 }

@@ -157,10 +157,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 			v := m.tiles[i][y*m.columns+x]
 			glyph, st := p.ratioShape(v), p.ratioStyle(v)
 			if x == m.x && y == m.y {
-				glyph, st = '╋', p.Look.Title
-				if p.Buffer.ASCII {
-					glyph = '@'
-				}
+				glyph, st = p.Look.Chosen, p.Look.Title
 			}
 			p.Buffer.Set(r.X+axis+x, row, glyph, st)
 		}
@@ -183,19 +180,16 @@ func (p painter) ratioStyle(v float64) themes.Style {
 
 // ratioShape is the shape of a share of the limit, for paper and for eyes without colour.
 func (p painter) ratioShape(v float64) rune {
-	steps := []rune(" ░▒▓█")
-	if p.Buffer.ASCII {
-		steps = []rune(" .:x#")
-	}
-	switch {
+	switch steps := p.Look.Shade; {
 	case v <= 0:
-		return steps[0]
+		return ' '
 	case v < 1:
-		return steps[1]
+		return steps[0]
 	case v <= 1.02:
-		return steps[2]
+		return steps[1]
 	case v < 1.6:
+		return steps[2]
+	default:
 		return steps[3]
 	}
-	return steps[4]
 }

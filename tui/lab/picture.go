@@ -106,7 +106,7 @@ func (p painter) paintVerdict(r cell.Rect, i int, d limiter.Decision) {
 	lines = append(lines,
 		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
 		widget.Styled(follows, p.Look.Text),
-		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.run.Bytes(i))), lab.CommandSummary(c, m, s)), p.Look.Faint))
+		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.run.Bytes(i))), lab.CommandSummary(c, m, s)), p.Look.Dim))
 	for row, line := range lines[:min(len(lines), r.H)] {
 		p.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
 	}

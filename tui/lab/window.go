@@ -77,13 +77,13 @@ func (p painter) paintWindow(body, plot, axis cell.Rect, l lane) {
 		p.paintBracket(axis, column(o.from), column(o.to), column(o.faded))
 	}
 	if o.leaves != 0 && column(o.leaves) >= 0 {
-		p.Buffer.Set(plot.X+column(o.leaves), plot.Y, p.nextMark(), p.Look.Accent)
+		p.Buffer.Set(plot.X+column(o.leaves), plot.Y, p.Look.Leaves, p.Look.Accent)
 	}
 	switch ahead := s.now + 1; {
 	case o.tat != 0:
 		end := min(column(o.tat), s.n-1)
 		p.Buffer.Fill(plot.X+ahead, plot.Y, max(end-ahead, 0), p.Look.Axis, p.Look.Accent)
-		p.Buffer.Set(plot.X+max(end, ahead), plot.Y, p.tatMark(), p.Look.Accent)
+		p.Buffer.Set(plot.X+max(end, ahead), plot.Y, p.Look.Ahead, p.Look.Accent)
 		p.Buffer.Text(plot.X+max(end, ahead)+1, plot.Y, plot.X+s.n, " TAT", p.Look.Accent)
 	case o.level >= 0:
 		p.paintVessel(cell.Rect{X: plot.X + ahead + 1, Y: plot.Y, W: 4, H: plot.H}, o.level, plot.X+s.n)
@@ -120,22 +120,6 @@ func (p painter) paintVessel(r cell.Rect, level float64, end int) {
 	}
 }
 
-// nextMark is over the entry of a log that leaves next.
-func (p painter) nextMark() rune {
-	if p.Buffer.ASCII {
-		return 'o'
-	}
-	return '▾'
-}
-
-// tatMark is the end of the line that reaches to the TAT.
-func (p painter) tatMark() rune {
-	if p.Buffer.ASCII {
-		return '>'
-	}
-	return '▶'
-}
-
 // paintRibbon draws on the axis of what is still to come whether one more request would be
 // admitted there, if nothing else came but what comes by itself.
 func (p painter) paintRibbon(axis cell.Rect, l lane, cost int64) {
@@ -149,7 +133,7 @@ func (p painter) paintRibbon(axis cell.Rect, l lane, cost int64) {
 	for k, ok := range fits {
 		glyph, st := p.Look.Limit, p.Look.Denied
 		if ok {
-			glyph, st = p.ribbonMark(), p.Look.Admitted
+			glyph, st = p.Look.Fits, p.Look.Admitted
 		}
 		if ok && k > 0 && !fits[k-1] {
 			glyph = p.Look.Slot
@@ -159,12 +143,4 @@ func (p painter) paintRibbon(axis cell.Rect, l lane, cost int64) {
 		}
 		p.Buffer.Set(axis.X+from+k, axis.Y, glyph, st)
 	}
-}
-
-// ribbonMark is a column of the future in which one more is admitted.
-func (p painter) ribbonMark() rune {
-	if p.Buffer.ASCII {
-		return '"'
-	}
-	return '━'
 }

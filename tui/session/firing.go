@@ -19,6 +19,8 @@ type firing struct {
 	results   *inbox
 	decisions []Decision // newest last
 	tally     model.Tally
+	plans     []plan // what waits for its moment
+	planned   int64  // the number of the newest plan
 }
 
 func newFiring() firing {
@@ -203,6 +205,7 @@ func (s *Session) ToggleRate() tea.Cmd {
 }
 
 func (s *Session) ceaseFire() {
+	s.dropPlans()
 	for _, r := range s.shots {
 		r.cancel()
 	}

@@ -17,7 +17,8 @@ import (
 // into so many columns are left out from the end.
 func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
 	mark, st := s.Mark(k, l)
-	word := map[Band]string{DeniedBand: "at its limit", NearBand: "near its limit", BrokenBand: "cannot be read", EaseBand: "ok", SilentBand: "silent", LikelyBand: "likely a limiter"}[s.BandOf(k)]
+	// The bands of the table change slowly, so that rows stand still; the sentence is of now.
+	word := map[Band]string{DeniedBand: "free again", NearBand: "ok", BrokenBand: "cannot be read", EaseBand: "ok", SilentBand: "silent", LikelyBand: "likely a limiter"}[s.BandOf(k)]
 	g, t := &k.Gauge, &k.Reading.Target
 	age, old := s.Outdated(k)
 	switch {
@@ -27,10 +28,12 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 		word = "denied"
 	case !g.NextKnown && k.Reading.Err == "":
 		word = "limit unknown"
+	case g.Near() && k.Reading.Err == "":
+		word = "near its limit"
 	}
 	spans := []widget.Span{widget.Styled(mark+" "+word, st)}
 	add := func(text string, style themes.Style) {
-		spans = append(spans, widget.Styled(" · ", l.Faint), widget.Styled(text, style))
+		spans = append(spans, widget.Styled(", ", l.Dim), widget.Styled(text, style))
 	}
 	if g.Used.Known && t.LimitKnown && t.Limit.Count > 0 {
 		text := fmt.Sprintf("%s of %s", format.Short(g.Used.N), format.Short(model.Capacity(*t)))

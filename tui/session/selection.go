@@ -40,6 +40,7 @@ func (s *Session) Pick(key string) {
 	if key != s.selected {
 		s.selected = key
 		s.Time.Reset()
+		s.showPlans()
 	}
 	s.chosen, s.picked, s.lost = true, true, ""
 	s.Redraw()

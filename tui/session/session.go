@@ -83,6 +83,8 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	case firedMsg:
 		s.record(msg)
 		return s.nextFired()
+	case plannedMsg:
+		return s.carryOut(msg.id)
 	case recordingMsg:
 		s.recording(msg)
 	case recordedMsg:

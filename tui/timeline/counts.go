@@ -5,6 +5,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
 	"ratescope/tui/widget"
@@ -69,8 +70,17 @@ func (c *View) colour(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRan
 	p.Buffer.Recolour(part(from, s.n), p.Look.Admitted.Fg, p.Look.Current.Fg)
 }
 
+// piece is a part of the strip: columns from a up to b, what they are called and how they look.
+type piece struct {
+	from, to int
+	name     string
+	glyph    rune
+	style    themes.Style
+}
+
 // paintStrip draws in one row what the columns above it count as, on the same axis of time:
-// the share of the previous window that still counts shrinks as the window slides.
+// the share of the previous window that still counts shrinks as the window slides. A name
+// that does not fit its piece stands before it, on what has gone by.
 func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) {
 	from, to, yes := s.covered(k)
 	if !yes || r.H == 0 {
@@ -78,21 +88,7 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	}
 	g, l := &k.Gauge, &p.Look
 	full, half := l.Rise[len(l.Rise)-1], l.Rise[len(l.Rise)/2]
-	part := func(a, b int, glyph rune, st widget.Span) {
-		a, b = max(a, 0), min(b, s.n)
-		if b <= a {
-			return
-		}
-		p.Buffer.Fill(r.X+a, r.Y, b-a, glyph, st.Style)
-		text := " " + st.Text + " "
-		for _, shorter := range []string{text, " " + format.First(max(b-a-4, 0), st.Text, firstWord(st.Text)) + " "} {
-			if n := len([]rune(shorter)); n > 2 && n+2 <= b-a {
-				p.Buffer.Text(r.X+a+(b-a-n)/2, r.Y, r.X+b, shorter, st.Style)
-				return
-			}
-		}
-	}
-	part(0, from, l.Gone, widget.Styled("gone by", l.Dim))
+	pieces := []piece{{0, from, "gone by", l.Gone, l.Dim}}
 	switch countingOf(&k.Reading.Target) {
 	case countsWeighted:
 		edge := s.index(k.Timeline, g.Start)
@@ -100,13 +96,61 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 		if g.Previous.Known {
 			previous = fmt.Sprintf("previous, still %.0f %%", 100*g.Weight)
 		}
-		part(from, edge, half, widget.Styled(previous, l.Previous))
-		part(edge, to+1, full, widget.Styled("current", l.Current))
+		pieces = append(pieces, piece{from, edge, previous, half, l.Previous}, piece{edge, to + 1, "current", full, l.Current})
 	case countsLog:
-		part(from, to+1, full, widget.Styled("counts: "+format.Counted(g.Used), l.Current))
+		pieces = append(pieces, piece{from, to + 1, "counts: " + format.Counted(g.Used), full, l.Current})
 	default:
-		part(from, to+1, full, widget.Styled("current", l.Current))
+		pieces = append(pieces, piece{from, to + 1, "current", full, l.Current})
 	}
+	free := 0 // the first column that has no name yet
+	for i := range pieces {
+		part := &pieces[i]
+		part.from, part.to = max(part.from, 0), min(part.to, s.n)
+		if part.to <= part.from {
+			continue
+		}
+		p.Buffer.Fill(r.X+part.from, r.Y, part.to-part.from, part.glyph, part.style)
+	}
+	for i := len(pieces) - 1; i > 0; i-- { // a name before its piece takes room of the one before
+		part := &pieces[i]
+		if n := len([]rune(part.name)) + 2; part.to > part.from && n+2 > part.to-part.from && i == 1 && part.from-n >= 2 {
+			p.Buffer.Text(r.X+part.from-n, r.Y, r.X+part.from, " "+part.name+" ", part.style)
+			pieces[0].to = part.from - n
+			part.name = ""
+		}
+	}
+	for i := range pieces {
+		part := &pieces[i]
+		for _, name := range []string{part.name, firstWord(part.name)} {
+			if n := len([]rune(name)) + 2; n > 2 && n+2 <= part.to-part.from && part.from >= free {
+				free = part.from + (part.to-part.from-n)/2 + n
+				p.Buffer.Text(r.X+free-n, r.Y, r.X+part.to, " "+name+" ", part.style)
+				break
+			}
+		}
+	}
+}
+
+// paintSum writes under the strip what the pieces add up to, each figure under its piece: what
+// is left of the previous window before the edge, the current one after it, the sum after now.
+func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) {
+	g, l := &k.Gauge, &p.Look
+	if r.H == 0 || countingOf(&k.Reading.Target) != countsWeighted || !g.Previous.Known || !g.Current.Known || g.Start <= 0 {
+		return
+	}
+	counts := float64(g.Previous.N) * g.Weight
+	previous := []widget.Span{widget.Styled(fmt.Sprintf("%d × %s = %.1f", g.Previous.N, model.ShownWeight(g.Previous.N, g.Weight, 1), counts), l.Previous)}
+	current := []widget.Span{widget.Styled(" + ", l.Dim), widget.Styled(format.Short(g.Current.N), l.Current)}
+	if g.Used.Known {
+		of := ""
+		if t := &k.Reading.Target; t.LimitKnown && t.Limit.Count > 0 {
+			of = " of " + format.Short(model.Capacity(*t))
+		}
+		current = append(current, widget.Styled(" = ", l.Dim), widget.Styled(format.Short(g.Used.N)+of, l.Title))
+	}
+	edge := min(max(s.index(k.Timeline, g.Start), 0), s.n)
+	x := min(max(edge-widget.Width(previous...), 0), max(r.W-widget.Width(previous...)-widget.Width(current...), 0))
+	p.Words(r.X+x, r.Y, r.X+r.W, append(previous, current...)...)
 }
 
 func firstWord(s string) string {

@@ -8,7 +8,7 @@ import (
 )
 
 // Forget says that nothing is painted yet: there is nothing to point at.
-func (c *View) Forget() { c.area.H, c.tl = 0, nil }
+func (c *View) Forget() { c.area.H, c.ahead.H, c.tl = 0, 0, nil }
 
 // Reset goes back to now, with nothing under the cursor.
 func (c *View) Reset() { c.back, c.cursor = 0, 0 }

@@ -14,6 +14,9 @@ import (
 // axisWidth is the room for the numbers left of the charts.
 const axisWidth = 6
 
+// sumFrom is the height of the arrivals from which the sum of the windows has a row there.
+const sumFrom = 8
+
 // Paint draws the past of k into r. With hand the mouse points at this picture, and the
 // cursor is shown on it.
 func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, hand bool) {
@@ -31,12 +34,16 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	c.load(k, s, m)
 	top, rest := plot.Top(1)
 	body, labels := rest.Top(rest.H - 1)
-	strip := cell.Rect{}
+	strip, sum := cell.Rect{}, cell.Rect{}
 	arrivals, below := body.Top(body.H - 1)
 	if body.H >= 5 {
 		arrivals, below = body.Top(body.H - max(2, (body.H-1)*2/5) - 1)
 	}
 	if _, _, slides := s.covered(k); slides && arrivals.H >= 4 {
+		if countingOf(&k.Reading.Target) == countsWeighted && arrivals.H >= sumFrom {
+			arrivals.H--
+			sum = cell.Rect{X: plot.X, Y: arrivals.Y + arrivals.H, W: plot.W + ahead.W, H: 1}
+		}
 		arrivals.H--
 		strip = cell.Rect{X: plot.X, Y: arrivals.Y + arrivals.H, W: plot.W, H: 1}
 	}
@@ -44,6 +51,7 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	c.paintBracket(p, top, k, s)
 	c.paintScale(p, arrivals, k, s)
 	c.paintStrip(p, strip, k, s)
+	c.paintSum(p, sum, k, s)
 	c.paintAxis(p, axis, s)
 	most := c.paintLevels(p, lane, k, s)
 	if lane.H > 1 {
@@ -53,8 +61,13 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	whole := cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}
 	c.tintWindow(p, arrivals, k, s)
 	c.tintWindow(p, cell.Rect{X: plot.X, Y: lane.Y, W: plot.W, H: lane.H}, k, s)
-	c.paintRibbon(p, cell.Rect{X: ahead.X, Y: axis.Y, W: ahead.W, H: 1}, cell.Rect{X: ahead.X, Y: lane.Y, W: ahead.W, H: lane.H}, labels.Y, k, s, most)
+	future := ribbon{
+		axis: cell.Rect{X: ahead.X, Y: axis.Y, W: ahead.W, H: 1}, lane: cell.Rect{X: ahead.X, Y: lane.Y, W: ahead.W, H: lane.H},
+		words: axis.Y - 1 - sum.H, times: labels.Y,
+	}
+	slot := c.paintRibbon(p, future, k, s, most)
 	if hand {
+		c.ahead, c.slot = cell.Rect{X: ahead.X, Y: arrivals.Y, W: ahead.W, H: body.H}, slot
 		c.area, c.s, c.tl = whole, s, k.Timeline
 		c.paintCursor(p, top, whole, k, s)
 	}

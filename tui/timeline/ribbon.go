@@ -29,17 +29,25 @@ func ribbonWidth(k *model.Watched, width int, m Moment) int {
 	return 0
 }
 
+// ribbon is where the future is drawn: its axis, the lane below, the row of words above, and
+// the row of the labels of time.
+type ribbon struct {
+	axis, lane   cell.Rect
+	words, times int
+}
+
 // paintRibbon draws right of now what would become of one more request if nothing else came:
-// denied columns, then admitted ones, and the level as it falls. times is the row of the
-// labels of time.
-func (c *View) paintRibbon(p *widget.Canvas, axis, lane cell.Rect, times int, k *model.Watched, s timeRange, most int64) {
+// denied columns, then admitted ones, and the level as it falls. It returns the first column
+// that admits, -1 where none does.
+func (c *View) paintRibbon(p *widget.Canvas, r ribbon, k *model.Watched, s timeRange, most int64) int {
+	axis, lane := r.axis, r.lane
 	if axis.W <= 0 {
-		return
+		return -1
 	}
 	l := &p.Look
 	slot, n := -1, len(l.Rise)
 	for i := range axis.W {
-		at := s.now.Add(s.column*time.Duration(i) + s.column/2)
+		at := s.ahead(i)
 		g := k.Reading.Gauge(at)
 		x := axis.X + i
 		if g.Throttled() {
@@ -56,12 +64,12 @@ func (c *View) paintRibbon(p *widget.Canvas, axis, lane cell.Rect, times int, k 
 			p.Buffer.Set(x, max(y, lane.Y), l.Room, l.Dim)
 		}
 	}
-	p.Buffer.Right(axis.X, times, axis.X+axis.W, "+"+format.SpanIn(s.column*time.Duration(axis.W), 5), l.Dim)
+	p.Buffer.Right(axis.X, r.times, axis.X+axis.W, "+"+format.SpanIn(s.column*time.Duration(axis.W), 5), l.Dim)
 	next := k.Gauge.Next
 	switch {
 	case !k.Gauge.NextKnown || next == 0:
 	case next == limiter.Never:
-		p.Buffer.Text(axis.X, axis.Y-1, axis.X+axis.W, "never", l.Denied)
+		p.Buffer.Text(axis.X, r.words, axis.X+axis.W, "never", l.Denied)
 	default:
 		text := format.Span(next)
 		x := axis.X + axis.W - len(text)
@@ -69,6 +77,33 @@ func (c *View) paintRibbon(p *widget.Canvas, axis, lane cell.Rect, times int, k 
 			p.Buffer.Set(axis.X+slot, axis.Y, l.Slot, l.Title)
 			x = min(axis.X+slot, x)
 		}
-		p.Buffer.Text(max(x, axis.X), axis.Y-1, axis.X+axis.W, text, l.Title)
+		p.Buffer.Text(max(x, axis.X), r.words, axis.X+axis.W, text, l.Title)
 	}
+	for _, at := range c.planned {
+		if i := int(at.Sub(s.now) / max(s.column, 1)); at >= s.now && i < axis.W {
+			p.Buffer.Set(axis.X+i, axis.Y, l.MarkYes, l.Injected)
+		}
+	}
+	return slot
 }
+
+// ahead is the middle of a column right of now, counted from 0.
+func (s timeRange) ahead(i int) limiter.Instant {
+	return s.now.Add(s.column*time.Duration(i) + s.column/2)
+}
+
+// Future returns the instant of the cell x, y where that shows the future of the key. In the
+// column of the next slot it is the slot itself, which is next from now on.
+func (c *View) Future(x, y int, next time.Duration) (at limiter.Instant, yes bool) {
+	if c.tl == nil || !c.ahead.Holds(x, y) {
+		return 0, false
+	}
+	i := x - c.ahead.X
+	if i == c.slot && next > 0 {
+		return c.s.now.Add(next), true
+	}
+	return c.s.ahead(i), true
+}
+
+// Plan marks the instants at which requests are going to be fired.
+func (c *View) Plan(at []limiter.Instant) { c.planned = at }

@@ -40,6 +40,10 @@ type View struct {
 	s    timeRange // what of it,
 	tl   *model.Timeline
 
+	ahead   cell.Rect         // where its future was painted,
+	slot    int               // the column of the next slot there,
+	planned []limiter.Instant // and when requests are going to be fired
+
 	lines     chart.Lines // estimate and exact over the lane,
 	lineKey   lineKey     // and what they were drawn for
 	compared  *chart.Line // a line in place of them; nil there is none

@@ -1,0 +1,53 @@
+package lab_test
+
+import (
+	"context"
+	"testing"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/themes"
+	"ratescope/tui/lab"
+	"ratescope/tui/tuitest"
+)
+
+// TestTextOfTheLabCanBeRead looks at every letter and digit of every view in every theme: it
+// stands out from its ground by 4.5 to 1.
+func TestTextOfTheLabCanBeRead(t *testing.T) {
+	for _, name := range themes.BuiltIn().Names() {
+		theme, err := themes.BuiltIn().Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ground := tuitest.Ground(theme.Dark)
+		app, err := lab.New(context.Background(), lab.Options{Theme: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.Update(tea.WindowSizeMsg{Width: 140, Height: 42})
+		told := map[string]bool{}
+		for _, key := range []string{"enter", "b", "l", "D", "Q", "d", "T", "M", "C", "B", "B", "L", "esc", "w", "esc", "?"} {
+			app.Update(tuitest.Key(key))
+			app.View()
+			b := &app.Buffer
+			for y := range b.H {
+				for x := range b.W {
+					c := b.At(x, y)
+					if !unicode.IsLetter(c.R) && !unicode.IsDigit(c.R) || c.S.Fg == 0 {
+						continue
+					}
+					bg := c.S.Bg
+					if bg == 0 {
+						bg = ground
+					}
+					what := string(rune(c.S.Fg)) + string(rune(bg))
+					if got := tuitest.Contrast(c.S.Fg, bg); got < 4.5 && !told[what] {
+						told[what] = true
+						t.Errorf("%s after %s: %q at %d,%d has a contrast of %.2f (%06x on %06x)", name, key, c.R, x, y, got, uint32(c.S.Fg)&0xffffff, uint32(bg)&0xffffff)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package tui_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// future returns a cell right of now on the axis of the timeline.
+func future(t *testing.T, x *tuitest.Terminal, columns int) (column, line int) {
+	t.Helper()
+	for line, text := range strings.Split(x.Screen(), "\n") {
+		if at := strings.Index(text, " now "); at > 0 && strings.Contains(text, "+") && strings.Contains(text, "-") {
+			return utf8.RuneCountInString(text[:at]) + 3 + columns, line - 3
+		}
+	}
+	t.Fatalf("there is no axis of time with a future:\n%s", x.Screen())
+	return 0, 0
+}
+
+// TestAClickOnTheFutureFiresThen: one request, at the moment of the column and not before.
+func TestAClickOnTheFutureFiresThen(t *testing.T) {
+	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, gun *tuitest.Injector) {
+		x.Wait(3 * time.Second)
+		column, line := future(t, x, 8)
+		x.Click(column, line)
+		x.See("One request is fired in")
+		if n := len(gun.Shots()); n != 0 {
+			t.Fatalf("%d shots were fired at once", n)
+		}
+		x.Wait(time.Minute)
+		shots := gun.Shots()
+		if len(shots) != 1 || shots[0].N != 1 {
+			t.Fatalf("%+v was fired, want one request", shots)
+		}
+		x.Click(column, line)
+		x.See("One request is fired in")
+		x.Press("x")
+		x.Wait(time.Minute)
+		if n := len(gun.Shots()); n != 1 {
+			t.Errorf("a request that was taken back was fired: %d shots", n)
+		}
+	})
+}
+
+// TestAClickOnTheFutureSaysWhyNot where nothing may be fired.
+func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
+	gun := &tuitest.Injector{Refuse: errors.New("Read-only here: start with --allow-inject.")}
+	story(t, 140, 42, tui.Options{Injector: gun}, func(x *tuitest.Terminal) {
+		x.Wait(3 * time.Second)
+		column, line := future(t, x, 8)
+		x.Click(column, line)
+		x.See("start with --allow-inject")
+		x.Wait(time.Minute)
+		if n := len(gun.Shots()); n != 0 {
+			t.Errorf("%d shots were fired", n)
+		}
+	})
+}
+
+// TestTheSumStandsUnderItsPieces reads the arithmetic under the strip.
+func TestTheSumStandsUnderItsPieces(t *testing.T) {
+	s := newStage(t, 200, 55, tui.Options{}, tuitest.Every()[2])
+	s.run(25 * time.Second)
+	sums := map[string]bool{}
+	for range 20 {
+		s.run(tuitest.Refresh)
+		for line := range strings.Lines(s.text()) {
+			if _, sum, found := strings.Cut(line, " × "); found && strings.Contains(sum, " + ") && strings.Contains(sum, " of ") {
+				sums[sum[:4]] = true
+				k := s.app.Listed()[0]
+				if _, of, _ := strings.Cut(sum, " + "); !strings.HasPrefix(of, strconv.FormatInt(k.Gauge.Current.N, 10)+" = "+strconv.FormatInt(k.Gauge.Used.N, 10)+" of ") {
+					t.Errorf("the board says %d and %d, the sum %q", k.Gauge.Current.N, k.Gauge.Used.N, line)
+				}
+			}
+		}
+	}
+	if len(sums) < 3 {
+		t.Errorf("the sum moved through %d values", len(sums))
+	}
+}
