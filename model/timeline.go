@@ -241,8 +241,9 @@ func (t *Timeline) Between(from, to limiter.Instant) Bin {
 	first, last := t.Index(from), t.Index(max(from, to-1))
 	for i := first; i <= last; i++ {
 		b := t.peek(i)
-		if b == nil {
+		if b == nil { // so are all bins of its chunk
 			sum.Watched = false
+			i = (floorDiv(i, chunkBins)+1)*chunkBins - 1
 			continue
 		}
 		sum.join(b)

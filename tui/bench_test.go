@@ -68,6 +68,27 @@ func BenchmarkScreens(b *testing.B) {
 	}
 }
 
+// BenchmarkHeat is a frame of the heat map with new readings before every one.
+func BenchmarkHeat(b *testing.B) {
+	for _, keys := range []int{50, 1000, 10_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			s := busyStage(b, keys)
+			s.press("6")
+			s.frame()
+			for b.Loop() {
+				b.StopTimer()
+				s.now = s.now.Add(tuitest.Refresh)
+				batch := s.feed.Advance(s.now)
+				s.app.Update(tui.BatchMsg(batch))
+				s.app.Update(tui.TickMsg(s.now))
+				b.StartTimer()
+				s.app.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
+				s.frame()
+			}
+		})
+	}
+}
+
 // BenchmarkUnchanged is a frame in which nothing is: Bubble Tea asks after every message.
 func BenchmarkUnchanged(b *testing.B) {
 	s := busyStage(b, 10)

@@ -63,3 +63,41 @@ func TestAnEventLeadsToItsMoment(t *testing.T) {
 		t.Errorf("the oldest event of %v leads to a moment %v ago", s.now, now.Sub(at))
 	}
 }
+
+// TestHeatFoldsKeysIntoPrefixes folds, opens a prefix, and asks what other terms would have done
+// to all of its keys.
+func TestHeatFoldsKeysIntoPrefixes(t *testing.T) {
+	var people []tuitest.Personality
+	for i := range 12 {
+		p := tuitest.Overrun()[i%len(tuitest.Overrun())]
+		p.Name = fmt.Sprintf("%s:%02d", []string{"api:search", "api:list", "mail"}[i%3], i)
+		people = append(people, p)
+	}
+	s := newStage(t, 140, 42, tui.Options{}, people...)
+	s.run(12 * time.Second)
+	s.press("6", "f")
+	s.see("api:… · 8 keys", "mail:… · 4 keys")
+	for range 2 {
+		if strings.Contains(s.text(), "api:… · 8 keys at ") {
+			break
+		}
+		s.press("down")
+	}
+	s.press("enter")
+	s.see("api:search:… · 4 keys", "api:list:… · 4 keys")
+	s.press("w")
+	s.press("ctrl+u")
+	for _, r := range "sliding-log 1/10s" {
+		s.press(string(r))
+	}
+	s.press("enter")
+	s.see(":… · 4 keys what if sliding-log 1/10s", " admitted ", " → ")
+	s.press("esc")
+	if strings.Contains(s.text(), "what if sliding-log") {
+		t.Error("esc does not end what if")
+	}
+	s.press("esc")
+	s.see("mail:… · 4 keys")
+	s.press("f")
+	s.see("mail:02")
+}

@@ -11,85 +11,142 @@ import (
 
 // heat is one cell of the map.
 type heat struct {
-	known    bool // watched, and the limit is known
-	watched  bool
 	level    float32 // used/limit, the highest
+	known    bool    // watched, and the limit is known
+	watched  bool
 	denied   bool
 	arrivals bool
 }
 
-// add takes in another key of the same row: the worst counts.
-func (c *heat) add(b *model.Bin, capacity int64) {
-	c.denied = c.denied || b.Denied > 0
-	c.arrivals = c.arrivals || b.Admitted+b.Denied > 0
-	c.watched = c.watched || b.UsedKnown || b.Watched
+// of is the heat of one key in a column.
+func of(b *model.Bin, capacity int64) heat {
+	c := heat{denied: b.Denied > 0, arrivals: b.Admitted+b.Denied > 0, watched: b.UsedKnown || b.Watched}
 	if b.UsedKnown && capacity > 0 {
-		c.known = true
-		c.level = max(c.level, float32(b.Used)/float32(capacity))
+		c.known, c.level = true, float32(b.Used)/float32(capacity)
 	}
+	return c
+}
+
+// join takes in another key of the same row: the worst counts.
+func (c *heat) join(o heat) {
+	c.level = max(c.level, o.level)
+	c.known, c.watched = c.known || o.known, c.watched || o.watched
+	c.denied, c.arrivals = c.denied || o.denied, c.arrivals || o.arrivals
+}
+
+// history is the cells of one key. They are kept while it moves from row to row.
+type history struct {
+	cells  []heat          // oldest first
+	newest limiter.Instant // end of the newest cell
+	read   limiter.Instant // of the reading that they show
+	window time.Duration   // of the timeline that they were made of
+}
+
+// update makes the cells those that end with newest, and returns from which one on they are
+// others than before. What has passed does not change: only the two newest are looked at again.
+func (y *history) update(k *model.Watched, newest limiter.Instant, column time.Duration, width int) (from int) {
+	shift := int(newest.Sub(y.newest) / column)
+	switch {
+	case len(y.cells) != width || y.newest == 0 || newest < y.newest || y.window != k.Timeline.Window() || shift >= width:
+		y.cells = slices.Grow(y.cells[:0], width)[:width]
+		from = 0
+	case shift == 0 && y.read == k.Reading.At:
+		return width
+	default:
+		copy(y.cells, y.cells[shift:])
+		from = max(width-shift-2, 0)
+	}
+	y.newest, y.read, y.window = newest, k.Reading.At, k.Timeline.Window()
+	capacity := model.Capacity(k.Reading.Target)
+	for x := from; x < width; x++ {
+		end := newest.Add(-time.Duration(width-1-x) * column)
+		b := k.Timeline.Between(end.Add(-column), end)
+		y.cells[x] = of(&b, capacity)
+	}
+	return from
 }
 
 // tallest is how many lines a row of a short map takes.
 const tallest = 2
 
-// layOut divides the room and works out what is new: the newest column while only time has
-// passed, all of it when the keys or the columns are others.
+// layOut divides the room, shares the keys out among the rows where they are others than
+// before, and works out what is new.
 func (h *Screen) layOut(area cell.Rect) {
 	h.names = min(max(area.W/4, 16), 36)
 	h.area = cell.Rect{X: area.X + h.names + 1, Y: area.Y + 1, W: max(area.W-h.names-2, 1), H: max(area.H-2, 1)}
-	d := steps[h.step]
-	newest := h.At().Floor(d).Add(d)
-	w := h.window()
-	keys := h.Rows()[w.from:w.to]
-	if h.width != h.area.W || !slices.Equal(keys, h.keys) {
-		h.keys, h.width = slices.Clone(keys), h.area.W
-		h.rows = bundle(keys, h.area.H)
-		for i := range h.rows {
-			h.rows[i].cells = make([]heat, h.area.W)
-		}
-		h.newest = 0
+	keys := h.within()
+	if h.width != h.area.W || h.high != h.area.H || h.fold != h.folded || !slices.Equal(keys, h.keys) {
+		h.keys, h.width, h.high, h.folded = append(h.keys[:0], keys...), h.area.W, h.area.H, h.fold
+		h.rows = bundle(h.keys, h.area.H, h.fold)
 	}
-	h.fill(newest)
+	h.fill()
+	h.runWhatIf()
 	h.height = min(max(h.area.H/max(len(h.rows), 1), 1), tallest)
 	shown := h.area.H / h.height
 	h.at = min(h.at, max(len(h.rows)-1, 0))
 	h.first = min(max(h.first, h.at-shown+1), h.at)
 	h.first = min(max(h.first, 0), max(len(h.rows)-shown, 0))
-	h.See(w.from+h.first, w.from+h.first+shown)
+	h.See(h.first, h.first+shown)
 }
 
-// bundle shares the keys out among so many rows.
-func bundle(keys []*model.Watched, rows int) []row {
-	per := max((len(keys)+rows-1)/max(rows, 1), 1)
+// fill brings every row up to now. Histories of keys that are gone are dropped once they are
+// as many as those that are shown.
+func (h *Screen) fill() {
+	d := steps[h.step]
+	newest := h.At().Floor(d).Add(d)
+	h.newest = newest
+	if h.known == nil || len(h.known) > 2*len(h.keys)+64 {
+		h.known = make(map[string]*history, len(h.keys))
+	}
+	for i := range h.rows {
+		r := &h.rows[i]
+		from := h.width
+		if r.cells == nil || r.newest != newest {
+			from = 0
+		}
+		for _, k := range r.keys {
+			y := h.known[k.Reading.Key]
+			if y == nil {
+				y = &history{}
+				h.known[k.Reading.Key] = y
+			}
+			from = min(from, y.update(k, newest, d, h.width))
+			if len(r.keys) == 1 {
+				r.cells, from = y.cells, h.width
+			}
+		}
+		r.newest = newest
+		if from == h.width {
+			continue
+		}
+		if r.cells == nil {
+			r.cells = make([]heat, h.width)
+		}
+		clear(r.cells[from:])
+		for _, k := range r.keys {
+			for x, c := range h.known[k.Reading.Key].cells[from:] {
+				r.cells[from+x].join(c)
+			}
+		}
+	}
+}
+
+// bundle shares the keys out among so many rows: a row each where they fit and are not to be
+// folded, else by the beginnings of their names, and where those are too many as they stand.
+func bundle(keys []*model.Watched, rows int, fold bool) []row {
 	var list []row
+	if fold || len(keys) > rows {
+		for _, g := range model.GroupBy(keys) {
+			list = append(list, row{keys: g.Keys, prefix: g.Prefix})
+		}
+		if len(list) > 1 && len(list) <= rows {
+			return list
+		}
+		list = nil
+	}
+	per := max((len(keys)+rows-1)/max(rows, 1), 1)
 	for group := range slices.Chunk(keys, per) {
 		list = append(list, row{keys: group})
 	}
 	return list
-}
-
-// fill works out the columns that are not known yet, and the two newest anew.
-func (h *Screen) fill(newest limiter.Instant) {
-	d := steps[h.step]
-	fresh := h.area.W
-	if h.newest != 0 && newest >= h.newest {
-		fresh = min(int(newest.Sub(h.newest)/d)+2, h.area.W)
-	}
-	shift := 0
-	if h.newest != 0 && newest >= h.newest {
-		shift = min(int(newest.Sub(h.newest)/d), h.area.W)
-	}
-	h.newest = newest
-	for i := range h.rows {
-		cells := h.rows[i].cells
-		copy(cells, cells[shift:])
-		for x := h.area.W - fresh; x < h.area.W; x++ {
-			end := newest.Add(-time.Duration(h.area.W-1-x) * d)
-			cells[x] = heat{}
-			for _, k := range h.rows[i].keys {
-				b := k.Timeline.Between(end.Add(-d), end)
-				cells[x].add(&b, model.Capacity(k.Reading.Target))
-			}
-		}
-	}
 }

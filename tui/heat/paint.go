@@ -24,7 +24,11 @@ func (v view) paint(r cell.Rect) {
 		v.Buffer.Text(r.X+2, r.Y+1, r.X+r.W, session.Searching(v.Live()), v.Look.Dim)
 		return
 	}
-	v.paintCursorText(r)
+	if v.what.on {
+		v.paintWhatIf(r)
+	} else {
+		v.paintCursorText(r)
+	}
 	for i := range min(v.area.H/v.height, len(v.rows)-v.first) {
 		v.paintRow(i, &v.rows[v.first+i])
 	}
@@ -65,6 +69,9 @@ func (v view) rowName(r *row, columns int) string {
 	first := v.Name(r.keys[0].Reading.Key)
 	if len(r.keys) == 1 {
 		return safetext.Shorten(first, columns, safetext.Ellipsis)
+	}
+	if r.prefix != "" {
+		first = v.Name(r.prefix)
 	}
 	last := v.Name(r.keys[len(r.keys)-1].Reading.Key)
 	n := 0

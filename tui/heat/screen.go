@@ -4,6 +4,7 @@
 package heat
 
 import (
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -38,21 +39,31 @@ type Screen struct {
 	first   int // first row on screen
 	at      int // row under the cursor
 	back    int // columns from now to the cursor
-	inside  []span
+	inside  []scope
+	fold    bool // keys share rows by the beginnings of their names, however few they are
+	what    whatIf
 	actions keymap.Actions
 
-	newest limiter.Instant // end of the newest column
-	keys   []*model.Watched
-	width  int
+	newest      limiter.Instant // end of the newest column
+	keys        []*model.Watched
+	width, high int // of the map that the rows were made for
+	folded      bool
+	known       map[string]*history // by key
 }
 
-// span is a range of the session's rows that was opened.
-type span struct{ from, to int }
+// scope is what was opened: the keys that begin with a prefix, or a range of those that were
+// shown.
+type scope struct {
+	prefix   string
+	from, to int
+}
 
 // row is one or several keys.
 type row struct {
-	keys  []*model.Watched
-	cells []heat // oldest first
+	keys   []*model.Watched
+	prefix string          // of a row of keys that begin alike; "" of any others
+	cells  []heat          // oldest first
+	newest limiter.Instant // end of the newest cell
 }
 
 // New returns the heat map of a session.
@@ -63,7 +74,7 @@ func New(s *session.Session) *Screen {
 	}
 	for _, act := range s.Actions() {
 		switch act.Name {
-		case "zoom in", "zoom out", "fire", "burst", "rate":
+		case "zoom in", "zoom out", "fire", "burst", "rate", "what if":
 		default:
 			h.actions = append(h.actions, act)
 		}
@@ -78,8 +89,10 @@ func New(s *session.Session) *Screen {
 		keymap.New("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "["),
 		keymap.New("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]"),
 		keymap.New("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").Hinted("open"),
+		keymap.New("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil }, "f").Hinted("fold"),
+		keymap.New("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
 		keymap.New("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
-			if len(h.inside) > 0 {
+			if len(h.inside) > 0 || h.what.on {
 				return ""
 			}
 			return "All keys are shown."
@@ -97,7 +110,7 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 	case shell.LayoutMsg:
 		h.layOut(msg.Area)
 	case shell.HiddenMsg:
-		h.rows, h.keys = nil, nil
+		h.rows, h.keys, h.known = nil, nil, nil
 	case tea.MouseMotionMsg:
 		if h.area.Holds(msg.X, msg.Y) {
 			h.point(msg.X, msg.Y)
@@ -129,7 +142,7 @@ func (h *Screen) move(rows, columns int) {
 
 func (h *Screen) zoom(by int) {
 	h.step = min(max(h.step+by, 0), len(steps)-1)
-	h.keys = nil
+	h.known, h.keys = nil, nil
 }
 
 // open opens the keys of a row, or the only one at the moment under the cursor.
@@ -140,20 +153,30 @@ func (h *Screen) open() tea.Cmd {
 	if r := h.rows[h.at]; len(r.keys) == 1 {
 		return h.Visit(r.keys[0].Reading.Key, h.moment())
 	}
-	from := h.window().from
+	r := h.rows[h.at]
+	one := scope{prefix: r.prefix, to: len(r.keys)}
 	for i := range h.at {
-		from += len(h.rows[i].keys)
+		one.from += len(h.rows[i].keys)
 	}
-	h.inside = append(h.inside, span{from, from + len(h.rows[h.at].keys)})
-	h.at, h.first, h.keys = 0, 0, nil
+	one.to += one.from
+	h.inside = append(h.inside, one)
+	h.home()
 	return nil
 }
 
+// leave ends what if, then goes back to the keys around those that were opened.
 func (h *Screen) leave() tea.Cmd {
+	if h.what.on {
+		h.what = whatIf{}
+		return nil
+	}
 	h.inside = h.inside[:len(h.inside)-1]
-	h.at, h.first, h.keys = 0, 0, nil
+	h.home()
 	return nil
 }
+
+// home goes to the first row of other keys.
+func (h *Screen) home() { h.at, h.first, h.keys = 0, 0, nil }
 
 // moment is the middle of the column under the cursor.
 func (h *Screen) moment() limiter.Instant {
@@ -161,14 +184,23 @@ func (h *Screen) moment() limiter.Instant {
 	return min(h.newest.Add(-time.Duration(h.back)*d-d/2), h.At())
 }
 
-// window is the range of the session's rows that is shown.
-func (h *Screen) window() span {
-	n := len(h.Rows())
-	if len(h.inside) == 0 {
-		return span{0, n}
+// within returns the keys that are shown, in the order of the session's rows.
+func (h *Screen) within() []*model.Watched {
+	list := h.Rows()
+	for _, one := range h.inside {
+		if one.prefix == "" {
+			list = list[min(one.from, len(list)):min(one.to, len(list))]
+			continue
+		}
+		var some []*model.Watched
+		for _, k := range list {
+			if strings.HasPrefix(k.Reading.Key, one.prefix) {
+				some = append(some, k)
+			}
+		}
+		list = some
 	}
-	last := h.inside[len(h.inside)-1]
-	return span{min(last.from, n), min(last.to, n)}
+	return list
 }
 
 // Paint draws the map.

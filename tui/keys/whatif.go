@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,6 +11,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/format"
+	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
 
@@ -26,38 +26,6 @@ type whatIf struct {
 	result model.WhatIf
 }
 
-// termsText is a limit as the prompt has it.
-func termsText(t model.Target) string {
-	text := fmt.Sprintf("%s %d/%s", t.Algorithm, t.Limit.Count, format.Length(t.Window))
-	if t.Limit.Burst > 0 {
-		text += fmt.Sprintf(" burst %d", t.Limit.Burst)
-	}
-	return text
-}
-
-// parseTerms reads an algorithm, a limit and a burst in any order; what is left out is as it
-// is. ok is false while what is typed is not complete.
-func parseTerms(text string, as model.Target) (t model.Target, ok bool) {
-	t = model.Target{Algorithm: as.Algorithm, Limit: as.Limit, LimitKnown: true, Window: as.Window}
-	words := strings.Fields(text)
-	for i, word := range words {
-		if a, err := limiter.ParseAlgorithm(word); err == nil {
-			t.Algorithm, ok = a, true
-			continue
-		}
-		if l, err := limiter.ParseLimit(word); err == nil {
-			l.Burst = t.Limit.Burst
-			t.Limit, t.Window, ok = l, l.Window, true
-			continue
-		}
-		var burst int64
-		if n, err := fmt.Sscan(word, &burst); i > 0 && words[i-1] == "burst" && n == 1 && err == nil && burst > 0 {
-			t.Limit.Burst, ok = burst, true
-		}
-	}
-	return t, ok && t.Limit.Count > 0 && t.Window > 0 && t.Algorithm != limiter.Unknown
-}
-
 // askWhatIf lets a person type other terms and shows at once what they would have done.
 func (d *Screen) askWhatIf() tea.Cmd {
 	k := d.Current()
@@ -65,11 +33,11 @@ func (d *Screen) askWhatIf() tea.Cmd {
 		return nil
 	}
 	if d.what.text == "" {
-		d.what.text = termsText(k.Reading.Target)
+		d.what.text = session.TermsText(k.Reading.Target)
 	}
 	try := func(text string) {
 		d.what.text = text
-		if t, ok := parseTerms(text, k.Reading.Target); ok {
+		if t, ok := session.ParseTerms(text, k.Reading.Target); ok {
 			d.what.terms, d.what.on, d.what.key = t, true, ""
 		}
 	}
@@ -82,11 +50,7 @@ func (d *Screen) askWhatIf() tea.Cmd {
 			}
 			return nil
 		}, nil)
-	var names []string
-	for _, a := range limiter.Algorithms() {
-		names = append(names, a.String()+" "+strings.TrimPrefix(termsText(k.Reading.Target), k.Reading.Target.Algorithm.String()+" "))
-	}
-	p.Suggest(names)
+	p.Suggest(session.TermsNear(k.Reading.Target))
 	d.Open(p)
 	return nil
 }
@@ -113,7 +77,7 @@ func (d *Screen) runWhatIf() {
 
 // paintWhatIf draws what became of the requests beside what would have.
 func (v view) paintWhatIf(r cell.Rect) {
-	title := []widget.Span{widget.Styled("what if", v.Look.Title), widget.Styled(" · "+termsText(v.what.terms), v.Look.Injected)}
+	title := []widget.Span{widget.Styled("what if", v.Look.Title), widget.Styled(" · "+session.TermsText(v.what.terms), v.Look.Injected)}
 	in := r
 	if v.Framed {
 		in = v.Section(r, false, title...)

@@ -2,6 +2,8 @@ package timeline
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -121,7 +123,7 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	}
 	for i := range pieces {
 		part := &pieces[i]
-		for _, name := range []string{part.name, firstWord(part.name)} {
+		for _, name := range []string{part.name, lastWords(part.name), firstWord(part.name)} {
 			if n := len([]rune(name)) + 2; n > 2 && n+2 <= part.to-part.from && part.from >= free {
 				free = part.from + (part.to-part.from-n)/2 + n
 				p.Buffer.Text(r.X+free-n, r.Y, r.X+part.to, " "+name+" ", part.style)
@@ -139,7 +141,14 @@ func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeR
 		return
 	}
 	counts := float64(g.Previous.N) * g.Weight
-	previous := []widget.Span{widget.Styled(fmt.Sprintf("%d × %s = %.1f", g.Previous.N, model.ShownWeight(g.Previous.N, g.Weight, 1), counts), l.Previous)}
+	text := fmt.Sprintf("%d × %s = %.1f", g.Previous.N, model.ShownWeight(g.Previous.N, g.Weight, 1), counts)
+	switch k.Reading.Target.Convention.Rounding { // what is added is written too: the sum is right on screen
+	case limiter.RoundFloor:
+		text += fmt.Sprintf(" → %.0f", math.Floor(counts))
+	case limiter.RoundNearest:
+		text += fmt.Sprintf(" → %.0f", math.Round(counts))
+	}
+	previous := []widget.Span{widget.Styled(text, l.Previous)}
 	current := []widget.Span{widget.Styled(" + ", l.Dim), widget.Styled(format.Short(g.Current.N), l.Current)}
 	if g.Used.Known {
 		of := ""
@@ -151,6 +160,12 @@ func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeR
 	edge := min(max(s.index(k.Timeline, g.Start), 0), s.n)
 	x := min(max(edge-widget.Width(previous...), 0), max(r.W-widget.Width(previous...)-widget.Width(current...), 0))
 	p.Words(r.X+x, r.Y, r.X+r.W, append(previous, current...)...)
+}
+
+// lastWords are those after the first comma; "" where there is none.
+func lastWords(s string) string {
+	_, last, _ := strings.Cut(s, ", ")
+	return last
 }
 
 func firstWord(s string) string {

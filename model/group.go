@@ -1,0 +1,92 @@
+package model
+
+import (
+	"strings"
+	"time"
+)
+
+// Group is keys whose names begin alike.
+type Group struct {
+	Prefix string // up to and with a separator; "" where the group is one key
+	Keys   []*Watched
+}
+
+// separators end a part of a key's name.
+const separators = ":/|."
+
+// GroupBy shares keys out by the first part of their names in which they differ, in the order
+// in which the groups come first. A group of one key has no prefix.
+func GroupBy(keys []*Watched) []Group {
+	common := commonPrefix(keys)
+	place := map[string]int{}
+	var list []Group
+	for _, k := range keys {
+		prefix := k.Reading.Key
+		if i := strings.IndexAny(prefix[common:], separators); i >= 0 {
+			prefix = prefix[:common+i+1]
+		}
+		i, ok := place[prefix]
+		if !ok {
+			i = len(list)
+			place[prefix] = i
+			list = append(list, Group{Prefix: prefix})
+		}
+		list[i].Keys = append(list[i].Keys, k)
+	}
+	for i := range list {
+		if len(list[i].Keys) == 1 {
+			list[i].Prefix = ""
+		}
+	}
+	return list
+}
+
+// commonPrefix returns how long the parts are with which all names begin.
+func commonPrefix(keys []*Watched) int {
+	if len(keys) == 0 {
+		return 0
+	}
+	first := keys[0].Reading.Key
+	n := len(first)
+	for _, k := range keys[1:] {
+		name := k.Reading.Key
+		n = min(n, len(name))
+		for i := range n {
+			if name[i] != first[i] {
+				n = i
+				break
+			}
+		}
+	}
+	return strings.LastIndexAny(first[:n], separators) + 1
+}
+
+// RunAll puts the requests of several keys through other terms, each key through a limiter of its
+// own, from windows of it before its newest reading on, and adds up what became of them. The
+// denials of the past are known where they are of every key. Levels are those of one key alone.
+func RunAll(keys []*Watched, terms Target, windows int) WhatIf {
+	sum := WhatIf{DeniedKnown: true}
+	for _, k := range keys {
+		if k.Timeline == nil || k.Reading.At == 0 {
+			continue
+		}
+		to := k.Reading.At
+		w := k.Run(terms, max(to.Add(-time.Duration(windows)*k.Timeline.Window()), k.Timeline.First()), to)
+		if sum.From == 0 || w.From < sum.From {
+			sum.From = w.From
+		}
+		sum.To = max(sum.To, w.To)
+		sum.Admitted, sum.Denied = sum.Admitted+w.Admitted, sum.Denied+w.Denied
+		sum.Was, sum.WasDenied = sum.Was+w.Was, sum.WasDenied+w.WasDenied
+		sum.DeniedKnown = sum.DeniedKnown && w.DeniedKnown
+		sum.Longest = max(sum.Longest, w.Longest)
+		if w.Differs != 0 && (sum.Differs == 0 || w.Differs < sum.Differs) {
+			sum.Differs, sum.Stricter = w.Differs, w.Stricter
+		}
+		sum.Levels = w.Levels
+	}
+	if len(keys) != 1 {
+		sum.Levels = nil
+	}
+	return sum
+}

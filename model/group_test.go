@@ -1,0 +1,60 @@
+package model_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+func TestGroupBy(t *testing.T) {
+	for _, tc := range []struct{ names, want []string }{
+		{[]string{"api:a:1", "mail:2", "api:b:1", "solo"}, []string{"api: 2", " 1", " 1"}},
+		{[]string{"api:a:1", "api:a:2", "api:b:1"}, []string{"api:a: 2", " 1"}},
+		{[]string{"x"}, []string{" 1"}},
+		{nil, nil},
+	} {
+		var keys []*model.Watched
+		for _, n := range tc.names {
+			k := &model.Watched{}
+			k.Reading.Key = n
+			keys = append(keys, k)
+		}
+		var got []string
+		for _, g := range model.GroupBy(keys) {
+			got = append(got, g.Prefix+" "+string(rune('0'+len(g.Keys))))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%q in groups: %q, want %q", tc.names, got, tc.want)
+		}
+	}
+}
+
+// TestRunAllAddsUp puts two keys through other terms and compares the sums with each alone.
+func TestRunAllAddsUp(t *testing.T) {
+	const w = 10 * time.Second
+	start := limiter.Instant(1_700_000_000_000_000).Floor(w)
+	terms := model.Target{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: w}, LimitKnown: true, Window: w}
+	var b model.Board
+	var keys []*model.Watched
+	for i, name := range []string{"a", "b"} {
+		r := model.Reading{Key: name, At: start, Target: terms, Denied: model.Count{Known: i == 0}}
+		b.Apply(model.Batch{At: start, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}})
+		for n := range 6 * (i + 1) {
+			r.Arrivals = append(r.Arrivals, model.Arrival{At: start.Add(time.Duration(n) * 200 * time.Millisecond), N: 1})
+		}
+		r.Since, r.At = start, start.Add(4*time.Second)
+		b.Apply(model.Batch{At: r.At, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}})
+		keys = append(keys, b.Key(name))
+	}
+	all := model.RunAll(keys, terms, 3)
+	x, y := keys[0].Run(terms, start, start.Add(4*time.Second)), keys[1].Run(terms, start, start.Add(4*time.Second))
+	if all.Admitted != x.Admitted+y.Admitted || all.Denied != x.Denied+y.Denied || all.Was != 18 || all.DeniedKnown {
+		t.Errorf("together %+v, apart %+v and %+v", all, x, y)
+	}
+	if all.Longest != max(x.Longest, y.Longest) || all.Differs == 0 {
+		t.Errorf("waits up to %v, differs at %v", all.Longest, all.Differs)
+	}
+}

@@ -1,0 +1,98 @@
+package heat
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/session"
+	"ratescope/tui/widget"
+)
+
+// whatIf is other terms that the requests of a row's keys are put through, each key on a limiter
+// of its own; nothing is written. The zero whatIf is off.
+type whatIf struct {
+	text   string // as typed
+	on     bool
+	terms  model.Target
+	row    string          // what the outcome is of,
+	keys   int             // how many keys
+	second limiter.Instant // as of which second
+	result model.WhatIf
+}
+
+// whatIfWindows is how many windows back the requests are taken from.
+const whatIfWindows = 3
+
+// askWhatIf lets a person type other terms for the keys of the row under the cursor.
+func (h *Screen) askWhatIf() tea.Cmd {
+	if h.at >= len(h.rows) {
+		return nil
+	}
+	of := h.rows[h.at].keys[0].Reading.Target
+	if h.what.text == "" {
+		h.what.text = session.TermsText(of)
+	}
+	try := func(text string) {
+		h.what.text = text
+		if t, ok := session.ParseTerms(text, of); ok {
+			h.what.terms, h.what.on, h.what.second = t, true, 0
+		}
+	}
+	try(h.what.text)
+	p := h.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
+		func(text string, kept bool) tea.Cmd {
+			if !kept || strings.TrimSpace(text) == "" {
+				h.what = whatIf{}
+			}
+			return nil
+		}, nil)
+	p.Suggest(session.TermsNear(of))
+	h.Open(p)
+	return nil
+}
+
+// runWhatIf works the other terms out anew, once a second and where the row is another.
+func (h *Screen) runWhatIf() {
+	if !h.what.on || h.at >= len(h.rows) {
+		return
+	}
+	r := &h.rows[h.at]
+	name, second := r.prefix+r.keys[0].Reading.Key, h.At()-h.At()%1_000_000
+	if w := &h.what; w.row != name || w.keys != len(r.keys) || w.second != second {
+		w.row, w.keys, w.second = name, len(r.keys), second
+		w.result = model.RunAll(r.keys, w.terms, whatIfWindows)
+	}
+}
+
+// paintWhatIf says in the first line what became of the row's requests and what would have.
+func (v view) paintWhatIf(r cell.Rect) {
+	w := &v.what.result
+	was := format.Short(w.WasDenied)
+	if !w.DeniedKnown {
+		was = format.Unknown
+		if w.WasDenied > 0 {
+			was = "≥ " + format.Short(w.WasDenied)
+		}
+	}
+	spans := []widget.Span{
+		widget.Styled(v.rowName(&v.rows[v.at], 30), v.Look.Title), widget.Styled(" what if "+session.TermsText(v.what.terms), v.Look.Injected),
+		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), v.Look.Text),
+		widget.Styled(fmt.Sprintf(" · denied %s → %s", was, format.Short(w.Denied)), v.Look.Denied),
+	}
+	if w.Longest > 0 {
+		spans = append(spans, widget.Styled(" · waits up to "+format.Span(w.Longest), v.Look.Dim))
+	}
+	if w.Differs != 0 {
+		spans = append(spans, widget.Styled(" · differs first at "+format.Clock(w.Differs), v.Look.Dim))
+	}
+	for len(spans) > 3 && widget.Width(spans...) > r.W-2 {
+		spans = spans[:len(spans)-1]
+	}
+	v.Words(r.X+1, r.Y, r.X+r.W, spans...)
+}

@@ -1,0 +1,51 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/format"
+)
+
+// TermsText is a limit as the prompt of what if has it.
+func TermsText(t model.Target) string {
+	text := fmt.Sprintf("%s %d/%s", t.Algorithm, t.Limit.Count, format.Length(t.Window))
+	if t.Limit.Burst > 0 {
+		text += fmt.Sprintf(" burst %d", t.Limit.Burst)
+	}
+	return text
+}
+
+// ParseTerms reads an algorithm, a limit and a burst in any order; what is left out is as it
+// is. ok is false while what is typed is not complete.
+func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
+	t = model.Target{Algorithm: as.Algorithm, Limit: as.Limit, LimitKnown: true, Window: as.Window}
+	words := strings.Fields(text)
+	for i, word := range words {
+		if a, err := limiter.ParseAlgorithm(word); err == nil {
+			t.Algorithm, ok = a, true
+			continue
+		}
+		if l, err := limiter.ParseLimit(word); err == nil {
+			l.Burst = t.Limit.Burst
+			t.Limit, t.Window, ok = l, l.Window, true
+			continue
+		}
+		var burst int64
+		if n, err := fmt.Sscan(word, &burst); i > 0 && words[i-1] == "burst" && n == 1 && err == nil && burst > 0 {
+			t.Limit.Burst, ok = burst, true
+		}
+	}
+	return t, ok && t.Limit.Count > 0 && t.Window > 0 && t.Algorithm != limiter.Unknown
+}
+
+// TermsNear lists the same limit under every algorithm.
+func TermsNear(t model.Target) (list []string) {
+	limit := strings.TrimPrefix(TermsText(t), t.Algorithm.String()+" ")
+	for _, a := range limiter.Algorithms() {
+		list = append(list, a.String()+" "+limit)
+	}
+	return list
+}
