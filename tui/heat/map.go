@@ -66,6 +66,10 @@ func (y *history) update(k *model.Watched, newest limiter.Instant, column time.D
 	return from
 }
 
+// turns is in how many pictures every row of several keys is looked at once; a new column is
+// always looked at.
+const turns = 5
+
 // tallest is how many lines a row of a short map takes.
 const tallest = 2
 
@@ -95,14 +99,18 @@ func (h *Screen) fill() {
 	d := steps[h.step]
 	newest := h.At().Floor(d).Add(d)
 	h.newest = newest
+	h.turn++
 	if h.known == nil || len(h.known) > 2*len(h.keys)+64 {
 		h.known = make(map[string]*history, len(h.keys))
 	}
 	for i := range h.rows {
 		r := &h.rows[i]
 		from := h.width
-		if r.cells == nil || r.newest != newest {
+		switch {
+		case r.cells == nil || r.newest != newest:
 			from = 0
+		case len(r.keys) > 1 && (i+h.turn)%turns != 0:
+			continue // a row of many keys has its turn in one of so many pictures
 		}
 		for _, k := range r.keys {
 			y := h.known[k.Reading.Key]

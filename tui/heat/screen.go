@@ -49,6 +49,7 @@ type Screen struct {
 	width, high int // of the map that the rows were made for
 	folded      bool
 	known       map[string]*history // by key
+	turn        int
 }
 
 // scope is what was opened: the keys that begin with a prefix, or a range of those that were
