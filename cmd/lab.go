@@ -31,6 +31,8 @@ func (p *program) lab() *cobra.Command {
 	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
 	var class classFlags
 	class.add(c)
+	var film filmFlags
+	film.add(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return cli.Usagef("lab takes one scenario and was given %d", len(args))
@@ -65,6 +67,9 @@ func (p *program) lab() *cobra.Command {
 				return err
 			}
 			o.Lessons = append(incident, all...)
+		}
+		if film.asked() {
+			return film.draw(c, o)
 		}
 		seen := term.IsTerminal(os.Stdout.Fd())
 		if class.serve != "" {

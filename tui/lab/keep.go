@@ -10,7 +10,7 @@ import (
 
 // export writes the moment to a file.
 func (s *Screen) export(asScenario bool) tea.Cmd {
-	id := s.at().ID + "-" + strings.ReplaceAll(strings.TrimSuffix(lab.Seconds(s.run.Elapsed()), " s"), ".", "_")
+	id := s.momentName()
 	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run))
 	if asScenario {
 		var err error
@@ -23,6 +23,11 @@ func (s *Screen) export(asScenario bool) tea.Cmd {
 	name = safeName(name)
 	write := s.save
 	return func() tea.Msg { return savedMsg{name, write(name, content)} }
+}
+
+// momentName is what a file about the moment on screen is called.
+func (s *Screen) momentName() string {
+	return s.at().ID + "-" + strings.ReplaceAll(strings.TrimSuffix(lab.Seconds(s.run.Elapsed()), " s"), ".", "_")
 }
 
 // safeName keeps of a scenario's id what belongs in a file name.

@@ -70,6 +70,7 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("room", "present", "B", "presenter mode: large and few", s.present, "B"),
 		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.export(false) }, "e"),
 		keymap.New("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.export(true) }, "E"),
+		keymap.New("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.savePicture, "K"),
 		keymap.New("room", "share", "Y", "copies a line that opens this moment", s.copyMoment, "Y"),
 		keymap.New("room", "copy", "y", "copies the Redis script of the step", s.copyScript, "y"),
 	}

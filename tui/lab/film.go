@@ -1,0 +1,233 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/themes"
+	"ratescope/tui/shell"
+	"ratescope/tui/svg"
+)
+
+// Film is a stretch of a story that is drawn without a terminal. Its time is the story's own, so
+// that the same options draw the same picture every time.
+type Film struct {
+	Width, Height int           // of the terminal, in cells
+	From          time.Duration // where it begins on the clock of the story
+	For           time.Duration // how long it is; 0 is up to the end of what is known
+	PerSecond     int           // pictures a second; 0 means 10
+}
+
+// Bounds of a film.
+const (
+	filmFrames  = 36_000 // an hour at the usual pace
+	filmUsual   = 10
+	filmLargest = 1000 // columns or rows
+)
+
+// check says what is wrong with a film.
+func (f Film) check() error {
+	switch {
+	case f.Width < shell.MinWidth || f.Height < shell.MinHeight || f.Width > filmLargest || f.Height > filmLargest:
+		return fmt.Errorf("a picture of %dx%d is not possible: use %dx%d to %dx%d", f.Width, f.Height, shell.MinWidth, shell.MinHeight, filmLargest, filmLargest)
+	case f.From < 0 || f.For < 0:
+		return errors.New("a film begins at 0 s or later, and goes on: give times above 0")
+	case f.PerSecond < 1 || f.PerSecond > 60:
+		return fmt.Errorf("%d pictures a second are not possible: use 1 to 60", f.PerSecond)
+	}
+	return nil
+}
+
+// projector draws the lab of some options at one moment after another.
+type projector struct {
+	app *shell.App
+	*Screen
+	fired []lab.Arrival // by hand, still to come
+	end   time.Duration // of what is known: the last request by hand, or where the lab was shared
+}
+
+// newProjector opens the lab: on the story of a shared moment with what was fired in it, else on
+// a lesson with its own solution.
+func newProjector(ctx context.Context, o Options, f Film) (*projector, error) {
+	shared := o.Shared
+	o.Shared, o.Memory = nil, Memory{}
+	app, s, err := program(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &projector{app: app, Screen: s}
+	if shared != nil {
+		p.fired, p.end = shared.Fired, shared.Now.Sub(shared.Setup.Zero)
+		still := *shared
+		still.Fired, still.Now = nil, shared.Setup.Zero
+		if err := s.openShared(still); err != nil {
+			return nil, err
+		}
+		if s.shows("quiz") { // a question has a run of its own
+			s.view("compare")
+		}
+	} else {
+		zero := s.run.Setup().Zero
+		for _, step := range s.at().Solution() {
+			for range step.Repeat {
+				if step.Cost > 0 {
+					p.fired = append(p.fired, lab.Arrival{At: zero.Add(step.At), Cost: step.Cost})
+				}
+			}
+			p.end = step.At
+		}
+		p.end = max(p.end+s.run.Setup().Limit.Window/5, s.at().Length())
+		s.view("compare")
+	}
+	s.past, s.clock.playing = nil, true
+	app.Update(tea.WindowSizeMsg{Width: f.Width, Height: f.Height})
+	return p, nil
+}
+
+// frame moves the story on to a moment and draws it.
+func (p *projector) frame(at time.Duration) string {
+	to := p.run.Setup().Zero.Add(at)
+	for len(p.fired) > 0 && p.fired[0].At <= to {
+		p.run.AdvanceTo(p.fired[0].At)
+		p.run.Fire(p.fired[0].Cost)
+		p.fired = p.fired[1:]
+	}
+	p.run.AdvanceTo(to)
+	p.Redraw()
+	p.app.Update(nil)
+	return p.app.View().Content
+}
+
+// Pictures are the forms that a picture can have, by the ending of a file's name.
+var Pictures = map[string]func(*shell.App) string{
+	".svg": svgOf,
+	".ans": ansiOf,
+	".txt": func(app *shell.App) string { return app.Buffer.Plain() + "\n" },
+}
+
+// ansiOf is the picture as a terminal shows it when the file is written to it.
+func ansiOf(app *shell.App) string {
+	return strings.ReplaceAll(app.Buffer.String(), "\n", "\x1b[0m\n") + "\x1b[0m\n"
+}
+
+// Picture draws the moment at which a film begins; 0 of a shared moment is that moment itself.
+// paint gets the program that has drawn it.
+func Picture(ctx context.Context, o Options, f Film, paint func(*shell.App) error) error {
+	f.PerSecond = filmUsual
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := newProjector(ctx, o, f)
+	if err != nil {
+		return err
+	}
+	at := f.From
+	if at == 0 && o.Shared != nil {
+		at = p.end
+	}
+	p.clock.playing = false
+	p.frame(at)
+	return paint(p.app)
+}
+
+// Cast writes a film as an asciicast of version 2, which asciinema and others play. A picture
+// that is like the one before is left out, and of others only the rows that changed are written.
+func Cast(ctx context.Context, o Options, f Film, to io.Writer) error {
+	if f.PerSecond == 0 {
+		f.PerSecond = filmUsual
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := newProjector(ctx, o, f)
+	if err != nil {
+		return err
+	}
+	if f.For == 0 {
+		f.For = p.end - f.From
+	}
+	frames := int(f.For*time.Duration(f.PerSecond)/time.Second) + 1
+	if f.For <= 0 || frames > filmFrames {
+		return fmt.Errorf("a film of %v is not possible here: say how long it is, up to an hour", f.For)
+	}
+	w := bufio.NewWriter(to)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	head := struct {
+		Version int               `json:"version"`
+		Width   int               `json:"width"`
+		Height  int               `json:"height"`
+		Title   string            `json:"title"`
+		Env     map[string]string `json:"env"`
+	}{2, f.Width, f.Height, "ratescope lab: " + p.at().Title, map[string]string{"TERM": "xterm-256color"}}
+	if err := enc.Encode(head); err != nil {
+		return err
+	}
+	var before []string
+	for i := range frames {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		at := time.Duration(i) * time.Second / time.Duration(f.PerSecond)
+		rows := strings.Split(p.frame(f.From+at), "\n")
+		if changed := rewrite(before, rows); changed != "" {
+			if err := enc.Encode([]any{at.Seconds(), "o", changed}); err != nil {
+				return err
+			}
+		}
+		before = rows
+	}
+	return w.Flush()
+}
+
+// rewrite returns what makes one picture of another on a terminal.
+func rewrite(before, after []string) string {
+	var b strings.Builder
+	if before == nil {
+		b.WriteString("\x1b[?25l\x1b[2J")
+	}
+	for y, row := range after {
+		if y >= len(before) || before[y] != row {
+			fmt.Fprintf(&b, "\x1b[%d;1H%s\x1b[0m", y+1, row)
+		}
+	}
+	return b.String()
+}
+
+// svgOf is the picture for a browser.
+func svgOf(app *shell.App) string {
+	b := &app.Buffer
+	var body strings.Builder
+	for y := range b.H {
+		row := make([]svg.Cell, b.W)
+		for x := range row {
+			c := b.At(x, y)
+			row[x] = svg.Cell{R: max(c.R, ' '), Fg: c.S.Fg.Color(), Bg: c.S.Bg.Color(), Bold: c.S.Attr&themes.Bold != 0}
+		}
+		body.WriteString(svg.Row(y, row))
+	}
+	return svg.Document(b.W, b.H, app.Look.Dark, "", body.String())
+}
+
+// savePicture keeps the picture on screen in two files, for a browser and for a terminal.
+func (s *Screen) savePicture() tea.Cmd {
+	name, write := safeName(s.momentName()), s.save
+	forms := []struct{ name, content string }{{name + ".svg", svgOf(s.App)}, {name + ".ans", ansiOf(s.App)}}
+	return func() tea.Msg {
+		for _, f := range forms {
+			if err := write(f.name, []byte(f.content)); err != nil {
+				return savedMsg{f.name, err}
+			}
+		}
+		return savedMsg{name + ".svg and .ans", nil}
+	}
+}
