@@ -2,7 +2,7 @@ SHELL   := /bin/sh
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BENCH   ?= .
 
-.PHONY: help test tools tidy format vet staticcheck bench fuzz build cross manual completions rename
+.PHONY: help test adapters tools tidy format vet staticcheck bench fuzz build cross manual completions rename
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -11,6 +11,14 @@ test: tools tidy format vet staticcheck ## installs what the tests need, then ch
 	go test ./limiter ./model/...
 	RATESCOPE_REQUIRE_REDIS=1 go test -race -timeout 10m $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$)
 	RATESCOPE_REQUIRE_REDIS=1 go test -race -parallel 8 -timeout 10m ./feed ./tui/e2e
+	@$(MAKE) --no-print-directory adapters
+
+# The adapters are modules of their own, whose dependencies nothing else needs.
+ADAPTERS := limiter/grpclimit limiter/otellimit limiter/promlimit
+adapters: ## checks and tests the adapters for gRPC, OpenTelemetry and Prometheus
+	@for dir in $(ADAPTERS); do (cd $$dir && \
+		if go mod download; then go vet ./... && go test ./...; \
+		else echo "SKIPPED: the dependencies of $$dir cannot be downloaded here, so it was not tested" >&2; fi) || exit 1; done
 
 # Arithmetic runs at full volume without the race detector, and at a tenth of it with it.
 # The tests start their own redis-server on a free port, and drive the built program
@@ -84,7 +92,7 @@ ROOMS := cmd\|docs\|feed\|internal\|limiter\|model\|themes\|tui
 rename: ## gives the module another path: make rename MODULE=host/owner/ratescope
 	@case "$(MODULE)" in */*) ;; *) echo "give the path: make rename MODULE=host/owner/ratescope" >&2; exit 2;; esac
 	@old=$$(go list -m) && for f in $$(find . -name '*.go' -o -name '*.md' -o -name go.mod | grep -v '/\.git/'); do \
-		sed -e "s#\\([\"\`]\)$$old/\\($(ROOMS)\\)#\\1$(MODULE)/\\2#g" -e "s#^module $$old\$$#module $(MODULE)#" \
+		sed -e "s#\\([\"\`]\)$$old/\\($(ROOMS)\\)#\\1$(MODULE)/\\2#g" -e "s#^module $$old\$$#module $(MODULE)#" -e "s#^module $$old/#module $(MODULE)/#" \
 			-e "s#^\\(require \\|replace \\|	\\)$$old \\(v0\\|=>\\)#\\1$(MODULE) \\2#" "$$f" > "$$f.renamed" && \
 		if cmp -s "$$f" "$$f.renamed"; then rm "$$f.renamed"; else cat "$$f.renamed" > "$$f" && rm "$$f.renamed"; fi || exit 1; \
 	done

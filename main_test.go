@@ -91,6 +91,10 @@ var rooms = map[string][]string{
 	"internal":           {"ratescope/model/safetext"}, // what several rooms share
 	"limiter":            {},
 	"limiter/redisstore": {"ratescope/limiter", goRedis},
+	// Adapters, each a module of its own, so that the limiter needs no third party.
+	"limiter/grpclimit": {"ratescope/limiter", "google.golang.org/"},
+	"limiter/promlimit": {"ratescope/limiter", "github.com/prometheus/client_golang/"},
+	"limiter/otellimit": {"ratescope/limiter", "go.opentelemetry.io/otel/"},
 	// These need a server to test and to run scenarios on.
 	"limiter/limitertest": {"ratescope/limiter", goRedis},
 	"limiter/scenario":    {"ratescope/limiter", goRedis},
@@ -454,6 +458,20 @@ func TestRename(t *testing.T) {
 	version, err := exec.Command("go", "version", "-m", filepath.Join(folder, "bin", "ratescope")).Output()
 	if err != nil || !strings.Contains(string(version), "path\t"+path) {
 		t.Errorf("%v: %s", err, version)
+	}
+	modules, err := filepath.Glob(filepath.Join(folder, "limiter", "*", "go.mod"))
+	if err != nil || len(modules) < 4 {
+		t.Fatalf("%v %v", modules, err)
+	}
+	for _, name := range modules {
+		if text, err := os.ReadFile(name); err != nil || !strings.HasPrefix(string(text), "module "+path+"/limiter/") || !strings.Contains(string(text), "replace "+path+" =>") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+	adapter := exec.Command("go", "build", "./...")
+	adapter.Dir = filepath.Join(folder, "limiter", "promlimit") // whose modules the program has too
+	if out, err := adapter.CombinedOutput(); err != nil {
+		t.Errorf("the adapter does not build: %v: %s", err, out)
 	}
 	left := exec.Command("grep", "-rlE", `^\s*(import )?([a-z]+ )?"ratescope/`, "--include=*.go", ".")
 	left.Dir = folder

@@ -1,0 +1,208 @@
+// Package grpclimit keeps gRPC calls under a limit from both sides: interceptors for servers,
+// which answer ResourceExhausted with a RetryInfo, and one for clients, which keeps our own
+// calls under the cap of another service. It is a module of its own, so that the limiter needs
+// no third party.
+package grpclimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"ratescope/limiter"
+	"ratescope/limiter/internal/absent"
+)
+
+// Failure says what happens to a call when the limiter cannot decide, because its store is
+// away. There is no default: each is wrong for some service.
+type Failure uint8
+
+const (
+	_          Failure = iota
+	FailOpen           // let it through, uncounted
+	FailClosed         // answer Unavailable
+)
+
+// Config sets up interceptors.
+type Config struct {
+	// Limiter decides. A limiter.Breaker bounds how long its store may take, and falls back.
+	Limiter limiter.Limiter
+	Limit   limiter.Limit
+	// LimitFor is the limit of one call by its full method, as "/pkg.Service/Method"; Limit when nil.
+	LimitFor func(ctx context.Context, method string) limiter.Limit
+	// Key names who calls. "" is not limited. When nil it is the host part of the peer's address,
+	// which behind a proxy is the proxy, and for a client the method.
+	Key func(ctx context.Context, method string) string
+	// Policy settles denied calls; limiter.Drop when nil for a server, which answers at once, and
+	// for a client a wait as long as the context allows.
+	Policy limiter.Policy
+	// OnFailure must be chosen.
+	OnFailure Failure
+	// OnError is told why the limiter could not decide; nothing is when nil. It must not block.
+	OnError func(ctx context.Context, method string, err error)
+}
+
+// Counts is what interceptors have done so far.
+type Counts struct {
+	Admitted, Denied int64
+	FailedOpen       int64 // let through without a decision
+	FailedClosed     int64 // turned away without one
+}
+
+// Interceptors limit the calls to a server or of a client. They may be used by many goroutines.
+type Interceptors struct {
+	Config
+	admitted, denied, open, closed atomic.Int64
+}
+
+// New checks the configuration.
+func New(c Config) (*Interceptors, error) {
+	if absent.Value(c.Limiter) || c.Policy != nil && absent.Value(c.Policy) {
+		return nil, errors.New("the interceptors have no limiter, or a nil policy: set Config.Limiter, and leave Policy out or make one")
+	}
+	if c.OnFailure != FailOpen && c.OnFailure != FailClosed {
+		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen or FailClosed")
+	}
+	if c.LimitFor == nil {
+		if err := checkLimit(c.Limit); err != nil {
+			return nil, err
+		}
+		c.LimitFor = func(context.Context, string) limiter.Limit { return c.Limit }
+	}
+	return &Interceptors{Config: c}, nil
+}
+
+// checkLimit refuses, beside what no limiter takes, a limit that denies nothing.
+func checkLimit(l limiter.Limit) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if l.Count == 0 {
+		return fmt.Errorf("%w: a limit of 0 counts and denies nothing: set a Count", limiter.ErrBadRequest)
+	}
+	return nil
+}
+
+// Counts returns what was done so far.
+func (i *Interceptors) Counts() Counts {
+	return Counts{i.admitted.Load(), i.denied.Load(), i.open.Load(), i.closed.Load()}
+}
+
+// Unary limits unary calls to a server.
+func (i *Interceptors) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if err := i.admit(ctx, info.FullMethod, peerHost, limiter.Drop()); err != nil {
+		return nil, err
+	}
+	return handler(ctx, request)
+}
+
+// Stream limits streams to a server: each costs one when it is opened.
+func (i *Interceptors) Stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if err := i.admit(stream.Context(), info.FullMethod, peerHost, limiter.Drop()); err != nil {
+		return err
+	}
+	return handler(service, stream)
+}
+
+// Client limits unary calls of a client, each of which waits for its turn as long as its
+// context allows.
+func (i *Interceptors) Client(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	if err := i.admit(ctx, method, func(context.Context, string) string { return method }, waits{}); err != nil {
+		return err
+	}
+	return invoke(ctx, method, request, reply, connection, options...)
+}
+
+// waits is the policy of a client: Throttle without a bound of its own.
+type waits struct{}
+
+// Handle implements limiter.Policy.
+func (waits) Handle(ctx context.Context, o limiter.OverLimit) (limiter.Decision, error) {
+	return limiter.Wait(ctx, o.Limiter, o.Key, o.Limit, o.Cost)
+}
+
+// admit decides about one call and returns the status of one that is not let through.
+func (i *Interceptors) admit(ctx context.Context, method string, key func(context.Context, string) string, policy limiter.Policy) error {
+	if i.Limiter == nil {
+		return status.Error(codes.Internal, "The rate limiter is not set up: make it with grpclimit.New.")
+	}
+	if i.Key != nil {
+		key = i.Key
+	}
+	if i.Policy != nil {
+		policy = i.Policy
+	}
+	name, limit := key(ctx, method), i.LimitFor(ctx, method)
+	if name == "" {
+		return nil
+	}
+	if err := checkLimit(limit); err != nil {
+		return i.undecided(ctx, method, codes.Internal, "The call has no limit.", err)
+	}
+	d, err := limiter.Apply(ctx, i.Limiter, policy, name, limit, 1)
+	switch {
+	case err == nil && d.Allowed:
+		i.admitted.Add(1)
+		return nil
+	case err == nil, errors.Is(err, limiter.ErrLimited):
+		i.denied.Add(1)
+		return denied(d)
+	case ctx.Err() != nil:
+		return i.undecided(ctx, method, status.FromContextError(ctx.Err()).Code(), "The call waited for its turn in vain.", err)
+	case errors.Is(err, limiter.ErrBadRequest):
+		return i.undecided(ctx, method, codes.InvalidArgument, "The call has a name that cannot be limited.", err)
+	case i.OnFailure == FailOpen:
+		i.open.Add(1)
+		i.tell(ctx, method, err)
+		return nil
+	}
+	return i.undecided(ctx, method, codes.Unavailable, "The rate limiter is not available.", err)
+}
+
+func (i *Interceptors) undecided(ctx context.Context, method string, code codes.Code, says string, err error) error {
+	i.closed.Add(1)
+	i.tell(ctx, method, err)
+	return status.Error(code, says)
+}
+
+func (i *Interceptors) tell(ctx context.Context, method string, err error) {
+	if i.OnError != nil {
+		i.OnError(ctx, method, err)
+	}
+}
+
+// denied is ResourceExhausted, with how long to wait, which clients that retry keep to.
+func denied(d limiter.Decision) error {
+	s := status.New(codes.ResourceExhausted, "Too many requests.")
+	if d.RetryAfter == limiter.Never {
+		return s.Err()
+	}
+	with, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(max(d.RetryAfter, time.Millisecond))})
+	if err != nil {
+		return s.Err()
+	}
+	return with.Err()
+}
+
+// peerHost is the host part of the address of the other side.
+func peerHost(ctx context.Context, _ string) string {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return "unknown"
+	}
+	host, _, err := net.SplitHostPort(p.Addr.String())
+	if err != nil {
+		return p.Addr.String()
+	}
+	return host
+}
