@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +35,7 @@ type Settings struct {
 	Config       string          // file; "" the default one
 	Budget       string          // a share of the server's time, "1%"
 	PasswordFile string
+	NewConfig    bool // the file of Config need not be there yet
 
 	loaded *config.Config // once it was read
 	target config.Target  // of the configuration; zero without one
@@ -159,6 +162,9 @@ func (s *Settings) load() error {
 		return nil
 	}
 	path := s.ConfigPath()
+	if _, err := os.Stat(path); s.NewConfig && errors.Is(err, fs.ErrNotExist) {
+		path = ""
+	}
 	c, err := config.Load(path)
 	if err != nil {
 		return err

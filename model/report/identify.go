@@ -135,6 +135,9 @@ func (g *IdentifiedGroup) describe(b *strings.Builder) {
 // Missing says whether a person has to add the limit.
 func (g *IdentifiedGroup) Missing() bool { return g.missing }
 
+// Example returns the name of one of the group's limiters.
+func (g *IdentifiedGroup) Example() string { return string(g.example) }
+
 // LimitHint says how the limit of a group is written in a rule, for one that is not in Redis.
 func (g *IdentifiedGroup) LimitHint() string {
 	return "COUNT/" + strings.ReplaceAll(windowText(g.Window), dash, "DURATION")

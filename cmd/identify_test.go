@@ -1,0 +1,74 @@
+package cmd_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed/servertest"
+)
+
+// TestIdentifyWrite adds the rules for what was found to a file, says the difference, keeps what
+// stands there, and refuses when nothing is to be added.
+func TestIdentifyWrite(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	for key, value := range map[string]string{"rl:203.0.113.7": "3", "LIMITS:LIMITER/10.0.0.1/10/1/minute": "4", "throttle:login:7": "2"} {
+		if err := client.Set(t.Context(), key, value, time.Minute).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "sub", "config.yaml")
+	args := []string{"identify", "--write", "--redis", s.URL(), "--config", path}
+	first := call(t, args...)
+	if first.code != 0 || !strings.Contains(first.out, "+  - match: rl:*") || !strings.Contains(first.out, "+++ "+path) {
+		t.Fatalf("it says %d\n%s%s", first.code, first.out, first.err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(content), "library: rate-limit-redis") || !strings.Contains(string(content), "remove this rule if they are no limiters") {
+		t.Errorf("the file holds %s %v", content, err)
+	}
+	if r := call(t, "config", "check", "--config", path); r.code != 0 {
+		t.Errorf("the file is not read: %s", r.err)
+	}
+	call(t, args...).sentence(t, 1, "its rules name every limiter that was found already")
+
+	mine := "# mine\nrules:\n  - match: 'rl:*' # stays\n\ntargets: {}\n"
+	path = write(t, "config.yaml", mine)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args[len(args)-1] = path
+	if r := call(t, args...); r.code != 0 || strings.Contains(r.out, "+  - match: rl:*") {
+		t.Errorf("it says %d\n%s%s", r.code, r.out, r.err)
+	}
+	content, _ = os.ReadFile(path)
+	if info, _ := os.Stat(path); !strings.HasPrefix(string(content), "# mine\nrules:\n  - match: 'rl:*' # stays\n  # 1 key") || !strings.HasSuffix(string(content), "\n\ntargets: {}\n") || info.Mode().Perm() != 0o644 {
+		t.Errorf("the file, %v, holds\n%s", info.Mode(), content)
+	}
+	if n, err := client.DBSize(t.Context()).Result(); n != 3 || err != nil {
+		t.Errorf("the server holds %d keys %v", n, err)
+	}
+
+	for _, tc := range []struct {
+		code int
+		args []string
+		says string
+	}{
+		{2, []string{"identify", "--write", "--json"}, "give one of the three"},
+		{2, []string{"identify", "--yes"}, "give both"},
+		{2, []string{"identify", "--write", "--mask", "--redis", s.URL()}, "leave out one of the two"},
+		{2, []string{"identify", "--write"}, "needs no rules"},
+		{2, []string{"identify", "--write", "--redis", s.URL(), "--config", write(t, "bad", "rulse: []\n")}, "did you mean rules?"},
+		{1, []string{"identify", "--write", "--redis", s.URL(), "--config", write(t, "odd", "targets: {}\n...\n")}, "add them by hand"},
+	} {
+		call(t, tc.args...).sentence(t, tc.code, tc.says)
+	}
+	if err := client.FlushDB(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	call(t, args...).sentence(t, 1, "no key is a limiter by its layout")
+}
