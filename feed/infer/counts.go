@@ -1,0 +1,187 @@
+package infer
+
+import (
+	"time"
+
+	"ratescope/feed/decode"
+)
+
+// expirySlack is how far two readings of one expiry may lie apart: PTTL is in milliseconds, and
+// the instant of a reading is an estimate.
+const expirySlack = 50 * time.Millisecond
+
+// windows gathers when windows began and how long they were to last.
+type windows struct {
+	least, most time.Duration // between which every window lies whose beginning was seen
+	births      int
+	renewed     int // expiries that moved on while the count went on
+	disagree    bool
+}
+
+// begun notes a window that began after one reading and before the next, gap later, in which it
+// has left of its life.
+func (w *windows) begun(left, gap time.Duration) {
+	least, most := left-expirySlack, left+gap+expirySlack
+	if w.births++; w.births == 1 {
+		w.least, w.most = least, most
+		return
+	}
+	w.least, w.most = max(w.least, least), min(w.most, most)
+	w.disagree = w.disagree || w.least > w.most
+}
+
+// figure returns the window: the only usual period in which all that was seen fits.
+func (w *windows) figure() (f Figure[time.Duration]) {
+	if w.births == 0 || w.disagree || w.renewed > 0 {
+		return f
+	}
+	fits := 0
+	for _, p := range decode.Periods {
+		if p >= w.least && p <= w.most {
+			f.Value = p
+			fits++
+		}
+	}
+	switch {
+	case fits == 1:
+		f.Known = true
+		// A window that is not usual may lie as near as this to a usual one.
+		f.Sure = w.births >= 2 && w.most-w.least <= max(f.Value/20, 4*expirySlack)
+	case fits == 0 && w.most-w.least <= 4*expirySlack:
+		f.Value = decode.Tidy(w.least + expirySlack)
+		f.Known, f.Sure = true, w.births >= 4
+	}
+	return f
+}
+
+// counts gathers at which counts windows ended.
+type counts struct {
+	highest int64             // count of all
+	stops   map[uint64]*stops // windows that ended at highest, by key
+	windows int               // that were seen from their beginning to their end
+	changes int               // counts that rose
+	falls   int               // counts that fell within a window
+	refuted int               // counts above what had been the limit
+}
+
+// stops is where the windows of one key stopped.
+type stops struct {
+	times           int
+	earliest, later float64 // share of the window at which the count was reached
+}
+
+// learnCount takes a reading of a counter that expires.
+func (g *group) learnCount(id uint64, was, now *key) {
+	c := &g.counts
+	moved := now.expiry.Sub(was.expiry)
+	begun := now.present && (!was.present || now.count < was.count && moved > expirySlack || moved > expirySlack && was.expiry != 0 && was.expiry <= now.at)
+	if was.at != 0 && was.present && (!now.present || begun) {
+		c.ended(id, was, g.windows.figure())
+	}
+	switch {
+	case !now.present:
+		now.count = was.count
+	case begun:
+		now.reached, now.rises = now.at, 1
+		if was.at != 0 {
+			now.born = now.at
+			if now.expiry != 0 {
+				g.windows.begun(now.expiry.Sub(now.at), now.at.Sub(was.at))
+			}
+		}
+		if now.count > 1 && was.at != 0 && now.count != was.count { // a mark is set to what it was
+			c.changes++
+		}
+	case was.at == 0:
+		now.reached = now.at
+	default:
+		now.born, now.reached, now.rises = was.born, was.reached, was.rises
+		if now.count > was.count {
+			c.changes++
+			now.reached = now.at
+			now.rises++
+		} else if now.count < was.count {
+			c.falls++
+		}
+		if moved > expirySlack {
+			g.windows.renewed++
+		}
+	}
+	if now.present && now.count > c.highest {
+		if c.limit(g.windows.figure()).Sure {
+			c.refuted++
+		}
+		c.highest = now.count
+		clear(c.stops)
+	}
+}
+
+// ended notes the end of a window of which was is the last reading.
+func (c *counts) ended(id uint64, was *key, window Figure[time.Duration]) {
+	if was.born == 0 || !window.Known {
+		return
+	}
+	c.windows++
+	if was.count != c.highest || !stopped(was) {
+		return
+	}
+	share := float64(was.reached.Sub(was.born)) / float64(window.Value)
+	if c.stops == nil {
+		c.stops = make(map[uint64]*stops)
+	}
+	s := c.stops[id]
+	if s == nil {
+		s = &stops{earliest: share, later: share}
+		c.stops[id] = s
+	}
+	s.times++
+	s.earliest, s.later = min(s.earliest, share), max(s.later, share)
+}
+
+// stopped says whether a count stopped, rather than that nothing more came: as often as it rose
+// until then, ten more rises were to be expected in the rest of its window.
+func stopped(k *key) bool {
+	rising, silent := k.reached.Sub(k.born), k.at.Sub(k.reached)
+	return k.rises >= 3 && silent > 0 && float64(k.rises)*silent.Seconds() >= 10*rising.Seconds()
+}
+
+// limit returns the count at which windows stop. Counts that happen to be equal look the same:
+// three keys have to have stopped there, twice as many windows, at times of theirs that differ,
+// and no count may ever have been higher.
+func (c *counts) limit(window Figure[time.Duration]) (f Figure[int64]) {
+	times, earliest, later := 0, 1.0, 0.0
+	for _, s := range c.stops {
+		times += s.times
+		earliest, later = min(earliest, s.earliest), max(later, s.later)
+	}
+	if !window.Sure || times == 0 || c.highest < 2 {
+		return f
+	}
+	need := 1 + c.refuted
+	f.Value, f.Known = c.highest, true
+	f.Sure = len(c.stops) >= 3*need && times >= 6*need && later > 1.2*earliest
+	return f
+}
+
+// verdict says whether the keys of the group count as limiters do. Marks and switches hold the
+// same number from their beginning to their end, stocks go down.
+func (g *group) verdict(window Figure[time.Duration]) Verdict {
+	c := &g.counts
+	long := window.Value
+	if !window.Known {
+		for _, k := range g.keys {
+			if k.expiry != 0 {
+				long = max(long, k.expiry.Sub(g.first))
+			}
+		}
+	}
+	switch {
+	case c.falls > 1 && c.falls > c.changes/10:
+		return NoLimits
+	case c.changes > 0:
+		return Limiters
+	case long > 0 && g.last.Sub(g.first) >= 2*long:
+		return NoLimits
+	}
+	return Untold
+}

@@ -1,0 +1,190 @@
+// Package infer tells from what was watched how limiters limit whose keys do not say it: the
+// window from expiries and their resets, the limit from where counts stop, the emission interval
+// of a TAT and the refill interval of a bucket from their steps, and whether denied requests are
+// charged. It is pure and runs on the instants of the readings that it is given.
+//
+// A figure is sure only where several keys agree and nothing speaks against it; everything else is
+// unknown, and Settle says what would settle it. No figure is better than a wrong one.
+package infer
+
+import (
+	"hash/maphash"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Figure is a number with how much speaks for it. The zero value is unknown.
+type Figure[T any] struct {
+	Value T
+	Known bool // there is evidence for Value
+	Sure  bool // and enough of it to show it, marked as inferred
+}
+
+// Verdict is whether keys behave as limiters do.
+type Verdict uint8
+
+const (
+	Untold   Verdict = iota // nothing was seen yet
+	Limiters                // they count
+	NoLimits                // for two windows none of them counted, or they count down
+)
+
+// Denials is what becomes of denied requests.
+type Denials uint8
+
+const (
+	DenialsUntold  Denials = iota
+	DenialsFree            // counts stop at the limit
+	DenialsCharged         // counts go on above the limit
+)
+
+// Terms is what was inferred of the limiters of one pattern.
+type Terms struct {
+	Window   Figure[time.Duration]
+	Limit    Figure[int64]         // requests in a window, or the capacity of a bucket
+	Interval Figure[time.Duration] // between two units: a GCRA's emission interval, a bucket's refill
+	Burst    Figure[int64]         // of a GCRA
+	Denials  Denials
+	Verdict  Verdict
+	Settle   []string // what would settle what is not sure, in clauses
+}
+
+// Engine learns from readings of likely limiters, by the pattern of their names. The zero value
+// has seen nothing. It is for one goroutine.
+type Engine struct {
+	groups map[string]*group
+	seed   maphash.Seed
+}
+
+// Bounds of the memory: hostile names could make a pattern of each key.
+const (
+	mostGroups = 1024
+	mostKeys   = 256 // of a pattern; further ones teach nothing new
+)
+
+// group is the limiters of one pattern.
+type group struct {
+	algorithm limiter.Algorithm
+	keys      map[uint64]*key
+	first     limiter.Instant // reading of it
+	last      limiter.Instant
+	windows   windows
+	counts    counts
+	steps     steps
+}
+
+// key is what the reading before said of one limiter.
+type key struct {
+	at      limiter.Instant // of the reading
+	present bool
+	count   int64
+	expiry  limiter.Instant // 0 none
+	mark    limiter.Instant // the TAT, or the instant at which a bucket was filled
+	level   float64
+
+	born    limiter.Instant // when its window began, as late as it may have; 0 not seen
+	reached limiter.Instant // when count was seen first
+	rises   int             // readings of the window that saw it rise
+	ceiling int64           // of a TAT's backlog, in units
+	stood   int             // readings in a row with that ceiling
+}
+
+// Learn takes a reading of a limiter whose terms nothing else says. Readings of one key come in
+// the order of their instants.
+func (e *Engine) Learn(r *model.Reading) {
+	if r.Pattern == "" || r.Err != "" || r.Partial || r.At <= 0 {
+		return
+	}
+	if e.groups == nil {
+		e.groups, e.seed = make(map[string]*group), maphash.MakeSeed()
+	}
+	g := e.groups[r.Pattern]
+	if g == nil {
+		if len(e.groups) >= mostGroups {
+			return
+		}
+		g = &group{keys: make(map[uint64]*key), first: r.At}
+		e.groups[r.Pattern] = g
+	}
+	g.learn(maphash.String(e.seed, r.Key), r)
+}
+
+// learn takes a reading of the key with that hash.
+func (g *group) learn(id uint64, r *model.Reading) {
+	if g.algorithm != r.Target.Algorithm {
+		*g = group{algorithm: r.Target.Algorithm, keys: make(map[uint64]*key), first: r.At}
+	}
+	was, seen := g.keys[id]
+	if !seen && len(g.keys) >= mostKeys {
+		return
+	}
+	now := key{at: r.At, present: r.Type != "none", count: r.State.Current, mark: r.State.TAT, level: r.State.Level}
+	if r.TTL > 0 && now.present {
+		now.expiry = r.At.Add(r.TTL)
+	}
+	if r.State.Filled != 0 {
+		now.mark = r.State.Filled
+	}
+	if was == nil {
+		was = &key{}
+		g.keys[id] = was
+	}
+	g.last = max(g.last, r.At)
+	switch g.algorithm {
+	case limiter.FixedWindow:
+		g.learnCount(id, was, &now)
+	case limiter.GCRA:
+		g.steps.learnTAT(was, &now)
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		g.steps.learnBucket(was, &now)
+	}
+	*was = now
+}
+
+// Terms returns what was inferred of the limiters of a pattern.
+func (e *Engine) Terms(pattern string) Terms {
+	g := e.groups[pattern]
+	if g == nil {
+		return Terms{}
+	}
+	var t Terms
+	switch g.algorithm {
+	case limiter.FixedWindow:
+		t.Window = g.windows.figure()
+		t.Limit = g.counts.limit(t.Window)
+		if t.Limit.Sure {
+			t.Denials = DenialsFree
+		}
+		t.Verdict = g.verdict(t.Window)
+	case limiter.GCRA:
+		t.Interval, t.Burst = g.steps.interval(), g.steps.burst()
+	case limiter.TokenBucket, limiter.LeakyBucket:
+		t.Interval, t.Limit = g.steps.interval(), g.steps.capacity()
+	default:
+		return t
+	}
+	t.settle(g.algorithm)
+	return t
+}
+
+// Forget drops a pattern, as when a rule says now what its keys are.
+func (e *Engine) Forget(pattern string) { delete(e.groups, pattern) }
+
+// settle says what is missing.
+func (t *Terms) settle(a limiter.Algorithm) {
+	say := func(missing bool, what string) {
+		if missing {
+			t.Settle = append(t.Settle, what)
+		}
+	}
+	if a == limiter.FixedWindow {
+		say(!t.Window.Sure, "the window: watch until two windows of one key have begun")
+		say(!t.Limit.Sure, "the limit: watch until three keys stop at the same count, each at another time of its window")
+		return
+	}
+	say(!t.Interval.Sure, "the interval: watch until eight changes of one, two or more units were seen")
+	say(a == limiter.GCRA && !t.Burst.Sure, "the burst: watch until three keys are denied for a while")
+	say(a != limiter.GCRA, "the capacity: a bucket holds what is left after a request, and never how much fits")
+}

@@ -1,0 +1,252 @@
+package infer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"ratescope/feed/infer"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// start is an instant of these years.
+const start limiter.Instant = 1_795_300_000_000_000
+
+// counter is a limiter whose window begins with its first request, as its key shows it.
+type counter struct {
+	window  time.Duration
+	limit   int64
+	charged bool // denied requests are counted, too
+
+	count int64
+	ends  limiter.Instant
+}
+
+func (c *counter) request(at limiter.Instant) {
+	if at >= c.ends {
+		c.count, c.ends = 0, at.Add(c.window)
+	}
+	if c.charged || c.count < c.limit {
+		c.count++
+	}
+}
+
+func (c *counter) reading(name string, at limiter.Instant) *model.Reading {
+	r := &model.Reading{Key: name, Pattern: "x:*", Type: "none", At: at}
+	r.Target.Algorithm = limiter.FixedWindow
+	if at < c.ends {
+		r.Type, r.TTL, r.State.Current = "string", c.ends.Sub(at).Truncate(time.Millisecond), c.count
+	}
+	return r
+}
+
+// watched runs keys for a while: request says whether requests come to key i at an instant, step
+// by step; every poll reads them all.
+func watched(keys []*counter, step, poll, long time.Duration, requests func(i int, at time.Duration) int) infer.Terms {
+	var e infer.Engine
+	for since := time.Duration(0); since < long; since += step {
+		at := start.Add(since)
+		for i, c := range keys {
+			for range requests(i, since) {
+				c.request(at)
+			}
+			if since%poll == 0 {
+				e.Learn(c.reading(fmt.Sprint("x:", i), at.Add(time.Millisecond)))
+			}
+		}
+	}
+	return e.Terms("x:*")
+}
+
+func counters(n int, c counter) []*counter {
+	all := make([]*counter, n)
+	for i := range all {
+		one := c
+		all[i] = &one
+	}
+	return all
+}
+
+// TestCounters infers window and limit of busy counters, and says nothing that is wrong of any.
+func TestCounters(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	sure := 0
+	for n := range 60 {
+		c := counter{window: []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute}[n%3], limit: int64(2 + random.IntN(40)), charged: n%5 == 4}
+		keys := counters(6, c)
+		poll := []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second}[random.IntN(3)]
+		rates := make([]float64, len(keys)) // requests a step
+		for i := range rates {
+			rates[i] = float64(c.limit) / c.window.Seconds() / 10 * (0.2 + 6*random.Float64())
+		}
+		got := watched(keys, 100*time.Millisecond, poll, 12*c.window, func(i int, _ time.Duration) int {
+			if random.Float64() < rates[i] {
+				return 1
+			}
+			return 0
+		})
+		if got.Window.Sure && got.Window.Value != c.window || got.Limit.Sure && (c.charged || got.Limit.Value != c.limit) {
+			t.Errorf("%v %d charged %v, polled every %v: %+v", c.window, c.limit, c.charged, poll, got)
+		}
+		if got.Verdict == infer.NoLimits {
+			t.Errorf("%v %d: taken for no limiter", c.window, c.limit)
+		}
+		if got.Limit.Sure {
+			sure++
+		}
+	}
+	if sure < 15 {
+		t.Errorf("the limit of %d of 60 was inferred: want 15 or more", sure)
+	}
+	t.Logf("the limit of %d of 60 was inferred", sure)
+}
+
+// TestNoLimit says no limit where requests themselves stop.
+func TestNoLimit(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	const minute = time.Minute
+	every := func(d time.Duration, n int) func(int, time.Duration) int {
+		return func(_ int, at time.Duration) int {
+			if at%d == 0 {
+				return n
+			}
+			return 0
+		}
+	}
+	for name, requests := range map[string]func(i int, at time.Duration) int{
+		"one at a time":   every(7*time.Second, 1),
+		"bursts of a job": every(minute, 10),
+		"a page and then no": func(i int, at time.Duration) int {
+			return map[bool]int{true: 5}[at%(2*minute) == time.Duration(i)*time.Second]
+		},
+		"two pages": func(i int, at time.Duration) int {
+			return map[bool]int{true: 5}[(at-time.Duration(i)*7*time.Second)%(20*time.Second) == 0]
+		},
+		"at random": func(int, time.Duration) int { return map[bool]int{true: 1}[random.Float64() < 0.01] },
+	} {
+		got := watched(counters(8, counter{window: minute, limit: 1 << 40}), 100*time.Millisecond, time.Second, 15*minute, requests)
+		if got.Limit.Sure {
+			t.Errorf("%s: a limit of %d where there is none", name, got.Limit.Value)
+		}
+		if got.Window.Sure && got.Window.Value != minute {
+			t.Errorf("%s: a window of %v", name, got.Window.Value)
+		}
+	}
+}
+
+// TestMarks tells switches, marks and stocks from limiters when two of their lives were watched.
+func TestMarks(t *testing.T) {
+	mark := func(count func(at time.Duration) int64) infer.Verdict {
+		var e infer.Engine
+		for since := time.Duration(0); since < 3*time.Minute; since += time.Second {
+			c := counter{count: count(since), ends: start.Add(since.Truncate(time.Minute) + time.Minute)}
+			e.Learn(c.reading("x:1", start.Add(since)))
+		}
+		return e.Terms("x:*").Verdict
+	}
+	for name, tc := range map[string]struct {
+		count func(time.Duration) int64
+		want  infer.Verdict
+	}{
+		"a switch":  {func(time.Duration) int64 { return 1 }, infer.NoLimits},
+		"a setting": {func(time.Duration) int64 { return 100 }, infer.NoLimits},
+		"a stock":   {func(at time.Duration) int64 { return 1000 - int64(at.Seconds()) }, infer.NoLimits},
+		"a counter": {func(at time.Duration) int64 { return 1 + int64((at%time.Minute).Seconds()/9) }, infer.Limiters},
+	} {
+		if got := mark(tc.count); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// TestRenewed says no window of keys whose expiry every request renews, nor of keys that differ.
+func TestRenewed(t *testing.T) {
+	var renewed, differ infer.Engine
+	for since := time.Duration(0); since < 10*time.Minute; since += time.Second {
+		at := start.Add(since)
+		c := counter{count: 1 + int64((since % (2 * time.Minute)).Seconds()), ends: at.Add(time.Minute)}
+		renewed.Learn(c.reading("x:1", at))
+		for i, w := range []time.Duration{10 * time.Second, 30 * time.Second} {
+			d := counter{count: 1 + int64((since % w).Seconds()), ends: start.Add(since.Truncate(w) + w)}
+			differ.Learn(d.reading(fmt.Sprint("x:", i), at))
+		}
+	}
+	for name, e := range map[string]*infer.Engine{"renewed": &renewed, "differ": &differ} {
+		if got := e.Terms("x:*"); got.Window.Known || got.Limit.Known || len(got.Settle) != 2 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestSteps infers the emission interval and the burst of GCRA from its TATs, and says neither of
+// one whose requests always come several at a time.
+func TestSteps(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	all, sure := 0, 0
+	for n := range 30 {
+		limit := limiter.Limit{Count: int64(1 + random.IntN(50)), Window: []time.Duration{time.Second, time.Minute, time.Hour}[n%3]}
+		interval := limit.Window / time.Duration(limit.Count)
+		burst := int64(3 + random.IntN(20))
+		each := 1
+		if n%4 == 3 {
+			each = 3
+		}
+		var e infer.Engine
+		tats := make([]float64, 5) // microseconds since start
+		for tick := range 3000 {
+			now := float64(tick) * float64(interval) / 1e3 / 3
+			for i := range tats {
+				if random.Float64() < 0.4 {
+					next := max(tats[i], now) + float64(each)*float64(limit.Window.Microseconds())/float64(limit.Count)
+					if next-now <= float64(burst)*float64(interval)/1e3 {
+						tats[i] = next
+					}
+				}
+				if tick%7 == i {
+					r := &model.Reading{Key: fmt.Sprint("x:", i), Pattern: "x:*", Type: "string", At: start + limiter.Instant(now)}
+					r.Target.Algorithm, r.State.TAT = limiter.GCRA, start+limiter.Instant(tats[i])
+					e.Learn(r)
+				}
+			}
+		}
+		got := e.Terms("x:*")
+		if each > 1 {
+			if got.Interval.Sure && got.Interval.Value != interval*time.Duration(each) {
+				t.Errorf("%v three at a time: %+v", limit, got)
+			}
+			continue
+		}
+		if rate, ok := infer.Rate(got.Interval.Value); got.Interval.Sure && (!ok || (rate.Window/time.Duration(rate.Count)-interval).Abs() > 2*time.Microsecond) {
+			t.Errorf("%v: an interval of %v, want %v", limit, got.Interval.Value, interval)
+		}
+		if got.Burst.Sure && got.Burst.Value != burst {
+			t.Errorf("%v: a burst of %d, want %d", limit, got.Burst.Value, burst)
+		}
+		all++
+		if got.Interval.Sure {
+			sure++
+		}
+	}
+	if sure < all*3/4 {
+		t.Errorf("the interval of %d of %d was inferred: want three of four", sure, all)
+	}
+}
+
+// TestNothing says nothing of what it has not seen, and bounds what it remembers.
+func TestNothing(t *testing.T) {
+	var e infer.Engine
+	if got := e.Terms("x:*"); got.Window.Known || got.Limit.Known || got.Verdict != infer.Untold {
+		t.Errorf("%+v", got)
+	}
+	c := counter{count: 3, ends: start.Add(time.Minute)}
+	for i := range 5000 {
+		r := c.reading(fmt.Sprint("x:", i), start)
+		r.Pattern = fmt.Sprint("p", i%3000)
+		e.Learn(r)
+	}
+	if got := e.Terms("p1"); got.Window.Known || got.Verdict != infer.Untold || len(got.Settle) == 0 {
+		t.Errorf("one reading says %+v", got)
+	}
+}
