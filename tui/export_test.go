@@ -43,6 +43,9 @@ func (a *App) TakeFired() { a.Update(a.session.TakeFired()) }
 // Selected returns the selected key.
 func (a *App) Selected() string { return a.session.Selected() }
 
+// Group returns the name of the group under the cursor; "" it is on a key.
+func (a *App) Group() string { return a.session.Group() }
+
 // Rows returns how many keys are listed.
 func (a *App) Rows() int { return len(a.session.Rows()) }
 

@@ -32,6 +32,8 @@ type Glyphs struct {
 	Here    rune // where a person stands on a line
 	Chosen  rune // the tile under the cursor
 
+	FoldedMark, OpenMark string // a group of keys: it can be opened, it is open
+
 	YesMark, OverMark, NearMark, OKMark, IdleMark, StaleMark, BadMark, PinMark, SelMark string
 	Box                                                                                 Box
 }
@@ -49,6 +51,7 @@ var (
 		Cross: '⣿', Gone: '░', Gap: '╱', Before: '·', Room: '·',
 		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Slot: '▽', Axis: '─', Tick: '├',
 		Leaves: '▾', Ahead: '▶', Fits: '━', TooMany: '▲', TooFew: '▼', Here: '●', Chosen: '╋',
+		FoldedMark: "⊞", OpenMark: "⊟",
 		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
@@ -57,6 +60,7 @@ var (
 		Reach: []rune("%#"),
 		Shade: []rune("_;%#"),
 		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
+		FoldedMark: "&", OpenMark: "\\",
 		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Slot: '$', Axis: '-', Tick: ':',
 		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Here: 'O', Chosen: '@',
 		YesMark: "V", OverMark: "X", NearMark: "!", OKMark: "o", IdleMark: "z", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: "@",

@@ -26,6 +26,7 @@ type Screen struct {
 	expanded bool
 	top      int // first row of the table on screen
 	what     whatIf
+	groups   grouping
 	actions  keymap.Actions
 	bins     []model.Bin // scratch of the sparklines
 }
@@ -40,7 +41,7 @@ type view struct {
 func New(s *session.Session) *Screen {
 	d := &Screen{Session: s}
 	move := func(by func() int) func() tea.Cmd {
-		return func() tea.Cmd { d.Move(by()); return nil }
+		return func() tea.Cmd { d.step(by()); return nil }
 	}
 	page := func() int { return max(1, d.rowsShown()-1) }
 	d.actions = append(s.Actions(), s.Travel()...)
@@ -49,9 +50,9 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j"),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home g", "selects the first key", move(func() int { return -len(d.Rows()) }), "home", "g"),
-		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(d.Rows()) }), "end", "G"),
-		keymap.New("view", "expand", "enter", "expands the pane in focus", d.expand, "enter").Hinted("expand"),
+		keymap.New("keys", "first key", "home g", "selects the first key", move(func() int { return -d.lineCount() }), "home", "g"),
+		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.lineCount() }), "end", "G"),
+		keymap.New("view", "expand", "enter", "expands the pane in focus; opens or folds a group", d.expand, "enter").Hinted("expand"),
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
 		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if"),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
@@ -61,6 +62,7 @@ func New(s *session.Session) *Screen {
 			return "There is nothing to go back from."
 		}),
 	)
+	d.actions = append(d.actions, d.groupActions()...)
 	return d
 }
 
@@ -77,6 +79,7 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 		d.SetStep(d.Time.Step())
 	case shell.HiddenMsg:
 		d.expanded = false
+		d.SetGroup("")
 		d.Time.Forget()
 		d.SetStep(0)
 	case tea.MouseClickMsg:
@@ -111,12 +114,13 @@ func (d *Screen) layOut() {
 	d.Time.Arrive(d.Current(), width, d.Moment())
 	d.Revisit()
 	d.runWhatIf()
+	d.buildGroups()
 	n := max(1, d.rowsShown())
-	if i := d.Index(); i >= 0 {
+	if i := d.cursor(); i >= 0 {
 		d.top = min(max(d.top, i-n+1), i)
 	}
-	d.top = min(max(d.top, 0), max(0, len(d.Rows())-n))
-	d.See(d.top, d.top+n)
+	d.top = min(max(d.top, 0), max(0, d.lineCount()-n))
+	d.seeLines(d.top, d.top+n)
 }
 
 // rowsShown is how many keys the table shows at once.
@@ -129,6 +133,10 @@ func (d *Screen) rowsShown() int {
 }
 
 func (d *Screen) expand() tea.Cmd {
+	if g := d.group(); g != nil && d.focus == paneKeys {
+		d.openGroup(g, !d.groups.tree.open[g.path])
+		return nil
+	}
 	d.expanded = !d.expanded
 	return nil
 }
@@ -169,9 +177,9 @@ func (d *Screen) wheel(m tea.MouseWheelMsg) {
 	case d.areas.timeline.Holds(m.X, m.Y):
 		d.Time.Zoom(down)
 	case down:
-		d.Move(1)
+		d.step(1)
 	default:
-		d.Move(-1)
+		d.step(-1)
 	}
 }
 

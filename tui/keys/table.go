@@ -2,6 +2,7 @@ package keys
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -26,18 +27,20 @@ type column struct {
 	share bool
 	sort  model.Sort
 	paint func(v view, x, y, w int, k *model.Watched)
+	sum   func(v view, x, y, w int, g *group) // the same of a group; nil leaves it blank
 }
 
 // columns are those of the table, from the left; the name takes what is left over.
 var columns = [...]column{
-	{title: "key", width: 16, sort: model.ByName, paint: view.paintName},
-	{title: "limiter", width: 7, rank: 3, sort: model.ByAlgorithm, paint: view.paintLimiter},
-	{title: "used/limit", width: 10, right: true, sort: model.ByUtilization, paint: view.paintUsed},
-	{title: "fill", width: 8, rank: 1, share: true, sort: model.ByUtilization, paint: view.paintFill},
-	{title: "rate", width: 7, rank: 2, right: true, sort: model.ByRate, paint: view.paintRate},
-	{title: "denied", width: 7, rank: 5, right: true, sort: model.ByDenied, paint: view.paintDenied},
+	{title: "key", width: 16, sort: model.ByName, paint: view.paintName, sum: view.sumName},
+	{title: "limiter", width: 7, rank: 3, sort: model.ByAlgorithm, paint: view.paintLimiter, sum: view.sumLimiter},
+	{title: "used/limit", width: 10, right: true, sort: model.ByUtilization, paint: view.paintUsed, sum: view.sumUsed},
+	{title: "fill", width: 8, rank: 1, share: true, sort: model.ByUtilization, paint: view.paintFill, sum: view.sumFill},
+	{title: "rate", width: 7, rank: 2, right: true, sort: model.ByRate, paint: view.paintRate, sum: view.sumRate},
+	{title: "denied", width: 7, rank: 5, right: true, sort: model.ByDenied, paint: view.paintDenied, sum: view.sumDenied},
 	{title: "past", width: 6, rank: 4, share: true, sort: model.ByRate, paint: view.paintSpark},
-	{title: "next", width: 5, right: true, sort: model.ByNext, paint: view.paintNext},
+	{title: "library", width: 10, rank: 6, sort: model.ByAlgorithm, paint: view.paintLibrary},
+	{title: "next", width: 5, right: true, sort: model.ByNext, paint: view.paintNext, sum: view.sumNext},
 }
 
 // fit says which columns there is room for and how wide each is; the name takes what
@@ -48,7 +51,8 @@ func fit(w int) (widths [len(columns)]int) {
 		widths[i] = c.width
 		total += c.width + 1
 	}
-	for rank := 5; rank > 0 && total > w-1; rank-- {
+	const roomy = 16 // the library is worth less than a longer past
+	for rank := 6; rank > 0 && (total > w-1 || rank == 6 && total > w-roomy); rank-- {
 		for i, c := range columns {
 			if c.rank == rank {
 				total -= c.width + 1
@@ -62,7 +66,7 @@ func fit(w int) (widths [len(columns)]int) {
 	spare -= grow
 	for i, c := range columns {
 		if c.share && widths[i] > 0 {
-			share := min(spare*2/5, 14)
+			share := min(spare*2/5, 40)
 			widths[i] += share
 		}
 	}
@@ -88,11 +92,12 @@ func (v view) paintKeys(r cell.Rect) {
 	widths := fit(in.W)
 	v.paintHeadings(in, &widths)
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
-	for i := range max(rows.H, 0) {
-		if v.top+i >= len(v.Rows()) {
-			break
+	for i := range min(max(rows.H, 0), v.lineCount()-v.top) {
+		if l := v.lineAt(v.top + i); l.group != nil {
+			v.paintGroup(rows.X, rows.Y+i, rows.W, &widths, l.group)
+		} else {
+			v.paintRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
 		}
-		v.paintRow(rows.X, rows.Y+i, rows.W, &widths, v.Rows()[v.top+i])
 	}
 	if len(v.Rows()) == 0 && v.Started() {
 		text := format.Plural(int(v.Live().Sweep.Scanned), "key") + " looked at, none of them a limiter."
@@ -107,6 +112,9 @@ func (v view) paintKeys(r cell.Rect) {
 
 func (v view) keysTitle() []widget.Span {
 	title := []widget.Span{widget.Styled("keys", v.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.Rows())), v.Look.Dim)}
+	if v.groups.on {
+		title = append(title, widget.Styled(" in "+format.Plural(v.groups.tree.groups, "group"), v.Look.Dim))
+	}
 	if v.Filter() != "" {
 		title = append(title, widget.Styled(" /", v.Look.Accent), widget.Styled(safetext.Clean(v.Filter()), v.Look.Text))
 	}
@@ -155,7 +163,8 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 	g, key := &v.Buffer, k.Reading.Key
 	left := x
 	mark, markStyle := v.Mark(k, v.Look)
-	if key == v.Selected() {
+	selected := key == v.Selected() && v.groups.at == ""
+	if selected {
 		g.Text(x, y, x+1, v.Look.SelMark, v.Look.Accent)
 	}
 	g.Text(x+1, y, x+3, mark+" ", markStyle) // some fonts draw the mark wider than its cell
@@ -172,7 +181,7 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.Look.Unknown.Fg)
 	}
 	switch row := (cell.Rect{X: left, Y: y, W: w, H: 1}); {
-	case key == v.Selected():
+	case selected:
 		g.Tint(row, v.Look.Selected)
 	case k.Gauge.Throttled():
 		g.Tint(row, v.Look.DeniedGround)
@@ -180,7 +189,7 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		g.Tint(row, v.Look.Raised)
 	}
 	v.Zone(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
-		v.focus = paneKeys
+		v.focus, v.groups.at = paneKeys, ""
 		v.Pick(key)
 		return nil
 	})
@@ -205,6 +214,10 @@ func (v view) paintName(x, y, w int, k *model.Watched) {
 		st = v.Look.Title
 	}
 	name := v.Name(k.Reading.Key)
+	if g := v.groups.tree.of[k.Reading.Key]; v.groups.on && g != nil {
+		name = strings.TrimPrefix(name, g.path)
+		x, w = x+indent*(g.depth+1), w-indent*(g.depth+1)
+	}
 	if k.Pinned {
 		name = v.Look.PinMark + " " + name
 	}
@@ -213,6 +226,19 @@ func (v view) paintName(x, y, w int, k *model.Watched) {
 
 func (v view) paintLimiter(x, y, w int, k *model.Watched) {
 	v.Buffer.Text(x, y, x+w, format.Algorithm(k.Reading.Target.Algorithm), v.Look.Dim)
+}
+
+// paintLibrary says whose limiter it is, or what else says that it is one.
+func (v view) paintLibrary(x, y, w int, k *model.Watched) {
+	t := &k.Reading.Target
+	text, st := t.Library, v.Look.Dim
+	switch {
+	case t.Evidence == model.Likely:
+		text, st = "~likely", v.Look.Unknown
+	case t.Evidence == model.Told || text == "":
+		text = t.Evidence.String()
+	}
+	v.Buffer.Text(x, y, x+w, safetext.Clip(safetext.Clean(text), w, safetext.Ellipsis), st)
 }
 
 func (v view) paintFill(x, y, w int, k *model.Watched) {

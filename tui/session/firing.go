@@ -114,6 +114,9 @@ func (s *Session) CanFire() string {
 	if err := s.Injector.Armed(); err != nil {
 		return err.Error()
 	}
+	if s.group != "" {
+		return s.group + " is a group: enter opens it; select one of its keys to fire at."
+	}
 	return ""
 }
 

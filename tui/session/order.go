@@ -22,6 +22,7 @@ type order struct {
 	filter  filter
 	rows    []*model.Watched
 	known   int       // how many keys there were at the last sort
+	sorts   int       // how often rows was made anew
 	touched time.Time // when a person last pressed a key or moved the mouse
 
 	bands   map[string]Band      // of the rows at the last sort
@@ -30,6 +31,15 @@ type order struct {
 
 // Rows returns the keys that the filter leaves, in their order.
 func (s *Session) Rows() []*model.Watched { return s.rows }
+
+// Sorts counts how often the rows were made anew: while it stays, so do they.
+func (s *Session) Sorts() int { return s.sorts }
+
+// setRows takes up other rows, or another order.
+func (s *Session) setRows(rows []*model.Watched) {
+	s.rows = rows
+	s.sorts++
+}
 
 // SortText names the order of the rows.
 func (s *Session) SortText() string {
@@ -162,7 +172,7 @@ func (s *Session) sort() {
 		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), direction*cmp.Compare(bands[a], bands[b]))
 	})
 	s.note(bands)
-	s.rows = rows
+	s.setRows(rows)
 }
 
 // fitting returns the rows that fit the filter, and how well. Letters that are scattered over
@@ -223,7 +233,7 @@ func (s *Session) hold() {
 		return len(at)
 	}
 	slices.SortStableFunc(rows, func(x, y *model.Watched) int { return cmp.Compare(place(x), place(y)) })
-	s.rows = rows
+	s.setRows(rows)
 }
 
 // rebind takes the rows from the board on screen and leaves their order as it is.
@@ -235,6 +245,6 @@ func (s *Session) rebind() {
 			rows = append(rows, other)
 		}
 	}
-	s.rows = rows
+	s.setRows(rows)
 	s.Redraw()
 }

@@ -16,7 +16,8 @@ type selection struct {
 	picked   bool            // a person selected this very key
 	begun    limiter.Instant // when there was a selection first
 	lost     string          // the selected key that went away, until the person has read of it
-	visible  []string        // keys that the screen shows
+	visible  []string        // scratch of See
+	group    string          // name of the group of keys under the cursor; "" it is on a key
 }
 
 // settling is how long the selection follows the key in greatest need after the screen
@@ -37,7 +38,7 @@ func (s *Session) Touch() {
 
 // Pick selects a key for a person.
 func (s *Session) Pick(key string) {
-	if key != s.selected {
+	if s.group = ""; key != s.selected {
 		s.selected = key
 		s.Time.Reset()
 		s.showPlans()
@@ -60,6 +61,13 @@ func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 	s.Time.Visit(at)
 	return s.Show("dashboard")
 }
+
+// SetGroup says that the cursor is on a group of keys, of which the selected key is the one
+// that is shown: nothing is fired at it. With "" the cursor is on the key.
+func (s *Session) SetGroup(name string) { s.group = name }
+
+// Group returns the name of the group under the cursor; "" it is on a key.
+func (s *Session) Group() string { return s.group }
 
 // PickRow selects the i-th row, or the nearest there is.
 func (s *Session) PickRow(i int) {
@@ -125,16 +133,25 @@ func (s *Session) settle() {
 // up to the one before to.
 func (s *Session) See(from, to int) {
 	s.visible = s.visible[:0]
-	if s.selected != "" {
-		s.visible = append(s.visible, s.selected)
-	}
 	for i := max(from, 0); i < min(to, len(s.rows)); i++ {
-		if k := s.rows[i].Reading.Key; k != s.selected {
-			s.visible = append(s.visible, k)
+		s.visible = append(s.visible, s.rows[i].Reading.Key)
+	}
+	s.SeeKeys(s.visible)
+}
+
+// SeeKeys is See for keys that are no stretch of the rows. It does not keep keys.
+func (s *Session) SeeKeys(keys []string) {
+	shown := make([]string, 0, len(keys)+1)
+	if s.selected != "" {
+		shown = append(shown, s.selected)
+	}
+	for _, key := range keys {
+		if key != s.selected {
+			shown = append(shown, key)
 		}
 	}
 	if s.Focus != nil {
-		s.Focus(append([]string(nil), s.visible...))
+		s.Focus(shown)
 	}
 }
 
