@@ -57,7 +57,7 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 	}()
 	injector := &recordedInjector{Injector: src.Injector(fire.Options{Armed: p.armed()})}
 	err = p.show(ctx, c, tui.Options{
-		Choices: filepath.Join(xdg.StateHome, "ratescope", "choices.json"),
+		Choices: stateFile("choices.json"),
 		Take:    box.Take, Focus: src.Focus, Injector: injector,
 		Record: func() (tui.Recorder, string, error) {
 			r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
@@ -67,6 +67,15 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 	})
 	cancel()
 	return cmp.Or(<-ended, err)
+}
+
+// stateFile is where a file is kept from one start to the next; "" where there is no home for
+// it, and nothing is kept then.
+func stateFile(name string) string {
+	if os.Getenv("HOME") == "" && os.Getenv("XDG_STATE_HOME") == "" {
+		return ""
+	}
+	return filepath.Join(xdg.StateHome, "ratescope", name)
 }
 
 // show runs the screen, or with --plain the text, on the source in o until the user quits,

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/adrg/xdg"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -81,12 +80,14 @@ func (p *program) lab() *cobra.Command {
 		if !seen {
 			return cli.Usagef("the lab needs a terminal on its output")
 		}
-		state := filepath.Join(xdg.StateHome, "ratescope", "lab.json")
+		state := stateFile("lab.json")
 		o.Memory = recall(state)
 		if len(args) > 0 || *trace != "" { // it is said where to begin
 			o.Memory.Moment = ""
 		}
-		o.Remember = func(m screenlab.Memory) error { return remember(state, m) }
+		if state != "" {
+			o.Remember = func(m screenlab.Memory) error { return remember(state, m) }
+		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
 	}, serverFlags, keyFlags, []string{"fps", "plain", "mask", "allow-inject"})
 }

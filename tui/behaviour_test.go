@@ -79,7 +79,7 @@ func TestTheSelectionStaysOnItsKey(t *testing.T) {
 			t.Fatalf("after %s %q is selected, and %q was", press, got, key)
 		}
 	}
-	for _, press := range []string{"end", "home", "pgdown", "pgdown", "pgup", "down", "G", "g"} {
+	for _, press := range []string{"end", "home", "pgdown", "pgdown", "pgup", "down", "G", "home"} {
 		s.press(press)
 		visible := false
 		for line := range strings.Lines(s.text()) {

@@ -37,13 +37,21 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 	if !strings.Contains(app.View().Content, "Three things to try") {
 		t.Error("the first start says nothing of what to try")
 	}
-	press(app, letter('m'), letter('s'), letter('t'), letter('n'), letter('o'), letter('r'), letter('d'), tea.KeyPressMsg{Code: tea.KeyEnter})
+	press(app, letter('m'), letter('s'), letter('V'), letter('f'), letter(']'), letter('t'), letter('n'), letter('o'), letter('r'), letter('d'), tea.KeyPressMsg{Code: tea.KeyEnter})
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "nord") {
 		t.Fatalf("the choices are %s, %v", text, err)
 	}
 	again := start()
 	if again.Look.Name != "nord" || again.session.SortText() != "by utilization" || again.View().MouseMode != tea.MouseModeNone {
 		t.Errorf("theme %s, order %s, mouse %v", again.Look.Name, again.session.SortText(), again.View().MouseMode)
+	}
+	if got := again.session.Time.Zoomed(); got != -1 {
+		t.Errorf("the zoom is %d steps, want -1", got)
+	}
+	for key, want := range map[string]string{"arrangement": "1", "groups": "on"} {
+		if got := again.Recall(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
 	}
 	if strings.Contains(again.View().Content, "Three things to try") {
 		t.Error("the second start says it again")
@@ -52,4 +60,25 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	start() // a file that cannot be read is no reason not to start
+}
+
+// TestChoicesWithoutAHome: a folder that cannot be written is no reason for a word on screen.
+func TestChoicesWithoutAHome(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", filepath.Join(file, "ratescope", "choices.json")} {
+		app, err := New(context.Background(), Options{Choices: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
+		if _, cmd := app.Update(tea.KeyPressMsg{Code: 's', Text: "s"}); cmd != nil {
+			app.Update(cmd())
+		}
+		if text := app.View().Content; strings.Contains(text, "file") {
+			t.Errorf("%q: the screen speaks of a file:\n%s", path, text)
+		}
+	}
 }

@@ -17,7 +17,7 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{Injector: gun}, crowd(24)...)
 	gun.Feed = s.feed
 	s.run(3 * time.Second)
-	s.press("z")
+	s.press("f")
 	s.see(" in ", "groups")
 	table := func(text string) bool {
 		for _, line := range strings.Split(s.text(), "\n") {
@@ -56,7 +56,7 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 	if table("search › alice") {
 		t.Fatalf("enter did not fold the group:\n%s", s.text())
 	}
-	s.press("z")
+	s.press("f")
 	if s.app.Group() != "" {
 		t.Error("a group is selected and nothing is grouped")
 	}
@@ -66,7 +66,7 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 func TestAFilterOpensTheGroups(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{}, crowd(24)...)
 	s.run(3 * time.Second)
-	s.press("z", "/", "m", "a", "i", "l")
+	s.press("f", "/", "m", "a", "i", "l")
 	s.see("mail", "000", "001", "002")
 	s.press("esc")
 }
@@ -75,7 +75,7 @@ func TestAFilterOpensTheGroups(t *testing.T) {
 func BenchmarkGroups(b *testing.B) {
 	s := newStage(b, 160, 48, tui.Options{}, crowd(10_000)...)
 	s.run(3 * time.Second)
-	s.press("z")
+	s.press("f")
 	for b.Loop() {
 		s.app.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
 		s.frame()

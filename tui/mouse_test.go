@@ -99,3 +99,76 @@ func TestTheWheelScrollsTimeWhilePaused(t *testing.T) {
 		}
 	})
 }
+
+// TestTheMouseAsks rests on parts of the screen: each says what it is made of, over what
+// stands there, and nothing else moves.
+func TestTheMouseAsks(t *testing.T) {
+	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		byName(x)
+		for _, c := range []struct{ on, says string }{
+			{"used/limit", "What counts now against what the limit admits."},
+			{"metrics:ingest", "sliding window counter, 200 in 5s"},
+			{"/200", "current = "},
+			{"previous ", "before this one"},
+			{"room for", "What these rows add up to"},
+		} {
+			if c.on == "previous " {
+				x.Press("2", "1")
+			}
+			column, line, found := x.Find(c.on)
+			if !found {
+				t.Fatalf("%q is not on screen:\n%s", c.on, x.Screen())
+			}
+			x.Send(tea.MouseMotionMsg{X: column + 1, Y: line})
+			x.See(c.says)
+			x.Send(tea.MouseMotionMsg{X: 0, Y: 41})
+			x.Gone(c.says)
+		}
+		column, line, found := x.Find("window ")
+		if !found {
+			t.Fatalf("there is no bracket:\n%s", x.Screen())
+		}
+		x.Send(tea.MouseMotionMsg{X: column, Y: line + 3})
+		x.See("It counts whole.")
+		x.Press("j")
+		x.Gone("It counts whole.")
+	})
+}
+
+// TestARightClickOffersTheRowsActions: what fires is the last, and asks.
+func TestARightClickOffersTheRowsActions(t *testing.T) {
+	gun := &tuitest.Injector{}
+	told(t, 140, 42, tui.Options{Injector: gun}, func(x *tuitest.Terminal, _ *tuitest.Feed, gun *tuitest.Injector) {
+		byName(x)
+		open := func() {
+			x.Press("home") // else its name stands above its timeline first
+			column, line, found := x.Find("mail:outbound")
+			if !found {
+				t.Fatalf("the key is not listed:\n%s", x.Screen())
+			}
+			x.Send(tea.MouseClickMsg{X: column + 1, Y: line, Button: tea.MouseRight})
+			x.See("shows the key at the right")
+		}
+		open()
+		if got := selected(t, x); !strings.Contains(got, "mail:outbound") {
+			t.Errorf("a right click on mail:outbound selects %q", got)
+		}
+		for _, name := range []string{"look ahead", "what if", "pin", "copy", "same prefix", "fire", "burst"} {
+			if _, _, found := x.Find(name + " "); !found {
+				t.Errorf("the menu does not offer %q:\n%s", name, x.Screen())
+			}
+		}
+		x.Press("enter")
+		x.Gone("shows the key at the right")
+		open()
+		x.Press("f", "i", "r", "enter")
+		x.Wait(time.Second)
+		if n := len(gun.Shots()); n != 0 {
+			t.Fatalf("a part of its name fired %d times", n)
+		}
+		x.Press("esc", "esc")
+		open()
+		x.Press("s", "a", "m", "e", "enter")
+		x.See("/mail:")
+	})
+}

@@ -77,7 +77,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	app, err := shell.New(ctx, shell.Options{
 		Name: "ratescope", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still,
-		Mouse: kept.values["mouse"] != "false", Remember: kept.remember,
+		Mouse: kept.values["mouse"] != "false", Remember: kept.remember, Recall: func(key string) string { return kept.values[key] },
 	})
 	if err != nil {
 		return nil, nil, err
@@ -94,6 +94,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		app.Register(sc.name, sc.what, screen)
 	}
 	s.Restore(kept.values["sort"])
+	s.RestoreZoom(kept.values["zoom"])
 	if o.Choices != "" && len(kept.values) == 0 {
 		app.Say(firstRun)
 		kept.remember("welcomed", "yes")()

@@ -173,7 +173,7 @@ var scenes = []struct {
 	{"keys expanded", []string{"enter"}, []string{"esc"}},
 	{"timeline expanded", []string{"tab", "enter"}, []string{"esc", "tab", "tab"}},
 	{"injector expanded", []string{"tab", "tab", "enter"}, []string{"esc", "tab"}},
-	{"groups", []string{"z"}, []string{"z"}},
+	{"groups", []string{"f"}, []string{"f"}},
 	{"grid", []string{"2"}, []string{"1"}},
 	{"compare", []string{"3"}, []string{"1"}},
 	{"health", []string{"4"}, []string{"1"}},

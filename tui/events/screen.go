@@ -40,7 +40,7 @@ func New(s *session.Session) *Screen {
 		keymap.New("events", "down", "↓ j", "selects the event below", move(func() int { return 1 }), "down", "j"),
 		keymap.New("events", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("events", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("events", "newest", "home g", "selects the newest event", move(func() int { return -len(e.list) }), "home", "g"),
+		keymap.New("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home"),
 		keymap.New("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G"),
 		keymap.New("events", "open", "enter", "shows the key at that moment", e.open, "enter").Hinted("open"),
 	}, s.Actions()...)

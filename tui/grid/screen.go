@@ -45,7 +45,7 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j"),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home g", "selects the first key", move(func() int { return -len(g.Rows()) }), "home", "g"),
+		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.Rows()) }), "home"),
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.Rows()) }), "end", "G"),
 		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.Show("dashboard") }, "enter").Hinted("open"),
 	)

@@ -33,6 +33,7 @@ func (v view) paintGroup(x, y, w int, widths *[len(columns)]int, g *group) {
 			x += cw + 1
 		}
 	}
+	v.Tip(row, func(int, int) string { return v.groupTip(g) })
 	switch {
 	case selected:
 		v.Buffer.Tint(row, v.Look.Selected)

@@ -16,21 +16,30 @@ type grouping struct {
 	at    string // path of the group under the cursor; "" it is on the selected key
 }
 
-// groupActions are what can be done with groups.
-func (d *Screen) groupActions() keymap.Actions {
-	onGroup := func() string {
-		switch {
-		case !d.groups.on:
-			return "Keys are not grouped: z groups them by prefix."
-		case d.CanScroll() == "":
-			return "While time stands still the arrows scroll in it; enter opens and folds."
-		}
-		return ""
+// travel are the arrows: they go through time while it stands still, else through groups.
+func (d *Screen) travel() keymap.Actions {
+	arrow := func(name, shown, what string, earlier bool, keys ...string) keymap.Action {
+		return keymap.New("time", name, shown, what, func() tea.Cmd {
+			switch {
+			case d.CanScroll() == "":
+				d.Scroll(earlier)
+			case earlier:
+				d.fold()
+			default:
+				d.unfold()
+			}
+			return nil
+		}, keys...).When(func() string {
+			if d.groups.on {
+				return ""
+			}
+			return d.CanScroll()
+		})
 	}
 	return keymap.Actions{
-		keymap.New("keys", "groups", "z", "groups keys by prefix, or lists them one by one", d.toggleGroups, "z").Hinted("groups"),
-		keymap.New("keys", "fold", "← h", "folds a group, or goes to the one around the key", d.fold, "left", "h").When(onGroup),
-		keymap.New("keys", "unfold", "→ l", "opens a group", d.unfold, "right", "l").When(onGroup),
+		arrow("earlier", "← h", "scrolls back while paused; folds a group", true, "left", "h"),
+		arrow("later", "→ l", "scrolls on while paused; opens a group", false, "right", "l"),
+		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.toggleGroups, "f").Hinted("fold"),
 	}
 }
 
@@ -141,30 +150,28 @@ func (d *Screen) openGroup(g *group, open bool) {
 	d.groups.tree.list(d.groups.all)
 }
 
-func (d *Screen) unfold() tea.Cmd {
+func (d *Screen) unfold() {
 	if g := d.group(); g != nil {
 		d.openGroup(g, true)
 	}
-	return nil
 }
 
 // fold folds the group under the cursor; from a key, or from a folded group, it goes to the
 // group around it.
-func (d *Screen) fold() tea.Cmd {
+func (d *Screen) fold() {
 	g := d.group()
 	switch {
 	case g == nil:
 		g = d.groups.tree.of[d.Selected()]
 	case d.groups.tree.open[g.path]:
 		d.openGroup(g, false)
-		return nil
+		return
 	default:
 		g = g.parent
 	}
 	if g != nil {
 		d.goTo(d.groups.tree.groupLine(g.path))
 	}
-	return nil
 }
 
 // seeLines tells the source which keys are on screen: of a group the one that is shown.

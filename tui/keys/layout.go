@@ -21,11 +21,13 @@ type areas struct {
 
 // arrange lays the dashboard out in a room. With expanded, the pane in focus takes the room
 // of all others.
-func arrange(body cell.Rect, focus part, expanded, framed bool) areas {
+func arrange(body cell.Rect, focus part, expanded, framed bool, how arrangement) areas {
 	var a areas
 	switch {
 	case expanded:
 		a.expand(body, focus)
+	case how != allPanes:
+		a.without(body, how, framed)
 	case framed:
 		a.wide(body)
 	default:

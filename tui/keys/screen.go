@@ -27,8 +27,10 @@ type Screen struct {
 	top      int // first row of the table on screen
 	what     whatIf
 	groups   grouping
-	actions  keymap.Actions
-	bins     []model.Bin // scratch of the sparklines
+
+	arrangement arrangement
+	actions     keymap.Actions
+	bins        []model.Bin // scratch of the sparklines
 }
 
 // view is the screen on the canvas that it is painted on.
@@ -44,15 +46,15 @@ func New(s *session.Session) *Screen {
 		return func() tea.Cmd { d.step(by()); return nil }
 	}
 	page := func() int { return max(1, d.rowsShown()-1) }
-	d.actions = append(s.Actions(), s.Travel()...)
+	d.actions = append(s.Actions(), d.travel()...)
 	d.actions = append(d.actions,
 		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k"),
 		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j"),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home g", "selects the first key", move(func() int { return -d.lineCount() }), "home", "g"),
+		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -d.lineCount() }), "home"),
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.lineCount() }), "end", "G"),
-		keymap.New("view", "expand", "enter", "expands the pane in focus; opens or folds a group", d.expand, "enter").Hinted("expand"),
+		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").Hinted("expand"),
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
 		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if"),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
@@ -62,7 +64,9 @@ func New(s *session.Session) *Screen {
 			return "There is nothing to go back from."
 		}),
 	)
-	d.actions = append(d.actions, d.groupActions()...)
+	d.actions = append(d.actions, d.rowActions()...)
+	d.restoreArrangement(s.Recall("arrangement"))
+	d.groups.on = s.Recall("groups") != ""
 	return d
 }
 
@@ -92,21 +96,24 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 			d.focus = paneTimeline
 			d.Time.Point(msg.X)
 		}
+		if msg.Button == tea.MouseRight {
+			return d.rightClick(msg.X, msg.Y)
+		}
 	case tea.MouseMotionMsg:
-		if d.Time.Drag(msg.X) {
+		if d.Time.Drag(msg.X) || d.Time.Light(d.partAt(msg.X, msg.Y)) {
 			d.Redraw()
 		}
 	case tea.MouseReleaseMsg:
 		d.drop()
 	case tea.MouseWheelMsg:
-		d.wheel(msg)
+		return d.wheel(msg)
 	}
 	return nil
 }
 
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
-	d.areas = arrange(d.area, d.focus, d.expanded, d.framed)
+	d.areas = arrange(d.area, d.focus, d.expanded, d.framed, d.arrangement)
 	width := d.areas.timeline.W - 2
 	if d.framed {
 		width -= 2
@@ -171,16 +178,17 @@ func (d *Screen) drop() {
 	d.Redraw()
 }
 
-func (d *Screen) wheel(m tea.MouseWheelMsg) {
+func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 	down := m.Button == tea.MouseWheelDown
 	switch {
 	case d.areas.timeline.Holds(m.X, m.Y):
-		d.Time.Zoom(down)
+		return d.Zoom(down)
 	case down:
 		d.step(1)
 	default:
 		d.step(-1)
 	}
+	return nil
 }
 
 // Paint draws the panes.
@@ -201,6 +209,7 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 			v.paintBars(d.areas.bars)
 		}
 	}
+	v.paintTips()
 	v.paintAlerts(d.areas.alerts)
 	v.paintInjector(d.areas.injector)
 }

@@ -150,6 +150,7 @@ func (v view) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 		} else {
 			v.Buffer.Text(x, in.Y, x+w, c.title, st)
 		}
+		v.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
 		order := c.sort
 		v.Zone(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
 			v.SetSort(order)
@@ -177,6 +178,9 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		columns[i].paint(v, x-1, y, cw, k)
 		x += cw + 1
 	}
+	v.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
+		return v.cellTip(columnAt(widths, at-left), k)
+	})
 	if _, old := v.Outdated(k); old {
 		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.Look.Unknown.Fg)
 	}
@@ -193,6 +197,19 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		v.Pick(key)
 		return nil
 	})
+}
+
+// columnAt returns the title of the column so many cells from the left edge of a row.
+func columnAt(widths *[len(columns)]int, at int) string {
+	x := 3
+	for i, w := range widths {
+		if x += w; w > 0 {
+			if x++; at < x {
+				return columns[i].title
+			}
+		}
+	}
+	return ""
 }
 
 // fine reports whether a key needs nobody: its row has no colours.

@@ -37,11 +37,28 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
-		keymap.New("keys", "record", "R", "records to a file; begins a replay anew", s.ToggleRecording, "R"),
+		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.ToggleRecording, "F").When(func() string {
+			if s.Player != nil {
+				return "This is a recording; R begins it anew."
+			}
+			return ""
+		}),
+		keymap.New("time", "restart", "R", "begins a replay anew", s.restart, "R").When(func() string {
+			if s.Player == nil {
+				return "Only a replay can begin anew; F records to a file."
+			}
+			return ""
+		}),
 
 		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").Hinted("pause"),
-		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", do(func() { s.Time.Zoom(true) }), "["),
-		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", do(func() { s.Time.Zoom(false) }), "]"),
+		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "["),
+		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) }, "]"),
+		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").When(func() string {
+			if s.Current() == nil {
+				return "There is no key yet."
+			}
+			return ""
+		}),
 	}
 }
 

@@ -87,12 +87,9 @@ type (
 )
 
 // ToggleRecording begins to keep what is seen, with what is on the board, or ends that. The
-// file is opened and closed by a command. In a replay it begins that anew.
+// file is opened and closed by a command.
 func (s *Session) ToggleRecording() tea.Cmd {
 	switch {
-	case s.Player != nil:
-		s.Player.Restart()
-		s.now = s.Player.Now(s.local)
 	case s.recorder != nil:
 		r := s.recorder
 		s.recorder = nil
@@ -121,7 +118,7 @@ func (s *Session) recording(msg recordingMsg) {
 	}
 	s.recorder = msg.r
 	msg.r.Put(s.board.Past())
-	s.Say("Recording to " + safetext.Clean(msg.name) + ", from what is on the timelines on; R ends it.")
+	s.Say("Recording to " + safetext.Clean(msg.name) + ", from what is on the timelines on; F ends it.")
 }
 
 func (s *Session) recorded(msg recordedMsg) {

@@ -41,6 +41,8 @@ type Options struct {
 
 	// Remember keeps what a person chose for the next start; nil forgets it.
 	Remember func(key, value string) tea.Cmd
+	// Recall returns what was kept under a key, or ""; nil: nothing was kept.
+	Recall func(key string) string
 }
 
 // App is the root of the program: it routes messages to an overlay, to its own keys, to the
@@ -57,6 +59,7 @@ type App struct {
 	keys    keymap.Actions
 	over    Overlay
 	toast   widget.Toast
+	pointer pointer
 
 	frame      string // the last painted picture
 	stale      bool   // something changed since
@@ -215,6 +218,14 @@ func (a *App) Remember(key, value string) tea.Cmd {
 		return nil
 	}
 	return a.o.Remember(key, value)
+}
+
+// Recall returns what was kept of an earlier start under a key, or "".
+func (a *App) Recall(key string) string {
+	if a.o.Recall == nil {
+		return ""
+	}
+	return a.o.Recall(key)
 }
 
 // wear puts a theme on. A terminal of sixteen colours gets its own.

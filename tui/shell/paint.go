@@ -44,6 +44,7 @@ func (a *App) paint() {
 	a.host.Header(&a.Canvas, header)
 	a.paintFooter(footer)
 	a.toast.Paint(&a.Canvas, body)
+	a.paintTip(body)
 	if a.over != nil {
 		if a.over.Modal() { // a click beside it closes it
 			a.Zone(a.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })

@@ -30,12 +30,12 @@ func (a *App) newPalette() *Picker {
 		choices = append(choices, c)
 	}
 	p := a.NewPicker("do", choices)
-	p.Chosen = func(c Choice) tea.Cmd { return a.carryOut(c.Value.(keymap.Action)) }
+	p.Chosen = func(c Choice) tea.Cmd { return a.CarryOut(c.Value.(keymap.Action)) }
 	return p
 }
 
-// carryOut does an action that was found by its name.
-func (a *App) carryOut(act keymap.Action) tea.Cmd {
+// CarryOut does an action that was chosen from a list: one that writes asks before it does.
+func (a *App) CarryOut(act keymap.Action) tea.Cmd {
 	a.used = append(slices.DeleteFunc(a.used, func(name string) bool { return name == act.Name }), act.Name)
 	switch reason := act.Reason(); {
 	case reason != "":

@@ -44,6 +44,7 @@ type Picker struct {
 	choices []Choice
 	width   int
 	rows    cell.Rect // where the list was laid out
+	at      *place    // beside which cell; nil in the upper middle
 	asked   bool      // a person has moved the selection: what is selected is meant
 }
 
@@ -72,6 +73,12 @@ func (a *App) NewPicker(title string, choices []Choice) *Picker {
 	p.filter("")
 	return p
 }
+
+// place is a cell of the screen.
+type place struct{ x, y int }
+
+// Beside puts the picker beside a cell, as far as it fits there.
+func (p *Picker) Beside(x, y int) { p.at = &place{x, y} }
 
 // Select moves to the choice of that name.
 func (p *Picker) Select(name string) {
@@ -237,6 +244,9 @@ func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 	h := p.list.Height() + 3
 	r := cell.Rect{W: p.width, H: h}
 	r.X, r.Y = (c.Buffer.W-r.W)/2, max((c.Buffer.H-h)/3, 0)
+	if p.at != nil {
+		r.X, r.Y = max(min(p.at.x+1, c.Buffer.W-r.W), 0), max(min(p.at.y+1, c.Buffer.H-1-h), 0)
+	}
 	foot := ""
 	if n := len(p.list.VisibleItems()); n > p.list.Height() {
 		foot = fmt.Sprintf("%d of %d", p.list.Index()+1, n)

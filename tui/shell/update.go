@@ -44,19 +44,27 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		return a.everywhere(msg)
 	case tea.ColorProfileMsg:
 		a.profiled(msg.Profile)
+	case restMsg:
+		a.rested(msg)
 	case tea.KeyPressMsg:
 		a.host.Touch()
+		a.lift()
 		return a.press(msg)
 	case tea.PasteMsg:
 		return a.toOverlay(msg)
 	case tea.MouseClickMsg:
 		a.host.Touch()
+		a.lift()
 		return a.click(msg)
 	case tea.MouseWheelMsg:
 		a.host.Touch()
+		a.lift()
 		a.stale = true
 		return a.point(msg)
-	case tea.MouseMotionMsg, tea.MouseReleaseMsg:
+	case tea.MouseMotionMsg:
+		a.host.Touch()
+		return tea.Batch(a.follow(msg.X, msg.Y), a.point(msg))
+	case tea.MouseReleaseMsg:
 		a.host.Touch()
 		return a.point(msg)
 	default:

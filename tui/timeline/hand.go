@@ -56,8 +56,8 @@ func (c *View) columnWidth(width int) int {
 }
 
 // Zoom goes one step towards a longer (coarser) or shorter stretch, unless the last step
-// made no difference any more.
-func (c *View) Zoom(coarser bool) {
+// made no difference any more. It says whether it did.
+func (c *View) Zoom(coarser bool) bool {
 	before, width := c.zoom, max(c.area.W, 2)
 	per := c.columnWidth(width)
 	if coarser {
@@ -68,7 +68,17 @@ func (c *View) Zoom(coarser bool) {
 	if c.columnWidth(width) == per {
 		c.zoom = before
 	}
+	return c.zoom != before
 }
+
+// mostZoom bounds what SetZoom takes.
+const mostZoom = 16
+
+// Zoomed returns how many steps a column is coarser, or below 0 finer, than usual.
+func (c *View) Zoomed() int { return c.zoom }
+
+// SetZoom makes a column so many steps coarser, or below 0 finer, than usual.
+func (c *View) SetZoom(steps int) { c.zoom = min(max(steps, -mostZoom), mostZoom) }
 
 // Holds says whether the cell x, y shows a piece of time.
 func (c *View) Holds(x, y int) bool { return c.tl != nil && c.area.Holds(x, y) }

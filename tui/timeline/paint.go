@@ -68,6 +68,7 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	slot := c.paintRibbon(p, future, k, s, most)
 	if hand {
 		c.ahead, c.slot = cell.Rect{X: ahead.X, Y: arrivals.Y, W: ahead.W, H: body.H}, slot
+		c.paintLight(p, arrivals, k, s)
 		c.area, c.s, c.tl = whole, s, k.Timeline
 		c.paintCursor(p, top, whole, k, s)
 	}

@@ -35,6 +35,7 @@ type View struct {
 	visit    limiter.Instant // where the cursor is to go with the next picture; 0 nowhere
 	held     bool            // the mouse button is down on the picture
 	dragging bool            // and has moved since
+	lit      Part            // lit up: what the mouse rests on is made of it
 
 	area cell.Rect // where it was painted last,
 	s    timeRange // what of it,

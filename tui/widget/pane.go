@@ -22,6 +22,7 @@ type Canvas struct {
 	Framed bool // a box around every pane; else one rule above each
 
 	hitBoxes []hitBox // what can be clicked, as last painted
+	tips     []tip    // what says what it shows
 }
 
 // hitBox is a part of the screen that answers a click; it is told how far from its left
@@ -50,7 +51,7 @@ func (p *Canvas) SetTheme(t *themes.Theme, ascii bool) {
 
 // Begin blanks the sheet and forgets what could be clicked.
 func (p *Canvas) Begin() {
-	p.hitBoxes = p.hitBoxes[:0]
+	p.hitBoxes, p.tips = p.hitBoxes[:0], p.tips[:0]
 	p.Buffer.Clear(p.Buffer.Bounds())
 }
 

@@ -1,0 +1,113 @@
+package keys
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
+)
+
+// rowActions are what can be done with a row beside what every screen can.
+func (d *Screen) rowActions() keymap.Actions {
+	none := func() string {
+		if d.Current() == nil {
+			return "There is no key yet."
+		}
+		return ""
+	}
+	return keymap.Actions{
+		keymap.New("keys", "menu", "o", "lists what can be done with the key", d.openMenu, "o").When(none),
+		keymap.New("keys", "look ahead", "K", "says what a request would meet now", d.peek, "K").When(none),
+		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").When(none),
+		keymap.New("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V"),
+	}
+}
+
+// offered are the actions of the menu by their names, those that write at the end.
+var offered = [...]string{"look ahead", "what if", "pin", "copy", "same prefix", "fire", "burst"}
+
+// openMenu lists what can be done with the selected key; what fires is last, and asks.
+func (d *Screen) openMenu() tea.Cmd { return d.menuAt(-1, -1) }
+
+// menuAt opens the menu beside a cell, or in the middle.
+func (d *Screen) menuAt(x, y int) tea.Cmd {
+	k := d.Current()
+	if k == nil {
+		return nil
+	}
+	all := d.All()
+	choices := []shell.Choice{{Name: "select", What: "shows the key at the right, and closes this", Aside: "enter"}}
+	for _, name := range offered {
+		act := all.Named(name)
+		if act == nil || act.Writes && d.CanFire() != "" {
+			continue
+		}
+		choices = append(choices, shell.Choice{Name: name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Value: *act})
+	}
+	p := d.NewPicker(d.Name(k.Reading.Key), choices)
+	p.Chosen = func(c shell.Choice) tea.Cmd {
+		if act, ok := c.Value.(keymap.Action); ok {
+			return d.CarryOut(act)
+		}
+		return nil
+	}
+	if x >= 0 {
+		p.Beside(x, y)
+	}
+	d.Open(p)
+	return nil
+}
+
+// rightClick selects the row under the mouse and opens its menu.
+func (d *Screen) rightClick(x, y int) tea.Cmd {
+	first := d.areas.keys.Y + 1
+	if d.framed {
+		first++
+	}
+	i := d.top + y - first
+	if !d.areas.keys.Holds(x, y) || y < first || i >= d.lineCount() || y-first >= d.rowsShown() {
+		return nil
+	}
+	d.focus = paneKeys
+	d.goTo(i)
+	return d.menuAt(x, y)
+}
+
+// peek says what one request would meet now.
+func (d *Screen) peek() tea.Cmd {
+	k := d.Current()
+	if k == nil {
+		return nil
+	}
+	name := d.Name(k.Reading.Key)
+	if age, old := d.Outdated(k); old {
+		d.Say(name + " was last read " + format.Span(age) + " ago: what a request would meet is not known.")
+		return nil
+	}
+	d.Say(name + ": " + nextTip(&k.Gauge))
+	return nil
+}
+
+// filterPrefix lists only the keys that begin like the selected one, or of the group under
+// the cursor.
+func (d *Screen) filterPrefix() tea.Cmd {
+	k := d.Current()
+	if k == nil {
+		return nil
+	}
+	prefix := ""
+	if g := d.group(); g != nil {
+		prefix = g.path
+	} else if i := strings.LastIndexAny(strings.TrimRight(k.Reading.Key, separators), separators); i >= 0 {
+		prefix = k.Reading.Key[:i+1]
+	}
+	if prefix == "" {
+		d.Say("The name has no part before it: there is no prefix.")
+		return nil
+	}
+	d.SetFilter(prefix)
+	return nil
+}

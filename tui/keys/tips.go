@@ -1,0 +1,201 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/session"
+	"ratescope/tui/timeline"
+)
+
+// titles say what the columns of the table are, by their titles.
+var titles = map[string]string{
+	"key":        "The name of the limiter's key. A click sorts by it.",
+	"limiter":    "The algorithm: fixed, sliding (two weighted windows), log, stream, gcra, token or leaky bucket.",
+	"used/limit": "What counts now against what the limit admits. A click sorts by their ratio.",
+	"fill":       "Used over limit as a bar: near from 80 %.",
+	"rate":       "Requests a second over the latest seconds, as far as the store records them.",
+	"denied":     "Denied requests a second over the window; – where the store does not record them.",
+	"past":       "The last two windows of the key: what came in, and what was denied.",
+	"library":    "The library whose layout the key has; told: a rule or a pattern names it; ~likely: nothing but its form.",
+	"next":       "When one request of cost 1 is admitted; blank where that is now and the key is at ease.",
+}
+
+// cellTip says what a cell of a row is made of.
+func (v view) cellTip(title string, k *model.Watched) string {
+	if k.Reading.Err != "" {
+		return v.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
+	}
+	g, t := &k.Gauge, &k.Reading.Target
+	switch title {
+	case "used/limit", "fill":
+		return v.usedTip(k)
+	case "rate":
+		if g.RecentKnown {
+			return fmt.Sprintf("%s over the latest seconds; %s over the window of %s.", format.PerSecond(g.Recent), rateOrUnknown(g), format.Length(t.Window))
+		}
+		return rateOrUnknown(g) + " over the window of " + format.Length(t.Window) + "."
+	case "denied":
+		if !g.DeniedInW.Known {
+			return "The store does not record what this limiter denies."
+		}
+		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(t.Window), format.PerSecond(g.DeniedPerSec))
+	case "past":
+		return "Two windows of " + format.Length(t.Window) + ", the right end is now; the timeline shows the selected key larger."
+	case "next":
+		return nextTip(g)
+	case "limiter":
+		return format.AlgorithmInFull(t.Algorithm) + ", " + session.LimitText(*t) + limitFrom(t) + "."
+	case "library":
+		return evidenceTip(t)
+	}
+	return v.Name(k.Reading.Key) + ": " + format.AlgorithmInFull(t.Algorithm) + ", " + session.LimitText(*t) + limitFrom(t) + ". " + evidenceTip(t)
+}
+
+// usedTip writes down what the used count is the sum of.
+func (v view) usedTip(k *model.Watched) string {
+	g, t := &k.Gauge, &k.Reading.Target
+	if !g.Used.Known {
+		return "What is used is not known."
+	}
+	of := ""
+	if g.Remaining.Known {
+		of = fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*t)), 100*g.Utilization)
+	}
+	used := format.Short(g.Used.N)
+	switch t.Algorithm {
+	case limiter.SlidingWindow:
+		if g.Previous.Known {
+			return fmt.Sprintf("%s previous × %s + %s current = %s%s. The share of the previous window shrinks as time passes.",
+				format.Short(g.Previous.N), model.ShownWeight(g.Previous.N, g.Weight, 1), format.Short(g.Current.N), used, of)
+		}
+	case limiter.SlidingLog, limiter.StreamCounter:
+		return fmt.Sprintf("%s in the last %s, counted one by one%s.", format.Plural(int(g.Used.N), "request"), format.Length(t.Window), of)
+	case limiter.FixedWindow:
+		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(v.At())))
+	case limiter.GCRA:
+		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(v.At()))), format.Plural(int(g.Used.N), "request"), of)
+	case limiter.TokenBucket:
+		return fmt.Sprintf("%s tokens are taken%s; they refill evenly.", used, of)
+	case limiter.LeakyBucket:
+		return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
+	}
+	return used + " used" + of + "."
+}
+
+func rateOrUnknown(g *model.Gauge) string {
+	if !g.RateKnown {
+		return format.Unknown
+	}
+	return format.PerSecond(g.Rate)
+}
+
+func nextTip(g *model.Gauge) string {
+	switch {
+	case !g.NextKnown:
+		return "Without a limit nothing says when the next request is admitted."
+	case g.Next == limiter.Never:
+		return "No request is ever admitted: the key does not expire, or the limit admits none."
+	case g.Next > 0:
+		return "One request of cost 1 is admitted in " + format.Span(g.Next) + ", if nothing else comes."
+	}
+	return fmt.Sprintf("One request of cost 1 is admitted now; there is room for %s.", format.Counted(g.Remaining))
+}
+
+// limitFrom says where the limit was read.
+func limitFrom(t *model.Target) string {
+	switch t.LimitFrom {
+	case model.LimitOfRule:
+		return ", by a rule or a flag"
+	case model.LimitOfKey:
+		return ", read in the key"
+	case model.LimitOfName:
+		return ", read in the key's name"
+	case model.LimitOfSibling:
+		return ", read in a sibling key"
+	case model.LimitInferred:
+		return ", inferred from what was seen"
+	}
+	return ""
+}
+
+// evidenceTip says what says that the key is a limiter.
+func evidenceTip(t *model.Target) string {
+	switch {
+	case t.Evidence == model.Likely:
+		return "Likely a limiter: value and behaviour fit, the name does not say which."
+	case t.Evidence == model.Known && t.Library != "":
+		return "Known: name, type, value and expiry agree with the layout of " + safetext.Clean(t.Library) + "."
+	case t.Library != "":
+		return "Told by a rule or a pattern; the layout is that of " + safetext.Clean(t.Library) + "."
+	}
+	return "Told: a rule or a pattern names it; the form of its value decides the algorithm."
+}
+
+// groupTip says what the row of a group adds up.
+func (v view) groupTip(g *group) string {
+	text := fmt.Sprintf("%s begin with %s: %d denied, %d near.", format.Plural(g.keys, "key"), g.path, g.denied, g.near)
+	if g.worst != nil {
+		text += fmt.Sprintf(" The fill is that of the nearest to its limit, %s.", v.Name(g.worst.Reading.Key))
+	}
+	return text + " Rates are sums."
+}
+
+// labels say what the rows of the weighted bars are, by the word that each begins with.
+var labels = map[string]string{
+	"previous": "The count of the clock-aligned window before this one, times the share of it that the sliding window still covers. The rest counts no more.",
+	"current":  "The count of the clock-aligned window that is running: it counts whole.",
+	"estimate": "Previous times its weight plus current: what a sliding window counter goes by.",
+	"exact":    "The requests of the last window counted one by one, where the store keeps them.",
+	"TAT":      "The theoretical arrival time: how far the requests so far are ahead of an even pace.",
+	"tokens":   "Tokens in the bucket: a request takes one, and they refill evenly.",
+	"level":    "Water in the bucket: a request adds a drop, and it drains evenly.",
+	"used":     "What counts now against the limit.",
+	"room":     "What these rows add up to: how many requests are admitted now, when the next one is, and when the key is as new.",
+	"denied":   "Notes: what was denied in the window, when the key expires, its type.",
+}
+
+// parts are what of the past makes a row of the bars.
+var parts = map[string]timeline.Part{
+	"previous": timeline.PreviousPart, "current": timeline.CurrentPart, "estimate": timeline.CountedPart, "exact": timeline.CountedPart,
+}
+
+// labelAt returns the word that the row at y of a pane begins with, as it was painted last.
+func labelAt(b *cell.Buffer, r cell.Rect, y int) string {
+	var word strings.Builder
+	for x := r.X; x < r.X+r.W; x++ {
+		c := b.At(x, y).R
+		if letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'; letter {
+			word.WriteRune(c)
+		} else if word.Len() > 0 {
+			break
+		}
+	}
+	return word.String()
+}
+
+// partAt returns what of the past makes the figure at a cell.
+func (d *Screen) partAt(x, y int) timeline.Part {
+	if !d.areas.bars.Holds(x, y) {
+		return timeline.NoPart
+	}
+	return parts[labelAt(&d.Buffer, d.areas.bars, y)]
+}
+
+// paintTips lets the timeline and the bars say what they show.
+func (v view) paintTips() {
+	v.Tip(v.areas.timeline, func(x, y int) string {
+		if !v.Time.Holds(x, y) {
+			return ""
+		}
+		return v.Time.Describe(x, v.Current())
+	})
+	if !v.what.on {
+		v.Tip(v.areas.bars, func(_, y int) string { return labels[labelAt(&v.Buffer, v.areas.bars, y)] })
+	}
+}
