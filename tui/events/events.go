@@ -2,6 +2,8 @@ package events
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -20,6 +22,9 @@ type event struct {
 	at    limiter.Instant
 	alert *model.Alert
 	fired *session.Decision
+
+	lasted time.Duration // of a key that became throttled: until it was free again, or until now
+	still  bool          // and it is not free again
 }
 
 // key is the key that an event is about; "" the server.
@@ -53,7 +58,7 @@ func (v view) quietSoFar(in cell.Rect) {
 	v.Buffer.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", v.Look.Dim)
 }
 
-// events merges alerts and decisions by time, newest first.
+// events merges the alerts and decisions that fit the filter by time, newest first.
 func (v view) events() []event {
 	alerts, decisions := v.Board().Alerts(), v.Decisions()
 	list := make([]event, 0, len(alerts)+len(decisions))
@@ -67,7 +72,39 @@ func (v view) events() []event {
 			j--
 		}
 	}
-	return list
+	v.measure(list)
+	return slices.DeleteFunc(list, func(e event) bool { return !v.fits(&e) })
+}
+
+// measure works out how long keys were throttled; list has the newest event first.
+func (v view) measure(list []event) {
+	freed := map[string]limiter.Instant{} // when a key was free again after what is looked at
+	for i := range list {
+		e := &list[i]
+		if e.alert == nil || e.alert.Key == "" {
+			continue
+		}
+		switch e.alert.What {
+		case model.NoLongerThrottled, model.Left:
+			freed[e.alert.Key] = e.at
+		case model.BecameThrottled:
+			end, known := freed[e.alert.Key]
+			if e.still = !known; e.still {
+				end = v.At()
+			}
+			e.lasted = max(end.Sub(e.at), 0)
+			delete(freed, e.alert.Key)
+		}
+	}
+}
+
+// fits reports whether an event is to be listed: the filter is of its key or of its words.
+func (v view) fits(e *event) bool {
+	words := "fired from here"
+	if e.alert != nil {
+		words = session.Subject(e.alert, v.Name) + " " + session.AlertText(e.alert)
+	}
+	return v.Fits(e.key(), words)
 }
 
 func (v view) paintEvent(x, y, end int, e event) {
@@ -78,6 +115,12 @@ func (v view) paintEvent(x, y, end int, e event) {
 		return
 	}
 	mark, st, text := v.alertText(e.alert)
+	switch {
+	case e.still:
+		text += ", for " + format.Span(e.lasted.Truncate(time.Second)+time.Second) + " now"
+	case e.lasted > 0:
+		text += " for " + format.Span(e.lasted)
+	}
 	who := session.Subject(e.alert, v.Name)
 	x = v.Words(x, y, end, widget.Styled(format.ClockMillis(e.at)+" ", v.Look.Dim), widget.Styled(mark+" ", st))
 	column := min(max(8, (end-x)*2/5), 28)

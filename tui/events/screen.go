@@ -1,8 +1,11 @@
 package events
 
 import (
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
 	"ratescope/tui/keymap"
@@ -19,6 +22,8 @@ type Screen struct {
 	rows    int     // on screen
 	at      int     // the selected event
 	top     int     // first event on screen
+	lanes   cell.Rect
+	log     cell.Rect
 	actions keymap.Actions
 }
 
@@ -55,7 +60,11 @@ func (e *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
 		e.list = view{nil, e.Session}.events()
-		e.rows = max(msg.Area.H-2, 1)
+		e.arrange(msg.Area, msg.Framed)
+		e.rows = max(e.log.H-1, 1)
+		if msg.Framed {
+			e.rows = max(e.log.H-2, 1)
+		}
 		e.at = min(max(e.at, 0), max(len(e.list)-1, 0))
 		e.top = min(max(e.top, e.at-e.rows+1), e.at)
 		e.top = min(max(e.top, 0), max(0, len(e.list)-e.rows))
@@ -83,12 +92,23 @@ func lead(s *session.Session, e event) tea.Cmd {
 	return s.Visit(e.key(), e.at)
 }
 
-// Paint draws what happened, newest first: alerts and decisions in one order of time.
-func (e *Screen) Paint(p *widget.Canvas, r cell.Rect) {
+// Paint draws what happened, newest first: alerts and decisions in one order of time, and the
+// keys that they are about as lanes.
+func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, e.Session}
-	in := p.Section(r, true, widget.Styled("events", p.Look.Title),
-		widget.Styled(" · "+format.Plural(len(e.Board().Alerts()), "alert")+", "+format.Plural(len(e.Decisions()), "decision"), p.Look.Dim))
-	if len(e.list) == 0 {
+	title := []widget.Span{widget.Styled("events", p.Look.Title),
+		widget.Styled(" · "+format.Plural(len(e.Board().Alerts()), "alert")+", "+format.Plural(len(e.Decisions()), "decision"), p.Look.Dim)}
+	if f := e.Filter(); f != "" {
+		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(e.list)), p.Look.Accent), widget.Styled(safetext.Clean(f), p.Look.Text))
+	}
+	in := p.Section(e.log, true, title...)
+	e.paintLanes(v, e.lanes)
+	switch {
+	case len(e.list) > 0:
+	case e.Filter() != "":
+		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No event fits the filter; esc clears it.", p.Look.Dim)
+		return
+	default:
 		v.quietSoFar(in)
 		return
 	}

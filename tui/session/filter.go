@@ -77,3 +77,25 @@ func (f *filter) match(s *Session, k *model.Watched) widget.Match {
 	m, _ := widget.Rank(k.Reading.Key, f.name)
 	return m
 }
+
+// Fits reports whether what is about a key, in words, fits the filter: its name or the words
+// hold what is typed, and the key is as the words with a colon say.
+func (s *Session) Fits(key, words string) bool {
+	f := s.filter
+	if len(f.wanted) > 0 {
+		k := s.Board().Key(key)
+		if k == nil {
+			return false
+		}
+		state := filter{wanted: f.wanted}
+		if state.match(s, k) == widget.NoMatch {
+			return false
+		}
+	}
+	for _, text := range []string{key, words} {
+		if m, _ := widget.Rank(text, f.name); m >= widget.InsideMatch {
+			return true
+		}
+	}
+	return f.name == ""
+}
