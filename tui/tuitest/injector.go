@@ -62,9 +62,13 @@ func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fir
 
 // fire makes one request now.
 func (f *Feed) fire(name string, cost int64) (model.Fired, error) {
+	return f.FireAt(limiter.InstantOf(time.Now()), name, cost)
+}
+
+// FireAt makes one request at an instant, which is not before that of the last batch.
+func (f *Feed) FireAt(now limiter.Instant, name string, cost int64) (model.Fired, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := limiter.InstantOf(time.Now())
 	for _, k := range f.keys {
 		if k.Name != name {
 			continue

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui"
+	"ratescope/tui/svg"
+	"ratescope/tui/tuitest"
+)
+
+// filmFile is the picture that moves: a window that slides, and a burst that is fired at it.
+const filmFile = "window.svg"
+
+// The film: its size in cells, how many frames it has and how far they are apart, and in which
+// of them how many requests are fired.
+const (
+	filmW, filmH = 96, 27
+	filmFrames   = 21
+	filmStep     = 400 * time.Millisecond
+	burstAt      = 8
+	burst        = 16
+)
+
+// watchedKey is the key that the film is about.
+const watchedKey = "api:search:bob"
+
+// cast are keys of which some are denied, some near and some at ease.
+func cast() []tuitest.Personality {
+	even := func(perSecond float64) func(float64, *rand.Rand) int {
+		carry := 0.0
+		return func(_ float64, r *rand.Rand) int {
+			carry += perSecond * tuitest.Refresh.Seconds() * (0.5 + r.Float64())
+			n := int(carry)
+			carry -= float64(n)
+			return n
+		}
+	}
+	limit := func(n int64, w time.Duration) limiter.Limit { return limiter.Limit{Count: n, Window: w} }
+	return []tuitest.Personality{
+		{Name: watchedKey, Limit: limit(40, 10*time.Second), How: limiter.SlidingWindow, Rate: even(2.6)},
+		{Name: "login:otp:+4915112345678", Limit: limit(5, 30*time.Second), How: limiter.SlidingLog, Rate: even(0.4)},
+		{Name: "mail:send:newsletter", Limit: limit(60, time.Minute), How: limiter.StreamCounter, Rate: even(0.9)},
+		{Name: "export:csv:acme", Limit: limit(20, 20*time.Second), How: limiter.FixedWindow, Rate: even(0.3)},
+		{Name: "webhook:shop:4711", Limit: limit(25, 20*time.Second), How: limiter.SlidingLog, Rate: even(0.5)},
+	}
+}
+
+// film draws the picture that moves. It is the same every time.
+func film() (string, error) {
+	start := time.Date(2026, 11, 20, 14, 23, 0, 0, time.UTC)
+	feed := tuitest.NewFeed(start, cast()...)
+	feed.Server.Target = "redis://cache:6379"
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	stage, err := tui.NewStage(ctx, tui.Options{Theme: "phosphor", Injector: &tuitest.Injector{Feed: feed}}, filmW, filmH)
+	if err != nil {
+		return "", err
+	}
+	now := start
+	run := func(d time.Duration) {
+		for end := now.Add(d); now.Before(end); {
+			now = now.Add(tuitest.Refresh)
+			b := feed.Advance(now)
+			b.Health = nil // the film is about a key
+			stage.Batch(b)
+			stage.Tick(now)
+		}
+	}
+	run(24 * time.Second)
+	for range len(cast()) { // down to the key that the film is about
+		if strings.Contains(ansi.Strip(stage.Frame()), watchedKey+" · ") {
+			break
+		}
+		stage.Press("j")
+	}
+	screen := vt.NewSafeEmulator(filmW, filmH)
+	defer screen.Close()
+	var frames [][]string
+	for i := range filmFrames {
+		if i == burstAt {
+			if err := fireAt(stage, feed, now); err != nil {
+				return "", err
+			}
+		}
+		run(filmStep)
+		if _, err := screen.WriteString("\x1b[H" + strings.ReplaceAll(stage.Frame(), "\n", "\r\n")); err != nil {
+			return "", err
+		}
+		drawn := rows(screen)
+		for y := range drawn {
+			drawn[y] = short(drawn[y])
+		}
+		frames = append(frames, drawn)
+	}
+	return animated(frames), nil
+}
+
+// fireAt fires the burst, a millisecond between two requests.
+func fireAt(stage *tui.Stage, feed *tuitest.Feed, now time.Time) error {
+	for i := range burst {
+		fired, err := feed.FireAt(limiter.InstantOf(now.Add(time.Duration(i)*time.Millisecond)), watchedKey, 1)
+		if err != nil {
+			return err
+		}
+		fired.Shot = 1
+		stage.Fired([]model.Fired{fired}...)
+	}
+	return nil
+}
+
+// animated puts frames into one picture. A row is written once for as long as it stays as it is.
+func animated(frames [][]string) string {
+	n, each := len(frames), filmStep.Seconds()
+	var body, style strings.Builder
+	fmt.Fprintf(&style, ".f{visibility:hidden;animation:%.1fs step-end infinite}.r{shape-rendering:crispEdges}", float64(n)*each)
+	lasts := map[int]bool{} // for how many frames rows stay
+	for y := range filmH {
+		for from := 0; from < n; {
+			to := from + 1
+			for to < n && frames[to][y] == frames[from][y] {
+				to++
+			}
+			switch row := frames[from][y]; {
+			case to-from == n:
+				body.WriteString(row)
+			case row != "":
+				still := "" // the first frame is what a viewer shows that does not animate
+				if from == 0 {
+					still = ";visibility:visible"
+				}
+				fmt.Fprintf(&body, `<g class="f l%d" style="animation-delay:%.1fs%s">%s</g>`, to-from, float64(from)*each, still, row)
+				if !lasts[to-from] {
+					lasts[to-from] = true
+					fmt.Fprintf(&style, `.l%[1]d{animation-name:s%[1]d}@keyframes s%[1]d{0%%{visibility:visible}%.3[2]f%%{visibility:hidden}}`, to-from, 100*float64(to-from)/float64(n))
+				}
+			}
+			from = to
+		}
+	}
+	return svg.Document(filmW, filmH, true, style.String(), body.String())
+}
+
+// rectangles are neighbours of one colour, as svg.Row writes them.
+var rectangles = regexp.MustCompile(`<rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)" fill="(#[0-9a-f]{6})"/>`)
+
+// The eighth of a cell, in which paths count so that their numbers are whole and short.
+const eighthX, eighthY = 8.4 / 8, 18.0 / 8
+
+// short joins neighbouring rectangles of one colour into a path each, which takes a third of the
+// room. They keep their order, for blocks stand on grounds, and come before the letters.
+func short(row string) string {
+	var paths, rest, d strings.Builder
+	var colour string
+	flush := func() {
+		if colour != "" {
+			fmt.Fprintf(&paths, `<path fill="%s" d="%s"/>`, colour, d.String())
+		}
+		colour = ""
+		d.Reset()
+	}
+	at := 0
+	for _, m := range rectangles.FindAllStringSubmatchIndex(row, -1) {
+		part := func(i int) string { return row[m[2*i]:m[2*i+1]] }
+		eighths := func(i int, of float64) int {
+			v, _ := strconv.ParseFloat(part(i), 64) // digits and a point, as the expression says
+			return int(math.Round(v / of))
+		}
+		if part(5) != colour {
+			flush()
+			colour = part(5)
+		}
+		rest.WriteString(row[at:m[0]])
+		w := eighths(3, eighthX)
+		fmt.Fprintf(&d, "M%d %dh%dv%dh%dz", eighths(1, eighthX), eighths(2, eighthY), w, eighths(4, eighthY), -w)
+		at = m[1]
+	}
+	flush()
+	rest.WriteString(row[at:])
+	if paths.Len() == 0 {
+		return rest.String()
+	}
+	return fmt.Sprintf(`<g class="r" transform="scale(%g %g)">%s</g>%s`, eighthX, eighthY, paths.String(), rest.String())
+}
