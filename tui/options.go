@@ -15,6 +15,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
+	"ratescope/tui/tour"
 )
 
 // Injector fires synthetic requests. It decides alone what may be fired.
@@ -46,6 +47,8 @@ type Options struct {
 	// Choices is the file that keeps what a person chose (theme, order, mouse) from one start
 	// to the next; "" forgets it.
 	Choices string
+
+	Tour bool // go through the screens in a minute, with a sentence about each; any key ends it
 
 	Shelf themes.Shelf // the themes to choose from; nil means the built-in ones
 	Theme string       // "" picks by the terminal's background
@@ -95,6 +98,9 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s.Restore(kept.values["sort"])
 	s.RestoreZoom(kept.values["zoom"])
+	if o.Tour {
+		app.Open(tour.New(s))
+	}
 	if o.Choices != "" && len(kept.values) == 0 {
 		app.Say(firstRun)
 		kept.remember("welcomed", "yes")()

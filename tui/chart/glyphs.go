@@ -60,7 +60,7 @@ var (
 		Reach: []rune("%#"),
 		Shade: []rune("_;%#"),
 		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
-		FoldedMark: "&", OpenMark: "\\",
+		FoldedMark: "{", OpenMark: "}",
 		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Slot: '$', Axis: '-', Tick: ':',
 		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Here: 'O', Chosen: '@',
 		YesMark: "V", OverMark: "X", NearMark: "!", OKMark: "o", IdleMark: "z", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: "@",

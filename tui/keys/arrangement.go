@@ -65,3 +65,12 @@ func (a *areas) without(body cell.Rect, how arrangement, framed bool) {
 	}
 	a.timeline, a.bars = body.Top(body.H - bars)
 }
+
+// ToastRoom is where a toast may lie: above the injector's buttons where these have no frame.
+func (d *Screen) ToastRoom() cell.Rect {
+	if d.framed || d.areas.injector.H == 0 || d.expanded {
+		return d.area
+	}
+	room, _ := d.area.Top(d.areas.injector.Y - d.area.Y)
+	return room
+}

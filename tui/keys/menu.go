@@ -20,7 +20,7 @@ func (d *Screen) rowActions() keymap.Actions {
 	}
 	return keymap.Actions{
 		keymap.New("keys", "menu", "o", "lists what can be done with the key", d.openMenu, "o").When(none),
-		keymap.New("keys", "look ahead", "K", "says what a request would meet now", d.peek, "K").When(none),
+		keymap.New("keys", "look ahead", "c", "says what a request would meet now", d.peek, "c").When(none),
 		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").When(none),
 		keymap.New("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V"),
 	}

@@ -30,6 +30,7 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	h := header{p, s}
 	h.paintServer(r.X, r.Y, r.X+r.W)
 	h.paintVerdict(r.X, r.Y+1, r.X+r.W)
+	h.tips(r)
 }
 
 func (h header) paintServer(x, y, end int) {

@@ -43,7 +43,11 @@ func (a *App) paint() {
 	header, _ := a.Buffer.Bounds().Top(a.host.HeaderRows())
 	a.host.Header(&a.Canvas, header)
 	a.paintFooter(footer)
-	a.toast.Paint(&a.Canvas, body)
+	room := body
+	if t, ok := a.at().(Toaster); ok {
+		room = t.ToastRoom()
+	}
+	a.toast.Paint(&a.Canvas, room)
 	a.paintTip(body)
 	if a.over != nil {
 		if a.over.Modal() { // a click beside it closes it
@@ -68,7 +72,9 @@ func (a *App) hints(columns int) (shown keymap.Actions) {
 		}
 	}
 	const roomForNames = 150
-	if n := len(screens); columns < roomForNames && n > 0 {
+	if n := len(screens); n == 1 { // this one
+		screens = nil
+	} else if columns < roomForNames && n > 1 {
 		shown = append(shown, keymap.New("", "", "1-"+screens[n-1].Help().Key, "", a.nextScreen, "1").Hinted("screens"))
 		screens = nil
 	}
@@ -107,4 +113,23 @@ func (a *App) paintFooter(r cell.Rect) {
 		x += width + 2
 	}
 	a.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, h.ShortHelpView(bindings))
+	a.paintBlocked(x, r.Y, r.X+r.W-1)
+}
+
+// paintBlocked names behind the others the keys of the screen that can do nothing now; a click
+// says why.
+func (a *App) paintBlocked(x, y, end int) {
+	for _, act := range a.at().Keys().Refresh() {
+		if act.Hint == "" || act.Enabled() {
+			continue
+		}
+		text := act.Keys()[0] + " " + act.Hint
+		width := safetext.Width(text)
+		if x+width > end {
+			return
+		}
+		a.Buffer.Text(x, y, end, text, a.Look.Dim)
+		a.Zone(cell.Rect{X: x, Y: y, W: width, H: 1}, func(int) tea.Cmd { a.Say(act.Reason()); return nil })
+		x += width + 2
+	}
 }

@@ -33,6 +33,9 @@ type Backer interface {
 	CanGoBack() bool
 }
 
+// Toaster is a Screen that says where a toast may lie: not over the keys that it shows.
+type Toaster interface{ ToastRoom() cell.Rect }
+
 // The messages that the shell sends to a screen.
 type (
 	// LayoutMsg comes before a picture is painted: the room there is for the screen, and

@@ -91,7 +91,21 @@ func (a *App) advance(at time.Time) tea.Cmd {
 		a.Hush()
 	}
 	a.host.Tick(at)
-	return a.at().Update(TickMsg{at})
+	return tea.Batch(a.tickOverlay(at), a.at().Update(TickMsg{at}))
+}
+
+// tickOverlay lets an overlay that goes on by itself do so.
+func (a *App) tickOverlay(at time.Time) tea.Cmd {
+	t, ok := a.over.(Ticker)
+	if !ok {
+		return nil
+	}
+	before := a.over
+	cmd, open := t.Tick(at)
+	if !open && a.over == before {
+		a.over, a.stale = nil, true
+	}
+	return cmd
 }
 
 // nextTick arms the clock.
@@ -138,7 +152,10 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 			act = own
 		}
 	}
-	switch {
+	switch name := msg.String(); {
+	case act == nil && len(a.screens) == 1 && name >= "2" && name <= "6" && len(name) == 1:
+		a.Say("This is the lab alone; \"ratescope\" opens all six screens.")
+		return nil
 	case act == nil:
 		return a.at().Update(msg)
 	case !act.Enabled():

@@ -8,8 +8,11 @@ import (
 	"ratescope/tui/format"
 )
 
-// toastLife is how long a toast stays at most.
-const toastLife = 6 * time.Second
+// A toast stays toastLife at most, and longer where it takes longer to read.
+const (
+	toastLife = 6 * time.Second
+	perLetter = 100 * time.Millisecond
+)
 
 // Toast is a sentence that lies over the bottom of a screen for some seconds. The zero Toast
 // is empty.
@@ -22,7 +25,7 @@ type Toast struct {
 // Over reports whether the toast's time has passed. Its time begins with the first call.
 func (t *Toast) Over(now time.Time) bool {
 	if t.Text != "" && t.until.IsZero() {
-		t.until = now.Add(toastLife)
+		t.until = now.Add(max(toastLife, perLetter*time.Duration(safetext.Width(t.Text))))
 	}
 	return t.Text != "" && now.After(t.until)
 }
