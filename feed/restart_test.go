@@ -13,15 +13,24 @@ import (
 )
 
 // TestRestartThatLostTheLimits kills a server that saves nothing and starts it again: the
-// board says how many of its limits were forgotten.
+// board says how many of its limits were forgotten, also where the server was back before
+// the next look, so that it never seemed to be away.
 func TestRestartThatLostTheLimits(t *testing.T) {
-	t.Parallel()
+	for name, refresh := range map[string]time.Duration{"away for some looks": 5 * time.Millisecond, "away between two looks": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			loseTheLimits(t, refresh)
+		})
+	}
+}
+
+func loseTheLimits(t *testing.T, refresh time.Duration) {
 	s := servertest.Start(t)
 	const limits = 22
 	for i := range limits {
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{minuteRule("*", limiter.StreamCounter)}}))
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: refresh, Rules: []config.Rule{minuteRule("*", limiter.StreamCounter)}}))
 	servertest.Await(t, "all limits", func() bool { return len(run.seen()) == limits })
 	s.Kill()
 	s.Start()

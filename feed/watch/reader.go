@@ -51,6 +51,7 @@ type reader struct {
 	joins    bool           // a node of a cluster is to be exchanged for the whole cluster
 	notice   string         // what the user is to know of the cluster; "" nothing
 	known    bool           // the server was asked who it is, since it last was away
+	greeted  time.Time      // when it last answered who it is
 	noTime   string         // what would allow to ask for the server's clock, where that is forbidden
 	denials  track.Access   // to the streams of recorded denials
 	windows  decode.Windows // of all keys of a kind
@@ -185,10 +186,40 @@ func (r *reader) round(ctx context.Context, o order, res *result) (h *model.Heal
 		if err := r.hello(ctx); err != nil {
 			return nil, err
 		}
-		for _, t := range r.trackers {
-			t.Resync()
-		}
+		r.resync()
 	}
+	if h, err = r.read(ctx, o, res); err == nil {
+		err = r.confirm(ctx)
+	}
+	return h, err
+}
+
+// confirm asks who the server is where a connection was made since it last said so. One that
+// was started anew between two rounds never seemed to be away: the first of them on a
+// new connection has read another server, and its result says so.
+func (r *reader) confirm(ctx context.Context) error {
+	if r.cluster || r.embedded || !r.guard.Dialed().After(r.greeted) {
+		return nil
+	}
+	was := r.server.runID
+	if err := r.hello(ctx); err != nil {
+		return err
+	}
+	if r.server.runID != was {
+		r.resync()
+	}
+	return nil
+}
+
+// resync has every tracker read anew, because what it knows may be of another server.
+func (r *reader) resync() {
+	for _, t := range r.trackers {
+		t.Resync()
+	}
+}
+
+// read reads what is due of a server that is known.
+func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Health, err error) {
 	if o.kind != orderFull {
 		due := r.dueBetween(o, time.Now())
 		if o.kind == orderQuick && len(o.names) == 0 && len(due) > 0 {
@@ -359,6 +390,7 @@ func (r *reader) takeHello(a *helloAnswer, addr string) error {
 	if connect.Away(a.info.Err()) {
 		return a.info.Err()
 	}
+	r.greeted = a.received
 	r.noTime, r.denials = "", track.AccessOf(a.denied.Err())
 	if err == nil {
 		dialed := r.guard.Dialed().After(a.sent) // this was no measure of the way
