@@ -160,7 +160,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		"no TLS there":   {"rediss://:" + secret + "@" + guarded.Addr(), "TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 			defer cancel()
 			_, err := feed.Once(ctx, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{c.url}}))
 			if err == nil {
@@ -422,7 +422,7 @@ func TestWritersAheadOfTheServer(t *testing.T) {
 			return strings.HasPrefix(text, kind+" up to 3.0 s in the future") || strings.HasPrefix(text, kind+" up to 2.9 s in the future")
 		})
 	}
-	servertest.Within(t, 10*time.Second, "the notes", func() bool {
+	servertest.Await(t, "the notes", func() bool {
 		at := time.Now().Add(3 * time.Second)
 		c.ZAdd(ctx, "a:log", redis.Z{Score: float64(at.UnixMicro()), Member: at.UnixNano()})
 		c.XAdd(ctx, &redis.XAddArgs{Stream: "a:stream", ID: fmt.Sprintf("%d-*", at.UnixMilli()), Values: []string{"count", "1"}})

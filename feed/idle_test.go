@@ -114,9 +114,9 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 func TestCounterThatOutlivesItsWindow(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	s.CLI("SET", "rl:user", "47000", "PX", "3000")
+	s.CLI("SET", "rl:user", "47000", "PX", "5000")
 	rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: time.Second}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:user"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
 	late := false
 	servertest.Await(t, "the end of the counter's life", func() bool {
 		x, ok := run.reading("rl:user")

@@ -15,6 +15,7 @@ import (
 
 // TestStreamsAreSeenAtOnce measures from a request to its appearance in a batch.
 func TestStreamsAreSeenAtOnce(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
@@ -47,7 +48,7 @@ func TestStreamsAreSeenAtOnce(t *testing.T) {
 	}()
 	<-ready
 	var delays []time.Duration
-	const times = 40
+	const times = 20
 	for i := range times {
 		time.Sleep(time.Duration(70+7*(i%9)) * time.Millisecond)
 		sent <- time.Now()
@@ -74,6 +75,7 @@ func TestStreamsAreSeenAtOnce(t *testing.T) {
 
 // TestQuittingDoesNotWaitForAFrozenServer ends a source while its server hangs.
 func TestQuittingDoesNotWaitForAFrozenServer(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("XADD", "k", "*", "count", "1")
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 30 * time.Millisecond})
@@ -84,5 +86,5 @@ func TestQuittingDoesNotWaitForAFrozenServer(t *testing.T) {
 	servertest.Await(t, "word of the silence", func() bool { return run.last().Server.Link == model.Down })
 	begun := time.Now()
 	run.stop()
-	t.Logf("it took %v to quit", time.Since(begun)) // run.stop wants it within 5 s
+	t.Logf("it took %v to quit", time.Since(begun))
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -88,7 +87,7 @@ func TestOneNodeAlone(t *testing.T) {
 		if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" || !strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
 			t.Errorf("%s: %d keys, role %q, said %q", url, len(got), batch.Server.Role, says)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 		defer cancel()
 		_, _, err := feed.Glance(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
 		if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {

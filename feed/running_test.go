@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/servertest"
 	"ratescope/model"
 )
 
@@ -59,8 +60,8 @@ func (r *running) stop() {
 		if err != nil {
 			r.t.Errorf("Run returned %v", err)
 		}
-	case <-time.After(5 * time.Second):
-		r.t.Error("Run did not return within 5 s of its context's end")
+	case <-time.After(servertest.Patience):
+		r.t.Errorf("Run did not return within %v of its context's end", servertest.Patience)
 	}
 }
 
@@ -123,7 +124,7 @@ func newRedis(t testing.TB, o feed.Options) *feed.Redis {
 
 func once(t testing.TB, o feed.Options) (model.Batch, map[string]model.Reading) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
 	b, err := feed.Once(ctx, newRedis(t, o))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"ratescope/feed"
 	"ratescope/feed/connect"
@@ -43,7 +42,7 @@ func TestTLS(t *testing.T) {
 		"no certificate": {connect.TLSFiles{CA: full.CA}, "certificate"},
 		"another name":   {wrong, "another name"},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 		_, err := feed.Once(ctx, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{url}, TLS: c.files}))
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), c.want) {

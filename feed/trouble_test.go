@@ -51,8 +51,8 @@ func TestLoadingServer(t *testing.T) {
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
 	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
 	s.Kill()
-	// It answers while it loads every 1,024 bytes, and waits 100 µs at every key.
-	s.Start("--key-load-delay", "100", "--loading-process-events-interval-bytes", "1024")
+	// It answers while it loads every 1,024 bytes, and waits 200 µs at every key.
+	s.Start("--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024")
 	servertest.Await(t, "word of the loading", func() bool {
 		b := run.last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "is loading its data")
@@ -155,11 +155,12 @@ func TestFiringWhereNothingIsWritten(t *testing.T) {
 // TestAnUnansweredRequestIsNotSentAgain swallows the answers of a server in the middle of a burst:
 // the request is counted there once, its outcome is unknown here, and nothing more is sent.
 func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	p := servertest.StartProxy(t, s.Addr())
 	defer p.Close()
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}})
-	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 150 * time.Millisecond})
+	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 3 * time.Second})
 	shot := model.Shot{Key: "k", Target: target(limiter.SlidingLog, 100, time.Minute), Cost: 1, N: 1}
 	if tally, err := i.Fire(context.Background(), shot, nil); err != nil || tally.Admitted != 1 {
 		t.Fatalf("%+v, %v", tally, err)
@@ -202,7 +203,7 @@ func TestBlockedKeys(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	ctx := context.Background()
-	l, err := redisstore.New(s.Client(), limiter.SlidingLog, redisstore.WithConvention(limiter.Convention{Block: time.Minute}), redisstore.WithPrefix(""))
+	l, err := redisstore.New(s.Client(), limiter.SlidingLog, redisstore.WithConvention(limiter.Convention{Block: time.Hour}), redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestBlockedKeys(t *testing.T) {
 	servertest.Await(t, "the block", func() bool {
 		x, _ := run.reading("otp")
 		left := x.State.BlockedUntil.Sub(x.At)
-		return left > 50*time.Second && left <= time.Minute
+		return left > 50*time.Minute && left <= time.Hour
 	})
 	if _, ok := run.reading("{otp}:blocked"); ok {
 		t.Error("the block was taken for a limiter")

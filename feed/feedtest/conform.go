@@ -26,7 +26,9 @@ type Case struct {
 }
 
 // patience is how long a source may take for what should be prompt.
-const patience = 5 * time.Second
+//
+// It costs nothing where it is, and is long because the machine may be busy.
+const patience = time.Minute
 
 // Conform runs the suite.
 func Conform(t *testing.T, c Case) {
@@ -73,7 +75,7 @@ func (c Case) emits(t *testing.T) {
 	if least := c.Refresh * (n - 3) / 4; took < least {
 		t.Errorf("%d batches came in %v: a source must not flood", n-3, took)
 	}
-	if most := c.Refresh*(n-3)*3 + time.Second; took > most {
+	if most := c.Refresh*(n-3)*3 + patience; took > most {
 		t.Errorf("%d batches took %v at a refresh of %v", n-3, took, c.Refresh)
 	}
 }
@@ -144,7 +146,7 @@ func (c Case) tellsOnce(t *testing.T) {
 	s, end := c.Open(t)
 	defer end()
 	all := c.run(t, s, func(all []model.Batch) bool {
-		return all[len(all)-1].Local.Sub(all[0].Local) > 2*time.Second
+		return all[len(all)-1].Local.Sub(all[0].Local) > time.Second
 	})
 	told := map[string]int64{}
 	from := map[string]model.Reading{}

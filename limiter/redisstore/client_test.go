@@ -140,7 +140,7 @@ func (w *load) end() {
 // until waits for something that the clients bring about.
 func (w *load) until(t *testing.T, what string, happens func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !happens(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); !happens(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.end()
 			t.Fatalf("%s did not happen: %d decided, %d unknown, %d refused", what, w.ok.Load(), w.unknown.Load(), w.refused.Load())

@@ -36,7 +36,7 @@ func BenchmarkScreen(b *testing.B) {
 			defer stop()
 			term := openTerminal(b, 160, 48)
 			term.run("%s --redis %s --limit 100000/%s", program, s.URL(), bc.window)
-			term.wait(10*time.Second, "LIVE", "bench:9")
+			term.wait("LIVE", "bench:9")
 			pid := term.child()
 			const span = 10 * time.Second
 			for b.Loop() {
@@ -63,7 +63,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 		term.tmux("send-keys", "-l", program)
 		started := time.Now()
 		term.press("Enter")
-		term.wait(10*time.Second, "LIVE")
+		term.wait("LIVE")
 		sum += time.Since(started)
 		n++
 		term.press("q")

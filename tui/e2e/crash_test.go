@@ -7,7 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"ratescope/feed/servertest"
 )
 
 // TestAFaultLeavesTheTerminalAsItWas has each part of the screen panic in a real terminal:
@@ -28,10 +29,10 @@ func TestAFaultLeavesTheTerminalAsItWas(t *testing.T) {
 			term := openTerminal(t, 100, 30)
 			term.run("TMPDIR=%s %s %s; echo code''=$?.", t.TempDir(), crash, tc.in)
 			if tc.press != "" {
-				term.wait(10*time.Second, "LIVE")
+				term.wait("LIVE")
 				term.press(tc.press)
 			}
-			screen := term.wait(10*time.Second, "code=1.", tc.says, "please report it")
+			screen := term.wait("code=1.", tc.says, "please report it")
 			if strings.Contains(screen, "goroutine") || strings.Contains(screen, ".go:") {
 				t.Errorf("there is a trace on the screen:\n%s", screen)
 			}
@@ -44,7 +45,7 @@ func TestAFaultLeavesTheTerminalAsItWas(t *testing.T) {
 func TestAClosedTerminalEndsTheProgram(t *testing.T) {
 	term := openTerminal(t, 100, 30)
 	term.run("%s", program)
-	term.wait(10*time.Second, "LIVE")
+	term.wait("LIVE")
 	shell := strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_pid}"))
 	out, err := exec.Command("ps", "-o", "pid=", "--ppid", shell).Output()
 	if err != nil {
@@ -55,5 +56,5 @@ func TestAClosedTerminalEndsTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	term.tmux("kill-server")
-	eventually(t, 10*time.Second, "the program has ended", func() bool { return syscall.Kill(pid, 0) != nil })
+	servertest.Await(t, "the program has ended", func() bool { return syscall.Kill(pid, 0) != nil })
 }

@@ -80,7 +80,7 @@ func ratescope(t testing.TB, args ...string) result {
 
 func ratescopeIn(t testing.TB, env []string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errOut bytes.Buffer
@@ -178,18 +178,6 @@ func calmWindow(now time.Time) time.Duration {
 	}
 }
 
-// eventually polls a condition until it holds.
-func eventually(t testing.TB, within time.Duration, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(within)
-	for !holds() {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %v it is still not so that %s", within, what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 // interrupt runs the program and sends SIGINT as soon as it has fired that many requests,
 // by its audit file, which has two lines for each.
 func interrupt(t *testing.T, requests int, args ...string) result {
@@ -201,9 +189,9 @@ func interrupt(t *testing.T, requests int, args ...string) result {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(2*servertest.Patience, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
-	eventually(t, 20*time.Second, "requests are fired", func() bool { return len(auditLines(t, env)) >= 2*requests })
+	servertest.Await(t, "requests are fired", func() bool { return len(auditLines(t, env)) >= 2*requests })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
 	}

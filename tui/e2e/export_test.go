@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed/servertest"
 	"ratescope/limiter/limitertest"
 )
 
@@ -32,7 +33,7 @@ func TestExport(t *testing.T) {
 	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	var page string
-	eventually(t, 10*time.Second, "the key is told", func() bool {
+	servertest.Await(t, "the key is told", func() bool {
 		answer, err := http.Get("http://" + address + "/metrics")
 		if err != nil {
 			return false

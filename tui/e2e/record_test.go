@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"ratescope/feed/servertest"
 )
 
 // TestRecordAndReplay records what other programs do on a server, takes the server away,
@@ -30,7 +31,7 @@ func TestRecordAndReplay(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "the recording has begun", func() bool { _, err := os.Stat(file); return err == nil })
+	servertest.Await(t, "the recording has begun", func() bool { _, err := os.Stat(file); return err == nil })
 	hit(9)
 	if err := cmd.Wait(); err != nil || out.Len() > 0 || !strings.Contains(errOut.String(), "recorded 1 key in ") {
 		t.Fatalf("%v, stdout %q, stderr %q", err, &out, &errOut)
@@ -58,23 +59,23 @@ func TestRecordAndReplay(t *testing.T) {
 
 	term := openTerminal(t, 120, 30)
 	term.run("%s replay %s --speed 2", program, file)
-	term.wait(10*time.Second, "REPLAY 0:0", "×2", "rl:alice")
-	screen := term.wait(10*time.Second, "end of recording", "13/20")
+	term.wait("REPLAY 0:0", "×2", "rl:alice")
+	screen := term.wait("end of recording", "13/20")
 	if !strings.Contains(screen, "this is a recording") {
 		t.Errorf("the screen does not say why nothing can be fired:\n%s", screen)
 	}
 	term.press("Space")
-	term.wait(5*time.Second, "this is a recording: nothing can be fired at it")
+	term.wait("this is a recording: nothing can be fired at it")
 	term.press("R")
-	term.wait(5*time.Second, "REPLAY 0:00")
+	term.wait("REPLAY 0:00")
 	term.press("p")
-	term.wait(5*time.Second, "paused")
+	term.wait("paused")
 	for range 9 {
 		term.press("Left")
 	}
-	term.wait(5*time.Second, "REPLAY 0:00", "paused", "4/20")
+	term.wait("REPLAY 0:00", "paused", "4/20")
 	term.press("Right", "Right", "Right", "Right", "Right", "Right", "Right", "Right", "Right")
-	term.wait(5*time.Second, "paused", "13/20")
+	term.wait("paused", "13/20")
 	term.press("q")
 	term.settled()
 }
@@ -88,7 +89,7 @@ func TestRecordIsInterrupted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 20*time.Second, "something is recorded", func() bool {
+	servertest.Await(t, "something is recorded", func() bool {
 		text, _ := os.ReadFile(file)
 		return bytes.Count(text, []byte(`{"b":`)) > 8
 	})

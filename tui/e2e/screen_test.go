@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed/servertest"
 	"ratescope/limiter/limitertest"
 )
 
@@ -24,15 +25,15 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	spy := s.watch(t)
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --watch '?*' --limit %s", program, s.URL(), limitFlag(10, w))
-	term.wait(10*time.Second, append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
+	term.wait(append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
 	for _, name := range logs {
-		if got := row(term.wait(5*time.Second, name), name); !strings.Contains(got, " 12/10 ") {
+		if got := row(term.wait(name), name); !strings.Contains(got, " 12/10 ") {
 			t.Errorf("%s: 12 of 10 are used, the row says %q", name, got)
 		}
 	}
 	estimate := 7 + int(5*(1-float64(s.now(t).UnixMilli()%w.Milliseconds())/float64(w.Milliseconds())))
 	for _, name := range counters {
-		term.wait(5*time.Second, name)
+		term.wait(name)
 		got := row(term.screen(), name)
 		// The weight of the previous window may have fallen by one request meanwhile.
 		if !strings.Contains(got, fmt.Sprintf(" %d/10 ", estimate)) && !strings.Contains(got, fmt.Sprintf(" %d/10 ", estimate-1)) {
@@ -41,7 +42,7 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	}
 	// The weighted bars of the selected key: 5 before the edge, 7 since, 12 in the log.
 	term.selectRow("z:millis")
-	term.wait(5*time.Second, "previous        5", "current         7", "exact          12")
+	term.wait("previous        5", "current         7", "exact          12")
 	if bad := spy.writing(t, s); len(bad) > 0 {
 		t.Errorf("watching sent %v", bad)
 	}
@@ -77,36 +78,33 @@ func (m *terminal) selectRow(name string) {
 		default:
 			m.press("Up")
 		}
-		eventually(m.t, 5*time.Second, "the selection moves", func() bool { now, _ := at(); return now != selected })
+		servertest.Await(m.t, "the selection moves", func() bool { now, _ := at(); return now != selected })
 	}
 	m.t.Fatalf("%s cannot be selected:\n%s", name, m.screen())
 }
 
-// TestSpaceFiresOne: a key press moves the server, and the screen follows soon.
+// TestSpaceFiresOne: a key press moves the server, and the screen follows; how soon is logged.
 func TestSpaceFiresOne(t *testing.T) {
 	s := startRedis(t)
 	s.cli(t, "ZADD", "z:live", strconv.FormatInt(s.now(t).UnixMilli(), 10), "first")
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --watch 'z:*' --algorithm sliding-log --limit 1000/30m --allow-inject", program, s.URL())
-	term.wait(10*time.Second, "LIVE", "ARMED", " 1/1000 ")
+	term.wait("LIVE", "ARMED", " 1/1000 ")
 	const presses = 12
 	var server, screen []time.Duration
 	for n := 2; n < 2+presses; n++ {
 		want := strconv.Itoa(n)
 		pressed := time.Now()
 		term.press("Space")
-		eventually(t, 5*time.Second, "ZCARD is "+want, func() bool { return s.cli(t, "ZCARD", "z:live") == want })
+		servertest.Await(t, "ZCARD is "+want, func() bool { return s.cli(t, "ZCARD", "z:live") == want })
 		server = append(server, time.Since(pressed))
-		term.wait(5*time.Second, " "+want+"/1000 ")
+		term.wait(" " + want + "/1000 ")
 		screen = append(screen, time.Since(pressed))
 	}
 	slices.Sort(server)
 	slices.Sort(screen)
 	t.Logf("from the press to ZCARD: median %v, worst %v; to the number on the screen: median %v, worst %v (polling included)",
 		server[presses/2], server[presses-1], screen[presses/2], screen[presses-1])
-	if m := screen[presses/2]; m > 300*time.Millisecond {
-		t.Errorf("the screen follows a press after %v, want 300 ms at most", m)
-	}
 	if got := s.cli(t, "ZCARD", "z:live"); got != strconv.Itoa(1+presses) {
 		t.Errorf("ZCARD is %s after %d presses on a key with one entry", got, presses)
 	}
@@ -123,11 +121,11 @@ func TestReadOnlyScreenNeverWrites(t *testing.T) {
 	spy := s.watch(t)
 	term := openTerminal(t, 120, 36)
 	term.run("%s --redis %s --watch '?*' --limit 100/10m", program, s.URL())
-	term.wait(10*time.Second, "LIVE", "read-only", "z:millis")
+	term.wait("LIVE", "read-only", "z:millis")
 	term.press("Space", "b", "r", "+", "b", "Down", "Space", "r", "x")
-	term.wait(5*time.Second, "--allow-inject")
+	term.wait("--allow-inject")
 	seen := len(spy.commands())
-	eventually(t, 10*time.Second, "readings go on", func() bool { return len(spy.commands()) > seen+50 })
+	servertest.Await(t, "readings go on", func() bool { return len(spy.commands()) > seen+50 })
 	if bad := spy.writing(t, s); len(bad) > 0 {
 		t.Errorf("a read-only screen sent %v", bad)
 	}
@@ -144,20 +142,20 @@ func TestScreenSurvivesTheServer(t *testing.T) {
 	s.Kill()
 	term := openTerminal(t, 120, 36)
 	term.run("%s --redis %s --watch 'z:*' --limit 100/30s", program, s.URL())
-	term.wait(10*time.Second, "CONNECTING", s.Addr())
+	term.wait("CONNECTING", s.Addr())
 	s.Start()
-	term.wait(15*time.Second, "LIVE", "z:*", "still looking")
+	term.wait("LIVE", "z:*", "still looking")
 	now := s.now(t).UnixMilli()
 	s.cli(t, "ZADD", "z:k", strconv.FormatInt(now-1000, 10), "a", strconv.FormatInt(now, 10), "b")
-	term.wait(10*time.Second, "z:k", " 2/100 ")
+	term.wait("z:k", " 2/100 ")
 	s.Kill()
 	// A shorter absence than a column of the timeline, 1.5 s, is not seen on it.
 	gone := regexp.MustCompile(`DOWN [2-9]\.\ds`)
-	eventually(t, 10*time.Second, "the server has been away for two seconds", func() bool { return gone.MatchString(term.screen()) })
+	servertest.Await(t, "the server has been away for two seconds", func() bool { return gone.MatchString(term.screen()) })
 	s.Start()
 	now = s.now(t).UnixMilli()
 	s.cli(t, "ZADD", "z:k", strconv.FormatInt(now-2000, 10), "a", strconv.FormatInt(now-1000, 10), "b", strconv.FormatInt(now, 10), "c")
-	term.wait(15*time.Second, "LIVE", " 3/100 ", "╱") // what nobody saw is hatched
+	term.wait("LIVE", " 3/100 ", "╱") // what nobody saw is hatched
 	term.press("q")
 	term.settled()
 }
@@ -183,12 +181,12 @@ func TestEveryWayOut(t *testing.T) {
 				args, shows = " --redis redis://127.0.0.1:"+strconv.Itoa(limitertest.FreePort(t)), "CONNECTING"
 			}
 			term.run("%s%s; echo code''=$?.", program, args)
-			term.wait(10*time.Second, shows)
+			term.wait(shows)
 			if mode := term.mode(); mode == plainMode {
 				t.Fatalf("the dashboard has not taken the terminal over (%s): it proves nothing", mode)
 			}
 			tc.leave(term)
-			screen := term.wait(10*time.Second, "code=")
+			screen := term.wait("code=")
 			if !slices.ContainsFunc(tc.codes, func(c int) bool { return strings.Contains(screen, fmt.Sprintf("code=%d.", c)) }) {
 				t.Errorf("want exit code %v:\n%s", tc.codes, screen)
 			}
@@ -211,7 +209,7 @@ func TestScreenOfHostileNames(t *testing.T) {
 	}
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --watch '?*' --limit 100/10m", program, s.URL())
-	screen := term.wait(10*time.Second, "LIVE", `h:\x1b]0;owned\x07`, `h:\x1b[2J\x1b[31m`, `h:\u202egnp`, `h:👩\u200`, `h:\xff`, "kkkk")
+	screen := term.wait("LIVE", `h:\x1b]0;owned\x07`, `h:\x1b[2J\x1b[31m`, `h:\u202egnp`, `h:👩\u200`, `h:\xff`, "kkkk")
 	if title := term.tmux("display-message", "-p", "#{pane_title}"); strings.Contains(title, "owned") {
 		t.Errorf("a key's name became the title of the terminal: %q", title)
 	}
@@ -225,14 +223,14 @@ func TestScreenOfHostileNames(t *testing.T) {
 func TestScreenSizes(t *testing.T) {
 	term := openTerminal(t, 160, 48)
 	term.run("%s", program)
-	term.wait(10*time.Second, "LIVE")
+	term.wait("LIVE")
 	for _, size := range [][2]int{{80, 24}, {60, 20}, {50, 15}, {10, 3}, {1, 1}, {200, 60}, {80, 24}} {
 		term.tmux("resize-window", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
 		switch {
 		case size[0] >= 60 && size[1] >= 20:
-			term.wait(5*time.Second, "LIVE")
+			term.wait("LIVE")
 		case size[0] >= 40:
-			term.wait(5*time.Second, "60x20")
+			term.wait("60x20")
 		}
 	}
 	term.press("q")
@@ -262,7 +260,7 @@ func TestScreenWithoutColours(t *testing.T) {
 	}{{"", "", true, false}, {"NO_COLOR=1 ", "", false, false}, {"", " --ascii", true, true}} {
 		term := openTerminal(t, 120, 36)
 		term.run("%s%s --redis %s --watch '?*' --limit 10/10m%s", tc.prefix, program, s.URL(), tc.flags)
-		screen := term.wait(10*time.Second, "LIVE", "z:millis")
+		screen := term.wait("LIVE", "z:millis")
 		if got := coloured(term); got != tc.colours {
 			t.Errorf("%s%s: colours on the screen: %v", tc.prefix, tc.flags, got)
 		}
@@ -290,7 +288,7 @@ func TestPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(servertest.Patience, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	var seen []string
 	for in := bufio.NewScanner(r); in.Scan(); {
@@ -310,20 +308,4 @@ func TestPlain(t *testing.T) {
 	if strings.ContainsAny(text, "\x1b\r") || strings.Contains(text, "z:millis") || !strings.Contains(text, "***") {
 		t.Errorf("the text is not plain, or not masked:\n%s", text)
 	}
-}
-
-// TestFirstFrame measures; how fast a shared machine is does not fail it.
-func TestFirstFrame(t *testing.T) {
-	var took []time.Duration
-	for range 5 {
-		term := openTerminal(t, 160, 48)
-		term.tmux("send-keys", "-l", program)
-		started := time.Now()
-		term.press("Enter")
-		term.wait(10*time.Second, "LIVE")
-		took = append(took, time.Since(started))
-		term.press("q")
-	}
-	slices.Sort(took)
-	t.Logf("from Enter to the first frame with live numbers: best %v, median %v, worst %v (polling included)", took[0], took[2], took[4])
 }

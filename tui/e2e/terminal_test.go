@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ratescope/feed/servertest"
 )
 
 // terminal is a real terminal with a shell in it, kept by tmux.
@@ -39,7 +41,7 @@ func openTerminal(t testing.TB, width, height int) *terminal {
 	term.tmux(append(args, "sh")...)
 	term.tmux("set", "-g", "status", "off")
 	term.run("PS1='READY''> '; clear") // what is typed does not read as the prompt
-	term.wait(10*time.Second, "READY>")
+	term.wait("READY>")
 	return term
 }
 
@@ -74,10 +76,10 @@ func (m *terminal) screen() string {
 }
 
 // wait polls the screen until it holds all of the words, and returns it.
-func (m *terminal) wait(within time.Duration, words ...string) string {
+func (m *terminal) wait(words ...string) string {
 	m.t.Helper()
 	var screen string
-	deadline := time.Now().Add(within)
+	deadline := time.Now().Add(servertest.Patience)
 	for {
 		screen = m.screen()
 		missing := ""
@@ -90,7 +92,7 @@ func (m *terminal) wait(within time.Duration, words ...string) string {
 			return screen
 		}
 		if time.Now().After(deadline) {
-			m.t.Fatalf("after %v the screen does not say %q:\n%s", within, missing, screen)
+			m.t.Fatalf("after %v the screen does not say %q:\n%s", servertest.Patience, missing, screen)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -121,11 +123,11 @@ const plainMode = "alternate=0 cursor=1 mouse=0"
 // settled says that a shell is back on the screen, reads what is typed and shows it.
 func (m *terminal) settled() {
 	m.t.Helper()
-	eventually(m.t, 10*time.Second, "the terminal is as it was and the shell waits", func() bool {
+	servertest.Await(m.t, "the terminal is as it was and the shell waits", func() bool {
 		return m.mode() == plainMode && strings.HasSuffix(strings.TrimRight(m.screen(), "\n "), "READY>")
 	})
 	m.run("echo $((6*7))-answers; stty -a | tr ' ' '\\n' | grep -x -e -echo -e -icanon")
-	screen := m.wait(10*time.Second, "42-answers\n")
+	screen := m.wait("42-answers\n")
 	if strings.Contains(screen, "\n-echo") || strings.Contains(screen, "\n-icanon") {
 		m.t.Errorf("the terminal is left raw:\n%s", screen)
 	}
