@@ -58,7 +58,10 @@ func (b *singleBody) tell(now limiter.Instant, l *Tracker, r *model.Reading, n i
 	if l.ttl > 0 { // the key goes in the millisecond after its expiry
 		ends = limiter.Instant(now.Millis() * 1000).Add(l.ttl + time.Millisecond)
 	}
-	fresh := n < b.last || b.ends != 0 && ends.Sub(b.ends) > futureAllowed
+	// A later end alone is no new window: its owner may set the expiry anew with every request,
+	// and a server may have been interrupted between the answers about the expiry and the time.
+	over := b.ends != 0 && now >= b.ends.Add(-futureAllowed) && ends.Sub(b.ends) > futureAllowed
+	fresh := n < b.last || over
 	if b.known && l.since != 0 {
 		rise := n - b.last
 		if fresh {

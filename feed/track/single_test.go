@@ -1,0 +1,68 @@
+package track
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// lookAt gives a tracker of one counter with an expiry its next reading, without a server.
+func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration) model.Reading {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
+	defer client.Close()
+	p := client.Pipeline()
+	l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now})
+	for _, c := range p.Cmds() {
+		switch c := c.(type) {
+		case *redis.StringCmd:
+			c.SetVal(strconv.FormatInt(n, 10))
+		case *redis.DurationCmd:
+			c.SetVal(ttl)
+		}
+	}
+	r, outcome, err := l.Take(now)
+	if err != nil || outcome != Ready {
+		t.Fatalf("%v, %v", outcome, err)
+	}
+	return r
+}
+
+// TestCounterBeginsAnew: every request is told once of a counter whose window began with its
+// first one, also where its owner sets the expiry anew with every request, or where the
+// server was interrupted between the answers about the expiry and the time.
+func TestCounterBeginsAnew(t *testing.T) {
+	const w = time.Minute
+	l := New("k", nil, false, nil)
+	l.Dress(decode.Found{Key: "k", Name: "k", Type: "string", Kind: decode.Single})
+	lookAt(t, l, noon, 3, w)
+	for _, c := range []struct {
+		what  string
+		after time.Duration // noon
+		n     int64
+		ttl   time.Duration
+		told  int64
+	}{
+		{"one more", 10 * time.Second, 4, 50 * time.Second, 1},
+		{"interrupted for 300 ms before TIME", 20*time.Second + 300*time.Millisecond, 5, 40 * time.Second, 1},
+		{"nothing more", 21 * time.Second, 5, 39 * time.Second, 0},
+		{"one more, with the expiry set anew", 30 * time.Second, 6, w, 1},
+		{"two more, likewise", 50 * time.Second, 8, w, 2},
+		{"deleted and begun again with fewer", 55 * time.Second, 2, w, 2},
+		{"expired, and begun again with more", 116 * time.Second, 5, w - time.Second, 5},
+	} {
+		var told int64
+		for _, a := range lookAt(t, l, noon.Add(c.after), c.n, c.ttl).Arrivals {
+			told += a.N
+		}
+		if told != c.told {
+			t.Errorf("%s: %d units told, want %d", c.what, told, c.told)
+		}
+	}
+}
