@@ -29,7 +29,8 @@ func TestCluster(t *testing.T) {
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Protocol: 2})
 	defer c.Close()
 	ctx := context.Background()
-	limit := limiter.Limit{Count: 1000, Window: time.Minute}
+	const day = 24 * time.Hour // whose edge does not come while the test runs
+	limit := limiter.Limit{Count: 1000, Window: day}
 	sliding, err := redisstore.New(c, limiter.SlidingWindow, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
@@ -54,12 +55,12 @@ func TestCluster(t *testing.T) {
 		}
 		home[key] = node.Options().Addr
 	}
-	start := nodes[0].Now().Floor(time.Minute)
-	if err := c.Set(ctx, fmt.Sprintf("rl:x:y:%d", start.Millis()/1000), 7, time.Minute).Err(); err != nil {
+	start := nodes[0].Now().Floor(day)
+	if err := c.Set(ctx, fmt.Sprintf("rl:x:y:%d", start.Millis()/1000), 7, day).Err(); err != nil {
 		t.Fatal(err)
 	}
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Minute}}})
+		Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: day}}})
 	run := runSource(t, r)
 	servertest.Await(t, "all keys of all masters", func() bool {
 		for key := range home {
