@@ -69,7 +69,7 @@ func New(o watch.Options) (*Embedded, error) {
 // Run implements Source.
 func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 	if len(e.pasts) == 0 { // the first run
-		pasts, err := rehearse(ctx, e.server, e.actors, limiter.InstantOf(time.Now()))
+		pasts, err := prepare(ctx, e.server, e.traffic, e.actors, limiter.InstantOf(time.Now()))
 		switch {
 		case ctx.Err() != nil:
 			return nil

@@ -2,11 +2,10 @@ package demo
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/track"
 	"ratescope/limiter"
@@ -97,40 +96,19 @@ func (a *actor) remaining(p *track.Past, charges []charge, now limiter.Instant) 
 	return out
 }
 
-// rehearse puts the past of all actors on the server, through the real limiters and on a
-// clock that is moved for it, and leaves the server on the real clock.
-//
-// Only what still counts is played again: requests that were denied changed nothing, and
-// old ones have left. So it is some hundred decisions, which take a small part of the
-// time in which the first frame is due.
-func rehearse(ctx context.Context, m *miniredis.Miniredis, actors []*actor, now limiter.Instant) (map[string]*track.Past, error) {
-	pasts := make(map[string]*track.Past, len(actors))
-	var charges []charge
-	for _, a := range actors {
-		p, c := a.live(now)
-		pasts[a.key] = p
-		charges = append(charges, c...)
-	}
-	slices.SortStableFunc(charges, func(a, b charge) int { return int(a.at - b.at) })
-	if len(charges) > 0 {
-		m.SetTime(charges[0].at.Time())
-	}
+// prepare puts the past of all actors on the server: only what still counts, for requests
+// that were denied changed nothing, and old ones have left.
+func prepare(ctx context.Context, m *miniredis.Miniredis, c *redis.Client, actors []*actor, now limiter.Instant) (map[string]*track.Past, error) {
 	m.ClockTTL(true)
-	for _, c := range charges {
-		m.SetTime(c.at.Time())
-		d, err := c.actor.limiter.AllowN(ctx, c.actor.key, c.actor.limit, c.cost)
-		if err != nil {
+	pasts := make(map[string]*track.Past, len(actors))
+	pipe := c.Pipeline()
+	for _, a := range actors {
+		p, charges := a.live(now)
+		pasts[a.key] = p
+		if err := a.seed(ctx, pipe, charges); err != nil {
 			return nil, err
 		}
-		if !d.Allowed {
-			return nil, fmt.Errorf("the past of %s does not fit: %d at %v were denied", c.actor.key, c.cost, c.at.Time())
-		}
 	}
-	// From here on the server goes by this machine's clock. ClockTTL comes again because
-	// expiries are counted from where it last saw the clock.
-	m.SetTime(now.Time())
-	m.ClockTTL(false)
-	m.SetTime(time.Time{})
-	m.ClockTTL(true)
-	return pasts, nil
+	_, err := pipe.Exec(ctx)
+	return pasts, err
 }

@@ -82,7 +82,7 @@ func (s *Store) run(ctx context.Context, cmd *decisionCmd, about subject, act ac
 // reload is the same call with the script's text, which the server keeps from then on.
 func (s *Store) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
 	args := append([]any(nil), cmd.Args()...)
-	args[0], args[1] = "eval", cmd.script.text
+	args[0], args[1] = "eval", cmd.script.text()
 	if act == looks && !s.noReadOnly.Load() {
 		args[0] = "eval_ro"
 	}

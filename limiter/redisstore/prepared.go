@@ -37,7 +37,7 @@ func (s *Store) keep(p *prepared) {
 }
 
 // prepare returns what is sent about a limit.
-func (s *Store) prepare(limit limiter.Limit) (*prepared, error) {
+func (s *Store) prepare(limit limiter.Limit) *prepared {
 	p := &prepared{limit: limit, limits: []limiter.Limit{limit}, mostCost: s.mostCost(), count: limit.Count, window: micros(limit.Window)}
 	switch {
 	case limit.Count == 0:
@@ -50,12 +50,9 @@ func (s *Store) prepare(limit limiter.Limit) (*prepared, error) {
 	}
 	t, ok := leanParameters(s.algorithm, s.settings, p)
 	if !ok {
-		return p, nil
+		return p
 	}
-	var err error
-	if p.lean, err = compile(s.file, t); err != nil {
-		return nil, fmt.Errorf("script of %s: %w", s.algorithm, err)
-	}
+	p.lean = compile(s.file, t)
 	var args []any
 	if !t.Slim {
 		args = append(args, p.count)
@@ -66,7 +63,7 @@ func (s *Store) prepare(limit limiter.Limit) (*prepared, error) {
 	for _, arg := range s.appendRate(args, p, 1, t.Parts) {
 		p.leanArgs = append(p.leanArgs, fmt.Sprint(arg)) // formatted once
 	}
-	return p, nil
+	return p
 }
 
 // refill is the step in which a limit comes back: units every interval. In a batch all

@@ -83,7 +83,7 @@ func (s *Store) keys(key string, limit limiter.Limit, now limiter.Instant) []own
 
 // remove unlinks the keys, or none where one of them holds something else.
 func (s *Store) remove(ctx context.Context, keys []ownKey) error {
-	args := []any{verbTake, s.reset.sha, len(keys)}
+	args := []any{verbTake, s.reset.sha(), len(keys)}
 	for _, k := range keys {
 		args = append(args, k.name)
 	}

@@ -14,11 +14,23 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// script is a text that a server can run by its digest. Scripts are compared by address:
-// compile writes each one once.
+// script is a text that a server can run by its digest. It is written when it is first sent,
+// for a limiter has several and most programs send one or two. Scripts are compared by address:
+// compile makes each one once.
 type script struct {
-	text string
-	sha  any // a string, as an argument of a command: converted once
+	write func() (text string, sha any)
+}
+
+// text is what the server runs.
+func (s *script) text() string {
+	text, _ := s.write()
+	return text
+}
+
+// sha is the digest of the text, a string as an argument of a command: converted once.
+func (s *script) sha() any {
+	_, sha := s.write()
+	return sha
 }
 
 var templates = sync.OnceValues(func() (*template.Template, error) {
@@ -44,7 +56,7 @@ func code(why string) (int, error) {
 	return 0, fmt.Errorf("there is no code for %q", why)
 }
 
-// compiled are the scripts that this process has written, by scriptName.
+// compiled are the scripts of this process, by scriptName.
 var compiled sync.Map
 
 type scriptName struct {
@@ -52,13 +64,28 @@ type scriptName struct {
 	parameters
 }
 
-// compile writes the script that decides with one algorithm with the given parameters, about
+// compile returns the script that decides with one algorithm with the given parameters, about
 // one limit or about several together.
-func compile(file string, t parameters) (*script, error) {
+func compile(file string, t parameters) *script {
 	name := scriptName{file, t}
 	if known, ok := compiled.Load(name); ok {
-		return known.(*script), nil
+		return known.(*script)
 	}
+	made := &script{}
+	made.write = sync.OnceValues(func() (string, any) {
+		text, err := lua(file, t)
+		if err != nil { // the templates are part of the program, and a test writes them all
+			panic(fmt.Sprintf("the script %s: %v", file, err))
+		}
+		sum := sha1.Sum([]byte(text))
+		return text, hex.EncodeToString(sum[:])
+	})
+	known, _ := compiled.LoadOrStore(name, made)
+	return known.(*script)
+}
+
+// lua writes a script.
+func lua(file string, t parameters) (string, error) {
 	frame := "decision.lua"
 	switch {
 	case t.Resets:
@@ -68,23 +95,20 @@ func compile(file string, t parameters) (*script, error) {
 	}
 	common, err := templates()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	one, err := common.Clone()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if one, err = one.ParseFS(luaFiles, "lua/"+file); err != nil {
-		return nil, err
+		return "", err
 	}
 	var text strings.Builder
 	if err := one.ExecuteTemplate(&text, frame, t); err != nil {
-		return nil, err
+		return "", err
 	}
-	lua := indented(text.String())
-	sum := sha1.Sum([]byte(lua))
-	known, _ := compiled.LoadOrStore(name, &script{text: lua, sha: hex.EncodeToString(sum[:])})
-	return known.(*script), nil
+	return indented(text.String()), nil
 }
 
 var (

@@ -26,7 +26,7 @@ func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...lim
 	if !s.known.trust(key, limits) {
 		text = s.careful[1]
 	}
-	args := []any{verbTake, text.sha, nil}
+	args := []any{verbTake, text.sha(), nil}
 	for _, l := range limits {
 		args = append(args, s.mainKey(keyname.OfWindow(key, l.Window)))
 	}

@@ -92,20 +92,17 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 		if act == refunds && s.sums != nil {
 			continue
 		}
-		if s.scripts[act], err = compile(s.file, parametersOf(a, s.settings, act)); err != nil {
-			return nil, fmt.Errorf("script of %s: %w", a, err)
-		}
+		s.scripts[act] = compile(s.file, parametersOf(a, s.settings, act))
 	}
-	if err = s.compileCareful(); err != nil {
-		return nil, err
-	}
-	if s.reset, err = compile(s.file, parametersOf(a, s.settings, resets)); err != nil {
-		return nil, fmt.Errorf("script of %s: %w", a, err)
-	}
+	s.reset = compile(s.file, parametersOf(a, s.settings, resets))
 	if s.keepsSeveral() {
-		if s.several, err = compile(s.file, parametersOf(a, s.settings, chargesAll)); err != nil {
-			return nil, fmt.Errorf("script of %s: %w", a, err)
-		}
+		s.several = compile(s.file, parametersOf(a, s.settings, chargesAll))
+	}
+	if s.ownLayout() {
+		s.careful[0] = compile(s.file, carefully(parametersOf(a, s.settings, charges)))
+	}
+	if s.ownLayout() && s.keepsSeveral() {
+		s.careful[1] = compile(s.file, carefully(parametersOf(a, s.settings, chargesAll)))
 	}
 	return s, nil
 }
@@ -113,23 +110,6 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 // keepsSeveral reports whether several limits on one key can be kept.
 func (s *Store) keepsSeveral() bool {
 	return s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == limiter.AlignFirstRequest)
-}
-
-// compileCareful writes the scripts for keys that are not known.
-func (s *Store) compileCareful() error {
-	if !s.ownLayout() {
-		return nil
-	}
-	for i, act := range []action{charges, chargesAll} {
-		if act == chargesAll && !s.keepsSeveral() {
-			continue
-		}
-		var err error
-		if s.careful[i], err = compile(s.file, carefully(parametersOf(s.algorithm, s.settings, act))); err != nil {
-			return fmt.Errorf("script of %s: %w", s.algorithm, err)
-		}
-	}
-	return nil
 }
 
 var errNotMade = fmt.Errorf("%w: the Store is nil or the zero value: make it with New", limiter.ErrBadRequest)
@@ -229,10 +209,7 @@ func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n in
 	if err := s.checkLimit(limit); err != nil {
 		return nil, err
 	}
-	p, err := s.prepare(limit)
-	if err != nil {
-		return nil, err
-	}
+	p := s.prepare(limit)
 	s.keep(p)
 	return p, nil
 }
@@ -288,7 +265,7 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 		text = s.careful[0]
 	}
 	args := make([]any, 0, 16)
-	args = append(args, verb, text.sha, nil, s.mainKey(key))
+	args = append(args, verb, text.sha(), nil, s.mainKey(key))
 	if s.denials && act == charges {
 		args = append(args, layout.DeniedKey(key))
 	}
