@@ -107,7 +107,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 	b.Cleanup(func() { _ = pipeliner.Close() })
 	keys := namesOf(remoteKeys)
-	all := remotes(b, client, pipeliner)
+	all := append(remotes(b, client, pipeliner), bareCalls(b, client, address, keys)...)
 	for range b.N {
 		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
 		for _, goroutines := range []int{1, 50, 500} {
