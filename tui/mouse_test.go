@@ -110,7 +110,7 @@ func TestTheMouseAsks(t *testing.T) {
 			{"metrics:ingest", "sliding window counter, 200 in 5s"},
 			{"/200", "current = "},
 			{"previous ", "before this one"},
-			{"room for", "What these rows add up to"},
+			{"denied in the window", "Notes: what was denied in the"},
 		} {
 			if c.on == "previous " {
 				x.Press("2", "1")
@@ -129,9 +129,9 @@ func TestTheMouseAsks(t *testing.T) {
 			t.Fatalf("there is no bracket:\n%s", x.Screen())
 		}
 		x.Send(tea.MouseMotionMsg{X: column, Y: line + 3})
-		x.See("It counts whole.")
+		x.See("and the 1s after it")
 		x.Press("j")
-		x.Gone("It counts whole.")
+		x.Gone("and the 1s after it")
 	})
 }
 

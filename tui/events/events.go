@@ -117,7 +117,7 @@ func (v view) paintEvent(x, y, end int, e event) {
 	mark, st, text := v.alertText(e.alert)
 	switch {
 	case e.still:
-		text += ", for " + format.Span(e.lasted.Truncate(time.Second)+time.Second) + " now"
+		text += ", for " + format.Length(e.lasted.Truncate(time.Second)+time.Second) + " now"
 	case e.lasted > 0:
 		text += " for " + format.Span(e.lasted)
 	}

@@ -72,7 +72,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 		return
 	}
 	in := v.Section(r, false, widget.Styled("lanes", v.Look.Title), widget.Styled(" · when keys denied", v.Look.Dim))
-	name := min(max(in.W/4, 12), 30)
+	name := min(max(in.W*2/5, 12), 30)
 	plot := cell.Rect{X: in.X + name + 3, Y: in.Y, W: in.W - name - 3, H: in.H - 1}
 	if plot.W < 8 || plot.H < 1 || len(e.list) == 0 {
 		return
@@ -96,7 +96,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 		st := v.Look.Text
 		if k := v.Board().Key(l.key); k != nil {
 			mark, style := v.Mark(k, v.Look)
-			v.Buffer.Text(in.X, y, in.X+2, mark, style)
+			v.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
 		} else {
 			st = v.Look.Dim
 		}

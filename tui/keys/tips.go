@@ -75,7 +75,7 @@ func (v view) usedTip(k *model.Watched) string {
 				format.Short(g.Previous.N), model.ShownWeight(g.Previous.N, g.Weight, 1), format.Short(g.Current.N), used, of)
 		}
 	case limiter.SlidingLog, limiter.StreamCounter:
-		return fmt.Sprintf("%s in the last %s, counted one by one%s.", format.Plural(int(g.Used.N), "request"), format.Length(t.Window), of)
+		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(t.Window), share(g, t))
 	case limiter.FixedWindow:
 		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(v.At())))
 	case limiter.GCRA:
@@ -86,6 +86,14 @@ func (v view) usedTip(k *model.Watched) string {
 		return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
 	}
 	return used + " used" + of + "."
+}
+
+// share is how much of the limit is used.
+func share(g *model.Gauge, t *model.Target) string {
+	if !g.Remaining.Known {
+		return " the limit is not known"
+	}
+	return fmt.Sprintf(" %.0f %% of %s", 100*g.Utilization, format.Short(model.Capacity(*t)))
 }
 
 func rateOrUnknown(g *model.Gauge) string {

@@ -69,6 +69,9 @@ func (c *View) Describe(x int, k *model.Watched) string {
 	if b.UsedKnown {
 		text += ", used " + format.Short(b.Used)
 	}
+	if b.Admitted == 0 {
+		return text + "."
+	}
 	return text + ". " + s.countsAs(k, i)
 }
 
@@ -83,5 +86,5 @@ func (s timeRange) countsAs(k *model.Watched, i int) string {
 	case countingOf(&k.Reading.Target) == countsWeighted && k.Gauge.Start > 0 && i < s.index(k.Timeline, k.Gauge.Start):
 		return fmt.Sprintf("It is of the previous window, of which %.0f %% still count.", 100*k.Gauge.Weight)
 	}
-	return "It counts whole."
+	return "What was admitted counts whole."
 }

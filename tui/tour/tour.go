@@ -29,19 +29,28 @@ type Tour struct {
 type stop struct {
 	lasts time.Duration
 	say   string
+	where place
 	do    func(s *session.Session) tea.Cmd // may be nil
 }
 
+// place is where on the screen a stop stands: not over what it speaks of.
+type place uint8
+
+const (
+	atBottom  place = iota
+	overTable       // of the dashboard
+)
+
 var stops = [...]stop{
-	{7 * time.Second, "Every row is a key with a limit: what is used of it, how fast, and when the next request is admitted. Red is denied, amber is near; the rest is at ease.", nil},
-	{8 * time.Second, "At the right stands the selected key. Time runs to the right, and now is where the ribbon of the future begins: would one more request be admitted then?", pickSliding},
-	{8 * time.Second, "The bracket is the window that counts. Of the window before this one only the share counts that the bracket still covers; the sum stands below, against the limit.", nil},
-	{8 * time.Second, "A burst of ten is fired at the key now: watch the sum rise, and what the limit does not admit pile up as denied.", fireBurst},
-	{7 * time.Second, "p pauses, and the arrows go back in time: every figure on screen is of that moment. Collecting goes on underneath.", lookBack},
-	{6 * time.Second, "2 shows many keys at once, 6 every key over time: a row each, with colour for how much of its limit was used.", func(s *session.Session) tea.Cmd { goOn(s); return s.Show("heat") }},
-	{6 * time.Second, "5 lists what happened, 4 how the Redis behind it does, and what watching it costs.", func(s *session.Session) tea.Cmd { return s.Show("events") }},
-	{6 * time.Second, "3 is the lab: the algorithms side by side on a clock in your hand, with lessons. It needs no Redis.", func(s *session.Session) tea.Cmd { return s.Show("lab") }},
-	{4 * time.Second, "That was the tour. ? lists the keys, : finds anything by its name, q quits.", func(s *session.Session) tea.Cmd { return s.Show("dashboard") }},
+	{7 * time.Second, "Every row is a key with a limit: what is used of it, how fast, and when the next request is admitted. Red is denied, amber is near; the rest is at ease.", atBottom, nil},
+	{8 * time.Second, "The timeline is of the selected key. Time runs to the right; where now ends begins the ribbon of the future: would one more request be admitted then?", overTable, pickSliding},
+	{8 * time.Second, "The bracket is the window that counts. Of the window before this one only the share counts that the bracket still covers; the sum stands below, against the limit.", overTable, nil},
+	{8 * time.Second, "A burst of ten is fired at the key now: watch the sum rise, and what the limit does not admit pile up as denied.", overTable, fireBurst},
+	{7 * time.Second, "p pauses, and the arrows go back in time: every figure on screen is of that moment. Collecting goes on underneath.", overTable, lookBack},
+	{6 * time.Second, "2 shows many keys at once, 6 every key over time: a row each, with colour for how much of its limit was used.", atBottom, func(s *session.Session) tea.Cmd { goOn(s); return s.Show("heat") }},
+	{6 * time.Second, "5 lists what happened, 4 how the Redis behind it does, and what watching it costs.", atBottom, func(s *session.Session) tea.Cmd { return s.Show("events") }},
+	{6 * time.Second, "3 is the lab: the algorithms side by side on a clock in your hand, with lessons. It needs no Redis.", atBottom, func(s *session.Session) tea.Cmd { return s.Show("lab") }},
+	{4 * time.Second, "That was the tour. ? lists the keys, : finds anything by its name, q quits.", atBottom, func(s *session.Session) tea.Cmd { return s.Show("dashboard") }},
 }
 
 // Length is how long the tour takes.
@@ -93,12 +102,23 @@ func (t *Tour) Tick(now time.Time) (cmd tea.Cmd, open bool) {
 	return nil, true
 }
 
-// Paint writes what is to be seen over the bottom of the screen.
+// Paint writes what is to be seen over a part of the screen that it does not speak of.
 func (t *Tour) Paint(p *widget.Canvas, footer cell.Rect) {
 	const widest, sides = 96, 4
+	here := &stops[t.at]
 	w := min(widest, footer.W-2)
-	lines := format.Wrap(stops[t.at].say, w-sides)
-	r := cell.Rect{X: footer.X + (footer.W-w)/2, Y: footer.Y - len(lines) - 2, W: w, H: len(lines) + 2}
+	x, table := footer.X+(footer.W-w)/2, here.where == overTable
+	if table && p.Framed {
+		x, w = footer.X+2, footer.W/2
+	}
+	lines := format.Wrap(here.say, w-sides)
+	r := cell.Rect{X: x, Y: footer.Y - len(lines) - 2, W: w, H: len(lines) + 2}
+	switch {
+	case table && p.Framed: // the lower half of the table, which few keys leave free
+		r.Y = footer.Y/2 - len(lines)
+	case table:
+		r.Y = t.HeaderRows() + 1
+	}
 	in := p.Panel(r, fmt.Sprintf("tour %d of %d", t.at+1, len(stops)), "any key ends the tour")
 	for i, l := range lines {
 		p.Buffer.Text(in.X, in.Y+i, in.X+in.W, l, p.Look.Text.On(p.Look.Raised))
