@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/adrg/xdg"
 	"github.com/charmbracelet/x/term"
@@ -16,7 +17,10 @@ import (
 )
 
 // identifyFlags are the flags of identify alone.
-type identifyFlags struct{ yaml, write, yes bool }
+type identifyFlags struct {
+	yaml, write, yes bool
+	watched          time.Duration
+}
 
 func (p *program) identify() *cobra.Command {
 	var f identifyFlags
@@ -37,6 +41,8 @@ func (p *program) identify() *cobra.Command {
 	c.Flags().BoolVar(&f.yaml, "yaml", false, "print the rules as a configuration file")
 	c.Flags().BoolVar(&f.write, "write", false, "add the rules to the configuration file, after showing the difference")
 	c.Flags().BoolVar(&f.yes, "yes", false, "with --write: write without asking")
+	c.Flags().DurationVar(&f.watched, "for", 0, "how long to watch, as in 5m: what is only likely tells its window and limit by how it changes")
+	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
 	return p.command(c, func(c *cobra.Command, args []string) error { return p.runIdentify(c, args, f) }, screenFlags, []string{"ascii", "refresh", "allow-inject"})
 }
 
@@ -46,6 +52,8 @@ func (p *program) runIdentify(c *cobra.Command, args []string, f identifyFlags) 
 		return cli.Usagef("identify takes no argument and was given %q: use --watch to say which keys", args[0])
 	case f.yaml && p.json || f.yaml && f.write || p.json && f.write:
 		return cli.Usagef("identify prints --json or --yaml, or adds the rules with --write: give one of the three")
+	case f.watched < 0:
+		return cli.Usagef("--for %v is out of range: give a duration, as in 5m", f.watched)
 	case f.yes && !f.write:
 		return cli.Usagef("--yes answers the question of --write: give both")
 	case f.write && p.mask:
@@ -66,11 +74,11 @@ func (p *program) runIdentify(c *cobra.Command, args []string, f identifyFlags) 
 	defer src.Close()
 	switch o := p.output(c); {
 	case f.write:
-		return cli.IdentifyWrite(c.Context(), src, path, f.question(c, path), o)
+		return cli.IdentifyWrite(c.Context(), src, f.watched, path, f.question(c, path), o)
 	case f.yaml:
-		return cli.IdentifyYAML(c.Context(), src, o)
+		return cli.IdentifyYAML(c.Context(), src, f.watched, o)
 	default:
-		return cli.Identify(c.Context(), src, o)
+		return cli.Identify(c.Context(), src, f.watched, o)
 	}
 }
 

@@ -18,6 +18,7 @@ const partialFor = 15 * time.Second
 // Bounds say how long Once looks, and who follows it.
 type Bounds struct {
 	For      time.Duration     // after which what was seen so far is returned; 0 until everything was seen
+	Least    time.Duration     // for which is looked at least, to see keys change
 	Progress func(model.Batch) // gets what was seen so far at every refresh; may be nil
 }
 
@@ -81,7 +82,7 @@ func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, erro
 			cancel()
 			return
 		}
-		if b.Sweep.Passes == 0 || len(seen) < b.Sweep.Matched {
+		if b.Sweep.Passes == 0 || len(seen) < b.Sweep.Matched || b.Local.Sub(begun) < bounds.Least {
 			return
 		}
 		if found.IsZero() {

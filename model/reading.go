@@ -53,6 +53,9 @@ type Reading struct {
 	// person. Pattern is the glob of the limiters of its kind, for a rule.
 	Why     []string
 	Pattern string
+	// Unsettled says what watching has yet to settle of a limiter that is only likely, in clauses;
+	// nil where nothing is inferred.
+	Unsettled []string
 	// Ends is when the counter of a fixed window ends, where the keys tell that and not when it
 	// began; 0 where the window's start and length tell it, or nothing does.
 	Ends limiter.Instant

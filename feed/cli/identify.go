@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -22,19 +23,20 @@ import (
 	"ratescope/model/safetext"
 )
 
-// Identify looks at every key of a server once and prints which limiters live there.
-func Identify(ctx context.Context, src feed.Source, o Output) error {
-	r, err := identified(ctx, src, o)
+// Identify looks at every key of a server once, and for so long, and prints which limiters live
+// there.
+func Identify(ctx context.Context, src feed.Source, long time.Duration, o Output) error {
+	r, err := identified(ctx, src, long, o)
 	if err != nil {
 		return err
 	}
 	return o.print(r)
 }
 
-// IdentifyYAML looks at every key of a server once and prints the rules for the limiters there as
-// a configuration file.
-func IdentifyYAML(ctx context.Context, src feed.Source, o Output) error {
-	r, err := identified(ctx, src, o)
+// IdentifyYAML looks at every key of a server once, and for so long, and prints the rules for the
+// limiters there as a configuration file.
+func IdentifyYAML(ctx context.Context, src feed.Source, long time.Duration, o Output) error {
+	r, err := identified(ctx, src, long, o)
 	if err != nil {
 		return err
 	}
@@ -47,11 +49,11 @@ func IdentifyYAML(ctx context.Context, src feed.Source, o Output) error {
 	return err
 }
 
-// IdentifyWrite looks at every key of a server once and adds the rules for the limiters there to
+// IdentifyWrite looks at every key of a server once, and for so long, and adds the rules for the limiters there to
 // the configuration file at path, which need not be there yet. It prints the difference first; the
 // file is written when ask, which may be nil, returns true. Rules of the file stand, so that a
 // group that one of them names is left out; where nothing is left, the error says so.
-func IdentifyWrite(ctx context.Context, src feed.Source, path string, ask func() (bool, error), o Output) error {
+func IdentifyWrite(ctx context.Context, src feed.Source, long time.Duration, path string, ask func() (bool, error), o Output) error {
 	content, err := file.Read(path)
 	if _, absent := os.Stat(path); errors.Is(absent, fs.ErrNotExist) {
 		content, err = nil, nil
@@ -64,7 +66,7 @@ func IdentifyWrite(ctx context.Context, src feed.Source, path string, ask func()
 	if err != nil {
 		return UsageError{fmt.Errorf("%s:%w", shown, err)}
 	}
-	r, err := identified(ctx, src, o)
+	r, err := identified(ctx, src, long, o)
 	if err != nil {
 		return err
 	}
@@ -95,9 +97,9 @@ func IdentifyWrite(ctx context.Context, src feed.Source, path string, ask func()
 	return nil
 }
 
-// identified looks at every key once.
-func identified(ctx context.Context, src feed.Source, o Output) (report.Identified, error) {
-	b, err := feed.Once(ctx, src)
+// identified looks at every key once, and for so long.
+func identified(ctx context.Context, src feed.Source, long time.Duration, o Output) (report.Identified, error) {
+	b, err := feed.OnceWithin(ctx, src, feed.Bounds{Least: long})
 	if err != nil {
 		return report.Identified{}, err
 	}

@@ -140,7 +140,11 @@ func (p *Probe) Found(now limiter.Instant) Found {
 			return m.found(&p.sample)
 		}
 	}
-	return FormOf(&p.sample, now)
+	f := FormOf(&p.sample, now)
+	if f.Kind == Single && len(p.matches) > 0 { // without the siblings that a limiter of its form has
+		f.Sure = false
+	}
+	return f
 }
 
 // samples reads what was asked of siblings; one that cannot be read is as one that is not there.
@@ -189,10 +193,16 @@ func FormOf(s *Sample, now limiter.Instant) Found {
 	case "hash":
 		if f.Field, f.Sure = bucketField(s.Fields); f.Sure {
 			f.Kind = Bucket
+		} else if s.TTL > 0 && s.Length <= mostFields {
+			f.Kind, f.Sure = Opaque, true
 		}
 	}
 	return f
 }
+
+// mostFields bounds a hash that may be a limiter: one that holds a subject's windows or buckets is
+// small, and expires.
+const mostFields = 64
 
 // formOfString tells counters and TATs from other strings.
 func formOfString(s *Sample, now limiter.Instant, f *Found) {
@@ -208,6 +218,10 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 	}
 	if _, _, ok := ReadTAT(s.Text, now, ttl); ok {
 		f.Kind, f.Sure = TAT, true
+		return
+	}
+	if ttl > 0 && spansPeriod(s.Text, now, s.Expiry(now)) {
+		f.Kind, f.Sure, f.Telling = Opaque, true, true
 		return
 	}
 	if n, err := strconv.ParseInt(s.Text, 10, 64); err == nil && n >= 0 && n < 1e9 {

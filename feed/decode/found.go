@@ -22,6 +22,7 @@ type Found struct {
 	Unit      time.Duration     // of foreign counters
 	Field     string            // of buckets: what they are told by
 	Sure      bool              // its data looks like a limiter, not just its type
+	Telling   bool              // so much so that its name need not be that of one
 	Used      int64             // at most so many units count against the limit now; -1 not known
 	Denied    bool              // it is the stream of a limiter's denials
 	Blocked   bool              // it says until when a limiter's key is blocked
@@ -39,6 +40,9 @@ func (f *Found) Why() []string {
 	case f.Own != limiter.Unknown:
 		return []string{"named {<key>}:fw:<start of a window> or {<key>}:sw:<start of a window>"}
 	case f.Evidence == model.Likely:
+		if f.Telling {
+			return []string{"it holds an instant, and expires one of the usual periods after it"}
+		}
 		return []string{"named as limiters are", "its value has the form of " + f.Kind.String()}
 	}
 	return nil
@@ -81,9 +85,10 @@ const (
 	Bucket                // a hash of level and instant
 	Wrong                 // a type that the rule does not speak of
 	OfLibrary             // the keys of a library that was recognized: Found.Match.Limiter reads them
+	Opaque                // it may be a limiter, in a form that nothing reads
 )
 
-var kindNames = [...]string{"nothing", "a log of times", "a stream of counts", "a counter of a window", "a counter that expires", "a theoretical arrival time", "a bucket", "no limiter", "a library's"}
+var kindNames = [...]string{"nothing", "a log of times", "a stream of counts", "a counter of a window", "a counter that expires", "a theoretical arrival time", "a bucket", "no limiter", "a library's", "a limiter in a form that is not known"}
 
 // String names what the value of the kind is, for the evidence about a key.
 func (k Kind) String() string { return kindNames[min(int(k), len(kindNames)-1)] }

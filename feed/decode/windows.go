@@ -1,6 +1,12 @@
 package decode
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
 
 // Windows infers the windows of counters whose keys do not hold them: a counter expires when its
 // window ends, so that the longest expiry seen over all limiters of a kind, those of one library
@@ -89,3 +95,33 @@ var Periods = [...]time.Duration{
 }
 
 const day = 24 * time.Hour
+
+// spansPeriod says whether text is a list of numbers in JSON, or the beginning of one, of which one
+// is an instant of the past, and the key expires a usual period after it: a log of requests, or the
+// state of a bucket with the instant of its last one. Expiries are given when a request is decided,
+// and often in whole seconds.
+func spansPeriod(text string, now, expiry limiter.Instant) bool {
+	if len(text) < 2 || text[0] != '[' {
+		return false
+	}
+	for part := range strings.SplitSeq(strings.TrimSuffix(text[1:], "]"), ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil {
+			return false
+		}
+		unit := UnitOf(v, now)
+		if unit == 0 {
+			continue
+		}
+		at := InstantIn(v, unit)
+		if at > now.Add(tatSlack) {
+			continue
+		}
+		for _, p := range usual {
+			if (expiry.Sub(at)-p).Abs() <= 1100*time.Millisecond && p >= 10*time.Second {
+				return true
+			}
+		}
+	}
+	return false
+}

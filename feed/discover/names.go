@@ -25,9 +25,10 @@ const (
 	mostForms = 4096
 )
 
+const separators = ":./|_-{}"
+
 // formOf returns the form of a key's name: "app:session:7f3a:x" is "app:session:#:*".
 func formOf(key string) string {
-	const separators = ":./|_-{}"
 	var b strings.Builder
 	for {
 		i := strings.IndexAny(key, separators)
@@ -55,10 +56,12 @@ func (n *names) worth(key string) bool {
 	return f.passed%fewMore == 0
 }
 
-// bears says that one of the keys of the form of this one was a limiter.
+// bears says that one of the keys of the form of this one was a limiter. A form without a word, as
+// that of all names of one part, says nothing.
 func (n *names) bears(key string) bool {
-	f := n.forms[formOf(key)]
-	return f != nil && f.bears
+	name := formOf(key)
+	f := n.forms[name]
+	return f != nil && f.bears && strings.Trim(name, separators+"#*") != ""
 }
 
 // limiterWords are what people call limiters in the names of their keys, and what libraries do:
@@ -68,16 +71,31 @@ var limiterWords = map[string]bool{
 	"throttle": true, "throttled": true,
 }
 
-// speaks says that a name has a part that people give to limiters: "rl:login", "api:rate_limit:7".
+// settingWords are what stands in the names of what is kept beside limiters: switches, settings and
+// lists of clients.
+var settingWords = map[string]bool{
+	"enabled": true, "disabled": true, "enable": true, "disable": true, "config": true, "configs": true, "setting": true, "settings": true,
+	"flag": true, "flags": true, "feature": true, "features": true, "allowlist": true, "whitelist": true, "denylist": true, "blacklist": true,
+	"exempt": true, "bypass": true, "rules": true, "policy": true, "policies": true, "lock": true, "version": true, "cache": true,
+}
+
+// speaks says that a name has a part that people give to limiters: "rl:login", "api:rate_limit:7",
+// or ends with an instant after the word limit: "mail-limit@1795300000". One that has a word for
+// settings does not.
 func speaks(key string) bool {
 	before := ""
+	yes, limit, last := false, false, ""
 	for part := range strings.FieldsFuncSeq(strings.ToLower(key), func(r rune) bool { return strings.ContainsRune(":./|_-{}@#", r) }) {
 		if limiterWords[part] || before == "rate" && (part == "limit" || part == "limits" || part == "limiter") {
-			return true
+			yes = true
 		}
-		before = part
+		if settingWords[part] {
+			return false
+		}
+		limit = limit || part == "limit" || part == "limits"
+		before, last = part, part
 	}
-	return false
+	return yes || limit && len(last) >= 10 && strings.Trim(last, "0123456789") == ""
 }
 
 // learn takes note of what a key turned out to be.

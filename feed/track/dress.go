@@ -22,6 +22,10 @@ func (l *Tracker) Dress(f decode.Found) {
 		f = f.Form() // the rule speaks of another algorithm: it is taken at its word
 		l.kind, l.library = f.Kind, ""
 	}
+	if f.Kind == decode.Opaque && f.Evidence != model.Likely {
+		f.Kind = decode.Wrong // a person named the key: it is said what is wrong with it
+		l.kind = f.Kind
+	}
 	a := limiter.Unknown
 	form := layout.Layout{}
 	switch f.Kind {
@@ -156,6 +160,8 @@ func newBody(f decode.Found) decoder {
 		return &valueBody{key: f.Key}
 	case decode.Bucket:
 		return &valueBody{key: f.Key, field: f.Field}
+	case decode.Opaque:
+		return &wrongBody{key: f.Key}
 	}
 	return nil
 }

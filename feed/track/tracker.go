@@ -21,6 +21,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
+	"ratescope/feed/infer"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -37,6 +38,7 @@ type Query struct {
 	Entries  int             // entries that a record may keep one by one
 	OnScreen bool            // the key is on screen: look at it as closely as can be
 	Windows  *decode.Windows // what is inferred of windows over all keys; nil infers nothing
+	Inferred *infer.Engine   // what is inferred of limiters that are only likely; nil infers nothing
 	Denials  *Access         // to the recorded denials; nil permits
 	Quick    bool            // between two refreshes: a look that brings no news makes no reading
 }
@@ -84,6 +86,9 @@ type Tracker struct {
 	wrong   string          // why the key cannot be read, one sentence
 	refused bool            // this user may not read it
 	changed bool            // the key holds another type than before: find out anew
+
+	inferred *infer.Engine // of the query
+	unlikely bool          // it does not count as a limiter does
 
 	quick bool    // the look that is asked for
 	moved bool    // something left what the server holds, which no arrival tells
@@ -136,7 +141,7 @@ func (l *Tracker) note(n model.Note, on bool) {
 
 // Ask adds the commands of the next reading.
 func (l *Tracker) Ask(q *Query) {
-	l.quick = q.Quick
+	l.quick, l.inferred = q.Quick, q.Inferred
 	if l.decoder != nil {
 		l.decoder.ask(q, l)
 	}
@@ -204,6 +209,8 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	if l.quick && !l.news(r) {
 		return false
 	}
+	l.infer(r)
+	r.Target = l.target
 	t := &r.Target
 	t.Library, t.Evidence, t.Ruled = l.library, l.evidence, l.rule.Narrow()
 	r.Why, r.Pattern = l.why, l.pattern

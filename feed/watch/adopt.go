@@ -37,7 +37,7 @@ func (r *reader) adoptOne(f decode.Found) {
 		return
 	}
 	var ok bool
-	if f.Evidence, ok = r.grade(f); !ok || r.stale(f) {
+	if f.Evidence, ok = r.grade(f); !ok || r.stale(f) || f.Evidence == model.Likely && r.unlikely[f.Pattern()] {
 		return
 	}
 	if len(r.trackers) >= r.max() && !r.makeRoom(f) {
@@ -98,7 +98,10 @@ func (r *reader) grade(f decode.Found) (e model.Evidence, ok bool) {
 		return strings.Trim(p, "*") != "" && config.MatchGlob(p, f.Key)
 	})
 	switch f.Kind {
-	case decode.Wrong:
+	case decode.Wrong, decode.Opaque:
+		if f.Kind == decode.Opaque && !narrow {
+			break
+		}
 		return model.Told, narrow && rule != nil && rule.Algorithm != limiter.Unknown
 	case decode.Single:
 		if !f.Sure && !narrow {
@@ -108,7 +111,7 @@ func (r *reader) grade(f decode.Found) (e model.Evidence, ok bool) {
 	if narrow {
 		return model.Told, true
 	}
-	return model.Likely, f.Sure && r.scanner.Alike(f.Key)
+	return model.Likely, f.Sure && (f.Telling || r.scanner.Alike(f.Key))
 }
 
 // lostExpiry reports whether an integer without an expiry is likely to be a counter whose
@@ -133,6 +136,14 @@ func (r *reader) removeGone() []string {
 	var gone []string
 	now := r.clock.at(time.Now())
 	for name, t := range r.trackers {
+		if t.Unlikely() {
+			gone = append(gone, name)
+			delete(r.trackers, name)
+			if len(r.unlikely) < mostUnlikely {
+				r.unlikely[t.Pattern()] = true
+			}
+			continue
+		}
 		switch t.Fate(now) {
 		case track.FateGone:
 			gone = append(gone, name)
@@ -146,6 +157,9 @@ func (r *reader) removeGone() []string {
 	slices.Sort(gone)
 	return gone
 }
+
+// mostUnlikely bounds how many patterns of keys that are no limiters are told apart.
+const mostUnlikely = 4096
 
 // maxDropped bounds how many limiters beyond the cap are told apart.
 const maxDropped = 1 << 20

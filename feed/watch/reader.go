@@ -15,6 +15,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/discover"
 	"ratescope/feed/health"
+	"ratescope/feed/infer"
 	"ratescope/feed/track"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
@@ -48,13 +49,15 @@ type reader struct {
 	visible  []*tracked      // those that are polled between two refreshes, the most important first
 
 	server   identity
-	joins    bool           // a node of a cluster is to be exchanged for the whole cluster
-	notice   string         // what the user is to know of the cluster; "" nothing
-	known    bool           // the server was asked who it is, since it last was away
-	greeted  time.Time      // when it last answered who it is
-	noTime   string         // what would allow to ask for the server's clock, where that is forbidden
-	denials  track.Access   // to the streams of recorded denials
-	windows  decode.Windows // of all keys of a kind
+	joins    bool            // a node of a cluster is to be exchanged for the whole cluster
+	notice   string          // what the user is to know of the cluster; "" nothing
+	known    bool            // the server was asked who it is, since it last was away
+	greeted  time.Time       // when it last answered who it is
+	noTime   string          // what would allow to ask for the server's clock, where that is forbidden
+	denials  track.Access    // to the streams of recorded denials
+	windows  decode.Windows  // of all keys of a kind
+	inferred infer.Engine    // of limiters that are only likely
+	unlikely map[string]bool // patterns of keys that were seen not to be limiters
 	clock    clock
 	clocks   map[string]*clock  // of the nodes of a cluster, by address
 	outages  map[string]*outage // of nodes of a cluster, by address
@@ -116,7 +119,7 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 	client := e.Open(o.ClientName, poolSize, g)
 	r := &reader{
 		o: o, client: client, nodes: e.NodesOf(client), guard: g, shown: e.Shown, pasts: pasts, embedded: pasts != nil,
-		shared: s, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool),
+		shared: s, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool), unlikely: make(map[string]bool),
 		clocks: make(map[string]*clock), outages: make(map[string]*outage),
 		spending: spending{budget: newBudget(o.Budget)},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {

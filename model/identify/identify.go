@@ -32,7 +32,8 @@ type Group struct {
 	LimitFrom   model.LimitFrom
 	Varies      bool // each limiter has a limit of its own, which is known
 	NotRecorded []string
-	Example     string // the name of one of the limiters
+	Example     string   // the name of one of the limiters
+	Unsettled   []string // what watching has yet to settle; nil where nothing is inferred
 }
 
 // Report is what a server holds.
@@ -64,7 +65,7 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		if g == nil {
 			g = &Group{
 				Pattern: key.pattern, Library: t.Library, Evidence: t.Evidence, Why: r.Why, Algorithm: t.Algorithm,
-				Window: t.Window, Limit: t.Limit, LimitFrom: t.LimitFrom, Example: r.Key,
+				Window: t.Window, Limit: t.Limit, LimitFrom: t.LimitFrom, Example: r.Key, Unsettled: r.Unsettled,
 			}
 			if l, ok := libraries(t.Library); ok {
 				g.Version, g.NotRecorded = l.Version, l.Silent

@@ -37,6 +37,7 @@ type IdentifiedGroup struct {
 	version string
 	example Text
 	missing bool
+	unsaid  []string // what watching has yet to settle
 }
 
 // Rule is the rule of the configuration that makes a group's figures whole. What a person has to
@@ -61,7 +62,7 @@ func IdentifiedOf(r identify.Report, server string, o Options) Identified {
 func groupOf(g *identify.Group, o Options) IdentifiedGroup {
 	out := IdentifiedGroup{
 		Pattern: o.name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
-		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.name(g.Example), missing: g.Missing(),
+		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.name(g.Example), missing: g.Missing(), unsaid: g.Unsettled,
 	}
 	out.Rule.Match = out.Pattern
 	if g.Library != "" {
@@ -126,7 +127,10 @@ func (g *IdentifiedGroup) describe(b *strings.Builder) {
 	}
 	switch {
 	case g.Evidence == model.Likely.String():
-		b.WriteString("  to settle it   add the rule to the configuration if these are limiters: ratescope identify --write\n")
+		for _, what := range g.unsaid {
+			fmt.Fprintf(b, "  not yet known  %s\n", what)
+		}
+		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: ratescope identify --write\n")
 	case g.missing:
 		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s\n", g.Pattern.clean(), g.LimitHint())
 	}

@@ -1,0 +1,64 @@
+package track
+
+import (
+	"slices"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/infer"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// infer learns from a reading of a limiter that is only likely, and takes over of what was
+// inferred of the limiters of its pattern what is sure. What a rule says stands.
+func (l *Tracker) infer(r *model.Reading) {
+	if l.inferred == nil || l.evidence != model.Likely {
+		return
+	}
+	seen := *r
+	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.typ, l.ttl, l.target, l.pattern
+	l.inferred.Learn(&seen)
+	terms := l.inferred.Terms(l.pattern)
+	l.unlikely = terms.Verdict == infer.NoLimits
+	t := &l.target
+	if l.fixedWindow() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single {
+		t.Window = 0 // of what one key alone suggests nothing is sure
+		if terms.Window.Sure {
+			t.Window = terms.Window.Value
+		}
+		t.Limit.Window = t.Window
+		l.note(model.WindowInferred, t.Window > 0)
+	}
+	l.inferLimit(&terms)
+	r.Unsettled = slices.Clone(terms.Settle)
+}
+
+// inferLimit takes over the limit that was inferred, or gives it up again.
+func (l *Tracker) inferLimit(terms *infer.Terms) {
+	t := &l.target
+	if t.LimitKnown && t.LimitFrom != model.LimitInferred {
+		return
+	}
+	found, ok := limiter.Limit{}, false
+	switch {
+	case t.Algorithm == limiter.FixedWindow && terms.Limit.Sure && t.Window > 0:
+		found, ok = limiter.Limit{Count: terms.Limit.Value, Window: t.Window}, true
+	case t.Algorithm == limiter.GCRA && terms.Interval.Sure && terms.Burst.Sure:
+		if found, ok = infer.Rate(terms.Interval.Value); ok {
+			found.Burst = terms.Burst.Value
+		}
+	}
+	switch {
+	case ok:
+		t.Limit, t.Window, t.LimitKnown, t.LimitFrom = found, found.Window, true, model.LimitInferred
+	case t.LimitFrom == model.LimitInferred:
+		t.Limit, t.LimitKnown, t.LimitFrom = limiter.Limit{Window: t.Window}, false, model.NoLimit
+	}
+	l.note(model.LimitGuessed, ok)
+}
+
+// Unlikely says that a limiter that was only likely has been seen not to be one.
+func (l *Tracker) Unlikely() bool { return l.unlikely && l.evidence == model.Likely && !l.Named }
+
+// Pattern returns the glob of the limiters of l's kind.
+func (l *Tracker) Pattern() string { return l.pattern }
