@@ -59,6 +59,7 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 	err = p.show(ctx, c, tui.Options{
 		Choices: stateFile("choices.json"),
 		Take:    box.Take, Focus: src.Focus, Injector: injector,
+		Library: cli.About, Adopt: p.Adopter(src),
 		Record: func() (tui.Recorder, string, error) {
 			r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
 			recorder, err := injector.record(r)

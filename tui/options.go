@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/identify"
 	"ratescope/themes"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -50,6 +51,11 @@ type Options struct {
 
 	Tour bool // go through the screens in a minute, with a sentence about each; any key ends it
 
+	// Library says what is known of a library by its name; nil: nothing.
+	Library func(name string) (identify.Library, bool)
+	// Adopt makes a rule of a likely group for as long as the program runs; nil: not possible.
+	Adopt func(g identify.Group) error
+
 	Shelf themes.Shelf // the themes to choose from; nil means the built-in ones
 	Theme string       // "" picks by the terminal's background
 	FPS   int          // frames a second; 0 means 10
@@ -87,6 +93,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s := session.New(app, session.Options{
 		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Export: o.Export, Player: o.Player, Record: o.Record,
+		Library: o.Library, Adopt: o.Adopt,
 		ASCII: o.ASCII, Still: o.Still, Mask: o.Mask,
 	})
 	for _, sc := range screens {

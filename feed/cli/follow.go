@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"ratescope/feed/config"
 	"ratescope/model"
+	"ratescope/model/identify"
 )
 
 // ruled is a server whose rules can be replaced while it is watched.
@@ -49,6 +51,9 @@ func (f *followed) Run(ctx context.Context, emit func(model.Batch)) error {
 func (f *followed) apply(c *config.Config, err error) {
 	var list []config.Rule
 	if err == nil {
+		f.settings.mu.Lock()
+		f.settings.latest = c
+		f.settings.mu.Unlock()
 		list, err = f.settings.Rules(c)
 	}
 	if server, ok := f.Server.(ruled); ok && err == nil {
@@ -56,5 +61,30 @@ func (f *followed) apply(c *config.Config, err error) {
 	}
 	if f.changed != nil {
 		f.changed(c, err)
+	}
+}
+
+// Adopter returns what makes a rule of a group of limiters for as long as src is watched, before
+// those of the file; nil where src takes no rules.
+func (s *Settings) Adopter(src Server) func(identify.Group) error {
+	server, ok := src.(ruled)
+	if !ok {
+		return nil
+	}
+	return func(g identify.Group) error {
+		r := config.Rule{Match: g.Pattern, Library: g.Library, Algorithm: g.Algorithm, Window: g.Window}
+		r.Limit.Window = g.Window
+		if g.LimitFrom != model.NoLimit && g.Window > 0 {
+			r.Limit, r.LimitKnown = g.Limit, true
+		}
+		s.mu.Lock()
+		s.adopted = append(s.adopted, r)
+		c := cmp.Or(s.latest, s.loaded)
+		s.mu.Unlock()
+		list, err := s.Rules(c)
+		if err == nil {
+			server.SetRules(list)
+		}
+		return err
 	}
 }

@@ -103,11 +103,11 @@ func identified(ctx context.Context, src feed.Source, long time.Duration, o Outp
 	if err != nil {
 		return report.Identified{}, err
 	}
-	return report.IdentifiedOf(identify.Of(b.Readings, b.Sweep, about), b.Server.Target, o.Names), nil
+	return report.IdentifiedOf(identify.Of(b.Readings, b.Sweep, About), b.Server.Target, o.Names), nil
 }
 
-// about says what is known of a library.
-func about(name string) (identify.Library, bool) {
+// About says what is known of a library.
+func About(name string) (identify.Library, bool) {
 	l := library.Named(name)
 	if l == nil {
 		return identify.Library{}, false

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/adrg/xdg"
@@ -38,7 +39,11 @@ type Settings struct {
 	NewConfig    bool // the file of Config need not be there yet
 
 	loaded *config.Config // once it was read
-	target config.Target  // of the configuration; zero without one
+
+	mu      sync.Mutex
+	adopted []config.Rule  // of Adopt
+	latest  *config.Config // that came in while the file was followed; nil while loaded is the latest
+	target  config.Target  // of the configuration; zero without one
 }
 
 // Server is a source together with the injector that can fire at the keys it watches.
@@ -206,9 +211,12 @@ func (s *Settings) Loaded() (*config.Config, error) {
 	return s.loaded, nil
 }
 
-// Rules returns the rules of a configuration with the flags put over them.
+// Rules returns the rules of a configuration with those of Adopt before them and the flags put
+// over all. It is safe for concurrent use with Adopt.
 func (s *Settings) Rules(c *config.Config) ([]config.Rule, error) {
-	return s.Override.Apply(c.Rules)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Override.Apply(slices.Concat(s.adopted, c.Rules))
 }
 
 // RuleTexts lists the rules as text, one a rule, for the header of a recording. It returns

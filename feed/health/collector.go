@@ -168,7 +168,7 @@ func (d *Collector) take(a answer, f *figures, h *model.Health) error {
 			return err
 		}
 		for _, l := range a.slow.Val() {
-			text := strings.Join(l.Args, " ")
+			text := slowCommand(l.Args)
 			h.Slow = append(h.Slow, model.SlowCommand{ID: l.ID, At: limiter.InstantOf(l.Time), Took: l.Duration, Command: text[:min(len(text), longestSlow)]})
 		}
 	}

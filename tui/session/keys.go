@@ -36,6 +36,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Reverse), "S"),
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
+		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W"),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.ToggleRecording, "F").When(func() string {
 			if s.Player != nil {

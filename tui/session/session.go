@@ -13,6 +13,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/identify"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 	"ratescope/tui/timeline"
@@ -39,6 +40,11 @@ type Options struct {
 	Player Player
 	// Record opens a recording; nil: not possible.
 	Record func() (r Recorder, name string, err error)
+
+	// Library says what is known of a library by its name; nil: nothing.
+	Library func(name string) (identify.Library, bool)
+	// Adopt makes a rule of a likely group for as long as the program runs; nil: not possible.
+	Adopt func(g identify.Group) error
 
 	ASCII bool // nothing beyond ASCII
 	Still bool // no animation: the picture changes once a second
@@ -91,6 +97,8 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		s.recorded(msg)
 	case exportedMsg:
 		s.exported(msg)
+	case adoptedMsg:
+		s.adopted(msg)
 	}
 	return nil
 }

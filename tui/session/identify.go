@@ -1,0 +1,212 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/identify"
+	"ratescope/model/safetext"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// groups is the overlay that lists which limiters live on the server, by library and pattern, and
+// says of the selected ones on what evidence, and what is to be added.
+type groups struct {
+	s        *Session
+	list     []identify.Group
+	selected int
+}
+
+// adoptedMsg is what came of a rule for this session.
+type adoptedMsg struct {
+	pattern string
+	err     error
+}
+
+// openGroups lists the limiters as they are on the board now.
+func (s *Session) openGroups() {
+	var readings []model.Reading
+	for _, k := range s.board.Keys() {
+		if !k.Gone {
+			readings = append(readings, k.Reading)
+		}
+	}
+	libraries := s.Library
+	if libraries == nil {
+		libraries = func(string) (identify.Library, bool) { return identify.Library{}, false }
+	}
+	s.Open(&groups{s: s, list: identify.Of(readings, s.board.Sweep, libraries).Groups})
+}
+
+// Update selects a group, or makes a rule of a likely one.
+func (g *groups) Update(msg tea.Msg) (tea.Cmd, bool) {
+	step := 0
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		step = map[bool]int{true: 1, false: -1}[msg.Button == tea.MouseWheelDown]
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "k":
+			step = -1
+		case "down", "j":
+			step = 1
+		case "pgup":
+			step = -10
+		case "pgdown":
+			step = 10
+		case "enter", "y":
+			return g.adopt()
+		default:
+			return nil, false
+		}
+	}
+	g.selected = max(min(g.selected+step, len(g.list)-1), 0)
+	return nil, true
+}
+
+// adopt makes a rule of the selected group for as long as the program runs.
+func (g *groups) adopt() (tea.Cmd, bool) {
+	switch {
+	case len(g.list) == 0:
+		return nil, false
+	case g.list[g.selected].Evidence != model.Likely:
+		g.s.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
+		return nil, true
+	case g.s.Adopt == nil:
+		g.s.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
+		return nil, true
+	}
+	group := g.list[g.selected]
+	return func() tea.Msg { return adoptedMsg{group.Pattern, g.s.Adopt(group)} }, false
+}
+
+// adopted says what came of it.
+func (s *Session) adopted(msg adoptedMsg) {
+	if msg.err != nil {
+		s.Warn(safetext.Sentence(msg.err.Error()))
+		return
+	}
+	s.Say("A rule for " + FullName(msg.pattern, s.Mask) + " holds until the program ends; ratescope identify --write keeps it.")
+}
+
+// Modal is true.
+func (g *groups) Modal() bool { return true }
+
+// Paint draws the groups, and below them what is to be said of the selected one.
+func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
+	if len(g.list) == 0 {
+		in := p.Overlay(64, 4, "limiters", "esc closes")
+		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No limiter was found: name your own keys with --watch 'rl:*'.", p.Look.Text.On(p.Look.Raised))
+		return
+	}
+	width := min(p.Buffer.W-4, 110)
+	about := g.about(&g.list[g.selected], width-4)
+	rows := max(min(len(g.list), p.Buffer.H-len(about)-7), 1)
+	in := p.Overlay(width, rows+len(about)+4, fmt.Sprintf("limiters: %d of %d", g.selected+1, len(g.list)), "enter makes a rule of a likely one · esc closes")
+	raised := p.Look.Raised
+	patternCells := max(in.W-52, 12)
+	head := fmt.Sprintf("  %s %6s  %-24s%-14s", pad("pattern", patternCells), "keys", "library", "limit")
+	p.Buffer.Text(in.X, in.Y, in.X+in.W, head, p.Look.Dim.On(raised))
+	cut := safetext.Ellipsis
+	if p.Buffer.ASCII {
+		cut = safetext.ASCIIEllipsis
+	}
+	first := max(min(g.selected-rows/2, len(g.list)-rows), 0)
+	for i := range min(rows, len(g.list)-first) {
+		one := &g.list[first+i]
+		style := p.Look.Text
+		mark := "  "
+		if one.Evidence == model.Likely {
+			style, mark = p.Look.Dim, "~ "
+		}
+		if first+i == g.selected {
+			style = p.Look.Title
+			mark = string(p.Look.MarkYes) + " "
+		}
+		name := safetext.Shorten(FullName(one.Pattern, g.s.Mask), patternCells, cut)
+		line := fmt.Sprintf("%s%s %6d  %-24s%-14s", mark, pad(name, patternCells), one.Keys, cmp.Or(one.Library, one.Evidence.String()), limitOf(one))
+		p.Buffer.Text(in.X, in.Y+1+i, in.X+in.W, line, style.On(raised))
+	}
+	for i, line := range about {
+		if y := in.Y + rows + 2 + i; y < in.Y+in.H {
+			p.Buffer.Text(in.X, y, in.X+in.W, line, p.Look.Text.On(raised))
+		}
+	}
+}
+
+func pad(text string, cells int) string {
+	return text + strings.Repeat(" ", max(cells-safetext.Width(text), 0))
+}
+
+// limitOf writes the limit of a group: what is not known is a dash.
+func limitOf(g *identify.Group) string {
+	window := "–"
+	if g.Window > 0 {
+		window = format.Span(g.Window)
+	}
+	switch {
+	case g.Varies:
+		return "its own each"
+	case g.LimitFrom == model.NoLimit:
+		return "–/" + window
+	case g.LimitFrom == model.LimitInferred:
+		return fmt.Sprintf("~%d/%s", g.Limit.Count, window)
+	}
+	return fmt.Sprintf("%d/%s", g.Limit.Count, window)
+}
+
+// about returns the sentences about a group, wrapped.
+func (g *groups) about(one *identify.Group, width int) []string {
+	var lines []string
+	say := func(what, text string) {
+		if text == "" {
+			return
+		}
+		for i, l := range format.Wrap(safetext.Clean(text), max(width-14, 10)) {
+			if i > 0 {
+				what = ""
+			}
+			lines = append(lines, fmt.Sprintf("%-14s%s", what, l))
+		}
+	}
+	say("evidence", one.Evidence.String()+": "+cmp.Or(strings.Join(one.Why, "; "), "a person named the keys"))
+	if one.Algorithm != limiter.Unknown {
+		say("algorithm", one.Algorithm.String())
+	}
+	if one.LimitFrom != model.NoLimit {
+		say("limit from", one.LimitFrom.String())
+	}
+	say("not recorded", strings.Join(one.NotRecorded, "; "))
+	say("not yet known", strings.Join(one.Unsettled, "; "))
+	if one.Missing() {
+		say("rule to add", g.rule(one))
+	}
+	return lines
+}
+
+// rule writes the rule that makes a group's figures whole.
+func (g *groups) rule(one *identify.Group) string {
+	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Mask))}
+	if one.Library != "" {
+		words = append(words, "library: "+one.Library)
+	}
+	if one.Algorithm != limiter.Unknown {
+		words = append(words, "algorithm: "+one.Algorithm.String())
+	}
+	window := "DURATION"
+	if one.Window > 0 {
+		window = one.Window.String()
+	}
+	if one.LimitFrom == model.NoLimit {
+		return "{" + strings.Join(append(words, "limit: COUNT/"+window), ", ") + "}"
+	}
+	return "{" + strings.Join(append(words, fmt.Sprintf("limit: %d/%s", one.Limit.Count, max(one.Window, time.Millisecond))), ", ") + "}"
+}
