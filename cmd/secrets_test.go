@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"ratescope/cmd"
 	"ratescope/feed"
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 // returns what it printed on both outputs.
 func runFor(t *testing.T, done func(printed string) bool, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*servertest.Patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, os.Args[0], args...)
 	c.Env = append(os.Environ(), runVariable+"=1", "XDG_CONFIG_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())

@@ -3,6 +3,7 @@ package feed_test
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"ratescope/feed/servertest"
 	"ratescope/model"
 )
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
 // running is a source that runs, with what it emitted.
 type running struct {

@@ -18,11 +18,14 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// TestMonkey spends an hour of virtual time at the keyboard and the mouse, under the race
-// detector as well. It prints its seed; RATESCOPE_MONKEY_SEED repeats a run, and
-// RATESCOPE_MONKEY says how many hours.
+// TestMonkey spends an hour of virtual time at the keyboard and the mouse, always the same.
+// RATESCOPE_MONKEY says how many hours, of which each run is another; it prints its seed, and
+// RATESCOPE_MONKEY_SEED repeats it.
 func TestMonkey(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := uint64(1)
+	if os.Getenv("RATESCOPE_MONKEY") != "" {
+		seed = uint64(time.Now().UnixNano())
+	}
 	if v, err := strconv.ParseUint(os.Getenv("RATESCOPE_MONKEY_SEED"), 10, 64); err == nil {
 		seed = v
 	}

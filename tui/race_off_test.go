@@ -2,4 +2,5 @@
 
 package tui_test
 
-const slowdown = 1
+// slowdown is by how much less tests do at random than they could: a third of it takes 15 s.
+const slowdown = 3

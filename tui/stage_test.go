@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"ratescope/internal/race"
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/tuitest"
@@ -35,8 +36,22 @@ type stage struct {
 	edit func(*model.Batch) // changes what the feed says; may be nil
 }
 
+// minutes leaves a test that waits for minutes of virtual time, each with all its frames, to the
+// pass without the race detector, which sees the same goroutines in shorter ones.
+func minutes(t *testing.T) {
+	t.Helper()
+	if race.On {
+		t.Skip("minutes of virtual time: the pass without the race detector runs this")
+	}
+}
+
+// newStage draws in one goroutine, in which the race detector finds nothing and takes ten
+// times as long: the pass of the tests without it runs what needs a stage.
 func newStage(t testing.TB, w, h int, o tui.Options, people ...tuitest.Personality) *stage {
 	t.Helper()
+	if race.On {
+		t.Skip("one goroutine draws: the pass without the race detector runs this")
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
 	app, err := tui.New(ctx, o)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"ratescope/limiter/limitertest"
 )
@@ -31,10 +30,10 @@ func StartReplicated(t *testing.T, n, replicas int) []*Server {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	Within(t, 10*time.Second, "the cluster to be well", func() bool {
+	Await(t, "the cluster to be well", func() bool {
 		return !slices.ContainsFunc(nodes, func(s *Server) bool { return !strings.Contains(s.CLI("CLUSTER", "INFO"), "cluster_state:ok") })
 	})
-	Within(t, 30*time.Second, "every node to know all others", func() bool {
+	Await(t, "every node to know all others", func() bool {
 		for _, s := range nodes {
 			slots := s.CLI("CLUSTER", "SLOTS")
 			for _, other := range nodes {
@@ -46,7 +45,7 @@ func StartReplicated(t *testing.T, n, replicas int) []*Server {
 		return true
 	})
 	for _, s := range nodes[n:] {
-		Within(t, 30*time.Second, "a replica to follow its master", func() bool { return strings.Contains(s.CLI("INFO", "replication"), "master_link_status:up") })
+		Await(t, "a replica to follow its master", func() bool { return strings.Contains(s.CLI("INFO", "replication"), "master_link_status:up") })
 	}
 	return nodes
 }
@@ -63,7 +62,7 @@ func StartSentinel(t *testing.T, conf string) *Server {
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	Within(t, 10*time.Second, "the sentinel to listen", func() bool {
+	Await(t, "the sentinel to listen", func() bool {
 		return exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "PING").Run() == nil
 	})
 	return s

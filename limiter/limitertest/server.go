@@ -112,12 +112,16 @@ func FreePort(t testing.TB) int {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
+// patience is how long something is waited for that must come: long, because the machine may
+// be busy, and it costs nothing where it comes in time.
+const patience = 90 * time.Second
+
 // within waits until something happens, and fails the test when it does not.
 func within(t testing.TB, what string, happens func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !happens(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !happens(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 20 s in vain until %s", what)
+			t.Fatalf("waited %v in vain until %s", patience, what)
 		}
 	}
 }

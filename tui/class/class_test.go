@@ -127,7 +127,7 @@ func waits(t *testing.T, what string, happens func() bool) {
 	t.Helper()
 	ticks := time.NewTicker(10 * time.Millisecond)
 	defer ticks.Stop()
-	late := time.After(60 * time.Second)
+	late := time.After(90 * time.Second)
 	for !happens() {
 		select {
 		case <-ticks.C:

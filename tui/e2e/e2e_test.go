@@ -40,7 +40,7 @@ func build(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "the program does not build:", err)
 		return 1
 	}
-	return m.Run()
+	return servertest.Main(m)
 }
 
 // need skips the test when a program is missing, loudly, unless it has to be there.
