@@ -30,7 +30,7 @@ const (
 	filmFrames   = 21
 	filmStep     = 400 * time.Millisecond
 	burstAt      = 8
-	burst        = 16
+	burst        = 40
 )
 
 // watchedKey is the key that the film is about.
