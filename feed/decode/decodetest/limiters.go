@@ -222,7 +222,7 @@ var limiters = []layout{
 	}},
 	{library: "graphql-rate-limit", leftOut: true, write: func(w *writer, i int) []string {
 		key := fmt.Sprintf("redis-store-id::%d:search", i)
-		w.do("SET", key, fmt.Sprintf("[%d,%d]", w.millis(-time.Second), w.millis(-2*time.Second)), "EX", 59)
+		w.set(key, fmt.Sprintf("[%d,%d]", w.millis(-time.Second), w.millis(-2*time.Second)), 59*time.Second)
 		return []string{key}
 	}},
 	{library: "vearne-ratelimit", leftOut: true, write: func(w *writer, i int) []string {
