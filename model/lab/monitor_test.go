@@ -173,7 +173,11 @@ func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c 
 		if listed[0].Text != "TIME" {
 			t.Fatalf("the script does not ask for the time first: %v", listed)
 		}
-		sameCommands(t, i, listed, ran[i])
+		// The store examines a key that it does not know, and a known one every 64th time, by a
+		// longer script, which redisstore's tests cover; the lab lists the usual one.
+		if i%64 != 0 {
+			sameCommands(t, i, listed, ran[i])
+		}
 		marked(t, c, m, s, listed)
 		run.Step()
 	}
