@@ -55,8 +55,9 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
 		cancel() // without a source there is nothing to show
 	}()
-	injector := &recordedInjector{Injector: src.Injector(fire.Options{Armed: p.armed()})}
-	err = p.show(ctx, c, tui.Options{
+	firing := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
+	injector := &recordedInjector{Injector: firing}
+	options := tui.Options{
 		Choices: stateFile("choices.json"),
 		Take:    box.Take, Focus: src.Focus, Injector: injector,
 		Library: cli.About, Adopt: p.Adopter(src),
@@ -65,7 +66,11 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 			recorder, err := injector.record(r)
 			return recorder, r.File, err
 		},
-	})
+	}
+	if firing.ByHand() {
+		options.Arming = firing
+	}
+	err = p.show(ctx, c, options)
 	cancel()
 	return cmp.Or(<-ended, err)
 }

@@ -99,6 +99,15 @@ func (p *program) ask() error {
 // of the configuration may forbid what the flag allows. It is to be called after open.
 func (p *program) armed() bool { return p.allow && !p.Named().NoInject }
 
+// refused returns the remedy where the configuration forbids what the flag allows; "" where it
+// does not.
+func (p *program) refused() string {
+	if p.Named().NoInject {
+		return "its target in the configuration says inject: false"
+	}
+	return ""
+}
+
 // shelf is the built-in themes and the user's own.
 func (p *program) shelf() (themes.Shelf, error) {
 	shelf, err := themes.BuiltIn().Add(os.DirFS(filepath.Join(xdg.ConfigHome, "ratescope", "themes")))

@@ -19,12 +19,12 @@ func (s Shot) Check() error {
 	switch {
 	case s.Cost < 1:
 		return fmt.Errorf("a cost of %d is out of range: give 1 or more", s.Cost)
-	case s.N < 0 || s.N > MaxRequests || s.N == 0 && s.Rate == 0:
+	case s.N < 0 || s.N > MaxRequests || s.N == 0 && s.Rate == 0 && s.Shape.Kind != Recorded:
 		return fmt.Errorf("%d requests are out of range: give 1 to %d", s.N, MaxRequests)
 	case !(s.Rate >= 0 && s.Rate <= MaxRate):
 		return fmt.Errorf("a rate of %g/s is out of range: give at most %d/s", s.Rate, MaxRate)
 	}
-	return nil
+	return s.Shape.check(s.Rate)
 }
 
 // Aim says how a request fired at r is to be limited: as the key is, where that is

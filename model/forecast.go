@@ -17,6 +17,36 @@ type Forecast struct {
 	Next      time.Duration // until one more of the same cost is admitted, afterwards; limiter.Never never
 }
 
+// ForecastShot plays the requests of a shot from now on, when they are due, against a copy of the
+// state. Next is counted from its last request.
+func (r *Reading) ForecastShot(now limiter.Instant, s Shot) Forecast {
+	if s.Rate == 0 && s.Shape.Kind == Even || r.stuck() {
+		n := s.N
+		if n == 0 {
+			n = MaxRequests
+		}
+		return r.Forecast(now.Add(s.Shape.Wait), n, s.Cost)
+	}
+	t := r.Target
+	if r.Err != "" || !t.LimitKnown || t.Window <= 0 || t.Algorithm == limiter.Unknown {
+		return Forecast{}
+	}
+	limit := t.Limit
+	limit.Window = t.Window
+	state, f, at := r.State.Clone(), Forecast{Known: true}, now
+	for due := range s.Due() {
+		at = now.Add(due)
+		d := state.Take(at, limit, t.Convention, s.Cost)
+		if f.Remaining = d.Remaining; d.Allowed {
+			f.Admitted++
+		} else {
+			f.Denied++
+		}
+	}
+	f.Next = state.Peek(at, limit, t.Convention, s.Cost).RetryAfter
+	return f
+}
+
 // Forecast plays n requests of the given cost at now against a copy of the state.
 func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 	t := r.Target

@@ -14,6 +14,13 @@ type Shot struct {
 	Cost   int64   // of each request; 1 or more
 	N      int     // how many; 0 with a Rate means until stopped or capped
 	Rate   float64 // a second; 0 means as fast as the answers come
+	Shape  Shape   // how the requests are spread over time
+
+	// Ticket is what the person who ordered was told, Named the name of the key as that person
+	// typed it, and Reason why; all are for an injector that asks for them.
+	Ticket *Ticket
+	Named  string
+	Reason string
 }
 
 // Outcome is the fate of one fired request.

@@ -11,7 +11,7 @@ var (
 	sixteenLight = Palette{
 		Name: "terminal", Dark: false,
 		Text: "0", Dim: "8", Faint: "7", Title: "0", Accent: "4", Border: "7",
-		Admitted: "2", Denied: "1", Near: "5", Injected: "5", Unknown: "8", Good: "2",
+		Admitted: "2", Denied: "1", Near: "3", Injected: "5", Unknown: "8", Good: "2",
 		Previous: "6", Current: "2",
 	}
 )

@@ -32,6 +32,7 @@ type Theme struct {
 	DeniedGround                                      Ink // background of a row that is denied
 	Calm                                              Ink // bars of what is fine
 	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
+	BadgeArmed                                        Style // firing is possible, or under way
 
 	fill []Ink // utilization, 0 to 100 %
 	glow []Ink // a figure without a limit, from the foot of its graph to the top
@@ -74,6 +75,7 @@ func New(p Palette) *Theme {
 		Selected: Hex(p.Selected), Raised: Hex(p.Raised), Window: Hex(p.Window),
 		Button: fg(p.Text).On(Hex(p.Raised)), ButtonKey: fg(p.Accent).On(Hex(p.Raised)).With(Bold),
 		BadgeLive: badge(p.Good), BadgeWarn: badge(p.Near), BadgeBad: badge(p.Denied),
+		BadgeArmed:   badge(p.Injected),
 		DeniedWash:   ramp(3, ground, Hex(p.Denied))[1],
 		DeniedGround: ramp(8, ground, Hex(p.Denied))[1],
 		Calm:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[1],

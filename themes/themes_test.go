@@ -82,7 +82,7 @@ func TestWhatIsReadCanBeRead(t *testing.T) {
 				t.Errorf("%s has a contrast of %.2f on the terminal, want 3", name, got)
 			}
 		}
-		for name, st := range map[string]themes.Style{"BadgeLive": th.BadgeLive, "BadgeWarn": th.BadgeWarn, "BadgeBad": th.BadgeBad, "Button": th.Button, "ButtonKey": th.ButtonKey} {
+		for name, st := range map[string]themes.Style{"BadgeLive": th.BadgeLive, "BadgeWarn": th.BadgeWarn, "BadgeBad": th.BadgeBad, "BadgeArmed": th.BadgeArmed, "Button": th.Button, "ButtonKey": th.ButtonKey} {
 			if got := contrast(t, st.Fg, st.Bg); got < 4.5 {
 				t.Errorf("%s has a contrast of %.2f with itself, want 4.5", name, got)
 			}

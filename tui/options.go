@@ -22,6 +22,9 @@ import (
 // Injector fires synthetic requests. It decides alone what may be fired.
 type Injector = session.Injector
 
+// Arming is what stands between a key press and a server of others.
+type Arming = session.Arming
+
 // Player plays a recording.
 type Player = session.Player
 
@@ -33,6 +36,7 @@ type Options struct {
 	Take     func(context.Context) (model.Batch, error) // waits for the next batch
 	Focus    func(keys []string)                        // gets the keys on screen; may be nil
 	Injector Injector                                   // nil: firing is not possible
+	Arming   Arming                                     // nil: what can be fired is fired at once
 
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
@@ -92,7 +96,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		return nil, nil, err
 	}
 	s := session.New(app, session.Options{
-		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Export: o.Export, Player: o.Player, Record: o.Record,
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Export: o.Export, Player: o.Player, Record: o.Record,
 		Library: o.Library, Adopt: o.Adopt,
 		ASCII: o.ASCII, Still: o.Still, Mask: o.Mask,
 	})

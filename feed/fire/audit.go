@@ -46,6 +46,9 @@ const (
 	pending = "pending" // of a request: it is about to be sent
 	ended   = "ended"   // of an action: all its requests are accounted for
 	undone  = "undone"  // of an action: what it wrote was taken back
+
+	armed    = "armed"    // of no action: firing was armed by hand
+	disarmed = "disarmed" // of no action: the arming was ended by hand
 )
 
 // entry is one line. Key is quoted as Go quotes it when it is not valid UTF-8, which
@@ -73,6 +76,9 @@ type entry struct {
 	Number  int          `json:"number,omitempty"`
 	Rate    float64      `json:"rate,omitempty"`
 	Library string       `json:"library,omitempty"`
+	Shape   string       `json:"shape,omitempty"`
+	Ticket  *ticketLine  `json:"ticket,omitempty"` // what the person who ordered was told
+	RunID   string       `json:"run_id,omitempty"` // of the server that firing was armed for
 	Before  []savedKey   `json:"before,omitempty"` // what the keys held before the first request
 	After   []savedKey   `json:"after,omitempty"`  // a digest of what they held after the last
 	Tally   *model.Tally `json:"tally,omitempty"`
@@ -84,6 +90,40 @@ type person struct {
 	Terminal string `json:"terminal,omitempty"`
 	Sudo     string `json:"sudo_user,omitempty"`
 	SSH      string `json:"ssh,omitempty"` // address and port of the client
+}
+
+// ticketLine is a forecast in the audit file. Durations are in milliseconds; -1 is never.
+type ticketLine struct {
+	At        int64    `json:"at_ms"` // of the server's clock
+	Path      string   `json:"path"`
+	Admitted  int      `json:"admitted"`
+	Denied    int      `json:"denied"`
+	LastIn    int64    `json:"last_in_ms"`
+	AsNew     int64    `json:"as_new_ms"`
+	Displaced *int64   `json:"displaced,omitempty"` // requests of others; not there where it is not known
+	Keys      []string `json:"keys,omitempty"`      // quoted as Go quotes them
+	Commands  []string `json:"commands,omitempty"`
+}
+
+// lineOf returns a ticket as the audit file has it; nil for none.
+func lineOf(t *model.Ticket) *ticketLine {
+	if t == nil {
+		return nil
+	}
+	ms := func(d time.Duration) int64 {
+		if d == limiter.Never {
+			return -1
+		}
+		return d.Milliseconds()
+	}
+	l := &ticketLine{At: t.At.Millis(), Path: t.Path, Admitted: t.Forecast.Admitted, Denied: t.Forecast.Denied, LastIn: ms(t.LastIn), AsNew: ms(t.AsNew), Commands: t.Commands}
+	if t.Organic.Known {
+		l.Displaced = &t.Organic.Lost
+	}
+	for _, k := range t.Keys {
+		l.Keys = append(l.Keys, strconv.Quote(k))
+	}
+	return l
 }
 
 // whoRuns returns who runs the program.

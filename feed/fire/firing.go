@@ -36,7 +36,10 @@ func (f *firing) run(ctx context.Context) {
 	if n == 0 {
 		n = model.MaxRequests
 	}
-	if f.shot.Rate == 0 {
+	if f.shot.Rate == 0 && f.shot.Shape.Kind == model.Even {
+		if pace.Sleep(ctx, f.shot.Shape.Wait) != nil {
+			return
+		}
 		next := time.Now()
 		for range n {
 			f.one(ctx)
@@ -47,7 +50,7 @@ func (f *firing) run(ctx context.Context) {
 		}
 		return
 	}
-	f.paced(ctx, n)
+	f.paced(ctx)
 }
 
 func later(a, b time.Time) time.Time {
@@ -57,15 +60,18 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// paced fires n requests at the shot's rate: request k is due k/rate after the first. A
-// wait that took too long moves the rest back instead of bunching it.
-func (f *firing) paced(ctx context.Context, n int) {
+// paced fires requests when the shot's shape says that they are due. A wait that took too long
+// moves the rest back instead of bunching it.
+func (f *firing) paced(ctx context.Context) {
 	flying, ctx := panics.NewGroup(ctx)
 	defer func() { f.fail(flying.Wait()) }()
 	slots := make(chan struct{}, InFlight)
-	gap := time.Duration(float64(time.Second) / f.shot.Rate)
-	due := time.Now()
-	for range n {
+	begun := time.Now()
+	for at := range f.shot.Due() {
+		if late := time.Since(begun.Add(at)); late > paceTick {
+			begun = begun.Add(late - paceTick)
+		}
+		due := begun.Add(at)
 		if pace.Sleep(ctx, time.Until(due)) != nil {
 			return
 		}
@@ -78,13 +84,17 @@ func (f *firing) paced(ctx context.Context, n int) {
 			defer func() { <-slots }()
 			f.one(ctx)
 		})
-		due = later(due, time.Now().Add(-paceTick)).Add(gap)
 	}
 }
 
 // one sends one request and accounts for it.
 func (f *firing) one(ctx context.Context) {
 	if ctx.Err() != nil {
+		return
+	}
+	if err := f.use(); err != nil {
+		f.fail(err)
+		f.stop(err)
 		return
 	}
 	line := f.action.request(f.shot)

@@ -19,12 +19,22 @@ import (
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
+	"ratescope/model/arming"
 )
 
 // Options says whether and how requests may be fired.
 type Options struct {
 	// Armed allows firing. On the embedded Redis it is always set.
 	Armed bool
+	// Refused is the remedy where Armed is not set; "" names --allow-inject.
+	Refused string
+	// ByHand asks for more than Armed: Arm has to be called first, what is armed ends, and each
+	// order needs a ticket. It is for a screen, where a key is soon pressed by mistake.
+	ByHand bool
+	// Production says that the configuration calls the server one of production.
+	Production bool
+	// Now is this machine's clock; nil means time.Now.
+	Now func() time.Time
 	// AuditPath is the file that every fired request is appended to; "" means
 	// ratescope/audit.jsonl in the XDG state folder.
 	AuditPath string
@@ -53,6 +63,9 @@ type Injector struct {
 	client   redis.UniversalClient
 	scripts  *scriptClient // over client
 	limiters map[spec]*redisstore.Store
+
+	state      arming.State
+	production []string // why the server counts as one of production, as of the last Arm
 }
 
 // spec is all that two shots must share to be decided by the same limiter.
@@ -76,16 +89,10 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 	if o.Timeout <= 0 {
 		o.Timeout = connect.Timeout
 	}
-	return &Injector{o: o, endpoint: e, audit: audit{path: o.AuditPath}, offset: offset, limiters: make(map[spec]*redisstore.Store)}
-}
-
-// Armed returns nil when firing is allowed, else an error that wraps ErrReadOnly and
-// says how to allow it.
-func (i *Injector) Armed() error {
-	if i.o.Armed {
-		return nil
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	return fmt.Errorf("%s is %w, so nothing is fired at it: start ratescope with --allow-inject to allow it", i.endpoint.Shown, connect.ErrReadOnly)
+	return &Injector{o: o, endpoint: e, audit: audit{path: o.AuditPath}, offset: offset, limiters: make(map[spec]*redisstore.Store)}
 }
 
 // Fire sends the requests of s, and calls report, from one goroutine at a time, with the
@@ -102,6 +109,9 @@ func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fir
 		return model.Tally{}, err
 	}
 	if err := s.Check(); err != nil {
+		return model.Tally{}, err
+	}
+	if err := i.permit(ctx, s); err != nil {
 		return model.Tally{}, err
 	}
 	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
@@ -142,15 +152,23 @@ func (i *Injector) limiter(t model.Target) (*redisstore.Store, error) {
 	if i.scripts == nil {
 		i.scripts = &scriptClient{UniversalClient: i.writer()}
 	}
+	l, err := i.storeOn(i.scripts, t)
+	if err == nil {
+		i.limiters[m] = l
+	}
+	return l, err
+}
+
+// storeOn returns what decides about requests at t over a client.
+func (i *Injector) storeOn(c redisstore.Client, t model.Target) (*redisstore.Store, error) {
 	opts := []redisstore.Option{redisstore.WithConvention(t.Convention), redisstore.WithLayout(t.Layout), redisstore.WithPrefix(""), redisstore.WithBatches(0)}
 	if i.o.Denials {
 		opts = append(opts, redisstore.WithDenials())
 	}
-	l, err := redisstore.New(i.scripts, t.Algorithm, opts...)
+	l, err := redisstore.New(c, t.Algorithm, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be fired at: %w", err)
 	}
-	i.limiters[m] = l
 	return l, nil
 }
 

@@ -1,6 +1,7 @@
 package fire
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -123,7 +124,11 @@ func (i *Injector) begin(ctx context.Context, s model.Shot) (*action, error) {
 	act.before = before
 	line := act.line
 	line.Outcome, line.Before, line.person = begun, before, whoRuns()
-	line.Reason, line.Number, line.Rate, line.Library = i.o.Reason, s.N, s.Rate, s.Target.Library
+	line.Reason, line.Number, line.Rate, line.Library = cmp.Or(s.Reason, i.o.Reason), s.N, s.Rate, s.Target.Library
+	line.Ticket = lineOf(s.Ticket)
+	if s.Shape.Kind != model.Even {
+		line.Shape = s.Shape.String()
+	}
 	if err := i.audit.append(line); err != nil {
 		return nil, i.unwritable(err)
 	}

@@ -83,19 +83,29 @@ func (m *terminal) selectRow(name string) {
 	m.t.Fatalf("%s cannot be selected:\n%s", name, m.screen())
 }
 
-// TestSpaceFiresOne: a key press moves the server, and the screen follows; how soon is logged.
+// TestSpaceFiresOne: armed, a confirmed key press moves the server, and the screen follows; how
+// soon is logged.
 func TestSpaceFiresOne(t *testing.T) {
 	s := startRedis(t)
 	s.cli(t, "ZADD", "z:live", strconv.FormatInt(s.now(t).UnixMilli(), 10), "first")
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --watch 'z:*' --algorithm sliding-log --limit 1000/30m --allow-inject", program, s.URL())
-	term.wait("LIVE", "ARMED", " 1/1000 ")
+	term.wait("LIVE", "read-only, ! arms", " 1/1000 ")
+	term.press("Space")
+	term.wait("press ! to arm it")
+	term.press("!")
+	term.wait("ARMED 10:00")
 	const presses = 12
 	var server, screen []time.Duration
 	for n := 2; n < 2+presses; n++ {
 		want := strconv.Itoa(n)
-		pressed := time.Now()
 		term.press("Space")
+		term.wait("will do", "EVALSHA")
+		if got := s.cli(t, "ZCARD", "z:live"); got != strconv.Itoa(n-1) {
+			t.Fatalf("ZCARD is %s before the order was confirmed, want %d", got, n-1)
+		}
+		pressed := time.Now()
+		term.press("Enter")
 		servertest.Await(t, "ZCARD is "+want, func() bool { return s.cli(t, "ZCARD", "z:live") == want })
 		server = append(server, time.Since(pressed))
 		term.wait(" " + want + "/1000 ")

@@ -74,8 +74,8 @@ func (v view) paintButtons(x, y, end, bottom int) int {
 		v.Buffer.Text(x, y, end, "nothing can be fired here", v.Look.Dim)
 		return y + 1
 	}
-	if err := v.Injector.Armed(); err != nil {
-		lines := format.Wrap(safetext.Clean(err.Error()), end-x)
+	if why := v.CanFire(); why != "" {
+		lines := format.Wrap(safetext.Clean(why), end-x)
 		if len(lines) > bottom-y { // the remedy matters more than what is wrong
 			_, remedy, _ := strings.Cut(lines[0]+" "+strings.Join(lines[1:], " "), ": ")
 			if remedy != "" {
@@ -89,6 +89,10 @@ func (v view) paintButtons(x, y, end, bottom int) int {
 			v.Buffer.Text(x, y, end, line, v.Look.Dim)
 			y++
 		}
+		if v.Arming != nil && v.Armament().Refused == nil && y < bottom {
+			v.Button(x, y, end, "!", "arm", v.doing("arm"))
+			y++
+		}
 		return y
 	}
 	x = v.Button(x, y, end, "space", "fire 1", v.doing("fire"))
@@ -100,7 +104,10 @@ func (v view) paintButtons(x, y, end, bottom int) int {
 	x = v.Button(x, y, end, "r", rate, v.doing("rate"))
 	x = v.Button(x, y, end, "x", "stop", v.doing("stop"))
 	x = v.Button(x-1, y, end, "-", "less", v.doing("less"))
-	v.Button(x-1, y, end, "+", "more", v.doing("more"))
+	x = v.Button(x-1, y, end, "+", "more", v.doing("more"))
+	if v.Arming != nil {
+		v.Button(x, y, end, "!", "disarm", v.doing("arm"))
+	}
 	return y + 1
 }
 

@@ -79,6 +79,7 @@ func (s *Session) calm() bool {
 // Tick moves the clock on.
 func (s *Session) Tick(local time.Time) {
 	s.local = local
+	s.watchArming()
 	if !s.started {
 		return
 	}

@@ -30,7 +30,14 @@ func newFiring() firing {
 // shot is an order that is being carried out.
 type shot struct {
 	model.Shot
-	cancel context.CancelFunc
+	cancel  context.CancelFunc
+	stopped bool // by the person, or by the end of the arming
+}
+
+// stop ends the shot.
+func (r *shot) stop() {
+	r.stopped = true
+	r.cancel()
 }
 
 // Decision is a line of the list of decisions.
@@ -111,8 +118,11 @@ func (s *Session) CanFire() string {
 	if s.Injector == nil {
 		return "Nothing can be fired at this source."
 	}
-	if err := s.Injector.Armed(); err != nil {
-		return err.Error()
+	switch st := s.Armament(); {
+	case st.Refused != nil:
+		return st.Refused.Error()
+	case !st.Armed:
+		return "Firing is not armed: press ! to arm it."
 	}
 	if s.group != "" {
 		return s.group + " is a group: enter opens it; select one of its keys to fire at."
@@ -120,8 +130,12 @@ func (s *Session) CanFire() string {
 	return ""
 }
 
-// Fire orders a shot at the selected key. What may be fired is the injector's to say.
-func (s *Session) Fire(order model.Shot) tea.Cmd {
+// Fire orders a shot at the selected key. What may be fired is the injector's to say. At a server
+// of others nothing is sent before its ticket was confirmed.
+func (s *Session) Fire(order model.Shot) tea.Cmd { return s.fireThen(order, s.launch) }
+
+// fireThen is Fire with what is to be done once nothing stands in the way.
+func (s *Session) fireThen(order model.Shot, then func(model.Shot) tea.Cmd) tea.Cmd {
 	k := s.board.Key(s.selected)
 	switch why := s.CanFire(); {
 	case k == nil:
@@ -138,10 +152,20 @@ func (s *Session) Fire(order model.Shot) tea.Cmd {
 		s.Warn("Nothing was fired at " + s.Name(k.Reading.Key) + ": " + err.Error() + ".")
 		return nil
 	}
+	order.Key, order.Target, order.Cost = k.Reading.Key, target, max(order.Cost, 1)
+	if s.Arming != nil {
+		s.issue(order, k, then)
+		return nil
+	}
+	return then(order)
+}
+
+// launch begins a shot that nothing stands in the way of.
+func (s *Session) launch(order model.Shot) tea.Cmd {
 	s.lastShot++
-	order.ID, order.Key, order.Target, order.Cost = s.lastShot, k.Reading.Key, target, 1
+	order.ID = s.lastShot
 	ctx, cancel := context.WithCancel(s.Context())
-	s.shots[order.ID] = &shot{order, cancel}
+	s.shots[order.ID] = &shot{Shot: order, cancel: cancel}
 	return func() tea.Msg {
 		defer cancel()
 		tally, err := s.Injector.Fire(ctx, order, func(f model.Fired) {
@@ -169,6 +193,9 @@ func (s *Session) record(msg firedMsg) {
 		s.decisions = slices.Delete(s.decisions, 0, n-keepDecisions)
 	}
 	for _, e := range msg.ended {
+		if r := s.shots[e.id]; r != nil && r.Ticket != nil && e.err == nil && !r.stopped {
+			s.Say(reported(r.Ticket, e.tally))
+		}
 		delete(s.shots, e.id)
 		if e.err != nil && s.Context().Err() == nil && e.err != context.Canceled {
 			s.Warn(e.err.Error())
@@ -201,7 +228,7 @@ func (s *Session) rateShot() *shot {
 // ToggleRate starts firing at a rate, or stops it.
 func (s *Session) ToggleRate() tea.Cmd {
 	if r := s.rateShot(); r != nil {
-		r.cancel()
+		r.stop()
 		return nil
 	}
 	return s.Fire(model.Shot{Rate: s.perSecond})
@@ -210,7 +237,7 @@ func (s *Session) ToggleRate() tea.Cmd {
 func (s *Session) ceaseFire() {
 	s.dropPlans()
 	for _, r := range s.shots {
-		r.cancel()
+		r.stop()
 	}
 }
 
@@ -238,10 +265,23 @@ func (s *Session) Adjust(up bool) tea.Cmd {
 	if next == s.perSecond {
 		return nil
 	}
-	s.perSecond = next
-	r.cancel()
-	r.Rate = 0 // it is ending: the next one is the rate now
-	return s.Fire(model.Shot{Rate: s.perSecond})
+	replace := func(order model.Shot) tea.Cmd {
+		s.perSecond = next
+		r.stop()
+		r.Rate = 0 // it is ending: the next one is the rate now
+		return s.launch(order)
+	}
+	if !up { // less is fired than was confirmed
+		order := r.Shot
+		order.Rate = next
+		if t := r.Ticket; t != nil {
+			lower := *t
+			lower.Shot.Rate, lower.Issued = next, s.App.Now()
+			order.Ticket = &lower
+		}
+		return replace(order)
+	}
+	return s.fireThen(model.Shot{Rate: next}, replace)
 }
 
 // step returns the neighbour of v in a rising list.

@@ -147,16 +147,24 @@ func (h *Session) shotText(columns int) string {
 // armed says whether firing is possible, in a word, or what is being fired, in at most so
 // many columns.
 func (h header) armed(columns int) (string, themes.Style) {
+	left := h.armedText()
 	if text := h.shotText(min(columns, 60)); text != "" {
-		return text, h.Look.BadgeWarn
+		if with := " " + left + " ·" + text; left != "" && safetext.Width(with) <= columns {
+			text = with
+		}
+		return text, h.Look.BadgeArmed
 	}
-	switch {
-	case h.Injector == nil || h.Injector.Armed() != nil:
+	switch st := h.Armament(); {
+	case left != "":
+		return " " + left + " ", h.Look.BadgeArmed
+	case st.Refused != nil:
 		return "read-only", h.Look.Dim
+	case !st.Armed:
+		return format.First(columns, "read-only, ! arms", "read-only"), h.Look.Dim
 	case h.board.Server.Embedded:
 		return "armed", h.Look.Injected
 	}
-	return " ARMED ", h.Look.BadgeWarn
+	return " ARMED ", h.Look.BadgeArmed
 }
 
 func (h header) paintVerdict(x, y, end int) {

@@ -33,6 +33,7 @@ type Options struct {
 	Take     func(context.Context) (model.Batch, error) // waits for the next batch
 	Focus    func(keys []string)                        // gets the keys on screen; may be nil
 	Injector Injector                                   // nil: firing is not possible
+	Arming   Arming                                     // nil: what can be fired is fired at once
 
 	// Export writes the keys of a batch to a file and returns its path; nil: not possible.
 	Export func(model.Batch) (path string, err error)
@@ -69,6 +70,7 @@ type Session struct {
 	server   model.Server // the header's figures: renewed once a second, so that they can be read
 	cost     model.Cost   // of about the last ten seconds
 	recorder Recorder     // nil: nothing is being recorded
+	wasArmed bool         // at the last tick
 }
 
 // New returns a session in a program.
@@ -91,6 +93,8 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		return s.nextFired()
 	case plannedMsg:
 		return s.carryOut(msg.id)
+	case armedMsg:
+		s.arm(msg)
 	case recordingMsg:
 		s.recording(msg)
 	case recordedMsg:
@@ -143,6 +147,10 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 		s.recorder.Put(msg.batch)
 	}
 	s.board.Apply(msg.batch)
+	if s.Arming != nil {
+		s.Arming.Meet(s.board.Server)
+		s.watchArming()
+	}
 	s.account(s.board.Cost, elsewhere)
 	if elsewhere || !s.started || s.server.Link != s.board.Server.Link {
 		s.server = s.board.Server
@@ -219,6 +227,9 @@ func (s *Session) Decorate(v *tea.View) {
 		return
 	}
 	v.WindowTitle = "ratescope " + safetext.Clip(safetext.Clean(s.board.Server.Target), 60, safetext.Ellipsis)
+	if armed := s.armedText(); armed != "" {
+		v.WindowTitle = armed + " · " + v.WindowTitle
+	}
 	if w := s.board.Sweep; w.Passes == 0 && w.Total > 0 {
 		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*min(w.Scanned, w.Total)/w.Total))
 	}

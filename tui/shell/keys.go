@@ -27,6 +27,7 @@ func (a *App) actions() keymap.Actions {
 			list = append(list, keymap.New("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }, n).Hinted(s.name))
 		}
 	}
+	list = append(list, a.host.HostKeys()...)
 	return append(list,
 		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(a.newThemes()); return nil }, "t"),
 		keymap.New("view", "mouse", "m", "turns the mouse on or off", a.toggleMouse, "m"),

@@ -77,6 +77,8 @@ type Host interface {
 	CanGoBack() bool
 	// Stop ends everything that is being fired.
 	Stop()
+	// HostKeys are actions of the host that mean the same on every screen.
+	HostKeys() keymap.Actions
 	// Legend is what the shapes mean, for the help: a shape, a tab and its meaning.
 	Legend(p *widget.Canvas) []widget.Span
 }
@@ -119,6 +121,9 @@ func (Bare) CanGoBack() bool { return false }
 
 // Stop does nothing.
 func (Bare) Stop() {}
+
+// HostKeys are none.
+func (Bare) HostKeys() keymap.Actions { return nil }
 
 // Legend is empty.
 func (Bare) Legend(*widget.Canvas) []widget.Span { return nil }

@@ -1,0 +1,182 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// ShapeKind is how the requests of a shot are spread over time.
+type ShapeKind uint8
+
+const (
+	Even     ShapeKind = iota // at Shot.Rate; with Rate 0 as fast as the answers come
+	Ramp                      // from Shot.Rate to To within Over, and at To from then on
+	Poisson                   // at random instants, at Shot.Rate on average
+	OnOff                     // at Shot.Rate for On, then none for Off, and again
+	Recorded                  // at the instants At
+)
+
+// Shape is how the requests of a shot are spread over time. The zero value is Even.
+type Shape struct {
+	Kind    ShapeKind
+	To      float64       // a second, of a Ramp
+	Over    time.Duration // of a Ramp
+	On, Off time.Duration // of OnOff
+	Seed    uint64        // of Poisson: the same seed gives the same instants
+	At      []time.Duration
+	Wait    time.Duration // from the order to the first request; see Lead
+}
+
+// Lead returns how long it takes from now until a phase of the clock-aligned window comes: 0 is
+// its beginning, and a phase is below 1.
+func Lead(now limiter.Instant, window time.Duration, phase float64) time.Duration {
+	at := now.Floor(window).Add(time.Duration(phase * float64(window)))
+	if at < now {
+		at = at.Add(window)
+	}
+	return at.Sub(now)
+}
+
+// Due yields when the requests of s are due, counted from the order; no more than MaxRequests.
+// Requests that are sent as fast as the answers come are all due at the beginning.
+func (s *Shot) Due() iter.Seq[time.Duration] {
+	n := s.N
+	if n == 0 || n > MaxRequests {
+		n = MaxRequests
+	}
+	return func(yield func(time.Duration) bool) {
+		next := s.Shape.times(s.Rate)
+		for range n {
+			at, more := next()
+			if !more || !yield(s.Shape.Wait+at) {
+				return
+			}
+		}
+	}
+}
+
+// Lasts returns how long it takes from the order to its last request. An order without an end
+// counts as going on until MaxRequests.
+func (s *Shot) Lasts() (over time.Duration) {
+	if s.Rate == 0 && s.Shape.Kind == Even {
+		return s.Shape.Wait
+	}
+	for over = range s.Due() {
+	}
+	return over
+}
+
+// times returns the instants of a shape one by one.
+func (s *Shape) times(rate float64) func() (time.Duration, bool) {
+	at, i := 0.0, -1 // seconds; of the request
+	source := rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15))
+	span := func() time.Duration { return time.Duration(math.Round(at * float64(time.Second))) }
+	return func() (time.Duration, bool) {
+		i++
+		switch s.Kind {
+		case Recorded:
+			if i >= len(s.At) {
+				return 0, false
+			}
+			return s.At[i], true
+		case Poisson:
+			at += source.ExpFloat64() / rate
+			return span(), true
+		case Ramp:
+			if i > 0 {
+				at += 1 / s.rateAt(rate, at)
+			}
+			return span(), true
+		case OnOff:
+			per := max(math.Floor(s.On.Seconds()*rate+1e-9), 1) // requests of one period
+			period := math.Floor(float64(i) / per)
+			at = period*(s.On+s.Off).Seconds() + (float64(i)-period*per)/rate
+			return span(), true
+		}
+		if rate > 0 {
+			at = float64(i) / rate
+		}
+		return span(), true
+	}
+}
+
+// rateAt is the rate of a ramp so many seconds after its beginning.
+func (s *Shape) rateAt(rate, at float64) float64 {
+	over := s.Over.Seconds()
+	if at >= over {
+		return s.To
+	}
+	return rate + (s.To-rate)*at/over
+}
+
+// ParseShape reads how requests are spread over time: "", "even", "poisson", "poisson:7" (a seed),
+// "ramp:50/s:30s" (up to that rate in that time), or "on-off:2s:8s" (how long on, how long off).
+// The rate is that of the shot.
+func ParseShape(text string) (s Shape, err error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	first, second, _ := strings.Cut(rest, ":")
+	switch kind {
+	case "", "even":
+		if rest != "" {
+			err = errors.New("even takes nothing more")
+		}
+	case "poisson":
+		if s.Kind = Poisson; rest != "" {
+			s.Seed, err = strconv.ParseUint(rest, 10, 64)
+		}
+	case "ramp":
+		s.Kind = Ramp
+		if s.To, err = ParseRate(first); err == nil {
+			s.Over, err = time.ParseDuration(second)
+		}
+	case "on-off":
+		s.Kind = OnOff
+		if s.On, err = time.ParseDuration(first); err == nil {
+			s.Off, err = time.ParseDuration(second)
+		}
+	default:
+		err = errors.New("there is no such shape")
+	}
+	if err != nil {
+		return s, fmt.Errorf("%q is no shape (%w): give even, poisson, poisson:SEED, ramp:50/s:30s or on-off:2s:8s", text, err)
+	}
+	return s, nil
+}
+
+// String writes the shape as ParseShape reads it.
+func (s *Shape) String() string {
+	switch s.Kind {
+	case Ramp:
+		return fmt.Sprintf("ramp:%g/s:%v", s.To, s.Over)
+	case Poisson:
+		return fmt.Sprintf("poisson:%d", s.Seed)
+	case OnOff:
+		return fmt.Sprintf("on-off:%v:%v", s.On, s.Off)
+	case Recorded:
+		return fmt.Sprintf("recorded:%d", len(s.At))
+	}
+	return "even"
+}
+
+// check says in one sentence what is wrong with the shape at a rate, or returns nil.
+func (s *Shape) check(rate float64) error {
+	switch {
+	case (s.Kind == Ramp || s.Kind == Poisson || s.Kind == OnOff) && rate <= 0:
+		return fmt.Errorf("the shape %s needs a rate: give one, as in 5/s", s)
+	case s.Kind == Ramp && (!(s.To > 0 && s.To <= MaxRate) || s.Over <= 0 || s.Over > time.Hour):
+		return fmt.Errorf("the ramp %s is out of range: give at most %d/s and a time up to 1h", s, MaxRate)
+	case s.Kind == OnOff && (s.On <= 0 || s.Off < 0 || s.On > time.Hour || s.Off > time.Hour):
+		return fmt.Errorf("the shape %s is out of range: give times up to 1h, on for more than 0", s)
+	case s.Kind == Recorded && len(s.At) > MaxRequests:
+		return fmt.Errorf("the recording holds %d requests, more than the %d of one order: give less of it", len(s.At), MaxRequests)
+	}
+	return nil
+}

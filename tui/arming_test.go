@@ -1,0 +1,141 @@
+package tui_test
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/model"
+	"ratescope/model/arming"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// armable shows a server of others, at which firing has to be armed.
+func armable(t *testing.T, w, h int, a *tuitest.Arming, play func(x *tuitest.Terminal, gun *tuitest.Injector)) {
+	t.Helper()
+	told(t, w, h, tui.Options{Arming: a}, func(x *tuitest.Terminal, _ *tuitest.Feed, gun *tuitest.Injector) {
+		x.Press("/", "o", "n", "c", "e", "enter")
+		x.See("quiet:once")
+		play(x, gun)
+	})
+}
+
+// TestNoSingleKeyFires: not armed, nothing is sent; armed, space, b and r ask, and so does a
+// higher rate.
+func TestNoSingleKeyFires(t *testing.T) {
+	armable(t, 140, 42, &tuitest.Arming{}, func(x *tuitest.Terminal, gun *tuitest.Injector) {
+		x.See("read-only, ! arms")
+		x.Press("space")
+		x.See("press ! to arm it")
+		x.Press("b", "r", "+", "+")
+		x.Press("!")
+		x.See("ARMED 10:00")
+		for _, key := range []string{"space", "b", "r"} {
+			x.Press(key)
+			x.See("will do")
+			x.Press("space", key, "esc") // they are text of the reason
+			x.Gone("will do")
+		}
+		if shots := gun.Shots(); len(shots) != 0 {
+			t.Fatalf("unconfirmed keys fired %+v", shots)
+		}
+		x.Press("space")
+		x.See("1 admitted, 0 denied, 9 left")
+		x.See("EVALSHA 0123456789 1 quiet:once")
+		x.Press("enter")
+		x.See("1 request: 1 admitted, 0 denied, as forecast")
+		x.Press("r", "enter")
+		x.See("firing 5.0/s")
+		x.Press("+") // more than was confirmed
+		x.See("fire 10.0/s until stopped")
+		x.Press("esc")
+		x.See("firing 5.0/s")
+		x.Press("-")
+		x.See("firing 2.0/s")
+		x.Press("x")
+		x.Gone("firing 2.0/s")
+		shots := gun.Shots()
+		if len(shots) != 3 || shots[0].Ticket == nil || shots[1].Ticket == nil || shots[2].Ticket == nil {
+			t.Errorf("fired %+v, want one request and two rates, each with a ticket", shots)
+		}
+	})
+}
+
+// TestTheArmingIsSeenEverywhereAndEnds: on every screen with the time left, in the title, and by
+// itself after ten minutes, by another run id, and by its key; x stops from every screen.
+func TestTheArmingIsSeenEverywhereAndEnds(t *testing.T) {
+	a := &tuitest.Arming{}
+	armable(t, 140, 42, a, func(x *tuitest.Terminal, gun *tuitest.Injector) {
+		x.Press("!")
+		for _, screen := range []string{"1", "2", "3", "4", "5", "6"} {
+			x.Press(screen)
+			x.See("ARMED 9:")
+		}
+		for _, screen := range []string{"2", "3", "4", "5", "6"} {
+			x.Press("1", "r", "enter")
+			x.See("firing 5.0/s")
+			x.Press(screen)
+			x.See("firing 5.0/s")
+			x.Press("x")
+			x.Gone("firing 5.0/s")
+		}
+		x.Press("1", "r", "enter")
+		x.See("firing 5.0/s")
+		x.Press("!")
+		x.See("Firing is disarmed")
+		x.See("read-only, ! arms")
+		fired := len(gun.Shots())
+		x.Press("!")
+		x.See("ARMED 10:00")
+		x.Wait(arming.Lasts + time.Second)
+		x.See("nothing was fired for 10 minutes")
+		x.See("read-only, ! arms")
+		x.Press("!")
+		x.See("ARMED 10:00")
+		a.Meet(model.Server{Link: model.Live, RunID: "one"})
+		x.See("ARMED 9:")
+		a.Meet(model.Server{Link: model.Live, RunID: "two"})
+		x.See("started anew")
+		x.Press("space", "enter")
+		if len(gun.Shots()) != fired {
+			t.Error("after the arming had ended something was fired")
+		}
+	})
+}
+
+// TestProductionAsksForTheName: without the key's name and a reason nothing is fired.
+func TestProductionAsksForTheName(t *testing.T) {
+	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
+		armable(t, size[0], size[1], &tuitest.Arming{Production: []string{"it has replicas (2)"}}, func(x *tuitest.Terminal, gun *tuitest.Injector) {
+			x.Press("!")
+			x.See("ARMED PROD")
+			x.Wait(10 * time.Second)
+			x.Press("space")
+			x.See("it has replicas (2)")
+			x.Press("enter")
+			x.See("type the key's name")
+			x.Press("t", "w", "i", "c", "e", "enter")
+			x.See("type the key's name")
+			for range 5 {
+				x.Press("backspace")
+			}
+			x.Press("o", "n", "c", "e", "enter")
+			x.See("type why")
+			x.Press("tab", "w", "h", "y")
+			if len(gun.Shots()) != 0 {
+				t.Error("an order without its name or reason was carried out")
+			}
+			x.Wait(model.TicketLasts)
+			x.Press("enter")
+			x.See("expired")
+			if len(gun.Shots()) != 0 {
+				t.Error("an expired ticket was carried out")
+			}
+			x.Press("esc", "space", "o", "n", "c", "e", "tab", "w", "h", "y", "enter")
+			x.Wait(time.Second)
+			if shots := gun.Shots(); len(shots) != 1 || shots[0].Named != "once" || shots[0].Reason != "why" {
+				t.Errorf("fired %+v", shots)
+			}
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/arming"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/widget"
+)
+
+// ticketDialog says what an order will do and asks for it to be confirmed. It is the only way
+// from a key press to a request at a server of others.
+type ticketDialog struct {
+	s      *Session
+	ticket model.Ticket
+	lines  [][2]string // a word and what it says
+	why    []string    // why the server counts as one of production
+	inputs []textinput.Model
+	focus  int
+	wrong  string // what was wrong with the answer
+	do     func(model.Shot) tea.Cmd
+}
+
+// The inputs of a ticket: the name of the key is asked for on a server of production alone.
+const (
+	inputReason = iota
+	inputName
+)
+
+// issue lays the ticket of an order over the screen; do carries the order out.
+func (s *Session) issue(order model.Shot, k *model.Watched, do func(model.Shot) tea.Cmd) {
+	of := order
+	if of.N == 0 { // without an end: what its first minute does
+		of.N = max(int(of.Rate*60), 1)
+	}
+	t := k.Ticket(of, s.now)
+	t.Shot = order
+	t.Issued, t.Server = s.App.Now(), s.board.Server.Target
+	t.Path = "the limiter's own script, over a connection of its own"
+	t.Keys = s.Arming.Keys(order, s.now)
+	commands, err := s.Arming.Preview(s.Context(), order)
+	if err != nil {
+		s.Warn("Nothing was fired at " + s.Name(order.Key) + ": " + err.Error() + ".")
+		return
+	}
+	t.Commands = commands
+	for name, other := range s.board.Keys() {
+		if name != order.Key && !other.Gone && model.HashSlot(name) == t.Slot {
+			t.InSlot++
+		}
+	}
+	d := &ticketDialog{s: s, ticket: t, why: s.Armament().Production, do: do}
+	d.lines = d.words()
+	asked := []string{"reason "}
+	if len(d.why) > 0 {
+		asked = append(asked, "key    ")
+	}
+	for _, prompt := range asked {
+		in := widget.NewInput(s.App.Look, prompt, s.Look.Raised)
+		in.CharLimit = 200
+		d.inputs = append(d.inputs, in)
+	}
+	d.focus = len(d.inputs) - 1
+	d.inputs[d.focus].Focus()
+	s.Open(d)
+}
+
+// words are the lines of the ticket.
+func (d *ticketDialog) words() [][2]string {
+	t, s := &d.ticket, d.s
+	fate := "not known"
+	if f := t.Forecast; f.Known {
+		fate = fmt.Sprintf("%d admitted, %d denied", f.Admitted, f.Denied)
+		if f.Admitted > 0 {
+			fate += ", " + format.Short(f.Remaining) + " left"
+		}
+	}
+	if t.Shot.N == 0 {
+		fate = "in its first minute " + fate
+	}
+	last := "all of them are in after " + format.Span(t.LastIn)
+	switch {
+	case t.LastIn == limiter.Never:
+		last = "the denied ones never get in"
+	case t.LastIn == 0:
+		last = "all of them are in at once"
+	}
+	others := "not watched for a whole window: not known"
+	if o := t.Organic; o.Known {
+		others = fmt.Sprintf("lose %d of their admissions, at %s now", o.Lost, format.PerSecond(o.PerSecond))
+	}
+	keys := make([]string, len(t.Keys))
+	for i, k := range t.Keys {
+		keys[i] = s.Name(k)
+	}
+	commands := make([]string, len(t.Commands))
+	for i, c := range t.Commands {
+		commands[i] = safetext.Clean(c)
+		if s.Mask {
+			commands[i] = safetext.Clean(strings.ReplaceAll(c, t.Shot.Key, safetext.Mask(t.Shot.Key)))
+		}
+	}
+	return [][2]string{
+		{"will do", fate},
+		{"", last + " · the key is as new in " + format.Span(t.AsNew)},
+		{"others", others},
+		{"path", t.Path + " to " + safetext.Clean(t.Server)},
+		{"sends", strings.Join(commands, "; ")},
+		{"writes", strings.Join(keys, ", ")},
+		{"slot", fmt.Sprintf("%d, with %s", t.Slot, format.Plural(t.InSlot, "other watched key"))},
+		{"server", t.At.Time().UTC().Format("2006-01-02 15:04:05.000 UTC")},
+	}
+}
+
+// Update edits the answers; enter carries the order out.
+func (d *ticketDialog) Update(msg tea.Msg) (tea.Cmd, bool) {
+	if k, ok := msg.(tea.KeyPressMsg); ok {
+		switch k.String() {
+		case "esc":
+			return nil, false
+		case "enter":
+			return d.confirm()
+		case "tab", "shift+tab", "up", "down":
+			d.inputs[d.focus].Blur()
+			d.focus = (d.focus + 1) % len(d.inputs)
+			return d.inputs[d.focus].Focus(), true
+		}
+	}
+	var cmd tea.Cmd
+	d.inputs[d.focus], cmd = d.inputs[d.focus].Update(msg)
+	return cmd, true
+}
+
+// confirm carries the order out where every answer is right.
+func (d *ticketDialog) confirm() (tea.Cmd, bool) {
+	shot := d.ticket.Shot
+	shot.Ticket, shot.Reason = &d.ticket, strings.TrimSpace(d.inputs[inputReason].Value())
+	production := len(d.inputs) > inputName
+	if production {
+		shot.Named = d.inputs[inputName].Value()
+	}
+	switch {
+	case d.ticket.Expired(d.s.App.Now()):
+		d.wrong = "the ticket has expired: press esc and ask for a new one"
+	case production && !arming.Named(shot.Key, shot.Named):
+		d.wrong = "type the key's name, or its last part"
+	case production && shot.Reason == "":
+		d.wrong = "type why, for the audit file"
+	default:
+		return d.do(shot), false
+	}
+	return nil, true
+}
+
+// title says what is ordered.
+func (d *ticketDialog) title() string {
+	shot := &d.ticket.Shot
+	what := "fire " + format.Plural(shot.N, "request")
+	switch {
+	case shot.N == 0:
+		what = "fire " + format.PerSecond(shot.Rate) + " until stopped"
+	case shot.Rate > 0:
+		what += " at " + format.PerSecond(shot.Rate)
+	}
+	if shot.Shape.Kind != model.Even {
+		what += ", " + shot.Shape.String()
+	}
+	if shot.Cost > 1 {
+		what += fmt.Sprintf(", cost %d each", shot.Cost)
+	}
+	return what
+}
+
+// Paint draws the ticket in the middle.
+func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
+	width := min(84, p.Buffer.W-4)
+	const label = 9
+	var rows []widget.Span
+	add := func(word, text string, most int, style themes.Style) {
+		for i, line := range format.Wrap(text, width-4-label) {
+			if i == most {
+				break
+			}
+			if i > 0 {
+				word = ""
+			}
+			rows = append(rows, widget.Styled(word, style), widget.Styled(line, style))
+		}
+	}
+	text := p.Look.Text.On(p.Look.Raised)
+	add("key", d.s.Name(d.ticket.Shot.Key), 2, p.Look.Title.On(p.Look.Raised))
+	for _, l := range d.lines {
+		most := 3
+		if p.Buffer.H < 30 {
+			most = 1
+		}
+		add(l[0], l[1], most, text)
+	}
+	if len(d.why) > 0 {
+		add("PROD", strings.Join(d.why, "; "), 2, p.Look.Injected.On(p.Look.Raised))
+	}
+	if d.wrong != "" {
+		add("", d.wrong, 2, p.Look.Denied.On(p.Look.Raised))
+	}
+	now := d.s.App.Now()
+	foot := "holds for " + timeLeft(d.ticket.Left(now))
+	if d.ticket.Expired(now) {
+		foot = "expired"
+	}
+	most := max(p.Buffer.H-6-len(d.inputs), 1)
+	rows = rows[:min(len(rows), 2*most)]
+	in := p.Overlay(width, len(rows)/2+len(d.inputs)+4, d.title(), foot)
+	y := in.Y
+	for i := 0; i < len(rows); i += 2 {
+		p.Buffer.Text(in.X, y, in.X+in.W, rows[i].Text, p.Look.Dim.On(p.Look.Raised))
+		p.Buffer.Text(in.X+label, y, in.X+in.W, rows[i+1].Text, rows[i+1].Style)
+		y++
+	}
+	for i := len(d.inputs) - 1; i >= 0; i-- { // the name first
+		d.inputs[i].SetWidth(max(in.W-label-1, 8))
+		p.Buffer.Place(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, d.inputs[i].View())
+		y++
+	}
+	y++
+	x := p.Button(in.X, y, in.X+in.W, "enter", "fire", func(int) tea.Cmd {
+		cmd, open := d.confirm()
+		if !open {
+			d.s.Open(nil)
+		}
+		return cmd
+	})
+	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { d.s.Open(nil); return nil })
+}
+
+// Modal is true.
+func (d *ticketDialog) Modal() bool { return true }
+
+// reported says how an order went beside its ticket.
+func reported(t *model.Ticket, tally model.Tally) string {
+	text := fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)
+	if odd := tally.Failed + tally.Unanswered; odd > 0 {
+		text += fmt.Sprintf(", %d failed or unknown", odd)
+	}
+	if f := t.Forecast; f.Known && tally.Total() == f.Admitted+f.Denied {
+		if f.Admitted == tally.Admitted && f.Denied == tally.Denied {
+			text += ", as forecast"
+		} else {
+			text += fmt.Sprintf("; the forecast was %d and %d", f.Admitted, f.Denied)
+		}
+	}
+	return text
+}

@@ -1,0 +1,62 @@
+package tuitest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/arming"
+)
+
+// Arming is what stands before a server of others, on the clock of the test. The zero value can
+// be armed. It is safe for concurrent use.
+type Arming struct {
+	RunID      string   // of the server that it is armed for
+	Production []string // why the server counts as one of production
+
+	mu    sync.Mutex
+	state arming.State
+}
+
+// Arming implements tui.Arming.
+func (a *Arming) Arming() arming.Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.state.Status(time.Now())
+	s.Production = a.Production
+	return s
+}
+
+// Arm implements tui.Arming.
+func (a *Arming) Arm(context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.Arm(time.Now(), arming.Server{RunID: a.RunID})
+	return nil
+}
+
+// Disarm implements tui.Arming.
+func (a *Arming) Disarm() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.Disarm()
+}
+
+// Meet implements tui.Arming.
+func (a *Arming) Meet(s model.Server) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s.Link == model.Live && s.RunID != "" {
+		a.state.Meet(arming.Server{RunID: s.RunID})
+	}
+}
+
+// Preview implements tui.Arming.
+func (a *Arming) Preview(_ context.Context, s model.Shot) ([]string, error) {
+	return []string{"EVALSHA 0123456789 1 " + s.Key}, nil
+}
+
+// Keys implements tui.Arming.
+func (a *Arming) Keys(s model.Shot, _ limiter.Instant) []string { return []string{s.Key} }
