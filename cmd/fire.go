@@ -6,31 +6,64 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/cli"
+	"ratescope/feed/fire"
 	"ratescope/model"
 )
 
+// fireAt fires at an application. A key, where one is named, is read after the last request.
+func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, shot model.Shot, order cli.Order) error {
+	if shot.Cost != 1 {
+		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", shot.Cost)
+	}
+	if _, err := p.Loaded(); err != nil {
+		return err
+	}
+	o := fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Reason: order.Reason}
+	if len(args) == 0 {
+		return cli.FireAt(c.Context(), nil, web, shot, o, p.output(c))
+	}
+	return p.key(c, args, func(src cli.Server, name string) error {
+		shot.Key = name
+		return cli.FireAt(c.Context(), src, web, shot, o, p.output(c))
+	})
+}
+
 func (p *program) fire() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "fire KEY",
-		Short: "Fire synthetic requests at a key",
+		Use:   "fire [KEY]",
+		Short: "Fire synthetic requests at a key or an application",
 		Long: "Fire synthetic requests at a key and print the fate of each. Without --redis the embedded demo is hit; " +
 			"any other server needs --allow-inject. Every request is in an audit file before it is sent, and again with its outcome; where that cannot be written nothing is fired.\n\n" +
 			"What is fired at has to be a limiter: one whose library is known and written exactly, or one that a rule or --algorithm with --limit speaks of. " +
 			"A key that does not exist needs --create and --limit, and becomes a sliding log unless --algorithm says otherwise. The summary ends with the id that undo takes.\n\n" +
+			"With --url an application is fired at over HTTP: 2xx is admitted, 429 and a 503 with Retry-After are denied, and anything else is an error; " +
+			"redirects are not followed. What its Retry-After and RateLimit fields said is compared with what then happened, and, where a key is named, with the reading of that key. " +
+			"An application that is not on this machine needs --reason. Values of headers and of the URL's query are in no output and in no audit line.\n\n" +
 			"Errors and requests without an answer are counted apart, and make the exit code 1.",
 		Example: "ratescope fire rl:alice -n 200 --limit 100/10m --redis redis://localhost:6379 --allow-inject",
 	}
 	n := c.Flags().IntP("number", "n", 1, fmt.Sprintf("how many requests, 1 to %d", model.MaxRequests))
 	cost := c.Flags().Int64("cost", 1, "cost of each request")
 	var order cli.Order
+	var web cli.Call
 	c.Flags().BoolVar(&order.Create, "create", false, "create the key where it does not exist")
 	c.Flags().StringVar(&order.Reason, "reason", "", "why, for the audit file")
+	c.Flags().StringVar(&web.URL, "url", "", "fire at an application instead of a key: http:// or https://")
+	c.Flags().StringVarP(&web.Method, "request", "X", "", "method of the request to --url (default: GET, or POST with --body)")
+	c.Flags().StringArrayVarP(&web.Headers, "header", "H", nil, "header of the request to --url, 'Name: value', may be repeated; @FILE has one a line")
+	c.Flags().StringVar(&web.Body, "body", "", "file with the body of the request to --url; 1 MiB at most")
 	rate := c.Flags().String("rate", "", "rate at which to fire, 5/s (default: as fast as the answers come)")
 	p.jsonFlag(c)
 	p.keyFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		shot, err := cli.ReadShot(*n, *cost, *rate)
 		if err != nil {
+			return err
+		}
+		if web.URL != "" {
+			return p.fireAt(c, args, web, shot, order)
+		}
+		if err := web.Unused(); err != nil {
 			return err
 		}
 		return p.key(c, args, func(src cli.Server, name string) error {

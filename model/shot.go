@@ -51,6 +51,11 @@ type Fired struct {
 	Latency  time.Duration
 	Err      string // one sentence, when Failed or Unanswered
 	Audit    string // the id of its lines in the audit file
+
+	// Of a request over HTTP: what the application answered, nil without an answer, and when it
+	// was sent and answered by this machine's clock.
+	Answer         *Answer
+	Sent, Received time.Time
 }
 
 // Tally counts outcomes.

@@ -85,7 +85,7 @@ func (i *Injector) Disarm() {
 func (i *Injector) note(outcome, run string) error {
 	line := entry{Action: outcome, Server: i.endpoint.Shown, Database: i.endpoint.DB(), Outcome: outcome, RunID: run, person: whoRuns()}
 	if err := i.audit.append(line); err != nil {
-		return i.unwritable(err)
+		return i.audit.unwritable(err)
 	}
 	return nil
 }

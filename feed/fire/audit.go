@@ -70,6 +70,13 @@ type entry struct {
 	User         string `json:"user"`
 	PID          int    `json:"pid"`
 
+	// Of requests to an application.
+	URL     string            `json:"url,omitempty"` // without the values of its query
+	Method  string            `json:"method,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"` // without the values that may be secret
+	Body    int               `json:"body_bytes,omitempty"`
+	Status  int               `json:"status,omitempty"`
+
 	// Of an action as a whole.
 	person
 	Reason  string       `json:"reason,omitempty"`
@@ -210,8 +217,14 @@ func (act *action) request(s model.Shot) entry {
 // fired writes what came of a request that was begun.
 func (a *audit) fired(e entry, f model.Fired) error {
 	e.Outcome, e.Error = f.Outcome.String(), f.Err
-	if f.Outcome == model.Denied {
+	if f.Answer != nil {
+		e.Status = f.Answer.Status
+	}
+	if f.Outcome == model.Denied && (f.Answer == nil || f.Answer.RetryAfter.Known) {
 		ms := int64(-1)
+		if a := f.Answer; a != nil {
+			f.Decision.RetryAfter = a.RetryAfter.D
+		}
 		if wait := f.Decision.RetryAfter; wait != limiter.Never {
 			ms = int64((wait + time.Millisecond - 1) / time.Millisecond)
 		}

@@ -18,17 +18,30 @@ import (
 
 // firing is one shot on its way.
 type firing struct {
-	*Injector
-	limiter *redisstore.Store
-	action  *action
-	shot    model.Shot
-	report  func(model.Fired)
-	stop    context.CancelCauseFunc
+	audit  *audit
+	send   func(ctx context.Context) model.Fired // sends one request; what it was and when is filled in
+	use    func() error                          // says whether firing is possible still; nil: it is
+	giveUp int                                   // requests in a row that may come to nothing
+	action *action
+	shot   model.Shot
+	report func(model.Fired)
+	stop   context.CancelCauseFunc
 
 	mu     sync.Mutex
 	tally  model.Tally
 	failed int // in a row
 	err    error
+}
+
+// carryOut sends the requests of the shot and calls end with what became of them.
+func (f *firing) carryOut(ctx context.Context, end func(model.Tally) error) (model.Tally, error) {
+	ctx, f.stop = context.WithCancelCause(ctx)
+	defer f.stop(nil)
+	f.fail(panics.Call(func() error { f.run(ctx); return nil }))
+	f.fail(end(f.tally))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tally, f.err
 }
 
 func (f *firing) run(ctx context.Context) {
@@ -92,10 +105,12 @@ func (f *firing) one(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err := f.use(); err != nil {
-		f.fail(err)
-		f.stop(err)
-		return
+	if f.use != nil {
+		if err := f.use(); err != nil {
+			f.fail(err)
+			f.stop(err)
+			return
+		}
 	}
 	line := f.action.request(f.shot)
 	if err := f.audit.append(line); err != nil {
@@ -104,17 +119,21 @@ func (f *firing) one(ctx context.Context) {
 		f.unwritable(err)
 		return
 	}
-	within, cancel := context.WithTimeout(ctx, f.o.Timeout)
+	fired := f.send(ctx)
+	fired.Shot, fired.Key, fired.Cost, fired.Audit = f.shot.ID, f.shot.Key, f.shot.Cost, line.Request
+	f.account(fired, line)
+}
+
+// ask asks the limiter on the server once.
+func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Shot) model.Fired {
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
 	defer cancel()
 	sent := time.Now()
-	d, err := f.limiter.AllowN(within, f.shot.Key, f.shot.Target.Limit, f.shot.Cost)
-	if f.o.Sent != nil {
-		f.o.Sent(f.shot.Key)
+	d, err := l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost)
+	if i.o.Sent != nil {
+		i.o.Sent(s.Key)
 	}
-	fired := model.Fired{
-		Shot: f.shot.ID, Key: f.shot.Key, Cost: f.shot.Cost, Decision: d,
-		At: d.At, Latency: time.Since(sent), Audit: line.Request,
-	}
+	fired := model.Fired{Decision: d, At: d.At, Latency: time.Since(sent)}
 	switch {
 	case err == nil && d.Allowed:
 		fired.Outcome = model.Admitted
@@ -122,14 +141,14 @@ func (f *firing) one(ctx context.Context) {
 		fired.Outcome = model.Denied
 	default:
 		fired.Decision = limiter.Decision{}
-		fired.At = limiter.InstantOf(sent.Add(f.offset()))
-		fired.Outcome, fired.Err = f.fate(err)
+		fired.At = limiter.InstantOf(sent.Add(i.offset()))
+		fired.Outcome, fired.Err = i.fate(err)
 	}
-	f.account(fired, line)
+	return fired
 }
 
 // fate tells a request that was refused from one whose answer is missing.
-func (f *firing) fate(err error) (model.Outcome, string) {
+func (i *Injector) fate(err error) (model.Outcome, string) {
 	if errors.Is(err, limiter.ErrUnknownOutcome) {
 		return model.Unanswered, err.Error()
 	}
@@ -137,11 +156,11 @@ func (f *firing) fate(err error) (model.Outcome, string) {
 	case "NOPERM":
 		return model.Failed, "this user must not fire: " + connect.Remedy(err)
 	case "READONLY", "OOM", "MISCONF", "NOREPLICAS", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN":
-		return model.Failed, connect.Explain(err, f.endpoint.Shown)
+		return model.Failed, connect.Explain(err, i.endpoint.Shown)
 	case "":
 		var dial *net.OpError
 		if errors.As(err, &dial) {
-			return model.Failed, connect.Explain(err, f.endpoint.Shown)
+			return model.Failed, connect.Explain(err, i.endpoint.Shown)
 		}
 	}
 	return model.Failed, err.Error()
@@ -164,7 +183,7 @@ func (f *firing) account(fired model.Fired, line entry) {
 		f.err = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
 		f.stop(f.err)
 	default:
-		if f.failed++; f.failed >= GiveUp && f.err == nil && left {
+		if f.failed++; f.failed >= f.giveUp && f.err == nil && left {
 			f.err = fmt.Errorf("firing stopped after %d requests in a row came to nothing: %s", f.failed, fired.Err)
 			f.stop(f.err)
 		}
@@ -186,12 +205,12 @@ func (f *firing) fail(err error) {
 // unwritable stops the firing: what cannot be accounted for is not sent. f.mu is held.
 func (f *firing) unwritable(err error) {
 	if f.err == nil {
-		f.err = f.Injector.unwritable(err)
+		f.err = f.audit.unwritable(err)
 		f.stop(f.err)
 	}
 }
 
 // unwritable returns the error of an audit file that cannot be written.
-func (i *Injector) unwritable(err error) error {
-	return fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", i.audit.path, err)
+func (a *audit) unwritable(err error) error {
+	return fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", a.path, err)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
@@ -128,17 +127,12 @@ func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fir
 	if err := i.audit.open(); err != nil {
 		return model.Tally{}, err
 	}
-	f := &firing{Injector: i, limiter: l, shot: s, report: report}
+	f := &firing{audit: &i.audit, shot: s, report: report, use: i.use, giveUp: GiveUp}
+	f.send = func(ctx context.Context) model.Fired { return i.ask(ctx, l, s) }
 	if f.action, err = i.begin(ctx, s); err != nil {
 		return model.Tally{}, err
 	}
-	ctx, f.stop = context.WithCancelCause(ctx)
-	defer f.stop(nil)
-	f.fail(panics.Call(func() error { f.run(ctx); return nil }))
-	f.fail(i.end(f.action, s, f.tally))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.tally, f.err
+	return f.carryOut(ctx, func(t model.Tally) error { return i.end(f.action, s, t) })
 }
 
 // limiter returns what decides about requests at t.

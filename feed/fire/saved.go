@@ -130,7 +130,7 @@ func (i *Injector) begin(ctx context.Context, s model.Shot) (*action, error) {
 		line.Shape = s.Shape.String()
 	}
 	if err := i.audit.append(line); err != nil {
-		return nil, i.unwritable(err)
+		return nil, i.audit.unwritable(err)
 	}
 	return act, nil
 }
@@ -156,7 +156,7 @@ func (i *Injector) end(act *action, s model.Shot, tally model.Tally) error {
 		}
 	}
 	if err := i.audit.append(line); err != nil {
-		return i.unwritable(err)
+		return i.audit.unwritable(err)
 	}
 	return nil
 }

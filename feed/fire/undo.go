@@ -72,7 +72,7 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	}
 	line := entry{Action: id, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
 	if err := i.audit.append(line); err != nil {
-		return Undone{}, i.unwritable(err)
+		return Undone{}, i.audit.unwritable(err)
 	}
 	if len(changed.keys) == 0 {
 		return u, nil

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,9 +13,21 @@ import (
 
 // Fire is what became of the requests fired at one key.
 type Fire struct {
-	Key      Text      `json:"key"`
-	Requests []Request `json:"requests"` // in the order in which their answers came
+	Key      Text      `json:"key"`              // of requests to an application without a key, the URL
+	URL      Text      `json:"url,omitempty"`    // without its password and the values of its query
+	Method   Text      `json:"method,omitempty"` // of requests to an application
+	Requests []Request `json:"requests"`         // in the order in which their answers came
+	Findings []Finding `json:"findings,omitzero"`
 	Summary  Summary   `json:"summary"`
+}
+
+// Finding is where a header of an application did not say what then happened. Said and True are
+// null where there is no such wait.
+type Finding struct {
+	Header string `json:"header"`
+	Said   *int64 `json:"said_ms"`
+	True   *int64 `json:"true_ms"`
+	What   string `json:"what"`
 }
 
 // Request is the fate of one of them. Remaining and RetryAfter are null unless the
@@ -26,6 +39,7 @@ type Request struct {
 	Remaining  *int64 `json:"remaining"`
 	RetryAfter *int64 `json:"retry_after_ms"`
 	Latency    int64  `json:"latency_us"`
+	Status     int    `json:"status,omitempty"` // of HTTP
 
 	err string
 }
@@ -38,11 +52,58 @@ type Summary struct {
 	Denied   int    `json:"denied"`
 	Error    int    `json:"error"`
 	Unknown  int    `json:"unknown"`
+
+	Latency *Latency `json:"latency_us,omitempty"` // of what was answered
+}
+
+// Latency are percentiles of how long answers took, in microseconds.
+type Latency struct {
+	P50 int64 `json:"p50"`
+	P90 int64 `json:"p90"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
 }
 
 // NewFire returns an account of no requests yet.
 func NewFire(key string, o Options) *Fire {
 	return &Fire{Key: o.name(key), Requests: []Request{}}
+}
+
+// At says that the requests went to an application.
+func (f *Fire) At(url, method string) {
+	f.URL, f.Method, f.Findings = Text(url), Text(method), []Finding{}
+}
+
+// Found enters what the answers of an application did not say as it was, and returns it as lines
+// of text.
+func (f *Fire) Found(list []model.Finding) (lines []string) {
+	wait := func(w model.Wait) *int64 {
+		if !w.Known {
+			return nil
+		}
+		return known(millis(w.D))
+	}
+	for _, l := range list {
+		f.Findings = append(f.Findings, Finding{Header: l.Header, Said: wait(l.Said), True: wait(l.True), What: l.What})
+		lines = append(lines, "finding: "+l.Header+": "+l.What)
+	}
+	return lines
+}
+
+// finish works out the percentiles.
+func (f *Fire) finish() {
+	var all []int64
+	for _, r := range f.Requests {
+		if r.Outcome == model.Admitted.String() || r.Outcome == model.Denied.String() {
+			all = append(all, r.Latency)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	at := func(percent int) int64 { return all[(len(all)*percent+99)/100-1] }
+	f.Summary.Latency = &Latency{P50: at(50), P90: at(90), P99: at(99), Max: all[len(all)-1]}
 }
 
 // Add enters one answer and returns it as a line of text without its end.
@@ -55,6 +116,14 @@ func (f *Fire) Add(a model.Fired) string {
 		r.RetryAfter = known(millis(a.Decision.RetryAfter))
 		if a.Decision.Limit.Count > 0 {
 			r.Remaining = known(a.Decision.Remaining)
+		}
+	}
+	if said := a.Answer; said != nil {
+		if r.Status = said.Status; said.Remaining.Known {
+			r.Remaining = known(said.Remaining.N)
+		}
+		if a.Outcome == model.Denied && !said.RetryAfter.Known {
+			r.RetryAfter = nil
 		}
 	}
 	f.Requests = append(f.Requests, r)
@@ -75,13 +144,16 @@ func (f *Fire) Add(a model.Fired) string {
 func (r Request) line(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%5d  %s  %-8s  cost %d", n, clock(r.At), r.Outcome, r.Cost)
+	if r.Status != 0 {
+		fmt.Fprintf(&b, "  HTTP %d", r.Status)
+	}
 	if r.Remaining != nil {
 		fmt.Fprintf(&b, "  remaining %d", *r.Remaining)
 	}
 	if r.RetryAfter != nil && *r.RetryAfter != 0 {
 		fmt.Fprintf(&b, "  retry after %s", wait(r.RetryAfter, "", "never"))
 	}
-	fmt.Fprintf(&b, "  %s ms", strconv.FormatFloat(float64(r.Latency)/1000, 'f', 2, 64))
+	fmt.Fprintf(&b, "  %s ms", inMillis(r.Latency))
 	if r.err != "" {
 		fmt.Fprintf(&b, "  %s", Text(r.err).clean())
 	}
@@ -89,7 +161,10 @@ func (r Request) line(n int) string {
 }
 
 // JSON prints f as one object.
-func (f *Fire) JSON(w io.Writer) error { return writeJSON(w, f) }
+func (f *Fire) JSON(w io.Writer) error {
+	f.finish()
+	return writeJSON(w, f)
+}
 
 // Total is one line about all of them.
 func (f *Fire) Total() string {
@@ -98,8 +173,13 @@ func (f *Fire) Total() string {
 	if s.ID != "" {
 		id = " · id " + s.ID
 	}
-	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s",
-		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural(s.Error, "error"), s.Unknown, id)
+	f.finish()
+	took := ""
+	if l := f.Summary.Latency; l != nil && len(f.Requests) > 1 {
+		took = fmt.Sprintf(" · p50 %s p99 %s max %s ms", inMillis(l.P50), inMillis(l.P99), inMillis(l.Max))
+	}
+	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s%s",
+		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural(s.Error, "error"), s.Unknown, took, id)
 }
 
 // Trouble says in one sentence what went wrong, or is empty when every request was
@@ -119,6 +199,9 @@ func (f *Fire) Trouble() string {
 	return fmt.Sprintf("%d of %s were not decided (%s, %d without an answer)%s",
 		bad, plural(len(f.Requests), "request"), plural(f.Summary.Error, "error"), f.Summary.Unknown, first)
 }
+
+// inMillis prints microseconds as milliseconds.
+func inMillis(us int64) string { return strconv.FormatFloat(float64(us)/1000, 'f', 2, 64) }
 
 // instant prints milliseconds since the epoch as a moment in UTC.
 func instant(ms int64) string {

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ratescope/feed"
+	"ratescope/feed/fire"
+	"ratescope/internal/file"
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+)
+
+// Call is a request to an application as its flags say it.
+type Call struct {
+	URL, Method string
+	Headers     []string // "Name: value", or "@FILE" with one of these a line
+	Body        string   // a file
+}
+
+// Unused returns an error where a flag was given that is only for --url.
+func (c *Call) Unused() error {
+	for flag, given := range map[string]bool{"--request": c.Method != "", "--header": len(c.Headers) > 0, "--body": c.Body != ""} {
+		if given {
+			return Usagef("%s is for requests to an application: give --url, too", flag)
+		}
+	}
+	return nil
+}
+
+// read reads the files that the flags name. The error is a UsageError.
+func (c *Call) read() (fire.Call, error) {
+	call := fire.Call{URL: c.URL, Method: c.Method}
+	var fields []string
+	for _, h := range c.Headers {
+		name, isFile := strings.CutPrefix(h, "@")
+		if !isFile {
+			fields = append(fields, h)
+			continue
+		}
+		text, err := file.Read(name)
+		if err != nil {
+			return call, UsageError{err}
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" {
+				fields = append(fields, line)
+			}
+		}
+	}
+	var err error
+	if call.Header, err = fire.ReadHeader(fields); err != nil {
+		return call, UsageError{err}
+	}
+	if c.Body != "" {
+		if call.Body, err = file.Read(c.Body); err != nil {
+			return call, UsageError{err}
+		}
+	}
+	return call, nil
+}
+
+// FireAt fires at an application and prints its answers and what they did not say as it was.
+// Where src is not nil, it watches s.Key, which is read after the last request.
+func FireAt(ctx context.Context, src Server, c Call, s model.Shot, fo fire.Options, o Output) error {
+	call, err := c.read()
+	if err != nil {
+		return err
+	}
+	app, err := fire.NewApplication(fo, call)
+	if err != nil {
+		return UsageError{err}
+	}
+	defer app.Close()
+	if err := app.Armed(); err != nil {
+		return err
+	}
+	name := cmp.Or(s.Key, app.Shown())
+	account := report.NewFire(name, o.Names)
+	account.At(app.Shown(), app.Method())
+	var list []model.Fired
+	_, err = app.Fire(ctx, s, func(f model.Fired) {
+		list = append(list, f)
+		if line := account.Add(f); !o.JSON {
+			fmt.Fprintln(o.Out, line)
+		}
+	})
+	found := model.Findings(list)
+	if src != nil && err == nil && ctx.Err() == nil {
+		beside, readErr := compareReading(ctx, src, s.Key, list)
+		found, err = append(found, beside...), readErr
+	}
+	lines := account.Found(found)
+	if o.JSON {
+		err = cmp.Or(err, account.JSON(o.Out))
+	} else {
+		for _, l := range lines {
+			fmt.Fprintln(o.Out, safetext.Clean(l))
+		}
+		fmt.Fprintln(o.Out, account.Total())
+	}
+	if trouble := account.Trouble(); err == nil && trouble != "" {
+		err = errors.New(trouble)
+	}
+	return cmp.Or(ctx.Err(), err)
+}
+
+// compareReading reads the key and compares it with the wait that the last answer announced.
+func compareReading(ctx context.Context, src Server, key string, list []model.Fired) ([]model.Finding, error) {
+	batch, r, err := feed.Glance(ctx, src, key)
+	if err != nil {
+		return nil, err
+	}
+	g := r.Gauge(batch.At)
+	if len(list) == 0 || !g.NextKnown || g.Next == limiter.Never {
+		return nil, nil
+	}
+	last := &list[0]
+	for i := range list {
+		if list[i].Received.After(last.Received) {
+			last = &list[i]
+		}
+	}
+	if last.Outcome != model.Denied || last.Answer == nil {
+		return nil, nil
+	}
+	next := batch.Local.Sub(last.Received) + g.Next
+	if g.Next == 0 && next < last.Answer.RetryAfter.D { // it admits already, since when is not known
+		next = max(next, 0)
+	}
+	if f, differs := model.CompareNext(last.Answer.RetryAfter, next); differs {
+		return []model.Finding{f}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,299 @@
+package fire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// Call is the request that is fired at an application instead of a key.
+type Call struct {
+	URL    string
+	Method string // "" is GET, or POST with a body
+	Header http.Header
+	Body   []byte
+}
+
+// Application fires at an application over HTTP. It has the caps, the pace, the audit file and
+// the rules about what is unknown of an Injector, and no Redis. Make one with NewApplication. It
+// is safe for concurrent use.
+type Application struct {
+	o      Options
+	call   Call
+	url    *url.URL
+	shown  string // the URL without its password and the values of its query
+	client *http.Client
+	audit  audit
+}
+
+// Limits of requests to an application.
+const (
+	MaxBody       = 1 << 20          // of a request, in bytes
+	maxAnswer     = 64 << 10         // of an answer that is read before its connection is given up
+	answerTimeout = 10 * time.Second // for one request; Options.Timeout overrides it
+	giveUpCalls   = 20               // errors in a row
+)
+
+// NewApplication prepares to fire; it does not connect. The error is one sentence about the call.
+func NewApplication(o Options, c Call) (*Application, error) {
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil:
+		return nil, errors.New("the URL does not parse: write http://host/path or https://host/path")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("the URL %s cannot be fired at: write http://host/path or https://host/path", safetext.Clean(showURL(u)))
+	case len(c.Body) > MaxBody:
+		return nil, fmt.Errorf("the body has %d bytes: %d are the most", len(c.Body), MaxBody)
+	}
+	if c.Method == "" {
+		c.Method = http.MethodGet
+		if len(c.Body) > 0 {
+			c.Method = http.MethodPost
+		}
+	}
+	if _, err := http.NewRequest(c.Method, "http://host", nil); err != nil {
+		return nil, fmt.Errorf("%q is no method: give one such as GET or POST", c.Method)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = answerTimeout
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true
+	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = InFlight, InFlight
+	a := &Application{o: o, call: c, url: u, shown: showURL(u), audit: audit{path: o.AuditPath}}
+	a.client = &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return a, nil
+}
+
+// Shown returns the URL without its password and the values of its query.
+func (a *Application) Shown() string { return a.shown }
+
+// Method returns the method of the requests.
+func (a *Application) Method() string { return a.call.Method }
+
+// Loopback says that the application is on this machine.
+func (a *Application) Loopback() bool { return connect.LoopbackHost(a.url.Host) }
+
+// Armed returns nil when firing is allowed, else an error that says how to allow it.
+func (a *Application) Armed() error {
+	switch {
+	case !a.o.Armed && a.o.Refused != "":
+		return fmt.Errorf("nothing is fired at %s: %s", safetext.Clean(a.shown), a.o.Refused)
+	case !a.o.Armed:
+		return fmt.Errorf("nothing is fired at %s: start ratescope with --allow-inject to allow it", safetext.Clean(a.shown))
+	case strings.TrimSpace(a.o.Reason) != "":
+		return nil
+	case a.o.Production:
+		return fmt.Errorf("nothing is fired at %s: the configuration says production: true, so give --reason", safetext.Clean(a.shown))
+	case !a.Loopback():
+		return fmt.Errorf("nothing is fired at %s: it is not on this machine, and counts as production, so give --reason", safetext.Clean(a.shown))
+	}
+	return nil
+}
+
+// Fire sends the requests of s as Injector.Fire does. s.Key is what they are called.
+func (a *Application) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+	if err := a.Armed(); err != nil {
+		return model.Tally{}, err
+	}
+	if err := s.Check(); err != nil {
+		return model.Tally{}, err
+	}
+	if err := a.audit.open(); err != nil {
+		return model.Tally{}, err
+	}
+	f := &firing{audit: &a.audit, shot: s, report: report, giveUp: giveUpCalls, send: a.one}
+	f.action = a.audit.newAction(a.url.Scheme+"://"+a.url.Host, 0, s)
+	line := &f.action.line
+	line.Algorithm, line.Limit = "", ""
+	line.URL, line.Method, line.Headers, line.Body = a.shown, a.call.Method, showHeader(a.call.Header), len(a.call.Body)
+	first := *line
+	first.Outcome, first.person, first.Reason, first.Number, first.Rate = begun, whoRuns(), a.o.Reason, s.N, s.Rate
+	if err := a.audit.append(first); err != nil {
+		return model.Tally{}, a.audit.unwritable(err)
+	}
+	return f.carryOut(ctx, func(t model.Tally) error {
+		last := *line
+		last.Outcome, last.Tally = ended, &t
+		if err := a.audit.append(last); err != nil {
+			return a.audit.unwritable(err)
+		}
+		return nil
+	})
+}
+
+// one sends one request. Only what was never sent is Failed for want of an answer; the rest is
+// Unanswered.
+func (a *Application) one(ctx context.Context) model.Fired {
+	ctx, cancel := context.WithTimeout(ctx, a.o.Timeout)
+	defer cancel()
+	var wrote atomic.Bool
+	var connections atomic.Int32
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		// The transport sends some requests again over another connection when the first one is
+		// lost: that is when it asks for the second one.
+		GotConn: func(httptrace.GotConnInfo) {
+			if connections.Add(1) > 1 && wrote.Load() {
+				cancel()
+			}
+		},
+		WroteHeaders: func() { wrote.Store(true) },
+	})
+	sent := time.Now()
+	fired := model.Fired{At: limiter.InstantOf(sent), Sent: sent}
+	request, err := http.NewRequestWithContext(ctx, a.call.Method, a.call.URL, bytes.NewReader(a.call.Body))
+	if err != nil {
+		fired.Outcome, fired.Err = model.Failed, "the request cannot be made: "+reasonOf(err)
+		return fired
+	}
+	request.Header = a.call.Header.Clone()
+	if request.Header == nil {
+		request.Header = http.Header{}
+	}
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
+		request.Header.Del("Host")
+	}
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "ratescope-fire")
+	}
+	answer, err := a.client.Do(request)
+	fired.Received = time.Now()
+	fired.Latency = fired.Received.Sub(sent)
+	switch {
+	case err != nil && wrote.Load():
+		fired.Outcome, fired.Err = model.Unanswered, "no answer came ("+reasonOf(err)+"), so nobody knows whether it was counted"
+		return fired
+	case err != nil:
+		fired.Outcome, fired.Err = model.Failed, safetext.Clean(a.url.Host)+" cannot be reached: "+reasonOf(err)
+		return fired
+	}
+	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer) // the status has said what there is to know
+	answer.Body.Close()
+	said := model.ReadAnswer(answer.StatusCode, answer.Header, fired.Received)
+	fired.Answer, fired.Outcome = &said, said.Outcome()
+	fired.Decision.Allowed = fired.Outcome == model.Admitted
+	fired.Decision.RetryAfter = said.RetryAfter.D
+	if fired.Decision.Allowed {
+		fired.Decision.RetryAfter = 0
+	}
+	if fired.Outcome == model.Failed {
+		fired.Err = fmt.Sprintf("it answered %d %s", said.Status, http.StatusText(said.Status))
+		if to := answer.Header.Get("Location"); to != "" && said.Status/100 == 3 {
+			fired.Err += ", to another URL, which is not followed"
+			if u, err := url.Parse(to); err == nil {
+				fired.Err = fmt.Sprintf("it answered %d, to %s, which is not followed", said.Status, safetext.Clean(showURL(a.url.ResolveReference(u))))
+			}
+		}
+	}
+	return fired
+}
+
+// reasonOf returns why a request failed, without the URL, which may hold secrets.
+func reasonOf(err error) string {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "it took too long"
+	case errors.Is(err, context.Canceled):
+		return "it was stopped"
+	}
+	return safetext.Clean(err.Error())
+}
+
+// Close gives the connections up and closes the audit file. No Fire may be running.
+func (a *Application) Close() error {
+	a.client.CloseIdleConnections()
+	return a.audit.close()
+}
+
+// hidden stands for a value that may be secret.
+const hidden = "***"
+
+// showURL writes a URL without its password and the values of its query.
+func showURL(u *url.URL) string {
+	v := *u
+	if v.User != nil {
+		v.User = url.User(v.User.Username())
+	}
+	v.Fragment, v.RawFragment = "", ""
+	text := ""
+	for i, part := range strings.Split(v.RawQuery, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if i > 0 {
+			text += "&"
+		}
+		if text += name; strings.Contains(part, "=") {
+			text += "=" + hidden
+		}
+	}
+	v.RawQuery = text
+	return v.String()
+}
+
+// plainHeaders are those whose values are never secret.
+var plainHeaders = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type", "Host", "User-Agent"}
+
+// showHeader returns the fields of a header; values that may be secret are hidden.
+func showHeader(h http.Header) map[string]string {
+	if len(h) == 0 {
+		return nil
+	}
+	shown := make(map[string]string, len(h))
+	for name, values := range h {
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		if shown[name] = hidden; slices.Contains(plainHeaders, name) {
+			shown[name] = strings.Join(values, ", ")
+		}
+	}
+	return shown
+}
+
+// ReadHeader reads fields as -H takes them, "Name: value". The error does not hold the value.
+func ReadHeader(fields []string) (http.Header, error) {
+	h := http.Header{}
+	for i, f := range fields {
+		name, value, ok := strings.Cut(f, ":")
+		if name = strings.TrimSpace(name); !ok || !validName(name) {
+			return nil, fmt.Errorf("header %d has no name: write it as 'Name: value'", i+1)
+		}
+		if value = strings.TrimSpace(value); strings.ContainsAny(value, "\r\n\x00") {
+			return nil, fmt.Errorf("the value of the header %s has a line break in it: write it on one line", name)
+		}
+		h.Add(name, value)
+	}
+	return h, nil
+}
+
+// validName says that a name is one that a header may have: the token of RFC 9110.
+func validName(name string) bool {
+	for _, c := range name {
+		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c) {
+			return false
+		}
+	}
+	return name != ""
+}

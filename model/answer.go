@@ -1,0 +1,217 @@
+package model
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Answer is what an application said to one request that was fired at it over HTTP.
+type Answer struct {
+	Status     int
+	RetryAfter Wait  // of Retry-After
+	Reset      Wait  // of RateLimit (t), RateLimit-Reset or X-RateLimit-Reset
+	Remaining  Count // of RateLimit (r), RateLimit-Remaining or X-RateLimit-Remaining
+}
+
+// Wait is a time that may not be known.
+type Wait struct {
+	Known bool
+	D     time.Duration
+}
+
+// ReadAnswer reads the status and the header of an answer that came at an instant of this
+// machine's clock. A Retry-After that is a date is counted from the answer's own Date, so that
+// the two clocks need not agree.
+func ReadAnswer(status int, h http.Header, at time.Time) Answer {
+	a := Answer{Status: status, RetryAfter: retryAfter(h, at)}
+	a.Remaining, a.Reset = rateLimit(h.Get("RateLimit"))
+	for _, prefix := range [...]string{"RateLimit-", "X-RateLimit-", "X-Rate-Limit-"} {
+		if n, err := strconv.ParseInt(strings.TrimSpace(h.Get(prefix+"Remaining")), 10, 64); err == nil && n >= 0 && !a.Remaining.Known {
+			a.Remaining = Count{true, n}
+		}
+		if !a.Reset.Known {
+			a.Reset = resetOf(h.Get(prefix+"Reset"), at)
+		}
+	}
+	return a
+}
+
+// retryAfter reads Retry-After: whole seconds, or a date.
+func retryAfter(h http.Header, at time.Time) Wait {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if w := seconds(text); w.Known {
+		return w
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return Wait{}
+	}
+	if own, err := http.ParseTime(h.Get("Date")); err == nil {
+		at = own
+	}
+	return Wait{true, max(until.Sub(at), 0)}
+}
+
+// maxSeconds is a wait that no header means in earnest, in seconds.
+const maxSeconds = 100 * 365 * 24 * 3600
+
+func seconds(text string) Wait {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0 && v <= maxSeconds) {
+		return Wait{}
+	}
+	return Wait{true, time.Duration(v * float64(time.Second))}
+}
+
+// resetOf reads a reset: seconds from now, or, as some write it, since the epoch.
+func resetOf(text string, at time.Time) Wait {
+	w := seconds(strings.TrimSpace(text))
+	const epoch = 1_000_000_000 * time.Second // more than 30 years is no wait
+	if w.Known && w.D > epoch {
+		w.D = max(w.D-time.Duration(at.Unix())*time.Second, 0)
+	}
+	return w
+}
+
+// rateLimit reads the RateLimit field of the draft: items "name";r=1;t=2, of which the one with
+// the least left rules.
+func rateLimit(text string) (remaining Count, reset Wait) {
+	for item := range strings.SplitSeq(text, ",") {
+		r, t := Count{}, Wait{}
+		for part := range strings.SplitSeq(item, ";") {
+			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			switch name {
+			case "r":
+				if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 {
+					r = Count{true, n}
+				}
+			case "t":
+				t = seconds(value)
+			}
+		}
+		if r.Known && (!remaining.Known || r.N < remaining.N) {
+			remaining, reset = r, t
+		}
+	}
+	return remaining, reset
+}
+
+// Outcome is what the answer means: 2xx is admitted, 429 and a 503 with Retry-After are denied,
+// and anything else is an error.
+func (a *Answer) Outcome() Outcome {
+	switch {
+	case a.Status >= 200 && a.Status < 300:
+		return Admitted
+	case a.Status == http.StatusTooManyRequests, a.Status == http.StatusServiceUnavailable && a.RetryAfter.Known:
+		return Denied
+	}
+	return Failed
+}
+
+// Finding is where a header of an application did not say what then happened.
+type Finding struct {
+	Header string
+	Said   Wait
+	True   Wait // when a request was admitted, or seen to be denied still
+	What   string
+}
+
+// headerTick is the resolution of the headers: a wait that is rounded up to it is right.
+const headerTick = time.Second
+
+// Findings compares what an application said with what then happened to requests of the same
+// run. At most one finding a kind is returned, the widest one.
+func Findings(list []Fired) []Finding {
+	var long, short, none, left, apart Finding
+	worse := func(f *Finding, by time.Duration, was *time.Duration, next Finding) {
+		if f.Header == "" || by > *was {
+			*f, *was = next, by
+		}
+	}
+	var longBy, shortBy, apartBy time.Duration
+	for i := range list {
+		f := &list[i]
+		a := f.Answer
+		if a == nil {
+			continue
+		}
+		if f.Outcome == Admitted && a.Remaining.Known && a.Remaining.N > 0 {
+			if next := firstAfter(list, f); next != nil && next.Outcome == Denied && left.Header == "" {
+				left = Finding{Header: "RateLimit-Remaining", What: fmt.Sprintf("an answer said that %d remain, and the next request, %v later, was denied", a.Remaining.N, rounded(next.Sent.Sub(f.Received)))}
+			}
+		}
+		if f.Outcome != Denied {
+			continue
+		}
+		said, header := a.RetryAfter, "Retry-After"
+		if !said.Known {
+			if none.Header == "" {
+				none = Finding{Header: header, What: fmt.Sprintf("a denial (%d) has no Retry-After, so that a client cannot know when to come again", a.Status)}
+			}
+			if said, header = a.Reset, "RateLimit-Reset"; !said.Known {
+				continue
+			}
+		} else if a.Reset.Known && absolute(said.D-a.Reset.D) > headerTick {
+			worse(&apart, absolute(said.D-a.Reset.D), &apartBy, Finding{Header: "RateLimit-Reset", Said: a.Reset, True: said, What: fmt.Sprintf("one answer has Retry-After %v and a RateLimit reset of %v", rounded(said.D), rounded(a.Reset.D))})
+		}
+		admitted := false
+		for j := i + 1; j < len(list); j++ {
+			next := &list[j]
+			wait := next.Sent.Sub(f.Received)
+			if next.Answer == nil || wait < 0 {
+				continue
+			}
+			switch {
+			case next.Outcome == Admitted && wait+headerTick < said.D && !admitted:
+				worse(&long, said.D-wait, &longBy, Finding{Header: header, Said: said, True: Wait{true, wait},
+					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was admitted", rounded(said.D), rounded(wait))})
+			case next.Outcome == Denied && wait > said.D && !admitted:
+				worse(&short, wait-said.D, &shortBy, Finding{Header: header, Said: said, True: Wait{true, wait},
+					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was denied still, with none of these admitted between: the wait is too short, or others took the room", rounded(said.D), rounded(wait))})
+			}
+			admitted = admitted || next.Outcome == Admitted
+		}
+	}
+	var found []Finding
+	for _, f := range []Finding{long, short, none, left, apart} {
+		if f.Header != "" {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// firstAfter returns the first request that was sent after the answer of f had come; nil where
+// there is none, or where others were under way then.
+func firstAfter(list []Fired, f *Fired) *Fired {
+	var next *Fired
+	for i := range list {
+		o := &list[i]
+		switch {
+		case o == f || o.Answer == nil:
+		case o.Sent.Before(f.Received) && o.Received.After(f.Sent):
+			return nil
+		case !o.Sent.Before(f.Received) && (next == nil || o.Sent.Before(next.Sent)):
+			next = o
+		}
+	}
+	return next
+}
+
+// CompareNext compares the wait that a denial announced with when the key behind the
+// application admits, which a reading has told; next is counted from the same moment. ok is
+// false where the two agree.
+func CompareNext(said Wait, next time.Duration) (f Finding, ok bool) {
+	if !said.Known || absolute(said.D-next) <= headerTick {
+		return f, false
+	}
+	return Finding{Header: "Retry-After", Said: said, True: Wait{true, next},
+		What: fmt.Sprintf("the last denial said to come again after %v, and the key admits after %v", rounded(said.D), rounded(next))}, true
+}
+
+func absolute(d time.Duration) time.Duration { return max(d, -d) }
+
+func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
