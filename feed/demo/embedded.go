@@ -92,9 +92,10 @@ func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 // Focus implements Focuser.
 func (e *Embedded) Focus(keys []string) { e.watch.Focus(keys) }
 
-// Injector returns what fires at the embedded server; it is always armed.
+// Injector returns what fires at the embedded server. It is always armed, without an end: nothing
+// of others is there.
 func (e *Embedded) Injector(o fire.Options) *fire.Injector {
-	o.Armed, o.Denials, o.Sent = true, true, e.watch.Written
+	o.Armed, o.ByHand, o.Denials, o.Sent = true, false, true, e.watch.Written
 	i := fire.New(e.endpoint, o, func() time.Duration { return 0 })
 	e.injectors.Add(i)
 	return i

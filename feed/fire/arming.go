@@ -30,6 +30,9 @@ func (i *Injector) Allowed() error {
 	return fmt.Errorf("%s is %w, so nothing is fired at it: %s", i.endpoint.Shown, connect.ErrReadOnly, remedy)
 }
 
+// ByHand says that firing has to be armed first, and each order needs a ticket.
+func (i *Injector) ByHand() bool { return i.o.ByHand }
+
 // Armed returns nil when firing is possible now, else an error that says why not.
 func (i *Injector) Armed() error {
 	if err := i.Allowed(); err != nil || !i.o.ByHand {
