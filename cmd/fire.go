@@ -52,11 +52,15 @@ func (p *program) fire() *cobra.Command {
 	c.Flags().StringVarP(&web.Method, "request", "X", "", "method of the request to --url (default: GET, or POST with --body)")
 	c.Flags().StringArrayVarP(&web.Headers, "header", "H", nil, "header of the request to --url, 'Name: value', may be repeated; @FILE has one a line")
 	c.Flags().StringVar(&web.Body, "body", "", "file with the body of the request to --url; 1 MiB at most")
+	c.Flags().StringVar(&order.Shape.Text, "shape", "even", "how the requests are spread over time: even, poisson, poisson:SEED, ramp:50/s:30s or on-off:2s:8s")
+	c.Flags().StringVar(&order.Shape.Phase, "phase", "", "begin at this phase of the clock-aligned window, 0 to below 1")
+	c.Flags().StringVar(&order.Shape.From, "from", "", "send the requests at the key that this recording holds, as they came")
+	c.Flags().StringVar(&order.Report, "report", "", "file for a report of the forecast, what happened and what is left: .md or .json")
 	rate := c.Flags().String("rate", "", "rate at which to fire, 5/s (default: as fast as the answers come)")
 	p.jsonFlag(c)
 	p.keyFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
-		shot, err := cli.ReadShot(*n, *cost, *rate)
+		shot, err := cli.ReadShot(*n, *cost, *rate, order.Shape)
 		if err != nil {
 			return err
 		}
@@ -71,7 +75,7 @@ func (p *program) fire() *cobra.Command {
 			if p.allow && !p.armed() {
 				return cli.Usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
 			}
-			order.Armed = p.armed()
+			order.Armed, order.Refused, order.Production = p.armed(), p.refused(), p.Named().Production
 			return cli.Fire(c.Context(), src, shot, order, p.output(c))
 		})
 	}, screenFlags, []string{"ascii", "watch", "refresh"})

@@ -102,7 +102,7 @@ func (p *program) armed() bool { return p.allow && !p.Named().NoInject }
 // refused returns the remedy where the configuration forbids what the flag allows; "" where it
 // does not.
 func (p *program) refused() string {
-	if p.Named().NoInject {
+	if p.allow && p.Named().NoInject {
 		return "its target in the configuration says inject: false"
 	}
 	return ""

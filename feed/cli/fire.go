@@ -5,17 +5,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"ratescope/feed"
 	"ratescope/feed/fire"
+	"ratescope/feed/replay"
+	"ratescope/internal/file"
 	"ratescope/model"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
+// Shape is how requests are spread over time, as its flags say it.
+type Shape struct {
+	Text  string // as model.ParseShape reads it
+	Phase string // of the window, "0" to below "1"; "" at once
+	From  string // a recording whose requests at the key are sent again
+}
+
 // ReadShot reads an order to fire n requests of a cost, at a rate such as 5/s or, with
 // "", as fast as the answers come. The error is a UsageError.
-func ReadShot(n int, cost int64, rate string) (s model.Shot, err error) {
+func ReadShot(n int, cost int64, rate string, shape Shape) (s model.Shot, err error) {
 	s = model.Shot{N: n, Cost: cost}
 	if n == 0 { // with a rate that would be until stopped, which is for the screen
 		return s, Usagef("0 requests are out of range: give 1 to %d", model.MaxRequests)
@@ -25,6 +38,12 @@ func ReadShot(n int, cost int64, rate string) (s model.Shot, err error) {
 			return s, UsageError{Err: err}
 		}
 	}
+	if s.Shape, err = model.ParseShape(shape.Text); err != nil {
+		return s, UsageError{Err: err}
+	}
+	if p, err := strconv.ParseFloat(shape.Phase, 64); shape.Phase != "" && (err != nil || !(p >= 0 && p < 1)) {
+		return s, Usagef("--phase %q is out of range: give 0, the beginning of the window, to below 1", shape.Phase)
+	}
 	if err = s.Check(); err != nil {
 		return s, UsageError{Err: err}
 	}
@@ -33,16 +52,41 @@ func ReadShot(n int, cost int64, rate string) (s model.Shot, err error) {
 
 // Order says how requests are fired beside what they are.
 type Order struct {
-	Armed  bool   // firing at a server that is not embedded is allowed
-	Create bool   // a key that does not exist may be created
-	Reason string // why, for the audit file
+	Armed      bool   // firing at a server that is not embedded is allowed
+	Refused    string // the remedy where it is not; "" names the flag
+	Production bool   // the configuration calls the server one of production
+	Create     bool   // a key that does not exist may be created
+	Reason     string // why, for the audit file
+	Shape      Shape
+	Report     string // a file for the report, .md or .json; "" none
+}
+
+// options returns what an injector needs of the order.
+func (o *Order) options() fire.Options {
+	return fire.Options{Armed: o.Armed, Refused: o.Refused, Production: o.Production, Reason: o.Reason}
 }
 
 // Fire fires s at its key, aimed by one reading of it, and prints the answers. src
 // watches that key alone.
 func Fire(ctx context.Context, src Server, s model.Shot, order Order, o Output) error {
-	injector := src.Injector(fire.Options{Armed: order.Armed, Reason: order.Reason})
+	account := report.NewFire(s.Key, o.Names)
+	var foretold []string
+	fo := order.options()
+	fo.Ready = func() {
+		for _, l := range foretold {
+			if !o.JSON {
+				fmt.Fprintln(o.Err, "ratescope: "+safetext.Clean(l))
+			}
+		}
+	}
+	injector := src.Injector(fo)
 	if err := injector.Armed(); err != nil {
+		return err
+	}
+	if order.Production && strings.TrimSpace(order.Reason) == "" {
+		return Usagef("nothing is fired: the configuration says production: true, so give --reason")
+	}
+	if err := reportable(order.Report); err != nil {
 		return err
 	}
 	batch, r, err := feed.Glance(ctx, src, s.Key)
@@ -56,7 +100,16 @@ func Fire(ctx context.Context, src Server, s model.Shot, order Order, o Output) 
 	if s.Target, err = r.Aim(); err != nil {
 		return Usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
 	}
-	account := report.NewFire(s.Key, o.Names)
+	ticket, err := issue(ctx, injector, batch, &s, order.Shape)
+	if err != nil {
+		return err
+	}
+	var concerns []string
+	if !batch.Server.Embedded {
+		concerns = injector.Production(ctx)
+	}
+	foretold = account.Issue(ticket, concerns, o.Names)
+	s.Ticket = &ticket
 	_, err = injector.Fire(ctx, s, func(f model.Fired) {
 		if line := account.Add(f); !o.JSON {
 			fmt.Fprintln(o.Out, line)
@@ -67,15 +120,85 @@ func Fire(ctx context.Context, src Server, s model.Shot, order Order, o Output) 
 	} else {
 		fmt.Fprintln(o.Out, account.Total())
 	}
+	if order.Report != "" {
+		err = cmp.Or(err, writeReport(account, order.Report))
+	}
 	if trouble := account.Trouble(); err == nil && trouble != "" {
 		err = errors.New(trouble)
 	}
 	return cmp.Or(ctx.Err(), err)
 }
 
+// issue works out the ticket of an order from one reading of its key, and fills in what of the
+// order depends on the instant.
+func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Shot, shape Shape) (model.Ticket, error) {
+	now := batch.At.Add(time.Since(batch.Local))
+	if shape.From != "" {
+		var err error
+		if s.Shape.At, err = recorded(ctx, shape.From, s.Key); err != nil {
+			return model.Ticket{}, err
+		}
+		s.Shape.Kind, s.N, s.Rate = model.Recorded, len(s.Shape.At), 0
+	}
+	if phase, err := strconv.ParseFloat(shape.Phase, 64); err == nil {
+		s.Shape.Wait = model.Lead(now, s.Target.Window, phase)
+	}
+	if err := s.Check(); err != nil {
+		return model.Ticket{}, UsageError{Err: err}
+	}
+	var board model.Board
+	board.Apply(batch)
+	t := board.Key(s.Key).Ticket(*s, now)
+	t.Issued, t.Server, t.Path = time.Now(), batch.Server.Target, fire.Path
+	t.Keys = i.Keys(*s, now)
+	var err error
+	if t.Commands, err = i.Preview(ctx, *s); err != nil {
+		return t, Usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
+	}
+	return t, nil
+}
+
+// recorded returns when requests came at a key in a recording, counted from its first one.
+func recorded(ctx context.Context, name, key string) ([]time.Duration, error) {
+	rec, under, err := replay.Open(ctx, name)
+	if err != nil {
+		return nil, UsageError{Err: err}
+	}
+	defer under.Close()
+	at, err := replay.Requests(rec, key, model.MaxRequests)
+	switch {
+	case err != nil:
+		return nil, UsageError{Err: err}
+	case len(at) == 0:
+		return nil, Usagef("%s has no request at %s: name a key that was recorded", safetext.Clean(name), safetext.Clean(key))
+	}
+	return at, nil
+}
+
+// reportable says what is wrong with the name of a report.
+func reportable(name string) error {
+	if name == "" || strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".json") {
+		return nil
+	}
+	return Usagef("--report %s has no form: name a file that ends in .md or .json", safetext.Clean(name))
+}
+
+// writeReport writes the report of an order into a new file.
+func writeReport(account *report.Fire, name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("the report is not written: %w", file.Unwritable(name, err))
+	}
+	print := account.Markdown
+	if strings.HasSuffix(name, ".json") {
+		print = account.JSON
+	}
+	return cmp.Or(print(f), f.Close())
+}
+
 // Undo takes back what one order wrote, by its id, and prints what was done.
 func Undo(ctx context.Context, src Server, id string, order Order, o Output) error {
-	u, err := src.Injector(fire.Options{Armed: order.Armed, Reason: order.Reason}).Undo(ctx, id)
+	u, err := src.Injector(order.options()).Undo(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (a *Application) Fire(ctx context.Context, s model.Shot, report func(model.
 
 // one sends one request. Only what was never sent is Failed for want of an answer; the rest is
 // Unanswered.
-func (a *Application) one(ctx context.Context) model.Fired {
+func (a *Application) one(ctx context.Context) answered {
 	ctx, cancel := context.WithTimeout(ctx, a.o.Timeout)
 	defer cancel()
 	var wrote atomic.Bool
@@ -159,7 +159,7 @@ func (a *Application) one(ctx context.Context) model.Fired {
 		WroteHeaders: func() { wrote.Store(true) },
 	})
 	sent := time.Now()
-	fired := model.Fired{At: limiter.InstantOf(sent), Sent: sent}
+	fired := answered{Fired: model.Fired{At: limiter.InstantOf(sent), Sent: sent}}
 	request, err := http.NewRequestWithContext(ctx, a.call.Method, a.call.URL, bytes.NewReader(a.call.Body))
 	if err != nil {
 		fired.Outcome, fired.Err = model.Failed, "the request cannot be made: "+reasonOf(err)
@@ -184,6 +184,7 @@ func (a *Application) one(ctx context.Context) model.Fired {
 		fired.Outcome, fired.Err = model.Unanswered, "no answer came ("+reasonOf(err)+"), so nobody knows whether it was counted"
 		return fired
 	case err != nil:
+		fired.gone = true
 		fired.Outcome, fired.Err = model.Failed, safetext.Clean(a.url.Host)+" cannot be reached: "+reasonOf(err)
 		return fired
 	}

@@ -173,7 +173,7 @@ func (i *Injector) identify(ctx context.Context) (arming.Server, arming.Traits, 
 	var runs []string
 	for _, n := range nodes {
 		text, err := n.Info(ctx).Result()
-		if err != nil && !answered(err) {
+		if err != nil && !replied(err) {
 			return server, traits, err
 		}
 		f := connect.ParseInfo(text)
@@ -194,6 +194,15 @@ func number(text string) int {
 		return n
 	}
 	return -1
+}
+
+// Production returns, a clause each, why the server counts as one of production; nil where it
+// does not, or does not answer.
+func (i *Injector) Production(ctx context.Context) []string {
+	if _, traits, err := i.identify(ctx); err == nil {
+		return traits.Production()
+	}
+	return nil
 }
 
 // Preview returns the command that one request of a shot is sent as, without sending it.

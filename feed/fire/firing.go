@@ -19,9 +19,10 @@ import (
 // firing is one shot on its way.
 type firing struct {
 	audit  *audit
-	send   func(ctx context.Context) model.Fired // sends one request; what it was and when is filled in
-	use    func() error                          // says whether firing is possible still; nil: it is
-	giveUp int                                   // requests in a row that may come to nothing
+	send   func(ctx context.Context) answered // sends one request; what it was and when is filled in
+	follow func(ctx context.Context) error    // returns why the rest is not to be sent; nil: nothing is looked at
+	use    func() error                       // says whether firing is possible still; nil: it is
+	giveUp int                                // requests in a row that may come to nothing
 	action *action
 	shot   model.Shot
 	report func(model.Fired)
@@ -30,6 +31,7 @@ type firing struct {
 	mu     sync.Mutex
 	tally  model.Tally
 	failed int // in a row
+	slow   int // answers in a row
 	err    error
 }
 
@@ -37,7 +39,17 @@ type firing struct {
 func (f *firing) carryOut(ctx context.Context, end func(model.Tally) error) (model.Tally, error) {
 	ctx, f.stop = context.WithCancelCause(ctx)
 	defer f.stop(nil)
+	beside, around := panics.NewGroup(ctx)
+	if f.follow != nil {
+		beside.Go(func() {
+			if err := f.follow(around); err != nil {
+				f.halt(err)
+			}
+		})
+	}
 	f.fail(panics.Call(func() error { f.run(ctx); return nil }))
+	f.stop(nil)
+	f.fail(beside.Wait())
 	f.fail(end(f.tally))
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,8 +119,7 @@ func (f *firing) one(ctx context.Context) {
 	}
 	if f.use != nil {
 		if err := f.use(); err != nil {
-			f.fail(err)
-			f.stop(err)
+			f.halt(err)
 			return
 		}
 	}
@@ -124,8 +135,20 @@ func (f *firing) one(ctx context.Context) {
 	f.account(fired, line)
 }
 
+// answered is one request and what became of it.
+type answered struct {
+	model.Fired
+	gone bool // there is no connection any more
+}
+
+// halt ends the firing; the first reason stays.
+func (f *firing) halt(err error) {
+	f.fail(err)
+	f.stop(err)
+}
+
 // ask asks the limiter on the server once.
-func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Shot) model.Fired {
+func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Shot) answered {
 	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
 	defer cancel()
 	sent := time.Now()
@@ -133,7 +156,7 @@ func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Shot) m
 	if i.o.Sent != nil {
 		i.o.Sent(s.Key)
 	}
-	fired := model.Fired{Decision: d, At: d.At, Latency: time.Since(sent)}
+	fired := answered{Fired: model.Fired{Decision: d, At: d.At, Latency: time.Since(sent)}}
 	switch {
 	case err == nil && d.Allowed:
 		fired.Outcome = model.Admitted
@@ -143,6 +166,7 @@ func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Shot) m
 		fired.Decision = limiter.Decision{}
 		fired.At = limiter.InstantOf(sent.Add(i.offset()))
 		fired.Outcome, fired.Err = i.fate(err)
+		fired.gone = errors.As(err, new(*net.OpError))
 	}
 	return fired
 }
@@ -167,17 +191,27 @@ func (i *Injector) fate(err error) (model.Outcome, string) {
 }
 
 // account counts a request that was answered, or not, and reports it.
-func (f *firing) account(fired model.Fired, line entry) {
+func (f *firing) account(fired answered, line entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tally.Add(fired.Outcome)
-	if err := f.audit.fired(line, fired); err != nil {
+	if err := f.audit.fired(line, fired.Fired); err != nil {
 		f.unwritable(err)
 	}
 	left := f.shot.N != f.tally.Total()
 	switch {
 	case fired.Outcome == model.Admitted || fired.Outcome == model.Denied:
 		f.failed = 0
+		if f.slow++; fired.Latency < slowAnswer {
+			f.slow = 0
+		}
+		if f.slow >= slowInARow && f.err == nil && left {
+			f.err = fmt.Errorf("firing stopped after %d answers in a row that took longer than %v: the server is in trouble", f.slow, slowAnswer)
+			f.stop(f.err)
+		}
+	case fired.gone && f.err == nil && left:
+		f.err = fmt.Errorf("firing stopped after the connection was lost: %s", fired.Err)
+		f.stop(f.err)
 	case fired.Outcome == model.Unanswered && f.err == nil && left:
 		// A server that stalls is not sent more: what is on its way may have been counted.
 		f.err = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
@@ -189,7 +223,7 @@ func (f *firing) account(fired model.Fired, line entry) {
 		}
 	}
 	if f.report != nil {
-		f.report(fired)
+		f.report(fired.Fired)
 	}
 }
 

@@ -45,6 +45,9 @@ type Options struct {
 	Denials bool
 	// Reason is why requests are fired, for the audit file; "" where none was given.
 	Reason string
+	// Ready, when not nil, is called when an order has been checked and written down, before its
+	// first request.
+	Ready func()
 	// Sent, when not nil, is called with the key of every request as soon as its fate is known.
 	Sent func(key string)
 }
@@ -73,6 +76,9 @@ type spec struct {
 	convention limiter.Convention
 	layout     layout.Layout
 }
+
+// Path is how the requests of an Injector reach the limiter, in words.
+const Path = "the limiter's own script, over a connection of its own"
 
 // Limits of one shot beside model.MaxRequests and model.MaxRate.
 const (
@@ -128,9 +134,15 @@ func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fir
 		return model.Tally{}, err
 	}
 	f := &firing{audit: &i.audit, shot: s, report: report, use: i.use, giveUp: GiveUp}
-	f.send = func(ctx context.Context) model.Fired { return i.ask(ctx, l, s) }
+	f.send = func(ctx context.Context) answered { return i.ask(ctx, l, s) }
+	if s.N == 0 || s.Lasts() > followEvery {
+		f.follow = i.follow
+	}
 	if f.action, err = i.begin(ctx, s); err != nil {
 		return model.Tally{}, err
+	}
+	if i.o.Ready != nil {
+		i.o.Ready()
 	}
 	return f.carryOut(ctx, func(t model.Tally) error { return i.end(f.action, s, t) })
 }

@@ -58,7 +58,7 @@ func (i *Injector) save(ctx context.Context, keys []string) ([]savedKey, error) 
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) && !answered(err) {
+	if err != nil && !errors.Is(err, redis.Nil) && !replied(err) {
 		return nil, err
 	}
 	dumps, expiries := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys))
@@ -71,7 +71,7 @@ func (i *Injector) save(ctx context.Context, keys []string) ([]savedKey, error) 
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) && !answered(err) {
+	if err != nil && !errors.Is(err, redis.Nil) && !replied(err) {
 		return nil, err
 	}
 	saved := make([]savedKey, len(keys))
@@ -81,8 +81,8 @@ func (i *Injector) save(ctx context.Context, keys []string) ([]savedKey, error) 
 	return saved, nil
 }
 
-// answered says that a server answered with an error, as one does that lacks a command.
-func answered(err error) bool {
+// replied says that a server answered with an error, as one does that lacks a command.
+func replied(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
 }

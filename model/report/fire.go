@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -16,9 +17,15 @@ type Fire struct {
 	Key      Text      `json:"key"`              // of requests to an application without a key, the URL
 	URL      Text      `json:"url,omitempty"`    // without its password and the values of its query
 	Method   Text      `json:"method,omitempty"` // of requests to an application
+	Ticket   *Ticket   `json:"ticket,omitempty"` // what was foretold
 	Requests []Request `json:"requests"`         // in the order in which their answers came
 	Findings []Finding `json:"findings,omitzero"`
 	Summary  Summary   `json:"summary"`
+	Latency  *Latency  `json:"latency_us,omitempty"` // of what was answered
+	Outcome  *Outcome  `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
+
+	units int64           // charged
+	until limiter.Instant // when the last of them counts no more
 }
 
 // Finding is where a header of an application did not say what then happened. Said and True are
@@ -52,8 +59,6 @@ type Summary struct {
 	Denied   int    `json:"denied"`
 	Error    int    `json:"error"`
 	Unknown  int    `json:"unknown"`
-
-	Latency *Latency `json:"latency_us,omitempty"` // of what was answered
 }
 
 // Latency are percentiles of how long answers took, in microseconds.
@@ -90,8 +95,9 @@ func (f *Fire) Found(list []model.Finding) (lines []string) {
 	return lines
 }
 
-// finish works out the percentiles.
+// finish works out the percentiles, and how right the forecast was.
 func (f *Fire) finish() {
+	f.conclude()
 	var all []int64
 	for _, r := range f.Requests {
 		if r.Outcome == model.Admitted.String() || r.Outcome == model.Denied.String() {
@@ -103,7 +109,7 @@ func (f *Fire) finish() {
 	}
 	slices.Sort(all)
 	at := func(percent int) int64 { return all[(len(all)*percent+99)/100-1] }
-	f.Summary.Latency = &Latency{P50: at(50), P90: at(90), P99: at(99), Max: all[len(all)-1]}
+	f.Latency = &Latency{P50: at(50), P90: at(90), P99: at(99), Max: all[len(all)-1]}
 }
 
 // Add enters one answer and returns it as a line of text without its end.
@@ -126,6 +132,7 @@ func (f *Fire) Add(a model.Fired) string {
 			r.RetryAfter = nil
 		}
 	}
+	f.charge(a)
 	f.Requests = append(f.Requests, r)
 	f.Summary.ID, _, _ = strings.Cut(a.Audit, ".")
 	switch a.Outcome {
@@ -175,8 +182,11 @@ func (f *Fire) Total() string {
 	}
 	f.finish()
 	took := ""
-	if l := f.Summary.Latency; l != nil && len(f.Requests) > 1 {
+	if l := f.Latency; l != nil && len(f.Requests) > 1 {
 		took = fmt.Sprintf(" · p50 %s p99 %s max %s ms", inMillis(l.P50), inMillis(l.P99), inMillis(l.Max))
+	}
+	if v := f.verdict(); v != "" {
+		took = " · " + v + took
 	}
 	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s%s",
 		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural(s.Error, "error"), s.Unknown, took, id)

@@ -1,0 +1,58 @@
+package fire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/pace"
+)
+
+// What ends a firing by itself, beside requests that come to nothing.
+const (
+	slowAnswer  = time.Second // an answer that takes longer is slow
+	slowInARow  = 5
+	followEvery = time.Second // how often the server is looked at while an order lasts
+)
+
+// follow looks at the server while an order is carried out. It returns why the rest must not be
+// sent: another server answers, or it has begun to evict keys. It returns nil once ctx ends.
+func (i *Injector) follow(ctx context.Context) error {
+	first, evicted, known := i.glance(ctx)
+	for known {
+		if pace.Sleep(ctx, followEvery) != nil {
+			return nil
+		}
+		now, more, ok := i.glance(ctx)
+		switch {
+		case !ok: // the requests themselves say what is wrong
+		case now != first:
+			return errors.New("firing stopped because the server was started anew, or another one took its place")
+		case more > evicted:
+			return fmt.Errorf("firing stopped because the server began to evict keys, %d since the order began: its memory is full", more-evicted)
+		}
+	}
+	return nil
+}
+
+// glance returns which life of the server answers and how many keys it has evicted; ok is false
+// where it does not tell, as a cluster does not for all of its nodes at once.
+func (i *Injector) glance(ctx context.Context) (run string, evicted int, ok bool) {
+	c, single := i.locked().(*redis.Client)
+	if !single {
+		return "", 0, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	defer cancel()
+	pipe := c.Pipeline() // one section a command: Redis before 7 takes no more
+	server, stats := pipe.Info(ctx, "server"), pipe.Info(ctx, "stats")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return "", 0, false
+	}
+	run = connect.ParseInfo(server.Val())["run_id"]
+	return run, max(number(connect.ParseInfo(stats.Val())["evicted_keys"]), 0), run != ""
+}

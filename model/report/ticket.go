@@ -1,0 +1,185 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Ticket is what an order to fire will do, before it does it. Waits are in milliseconds, -1 is
+// never and null not known.
+type Ticket struct {
+	At        int64    `json:"at_ms"` // of the server's clock
+	Path      string   `json:"path"`
+	Server    Text     `json:"server"`
+	Admitted  *int     `json:"admitted"`
+	Denied    *int     `json:"denied"`
+	LastIn    *int64   `json:"last_in_ms"` // until all are in, if the denied ones came again
+	AsNew     *int64   `json:"as_new_ms"`
+	PerSecond *float64 `json:"others_per_s"`
+	Displaced *int64   `json:"others_lose"` // admissions of others, until the key is as new
+	Slot      int      `json:"slot"`
+	Keys      []Text   `json:"keys"`
+	Commands  []Text   `json:"commands"`
+	Concerns  []string `json:"production,omitempty"` // why the server counts as one of production
+}
+
+// Issue enters the ticket of the order, and returns it as lines of text.
+func (f *Fire) Issue(t model.Ticket, concerns []string, o Options) []string {
+	l := &Ticket{At: t.At.Millis(), Path: t.Path, Server: Text(t.Server), Slot: t.Slot, Keys: []Text{}, Commands: []Text{}, Concerns: concerns}
+	if t.Forecast.Known {
+		l.Admitted, l.Denied = &t.Forecast.Admitted, &t.Forecast.Denied
+		l.LastIn, l.AsNew = known(millis(t.LastIn)), known(millis(t.AsNew))
+	}
+	if t.Organic.Known {
+		l.PerSecond, l.Displaced = &t.Organic.PerSecond, &t.Organic.Lost
+	}
+	for _, k := range t.Keys {
+		l.Keys = append(l.Keys, o.name(k))
+	}
+	for _, c := range t.Commands {
+		if o.Mask {
+			c = strings.ReplaceAll(c, t.Shot.Key, string(o.name(t.Shot.Key)))
+		}
+		l.Commands = append(l.Commands, Text(c))
+	}
+	f.Ticket = l
+	return l.lines()
+}
+
+func (l *Ticket) lines() []string {
+	fate := "not known"
+	if l.Admitted != nil {
+		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied, wait(l.LastIn, "–", "never"), wait(l.AsNew, "–", "never"))
+	}
+	others := "not known"
+	if l.Displaced != nil {
+		others = fmt.Sprintf("lose %d admissions, at %.3g/s now", *l.Displaced, *l.PerSecond)
+	}
+	join := func(texts []Text) string {
+		parts := make([]string, len(texts))
+		for i, t := range texts {
+			parts[i] = t.clean()
+		}
+		return strings.Join(parts, ", ")
+	}
+	lines := []string{
+		"will do  " + fate,
+		"others   " + others,
+		"path     " + l.Path + " to " + l.Server.clean(),
+		"sends    " + join(l.Commands),
+		"writes   " + join(l.Keys),
+		fmt.Sprintf("server   %s, slot %d", instant(l.At), l.Slot),
+	}
+	if len(l.Concerns) > 0 {
+		lines = append(lines, "note     it counts as production: "+strings.Join(l.Concerns, "; "))
+	}
+	return lines
+}
+
+// Outcome compares the forecast with what happened.
+type Outcome struct {
+	Right    *bool  `json:"forecast_right"` // null without a forecast, or where not all was sent and decided
+	Units    int64  `json:"residue_units"`  // that this order charged and that still count
+	Until    *int64 `json:"residue_until_ms"`
+	Admitted int    `json:"admitted"`
+	Denied   int    `json:"denied"`
+}
+
+// conclude works out the comparison once all is answered.
+func (f *Fire) conclude() {
+	if f.Ticket == nil || f.Outcome != nil {
+		return
+	}
+	s := f.Summary
+	o := &Outcome{Admitted: s.Admitted, Denied: s.Denied, Units: f.units}
+	if f.until != 0 {
+		o.Until = known(f.until.Millis())
+	}
+	if l := f.Ticket; l.Admitted != nil && s.Error+s.Unknown == 0 && s.Admitted+s.Denied == *l.Admitted+*l.Denied {
+		right := s.Admitted == *l.Admitted
+		o.Right = &right
+	}
+	f.Outcome = o
+}
+
+// charge notes what an admitted request leaves behind.
+func (f *Fire) charge(a model.Fired) {
+	if a.Outcome != model.Admitted || a.Answer != nil {
+		return
+	}
+	f.units += a.Cost
+	if reset := a.Decision.ResetAfter; reset > 0 && reset != limiter.Never {
+		f.until = max(f.until, a.At.Add(reset))
+	}
+}
+
+// verdict is the comparison in words; "" without one.
+func (f *Fire) verdict() string {
+	o := f.Outcome
+	switch {
+	case o == nil || o.Right == nil:
+		return ""
+	case *o.Right:
+		return "as forecast"
+	}
+	return fmt.Sprintf("the forecast was %d admitted and %d denied", *f.Ticket.Admitted, *f.Ticket.Denied)
+}
+
+// Markdown prints the report of an order: what was forecast, what happened, and what is left.
+func (f *Fire) Markdown(w io.Writer) error {
+	f.finish()
+	var b strings.Builder
+	quoted := func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
+	fmt.Fprintf(&b, "# Fired at %s\n\n", quoted(f.Key.clean()))
+	if f.Summary.ID != "" {
+		fmt.Fprintf(&b, "Audit id %s.", quoted(f.Summary.ID))
+		if f.URL == "" {
+			fmt.Fprintf(&b, " `ratescope undo %s` takes it back.", f.Summary.ID)
+		}
+		b.WriteString("\n\n")
+	}
+	if f.Ticket != nil {
+		b.WriteString("## Before\n\n")
+		for _, l := range f.Ticket.lines() {
+			name, text, _ := strings.Cut(l, " ")
+			fmt.Fprintf(&b, "- %s: %s\n", name, strings.TrimSpace(text))
+		}
+		b.WriteString("\n")
+	}
+	s := f.Summary
+	b.WriteString("## What happened\n\n| | admitted | denied | error | unknown |\n|---|---|---|---|---|\n")
+	if l := f.Ticket; l != nil && l.Admitted != nil {
+		fmt.Fprintf(&b, "| forecast | %d | %d | | |\n", *l.Admitted, *l.Denied)
+	}
+	fmt.Fprintf(&b, "| fired | %d | %d | %d | %d |\n\n", s.Admitted, s.Denied, s.Error, s.Unknown)
+	if v := f.verdict(); v != "" {
+		fmt.Fprintf(&b, "%s%s.\n\n", strings.ToUpper(v[:1]), v[1:])
+	}
+	if l := f.Latency; l != nil {
+		fmt.Fprintf(&b, "Latency in ms: p50 %s, p90 %s, p99 %s, max %s.\n\n", inMillis(l.P50), inMillis(l.P90), inMillis(l.P99), inMillis(l.Max))
+	}
+	if o := f.Outcome; o != nil {
+		fmt.Fprintf(&b, "Left behind: %d units", o.Units)
+		if o.Until != nil {
+			fmt.Fprintf(&b, ", gone by %s", instant(*o.Until))
+		}
+		b.WriteString(".\n\n")
+	}
+	for _, l := range f.Findings {
+		fmt.Fprintf(&b, "- %s: %s\n", l.Header, Text(l.What).clean())
+	}
+	b.WriteString("\n## Each request\n\n| n | at | outcome | remaining | retry after | ms |\n|---|---|---|---|---|---|\n")
+	for i, r := range f.Requests {
+		remaining := "–"
+		if r.Remaining != nil {
+			remaining = fmt.Sprint(*r.Remaining)
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", i+1, clock(r.At), r.Outcome, remaining, wait(r.RetryAfter, "–", "never"), inMillis(r.Latency))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
