@@ -111,7 +111,7 @@ func TestForecastOnAServer(t *testing.T) {
 	for _, a := range limiter.Algorithms() {
 		i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 		for n := range 8 {
-			key := fmt.Sprintf("%v:%d", a, n)
+			key := fmt.Sprintf("f%d.%d", a, n)
 			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}
 			if _, err := i.Fire(context.Background(), model.Shot{Key: key, Target: target, Cost: 1, N: 3 * (n + 1)}, nil); err != nil {
 				t.Fatal(err)
