@@ -11,12 +11,14 @@ func (p *program) undo() *cobra.Command {
 		Use:   "undo ID",
 		Short: "Take back what was fired",
 		Long: "Take back what one call of fire wrote, by the id at the end of its summary: every key is as it was before, with the " +
-			"expiry that it had. It is refused where another program has written since, whose requests would be lost.\n\n" +
+			"expiry that it had. It is refused where another program has written since, whose requests would be lost: --withdraw " +
+			"leaves those, and takes off what was fired and still counts: members of a log by their instants, counts from their windows, and of streams, buckets and GCRA what must still be there.\n\n" +
 			"It needs --allow-inject, as firing does, and is in the audit file, too.",
 		Example: "ratescope undo k3x9f2ab-1 --redis redis://localhost:6379 --allow-inject",
 	}
 	var reason string
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit file")
+	withdraw := c.Flags().Bool("withdraw", false, "take what was fired off what the keys hold now, also where another program has written since")
 	p.jsonFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -27,6 +29,6 @@ func (p *program) undo() *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return cli.Undo(c.Context(), src, args[0], cli.Order{Armed: p.armed(), Reason: reason}, p.output(c))
+		return cli.Undo(c.Context(), src, args[0], cli.Order{Armed: p.armed(), Refused: p.refused(), Withdraw: *withdraw, Reason: reason}, p.output(c))
 	}, screenFlags, keyFlags, []string{"ascii"})
 }

@@ -55,6 +55,7 @@ type Order struct {
 	Armed      bool   // firing at a server that is not embedded is allowed
 	Refused    string // the remedy where it is not; "" names the flag
 	Production bool   // the configuration calls the server one of production
+	Withdraw   bool   // of an undo: what was fired is taken off what the key holds
 	Create     bool   // a key that does not exist may be created
 	Reason     string // why, for the audit file
 	Shape      Shape
@@ -198,9 +199,18 @@ func writeReport(account *report.Fire, name string) error {
 
 // Undo takes back what one order wrote, by its id, and prints what was done.
 func Undo(ctx context.Context, src Server, id string, order Order, o Output) error {
-	u, err := src.Injector(order.options()).Undo(ctx, id)
+	injector := src.Injector(order.options())
+	undo := injector.Undo
+	if order.Withdraw {
+		undo = injector.Withdraw
+	}
+	u, err := undo(ctx, id)
 	if err != nil {
 		return err
 	}
-	return o.print(report.UndoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names))
+	r := report.UndoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
+	if u.Withdrawn {
+		r.Withdrawn = &u.Units
+	}
+	return o.print(r)
 }

@@ -66,6 +66,8 @@ type entry struct {
 	Cost         int64  `json:"cost,omitempty"`
 	Outcome      string `json:"outcome"`
 	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"` // -1 never; only when denied
+	ServerAt     int64  `json:"server_us,omitempty"`      // when it was decided, by the server's clock in µs since the epoch
+	Used         int64  `json:"used,omitempty"`           // after it
 	Error        string `json:"error,omitempty"`
 	User         string `json:"user"`
 	PID          int    `json:"pid"`
@@ -79,16 +81,17 @@ type entry struct {
 
 	// Of an action as a whole.
 	person
-	Reason  string       `json:"reason,omitempty"`
-	Number  int          `json:"number,omitempty"`
-	Rate    float64      `json:"rate,omitempty"`
-	Library string       `json:"library,omitempty"`
-	Shape   string       `json:"shape,omitempty"`
-	Ticket  *ticketLine  `json:"ticket,omitempty"` // what the person who ordered was told
-	RunID   string       `json:"run_id,omitempty"` // of the server that firing was armed for
-	Before  []savedKey   `json:"before,omitempty"` // what the keys held before the first request
-	After   []savedKey   `json:"after,omitempty"`  // a digest of what they held after the last
-	Tally   *model.Tally `json:"tally,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Number  int           `json:"number,omitempty"`
+	Rate    float64       `json:"rate,omitempty"`
+	Library string        `json:"library,omitempty"`
+	Target  *model.Target `json:"target,omitempty"` // how the key is limited
+	Shape   string        `json:"shape,omitempty"`
+	Ticket  *ticketLine   `json:"ticket,omitempty"` // what the person who ordered was told
+	RunID   string        `json:"run_id,omitempty"` // of the server that firing was armed for
+	Before  []savedKey    `json:"before,omitempty"` // what the keys held before the first request
+	After   []savedKey    `json:"after,omitempty"`  // a digest of what they held after the last
+	Tally   *model.Tally  `json:"tally,omitempty"`
 }
 
 // person is who ran the program, as far as the machine says.
@@ -217,6 +220,9 @@ func (act *action) request(s model.Shot) entry {
 // fired writes what came of a request that was begun.
 func (a *audit) fired(e entry, f model.Fired) error {
 	e.Outcome, e.Error = f.Outcome.String(), f.Err
+	if f.Answer == nil && (f.Outcome == model.Admitted || f.Outcome == model.Denied) {
+		e.ServerAt, e.Used = int64(f.At), f.Decision.Used
+	}
 	if f.Answer != nil {
 		e.Status = f.Answer.Status
 	}

@@ -125,7 +125,7 @@ func (i *Injector) begin(ctx context.Context, s model.Shot) (*action, error) {
 	line := act.line
 	line.Outcome, line.Before, line.person = begun, before, whoRuns()
 	line.Reason, line.Number, line.Rate, line.Library = cmp.Or(s.Reason, i.o.Reason), s.N, s.Rate, s.Target.Library
-	line.Ticket = lineOf(s.Ticket)
+	line.Ticket, line.Target = lineOf(s.Ticket), &s.Target
 	if s.Shape.Kind != model.Even {
 		line.Shape = s.Shape.String()
 	}

@@ -24,6 +24,9 @@ type Undone struct {
 	Restored []string // the keys that are as they were before
 	Removed  []string // the keys that the action had created
 	Expired  []string // the keys that have expired since, with what was written to them
+
+	Withdrawn bool  // nothing was put back: Units were taken off what the key holds
+	Units     int64 // of cost
 }
 
 // restore puts keys back as they were, all or none: KEYS are the keys, ARGV holds for each the

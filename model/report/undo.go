@@ -14,6 +14,8 @@ type Undone struct {
 	Restored []Text `json:"restored"` // keys that are as they were before
 	Removed  []Text `json:"removed"`  // keys that were created, and are gone again
 	Expired  []Text `json:"expired"`  // keys that had expired in the meantime
+
+	Withdrawn *int64 `json:"withdrawn,omitempty"` // units taken off, where nothing was put back
 }
 
 // UndoneOf is the account of an action that was taken back.
@@ -41,6 +43,9 @@ func (u Undone) Text(w io.Writer) error {
 		if len(p.keys) > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", plural(len(p.keys), "key"), p.what))
 		}
+	}
+	if u.Withdrawn != nil {
+		parts = append(parts, plural(int(*u.Withdrawn), "unit")+" taken off")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no key had changed")

@@ -1,0 +1,203 @@
+package fire
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// withdrawLog removes members of a sorted set: ARGV holds a score and how many members of it to
+// remove, in turns. Members of one score are alike to the limiter. It returns how many it removed.
+var withdrawLog = redis.NewScript(`
+local gone = 0
+for i = 1, #ARGV, 2 do
+  local members = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[i], ARGV[i], 'LIMIT', '0', ARGV[i + 1])
+  if #members > 0 then gone = gone + redis.call('ZREM', KEYS[1], unpack(members)) end
+end
+return gone
+`)
+
+// withdrawCounts takes ARGV[i] off the counter KEYS[i], where that is still there, and never below
+// 0; one that comes to 0 is removed, as it would never have been made. Expiries stay. It returns
+// how much it took off.
+var withdrawCounts = redis.NewScript(`
+local gone = 0
+for i, key in ipairs(KEYS) do
+  local held = tonumber(redis.call('GET', key) or '0')
+  local n = math.min(held, tonumber(ARGV[i]))
+  if n > 0 then
+    gone = gone + n
+    if held == n then redis.call('DEL', key) else redis.call('DECRBY', key, n) end
+  end
+end
+return gone
+`)
+
+// maxWithdrawn bounds the members that one call of withdrawLog removes.
+const maxWithdrawn = 500
+
+// Withdraw takes back what an action charged, also where another program has written to its key
+// since: the members of a log by their instants, the counts of counters from the counters of
+// their windows. From a stream, a bucket and a theoretical arrival time (TAT) it refunds at most
+// what must still be there. What had left the window is not touched. It returns the action and
+// how many units were taken off, and refuses what was taken back already.
+func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
+	if err := i.Armed(); err != nil {
+		return Undone{}, err
+	}
+	if err := i.audit.open(); err != nil {
+		return Undone{}, err
+	}
+	first, last, err := i.audit.find(id)
+	if err != nil {
+		return Undone{}, err
+	}
+	key, t, err := i.subject(first)
+	if err != nil {
+		return Undone{}, err
+	}
+	charged, err := i.audit.charges(id)
+	if err != nil {
+		return Undone{}, err
+	}
+	u := Undone{Action: id, Key: key, Withdrawn: true}
+	if last.Tally != nil {
+		u.Requests = int64(last.Tally.Total())
+	}
+	line := entry{Action: id, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
+	if err := i.audit.append(line); err != nil {
+		return Undone{}, i.audit.unwritable(err)
+	}
+	if u.Units, err = i.takeOff(ctx, key, t, charged); err != nil {
+		line.Error = err.Error()
+		return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", id, err), i.audit.append(line))
+	}
+	return u, nil
+}
+
+// subject returns the key of an action and how it is limited.
+func (i *Injector) subject(first entry) (string, model.Target, error) {
+	key := first.Key
+	switch {
+	case first.Server != i.endpoint.Shown || first.Database != i.endpoint.DB():
+		return "", model.Target{}, fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", first.Action, first.Server, first.Database, i.endpoint.Shown)
+	case first.Target == nil:
+		return "", model.Target{}, fmt.Errorf("%s cannot be withdrawn: the audit file does not say how its key was limited", first.Action)
+	}
+	if first.KeyQuoted {
+		raw, err := strconv.Unquote(key)
+		if err != nil {
+			return "", model.Target{}, fmt.Errorf("%s cannot be withdrawn: its key in the audit file does not parse", first.Action)
+		}
+		key = raw
+	}
+	return key, *first.Target, nil
+}
+
+// takeOff takes off what is charged to a key, and returns how many units that were.
+func (i *Injector) takeOff(ctx context.Context, key string, t model.Target, charged []charge) (units int64, err error) {
+	if len(charged) == 0 {
+		return 0, nil
+	}
+	switch {
+	case t.Algorithm == limiter.SlidingLog && t.Layout == (layout.Layout{}):
+		for len(charged) > 0 {
+			n := min(len(charged), maxWithdrawn)
+			var args []any
+			for _, c := range charged[:n] {
+				args = append(args, int64(c.at), c.cost)
+			}
+			gone, err := withdrawLog.Run(ctx, i.locked(), []string{key}, args...).Int64()
+			if units += gone; err != nil {
+				return units, err
+			}
+			charged = charged[n:]
+		}
+		return units, nil
+	case (t.Algorithm == limiter.FixedWindow || t.Algorithm == limiter.SlidingWindow) && t.Convention.Alignment == limiter.AlignEpoch:
+		counts := map[string]int64{}
+		var keys []string
+		for _, c := range charged {
+			name := layout.Counter(t.Algorithm, key, t.Layout, c.at.Floor(t.Limit.Window))
+			if counts[name] == 0 {
+				keys = append(keys, name)
+			}
+			counts[name] += c.cost
+		}
+		args := make([]any, len(keys))
+		for n, k := range keys {
+			args[n] = counts[k]
+		}
+		return withdrawCounts.Run(ctx, i.locked(), keys, args...).Int64()
+	}
+	return i.refund(ctx, key, t, charged)
+}
+
+// refund gives back what must still be charged: of what drains, what would have drained without
+// the action is not given back.
+func (i *Injector) refund(ctx context.Context, key string, t model.Target, charged []charge) (int64, error) {
+	l, err := i.limiter(t)
+	if err != nil {
+		return 0, err
+	}
+	d, err := l.Peek(ctx, key, t.Limit, 0)
+	if err != nil {
+		return 0, err
+	}
+	n := int64(0)
+	for _, c := range charged {
+		if d.At.Sub(c.at) < t.Limit.Window {
+			n += c.cost
+		}
+	}
+	if t.Algorithm.Bursts() && t.Limit.Count > 0 {
+		drained := float64(t.Limit.Count) * float64(d.At.Sub(charged[0].at)) / float64(t.Limit.Window)
+		idle := int64(drained) - (charged[0].used - charged[0].cost)
+		n = min(n, n-idle)
+	}
+	if n = min(n, d.Used); n <= 0 {
+		return 0, nil
+	}
+	after, err := l.Refund(ctx, key, t.Limit, n)
+	return max(d.Used-after.Used, 0), err
+}
+
+// charge is one admitted request of an action.
+type charge struct {
+	at         limiter.Instant
+	cost, used int64
+}
+
+// charges returns what the requests of an action charged, oldest first.
+func (a *audit) charges(id string) ([]charge, error) {
+	f, err := os.Open(a.path)
+	if err != nil {
+		return nil, fmt.Errorf("the audit file %q cannot be read: %w", a.path, err)
+	}
+	defer f.Close()
+	var list []charge
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		var e entry
+		if !strings.Contains(lines.Text(), id) || json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != id || e.Outcome != model.Admitted.String() || e.ServerAt == 0 {
+			continue
+		}
+		list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
+	}
+	if lines.Err() != nil {
+		return nil, fmt.Errorf("the audit file %q cannot be read: %w", a.path, lines.Err())
+	}
+	return list, nil
+}
