@@ -1,0 +1,98 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/fire"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
+)
+
+// TestWithdraw fires between the requests of another program, at a limiter of every algorithm:
+// what is withdrawn is what was fired, and what the other program wrote stays.
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	limit := limiter.Limit{Count: 50, Window: 500 * time.Hour} // nothing leaves it while the test runs
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		t.Run(a.String(), func(t *testing.T) {
+			c := s.Client()
+			defer c.Close()
+			c.FlushDB(ctx)
+			store, err := redisstore.New(c, a, redisstore.WithPrefix(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := func(n int64) {
+				t.Helper()
+				if d, err := store.AllowN(ctx, "k", limit, n); err != nil || !d.Allowed {
+					t.Fatalf("the other program: %+v, %v", d, err)
+				}
+			}
+			other(3)
+			theirs := s.CLI("ZRANGE", "k", "0", "-1")
+			if a != limiter.SlidingLog {
+				theirs = ""
+			}
+			i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			id := shoot(t, i, a, limit, 7)
+			other(4)
+			if _, err := i.Undo(ctx, id); err == nil || !strings.Contains(err.Error(), "another program has written") {
+				t.Errorf("undo after another program has written: %v", err)
+			}
+			u, err := i.Withdraw(ctx, id)
+			if err != nil || u.Units != 7 || !u.Withdrawn {
+				t.Fatalf("%+v, %v, want 7 units", u, err)
+			}
+			d, err := store.Peek(ctx, "k", limit, 0)
+			if err != nil || d.Used != 7 {
+				t.Errorf("%+v, %v: 7 of the other program are to be left", d, err)
+			}
+			if theirs != "" && !strings.HasPrefix(s.CLI("ZRANGE", "k", "0", "-1"), theirs) {
+				t.Errorf("the log lost what the other program had written: %q", theirs)
+			}
+			if _, err := i.Withdraw(ctx, id); err == nil || !strings.Contains(err.Error(), "already") {
+				t.Errorf("a second time: %v", err)
+			}
+			if d, _ := store.Peek(ctx, "k", limit, 0); d.Used != 7 {
+				t.Errorf("the second time took %d", 7-d.Used)
+			}
+		})
+	}
+}
+
+// TestWithdrawRefuses: not armed, nothing is taken off, and what is not of this server is not
+// looked for there.
+func TestWithdrawRefuses(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	path := filepath.Join(t.TempDir(), "audit")
+	limit := limiter.Limit{Count: 50, Window: time.Hour}
+	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path})
+	id := shoot(t, i, limiter.SlidingLog, limit, 2)
+	for cause, c := range map[string]struct {
+		url   string
+		armed bool
+		id    string
+	}{
+		"--allow-inject":     {s.URL(), false, id},
+		"name that server":   {s.URL() + "/1", true, id},
+		"there is no action": {s.URL(), true, "nothing-1"},
+	} {
+		other := newRedis(t, feed.Options{URLs: []string{c.url}}).Injector(fire.Options{Armed: c.armed, AuditPath: path})
+		if _, err := other.Withdraw(context.Background(), c.id); err == nil || !strings.Contains(err.Error(), cause) {
+			t.Errorf("%v, want it to say %q", err, cause)
+		}
+	}
+	if n := s.CLI("ZCARD", "k"); n != fmt.Sprint(2) {
+		t.Errorf("the key has %s members, want 2", n)
+	}
+}
