@@ -35,12 +35,12 @@ func (r *Reading) Aim() (Target, error) {
 	switch {
 	case r.Err != "":
 		return t, errors.New(r.Err)
+	case r.harm() != "": // before what a flag could mend: it mends nothing here
+		return t, errors.New(r.harm())
 	case !t.LimitKnown:
 		return t, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
 	case t.Algorithm == limiter.Unknown && r.Type != "none":
 		return t, errors.New("its algorithm is not known: give --algorithm")
-	case r.harm() != "":
-		return t, errors.New(r.harm())
 	case t.Evidence == Likely || t.Inferred && !t.Ruled && t.Evidence == Told && r.Type != "none" && t.Algorithm != limiter.Unknown:
 		return t, errors.New("nothing but the form of its value says that it is a limiter: say so with --algorithm and --limit, or in a rule of the configuration")
 	case t.Algorithm == limiter.Unknown:
@@ -53,13 +53,31 @@ func (r *Reading) Aim() (Target, error) {
 	return t, nil
 }
 
+// foreign says of libraries what a request that is written in another way would do to their keys.
+var foreign = map[string]string{
+	"go-zero":              "its keys hold what is left, so that a request that is counted up would give tokens",
+	"spring-cloud-gateway": "its keys hold what is left, so that a request that is counted up would give tokens",
+	"stripe":               "its keys hold what is left, so that a request that is counted up would give tokens",
+	"apisix":               "its keys hold what is left, so that a request that is counted up would give requests",
+	"redisson":             "its members are packed permits, so that another member breaks its script",
+	"bucket4j":             "its value is a serialized state of several limits, which a count would destroy",
+	"symfony-rate-limiter": "its value is a serialized object, which a count would destroy",
+	"fiber-limiter":        "its value is a serialized record, which a count would destroy",
+	"bull":                 "its counter belongs to a queue, whose jobs a request would hold up",
+	"bullmq":               "its counter belongs to a queue, whose jobs a request would hold up",
+}
+
 // harm says what a request would do to a key that another program keeps, beside being
 // counted; "" when nothing.
 func (r *Reading) harm() string {
 	t := &r.Target
 	switch {
 	case t.Library != "" && t.Library != OwnLibrary:
-		return "it is kept by " + t.Library + ", another program, and what a request from here would write is not what that library writes: fire through that program"
+		why := foreign[t.Library]
+		if why == "" {
+			why = "what a request from here would write is not what that library writes"
+		}
+		return "it is kept by " + t.Library + ", another program, and " + why + ": fire through that program"
 	case slices.Contains(r.Notes, GarbageScore):
 		return "it has members whose scores are no times, which a request would remove: it is no log of requests"
 	case t.Algorithm == limiter.GCRA && t.Layout.Unit != 0:

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,5 +85,28 @@ func TestAim(t *testing.T) {
 		if err == nil && (target.Algorithm != tc.want || target.Window != tc.window || target.Limit.Window != tc.window) {
 			t.Errorf("%s: %+v", tc.name, target)
 		}
+	}
+}
+
+// TestAimAtOthers refuses keys that other programs keep with the reason, whether the limit is known
+// or not, and what is only likely, as a queue's sorted set of times.
+func TestAimAtOthers(t *testing.T) {
+	for library, why := range map[string]string{
+		"go-zero": "what is left", "spring-cloud-gateway": "what is left", "apisix": "what is left", "stripe": "what is left",
+		"redisson": "packed permits", "bucket4j": "serialized", "bullmq": "a queue", "rate-limit-redis": "not what that library writes",
+	} {
+		for _, limit := range []bool{true, false} {
+			r := model.Reading{Type: "string", Target: model.Target{
+				Algorithm: limiter.TokenBucket, Library: library, Evidence: model.Known, LimitKnown: limit,
+				Limit: limiter.Limit{Count: 5, Window: time.Minute}, Window: time.Minute,
+			}}
+			if _, err := r.Aim(); err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), library) {
+				t.Errorf("%s, its limit known: %v: %v", library, limit, err)
+			}
+		}
+	}
+	retry := model.Reading{Type: "zset", Target: model.Target{Algorithm: limiter.SlidingLog, Evidence: model.Likely, LimitKnown: true, Limit: limiter.Limit{Count: 5, Window: time.Minute}, Window: time.Minute}}
+	if _, err := retry.Aim(); err == nil || !strings.Contains(err.Error(), "nothing but the form of its value") {
+		t.Errorf("Sidekiq's retry set: %v", err)
 	}
 }
