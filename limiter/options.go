@@ -36,7 +36,7 @@ const MinMaxKeys = 16 * shardCount
 // that could not have used the crowd's own limits instead.
 func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = n } }
 
-// WithBlock refuses a key that overran altogether for a while, whoever asks. It is short
+// WithBlock refuses a key that overran altogether for a while, whichever process asks. It is short
 // for a Convention with Block set; a WithConvention after it replaces it.
 func WithBlock(d time.Duration) Option { return func(s *settings) { s.convention.Block = d } }
 

@@ -21,7 +21,7 @@ type OverLimit struct {
 
 // Policy is what becomes of a request that was denied: Drop, Reject, Throttle, Queue, or
 // several with Or. Blocking a key for a while is not among them, because it has to hold
-// for everybody who asks: see WithBlock.
+// for all processes: see WithBlock.
 type Policy interface {
 	// Handle settles a denied request: by its admission in the end, by the decision as it
 	// is, or by an error. Errors that mean "denied" are ErrLimited.
@@ -39,7 +39,7 @@ func Apply(ctx context.Context, l Limiter, p Policy, key string, limit Limit, n 
 		return Decision{}, errNoPolicy
 	}
 	if line, ok := p.(interface{ busy(string) bool }); ok && n > 0 && line.busy(key) {
-		d, err := l.Peek(ctx, key, limit, n) // those who wait come first
+		d, err := l.Peek(ctx, key, limit, n) // queued requests come first
 		if err != nil {
 			return d, err
 		}
@@ -113,16 +113,16 @@ func (e anyOf) busy(key string) bool {
 // ErrQueueFull is a request that found no place in a queue. It is an ErrLimited too.
 var ErrQueueFull = errors.New("the queue is full")
 
-// Queue lets denied requests of a key wait in line, first in, first out: each is tried
-// when it is its turn, and newcomers go to the end. Its length and the age of those who
-// wait are bounded. Everybody waits in the goroutine that asked, so none is left behind.
-// It orders the requests of this process; others ask for themselves. A line belongs to a key,
-// so limiters that know the same keys need a Queue each.
+// Queue queues denied requests by key, first in, first out: each is tried again when it is the
+// first, and new ones go to the end. The length of a queue and the age of a request are
+// bounded. A request waits in the goroutine of its caller, so no goroutine is left behind.
+// Only the requests of this process are in order. Queues are told apart by key, so limiters
+// that use the same keys need a Queue each.
 type Queue struct {
 	length int
 	age    time.Duration
 	mu     sync.Mutex
-	lines  map[string][]chan struct{} // who waits, by key; the first has its turn
+	lines  map[string][]chan struct{} // requests that wait, by key; the first is tried next
 }
 
 // NewQueue returns a queue of at most length requests a key, none of which waits longer
@@ -167,7 +167,7 @@ func (q *Queue) Len(key string) int {
 
 func (q *Queue) busy(key string) bool { return q.Len(key) > 0 }
 
-// join takes a place at the end; the channel closes when it is the first.
+// join adds a request at the end; the channel closes when it is the first.
 func (q *Queue) join(key string) (chan struct{}, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -183,7 +183,7 @@ func (q *Queue) join(key string) (chan struct{}, bool) {
 	return turn, true
 }
 
-// leave gives up a place, wherever in the line it is.
+// leave removes a request from its queue.
 func (q *Queue) leave(key string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

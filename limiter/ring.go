@@ -1,8 +1,8 @@
 package limiter
 
 // ring is the log of one key in memory: a circular buffer with the sum of what it holds,
-// unpacked from its cell. It tells most of what a decision asks without a look at the
-// buffer. The zero ring is empty.
+// unpacked from its cell. Most decisions need these fields alone and not the buffer. The zero
+// ring is empty.
 type ring struct {
 	sum         int64
 	head, n     uint32  // the oldest entry, and how many there are
@@ -44,18 +44,18 @@ func (t *table) pack(r *ring, i int) {
 	t.logs[i].state = packed{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
 }
 
-// largeLog is where a log has more than a few requests, or some that marks do not tell: one of
-// the two, as many as a power of two.
+// largeLog holds a log that does not fit into its cell, as marks or as entries; the length of
+// either is a power of two.
 type largeLog struct {
 	marks   []mark
 	entries []Entry
-	used    Instant // when it last was full to an eighth
+	used    Instant // when more than an eighth of it was last in use
 }
 
 func (w *largeLog) room() int { return len(w.marks) + len(w.entries) }
 
-// roomyLog is that of so many requests. A log that has needed no more than an eighth of what
-// it has beyond that gives it back after a while.
+// roomyLog is the capacity, in entries, up to which a large log is kept. A larger one of which
+// at most an eighth is in use is freed after grace.
 const roomyLog = 1024
 
 // at returns an entry, counted from the oldest.
@@ -76,12 +76,12 @@ func (r *ring) set(i uint32, e Entry) {
 
 func (r *ring) full() bool { return int(r.n) == len(r.marks)+len(r.entries) }
 
-// fits says that marks will do for the log with one more entry.
+// fits reports whether the log with one more entry can be kept as marks.
 func (r *ring) fits(e Entry) bool {
 	return e.Count == 1 && r.entries == nil && (r.n == 0 || max(r.last, e.At)-min(r.first, e.At) < markSpan)
 }
 
-// forget drops what no longer counts from a log that was unpacked.
+// forget drops the entries that no longer count from an unpacked log.
 func (r *ring) forget(q *request) {
 	oldest := q.now - Instant(q.w) + 1 - Instant(q.edge())
 	if r.n > 0 && r.last < oldest {
@@ -134,8 +134,8 @@ func (t *table) add(r *ring, q *request, number int) {
 	r.set(i, e)
 }
 
-// enlarge moves a log to where there is room for more, as marks or as entries: to what it had
-// already, if it had.
+// enlarge moves a log to a largeLog with room for more, as marks or as entries. It reuses the
+// one that the key has, if that is large enough.
 func (t *table) enlarge(r *ring, now Instant, i int, marks bool) {
 	if t.large == nil {
 		t.large = make([]largeLog, t.places())
@@ -155,7 +155,7 @@ func (t *table) enlarge(r *ring, now Instant, i int, marks bool) {
 	r.move(has)
 }
 
-// move moves a log to other room.
+// move copies a log to another buffer.
 func (r *ring) move(to *largeLog) {
 	from := *r
 	r.head, r.marks, r.entries = 0, to.marks, to.entries
@@ -164,19 +164,18 @@ func (r *ring) move(to *largeLog) {
 	}
 }
 
-// short says that the few marks of its cell would do for a log that has left them, with room
-// to spare.
+// short reports whether a log in a largeLog fits into half of the marks of its cell.
 func (r *ring) short() bool {
 	return r.n <= smallLog/2 && len(r.marks) != smallLog && (r.sum == int64(r.n) && r.last-r.first < markSpan || r.n == 0)
 }
 
-// reduce moves a short log back to its cell. The room stays with the key for a while.
+// reduce moves a short log back to its cell. The largeLog stays with the key; see releaseLog.
 func (t *table) reduce(r *ring, i int) {
 	r.move(&largeLog{marks: t.logs[i].small[:]})
 }
 
-// releaseLog frees the room that a log has not needed for a while. It is asked now and then,
-// and takes what it sees for what was so in between.
+// releaseLog frees a largeLog of which at most an eighth has been in use for grace. It is called
+// by sweeps, and takes what it finds as the state since the call before.
 func (t *table) releaseLog(i int, now Instant) {
 	has := &t.large[i]
 	if has.room() <= roomyLog {

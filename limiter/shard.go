@@ -19,13 +19,13 @@ type shard struct {
 
 const (
 	sweepEvery = 128 // decisions between two sweeps of known keys
-	sweepCells = 8   // looked at by a sweep
+	sweepCells = 8   // examined by a sweep
 	smallShard = 1024
 	grace      = 60_000_000 // microseconds for which a Memory keeps what may be needed again
 )
 
-// asNew is when a cell may go: when the key is as new, and a while later, so that a clock
-// that jumps back a little still finds what it counted.
+// asNew returns when a cell may be evicted: after the key is as new, and up to grace later, so
+// that after a clock has jumped back a little the counts are still there.
 func (q *request) asNew(reset time.Duration) Instant {
 	return q.now.Add(reset) + Instant(min(q.w, grace))
 }
@@ -74,7 +74,7 @@ func (s *shard) allow(d *Decision, q *request) {
 	}
 }
 
-// peek decides and leaves all as it is.
+// peek decides and changes nothing.
 func (s *shard) peek(d *Decision, q *request) {
 	i, c := s.find(q)
 	if i >= 0 && q.c.Block > 0 {
@@ -114,7 +114,7 @@ func (s *shard) decideLog(d *Decision, q *request, i int) bool {
 	return charged
 }
 
-// refund gives back what a key took last.
+// refund takes back units that were charged to a key last.
 func (s *shard) refund(q *request) {
 	i, c := s.find(q)
 	if i < 0 {
@@ -136,14 +136,14 @@ func (s *shard) refund(q *request) {
 	}
 }
 
-// reset makes a key as new.
+// reset forgets a key.
 func (s *shard) reset(q *request) {
 	if i, _ := s.find(q); i >= 0 {
 		s.remove(i)
 	}
 }
 
-// sweep looks at cells n times and drops those that may go.
+// sweep examines n cells and evicts the expired ones; it returns how many.
 func (s *shard) sweep(now Instant, n int) (gone int) {
 	if s.places() == 0 {
 		return 0
@@ -151,7 +151,7 @@ func (s *shard) sweep(now Instant, n int) (gone int) {
 	for range n {
 		i := int(s.cursor) & (s.places() - 1)
 		if c := s.at(i); c.key.tag != 0 && c.until <= now {
-			s.remove(i) // another may come in its place, so the hand stays
+			s.remove(i) // another cell may have moved here: examine the place again
 			gone++
 		} else {
 			s.cursor = uint32(i + 1)
@@ -192,7 +192,7 @@ func (s *shard) evict() {
 	}
 }
 
-// shrink gives back what a crowd of keys left behind.
+// shrink frees places after a peak of keys.
 func (s *shard) shrink() {
 	places := s.places()
 	for places > smallShard && s.n < places/4 {

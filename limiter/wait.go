@@ -35,8 +35,8 @@ var errNoLimiter = fmt.Errorf("%w: there is no limiter: make one with NewMemory 
 
 // Wait asks until the request is admitted, and sleeps in between for as long as the
 // limiter says. It returns at once, with a *LimitedError, when no wait can help or when
-// the context would be over before the next try; waiting for nothing helps nobody. When
-// others ask too, a wait may have to be repeated; see Queue for an order among them.
+// the context would be over before the next try; it does not wait in vain. When
+// there are other callers, a wait may have to be repeated; see Queue for an order among them.
 //
 // The wait is one on the limiter's clock, where WithClock gave it one; the context's deadline
 // is one on this machine's.

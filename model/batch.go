@@ -108,7 +108,7 @@ func (c *Cost) Add(other Cost) {
 	c.Over += other.Over
 }
 
-// Merge brings b forward by a newer batch that nobody has seen yet: the latest
+// Merge brings b forward by a newer batch that has not been delivered yet: the latest
 // reading of each key wins and keeps the arrivals of both, costs add up.
 func (b *Batch) Merge(newer Batch) {
 	if newer.Anew != nil {
@@ -176,12 +176,12 @@ func (b *Batch) Merge(newer Batch) {
 	}
 }
 
-// join puts into r what an older reading of the same key has to say that nobody saw.
+// join puts into r the part of an older reading of the same key that was not delivered.
 func (r *Reading) join(old *Reading) {
 	if r.Target.Window != old.Target.Window { // the source tells the past again, in other bins
 		return
 	}
-	arrivals := old.Arrivals // a batch is its receiver's: nobody else appends to it
+	arrivals := old.Arrivals // a batch is its receiver's: nothing else appends to it
 	for _, a := range r.Arrivals {
 		if r.Since != 0 || a.At > old.At { // a source that starts anew may tell again what it told before
 			arrivals = append(arrivals, a)

@@ -8,7 +8,7 @@ import (
 	"ratescope/limiter"
 )
 
-// Forecast is what firing would do if nobody else sent anything.
+// Forecast is what firing would do if there were no other requests.
 type Forecast struct {
 	Known     bool // false when the limit or the state is not known
 	Admitted  int

@@ -176,7 +176,7 @@ func (r *Reading) gaugeUntil(g *Gauge, now limiter.Instant) {
 }
 
 // stuck says that r is of a window that began with its first request and never ends, because
-// nobody set an expiry: an INCR whose EXPIRE was lost. What it has counted, it keeps.
+// no expiry was set: an INCR whose EXPIRE was lost. What it has counted, it keeps.
 func (r *Reading) stuck() bool {
 	t := &r.Target
 	return t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.AlignFirstRequest &&

@@ -65,7 +65,7 @@ func NewTimeline(window time.Duration) *Timeline {
 // it; the bins are shared until then.
 func (t *Timeline) Freeze() *Timeline {
 	for _, c := range t.chunks {
-		if c != nil && !c.shared { // who has it too may be in another goroutine, and reads this
+		if c != nil && !c.shared { // a frozen timeline shares it, perhaps in another goroutine
 			c.shared = true
 		}
 	}

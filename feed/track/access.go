@@ -8,8 +8,8 @@ import (
 )
 
 // Access is whether this user may read keys of one kind that may lie beside every limiter,
-// such as recorded denials. A user who may not is refused once and not once for every
-// limiter: each refusal goes into the server's ACL LOG. So one limiter asks first, and the
+// such as recorded denials. A user without the permission is refused once and not once for
+// every limiter: each refusal goes into the server's ACL LOG. So one limiter asks first, and the
 // others once it was answered. The zero value knows nothing yet; it is used by one
 // goroutine.
 type Access struct {

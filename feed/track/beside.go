@@ -65,7 +65,7 @@ func (d *denials) take(now limiter.Instant) (again bool, err error) {
 	}
 	switch {
 	case err != nil && connect.Code(err) == "WRONGTYPE":
-		d.key = "" // somebody else's key of that name
+		d.key = "" // another program's key of that name
 		return false, nil
 	case err != nil:
 		return false, err

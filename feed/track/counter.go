@@ -302,7 +302,7 @@ const unwatched = 2500 * time.Millisecond
 // reading, or at the end of their window when that is over.
 func (b *counterBody) rises(now, since limiter.Instant, values map[limiter.Instant]int64) []model.Arrival {
 	if b.values == nil || since == 0 {
-		return nil // when the requests came that are counted already, nobody can tell
+		return nil // the instants of the requests that are counted already are unknown
 	}
 	var out []model.Arrival
 	for _, a := range b.asked { // in order of time

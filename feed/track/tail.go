@@ -245,7 +245,7 @@ func (t *tail) count() ([]limiter.Entry, error) {
 		return nil, err
 	}
 	id, ok := decode.ParseID(info.LastGeneratedID)
-	if !ok || info.EntriesAdded == 0 { // before Redis 7 nobody counts them
+	if !ok || info.EntriesAdded == 0 { // Redis before 7 does not count them
 		t.skims, t.exempt = false, true
 		return nil, nil
 	}
