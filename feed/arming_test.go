@@ -51,7 +51,7 @@ func TestWhatAScreenMayNotFire(t *testing.T) {
 		s.CLI("FLUSHALL")
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{
-			Armed: c.allow, ByHand: true, Production: c.production, AuditPath: path, Now: func() time.Time { return clock },
+			Armed: c.allow, ByHand: true, Production: c.production, AuditPath: path, Timeout: servertest.Patience, Now: func() time.Time { return clock },
 		})
 		if c.arm {
 			if err := i.Arm(context.Background()); err != nil {
@@ -80,7 +80,7 @@ func TestWhatAScreenMayNotFire(t *testing.T) {
 func TestAnArmingEndsWithTheServersLife(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, ByHand: true, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl")})
+	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, ByHand: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl")})
 	if err := i.Arm(context.Background()); err != nil {
 		t.Fatal(err)
 	}

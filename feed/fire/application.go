@@ -151,9 +151,10 @@ func (a *Application) one(ctx context.Context) answered {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// The transport sends some requests again over another connection when the first one is
 		// lost: that is when it asks for the second one.
-		GotConn: func(httptrace.GotConnInfo) {
+		GotConn: func(got httptrace.GotConnInfo) {
 			if connections.Add(1) > 1 && wrote.Load() {
 				cancel()
+				_ = got.Conn.Close() // so that nothing is written before the end of the context is seen
 			}
 		},
 		WroteHeaders: func() { wrote.Store(true) },
