@@ -92,6 +92,7 @@ func (p *program) show(ctx context.Context, c *cobra.Command, o tui.Options) (er
 	}
 	o.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
 	o.Save = screenlab.SaveNew
+	o.Memory, o.KeepMemory = labMemory()
 	o.Theme, o.FPS, o.Still, o.ASCII, o.Mask = p.theme, p.fps, p.still, p.ascii, p.mask
 	switch {
 	case p.plain:

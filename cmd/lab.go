@@ -80,16 +80,22 @@ func (p *program) lab() *cobra.Command {
 		if !seen {
 			return cli.Usagef("the lab needs a terminal on its output")
 		}
-		state := stateFile("lab.json")
-		o.Memory = recall(state)
+		o.Memory, o.Remember = labMemory()
 		if len(args) > 0 || *trace != "" { // it is said where to begin
 			o.Memory.Moment = ""
 		}
-		if state != "" {
-			o.Remember = func(m screenlab.Memory) error { return remember(state, m) }
-		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
 	}, serverFlags, keyFlags, []string{"fps", "plain", "mask", "allow-inject"})
+}
+
+// labMemory returns what was done in the lab before, and what keeps it for the next time; nil
+// where nothing is kept.
+func labMemory() (screenlab.Memory, func(screenlab.Memory) error) {
+	state := stateFile("lab.json")
+	if state == "" {
+		return screenlab.Memory{}, nil
+	}
+	return recall(state), func(m screenlab.Memory) error { return remember(state, m) }
 }
 
 // recall reads what was done in the lab before; what cannot be read was nothing.

@@ -26,6 +26,13 @@ func (t *Timeline) First() limiter.Instant {
 	return t.Begin(t.first)
 }
 
+// Past returns the requests that the timeline remembers up to an instant, in the order of time.
+// Those of one bin come at its beginning.
+func (t *Timeline) Past(now limiter.Instant) []Arrival {
+	_, arrivals, _ := t.told(now)
+	return arrivals
+}
+
 // Run puts the requests that arrived at k between two instants through other terms, on a
 // limiter that is new at the first. Requests of one bin of the timeline count as coming at its
 // beginning. Nothing is written anywhere.

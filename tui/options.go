@@ -14,6 +14,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/themes"
+	"ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/tour"
@@ -49,6 +50,11 @@ type Options struct {
 	// Save keeps a moment of the lab under a name; nil: that is not possible.
 	Save func(name string, content []byte) error
 
+	// Memory is what was done in the lab before, and KeepMemory keeps what is done now; nil
+	// forgets it.
+	Memory     lab.Memory
+	KeepMemory func(lab.Memory) error
+
 	// Choices is the file that keeps what a person chose (theme, order, mouse) from one start
 	// to the next; "" forgets it.
 	Choices string
@@ -76,7 +82,7 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 		return err
 	}
 	err = app.Run(extra...)
-	return cmp.Or(err, s.Close())
+	return cmp.Or(err, s.Close(), app.KeepAll())
 }
 
 // newApp returns a program with the dashboard's screens in it.

@@ -32,5 +32,5 @@ func newLab(s *session.Session, o Options) (shell.Screen, error) {
 	if o.Save == nil {
 		o.Save = func(string, []byte) error { return errors.New("this screen keeps no files") }
 	}
-	return lab.NewScreen(s.App, lab.Options{Save: o.Save})
+	return lab.NewScreen(s.App, lab.Options{Save: o.Save, Memory: o.Memory, Remember: o.KeepMemory})
 }

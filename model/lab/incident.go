@@ -14,6 +14,9 @@ import (
 // mostIncident is how many requests of a recording become a lesson: the busiest stretch.
 const mostIncident = maxExported
 
+// IncidentID begins the names of lessons that Incident made.
+const IncidentID = "incident-"
+
 // defaultLimit is asked about where a recording does not tell the limit.
 var defaultLimit = limiter.Limit{Count: 100, Window: time.Minute}
 
@@ -40,6 +43,9 @@ func Incident(t *Trace) ([]Lesson, error) {
 		algorithm = limiter.SlidingLog
 	}
 	arrivals := t.busiest(0, mostIncident)
+	if len(arrivals) == 0 {
+		return nil, fmt.Errorf("no request of %s is remembered", safetext.Clip(safetext.Clean(t.Keys[0]), 28, safetext.Ellipsis))
+	}
 	name := safetext.Clip(safetext.Clean(t.Keys[0]), 28, safetext.Ellipsis)
 	into := incidentCandidates(algorithm)
 	smallest, err := smallestLimit(into[0], limit, target.Convention, arrivals)
@@ -55,7 +61,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 		file.Traffic.Into = append(file.Traffic.Into, c.String())
 	}
 	find, which := file, file
-	find.ID, find.Title = "incident-limit", "Incident: the limit for "+name
+	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
 	find.Text = []string{
 		"These are the requests of the key " + braceless(name) + " as they were recorded: {given} in all. The limit was {limit} in {window}.",
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
@@ -66,7 +72,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 		Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
 		Then: "A limit of {limit} in {window} turns nobody away; one less denies.",
 	}
-	which.ID, which.Title = "incident-algorithm", "Incident: the burst at "+name
+	which.ID, which.Title = IncidentID+"algorithm", "Incident: the burst at "+name
 	which.Text = []string{
 		"The same {given} requests, under the same limit of {limit} in {window}, at several algorithms side by side.",
 		"Some of them let more of the burst through than others. Which one admits most in one true window?",
@@ -90,6 +96,19 @@ func Incident(t *Trace) ([]Lesson, error) {
 		lessons = append(lessons, list...)
 	}
 	return lessons, nil
+}
+
+// TraceOf returns the requests of a watched key as its timeline remembers them up to an instant:
+// units of cost, each a request of its own, at the beginning of their bins. name is what the key
+// is called.
+func TraceOf(name string, k *model.Watched, now limiter.Instant) *Trace {
+	t := &Trace{Keys: []string{name}, Targets: []model.Target{k.Reading.Target}}
+	for _, a := range k.Timeline.Past(now) {
+		for range min(a.N, int64(maxExported-len(t.Arrivals))) {
+			t.Arrivals = append(t.Arrivals, Arrival{At: a.At, Cost: 1})
+		}
+	}
+	return t
 }
 
 // braceless takes braces out of a name: a text names its numbers in braces.

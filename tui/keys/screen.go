@@ -8,8 +8,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/keymap"
+	screenlab "ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
@@ -56,6 +58,7 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.lineCount() }), "end", "G"),
 		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").Hinted("expand"),
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
+		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab, as a lesson", d.study, "O"),
 		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if"),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
 			if d.expanded || d.what.on || d.Time.Pointing() {
@@ -146,6 +149,16 @@ func (d *Screen) expand() tea.Cmd {
 	}
 	d.expanded = !d.expanded
 	return nil
+}
+
+// study opens the requests of the selected key in the lab.
+func (d *Screen) study() tea.Cmd {
+	k := d.Current()
+	if k == nil || k.Timeline == nil {
+		return nil
+	}
+	t := lab.TraceOf(d.Name(k.Reading.Key), k, d.At())
+	return tea.Batch(d.Show("lab"), func() tea.Msg { return screenlab.OpenMsg{Trace: t} })
 }
 
 func (d *Screen) nextPane() tea.Cmd {

@@ -67,6 +67,9 @@ func (p painter) paintGoal(x, y, end int) {
 	switch {
 	case p.shows("quiz"):
 		p.Buffer.Text(x, y, end, "predict each decision before it is made; the score is kept for every algorithm", p.Look.Dim)
+	case p.guess.asked:
+		c := p.run.Setup().Candidates[p.focus]
+		p.Words(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.Look.Title), widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
 	case g == nil:
 		p.Buffer.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with w", p.Look.Dim)
 	case goal.Reached:

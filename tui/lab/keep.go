@@ -12,7 +12,9 @@ import (
 func (s *Screen) export(asScenario bool) tea.Cmd {
 	id := s.momentName()
 	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run))
-	if asScenario {
+	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && !s.firedByHand() {
+		name, content = s.at().ID+".json", s.at().File() // the lesson with its text and its question
+	} else if asScenario {
 		var err error
 		if content, err = lab.ScenarioFile(id, s.run); err != nil {
 			s.Warn("Not saved: " + err.Error() + ".")
@@ -24,6 +26,9 @@ func (s *Screen) export(asScenario bool) tea.Cmd {
 	write := s.save
 	return func() tea.Msg { return savedMsg{name, write(name, content)} }
 }
+
+// firedByHand reports whether a person has added requests to the story.
+func (s *Screen) firedByHand() bool { return len(s.moment().Fired) > 0 }
 
 // momentName is what a file about the moment on screen is called.
 func (s *Screen) momentName() string {

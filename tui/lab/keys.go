@@ -24,7 +24,7 @@ func (s *Screen) bindings() keymap.Actions {
 		return ""
 	}
 	return keymap.Actions{
-		bind("fire", "fire", "space", "fires one request", func() { s.fire(1); s.follow() }, "space").Hinted("fire"),
+		bind("fire", "fire", "space", "fires one request", s.fireOne, "space").Hinted("fire"),
 		bind("fire", "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
 		bind("fire", "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
 		bind("fire", "more", "+", "raises N", func() { s.burst = min(s.burst+1, maxBurst) }, "+", "="),
@@ -50,6 +50,7 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lab", "compare", "C", "compares the algorithms", show("compare"), "C"),
 		bind("lab", "decision", "D", "inspects one decision", show("decision"), "D"),
 		bind("lab", "quiz", "Q", "asks you to predict decisions", show("quiz"), "Q"),
+		bind("lab", "predict first", "J", "asks for your prediction before a request", s.toggleGuess, "J"),
 		bind("lab", "lesson", "T", "shows the lesson's text", show("lesson"), "T"),
 		bind("lab", "map", "M", "maps where the algorithms disagree", show("map"), "M"),
 		bind("lab", "accuracy", "A", "measures how far counters are from the truth", show("accuracy"), "A"),

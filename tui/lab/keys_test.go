@@ -32,7 +32,7 @@ func TestPresenterModeSaysWhereItShows(t *testing.T) {
 
 // TestTheHelpIsNotCut looks for every key's meaning, in full.
 func TestTheHelpIsNotCut(t *testing.T) {
-	for _, size := range [][2]int{{60, 90}, {140, 42}, {200, 55}} {
+	for _, size := range [][2]int{{60, 96}, {140, 42}, {200, 55}} {
 		story(t, size[0], size[1], lab.Options{}, func(x *tuitest.Terminal) {
 			x.See("PAUSED")
 			x.Press("?")

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"encoding/json"
 	"slices"
 
 	"ratescope/model/lab"
@@ -29,6 +30,24 @@ func (s *Screen) resume(m Memory) bool {
 	}
 	left, err := lab.ReadShared(m.Moment)
 	return err == nil && s.openShared(left) == nil
+}
+
+// text is what is remembered in a form that can be compared.
+func (m Memory) text() string {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Keep hands what was done to who remembers it, at the end of the program.
+func (s *Screen) Keep() error {
+	now := s.memory()
+	if s.keep == nil || now.text() == s.before {
+		return nil
+	}
+	return s.keep(now)
 }
 
 // memory is what is to be remembered.

@@ -53,11 +53,7 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	if err != nil {
 		return err
 	}
-	err = app.Run(extra...)
-	if o.Remember != nil {
-		err = errors.Join(err, o.Remember(s.memory()))
-	}
-	return err
+	return errors.Join(app.Run(extra...), s.Keep())
 }
 
 // New returns a program that shows the lab alone.

@@ -20,6 +20,7 @@ type Screen struct {
 	story
 
 	save    func(name string, content []byte) error
+	keep    func(Memory) error // nil: what was done is forgotten
 	task    task
 	reached map[string]bool      // lessons whose goal was reached
 	scores  map[string]lab.Score // of quizzes that are over, by algorithm
@@ -33,7 +34,9 @@ type Screen struct {
 	actions keymap.Actions
 	later   []tea.Cmd // to be started when the message at hand was handled
 
-	class     Class // nil outside one
+	guess     guess
+	before    string // what was remembered at the start
+	class     Class  // nil outside one
 	messages  <-chan tea.Msg
 	following bool      // the teacher's screen is shown
 	taught    time.Time // when the class got this one's moment
@@ -77,9 +80,10 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, big: o.Present, reached: map[string]bool{}, class: o.Class, messages: o.Messages}
+	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, keep: o.Remember, big: o.Present, reached: map[string]bool{}, class: o.Class, messages: o.Messages}
 	s.views = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s)}
 	s.actions = append(s.bindings(), s.classKeys()...)
+	s.guess = newGuess(s)
 	if err := s.open(o.First); err != nil {
 		return nil, err
 	}
@@ -87,6 +91,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 		s.view("lesson")
 	}
 	s.recall(o.Memory)
+	defer func() { s.before = s.memory().text() }()
 	if o.Shared != nil {
 		return s, s.openShared(*o.Shared)
 	}
@@ -102,6 +107,9 @@ func (s *Screen) Keys() keymap.Actions {
 	}
 	v := s.views[s.current]
 	list := append(keymap.Actions(nil), v.keys()...)
+	if s.guess.asked && !s.shows("quiz") {
+		list = append(list, s.guess.keys...)
+	}
 	_, apart := v.(interface{ apart() })
 	for _, act := range s.actions {
 		if !apart || act.Group != "fire" && act.Group != "time" {
@@ -133,6 +141,10 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			if a, ok := v.(*accuracyView); ok {
 				a.take(s, msg)
 			}
+		}
+	case OpenMsg:
+		if err := s.study(msg.Trace); err != nil {
+			s.Warn("The lab cannot open it: " + err.Error() + ".")
 		}
 	case relayedMsg:
 		return s.relayed(msg.msg)
@@ -237,6 +249,7 @@ func (s *Screen) begin(i int) {
 
 // renew makes views forget what they had of another run.
 func (s *Screen) renew() {
+	s.guess.asked = false
 	s.focus = min(s.focus, len(s.run.Setup().Candidates)-1)
 	for _, v := range s.views {
 		if q, ok := v.(*quizView); ok && q.quiz != nil {

@@ -139,6 +139,17 @@ func (a *App) Run(extra ...tea.ProgramOption) error {
 	return err
 }
 
+// KeepAll asks the screens that remember something to keep it, at the end of the program.
+func (a *App) KeepAll() error {
+	var errs []error
+	for i := range a.screens {
+		if k, ok := a.screens[i].screen.(interface{ Keep() error }); ok {
+			errs = append(errs, k.Keep())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Context ends when the program does.
 func (a *App) Context() context.Context { return a.ctx }
 

@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/tui/keymap"
+)
+
+// guess is the predictions of a person about requests fired by hand, before each is fired.
+type guess struct {
+	on    bool
+	asked bool // a request waits for its prediction
+	keys  keymap.Actions
+}
+
+// newGuess returns the actions that answer.
+func newGuess(s *Screen) guess {
+	answer := func(name, key string, admitted bool) keymap.Action {
+		return keymap.New("predict", name, key, "predicts that the algorithm in focus has it "+name+", and fires", func() tea.Cmd {
+			s.answerGuess(admitted)
+			return s.started()
+		}, key).Hinted(name)
+	}
+	return guess{keys: keymap.Actions{
+		answer("admitted", "a", true), answer("denied", "d", false),
+	}}
+}
+
+// toggleGuess asks for predictions from now on, or stops that.
+func (s *Screen) toggleGuess() {
+	s.guess.on, s.guess.asked = !s.guess.on, false
+	if s.guess.on {
+		s.Say("Before each request that you fire: a says that it will be admitted, d denied. J stops asking.")
+		return
+	}
+	s.Say("Requests are fired without a prediction.")
+}
+
+// fireOne fires a request by hand, or asks for a prediction first.
+func (s *Screen) fireOne() {
+	if !s.guess.on || s.run.Setup().Limit.Count == 0 {
+		s.fire(1)
+		s.follow()
+		return
+	}
+	s.halt()
+	s.guess.asked = true
+}
+
+// answerGuess fires the request that waits, and says whether the prediction was right and why.
+// The score is the one of the quizzes.
+func (s *Screen) answerGuess(admitted bool) {
+	s.guess.asked = false
+	setup := s.run.Setup()
+	c, m := setup.Candidates[s.focus], s.run.Ask(s.focus, s.cost())
+	right := m.Decision.Allowed == admitted
+	if s.scores == nil {
+		s.scores = map[string]lab.Score{}
+	}
+	now := lab.Score{Asked: 1}
+	if right {
+		now.Right = 1
+	}
+	s.scores[c.String()] = s.scores[c.String()].Plus(now)
+	s.fire(1)
+	s.follow()
+	fate, all := "denied", s.scores[c.String()]
+	if m.Decision.Allowed {
+		fate = "admitted"
+	}
+	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], title(c), fate, lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
+	if right {
+		s.Say(text)
+	} else {
+		s.Warn(text)
+	}
+}
