@@ -58,7 +58,7 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.lineCount() }), "end", "G"),
 		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").Hinted("expand"),
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
-		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab, as a lesson", d.study, "O"),
+		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O"),
 		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if"),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
 			if d.expanded || d.what.on || d.Time.Pointing() {

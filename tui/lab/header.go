@@ -67,6 +67,8 @@ func (p painter) paintGoal(x, y, end int) {
 	switch {
 	case p.shows("quiz"):
 		p.Buffer.Text(x, y, end, "predict each decision before it is made; the score is kept for every algorithm", p.Look.Dim)
+	case p.shows("box"):
+		p.Buffer.Text(x, y, end, "fire at the box and name what is in it, in as few requests as you can", p.Look.Dim)
 	case p.guess.asked:
 		c := p.run.Setup().Candidates[p.focus]
 		p.Words(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.Look.Title), widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
@@ -96,7 +98,7 @@ func (p painter) paintGoal(x, y, end int) {
 
 // paintSeek is the whole story in one line: where it stands, and what was fired by hand.
 func (p painter) paintSeek(r cell.Rect) {
-	if p.shows("quiz") { // it has a story of its own
+	if p.shows("quiz") || p.shows("box") { // they have stories of their own
 		return
 	}
 	if p.seek != nil {

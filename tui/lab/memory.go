@@ -11,6 +11,7 @@ import (
 type Memory struct {
 	Reached []string             `json:"reached,omitempty"` // lessons whose goal was reached, by their names
 	Scores  map[string]lab.Score `json:"scores,omitempty"`  // predictions, by algorithm
+	Named   Named                `json:"named,omitzero"`    // boxes whose limiter was to be named
 	Moment  string               `json:"moment,omitempty"`  // where it was left, as lab.Shared.Line writes it
 }
 
@@ -20,7 +21,7 @@ func (s *Screen) recall(m Memory) {
 	for _, id := range m.Reached {
 		s.reached[id] = true
 	}
-	s.scores = m.Scores
+	s.scores, s.named = m.Scores, m.Named
 }
 
 // resume goes on where it was left, and reports whether that was possible.
@@ -52,7 +53,7 @@ func (s *Screen) Keep() error {
 
 // memory is what is to be remembered.
 func (s *Screen) memory() Memory {
-	m := Memory{Scores: map[string]lab.Score{}}
+	m := Memory{Scores: map[string]lab.Score{}, Named: s.named}
 	for id := range s.reached {
 		m.Reached = append(m.Reached, id)
 	}

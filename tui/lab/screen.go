@@ -35,6 +35,7 @@ type Screen struct {
 	later   []tea.Cmd // to be started when the message at hand was handled
 
 	guess     guess
+	named     Named  // boxes
 	before    string // what was remembered at the start
 	class     Class  // nil outside one
 	messages  <-chan tea.Msg
@@ -81,7 +82,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 		o.Save = SaveNew
 	}
 	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, keep: o.Remember, big: o.Present, reached: map[string]bool{}, class: o.Class, messages: o.Messages}
-	s.views = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s)}
+	s.views = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
 	s.actions = append(s.bindings(), s.classKeys()...)
 	s.guess = newGuess(s)
 	if err := s.open(o.First); err != nil {

@@ -1,0 +1,211 @@
+package lab
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/lab"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
+	"ratescope/tui/widget"
+)
+
+// boxView is the game "which limiter is this?": a limiter that is to be named by firing at it, in
+// as few requests as possible.
+type boxView struct {
+	box     *lab.Box
+	seed    uint64
+	wait    int // index of lab.BoxWaits
+	guessed int // the suspect that was named; -1 while none is
+	actions keymap.Actions
+}
+
+// Named is how boxes went.
+type Named struct {
+	Boxes    int `json:"boxes"`
+	Right    int `json:"right"`
+	Requests int `json:"requests"` // fired at the boxes that were named rightly,
+	Needed   int `json:"needed"`   // and what the strategy of the program takes for them
+}
+
+func newBoxView(s *Screen) *boxView {
+	v := &boxView{wait: 1, guessed: -1}
+	open := func() string {
+		if v.box != nil && v.guessed < 0 {
+			return ""
+		}
+		return "This box is named: n brings the next one."
+	}
+	named := func() string {
+		if v.guessed >= 0 {
+			return ""
+		}
+		return "Name this box first, with enter."
+	}
+	do := func(f func()) func() tea.Cmd { return func() tea.Cmd { f(); return nil } }
+	v.actions = keymap.Actions{
+		keymap.New("box", "fire at it", "space", "fires one request at the box", do(func() { v.box.Fire() }), "space").Hinted("fire").When(open),
+		keymap.New("box", "wait", "→ l", "waits", do(func() { v.box.Wait(lab.BoxWaits[v.wait]) }), "right", "l").Hinted("wait").When(open),
+		keymap.New("box", "longer", "+", "waits longer at once", do(func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) }), "+", "=").Hinted("longer").When(open),
+		keymap.New("box", "shorter", "-", "waits shorter at once", do(func() { v.wait = max(v.wait-1, 1) }), "-", "_").Hinted("shorter").When(open),
+		keymap.New("box", "name it", "enter", "names what is in the box", do(func() { v.ask(s) }), "enter").Hinted("name it").When(open),
+		keymap.New("box", "next box", "n", "brings another box", do(func() { v.seed++; v.fresh() }), "n").Hinted("next").When(named),
+	}
+	return v
+}
+
+func (*boxView) name() string           { return "box" }
+func (v *boxView) keys() keymap.Actions { return v.actions }
+
+// apart marks that the box has a clock of its own.
+func (*boxView) apart() {}
+
+// move does nothing: there is nothing to select.
+func (*boxView) move(*Screen, int) {}
+
+// layout brings a box where there is none yet.
+func (v *boxView) layout(s *Screen, _ cell.Rect) {
+	if v.box == nil {
+		v.seed = s.seed + uint64(s.lesson) + uint64(s.named.Boxes)*31
+		v.fresh()
+	}
+}
+
+// fresh brings the box of the seed.
+func (v *boxView) fresh() { v.box, v.guessed, v.wait = lab.NewBox(v.seed), -1, 1 }
+
+// ask lets a person choose among the suspects.
+func (v *boxView) ask(s *Screen) {
+	choices := make([]shell.Choice, len(v.box.Suspects))
+	for i, one := range v.box.Suspects {
+		choices[i] = shell.Choice{Name: one.Name, Value: i}
+	}
+	p := s.NewPicker("which limiter is this?", choices)
+	p.Chosen = func(c shell.Choice) tea.Cmd {
+		v.answer(s, c.Value.(int))
+		return nil
+	}
+	s.Open(p)
+}
+
+// answer takes the name that was chosen and keeps the score.
+func (v *boxView) answer(s *Screen, suspect int) {
+	v.guessed = suspect
+	s.named.Boxes++
+	if v.box.Guess(suspect) {
+		this, _ := v.box.Needs()
+		s.named.Right++
+		s.named.Requests += len(v.box.Tried)
+		s.named.Needed += this
+	}
+}
+
+func (v *boxView) paint(p painter, r cell.Rect) {
+	b := v.box
+	if b == nil {
+		return
+	}
+	left, right := r.Left(r.W - 42)
+	if r.W < 100 {
+		left, right = r.Left(r.W - 30)
+	}
+	in := p.Section(left, true, widget.Styled("which limiter is this?", p.Look.Title), widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.Look.Dim))
+	end := in.X + in.W
+	p.Words(in.X, in.Y, end, widget.Styled(lab.Seconds(b.Elapsed()), p.Look.Title), widget.Styled(" on your watch, ", p.Look.Dim),
+		widget.Styled(lab.Seconds(b.Edge()), p.Look.Text), widget.Styled(" to the next tick of the clock", p.Look.Dim))
+	p.Words(in.X, in.Y+1, end, widget.Styled(format.Plural(len(b.Tried), "request"), p.Look.Text), widget.Styled(" so far · → waits ", p.Look.Dim),
+		widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.Look.Accent), widget.Styled(", + and - change it", p.Look.Dim))
+	y := in.Y + 3
+	if v.guessed >= 0 {
+		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
+	}
+	v.paintTried(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
+	v.paintSuspects(p, right)
+}
+
+// paintVerdict says what was in the box and how the person did beside the strategy.
+func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
+	b := v.box
+	this, most := b.Needs()
+	text := fmt.Sprintf("%s It is the %s. You fired %s; the program's strategy names it in %d, and any of them in %d.",
+		map[bool]string{true: p.Look.YesMark + " Right.", false: p.Look.OverMark + " Wrong."}[b.Guess(v.guessed)], b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"), this, most)
+	if left := v.left(); b.Guess(v.guessed) && left > 1 {
+		text += fmt.Sprintf(" Your requests left %d possible: that was luck.", left)
+	}
+	y := r.Y
+	for _, line := range format.Wrap(text, r.W) {
+		if y < r.Y+r.H {
+			p.Buffer.Text(r.X, y, r.X+r.W, line, p.outcome(b.Guess(v.guessed)))
+		}
+		y++
+	}
+	return y + 1
+}
+
+// left is how many suspects fit all answers so far.
+func (v *boxView) left() (n int) {
+	for i := range v.box.Suspects {
+		if v.box.Fits(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// paintTried lists the requests, the newest first.
+func (v *boxView) paintTried(p painter, r cell.Rect) {
+	b := v.box
+	if len(b.Tried) == 0 {
+		p.paragraphs(r, []string{
+			"A limiter is in the box. Fire at it, wait, and watch what it admits.",
+			"What tells them apart: when room comes back (at the tick, when the oldest request leaves, bit by bit), whether exactly one window later is too early, and whether a denied request counts.",
+		}, p.Look.Dim)
+		return
+	}
+	for row := range min(r.H, len(b.Tried)) {
+		i := len(b.Tried) - 1 - row
+		one, since := b.Tried[i], ""
+		if i > 0 {
+			since = fmt.Sprintf("%s after the one before", lab.Seconds(one.At-b.Tried[i-1].At))
+		}
+		word := "denied"
+		if one.Admitted {
+			word = "admitted"
+		}
+		p.Words(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.Look.Text),
+			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(one.Admitted), word), p.outcome(one.Admitted)), widget.Styled(" "+since, p.Look.Dim))
+	}
+}
+
+// paintSuspects lists what may be in the box; once it is named, what fitted.
+func (v *boxView) paintSuspects(p painter, r cell.Rect) {
+	in := p.Section(r, false, widget.Styled("suspects", p.Look.Title))
+	y := in.Y
+	for i, one := range v.box.Suspects {
+		mark, st := " ", p.Look.Text
+		if v.guessed >= 0 {
+			if mark, st = p.Look.YesMark, p.Look.Text; !v.box.Fits(i) {
+				mark, st = p.Look.OverMark, p.Look.Dim
+			}
+			if i == v.box.Hidden() {
+				st = p.Look.Title
+			}
+		}
+		for _, line := range format.Wrap(one.Name, in.W-2) {
+			if y < in.Y+in.H {
+				p.Buffer.Text(in.X, y, in.X+in.W, mark+" "+line, st)
+			}
+			mark = " "
+			y++
+		}
+	}
+	if n := p.named; n.Boxes > 0 && y+1 < in.Y+in.H {
+		p.Buffer.Text(in.X, y+1, in.X+in.W, fmt.Sprintf("%d of %d boxes named rightly", n.Right, n.Boxes), p.Look.Text)
+		if y+2 < in.Y+in.H && n.Right > 0 {
+			p.Buffer.Text(in.X, y+2, in.X+in.W, fmt.Sprintf("in %d requests, strategy %d", n.Requests, n.Needed), p.Look.Dim)
+		}
+	}
+}
