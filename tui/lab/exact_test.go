@@ -35,7 +35,9 @@ func TestFramesAgainstTheReference(t *testing.T) {
 		rounds, least = 1, leastNumbers/2
 	}
 	for i, l := range lessons(t) {
-		if len(l.Traffic) > 0 { // a crowd that reacts; its requests are not known here
+		if len(l.Traffic) > 0 { // a crowd
+			n, s := checkCrowd(t, l, i, random)
+			numbers, sums = numbers+n, sums+s
 			continue
 		}
 		for round := range rounds {
@@ -56,6 +58,29 @@ func TestFramesAgainstTheReference(t *testing.T) {
 	}
 }
 
+// crowdPart is how much of a crowd's story is checked: the reference begins anew for every number.
+const crowdPart = 3
+
+// checkCrowd does the same with a lesson whose requests come from a crowd that reacts to every
+// lane: what arrives at a lane is taken from the story, what becomes of it is not.
+func checkCrowd(t *testing.T, l engine.Lesson, i int, random *rand.Rand) (numbers, sums int) {
+	f := newFrames(t, l, i)
+	w := l.Limit.Window.Microseconds()
+	looks := 6
+	if race.On {
+		looks = 2
+	}
+	for range looks {
+		f.goTo(f.now + 1 + random.Int64N(w/crowdPart/1000)*1000)
+		if random.IntN(2) == 0 {
+			f.press("space")
+		}
+		n, s := f.check()
+		numbers, sums = numbers+n, sums+s
+	}
+	return numbers, sums
+}
+
 // frames drives a lesson by keys and knows what was fired.
 type frames struct {
 	t      *testing.T
@@ -65,14 +90,19 @@ type frames struct {
 	now    int64
 	fired  []request // of cost 1, in the order of time
 	limit  int64
+
+	arrived func() []engine.Arrival // in a story with a crowd
 }
 
 func newFrames(t *testing.T, l engine.Lesson, first int) *frames {
-	app, err := lab.New(context.Background(), lab.Options{Lessons: []engine.Lesson{l}})
+	app, arrived, err := lab.NewStory(context.Background(), lab.Options{Lessons: []engine.Lesson{l}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &frames{t: t, m: app, lesson: l, limit: l.Limit.Count}
+	if len(l.Traffic) > 0 {
+		f.arrived = arrived
+	}
 	for _, step := range l.Steps[:l.Given] {
 		for range step.Repeat {
 			f.given = append(f.given, request{step.At.Microseconds(), step.Cost})
@@ -108,15 +138,21 @@ func (f *frames) act(random *rand.Rand) {
 	default:
 		f.now += random.Int64N(w/1000) * 1000
 	}
+	f.goTo(f.now)
+	for range random.IntN(5) {
+		f.press("space")
+		f.fired = append(f.fired, request{f.now, 1})
+	}
+}
+
+// goTo types a moment.
+func (f *frames) goTo(at int64) {
+	f.now = at
 	keys := []string{"g"}
 	for _, r := range fmt.Sprintf("%dus", f.now) {
 		keys = append(keys, string(r))
 	}
 	f.press(append(keys, "enter")...)
-	for range random.IntN(5) {
-		f.press("space")
-		f.fired = append(f.fired, request{f.now, 1})
-	}
 }
 
 // frame returns what can be read.
@@ -129,8 +165,17 @@ func (f *frames) references() []*reference {
 		s.Limit.Count, _ = strconv.ParseInt(m[1], 10, 64)
 	}
 	var list []*reference
-	for _, c := range s.Candidates {
+	for i, c := range s.Candidates {
 		r := newReference(c, s)
+		if f.arrived != nil {
+			for _, a := range f.arrived() {
+				if a.Only == 0 || int(a.Only) == i+1 {
+					r.take(int64(a.At - s.Zero))
+				}
+			}
+			list = append(list, r)
+			continue
+		}
 		g, k := f.given, 0
 		for k < len(f.fired) || len(g) > 0 && g[0].at <= f.now {
 			if len(g) > 0 && (k == len(f.fired) || g[0].at <= f.fired[k].at) {
