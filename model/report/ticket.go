@@ -53,7 +53,7 @@ func (f *Fire) Issue(t model.Ticket, concerns []string, o Options) []string {
 func (l *Ticket) lines() []string {
 	fate := "not known"
 	if l.Admitted != nil {
-		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied, wait(l.LastIn, "–", "never"), wait(l.AsNew, "–", "never"))
+		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied, wait(l.LastIn, "0 ms", "never"), wait(l.AsNew, "0 ms", "never"))
 	}
 	others := "not known"
 	if l.Displaced != nil {
@@ -67,7 +67,7 @@ func (l *Ticket) lines() []string {
 		return strings.Join(parts, ", ")
 	}
 	lines := []string{
-		"will do  " + fate,
+		"forecast " + fate,
 		"others   " + others,
 		"path     " + l.Path + " to " + l.Server.clean(),
 		"sends    " + join(l.Commands),
