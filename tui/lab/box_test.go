@@ -28,7 +28,7 @@ func TestTheBoxIsNamed(t *testing.T) {
 			}
 			return ansi.Strip(app.View().Content)
 		}
-		text := press("W", "space", "space", "space", "space", "+", "right", "space")
+		text := press("X", "space", "space", "space", "space", "+", "right", "space")
 		for _, want := range []string{"which limiter is this?", "5 requests so far", "1  ", "admitted"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%v: %q is not on screen:\n%s", size, want, text)
