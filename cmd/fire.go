@@ -15,6 +15,11 @@ func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, shot mod
 	if shot.Cost != 1 {
 		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", shot.Cost)
 	}
+	for _, name := range []string{"create", "shape", "phase", "from", "report"} {
+		if c.Flags().Changed(name) {
+			return cli.Usagef("--%s is for requests at a key: leave it out with --url", name)
+		}
+	}
 	if _, err := p.Loaded(); err != nil {
 		return err
 	}

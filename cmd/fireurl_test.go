@@ -117,6 +117,7 @@ func TestFireAtAnApplicationIsRefused(t *testing.T) {
 	call(t, "fire", "--url", "http://192.0.2.1/", "--allow-inject").sentence(t, 1, "not on this machine", "--reason")
 	call(t, "fire", "--url", "ftp://127.0.0.1/", "--allow-inject").sentence(t, 2, "http://")
 	call(t, "fire", "--url", url, "--allow-inject", "--cost", "2").sentence(t, 2, "--cost")
+	call(t, "fire", "--url", url, "--allow-inject", "--report", "r.md").sentence(t, 2, "--report is for requests at a key")
 	call(t, "fire", "--url", url, "--allow-inject", "-n", "10001").sentence(t, 2, "10001 requests are out of range")
 	call(t, "fire", "--url", url, "--allow-inject", "-H", "no colon").sentence(t, 2, "has no name")
 	call(t, "fire", "--url", url, "--allow-inject", "-X", "B D").sentence(t, 2, "no method")

@@ -54,7 +54,7 @@ func (k *Watched) Ticket(s Shot, now limiter.Instant) Ticket {
 	limit.Window = s.Target.Window
 	state := r.State.Clone()
 	admitted := play(&state, now, limit, s)
-	t.AsNew = time.Duration(0)
+	t.AsNew = state.Peek(now, limit, s.Target.Convention, 0).ResetAfter
 	if admitted > 0 {
 		t.AsNew = t.Over + state.Peek(now.Add(t.Over), limit, s.Target.Convention, 0).ResetAfter
 	}
