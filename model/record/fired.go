@@ -31,6 +31,49 @@ type fired struct {
 	Estimate   real            `json:"estimate,omitempty"`
 	Start      limiter.Instant `json:"start,omitempty"`
 	End        limiter.Instant `json:"end,omitempty"`
+	Answer     *answer         `json:"answer,omitempty"` // of an application, where one was fired at
+}
+
+// answer is what an application said. Lengths of time are nanoseconds.
+type answer struct {
+	Status     int    `json:"status,omitempty"`
+	RetryAfter *int64 `json:"retry_after,omitempty"`
+	Reset      *int64 `json:"reset,omitempty"`
+	Remaining  *int64 `json:"remaining,omitempty"`
+}
+
+func answerOf(a *model.Answer) *answer {
+	if a == nil {
+		return nil
+	}
+	out := &answer{Status: a.Status}
+	if a.RetryAfter.Known {
+		out.RetryAfter = (*int64)(&a.RetryAfter.D)
+	}
+	if a.Reset.Known {
+		out.Reset = (*int64)(&a.Reset.D)
+	}
+	if a.Remaining.Known {
+		out.Remaining = &a.Remaining.N
+	}
+	return out
+}
+
+func (a *answer) model() *model.Answer {
+	if a == nil {
+		return nil
+	}
+	out := &model.Answer{Status: a.Status}
+	if a.RetryAfter != nil {
+		out.RetryAfter = model.Wait{Known: true, D: time.Duration(*a.RetryAfter)}
+	}
+	if a.Reset != nil {
+		out.Reset = model.Wait{Known: true, D: time.Duration(*a.Reset)}
+	}
+	if a.Remaining != nil {
+		out.Remaining = model.Count{Known: true, N: *a.Remaining}
+	}
+	return out
 }
 
 func firedOf(list []model.Fired) []fired {
@@ -41,7 +84,7 @@ func firedOf(list []model.Fired) []fired {
 			Shot: f.Shot, Key: text(f.Key), Cost: f.Cost, At: f.At, Outcome: uint8(f.Outcome), Latency: int64(f.Latency), Err: text(f.Err), Audit: text(f.Audit),
 			Limit: d.Limit.Count, Window: int64(d.Limit.Window), Burst: d.Limit.Burst, Used: d.Used, Remaining: d.Remaining,
 			RetryAfter: int64(d.RetryAfter), ResetAfter: int64(d.ResetAfter), Previous: d.Previous, Current: d.Current,
-			Weight: real(d.Weight), Estimate: real(d.Estimate), Start: d.Start, End: d.End,
+			Weight: real(d.Weight), Estimate: real(d.Estimate), Start: d.Start, End: d.End, Answer: answerOf(f.Answer),
 		})
 	}
 	return out
@@ -52,7 +95,7 @@ func modelOf(list []fired) []model.Fired {
 	for _, f := range list[:min(len(list), maxFired)] {
 		m := model.Fired{
 			Shot: f.Shot, Key: string(f.Key), Cost: f.Cost, At: f.At, Outcome: min(model.Outcome(f.Outcome), model.Unanswered),
-			Latency: time.Duration(f.Latency), Err: string(f.Err), Audit: string(f.Audit),
+			Latency: time.Duration(f.Latency), Err: string(f.Err), Audit: string(f.Audit), Answer: f.Answer.model(),
 		}
 		if m.Outcome == model.Admitted || m.Outcome == model.Denied {
 			m.Decision = limiter.Decision{

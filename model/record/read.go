@@ -310,7 +310,7 @@ func (k *key) into(r *model.Reading) error {
 	if t.Algorithm, err = algorithm(k.Algorithm); err != nil {
 		return err
 	}
-	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Members: plain[string](k.Members), Why: plain[string](k.Why), Pattern: string(k.Pattern), Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
+	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Members: plain[string](k.Members), Why: plain[string](k.Why), Unsettled: plain[string](k.Unsettled), Pattern: string(k.Pattern), Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
 	r.State.Algorithm = t.Algorithm
 	if k.State != "" {
 		r.State.Algorithm, err = algorithm(k.State)

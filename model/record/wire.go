@@ -124,6 +124,7 @@ type key struct {
 	LimitFrom  uint8  `json:"limit_from,omitempty"`
 	Members    []text `json:"members,omitempty"`
 	Why        []text `json:"why,omitempty"`
+	Unsettled  []text `json:"unsettled,omitempty"`
 	Pattern    text   `json:"pattern,omitzero"`
 	Notes      []text `json:"notes,omitempty"`
 	Err        text   `json:"err,omitzero"`
