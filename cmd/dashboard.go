@@ -18,9 +18,11 @@ import (
 	"ratescope/feed/fire"
 	"ratescope/internal/panics"
 	"ratescope/model"
+	"ratescope/model/handoff"
 	"ratescope/model/report"
 	"ratescope/tui"
 	screenlab "ratescope/tui/lab"
+	"ratescope/tui/session"
 )
 
 func (p *program) dashboard(c *cobra.Command, args []string) error {
@@ -40,7 +42,9 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	box := feed.NewMailbox()
 	ended := make(chan error, 1)
-	alerts, err := p.alerts(nil, func(error) {})
+	news := handoff.New(func(held *[]session.News, newer []session.News) { *held = append(*held, newer...) })
+	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) },
+		func(err error) { news.Put([]session.News{{Failed: err.Error()}}) })
 	if err != nil {
 		cancel()
 		return err
@@ -55,8 +59,10 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
 		cancel() // without a source there is nothing to show
 	}()
+	recent := cli.NewRecent(p.recording("").Header)
+	defer recent.Close()
 	firing := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
-	injector := &recordedInjector{Injector: firing}
+	injector := &recordedInjector{Injector: firing, keep: recent.Fired}
 	options := tui.Options{
 		Choices: stateFile("choices.json"),
 		Take:    box.Take, Focus: src.Focus, Injector: injector,
@@ -66,6 +72,9 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 			recorder, err := injector.record(r)
 			return recorder, r.File, err
 		},
+		News: news.Take, Production: p.Named().Production, Colour: p.Named().Colour,
+		Keep:    recent.Put,
+		Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
 	}
 	if firing.ByHand() {
 		options.Arming = firing
@@ -93,9 +102,13 @@ func (p *program) show(ctx context.Context, c *cobra.Command, o tui.Options) (er
 	o.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
 	o.Save = screenlab.SaveNew
 	o.Memory, o.KeepMemory = labMemory()
-	o.Theme, o.FPS, o.Still, o.ASCII, o.Mask = p.theme, p.fps, p.still, p.ascii, p.mask
+	o.Theme, o.FPS, o.Still, o.ASCII, o.Mask = p.theme, p.fps, p.still, p.ascii || asciiOnly(), p.mask
+	if o.Notify, err = p.notifying(); err != nil {
+		return err
+	}
+	o.Suspend = true
 	switch {
-	case p.plain:
+	case p.lines():
 		return tui.Plain(ctx, c.OutOrStdout(), o)
 	case !term.IsTerminal(os.Stdout.Fd()):
 		return cli.Usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")

@@ -25,6 +25,11 @@ func (p *program) export() *cobra.Command {
 	address := c.Flags().String("listen", "localhost:9464", "address to answer on, HOST:PORT or :PORT for all of this machine's")
 	most := c.Flags().Int("max-keys", metrics.DefaultMaxKeys, "how many keys may have series of their own; the rest are counted")
 	hosts := c.Flags().StringSlice("host", nil, "name under which the exporter is reached, beside addresses, localhost and this machine's name; others are refused")
+	var access metrics.Access
+	c.Flags().StringVar(&access.Cert, "web-cert", "", "certificate file (PEM) to answer with over TLS, with --web-key")
+	c.Flags().StringVar(&access.Key, "web-key", "", "key file (PEM) of the certificate")
+	c.Flags().StringVar(&access.Users, "web-users", "", "file of those who may read, one name:bcrypt a line, as htpasswd -nB prints it (default: everyone)")
+	c.Flags().IntVar(&access.Connections, "max-connections", metrics.DefaultConnections, "how many connections there may be at once")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		switch _, _, err := net.SplitHostPort(*address); {
 		case len(args) > 0:
@@ -47,12 +52,16 @@ func (p *program) export() *cobra.Command {
 			}
 			return fmt.Errorf("nothing can be served on %s: %w; choose another address with --listen", *address, err)
 		}
-		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics are on http://%s/metrics\n", listen.Addr())
+		scheme := "http"
+		if access.Cert != "" {
+			scheme = "https"
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics are on %s://%s/metrics\n", scheme, listen.Addr())
 		alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(err error) { p.log(c)(err.Error()) })
 		if err != nil {
 			return err
 		}
 		defer alerts.Close()
-		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: report.Build(p.version), Firing: alerts.Firing}))
+		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: report.Build(p.version), Firing: alerts.Firing, Access: access}))
 	}, screenFlags, []string{"ascii", "allow-inject"})
 }

@@ -42,6 +42,7 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.Flags.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
 	f.BoolVar(&p.ascii, "ascii", false, "draw with ASCII alone")
 	f.BoolVar(&p.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
+	f.StringVar(&p.notify, "notify", "bell", "what an alert that begins does beside its banner: none, bell, or desktop for a notification where the terminal can")
 	f.BoolVar(&p.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
 	f.BoolVar(&p.mask, "mask", false, "hide the middle of key names")
 }

@@ -14,6 +14,8 @@ import (
 type recordedInjector struct {
 	tui.Injector
 
+	keep func(model.Fired) // gets every request that was fired; may be nil
+
 	mu       sync.Mutex
 	recorder *cli.Recorder // the last one that was started; nil before
 }
@@ -23,6 +25,9 @@ func (i *recordedInjector) Fire(ctx context.Context, s model.Shot, report func(m
 	return i.Injector.Fire(ctx, s, func(f model.Fired) {
 		if r := i.current(); r != nil {
 			r.Fired(f)
+		}
+		if i.keep != nil {
+			i.keep(f)
 		}
 		report(f)
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/cli"
-	"ratescope/internal/file"
+	"ratescope/feed/replay"
 	"ratescope/model/lab"
 	screenlab "ratescope/tui/lab"
 )
@@ -40,7 +40,7 @@ func (p *program) lab() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii, Still: p.still, Present: *present}
+		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still, Present: *present}
 		switch {
 		case len(args) == 1 && lab.IsShared(args[0]):
 			moment, err := lab.ReadShared(args[0])
@@ -49,7 +49,7 @@ func (p *program) lab() *cobra.Command {
 			}
 			o.Shared = &moment
 		case len(args) == 1:
-			if o.Lessons, o.First, err = lab.Open(args[0], file.Read); err != nil {
+			if o.Lessons, o.First, err = lab.Open(args[0], replay.Read); err != nil {
 				return cli.UsageError{Err: err}
 			}
 		}
@@ -129,12 +129,12 @@ func traceOf(name string) (*lab.Trace, error) {
 	if name == "" {
 		return nil, nil
 	}
-	f, err := file.Open(name)
+	in, under, err := replay.Stream(name)
 	if err != nil {
 		return nil, cli.UsageError{Err: err}
 	}
-	defer f.Close()
-	trace, err := lab.ReadTrace(f)
+	defer under.Close()
+	trace, err := lab.ReadTrace(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

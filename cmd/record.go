@@ -13,7 +13,7 @@ import (
 
 // recording says what every recording of this call has in common.
 func (p *program) recording(name string) cli.Recording {
-	return cli.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts()}}
+	return cli.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
 }
 
 func (p *program) record() *cobra.Command {
@@ -22,7 +22,7 @@ func (p *program) record() *cobra.Command {
 		Short: "Keep what is seen in a file, without a screen",
 		Long: "Watch as the dashboard does, at the same cost, and keep what is seen in a file for \"ratescope replay\". " +
 			"A FILE that ends in .gz is compressed. It ends after --for, at --max-mb or with ctrl+c, and is readable as far as it " +
-			"goes even when the machine goes down.\n\nIt holds the names of the keys; --mask does not hide them here.",
+			"goes even when the machine goes down.\n\nIt holds the names of the keys, without their middle with --mask.",
 		Example: "ratescope record incident.jsonl.gz --for 10m --redis redis://localhost:6379 --limit 100/1m",
 	}
 	for10 := c.Flags().Duration("for", 0, "how long to record, as in 10m (default: until ctrl+c)")
@@ -45,5 +45,5 @@ func (p *program) record() *cobra.Command {
 		}
 		defer src.Close()
 		return cli.Record(c.Context(), src, r, p.output(c))
-	}, screenFlags, []string{"ascii", "mask", "allow-inject"})
+	}, screenFlags, []string{"ascii", "allow-inject"})
 }

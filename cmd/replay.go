@@ -31,7 +31,7 @@ func (p *program) replay() *cobra.Command {
 		if file.LeftOut > 0 {
 			fmt.Fprintf(c.ErrOrStderr(), "ratescope: %d lines of the recording cannot be read: what was seen from each of them to the next half minute is left out\n", file.LeftOut)
 		}
-		player, err := replay.New(file, *speed, p.plain)
+		player, err := replay.New(file, *speed, p.lines())
 		if err != nil {
 			return cli.UsageError{Err: err}
 		}

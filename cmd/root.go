@@ -79,7 +79,7 @@ var errTerminated = errors.New("terminated")
 func untilSignal() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	go func() {
 		select {
 		case s := <-signals:
@@ -102,7 +102,7 @@ type program struct {
 	cli.Settings
 
 	version                                string
-	theme                                  string
+	theme, notify                          string
 	allow, ascii, plain, mask, json, still bool
 	askpass, keyBase64                     bool
 	service                                bool // the command runs until SIGTERM, which is no failure then
@@ -116,7 +116,7 @@ type program struct {
 // Shared flags, by their subject. Every command accepts all of them, so that scripts may
 // give every command the same ones, and its help hides those that it ignores.
 var (
-	screenFlags = []string{"theme", "fps", "no-animation", "plain"}
+	screenFlags = []string{"theme", "fps", "no-animation", "plain", "notify"}
 	serverFlags = []string{"redis", "target", "password-file", "askpass", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
 	keyFlags    = []string{"watch", "limit", "algorithm", "burst", "config", "refresh", "budget"}
 )
@@ -159,6 +159,6 @@ func (p *program) tree() *cobra.Command {
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(p.snapshot(), p.identify(), p.peek(), p.watch(), p.alert(), p.record(), p.replay(), p.export(), p.fire(), p.undo(), p.verify(), p.lab(), p.tour(), p.accuracy(), p.config(), p.manual())
+	root.AddCommand(p.snapshot(), p.identify(), p.peek(), p.watch(), p.alert(), p.record(), p.replay(), p.capsule(), p.export(), p.fire(), p.undo(), p.verify(), p.lab(), p.tour(), p.accuracy(), p.config(), p.manual())
 	return root
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -89,3 +90,39 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 	}
 	return f
 }
+
+// deniedSteps bounds how many requests DeniedIn plays.
+const deniedSteps = 2000
+
+// DeniedIn returns after how long a request is denied if requests of cost 1 go on coming at a
+// rate, in requests a second, evenly. ok is false where none is within a window, one is denied
+// already, or the state or the limit is not known. It plays at most deniedSteps requests: where
+// there would be more, each stands for several.
+func (r *Reading) DeniedIn(now limiter.Instant, rate float64) (after time.Duration, ok bool) {
+	t := r.Target
+	if r.Err != "" || r.Partial || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Algorithm == limiter.Unknown || !(rate > 0) || len(r.State.Log) > maxPlayed || r.stuck() {
+		return 0, false
+	}
+	limit := t.Limit
+	limit.Window = t.Window
+	s := r.State
+	s.Log = slices.Clone(s.Log)
+	total := rate * t.Window.Seconds()
+	if !(total < 1e9) {
+		return 0, false
+	}
+	each := max(int64(math.Ceil(total/deniedSteps)), 1)
+	if !s.Peek(now, limit, t.Convention, 1).Allowed {
+		return 0, false
+	}
+	step := time.Duration(float64(each) / rate * float64(time.Second))
+	for after = step; after <= t.Window; after += step {
+		if !s.Take(now.Add(after), limit, t.Convention, each).Allowed {
+			return after, true
+		}
+	}
+	return 0, false
+}
+
+// maxPlayed is the longest log that DeniedIn copies.
+const maxPlayed = 20_000

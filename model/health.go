@@ -69,12 +69,15 @@ type ErrorStat struct {
 	Total int64
 }
 
-// SlowCommand is an entry of the slow log.
+// SlowCommand is an entry of the slow log. It holds no value: the slow log of a server has the
+// commands of everyone who uses it.
 type SlowCommand struct {
 	ID      int64
 	At      limiter.Instant
 	Took    time.Duration
-	Command string // raw and clipped; not for a terminal before it is cleaned
+	Command string   // its name, and of a command with subcommands theirs; not for a terminal before it is cleaned
+	Keys    []string // that it names, as far as they are known; raw
+	Rest    int      // further arguments, which are not kept
 }
 
 // Spike is a kind of event that took the server longer than its latency-monitor-threshold.

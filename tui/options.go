@@ -46,6 +46,10 @@ type Options struct {
 	Player Player
 	// Record begins to keep what is seen in a new file; nil: that is not possible.
 	Record func() (r Recorder, name string, err error)
+	// Keep gets every batch, for Capsule, which saves what was kept together with the board and
+	// says what it holds; nil: that is not possible.
+	Keep    func(model.Batch)
+	Capsule func(*model.Board) (account string, err error)
 
 	// Save keeps a moment of the lab under a name; nil: that is not possible.
 	Save func(name string, content []byte) error
@@ -72,6 +76,16 @@ type Options struct {
 	ASCII bool         // no blocks, lines or dots beyond ASCII
 	Still bool         // no animation: the picture changes once a second
 	Mask  bool         // hide the middle of key names
+
+	Suspend bool // ctrl+z hands the terminal back to the shell
+
+	Production bool   // the target is marked as production: a badge says so on every screen
+	Colour     string // of the target's name, one of feed/config's; "" the theme's
+
+	// News waits for what became of the alerts of the configuration; nil: there are none.
+	News func(context.Context) ([]session.News, error)
+	// Notify says how an alert that begins reaches a person who does not look.
+	Notify session.Notify
 }
 
 // Run shows the dashboard until the user quits or ctx ends. Whatever happens, the terminal
@@ -97,14 +111,15 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	app, err := shell.New(ctx, shell.Options{
 		Name: "ratescope", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still,
 		Mouse: kept.values["mouse"] != "false", Remember: kept.remember, Recall: func(key string) string { return kept.values[key] },
+		Suspend: o.Suspend,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	s := session.New(app, session.Options{
-		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Export: o.Export, Player: o.Player, Record: o.Record,
 		Library: o.Library, Adopt: o.Adopt,
-		ASCII: o.ASCII, Still: o.Still, Mask: o.Mask,
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Export: o.Export, Player: o.Player, Record: o.Record, Keep: o.Keep, Capsule: o.Capsule,
+		ASCII: o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})
 	for _, sc := range screens {
 		screen, err := sc.make(s, o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,9 +25,13 @@ type Alerts struct {
 	change func(report.Alert) // gets every alert that begins or ends; may be nil
 	queue  *notify.Queue
 
-	mu     sync.Mutex
-	engine *alert.Engine
+	mu      sync.Mutex
+	engine  *alert.Engine
+	history []report.Alert // the latest, oldest first
 }
+
+// maxHistory bounds the alerts that History returns.
+const maxHistory = 500
 
 // farewell is how long alerts that wait may take to be delivered at the end.
 const farewell = 5 * time.Second
@@ -79,6 +84,10 @@ func (a *Alerts) SetConfig(c *config.Config) {
 func (a *Alerts) tell(events []alert.Event) {
 	for _, e := range events {
 		said := report.AlertOf(e, a.names)
+		a.history = append(a.history, said)
+		if n := len(a.history) - maxHistory; n > 0 {
+			a.history = slices.Delete(a.history, 0, n)
+		}
 		if a.change != nil {
 			a.change(said)
 		}
@@ -98,6 +107,16 @@ func (a *Alerts) Firing() []report.Alert {
 		list = append(list, report.AlertOf(e, a.names))
 	}
 	return list
+}
+
+// History returns the alerts that began or ended lately, oldest first. A nil a has none.
+func (a *Alerts) History() []report.Alert {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.history)
 }
 
 // Close delivers what waits, for a few seconds at most. A nil a has nothing to deliver.

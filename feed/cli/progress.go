@@ -25,6 +25,11 @@ func (p *progressLine) show(b model.Batch) {
 		filled := int(part * barCells)
 		text = fmt.Sprintf("[%s%s] %3.0f %% of %d keys, %d limiters", strings.Repeat("#", filled), strings.Repeat(".", barCells-filled), part*100, b.Sweep.Total, len(b.Readings))
 	}
+	p.print(text)
+}
+
+// print writes a text over the one before.
+func (p *progressLine) print(text string) {
 	fmt.Fprint(p.to, "\r"+text+strings.Repeat(" ", max(0, len(p.shown)-len(text))))
 	p.shown = text
 }

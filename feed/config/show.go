@@ -87,3 +87,26 @@ func put(words map[string]any, name, value string) {
 		words[name] = value
 	}
 }
+
+// WithoutSecrets returns the configuration as it may be handed to others: of the commands, which
+// may have secrets in their arguments, only the programs are left.
+func (c *Config) WithoutSecrets() *Config {
+	out := &Config{Rules: c.Rules, Targets: map[string]Target{}}
+	for name, t := range c.Targets {
+		t.PasswordCommand = program(t.PasswordCommand)
+		out.Targets[name] = t
+	}
+	for _, a := range c.Alerts {
+		a.Command = program(a.Command)
+		out.Alerts = append(out.Alerts, a)
+	}
+	return out
+}
+
+// program returns a command without its arguments.
+func program(command []string) []string {
+	if len(command) < 2 {
+		return command
+	}
+	return []string{command[0], "…"}
+}

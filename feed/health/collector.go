@@ -54,7 +54,7 @@ const (
 	lookPrice   = 300 * time.Microsecond
 	mostListed  = 12
 	mostSlow    = 16
-	longestSlow = 200 // bytes of a slow command
+	longestSlow = 200 // bytes of a name in the slow log
 	mostSpikes  = 8
 )
 
@@ -168,8 +168,7 @@ func (d *Collector) take(a answer, f *figures, h *model.Health) error {
 			return err
 		}
 		for _, l := range a.slow.Val() {
-			text := slowCommand(l.Args)
-			h.Slow = append(h.Slow, model.SlowCommand{ID: l.ID, At: limiter.InstantOf(l.Time), Took: l.Duration, Command: text[:min(len(text), longestSlow)]})
+			h.Slow = append(h.Slow, slowCommand(l))
 		}
 	}
 	if a.latency != nil {

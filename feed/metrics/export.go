@@ -34,6 +34,7 @@ type Options struct {
 	Now     func() time.Time      // nil means time.Now
 	Build   string                // version and commit, for ratescope_build_info; "" leaves it out
 	Firing  func() []report.Alert // alerts that fire now; nil for none
+	Access  Access                // who may read them
 	Hosts   []string              // names under which requests are answered beside addresses, localhost and this machine's name
 }
 

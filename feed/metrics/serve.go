@@ -110,8 +110,15 @@ const farewell = 3 * time.Second
 // Serve watches src and answers on listen, which it closes, until ctx ends; then it returns
 // the error of ctx. Requests under way are answered first.
 func Serve(ctx context.Context, src feed.Source, listen net.Listener, c *Collector) error {
+	handler, err := c.o.Access.Guard(Handler(c))
+	if err == nil {
+		listen, err = c.o.Access.Listen(listen)
+	}
+	if err != nil {
+		return err
+	}
 	server := &http.Server{
-		Handler: Handler(c), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	within, stop := context.WithCancelCause(ctx)
@@ -122,7 +129,7 @@ func Serve(ctx context.Context, src feed.Source, listen net.Listener, c *Collect
 		stop(err)
 		served <- err
 	}()
-	err := src.Run(within, c.Put)
+	err = src.Run(within, c.Put)
 	bye, done := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer done()
 	if server.Shutdown(bye) != nil {

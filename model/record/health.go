@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"time"
 
 	"ratescope/model"
@@ -36,12 +37,21 @@ func healthOf(h *model.Health) *health {
 		out.Errors = append(out.Errors, failure{text(e.Name), real(e.Rate), e.Total})
 	}
 	for _, s := range h.Slow {
-		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command)})
+		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command), texts(s.Keys), s.Rest})
 	}
 	for _, s := range h.Spikes {
 		out.Spikes = append(out.Spikes, spike{text(s.Event), s.At, int64(s.Latest), int64(s.Most)})
 	}
 	return out
+}
+
+// HealthJSON returns h as a recording has it, with the names of keys hidden where so said.
+func HealthJSON(h *model.Health, hide bool) ([]byte, error) {
+	b := model.Batch{Health: h}
+	if hide {
+		b = newMask().batch(b)
+	}
+	return json.MarshalIndent(healthOf(b.Health), "", "  ")
 }
 
 func (h *health) model() *model.Health {
@@ -63,7 +73,7 @@ func (h *health) model() *model.Health {
 		out.Errors = append(out.Errors, model.ErrorStat{Name: string(e.Name), Rate: float64(e.Rate), Total: e.Total})
 	}
 	for _, s := range first(h.Slow) {
-		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command)})
+		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command), Keys: plain[string](first(s.Keys)), Rest: s.Rest})
 	}
 	for _, s := range first(h.Spikes) {
 		out.Spikes = append(out.Spikes, model.Spike{Event: string(s.Event), At: s.At, Latest: time.Duration(s.Latest), Most: time.Duration(s.Most)})

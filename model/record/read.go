@@ -90,7 +90,7 @@ func headerOf(text []byte) (Header, error) {
 		return Header{}, fmt.Errorf("the recording is of version %d, written by %q, and this program reads up to version %d: use a newer ratescope",
 			o.Version, string(o.By[:min(len(o.By), 64)]), Version)
 	}
-	h := Header{By: string(o.By), At: o.At, Watch: plain[string](o.Watch), Rules: plain[string](o.Rules)}
+	h := Header{By: string(o.By), At: o.At, Watch: plain[string](o.Watch), Rules: plain[string](o.Rules), Mask: o.Masked}
 	o.Server.into(&h.Server)
 	return h, nil
 }

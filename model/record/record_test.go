@@ -59,7 +59,7 @@ func (l *teller) next() model.Batch {
 	case 2:
 		b.Health = &model.Health{At: l.now, Over: time.Second, Ops: model.Measure{Known: true, V: l.r.Float64()}, CPU: model.Measure{Known: true},
 			Policy: "noeviction", Commands: []model.CommandStat{{Name: "evalsha", Calls: 2.5, Mean: 7, Total: 3, Scripts: true}},
-			Errors: []model.ErrorStat{{Name: "OOM", Rate: 1, Total: 2}}, Slow: []model.SlowCommand{{ID: 4, At: l.now, Took: 9, Command: "GET \xff"}}, Missing: []string{"x"}}
+			Errors: []model.ErrorStat{{Name: "OOM", Rate: 1, Total: 2}}, Slow: []model.SlowCommand{{ID: 4, At: l.now, Took: 9, Command: "GET", Keys: []string{"\xff"}, Rest: 2}}, Missing: []string{"x"}}
 	}
 	for _, name := range names {
 		if l.r.IntN(3) > 0 {

@@ -48,6 +48,7 @@ type opening struct {
 	Server  *server         `json:"server,omitempty"`
 	Watch   []text          `json:"watch,omitempty"`
 	Rules   []text          `json:"rules,omitempty"`
+	Masked  bool            `json:"masked,omitempty"`
 }
 
 type ending struct {
@@ -207,6 +208,8 @@ type slow struct {
 	At      limiter.Instant `json:"at"`
 	Took    int64           `json:"took"`
 	Command text            `json:"command"`
+	Keys    []text          `json:"keys,omitempty"`
+	Rest    int             `json:"rest,omitempty"`
 }
 
 type hot struct {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"time"
 
@@ -22,6 +23,7 @@ type Header struct {
 	Server model.Server    // as it was then: Target, Embedded, Role and Version
 	Watch  []string        // patterns of the keys; none is every key
 	Rules  []string        // how keys were said to be limited, one text each
+	Mask   bool            // a Writer hides the middle of every key's name
 }
 
 // Intervals of the server's clock.
@@ -36,6 +38,7 @@ type Writer struct {
 	out     *bufio.Writer
 	zip     *gzip.Writer // nil: not compressed
 	scratch bytes.Buffer
+	text    []byte // of a reading; used again for the next one
 
 	frames  int
 	framed  limiter.Instant
@@ -44,6 +47,9 @@ type Writer struct {
 	server  string // as last written
 	sweep   string
 
+	mask             *mask                 // nil: names are written as they are
+	framing          func(limiter.Instant) // called before a frame begins, when all before it is out; nil: not
+	again            bool                  // the next batch begins a frame
 	batches, skipped int
 	seen             map[string]bool
 	err              error
@@ -51,9 +57,9 @@ type Writer struct {
 
 // written is what a reader knows of a key.
 type written struct {
-	id   int
-	desc string
-	log  []limiter.Entry
+	id  int
+	key *model.Reading // as it was described; nil before it was
+	log []limiter.Entry
 }
 
 // maxUnits is the most that an arrival can say.
@@ -72,13 +78,13 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // NewWriter begins a recording on w with its first line.
 func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
-	r := &Writer{under: &counter{w: w}, seen: map[string]bool{}}
-	r.out = bufio.NewWriterSize(r.under, 64<<10)
-	if compress {
-		r.zip = gzip.NewWriter(r.out)
+	r := newWriter(w, compress)
+	if h.Mask {
+		r.mask = newMask()
+		h.Rules, h.Watch = nil, r.mask.patterns(h.Watch)
 	}
 	r.put(line{Recording: &opening{
-		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: texts(h.Watch), Rules: texts(h.Rules),
+		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: texts(h.Watch), Rules: texts(h.Rules), Masked: h.Mask,
 	}})
 	r.flush()
 	return r, r.err
@@ -86,7 +92,10 @@ func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
 
 // Write appends a batch. An error is final.
 func (w *Writer) Write(b model.Batch) error {
-	if far := b.At.Sub(w.framed); w.frames == 0 || far >= frameEvery || far <= -frameEvery || len(w.ids) >= maxIDs-len(b.Readings) {
+	if w.mask != nil {
+		b = w.mask.batch(b)
+	}
+	if far := b.At.Sub(w.framed); w.frames == 0 || w.again || far >= frameEvery || far <= -frameEvery || len(w.ids) >= maxIDs-len(b.Readings) {
 		w.frame(b.At)
 	}
 	for i := range b.Readings[:min(len(b.Readings), maxBatch)] {
@@ -99,7 +108,8 @@ func (w *Writer) Write(b model.Batch) error {
 		w.put(line{Batch: closing})
 	}
 	w.batches++
-	if far := b.At.Sub(w.flushed); w.zip == nil || far >= flushEvery || far <= -flushEvery {
+	far := b.At.Sub(w.flushed)
+	if w.framing == nil && (w.zip == nil || far >= flushEvery || far <= -flushEvery) { // a Tail takes all when it is wanted
 		w.flushed = b.At
 		w.flush()
 	}
@@ -109,6 +119,11 @@ func (w *Writer) Write(b model.Batch) error {
 // Close ends the recording with its last line. What is under it is not closed.
 func (w *Writer) Close() error {
 	w.put(line{End: &ending{w.batches}})
+	return w.finish()
+}
+
+// finish writes out everything that was put. What is compressed ends.
+func (w *Writer) finish() error {
 	if w.zip != nil && w.err == nil {
 		w.err = w.zip.Close()
 	}
@@ -145,6 +160,11 @@ func (w *Writer) frame(at limiter.Instant) {
 		w.err = w.zip.Close()
 		w.zip.Reset(w.out)
 	}
+	if w.framing != nil && w.err == nil {
+		w.err = w.out.Flush()
+		w.framing(at)
+	}
+	w.again = false
 	w.ids, w.server, w.sweep = map[string]*written{}, "", ""
 	w.framed = at
 	n := w.frames
@@ -163,14 +183,25 @@ func (w *Writer) put(l line) bool {
 	if w.scratch.Len() > MaxLine {
 		return false
 	}
-	if w.err == nil {
-		if w.zip != nil {
-			_, w.err = w.zip.Write(w.scratch.Bytes())
-		} else {
-			_, w.err = w.out.Write(w.scratch.Bytes())
-		}
-	}
+	w.write(w.scratch.Bytes())
 	return true
+}
+
+// write writes a line that has its end.
+func (w *Writer) write(text []byte) {
+	switch {
+	case w.err != nil:
+	case w.zip != nil:
+		_, w.err = w.zip.Write(text)
+	default:
+		_, w.err = w.out.Write(text)
+	}
+}
+
+// alike says whether two readings of a key are described by the same words.
+func alike(x, y *model.Reading) bool {
+	return x.Target == y.Target && x.Type == y.Type && x.Err == y.Err && x.Pattern == y.Pattern && x.State.Algorithm == y.State.Algorithm &&
+		slices.Equal(x.Members, y.Members) && slices.Equal(x.Why, y.Why) && slices.Equal(x.Unsettled, y.Unsettled) && slices.Equal(x.Notes, y.Notes)
 }
 
 // reading writes one reading, in terms of the one before of the same key.
@@ -181,20 +212,27 @@ func (w *Writer) reading(r *model.Reading) {
 	}
 	out := wireReading(r)
 	out.ID = was.id
-	desc := keyOf(r)
-	spelled, err := json.Marshal(desc)
-	if err != nil && w.err == nil {
-		w.err = err
-	}
-	if string(spelled) != was.desc {
-		out.Key = desc
+	described := was.key != nil && alike(was.key, r)
+	if !described {
+		out.Key = keyOf(r)
 	}
 	out.Drop, out.Keep, out.Log = delta(was.log, r.State.Log, r.At)
-	if len(r.State.Log) > maxEntries || len(r.Arrivals) > maxEntries || len(r.Trace) > maxEntries || !w.put(line{Reading: out}) {
+	text, err := out.append(w.text[:0])
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
+	}
+	w.text = text
+	if len(r.State.Log) > maxEntries || len(r.Arrivals) > maxEntries || len(r.Trace) > maxEntries || len(text) > MaxLine {
 		w.skipped++
 		return
 	}
-	was.desc, was.log = string(spelled), r.State.Log
+	w.write(text)
+	if !described {
+		k := *r
+		k.Arrivals, k.Trace, k.State = nil, nil, limiter.State{Algorithm: r.State.Algorithm}
+		was.key = &k
+	}
+	was.log = r.State.Log
 	w.ids[r.Key] = was
 	if len(w.seen) < maxIDs {
 		w.seen[r.Key] = true

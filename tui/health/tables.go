@@ -237,8 +237,20 @@ func (v *View) paintSlow(r cell.Rect) {
 			return
 		}
 		x := v.Words(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Look.Dim), widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Look.Near))
-		v.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(safetext.Clean(c.Command), max(0, in.X+in.W-x), safetext.Ellipsis), v.Look.Text)
+		v.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(v.slowText(&c), max(0, in.X+in.W-x), safetext.Ellipsis), v.Look.Text)
 	}
+}
+
+// slowText is a command of the slow log, without the values that it had.
+func (v *View) slowText(c *model.SlowCommand) string {
+	text := safetext.Clean(c.Command)
+	for _, key := range c.Keys {
+		text += " " + v.Name(key)
+	}
+	if c.Rest > 0 {
+		text += " and " + format.Plural(c.Rest, "argument")
+	}
+	return text
 }
 
 // paintHot draws the hottest keys of the server, watched or not.

@@ -42,6 +42,7 @@ type Options struct {
 	ASCII   bool         // no blocks, lines or dots beyond ASCII
 	Still   bool         // no animation: the clock moves by steps and seeks alone
 	Present bool         // begin in presenter mode
+	Suspend bool         // ctrl+z hands the terminal back to the shell
 }
 
 const defaultFPS = 20
@@ -66,7 +67,7 @@ func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 	if o.FPS == 0 {
 		o.FPS = defaultFPS
 	}
-	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still, Mouse: true})
+	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still, Mouse: true, Suspend: o.Suspend})
 	if err != nil {
 		return nil, nil, err
 	}

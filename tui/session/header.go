@@ -21,8 +21,13 @@ type header struct {
 	*Session
 }
 
-// HeaderRows is two.
-func (s *Session) HeaderRows() int { return 2 }
+// HeaderRows is two, and one more while an alert of the configuration fires.
+func (s *Session) HeaderRows() int {
+	if len(s.raised.list) > 0 {
+		return 3
+	}
+	return 2
+}
 
 // Header answers the three questions of the person on call in two lines: is
 // Redis well, who is throttled, who is close.
@@ -30,6 +35,9 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	h := header{p, s}
 	h.paintServer(r.X, r.Y, r.X+r.W)
 	h.paintVerdict(r.X, r.Y+1, r.X+r.W)
+	if r.H > 2 {
+		h.paintAlerts(r.X, r.Y+2, r.X+r.W)
+	}
 	h.tips(r)
 }
 
@@ -50,11 +58,14 @@ func (h header) paintServer(x, y, end int) {
 	h.Buffer.Text(edge, y, end, arms, armStyle)
 
 	x = h.Words(x, y, edge, widget.Styled(" ratescope ", h.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.Look.Text))
+	if h.Production {
+		x = h.Words(x, y, edge, widget.Styled(" PROD ", h.Look.BadgeBad), widget.Styled(" ", h.Look.Text))
+	}
 	if !h.started {
 		h.Words(x, y, edge, widget.Styled("connecting…", h.Look.Dim))
 		return
 	}
-	x = h.Words(x, y, edge, widget.Styled(safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), h.Look.Text))
+	x = h.Words(x, y, edge, widget.Styled(safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), h.targetStyle()))
 	for _, p := range h.serverFacts(s) {
 		if x+3+safetext.Width(p.Text) >= edge {
 			break

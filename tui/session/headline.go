@@ -59,8 +59,38 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	case g.RateKnown && g.Rate > 0 && g.Reset != time.Duration(0):
 		add(format.PerSecond(g.Rate), l.Dim)
 	}
+	if g.NextKnown && g.Next == 0 && !old {
+		if in, known := s.deniedIn(k); known {
+			add("at this rate denied in "+format.Span(in), l.Near)
+		}
+	}
 	for len(spans) > 1 && widget.Width(spans...) > columns {
 		spans = spans[:len(spans)-2]
 	}
 	return spans
+}
+
+// outlook is when keys will deny, worked out once a second of the screen's clock.
+type outlook struct {
+	second int64
+	denied map[string]time.Duration // -1: not within a window
+}
+
+// deniedIn returns after how long a key denies if its requests go on as in the last seconds.
+func (s *Session) deniedIn(k *model.Watched) (time.Duration, bool) {
+	if !k.Gauge.RecentKnown {
+		return 0, false
+	}
+	if second := int64(s.At()) / 1e6; s.outlook.denied == nil || s.outlook.second != second {
+		s.outlook = outlook{second, map[string]time.Duration{}}
+	}
+	in, known := s.outlook.denied[k.Reading.Key]
+	if !known {
+		in = -1
+		if after, ok := k.Reading.DeniedIn(s.At(), k.Gauge.Recent); ok {
+			in = after
+		}
+		s.outlook.denied[k.Reading.Key] = in
+	}
+	return in, in >= 0
 }

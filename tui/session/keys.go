@@ -37,6 +37,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
 		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W"),
+		keymap.New("keys", "copy redis-cli lines", "Y", "copies the redis-cli lines that free or reset the key", s.CopyLines, "Y"),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.ToggleRecording, "F").When(func() string {
 			if s.Player != nil {
@@ -50,6 +51,7 @@ func (s *Session) Actions() keymap.Actions {
 			}
 			return ""
 		}),
+		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.SaveCapsule, "I").When(s.NoCapsule),
 
 		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").Hinted("pause"),
 		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "["),

@@ -129,6 +129,48 @@ func (s *Session) recorded(msg recordedMsg) {
 	s.Say(strings.ToUpper(msg.account[:1]) + msg.account[1:] + ".")
 }
 
+// capsuleMsg is a capsule that was saved, and what it holds.
+type capsuleMsg struct {
+	account string
+	err     error
+}
+
+// NoCapsule says why no capsule can be saved; "" when it can.
+func (s *Session) NoCapsule() string {
+	switch {
+	case s.Player != nil:
+		return "A replay is of a file already: hand that on."
+	case s.Capsule == nil:
+		return "No capsule can be saved here."
+	case !s.started:
+		return "There is nothing to save yet."
+	}
+	return ""
+}
+
+// SaveCapsule saves the last minutes and what is known about them in one file.
+func (s *Session) SaveCapsule() tea.Cmd {
+	if why := s.NoCapsule(); why != "" {
+		s.Warn(why)
+		return nil
+	}
+	s.board.Refresh(s.now)
+	board, save := s.board.Freeze(s.now), s.Capsule
+	s.Say("Saving a capsule…")
+	return func() tea.Msg {
+		account, err := save(board)
+		return capsuleMsg{account, err}
+	}
+}
+
+func (s *Session) saved(msg capsuleMsg) {
+	if msg.err != nil {
+		s.Warn(msg.err.Error())
+		return
+	}
+	s.Say(strings.ToUpper(msg.account[:1]) + msg.account[1:] + ".")
+}
+
 // ExportKeys writes the keys on the board to a file.
 func (s *Session) ExportKeys() tea.Cmd {
 	if s.Export == nil || s.Board().At == 0 {

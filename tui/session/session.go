@@ -41,6 +41,10 @@ type Options struct {
 	Player Player
 	// Record opens a recording; nil: not possible.
 	Record func() (r Recorder, name string, err error)
+	// Keep gets every batch, for Capsule; it never blocks. Capsule saves what was kept together
+	// with the board, which it may keep, and says what it holds. Both are nil: not possible.
+	Keep    func(model.Batch)
+	Capsule func(*model.Board) (account string, err error)
 
 	// Library says what is known of a library by its name; nil: nothing.
 	Library func(name string) (identify.Library, bool)
@@ -50,6 +54,12 @@ type Options struct {
 	ASCII bool // nothing beyond ASCII
 	Still bool // no animation: the picture changes once a second
 	Mask  bool // hide the middle of key names
+
+	Production bool   // the target is marked as production
+	Colour     string // of the target's name; "" the theme's
+
+	News   func(context.Context) ([]News, error) // waits for news of the alerts of the configuration; nil: there are none
+	Notify Notify
 }
 
 // Session is the state that the screens share. Make one with New. Not safe for concurrent
@@ -62,7 +72,9 @@ type Session struct {
 	selection
 	order
 	firing
-	Time timeline.View // how far back, how coarse, and the instant under the cursor
+	raised
+	outlook outlook
+	Time    timeline.View // how far back, how coarse, and the instant under the cursor
 
 	board    model.Board
 	paused   *model.Board // the board at the moment of a pause; nil while the picture moves
@@ -81,7 +93,7 @@ func New(app *shell.App, o Options) *Session {
 }
 
 // Init waits for the first batch and for what is fired.
-func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.nextFired()) }
+func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.nextFired(), s.nextNews()) }
 
 // Update handles what comes from the source, the injector and the recorder.
 func (s *Session) Update(msg tea.Msg) tea.Cmd {
@@ -103,6 +115,10 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		s.exported(msg)
 	case adoptedMsg:
 		s.adopted(msg)
+	case newsMsg:
+		return s.hear(msg)
+	case capsuleMsg:
+		s.saved(msg)
 	}
 	return nil
 }
@@ -145,6 +161,9 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 	turn := !s.started || s.board.Server.Link != msg.batch.Server.Link || s.board.Server.Err != msg.batch.Server.Err
 	if s.recorder != nil {
 		s.recorder.Put(msg.batch)
+	}
+	if s.Keep != nil {
+		s.Keep(msg.batch)
 	}
 	s.board.Apply(msg.batch)
 	if s.Arming != nil {
@@ -226,7 +245,7 @@ func (s *Session) Decorate(v *tea.View) {
 	if !s.started {
 		return
 	}
-	v.WindowTitle = "ratescope " + safetext.Clip(safetext.Clean(s.board.Server.Target), 60, safetext.Ellipsis)
+	v.WindowTitle = s.titled() + "ratescope " + safetext.Clip(safetext.Clean(s.board.Server.Target), 60, safetext.Ellipsis)
 	if armed := s.armedText(); armed != "" {
 		v.WindowTitle = armed + " · " + v.WindowTitle
 	}
@@ -296,6 +315,9 @@ func (s *Session) At() limiter.Instant {
 
 // BatchMsg is what arrives when the source has a batch.
 func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
+
+// NewsMsg is what arrives when there is news of the alerts of the configuration.
+func NewsMsg(n ...News) tea.Msg { return newsMsg{news: n} }
 
 // FiredMsg is what arrives when requests fired from here were decided.
 func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }

@@ -38,6 +38,9 @@ type Options struct {
 	Still bool         // no animation: the picture changes once a second
 	Mouse bool         // the mouse is the program's, not the terminal's
 	Name  string       // of the program, where it says what size it needs
+	// Suspend lets ctrl+z hand the terminal back to the shell until fg. It stops the whole
+	// process, so that it is not for a program that serves others.
+	Suspend bool
 
 	// Remember keeps what a person chose for the next start; nil forgets it.
 	Remember func(key, value string) tea.Cmd

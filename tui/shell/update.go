@@ -42,6 +42,9 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 			a.wear(a.o.Shelf.Default(a.dark))
 		}
 		return a.everywhere(msg)
+	case tea.ResumeMsg:
+		a.stale = true
+		a.host.Touch()
 	case tea.ColorProfileMsg:
 		a.profiled(msg.Profile)
 	case restMsg:
@@ -136,8 +139,16 @@ func (a *App) Idle() bool { return a.idle }
 // press routes a key: ctrl+c first, then an open overlay, then the keys that mean the same
 // everywhere, then those of the screen, then esc, and what is left to the screen as it is.
 func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
-	if msg.String() == "ctrl+c" {
+	switch msg.String() {
+	case "ctrl+c":
 		return a.quit()
+	case "ctrl+z":
+		if a.o.Suspend {
+			return tea.Suspend
+		}
+	case "alt+esc": // esc twice at once: the two bytes arrive together
+		esc := tea.KeyPressMsg{Code: tea.KeyEscape}
+		return tea.Batch(a.press(esc), a.press(esc))
 	}
 	a.stale = true
 	if a.over != nil {

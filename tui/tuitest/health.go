@@ -31,8 +31,8 @@ func health(now limiter.Instant) *model.Health {
 		},
 		Errors: []model.ErrorStat{{Name: "NOSCRIPT", Rate: 0.5, Total: 14}, {Name: "WRONGTYPE", Total: 2}},
 		Slow: []model.SlowCommand{
-			{ID: 2, At: now - now%60e6, Took: 14 * time.Millisecond, Command: "ZREMRANGEBYSCORE rl:search -inf 1763629200000"},
-			{ID: 1, At: now - now%60e6 - 90e6, Took: 11 * time.Millisecond, Command: "KEYS *"},
+			{ID: 2, At: now - now%60e6, Took: 14 * time.Millisecond, Command: "ZREMRANGEBYSCORE", Keys: []string{"rl:search"}, Rest: 2},
+			{ID: 1, At: now - now%60e6 - 90e6, Took: 11 * time.Millisecond, Command: "KEYS", Rest: 1},
 		},
 	}
 }

@@ -1,0 +1,146 @@
+package metrics
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+
+	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/net/netutil"
+
+	"ratescope/internal/file"
+	"ratescope/model/safetext"
+)
+
+// Access says who may read the metrics, and how.
+type Access struct {
+	Cert, Key   string // files (PEM) of the certificate and its key; "" for both answers without TLS
+	Users       string // file of users, one name:bcrypt a line, as htpasswd -B writes it; "" lets everyone read
+	Connections int    // at once; 0 means DefaultConnections
+}
+
+// DefaultConnections is how many connections there may be at once when nobody says.
+const DefaultConnections = 64
+
+// Listen bounds the connections of a listener, and lets it speak TLS where a has a certificate.
+// The error is one sentence.
+func (a Access) Listen(l net.Listener) (net.Listener, error) {
+	if a.Connections <= 0 {
+		a.Connections = DefaultConnections
+	}
+	l = netutil.LimitListener(l, a.Connections)
+	switch {
+	case a.Cert == "" && a.Key == "":
+		return l, nil
+	case a.Cert == "" || a.Key == "":
+		return nil, fmt.Errorf("a certificate and its key go together: give both --web-cert and --web-key")
+	}
+	var pair [2][]byte
+	for i, name := range []string{a.Cert, a.Key} {
+		text, err := file.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		pair[i] = text
+	}
+	cert, err := tls.X509KeyPair(pair[0], pair[1])
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s are no certificate and its key: %w", safetext.Clean(a.Cert), safetext.Clean(a.Key), err)
+	}
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}), nil
+}
+
+// users are names with the bcrypt of their passwords.
+type users map[string][]byte
+
+// readUsers reads a file of users; "" is none. The error is one sentence that names the line and
+// no secret.
+func readUsers(name string) (users, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := file.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	list := users{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		user, hash, _ := strings.Cut(line, ":")
+		if _, err := bcrypt.Cost([]byte(hash)); user == "" || err != nil {
+			return nil, fmt.Errorf("%s:%d: this is no name:bcrypt: write it with htpasswd -nB NAME", safetext.Clean(name), n)
+		}
+		list[user] = []byte(hash)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s has no user: write one with htpasswd -nB NAME", safetext.Clean(name))
+	}
+	return list, nil
+}
+
+// Guard lets the users of a's file alone read what next answers. The error is one sentence.
+func (a Access) Guard(next http.Handler) (http.Handler, error) {
+	list, err := readUsers(a.Users)
+	if err != nil || list == nil {
+		return next, err
+	}
+	g := &guard{users: list, next: next}
+	return g, nil
+}
+
+// guard asks for a name and a password. A password that was right is remembered by its digest:
+// bcrypt takes a good part of a second by design, and a scraper comes every few.
+type guard struct {
+	users users
+	next  http.Handler
+
+	mu    sync.Mutex
+	right map[string][sha256.Size]byte // by user
+}
+
+// nobody is compared with when there is no such user, so that a name cannot be guessed by the
+// time that the answer takes.
+var nobody = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5VtuXJ1r0u3hUoXn1aOH6Qf9wZ2lK")
+
+// ServeHTTP implements http.Handler.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	user, password, _ := r.BasicAuth()
+	if !g.admits(user, password) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="ratescope", charset="UTF-8"`)
+		http.Error(w, "a name and a password are needed", http.StatusUnauthorized)
+		return
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+func (g *guard) admits(user, password string) bool {
+	hash, known := g.users[user]
+	if !known {
+		hash = nobody
+	}
+	digest := sha256.Sum256([]byte(password))
+	g.mu.Lock()
+	defer g.mu.Unlock() // one at a time: guesses wait for one another
+	if right, remembered := g.right[user]; remembered && subtle.ConstantTimeCompare(right[:], digest[:]) == 1 {
+		return true
+	}
+	if bcrypt.CompareHashAndPassword(hash, []byte(password)) != nil || !known {
+		return false
+	}
+	if g.right == nil {
+		g.right = map[string][sha256.Size]byte{}
+	}
+	g.right[user] = digest
+	return true
+}

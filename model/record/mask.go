@@ -1,0 +1,99 @@
+package record
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// mask hides the middle of the names of keys. Keys that would look alike then are told
+// apart by a number, so that each stays a key of its own.
+type mask struct {
+	names map[string]string
+	taken map[string]int // how many keys look like that
+}
+
+func newMask() *mask { return &mask{map[string]string{}, map[string]int{}} }
+
+// of returns what stands for a key, the same one in the whole recording.
+func (m *mask) of(key string) string {
+	if name, known := m.names[key]; known {
+		return name
+	}
+	name := safetext.Mask(key)
+	m.taken[name]++
+	if n := m.taken[name]; n > 1 {
+		name += "~" + strconv.Itoa(n)
+	}
+	m.names[key] = name
+	return name
+}
+
+func (m *mask) all(keys []string) []string {
+	if keys == nil {
+		return nil
+	}
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = m.of(k)
+	}
+	return out
+}
+
+// hide returns a sentence with the key that it names hidden.
+func (m *mask) hide(text, key string) string {
+	if key == "" || !strings.Contains(text, key) {
+		return text
+	}
+	return strings.ReplaceAll(text, key, m.of(key))
+}
+
+// batch returns a copy of b that names no key in full. What explains how a key was
+// recognized is left out: it quotes names.
+func (m *mask) batch(b model.Batch) model.Batch {
+	b.Readings = slices.Clone(b.Readings)
+	for i := range b.Readings {
+		r := &b.Readings[i]
+		r.Err = m.hide(r.Err, r.Key)
+		r.Key, r.Members, r.Why, r.Pattern = m.of(r.Key), m.all(r.Members), nil, ""
+		r.Unsettled = nil
+	}
+	b.Gone, b.LeftOut, b.Sweep.Patterns = m.all(b.Gone), m.all(b.LeftOut), m.patterns(b.Sweep.Patterns)
+	b.Fired = slices.Clone(b.Fired)
+	for i := range b.Fired {
+		f := &b.Fired[i]
+		f.Err = m.hide(f.Err, f.Key)
+		f.Key = m.of(f.Key)
+	}
+	if b.Health != nil {
+		h := *b.Health
+		h.Slow = slices.Clone(h.Slow)
+		for i := range h.Slow {
+			h.Slow[i].Keys = m.all(h.Slow[i].Keys)
+		}
+		b.Health = &h
+	}
+	if b.Hot != nil {
+		h := *b.Hot
+		h.Heats = slices.Clone(h.Heats)
+		for i := range h.Heats {
+			h.Heats[i].Key = m.of(h.Heats[i].Key)
+		}
+		b.Hot = &h
+	}
+	return b
+}
+
+// patterns returns patterns of keys, each hidden where it is the name of a single one.
+func (m *mask) patterns(list []string) []string {
+	out := slices.Clone(list)
+	for i, p := range out {
+		if !strings.ContainsAny(p, "*?[") {
+			out[i] = m.of(p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package record_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"ratescope/model"
+	"ratescope/model/record"
+)
+
+// TestMaskHidesEveryName: with Mask no name is in the file, and keys that look alike
+// without their middle stay apart.
+func TestMaskHidesEveryName(t *testing.T) {
+	names := []string{"rl:customer:alice:login", "rl:customer:bobby:login"}
+	var file bytes.Buffer
+	w, err := record.NewWriter(&file, false, record.Header{Watch: []string{names[0], "rl:*"}, Rules: []string{names[0] + " 5/1m"}, Mask: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range 3 {
+		b := model.Batch{At: 1e15, Gone: []string{names[1]}, LeftOut: []string{names[0]}, Sweep: model.Sweep{Patterns: names},
+			Health: &model.Health{Slow: []model.SlowCommand{{Command: "GET", Keys: names}}},
+			Hot:    &model.Hot{Heats: []model.Heat{{Key: names[0]}}}}
+		for _, name := range names {
+			b.Readings = append(b.Readings, model.Reading{Key: name, At: b.At, Members: []string{name}, Why: []string{"as " + name}, Pattern: name, Err: name + " is broken"})
+			b.Fired = append(b.Fired, model.Fired{Key: name, Outcome: model.Failed, Err: "nothing was fired at " + name})
+		}
+		before := b.Readings[0].Key
+		if err := w.Write(b); err != nil || b.Readings[0].Key != before {
+			t.Fatalf("batch %d: %v, or it was changed", at, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"alice", "bobby"} {
+		if strings.Contains(file.String(), part) {
+			t.Errorf("%q is in the file:\n%s", part, file.String())
+		}
+	}
+	r, err := record.NewReader(bytes.NewReader(file.Bytes()))
+	if err != nil || !r.Header().Mask {
+		t.Fatalf("%+v %v", r, err)
+	}
+	b, err := r.Next()
+	if err != nil || len(b.Readings) != 2 || b.Readings[0].Key == b.Readings[1].Key || b.Fired[0].Key != b.Readings[0].Key || b.Hot.Heats[0].Key != b.Readings[0].Key {
+		t.Errorf("it reads %+v %v", b, err)
+	}
+}

@@ -1,0 +1,178 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Tail keeps the latest part of what a source reports in memory, compressed as it would be
+// in a file, and writes it as a recording at any time. Make one with NewTail. Not safe for
+// concurrent use.
+//
+// It is cut where frames begin. What came before a cut is told in one batch at the
+// beginning of the recording: the latest reading of every key, for a key that is read rarely
+// may have none in the part that is left.
+type Tail struct {
+	header Header
+	span   time.Duration
+	bound  int
+
+	w       *Writer
+	parts   []*part // oldest first; the last one is being written
+	latest  map[string]model.Reading
+	last    model.Batch // the latest, without its readings
+	batches int
+}
+
+// part is a frame and what the frames before it lead to.
+type part struct {
+	at      limiter.Instant // of its first batch
+	before  []byte          // a frame of one batch; nil for the first of all
+	content bytes.Buffer
+	batches int
+}
+
+// Write implements io.Writer for the Writer of the Tail.
+func (p *part) Write(b []byte) (int, error) { return p.content.Write(b) }
+
+func (p *part) size() int { return len(p.before) + p.content.Len() }
+
+// NewTail returns a Tail of the last span, or of less where that takes more than so many
+// bytes. Of h the instant and the server are set from what is written.
+func NewTail(h Header, span time.Duration, bytes int) *Tail {
+	t := &Tail{header: h, span: span, bound: bytes, latest: map[string]model.Reading{}}
+	t.w = newWriter(io.Discard, true)
+	if h.Mask {
+		t.w.mask = newMask()
+	}
+	t.w.zip, _ = gzip.NewWriterLevel(t.w.out, gzip.BestSpeed) // there is such a level
+	t.w.framing = t.cut
+	return t
+}
+
+// Write takes in a batch, which must not be changed later. An error is final.
+func (t *Tail) Write(b model.Batch) error {
+	err := t.w.Write(b)
+	if err != nil {
+		return err
+	}
+	t.batches++
+	t.parts[len(t.parts)-1].batches++
+	for i := range b.Readings {
+		r := b.Readings[i]
+		r.Arrivals, r.Trace, r.Since = nil, nil, 0
+		t.latest[r.Key] = r
+	}
+	for _, list := range [...][]string{b.Gone, b.LeftOut} {
+		for _, key := range list {
+			delete(t.latest, key)
+		}
+	}
+	t.last = model.Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep}
+	t.trim()
+	return nil
+}
+
+// cut begins a part: a Writer calls it when it begins a frame.
+func (t *Tail) cut(at limiter.Instant) {
+	p := &part{at: at}
+	if t.batches > 0 {
+		p.before = t.soFar()
+	}
+	t.parts = append(t.parts, p)
+	t.w.under.w = p
+}
+
+// soFar returns a frame of one batch that tells where everything stands.
+func (t *Tail) soFar() []byte {
+	var out bytes.Buffer
+	w := newWriter(&out, true)
+	w.mask = t.w.mask
+	b := t.last
+	b.Readings = make([]model.Reading, 0, len(t.latest))
+	for _, r := range t.latest {
+		b.Readings = append(b.Readings, r)
+	}
+	if w.Write(b) != nil || w.finish() != nil {
+		return nil // of memory alone: what cannot be said is left out
+	}
+	return out.Bytes()
+}
+
+// trim lets go of what is too old or too much. What is being written stays, and is cut when
+// it alone is too much.
+func (t *Tail) trim() {
+	size := t.Size()
+	for len(t.parts) > 1 && (size > t.bound || t.last.At.Sub(t.parts[1].at) >= t.span) {
+		size -= t.parts[0].size()
+		t.parts[0] = nil
+		t.parts = t.parts[1:]
+	}
+	if p := t.parts[len(t.parts)-1]; p.size() > t.bound/2 {
+		t.w.again = true
+	}
+}
+
+// Size returns how many bytes are kept.
+func (t *Tail) Size() (n int) {
+	for _, p := range t.parts {
+		n += p.size()
+	}
+	return n
+}
+
+// Begin returns the instant from which on everything is kept; 0 before the first batch.
+func (t *Tail) Begin() limiter.Instant {
+	if len(t.parts) == 0 {
+		return 0
+	}
+	return t.parts[0].at
+}
+
+// WriteTo writes what is kept as a recording that is finished; t goes on. Before the first
+// batch it writes a recording of none.
+func (t *Tail) WriteTo(out io.Writer) (int64, error) {
+	if err := t.w.finish(); err != nil {
+		return 0, err
+	}
+	t.w.again = true
+	h := t.header
+	h.At, h.Server = t.Begin(), t.last.Server
+	counted := &counter{w: out}
+	first, err := NewWriter(counted, true, h)
+	if err == nil {
+		err = first.finish()
+	}
+	batches := 0
+	for i, p := range t.parts {
+		batches += p.batches
+		if i == 0 && err == nil {
+			_, err = counted.Write(p.before)
+		}
+		if err == nil {
+			_, err = counted.Write(p.content.Bytes())
+		}
+	}
+	if err == nil {
+		last := newWriter(counted, true)
+		last.batches = batches
+		err = last.Close()
+	}
+	return counted.n, err
+}
+
+// newWriter returns a Writer without the first line of a recording.
+func newWriter(w io.Writer, compress bool) *Writer {
+	r := &Writer{under: &counter{w: w}, seen: map[string]bool{}}
+	r.out = bufio.NewWriterSize(r.under, 64<<10)
+	if compress {
+		r.zip = gzip.NewWriter(r.out)
+	}
+	return r
+}

@@ -1,0 +1,140 @@
+package record_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/record"
+	"ratescope/tui/tuitest"
+)
+
+// played is the board that the recording of a tail leads to.
+func played(t *testing.T, tail *record.Tail) (*model.Board, *record.File) {
+	t.Helper()
+	var file bytes.Buffer
+	if n, err := tail.WriteTo(&file); err != nil || n != int64(file.Len()) {
+		t.Fatalf("%d of %d bytes: %v", n, file.Len(), err)
+	}
+	f, err := record.Open(context.Background(), bytes.NewReader(file.Bytes()))
+	if err != nil || f.Damage != nil || f.LeftOut > 0 {
+		t.Fatalf("it opens as %+v: %v", f, err)
+	}
+	r, err := record.NewReader(bytes.NewReader(file.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	board := &model.Board{}
+	for {
+		b, err := r.Next()
+		if err == io.EOF {
+			return board, f
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		board.Apply(b)
+	}
+}
+
+// TestTail keeps the last minutes and no more; what it writes leads to the board that was
+// live, with keys that were read once, long ago, and it goes on after that.
+func TestTail(t *testing.T) {
+	const span = 2 * time.Minute
+	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	feed := tuitest.NewFeed(begin)
+	tail := record.NewTail(record.Header{By: "test"}, span, 64<<20)
+	live := &model.Board{}
+	var now limiter.Instant
+	for passed := time.Duration(0); passed <= 6*time.Minute; passed += tuitest.Refresh {
+		b := feed.Advance(begin.Add(passed))
+		now = b.At
+		if passed == 10*time.Second {
+			b.Readings = append(b.Readings, model.Reading{Key: "read once", Type: "string", At: b.At, Target: model.Target{Algorithm: limiter.FixedWindow, Window: time.Hour}})
+		}
+		live.Apply(b)
+		if err := tail.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if passed%(time.Minute) != 0 {
+			continue
+		}
+		board, file := played(t, tail)
+		if far := now.Sub(tail.Begin()); far < min(passed, span) || far > span+time.Minute {
+			t.Errorf("after %v it keeps %v", passed, far)
+		}
+		if file.End != now || file.Header.At != tail.Begin() || file.Header.Server.Target != b.Server.Target {
+			t.Errorf("after %v it ends at %v, not %v: %+v", passed, file.End, now, file.Header)
+		}
+		if board.Len() != live.Len() {
+			t.Errorf("after %v there are %d keys, not %d", passed, board.Len(), live.Len())
+		}
+		for name, k := range live.Keys() {
+			other := board.Key(name)
+			if other == nil || other.Gauge.Used != k.Gauge.Used || other.Reading.At != k.Reading.At {
+				t.Errorf("after %v %s differs: %+v, want %+v", passed, name, other, k)
+			}
+			from, to := max(tail.Begin(), now.Add(-k.Timeline.Window())), now
+			if got, want := arrivals(other, from, to), arrivals(k, from, to); got != want {
+				t.Errorf("after %v %s has %d admitted since %v, not %d", passed, name, got, from, want)
+			}
+		}
+	}
+}
+
+func arrivals(k *model.Watched, from, to limiter.Instant) int64 {
+	n, _ := k.Timeline.Admitted(from, to)
+	return n
+}
+
+// TestTailIsBounded in bytes, also where one frame alone is too much.
+func TestTailIsBounded(t *testing.T) {
+	const bound = 200_000
+	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	feed := tuitest.NewFeed(begin)
+	tail := record.NewTail(record.Header{}, time.Hour, bound)
+	for passed := time.Duration(0); passed < 4*time.Minute; passed += tuitest.Refresh {
+		if err := tail.Write(feed.Advance(begin.Add(passed))); err != nil {
+			t.Fatal(err)
+		}
+		if n := tail.Size(); n > bound+bound/2 {
+			t.Fatalf("%v: %d bytes", passed, n)
+		}
+	}
+	if board, _ := played(t, tail); board.Len() == 0 {
+		t.Error("nothing is left")
+	}
+}
+
+// TestTailOfNothing is a recording without a batch.
+func TestTailOfNothing(t *testing.T) {
+	var file bytes.Buffer
+	if _, err := record.NewTail(record.Header{}, time.Hour, 1000).WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record.NewReader(&file); err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkTail(b *testing.B) {
+	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	feed := tuitest.NewFeed(begin)
+	tail := record.NewTail(record.Header{}, 10*time.Minute, 64<<20)
+	var batches []model.Batch
+	keys := 0
+	for i := range 100 {
+		batch := feed.Advance(begin.Add(time.Duration(i) * tuitest.Refresh))
+		batches, keys = append(batches, batch), keys+len(batch.Readings)
+	}
+	for i := 0; b.Loop(); i++ {
+		if err := tail.Write(batches[i%len(batches)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(float64(keys)/float64(len(batches))), "ns/reading")
+}

@@ -1,0 +1,94 @@
+package tui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/report"
+	"ratescope/tui"
+	"ratescope/tui/session"
+	"ratescope/tui/tuitest"
+)
+
+// raw returns what a command writes to the terminal past the screen.
+func raw(cmd tea.Cmd) string {
+	if cmd == nil {
+		return ""
+	}
+	switch msg := cmd().(type) {
+	case tea.RawMsg:
+		return fmt.Sprint(msg.Msg)
+	case tea.BatchMsg:
+		text := ""
+		for _, c := range msg {
+			text += raw(c)
+		}
+		return text
+	}
+	return ""
+}
+
+// TestAlertsAreSeen: an alert that fires has a banner on every screen and is in the title, calls
+// once, and both are gone when it has ended. Its text obeys nothing.
+func TestAlertsAreSeen(t *testing.T) {
+	key, other := report.Text("rl:a\x1b]0;owned\a"), report.Text("rl:b")
+	alert := func(key *report.Text, state string) session.News {
+		a := report.Alert{Alert: "full", State: state, Severity: "page", Key: key, Text: "full: " + *key + " is at 120 %; now"}
+		return session.News{Alert: &a}
+	}
+	s := newStage(t, 140, 42, tui.Options{Notify: session.NotifyDesktop, Production: true, Colour: "red"})
+	s.run(time.Second)
+	if !strings.Contains(s.text(), " PROD ") || strings.Contains(s.text(), "ALERT") {
+		t.Errorf("the header is wrong:\n%s", s.text())
+	}
+	_, cmd := s.app.Update(session.NewsMsg(alert(&key, report.Firing), alert(&other, report.Firing)))
+	if text := raw(cmd); !strings.HasPrefix(text, "\a\x1b]9;full: rl:a") || !strings.Contains(text, "(and 1 more)") || strings.Count(text, "\x1b]") != 2 || strings.Contains(text, "%;") {
+		t.Errorf("it writes %q", text)
+	}
+	for _, screen := range []string{"1", "2", "4", "5", "6"} {
+		s.press(screen)
+		if !strings.Contains(s.text(), "ALERT full: rl:b is at 120 %") || !strings.Contains(s.text(), "1 more") {
+			t.Errorf("there is no banner on screen %s:\n%s", screen, s.text())
+		}
+	}
+	if title := s.app.View().WindowTitle; !strings.HasPrefix(title, "(2 alerts) ratescope ") {
+		t.Errorf("the title is %q", title)
+	}
+	_, cmd = s.app.Update(session.NewsMsg(alert(&key, report.Resolved), alert(&other, report.Resolved), session.News{Failed: "the webhook at h does not answer"}))
+	if text := raw(cmd); text != "" || strings.Contains(s.text(), "ALERT") || !strings.Contains(s.text(), "does not answer") || strings.Contains(s.app.View().WindowTitle, "alert") {
+		t.Errorf("after its end it writes %q:\n%s", text, s.text())
+	}
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {61, 20}} {
+		s.size(size[0], size[1])
+		s.app.Update(session.NewsMsg(alert(&key, report.Firing)))
+		if lines := strings.Split(s.text(), "\n"); len(lines) != size[1] || !strings.Contains(s.text(), "ALERT") {
+			t.Errorf("at %v there are %d lines:\n%s", size, len(lines), s.text())
+		}
+	}
+}
+
+// TestTwoEscapesAtOnce are two: a terminal sends them as one key.
+func TestTwoEscapesAtOnce(t *testing.T) {
+	s := newStage(t, 100, 30, tui.Options{})
+	s.run(time.Second)
+	s.press("4", "5")
+	s.app.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
+	if !strings.Contains(s.text(), "used/limit") {
+		t.Errorf("it does not lead back to the first screen:\n%s", s.text())
+	}
+}
+
+// TestSuspend hands the terminal back where that is the program's own.
+func TestSuspend(t *testing.T) {
+	for _, allowed := range []bool{true, false} {
+		s := newStage(t, 100, 30, tui.Options{Suspend: allowed})
+		_, cmd := s.app.Update(tuitest.Key("ctrl+z"))
+		if suspends := cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.SuspendMsg"; suspends != allowed {
+			t.Errorf("with %v it suspends: %v", allowed, suspends)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/capsule"
+	"ratescope/model/report"
+	"ratescope/themes"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
+	"ratescope/tui/svg"
+)
+
+// The size of a Picture, in cells: all panes have room.
+const pictureW, pictureH = 140, 42
+
+// Picture returns the dashboard of a board as it stands, as text and as SVG. Of o it heeds the
+// theme and whether names are masked. It may be called from any goroutine.
+func Picture(board *model.Board, o Options) (text, drawing string, err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	app, _, err := newApp(ctx, Options{Shelf: o.Shelf, Theme: o.Theme, Mask: o.Mask})
+	if err != nil {
+		return "", "", err
+	}
+	app.Update(tea.WindowSizeMsg{Width: pictureW, Height: pictureH})
+	app.Update(session.BatchMsg(board.Anew(board.At)))
+	app.Update(shell.TickAt(board.Local))
+	app.Hush()
+	app.Update(tea.WindowSizeMsg{Width: pictureW, Height: pictureH})
+	var body string
+	cells := make([]svg.Cell, pictureW)
+	for y := range pictureH {
+		for x := range cells {
+			c := app.Buffer.At(x, y)
+			cells[x] = svg.Cell{R: c.R, Fg: c.S.Fg.Color(), Bg: c.S.Bg.Color(), Bold: c.S.Attr&themes.Bold != 0}
+			if c.S.Attr&themes.Reverse != 0 {
+				cells[x].Fg, cells[x].Bg = cells[x].Bg, cells[x].Fg
+			}
+			if c.R == 0 { // the second half of a wide rune
+				cells[x].R = ' '
+			}
+		}
+		body += svg.Row(y, cells)
+	}
+	return app.Buffer.Plain(), svg.Document(pictureW, pictureH, app.Look.Dark, "", body), nil
+}
+
+// Events returns what the board has on record in words, oldest first; with mask, without the
+// middle of the names of keys.
+func Events(board *model.Board, mask bool) []capsule.Event {
+	list := make([]capsule.Event, 0, len(board.Alerts()))
+	for i := range board.Alerts() {
+		a := &board.Alerts()[i]
+		e := capsule.Event{At: a.At, When: a.At.Millis(), Text: session.AlertText(a)}
+		if a.Key != "" {
+			e.Key = report.Text(session.FullName(a.Key, mask))
+		} else {
+			e.Text = session.Subject(a, func(string) string { return "" }) + " " + e.Text
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// Concerns returns what is wrong with the server of a board, the worst first, in words.
+func Concerns(board *model.Board) []string {
+	var list []string
+	for _, c := range session.Concerns(&board.Health, board.Server) {
+		list = append(list, c.What+": "+c.Why)
+	}
+	return list
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+)
+
+// News is an alert of the configuration that begins or ends, or a delivery that failed.
+type News struct {
+	Alert  *report.Alert
+	Failed string // one sentence; "" nothing failed
+}
+
+// Notify says how an alert that begins reaches a person who does not look at the screen.
+type Notify uint8
+
+// The ways, each with those before it.
+const (
+	NotifyNot     Notify = iota // the banner and the title of the window alone
+	NotifyBell                  // the terminal's bell
+	NotifyDesktop               // a notification of the desktop, where the terminal can (OSC 9 and OSC 777)
+)
+
+// raised are the alerts that fire.
+type raised struct {
+	list []report.Alert // the oldest first
+}
+
+// newsMsg brings news; err is set when there is no more.
+type newsMsg struct {
+	news []News
+	err  error
+}
+
+func (s *Session) nextNews() tea.Cmd {
+	if s.News == nil {
+		return nil
+	}
+	ctx, next := s.Context(), s.News
+	return func() tea.Msg {
+		news, err := next(ctx)
+		return newsMsg{news, err}
+	}
+}
+
+// hear takes in news and waits for more.
+func (s *Session) hear(msg newsMsg) tea.Cmd {
+	if msg.err != nil {
+		return nil
+	}
+	var begun []report.Alert
+	for _, n := range msg.news {
+		if n.Failed != "" {
+			s.Warn(n.Failed)
+		}
+		if a := n.Alert; a != nil {
+			s.raised.list = slices.DeleteFunc(s.raised.list, func(b report.Alert) bool { return sameAlert(&b, a) })
+			begun = slices.DeleteFunc(begun, func(b report.Alert) bool { return sameAlert(&b, a) })
+			if a.State == report.Firing {
+				s.raised.list = append(s.raised.list, *a)
+				begun = append(begun, *a)
+			}
+		}
+	}
+	s.Redraw()
+	return tea.Batch(s.nextNews(), s.call(begun), s.Wake())
+}
+
+// sameAlert says whether two are of the same rule and key.
+func sameAlert(x, y *report.Alert) bool {
+	return x.Alert == y.Alert && (x.Key == nil) == (y.Key == nil) && (x.Key == nil || *x.Key == *y.Key)
+}
+
+// call rings, or notifies the desktop, for alerts that have just begun: once for all of them.
+func (s *Session) call(begun []report.Alert) tea.Cmd {
+	if len(begun) == 0 || s.Notify == NotifyNot {
+		return nil
+	}
+	text := "\a"
+	if s.Notify == NotifyDesktop {
+		says := sentence(&begun[0])
+		if more := len(begun) - 1; more > 0 {
+			says += fmt.Sprintf(" (and %d more)", more)
+		}
+		says = strings.ReplaceAll(safetext.Clip(says, 200, safetext.Ellipsis), ";", ",") // parts end with a semicolon
+		text += "\x1b]9;" + says + "\x1b\\\x1b]777;notify;ratescope;" + says + "\x1b\\"
+	}
+	return tea.Raw(text)
+}
+
+// sentence is what an alert says, fit for a terminal.
+func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text)) }
+
+// titled is what the title of the window begins with while alerts fire.
+func (s *Session) titled() string {
+	if n := len(s.raised.list); n > 0 {
+		return "(" + format.Plural(n, "alert") + ") "
+	}
+	return ""
+}
+
+// paintAlerts draws the banner: the alert that began last, and how many there are.
+func (h header) paintAlerts(x, y, end int) {
+	n := len(h.raised.list)
+	if n == 0 {
+		return
+	}
+	a := &h.raised.list[n-1]
+	st := h.Look.BadgeWarn
+	if a.Severity == "page" || a.Severity == "critical" {
+		st = h.Look.BadgeBad
+	}
+	text := " " + h.Look.OverMark + " ALERT " + sentence(a)
+	more := " "
+	if n > 1 {
+		more = fmt.Sprintf(" · %d more ", n-1)
+	}
+	text = safetext.Clip(text, max(0, end-x-safetext.Width(more)), safetext.Ellipsis) + more
+	h.Buffer.Text(x, y, end, text+strings.Repeat(" ", max(0, end-x-safetext.Width(text))), st)
+	h.Zone(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.Show("events") })
+}
+
+// targetStyle is how the target's name is drawn: in its own colour where it has one.
+func (h header) targetStyle() themes.Style {
+	inks := map[string][2]string{ // on dark ground, on light ground
+		"red": {"#ff6b6b", "#b3261e"}, "orange": {"#ffa94d", "#a04a00"}, "yellow": {"#ffd43b", "#7a5c00"}, "green": {"#69db7c", "#1b6e2c"},
+		"blue": {"#74c0fc", "#0b5394"}, "magenta": {"#e599f7", "#86198f"}, "cyan": {"#66d9e8", "#0b6670"}, "white": {"#ffffff", "#333333"},
+	}
+	pair, known := inks[h.Colour]
+	if !known {
+		return h.Look.Text
+	}
+	if h.Look.Dark {
+		return themes.Style{Fg: themes.Hex(pair[0]), Attr: themes.Bold}
+	}
+	return themes.Style{Fg: themes.Hex(pair[1]), Attr: themes.Bold}
+}
