@@ -37,7 +37,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
 		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W"),
-		keymap.New("keys", "copy redis-cli lines", "Y", "copies the redis-cli lines that free or reset the key", s.CopyLines, "Y"),
+		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u"),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.ToggleRecording, "F").When(func() string {
 			if s.Player != nil {
