@@ -11,7 +11,7 @@ import (
 )
 
 // fireAt fires at an application. A key, where one is named, is read after the last request.
-func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, shot model.Shot, order cli.Order) error {
+func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, shot model.Order, order cli.FireOptions) error {
 	if shot.Cost != 1 {
 		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", shot.Cost)
 	}
@@ -49,7 +49,7 @@ func (p *program) fire() *cobra.Command {
 	}
 	n := c.Flags().IntP("number", "n", 1, fmt.Sprintf("how many requests, 1 to %d", model.MaxRequests))
 	cost := c.Flags().Int64("cost", 1, "cost of each request")
-	var order cli.Order
+	var order cli.FireOptions
 	var web cli.Call
 	c.Flags().BoolVar(&order.Create, "create", false, "create the key where it does not exist")
 	c.Flags().StringVar(&order.Reason, "reason", "", "why, for the audit file")
@@ -65,23 +65,23 @@ func (p *program) fire() *cobra.Command {
 	p.jsonFlag(c)
 	p.keyFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
-		shot, err := cli.ReadShot(*n, *cost, *rate, order.Shape)
+		request, err := cli.ReadOrder(*n, *cost, *rate, order.Shape)
 		if err != nil {
 			return err
 		}
 		if web.URL != "" {
-			return p.fireAt(c, args, web, shot, order)
+			return p.fireAt(c, args, web, request, order)
 		}
 		if err := web.Unused(); err != nil {
 			return err
 		}
 		return p.key(c, args, func(src cli.Server, name string) error {
-			shot.Key = name
+			request.Key = name
 			if p.allow && !p.armed() {
 				return cli.Usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
 			}
 			order.Armed, order.Refused, order.Production = p.armed(), p.refused(), p.Named().Production
-			return cli.Fire(c.Context(), src, shot, order, p.output(c))
+			return cli.Fire(c.Context(), src, request, order, p.output(c))
 		})
 	}, screenFlags, []string{"ascii", "watch", "refresh"})
 }

@@ -21,7 +21,7 @@ type recordedInjector struct {
 }
 
 // Fire implements tui.Injector.
-func (i *recordedInjector) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+func (i *recordedInjector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	return i.Injector.Fire(ctx, s, func(f model.Fired) {
 		if r := i.current(); r != nil {
 			r.Fired(f)

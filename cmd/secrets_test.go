@@ -134,10 +134,10 @@ func TestNoSecretIsTold(t *testing.T) {
 		if len(text) < 50 {
 			t.Errorf("%s printed only %q", name, text)
 		}
-		told := 0
+		printed := 0
 		for _, word := range words.FindAllString(text, -1) {
 			if secret[word] || strings.HasPrefix(word, "s3cr3t") {
-				if told++; told <= 3 {
+				if printed++; printed <= 3 {
 					t.Errorf("%s tells %q", name, word)
 				}
 			}

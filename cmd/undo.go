@@ -29,6 +29,6 @@ func (p *program) undo() *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return cli.Undo(c.Context(), src, args[0], cli.Order{Armed: p.armed(), Refused: p.refused(), Withdraw: *withdraw, Reason: reason}, p.output(c))
+		return cli.Undo(c.Context(), src, args[0], cli.FireOptions{Armed: p.armed(), Refused: p.refused(), Withdraw: *withdraw, Reason: reason}, p.output(c))
 	}, screenFlags, keyFlags, []string{"ascii"})
 }

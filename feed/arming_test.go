@@ -25,27 +25,27 @@ func TestWhatAScreenMayNotFire(t *testing.T) {
 	clock := now
 	type refusal struct {
 		allow, production, arm bool
-		change                 func(shot *model.Shot, i *fire.Injector)
+		change                 func(order *model.Order, i *fire.Injector)
 		want                   string // in the error; "" it is fired
 	}
 	for name, c := range map[string]refusal{
 		"not allowed":         {false, false, false, nil, "--allow-inject"},
 		"not armed":           {true, false, false, nil, "not armed"},
 		"armed":               {true, false, true, nil, ""},
-		"disarmed":            {true, false, true, func(_ *model.Shot, i *fire.Injector) { i.Disarm() }, "by hand"},
-		"expired arming":      {true, false, true, func(*model.Shot, *fire.Injector) { clock = now.Add(arming.Lasts) }, "10 minutes"},
-		"another run id":      {true, false, true, func(_ *model.Shot, i *fire.Injector) { i.Meet(model.Server{Link: model.Live, RunID: "other"}) }, "started anew"},
-		"no ticket":           {true, false, true, func(shot *model.Shot, _ *fire.Injector) { shot.Ticket = nil }, "without a ticket"},
-		"a ticket of another": {true, false, true, func(shot *model.Shot, _ *fire.Injector) { shot.N++ }, "without a ticket"},
-		"expired ticket":      {true, false, true, func(*model.Shot, *fire.Injector) { clock = now.Add(model.TicketLasts) }, "ticket has expired"},
-		"over a cap": {true, false, true, func(shot *model.Shot, _ *fire.Injector) {
-			shot.N = model.MaxRequests + 1
+		"disarmed":            {true, false, true, func(_ *model.Order, i *fire.Injector) { i.Disarm() }, "by hand"},
+		"expired arming":      {true, false, true, func(*model.Order, *fire.Injector) { clock = now.Add(arming.Lasts) }, "10 minutes"},
+		"another run id":      {true, false, true, func(_ *model.Order, i *fire.Injector) { i.Meet(model.Server{Link: model.Live, RunID: "other"}) }, "started anew"},
+		"no ticket":           {true, false, true, func(order *model.Order, _ *fire.Injector) { order.Ticket = nil }, "without a ticket"},
+		"a ticket of another": {true, false, true, func(order *model.Order, _ *fire.Injector) { order.N++ }, "without a ticket"},
+		"expired ticket":      {true, false, true, func(*model.Order, *fire.Injector) { clock = now.Add(model.TicketLasts) }, "ticket has expired"},
+		"over a cap": {true, false, true, func(order *model.Order, _ *fire.Injector) {
+			order.N = model.MaxRequests + 1
 		}, "10001 requests are out of range"},
-		"over the rate":     {true, false, true, func(shot *model.Shot, _ *fire.Injector) { shot.Rate = 2000 }, "a rate of 2000/s"},
+		"over the rate":     {true, false, true, func(order *model.Order, _ *fire.Injector) { order.Rate = 2000 }, "a rate of 2000/s"},
 		"production":        {true, true, true, nil, "name was not typed"},
-		"a wrong name":      {true, true, true, func(shot *model.Shot, _ *fire.Injector) { shot.Named, shot.Reason = "bob", "why" }, "name was not typed"},
-		"no reason":         {true, true, true, func(shot *model.Shot, _ *fire.Injector) { shot.Named = "alice" }, "no reason"},
-		"a name and reason": {true, true, true, func(shot *model.Shot, _ *fire.Injector) { shot.Named, shot.Reason = "alice", "why" }, ""},
+		"a wrong name":      {true, true, true, func(order *model.Order, _ *fire.Injector) { order.Named, order.Reason = "bob", "why" }, "name was not typed"},
+		"no reason":         {true, true, true, func(order *model.Order, _ *fire.Injector) { order.Named = "alice" }, "no reason"},
+		"a name and reason": {true, true, true, func(order *model.Order, _ *fire.Injector) { order.Named, order.Reason = "alice", "why" }, ""},
 	} {
 		clock = now
 		s.CLI("FLUSHALL")
@@ -58,17 +58,17 @@ func TestWhatAScreenMayNotFire(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		shot := model.Shot{Key: "rl:alice", Target: limit, Cost: 1, N: 1}
-		shot.Ticket = &model.Ticket{Shot: shot, Issued: now, Path: "the limiter's own script"}
+		order := model.Order{Key: "rl:alice", Target: limit, Cost: 1, N: 1}
+		order.Ticket = &model.Ticket{Order: order, Issued: now, Path: "the limiter's own script"}
 		if c.change != nil {
-			c.change(&shot, i)
+			c.change(&order, i)
 		}
-		tally, err := i.Fire(context.Background(), shot, nil)
+		outcomes, err := i.Fire(context.Background(), order, nil)
 		switch {
-		case c.want == "" && (err != nil || tally.Admitted != 1 || s.CLI("ZCARD", "rl:alice") != "1"):
-			t.Errorf("%s: %+v, %v, want it to be fired", name, tally, err)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\n") || tally != model.Tally{}):
-			t.Errorf("%s: %+v, %v, want %q", name, tally, err, c.want)
+		case c.want == "" && (err != nil || outcomes.Admitted != 1 || s.CLI("ZCARD", "rl:alice") != "1"):
+			t.Errorf("%s: %+v, %v, want it to be fired", name, outcomes, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\n") || outcomes != model.Outcomes{}):
+			t.Errorf("%s: %+v, %v, want %q", name, outcomes, err, c.want)
 		case c.want != "" && s.CLI("DBSIZE") != "0":
 			t.Errorf("%s: it was refused and wrote %s", name, s.CLI("KEYS", "*"))
 		}
@@ -89,11 +89,11 @@ func TestAnArmingEndsWithTheServersLife(t *testing.T) {
 	}
 	s.Kill()
 	s.Start()
-	shot := model.Shot{Key: "rl:alice", Target: target(limiter.GCRA, 5, time.Minute), Cost: 1, N: 1}
-	shot.Ticket = &model.Ticket{Shot: shot, Issued: time.Now()}
+	order := model.Order{Key: "rl:alice", Target: target(limiter.GCRA, 5, time.Minute), Cost: 1, N: 1}
+	order.Ticket = &model.Ticket{Order: order, Issued: time.Now()}
 	var err error
 	servertest.Await(t, "the connections of the old life to be gone", func() bool { // the first tries may meet one of them
-		_, err = i.Fire(context.Background(), shot, nil)
+		_, err = i.Fire(context.Background(), order, nil)
 		return err != nil && strings.Contains(err.Error(), "started anew")
 	})
 	if n := s.CLI("DBSIZE"); n != "0" {
@@ -102,7 +102,7 @@ func TestAnArmingEndsWithTheServersLife(t *testing.T) {
 	if err := i.Arm(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := i.Fire(context.Background(), shot, nil); err != nil {
+	if _, err := i.Fire(context.Background(), order, nil); err != nil {
 		t.Errorf("armed anew: %v", err)
 	}
 }

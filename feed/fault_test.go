@@ -194,8 +194,8 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// TestAnACLUserIsToldWhatIsMissing watches as a user who may read some keys only.
-func TestAnACLUserIsToldWhatIsMissing(t *testing.T) {
+// TestMissingPermissionsAreNamed watches as a user who may read some keys only.
+func TestMissingPermissionsAreNamed(t *testing.T) {
 	s := servertest.Start(t)
 	s.CLI("XADD", "open:a", "*", "count", "1")
 	s.CLI("XADD", "shut:b", "*", "count", "1")

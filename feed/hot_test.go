@@ -94,7 +94,7 @@ func TestAttackerAmongMany(t *testing.T) {
 	}
 	top := board.Hottest(3)
 	t.Logf("%d keys: the board was full after %v, the attacker on top after %v; %d dropped, %.0f %% of the keyspace seen; %.2f %% of the server, %.0f commands/s; heard %+v\n%+v",
-		n, full, found, board.Sweep.Dropped, 100*float64(board.Sweep.Scanned)/float64(max(board.Sweep.Total, 1)), 100*float64(cost.Server)/float64(cost.Over), float64(cost.Commands)/cost.Over.Seconds(), board.Hot.Sources, top)
+		n, full, found, board.Sweep.Dropped, 100*float64(board.Sweep.Scanned)/float64(max(board.Sweep.Total, 1)), 100*float64(cost.Server)/float64(cost.Over), float64(cost.Commands)/cost.Over.Seconds(), board.HotKeys.Sources, top)
 	if found == 0 {
 		t.Fatalf("not found: %+v", top)
 	}
@@ -164,7 +164,7 @@ func ranked(t *testing.T, o feed.Options, key string, ok func(model.Hottest) boo
 		t.Fatal(err)
 	}
 	if !found {
-		t.Fatalf("%s is not on top: %+v, %q", key, board.Hottest(3), board.Hot.Sources)
+		t.Fatalf("%s is not on top: %+v, %q", key, board.Hottest(3), board.HotKeys.Sources)
 	}
 	return board
 }
@@ -177,5 +177,5 @@ func TestReadAndNeverWritten(t *testing.T) {
 	if h := board.Hottest(2); h[1].Counter.V > h[0].Counter.V/10 {
 		t.Errorf("a key that nobody uses has the counter %+v", h[1])
 	}
-	t.Log(board.Hot.Sources, board.Hottest(1))
+	t.Log(board.HotKeys.Sources, board.Hottest(1))
 }

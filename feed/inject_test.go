@@ -46,7 +46,7 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 		b := run.last()
 		return b.Sweep.Passes >= 2 && b.Sweep.Matched >= 6
 	})
-	if _, err := i.Fire(context.Background(), model.Shot{Key: "log", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil); !errors.Is(err, connect.ErrReadOnly) || !strings.Contains(err.Error(), "--allow-inject") {
+	if _, err := i.Fire(context.Background(), model.Order{Key: "log", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil); !errors.Is(err, connect.ErrReadOnly) || !strings.Contains(err.Error(), "--allow-inject") {
 		t.Errorf("firing without being armed: %v", err)
 	}
 	run.stop()
@@ -77,16 +77,16 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 	x, _ := run.reading("api:alice")
 	for n := range 4 {
 		begun := time.Now()
-		tally, err := i.Fire(context.Background(), model.Shot{Key: "api:alice", Target: mustAim(t, x), Cost: 1, N: 1}, nil)
+		outcomes, err := i.Fire(context.Background(), model.Order{Key: "api:alice", Target: mustAim(t, x), Cost: 1, N: 1}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := model.Tally{Admitted: 1}
+		want := model.Outcomes{Admitted: 1}
 		if n == 3 {
-			want = model.Tally{Denied: 1}
+			want = model.Outcomes{Denied: 1}
 		}
-		if tally != want {
-			t.Fatalf("shot %d: %+v, want %+v", n+1, tally, want)
+		if outcomes != want {
+			t.Fatalf("shot %d: %+v, want %+v", n+1, outcomes, want)
 		}
 		servertest.Await(t, "the reading to follow", func() bool {
 			x, _ := run.reading("api:alice")
@@ -182,7 +182,7 @@ func TestFireOnBehalf(t *testing.T) {
 		t.Skip("is the program of TestACrashLeavesTheIntent")
 	}
 	i := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{os.Getenv("FIRE_URL")}}).Injector(fire.Options{Armed: true, AuditPath: os.Getenv("FIRE_AUDIT"), Timeout: time.Hour})
-	i.Fire(context.Background(), model.Shot{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil)
+	i.Fire(context.Background(), model.Order{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil)
 }
 
 func mustAim(t *testing.T, r model.Reading) model.Target {
@@ -201,19 +201,19 @@ func TestEightInjectorsShareALimit(t *testing.T) {
 		t.Run(a.String(), func(t *testing.T) {
 			var all sync.WaitGroup
 			var mu sync.Mutex
-			var sum model.Tally
+			var sum model.Outcomes
 			for range 8 {
 				r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
 				i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 				all.Go(func() {
-					tally, err := i.Fire(context.Background(), model.Shot{Key: "k:" + a.String(), Target: target(a, 100, 10*time.Minute), Cost: 1, N: 200}, nil)
+					outcomes, err := i.Fire(context.Background(), model.Order{Key: "k:" + a.String(), Target: target(a, 100, 10*time.Minute), Cost: 1, N: 200}, nil)
 					if err != nil {
 						t.Error(err)
 					}
 					mu.Lock()
 					defer mu.Unlock()
-					sum.Admitted += tally.Admitted
-					sum.Denied += tally.Denied
+					sum.Admitted += outcomes.Admitted
+					sum.Denied += outcomes.Denied
 				})
 			}
 			all.Wait()
@@ -233,26 +233,26 @@ func TestFireIsRefused(t *testing.T) {
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	good := model.Shot{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}
-	with := func(change func(*model.Shot)) model.Shot { s := good; change(&s); return s }
+	good := model.Order{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}
+	with := func(change func(*model.Order)) model.Order { s := good; change(&s); return s }
 	for name, c := range map[string]struct {
-		shot  model.Shot
+		order model.Order
 		audit string
 		want  string
 	}{
-		"too many":     {with(func(s *model.Shot) { s.N = 10_001 }), "", "10001 requests are out of range"},
-		"too fast":     {with(func(s *model.Shot) { s.Rate = 1001 }), "", "rate of 1001/s"},
-		"no cost":      {with(func(s *model.Shot) { s.Cost = 0 }), "", "cost of 0"},
-		"no limit":     {with(func(s *model.Shot) { s.Target.LimitKnown = false }), "", "limit is not known"},
+		"too many":     {with(func(s *model.Order) { s.N = 10_001 }), "", "10001 requests are out of range"},
+		"too fast":     {with(func(s *model.Order) { s.Rate = 1001 }), "", "rate of 1001/s"},
+		"no cost":      {with(func(s *model.Order) { s.Cost = 0 }), "", "cost of 0"},
+		"no limit":     {with(func(s *model.Order) { s.Target.LimitKnown = false }), "", "limit is not known"},
 		"no audit":     {good, filepath.Join(blocked, "audit.jsonl"), "audit file"},
-		"no algorithm": {with(func(s *model.Shot) { s.Target.Algorithm = limiter.Unknown }), "", "algorithm"},
+		"no algorithm": {with(func(s *model.Order) { s.Target.Algorithm = limiter.Unknown }), "", "algorithm"},
 	} {
 		if c.audit == "" {
 			c.audit = filepath.Join(dir, "audit")
 		}
 		i := r.Injector(fire.Options{Armed: true, AuditPath: c.audit})
-		if tally, err := i.Fire(context.Background(), c.shot, nil); err == nil || !strings.Contains(err.Error(), c.want) || tally.Total() != 0 {
-			t.Errorf("%s: %+v, error %v, want one about %q", name, tally, err, c.want)
+		if outcomes, err := i.Fire(context.Background(), c.order, nil); err == nil || !strings.Contains(err.Error(), c.want) || outcomes.Total() != 0 {
+			t.Errorf("%s: %+v, error %v, want one about %q", name, outcomes, err, c.want)
 		}
 	}
 	if n := s.CLI("DBSIZE"); n != "0" {
@@ -265,27 +265,27 @@ func TestFirePaces(t *testing.T) {
 	s := servertest.Start(t)
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
 	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
-	shot := model.Shot{Key: "k", Target: target(limiter.FixedWindow, 10_000, time.Hour), Cost: 1, N: 50, Rate: 100}
+	order := model.Order{Key: "k", Target: target(limiter.FixedWindow, 10_000, time.Hour), Cost: 1, N: 50, Rate: 100}
 	begun := time.Now()
-	tally, err := i.Fire(context.Background(), shot, nil)
-	if took := time.Since(begun); err != nil || tally.Admitted != 50 || took < 480*time.Millisecond {
-		t.Errorf("50 at 100/s: %+v in %v, error %v; they cannot be faster than 490 ms", tally, took, err)
+	outcomes, err := i.Fire(context.Background(), order, nil)
+	if took := time.Since(begun); err != nil || outcomes.Admitted != 50 || took < 480*time.Millisecond {
+		t.Errorf("50 at 100/s: %+v in %v, error %v; they cannot be faster than 490 ms", outcomes, took, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	shot.N = 0
+	order.N = 0
 	n := 0
-	tally, err = i.Fire(ctx, shot, func(model.Fired) {
+	outcomes, err = i.Fire(ctx, order, func(model.Fired) {
 		if n++; n == 10 {
 			cancel()
 		}
 	})
-	if err != nil || tally.Total() < 10 || tally.Total() > 10+fire.InFlight {
-		t.Errorf("until stopped: %+v, error %v, want about 10", tally, err)
+	if err != nil || outcomes.Total() < 10 || outcomes.Total() > 10+fire.InFlight {
+		t.Errorf("until stopped: %+v, error %v, want about 10", outcomes, err)
 	}
-	shot.N = 30
-	shot.Rate = 0
+	order.N = 30
+	order.Rate = 0
 	begun = time.Now()
-	if _, err := i.Fire(context.Background(), shot, nil); err != nil || time.Since(begun) < 28*time.Millisecond {
+	if _, err := i.Fire(context.Background(), order, nil); err != nil || time.Since(begun) < 28*time.Millisecond {
 		t.Errorf("30 at once took %v (error %v): the cap is 1,000 a second", time.Since(begun), err)
 	}
 }

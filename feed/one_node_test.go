@@ -68,9 +68,9 @@ func TestOneNodeOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl")})
-	tally, err := i.Fire(context.Background(), model.Shot{Key: other, Target: target, N: 1, Cost: 1}, nil)
-	if err != nil || tally.Total() != 1 || tally.Failed+tally.Unanswered != 0 {
-		t.Errorf("fired at a key of another node: %+v, %v", tally, err)
+	outcomes, err := i.Fire(context.Background(), model.Order{Key: other, Target: target, N: 1, Cost: 1}, nil)
+	if err != nil || outcomes.Total() != 1 || outcomes.Failed+outcomes.Unanswered != 0 {
+		t.Errorf("fired at a key of another node: %+v, %v", outcomes, err)
 	}
 }
 

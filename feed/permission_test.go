@@ -27,8 +27,8 @@ func (r *running) words() string {
 		if b.Health != nil {
 			all = append(all, b.Health.Missing...)
 		}
-		if b.Hot != nil {
-			all = append(all, b.Hot.Sources...)
+		if b.HotKeys != nil {
+			all = append(all, b.HotKeys.Sources...)
 		}
 		for _, x := range b.Readings {
 			all = append(all, x.Err)

@@ -39,32 +39,32 @@ func announced(t *testing.T, path string) (n int) {
 // it go on once the firing has given up: what was announced is all that it ever counts.
 func TestAStalledServerIsSentNoMore(t *testing.T) {
 	t.Parallel()
-	for name, shot := range map[string]model.Shot{
+	for name, order := range map[string]model.Order{
 		"burst": {Key: "k", Cost: 1, N: model.MaxRequests},
 		"rate":  {Key: "k", Cost: 1, N: model.MaxRequests, Rate: 200},
 	} {
 		s := servertest.Start(t)
 		path := filepath.Join(t.TempDir(), "audit")
 		i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path, Timeout: 500 * time.Millisecond})
-		shot.Target = target(limiter.SlidingLog, model.MaxRequests, time.Hour)
+		order.Target = target(limiter.SlidingLog, model.MaxRequests, time.Hour)
 		n := 0
-		tally, err := i.Fire(context.Background(), shot, func(model.Fired) {
+		outcomes, err := i.Fire(context.Background(), order, func(model.Fired) {
 			if n++; n == 20 {
 				s.Freeze()
 			}
 		})
 		s.Thaw()
-		if err == nil || !strings.Contains(err.Error(), "stopped") || tally.Unanswered == 0 || tally.Unanswered > fire.InFlight || tally.Total() >= shot.N {
-			t.Errorf("%s: %+v, %v: want it to stop at the first unknown outcome", name, tally, err)
+		if err == nil || !strings.Contains(err.Error(), "stopped") || outcomes.Unanswered == 0 || outcomes.Unanswered > fire.InFlight || outcomes.Total() >= order.N {
+			t.Errorf("%s: %+v, %v: want it to stop at the first unknown outcome", name, outcomes, err)
 		}
 		said := announced(t, path)
-		if tally.Total() != said {
-			t.Errorf("%s: %d requests are accounted for, and %d were announced", name, tally.Total(), said)
+		if outcomes.Total() != said {
+			t.Errorf("%s: %d requests are accounted for, and %d were announced", name, outcomes.Total(), said)
 		}
 		card := func() int { n, _ := strconv.Atoi(s.CLI("ZCARD", "k")); return n }
 		s.CLI("PING") // what the server had not read yet it has read before this
-		if got := card(); got < tally.Admitted || got > said {
-			t.Errorf("%s: the key has %d members of %d announced and %d admitted", name, got, said, tally.Admitted)
+		if got := card(); got < outcomes.Admitted || got > said {
+			t.Errorf("%s: the key has %d members of %d announced and %d admitted", name, got, said, outcomes.Admitted)
 		}
 	}
 }
@@ -75,15 +75,15 @@ func TestALostServerEndsTheFiring(t *testing.T) {
 	t.Parallel()
 	gone := servertest.Start(t)
 	i := newRedis(t, feed.Options{URLs: []string{gone.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 30 * time.Second})
-	shot := model.Shot{Key: "k", Cost: 1, Rate: 50, Target: target(limiter.GCRA, 100, time.Hour)}
+	order := model.Order{Key: "k", Cost: 1, Rate: 50, Target: target(limiter.GCRA, 100, time.Hour)}
 	n := 0
-	tally, err := i.Fire(context.Background(), shot, func(model.Fired) {
+	outcomes, err := i.Fire(context.Background(), order, func(model.Fired) {
 		if n++; n == 5 {
 			gone.Kill()
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "stopped") || tally.Failed+tally.Unanswered > fire.InFlight {
-		t.Errorf("a server that went away: %+v, %v", tally, err)
+	if err == nil || !strings.Contains(err.Error(), "stopped") || outcomes.Failed+outcomes.Unanswered > fire.InFlight {
+		t.Errorf("a server that went away: %+v, %v", outcomes, err)
 	}
 
 	full := servertest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru")
@@ -93,7 +93,7 @@ func TestALostServerEndsTheFiring(t *testing.T) {
 	n = 0
 	value := strings.Repeat("x", 100_000)
 	c := full.Client()
-	_, err = i.Fire(ctx, shot, func(model.Fired) {
+	_, err = i.Fire(ctx, order, func(model.Fired) {
 		n++
 		c.Set(ctx, fmt.Sprint("filler:", n), value, 0)
 	})
@@ -113,22 +113,22 @@ func TestForecastOnAServer(t *testing.T) {
 		for n := range 8 {
 			key := fmt.Sprintf("f%d.%d", a, n)
 			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}
-			if _, err := i.Fire(context.Background(), model.Shot{Key: key, Target: target, Cost: 1, N: 3 * (n + 1)}, nil); err != nil {
+			if _, err := i.Fire(context.Background(), model.Order{Key: key, Target: target, Cost: 1, N: 3 * (n + 1)}, nil); err != nil {
 				t.Fatal(err)
 			}
-			shot := model.Shot{Key: key, Cost: int64(1 + n%3), N: 2 + 3*n}
+			order := model.Order{Key: key, Cost: int64(1 + n%3), N: 2 + 3*n}
 			src := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []config.Rule{{Match: key, Algorithm: a, Limit: limit, LimitKnown: true, Library: model.OwnLibrary}}})
 			batch, r, err := feed.Glance(context.Background(), src, key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			shot.Target = mustAim(t, r)
+			order.Target = mustAim(t, r)
 			var b model.Board
 			b.Apply(batch)
-			ticket := b.Key(key).Ticket(shot, batch.At)
-			tally, err := i.Fire(context.Background(), shot, nil)
-			if f := ticket.Forecast; err != nil || !f.Known || f.Admitted != tally.Admitted || f.Denied != tally.Denied {
-				t.Errorf("%s: %+v, %v; the forecast was %+v", key, tally, err, ticket.Forecast)
+			ticket := b.Key(key).Ticket(order, batch.At)
+			outcomes, err := i.Fire(context.Background(), order, nil)
+			if f := ticket.Forecast; err != nil || !f.Known || f.Admitted != outcomes.Admitted || f.Denied != outcomes.Denied {
+				t.Errorf("%s: %+v, %v; the forecast was %+v", key, outcomes, err, ticket.Forecast)
 			}
 		}
 	}

@@ -132,11 +132,11 @@ func TestFiringWhereNothingIsWritten(t *testing.T) {
 			r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{c.url}})
 			i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 			var said string
-			tally, err := i.Fire(context.Background(), model.Shot{Key: c.key, Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 100}, func(f model.Fired) {
+			outcomes, err := i.Fire(context.Background(), model.Order{Key: c.key, Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 100}, func(f model.Fired) {
 				said = f.Err
 			})
-			if tally.Failed != fire.GiveUp || tally.Total() > fire.GiveUp+1 || err == nil || !strings.Contains(err.Error(), "stopped after") {
-				t.Errorf("%+v, %v: want it to stop after %d failures", tally, err, fire.GiveUp)
+			if outcomes.Failed != fire.GiveUp || outcomes.Total() > fire.GiveUp+1 || err == nil || !strings.Contains(err.Error(), "stopped after") {
+				t.Errorf("%+v, %v: want it to stop after %d failures", outcomes, err, fire.GiveUp)
 			}
 			if !strings.Contains(said, c.want) || strings.Contains(said, "\n") {
 				t.Errorf("the outcome says %q, want %q", said, c.want)
@@ -146,9 +146,9 @@ func TestFiringWhereNothingIsWritten(t *testing.T) {
 	dead := servertest.Start(t)
 	dead.Kill()
 	i := newRedis(t, feed.Options{URLs: []string{dead.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
-	tally, err := i.Fire(context.Background(), model.Shot{Key: "f", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 100}, nil)
-	if tally.Total() != 0 || err == nil || !strings.Contains(err.Error(), "nothing listens") {
-		t.Errorf("at a server that is away: %+v, %v", tally, err)
+	outcomes, err := i.Fire(context.Background(), model.Order{Key: "f", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 100}, nil)
+	if outcomes.Total() != 0 || err == nil || !strings.Contains(err.Error(), "nothing listens") {
+		t.Errorf("at a server that is away: %+v, %v", outcomes, err)
 	}
 }
 
@@ -161,16 +161,16 @@ func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
 	defer p.Close()
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}})
 	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 3 * time.Second})
-	shot := model.Shot{Key: "k", Target: target(limiter.SlidingLog, 100, time.Minute), Cost: 1, N: 1}
-	if tally, err := i.Fire(context.Background(), shot, nil); err != nil || tally.Admitted != 1 {
-		t.Fatalf("%+v, %v", tally, err)
+	order := model.Order{Key: "k", Target: target(limiter.SlidingLog, 100, time.Minute), Cost: 1, N: 1}
+	if outcomes, err := i.Fire(context.Background(), order, nil); err != nil || outcomes.Admitted != 1 {
+		t.Fatalf("%+v, %v", outcomes, err)
 	}
-	shot.N = 50
-	tally, err := i.Fire(context.Background(), shot, func(model.Fired) {
+	order.N = 50
+	outcomes, err := i.Fire(context.Background(), order, func(model.Fired) {
 		p.Set(func(p *servertest.Proxy) { p.Drop = true }) // from the second request on
 	})
-	if err == nil || !strings.Contains(err.Error(), "outcome is unknown") || tally != (model.Tally{Admitted: 1, Unanswered: 1}) {
-		t.Errorf("%+v, %v: want it to stop at the first request without an answer", tally, err)
+	if err == nil || !strings.Contains(err.Error(), "outcome is unknown") || outcomes != (model.Outcomes{Admitted: 1, Unanswered: 1}) {
+		t.Errorf("%+v, %v: want it to stop at the first request without an answer", outcomes, err)
 	}
 	servertest.Await(t, "the request to be counted", func() bool { return s.CLI("ZCARD", "k") == "3" })
 }

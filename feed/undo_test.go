@@ -106,7 +106,7 @@ func TestUndoRefuses(t *testing.T) {
 func shoot(t *testing.T, i *fire.Injector, a limiter.Algorithm, limit limiter.Limit, n int) (id string) {
 	t.Helper()
 	target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}
-	_, err := i.Fire(context.Background(), model.Shot{Key: "k", Target: target, Cost: 1, N: n}, func(f model.Fired) {
+	_, err := i.Fire(context.Background(), model.Order{Key: "k", Target: target, Cost: 1, N: n}, func(f model.Fired) {
 		id, _, _ = strings.Cut(f.Audit, ".")
 	})
 	if err != nil {

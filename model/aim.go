@@ -8,14 +8,14 @@ import (
 	"ratescope/limiter"
 )
 
-// Caps of one Shot. They keep a slip of the finger from becoming an incident.
+// Caps of one Order. They keep a slip of the finger from becoming an incident.
 const (
 	MaxRequests = 10_000 // in all
 	MaxRate     = 1_000  // a second
 )
 
 // Check says in one sentence what is wrong with the amounts of s, or returns nil.
-func (s Shot) Check() error {
+func (s Order) Check() error {
 	switch {
 	case s.Cost < 1:
 		return fmt.Errorf("a cost of %d is out of range: give 1 or more", s.Cost)

@@ -10,24 +10,24 @@ import (
 	"ratescope/model"
 )
 
-func TestShotCheck(t *testing.T) {
+func TestOrderCheck(t *testing.T) {
 	for _, tc := range []struct {
-		name string
-		shot model.Shot
-		ok   bool
+		name  string
+		order model.Order
+		ok    bool
 	}{
-		{"one", model.Shot{N: 1, Cost: 1}, true},
-		{"as many as there may be", model.Shot{N: model.MaxRequests, Cost: 7, Rate: model.MaxRate}, true},
-		{"a rate until stopped", model.Shot{Cost: 1, Rate: 5}, true},
-		{"none at all", model.Shot{Cost: 1}, false},
-		{"too many", model.Shot{N: model.MaxRequests + 1, Cost: 1}, false},
-		{"negative", model.Shot{N: -1, Cost: 1, Rate: 1}, false},
-		{"without cost", model.Shot{N: 1}, false},
-		{"too fast", model.Shot{N: 1, Cost: 1, Rate: model.MaxRate + 0.5}, false},
-		{"backwards", model.Shot{N: 1, Cost: 1, Rate: -1}, false},
-		{"no number", model.Shot{N: 1, Cost: 1, Rate: math.NaN()}, false},
+		{"one", model.Order{N: 1, Cost: 1}, true},
+		{"as many as there may be", model.Order{N: model.MaxRequests, Cost: 7, Rate: model.MaxRate}, true},
+		{"a rate until stopped", model.Order{Cost: 1, Rate: 5}, true},
+		{"none at all", model.Order{Cost: 1}, false},
+		{"too many", model.Order{N: model.MaxRequests + 1, Cost: 1}, false},
+		{"negative", model.Order{N: -1, Cost: 1, Rate: 1}, false},
+		{"without cost", model.Order{N: 1}, false},
+		{"too fast", model.Order{N: 1, Cost: 1, Rate: model.MaxRate + 0.5}, false},
+		{"backwards", model.Order{N: 1, Cost: 1, Rate: -1}, false},
+		{"no number", model.Order{N: 1, Cost: 1, Rate: math.NaN()}, false},
 	} {
-		if err := tc.shot.Check(); (err == nil) != tc.ok {
+		if err := tc.order.Check(); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}

@@ -13,7 +13,7 @@ type Pressure uint8
 
 // The pressures, from calm to bad.
 const (
-	Calm       Pressure = iota
+	NoPressure Pressure = iota
 	Close               // at or above NearLimit
 	Throttling          // a request of cost 1 would be denied
 	Unreadable
@@ -86,13 +86,13 @@ func (b *Board) move(moved []Alert, few int) {
 		return
 	}
 	first := moved[0]
-	told, sum := len(moved), -1
+	similar, sum := len(moved), -1
 	for i := len(b.alerts) - 1; i >= 0; i-- {
 		a := &b.alerts[i]
 		if a.What != first.What || first.At.Sub(a.At) >= wave || a.At.Sub(first.At) >= wave {
 			continue
 		}
-		if told++; a.Key == "" && a.N > 0 {
+		if similar++; a.Key == "" && a.N > 0 {
 			sum = i
 			break
 		}
@@ -100,7 +100,7 @@ func (b *Board) move(moved []Alert, few int) {
 	switch {
 	case sum >= 0:
 		b.alerts[sum].N += int64(len(moved))
-	case told <= few:
+	case similar <= few:
 		for _, a := range moved {
 			b.alert(a)
 		}
@@ -126,7 +126,7 @@ func pressureOf(k *Watched) Pressure {
 	case g.Near():
 		return Close
 	}
-	return Calm
+	return NoPressure
 }
 
 // episode follows a key's pressure. A key at its limit frees a slot and loses it many

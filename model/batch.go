@@ -17,9 +17,9 @@ type Batch struct {
 	LeftOut  []string // keys that are read no more, in favour of hotter ones; they are still there
 	Sweep    Sweep
 	Cost     Cost
-	Health   *Health // nil when there was no new look
-	Hot      *Hot    // nil when there is no news of it
-	Fired    []Fired // requests that were fired from here, of a recording; a running source reports none
+	Health   *Health  // nil when there was no new look
+	HotKeys  *HotKeys // nil when there is no news of it
+	Fired    []Fired  // requests that were fired from here, of a recording; a running source reports none
 
 	// Anew is set by a source that goes elsewhere in time: everything that was known is to
 	// be forgotten for this board. It is the receiver's, as the batch is, and holds what the
@@ -171,8 +171,8 @@ func (b *Batch) Merge(newer Batch) {
 	if newer.Health != nil {
 		b.Health = newer.Health
 	}
-	if newer.Hot != nil {
-		b.Hot = newer.Hot
+	if newer.HotKeys != nil {
+		b.HotKeys = newer.HotKeys
 	}
 }
 

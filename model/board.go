@@ -42,18 +42,18 @@ type Watched struct {
 // Board is the state of everything that is watched: the reducer of Batches. The
 // zero value is ready. Not safe for concurrent use.
 type Board struct {
-	At     limiter.Instant // server clock of the latest batch
-	Local  time.Time
-	Server Server
-	Sweep  Sweep
-	Cost   Cost
-	Health Health
-	Hot    Hot
+	At      limiter.Instant // server clock of the latest batch
+	Local   time.Time
+	Server  Server
+	Sweep   Sweep
+	Cost    Cost
+	Health  Health
+	HotKeys HotKeys
 
 	keys     map[string]*Watched
 	alerts   []Alert
 	raised   int
-	vitals   []HealthSample
+	samples  []HealthSample
 	pressed  []Alert // of this batch: keys that became throttled or near, or free again
 	restart  restart
 	troubles map[string]trouble
@@ -78,8 +78,8 @@ func (b *Board) Apply(batch Batch) {
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.spent.Add(batch.Cost)
 	b.examine(batch.Health)
-	if batch.Hot != nil {
-		b.Hot = *batch.Hot
+	if batch.HotKeys != nil {
+		b.HotKeys = *batch.HotKeys
 	}
 	// A batch that comes late moves nothing back, but a server whose clock was set back rules.
 	if batch.At > b.At || batch.Server.Link == Live && b.At.Sub(batch.At) > lapse {
@@ -247,7 +247,7 @@ func (b *Board) Pin(name string) {
 func (b *Board) Freeze(now limiter.Instant) *Board {
 	f := *b
 	f.At = now
-	f.alerts, f.vitals = slices.Clone(b.alerts), slices.Clone(b.vitals)
+	f.alerts, f.samples = slices.Clone(b.alerts), slices.Clone(b.samples)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
 		still := *k
@@ -274,7 +274,7 @@ func (b *Board) Past() Batch {
 	batch := b.Batch()
 	for i := range batch.Readings {
 		r := &batch.Readings[i]
-		r.Since, r.Arrivals, r.Trace = b.keys[r.Key].Timeline.told(r.At)
+		r.Since, r.Arrivals, r.Trace = b.keys[r.Key].Timeline.report(r.At)
 	}
 	return batch
 }

@@ -20,7 +20,7 @@ type Forecast struct {
 
 // ForecastShot plays the requests of a shot from now on, when they are due, against a copy of the
 // state. Next is counted from its last request.
-func (r *Reading) ForecastShot(now limiter.Instant, s Shot) Forecast {
+func (r *Reading) ForecastShot(now limiter.Instant, s Order) Forecast {
 	if s.Rate == 0 && s.Shape.Kind == Even || r.stuck() {
 		n := s.N
 		if n == 0 {

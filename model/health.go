@@ -102,11 +102,11 @@ type HealthSample struct {
 	Admitted, Denied Measure // requests a second, of all watched keys; Denied of those that record it
 }
 
-// keepVitals bounds the record of Vitals.
-const keepVitals = 512
+// keepSamples bounds the record of Vitals.
+const keepSamples = 512
 
-// Vitals returns the record, oldest first. It must not be changed.
-func (b *Board) Vitals() []HealthSample { return b.vitals }
+// HealthSamples returns the record, oldest first. It must not be changed.
+func (b *Board) HealthSamples() []HealthSample { return b.samples }
 
 // examine keeps the latest look at the server's health and its figures.
 func (b *Board) examine(h *Health) {
@@ -133,8 +133,8 @@ func (b *Board) examine(h *Health) {
 			break
 		}
 	}
-	b.vitals = append(b.vitals, v)
-	if n := len(b.vitals); n > keepVitals {
-		b.vitals = append(b.vitals[:0], b.vitals[n-keepVitals:]...)
+	b.samples = append(b.samples, v)
+	if n := len(b.samples); n > keepSamples {
+		b.samples = append(b.samples[:0], b.samples[n-keepSamples:]...)
 	}
 }

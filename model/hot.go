@@ -8,23 +8,23 @@ import (
 	"ratescope/limiter"
 )
 
-// Hot is what is known of how hot keys are beside the readings, for there may be far more
+// HotKeys is what is known of how hot keys are beside the readings, for there may be far more
 // keys than are read. A zero At means that nothing is known.
-type Hot struct {
-	At    limiter.Instant
-	Heats []Heat // in no order; at most one a key
+type HotKeys struct {
+	At   limiter.Instant
+	Keys []HotKey // in no order; at most one a key
 
-	Heard Measure // writes a second, of all keys that match what is watched
-	// Missed is the most writes a second that a key outside Heats may have.
+	Writes Measure // writes a second, of all keys that match what is watched
+	// Missed is the most writes a second that a key outside Keys may have.
 	Missed Measure
 	// Sources says, one phrase each, where the figures come from: "writes, heard 3 % of the
 	// time", "HOTKEYS of Redis, by cpu, for 12 s".
 	Sources []string
 }
 
-// Heat is how hot one key is. Each figure comes from another source and is not Known where
+// HotKey is how hot one key is. Each figure comes from another source and is not Known where
 // that one does not speak of the key.
-type Heat struct {
+type HotKey struct {
 	Key string // the limiter's name, or a Redis key that is none; raw, not for a terminal
 
 	// Writes a second that were heard of, a lower bound of the requests, and by how much
@@ -39,7 +39,7 @@ type Heat struct {
 
 // Hottest is a key of the ranking: what the board reads of it and what is heard of it.
 type Hottest struct {
-	Heat
+	HotKey
 	Watched     bool    // the board has it, and Rate and Utilization are of its reading
 	Rate        Measure // requests a second
 	Utilization Measure
@@ -55,13 +55,13 @@ type Hottest struct {
 // they were last worked out.
 func (b *Board) Hottest(n int) []Hottest {
 	var all, accesses, counted float64
-	list := make([]Hottest, 0, len(b.keys)+len(b.Hot.Heats))
+	list := make([]Hottest, 0, len(b.keys)+len(b.HotKeys.Keys))
 	at := make(map[string]int, len(b.keys))
 	for name, k := range b.keys {
 		if k.Gone || k.Reading.Err != "" {
 			continue
 		}
-		h := Hottest{Heat: Heat{Key: name}, Watched: true, Rate: Measure{k.Gauge.RateKnown, k.Gauge.Rate}}
+		h := Hottest{HotKey: HotKey{Key: name}, Watched: true, Rate: Measure{k.Gauge.RateKnown, k.Gauge.Rate}}
 		if k.Gauge.Remaining.Known {
 			h.Utilization = Measure{true, k.Gauge.Utilization}
 		}
@@ -71,22 +71,22 @@ func (b *Board) Hottest(n int) []Hottest {
 		at[name] = len(list)
 		list = append(list, h)
 	}
-	for _, heat := range b.Hot.Heats {
-		if i, ok := at[heat.Key]; ok {
-			list[i].Heat = heat
+	for _, hot := range b.HotKeys.Keys {
+		if i, ok := at[hot.Key]; ok {
+			list[i].HotKey = hot
 		} else {
-			list = append(list, Hottest{Heat: heat})
+			list = append(list, Hottest{HotKey: hot})
 		}
-		if heat.Accesses.Known {
-			accesses += heat.Accesses.V
+		if hot.Accesses.Known {
+			accesses += hot.Accesses.V
 		}
-		if heat.Counter.Known {
-			counted += heat.Counter.V
+		if hot.Counter.Known {
+			counted += hot.Counter.V
 		}
 	}
 	for i := range list {
 		h := &list[i]
-		h.Share = max(share(h.Rate, max(all, b.Hot.Heard.V)), share(h.Writes, b.Hot.Heard.V), share(h.CPU, 1), share(h.Net, 1), share(h.Accesses, accesses), share(h.Counter, counted))
+		h.Share = max(share(h.Rate, max(all, b.HotKeys.Writes.V)), share(h.Writes, b.HotKeys.Writes.V), share(h.CPU, 1), share(h.Net, 1), share(h.Accesses, accesses), share(h.Counter, counted))
 	}
 	slices.SortFunc(list, func(x, y Hottest) int {
 		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(y.Utilization.V, x.Utilization.V), strings.Compare(x.Key, y.Key))

@@ -25,7 +25,7 @@ func TestHottest(t *testing.T) {
 		}
 		batch.Readings = append(batch.Readings, r)
 	}
-	batch.Hot = &Hot{At: at, Heard: known(10), Missed: known(0.1), Heats: []Heat{
+	batch.HotKeys = &HotKeys{At: at, Writes: known(10), Missed: known(0.1), Keys: []HotKey{
 		{Key: "attacker", Writes: known(5), WritesBy: 1},
 		{Key: "k1", CPU: known(0.9), Counter: known(7)},
 		{Key: "odd", Writes: known(math.NaN()), Net: known(-3)},
@@ -54,7 +54,7 @@ func TestHottest(t *testing.T) {
 		t.Error("n is not heeded")
 	}
 	b.Apply(Batch{At: at, Server: Server{Link: Live}}) // no news of heat: the old stays
-	if len(b.Hot.Heats) != 3 {
+	if len(b.HotKeys.Keys) != 3 {
 		t.Error("what was heard is forgotten by a batch without news")
 	}
 }

@@ -159,8 +159,8 @@ const (
 	// WindowInferred and LimitGuessed mark figures that were told from what was watched.
 	WindowInferred Note = "window inferred"
 	LimitGuessed   Note = "limit inferred"
-	// WindowUntold is of a counter whose name does not tell of which window it is.
-	WindowUntold Note = "window of the counter unknown"
+	// WindowUnknown is of a counter whose name does not tell of which window it is.
+	WindowUnknown Note = "window of the counter unknown"
 	// OneOfSeveral is of a key with several limits, of which the row is the one that admits last.
 	OneOfSeveral Note = "one of several limits"
 	// Lags is of counters to which processes add from time to time what they have counted.

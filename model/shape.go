@@ -17,10 +17,10 @@ import (
 type ShapeKind uint8
 
 const (
-	Even     ShapeKind = iota // at Shot.Rate; with Rate 0 as fast as the answers come
-	Ramp                      // from Shot.Rate to To within Over, and at To from then on
-	Poisson                   // at random instants, at Shot.Rate on average
-	OnOff                     // at Shot.Rate for On, then none for Off, and again
+	Even     ShapeKind = iota // at Order.Rate; with Rate 0 as fast as the answers come
+	Ramp                      // from Order.Rate to To within Over, and at To from then on
+	Poisson                   // at random instants, at Order.Rate on average
+	OnOff                     // at Order.Rate for On, then none for Off, and again
 	Recorded                  // at the instants At
 )
 
@@ -47,7 +47,7 @@ func Lead(now limiter.Instant, window time.Duration, phase float64) time.Duratio
 
 // Due yields when the requests of s are due, counted from the order; no more than MaxRequests.
 // Requests that are sent as fast as the answers come are all due at the beginning.
-func (s *Shot) Due() iter.Seq[time.Duration] {
+func (s *Order) Due() iter.Seq[time.Duration] {
 	n := s.N
 	if n == 0 || n > MaxRequests {
 		n = MaxRequests
@@ -65,7 +65,7 @@ func (s *Shot) Due() iter.Seq[time.Duration] {
 
 // Lasts returns how long it takes from the order to its last request. An order without an end
 // counts as going on until MaxRequests.
-func (s *Shot) Lasts() (over time.Duration) {
+func (s *Order) Lasts() (over time.Duration) {
 	if s.Rate == 0 && s.Shape.Kind == Even {
 		return s.Shape.Wait
 	}

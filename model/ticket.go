@@ -12,7 +12,7 @@ const TicketLasts = 30 * time.Second
 
 // Ticket says before an order is carried out what it will do, if nobody else sends anything.
 type Ticket struct {
-	Shot     Shot
+	Order    Order
 	Server   string          // as the user may see it
 	Path     string          // how the requests reach the limiter, in words
 	At       limiter.Instant // server clock of the forecast
@@ -45,10 +45,10 @@ func (t *Ticket) Left(now time.Time) time.Duration {
 
 // Ticket works out what a shot at the key will do from the instant now on. The caller fills in
 // where and when it was issued, and the commands.
-func (k *Watched) Ticket(s Shot, now limiter.Instant) Ticket {
+func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 	r := k.Reading
 	r.Target = s.Target
-	t := Ticket{Shot: s, At: now, Over: s.Lasts(), Slot: HashSlot(s.Key)}
+	t := Ticket{Order: s, At: now, Over: s.Lasts(), Slot: HashSlot(s.Key)}
 	t.Forecast = r.ForecastShot(now, s)
 	limit := s.Target.Limit
 	limit.Window = s.Target.Window
@@ -69,7 +69,7 @@ func (k *Watched) Ticket(s Shot, now limiter.Instant) Ticket {
 
 // play charges the requests of a shot to a state, when they are due, and returns how many were
 // admitted.
-func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Shot) (admitted int) {
+func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Order) (admitted int) {
 	for due := range s.Due() {
 		if state.Take(now.Add(due), limit, s.Target.Convention, s.Cost).Allowed {
 			admitted++
@@ -80,7 +80,7 @@ func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Shot
 
 // lastIn returns how long it takes until all requests of a shot are in, where each one that is
 // denied is sent again at the moment that its answer names.
-func (r *Reading) lastIn(now limiter.Instant, limit limiter.Limit, s Shot) time.Duration {
+func (r *Reading) lastIn(now limiter.Instant, limit limiter.Limit, s Order) time.Duration {
 	state, at := r.State.Clone(), now
 	for due := range s.Due() {
 		at = max(at, now.Add(due))
@@ -103,7 +103,7 @@ const maxOrganic = 2000
 
 // organic works out how many requests of others a shot pushes out, where they come evenly at
 // the rate of the last window, until the key is as new.
-func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Shot, perSecond float64, over time.Duration) Organic {
+func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Order, perSecond float64, over time.Duration) Organic {
 	o := Organic{Known: true, PerSecond: perSecond}
 	total := perSecond * min(over, math.MaxInt64/2).Seconds()
 	if total < 1 {

@@ -37,7 +37,7 @@ func TestForecastInQuietStates(t *testing.T) {
 				r.State.Take(now, limit, limiter.Convention{}, cost)
 				now = now.Add(time.Duration(random.Int64N(int64(limit.Window) / 20)))
 			}
-			s := model.Shot{Key: "k", Target: r.Target, Cost: 1 + random.Int64N(3), N: 1 + random.IntN(80)}
+			s := model.Order{Key: "k", Target: r.Target, Cost: 1 + random.Int64N(3), N: 1 + random.IntN(80)}
 			switch random.IntN(5) {
 			case 0:
 				s.Rate = 0.5 + 10*random.Float64()
@@ -75,22 +75,22 @@ func TestShapes(t *testing.T) {
 		return out
 	}
 	for name, c := range map[string]struct {
-		shot model.Shot
-		want []time.Duration
+		order model.Order
+		want  []time.Duration
 	}{
-		"burst":    {model.Shot{N: 3}, ms(0, 0, 0)},
-		"rate":     {model.Shot{N: 3, Rate: 4}, ms(0, 250, 500)},
-		"a phase":  {model.Shot{N: 2, Rate: 1, Shape: model.Shape{Wait: 5 * time.Second}}, ms(5000, 6000)},
-		"ramp":     {model.Shot{N: 3, Rate: 1, Shape: model.Shape{Kind: model.Ramp, To: 4, Over: time.Second}}, ms(0, 1000, 1250)},
-		"on-off":   {model.Shot{N: 5, Rate: 2, Shape: model.Shape{Kind: model.OnOff, On: time.Second, Off: 9 * time.Second}}, ms(0, 500, 10000, 10500, 20000)},
-		"recorded": {model.Shot{N: 9, Shape: model.Shape{Kind: model.Recorded, At: ms(3, 1000)}}, ms(3, 1000)},
+		"burst":    {model.Order{N: 3}, ms(0, 0, 0)},
+		"rate":     {model.Order{N: 3, Rate: 4}, ms(0, 250, 500)},
+		"a phase":  {model.Order{N: 2, Rate: 1, Shape: model.Shape{Wait: 5 * time.Second}}, ms(5000, 6000)},
+		"ramp":     {model.Order{N: 3, Rate: 1, Shape: model.Shape{Kind: model.Ramp, To: 4, Over: time.Second}}, ms(0, 1000, 1250)},
+		"on-off":   {model.Order{N: 5, Rate: 2, Shape: model.Shape{Kind: model.OnOff, On: time.Second, Off: 9 * time.Second}}, ms(0, 500, 10000, 10500, 20000)},
+		"recorded": {model.Order{N: 9, Shape: model.Shape{Kind: model.Recorded, At: ms(3, 1000)}}, ms(3, 1000)},
 	} {
-		got := slices.Collect(c.shot.Due())
+		got := slices.Collect(c.order.Due())
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: due at %v, want %v", name, got, c.want)
 		}
 	}
-	poisson := model.Shot{N: 2000, Rate: 10, Shape: model.Shape{Kind: model.Poisson, Seed: 3}}
+	poisson := model.Order{N: 2000, Rate: 10, Shape: model.Shape{Kind: model.Poisson, Seed: 3}}
 	if l := poisson.Lasts().Seconds(); l < 180 || l > 220 || !slices.IsSorted(slices.Collect(poisson.Due())) {
 		t.Errorf("2,000 random requests at 10/s last %v s", l)
 	}
@@ -104,7 +104,7 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%q is read as %v", text, s.String())
 		}
 	}
-	for name, s := range map[string]model.Shot{
+	for name, s := range map[string]model.Order{
 		"no rate":        {Cost: 1, N: 1, Shape: model.Shape{Kind: model.Poisson}},
 		"a ramp to 2000": {Cost: 1, N: 1, Rate: 1, Shape: model.Shape{Kind: model.Ramp, To: 2000, Over: time.Second}},
 		"never on":       {Cost: 1, N: 1, Rate: 1, Shape: model.Shape{Kind: model.OnOff, Off: time.Second}},
@@ -151,7 +151,7 @@ func TestTicket(t *testing.T) {
 		b.Apply(next)
 	}
 	b.Apply(reading(now, nil))
-	ticket := b.Key("k").Ticket(model.Shot{Key: "k", Target: target, Cost: 1, N: 5}, now)
+	ticket := b.Key("k").Ticket(model.Order{Key: "k", Target: target, Cost: 1, N: 5}, now)
 	if f := ticket.Forecast; f.Admitted != 1 || f.Denied != 4 { // nine of the window are left, and the one that ends it
 		t.Errorf("the forecast is %+v", f)
 	}

@@ -191,9 +191,9 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 	}
 }
 
-// told puts the timeline into the words of a reading at an instant: since when it was
+// report puts the timeline into the words of a reading at an instant: since when it was
 // watched, what arrived, and how the level went.
-func (t *Timeline) told(now limiter.Instant) (since limiter.Instant, arrivals []Arrival, trace []Level) {
+func (t *Timeline) report(now limiter.Instant) (since limiter.Instant, arrivals []Arrival, trace []Level) {
 	if t.first > t.seen {
 		return 0, nil, nil
 	}

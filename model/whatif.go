@@ -29,7 +29,7 @@ func (t *Timeline) First() limiter.Instant {
 // Past returns the requests that the timeline remembers up to an instant, in the order of time.
 // Those of one bin come at its beginning.
 func (t *Timeline) Past(now limiter.Instant) []Arrival {
-	_, arrivals, _ := t.told(now)
+	_, arrivals, _ := t.report(now)
 	return arrivals
 }
 

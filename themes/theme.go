@@ -30,7 +30,7 @@ type Theme struct {
 	Selected, Raised, Window                          Ink
 	DeniedWash                                        Ink // the tone of denied's hatching, as a background
 	DeniedGround                                      Ink // background of a row that is denied
-	Calm                                              Ink // bars of what is fine
+	Fine                                              Ink // bars of what is fine
 	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
 	BadgeArmed                                        Style // firing is possible, or under way
 
@@ -78,7 +78,7 @@ func New(p Palette) *Theme {
 		BadgeArmed:   badge(p.Injected),
 		DeniedWash:   ramp(3, ground, Hex(p.Denied))[1],
 		DeniedGround: ramp(8, ground, Hex(p.Denied))[1],
-		Calm:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[1],
+		Fine:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[1],
 		fill:         fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
 		glow:         ramp(101, Hex(p.Previous), Hex(p.Accent), Hex(p.Title)),
 	}
@@ -86,12 +86,12 @@ func New(p Palette) *Theme {
 
 // fillRamp stays calm up to 60 %, is at the colour of near when a key counts as near
 // (80 %), and reaches denied at 100 %.
-func fillRamp(calm, near, denied Ink) []Ink {
+func fillRamp(fine, near, denied Ink) []Ink {
 	out := make([]Ink, 0, 101)
 	for range 60 {
-		out = append(out, calm)
+		out = append(out, fine)
 	}
-	out = append(out, ramp(21, calm, near)...)
+	out = append(out, ramp(21, fine, near)...)
 	return append(out, ramp(21, near, denied)[1:]...)
 }
 

@@ -11,19 +11,19 @@ import (
 )
 
 // armable shows a server of others, at which firing has to be armed.
-func armable(t *testing.T, w, h int, a *tuitest.Arming, play func(x *tuitest.Terminal, gun *tuitest.Injector)) {
+func armable(t *testing.T, w, h int, a *tuitest.Arming, play func(x *tuitest.Terminal, injector *tuitest.Injector)) {
 	t.Helper()
-	told(t, w, h, tui.Options{Arming: a}, func(x *tuitest.Terminal, _ *tuitest.Feed, gun *tuitest.Injector) {
+	told(t, w, h, tui.Options{Arming: a}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
-		play(x, gun)
+		play(x, injector)
 	})
 }
 
 // TestNoSingleKeyFires: not armed, nothing is sent; armed, space, b and r ask, and so does a
 // higher rate.
 func TestNoSingleKeyFires(t *testing.T) {
-	armable(t, 140, 42, &tuitest.Arming{}, func(x *tuitest.Terminal, gun *tuitest.Injector) {
+	armable(t, 140, 42, &tuitest.Arming{}, func(x *tuitest.Terminal, injector *tuitest.Injector) {
 		x.See("read-only, ! arms")
 		x.Press("space")
 		x.See("press ! to arm it")
@@ -36,8 +36,8 @@ func TestNoSingleKeyFires(t *testing.T) {
 			x.Press("space", key, "esc") // they are text of the reason
 			x.Gone("will do")
 		}
-		if shots := gun.Shots(); len(shots) != 0 {
-			t.Fatalf("unconfirmed keys fired %+v", shots)
+		if orders := injector.Orders(); len(orders) != 0 {
+			t.Fatalf("unconfirmed keys fired %+v", orders)
 		}
 		x.Press("space")
 		x.See("1 admitted, 0 denied, 9 left")
@@ -54,9 +54,9 @@ func TestNoSingleKeyFires(t *testing.T) {
 		x.See("firing 2.0/s")
 		x.Press("x")
 		x.Gone("firing 2.0/s")
-		shots := gun.Shots()
-		if len(shots) != 3 || shots[0].Ticket == nil || shots[1].Ticket == nil || shots[2].Ticket == nil {
-			t.Errorf("fired %+v, want one request and two rates, each with a ticket", shots)
+		orders := injector.Orders()
+		if len(orders) != 3 || orders[0].Ticket == nil || orders[1].Ticket == nil || orders[2].Ticket == nil {
+			t.Errorf("fired %+v, want one request and two rates, each with a ticket", orders)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestNoSingleKeyFires(t *testing.T) {
 // itself after ten minutes, by another run id, and by its key; x stops from every screen.
 func TestTheArmingIsSeenEverywhereAndEnds(t *testing.T) {
 	a := &tuitest.Arming{}
-	armable(t, 140, 42, a, func(x *tuitest.Terminal, gun *tuitest.Injector) {
+	armable(t, 140, 42, a, func(x *tuitest.Terminal, injector *tuitest.Injector) {
 		x.Press("!")
 		for _, screen := range []string{"1", "2", "3", "4", "5", "6"} {
 			x.Press(screen)
@@ -84,7 +84,7 @@ func TestTheArmingIsSeenEverywhereAndEnds(t *testing.T) {
 		x.Press("!")
 		x.See("Firing is disarmed")
 		x.See("read-only, ! arms")
-		fired := len(gun.Shots())
+		fired := len(injector.Orders())
 		x.Press("!")
 		x.See("ARMED 10:00")
 		x.Wait(arming.Lasts + time.Second)
@@ -97,7 +97,7 @@ func TestTheArmingIsSeenEverywhereAndEnds(t *testing.T) {
 		a.Meet(model.Server{Link: model.Live, RunID: "two"})
 		x.See("started anew")
 		x.Press("space", "enter")
-		if len(gun.Shots()) != fired {
+		if len(injector.Orders()) != fired {
 			t.Error("after the arming had ended something was fired")
 		}
 	})
@@ -106,7 +106,7 @@ func TestTheArmingIsSeenEverywhereAndEnds(t *testing.T) {
 // TestProductionAsksForTheName: without the key's name and a reason nothing is fired.
 func TestProductionAsksForTheName(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
-		armable(t, size[0], size[1], &tuitest.Arming{Production: []string{"it has replicas (2)"}}, func(x *tuitest.Terminal, gun *tuitest.Injector) {
+		armable(t, size[0], size[1], &tuitest.Arming{Production: []string{"it has replicas (2)"}}, func(x *tuitest.Terminal, injector *tuitest.Injector) {
 			x.Press("!")
 			x.See("ARMED PROD")
 			x.Wait(10 * time.Second)
@@ -122,19 +122,19 @@ func TestProductionAsksForTheName(t *testing.T) {
 			x.Press("o", "n", "c", "e", "enter")
 			x.See("type why")
 			x.Press("tab", "w", "h", "y")
-			if len(gun.Shots()) != 0 {
+			if len(injector.Orders()) != 0 {
 				t.Error("an order without its name or reason was carried out")
 			}
 			x.Wait(model.TicketLasts)
 			x.Press("enter")
 			x.See("expired")
-			if len(gun.Shots()) != 0 {
+			if len(injector.Orders()) != 0 {
 				t.Error("an expired ticket was carried out")
 			}
 			x.Press("esc", "space", "o", "n", "c", "e", "tab", "w", "h", "y", "enter")
 			x.Wait(time.Second)
-			if shots := gun.Shots(); len(shots) != 1 || shots[0].Named != "once" || shots[0].Reason != "why" {
-				t.Errorf("fired %+v", shots)
+			if orders := injector.Orders(); len(orders) != 1 || orders[0].Named != "once" || orders[0].Reason != "why" {
+				t.Errorf("fired %+v", orders)
 			}
 		})
 	}

@@ -138,9 +138,9 @@ func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 // TestNothingIsFiredAtAKeyNobodyChose: the key under somebody's hands goes away, and the
 // next press was meant for it.
 func TestNothingIsFiredAtAKeyNobodyChose(t *testing.T) {
-	gun := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: gun})
-	gun.Feed = s.feed
+	injector := &tuitest.Injector{}
+	s := newStage(t, 140, 42, tui.Options{Injector: injector})
+	injector.Feed = s.feed
 	fire := func() {
 		if _, cmd := s.app.Update(tuitest.Key("space")); cmd != nil {
 			cmd()
@@ -159,35 +159,35 @@ func TestNothingIsFiredAtAKeyNobodyChose(t *testing.T) {
 		t.Fatalf("%q left the board and is selected", lost)
 	}
 	fire()
-	if shots := gun.Shots(); len(shots) != 1 || shots[0].Key != lost {
-		t.Errorf("fired %+v; the second press was meant for %q", shots, lost)
+	if orders := injector.Orders(); len(orders) != 1 || orders[0].Key != lost {
+		t.Errorf("fired %+v; the second press was meant for %q", orders, lost)
 	}
 	s.see(lost+" is gone", "press again")
 	fire()
-	if shots := gun.Shots(); len(shots) != 2 || shots[1].Key != other {
-		t.Errorf("after the word of it, fired %+v", shots)
+	if orders := injector.Orders(); len(orders) != 2 || orders[1].Key != other {
+		t.Errorf("after the word of it, fired %+v", orders)
 	}
 }
 
 func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
-	var told []string
+	var focused []string
 	people := crowd(200)
 	for i := range people {
 		people[i].Name = fmt.Sprintf("key%03d", i) // short enough to stand in full everywhere
 	}
-	s := newStage(t, 140, 42, tui.Options{Focus: func(keys []string) { told = slices.Clone(keys) }}, people...)
+	s := newStage(t, 140, 42, tui.Options{Focus: func(keys []string) { focused = slices.Clone(keys) }}, people...)
 	for _, press := range []string{"home", "end", "pgup", "down", "2", "pgdown", "down", "1", "home"} {
 		s.press(press)
 		s.run(2 * time.Second)
-		if len(told) == 0 || told[0] != s.app.Selected() {
-			t.Fatalf("after %q the source was told of %d keys, and the first is not the selected %q", press, len(told), s.app.Selected())
+		if len(focused) == 0 || focused[0] != s.app.Selected() {
+			t.Fatalf("after %q the source was told of %d keys, and the first is not the selected %q", press, len(focused), s.app.Selected())
 		}
-		if len(told) > 80 {
-			t.Errorf("after %q the source was told of %d keys: more than fit", press, len(told))
+		if len(focused) > 80 {
+			t.Errorf("after %q the source was told of %d keys: more than fit", press, len(focused))
 		}
 		for _, name := range regexp.MustCompile("key[0-9]{3}").FindAllString(listed(s.text()), -1) {
-			if !slices.Contains(told, name) {
-				t.Errorf("after %q %s is on screen and the source was not told: %v", press, name, told)
+			if !slices.Contains(focused, name) {
+				t.Errorf("after %q %s is on screen and the source was not told: %v", press, name, focused)
 				break
 			}
 		}

@@ -31,7 +31,7 @@ func TestTextCanBeRead(t *testing.T) {
 			s.press(scene.to...)
 			s.frame()
 			b := &s.app.Buffer
-			told := map[string]bool{}
+			focused := map[string]bool{}
 			for y := range b.H {
 				for x := range b.W {
 					c := b.At(x, y)
@@ -46,8 +46,8 @@ func TestTextCanBeRead(t *testing.T) {
 						continue // the terminal's own on its own
 					}
 					what := string(rune(fg)) + string(rune(bg))
-					if got := tuitest.Contrast(fg, bg); got < 4.5 && !told[what] {
-						told[what] = true
+					if got := tuitest.Contrast(fg, bg); got < 4.5 && !focused[what] {
+						focused[what] = true
 						t.Errorf("%s, %s: %q at %d,%d has a contrast of %.2f (%06x on %06x)", name, scene.name, c.R, x, y, got, uint32(fg)&0xffffff, uint32(bg)&0xffffff)
 					}
 				}

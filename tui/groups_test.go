@@ -13,9 +13,9 @@ import (
 
 // TestGroupsFoldAndUnfold walks through the tree as a person does.
 func TestGroupsFoldAndUnfold(t *testing.T) {
-	gun := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: gun}, crowd(24)...)
-	gun.Feed = s.feed
+	injector := &tuitest.Injector{}
+	s := newStage(t, 140, 42, tui.Options{Injector: injector}, crowd(24)...)
+	injector.Feed = s.feed
 	s.run(3 * time.Second)
 	s.press("f")
 	s.see(" in ", "groups")
@@ -40,8 +40,8 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 		}
 	}
 	s.press("space", "b")
-	if shots := gun.Shots(); len(shots) != 0 {
-		t.Fatalf("fired at a group: %+v", shots)
+	if orders := injector.Orders(); len(orders) != 0 {
+		t.Fatalf("fired at a group: %+v", orders)
 	}
 	s.see("is a group")
 	s.press("right")

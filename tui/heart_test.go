@@ -108,9 +108,9 @@ func TestTheWindowSaysWhatCounts(t *testing.T) {
 
 // TestPanesKeepTheirSize fires, pauses and lets keys come and go: no border moves.
 func TestPanesKeepTheirSize(t *testing.T) {
-	gun := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: gun}, crowd(40)...)
-	gun.Feed = s.feed
+	injector := &tuitest.Injector{}
+	s := newStage(t, 140, 42, tui.Options{Injector: injector}, crowd(40)...)
+	injector.Feed = s.feed
 	few := true
 	s.edit = func(b *model.Batch) {
 		if few {
@@ -191,8 +191,8 @@ func TestDiskWaitsOutsideUpdate(t *testing.T) {
 
 // TestWhatIf types other terms: their outcome stands beside the real one, and nothing fires.
 func TestWhatIf(t *testing.T) {
-	gun := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: gun}, tuitest.Overrun()...)
+	injector := &tuitest.Injector{}
+	s := newStage(t, 140, 42, tui.Options{Injector: injector}, tuitest.Overrun()...)
 	s.run(20 * time.Second)
 	s.press("home", "w")
 	s.see("what if", "as it was", "nothing is written")
@@ -205,7 +205,7 @@ func TestWhatIf(t *testing.T) {
 	s.see("sliding-log 9999/1m", ": admits more")
 	s.press("esc")
 	s.see("what counts now")
-	if len(gun.Shots()) > 0 {
+	if len(injector.Orders()) > 0 {
 		t.Error("it fired")
 	}
 }

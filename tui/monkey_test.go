@@ -117,7 +117,7 @@ func (m *monkey) act() {
 		m.app.Update(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp + tea.MouseButton(m.r.IntN(2))})
 	case n < 19:
 		did = "fired"
-		m.app.Update(tui.FiredMsg(model.Fired{Shot: 1, Key: m.app.Selected(), Cost: 1, At: limiter.InstantOf(m.now), Outcome: model.Outcome(m.r.IntN(4)), Err: "No."}))
+		m.app.Update(tui.FiredMsg(model.Fired{Order: 1, Key: m.app.Selected(), Cost: 1, At: limiter.InstantOf(m.now), Outcome: model.Outcome(m.r.IntN(4)), Err: "No."}))
 	default:
 		did = "resize"
 		m.size(m.r.IntN(221), m.r.IntN(61))
@@ -153,12 +153,12 @@ type hasty struct{}
 
 func (hasty) Armed() error { return nil }
 
-func (hasty) Fire(_ context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
-	var tally model.Tally
+func (hasty) Fire(_ context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
+	var counts model.Outcomes
 	for i := range max(1, min(s.N, 5)) {
 		f := model.Fired{Key: s.Key, Cost: s.Cost, At: limiter.InstantOf(dawn), Outcome: model.Outcome(i % 4)}
-		tally.Add(f.Outcome)
+		counts.Add(f.Outcome)
 		report(f)
 	}
-	return tally, nil
+	return counts, nil
 }

@@ -137,8 +137,8 @@ func TestTheMouseAsks(t *testing.T) {
 
 // TestARightClickOffersTheRowsActions: what fires is the last, and asks.
 func TestARightClickOffersTheRowsActions(t *testing.T) {
-	gun := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Injector: gun}, func(x *tuitest.Terminal, _ *tuitest.Feed, gun *tuitest.Injector) {
+	injector := &tuitest.Injector{}
+	told(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		byName(x)
 		open := func() {
 			x.Press("home") // else its name stands above its timeline first
@@ -163,7 +163,7 @@ func TestARightClickOffersTheRowsActions(t *testing.T) {
 		open()
 		x.Press("f", "i", "r", "enter")
 		x.Wait(time.Second)
-		if n := len(gun.Shots()); n != 0 {
+		if n := len(injector.Orders()); n != 0 {
 			t.Fatalf("a part of its name fired %d times", n)
 		}
 		x.Press("esc", "esc")

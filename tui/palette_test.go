@@ -25,9 +25,9 @@ var ordinary = map[string]string{
 // ordinary words, and presses enter: what is hit begins with what was typed, or is the
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
-	gun := &tuitest.Injector{}
-	s := newStage(t, 140, 60, tui.Options{Injector: gun})
-	gun.Feed = s.feed
+	injector := &tuitest.Injector{}
+	s := newStage(t, 140, 60, tui.Options{Injector: injector})
+	injector.Feed = s.feed
 	s.run(time.Second)
 	hit := func(typed string) string {
 		s.press(":")
@@ -81,31 +81,31 @@ func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 		s.press("esc", "esc", "esc", "1")
 	}
 	started.Wait()
-	if shots := gun.Shots(); len(shots) != 0 {
-		t.Errorf("words fired %+v", shots)
+	if orders := injector.Orders(); len(orders) != 0 {
+		t.Errorf("words fired %+v", orders)
 	}
 }
 
 // TestAWritingActionAsks: its whole name and enter lay a question over the screen; a second
 // enter fires.
 func TestAWritingActionAsks(t *testing.T) {
-	gun := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Injector: gun}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	injector := &tuitest.Injector{}
+	told(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 		x.Press(":", "b", "u", "r", "enter")
 		x.See("burst")
-		if len(gun.Shots()) != 0 {
+		if len(injector.Orders()) != 0 {
 			t.Fatal("a part of its name fired")
 		}
 		x.Press("enter")
 		x.See("It writes to Redis.")
-		if len(gun.Shots()) != 0 {
+		if len(injector.Orders()) != 0 {
 			t.Fatal("its name fired without a question")
 		}
 		x.Press("esc")
 		x.Gone("It writes to Redis.")
 		x.Press(":", "b", "u", "r", "s", "t", "enter", "enter")
 		x.Wait(time.Second)
-		if n := len(gun.Shots()); n != 1 {
+		if n := len(injector.Orders()); n != 1 {
 			t.Errorf("%d shots after the answer, want 1", n)
 		}
 	})

@@ -33,7 +33,7 @@ func Plain(ctx context.Context, w io.Writer, o Options) error {
 			return err
 		}
 		p.board.Apply(batch)
-		if err := p.tell(batch.Local); err != nil {
+		if err := p.report(batch.Local); err != nil {
 			return fmt.Errorf("the text could not be written: %w", err)
 		}
 	}
@@ -53,12 +53,12 @@ func (p *plain) close() error {
 }
 
 type plain struct {
-	w     io.Writer
-	o     Options
-	board model.Board
-	told  int // alerts already written
-	last  time.Time
-	said  string // the last trouble with the server
+	w       io.Writer
+	o       Options
+	board   model.Board
+	written int // alerts already written
+	last    time.Time
+	trouble string // the last trouble with the server
 }
 
 func (p *plain) line(pattern string, args ...any) error {
@@ -66,10 +66,10 @@ func (p *plain) line(pattern string, args ...any) error {
 	return err
 }
 
-func (p *plain) tell(local time.Time) error {
+func (p *plain) report(local time.Time) error {
 	s := p.board.Server
-	if trouble := s.Err; trouble != p.said {
-		p.said = trouble
+	if trouble := s.Err; trouble != p.trouble {
+		p.trouble = trouble
 		if trouble != "" {
 			if err := p.line("%s", safetext.Clean(trouble)); err != nil {
 				return err
@@ -77,7 +77,7 @@ func (p *plain) tell(local time.Time) error {
 		}
 	}
 	alerts := p.board.Alerts()
-	for _, e := range alerts[len(alerts)-min(p.board.Raised()-p.told, len(alerts)):] {
+	for _, e := range alerts[len(alerts)-min(p.board.Raised()-p.written, len(alerts)):] {
 		if e.What == model.LinkLost || e.What == model.Appeared {
 			continue
 		}
@@ -85,7 +85,7 @@ func (p *plain) tell(local time.Time) error {
 			return err
 		}
 	}
-	p.told = p.board.Raised()
+	p.written = p.board.Raised()
 	if s.Link != model.Live || local.Sub(p.last) < plainEvery {
 		return nil
 	}

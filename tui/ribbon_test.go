@@ -27,24 +27,24 @@ func future(t *testing.T, x *tuitest.Terminal, columns int) (column, line int) {
 // TestAClickOnTheFutureFiresThen: one request, at the moment of the column and not before.
 func TestAClickOnTheFutureFiresThen(t *testing.T) {
 	minutes(t)
-	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, gun *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Wait(3 * time.Second)
 		column, line := future(t, x, 8)
 		x.Click(column, line)
 		x.See("One request is fired in")
-		if n := len(gun.Shots()); n != 0 {
+		if n := len(injector.Orders()); n != 0 {
 			t.Fatalf("%d shots were fired at once", n)
 		}
 		x.Wait(time.Minute)
-		shots := gun.Shots()
-		if len(shots) != 1 || shots[0].N != 1 {
-			t.Fatalf("%+v was fired, want one request", shots)
+		orders := injector.Orders()
+		if len(orders) != 1 || orders[0].N != 1 {
+			t.Fatalf("%+v was fired, want one request", orders)
 		}
 		x.Click(column, line)
 		x.See("One request is fired in")
 		x.Press("x")
 		x.Wait(time.Minute)
-		if n := len(gun.Shots()); n != 1 {
+		if n := len(injector.Orders()); n != 1 {
 			t.Errorf("a request that was taken back was fired: %d shots", n)
 		}
 	})
@@ -53,14 +53,14 @@ func TestAClickOnTheFutureFiresThen(t *testing.T) {
 // TestAClickOnTheFutureSaysWhyNot where nothing may be fired.
 func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
 	minutes(t)
-	gun := &tuitest.Injector{Refuse: errors.New("Read-only here: start with --allow-inject.")}
-	story(t, 140, 42, tui.Options{Injector: gun}, func(x *tuitest.Terminal) {
+	injector := &tuitest.Injector{Refuse: errors.New("Read-only here: start with --allow-inject.")}
+	story(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal) {
 		x.Wait(3 * time.Second)
 		column, line := future(t, x, 8)
 		x.Click(column, line)
 		x.See("start with --allow-inject")
 		x.Wait(time.Minute)
-		if n := len(gun.Shots()); n != 0 {
+		if n := len(injector.Orders()); n != 0 {
 			t.Errorf("%d shots were fired", n)
 		}
 	})

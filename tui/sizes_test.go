@@ -59,10 +59,10 @@ func TestEverySceneAtManySizes(t *testing.T) {
 func outcomes(key string) []model.Fired {
 	at := limiter.InstantOf(dawn)
 	return []model.Fired{
-		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Admitted, Latency: time.Millisecond},
-		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Denied, Decision: limiter.Decision{RetryAfter: time.Second}},
-		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Failed, Err: "The server said \x1b[31mno\x1b[0m."},
-		{Shot: 1, Key: key, Cost: 1, At: at, Outcome: model.Unanswered, Err: "No answer came."},
+		{Order: 1, Key: key, Cost: 1, At: at, Outcome: model.Admitted, Latency: time.Millisecond},
+		{Order: 1, Key: key, Cost: 1, At: at, Outcome: model.Denied, Decision: limiter.Decision{RetryAfter: time.Second}},
+		{Order: 1, Key: key, Cost: 1, At: at, Outcome: model.Failed, Err: "The server said \x1b[31mno\x1b[0m."},
+		{Order: 1, Key: key, Cost: 1, At: at, Outcome: model.Unanswered, Err: "No answer came."},
 	}
 }
 
@@ -121,7 +121,7 @@ func TestHostileNamesStayText(t *testing.T) {
 					if i%5 == 0 {
 						s.run(tuitest.Refresh)
 					}
-					s.app.Update(tui.FiredMsg(model.Fired{Shot: int64(i), Key: evil[i], Outcome: model.Outcome(i % 4), Err: evil[i]}))
+					s.app.Update(tui.FiredMsg(model.Fired{Order: int64(i), Key: evil[i], Outcome: model.Outcome(i % 4), Err: evil[i]}))
 					s.press(scene.to...)
 					s.check(fmt.Sprintf("%s with %q", scene.name, s.app.Selected()[:min(20, len(s.app.Selected()))]))
 					s.press(scene.back...)

@@ -34,13 +34,13 @@ func told(t *testing.T, w, h int, o tui.Options, tell func(*tuitest.Terminal, *t
 		if o.Take == nil {
 			o.Take = feed.Take
 		}
-		gun := &tuitest.Injector{Feed: feed}
+		injector := &tuitest.Injector{Feed: feed}
 		if o.Injector == nil {
-			o.Injector = gun
+			o.Injector = injector
 		}
 		x := tuitest.Start(t, w, h, tuitest.Dark, o)
 		x.See("used/limit")
-		tell(x, feed, gun)
+		tell(x, feed, injector)
 	})
 }
 
@@ -333,20 +333,20 @@ func TestNoKeysAtAll(t *testing.T) {
 }
 
 func TestReadOnlySaysHowToAllowIt(t *testing.T) {
-	gun := &tuitest.Injector{Refuse: errors.New("redis://prod is opened read-only, so nothing is fired at it: start ratescope with --allow-inject to allow it")}
-	story(t, 140, 42, tui.Options{Injector: gun}, func(x *tuitest.Terminal) {
+	injector := &tuitest.Injector{Refuse: errors.New("redis://prod is opened read-only, so nothing is fired at it: start ratescope with --allow-inject to allow it")}
+	story(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal) {
 		x.See("read-only")
 		x.Press("space")
 		x.See("start ratescope with --allow-inject")
 		x.Press("b", "r", "+", "x")
-		if shots := gun.Shots(); len(shots) != 0 {
-			t.Errorf("a read-only screen fired %+v", shots)
+		if orders := injector.Orders(); len(orders) != 0 {
+			t.Errorf("a read-only screen fired %+v", orders)
 		}
 	})
 }
 
 func TestFiring(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, feed *tuitest.Feed, gun *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, feed *tuitest.Feed, injector *tuitest.Injector) {
 		byName(x)
 		column, line, _ := x.Find("quiet:once")
 		x.Click(column, line)
@@ -361,9 +361,9 @@ func TestFiring(t *testing.T) {
 		x.Wait(time.Second) // to a column of their own
 		x.Press("+", "+", "-", "b")
 		x.Wait(time.Second)
-		shots := gun.Shots()
+		orders := injector.Orders()
 		var sizes []int
-		for _, s := range shots {
+		for _, s := range orders {
 			if s.Key != "quiet:once" || s.Cost != 1 {
 				t.Errorf("it fired %+v", s)
 			}

@@ -20,32 +20,32 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// tape keeps what the program writes, byte for byte, on its way to a terminal.
-type tape struct {
+// outputLog keeps what the program writes, byte for byte, on its way to a terminal.
+type outputLog struct {
 	mu  sync.Mutex
 	all bytes.Buffer
 }
 
-func (t *tape) Write(p []byte) (int, error) {
+func (t *outputLog) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.all.Write(p)
 }
 
-func (t *tape) String() string {
+func (t *outputLog) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.all.String()
 }
 
-// taped runs a dashboard in a terminal of so many colours and keeps its output.
-func taped(t *testing.T, profile colorprofile.Profile, o tui.Options, tell func(x *tuitest.Terminal, out *tape)) {
+// runRecorded runs a dashboard in a terminal of so many colours and keeps its output.
+func runRecorded(t *testing.T, profile colorprofile.Profile, o tui.Options, tell func(x *tuitest.Terminal, out *outputLog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		if o.Take == nil {
 			o.Take = tuitest.NewFeed(time.Now()).Take
 		}
-		out := &tape{}
+		out := &outputLog{}
 		x := tuitest.Launch(t, 120, 36, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
 			return tui.Run(ctx, o, append(extra, tea.WithColorProfile(profile), tea.WithOutput(out))...)
 		})
@@ -69,7 +69,7 @@ func TestTerminalsWithFewerColours(t *testing.T) {
 		{colorprofile.ASCII, nil, []*regexp.Regexp{whole, indexed, sixteen}}, // as under NO_COLOR
 	} {
 		t.Run(tc.profile.String(), func(t *testing.T) {
-			taped(t, tc.profile, tui.Options{}, func(_ *tuitest.Terminal, out *tape) {
+			runRecorded(t, tc.profile, tui.Options{}, func(_ *tuitest.Terminal, out *outputLog) {
 				text := out.String()
 				if !strings.Contains(text, "used/limit") {
 					t.Fatalf("there is no dashboard in %d bytes", len(text))
@@ -90,7 +90,7 @@ func TestTerminalsWithFewerColours(t *testing.T) {
 }
 
 func TestCopyReachesTheClipboard(t *testing.T) {
-	taped(t, colorprofile.TrueColor, tui.Options{}, func(x *tuitest.Terminal, out *tape) {
+	runRecorded(t, colorprofile.TrueColor, tui.Options{}, func(x *tuitest.Terminal, out *outputLog) {
 		x.Press("y")
 		x.Wait(time.Second)
 		_, rest, found := strings.Cut(out.String(), "\x1b]52;c;")
@@ -123,7 +123,7 @@ func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 		}
 		return b, nil
 	}}
-	taped(t, colorprofile.TrueColor, o, func(x *tuitest.Terminal, out *tape) {
+	runRecorded(t, colorprofile.TrueColor, o, func(x *tuitest.Terminal, out *outputLog) {
 		for _, want := range []string{"\x1b]9;4;1;40", "\x1b]2;ratescope redis://prod-eu-1:6379/0"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%q is not sent to the terminal", want)

@@ -124,14 +124,14 @@ func widgets(t *testing.T) []testWidget {
 		s.Link, s.Lacks = link, []string{evil[3]}
 		add(fmt.Sprintf("health, link %d", link), func(p *widget.Canvas, r cell.Rect) {
 			v := health.View{
-				Canvas: p, Health: &board.Health, Past: board.Vitals(), Link: s, Server: s, Cost: model.Cost{Commands: 9, Server: time.Millisecond, Over: time.Second},
-				Hot: &model.Hot{At: at, Sources: []string{evil[1]}}, Hottest: []model.Hottest{{Heat: model.Heat{Key: "hot"}}}, Name: func(key string) string { return key },
+				Canvas: p, Health: &board.Health, Past: board.HealthSamples(), Link: s, Server: s, Cost: model.Cost{Commands: 9, Server: time.Millisecond, Over: time.Second},
+				Hot: &model.HotKeys{At: at, Sources: []string{evil[1]}}, Hottest: []model.Hottest{{HotKey: model.HotKey{Key: "hot"}}}, Name: func(key string) string { return key },
 			}
 			v.Paint(r)
 		})
 	}
 	add("health of nothing", func(p *widget.Canvas, r cell.Rect) {
-		v := health.View{Canvas: p, Health: &model.Health{}, Hot: &model.Hot{}}
+		v := health.View{Canvas: p, Health: &model.Health{}, Hot: &model.HotKeys{}}
 		v.Paint(r)
 	})
 	add("section", func(p *widget.Canvas, r cell.Rect) {

@@ -114,7 +114,7 @@ func fireAt(stage *tui.Stage, feed *tuitest.Feed, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		fired.Shot = 1
+		fired.Order = 1
 		stage.Fired([]model.Fired{fired}...)
 	}
 	return nil

@@ -26,10 +26,10 @@ type Shape struct {
 	From  string // a recording whose requests at the key are sent again
 }
 
-// ReadShot reads an order to fire n requests of a cost, at a rate such as 5/s or, with
+// ReadOrder reads an order to fire n requests of a cost, at a rate such as 5/s or, with
 // "", as fast as the answers come. The error is a UsageError.
-func ReadShot(n int, cost int64, rate string, shape Shape) (s model.Shot, err error) {
-	s = model.Shot{N: n, Cost: cost}
+func ReadOrder(n int, cost int64, rate string, shape Shape) (s model.Order, err error) {
+	s = model.Order{N: n, Cost: cost}
 	if n == 0 { // with a rate that would be until stopped, which is for the screen
 		return s, Usagef("0 requests are out of range: give 1 to %d", model.MaxRequests)
 	}
@@ -50,8 +50,8 @@ func ReadShot(n int, cost int64, rate string, shape Shape) (s model.Shot, err er
 	return s, nil
 }
 
-// Order says how requests are fired beside what they are.
-type Order struct {
+// FireOptions says how requests are fired beside what they are.
+type FireOptions struct {
 	Armed      bool   // firing at a server that is not embedded is allowed
 	Refused    string // the remedy where it is not; "" names the flag
 	Production bool   // the configuration calls the server one of production
@@ -63,13 +63,13 @@ type Order struct {
 }
 
 // options returns what an injector needs of the order.
-func (o *Order) options() fire.Options {
+func (o *FireOptions) options() fire.Options {
 	return fire.Options{Armed: o.Armed, Refused: o.Refused, Production: o.Production, Reason: o.Reason}
 }
 
 // Fire fires s at its key, aimed by one reading of it, and prints the answers. src
 // watches that key alone.
-func Fire(ctx context.Context, src Server, s model.Shot, order Order, o Output) error {
+func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o Output) error {
 	account := report.NewFire(s.Key, o.Names)
 	var foretold []string
 	fo := order.options()
@@ -132,7 +132,7 @@ func Fire(ctx context.Context, src Server, s model.Shot, order Order, o Output) 
 
 // issue works out the ticket of an order from one reading of its key, and fills in what of the
 // order depends on the instant.
-func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Shot, shape Shape) (model.Ticket, error) {
+func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Order, shape Shape) (model.Ticket, error) {
 	now := batch.At.Add(time.Since(batch.Local))
 	if shape.From != "" {
 		var err error
@@ -198,7 +198,7 @@ func writeReport(account *report.Fire, name string) error {
 }
 
 // Undo takes back what one order wrote, by its id, and prints what was done.
-func Undo(ctx context.Context, src Server, id string, order Order, o Output) error {
+func Undo(ctx context.Context, src Server, id string, order FireOptions, o Output) error {
 	injector := src.Injector(order.options())
 	undo := injector.Undo
 	if order.Withdraw {

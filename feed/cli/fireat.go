@@ -67,7 +67,7 @@ func (c *Call) read() (fire.Call, error) {
 
 // FireAt fires at an application and prints its answers and what they did not say as it was.
 // Where src is not nil, it watches s.Key, which is read after the last request.
-func FireAt(ctx context.Context, src Server, c Call, s model.Shot, fo fire.Options, o Output) error {
+func FireAt(ctx context.Context, src Server, c Call, s model.Order, fo fire.Options, o Output) error {
 	call, err := c.read()
 	if err != nil {
 		return err

@@ -16,11 +16,11 @@ import (
 
 // Endpoint is a parsed set of URLs: the way to a server.
 type Endpoint struct {
-	options redis.UniversalOptions
-	way     way
-	network string                                   // of a single server: "tcp" or "unix"
-	tell    func(context.Context, *redis.Conn) error // asked of every connection; nil for nothing
-	Shown   string                                   // as the user may see it, without passwords
+	options   redis.UniversalOptions
+	way       way
+	network   string                                   // of a single server: "tcp" or "unix"
+	onConnect func(context.Context, *redis.Conn) error // asked of every connection; nil for nothing
+	Shown     string                                   // as the user may see it, without passwords
 
 	// joined is set once the one server was found to be a node of a cluster that can be
 	// reached: clients that are opened from then on speak to all of it. nil for endpoints that

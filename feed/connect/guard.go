@@ -20,8 +20,8 @@ import (
 type Guard struct {
 	Commands atomic.Int64
 
-	heard  atomic.Int64 // when bytes last came from a server, in ns since the epoch; 0 never
-	dialed atomic.Int64 // when a connection was last made, likewise
+	received atomic.Int64 // when bytes last came from a server, in ns since the epoch; 0 never
+	dialed   atomic.Int64 // when a connection was last made, likewise
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -99,7 +99,7 @@ func (g *Guard) DialHook(next redis.DialHook) redis.DialHook {
 		}
 		g.conns[c] = true
 		g.dialed.Store(time.Now().UnixNano())
-		g.heard.Store(time.Now().UnixNano())
+		g.received.Store(time.Now().UnixNano())
 		return &watched{Conn: c, guard: g}, nil
 	}
 }
@@ -125,14 +125,14 @@ func (w *watched) Close() error {
 func (w *watched) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if n > 0 {
-		w.guard.heard.Store(time.Now().UnixNano())
+		w.guard.received.Store(time.Now().UnixNano())
 	}
 	return n, err
 }
 
-// Heard returns when bytes last came from a server over any connection: a server that is far
+// LastReceived returns when bytes last came from a server over any connection: a server that is far
 // away, or has much to say, is not silent. The zero time is never.
-func (g *Guard) Heard() time.Time { return momentOf(&g.heard) }
+func (g *Guard) LastReceived() time.Time { return momentOf(&g.received) }
 
 // Dialed returns when a connection was last made. A round trip in which that happened took
 // longer than the way is. The zero time is never.

@@ -20,10 +20,10 @@ const Timeout = 2 * time.Second
 func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	o := e.options
 	o.OnConnect, o.PoolSize, o.PipelinePoolSize = introduce(name, g != nil), pool, -1
-	if e.tell != nil {
-		greet := o.OnConnect
+	if e.onConnect != nil {
+		identify := o.OnConnect
 		o.OnConnect = func(ctx context.Context, cn *redis.Conn) error {
-			return errors.Join(greet(ctx, cn), e.tell(ctx, cn))
+			return errors.Join(identify(ctx, cn), e.onConnect(ctx, cn))
 		}
 	}
 	o.MaxRetries, o.DialerRetries = -1, 1
@@ -33,15 +33,15 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	if o.Protocol == 0 {
 		o.Protocol = 2
 	}
-	way := e.reachedBy()
+	route := e.reachedBy()
 	if g == nil { // what is written is written to masters
 		o.ReadOnly = false
-		if way == toReplica {
-			way = toMaster
+		if route == toReplica {
+			route = toMaster
 		}
 	}
 	var c redis.UniversalClient
-	switch way {
+	switch route {
 	case toCluster:
 		o := o.Cluster()
 		if g == nil {
@@ -72,26 +72,26 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	return c
 }
 
-// OpenHearing makes a client whose connections speak RESP3, over which a server can push
+// OpenPush makes a client whose connections speak RESP3, over which a server can push
 // what nobody asked for just then. Where it speaks RESP2 alone, they fall back to that.
-func (e *Endpoint) OpenHearing(name string, pool int, g *Guard) redis.UniversalClient {
-	hearing := *e
-	hearing.options.Protocol = 3
-	return hearing.Open(name, pool, g)
+func (e *Endpoint) OpenPush(name string, pool int, g *Guard) redis.UniversalClient {
+	pushed := *e
+	pushed.options.Protocol = 3
+	return pushed.Open(name, pool, g)
 }
 
-// OpenTold makes a client on whose connections a server tells of every write to a key with one
+// OpenTracking makes a client on whose connections a server tells of every write to a key with one
 // of the prefixes, or to any key: CLIENT TRACKING with BCAST, which takes RESP3. Where it refuses,
 // there is no connection.
-func (e *Endpoint) OpenTold(name string, prefixes []string, g *Guard) redis.UniversalClient {
-	told := *e
-	told.options.Protocol = 3
+func (e *Endpoint) OpenTracking(name string, prefixes []string, g *Guard) redis.UniversalClient {
+	tracking := *e
+	tracking.options.Protocol = 3
 	args := []any{"client", "tracking", "on", "bcast"}
 	for _, p := range prefixes {
 		args = append(args, "prefix", p)
 	}
-	told.tell = func(ctx context.Context, cn *redis.Conn) error {
+	tracking.onConnect = func(ctx context.Context, cn *redis.Conn) error {
 		return cn.Process(ctx, redis.NewStatusCmd(ctx, args...))
 	}
-	return told.Open(name, 1, g)
+	return tracking.Open(name, 1, g)
 }

@@ -22,8 +22,8 @@ func TestPrices(t *testing.T) {
 	if got, want := plain.Pipeline(pipeline("zcard", 10)), busyTurn+10*(unknown+overhead); got != want {
 		t.Errorf("ten commands of a server that tells nothing cost %v, want %v", got, want)
 	}
-	told := Model{Exec: map[string]time.Duration{"zcard": 3 * time.Microsecond}, Factor: 2, Turn: 100 * time.Microsecond}
-	if got, want := told.Pipeline(pipeline("zcard", 10)), 100*time.Microsecond+20*(3*time.Microsecond+overhead); got != want {
+	reported := Model{Exec: map[string]time.Duration{"zcard": 3 * time.Microsecond}, Factor: 2, Turn: 100 * time.Microsecond}
+	if got, want := reported.Pipeline(pipeline("zcard", 10)), 100*time.Microsecond+20*(3*time.Microsecond+overhead); got != want {
 		t.Errorf("ten commands cost %v, want %v", got, want)
 	}
 	if big := plain.Pipeline(pipeline("zcard", chunk+1)) - plain.Pipeline(pipeline("zcard", chunk-1)); big <= busyTurn {

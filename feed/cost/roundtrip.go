@@ -18,8 +18,8 @@ const (
 	wakeUnknown = 50 * time.Microsecond
 	wakeMost    = 300 * time.Microsecond
 	// A server that is busier than calmBelow wakes up too seldom to tell what that takes.
-	calmBelow = 0.3
-	ticks     = 10 // a second, at which a server wakes up by itself (hz)
+	measurableLoad = 0.3
+	ticks          = 10 // a second, at which a server wakes up by itself (hz)
 )
 
 // Waker learns what a turn costs a server: what its processor took beside executing commands,
@@ -37,7 +37,7 @@ func (w *Waker) Learn(i Idleness) time.Duration {
 		return busyTurn + wake
 	}
 	load := min(i.CPU.Seconds()/(i.Over.Seconds()*float64(i.Nodes)), 1)
-	if load < calmBelow && i.Reads > 0 {
+	if load < measurableLoad && i.Reads > 0 {
 		rest := i.CPU - i.Executed - time.Duration(i.Commands*float64(overhead))
 		turns := i.Reads + ticks*i.Over.Seconds()*float64(i.Nodes)
 		got := min(max(time.Duration(float64(rest)/turns)-busyTurn, 0), wakeMost)

@@ -148,9 +148,9 @@ func (p *Probe) Found(now limiter.Instant) Found {
 }
 
 // samples reads what was asked of siblings; one that cannot be read is as one that is not there.
-func samples(asked []*Pending) []Sample {
-	got := make([]Sample, len(asked))
-	for i, s := range asked {
+func samples(pending []*Pending) []Sample {
+	got := make([]Sample, len(pending))
+	for i, s := range pending {
 		var err error
 		if got[i], err = s.Sample(); err != nil {
 			got[i] = Sample{Key: s.fetch.Key, Type: "none"}

@@ -20,8 +20,8 @@ import (
 // A look at few keys costs the server as much as one at many, so that those of several pages
 // of SCAN wait for each other: until they are so many, or for so long.
 const (
-	gather    = 100
-	gatherFor = 300 * time.Millisecond
+	batchKeys = 100
+	batchWait = 300 * time.Millisecond
 )
 
 // inspect sorts out the keys of a page, those of a form that never was a limiter's only now and
@@ -34,7 +34,7 @@ func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent 
 		s.waits = time.Now()
 	}
 	s.waiting = append(s.waiting, unknown...)
-	if len(s.waiting) < gather && time.Since(s.waits) < gatherFor && !last {
+	if len(s.waiting) < batchKeys && time.Since(s.waits) < batchWait && !last {
 		return 0, nil
 	}
 	unknown, s.waiting = s.waiting, nil
@@ -84,7 +84,7 @@ func (s *Scanner) sort(keys []string, all bool, now limiter.Instant) (finds []de
 			continue
 		}
 		f, ok := decode.ByName(k, now)
-		if !ok && !all && !s.spoken(k) && !s.names.worth(k) {
+		if !ok && !all && !s.mentioned(k) && !s.names.worth(k) {
 			s.sweep.Skipped++
 			continue
 		}
@@ -98,8 +98,8 @@ func (s *Scanner) sort(keys []string, all bool, now limiter.Instant) (finds []de
 	return finds, unknown
 }
 
-// spoken says that somebody spoke of a key, with a pattern or a rule that is not for all keys.
-func (s *Scanner) spoken(key string) bool {
+// mentioned says that somebody spoke of a key, with a pattern or a rule that is not for all keys.
+func (s *Scanner) mentioned(key string) bool {
 	if s.narrow {
 		return true
 	}
@@ -112,7 +112,7 @@ func (s *Scanner) spoken(key string) bool {
 func (s *Scanner) Alike(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.names.bears(key) || speaks(key)
+	return s.names.hasLimiter(key) || limiterName(key)
 }
 
 // Forget makes a key worth a look again.

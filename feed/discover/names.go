@@ -11,9 +11,9 @@ type names struct {
 
 // form is what is known of the keys of one form of name.
 type form struct {
-	looked int  // at how many keys
-	passed int  // how many came that were not, or only as one of few more
-	bears  bool // one of them was a limiter
+	looked  int  // at how many keys
+	passed  int  // how many came that were not, or only as one of few more
+	limiter bool // one of them was a limiter
 }
 
 const (
@@ -49,19 +49,19 @@ func formOf(key string) string {
 // worth says whether a key is worth a look.
 func (n *names) worth(key string) bool {
 	f := n.forms[formOf(key)]
-	if f == nil || f.bears || f.looked < enough {
+	if f == nil || f.limiter || f.looked < enough {
 		return true
 	}
 	f.passed++
 	return f.passed%fewMore == 0
 }
 
-// bears says that one of the keys of the form of this one was a limiter. A form without a word, as
+// hasLimiter says that one of the keys of the form of this one was a limiter. A form without a word, as
 // that of all names of one part, says nothing.
-func (n *names) bears(key string) bool {
+func (n *names) hasLimiter(key string) bool {
 	name := formOf(key)
 	f := n.forms[name]
-	return f != nil && f.bears && strings.Trim(name, separators+"#*") != ""
+	return f != nil && f.limiter && strings.Trim(name, separators+"#*") != ""
 }
 
 // limiterWords are what people call limiters in the names of their keys, and what libraries do:
@@ -79,10 +79,10 @@ var settingWords = map[string]bool{
 	"exempt": true, "bypass": true, "rules": true, "policy": true, "policies": true, "lock": true, "version": true, "cache": true,
 }
 
-// speaks says that a name has a part that people give to limiters: "rl:login", "api:rate_limit:7",
+// limiterName says that a name has a part that people give to limiters: "rl:login", "api:rate_limit:7",
 // or ends with an instant after the word limit: "mail-limit@1795300000". One that has a word for
 // settings does not.
-func speaks(key string) bool {
+func limiterName(key string) bool {
 	before := ""
 	yes, limit, last := false, false, ""
 	for part := range strings.FieldsFuncSeq(strings.ToLower(key), func(r rune) bool { return strings.ContainsRune(":./|_-{}@#", r) }) {
@@ -113,5 +113,5 @@ func (n *names) learn(key string, limiter bool) {
 		n.forms[name] = f
 	}
 	f.looked++
-	f.bears = f.bears || limiter
+	f.limiter = f.limiter || limiter
 }

@@ -148,7 +148,7 @@ func (c Case) tellsOnce(t *testing.T) {
 	all := c.run(t, s, func(all []model.Batch) bool {
 		return all[len(all)-1].Local.Sub(all[0].Local) > time.Second
 	})
-	told := map[string]int64{}
+	reported := map[string]int64{}
 	from := map[string]model.Reading{}
 	latest := map[string]model.Reading{}
 	for _, b := range all {
@@ -159,7 +159,7 @@ func (c Case) tellsOnce(t *testing.T) {
 			}
 			for _, a := range r.Arrivals {
 				if !a.Denied {
-					told[r.Key] += a.N
+					reported[r.Key] += a.N
 				}
 			}
 			latest[r.Key] = r
@@ -179,8 +179,8 @@ func (c Case) tellsOnce(t *testing.T) {
 				came += e.Count
 			}
 		}
-		if told[key] != came {
-			t.Errorf("%q: %d units were told and %d came", key, told[key], came)
+		if reported[key] != came {
+			t.Errorf("%q: %d units were told and %d came", key, reported[key], came)
 		}
 	}
 }

@@ -111,17 +111,17 @@ func (a *Application) Armed() error {
 }
 
 // Fire sends the requests of s as Injector.Fire does. s.Key is what they are called.
-func (a *Application) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+func (a *Application) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	if err := a.Armed(); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
 	if err := s.Check(); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
 	if err := a.audit.open(); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
-	f := &firing{audit: &a.audit, shot: s, report: report, giveUp: giveUpCalls, send: a.one}
+	f := &firing{audit: &a.audit, order: s, report: report, giveUp: giveUpCalls, send: a.one}
 	f.action = a.audit.newAction(a.url.Scheme+"://"+a.url.Host, 0, s)
 	line := &f.action.line
 	line.Algorithm, line.Limit = "", ""
@@ -129,11 +129,11 @@ func (a *Application) Fire(ctx context.Context, s model.Shot, report func(model.
 	first := *line
 	first.Outcome, first.person, first.Reason, first.Number, first.Rate = begun, whoRuns(), a.o.Reason, s.N, s.Rate
 	if err := a.audit.append(first); err != nil {
-		return model.Tally{}, a.audit.unwritable(err)
+		return model.Outcomes{}, a.audit.unwritable(err)
 	}
-	return f.carryOut(ctx, func(t model.Tally) error {
+	return f.carryOut(ctx, func(t model.Outcomes) error {
 		last := *line
-		last.Outcome, last.Tally = ended, &t
+		last.Outcome, last.Outcomes = ended, &t
 		if err := a.audit.append(last); err != nil {
 			return a.audit.unwritable(err)
 		}

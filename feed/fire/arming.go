@@ -114,7 +114,7 @@ func (i *Injector) clustered() bool {
 }
 
 // permit returns nil when the order s may be carried out now, and counts it as use.
-func (i *Injector) permit(ctx context.Context, s model.Shot) error {
+func (i *Injector) permit(ctx context.Context, s model.Order) error {
 	if err := i.Armed(); err != nil || !i.o.ByHand {
 		return err
 	}
@@ -129,7 +129,7 @@ func (i *Injector) permit(ctx context.Context, s model.Shot) error {
 	switch err := i.state.Err(now); {
 	case err != nil:
 		return err
-	case s.Ticket == nil || s.Ticket.Shot.Key != s.Key || s.Ticket.Shot.N != s.N || s.Ticket.Shot.Rate != s.Rate || s.Ticket.Shot.Cost != s.Cost:
+	case s.Ticket == nil || s.Ticket.Order.Key != s.Key || s.Ticket.Order.N != s.N || s.Ticket.Order.Rate != s.Rate || s.Ticket.Order.Cost != s.Cost:
 		return errors.New("nothing is fired without a ticket that says what the order does")
 	case s.Ticket.Expired(now):
 		return fmt.Errorf("the ticket has expired after %v: what it said may be wrong by now, ask for a new one", model.TicketLasts)
@@ -206,7 +206,7 @@ func (i *Injector) Production(ctx context.Context) []string {
 }
 
 // Preview returns the command that one request of a shot is sent as, without sending it.
-func (i *Injector) Preview(ctx context.Context, s model.Shot) ([]string, error) {
+func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error) {
 	p := &preview{}
 	l, err := i.storeOn(p, s.Target)
 	if err != nil {
@@ -251,6 +251,6 @@ func (p *preview) Process(_ context.Context, cmd redis.Cmder) error {
 }
 
 // Keys returns the Redis keys that a shot may write to from an instant on.
-func (i *Injector) Keys(s model.Shot, now limiter.Instant) []string {
+func (i *Injector) Keys(s model.Order, now limiter.Instant) []string {
 	return touched(s.Key, s.Target, now)
 }

@@ -81,17 +81,17 @@ type entry struct {
 
 	// Of an action as a whole.
 	person
-	Reason  string        `json:"reason,omitempty"`
-	Number  int           `json:"number,omitempty"`
-	Rate    float64       `json:"rate,omitempty"`
-	Library string        `json:"library,omitempty"`
-	Target  *model.Target `json:"target,omitempty"` // how the key is limited
-	Shape   string        `json:"shape,omitempty"`
-	Ticket  *ticketLine   `json:"ticket,omitempty"` // what the person who ordered was told
-	RunID   string        `json:"run_id,omitempty"` // of the server that firing was armed for
-	Before  []savedKey    `json:"before,omitempty"` // what the keys held before the first request
-	After   []savedKey    `json:"after,omitempty"`  // a digest of what they held after the last
-	Tally   *model.Tally  `json:"tally,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Number   int             `json:"number,omitempty"`
+	Rate     float64         `json:"rate,omitempty"`
+	Library  string          `json:"library,omitempty"`
+	Target   *model.Target   `json:"target,omitempty"` // how the key is limited
+	Shape    string          `json:"shape,omitempty"`
+	Ticket   *ticketLine     `json:"ticket,omitempty"` // what the person who ordered was told
+	RunID    string          `json:"run_id,omitempty"` // of the server that firing was armed for
+	Before   []savedKey      `json:"before,omitempty"` // what the keys held before the first request
+	After    []savedKey      `json:"after,omitempty"`  // a digest of what they held after the last
+	Outcomes *model.Outcomes `json:"tally,omitempty"`
 }
 
 // person is who ran the program, as far as the machine says.
@@ -193,7 +193,7 @@ type action struct {
 }
 
 // newAction returns the action of an order, with an id of its own.
-func (a *audit) newAction(server string, database int, s model.Shot) *action {
+func (a *audit) newAction(server string, database int, s model.Order) *action {
 	a.mu.Lock()
 	a.n++
 	act := &action{id: a.run + "-" + strconv.FormatInt(a.n, 10)}
@@ -210,7 +210,7 @@ func (a *audit) newAction(server string, database int, s model.Shot) *action {
 }
 
 // request returns the line of the next request of the action, which is about to be sent.
-func (act *action) request(s model.Shot) entry {
+func (act *action) request(s model.Order) entry {
 	e := act.line
 	e.Request = act.id + "." + strconv.FormatInt(act.n.Add(1), 10)
 	e.Outcome = pending

@@ -24,19 +24,19 @@ type firing struct {
 	use    func() error                       // says whether firing is possible still; nil: it is
 	giveUp int                                // requests in a row that may come to nothing
 	action *action
-	shot   model.Shot
+	order  model.Order
 	report func(model.Fired)
 	stop   context.CancelCauseFunc
 
-	mu     sync.Mutex
-	tally  model.Tally
-	failed int // in a row
-	slow   int // answers in a row
-	err    error
+	mu       sync.Mutex
+	outcomes model.Outcomes
+	failed   int // in a row
+	slow     int // answers in a row
+	err      error
 }
 
 // carryOut sends the requests of the shot and calls end with what became of them.
-func (f *firing) carryOut(ctx context.Context, end func(model.Tally) error) (model.Tally, error) {
+func (f *firing) carryOut(ctx context.Context, end func(model.Outcomes) error) (model.Outcomes, error) {
 	ctx, f.stop = context.WithCancelCause(ctx)
 	defer f.stop(nil)
 	beside, around := panics.NewGroup(ctx)
@@ -50,19 +50,19 @@ func (f *firing) carryOut(ctx context.Context, end func(model.Tally) error) (mod
 	f.fail(panics.Call(func() error { f.run(ctx); return nil }))
 	f.stop(nil)
 	f.fail(beside.Wait())
-	f.fail(end(f.tally))
+	f.fail(end(f.outcomes))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.tally, f.err
+	return f.outcomes, f.err
 }
 
 func (f *firing) run(ctx context.Context) {
-	n := f.shot.N
+	n := f.order.N
 	if n == 0 {
 		n = model.MaxRequests
 	}
-	if f.shot.Rate == 0 && f.shot.Shape.Kind == model.Even {
-		if pace.Sleep(ctx, f.shot.Shape.Wait) != nil {
+	if f.order.Rate == 0 && f.order.Shape.Kind == model.Even {
+		if pace.Sleep(ctx, f.order.Shape.Wait) != nil {
 			return
 		}
 		next := time.Now()
@@ -92,7 +92,7 @@ func (f *firing) paced(ctx context.Context) {
 	defer func() { f.fail(flying.Wait()) }()
 	slots := make(chan struct{}, InFlight)
 	begun := time.Now()
-	for at := range f.shot.Due() {
+	for at := range f.order.Due() {
 		if late := time.Since(begun.Add(at)); late > paceTick {
 			begun = begun.Add(late - paceTick)
 		}
@@ -123,7 +123,7 @@ func (f *firing) one(ctx context.Context) {
 			return
 		}
 	}
-	line := f.action.request(f.shot)
+	line := f.action.request(f.order)
 	if err := f.audit.append(line); err != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func (f *firing) one(ctx context.Context) {
 		return
 	}
 	fired := f.send(ctx)
-	fired.Shot, fired.Key, fired.Cost, fired.Audit = f.shot.ID, f.shot.Key, f.shot.Cost, line.Request
+	fired.Order, fired.Key, fired.Cost, fired.Audit = f.order.ID, f.order.Key, f.order.Cost, line.Request
 	f.account(fired, line)
 }
 
@@ -148,7 +148,7 @@ func (f *firing) halt(err error) {
 }
 
 // ask asks the limiter on the server once.
-func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Shot) answered {
+func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Order) answered {
 	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
 	defer cancel()
 	sent := time.Now()
@@ -194,11 +194,11 @@ func (i *Injector) fate(err error) (model.Outcome, string) {
 func (f *firing) account(fired answered, line entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tally.Add(fired.Outcome)
+	f.outcomes.Add(fired.Outcome)
 	if err := f.audit.fired(line, fired.Fired); err != nil {
 		f.unwritable(err)
 	}
-	left := f.shot.N != f.tally.Total()
+	left := f.order.N != f.outcomes.Total()
 	switch {
 	case fired.Outcome == model.Admitted || fired.Outcome == model.Denied:
 		f.failed = 0

@@ -109,42 +109,42 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 // one sentence why nothing, or nothing more, was fired: it is not armed, the order is
 // over the caps, the audit file cannot be written, or too many requests in a row came to
 // nothing.
-func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	if err := i.Armed(); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
 	if err := s.Check(); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
 	if err := i.permit(ctx, s); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
 	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
 	if !s.Target.LimitKnown {
-		return model.Tally{}, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+		return model.Outcomes{}, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
 	}
 	if s.Target.Algorithm == limiter.Unknown {
-		return model.Tally{}, errors.New("its algorithm is not known: give --algorithm, as in --algorithm sliding-log")
+		return model.Outcomes{}, errors.New("its algorithm is not known: give --algorithm, as in --algorithm sliding-log")
 	}
 	l, err := i.limiter(s.Target)
 	if err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
 	if err := i.audit.open(); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
-	f := &firing{audit: &i.audit, shot: s, report: report, use: i.use, giveUp: GiveUp}
+	f := &firing{audit: &i.audit, order: s, report: report, use: i.use, giveUp: GiveUp}
 	f.send = func(ctx context.Context) answered { return i.ask(ctx, l, s) }
 	if s.N == 0 || s.Lasts() > followEvery {
 		f.follow = i.follow
 	}
 	if f.action, err = i.begin(ctx, s); err != nil {
-		return model.Tally{}, err
+		return model.Outcomes{}, err
 	}
 	if i.o.Ready != nil {
 		i.o.Ready()
 	}
-	return f.carryOut(ctx, func(t model.Tally) error { return i.end(f.action, s, t) })
+	return f.carryOut(ctx, func(t model.Outcomes) error { return i.end(f.action, s, t) })
 }
 
 // limiter returns what decides about requests at t.

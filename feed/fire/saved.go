@@ -114,7 +114,7 @@ func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) saved
 }
 
 // begin writes the line of an order, with what its keys hold, before the first request.
-func (i *Injector) begin(ctx context.Context, s model.Shot) (*action, error) {
+func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 	act := i.audit.newAction(i.endpoint.Shown, i.endpoint.DB(), s)
 	act.begun = limiter.InstantOf(time.Now().Add(i.offset()))
 	before, err := i.save(ctx, touched(s.Key, s.Target, act.begun))
@@ -137,9 +137,9 @@ func (i *Injector) begin(ctx context.Context, s model.Shot) (*action, error) {
 
 // end writes that the requests of an order are accounted for, with a digest of what its keys
 // hold now, so that undo can tell whether another program has written since.
-func (i *Injector) end(act *action, s model.Shot, tally model.Tally) error {
+func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) error {
 	line := act.line
-	line.Outcome, line.Tally = ended, &tally
+	line.Outcome, line.Outcomes = ended, &outcomes
 	if act.before != nil {
 		keys := make([]string, 0, len(act.before))
 		for _, k := range act.before {

@@ -27,9 +27,9 @@ func TestFirstFireRaisesNoAlarm(t *testing.T) {
 	t.Cleanup(func() { i.Close() })
 	limit := limiter.Limit{Count: 5, Window: time.Minute}
 	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.GCRA} {
-		shot := model.Shot{Key: "k" + a.String(), N: 3, Cost: 1, Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}}
-		if tally, err := i.Fire(context.Background(), shot, nil); err != nil || tally.Admitted != 3 {
-			t.Errorf("%v: %+v, %v", a, tally, err)
+		order := model.Order{Key: "k" + a.String(), N: 3, Cost: 1, Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}}
+		if outcomes, err := i.Fire(context.Background(), order, nil); err != nil || outcomes.Admitted != 3 {
+			t.Errorf("%v: %+v, %v", a, outcomes, err)
 		}
 	}
 	if stats := s.CLI("INFO", "errorstats"); strings.Contains(stats, "errorstat_") {

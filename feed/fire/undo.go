@@ -66,8 +66,8 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 		return Undone{}, fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, i.endpoint.Shown)
 	}
 	u := Undone{Action: id, Key: first.Key}
-	if last.Tally != nil {
-		u.Requests = int64(last.Tally.Total())
+	if last.Outcomes != nil {
+		u.Requests = int64(last.Outcomes.Total())
 	}
 	changed, err := i.changes(ctx, first.Before, last.After, &u)
 	if err != nil {

@@ -72,8 +72,8 @@ func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 		return Undone{}, err
 	}
 	u := Undone{Action: id, Key: key, Withdrawn: true}
-	if last.Tally != nil {
-		u.Requests = int64(last.Tally.Total())
+	if last.Outcomes != nil {
+		u.Requests = int64(last.Outcomes.Total())
 	}
 	line := entry{Action: id, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
 	if err := i.audit.append(line); err != nil {

@@ -116,16 +116,16 @@ func (f *Frequencies) ordered(now time.Time) []string {
 	return list
 }
 
-// Heats returns what is known, the highest counter first.
-func (f *Frequencies) Heats(logFactor float64, now time.Time) []model.Heat {
+// HotKeys returns what is known, the highest counter first.
+func (f *Frequencies) HotKeys(logFactor float64, now time.Time) []model.HotKey {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := f.ordered(now)
-	heats := make([]model.Heat, 0, len(list))
+	keys := make([]model.HotKey, 0, len(list))
 	for _, k := range list {
-		heats = append(heats, model.Heat{Key: k, Counter: model.Measure{Known: true, V: Hits(f.seen[k].counter, logFactor)}})
+		keys = append(keys, model.HotKey{Key: k, Counter: model.Measure{Known: true, V: Hits(f.seen[k].counter, logFactor)}})
 	}
-	return heats
+	return keys
 }
 
 // Hits is how many accesses an LFU counter stands for, on average and without decay. Redis

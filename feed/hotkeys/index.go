@@ -12,21 +12,21 @@ import (
 // Index reads what one server itself keeps of its hot keys. The zero value is ready; it
 // is used by one goroutine.
 type Index struct {
-	kind  Kind
-	known bool
-	next  time.Time // no look before
-	deny  error     // a permission that is missing
-	off   bool      // Valkey: hotkey-top-k is 0
+	kind   Kind
+	known  bool
+	next   time.Time // no look before
+	denied error     // a permission that is missing
+	off    bool      // Valkey: hotkey-top-k is 0
 }
 
 // askKindAgain is how long the answer of a server that has no HOTKEYS holds: it may be
 // replaced by another one.
 const askKindAgain = 5 * time.Minute
 
-// Look asks for the report. ok is false when there is none: the server has no such command,
+// Read asks for the report. ok is false when there is none: the server has no such command,
 // profiles nothing, or does not let itself be asked. The error is for a server that is
 // away.
-func (g *Index) Look(ctx context.Context, node redis.Cmdable, db int, now time.Time) (r Report, ok bool, err error) {
+func (g *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.Time) (r Report, ok bool, err error) {
 	if now.Before(g.next) {
 		return Report{}, false, nil
 	}
@@ -49,17 +49,17 @@ func (g *Index) Look(ctx context.Context, node redis.Cmdable, db int, now time.T
 	}
 	reply, err := doer.Do(ctx, "hotkeys", "get").Result()
 	if errors.Is(err, redis.Nil) { // Redis, when nobody has begun
-		g.deny = nil
+		g.denied = nil
 		return Report{Kind: g.kind}, false, nil
 	}
 	if err != nil {
 		g.off = strings.Contains(err.Error(), "disabled")
 		return Report{}, false, g.refused(err, now)
 	}
-	g.deny, g.off = nil, false
+	g.denied, g.off = nil, false
 	r, err = g.kind.decode(reply, db)
 	if err != nil {
-		g.deny, g.next = err, now.Add(askKindAgain)
+		g.denied, g.next = err, now.Add(askKindAgain)
 		return Report{}, false, nil
 	}
 	return r, r.Over > 0 || r.Kind == ValkeyHotkeys, nil
@@ -72,8 +72,8 @@ func (g *Index) refused(err error, now time.Time) error {
 	if !errors.As(err, &reply) {
 		return err
 	}
-	g.deny = err
-	g.next = now.Add(deafFor)
+	g.denied = err
+	g.next = now.Add(refusedFor)
 	return nil
 }
 
@@ -86,10 +86,10 @@ func (g *Index) Lack() string {
 	switch {
 	case g.off:
 		return "HOTKEYS of Valkey is off there (hotkey-top-k 0)"
-	case g.deny != nil && strings.HasPrefix(g.deny.Error(), "NOPERM"):
+	case g.denied != nil && strings.HasPrefix(g.denied.Error(), "NOPERM"):
 		return "HOTKEYS may not be asked by this user: allow it with ACL SETUSER … +hotkeys|get +command|info"
-	case errors.Is(g.deny, errReport):
-		return g.deny.Error()
+	case errors.Is(g.denied, errReport):
+		return g.denied.Error()
 	}
 	return ""
 }

@@ -41,11 +41,11 @@ func BenchmarkListening(b *testing.B) {
 			var done sync.WaitGroup
 			events := 0
 			if listening {
-				e := Open(c, nil)
+				e := NewSampler(c, nil)
 				done.Go(func() {
 					defer e.Close()
 					for within.Err() == nil {
-						_, n, _ := e.Listen(ctx, 100*time.Millisecond, func(string) {})
+						_, n, _ := e.Sample(ctx, 100*time.Millisecond, func(string) {})
 						events += n
 					}
 				})

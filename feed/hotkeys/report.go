@@ -17,7 +17,7 @@ type Report struct {
 	Since  limiter.Instant // Redis: when it began
 	Over   time.Duration   // Redis: for how long it has profiled
 	Sample int64           // Redis: one key of so many is measured; at least 1
-	Heats  []model.Heat    // by Redis key, at most one each and mostReported in all
+	Keys   []model.HotKey  // by Redis key, at most one each and mostReported in all
 }
 
 // Kind tells the two commands of the same name apart.
@@ -104,7 +104,7 @@ func decodeRedis(reply any) (Report, error) {
 		r.Since = limiter.Instant(at * 1000)
 	}
 	at := make(map[string]int)
-	take := func(list string, all int64, set func(*model.Heat, model.Measure)) {
+	take := func(list string, all int64, set func(*model.HotKey, model.Measure)) {
 		pairs, _ := f[list].([]any)
 		for i := 0; i+1 < len(pairs); i += 2 {
 			key, isKey := pairs[i].(string)
@@ -114,19 +114,19 @@ func decodeRedis(reply any) (Report, error) {
 			}
 			j, seen := at[key]
 			if !seen {
-				if len(r.Heats) == mostReported {
+				if len(r.Keys) == mostReported {
 					return
 				}
-				j = len(r.Heats)
+				j = len(r.Keys)
 				at[key] = j
-				r.Heats = append(r.Heats, model.Heat{Key: key})
+				r.Keys = append(r.Keys, model.HotKey{Key: key})
 			}
 			// What is sampled is compared with all commands, which are measured always.
-			set(&r.Heats[j], model.Measure{Known: true, V: min(float64(n)*float64(r.Sample)/float64(all), 1)})
+			set(&r.Keys[j], model.Measure{Known: true, V: min(float64(n)*float64(r.Sample)/float64(all), 1)})
 		}
 	}
-	take("by-cpu-time-us", number("all-commands-all-slots-us"), func(h *model.Heat, m model.Measure) { h.CPU = m })
-	take("by-net-bytes", number("net-bytes-all-commands-all-slots"), func(h *model.Heat, m model.Measure) { h.Net = m })
+	take("by-cpu-time-us", number("all-commands-all-slots-us"), func(h *model.HotKey, m model.Measure) { h.CPU = m })
+	take("by-net-bytes", number("net-bytes-all-commands-all-slots"), func(h *model.HotKey, m model.Measure) { h.Net = m })
 	return r, nil
 }
 
@@ -145,11 +145,11 @@ func decodeValkey(reply any, db int) (Report, error) {
 		if !ok || !isKey || !isNumber {
 			return Report{}, errReport
 		}
-		if where, ok := f["db"].(int64); ok && where != int64(db) || seen[key] || len(key) > LongestKey || qps < 0 || len(r.Heats) == mostReported {
+		if where, ok := f["db"].(int64); ok && where != int64(db) || seen[key] || len(key) > LongestKey || qps < 0 || len(r.Keys) == mostReported {
 			continue
 		}
 		seen[key] = true
-		r.Heats = append(r.Heats, model.Heat{Key: key, Accesses: model.Measure{Known: true, V: float64(qps)}})
+		r.Keys = append(r.Keys, model.HotKey{Key: key, Accesses: model.Measure{Known: true, V: float64(qps)}})
 	}
 	return r, nil
 }

@@ -35,8 +35,8 @@ func measure(v float64) model.Measure { return model.Measure{Known: true, V: v} 
 
 // TestRegister asks fake servers in both protocols, in the words of real ones.
 func TestRegister(t *testing.T) {
-	redisHeats := []model.Heat{{Key: "a", CPU: measure(0.5), Net: measure(0.1)}, {Key: "b", CPU: measure(0.1), Net: measure(0.5)}}
-	valkeyHeats := []model.Heat{{Key: "x", Accesses: measure(3000)}, {Key: "y", Accesses: measure(12)}}
+	redisKeys := []model.HotKey{{Key: "a", CPU: measure(0.5), Net: measure(0.1)}, {Key: "b", CPU: measure(0.1), Net: measure(0.5)}}
+	valkeyKeys := []model.HotKey{{Key: "x", Accesses: measure(3000)}, {Key: "y", Accesses: measure(12)}}
 	valkey := func(m func(...any) any) string {
 		return wire([]any{m("key", "x", "db", 0, "qps", 3000), m("key", "elsewhere", "db", 3, "qps", 900), m("key", "y", "db", 0, "qps", 12)})
 	}
@@ -48,18 +48,18 @@ func TestRegister(t *testing.T) {
 		info     string
 		get      string
 		kind     Kind
-		heats    []model.Heat
+		keys     []model.HotKey
 		lack     string
 	}{
-		{"Redis in RESP2", 2, wire(hasStart), wire([]any{[]any(profile)}), RedisHotkeys, redisHeats, ""},
-		{"Redis in RESP3", 3, wire(hasStart), wire([]any{profile}), RedisHotkeys, redisHeats, ""},
-		{"Redis as its page shows it", 2, wire(hasStart), wire([]any(profile)), RedisHotkeys, redisHeats, ""},
+		{"Redis in RESP2", 2, wire(hasStart), wire([]any{[]any(profile)}), RedisHotkeys, redisKeys, ""},
+		{"Redis in RESP3", 3, wire(hasStart), wire([]any{profile}), RedisHotkeys, redisKeys, ""},
+		{"Redis as its page shows it", 2, wire(hasStart), wire([]any(profile)), RedisHotkeys, redisKeys, ""},
 		{"Redis, nobody has begun", 2, wire(hasStart), wire(nil), RedisHotkeys, nil, ""},
 		{"Redis, nothing", 2, wire(hasStart), wire([]any{}), RedisHotkeys, nil, ""},
 		{"Redis, not permitted", 2, wire(hasStart), wire(errors.New("NOPERM User x has no permissions to run the 'hotkeys|get' command")), RedisHotkeys, nil, "+hotkeys|get"},
 		{"Redis, nonsense", 2, wire(hasStart), wire("what?"), RedisHotkeys, nil, "no known form"},
-		{"Valkey in RESP2", 2, wire(hasQPS), valkey(flat), ValkeyHotkeys, valkeyHeats, ""},
-		{"Valkey in RESP3", 3, wire(hasQPS), valkey(mapped), ValkeyHotkeys, valkeyHeats, ""},
+		{"Valkey in RESP2", 2, wire(hasQPS), valkey(flat), ValkeyHotkeys, valkeyKeys, ""},
+		{"Valkey in RESP3", 3, wire(hasQPS), valkey(mapped), ValkeyHotkeys, valkeyKeys, ""},
 		{"Valkey, off", 2, wire(hasQPS), wire(errors.New("ERR Hotkey detection is disabled")), ValkeyHotkeys, nil, "hotkey-top-k 0"},
 		{"Valkey, no window yet", 2, wire(hasQPS), wire([]any{}), ValkeyHotkeys, nil, ""},
 		{"older", 2, wire([]any{nil}), wire(errors.New("ERR unknown command 'hotkeys'")), NoHotkeys, nil, ""},
@@ -67,12 +67,12 @@ func TestRegister(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := fake(t, test.protocol, map[string]string{"command info hotkeys": test.info, "hotkeys get": test.get})
 			var g Index
-			r, _, err := g.Look(context.Background(), c, 0, time.Now())
+			r, _, err := g.Read(context.Background(), c, 0, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(r.Heats, test.heats) {
-				t.Errorf("heats %+v, want %+v", r.Heats, test.heats)
+			if !reflect.DeepEqual(r.Keys, test.keys) {
+				t.Errorf("heats %+v, want %+v", r.Keys, test.keys)
 			}
 			if g.Kind() != test.kind || !strings.Contains(g.Lack(), test.lack) || (test.lack == "") != (g.Lack() == "") {
 				t.Errorf("%v, lack %q; want %v, %q", g.Kind(), g.Lack(), test.kind, test.lack)
@@ -89,7 +89,7 @@ func TestRegisterAway(t *testing.T) {
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
 	defer c.Close()
 	var g Index
-	if _, ok, err := g.Look(context.Background(), c, 0, time.Now()); err == nil || ok {
+	if _, ok, err := g.Read(context.Background(), c, 0, time.Now()); err == nil || ok {
 		t.Errorf("%v, %v", ok, err)
 	}
 }
@@ -100,7 +100,7 @@ func TestRealHotkeys(t *testing.T) {
 	c := startServer(t)
 	ctx := context.Background()
 	var g Index
-	_, ok, err := g.Look(ctx, c, 0, time.Now())
+	_, ok, err := g.Read(ctx, c, 0, time.Now())
 	if ok || err != nil {
 		t.Fatalf("before anybody began: %v, %v", ok, err)
 	}
@@ -119,11 +119,11 @@ func TestRealHotkeys(t *testing.T) {
 		o.Protocol = protocol
 		asks := redis.NewClient(&o)
 		defer asks.Close()
-		r, ok, err := g.Look(ctx, asks, 0, time.Now())
-		if !ok || err != nil || len(r.Heats) != 2 {
+		r, ok, err := g.Read(ctx, asks, 0, time.Now())
+		if !ok || err != nil || len(r.Keys) != 2 {
 			t.Fatalf("RESP%d: %+v, %v, %v", protocol, r, ok, err)
 		}
-		if h := r.Heats[0]; h.Key != "hot" || h.CPU.V < 0.8 || h.Net.V < 0.5 || !r.Active || !strings.Contains(r.Says(), "so far") {
+		if h := r.Keys[0]; h.Key != "hot" || h.CPU.V < 0.8 || h.Net.V < 0.5 || !r.Active || !strings.Contains(r.Says(), "so far") {
 			t.Errorf("RESP%d: %+v %q", protocol, r, r.Says())
 		}
 	}
@@ -153,15 +153,15 @@ func TestRealFrequencies(t *testing.T) {
 			t.Fatal(kept, err)
 		}
 	}
-	heats := f.Heats(LogFactorStd, time.Now())
-	if len(heats) != 1 || heats[0].Key != "hot" {
-		t.Fatalf("%+v", heats)
+	keys := f.HotKeys(LogFactorStd, time.Now())
+	if len(keys) != 1 || keys[0].Key != "hot" {
+		t.Fatalf("%+v", keys)
 	}
 	if after := c.ObjectFreq(ctx, "hot").Val(); after != before {
 		t.Errorf("asking moved the counter from %d to %d", before, after)
 	}
 	// The counter is by chance; it stands for the true number within a factor of two or so.
-	if n := heats[0].Counter.V; n < 700 || n > 5000 {
+	if n := keys[0].Counter.V; n < 700 || n > 5000 {
 		t.Errorf("2000 accesses are told as %v (counter %d)", n, before)
 	}
 }
@@ -184,11 +184,11 @@ func TestFrequenciesAreBounded(t *testing.T) {
 			t.Fatalf("%d are kept", len(f.seen))
 		}
 	}
-	heats := f.Heats(10, at)
-	if len(heats) == 0 || heats[0].Counter.V != Hits(249, 10) || heats[len(heats)-1].Counter.V < Hits(200, 10) {
-		t.Errorf("%d kept, from %+v to %+v", len(heats), heats[0], heats[len(heats)-1])
+	keys := f.HotKeys(10, at)
+	if len(keys) == 0 || keys[0].Counter.V != Hits(249, 10) || keys[len(keys)-1].Counter.V < Hits(200, 10) {
+		t.Errorf("%d kept, from %+v to %+v", len(keys), keys[0], keys[len(keys)-1])
 	}
-	if late := f.Heats(10, at.Add(time.Hour)); len(late) != 0 {
+	if late := f.HotKeys(10, at.Add(time.Hour)); len(late) != 0 {
 		t.Errorf("%d are still told after an hour", len(late))
 	}
 }
@@ -216,10 +216,10 @@ func FuzzReport(f *testing.F) {
 			return
 		}
 		_ = r.Says()
-		if r.Over < 0 || len(r.Heats) > mostReported {
+		if r.Over < 0 || len(r.Keys) > mostReported {
 			t.Fatalf("%+v", r)
 		}
-		for _, h := range r.Heats {
+		for _, h := range r.Keys {
 			for _, m := range []model.Measure{h.CPU, h.Net} {
 				if m.Known && !(m.V >= 0 && m.V <= 1) {
 					t.Fatalf("%+v", h)

@@ -11,15 +11,15 @@ import (
 func TestRhythm(t *testing.T) {
 	for _, rate := range []float64{0, 3, 100, 2_000, 10_000, 100_000, 1_000_000} { // writes a second
 		for _, share := range []float64{0.0005, 0.0025, 0.05} {
-			p := rhythm{share: share}
+			p := dutyCycle{share: share}
 			var cost, time_, heard time.Duration
-			written, told := 0.0, 0
+			written, reported := 0.0, 0
 			r := rand.New(rand.NewPCG(1, 2))
 			for range 400 {
 				d := p.length() + time.Duration(r.IntN(int(200*time.Microsecond))) // timers are late
 				written += rate * d.Seconds()
-				c, silence := p.after(d, int(written)-told)
-				told = int(written)
+				c, silence := p.record(d, int(written)-reported)
+				reported = int(written)
 				if silence < 0 {
 					t.Fatalf("%v writes/s, share %v: silent for %v", rate, share, silence)
 				}
@@ -40,24 +40,24 @@ func TestRhythm(t *testing.T) {
 // TestRhythmOfSilence: where nothing is written, listening becomes rare, and the first event
 // brings the usual pace back.
 func TestRhythmOfSilence(t *testing.T) {
-	p := rhythm{share: 0.0025}
+	p := dutyCycle{share: 0.0025}
 	var all time.Duration
 	moments := 0
 	for ; all < time.Minute; moments++ {
 		d := p.length()
-		_, silence := p.after(d, 0)
+		_, silence := p.record(d, 0)
 		all += d + silence
 	}
 	if moments < 20 || moments > 30 {
 		t.Errorf("%d moments in a silent minute", moments)
 	}
 	d := p.length()
-	if _, silence := p.after(d, 1); d+silence > period {
+	if _, silence := p.record(d, 1); d+silence > period {
 		t.Errorf("after an event the next moment begins %v after it", d+silence)
 	}
-	for range quietMoments {
+	for range emptySamples {
 		d := p.length()
-		if _, silence := p.after(d, 0); d+silence > period {
+		if _, silence := p.record(d, 0); d+silence > period {
 			t.Errorf("a short silence makes a pause of %v", d+silence)
 		}
 	}

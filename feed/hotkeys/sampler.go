@@ -12,23 +12,23 @@ import (
 	"ratescope/feed/pace"
 )
 
-// Listener listens to the writes of one node for moments, on a connection of its own. It is made
+// Sampler listens to the writes of one node for moments, on a connection of its own. It is made
 // by Open, used by one goroutine, and ends with Close; a connection that broke is
 // replaced by the next Listen.
-type Listener struct {
+type Sampler struct {
 	node     *redis.Client
 	prefixes []string
 	conn     *redis.Conn
-	heard    func(key string)
+	each     func(key string)
 	events   int
 }
 
-// Open prepares to listen to a node, whose client must speak RESP3 (Options.Protocol 3)
+// NewSampler prepares to listen to a node, whose client must speak RESP3 (Options.Protocol 3)
 // and have no other ear.
 // Only keys with one of the prefixes are told, none of which may begin another; no prefix
 // at all means every key. It does not connect.
-func Open(node *redis.Client, prefixes []string) *Listener {
-	return &Listener{node: node, prefixes: prefixes}
+func NewSampler(node *redis.Client, prefixes []string) *Sampler {
+	return &Sampler{node: node, prefixes: prefixes}
 }
 
 // Channel is subscribed to for one reason: the server then counts the connection among
@@ -48,21 +48,21 @@ const (
 	drainFew   = 100
 )
 
-// ErrDeaf is in the error of Listen when the server knows no invalidation messages or this
+// ErrNoTracking is in the error of Listen when the server knows no invalidation messages or this
 // user may not ask for them: trying again is of no use.
-var ErrDeaf = errors.New("writes cannot be listened to")
+var ErrNoTracking = errors.New("writes cannot be listened to")
 
-// Listen calls each for every key that is written within d, again for every turn of the
+// Sample calls each for every key that is written within d, again for every turn of the
 // server's event loop in which it is, and returns how long it listened and how many keys
 // that were. A database that was emptied is told as no key. ctx ends it at once, by
 // closing the connection.
-func (e *Listener) Listen(ctx context.Context, d time.Duration, each func(key string)) (lasted time.Duration, events int, err error) {
+func (e *Sampler) Sample(ctx context.Context, d time.Duration, each func(key string)) (lasted time.Duration, events int, err error) {
 	if err := e.connect(ctx); err != nil {
 		return 0, 0, err
 	}
-	e.heard, e.events = each, 0
+	e.each, e.events = each, 0
 	defer func() {
-		e.heard = nil
+		e.each = nil
 		if err != nil {
 			e.Close()
 		}
@@ -99,17 +99,17 @@ func (e *Listener) Listen(ctx context.Context, d time.Duration, each func(key st
 }
 
 // connect makes the connection when there is none.
-func (e *Listener) connect(ctx context.Context) error {
+func (e *Sampler) connect(ctx context.Context) error {
 	if e.conn != nil {
 		return nil
 	}
 	if p := e.node.Options().Protocol; p != 3 {
-		return fmt.Errorf("%w over RESP%d: it takes RESP3", ErrDeaf, p)
+		return fmt.Errorf("%w over RESP%d: it takes RESP3", ErrNoTracking, p)
 	}
 	conn := e.node.Conn()
 	if err := conn.RegisterPushNotificationHandler(Pushed, e, false); err != nil {
 		conn.Close()
-		return fmt.Errorf("%w: %w", ErrDeaf, err)
+		return fmt.Errorf("%w: %w", ErrNoTracking, err)
 	}
 	e.conn = conn
 	if err := e.conn.Process(ctx, redis.NewCmd(ctx, "subscribe", Channel)); err != nil {
@@ -121,7 +121,7 @@ func (e *Listener) connect(ctx context.Context) error {
 
 // HandlePushNotification implements push.NotificationHandler: what is pushed is the message's
 // name and the keys, or nil for all of them.
-func (e *Listener) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
+func (e *Sampler) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
 	if len(pushed) < 2 {
 		return nil
 	}
@@ -129,8 +129,8 @@ func (e *Listener) HandlePushNotification(_ context.Context, _ push.Notification
 	for _, k := range keys {
 		if name, ok := k.(string); ok {
 			e.events++
-			if e.heard != nil {
-				e.heard(name)
+			if e.each != nil {
+				e.each(name)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (e *Listener) HandlePushNotification(_ context.Context, _ push.Notification
 }
 
 // Close ends the connection, and with it whatever the server does for it.
-func (e *Listener) Close() error {
+func (e *Sampler) Close() error {
 	if e.conn == nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (e *Listener) Close() error {
 func refusal(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {
-		return fmt.Errorf("%w: %w", ErrDeaf, err)
+		return fmt.Errorf("%w: %w", ErrNoTracking, err)
 	}
 	return err
 }

@@ -38,9 +38,9 @@ func TestListen(t *testing.T) {
 		prefixes []string
 		want     string
 	}{{nil, "other rl:a rl:b {rl:c}:sw:1"}, {[]string{"rl:", "{rl:"}, "rl:a rl:b {rl:c}:sw:1"}, {[]string{"nobody"}, ""}} {
-		e := Open(c, test.prefixes)
+		e := NewSampler(c, test.prefixes)
 		counts := map[string]int{}
-		lasted, events, err := e.Listen(ctx, 60*time.Millisecond, func(key string) { counts[key]++ })
+		lasted, events, err := e.Sample(ctx, 60*time.Millisecond, func(key string) { counts[key]++ })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,11 +71,11 @@ func TestListen(t *testing.T) {
 func TestListenIsBounded(t *testing.T) {
 	c := startServer(t)
 	ctx := context.Background()
-	e := Open(c, nil)
+	e := NewSampler(c, nil)
 	defer e.Close()
 	var during string
 	stop := write(t, c, "k")
-	_, _, err := e.Listen(ctx, 30*time.Millisecond, func(string) {
+	_, _, err := e.Sample(ctx, 30*time.Millisecond, func(string) {
 		if during == "" {
 			during = c.ClientList(ctx).Val()
 		}
@@ -104,33 +104,33 @@ func TestListenRefused(t *testing.T) {
 	o.Username, o.Password = "poor", "x"
 	poor := redis.NewClient(&o)
 	defer poor.Close()
-	if _, _, err := Open(poor, nil).Listen(ctx, time.Millisecond, nil); !errors.Is(err, ErrDeaf) {
+	if _, _, err := NewSampler(poor, nil).Sample(ctx, time.Millisecond, nil); !errors.Is(err, ErrNoTracking) {
 		t.Errorf("without the permission: %v", err)
 	}
 	o = *c.Options()
 	o.Protocol = 2
 	old := redis.NewClient(&o)
 	defer old.Close()
-	if _, _, err := Open(old, nil).Listen(ctx, time.Millisecond, nil); !errors.Is(err, ErrDeaf) {
+	if _, _, err := NewSampler(old, nil).Sample(ctx, time.Millisecond, nil); !errors.Is(err, ErrNoTracking) {
 		t.Errorf("over RESP2: %v", err)
 	}
-	e := Open(c, nil)
+	e := NewSampler(c, nil)
 	defer e.Close()
-	if _, _, err := e.Listen(ctx, time.Millisecond, nil); err != nil {
+	if _, _, err := e.Sample(ctx, time.Millisecond, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Do(ctx, "client", "kill", "type", "pubsub").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := e.Listen(ctx, time.Millisecond, nil); err == nil || errors.Is(err, ErrDeaf) {
+	if _, _, err := e.Sample(ctx, time.Millisecond, nil); err == nil || errors.Is(err, ErrNoTracking) {
 		t.Errorf("after the connection was cut: %v", err)
 	}
-	if _, _, err := e.Listen(ctx, time.Millisecond, nil); err != nil {
+	if _, _, err := e.Sample(ctx, time.Millisecond, nil); err != nil {
 		t.Errorf("the next time: %v", err)
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, _, err := e.Listen(gone, time.Hour, nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := e.Sample(gone, time.Hour, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }
@@ -140,16 +140,16 @@ func FuzzMessage(f *testing.F) {
 	f.Add("key", int64(3), uint8(0))
 	f.Add("", int64(-1), uint8(7))
 	f.Fuzz(func(t *testing.T, key string, n int64, shape uint8) {
-		e := &Listener{}
-		told := 0
-		e.heard = func(string) { told++ }
+		e := &Sampler{}
+		reported := 0
+		e.each = func(string) { reported++ }
 		shapes := []any{nil, key, n, []any{key}, []any{key, n, nil, []any{key}}, map[any]any{key: n}, []any{}}
 		pushed := []any{Pushed}
 		for i := range int(shape) % 4 {
 			pushed = append(pushed, shapes[(int(shape)/4+i)%len(shapes)])
 		}
-		if err := e.HandlePushNotification(context.Background(), push.NotificationHandlerContext{}, pushed); err != nil || told != e.events {
-			t.Fatalf("%v, %d told, %d counted", err, told, e.events)
+		if err := e.HandlePushNotification(context.Background(), push.NotificationHandlerContext{}, pushed); err != nil || reported != e.events {
+			t.Fatalf("%v, %d told, %d counted", err, reported, e.events)
 		}
 	})
 }

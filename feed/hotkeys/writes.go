@@ -49,7 +49,7 @@ const (
 	capacity   = 1024             // keys: an error of at most a thousandth of all writes
 	halfLife   = 10 * time.Second // of what was heard
 	mostEvents = 20_000           // of one moment that are kept one by one
-	deafFor    = time.Minute      // after a refusal
+	refusedFor = time.Minute      // after a refusal
 	brokenFor  = time.Second      // after a connection that broke
 )
 
@@ -64,19 +64,19 @@ func NewWrites(o WritesOptions) *Writes {
 // Run listens to every node that nodes names, one after the other and again and again,
 // until ctx ends. nodes is asked before each turn, because the nodes of a cluster come and
 // go; their clients must speak RESP3. hear, when not nil, is called after every moment.
-func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.Client, hear func()) {
-	ears := make(map[*redis.Client]*ear)
+func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.Client, sampled func()) {
+	samplers := make(map[*redis.Client]*nodeSampler)
 	defer func() {
-		for _, e := range ears {
+		for _, e := range samplers {
 			e.Close()
 		}
 	}()
 	for ctx.Err() == nil {
 		turn := nodes(ctx)
-		for c, e := range ears {
+		for c, e := range samplers {
 			if !slices.Contains(turn, c) {
 				e.Close()
-				delete(ears, c)
+				delete(samplers, c)
 			}
 		}
 		wait := longestPeriod
@@ -84,18 +84,18 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 			wait = period
 		}
 		for _, node := range turn {
-			e := ears[node]
+			e := samplers[node]
 			if e == nil {
-				e = &ear{Listener: Open(node, w.o.Prefixes), rhythm: rhythm{share: w.o.Share}}
-				ears[node] = e
+				e = &nodeSampler{Sampler: NewSampler(node, w.o.Prefixes), dutyCycle: dutyCycle{share: w.o.Share}}
+				samplers[node] = e
 			}
 			if left := time.Until(e.due); left > 0 {
 				wait = min(wait, left)
 				continue
 			}
-			wait = min(wait, w.listen(ctx, e))
-			if hear != nil {
-				hear()
+			wait = min(wait, w.sample(ctx, e))
+			if sampled != nil {
+				sampled()
 			}
 		}
 		if pace.Sleep(ctx, max(wait, time.Millisecond)) != nil {
@@ -104,28 +104,28 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 	}
 }
 
-// ear is an Ear with its own rhythm.
-type ear struct {
-	*Listener
-	rhythm
+// nodeSampler is an Ear with its own rhythm.
+type nodeSampler struct {
+	*Sampler
+	dutyCycle
 	begun time.Time // of the moment before
 	due   time.Time
 }
 
-// listen has one moment and returns how long to wait for the next.
-func (w *Writes) listen(ctx context.Context, e *ear) time.Duration {
+// sample has one moment and returns how long to wait for the next.
+func (w *Writes) sample(ctx context.Context, e *nodeSampler) time.Duration {
 	var keys []string
 	e.share = w.share()
 	begun := time.Now()
-	lasted, events, err := e.Listen(ctx, e.length(), func(key string) {
+	lasted, events, err := e.Sample(ctx, e.length(), func(key string) {
 		if len(keys) < mostEvents {
 			keys = append(keys, key)
 		}
 	})
 	if err != nil {
 		pause := brokenFor
-		if errors.Is(err, ErrDeaf) {
-			pause = deafFor
+		if errors.Is(err, ErrNoTracking) {
+			pause = refusedFor
 			w.mu.Lock()
 			w.lack = err
 			w.mu.Unlock()
@@ -133,7 +133,7 @@ func (w *Writes) listen(ctx context.Context, e *ear) time.Duration {
 		e.begun, e.due = time.Time{}, time.Now().Add(pause)
 		return pause
 	}
-	cost, silence := e.after(lasted, events)
+	cost, silence := e.record(lasted, events)
 	// What was heard in a moment stands for all the time since the moment before.
 	weight := 1.0
 	if !e.begun.IsZero() {
@@ -189,7 +189,7 @@ func (w *Writes) Top(n int) []Written {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	span := w.sketch.Span(now).Seconds()
-	if span < firstMoment.Seconds() {
+	if span < firstSample.Seconds() {
 		return nil
 	}
 	hits := w.sketch.Top(n, now)
@@ -203,14 +203,14 @@ func (w *Writes) Top(n int) []Written {
 	return top
 }
 
-// Heard is what listening is like: how many writes a second there are in all, the most that
+// Sampling is what listening is like: how many writes a second there are in all, the most that
 // a key outside the ranking can have, and the share of the time that was listened to.
-func (w *Writes) Heard() (rate, bound, duty float64) {
+func (w *Writes) Sampling() (rate, bound, duty float64) {
 	now := w.o.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	span := w.sketch.Span(now).Seconds()
-	if span < firstMoment.Seconds() {
+	if span < firstSample.Seconds() {
 		return 0, 0, w.duty
 	}
 	return w.sketch.Total(now) / span, w.sketch.Count("", now).Err / span, w.duty

@@ -46,11 +46,11 @@ type Collector struct {
 	mu       sync.Mutex
 	board    model.Board
 	begun    bool
-	heard    time.Time       // this machine's clock when the server last answered
+	answered time.Time       // this machine's clock when the server last answered
 	at       limiter.Instant // the server's clock then
 	commands int64
 	spent    time.Duration
-	told     map[string]bool // keys that have series
+	exported map[string]bool // keys that have series
 }
 
 // New returns a collector that knows nothing yet.
@@ -61,7 +61,7 @@ func New(o Options) *Collector {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Collector{o: o, told: map[string]bool{}}
+	return &Collector{o: o, exported: map[string]bool{}}
 }
 
 // Put takes in a batch.
@@ -73,7 +73,7 @@ func (c *Collector) Put(b model.Batch) {
 	c.commands += b.Cost.Commands
 	c.spent += b.Cost.Server
 	if b.Server.Link == model.Live {
-		c.heard, c.at = b.Local, c.board.At
+		c.answered, c.at = b.Local, c.board.At
 	}
 }
 
@@ -104,13 +104,13 @@ func (c *Collector) metrics() []prometheus.Metric {
 	if !c.begun {
 		return list
 	}
-	away := max(local.Sub(c.heard), 0) // since the server last answered
+	away := max(local.Sub(c.answered), 0) // since the server last answered
 	now := c.board.At
 	if live { // else what was last known stays, and its age says so
 		now = now.Add(max(local.Sub(c.board.Local), 0))
 	}
 	c.board.Refresh(now)
-	if !c.heard.IsZero() {
+	if !c.answered.IsZero() {
 		tell(age, away.Seconds())
 	}
 	if live && server.RTT > 0 {
@@ -157,7 +157,7 @@ func (c *Collector) choose() []*model.Watched {
 		for _, k := range all {
 			pressing := k.Gauge.Throttled() || k.Gauge.Near()
 			switch {
-			case k.Reading.Target.Evidence == model.Likely, pressing != (pass == 0), pass == 1 && !c.told[k.Reading.Key], pass > 0 && len(chosen) >= c.o.MaxKeys:
+			case k.Reading.Target.Evidence == model.Likely, pressing != (pass == 0), pass == 1 && !c.exported[k.Reading.Key], pass > 0 && len(chosen) >= c.o.MaxKeys:
 				continue
 			}
 			if name := c.name(k.Reading.Key); !names[name] {
@@ -166,9 +166,9 @@ func (c *Collector) choose() []*model.Watched {
 			}
 		}
 	}
-	clear(c.told)
+	clear(c.exported)
 	for _, k := range chosen {
-		c.told[k.Reading.Key] = true
+		c.exported[k.Reading.Key] = true
 	}
 	return chosen
 }

@@ -90,8 +90,8 @@ func value(f map[string]*dto.MetricFamily, name, key string) (float64, bool) {
 	return 0, false
 }
 
-// TestWhatIsTold: every figure that is known, and none that is not, whatever the names.
-func TestWhatIsTold(t *testing.T) {
+// TestExported: every figure that is known, and none that is not, whatever the names.
+func TestExported(t *testing.T) {
 	denied := log("full", 20, 20)
 	denied.Denied = model.Count{Known: true, N: 6}
 	names := []string{"plain", `quo"te\back` + "\nline", "größe:👩", "\x1b[2Jraw", "bad\xff\xfe", "bad\xff\xfd"}
@@ -101,21 +101,21 @@ func TestWhatIsTold(t *testing.T) {
 	}
 	f := scrape(t, metrics.Handler(collector(metrics.Options{}, model.Live, readings...)))
 	for metric, want := range map[string]float64{"used": 20, "limit": 20, "utilization_ratio": 1, "remaining": 0, "denied": 6, "window_seconds": 60, "next_admission_seconds": 59, "reading_age_seconds": 0} {
-		if got, told := value(f, "ratescope_key_"+metric, "full"); !told || math.Abs(got-want) > 0.01 {
-			t.Errorf("%s is %v %v, want %v", metric, got, told, want)
+		if got, exported := value(f, "ratescope_key_"+metric, "full"); !exported || math.Abs(got-want) > 0.01 {
+			t.Errorf("%s is %v %v, want %v", metric, got, exported, want)
 		}
 	}
 	for _, metric := range []string{"limit", "utilization_ratio", "remaining", "denied", "next_admission_seconds"} {
-		if got, told := value(f, "ratescope_key_"+metric, "unlimited"); told {
+		if got, exported := value(f, "ratescope_key_"+metric, "unlimited"); exported {
 			t.Errorf("%s is %v although it is not known", metric, got)
 		}
 	}
-	if got, told := value(f, "ratescope_key_used", "broken"); told {
+	if got, exported := value(f, "ratescope_key_used", "broken"); exported {
 		t.Errorf("a key that cannot be read has used %v", got)
 	}
 	for _, name := range names[:4] {
-		if got, told := value(f, "ratescope_key_used", name); !told || got != 5 {
-			t.Errorf("%q: used is %v %v", name, got, told)
+		if got, exported := value(f, "ratescope_key_used", name); !exported || got != 5 {
+			t.Errorf("%q: used is %v %v", name, got, exported)
 		}
 	}
 	if n := len(f["ratescope_key_used"].GetMetric()); n != 8 {
@@ -158,14 +158,14 @@ func TestSeriesAreBounded(t *testing.T) {
 		if n := len(f["ratescope_key_used"].GetMetric()); n != 10 || f["ratescope_keys_without_series"].GetMetric()[0].GetGauge().GetValue() != 40 {
 			t.Errorf("%d keys have series", n)
 		}
-		if _, told := value(f, "ratescope_key_used", "k49"); !told {
+		if _, exported := value(f, "ratescope_key_used", "k49"); !exported {
 			t.Error("the key that was the fullest first has none")
 		}
 	}
-	if _, told := value(second, "ratescope_key_used", "k0"); !told {
+	if _, exported := value(second, "ratescope_key_used", "k0"); !exported {
 		t.Error("a key that is full has none, because it came later")
 	}
-	if _, told := value(second, "ratescope_key_used", "k1"); told {
+	if _, exported := value(second, "ratescope_key_used", "k1"); exported {
 		t.Error("a key that is not near its limit took the series of another that is still there")
 	}
 	var full []model.Reading
@@ -236,7 +236,7 @@ func TestStates(t *testing.T) {
 	if n := len(f["ratescope_keys_by_state"].GetMetric()); n != 6 || f["ratescope_keys_sick"].GetMetric()[0].GetGauge().GetValue() != 1 || f["ratescope_build_info"] == nil {
 		t.Errorf("%d states, %v", n, f["ratescope_keys_sick"])
 	}
-	if _, told := value(f, "ratescope_key_used", "likely"); told {
+	if _, exported := value(f, "ratescope_key_used", "likely"); exported {
 		t.Error("a key that may be no limiter has series")
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"ratescope/model/alert"
 )
 
-// teller adds a gauge to what is exported.
-type teller func(d *prometheus.Desc, v float64, labels ...string)
+// gaugeFunc adds a gauge to what is exported.
+type gaugeFunc func(d *prometheus.Desc, v float64, labels ...string)
 
 // states counts the keys by state.
-func (c *Collector) states(tell teller) {
+func (c *Collector) states(tell gaugeFunc) {
 	n := map[string]int{"throttled": 0, "near": 0, "ok": 0, "no_limit": 0, "unreadable": 0, "likely": 0}
-	sick := 0
+	faulty := 0
 	for _, k := range c.board.Keys() {
 		if k.Gone {
 			continue
 		}
 		likely := k.Reading.Target.Evidence == model.Likely
-		if !likely && alert.Sickness(&k.Reading) != "" {
-			sick++
+		if !likely && alert.Fault(&k.Reading) != "" {
+			faulty++
 		}
 		switch g := &k.Gauge; {
 		case likely:
@@ -40,11 +40,11 @@ func (c *Collector) states(tell teller) {
 	for state, keys := range n {
 		tell(states, float64(keys), state)
 	}
-	tell(sickKeys, float64(sick))
+	tell(faultyKeys, float64(faulty))
 }
 
 // sweep tells how far the search for limiters is.
-func (c *Collector) sweep(tell teller) {
+func (c *Collector) sweep(tell gaugeFunc) {
 	s := &c.board.Sweep
 	tell(scanned, float64(s.Scanned))
 	if s.Total > 0 {
@@ -53,7 +53,7 @@ func (c *Collector) sweep(tell teller) {
 }
 
 // health tells how the server does.
-func health(h *model.Health, s model.Server, tell teller) {
+func health(h *model.Health, s model.Server, tell gaugeFunc) {
 	for d, m := range map[*prometheus.Desc]model.Measure{
 		redisOps: h.Ops, redisCPU: h.CPU, redisMemory: h.MemoryUsed, redisMax: h.MemoryMax, redisClients: h.Clients,
 		redisEvicted: h.Evicted, redisExpired: h.Expired, redisLag: h.Lag,

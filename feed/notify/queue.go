@@ -33,11 +33,11 @@ type Queue struct {
 
 // line is the alerts of one rule.
 type line struct {
-	held  chan report.Alert
-	sent  map[string]bool // keys whose beginning was delivered, so that their end is, too
-	began time.Time       // of the minute
-	n     int             // that began in it
-	told  bool            // that some of them are not delivered
+	held      chan report.Alert
+	sent      map[string]bool // keys whose beginning was delivered, so that their end is, too
+	began     time.Time       // of the minute
+	n         int             // that began in it
+	truncated bool            // that some of them are not delivered
 }
 
 // NewQueue returns a queue. failed may be called from any goroutine; now is nil for time.Now.
@@ -95,15 +95,15 @@ func (l *line) admits(a report.Alert, now time.Time) (deliver bool, why error) {
 		return deliver, nil
 	}
 	if now.Sub(l.began) >= time.Minute || now.Before(l.began) {
-		l.began, l.n, l.told = now, 0, false
+		l.began, l.n, l.truncated = now, 0, false
 	}
 	if l.n < perMinute {
 		l.n++
 		l.sent[key] = true
 		return true, nil
 	}
-	if !l.told {
-		l.told = true
+	if !l.truncated {
+		l.truncated = true
 		why = fmt.Errorf("the alert %s began %d times within a minute: further ones are not delivered before %s", a.Alert, perMinute, l.began.Add(time.Minute).Format(time.TimeOnly))
 	}
 	return false, why

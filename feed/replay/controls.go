@@ -115,6 +115,6 @@ var ErrRecording = errors.New("this is a recording: nothing can be fired at it")
 func (p *Player) Armed() error { return ErrRecording }
 
 // Fire returns ErrRecording.
-func (p *Player) Fire(context.Context, model.Shot, func(model.Fired)) (model.Tally, error) {
-	return model.Tally{}, ErrRecording
+func (p *Player) Fire(context.Context, model.Order, func(model.Fired)) (model.Outcomes, error) {
+	return model.Outcomes{}, ErrRecording
 }

@@ -91,7 +91,7 @@ func (p *Player) Take(ctx context.Context) (model.Batch, error) {
 	}
 	p.mu.Unlock()
 	for ctx.Err() == nil {
-		if to, asked := p.asked(); asked {
+		if to, asked := p.seekTarget(); asked {
 			return p.goTo(ctx, to)
 		}
 		b, some, err := p.collect()
@@ -126,8 +126,8 @@ func (p *Player) Run(ctx context.Context, emit func(model.Batch)) error {
 // Focus implements feed.Focuser: what was seen was seen.
 func (p *Player) Focus([]string) {}
 
-// asked returns where to go, once.
-func (p *Player) asked() (to limiter.Instant, yes bool) {
+// seekTarget returns where to go, once.
+func (p *Player) seekTarget() (to limiter.Instant, yes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seek == nil {

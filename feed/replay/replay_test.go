@@ -234,7 +234,7 @@ func TestASourceLikeOthers(t *testing.T) {
 		}
 	}
 	p := play(t, f, 1, false)
-	if _, err := p.Fire(t.Context(), model.Shot{}, nil); !errors.Is(err, replay.ErrRecording) || p.Armed() == nil {
+	if _, err := p.Fire(t.Context(), model.Order{}, nil); !errors.Is(err, replay.ErrRecording) || p.Armed() == nil {
 		t.Errorf("firing says %v", err)
 	}
 }

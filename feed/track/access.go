@@ -13,9 +13,9 @@ import (
 // others once it was answered. The zero value knows nothing yet; it is used by one
 // goroutine.
 type Access struct {
-	granted bool
-	asked   limiter.Instant // by the one that asks first
-	remedy  string
+	granted   bool
+	requested limiter.Instant // by the one that asks first
+	remedy    string
 }
 
 // askAgain is for how long the others wait for an answer that may have been lost.
@@ -26,10 +26,10 @@ func (a *Access) may(now limiter.Instant) bool {
 	switch {
 	case a == nil || a.granted:
 		return true
-	case a.remedy != "" || a.asked != 0 && now.Sub(a.asked) < askAgain:
+	case a.remedy != "" || a.requested != 0 && now.Sub(a.requested) < askAgain:
 		return false
 	}
-	a.asked = now
+	a.requested = now
 	return true
 }
 

@@ -90,8 +90,8 @@ func (d *denials) span(w time.Duration) {
 // tell puts what is known of denials into r.
 func (d *denials) tell(now limiter.Instant, r *model.Reading) {
 	r.Denied = model.Count{Known: (d.seen || d.always) && !d.tail.behind, N: d.record.sum(now.Add(-d.record.span()) + 1)}
-	if told := d.record.arrivals(true); len(told) > 0 {
-		r.Arrivals = mergeArrivals(r.Arrivals, told)
+	if reported := d.record.arrivals(true); len(reported) > 0 {
+		r.Arrivals = mergeArrivals(r.Arrivals, reported)
 	}
 }
 

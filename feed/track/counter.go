@@ -12,9 +12,9 @@ import (
 	"ratescope/model"
 )
 
-// counterBody reads a limiter that keeps one counter a window: its own layout
+// counterDecoder reads a limiter that keeps one counter a window: its own layout
 // {key}:fw:<ms> and {key}:sw:<ms>, or the articles' prefix:resource:subject:<start>.
-type counterBody struct {
+type counterDecoder struct {
 	base   string // the limiter's key
 	own    limiter.Algorithm
 	unit   time.Duration // of the start in a foreign name
@@ -37,7 +37,7 @@ type counterAsk struct {
 }
 
 // text returns the value of counter i; ok is false when it does not exist.
-func (b *counterBody) text(i int) (text string, ok bool, err error) {
+func (b *counterDecoder) text(i int) (text string, ok bool, err error) {
 	if b.many == nil {
 		text, err = b.asked[i].value.Result()
 		if err == redis.Nil {
@@ -54,7 +54,7 @@ func (b *counterBody) text(i int) (text string, ok bool, err error) {
 }
 
 // layout returns how the counters are named.
-func (b *counterBody) layout() layout.Layout {
+func (b *counterDecoder) layout() layout.Layout {
 	if b.own != limiter.Unknown {
 		return layout.Layout{}
 	}
@@ -62,7 +62,7 @@ func (b *counterBody) layout() layout.Layout {
 }
 
 // algorithm is the one of the names, or what their lives show.
-func (b *counterBody) algorithm() limiter.Algorithm {
+func (b *counterDecoder) algorithm() limiter.Algorithm {
 	switch {
 	case b.own != limiter.Unknown:
 		return b.own
@@ -73,7 +73,7 @@ func (b *counterBody) algorithm() limiter.Algorithm {
 }
 
 // name returns the Redis key of the counter of a window.
-func (b *counterBody) name(l *Tracker, start limiter.Instant) string {
+func (b *counterDecoder) name(l *Tracker, start limiter.Instant) string {
 	a := b.own
 	if a == limiter.Unknown {
 		a = limiter.FixedWindow
@@ -83,7 +83,7 @@ func (b *counterBody) name(l *Tracker, start limiter.Instant) string {
 }
 
 // meet takes note of a counter that discovery found, and says whether it is news.
-func (b *counterBody) meet(start limiter.Instant) {
+func (b *counterDecoder) meet(start limiter.Instant) {
 	if start == 0 {
 		return
 	}
@@ -100,7 +100,7 @@ func (b *counterBody) meet(start limiter.Instant) {
 }
 
 // spacing is the greatest window of which all known starts are multiples apart.
-func (b *counterBody) spacing() time.Duration {
+func (b *counterDecoder) spacing() time.Duration {
 	var g int64
 	for i := 1; i < len(b.starts); i++ {
 		g = gcd(g, int64(b.starts[i]-b.starts[0]))
@@ -121,7 +121,7 @@ func gcd(a, b int64) int64 {
 // infer guesses the window where the rule gives none: from the distance between the
 // starts; with one start alone, the longest usual window that begins there and that
 // the expiry allows, which is at most one window (fixed) or two (sliding) after it.
-func (b *counterBody) infer(now limiter.Instant, ttl time.Duration) time.Duration {
+func (b *counterDecoder) infer(now limiter.Instant, ttl time.Duration) time.Duration {
 	if g := b.spacing(); g > 0 {
 		return g
 	}
@@ -153,7 +153,7 @@ func (b *counterBody) infer(now limiter.Instant, ttl time.Duration) time.Duratio
 	return 0
 }
 
-func (b *counterBody) ask(q *Query, l *Tracker) {
+func (b *counterDecoder) ask(q *Query, l *Tracker) {
 	b.asked = b.asked[:0]
 	b.window = l.target.Window
 	starts := b.starts
@@ -187,7 +187,7 @@ func (b *counterBody) ask(q *Query, l *Tracker) {
 	}
 }
 
-func (b *counterBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
 	values := make(map[limiter.Instant]int64, len(b.asked))
 	garbage := false
 	for i, a := range b.asked {
@@ -232,7 +232,7 @@ func (b *counterBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (a
 // about the algorithm. A weighted counter needs each window for as long as the one after
 // it, so that its expiry lies beyond the end of that one; a fixed window's expiry, even
 // where every request sets it anew, never does.
-func (b *counterBody) takeTTL(now limiter.Instant, l *Tracker) error {
+func (b *counterDecoder) takeTTL(now limiter.Instant, l *Tracker) error {
 	const slack = 5 * time.Millisecond // between the answers of PTTL and TIME
 	if l.typ == "none" {
 		l.ttl = 0
@@ -261,7 +261,7 @@ func (b *counterBody) takeTTL(now limiter.Instant, l *Tracker) error {
 }
 
 // tell fills in the reading and works out what came since the one before.
-func (b *counterBody) tell(now limiter.Instant, l *Tracker, r *model.Reading, values map[limiter.Instant]int64) {
+func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, values map[limiter.Instant]int64) {
 	w := b.window
 	cur := now.Floor(w)
 	prev := cur.Add(-w)
@@ -300,7 +300,7 @@ const unwatched = 2500 * time.Millisecond
 
 // rises turns the difference between two readings into arrivals: at the instant of the
 // reading, or at the end of their window when that is over.
-func (b *counterBody) rises(now, since limiter.Instant, values map[limiter.Instant]int64) []model.Arrival {
+func (b *counterDecoder) rises(now, since limiter.Instant, values map[limiter.Instant]int64) []model.Arrival {
 	if b.values == nil || since == 0 {
 		return nil // the instants of the requests that are counted already are unknown
 	}

@@ -10,13 +10,13 @@ import (
 	"ratescope/model"
 )
 
-// Dress gives the look the body that reads what was found.
-func (l *Tracker) Dress(f decode.Found) {
+// Attach gives the look the body that reads what was found.
+func (l *Tracker) Attach(f decode.Found) {
 	l.kind, l.typ, l.wrong = f.Kind, f.Type, ""
 	l.library, l.evidence = f.Library, f.Evidence
 	l.why, l.pattern = f.Why(), f.Pattern()
 	if f.Kind == decode.OfLibrary {
-		if l.dressLibrary(f) {
+		if l.attachLibrary(f) {
 			return
 		}
 		f = f.Form() // the rule speaks of another algorithm: it is taken at its word
@@ -70,15 +70,15 @@ func (l *Tracker) Dress(f decode.Found) {
 		l.misfit(f.Key, f.Type, rule)
 		return
 	}
-	l.decoder = newBody(f)
+	l.decoder = newDecoder(f)
 	if l.past != nil {
 		l.past.lay(l)
 	}
 }
 
-// dressLibrary gives the tracker the decoder of the library that was recognized. It returns false
+// attachLibrary gives the tracker the decoder of the library that was recognized. It returns false
 // where a rule that names the key speaks of another algorithm.
-func (l *Tracker) dressLibrary(f decode.Found) bool {
+func (l *Tracker) attachLibrary(f decode.Found) bool {
 	r := l.rule
 	if r.Narrow() && r.Algorithm != limiter.Unknown && r.Algorithm != f.Match.Algorithm {
 		return false
@@ -93,7 +93,7 @@ func (l *Tracker) dressLibrary(f decode.Found) bool {
 func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.kind = decode.Wrong
 	l.note(model.WrongType, true)
-	l.decoder = &wrongBody{key: key, rule: rule}
+	l.decoder = &wrongDecoder{key: key, rule: rule}
 	if rule == limiter.Unknown {
 		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state", article(typ))
 		return
@@ -143,25 +143,25 @@ func suits(k decode.Kind, a limiter.Algorithm) bool {
 	return false
 }
 
-// newBody returns what reads a find, nil for what cannot be read.
-func newBody(f decode.Found) decoder {
+// newDecoder returns what reads a find, nil for what cannot be read.
+func newDecoder(f decode.Found) decoder {
 	switch f.Kind {
 	case decode.Log:
-		return &logBody{key: f.Key}
+		return &logDecoder{key: f.Key}
 	case decode.Stream:
-		return &streamBody{key: f.Key}
+		return &streamDecoder{key: f.Key}
 	case decode.Counter:
-		b := &counterBody{base: f.Name, own: f.Own, unit: f.Unit}
+		b := &counterDecoder{base: f.Name, own: f.Own, unit: f.Unit}
 		b.meet(f.Start)
 		return b
 	case decode.Single:
-		return &singleBody{key: f.Key}
+		return &singleDecoder{key: f.Key}
 	case decode.TAT:
-		return &valueBody{key: f.Key}
+		return &valueDecoder{key: f.Key}
 	case decode.Bucket:
-		return &valueBody{key: f.Key, field: f.Field}
+		return &valueDecoder{key: f.Key, field: f.Field}
 	case decode.Opaque:
-		return &wrongBody{key: f.Key}
+		return &wrongDecoder{key: f.Key}
 	}
 	return nil
 }

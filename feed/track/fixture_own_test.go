@@ -55,7 +55,7 @@ func (f *fixture) meetOwn(t *testing.T, trackers map[string]*Tracker, found deco
 			r.Algorithm = limiter.StreamCounter
 		}
 		l = New(found.Name, r, false, nil)
-		l.Dress(found)
+		l.Attach(found)
 		trackers[found.Name] = l
 	default:
 		t.Errorf("%s: %q is not known to be one of our own", f.Scenario, found.Key)

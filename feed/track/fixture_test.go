@@ -186,7 +186,7 @@ func (f *fixture) replay(t *testing.T, client *redis.Client) (checked int) {
 			}
 			if found.Evidence == model.Known && slices.Contains(f.names(), found.Library) && trackers[found.Name] == nil {
 				l := New(found.Name, f.rule(found.Name), false, nil)
-				l.Dress(found)
+				l.Attach(found)
 				trackers[found.Name] = l
 			}
 		}

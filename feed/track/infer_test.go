@@ -21,7 +21,7 @@ func TestInfer(t *testing.T) {
 	var e infer.Engine
 	likely := func(name, pattern string, r *config.Rule) *Tracker {
 		l := New(name, r, false, nil)
-		l.Dress(decode.Found{Key: name, Type: "string", Name: name, Kind: decode.Single, Sure: true, Evidence: model.Likely})
+		l.Attach(decode.Found{Key: name, Type: "string", Name: name, Kind: decode.Single, Sure: true, Evidence: model.Likely})
 		l.inferred, l.pattern = &e, pattern
 		return l
 	}

@@ -23,7 +23,7 @@ func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
 // Probe makes the look wait for whatever comes under its name, for somebody asked for it.
 func (l *Tracker) Probe() {
 	l.Named = true
-	l.decoder = &probeBody{key: l.Name}
+	l.decoder = &probeDecoder{key: l.Name}
 	l.settle(limiter.Unknown, layout.Layout{}, 0)
 }
 
@@ -41,7 +41,7 @@ func (l *Tracker) Meet(f decode.Found) bool {
 		l.block.key = f.Key
 		return true
 	}
-	if b, ok := l.decoder.(*counterBody); ok && f.Kind == decode.Counter && b.own == f.Own {
+	if b, ok := l.decoder.(*counterDecoder); ok && f.Kind == decode.Counter && b.own == f.Own {
 		b.meet(f.Start)
 		return true
 	}
@@ -54,17 +54,17 @@ func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 	l.Named, l.past = was.Named, was.past
 	l.since = was.since
 	l.denied = was.denied
-	l.Dress(f)
+	l.Attach(f)
 	if was.kind != decode.None || was.since == 0 {
 		return
 	}
 	switch b := l.decoder.(type) { // it was not there then, so all that is there is new
-	case *counterBody:
+	case *counterDecoder:
 		b.values = make(map[limiter.Instant]int64)
 		b.watched = was.since
-	case *singleBody:
+	case *singleDecoder:
 		b.known = true
-	case *valueBody:
+	case *valueDecoder:
 		b.known = true
 		b.last.Algorithm = l.target.Algorithm
 	}
@@ -90,7 +90,7 @@ func (l *Tracker) Fate(now limiter.Instant) fate {
 	case l.changed || l.Named && !l.certain && l.kind != decode.None && l.silent != 0 && now.Sub(l.silent) > 2*max(l.target.Window, time.Second):
 		l.kind, l.wrong, l.changed = decode.None, "", false
 		l.note(model.WrongType, false)
-		l.decoder = &probeBody{key: l.Name}
+		l.decoder = &probeDecoder{key: l.Name}
 		l.settle(limiter.Unknown, layout.Layout{}, l.target.Window)
 	}
 	return fateLives
@@ -106,13 +106,13 @@ func (l *Tracker) Resync() {
 // Scattered says that the parts of the limiter have slots of their own in a cluster:
 // others' counters have one for every window.
 func (l *Tracker) Scattered() bool {
-	b, ok := l.decoder.(*counterBody)
+	b, ok := l.decoder.(*counterDecoder)
 	return ok && b.own == limiter.Unknown
 }
 
 // Hit returns what a look that waited for its name has found, nil when it has not.
 func (l *Tracker) Hit() *decode.Found {
-	if p, ok := l.decoder.(*probeBody); ok {
+	if p, ok := l.decoder.(*probeDecoder); ok {
 		return p.hit
 	}
 	return nil
@@ -121,7 +121,7 @@ func (l *Tracker) Hit() *decode.Found {
 // Stream returns the key of the stream that the look follows and the id of the last entry
 // read; ok is false where it follows none.
 func (l *Tracker) Stream() (key, last string, ok bool) {
-	b, ok := l.decoder.(*streamBody)
+	b, ok := l.decoder.(*streamDecoder)
 	if !ok || !b.tail.known {
 		return "", "", false
 	}
@@ -129,7 +129,7 @@ func (l *Tracker) Stream() (key, last string, ok bool) {
 }
 
 // Pressing says that the key is busy or near its limit.
-func (l *Tracker) Pressing() bool { return l.heat > 0 || l.near }
+func (l *Tracker) Pressing() bool { return l.arrived > 0 || l.near }
 
 // Lasts is for how long the key will be there if nobody writes to it, as far as is known.
 func (l *Tracker) Lasts() time.Duration {
@@ -163,18 +163,18 @@ const (
 // first, and the class of the notifications about them; none where that is not known yet.
 func (l *Tracker) Keys(now limiter.Instant) ([]string, Class) {
 	switch b := l.decoder.(type) {
-	case *logBody:
+	case *logDecoder:
 		return []string{b.key}, SortedSets
-	case *streamBody:
+	case *streamDecoder:
 		return []string{b.key}, Streams
-	case *singleBody:
+	case *singleDecoder:
 		return []string{b.key}, Strings
-	case *valueBody:
+	case *valueDecoder:
 		if b.field != "" {
 			return []string{b.key}, Hashes
 		}
 		return []string{b.key}, Strings
-	case *counterBody:
+	case *counterDecoder:
 		if b.window <= 0 {
 			return nil, 0
 		}
@@ -203,11 +203,11 @@ func (p *Past) open(r *model.Reading) {
 // lay gives the body of a look the entries that the server no longer holds.
 func (p *Past) lay(l *Tracker) {
 	switch b := l.decoder.(type) {
-	case *logBody:
+	case *logDecoder:
 		b.record.remember(l.target.Window, p.Log)
-	case *streamBody:
+	case *streamDecoder:
 		b.record.remember(l.target.Window, p.Log)
-	case *counterBody:
+	case *counterDecoder:
 		b.values = map[limiter.Instant]int64{p.From: p.Previous}
 		b.watched = p.From
 	}

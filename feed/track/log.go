@@ -12,13 +12,13 @@ import (
 	"ratescope/model"
 )
 
-// logBody reads a ZSET with one member a request, whose score is its time.
+// logDecoder reads a ZSET with one member a request, whose score is its time.
 //
 // A look fetches the members above the highest score seen, counts those between the
 // window's start and that score to notice what was removed or came late, and reads the
 // lot again when the count is not the one expected. When more comes in a look than may
 // be fetched one by one, it counts per bin instead; see bins.
-type logBody struct {
+type logDecoder struct {
 	key    string
 	record record
 	bins   bins
@@ -52,7 +52,7 @@ const (
 	futureAllowed = 100 * time.Millisecond // skew of writers' clocks that is not worth a note
 )
 
-func (b *logBody) ask(q *Query, l *Tracker) {
+func (b *logDecoder) ask(q *Query, l *Tracker) {
 	b.record.setWindow(l.target.Window)
 	b.record.most = q.Entries
 	b.recent, b.members, b.check, b.survey, b.ttl, b.first = nil, nil, nil, nil, nil, nil
@@ -104,7 +104,7 @@ func (b *logBody) ask(q *Query, l *Tracker) {
 	b.recent = q.Pipe.ZRangeByScoreWithScores(q.Ctx, b.key, page)
 }
 
-func (b *logBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
 	if b.ttl != nil {
 		ttl, err := b.ttl.Result()
 		if err != nil {
@@ -157,7 +157,7 @@ func (b *logBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (again
 }
 
 // takeFirst drops what the server holds no longer of a key that is counted.
-func (b *logBody) takeFirst(now limiter.Instant, l *Tracker) error {
+func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) error {
 	if b.first == nil {
 		return nil
 	}
@@ -174,13 +174,13 @@ func (b *logBody) takeFirst(now limiter.Instant, l *Tracker) error {
 }
 
 // guess tells the window from the expiry.
-func (b *logBody) guess(now limiter.Instant, l *Tracker) {
+func (b *logDecoder) guess(now limiter.Instant, l *Tracker) {
 	if k := len(b.record.entries); k > 0 && l.ttl > 0 && !b.bins.on {
 		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
 	}
 }
 
-func (b *logBody) takeSurvey(now limiter.Instant, l *Tracker) error {
+func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {
 	unit, mixed, garbage, err := b.survey.read()
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (b *logBody) takeSurvey(now limiter.Instant, l *Tracker) error {
 }
 
 // takePage takes what is new. It returns true to be asked for more at once.
-func (b *logBody) takePage(now limiter.Instant, l *Tracker) (again bool, err error) {
+func (b *logDecoder) takePage(now limiter.Instant, l *Tracker) (again bool, err error) {
 	got, again, err := b.scores()
 	if err != nil || again {
 		return again, err
@@ -229,7 +229,7 @@ func (b *logBody) takePage(now limiter.Instant, l *Tracker) (again bool, err err
 	}
 	switch {
 	case full && b.pages >= pagesAtOnce:
-		b.heat()
+		b.useBins()
 		return true, nil
 	case full:
 		return true, nil
@@ -245,7 +245,7 @@ func (b *logBody) takePage(now limiter.Instant, l *Tracker) (again bool, err err
 // unexpected compares the server's count of what was known before, up to the highest
 // score, with what is remembered of the same stretch. Members that joined the highest
 // score may be in the count or not, for they may have come just after it.
-func (b *logBody) unexpected(fresh []limiter.Entry) bool {
+func (b *logDecoder) unexpected(fresh []limiter.Entry) bool {
 	if b.check == nil || b.record.joined {
 		return false
 	}
@@ -262,16 +262,16 @@ func (b *logBody) unexpected(fresh []limiter.Entry) bool {
 }
 
 // resync reads the last window anew, because what was read may be wrong or gone.
-func (b *logBody) resync() { b.synced, b.pages = false, 0 }
+func (b *logDecoder) resync() { b.synced, b.pages = false, 0 }
 
-// heat goes over to counting.
-func (b *logBody) heat() {
+// useBins goes over to counting.
+func (b *logDecoder) useBins() {
 	b.bins = bins{on: true}
 	b.synced, b.pages, b.fresh = false, 0, nil
 }
 
 // vanish is for a key that is not there: what was remembered stays as the past.
-func (b *logBody) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
+func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
 	l.moved = l.moved || len(b.record.entries) > 0
 	span := b.record.span()
 	// The server holds nothing, so nothing of the last window counts any more.
@@ -287,7 +287,7 @@ func (b *logBody) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
 	b.fill(now, l, r)
 }
 
-func (b *logBody) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
+func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	entries := b.record.entries
 	if b.unit != 0 {
 		l.target.Layout.Unit = b.unit
@@ -317,7 +317,7 @@ func inferWindow(now limiter.Instant, ttl time.Duration, last limiter.Instant, w
 // scores returns the scores of the page. Members of this library are their scores, which
 // is a fifth of the server's work; when one turns out not to be, the page is asked for
 // again with scores.
-func (b *logBody) scores() (got []float64, again bool, err error) {
+func (b *logDecoder) scores() (got []float64, again bool, err error) {
 	if b.own {
 		members, err := b.members.Result()
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"ratescope/model"
 )
 
-// probeBody waits for a key that was asked for by name: it looks whether the key itself is
+// probeDecoder waits for a key that was asked for by name: it looks whether the key itself is
 // there, and, where the window is known, whether counters of that name are.
-type probeBody struct {
+type probeDecoder struct {
 	key  string
 	hit  *decode.Found
 	typ  *redis.StatusCmd
@@ -28,7 +28,7 @@ type probeBody struct {
 	refused  bool // this user may not look for counters
 }
 
-func (b *probeBody) ask(q *Query, l *Tracker) {
+func (b *probeDecoder) ask(q *Query, l *Tracker) {
 	b.hit = nil
 	if b.held != "" { // the second time: what does it hold?
 		if b.kin {
@@ -65,7 +65,7 @@ func (b *probeBody) ask(q *Query, l *Tracker) {
 	}
 }
 
-func (b *probeBody) take(now limiter.Instant, l *Tracker, _ *model.Reading) (again bool, err error) {
+func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (again bool, err error) {
 	if b.held != "" {
 		if !b.kin && b.more.Read(now) {
 			b.kin = true
@@ -102,9 +102,9 @@ func (b *probeBody) take(now limiter.Instant, l *Tracker, _ *model.Reading) (aga
 	return false, nil
 }
 
-// wrongBody watches a key that holds what its rule does not speak of, until it holds
+// wrongDecoder watches a key that holds what its rule does not speak of, until it holds
 // something else.
-type wrongBody struct {
+type wrongDecoder struct {
 	key  string
 	rule limiter.Algorithm
 	typ  *redis.StatusCmd
@@ -112,12 +112,12 @@ type wrongBody struct {
 	seen string
 }
 
-func (b *wrongBody) ask(q *Query, _ *Tracker) {
+func (b *wrongDecoder) ask(q *Query, _ *Tracker) {
 	b.typ = q.Pipe.Type(q.Ctx, b.key)
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
 }
 
-func (b *wrongBody) take(_ limiter.Instant, l *Tracker, _ *model.Reading) (again bool, err error) {
+func (b *wrongDecoder) take(_ limiter.Instant, l *Tracker, _ *model.Reading) (again bool, err error) {
 	typ, err := b.typ.Result()
 	if err != nil {
 		return false, err

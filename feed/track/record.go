@@ -179,9 +179,9 @@ func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64)
 			entries = append(entries, e)
 		}
 		g := floorDiv(r.bin(e.At), grain)
-		if told := min(max(was[g], 0), e.Count); told > 0 {
-			was[g] -= told
-			e.Count -= told
+		if reported := min(max(was[g], 0), e.Count); reported > 0 {
+			was[g] -= reported
+			e.Count -= reported
 		}
 		if e.Count > 0 {
 			r.report(e)

@@ -17,7 +17,7 @@ func FuzzRecord(f *testing.F) {
 		r := &record{window: time.Second}
 		script = script[:min(len(script), 400)]
 		now := limiter.Instant(1_795_000_000_123_456)
-		var came, told int64
+		var came, reported int64
 		var handed []limiter.Entry
 		var copied []limiter.Entry
 		for _, b := range script {
@@ -40,7 +40,7 @@ func FuzzRecord(f *testing.F) {
 			case 4:
 				r.trim(now)
 				for _, a := range r.arrivals(false) {
-					told += a.N
+					reported += a.N
 				}
 				if !slices.Equal(handed, copied) {
 					t.Fatal("a log that was handed out has changed")
@@ -54,14 +54,14 @@ func FuzzRecord(f *testing.F) {
 		}
 		var last model.Arrival
 		for _, a := range r.arrivals(false) {
-			told += a.N
+			reported += a.N
 			if a.At < last.At {
 				t.Fatal("arrivals are out of order")
 			}
 			last = a
 		}
-		if told != came {
-			t.Fatalf("%d units were told and %d came", told, came)
+		if reported != came {
+			t.Fatalf("%d units were told and %d came", reported, came)
 		}
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"ratescope/model"
 )
 
-// singleBody reads a window that begins with its first request: one string that counts
+// singleDecoder reads a window that begins with its first request: one string that counts
 // and whose expiry, set when it was created, is the end of the window (INCR + EXPIRE).
-type singleBody struct {
+type singleDecoder struct {
 	key   string
 	value *redis.StringCmd
 	ttl   *redis.DurationCmd
@@ -26,12 +26,12 @@ type singleBody struct {
 	outlives bool
 }
 
-func (b *singleBody) ask(q *Query, _ *Tracker) {
+func (b *singleDecoder) ask(q *Query, _ *Tracker) {
 	b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, decode.LongestNumber-1)
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
 }
 
-func (b *singleBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
 	ttl, err := b.ttl.Result()
 	if err != nil {
 		return false, err
@@ -52,7 +52,7 @@ func (b *singleBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 	return false, nil
 }
 
-func (b *singleBody) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
+func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
 	l.target.Convention.Alignment = limiter.AlignFirstRequest
 	ends := limiter.Instant(0)
 	if l.ttl > 0 { // the key goes in the millisecond after its expiry

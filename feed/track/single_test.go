@@ -40,14 +40,14 @@ func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Dur
 func TestCounterBeginsAnew(t *testing.T) {
 	const w = time.Minute
 	l := New("k", nil, false, nil)
-	l.Dress(decode.Found{Key: "k", Name: "k", Type: "string", Kind: decode.Single})
+	l.Attach(decode.Found{Key: "k", Name: "k", Type: "string", Kind: decode.Single})
 	lookAt(t, l, noon, 3, w)
 	for _, c := range []struct {
-		what  string
-		after time.Duration // noon
-		n     int64
-		ttl   time.Duration
-		told  int64
+		what     string
+		after    time.Duration // noon
+		n        int64
+		ttl      time.Duration
+		reported int64
 	}{
 		{"one more", 10 * time.Second, 4, 50 * time.Second, 1},
 		{"interrupted for 300 ms before TIME", 20*time.Second + 300*time.Millisecond, 5, 40 * time.Second, 1},
@@ -57,12 +57,12 @@ func TestCounterBeginsAnew(t *testing.T) {
 		{"deleted and begun again with fewer", 55 * time.Second, 2, w, 2},
 		{"expired, and begun again with more", 116 * time.Second, 5, w - time.Second, 5},
 	} {
-		var told int64
+		var reported int64
 		for _, a := range lookAt(t, l, noon.Add(c.after), c.n, c.ttl).Arrivals {
-			told += a.N
+			reported += a.N
 		}
-		if told != c.told {
-			t.Errorf("%s: %d units told, want %d", c.what, told, c.told)
+		if reported != c.reported {
+			t.Errorf("%s: %d units told, want %d", c.what, reported, c.reported)
 		}
 	}
 }

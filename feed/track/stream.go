@@ -10,8 +10,8 @@ import (
 	"ratescope/model"
 )
 
-// streamBody reads a stream with an entry a request.
-type streamBody struct {
+// streamDecoder reads a stream with an entry a request.
+type streamDecoder struct {
 	key    string
 	record record
 	tail   tail
@@ -26,7 +26,7 @@ type streamBody struct {
 	first *redis.XMessageSliceCmd
 }
 
-func (b *streamBody) ask(q *Query, l *Tracker) {
+func (b *streamDecoder) ask(q *Query, l *Tracker) {
 	b.record.setWindow(l.target.Window)
 	b.record.most = q.Entries
 	b.tail.key, b.tail.record = b.key, &b.record
@@ -42,12 +42,12 @@ func (b *streamBody) ask(q *Query, l *Tracker) {
 }
 
 // resync reads the last window anew, because what was read may be wrong or gone.
-func (b *streamBody) resync() {
+func (b *streamDecoder) resync() {
 	b.synced, b.fresh = false, nil
 	b.tail = tail{uncounted: b.tail.uncounted, untotaled: b.tail.untotaled}
 }
 
-func (b *streamBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+func (b *streamDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
 	there, err := b.there(now, l)
 	if err != nil {
 		return false, err
@@ -96,7 +96,7 @@ func (b *streamBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 }
 
 // there says whether the stream exists, as far as was asked, and drops what it lost.
-func (b *streamBody) there(now limiter.Instant, l *Tracker) (bool, error) {
+func (b *streamDecoder) there(now limiter.Instant, l *Tracker) (bool, error) {
 	if b.ttl == nil {
 		return true, nil
 	}
@@ -117,7 +117,7 @@ func (b *streamBody) there(now limiter.Instant, l *Tracker) (bool, error) {
 
 // trimmed drops from the last window what the server no longer holds: a stream that was
 // deleted and begun again, or trimmed earlier than its window. It says whether it was so.
-func (b *streamBody) trimmed(first []redis.XMessage, now limiter.Instant) bool {
+func (b *streamDecoder) trimmed(first []redis.XMessage, now limiter.Instant) bool {
 	oldest := now
 	if len(first) > 0 {
 		if id, ok := decode.ParseID(first[0].ID); ok {
@@ -128,7 +128,7 @@ func (b *streamBody) trimmed(first []redis.XMessage, now limiter.Instant) bool {
 }
 
 // guess tells the window from the expiry, once the newest entry was read.
-func (b *streamBody) guess(now limiter.Instant, l *Tracker) {
+func (b *streamDecoder) guess(now limiter.Instant, l *Tracker) {
 	if b.tail.behind {
 		return
 	}
@@ -137,7 +137,7 @@ func (b *streamBody) guess(now limiter.Instant, l *Tracker) {
 	}
 }
 
-func (b *streamBody) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
+func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	entries := b.record.entries
 	l.note(model.NoCountField, b.tail.uncounted)
 	if b.tail.known {

@@ -111,7 +111,7 @@ const every = 200 * time.Millisecond // the default refresh
 func newScripted(t *testing.T) (*scriptedStream, *Tracker) {
 	rule := config.Rule{Match: "hot", Limit: limiter.Limit{Count: 10_000_000, Window: 10 * time.Minute}, LimitKnown: true}
 	l := New("hot", &rule, false, nil)
-	l.Dress(decode.Found{Key: "hot", Name: "hot", Type: "stream", Kind: decode.Stream})
+	l.Attach(decode.Found{Key: "hot", Name: "hot", Type: "stream", Kind: decode.Stream})
 	return &scriptedStream{t: t, now: noon, calls: map[string]int{}}, l
 }
 
@@ -130,16 +130,16 @@ func (u *units) tell(r model.Reading) {
 func TestBusyStreamIsSkimmed(t *testing.T) {
 	s, l := newScripted(t)
 	s.add(1, 0)
-	var told units
+	var reported units
 	next := func(n int) (model.Reading, int) {
 		s.now = s.now.Add(every)
 		s.add(n, every)
 		r, pages := s.look(l)
-		told.tell(r)
+		reported.tell(r)
 		return r, pages
 	}
 	r, _ := s.look(l)
-	told.tell(r)
+	reported.tell(r)
 	if r.Approximate || r.State.Peek(s.now, r.Target.Limit, r.Target.Convention, 0).Used != 2 {
 		t.Fatalf("the first reading: %+v", r)
 	}
@@ -166,11 +166,11 @@ func TestBusyStreamIsSkimmed(t *testing.T) {
 		}
 		want := int64(2 * len(s.ids))
 		used := r.State.Peek(s.now, r.Target.Limit, r.Target.Convention, 0).Used
-		if int64(told) != want || used != want {
-			t.Fatalf("skimmed look %d: %d units told, %d used, and the stream holds %d", i+1, told, used, want)
+		if int64(reported) != want || used != want {
+			t.Fatalf("skimmed look %d: %d units told, %d used, and the stream holds %d", i+1, reported, used, want)
 		}
 	}
-	for i := range calmLooks {
+	for i := range quietReadings {
 		if _, pages := next(100); pages != 0 {
 			t.Fatalf("calm look %d: %d pages", i+1, pages)
 		}
@@ -184,8 +184,8 @@ func TestBusyStreamIsSkimmed(t *testing.T) {
 	if s.calls["xinfo"] != asked {
 		t.Error("it is asked how many entries there are although they are read")
 	}
-	if want := units(2 * len(s.ids)); told != want {
-		t.Errorf("%d units told of %d", told, want)
+	if want := units(2 * len(s.ids)); reported != want {
+		t.Errorf("%d units told of %d", reported, want)
 	}
 }
 
@@ -196,11 +196,11 @@ func TestFloodedFromTheFirstLook(t *testing.T) {
 	s, l := newScripted(t)
 	const flood = 3 * 2 * pagesBehind * historyPage // three times what a look of the history reads
 	s.add(2*flood, 2*every)
-	var told units
+	var reported units
 	skimmed := 0
 	for i := range 60 {
 		r, pages := s.look(l)
-		told.tell(r)
+		reported.tell(r)
 		if pages > 2*pagesBehind {
 			t.Fatalf("look %d took %d pages", i+1, pages)
 		}
@@ -219,7 +219,7 @@ func TestFloodedFromTheFirstLook(t *testing.T) {
 	}
 	// What was passed over before the first look that counts is told from the pace until then.
 	held := float64(2 * (len(s.ids) - flood))
-	if off := math.Abs(float64(told)-held) / held; off > 0.01 {
-		t.Errorf("%d units told and %.0f held: %.1f %% off", told, held, 100*off)
+	if off := math.Abs(float64(reported)-held) / held; off > 0.01 {
+		t.Errorf("%d units told and %.0f held: %.1f %% off", reported, held, 100*off)
 	}
 }

@@ -44,7 +44,7 @@ type tail struct {
 	before decode.ID // the newest entry taken before this look
 	taken  int64     // entries in this look
 	skims  bool      // entries are not read one by one
-	calm   int       // looks in a row that could have read them all
+	quiet  int       // looks in a row that could have read them all
 	added  int64     // entries that were ever added, at the look before; 0 unknown
 	pace   float64   // entries a µs when reading one by one ended
 	exempt bool      // the server does not tell how many entries were added
@@ -67,9 +67,9 @@ const (
 	busyPages, busyLooks = 2, 8
 	// sample is how many of the newest entries tell what one counts.
 	sample = 20
-	// calmLooks is how many looks in a row must have found no more than a page for entries
+	// quietReadings is how many looks in a row must have found no more than a page for entries
 	// to be read one by one again.
-	calmLooks = 10
+	quietReadings = 10
 	// spread is over how many instants the entries of one look are laid at most, when only
 	// their number is known.
 	spread = 32
@@ -191,7 +191,7 @@ func (t *tail) skim() {
 	if over := t.last.At().Sub(t.before.At()); t.before != (decode.ID{}) && over > 0 {
 		t.pace = float64(t.taken) / float64(over.Microseconds())
 	}
-	t.skims, t.calm, t.busy, t.pages, t.added = true, 0, 0, 0, 0
+	t.skims, t.quiet, t.busy, t.pages, t.added = true, 0, 0, 0, 0
 }
 
 // read takes entries that come in order.
@@ -224,10 +224,10 @@ func (t *tail) read(got []redis.XMessage) (fresh []limiter.Entry) {
 // settle goes back to reading entries one by one when they have been few for long enough.
 func (t *tail) settle(came int64) {
 	t.jumped = true
-	if t.calm++; came > pageSize {
-		t.calm = 0
+	if t.quiet++; came > pageSize {
+		t.quiet = 0
 	}
-	if t.calm >= calmLooks {
+	if t.quiet >= quietReadings {
 		t.skims, t.before, t.taken = false, t.last, 0
 	}
 }

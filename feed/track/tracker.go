@@ -76,23 +76,23 @@ type Tracker struct {
 	past   *Past
 	skew   skew
 
-	ttl     time.Duration
-	since   limiter.Instant // of the reading before
-	silent  limiter.Instant // since when the server holds nothing of it; 0 while it does
-	heat    int64           // units that came with the last reading
-	near    bool            // near its limit, or over it
-	Looks   int             // readings so far
-	rate    float64         // units a second, smoothed over about a second
-	wrong   string          // why the key cannot be read, one sentence
-	refused bool            // this user may not read it
-	changed bool            // the key holds another type than before: find out anew
+	ttl      time.Duration
+	since    limiter.Instant // of the reading before
+	silent   limiter.Instant // since when the server holds nothing of it; 0 while it does
+	arrived  int64           // units that came with the last reading
+	near     bool            // near its limit, or over it
+	Readings int             // readings so far
+	rate     float64         // units a second, smoothed over about a second
+	wrong    string          // why the key cannot be read, one sentence
+	refused  bool            // this user may not read it
+	changed  bool            // the key holds another type than before: find out anew
 
 	inferred *infer.Engine // of the query
 	unlikely bool          // it does not count as a limiter does
 
-	quick bool    // the look that is asked for
-	moved bool    // something left what the server holds, which no arrival tells
-	told  figures // by the reading before
+	quick    bool    // the look that is asked for
+	moved    bool    // something left what the server holds, which no arrival tells
+	reported figures // by the reading before
 }
 
 // settle works out how the key is limited from its rule and what its data shows.
@@ -236,13 +236,13 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 		l.past.open(r)
 		l.past = nil
 	}
-	l.heat = 0
+	l.arrived = 0
 	for _, a := range r.Arrivals {
-		l.heat += a.N
+		l.arrived += a.N
 	}
 	l.measure(now)
 	l.since = now
-	l.Looks++
+	l.Readings++
 	return true
 }
 
@@ -265,10 +265,10 @@ func (l *Tracker) news(r *model.Reading) bool {
 		typ: r.Type, err: r.Err, denied: r.Denied, start: s.Start, tat: s.TAT, filled: s.Filled,
 		previous: s.Previous, current: s.Current, part: s.Part, level: s.Level, blocked: s.BlockedUntil, known: true,
 	}
-	if t == l.told && len(r.Arrivals) == 0 && !l.moved {
+	if t == l.reported && len(r.Arrivals) == 0 && !l.moved {
 		return false
 	}
-	l.told = t
+	l.reported = t
 	return true
 }
 
@@ -279,7 +279,7 @@ func (l *Tracker) measure(now limiter.Instant) {
 		return
 	}
 	keep := math.Exp(-over)
-	l.rate = l.rate*keep + float64(l.heat)/over*(1-keep)
+	l.rate = l.rate*keep + float64(l.arrived)/over*(1-keep)
 	l.moved = false
 }
 

@@ -10,9 +10,9 @@ import (
 	"ratescope/model"
 )
 
-// valueBody reads an algorithm whose whole state is a value or two: GCRA in a string, a
+// valueDecoder reads an algorithm whose whole state is a value or two: GCRA in a string, a
 // token or leaky bucket in a hash.
-type valueBody struct {
+type valueDecoder struct {
 	key   string
 	field string // of a bucket: "tokens" or "level"; "" for GCRA
 
@@ -24,7 +24,7 @@ type valueBody struct {
 	known bool
 }
 
-func (b *valueBody) ask(q *Query, _ *Tracker) {
+func (b *valueDecoder) ask(q *Query, _ *Tracker) {
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
 	if b.field == "" {
 		b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, decode.LongestNumber-1)
@@ -33,7 +33,7 @@ func (b *valueBody) ask(q *Query, _ *Tracker) {
 	b.pair = q.Pipe.HMGet(q.Ctx, b.key, b.field, "at")
 }
 
-func (b *valueBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+func (b *valueDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
 	ttl, err := b.ttl.Result()
 	if err != nil {
 		return false, err
@@ -56,7 +56,7 @@ func (b *valueBody) take(now limiter.Instant, l *Tracker, r *model.Reading) (aga
 	return false, nil
 }
 
-func (b *valueBody) readString(now limiter.Instant, ttl time.Duration, l *Tracker, s *limiter.State) error {
+func (b *valueDecoder) readString(now limiter.Instant, ttl time.Duration, l *Tracker, s *limiter.State) error {
 	text, err := b.value.Result()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (b *valueBody) readString(now limiter.Instant, ttl time.Duration, l *Tracke
 	return nil
 }
 
-func (b *valueBody) readHash(ttl time.Duration, l *Tracker, s *limiter.State) error {
+func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State) error {
 	pair, err := b.pair.Result()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (b *valueBody) readHash(ttl time.Duration, l *Tracker, s *limiter.State) er
 // rise estimates what was charged since the reading before: how much more is used now
 // than would be if nothing had come. It is exact while the key was never empty in
 // between, and at least 1 when anything changed.
-func (b *valueBody) rise(now limiter.Instant, l *Tracker, s limiter.State) []model.Arrival {
+func (b *valueDecoder) rise(now limiter.Instant, l *Tracker, s limiter.State) []model.Arrival {
 	t := l.target
 	if !b.known || l.since == 0 || !t.LimitKnown || t.Window <= 0 || s.TAT == 0 && s.Filled == 0 {
 		return nil

@@ -51,7 +51,7 @@ func TestWindowOfKind(t *testing.T) {
 	}{{"rlflx:old", time.Minute}, {"rlflx:young", time.Minute}, {"rlflx:blocked", 0}, {"hrl:other", 0}} {
 		i := slices.IndexFunc(finds, func(f decode.Found) bool { return f.Key == c.key })
 		l := New(c.key, nil, false, nil)
-		l.Dress(finds[i])
+		l.Attach(finds[i])
 		p := client.Pipeline()
 		l.Ask(&Query{Ctx: ctx, Pipe: p, Now: now, Whole: true, OnScreen: true, Entries: 1000, Windows: &windows})
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil {

@@ -52,7 +52,7 @@ func (r *reader) adoptOne(f decode.Found) {
 func (r *reader) follow(f decode.Found) *tracked {
 	t := r.newTracked(f.Name, f.Key)
 	r.trackers[f.Name] = t
-	t.Dress(f)
+	t.Attach(f)
 	return t
 }
 
@@ -61,7 +61,7 @@ func (r *reader) expect(f decode.Found) {
 	t := r.newTracked(f.Name, f.Key)
 	t.Await()
 	r.trackers[f.Name] = t
-	t.Dress(f)
+	t.Attach(f)
 }
 
 // stale reports whether a find is a counter of a window long over.

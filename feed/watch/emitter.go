@@ -13,7 +13,7 @@ type result struct {
 	kind          orderKind
 	readings      []model.Reading
 	gone, leftOut []string
-	hot           *model.Hot
+	hot           *model.HotKeys
 	health        *model.Health
 	err           error // the server is away; the readings came before it went
 
@@ -111,7 +111,7 @@ func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 	}
 	s.Lacks, s.Away, s.RunID = e.last.lacks, e.last.away, e.last.server.runID
 	b.Health, e.last.health = e.last.health, nil
-	b.Hot, b.LeftOut = e.last.hot, e.last.leftOut
+	b.HotKeys, b.LeftOut = e.last.hot, e.last.leftOut
 	e.last.hot, e.last.leftOut = nil, nil
 	if b.Sweep = e.last.sweep; b.Sweep.Patterns == nil {
 		b.Sweep.Patterns = e.patterns

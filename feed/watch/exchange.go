@@ -218,7 +218,7 @@ func (r *reader) ask(q *track.Query, due []*tracked, quick bool, most int) (n in
 		t := due[n]
 		q.OnScreen = t.place > 0
 		q.Quick = quick
-		q.Whole = t.woken || !quick && (t.rank == onScreen && !r.spending.strained || t.Looks%wholeEvery == 0)
+		q.Whole = t.woken || !quick && (t.rank == onScreen && !r.spending.strained || t.Readings%wholeEvery == 0)
 		t.Ask(q)
 		n++
 	}

@@ -38,8 +38,8 @@ func (f *facts) setPolicy(policy string) {
 	f.policy = policy
 }
 
-// keeping returns the version of the server and by which policy it evicts keys.
-func (f *facts) keeping() (version, policy string) {
+// eviction returns the version of the server and by which policy it evicts keys.
+func (f *facts) eviction() (version, policy string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.version, f.policy

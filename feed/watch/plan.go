@@ -46,12 +46,12 @@ func (r *reader) plan(now time.Time) []*tracked {
 	r.visible = r.visible[:0]
 	for _, t := range r.trackers {
 		t.place = place[t.Name]
-		allRead = allRead && t.Looks > 0
+		allRead = allRead && t.Readings > 0
 		switch {
 		case t.place > 0 || t.Named && few:
 			t.rank = onScreen
 			r.visible = append(r.visible, t)
-		case t.Looks == 0:
+		case t.Readings == 0:
 			t.rank = unread
 		case t.Pressing() || now.Sub(t.due) > longestWait:
 			t.rank = pressing

@@ -33,7 +33,7 @@ type ranker struct {
 	report  retainedReport       // the latest
 	coldest []*tracked           // trackers that may be evicted, the first to go last; nil when not worked out
 	leftOut []string             // limiters that went since the last batch
-	news    *model.Hot
+	news    *model.HotKeys
 }
 
 // The pace of the ranking.
@@ -132,7 +132,7 @@ func (r *reader) rank(now time.Time) {
 	if report, ok := k.retained.reports.TryTake(); ok {
 		k.report = report
 	}
-	for _, h := range k.report.heats {
+	for _, h := range k.report.keys {
 		name := decode.NameOf(h.Key, r.clock.at(now))
 		if covers(r.o.Watch, h.Key, name) && isHot(&h) {
 			k.rates[name] = max(k.rates[name], 1)
@@ -145,10 +145,10 @@ func (r *reader) rank(now time.Time) {
 
 // tell puts what is known of hot keys into the next batch.
 func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
-	all, missed, duty := k.writes.Heard()
-	n := &model.Hot{At: now}
+	all, missed, duty := k.writes.Sampling()
+	n := &model.HotKeys{At: now}
 	for _, t := range top {
-		n.Heats = append(n.Heats, model.Heat{Key: t.Name, Writes: model.Measure{Known: true, V: t.Rate}, WritesBy: t.Err})
+		n.Keys = append(n.Keys, model.HotKey{Key: t.Name, Writes: model.Measure{Known: true, V: t.Rate}, WritesBy: t.Err})
 	}
 	switch err := k.writes.Lack(); {
 	case connect.Code(err) == "NOPERM":
@@ -156,7 +156,7 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 	case err != nil:
 		n.Sources = []string{"writes cannot be heard: that takes Redis 6"}
 	case duty > 0:
-		n.Heard, n.Missed = model.Measure{Known: true, V: all}, model.Measure{Known: true, V: missed}
+		n.Writes, n.Missed = model.Measure{Known: true, V: all}, model.Measure{Known: true, V: missed}
 		n.Sources = []string{fmt.Sprintf("writes, heard %.2g %% of the time", 100*duty)}
 	}
 	k.report.addTo(n)
@@ -164,7 +164,7 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 }
 
 // takeNews returns what is new since the call before.
-func (k *ranker) takeNews() (news *model.Hot, leftOut []string) {
+func (k *ranker) takeNews() (news *model.HotKeys, leftOut []string) {
 	news, leftOut = k.news, k.leftOut
 	k.news, k.leftOut = nil, nil
 	return news, leftOut

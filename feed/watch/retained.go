@@ -34,7 +34,7 @@ type retained struct {
 
 // retainedReport is what one question brought.
 type retainedReport struct {
-	heats   []model.Heat // by Redis key
+	keys    []model.HotKey // by Redis key
 	sources []string
 }
 
@@ -56,7 +56,7 @@ const (
 )
 
 // isHot reports whether what the server retains of a key makes it worth a look.
-func isHot(h *model.Heat) bool {
+func isHot(h *model.HotKey) bool {
 	return h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Accesses.V >= hotAccesses || h.Counter.V >= hotCounter
 }
 
@@ -76,7 +76,7 @@ func (k *retained) run(ctx context.Context) {
 func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
 	defer cancel()
-	version, policy := k.facts.keeping()
+	version, policy := k.facts.eviction()
 	k.learn(policy, &r)
 	switch c := k.client.(type) {
 	case *redis.Client:
@@ -108,11 +108,11 @@ func (k *retained) askNode(ctx context.Context, addr string, node redis.Cmdable,
 		g = &hotkeys.Index{}
 		k.indexes[addr] = g
 	}
-	report, ok, err := g.Look(ctx, node, db, now)
+	report, ok, err := g.Read(ctx, node, db, now)
 	switch {
 	case err != nil: // that it is away is said elsewhere
 	case ok:
-		r.heats = append(r.heats, report.Heats...)
+		r.keys = append(r.keys, report.Keys...)
 		r.sources = append(r.sources, report.Says())
 	case g.Lack() != "":
 		r.sources = append(r.sources, g.Lack())
@@ -125,17 +125,17 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 		return
 	}
 	var keys []string
-	for _, h := range k.frequencies.Heats(hotkeys.LogFactorStd, now) {
+	for _, h := range k.frequencies.HotKeys(hotkeys.LogFactorStd, now) {
 		keys = append(keys, h.Key)
 	}
 	if len(keys) > 0 {
 		_, _ = k.frequencies.Ask(ctx, k.client, keys, now) // what it holds is as old as it says
 	}
-	heats := k.frequencies.Heats(hotkeys.LogFactorStd, now)
-	if len(heats) == 0 {
+	counted := k.frequencies.HotKeys(hotkeys.LogFactorStd, now)
+	if len(counted) == 0 {
 		return
 	}
-	r.heats = append(r.heats, heats...)
+	r.keys = append(r.keys, counted...)
 	source := "LFU counters, of the keys that SCAN has come by"
 	if !connect.Unnoticed(version) {
 		source += "; the watching counts too, on this version of the server"
@@ -157,20 +157,20 @@ func (k *retained) page(ctx context.Context, node redis.Cmdable, keys []string) 
 
 // addTo adds the report to what was heard of writes: the figures of a limiter's keys are
 // summed, for each is a share of the same whole, and the highest of its counters counts.
-func (r *retainedReport) addTo(n *model.Hot) {
-	at := make(map[string]int, len(n.Heats))
-	for i, h := range n.Heats {
+func (r *retainedReport) addTo(n *model.HotKeys) {
+	at := make(map[string]int, len(n.Keys))
+	for i, h := range n.Keys {
 		at[h.Key] = i
 	}
-	for _, h := range r.heats {
+	for _, h := range r.keys {
 		name := decode.NameOf(h.Key, n.At)
 		i, seen := at[name]
 		if !seen {
-			i = len(n.Heats)
+			i = len(n.Keys)
 			at[name] = i
-			n.Heats = append(n.Heats, model.Heat{Key: name})
+			n.Keys = append(n.Keys, model.HotKey{Key: name})
 		}
-		sum := &n.Heats[i]
+		sum := &n.Keys[i]
 		add(&sum.CPU, h.CPU)
 		add(&sum.Net, h.Net)
 		add(&sum.Accesses, h.Accesses)
@@ -178,7 +178,7 @@ func (r *retainedReport) addTo(n *model.Hot) {
 			sum.Counter = model.Measure{Known: true, V: max(sum.Counter.V, h.Counter.V)}
 		}
 	}
-	slices.SortStableFunc(n.Heats, func(a, b model.Heat) int { return cmp.Compare(b.Writes.V, a.Writes.V) })
+	slices.SortStableFunc(n.Keys, func(a, b model.HotKey) int { return cmp.Compare(b.Writes.V, a.Writes.V) })
 	n.Sources = append(n.Sources, r.sources...)
 }
 

@@ -104,7 +104,7 @@ func (w *Watch) open() *reader {
 	var client redis.UniversalClient
 	var nodes *connect.Nodes
 	if len(r.scanner.Patterns()) > 0 { // else nothing is to be found
-		client = e.OpenHearing(o.ClientName, listenPool, g)
+		client = e.OpenPush(o.ClientName, listenPool, g)
 		nodes = e.NodesOf(client)
 	}
 	r.ranker = newRanker(client, nodes, o, r.facts.now)
@@ -113,7 +113,7 @@ func (w *Watch) open() *reader {
 	for _, k := range o.Keys {
 		named = append(named, config.LiteralGlob(k))
 	}
-	r.firstWrite = newFirstWrite(e.OpenTold(o.ClientName, prefixes(named), g))
+	r.firstWrite = newFirstWrite(e.OpenTracking(o.ClientName, prefixes(named), g))
 	return r
 }
 
@@ -308,7 +308,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 // an order waits for its answers. How far away it is does not matter.
 func (w *Watch) silence(now, ordered time.Time) bool {
 	r := w.reader
-	return now.Sub(later(ordered, r.guard.Heard())) > silentAfter+tripsLimit*time.Duration(r.facts.rtt.Load())
+	return now.Sub(later(ordered, r.guard.LastReceived())) > silentAfter+tripsLimit*time.Duration(r.facts.rtt.Load())
 }
 
 // examine asks the server how it does, again and again until ctx ends.

@@ -17,12 +17,12 @@ import (
 // each that waited is told.
 func TestMiddlewareFailsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var reported []string
 		changes := 0
 		m, err := httplimit.New(httplimit.Config{
 			Limiter: silentStore{}, Limit: twoAMinute, OnFailure: httplimit.FailOver, Fallback: memory(t),
 			Timeout: 20 * time.Millisecond, Failures: 2, Probe: time.Minute,
-			OnError:  func(r *http.Request, _ error) { told = append(told, r.RemoteAddr) },
+			OnError:  func(r *http.Request, _ error) { reported = append(reported, r.RemoteAddr) },
 			OnChange: func(bool, error) { changes++ },
 		})
 		if err != nil {
@@ -34,8 +34,8 @@ func TestMiddlewareFailsOver(t *testing.T) {
 				t.Errorf("request %d: %d %v", i, w.Code, w.Header())
 			}
 		}
-		if took := time.Since(start); took != 40*time.Millisecond || len(told) != 2 || told[0] != "10.0.0.1:1234" || changes != 1 {
-			t.Errorf("took %v, told %v, %d changes", took, told, changes)
+		if took := time.Since(start); took != 40*time.Millisecond || len(reported) != 2 || reported[0] != "10.0.0.1:1234" || changes != 1 {
+			t.Errorf("took %v, told %v, %d changes", took, reported, changes)
 		}
 		if got, want := m.Counts(), (httplimit.Counts{Admitted: 2, Denied: 2, FailedOver: 4, Skipped: 2}); got != want {
 			t.Errorf("%+v, want %+v", got, want)

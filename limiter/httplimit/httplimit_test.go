@@ -193,17 +193,17 @@ func TestMiddlewarePlans(t *testing.T) {
 // told, and no bad request of the client.
 func TestMiddlewareWithoutLimit(t *testing.T) {
 	for _, none := range []limiter.Limit{{}, {Window: time.Hour}} {
-		var told error
+		var reported error
 		m, err := httplimit.New(httplimit.Config{
 			Limiter: memory(t), OnFailure: httplimit.FailOpen,
 			LimitFor: func(*http.Request) limiter.Limit { return none },
-			OnError:  func(_ *http.Request, err error) { told = err },
+			OnError:  func(_ *http.Request, err error) { reported = err },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := get(m.Handler(hello), "10.0.0.1"); w.Code != 500 || told == nil {
-			t.Errorf("%+v: %d, told %v", none, w.Code, told)
+		if w := get(m.Handler(hello), "10.0.0.1"); w.Code != 500 || reported == nil {
+			t.Errorf("%+v: %d, told %v", none, w.Code, reported)
 		}
 	}
 }
@@ -251,10 +251,10 @@ func (silentStore) AllowN(ctx context.Context, _ string, _ limiter.Limit, _ int6
 // TestMiddlewareTimeout bounds what a silent store costs each of many requests.
 func TestMiddlewareTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told atomic.Int64
+		var reported atomic.Int64
 		m, err := httplimit.New(httplimit.Config{
 			Limiter: silentStore{}, Limit: twoAMinute, OnFailure: httplimit.FailOpen, Timeout: 100 * time.Millisecond,
-			OnError: func(*http.Request, error) { told.Add(1) },
+			OnError: func(*http.Request, error) { reported.Add(1) },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -269,8 +269,8 @@ func TestMiddlewareTimeout(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if took := time.Since(start); took != 100*time.Millisecond || told.Load() != 200 || m.Counts().FailedOpen != 200 {
-			t.Errorf("200 requests took %v, %d told, %+v", took, told.Load(), m.Counts())
+		if took := time.Since(start); took != 100*time.Millisecond || reported.Load() != 200 || m.Counts().FailedOpen != 200 {
+			t.Errorf("200 requests took %v, %d told, %+v", took, reported.Load(), m.Counts())
 		}
 	})
 }

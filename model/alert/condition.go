@@ -22,7 +22,7 @@ const (
 	Errors                      // of the server: error replies a second
 	Skew                        // of the server: milliseconds by which its clock is certain to be off this machine's
 	NoData                      // the server does not answer
-	Sick                        // a key cannot be read, never frees or holds what is no time
+	Faulty                      // a key cannot be read, never frees or holds what is no time
 	Forgotten                   // keys left the server before they expired, as after a restart without its data
 )
 
@@ -33,7 +33,7 @@ var metrics = [...]string{"utilization", "denied_per_s", "rate_per_s", "script_l
 func (m Metric) String() string { return metrics[m] }
 
 // ofKey reports whether a metric is about a single key.
-func (m Metric) ofKey() bool { return m <= Rate || m == Sick }
+func (m Metric) ofKey() bool { return m <= Rate || m == Faulty }
 
 // word reports whether a metric stands without a number.
 func (m Metric) word() bool { return m >= NoData }

@@ -228,8 +228,8 @@ func (e *Engine) evaluate(i int, tell func(key string, holds bool, ev Event)) {
 			continue
 		}
 		ev := Event{Key: name, OfKey: true, Target: k.Reading.Target}
-		if rule.When.Metric == Sick {
-			ev.Reason = Sickness(&k.Reading)
+		if rule.When.Metric == Faulty {
+			ev.Reason = Fault(&k.Reading)
 			ev.Value = number(ev.Reason != "")
 			tell(name, ev.Reason != "", ev)
 			continue

@@ -72,10 +72,10 @@ func (s *story) run(d time.Duration) {
 	}
 }
 
-func (s *story) want(told ...string) {
+func (s *story) want(reported ...string) {
 	s.t.Helper()
-	if !slices.Equal(s.told, told) {
-		s.t.Errorf("it told %q, want %q", s.told, told)
+	if !slices.Equal(s.told, reported) {
+		s.t.Errorf("it told %q, want %q", s.told, reported)
 	}
 }
 

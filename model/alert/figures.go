@@ -64,15 +64,15 @@ func number(holds bool) float64 {
 	return 0
 }
 
-// sicknesses are the notes of a key that does not work as its limiter is meant to.
-var sicknesses = [...]model.Note{model.WrongType, model.NoExpiry, model.FutureScore, model.GarbageScore, model.NoCountField, model.MixedUnits}
+// faults are the notes of a key that does not work as its limiter is meant to.
+var faults = [...]model.Note{model.WrongType, model.NoExpiry, model.FutureScore, model.GarbageScore, model.NoCountField, model.MixedUnits}
 
-// Sickness returns what is wrong with a key, or "".
-func Sickness(r *model.Reading) string {
+// Fault returns what is wrong with a key, or "".
+func Fault(r *model.Reading) string {
 	if r.Err != "" {
 		return r.Err
 	}
-	for _, n := range sicknesses {
+	for _, n := range faults {
 		if slices.Contains(r.Notes, n) {
 			return string(n)
 		}

@@ -30,5 +30,5 @@ func MostAdmitted(c Candidate, s Setup, list []Arrival) int64 {
 	for i, a := range list {
 		l.take(a, i, &s)
 	}
-	return l.tally.Largest
+	return l.counts.Largest
 }

@@ -23,7 +23,7 @@ func Markdown(title string, r *Run) string {
 	b.WriteString("| algorithm | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n|---|---:|---:|---:|---:|---:|\n")
 
 	for i, c := range s.Candidates {
-		t := r.Tally(i)
+		t := r.Counts(i)
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", c, t.Admitted, t.Denied, t.WronglyAdmitted, t.WronglyDenied, t.Largest)
 	}
 	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself.\n")

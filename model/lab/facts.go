@@ -166,7 +166,7 @@ func (f facts) of(name, of string) (string, bool) {
 		if c.String() != of {
 			continue
 		}
-		t := f.run.Tally(i)
+		t := f.run.Counts(i)
 		switch name {
 		case "most":
 			return strconv.FormatInt(t.Largest, 10), true

@@ -59,7 +59,7 @@ func TestARecordingBecomesLessons(t *testing.T) {
 	run.AdvanceTo(run.Setup().Zero.Add(which.Length()))
 	best := 0
 	for i := range run.Setup().Candidates {
-		if run.Tally(i).Largest > run.Tally(best).Largest {
+		if run.Counts(i).Largest > run.Counts(best).Largest {
 			best = i
 		}
 	}

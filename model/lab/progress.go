@@ -46,18 +46,18 @@ func (g Goal) overall(r *Run, of int) Progress {
 	switch g.Kind {
 	case GoalSmallest:
 		l := r.setup.Limit.Count
-		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Tally(of).Denied)
+		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = l == g.Value
 	case GoalMost:
 		_, more := r.Upcoming()
 		best := 0
 		for i := range r.runners {
-			if r.Tally(i).Largest > r.Tally(best).Largest {
+			if r.Counts(i).Largest > r.Counts(best).Largest {
 				best = i
 			}
 		}
-		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected], r.Tally(r.selected).Largest)
-		p.Reached = !more && r.Tally(r.selected).Largest == r.Tally(best).Largest
+		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected], r.Counts(r.selected).Largest)
+		p.Reached = !more && r.Counts(r.selected).Largest == r.Counts(best).Largest
 	}
 	if p.Reached {
 		p.At, p.Then = r.now, f.fill(g.Then)

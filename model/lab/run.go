@@ -74,8 +74,8 @@ func (r *Run) Arrival(i int) (Arrival, Verdicts) { return r.workload.At(i), r.ve
 // Since returns the number of the first decided arrival at or after an instant.
 func (r *Run) Since(at limiter.Instant) int { return min(r.workload.From(at), r.at) }
 
-// Tally returns how candidate i has fared.
-func (r *Run) Tally(i int) Tally { return r.runners[i].tally }
+// Counts returns how candidate i has fared.
+func (r *Run) Counts(i int) Counts { return r.runners[i].counts }
 
 // Select says which candidate a person looks at.
 func (r *Run) Select(i int) {

@@ -61,7 +61,7 @@ type shown struct {
 	Decided int
 	States  []limiter.State
 	Totals  []int64
-	Tallies []lab.Tally
+	Tallies []lab.Counts
 	Fates   []lab.Verdicts
 }
 
@@ -73,7 +73,7 @@ func look(r *lab.Run) shown {
 			s.Log = nil
 		}
 		v.States = append(v.States, s)
-		v.Tallies = append(v.Tallies, r.Tally(i))
+		v.Tallies = append(v.Tallies, r.Counts(i))
 		v.Totals = append(v.Totals, r.Ask(i, 1).Total)
 	}
 	for i := range r.Decided() {
@@ -207,7 +207,7 @@ func TestLargestTrueWindow(t *testing.T) {
 				}
 				want = max(want, sum)
 			}
-			if got := run.Tally(c).Largest; got != want {
+			if got := run.Counts(c).Largest; got != want {
 				t.Fatalf("%s: largest true window %d, counted %d", s.Candidates[c], got, want)
 			}
 		}
@@ -225,8 +225,8 @@ func TestLogAndStreamDecideAlike(t *testing.T) {
 		run.AdvanceTo(s.Zero.Add(12 * s.Limit.Window))
 		run.SeekTo(s.Zero.Add(5 * s.Limit.Window))
 		run.Fire(1)
-		if log, stream := run.State(0).Log, run.State(1).Log; !reflect.DeepEqual(log, stream) || run.Tally(0) != run.Tally(1) {
-			t.Fatalf("the log keeps\n%+v, the stream\n%+v; %+v, %+v", log, stream, run.Tally(0), run.Tally(1))
+		if log, stream := run.State(0).Log, run.State(1).Log; !reflect.DeepEqual(log, stream) || run.Counts(0) != run.Counts(1) {
+			t.Fatalf("the log keeps\n%+v, the stream\n%+v; %+v, %+v", log, stream, run.Counts(0), run.Counts(1))
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestWrongByItsOwnAdmissions(t *testing.T) {
 					}
 				}
 			}
-			if got := run.Tally(c); got.WronglyAdmitted != in || got.WronglyDenied != out {
+			if got := run.Counts(c); got.WronglyAdmitted != in || got.WronglyDenied != out {
 				t.Fatalf("%s: tally %+v, counted %d and %d", s.Candidates[c], got, in, out)
 			}
 		}
@@ -302,7 +302,7 @@ func TestAStormForEachLane(t *testing.T) {
 		}
 		one := lab.NewRun(alone, lab.NewWorkload(src))
 		one.AdvanceTo(run.Now())
-		if got, want := run.Tally(c), one.Tally(0); got != want || want.Denied < 100 {
+		if got, want := run.Counts(c), one.Counts(0); got != want || want.Denied < 100 {
 			t.Errorf("%s beside others: %+v, alone: %+v", s.Candidates[c], got, want)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"ratescope/limiter"
 )
 
-// Tally is how a candidate has fared up to a moment. Requests are counted as such;
+// Counts is how a candidate has fared up to a moment. Requests are counted as such;
 // the largest window is in units of cost.
-type Tally struct {
+type Counts struct {
 	Admitted, Denied int64
 	// Against the true window of what the candidate itself admitted: see Verdicts.Wrong.
 	WronglyAdmitted, WronglyDenied int64
@@ -25,7 +25,7 @@ type runner struct {
 	convention limiter.Convention
 	state      limiter.State
 	stored     Stored
-	tally      Tally
+	counts     Counts
 	admitted   ring
 	total      int64 // of a log: units charged since it was last empty
 }
@@ -60,19 +60,19 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 	wrong = d.Allowed != l.truth(a, w, s.Limit.Count)
 	switch {
 	case !d.Allowed:
-		l.tally.Denied++
+		l.counts.Denied++
 		if wrong {
-			l.tally.WronglyDenied++
+			l.counts.WronglyDenied++
 		}
 		return d, wrong
 	case wrong:
-		l.tally.WronglyAdmitted++
+		l.counts.WronglyAdmitted++
 	}
-	l.tally.Admitted++
+	l.counts.Admitted++
 	var first limiter.Instant
-	l.tally.Now, first = l.admitted.add(a.At, a.Cost, w)
-	if l.tally.Now > l.tally.Largest {
-		l.tally.Largest, l.tally.LargestFrom, l.tally.LargestAt = l.tally.Now, first, a.At
+	l.counts.Now, first = l.admitted.add(a.At, a.Cost, w)
+	if l.counts.Now > l.counts.Largest {
+		l.counts.Largest, l.counts.LargestFrom, l.counts.LargestAt = l.counts.Now, first, a.At
 	}
 	return d, wrong
 }

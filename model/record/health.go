@@ -96,24 +96,24 @@ func (r *real) measure() model.Measure {
 	return model.Measure{Known: true, V: float64(*r)}
 }
 
-func hotOf(h *model.Hot) *hot {
+func hotOf(h *model.HotKeys) *hot {
 	if h == nil {
 		return nil
 	}
-	out := &hot{At: h.At, Heard: measured(h.Heard), Missed: measured(h.Missed), Sources: texts(h.Sources)}
-	for _, k := range h.Heats {
+	out := &hot{At: h.At, Heard: measured(h.Writes), Missed: measured(h.Missed), Sources: texts(h.Sources)}
+	for _, k := range h.Keys {
 		out.Heats = append(out.Heats, heat{text(k.Key), measured(k.Writes), real(k.WritesBy), measured(k.CPU), measured(k.Net), measured(k.Accesses), measured(k.Counter)})
 	}
 	return out
 }
 
-func (h *hot) model() *model.Hot {
+func (h *hot) model() *model.HotKeys {
 	if h == nil {
 		return nil
 	}
-	out := &model.Hot{At: h.At, Heard: h.Heard.measure(), Missed: h.Missed.measure(), Sources: plain[string](first(h.Sources))}
+	out := &model.HotKeys{At: h.At, Writes: h.Heard.measure(), Missed: h.Missed.measure(), Sources: plain[string](first(h.Sources))}
 	for _, k := range h.Heats[:min(len(h.Heats), maxBatch)] {
-		out.Heats = append(out.Heats, model.Heat{
+		out.Keys = append(out.Keys, model.HotKey{
 			Key: string(k.Key), Writes: k.Writes.measure(), WritesBy: float64(k.WritesBy), CPU: k.CPU.measure(), Net: k.Net.measure(),
 			Accesses: k.Accesses.measure(), Counter: k.Counter.measure(),
 		})

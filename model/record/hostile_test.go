@@ -156,7 +156,7 @@ func TestFiredIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	reading := model.Reading{Key: "rl:a", Type: "zset", At: dawn}
-	fired := []model.Fired{{Shot: 3, Key: "rl:a", Cost: 2, At: dawn, Outcome: model.Denied, Audit: "id-1"}, {Key: "rl:a", Cost: 1, At: dawn, Outcome: model.Unanswered, Err: "no answer"}}
+	fired := []model.Fired{{Order: 3, Key: "rl:a", Cost: 2, At: dawn, Outcome: model.Denied, Audit: "id-1"}, {Key: "rl:a", Cost: 1, At: dawn, Outcome: model.Unanswered, Err: "no answer"}}
 	fired[0].Decision.At, fired[0].Decision.Cost = dawn, 2
 	if err := w.Write(model.Batch{At: dawn, Server: model.Server{Link: model.Live}, Readings: []model.Reading{reading}, Fired: fired}); err != nil {
 		t.Fatal(err)

@@ -76,13 +76,13 @@ func (m *mask) batch(b model.Batch) model.Batch {
 		}
 		b.Health = &h
 	}
-	if b.Hot != nil {
-		h := *b.Hot
-		h.Heats = slices.Clone(h.Heats)
-		for i := range h.Heats {
-			h.Heats[i].Key = m.of(h.Heats[i].Key)
+	if b.HotKeys != nil {
+		h := *b.HotKeys
+		h.Keys = slices.Clone(h.Keys)
+		for i := range h.Keys {
+			h.Keys[i].Key = m.of(h.Keys[i].Key)
 		}
-		b.Hot = &h
+		b.HotKeys = &h
 	}
 	return b
 }

@@ -20,8 +20,8 @@ func TestMaskHidesEveryName(t *testing.T) {
 	}
 	for at := range 3 {
 		b := model.Batch{At: 1e15, Gone: []string{names[1]}, LeftOut: []string{names[0]}, Sweep: model.Sweep{Patterns: names},
-			Health: &model.Health{Slow: []model.SlowCommand{{Command: "GET", Keys: names}}},
-			Hot:    &model.Hot{Heats: []model.Heat{{Key: names[0]}}}}
+			Health:  &model.Health{Slow: []model.SlowCommand{{Command: "GET", Keys: names}}},
+			HotKeys: &model.HotKeys{Keys: []model.HotKey{{Key: names[0]}}}}
 		for _, name := range names {
 			b.Readings = append(b.Readings, model.Reading{Key: name, At: b.At, Members: []string{name}, Why: []string{"as " + name}, Pattern: name, Err: name + " is broken"})
 			b.Fired = append(b.Fired, model.Fired{Key: name, Outcome: model.Failed, Err: "nothing was fired at " + name})
@@ -44,7 +44,7 @@ func TestMaskHidesEveryName(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	b, err := r.Next()
-	if err != nil || len(b.Readings) != 2 || b.Readings[0].Key == b.Readings[1].Key || b.Fired[0].Key != b.Readings[0].Key || b.Hot.Heats[0].Key != b.Readings[0].Key {
+	if err != nil || len(b.Readings) != 2 || b.Readings[0].Key == b.Readings[1].Key || b.Fired[0].Key != b.Readings[0].Key || b.HotKeys.Keys[0].Key != b.Readings[0].Key {
 		t.Errorf("it reads %+v %v", b, err)
 	}
 }

@@ -199,7 +199,7 @@ func (r *Reader) close(b *batch) {
 	s.Offset, s.OffsetBy = time.Duration(b.Offset), time.Duration(b.OffBy)
 	out.Cost = model.Cost{Commands: b.Cost[0], Server: time.Duration(b.Cost[1]), Over: time.Duration(b.Cost[2])}
 	out.Gone, out.LeftOut = plain[string](b.Gone), plain[string](b.Left)
-	out.Health, out.Hot, out.Fired = b.Health.model(), b.Hot.model(), modelOf(b.Fired)
+	out.Health, out.HotKeys, out.Fired = b.Health.model(), b.Hot.model(), modelOf(b.Fired)
 }
 
 func (s *server) into(to *model.Server) {

@@ -211,7 +211,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	got, err := rd.Next()
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n%+v, want\n%+v", err, got, want)
-		t.Logf("health %+v, want %+v; hot %+v, want %+v", got.Health, want.Health, got.Hot, want.Hot)
+		t.Logf("health %+v, want %+v; hot %+v, want %+v", got.Health, want.Health, got.HotKeys, want.HotKeys)
 	}
 }
 

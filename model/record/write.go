@@ -320,7 +320,7 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	out := &batch{
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy), Down: int64(s.Down),
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
-		Health: healthOf(b.Health), Hot: hotOf(b.Hot), Fired: firedOf(b.Fired),
+		Health: healthOf(b.Health), Hot: hotOf(b.HotKeys), Fired: firedOf(b.Fired),
 	}
 	if !b.Local.IsZero() {
 		out.Local = b.Local.UnixNano()

@@ -38,7 +38,7 @@ const (
 // AlertOf returns an event in the form in which it is delivered.
 func AlertOf(e alert.Event, o Options) Alert {
 	a := Alert{Alert: e.Rule, State: Resolved, Severity: e.Severity, Since: e.Since.Millis(), At: e.At.Millis(), Server: Text(e.Server)}
-	if e.When.Metric != alert.NoData && e.When.Metric != alert.Sick {
+	if e.When.Metric != alert.NoData && e.When.Metric != alert.Faulty {
 		a.Value = finite(e.Value)
 	}
 	if e.Firing {
@@ -122,7 +122,7 @@ func (a Alert) subject(e alert.Event) string {
 		return fmt.Sprintf("%s denies %s a second", a.Key.clean(), value)
 	case alert.Rate:
 		return fmt.Sprintf("%s admits %s a second", a.Key.clean(), value)
-	case alert.Sick:
+	case alert.Faulty:
 		return fmt.Sprintf("%s does not work: %s", a.Key.clean(), safetext.Sentence(e.Reason))
 	case alert.ScriptLatency:
 		return fmt.Sprintf("a script takes %s ms on %s", value, a.Server.clean())

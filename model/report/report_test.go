@@ -143,8 +143,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// shots are answers of each kind.
-func shots() []model.Fired {
+// firedOfEachKind are answers of each kind.
+func firedOfEachKind() []model.Fired {
 	limit := limiter.Limit{Count: 2, Window: time.Second}
 	return []model.Fired{
 		{Key: "k", Cost: 1, At: at, Outcome: model.Admitted, Latency: 210 * time.Microsecond,
@@ -163,7 +163,7 @@ func shots() []model.Fired {
 func TestFire(t *testing.T) {
 	f := report.NewFire("k", report.Options{})
 	var text bytes.Buffer
-	for _, s := range shots() {
+	for _, s := range firedOfEachKind() {
 		text.WriteString(f.Add(s) + "\n")
 	}
 	text.WriteString(f.Total() + "\n" + f.Trouble() + "\n")
@@ -177,7 +177,7 @@ func TestFire(t *testing.T) {
 	})
 	t.Run("no trouble", func(t *testing.T) {
 		f := report.NewFire("k", report.Options{})
-		for _, s := range shots()[:3] {
+		for _, s := range firedOfEachKind()[:3] {
 			f.Add(s)
 		}
 		if got := f.Trouble(); got != "" {

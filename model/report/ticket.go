@@ -42,7 +42,7 @@ func (f *Fire) Issue(t model.Ticket, concerns []string, o Options) []string {
 	}
 	for _, c := range t.Commands {
 		if o.Mask {
-			c = strings.ReplaceAll(c, t.Shot.Key, string(o.name(t.Shot.Key)))
+			c = strings.ReplaceAll(c, t.Order.Key, string(o.name(t.Order.Key)))
 		}
 		l.Commands = append(l.Commands, Text(c))
 	}

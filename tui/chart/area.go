@@ -26,10 +26,10 @@ func (a Area) Draw(g *cell.Buffer, r cell.Rect, look Look) {
 	if g.ASCII {
 		per, levels = 1, len(look.Rise)
 	}
-	stretch := a.stretch(per * r.W)
+	cells := a.cellsPerSample(per * r.W)
 	for i := range r.W {
-		newest, older := a.value(per*i/stretch), a.value((per*i+per-1)/stretch)
-		if per*i/stretch >= len(a.Values) {
+		newest, older := a.value(per*i/cells), a.value((per*i+per-1)/cells)
+		if per*i/cells >= len(a.Values) {
 			return
 		}
 		x := r.X + r.W - 1 - i
@@ -52,8 +52,8 @@ func (a Area) Draw(g *cell.Buffer, r cell.Rect, look Look) {
 	}
 }
 
-// stretch is how many pieces of n a value takes.
-func (a Area) stretch(n int) int {
+// cellsPerSample is how many pieces of n a value takes.
+func (a Area) cellsPerSample(n int) int {
 	wide := 8
 	for wide > 1 && wide*len(a.Values) > n {
 		wide /= 2

@@ -137,12 +137,12 @@ func (s *Server) take(ctx context.Context, conn net.Conn) {
 			_ = offered.Reject(ssh.Prohibited, "only a terminal with the lab is offered")
 			continue
 		}
-		channel, asked, err := offered.Accept()
+		channel, wanted, err := offered.Accept()
 		if err != nil {
 			return
 		}
 		v := &visit{server: s, name: secure.User(), channel: channel}
-		v.serve(ctx, asked)
+		v.serve(ctx, wanted)
 		return // one terminal a connection
 	}
 }

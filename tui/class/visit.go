@@ -36,7 +36,7 @@ const (
 )
 
 // serve answers what the client asks of its session until it leaves.
-func (v *visit) serve(ctx context.Context, asked <-chan *ssh.Request) {
+func (v *visit) serve(ctx context.Context, wanted <-chan *ssh.Request) {
 	ctx, stop := context.WithCancel(ctx)
 	defer v.shown.Wait()
 	defer stop()
@@ -47,7 +47,7 @@ func (v *visit) serve(ctx context.Context, asked <-chan *ssh.Request) {
 		select {
 		case <-done:
 			return
-		case r, ok := <-asked:
+		case r, ok := <-wanted:
 			if !ok {
 				return
 			}

@@ -167,9 +167,9 @@ func (s redisServer) now(t testing.TB) time.Time {
 	return time.UnixMicro(a*1_000_000 + b)
 }
 
-// calmWindow is a window of about ten minutes whose clock-aligned edges are at least
+// quietWindow is a window of about ten minutes whose clock-aligned edges are at least
 // half a minute away from now, so that none passes during the test.
-func calmWindow(now time.Time) time.Duration {
+func quietWindow(now time.Time) time.Duration {
 	for w := 10 * time.Minute; ; w += time.Minute {
 		start := time.UnixMilli(now.UnixMilli() / w.Milliseconds() * w.Milliseconds())
 		if into := now.Sub(start); into > 30*time.Second && into < w-30*time.Second {

@@ -18,7 +18,7 @@ import (
 // TestExport scrapes the program and ends it.
 func TestExport(t *testing.T) {
 	s := startRedis(t)
-	window := calmWindow(s.now(t))
+	window := quietWindow(s.now(t))
 	for range 3 {
 		now := strconv.FormatInt(s.now(t).UnixMicro(), 10)
 		s.cli(t, "ZADD", `rl:"a"`, now, now)

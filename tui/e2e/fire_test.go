@@ -38,7 +38,7 @@ func TestEightAtOnceAdmitTheLimit(t *testing.T) {
 	for _, algorithm := range algorithms {
 		t.Run(algorithm, func(t *testing.T) {
 			const programs, each, limit = 8, 200, 100
-			w := calmWindow(s.now(t))
+			w := quietWindow(s.now(t))
 			results := make([]fired, programs)
 			var wg sync.WaitGroup
 			for i := range results {
@@ -196,7 +196,7 @@ func TestFireAtARate(t *testing.T) {
 
 func TestPeekNeverWrites(t *testing.T) {
 	s := startRedis(t)
-	w := calmWindow(s.now(t))
+	w := quietWindow(s.now(t))
 	logs, counters := formats(t, s, w)
 	before := dump(t, s)
 	spy := s.watch(t)

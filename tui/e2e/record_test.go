@@ -16,7 +16,7 @@ import (
 // and looks at the same figures again.
 func TestRecordAndReplay(t *testing.T) {
 	s := startRedis(t)
-	window := calmWindow(s.now(t))
+	window := quietWindow(s.now(t))
 	hit := func(n int) {
 		for range n {
 			now := strconv.FormatInt(s.now(t).UnixMicro(), 10)

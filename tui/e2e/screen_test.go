@@ -20,7 +20,7 @@ import (
 // other programs amount to.
 func TestScreenOfOthersFormats(t *testing.T) {
 	s := startRedis(t)
-	w := calmWindow(s.now(t))
+	w := quietWindow(s.now(t))
 	logs, counters := formats(t, s, w)
 	spy := s.watch(t)
 	term := openTerminal(t, 160, 48)
@@ -126,7 +126,7 @@ func TestSpaceFiresOne(t *testing.T) {
 // TestReadOnlyScreenNeverWrites presses everything that fires, without the flag.
 func TestReadOnlyScreenNeverWrites(t *testing.T) {
 	s := startRedis(t)
-	formats(t, s, calmWindow(s.now(t)))
+	formats(t, s, quietWindow(s.now(t)))
 	before := dump(t, s)
 	spy := s.watch(t)
 	term := openTerminal(t, 120, 36)
@@ -262,7 +262,7 @@ func TestScreenWithoutColours(t *testing.T) {
 		return false
 	}
 	s := startRedis(t)
-	formats(t, s, calmWindow(s.now(t)))
+	formats(t, s, quietWindow(s.now(t)))
 	for _, tc := range []struct {
 		prefix, flags string
 		colours       bool
@@ -286,7 +286,7 @@ func TestScreenWithoutColours(t *testing.T) {
 // TestPlain: lines of text without a terminal, until a signal.
 func TestPlain(t *testing.T) {
 	s := startRedis(t)
-	formats(t, s, calmWindow(s.now(t)))
+	formats(t, s, quietWindow(s.now(t)))
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func limitFlag(n int, w time.Duration) string { return fmt.Sprintf("%d/%s", n, w
 // number of the JSON with what it follows to be.
 func TestSnapshotOfOthersFormats(t *testing.T) {
 	s := startRedis(t)
-	w := calmWindow(s.now(t))
+	w := quietWindow(s.now(t))
 	logs, counters := formats(t, s, w)
 	before := dump(t, s)
 	spy := s.watch(t)
@@ -257,7 +257,7 @@ func TestSnapshotFields(t *testing.T) {
 // TestSnapshotWithoutLimit: what is not known is null, never 0.
 func TestSnapshotWithoutLimit(t *testing.T) {
 	s := startRedis(t)
-	formats(t, s, calmWindow(s.now(t)))
+	formats(t, s, quietWindow(s.now(t)))
 	var snap snapshot
 	ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--watch", "z:millis").ok(t, &snap)
 	k := snap.find(t, "z:millis")

@@ -39,7 +39,7 @@ func (e *event) key() string {
 func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 	v := view{p, s}
 	in := p.Section(r, false, widget.Styled("alerts", p.Look.Title), widget.Styled(" · newest first", p.Look.Dim))
-	p.Zone(r, func(int) tea.Cmd { return s.Show("events") })
+	p.OnClick(r, func(int) tea.Cmd { return s.Show("events") })
 	alerts := s.Board().Alerts()
 	if len(alerts) == 0 {
 		v.quietSoFar(in)
@@ -49,7 +49,7 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 		e := event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]}
 		v.paintEvent(in.X, in.Y+i, in.X+in.W, e)
 		if s.Board().Key(e.key()) != nil {
-			p.Zone(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, func(int) tea.Cmd { return lead(s, e) })
+			p.OnClick(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, func(int) tea.Cmd { return lead(s, e) })
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (v view) paintEvent(x, y, end int, e event) {
 		text += " for " + format.Span(e.lasted)
 	}
 	who := session.Subject(e.alert, v.Name)
-	x = v.Words(x, y, end, widget.Styled(format.ClockMillis(e.at)+" ", v.Look.Dim), widget.Styled(mark+" ", st))
+	x = v.Spans(x, y, end, widget.Styled(format.ClockMillis(e.at)+" ", v.Look.Dim), widget.Styled(mark+" ", st))
 	column := min(max(8, (end-x)*2/5), 28)
 	after := v.Buffer.Text(x, y, end, safetext.Shorten(who, column, safetext.Ellipsis), v.Look.Text)
 	x = max(after, min(x+column, end)) + 1
@@ -160,17 +160,17 @@ func PaintDecision(p *widget.Canvas, x, y, end int, d *session.Decision) {
 	if d.N > 1 {
 		what += fmt.Sprintf(" ×%d", d.N)
 	}
-	x = v.Words(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.Look.Dim), widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
+	x = v.Spans(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.Look.Dim), widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
 	switch d.Outcome {
 	case model.Admitted:
-		x = v.Words(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d left %-7s", d.Cost, format.Short(d.Decision.Remaining)), v.Look.Text))
+		x = v.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d left %-7s", d.Cost, format.Short(d.Decision.Remaining)), v.Look.Text))
 	case model.Denied:
-		x = v.Words(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, format.Span(d.Decision.RetryAfter)), v.Look.Text))
+		x = v.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, format.Span(d.Decision.RetryAfter)), v.Look.Text))
 	default:
 		v.Buffer.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), v.Look.Text)
 		return
 	}
-	v.Words(x, y, end, widget.Styled(fmt.Sprintf("%8s", format.Latency(d.Latency)), v.Look.Dim))
+	v.Spans(x, y, end, widget.Styled(fmt.Sprintf("%8s", format.Latency(d.Latency)), v.Look.Dim))
 }
 
 func (v view) outcome(o model.Outcome) (mark, what string, st themes.Style) {

@@ -119,7 +119,7 @@ func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 			p.Buffer.Text(in.X, row.Y, in.X+1, p.Look.SelMark, p.Look.Accent)
 			p.Buffer.Tint(row, p.Look.Selected)
 		}
-		p.Zone(row, func(int) tea.Cmd {
+		p.OnClick(row, func(int) tea.Cmd {
 			e.at = n
 			return e.open()
 		})

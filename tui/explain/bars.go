@@ -301,11 +301,11 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
 	end := in.X + in.W
 	if !g.NextKnown {
-		s.Words(in.X, y, end, widget.Styled("limit unknown: give it with --limit, as in --limit 100/1m", s.Look.Unknown))
+		s.Spans(in.X, y, end, widget.Styled("limit unknown: give it with --limit, as in --limit 100/1m", s.Look.Unknown))
 		return
 	}
 	if !g.Remaining.Known {
-		s.Words(in.X, y, end, widget.Styled("count only: nothing is ever denied", s.Look.Dim))
+		s.Spans(in.X, y, end, widget.Styled("count only: nothing is ever denied", s.Look.Dim))
 		return
 	}
 	room := widget.Styled(fmt.Sprintf("room for %s", format.Short(g.Remaining.N)), s.Look.Good)
@@ -332,10 +332,10 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 	}
 	dot := widget.Styled(" · ", s.Look.Faint)
 	if widget.Width(room, dot, next, dot, reset) > in.W { // what is cut would read as another time
-		s.Words(in.X, y, end, room, dot, next)
+		s.Spans(in.X, y, end, room, dot, next)
 		return
 	}
-	s.Words(in.X, y, end, room, dot, next, dot, reset)
+	s.Spans(in.X, y, end, room, dot, next, dot, reset)
 }
 
 func (s *sheet) paintNotes(in cell.Rect, y int, k *model.Watched) {

@@ -62,7 +62,7 @@ func (s *sheet) paintTAT(r cell.Rect, k *model.Watched) {
 	end := r.X + r.W
 	tail := "tolerance " + format.Span(tolerance)
 	s.Buffer.Right(r.X, r.Y+1, end, tail, s.Look.Dim)
-	x := s.Words(r.X, r.Y+1, end, widget.Styled("now ", s.Look.Dim))
+	x := s.Spans(r.X, r.Y+1, end, widget.Styled("now ", s.Look.Dim))
 	text := "TAT +" + format.Span(ahead)
 	if !s.Buffer.ASCII { // there the end of what is filled points at it alone
 		text = "↑ " + text
@@ -70,7 +70,7 @@ func (s *sheet) paintTAT(r cell.Rect, k *model.Watched) {
 	if ahead == 0 {
 		text = "TAT has passed: as new"
 	}
-	s.Words(min(max(x, head), end-len(tail)-len(text)-1), r.Y+1, end-len(tail)-1, widget.Styled(text, st))
+	s.Spans(min(max(x, head), end-len(tail)-len(text)-1), r.Y+1, end-len(tail)-1, widget.Styled(text, st))
 }
 
 // paintDrop draws the bucket with a unit in each cell where they fit, and below it the
@@ -113,13 +113,13 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 		}
 	}
 	idle := !leaky && level >= float64(capacity) || leaky && level == 0
-	x := s.Words(r.X, r.Y+1, r.X+r.W, widget.Styled(under+" ", s.Look.Dim))
+	x := s.Spans(r.X, r.Y+1, r.X+r.W, widget.Styled(under+" ", s.Look.Dim))
 	if idle {
 		text := "the bucket is full"
 		if leaky {
 			text = "the bucket is empty"
 		}
-		s.Words(x, r.Y+1, r.X+r.W, widget.Styled(text, s.Look.Dim))
+		s.Spans(x, r.Y+1, r.X+r.W, widget.Styled(text, s.Look.Dim))
 		return
 	}
 	wide := min(24, max(r.W/3, 6))
@@ -131,5 +131,5 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 		s.Buffer.Set(x+fine/n, r.Y+1, s.Look.Reach[fine%n-1], s.Look.Previous)
 	}
 	rest := time.Duration((1 - part) * float64(t.Window) / float64(t.Limit.Count))
-	s.Words(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Span(rest)), s.Look.Dim))
+	s.Spans(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Span(rest)), s.Look.Dim))
 }

@@ -49,7 +49,7 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 		line = v.Look.Accent
 	}
 	v.Look.Box.Frame(&v.Buffer, r, line)
-	v.Zone(r, func(int) tea.Cmd {
+	v.OnClick(r, func(int) tea.Cmd {
 		if v.Selected() == key {
 			return v.Show("dashboard")
 		}
@@ -59,7 +59,7 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	mark, style := v.Mark(k, v.Look)
 	used := " " + session.UsedText(k, 11) + " "
 	name := safetext.Shorten(v.Name(key), max(4, r.W-8-safetext.Width(used)), safetext.Ellipsis)
-	x := v.Words(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", v.Look.Title))
+	x := v.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", v.Look.Title))
 	v.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)
 	if k.Reading.Err != "" || k.Timeline == nil {
@@ -81,7 +81,7 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	if g.RateKnown {
 		rate = format.PerSecond(g.Rate)
 	}
-	v.Words(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+format.Algorithm(k.Reading.Target.Algorithm), v.Look.Dim),
+	v.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+format.Algorithm(k.Reading.Target.Algorithm), v.Look.Dim),
 		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.Look.Dim), widget.Styled(" · "+rate+" ", v.Look.Text))
 	if _, old := v.Outdated(k); old {
 		v.Buffer.Wash(in, v.Look.Unknown.Fg)

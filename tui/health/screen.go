@@ -28,7 +28,7 @@ func (h *Screen) Keys() keymap.Actions {
 			list = append(list, act)
 		}
 	}
-	return append(list, h.Travel()...)
+	return append(list, h.TimeActions()...)
 }
 
 // Update says that no key is on screen.
@@ -44,10 +44,10 @@ func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
 	b := h.Board()
 	v := &View{
-		Canvas: p, Health: &b.Health, Past: b.Vitals(), Hot: &b.Hot, Name: h.Name,
+		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.Name,
 		Link: h.Live().Server, Server: h.Server(), Cost: h.Cost(), Plots: &h.plots,
 	}
-	if b.Hot.At != 0 {
+	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)
 	}
 	v.Paint(r)

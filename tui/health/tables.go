@@ -236,7 +236,7 @@ func (v *View) paintSlow(r cell.Rect) {
 		if i >= in.H {
 			return
 		}
-		x := v.Words(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Look.Dim), widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Look.Near))
+		x := v.Spans(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Look.Dim), widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Look.Near))
 		v.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(v.slowText(&c), max(0, in.X+in.W-x), safetext.Ellipsis), v.Look.Text)
 	}
 }

@@ -21,7 +21,7 @@ type View struct {
 	*widget.Canvas
 	Health  *model.Health
 	Past    []model.HealthSample
-	Hot     *model.Hot
+	Hot     *model.HotKeys
 	Hottest []model.Hottest
 	Name    func(key string) string // of a key, as the terminal may show it
 	Link    model.Server            // as it is at this moment
@@ -84,7 +84,7 @@ func (v *View) paintConcerns(r cell.Rect) cell.Rect {
 	list := session.Concerns(v.Health, v.Server)
 	lines, rest := r.Top(min(max(len(list), 1), most, max(r.H/8, 1)))
 	if len(list) == 0 {
-		v.Words(lines.X+1, lines.Y, lines.X+lines.W, v.wellness())
+		v.Spans(lines.X+1, lines.Y, lines.X+lines.W, v.wellness())
 		return rest
 	}
 	for i := range lines.H {
@@ -99,8 +99,8 @@ func (v *View) paintConcerns(r cell.Rect) cell.Rect {
 			v.Buffer.Right(lines.X, lines.Y+i, end-1, text, v.Look.Dim)
 			end -= len(text) + 2
 		}
-		x := v.Words(lines.X+1, lines.Y+i, end, widget.Styled(mark+" "+safetext.Clean(c.What), st))
-		v.Words(x, lines.Y+i, end, widget.Styled(safetext.Clip(": "+safetext.Clean(c.Why), max(end-x, 0), safetext.Ellipsis), v.Look.Text))
+		x := v.Spans(lines.X+1, lines.Y+i, end, widget.Styled(mark+" "+safetext.Clean(c.What), st))
+		v.Spans(x, lines.Y+i, end, widget.Styled(safetext.Clip(": "+safetext.Clean(c.Why), max(end-x, 0), safetext.Ellipsis), v.Look.Text))
 	}
 	return rest
 }

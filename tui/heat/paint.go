@@ -51,7 +51,7 @@ func (v view) paintCursorText(r cell.Rect) {
 	if c.denied {
 		spans = append(spans, widget.Styled(" · denied", v.Look.Denied))
 	}
-	x := v.Words(r.X+1, r.Y, r.X+r.W, spans...)
+	x := v.Spans(r.X+1, r.Y, r.X+r.W, spans...)
 	scale := []widget.Span{widget.Styled("0 ", v.Look.Dim)}
 	for _, level := range []float32{0.1, 0.3, 0.5, 0.7, 0.85, 1} {
 		glyph, st := v.shape(heat{known: true, watched: true, level: level, arrivals: true})
@@ -60,7 +60,7 @@ func (v view) paintCursorText(r cell.Rect) {
 	glyph, st := v.shape(heat{denied: true, watched: true})
 	scale = append(scale, widget.Styled(" 100 %  ", v.Look.Dim), widget.Styled(string(glyph)+string(glyph), st), widget.Styled(" denied", v.Look.Dim))
 	if w := widget.Width(scale...); x+w+3 < r.X+r.W {
-		v.Words(r.X+r.W-w-1, r.Y, r.X+r.W, scale...)
+		v.Spans(r.X+r.W-w-1, r.Y, r.X+r.W, scale...)
 	}
 }
 
@@ -90,7 +90,7 @@ func (v view) paintRow(i int, r *row) {
 		v.Buffer.Text(v.area.X-v.names-1, y, v.area.X, v.Look.SelMark, v.Look.Accent)
 		st = v.Look.Title
 	}
-	v.Words(v.area.X-v.names, y, v.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
+	v.Spans(v.area.X-v.names, y, v.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
 	for x, c := range r.cells {
 		if glyph, st := v.shape(c); glyph != ' ' {
 			for line := range v.height {
@@ -114,7 +114,7 @@ func (v view) shape(c heat) (rune, themes.Style) {
 		shades := l.Shade
 		st := l.Fill(float64(c.level))
 		if c.level < 0.6 {
-			st = themes.Style{Fg: l.Calm}
+			st = themes.Style{Fg: l.Fine}
 		}
 		return shades[min(int(c.level*float32(len(shades))), len(shades)-1)], st
 	case c.arrivals:

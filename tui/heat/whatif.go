@@ -94,5 +94,5 @@ func (v view) paintWhatIf(r cell.Rect) {
 	for len(spans) > 3 && widget.Width(spans...) > r.W-2 {
 		spans = spans[:len(spans)-1]
 	}
-	v.Words(r.X+1, r.Y, r.X+r.W, spans...)
+	v.Spans(r.X+1, r.Y, r.X+r.W, spans...)
 }

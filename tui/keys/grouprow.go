@@ -41,7 +41,7 @@ func (v view) paintGroup(x, y, w int, widths *[len(columns)]int, g *group) {
 		v.Buffer.Tint(row, v.Look.DeniedGround)
 	}
 	folds := left + 3 + indent*g.depth + 1 // behind its mark
-	v.Zone(row, func(at int) tea.Cmd {
+	v.OnClick(row, func(at int) tea.Cmd {
 		v.focus = paneKeys
 		if selected || at <= folds-left {
 			v.openGroup(g, !v.groups.tree.open[g.path])
@@ -110,7 +110,7 @@ func (v view) sumFill(x, y, w int, g *group) {
 	}
 	chart.Meter(&v.Buffer, x, y, w, g.worst.Gauge.Utilization, v.Look)
 	if g.denied+g.near == 0 {
-		v.Buffer.Wash(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Calm)
+		v.Buffer.Wash(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Fine)
 	}
 }
 

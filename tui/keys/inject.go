@@ -48,11 +48,11 @@ func (v view) paintInjector(r cell.Rect) {
 func (v view) injectorTitle(room int) []widget.Span {
 	title := []widget.Span{widget.Styled("injector", v.Look.Title)}
 	var past []widget.Span
-	if n := v.Tally().Total(); n > 0 {
+	if n := v.Outcomes().Total(); n > 0 {
 		past = append(past, widget.Styled(fmt.Sprintf(" · fired %d: ", n), v.Look.Dim),
-			widget.Styled(fmt.Sprintf("%d admitted", v.Tally().Admitted), v.Look.Admitted), widget.Styled(", ", v.Look.Dim),
-			widget.Styled(fmt.Sprintf("%d denied", v.Tally().Denied), v.Look.Denied))
-		if odd := v.Tally().Failed + v.Tally().Unanswered; odd > 0 {
+			widget.Styled(fmt.Sprintf("%d admitted", v.Outcomes().Admitted), v.Look.Admitted), widget.Styled(", ", v.Look.Dim),
+			widget.Styled(fmt.Sprintf("%d denied", v.Outcomes().Denied), v.Look.Denied))
+		if odd := v.Outcomes().Failed + v.Outcomes().Unanswered; odd > 0 {
 			past = append(past, widget.Styled(fmt.Sprintf(", %d failed or unknown", odd), v.Look.Unknown))
 		}
 	}
@@ -133,10 +133,10 @@ func (v view) paintForecast(r cell.Rect, y int) int {
 	}
 	one, many := k.Reading.Forecast(v.At(), 1, 1), k.Reading.Forecast(v.At(), v.Burst(), 1)
 	label := func(s string) widget.Span { return widget.Styled(fmt.Sprintf("%-9s", s), v.Look.Dim) }
-	v.Words(r.X, y, end, append([]widget.Span{label("one")}, v.fate(one)...)...)
+	v.Spans(r.X, y, end, append([]widget.Span{label("one")}, v.fate(one)...)...)
 	y++
 	if r.H > 2 && y < r.Y+r.H {
-		v.Words(r.X, y, end, append([]widget.Span{label(fmt.Sprintf("burst %d", v.Burst()))}, v.fate(many)...)...)
+		v.Spans(r.X, y, end, append([]widget.Span{label(fmt.Sprintf("burst %d", v.Burst()))}, v.fate(many)...)...)
 		y++
 	}
 	return y

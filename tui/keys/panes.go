@@ -18,7 +18,7 @@ func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	if k == nil {
 		v.paintAdvice(in)
 	} else if in.H >= 10 {
-		v.Words(in.X, in.Y, in.X+in.W, v.Headline(k, v.Look, in.W)...)
+		v.Spans(in.X, in.Y, in.X+in.W, v.Headline(k, v.Look, in.W)...)
 		_, in = in.Top(1)
 	}
 	v.Time.Paint(v.Canvas, in, k, v.Moment(), k != nil && k.Reading.Key == v.Selected())

@@ -152,7 +152,7 @@ func (v view) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 		}
 		v.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
 		order := c.sort
-		v.Zone(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
+		v.OnClick(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
 			v.SetSort(order)
 			return nil
 		})
@@ -192,7 +192,7 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 	case v.Moved(key):
 		g.Tint(row, v.Look.Raised)
 	}
-	v.Zone(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
+	v.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
 		v.focus, v.groups.at = paneKeys, ""
 		v.Pick(key)
 		return nil
@@ -262,7 +262,7 @@ func (v view) paintFill(x, y, w int, k *model.Watched) {
 	if k.Gauge.Remaining.Known {
 		chart.Meter(&v.Buffer, x, y, w, k.Gauge.Utilization, v.Look)
 		if v.fine(k) {
-			v.Buffer.Wash(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Calm)
+			v.Buffer.Wash(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Fine)
 		}
 	} else if k.Reading.Err == "" {
 		v.Buffer.Text(x, y, x+w, format.Unknown, v.Look.Unknown)
@@ -329,7 +329,7 @@ func (v view) paintSpark(x, y, w int, k *model.Watched) {
 	k.Timeline.Columns(v.bins, k.Timeline.Column(v.At(), per), per)
 	chart.Spark(&v.Buffer, x, y, w, v.bins, v.Look)
 	if v.fine(k) {
-		v.Buffer.Recolour(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Admitted.Fg, v.Look.Calm)
+		v.Buffer.Recolour(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Admitted.Fg, v.Look.Fine)
 	}
 }
 

@@ -82,7 +82,7 @@ func (v view) paintWhatIf(r cell.Rect) {
 	if v.Framed {
 		in = v.Section(r, false, title...)
 	} else {
-		v.Words(in.X, in.Y, in.X+in.W, title...)
+		v.Spans(in.X, in.Y, in.X+in.W, title...)
 		_, in = in.Top(1)
 	}
 	w := &v.what.result

@@ -122,7 +122,7 @@ const (
 
 // paintBands draws the share of wrong decisions by load, denied free above denied charged.
 func (v *accuracyView) paintBands(p painter, r cell.Rect) int {
-	p.Words(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.Look.Title), widget.Styled("denied free", p.Look.Admitted), widget.Styled(", ", p.Look.Dim), widget.Styled(string(p.Look.Gone)+" denied charged", p.Look.Previous))
+	p.Spans(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.Look.Title), widget.Styled("denied free", p.Look.Admitted), widget.Styled(", ", p.Look.Dim), widget.Styled(string(p.Look.Gone)+" denied charged", p.Look.Previous))
 	most := 0.01
 	for i, b := range v.report.Bands {
 		most = max(most, b.Wrong(1), v.report.Free.Bands[i].Wrong(1))
@@ -165,7 +165,7 @@ func (v *accuracyView) paintLaw(p painter, r cell.Rect) {
 	if r.H < 3 {
 		return
 	}
-	p.Words(r.X, r.Y, r.X+r.W, widget.Styled("mean difference of the estimate  ", p.Look.Title), widget.Styled("measured", p.Look.Admitted), widget.Styled(", and the stroke is the theory: 0.313/sqrt(n)", p.Look.Dim))
+	p.Spans(r.X, r.Y, r.X+r.W, widget.Styled("mean difference of the estimate  ", p.Look.Title), widget.Styled("measured", p.Look.Admitted), widget.Styled(", and the stroke is the theory: 0.313/sqrt(n)", p.Look.Dim))
 	most := 0.0
 	for _, x := range v.report.Poisson {
 		most = max(most, x.Measured, x.Law)

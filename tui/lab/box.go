@@ -114,9 +114,9 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 	}
 	in := p.Section(left, true, widget.Styled("which limiter is this?", p.Look.Title), widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.Look.Dim))
 	end := in.X + in.W
-	p.Words(in.X, in.Y, end, widget.Styled(lab.Seconds(b.Elapsed()), p.Look.Title), widget.Styled(" on your watch, ", p.Look.Dim),
+	p.Spans(in.X, in.Y, end, widget.Styled(lab.Seconds(b.Elapsed()), p.Look.Title), widget.Styled(" on your watch, ", p.Look.Dim),
 		widget.Styled(lab.Seconds(b.Edge()), p.Look.Text), widget.Styled(" to the next tick of the clock", p.Look.Dim))
-	p.Words(in.X, in.Y+1, end, widget.Styled(format.Plural(len(b.Tried), "request"), p.Look.Text), widget.Styled(" so far · → waits ", p.Look.Dim),
+	p.Spans(in.X, in.Y+1, end, widget.Styled(format.Plural(len(b.Tried), "request"), p.Look.Text), widget.Styled(" so far · → waits ", p.Look.Dim),
 		widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.Look.Accent), widget.Styled(", + and - change it", p.Look.Dim))
 	y := in.Y + 3
 	if v.guessed >= 0 {
@@ -175,7 +175,7 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 		if one.Admitted {
 			word = "admitted"
 		}
-		p.Words(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.Look.Text),
+		p.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.Look.Text),
 			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(one.Admitted), word), p.outcome(one.Admitted)), widget.Styled(" "+since, p.Look.Dim))
 	}
 }

@@ -77,13 +77,13 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
 			p.paintPicture(pic, i)
 		}
-		p.Zone(box, func(int) tea.Cmd { p.Screen.focus = min(i, len(p.run.Setup().Candidates)-1); return nil })
+		p.OnClick(box, func(int) tea.Cmd { p.Screen.focus = min(i, len(p.run.Setup().Candidates)-1); return nil })
 		y += h
 	}
 	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}
 	p.paintTimes(times, st)
 	if run == p.run {
-		p.Zone(times, func(at int) tea.Cmd { return p.goTo(st.roundest(at)) })
+		p.OnClick(times, func(at int) tea.Cmd { return p.goTo(st.roundest(at)) })
 	}
 	if p.Framed && pictures && !p.big {
 		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.Canvas, true), wrong(p.Canvas, false))

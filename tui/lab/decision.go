@@ -179,7 +179,7 @@ func (p painter) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
 		}
 		p.Buffer.Text(r.X+verdictsFrom+2*i, r.Y, r.X+r.W, strconv.Itoa(i+1), st)
 		p.Buffer.Text(r.X, bottom+i, r.X+r.W, fmt.Sprintf("%d %s", i+1, titleIn(c, r.W-2)), st)
-		p.Zone(cell.Rect{X: r.X, Y: bottom + i, W: r.W, H: 1}, func(int) tea.Cmd { p.Screen.focus = i; return nil })
+		p.OnClick(cell.Rect{X: r.X, Y: bottom + i, W: r.W, H: 1}, func(int) tea.Cmd { p.Screen.focus = i; return nil })
 	}
 	return cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: r.H - n - 2}
 }
@@ -207,7 +207,7 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 			}
 			return st
 		}
-		p.Zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { d.picked = i; return nil })
+		p.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { d.picked = i; return nil })
 		if i == all {
 			p.Buffer.Text(in.X, y, in.X+in.W, "now, one more", ground(p.Look.Dim))
 			continue

@@ -33,9 +33,9 @@ func (p painter) paintHeader(r cell.Rect) {
 	if p.clock.playing {
 		badge, style = "RUNS", p.Look.BadgeLive
 	}
-	x := p.Words(r.X, r.Y, end, widget.Styled(" ratescope lab ", p.Look.Title), widget.Styled(" "+badge+" ", style))
+	x := p.Spans(r.X, r.Y, end, widget.Styled(" ratescope lab ", p.Look.Title), widget.Styled(" "+badge+" ", style))
 	if class := p.classWords(); class != "" {
-		x = p.Words(x+1, r.Y, end, widget.Styled(class, p.Look.Accent))
+		x = p.Spans(x+1, r.Y, end, widget.Styled(class, p.Look.Accent))
 	}
 	clock := storyTime(p.shown().Elapsed())
 	s := p.run.Setup()
@@ -71,19 +71,19 @@ func (p painter) paintGoal(x, y, end int) {
 		p.Buffer.Text(x, y, end, "fire at the box and name what is in it, in as few requests as you can", p.Look.Dim)
 	case p.guess.asked:
 		c := p.run.Setup().Candidates[p.focus]
-		p.Words(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.Look.Title), widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
+		p.Spans(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.Look.Title), widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
 	case g == nil:
 		p.Buffer.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with w", p.Look.Dim)
 	case goal.Reached:
-		at := p.Words(x, y, end, widget.Styled(p.Look.YesMark+" reached at "+lab.Seconds(goal.At.Sub(p.run.Setup().Zero))+"  ", p.Look.Good.With(themes.Bold)))
+		at := p.Spans(x, y, end, widget.Styled(p.Look.YesMark+" reached at "+lab.Seconds(goal.At.Sub(p.run.Setup().Zero))+"  ", p.Look.Good.With(themes.Bold)))
 		p.Buffer.Text(at, y, end, safetext.Clip(safetext.Clean(goal.Then), end-at, safetext.Ellipsis), p.Look.Text)
 	case p.hint:
-		p.Words(x, y, end, widget.Styled("hint ", p.Look.Accent), widget.Styled(safetext.Clean(p.at().Hint(p.run)), p.Look.Text))
+		p.Spans(x, y, end, widget.Styled("hint ", p.Look.Accent), widget.Styled(safetext.Clean(p.at().Hint(p.run)), p.Look.Text))
 	case p.shows("lesson"):
 		p.Buffer.Text(x, y, end, "read this, then press enter and try it", p.Look.Dim)
 	default:
 		say := safetext.Clean(p.at().Task(p.run))
-		at := p.Words(x, y, end, widget.Styled(p.Look.NearMark+" ", p.Look.Near))
+		at := p.Spans(x, y, end, widget.Styled(p.Look.NearMark+" ", p.Look.Near))
 		switch room := end - at; {
 		case safetext.Width(say)+2+safetext.Width(goal.Text) <= room:
 			at = p.Buffer.Text(at, y, end, say, p.Look.Text)
@@ -127,7 +127,7 @@ func (p painter) paintSeek(r cell.Rect) {
 		p.Buffer.Set(place(a.At.Sub(s.Zero)), r.Y, mark, p.Look.Injected)
 	}
 	p.Buffer.Set(place(p.run.Elapsed()), r.Y, p.Look.Here, p.Look.Title)
-	p.Zone(cell.Rect{X: x, Y: r.Y, W: w, H: 1}, func(at int) tea.Cmd {
+	p.OnClick(cell.Rect{X: x, Y: r.Y, W: w, H: 1}, func(at int) tea.Cmd {
 		return p.goTo(s.Zero.Add(time.Duration(float64(all) * float64(at) / float64(max(w-1, 1))).Truncate(time.Millisecond)))
 	})
 }
@@ -136,7 +136,7 @@ func (p painter) paintSeek(r cell.Rect) {
 func (p painter) paintProgress(r cell.Rect) {
 	done := p.seek.done(p.run.Now())
 	end := r.X + r.W
-	x := p.Words(r.X+1, r.Y, end, widget.Styled("going to "+lab.Seconds(p.seek.to.Sub(p.run.Setup().Zero))+" ", p.Look.Text))
+	x := p.Spans(r.X+1, r.Y, end, widget.Styled("going to "+lab.Seconds(p.seek.to.Sub(p.run.Setup().Zero))+" ", p.Look.Text))
 	tail := fmt.Sprintf(" %3.0f%%  any key stops", 100*done)
 	w := max(min(end-x-len(tail)-1, 60), 0)
 	p.Buffer.Fill(x, r.Y, w, p.Look.Room, p.Look.Faint)

@@ -162,14 +162,14 @@ func (p painter) paintLevel(r cell.Rect, run *lab.Run, i int, s timeRange) {
 
 // paintLaneTitle is the candidate's name and how it fared.
 func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, columns int) {
-	c, t := run.Setup().Candidates[i], run.Tally(i)
+	c, t := run.Setup().Candidates[i], run.Counts(i)
 	name, end := p.Look.Text, r.X+columns+1
 	mark := " "
 	if focused {
 		name, mark = p.Look.Title, p.Look.SelMark
 	}
 	p.Buffer.Fill(r.X, r.Y, columns+2, p.Look.Axis, p.Look.Border)
-	x := p.Words(r.X, r.Y, end, widget.Styled(mark, p.Look.Accent), widget.Styled(title(c), name), widget.Styled(" ", name))
+	x := p.Spans(r.X, r.Y, end, widget.Styled(mark, p.Look.Accent), widget.Styled(title(c), name), widget.Styled(" ", name))
 	if p.big {
 		return
 	}
@@ -197,14 +197,14 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	}
 	right = append(right, widget.Styled(" ", p.Look.Dim))
 	width := 0
-	for _, piece := range right {
-		width += safetext.Width(piece.Text)
+	for _, part := range right {
+		width += safetext.Width(part.Text)
 	}
 	for len(right) > 2 && x+width > end { // what matters least goes first
 		width -= safetext.Width(right[0].Text)
 		right = right[1:]
 	}
-	p.Words(max(end-width, x), r.Y, end, right...)
+	p.Spans(max(end-width, x), r.Y, end, right...)
 }
 
 // paintAxis draws the line under the columns, with the edges of the windows on the clock.

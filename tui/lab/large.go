@@ -68,7 +68,7 @@ func (p painter) half(x, y int, upper bool, st themes.Style) {
 // paintLarge is a candidate's picture in presenter mode: the point of it, the most that it
 // admitted in one true window, and what would become of one more request now.
 func (p painter) paintLarge(r cell.Rect, i int) {
-	s, t := p.run.Setup(), p.run.Tally(i)
+	s, t := p.run.Setup(), p.run.Counts(i)
 	next := p.run.Ask(i, max(s.Cost, 1)).Decision
 	st := p.Look.Title
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {

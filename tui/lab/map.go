@@ -146,7 +146,7 @@ func (m *mapView) paint(p painter, r cell.Rect) {
 func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	const axis = 6
 	at := m.tiles[i][m.y*m.columns+m.x]
-	p.Words(r.X, r.Y, r.X+r.W-1, widget.Styled(titleIn(m.setup.Candidates[i], 30), p.Look.Title),
+	p.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(titleIn(m.setup.Candidates[i], 30), p.Look.Title),
 		widget.Styled(fmt.Sprintf("  %s × the limit", lab.Number(at)), p.ratioStyle(at)))
 	for y := range m.rows {
 		row := r.Y + 1 + m.rows - 1 - y

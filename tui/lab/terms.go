@@ -214,7 +214,7 @@ func (t *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 		}
 		p.Buffer.Text(in.X+1, y, in.X+36, list[i].name, p.Look.Text.On(ground))
 		p.Buffer.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
-		p.Zone(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
+		p.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
 			t.row = i
 			return list[i].turn(1)
 		})

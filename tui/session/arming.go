@@ -24,8 +24,8 @@ type Arming interface {
 	Meet(s model.Server)
 	// Preview returns the commands that a shot is sent as, one for each kind, and Keys the keys
 	// that it may write to.
-	Preview(ctx context.Context, s model.Shot) ([]string, error)
-	Keys(s model.Shot, now limiter.Instant) []string
+	Preview(ctx context.Context, s model.Order) ([]string, error)
+	Keys(s model.Order, now limiter.Instant) []string
 }
 
 // armedMsg is what came of an order to arm.

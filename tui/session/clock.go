@@ -46,12 +46,12 @@ func (s *Session) listen() {
 // are allowed: numbers cannot be read any faster. While nothing moves but time, a picture
 // comes at every full second.
 func (s *Session) Pace() (wait time.Duration, idle bool) {
-	if s.Still || s.calm() {
+	if s.Still || s.idleScreen() {
 		return time.Second - time.Duration(int64(s.now)%1e6)*time.Microsecond, true
 	}
 	frame := s.Frame()
 	unhurried := 2 * frame
-	quiet := len(s.shots) == 0 && !s.throttled && s.now.Sub(s.moved) > 2*time.Second
+	quiet := len(s.orders) == 0 && !s.throttled && s.now.Sub(s.moved) > 2*time.Second
 	switch {
 	case s.step > unhurried && quiet: // at the very moment of the step
 		return max(frame, min(s.step-time.Duration(s.now)*time.Microsecond%s.step, time.Second)), false
@@ -61,10 +61,10 @@ func (s *Session) Pace() (wait time.Duration, idle bool) {
 	return unhurried, false
 }
 
-// calm says that nothing on screen changes faster than its clock: nothing arrives, no
+// idleScreen says that nothing on screen changes faster than its clock: nothing arrives, no
 // column moves within a second, nothing counts down.
-func (s *Session) calm() bool {
-	if !s.started || s.board.Server.Link != model.Live || len(s.shots) > 0 || s.throttled {
+func (s *Session) idleScreen() bool {
+	if !s.started || s.board.Server.Link != model.Live || len(s.orders) > 0 || s.throttled {
 		return false
 	}
 	quiet := s.now.Sub(s.moved)

@@ -14,28 +14,28 @@ import (
 type firing struct {
 	burst     int
 	perSecond float64
-	shots     map[int64]*shot
-	lastShot  int64
+	orders    map[int64]*runningOrder
+	lastOrder int64
 	results   *inbox
 	decisions []Decision // newest last
-	tally     model.Tally
+	outcomes  model.Outcomes
 	plans     []plan // what waits for its moment
 	planned   int64  // the number of the newest plan
 }
 
 func newFiring() firing {
-	return firing{burst: 10, perSecond: 5, shots: map[int64]*shot{}, results: &inbox{wake: make(chan struct{}, 1)}}
+	return firing{burst: 10, perSecond: 5, orders: map[int64]*runningOrder{}, results: &inbox{wake: make(chan struct{}, 1)}}
 }
 
-// shot is an order that is being carried out.
-type shot struct {
-	model.Shot
+// runningOrder is an order that is being carried out.
+type runningOrder struct {
+	model.Order
 	cancel  context.CancelFunc
 	stopped bool // by the person, or by the end of the arming
 }
 
 // stop ends the shot.
-func (r *shot) stop() {
+func (r *runningOrder) stop() {
 	r.stopped = true
 	r.cancel()
 }
@@ -53,8 +53,8 @@ const keepDecisions = 200
 // be changed.
 func (s *Session) Decisions() []Decision { return s.decisions }
 
-// Tally returns how many requests were fired from here, by outcome.
-func (s *Session) Tally() model.Tally { return s.tally }
+// Outcomes returns how many requests were fired from here, by outcome.
+func (s *Session) Outcomes() model.Outcomes { return s.outcomes }
 
 // Burst returns how many requests a burst fires.
 func (s *Session) Burst() int { return s.burst }
@@ -63,7 +63,7 @@ func (s *Session) Burst() int { return s.burst }
 func (s *Session) PerSecond() float64 { return s.perSecond }
 
 // Firing returns how many shots are under way.
-func (s *Session) Firing() int { return len(s.shots) }
+func (s *Session) Firing() int { return len(s.orders) }
 
 // inbox gathers what injectors report until the screen takes it: one command waits on it,
 // however many requests are under way.
@@ -75,9 +75,9 @@ type inbox struct {
 }
 
 type ended struct {
-	id    int64
-	tally model.Tally
-	err   error
+	id       int64
+	outcomes model.Outcomes
+	err      error
 }
 
 // firedMsg is what came in since the one before.
@@ -132,10 +132,10 @@ func (s *Session) CanFire() string {
 
 // Fire orders a shot at the selected key. What may be fired is the injector's to say. At a server
 // of others nothing is sent before its ticket was confirmed.
-func (s *Session) Fire(order model.Shot) tea.Cmd { return s.fireThen(order, s.launch) }
+func (s *Session) Fire(order model.Order) tea.Cmd { return s.fireThen(order, s.launch) }
 
 // fireThen is Fire with what is to be done once nothing stands in the way.
-func (s *Session) fireThen(order model.Shot, then func(model.Shot) tea.Cmd) tea.Cmd {
+func (s *Session) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea.Cmd {
 	k := s.board.Key(s.selected)
 	switch why := s.CanFire(); {
 	case k == nil:
@@ -161,15 +161,15 @@ func (s *Session) fireThen(order model.Shot, then func(model.Shot) tea.Cmd) tea.
 }
 
 // launch begins a shot that nothing stands in the way of.
-func (s *Session) launch(order model.Shot) tea.Cmd {
-	s.lastShot++
-	order.ID = s.lastShot
+func (s *Session) launch(order model.Order) tea.Cmd {
+	s.lastOrder++
+	order.ID = s.lastOrder
 	ctx, cancel := context.WithCancel(s.Context())
-	s.shots[order.ID] = &shot{Shot: order, cancel: cancel}
+	s.orders[order.ID] = &runningOrder{Order: order, cancel: cancel}
 	return func() tea.Msg {
 		defer cancel()
 		tally, err := s.Injector.Fire(ctx, order, func(f model.Fired) {
-			f.Shot = order.ID
+			f.Order = order.ID
 			s.results.put([]model.Fired{f}, nil)
 		})
 		s.results.put(nil, []ended{{order.ID, tally, err}})
@@ -182,7 +182,7 @@ func (s *Session) record(msg firedMsg) {
 	s.Redraw()
 	for _, f := range msg.fired {
 		s.board.Mark(f)
-		s.tally.Add(f.Outcome)
+		s.outcomes.Add(f.Outcome)
 		if n := len(s.decisions); n > 0 && alike(&s.decisions[n-1].Fired, &f) {
 			s.decisions[n-1] = Decision{f, s.decisions[n-1].N + 1}
 			continue
@@ -193,10 +193,10 @@ func (s *Session) record(msg firedMsg) {
 		s.decisions = slices.Delete(s.decisions, 0, n-keepDecisions)
 	}
 	for _, e := range msg.ended {
-		if r := s.shots[e.id]; r != nil && r.Ticket != nil && e.err == nil && !r.stopped {
-			s.Say(reported(r.Ticket, e.tally))
+		if r := s.orders[e.id]; r != nil && r.Ticket != nil && e.err == nil && !r.stopped {
+			s.Say(reported(r.Ticket, e.outcomes))
 		}
-		delete(s.shots, e.id)
+		delete(s.orders, e.id)
 		if e.err != nil && s.Context().Err() == nil && e.err != context.Canceled {
 			s.Warn(e.err.Error())
 		}
@@ -205,19 +205,19 @@ func (s *Session) record(msg firedMsg) {
 
 // alike says whether two decisions can share a line.
 func alike(x, y *model.Fired) bool {
-	return x.Shot == y.Shot && x.Outcome == y.Outcome && x.Outcome == model.Denied && x.Cost == y.Cost
+	return x.Order == y.Order && x.Outcome == y.Outcome && x.Outcome == model.Denied && x.Cost == y.Cost
 }
 
 // Rate returns the running shot that has a rate, or nil.
-func (s *Session) Rate() *model.Shot {
-	if r := s.rateShot(); r != nil {
-		return &r.Shot
+func (s *Session) Rate() *model.Order {
+	if r := s.runningRate(); r != nil {
+		return &r.Order
 	}
 	return nil
 }
 
-func (s *Session) rateShot() *shot {
-	for _, r := range s.shots {
+func (s *Session) runningRate() *runningOrder {
+	for _, r := range s.orders {
 		if r.Rate > 0 {
 			return r
 		}
@@ -227,16 +227,16 @@ func (s *Session) rateShot() *shot {
 
 // ToggleRate starts firing at a rate, or stops it.
 func (s *Session) ToggleRate() tea.Cmd {
-	if r := s.rateShot(); r != nil {
+	if r := s.runningRate(); r != nil {
 		r.stop()
 		return nil
 	}
-	return s.Fire(model.Shot{Rate: s.perSecond})
+	return s.Fire(model.Order{Rate: s.perSecond})
 }
 
 func (s *Session) ceaseFire() {
 	s.dropPlans()
-	for _, r := range s.shots {
+	for _, r := range s.orders {
 		r.stop()
 	}
 }
@@ -256,7 +256,7 @@ func (s *Session) Adjust(up bool) tea.Cmd {
 		s.Say("Speed: " + speedText(p.Playback(s.local).Speed) + ".")
 		return nil
 	}
-	r := s.rateShot()
+	r := s.runningRate()
 	if r == nil {
 		s.burst = step(bursts, s.burst, up)
 		return nil
@@ -265,23 +265,23 @@ func (s *Session) Adjust(up bool) tea.Cmd {
 	if next == s.perSecond {
 		return nil
 	}
-	replace := func(order model.Shot) tea.Cmd {
+	replace := func(order model.Order) tea.Cmd {
 		s.perSecond = next
 		r.stop()
 		r.Rate = 0 // it is ending: the next one is the rate now
 		return s.launch(order)
 	}
 	if !up { // less is fired than was confirmed
-		order := r.Shot
+		order := r.Order
 		order.Rate = next
 		if t := r.Ticket; t != nil {
 			lower := *t
-			lower.Shot.Rate, lower.Issued = next, s.App.Now()
+			lower.Order.Rate, lower.Issued = next, s.App.Now()
 			order.Ticket = &lower
 		}
 		return replace(order)
 	}
-	return s.fireThen(model.Shot{Rate: next}, replace)
+	return s.fireThen(model.Order{Rate: next}, replace)
 }
 
 // step returns the neighbour of v in a rising list.

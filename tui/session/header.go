@@ -52,25 +52,25 @@ func (h header) paintServer(x, y, end int) {
 	h.Buffer.Right(x, y, end-1, right, h.Look.Dim)
 	arms, armStyle := h.armed(edge - x - len(" ratescope  ") - safetext.Width(label) - 4)
 	edge -= safetext.Width(arms) + 1
-	if len(h.shots) > 0 {
-		h.Zone(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.Stop(); return nil })
+	if len(h.orders) > 0 {
+		h.OnClick(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.Stop(); return nil })
 	}
 	h.Buffer.Text(edge, y, end, arms, armStyle)
 
-	x = h.Words(x, y, edge, widget.Styled(" ratescope ", h.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.Look.Text))
+	x = h.Spans(x, y, edge, widget.Styled(" ratescope ", h.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.Look.Text))
 	if h.Production {
-		x = h.Words(x, y, edge, widget.Styled(" PROD ", h.Look.BadgeBad), widget.Styled(" ", h.Look.Text))
+		x = h.Spans(x, y, edge, widget.Styled(" PROD ", h.Look.BadgeBad), widget.Styled(" ", h.Look.Text))
 	}
 	if !h.started {
-		h.Words(x, y, edge, widget.Styled("connecting…", h.Look.Dim))
+		h.Spans(x, y, edge, widget.Styled("connecting…", h.Look.Dim))
 		return
 	}
-	x = h.Words(x, y, edge, widget.Styled(safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), h.targetStyle()))
+	x = h.Spans(x, y, edge, widget.Styled(safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), h.targetStyle()))
 	for _, p := range h.serverFacts(s) {
 		if x+3+safetext.Width(p.Text) >= edge {
 			break
 		}
-		x = h.Words(x, y, edge, widget.Styled(" · ", h.Look.Faint), p)
+		x = h.Spans(x, y, edge, widget.Styled(" · ", h.Look.Faint), p)
 	}
 }
 
@@ -134,17 +134,17 @@ func (h header) state() (string, themes.Style) {
 	return "LIVE", h.Look.BadgeLive
 }
 
-// shotText says what is being fired and how to stop it, in at most so many columns: "" when
+// firingText says what is being fired and how to stop it, in at most so many columns: "" when
 // nothing is, and whatever the screen is it can be read.
-func (h *Session) shotText(columns int) string {
-	if len(h.shots) == 0 {
+func (h *Session) firingText(columns int) string {
+	if len(h.orders) == 0 {
 		return ""
 	}
 	what, key := "firing", ""
-	if s := h.rateShot(); s != nil {
+	if s := h.runningRate(); s != nil {
 		what, key = "firing "+format.PerSecond(s.Rate), s.Key
-	} else if len(h.shots) == 1 {
-		for _, s := range h.shots {
+	} else if len(h.orders) == 1 {
+		for _, s := range h.orders {
 			what, key = fmt.Sprintf("firing %d", s.N), s.Key
 		}
 	}
@@ -159,7 +159,7 @@ func (h *Session) shotText(columns int) string {
 // many columns.
 func (h header) armed(columns int) (string, themes.Style) {
 	left := h.armedText()
-	if text := h.shotText(min(columns, 60)); text != "" {
+	if text := h.firingText(min(columns, 60)); text != "" {
 		if with := " " + left + " ·" + text; left != "" && safetext.Width(with) <= columns {
 			text = with
 		}
@@ -181,7 +181,7 @@ func (h header) armed(columns int) (string, themes.Style) {
 func (h header) paintVerdict(x, y, end int) {
 	s := h.board.Server
 	if s.Link != model.Live && s.Err != "" {
-		h.Words(x+1, y, end, widget.Styled(h.Look.OverMark+" ", h.Look.Denied), widget.Styled(safetext.Clean(s.Err), h.Look.Denied))
+		h.Spans(x+1, y, end, widget.Styled(h.Look.OverMark+" ", h.Look.Denied), widget.Styled(safetext.Clean(s.Err), h.Look.Denied))
 		return
 	}
 	if !h.started {
@@ -189,26 +189,26 @@ func (h header) paintVerdict(x, y, end int) {
 	}
 	t := h.Board().Totals()
 	if t.Keys == 0 {
-		h.Words(x+1, y, end, widget.Styled(Searching(h.Live()), h.Look.Near))
+		h.Spans(x+1, y, end, widget.Styled(Searching(h.Live()), h.Look.Near))
 		return
 	}
 	stale := h.unread
 	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
-	x = h.Words(x+1, y, end,
+	x = h.Spans(x+1, y, end,
 		count(h.Look.OverMark, t.Throttled, "throttled", h.Look.Denied, h.Look.Dim), widget.Styled("   ", h.Look.Text),
 		count(h.Look.NearMark, t.Near, "near limit", h.Look.Near, h.Look.Dim), widget.Styled("   ", h.Look.Text),
 		count(h.Look.OKMark, ok, "ok", h.Look.Good, h.Look.Dim))
 	if stale > 0 {
-		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.StaleMark, stale, "stale", h.Look.Unknown, h.Look.Dim))
+		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.StaleMark, stale, "stale", h.Look.Unknown, h.Look.Dim))
 	}
 	if t.Broken > 0 {
-		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Broken, "unreadable", h.Look.Unknown, h.Look.Dim))
+		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Broken, "unreadable", h.Look.Unknown, h.Look.Dim))
 	}
 	if t.Unknown > 0 {
-		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Unknown, "unknown", h.Look.Unknown, h.Look.Dim))
+		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Unknown, "unknown", h.Look.Unknown, h.Look.Dim))
 	}
 	if t.Likely > 0 {
-		x = h.Words(x, y, end, widget.Styled("   ", h.Look.Text), count(likelyMark, t.Likely, "likely", h.Look.Unknown, h.Look.Dim))
+		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(likelyMark, t.Likely, "likely", h.Look.Unknown, h.Look.Dim))
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if k := t.Worst; k != nil {
@@ -221,11 +221,11 @@ func (h header) paintVerdict(x, y, end int) {
 			limit = ""
 		}
 		frees := WaitText(&k.Gauge)
-		x = h.Words(from, y, end, widget.Styled("longest: ", h.Look.Dim),
+		x = h.Spans(from, y, end, widget.Styled("longest: ", h.Look.Dim),
 			widget.Styled(safetext.Shorten(h.Name(k.Reading.Key), min(room, 28), safetext.Ellipsis), h.Look.Text),
 			widget.Styled(limit, h.Look.Dim), widget.Styled(frees, h.Look.Denied))
 		key := k.Reading.Key
-		h.Zone(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.Pick(key); return nil })
+		h.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.Pick(key); return nil })
 	}
 }
 
@@ -244,7 +244,7 @@ func (h header) paintFlow(x, y, end int, t *model.Totals) int {
 	if end-x < width+3 {
 		return end
 	}
-	h.Words(end-1-width, y, end, admitted, widget.Styled("  ", h.Look.Text), denied)
+	h.Spans(end-1-width, y, end, admitted, widget.Styled("  ", h.Look.Text), denied)
 	return end - 1 - width
 }
 

@@ -25,8 +25,8 @@ func (s *Session) Actions() keymap.Actions {
 		return s.CanFire()
 	}
 	return keymap.Actions{
-		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Fire(model.Shot{N: 1}) }, "space").Hinted("fire").Writing().When(live),
-		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Fire(model.Shot{N: s.burst}) }, "b").Hinted("burst").Writing().When(live),
+		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Fire(model.Order{N: 1}) }, "space").Hinted("fire").Writing().When(live),
+		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Fire(model.Order{N: s.burst}) }, "b").Hinted("burst").Writing().When(live),
 		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.ToggleRate, "r").Hinted("rate").Writing().When(live),
 		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "="),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_"),
@@ -65,8 +65,8 @@ func (s *Session) Actions() keymap.Actions {
 	}
 }
 
-// Travel are the arrows that go through time.
-func (s *Session) Travel() keymap.Actions {
+// TimeActions are the arrows that go through time.
+func (s *Session) TimeActions() keymap.Actions {
 	return keymap.Actions{
 		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left", "h").When(s.CanScroll),
 		keymap.New("time", "later", "→ l", "scrolls on while paused, or in a replay", do(func() { s.Scroll(false) }), "right", "l").When(s.CanScroll),

@@ -126,7 +126,7 @@ func (h header) paintAlerts(x, y, end int) {
 	}
 	text = safetext.Clip(text, max(0, end-x-safetext.Width(more)), safetext.Ellipsis) + more
 	h.Buffer.Text(x, y, end, text+strings.Repeat(" ", max(0, end-x-safetext.Width(text))), st)
-	h.Zone(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.Show("events") })
+	h.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.Show("events") })
 }
 
 // targetStyle is how the target's name is drawn: in its own colour where it has one.

@@ -81,7 +81,7 @@ func (s *Session) carryOut(id int64) tea.Cmd {
 		s.Warn("Nothing was fired at " + s.Name(p.key) + ": another key is selected now.")
 		return nil
 	}
-	return s.Fire(model.Shot{N: 1})
+	return s.Fire(model.Order{N: 1})
 }
 
 // dropPlans takes back what waits for its moment.

@@ -25,7 +25,7 @@ type Injector interface {
 	// how to allow it.
 	Armed() error
 	// Fire blocks until the shot is done or ctx ends, and reports every request.
-	Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error)
+	Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error)
 }
 
 // Options says what a session shows.
@@ -255,7 +255,7 @@ func (s *Session) Decorate(v *tea.View) {
 }
 
 // TooSmall says on a terminal that is too small for a screen what is being fired.
-func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.shotText(columns)) }
+func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.firingText(columns)) }
 
 // Name is a key's name as the terminal may show it, without the middle of a name that is
 // wider than any screen: cleaning many kilobytes at every frame costs too much.

@@ -27,7 +27,7 @@ type ticketDialog struct {
 	inputs []textinput.Model
 	focus  int
 	wrong  string // what was wrong with the answer
-	do     func(model.Shot) tea.Cmd
+	do     func(model.Order) tea.Cmd
 }
 
 // The inputs of a ticket: the name of the key is asked for on a server of production alone.
@@ -37,13 +37,13 @@ const (
 )
 
 // issue lays the ticket of an order over the screen; do carries the order out.
-func (s *Session) issue(order model.Shot, k *model.Watched, do func(model.Shot) tea.Cmd) {
+func (s *Session) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) {
 	of := order
 	if of.N == 0 { // without an end: what its first minute does
 		of.N = max(int(of.Rate*60), 1)
 	}
 	t := k.Ticket(of, s.now)
-	t.Shot = order
+	t.Order = order
 	t.Issued, t.Server = s.App.Now(), s.board.Server.Target
 	t.Path = "the limiter's own script, over a connection of its own"
 	t.Keys = s.Arming.Keys(order, s.now)
@@ -84,7 +84,7 @@ func (d *ticketDialog) words() [][2]string {
 			fate += ", " + format.Short(f.Remaining) + " left"
 		}
 	}
-	if t.Shot.N == 0 {
+	if t.Order.N == 0 {
 		fate = "in its first minute " + fate
 	}
 	last := "all of them are in after " + format.Span(t.LastIn)
@@ -106,7 +106,7 @@ func (d *ticketDialog) words() [][2]string {
 	for i, c := range t.Commands {
 		commands[i] = safetext.Clean(c)
 		if s.Mask {
-			commands[i] = safetext.Clean(strings.ReplaceAll(c, t.Shot.Key, safetext.Mask(t.Shot.Key)))
+			commands[i] = safetext.Clean(strings.ReplaceAll(c, t.Order.Key, safetext.Mask(t.Order.Key)))
 		}
 	}
 	return [][2]string{
@@ -142,7 +142,7 @@ func (d *ticketDialog) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // confirm carries the order out where every answer is right.
 func (d *ticketDialog) confirm() (tea.Cmd, bool) {
-	shot := d.ticket.Shot
+	shot := d.ticket.Order
 	shot.Ticket, shot.Reason = &d.ticket, strings.TrimSpace(d.inputs[inputReason].Value())
 	production := len(d.inputs) > inputName
 	if production {
@@ -163,7 +163,7 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 
 // title says what is ordered.
 func (d *ticketDialog) title() string {
-	shot := &d.ticket.Shot
+	shot := &d.ticket.Order
 	what := "fire " + format.Plural(shot.N, "request")
 	switch {
 	case shot.N == 0:
@@ -197,7 +197,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 	}
 	text := p.Look.Text.On(p.Look.Raised)
-	add("key", d.s.Name(d.ticket.Shot.Key), 2, p.Look.Title.On(p.Look.Raised))
+	add("key", d.s.Name(d.ticket.Order.Key), 2, p.Look.Title.On(p.Look.Raised))
 	for _, l := range d.lines {
 		most := 3
 		if p.Buffer.H < 30 {
@@ -245,7 +245,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 func (d *ticketDialog) Modal() bool { return true }
 
 // reported says how an order went beside its ticket.
-func reported(t *model.Ticket, tally model.Tally) string {
+func reported(t *model.Ticket, tally model.Outcomes) string {
 	text := fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)
 	if odd := tally.Failed + tally.Unanswered; odd > 0 {
 		text += fmt.Sprintf(", %d failed or unknown", odd)

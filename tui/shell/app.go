@@ -112,7 +112,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		}
 	}
 	a.ctx, a.stop = context.WithCancel(ctx)
-	a.wear(theme)
+	a.setTheme(theme)
 	return a, nil
 }
 
@@ -242,8 +242,8 @@ func (a *App) Recall(key string) string {
 	return a.o.Recall(key)
 }
 
-// wear puts a theme on. A terminal of sixteen colours gets its own.
-func (a *App) wear(t *themes.Theme) {
+// setTheme puts a theme on. A terminal of sixteen colours gets its own.
+func (a *App) setTheme(t *themes.Theme) {
 	if a.sixteen {
 		t = themes.Sixteen(a.dark)
 	}
@@ -254,6 +254,6 @@ func (a *App) wear(t *themes.Theme) {
 // profiled takes in how many colours the terminal has.
 func (a *App) profiled(p colorprofile.Profile) {
 	if a.sixteen = p == colorprofile.ANSI; a.sixteen {
-		a.wear(a.Look.Theme)
+		a.setTheme(a.Look.Theme)
 	}
 }

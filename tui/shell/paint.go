@@ -51,16 +51,16 @@ func (a *App) paint() {
 	a.paintTip(body)
 	if a.over != nil {
 		if a.over.Modal() { // a click beside it closes it
-			a.Zone(a.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
+			a.OnClick(a.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
 		}
 		a.over.Paint(&a.Canvas, footer)
 	}
 }
 
-// hints are the actions that the footer names, in the order of need: the way out, the help,
+// footerActions are the actions that the footer names, in the order of need: the way out, the help,
 // what the screen is for, the other screens. Where all of them do not fit the screens share
 // one hint.
-func (a *App) hints(columns int) (shown keymap.Actions) {
+func (a *App) footerActions(columns int) (shown keymap.Actions) {
 	var screens keymap.Actions
 	for _, act := range a.keys.Refresh() {
 		switch {
@@ -91,7 +91,7 @@ func (a *App) nextScreen() tea.Cmd { return a.show((a.current + 1) % len(a.scree
 
 // paintFooter shows the keys that matter most, each of which can be clicked.
 func (a *App) paintFooter(r cell.Rect) {
-	shown := a.hints(r.W)
+	shown := a.footerActions(r.W)
 	bindings := make([]key.Binding, len(shown))
 	h := help.New()
 	h.ShortSeparator, h.Ellipsis, h.Styles = "  ", "", widget.HelpStyles(a.Look)
@@ -108,7 +108,7 @@ func (a *App) paintFooter(r cell.Rect) {
 		bindings[i] = key.NewBinding(key.WithKeys(act.Keys()...), key.WithHelp(name, act.Hint))
 		width := safetext.Width(name) + 1 + safetext.Width(act.Hint)
 		if x+width <= r.X+r.W-1 {
-			a.Zone(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
+			a.OnClick(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
 		}
 		x += width + 2
 	}
@@ -129,7 +129,7 @@ func (a *App) paintBlocked(x, y, end int) {
 			return
 		}
 		a.Buffer.Text(x, y, end, text, a.Look.Dim)
-		a.Zone(cell.Rect{X: x, Y: y, W: width, H: 1}, func(int) tea.Cmd { a.Say(act.Reason()); return nil })
+		a.OnClick(cell.Rect{X: x, Y: y, W: width, H: 1}, func(int) tea.Cmd { a.Say(act.Reason()); return nil })
 		x += width + 2
 	}
 }

@@ -79,10 +79,10 @@ func (a *App) newThemes() *Picker {
 	}
 	p := a.NewPicker("theme", choices)
 	p.Select(before.Name)
-	p.Moved = func(c Choice) { a.wear(c.Value.(*themes.Theme)) }
-	p.Cancel = func() { a.wear(before) }
+	p.Moved = func(c Choice) { a.setTheme(c.Value.(*themes.Theme)) }
+	p.Cancel = func() { a.setTheme(before) }
 	p.Chosen = func(c Choice) tea.Cmd {
-		a.wear(c.Value.(*themes.Theme))
+		a.setTheme(c.Value.(*themes.Theme))
 		a.fixedTheme = true
 		a.Say("Theme: " + c.Name + ".")
 		return a.Remember("theme", c.Name)

@@ -39,13 +39,13 @@ type Picker struct {
 	Moved  func(Choice) // the selection moved; may be nil
 	Cancel func()       // closed without a choice; may be nil
 
-	list    list.Model
-	input   textinput.Model
-	choices []Choice
-	width   int
-	rows    cell.Rect // where the list was laid out
-	at      *place    // beside which cell; nil in the upper middle
-	asked   bool      // a person has moved the selection: what is selected is meant
+	list      list.Model
+	input     textinput.Model
+	choices   []Choice
+	width     int
+	rows      cell.Rect // where the list was laid out
+	at        *place    // beside which cell; nil in the upper middle
+	navigated bool      // a person has moved the selection: what is selected is meant
 }
 
 // NewPicker returns a picker of the choices in a look.
@@ -95,7 +95,7 @@ func (p *Picker) resize(height int) {
 
 func (p *Picker) filter(text string) {
 	p.list.SetFilterText(text)
-	p.asked = false
+	p.navigated = false
 	if text == "" {
 		p.list.ResetFilter()
 	}
@@ -205,7 +205,7 @@ func (p *Picker) move(down bool) {
 	} else {
 		p.list.CursorUp()
 	}
-	p.asked = true
+	p.navigated = true
 	p.look()
 }
 
@@ -231,7 +231,7 @@ func (p *Picker) choose() (tea.Cmd, bool) {
 	switch {
 	case !ok:
 		return nil, true
-	case c.Last && !p.asked && !strings.EqualFold(p.input.Value(), c.Name):
+	case c.Last && !p.navigated && !strings.EqualFold(p.input.Value(), c.Name):
 		p.complete()
 		return nil, true
 	}
@@ -256,12 +256,12 @@ func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 	c.Buffer.Place(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: 1}, p.input.View())
 	p.rows = cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
 	c.Buffer.Place(p.rows, p.list.View())
-	c.Zone(r, func(int) tea.Cmd { return nil })
+	c.OnClick(r, func(int) tea.Cmd { return nil })
 	first := p.list.Paginator.Page * p.list.Paginator.PerPage
 	for i := range p.list.Paginator.ItemsOnPage(len(p.list.VisibleItems())) {
-		c.Zone(cell.Rect{X: in.X, Y: p.rows.Y + i, W: in.W, H: 1}, func(int) tea.Cmd {
+		c.OnClick(cell.Rect{X: in.X, Y: p.rows.Y + i, W: in.W, H: 1}, func(int) tea.Cmd {
 			p.list.Select(first + i)
-			p.asked = true
+			p.navigated = true
 			return func() tea.Msg { return tea.KeyPressMsg{Code: tea.KeyEnter} }
 		})
 	}

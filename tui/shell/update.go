@@ -39,7 +39,7 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 	case tea.BackgroundColorMsg:
 		a.dark = msg.IsDark()
 		if (!a.fixedTheme || a.sixteen) && a.Look.Dark != a.dark {
-			a.wear(a.o.Shelf.Default(a.dark))
+			a.setTheme(a.o.Shelf.Default(a.dark))
 		}
 		return a.everywhere(msg)
 	case tea.ResumeMsg:

@@ -159,7 +159,7 @@ func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeR
 	}
 	edge := min(max(s.index(k.Timeline, g.Start), 0), s.n)
 	x := min(max(edge-widget.Width(previous...), 0), max(r.W-widget.Width(previous...)-widget.Width(current...), 0))
-	p.Words(r.X+x, r.Y, r.X+r.W, append(previous, current...)...)
+	p.Spans(r.X+x, r.Y, r.X+r.W, append(previous, current...)...)
 }
 
 // rounded writes behind a product to which whole number it is rounded, where it is none.

@@ -97,7 +97,7 @@ func (c *View) Arrive(k *model.Watched, width int, m Moment) {
 	if c.visit == 0 || k == nil || k.Timeline == nil || width <= axisWidth {
 		return
 	}
-	s := c.stretch(k, width-axisWidth, m, false)
+	s := c.span(k, width-axisWidth, m, false)
 	at := c.visit
 	c.visit, c.s, c.tl = 0, s, k.Timeline
 	newest, column := k.Timeline.Column(s.now, s.per), k.Timeline.Column(at, s.per)

@@ -30,7 +30,7 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	}
 	plot := cell.Rect{X: r.X + axisWidth, Y: r.Y, W: r.W - axisWidth, H: r.H}
 	plot, ahead := plot.Left(plot.W - ribbonWidth(k, plot.W, m))
-	s := c.stretch(k, plot.W, m, p.Buffer.ASCII)
+	s := c.span(k, plot.W, m, p.Buffer.ASCII)
 	c.load(k, s, m)
 	top, rest := plot.Top(1)
 	body, labels := rest.Top(rest.H - 1)
@@ -55,7 +55,7 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	c.paintAxis(p, axis, s)
 	most := c.paintLevels(p, lane, k, s)
 	if lane.H > 1 {
-		p.Words(axis.X+1, axis.Y, axis.X+axis.W, c.legend(p, k, s)...)
+		p.Spans(axis.X+1, axis.Y, axis.X+axis.W, c.legend(p, k, s)...)
 	}
 	c.paintTimes(p, labels, s, m)
 	whole := cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}

@@ -76,7 +76,7 @@ func (s timeRange) index(tl *model.Timeline, t limiter.Instant) int {
 	return int(min(max(d, -1), int64(s.n)))
 }
 
-func (c *View) stretch(k *model.Watched, width int, m Moment, ascii bool) timeRange {
+func (c *View) span(k *model.Watched, width int, m Moment, ascii bool) timeRange {
 	per := c.columnWidth(width)
 	s := timeRange{
 		per: per, n: width, now: m.Now, window: k.Timeline.Window(),
@@ -267,7 +267,7 @@ func (c *View) tintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 // at the same height in every tile.
 func (c *View) Tile(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment) {
 	defer p.Buffer.Clip(p.Buffer.Clip(r))
-	s := c.stretch(k, r.W, m, p.Buffer.ASCII)
+	s := c.span(k, r.W, m, p.Buffer.ASCII)
 	c.load(k, s, m)
 	arrivals, lane := r.Top(r.H * 2 / 5)
 	c.paintArrivals(p, arrivals, k, s)

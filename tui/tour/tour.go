@@ -144,7 +144,7 @@ func fireBurst(s *session.Session) tea.Cmd {
 	if s.CanFire() != "" {
 		return nil
 	}
-	return s.Fire(model.Shot{N: 10})
+	return s.Fire(model.Order{N: 10})
 }
 
 // lookBack pauses and goes back in time.

@@ -54,9 +54,9 @@ func (a *Arming) Meet(s model.Server) {
 }
 
 // Preview implements tui.Arming.
-func (a *Arming) Preview(_ context.Context, s model.Shot) ([]string, error) {
+func (a *Arming) Preview(_ context.Context, s model.Order) ([]string, error) {
 	return []string{"EVALSHA 0123456789 1 " + s.Key}, nil
 }
 
 // Keys implements tui.Arming.
-func (a *Arming) Keys(s model.Shot, _ limiter.Instant) []string { return []string{s.Key} }
+func (a *Arming) Keys(s model.Order, _ limiter.Instant) []string { return []string{s.Key} }

@@ -16,26 +16,26 @@ type Injector struct {
 	Feed   *Feed
 	Refuse error // why nothing may be fired; nil: it is armed
 
-	mu    sync.Mutex
-	shots []model.Shot
+	mu     sync.Mutex
+	orders []model.Order
 }
 
 // Armed implements tui.Injector.
 func (i *Injector) Armed() error { return i.Refuse }
 
-// Shots returns what was ordered so far, oldest first.
-func (i *Injector) Shots() []model.Shot {
+// Orders returns what was ordered so far, oldest first.
+func (i *Injector) Orders() []model.Order {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return append([]model.Shot(nil), i.shots...)
+	return append([]model.Order(nil), i.orders...)
 }
 
 // Fire implements tui.Injector.
-func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fired)) (model.Tally, error) {
+func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	i.mu.Lock()
-	i.shots = append(i.shots, s)
+	i.orders = append(i.orders, s)
 	i.mu.Unlock()
-	var tally model.Tally
+	var tally model.Outcomes
 	if err := s.Check(); err != nil {
 		return tally, err
 	}
@@ -44,7 +44,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Shot, report func(model.Fir
 		if err != nil {
 			return tally, err
 		}
-		fired.Shot = s.ID
+		fired.Order = s.ID
 		tally.Add(fired.Outcome)
 		report(fired)
 		var pause time.Duration

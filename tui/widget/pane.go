@@ -55,19 +55,19 @@ func (p *Canvas) Begin() {
 	p.Buffer.Clear(p.Buffer.Bounds())
 }
 
-// Words writes pieces of text one after the other, up to the column before end, and
+// Spans writes pieces of text one after the other, up to the column before end, and
 // returns the column after them.
-func (p *Canvas) Words(x, y, end int, pieces ...Span) int {
-	for _, s := range pieces {
+func (p *Canvas) Spans(x, y, end int, spans ...Span) int {
+	for _, s := range spans {
 		x = p.Buffer.Text(x, y, end, s.Text, s.Style)
 	}
 	return x
 }
 
 // Width returns how many columns the pieces take.
-func Width(pieces ...Span) int {
+func Width(spans ...Span) int {
 	n := 0
-	for _, s := range pieces {
+	for _, s := range spans {
 		n += safetext.Width(s.Text)
 	}
 	return n
@@ -91,22 +91,22 @@ func (p *Canvas) Section(r cell.Rect, focused bool, title ...Span) cell.Rect {
 		p.Buffer.Fill(r.X, r.Y, r.W, p.Look.Box.H, line)
 	}
 	p.Buffer.Set(r.X+1, r.Y, ' ', line)
-	x := p.Words(r.X+2, r.Y, r.X+r.W-3, title...)
+	x := p.Spans(r.X+2, r.Y, r.X+r.W-3, title...)
 	p.Buffer.Set(x, r.Y, ' ', line)
 	return inside
 }
 
 // Aside writes pieces at the right end of the top line of a section with that rectangle,
 // whose title takes so many columns; the last ones that do not fit are left out.
-func (p *Canvas) Aside(r cell.Rect, title int, pieces ...Span) {
+func (p *Canvas) Aside(r cell.Rect, title int, spans ...Span) {
 	room := r.W - title - 8
-	for len(pieces) > 0 && Width(pieces...) > room {
-		pieces = pieces[:len(pieces)-1]
+	for len(spans) > 0 && Width(spans...) > room {
+		spans = spans[:len(spans)-1]
 	}
-	if w := Width(pieces...); w > 0 && r.H > 0 {
+	if w := Width(spans...); w > 0 && r.H > 0 {
 		end := r.X + r.W - 2
 		p.Buffer.Set(end-w-2, r.Y, ' ', p.Look.Border)
-		p.Words(end-w-1, r.Y, end, pieces...)
+		p.Spans(end-w-1, r.Y, end, spans...)
 		p.Buffer.Set(end-1, r.Y, ' ', p.Look.Border)
 	}
 }
@@ -141,7 +141,7 @@ func (p *Canvas) TooSmall(name string, w, h int) {
 	need := fmt.Sprintf("needs %dx%d", w, h)
 	is := fmt.Sprintf("%s, this is %dx%d", need, p.Buffer.W, p.Buffer.H)
 	if both := name + " " + is; safetext.Width(both) <= p.Buffer.W {
-		p.Words(0, 0, p.Buffer.W, Styled(name+" ", p.Look.Title), Styled(is, p.Look.Near))
+		p.Spans(0, 0, p.Buffer.W, Styled(name+" ", p.Look.Title), Styled(is, p.Look.Near))
 		return
 	}
 	for _, text := range []string{is, need} {
@@ -159,8 +159,8 @@ func (p *Canvas) Button(x, y, end int, key, label string, do func(int) tea.Cmd) 
 	if x+width > end {
 		return x
 	}
-	p.Words(x, y, end, Styled(" "+key, p.Look.ButtonKey), Styled(" "+label+" ", p.Look.Button))
-	p.Zone(cell.Rect{X: x, Y: y, W: width, H: 1}, do)
+	p.Spans(x, y, end, Styled(" "+key, p.Look.ButtonKey), Styled(" "+label+" ", p.Look.Button))
+	p.OnClick(cell.Rect{X: x, Y: y, W: width, H: 1}, do)
 	return x + width + 1
 }
 
@@ -173,8 +173,8 @@ func (p *Canvas) Sentence(r cell.Rect, text string, bad bool) {
 	p.Buffer.Text(r.X+1, r.Y, r.X+r.W, safetext.Clip(safetext.Clean(text), r.W-2, safetext.Ellipsis), st)
 }
 
-// Zone lets a rectangle answer clicks; what is painted later lies on top.
-func (p *Canvas) Zone(r cell.Rect, do func(x int) tea.Cmd) {
+// OnClick lets a rectangle answer clicks; what is painted later lies on top.
+func (p *Canvas) OnClick(r cell.Rect, do func(x int) tea.Cmd) {
 	p.hitBoxes = append(p.hitBoxes, hitBox{r, do})
 }
 

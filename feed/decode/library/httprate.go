@@ -45,7 +45,7 @@ func (h *hashed) Fetch(limiter.Instant) []decode.Fetch {
 // Decode says that at most what the counter holds counts, for it may be of a window long over.
 func (h *hashed) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Partial: true, Notes: []model.Note{model.WindowUntold}}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Partial: true, Notes: []model.Note{model.WindowUnknown}}
 	d.Algorithm, d.Window = limiter.SlidingWindow, given.Window
 	d.Convention.Rounding = limiter.RoundNearest
 	if h.longest = max(h.longest, s.TTL); d.Window == 0 {

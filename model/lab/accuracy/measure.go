@@ -274,14 +274,14 @@ func measureFree(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant,
 	}
 	run := lab.NewRun(s, lab.NewWorkload(lab.Given(list)))
 	run.AdvanceTo(begin - 1)
-	before, first := make([]lab.Tally, len(Roundings)), run.Decided()
+	before, first := make([]lab.Counts, len(Roundings)), run.Decided()
 	for i := range before {
-		before[i] = run.Tally(i)
+		before[i] = run.Counts(i)
 	}
 	run.AdvanceTo(list[len(list)-1].At)
 	b.Requests = int64(run.Decided() - first)
 	for i := range before {
-		t := run.Tally(i)
+		t := run.Counts(i)
 		b.By[i] = Outcome{WronglyAllowed: t.WronglyAdmitted - before[i].WronglyAdmitted, WronglyDenied: t.WronglyDenied - before[i].WronglyDenied}
 	}
 }
@@ -374,7 +374,7 @@ func worst() ([]Worst, error) {
 	run.AdvanceTo(s.Zero.Add(20 * s.Limit.Window))
 	var list []Worst
 	for i, c := range s.Candidates {
-		list = append(list, Worst{What: c.String(), Largest: run.Tally(i).Largest, Limit: s.Limit.Count})
+		list = append(list, Worst{What: c.String(), Largest: run.Counts(i).Largest, Limit: s.Limit.Count})
 	}
 	return slices.Clip(list), nil
 }

@@ -26,7 +26,7 @@ func (f faulty) Armed() error {
 	return nil
 }
 
-func (f faulty) Fire(context.Context, model.Shot, func(model.Fired)) (model.Tally, error) {
+func (f faulty) Fire(context.Context, model.Order, func(model.Fired)) (model.Outcomes, error) {
 	panic("a fault in a command")
 }
 

@@ -11,9 +11,9 @@ import (
 	"ratescope/limiter"
 )
 
-// vigils returns the ids of the connections that wait for the first write: they track all keys,
+// firstWriteClients returns the ids of the connections that wait for the first write: they track all keys,
 // and the last that they asked for was to be told.
-func vigils(s *servertest.Server) (ids []string) {
+func firstWriteClients(s *servertest.Server) (ids []string) {
 	for line := range strings.Lines(s.CLI("CLIENT", "LIST")) {
 		fields := make(map[string]string)
 		for _, f := range strings.Fields(line) {
@@ -27,10 +27,10 @@ func vigils(s *servertest.Server) (ids []string) {
 	return ids
 }
 
-// TestVigil: while nothing is written to the keys that are watched, one connection waits for the
+// TestFirstWriteWatcher: while nothing is written to the keys that are watched, one connection waits for the
 // first write, whatever is written elsewhere; it hangs up when it comes, and comes back after the
 // next silence. When it is lost, requests are seen all the same.
-func TestVigil(t *testing.T) {
+func TestFirstWriteWatcher(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("SET", "rl:user", "3", "EX", "3600")
@@ -38,23 +38,23 @@ func TestVigil(t *testing.T) {
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}})
 	r.Focus([]string{"rl:user"})
 	run := runSource(t, r)
-	waits := func() bool { return len(vigils(s)) == 1 }
-	servertest.Await(t, "a vigil", waits)
-	id := vigils(s)[0]
+	waits := func() bool { return len(firstWriteClients(s)) == 1 }
+	servertest.Await(t, "a client that waits for the first write", waits)
+	id := firstWriteClients(s)[0]
 	for range 20 {
 		s.CLI("INCR", "elsewhere")
 	}
-	if now := vigils(s); len(now) != 1 || now[0] != id {
-		t.Errorf("after writes to other keys the vigil is %v, was %s", now, id)
+	if now := firstWriteClients(s); len(now) != 1 || now[0] != id {
+		t.Errorf("after writes to other keys the waiting client is %v, was %s", now, id)
 	}
 	s.CLI("INCR", "rl:user")
 	servertest.Await(t, "the request", func() bool { x, _ := run.reading("rl:user"); return used(x) == 4 })
-	servertest.Await(t, "the end of the vigil", func() bool { return len(vigils(s)) == 0 })
-	servertest.Await(t, "the next vigil", waits)
-	s.CLI("CLIENT", "KILL", "ID", vigils(s)[0])
+	servertest.Await(t, "its end", func() bool { return len(firstWriteClients(s)) == 0 })
+	servertest.Await(t, "the next one", waits)
+	s.CLI("CLIENT", "KILL", "ID", firstWriteClients(s)[0])
 	s.CLI("INCR", "rl:user")
-	servertest.Await(t, "the request after the vigil was lost", func() bool { x, _ := run.reading("rl:user"); return used(x) == 5 })
-	servertest.Await(t, "another vigil", waits)
+	servertest.Await(t, "the request after it was lost", func() bool { x, _ := run.reading("rl:user"); return used(x) == 5 })
+	servertest.Await(t, "another one", waits)
 	run.stop()
 	r.Close()
 	servertest.Await(t, "the end of all connections", func() bool { return !strings.Contains(s.CLI("CLIENT", "LIST"), "name=ratescope") })

@@ -6,8 +6,8 @@ import (
 	"ratescope/limiter"
 )
 
-// Shot is an order to fire synthetic requests at one key.
-type Shot struct {
+// Order is an order to fire synthetic requests at one key.
+type Order struct {
 	ID     int64 // chosen by whoever orders; comes back in every Fired
 	Key    string
 	Target Target
@@ -40,9 +40,9 @@ func (o Outcome) String() string {
 	return [...]string{"admitted", "denied", "error", "unknown"}[o]
 }
 
-// Fired is what became of one request of a Shot.
+// Fired is what became of one request of an Order.
 type Fired struct {
-	Shot     int64
+	Order    int64
 	Key      string
 	Cost     int64
 	At       limiter.Instant // server clock where it answered, else this machine's corrected by the known offset
@@ -58,11 +58,11 @@ type Fired struct {
 	Sent, Received time.Time
 }
 
-// Tally counts outcomes.
-type Tally struct{ Admitted, Denied, Failed, Unanswered int }
+// Outcomes counts outcomes.
+type Outcomes struct{ Admitted, Denied, Failed, Unanswered int }
 
 // Add counts one more.
-func (t *Tally) Add(o Outcome) {
+func (t *Outcomes) Add(o Outcome) {
 	switch o {
 	case Admitted:
 		t.Admitted++
@@ -76,4 +76,4 @@ func (t *Tally) Add(o Outcome) {
 }
 
 // Total returns how many were counted.
-func (t Tally) Total() int { return t.Admitted + t.Denied + t.Failed + t.Unanswered }
+func (t Outcomes) Total() int { return t.Admitted + t.Denied + t.Failed + t.Unanswered }
