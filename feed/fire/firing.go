@@ -209,12 +209,12 @@ func (f *firing) account(fired answered, line entry) {
 			f.err = fmt.Errorf("firing stopped after %d answers in a row that took longer than %v: the server is in trouble", f.slow, slowAnswer)
 			f.stop(f.err)
 		}
-	case fired.gone && f.err == nil && left:
-		f.err = fmt.Errorf("firing stopped after the connection was lost: %s", fired.Err)
-		f.stop(f.err)
 	case fired.Outcome == model.Unanswered && f.err == nil && left:
 		// A server that stalls is not sent more: what is on its way may have been counted.
 		f.err = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
+		f.stop(f.err)
+	case fired.gone && f.err == nil && left:
+		f.err = fmt.Errorf("firing stopped after the connection was lost: %s", fired.Err)
 		f.stop(f.err)
 	default:
 		if f.failed++; f.failed >= f.giveUp && f.err == nil && left {
