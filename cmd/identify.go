@@ -99,7 +99,7 @@ func (p *program) writtenConfig() (string, error) {
 	return filepath.Join(xdg.ConfigHome, cli.ConfigFile), nil
 }
 
-// question returns what asks whether to write, nil where nobody is to be asked: --yes was given,
+// question returns the function that asks the user whether to write, nil where no user is asked: --yes was given,
 // or there is no terminal, so that --write itself is the answer.
 func (f identifyFlags) question(c *cobra.Command, path string) func() (bool, error) {
 	if f.yes || !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {

@@ -32,7 +32,7 @@ const MinMaxKeys = 16 * shardCount
 // evicted from about four fifths of n on. A new key then takes the place of the one, of sixteen
 // looked at, that would have been as new first. What that one had used is forgotten: it gets at
 // most its limit again, early by less than the others would have. No other key is ever denied
-// more, a blocked key, which is as new last, goes last, and nobody gains by crowding others out
+// more, a blocked key, which is as new last, goes last, and a client gains nothing by crowding other keys out
 // that could not have used the crowd's own limits instead.
 func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = n } }
 

@@ -10,7 +10,7 @@ import (
 // TicketLasts is how long a Ticket holds: after that what it says may be wrong.
 const TicketLasts = 30 * time.Second
 
-// Ticket says before an order is carried out what it will do, if nobody else sends anything.
+// Ticket forecasts what an order will do, if no other client sends a request meanwhile.
 type Ticket struct {
 	Order    Order
 	Server   string          // as the user may see it

@@ -11,7 +11,7 @@ import (
 	"ratescope/model"
 )
 
-// TestForecastInQuietStates: in 500 random states of every algorithm, in which nobody else sends
+// TestForecastInQuietStates: in 500 random states of every algorithm, in which no other client sends
 // anything, the forecast of a random order is right to the request.
 func TestForecastInQuietStates(t *testing.T) {
 	for _, a := range limiter.Algorithms() {

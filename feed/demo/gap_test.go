@@ -51,7 +51,7 @@ func TestTheDemoHasNoGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	if stalled {
-		t.Skip("the embedded Redis did not answer for some time: this machine is too busy")
+		t.Skip("SKIPPED: the embedded Redis did not answer for some time: this machine is too busy")
 	}
 	if batches < 10 {
 		t.Fatalf("only %d batches came", batches)

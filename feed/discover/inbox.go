@@ -98,7 +98,7 @@ func (s *Scanner) sort(keys []string, all bool, now limiter.Instant) (finds []de
 	return finds, unknown
 }
 
-// mentioned says that somebody spoke of a key, with a pattern or a rule that is not for all keys.
+// mentioned reports whether a --watch pattern or a rule that is not for all keys matches a key.
 func (s *Scanner) mentioned(key string) bool {
 	if s.narrow {
 		return true

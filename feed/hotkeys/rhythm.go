@@ -18,7 +18,7 @@ const (
 	// longestPeriod is how rare moments become while nothing is heard: as long as a server that
 	// wakes up is not noticed by this, and one that sleeps is left alone.
 	longestPeriod = 3 * time.Second
-	// emptySamples in a row are heard out at the usual pace: somebody who writes now and then
+	// emptySamples in a row are taken at the usual pace: a client that writes now and then
 	// is not silent.
 	emptySamples = 4
 )

@@ -26,7 +26,7 @@ type Access struct {
 	Connections int    // at once; 0 means DefaultConnections
 }
 
-// DefaultConnections is how many connections there may be at once when nobody says.
+// DefaultConnections bounds the open connections where --max-connections is not given.
 const DefaultConnections = 64
 
 // Listen bounds the connections of a listener, and lets it speak TLS where a has a certificate.
@@ -109,7 +109,7 @@ type guard struct {
 	right map[string][sha256.Size]byte // by user
 }
 
-// nobody is compared with when there is no such user, so that a name cannot be guessed by the
+// nobody is the hash that a password is compared with when there is no such user, so that a name cannot be guessed by the
 // time that the answer takes.
 var nobody = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5VtuXJ1r0u3hUoXn1aOH6Qf9wZ2lK")
 

@@ -165,7 +165,7 @@ func TestScreenSurvivesTheServer(t *testing.T) {
 	s.Start()
 	now = s.now(t).UnixMilli()
 	s.cli(t, "ZADD", "z:k", strconv.FormatInt(now-2000, 10), "a", strconv.FormatInt(now-1000, 10), "b", strconv.FormatInt(now, 10), "c")
-	term.wait("LIVE", " 3/100 ", "╱") // what nobody saw is hatched
+	term.wait("LIVE", " 3/100 ", "╱") // the time without a reading is hatched
 	term.press("q")
 	term.settled()
 }

@@ -212,7 +212,7 @@ func columnAt(widths *[len(columns)]int, at int) string {
 	return ""
 }
 
-// fine reports whether a key needs nobody: its row has no colours.
+// fine reports whether a key is at ease, and its row therefore without colours.
 func (v view) fine(k *model.Watched) bool {
 	return !k.Gauge.Throttled() && !k.Gauge.Near() && k.Reading.Err == ""
 }
