@@ -26,6 +26,10 @@ type Terminal struct {
 	stop    context.CancelFunc
 	done    chan error
 
+	// cells guards what the emulator's own lock does not: CellAt returns a pointer to a
+	// cell that a Write in another goroutine changes.
+	cells sync.Mutex
+
 	mu    sync.Mutex
 	bytes int64 // written by the program so far
 	err   error // what the program ended with
@@ -98,6 +102,8 @@ func (x *Terminal) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	x.bytes += int64(len(p))
 	x.mu.Unlock()
+	x.cells.Lock()
+	defer x.cells.Unlock()
 	if _, err := x.screen.Write([]byte(strings.ReplaceAll(string(p), "\n", "\r\n"))); err != nil {
 		return 0, fmt.Errorf("the virtual terminal refused its input: %w", err)
 	}
@@ -154,7 +160,9 @@ func (x *Terminal) Click(column, row int) {
 
 // Resize makes the terminal another size, as a user would.
 func (x *Terminal) Resize(w, h int) {
+	x.cells.Lock()
 	x.screen.Resize(w, h)
+	x.cells.Unlock()
 	x.Send(tea.WindowSizeMsg{Width: w, Height: h})
 	x.Wait(150 * time.Millisecond)
 }
@@ -164,6 +172,8 @@ func (x *Terminal) Wait(d time.Duration) { time.Sleep(d) }
 
 // Screen returns what can be read, without colours, one line a row.
 func (x *Terminal) Screen() string {
+	x.cells.Lock()
+	defer x.cells.Unlock()
 	lines := make([]string, x.screen.Height())
 	for y := range lines {
 		var b strings.Builder
