@@ -8,6 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/tui/firing"
 	"ratescope/tui/keymap"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -35,7 +36,7 @@ func BatchMsg(b model.Batch) tea.Msg { return session.BatchMsg(b) }
 func TickMsg(t time.Time) tea.Msg { return shell.TickAt(t) }
 
 // FiredMsg is what arrives when requests were decided.
-func FiredMsg(f ...model.Fired) tea.Msg { return session.FiredMsg(f...) }
+func FiredMsg(f ...model.Fired) tea.Msg { return firing.FiredMsg(f...) }
 
 // TakeFired delivers what injectors have reported so far.
 func (a *App) TakeFired() { a.Update(a.session.TakeFired()) }

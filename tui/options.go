@@ -14,6 +14,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/themes"
+	"ratescope/tui/firing"
 	"ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -21,10 +22,10 @@ import (
 )
 
 // Injector fires synthetic requests. It decides alone what may be fired.
-type Injector = session.Injector
+type Injector = firing.Injector
 
 // Arming is what stands between a key press and a server of others.
-type Arming = session.Arming
+type Arming = firing.Arming
 
 // Player plays a recording.
 type Player = session.Player

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/tui/firing"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 )
@@ -30,7 +31,7 @@ func NewStage(ctx context.Context, o Options, w, h int) (*Stage, error) {
 func (s *Stage) Batch(b model.Batch) { s.app.Update(session.BatchMsg(b)) }
 
 // Fired takes in what became of requests that were fired from here.
-func (s *Stage) Fired(f ...model.Fired) { s.app.Update(session.FiredMsg(f...)) }
+func (s *Stage) Fired(f ...model.Fired) { s.app.Update(firing.FiredMsg(f...)) }
 
 // Tick moves the clock to an instant.
 func (s *Stage) Tick(at time.Time) { s.app.Update(shell.TickAt(at)) }

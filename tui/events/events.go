@@ -12,6 +12,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/firing"
 	"ratescope/tui/format"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
@@ -21,7 +22,7 @@ import (
 type event struct {
 	at    limiter.Instant
 	alert *model.Alert
-	fired *session.Decision
+	fired *firing.Decision
 
 	lasted time.Duration // of a key that became throttled: until it was free again, or until now
 	still  bool          // and it is not free again
@@ -154,7 +155,7 @@ func (v view) alertText(e *model.Alert) (mark string, st themes.Style, text stri
 }
 
 // PaintDecision writes one decision about a fired request.
-func PaintDecision(p *widget.Canvas, x, y, end int, d *session.Decision) {
+func PaintDecision(p *widget.Canvas, x, y, end int, d *firing.Decision) {
 	v := view{Canvas: p}
 	mark, what, st := v.outcome(d.Outcome)
 	if d.N > 1 {

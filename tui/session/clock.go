@@ -51,7 +51,7 @@ func (s *Session) Pace() (wait time.Duration, idle bool) {
 	}
 	frame := s.Frame()
 	unhurried := 2 * frame
-	quiet := len(s.orders) == 0 && !s.throttled && s.now.Sub(s.moved) > 2*time.Second
+	quiet := s.Firing() == 0 && !s.throttled && s.now.Sub(s.moved) > 2*time.Second
 	switch {
 	case s.step > unhurried && quiet: // at the very moment of the step
 		return max(frame, min(s.step-time.Duration(s.now)*time.Microsecond%s.step, time.Second)), false
@@ -64,7 +64,7 @@ func (s *Session) Pace() (wait time.Duration, idle bool) {
 // idleScreen says that nothing on screen changes faster than its clock: nothing arrives, no
 // column moves within a second, nothing counts down.
 func (s *Session) idleScreen() bool {
-	if !s.started || s.board.Server.Link != model.Live || len(s.orders) > 0 || s.throttled {
+	if !s.started || s.board.Server.Link != model.Live || s.Firing() > 0 || s.throttled {
 		return false
 	}
 	quiet := s.now.Sub(s.moved)
@@ -79,7 +79,7 @@ func (s *Session) idleScreen() bool {
 // Tick moves the clock on.
 func (s *Session) Tick(local time.Time) {
 	s.local = local
-	s.watchArming()
+	s.WatchArming()
 	if !s.started {
 		return
 	}

@@ -52,7 +52,7 @@ func (h header) paintServer(x, y, end int) {
 	h.Buffer.Right(x, y, end-1, right, h.Look.Dim)
 	arms, armStyle := h.armed(edge - x - len(" ratescope  ") - safetext.Width(label) - 4)
 	edge -= safetext.Width(arms) + 1
-	if len(h.orders) > 0 {
+	if h.Firing() > 0 {
 		h.OnClick(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.Stop(); return nil })
 	}
 	h.Buffer.Text(edge, y, end, arms, armStyle)
@@ -134,32 +134,11 @@ func (h header) state() (string, themes.Style) {
 	return "LIVE", h.Look.BadgeLive
 }
 
-// firingText says what is being fired and how to stop it, in at most so many columns: "" when
-// nothing is, and whatever the screen is it can be read.
-func (h *Session) firingText(columns int) string {
-	if len(h.orders) == 0 {
-		return ""
-	}
-	what, key := "firing", ""
-	if s := h.runningRate(); s != nil {
-		what, key = "firing "+format.PerSecond(s.Rate), s.Key
-	} else if len(h.orders) == 1 {
-		for _, s := range h.orders {
-			what, key = fmt.Sprintf("firing %d", s.N), s.Key
-		}
-	}
-	const stops = " · x stops"
-	if room := columns - safetext.Width(" "+what+" at "+stops+" "); key != "" && room >= 8 {
-		return " " + what + " at " + safetext.Shorten(h.Name(key), room, safetext.Ellipsis) + stops + " "
-	}
-	return format.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
-}
-
 // armed says whether firing is possible, in a word, or what is being fired, in at most so
 // many columns.
 func (h header) armed(columns int) (string, themes.Style) {
-	left := h.armedText()
-	if text := h.firingText(min(columns, 60)); text != "" {
+	left := h.ArmedText()
+	if text := h.FiringText(min(columns, 60)); text != "" {
 		if with := " " + left + " ·" + text; left != "" && safetext.Width(with) <= columns {
 			text = with
 		}

@@ -41,7 +41,7 @@ func (s *Session) Pick(key string) {
 	if s.group = ""; key != s.selected {
 		s.selected = key
 		s.Time.Reset()
-		s.showPlans()
+		s.MarkPlans()
 	}
 	s.chosen, s.picked, s.lost = true, true, ""
 	s.Redraw()
@@ -95,9 +95,15 @@ func (s *Session) Index() int {
 	return -1
 }
 
-// moved on says, once, that the selected key went away and another one stands in its place:
+// ShowPlans marks on the timeline when requests will be fired at the selected key.
+func (s *Session) ShowPlans(at []limiter.Instant) {
+	s.Time.Plan(at)
+	s.Redraw()
+}
+
+// SelectionMoved says, once, that the selected key went away and another one stands in its place:
 // a request that was meant for the one must not reach the other.
-func (s *Session) selectionMoved() bool {
+func (s *Session) SelectionMoved() bool {
 	lost := s.lost
 	s.lost = ""
 	if lost == "" {

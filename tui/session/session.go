@@ -15,25 +15,17 @@ import (
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
+	"ratescope/tui/firing"
 	"ratescope/tui/shell"
 	"ratescope/tui/timeline"
 )
-
-// Injector fires synthetic requests. It decides alone what may be fired.
-type Injector interface {
-	// Armed returns nil when firing is allowed, else a sentence that says why not and
-	// how to allow it.
-	Armed() error
-	// Fire blocks until the shot is done or ctx ends, and reports every request.
-	Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error)
-}
 
 // Options says what a session shows.
 type Options struct {
 	Take     func(context.Context) (model.Batch, error) // waits for the next batch
 	Focus    func(keys []string)                        // gets the keys on screen; may be nil
-	Injector Injector                                   // nil: firing is not possible
-	Arming   Arming                                     // nil: what can be fired is fired at once
+	Injector firing.Injector                            // nil: firing is not possible
+	Arming   firing.Arming                              // nil: what can be fired is fired at once
 
 	// Export writes the keys of a batch to a file and returns its path; nil: not possible.
 	Export func(model.Batch) (path string, err error)
@@ -66,12 +58,12 @@ type Options struct {
 // use: everything but its commands runs on Bubble Tea's goroutine.
 type Session struct {
 	*shell.App
+	*firing.Orders
 	Options
 
 	clock
 	selection
 	order
-	firing
 	raised
 	outlook outlook
 	Time    timeline.View // how far back, how coarse, and the instant under the cursor
@@ -82,31 +74,24 @@ type Session struct {
 	server   model.Server // the header's figures: renewed once a second, so that they can be read
 	cost     model.Cost   // of about the last ten seconds
 	recorder Recorder     // nil: nothing is being recorded
-	wasArmed bool         // at the last tick
 }
 
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
-	s := &Session{App: app, Options: o, firing: newFiring()}
+	s := &Session{App: app, Options: o}
+	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Name: s.Name, Mask: o.Mask})
 	app.SetHost(s)
 	return s
 }
 
 // Init waits for the first batch and for what is fired.
-func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.nextFired(), s.nextNews()) }
+func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.nextNews()) }
 
 // Update handles what comes from the source, the injector and the recorder.
 func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case batchMsg:
 		return s.receive(msg)
-	case firedMsg:
-		s.record(msg)
-		return s.nextFired()
-	case plannedMsg:
-		return s.carryOut(msg.id)
-	case armedMsg:
-		s.arm(msg)
 	case recordingMsg:
 		s.recording(msg)
 	case recordedMsg:
@@ -119,12 +104,11 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		return s.hear(msg)
 	case capsuleMsg:
 		s.saved(msg)
+	default:
+		return s.Orders.Update(msg)
 	}
 	return nil
 }
-
-// Stop ends everything that is being fired.
-func (s *Session) Stop() { s.ceaseFire() }
 
 // Close ends a recording that is under way.
 func (s *Session) Close() error {
@@ -166,10 +150,7 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 		s.Keep(msg.batch)
 	}
 	s.board.Apply(msg.batch)
-	if s.Arming != nil {
-		s.Arming.Meet(s.board.Server)
-		s.watchArming()
-	}
+	s.Meet(s.board.Server)
 	s.account(s.board.Cost, elsewhere)
 	if elsewhere || !s.started || s.server.Link != s.board.Server.Link {
 		s.server = s.board.Server
@@ -246,7 +227,7 @@ func (s *Session) Decorate(v *tea.View) {
 		return
 	}
 	v.WindowTitle = s.titled() + "ratescope " + safetext.Clip(safetext.Clean(s.board.Server.Target), 60, safetext.Ellipsis)
-	if armed := s.armedText(); armed != "" {
+	if armed := s.ArmedText(); armed != "" {
 		v.WindowTitle = armed + " · " + v.WindowTitle
 	}
 	if w := s.board.Sweep; w.Passes == 0 && w.Total > 0 {
@@ -255,7 +236,7 @@ func (s *Session) Decorate(v *tea.View) {
 }
 
 // TooSmall says on a terminal that is too small for a screen what is being fired.
-func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.firingText(columns)) }
+func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.FiringText(columns)) }
 
 // Name is a key's name as the terminal may show it, without the middle of a name that is
 // wider than any screen: cleaning many kilobytes at every frame costs too much.
@@ -305,6 +286,9 @@ func (s *Session) Revisit() {
 	s.rebind()
 }
 
+// LiveAt returns the server's clock, which goes on behind a pause.
+func (s *Session) LiveAt() limiter.Instant { return s.now }
+
 // At is the instant on screen, on the server's clock.
 func (s *Session) At() limiter.Instant {
 	if s.frozen != nil {
@@ -318,6 +302,3 @@ func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
 
 // NewsMsg is what arrives when there is news of the alerts of the configuration.
 func NewsMsg(n ...News) tea.Msg { return newsMsg{news: n} }
-
-// FiredMsg is what arrives when requests fired from here were decided.
-func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }

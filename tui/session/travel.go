@@ -30,6 +30,18 @@ func (s *Session) RestoreZoom(steps string) {
 	}
 }
 
+// Adjust raises or lowers what + and - change: the speed of a replay, else how much is fired.
+func (s *Session) Adjust(up bool) tea.Cmd {
+	p := s.Player
+	if p == nil {
+		return s.Orders.Adjust(up)
+	}
+	p.Faster(up)
+	s.now = p.Now(s.local)
+	s.Say("Speed: " + speedText(p.Playback(s.local).Speed) + ".")
+	return nil
+}
+
 // restart begins a replay anew.
 func (s *Session) restart() tea.Cmd {
 	s.Player.Restart()

@@ -1,4 +1,4 @@
-package session
+package firing
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ import (
 // ticketDialog says what an order will do and asks for it to be confirmed. It is the only way
 // from a key press to a request at a server of others.
 type ticketDialog struct {
-	s      *Session
+	o      *Orders
 	ticket model.Ticket
 	lines  [][2]string // a word and what it says
 	why    []string    // why the server counts as one of production
@@ -37,46 +37,46 @@ const (
 )
 
 // issue lays the ticket of an order over the screen; do carries the order out.
-func (s *Session) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) {
+func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) {
 	of := order
 	if of.N == 0 { // without an end: what its first minute does
 		of.N = max(int(of.Rate*60), 1)
 	}
-	t := k.Ticket(of, s.now)
+	t := k.Ticket(of, o.keys.LiveAt())
 	t.Order = order
-	t.Issued, t.Server = s.App.Now(), s.board.Server.Target
+	t.Issued, t.Server = o.app.Now(), o.keys.Live().Server.Target
 	t.Path = "the limiter's own script, over a connection of its own"
-	t.Keys = s.Arming.Keys(order, s.now)
-	commands, err := s.Arming.Preview(s.Context(), order)
+	t.Keys = o.arming.Keys(order, o.keys.LiveAt())
+	commands, err := o.arming.Preview(o.app.Context(), order)
 	if err != nil {
-		s.Warn("Nothing was fired at " + s.Name(order.Key) + ": " + err.Error() + ".")
+		o.app.Warn("Nothing was fired at " + o.name(order.Key) + ": " + err.Error() + ".")
 		return
 	}
 	t.Commands = commands
-	for name, other := range s.board.Keys() {
+	for name, other := range o.keys.Live().Keys() {
 		if name != order.Key && !other.Gone && model.HashSlot(name) == t.Slot {
 			t.InSlot++
 		}
 	}
-	d := &ticketDialog{s: s, ticket: t, why: s.Armament().Production, do: do}
+	d := &ticketDialog{o: o, ticket: t, why: o.Armament().Production, do: do}
 	d.lines = d.words()
 	asked := []string{"reason "}
 	if len(d.why) > 0 {
 		asked = append(asked, "key    ")
 	}
 	for _, prompt := range asked {
-		in := widget.NewInput(s.App.Look, prompt, s.Look.Raised)
+		in := widget.NewInput(o.app.Look, prompt, o.app.Look.Raised)
 		in.CharLimit = 200
 		d.inputs = append(d.inputs, in)
 	}
 	d.focus = len(d.inputs) - 1
 	d.inputs[d.focus].Focus()
-	s.Open(d)
+	o.app.Open(d)
 }
 
 // words are the lines of the ticket.
 func (d *ticketDialog) words() [][2]string {
-	t, s := &d.ticket, d.s
+	t := &d.ticket
 	fate := "not known"
 	if f := t.Forecast; f.Known {
 		fate = fmt.Sprintf("%d admitted, %d denied", f.Admitted, f.Denied)
@@ -95,17 +95,17 @@ func (d *ticketDialog) words() [][2]string {
 		last = "all of them are in at once"
 	}
 	others := "not watched for a whole window: not known"
-	if o := t.Organic; o.Known {
-		others = fmt.Sprintf("lose %d of their admissions, at %s now", o.Lost, format.PerSecond(o.PerSecond))
+	if at := t.Organic; at.Known {
+		others = fmt.Sprintf("lose %d of their admissions, at %s now", at.Lost, format.PerSecond(at.PerSecond))
 	}
 	keys := make([]string, len(t.Keys))
 	for i, k := range t.Keys {
-		keys[i] = s.Name(k)
+		keys[i] = d.o.name(k)
 	}
 	commands := make([]string, len(t.Commands))
 	for i, c := range t.Commands {
 		commands[i] = safetext.Clean(c)
-		if s.Mask {
+		if d.o.mask {
 			commands[i] = safetext.Clean(strings.ReplaceAll(c, t.Order.Key, safetext.Mask(t.Order.Key)))
 		}
 	}
@@ -149,7 +149,7 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 		shot.Named = d.inputs[inputName].Value()
 	}
 	switch {
-	case d.ticket.Expired(d.s.App.Now()):
+	case d.ticket.Expired(d.o.app.Now()):
 		d.wrong = "the ticket has expired: press esc and ask for a new one"
 	case production && !arming.Named(shot.Key, shot.Named):
 		d.wrong = "type the key's name, or its last part"
@@ -197,7 +197,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 	}
 	text := p.Look.Text.On(p.Look.Raised)
-	add("key", d.s.Name(d.ticket.Order.Key), 2, p.Look.Title.On(p.Look.Raised))
+	add("key", d.o.name(d.ticket.Order.Key), 2, p.Look.Title.On(p.Look.Raised))
 	for _, l := range d.lines {
 		most := 3
 		if p.Buffer.H < 30 {
@@ -211,7 +211,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	if d.wrong != "" {
 		add("", d.wrong, 2, p.Look.Denied.On(p.Look.Raised))
 	}
-	now := d.s.App.Now()
+	now := d.o.app.Now()
 	foot := "holds for " + timeLeft(d.ticket.Left(now))
 	if d.ticket.Expired(now) {
 		foot = "expired"
@@ -234,11 +234,11 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	x := p.Button(in.X, y, in.X+in.W, "enter", "fire", func(int) tea.Cmd {
 		cmd, open := d.confirm()
 		if !open {
-			d.s.Open(nil)
+			d.o.app.Open(nil)
 		}
 		return cmd
 	})
-	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { d.s.Open(nil); return nil })
+	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { d.o.app.Open(nil); return nil })
 }
 
 // Modal is true.

@@ -1,4 +1,4 @@
-package session
+package firing
 
 import (
 	"context"
@@ -33,27 +33,27 @@ type armedMsg struct{ err error }
 
 // Armament returns where firing stands. Where nothing has to be armed, because there is nothing
 // of others to harm, it is armed without an end.
-func (s *Session) Armament() arming.Status {
+func (o *Orders) Armament() arming.Status {
 	switch {
-	case s.Injector == nil:
+	case o.injector == nil:
 		return arming.Status{Refused: errNoInjector}
-	case s.Arming != nil:
-		return s.Arming.Arming()
+	case o.arming != nil:
+		return o.arming.Arming()
 	}
-	err := s.Injector.Armed()
+	err := o.injector.Armed()
 	return arming.Status{Refused: err, Armed: err == nil}
 }
 
 var errNoInjector = fmt.Errorf("nothing can be fired at this source")
 
 // HostKeys are the keys of the dashboard that mean the same on every screen.
-func (s *Session) HostKeys() keymap.Actions {
+func (o *Orders) HostKeys() keymap.Actions {
 	return keymap.Actions{
-		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", s.ToggleArming, "!").When(func() string {
-			switch st := s.Armament(); {
+		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", o.ToggleArming, "!").When(func() string {
+			switch st := o.Armament(); {
 			case st.Refused != nil:
 				return st.Refused.Error()
-			case s.Arming == nil:
+			case o.arming == nil:
 				return "Nothing of others is here: firing is always armed."
 			}
 			return ""
@@ -62,47 +62,55 @@ func (s *Session) HostKeys() keymap.Actions {
 }
 
 // ToggleArming arms firing, or disarms it and stops what is under way.
-func (s *Session) ToggleArming() tea.Cmd {
-	if s.Arming == nil {
+func (o *Orders) ToggleArming() tea.Cmd {
+	if o.arming == nil {
 		return nil
 	}
-	if s.Armament().Armed {
-		s.Stop()
-		s.Arming.Disarm()
-		s.wasArmed = false
-		s.Say("Firing is disarmed.")
+	if o.Armament().Armed {
+		o.Stop()
+		o.arming.Disarm()
+		o.wasArmed = false
+		o.app.Say("Firing is disarmed.")
 		return nil
 	}
-	ctx, a := s.Context(), s.Arming
+	ctx, a := o.app.Context(), o.arming
 	return func() tea.Msg { return armedMsg{a.Arm(ctx)} }
 }
 
 // arm takes in what came of an order to arm.
-func (s *Session) arm(msg armedMsg) {
+func (o *Orders) arm(msg armedMsg) {
 	if msg.err != nil {
-		s.Warn(msg.err.Error())
+		o.app.Warn(msg.err.Error())
 		return
 	}
-	st := s.Armament()
-	s.wasArmed = st.Armed
+	st := o.Armament()
+	o.wasArmed = st.Armed
 	text := "Firing is armed for ten minutes: ! disarms, x stops."
 	if len(st.Production) > 0 {
 		text = "Firing is armed. This counts as production because " + st.Production[0] + ": each order asks for the key's name and a reason."
 	}
-	s.Warn(text)
+	o.app.Warn(text)
 }
 
-// watchArming stops what is under way once the arming has ended by itself, and says why.
-func (s *Session) watchArming() {
-	if s.Arming == nil {
+// Meet tells the arming what is known about the server.
+func (o *Orders) Meet(server model.Server) {
+	if o.arming != nil {
+		o.arming.Meet(server)
+		o.WatchArming()
+	}
+}
+
+// WatchArming stops what is under way once the arming has ended by itself, and says why.
+func (o *Orders) WatchArming() {
+	if o.arming == nil {
 		return
 	}
-	st := s.Armament()
-	if s.wasArmed && !st.Armed {
-		s.Stop()
-		s.Warn("Firing is disarmed: " + st.Ended + ".")
+	st := o.Armament()
+	if o.wasArmed && !st.Armed {
+		o.Stop()
+		o.app.Warn("Firing is disarmed: " + st.Ended + ".")
 	}
-	s.wasArmed = st.Armed
+	o.wasArmed = st.Armed
 }
 
 // timeLeft writes minutes and seconds, rounded up.
@@ -111,11 +119,11 @@ func timeLeft(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", n/60, n%60)
 }
 
-// armedText is the badge of an arming: that it is one, what is at stake, and the time left; ""
+// ArmedText returns the badge of an arming: that it is one, what is at stake, and the time left; ""
 // where there is none that can end.
-func (s *Session) armedText() string {
-	st := s.Armament()
-	if s.Arming == nil || !st.Armed {
+func (o *Orders) ArmedText() string {
+	st := o.Armament()
+	if o.arming == nil || !st.Armed {
 		return ""
 	}
 	text := "ARMED "
