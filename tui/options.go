@@ -18,6 +18,7 @@ import (
 	"ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
+	"ratescope/tui/shown"
 	"ratescope/tui/tour"
 )
 
@@ -28,7 +29,7 @@ type Injector = firing.Injector
 type Arming = firing.Arming
 
 // Player plays a recording.
-type Player = session.Player
+type Player = shown.Player
 
 // Recorder keeps batches in a file.
 type Recorder = session.Recorder

@@ -42,7 +42,7 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 }
 
 func (h header) paintServer(x, y, end int) {
-	s := h.server
+	s := h.Server()
 	label, style := h.state()
 	right := format.Clock(h.At())
 	if h.At() == 0 {
@@ -61,7 +61,7 @@ func (h header) paintServer(x, y, end int) {
 	if h.Production {
 		x = h.Spans(x, y, edge, widget.Styled(" PROD ", h.Look.BadgeBad), widget.Styled(" ", h.Look.Text))
 	}
-	if !h.started {
+	if !h.Started() {
 		h.Spans(x, y, edge, widget.Styled("connecting…", h.Look.Dim))
 		return
 	}
@@ -108,7 +108,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	if s.Version != "" && !s.Embedded {
 		say("redis "+s.Version, h.Look.Dim)
 	}
-	if c := h.cost; live && c.Over > 0 && c.Server > 0 {
+	if c := h.Cost(); live && c.Over > 0 && c.Server > 0 {
 		say(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), h.Look.Dim)
 	} else if live && c.Over > 0 && !s.Embedded {
 		say(format.PerSecond(float64(c.Commands)/c.Over.Seconds())+" reads", h.Look.Dim)
@@ -119,14 +119,14 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 // state is the badge of what the screen shows.
 func (h header) state() (string, themes.Style) {
 	switch {
-	case h.Player != nil && h.started:
+	case h.Replayed() && h.Started():
 		return h.replayed(h.Look)
-	case h.frozen != nil:
+	case h.Paused():
 		return "PAUSED", h.Look.BadgeWarn
-	case !h.started || h.board.Server.Link == model.Connecting:
+	case !h.Started() || h.Live().Server.Link == model.Connecting:
 		return "CONNECTING", h.Look.BadgeWarn
-	case h.board.Server.Link == model.Down:
-		return "DOWN " + format.Span(h.board.Server.Down), h.Look.BadgeBad
+	case h.Live().Server.Link == model.Down:
+		return "DOWN " + format.Span(h.Live().Server.Down), h.Look.BadgeBad
 	}
 	if h.recorder != nil {
 		return "LIVE, RECORDING", h.Look.BadgeWarn
@@ -151,19 +151,19 @@ func (h header) armed(columns int) (string, themes.Style) {
 		return "read-only", h.Look.Dim
 	case !st.Armed:
 		return format.First(columns, "read-only, ! arms", "read-only"), h.Look.Dim
-	case h.board.Server.Embedded:
+	case h.Live().Server.Embedded:
 		return "armed", h.Look.Injected
 	}
 	return " ARMED ", h.Look.BadgeArmed
 }
 
 func (h header) paintVerdict(x, y, end int) {
-	s := h.board.Server
+	s := h.Live().Server
 	if s.Link != model.Live && s.Err != "" {
 		h.Spans(x+1, y, end, widget.Styled(h.Look.OverMark+" ", h.Look.Denied), widget.Styled(safetext.Clean(s.Err), h.Look.Denied))
 		return
 	}
-	if !h.started {
+	if !h.Started() {
 		return
 	}
 	t := h.Board().Totals()
@@ -171,7 +171,7 @@ func (h header) paintVerdict(x, y, end int) {
 		h.Spans(x+1, y, end, widget.Styled(Searching(h.Live()), h.Look.Near))
 		return
 	}
-	stale := h.unread
+	stale := h.Stale()
 	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
 	x = h.Spans(x+1, y, end,
 		count(h.Look.OverMark, t.Throttled, "throttled", h.Look.Denied, h.Look.Dim), widget.Styled("   ", h.Look.Text),

@@ -34,7 +34,7 @@ type adoptedMsg struct {
 // openGroups lists the limiters as they are on the board now.
 func (s *Session) openGroups() {
 	var readings []model.Reading
-	for _, k := range s.board.Keys() {
+	for _, k := range s.Live().Keys() {
 		if !k.Gone {
 			readings = append(readings, k.Reading)
 		}
@@ -43,7 +43,7 @@ func (s *Session) openGroups() {
 	if libraries == nil {
 		libraries = func(string) (identify.Library, bool) { return identify.Library{}, false }
 	}
-	s.Open(&groups{s: s, list: identify.Of(readings, s.board.Sweep, libraries).Groups})
+	s.Open(&groups{s: s, list: identify.Of(readings, s.Live().Sweep, libraries).Groups})
 }
 
 // Update selects a group, or makes a rule of a likely one.

@@ -19,7 +19,7 @@ func do(f func()) func() tea.Cmd {
 // puts its own in front; up, down and the arrows are its own to say.
 func (s *Session) Actions() keymap.Actions {
 	live := func() string {
-		if s.Player != nil {
+		if s.Replayed() {
 			return "A replay only shows what was seen: nothing can be fired."
 		}
 		return s.CanFire()
@@ -40,13 +40,13 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u"),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.ToggleRecording, "F").When(func() string {
-			if s.Player != nil {
+			if s.Replayed() {
 				return "This is a recording; R begins it anew."
 			}
 			return ""
 		}),
-		keymap.New("time", "restart", "R", "begins a replay anew", s.restart, "R").When(func() string {
-			if s.Player == nil {
+		keymap.New("time", "restart", "R", "begins a replay anew", do(s.Restart), "R").When(func() string {
+			if !s.Replayed() {
 				return "Only a replay can begin anew; F records to a file."
 			}
 			return ""
@@ -98,14 +98,14 @@ func (s *Session) openFilter() {
 }
 
 // CanGoBack reports whether there is a filter or a pause to leave.
-func (s *Session) CanGoBack() bool { return s.filter.text != "" || s.frozen != nil }
+func (s *Session) CanGoBack() bool { return s.filter.text != "" || s.Paused() }
 
 // Back clears the filter, then leaves the pause.
 func (s *Session) Back() bool {
 	switch {
 	case s.filter.text != "":
 		s.SetFilter("")
-	case s.frozen != nil:
+	case s.Paused():
 		s.Pause()
 	default:
 		return false

@@ -129,7 +129,7 @@ func (s *Session) Reorder() {
 // resort chooses the rows anew and keeps the selection on its key. It runs once a second and
 // when keys come or go. While a person is at work, rows only come and go.
 func (s *Session) resort() {
-	if len(s.rows) > 0 && !s.touched.IsZero() && s.local.Sub(s.touched) < holding {
+	if len(s.rows) > 0 && !s.touched.IsZero() && s.Local().Sub(s.touched) < holding {
 		s.hold()
 	} else {
 		s.sort()
@@ -199,11 +199,11 @@ func (s *Session) note(bands map[string]Band) {
 	}
 	for key, b := range bands {
 		if was, known := s.bands[key]; known && was != b {
-			s.changes[key] = s.local
+			s.changes[key] = s.Local()
 		}
 	}
 	for key, at := range s.changes {
-		if s.local.Sub(at) > holding {
+		if s.Local().Sub(at) > holding {
 			delete(s.changes, key)
 		}
 	}

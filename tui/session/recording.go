@@ -8,23 +8,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/chart"
 )
-
-// Player plays a recording: its clock is that of the screen. Its methods may be called from
-// any goroutine.
-type Player interface {
-	Now(local time.Time) limiter.Instant // the moment of the replay at an instant of this machine's clock
-	Playback(local time.Time) model.Playback
-	Pause() // or go on
-	Seek(to limiter.Instant)
-	Restart()
-	Faster(yes bool)
-}
 
 // Recorder keeps batches in a file.
 type Recorder interface {
@@ -33,18 +21,9 @@ type Recorder interface {
 	Close() (account string, err error)
 }
 
-// seekStep is a twelfth of what the timeline shows, but a second at least.
-func (s *Session) seekStep() time.Duration {
-	step := time.Second
-	if k := s.Current(); k != nil {
-		step = max(step, k.Timeline.Window()/6)
-	}
-	return step
-}
-
 // replayed is the badge of a replay: where it is and how fast it goes.
 func (s *Session) replayed(look chart.Look) (string, themes.Style) {
-	p := s.Player.Playback(s.local)
+	p := s.Playback()
 	where := minutes(p.Position()) + "/" + minutes(p.Length())
 	switch {
 	case p.Ended && p.CutOff != "":
@@ -99,7 +78,7 @@ func (s *Session) ToggleRecording() tea.Cmd {
 		}
 	case s.Record == nil:
 		s.Warn("Nothing can be recorded here.")
-	case !s.started:
+	case !s.Started():
 		s.Warn("There is nothing to record yet.")
 	default:
 		open := s.Record
@@ -117,7 +96,7 @@ func (s *Session) recording(msg recordingMsg) {
 		return
 	}
 	s.recorder = msg.r
-	msg.r.Put(s.board.Past())
+	msg.r.Put(s.Live().Past())
 	s.Say("Recording to " + safetext.Clean(msg.name) + ", from what is on the timelines on; F ends it.")
 }
 
@@ -138,11 +117,11 @@ type capsuleMsg struct {
 // NoCapsule says why no capsule can be saved; "" when it can.
 func (s *Session) NoCapsule() string {
 	switch {
-	case s.Player != nil:
+	case s.Replayed():
 		return "A replay is of a file already: hand that on."
 	case s.Capsule == nil:
 		return "No capsule can be saved here."
-	case !s.started:
+	case !s.Started():
 		return "There is nothing to save yet."
 	}
 	return ""
@@ -154,8 +133,7 @@ func (s *Session) SaveCapsule() tea.Cmd {
 		s.Warn(why)
 		return nil
 	}
-	s.board.Refresh(s.now)
-	board, save := s.board.Freeze(s.now), s.Capsule
+	board, save := s.Freeze(), s.Capsule
 	s.Say("Saving a capsule…")
 	return func() tea.Msg {
 		account, err := save(board)

@@ -33,7 +33,7 @@ func (s *Session) Picked() bool { return s.picked }
 // Touch notes that a person has pressed something: the selection stays where it is.
 func (s *Session) Touch() {
 	s.chosen = true
-	s.touched = s.local
+	s.touched = s.Local()
 }
 
 // Pick selects a key for a person.
@@ -54,7 +54,7 @@ func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 		s.Say("That key is no longer on the board.")
 		return nil
 	}
-	if s.Player == nil && s.frozen == nil {
+	if !s.Replayed() && !s.Paused() {
 		s.Pause()
 	}
 	s.Pick(key)
@@ -174,14 +174,7 @@ func (s *Session) Pinned() *model.Watched {
 // Pin pins the selected key, or lets it go.
 func (s *Session) Pin() {
 	if k := s.Current(); k != nil {
-		key := k.Reading.Key
-		s.board.Pin(key)
-		if s.frozen != nil {
-			s.frozen.Pin(key)
-		}
-		if s.paused != nil && s.paused != s.frozen {
-			s.paused.Pin(key)
-		}
+		s.Boards.Pin(k.Reading.Key)
 		s.Reorder()
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
 	"ratescope/tui/firing"
 	"ratescope/tui/shell"
-	"ratescope/tui/timeline"
+	"ratescope/tui/shown"
 )
 
 // Options says what a session shows.
@@ -30,7 +30,7 @@ type Options struct {
 	// Export writes the keys of a batch to a file and returns its path; nil: not possible.
 	Export func(model.Batch) (path string, err error)
 	// Player, when what is shown is a replay, plays it; Take hands out its batches.
-	Player Player
+	Player shown.Player
 	// Record opens a recording; nil: not possible.
 	Record func() (r Recorder, name string, err error)
 	// Keep gets every batch, for Capsule; it never blocks. Capsule saves what was kept together
@@ -58,27 +58,21 @@ type Options struct {
 // use: everything but its commands runs on Bubble Tea's goroutine.
 type Session struct {
 	*shell.App
+	*shown.Boards
 	*firing.Orders
 	Options
 
-	clock
 	selection
 	order
 	raised
-	outlook outlook
-	Time    timeline.View // how far back, how coarse, and the instant under the cursor
-
-	board    model.Board
-	paused   *model.Board // the board at the moment of a pause; nil while the picture moves
-	frozen   *model.Board // what is shown of it: as it is, or as it stood when the timeline is scrolled back
-	server   model.Server // the header's figures: renewed once a second, so that they can be read
-	cost     model.Cost   // of about the last ten seconds
-	recorder Recorder     // nil: nothing is being recorded
+	outlook  outlook
+	step     time.Duration // how often the picture on screen moves; 0 it does not
+	recorder Recorder      // nil: nothing is being recorded
 }
 
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
-	s := &Session{App: app, Options: o}
+	s := &Session{App: app, Options: o, Boards: shown.New(o.Player, o.Still)}
 	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Name: s.Name, Mask: o.Mask})
 	app.SetHost(s)
 	return s
@@ -141,31 +135,20 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 		}
 		return tea.Quit
 	}
-	moves, elsewhere := s.moves(&msg.batch), msg.batch.Anew != nil
-	turn := !s.started || s.board.Server.Link != msg.batch.Server.Link || s.board.Server.Err != msg.batch.Server.Err
 	if s.recorder != nil {
 		s.recorder.Put(msg.batch)
 	}
 	if s.Keep != nil {
 		s.Keep(msg.batch)
 	}
-	s.board.Apply(msg.batch)
-	s.Meet(s.board.Server)
-	s.account(s.board.Cost, elsewhere)
-	if elsewhere || !s.started || s.server.Link != s.board.Server.Link {
-		s.server = s.board.Server
-	}
-	s.started = true
-	s.listen()
-	if moves {
-		s.moved = s.now
-	}
-	moves = moves && !s.Still // else the next second is soon enough
-	if s.frozen == nil && (elsewhere || s.board.Len() != s.known) {
-		s.known, moves = s.board.Len(), true
+	change := s.Apply(msg.batch)
+	s.Meet(s.Live().Server)
+	moves := change.Moves && !s.Still // else the next second is soon enough
+	if !s.Paused() && (change.Anew || s.Live().Len() != s.known) {
+		s.known, moves = s.Live().Len(), true
 		s.resort()
 	}
-	if s.frozen == nil && (turn || elsewhere || moves && s.Idle()) { // else the clock's next picture shows it
+	if !s.Paused() && (change.Turn || change.Anew || moves && s.Idle()) { // else the clock's next picture shows it
 		s.Redraw()
 	}
 	if moves {
@@ -174,63 +157,17 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 	return s.nextBatch()
 }
 
-// account adds up what the watching costs. Older batches weigh less, so that the figure
-// does not jump.
-func (s *Session) account(c model.Cost, anew bool) {
-	const memory = 10_000_000_000 // ns
-	if anew {
-		s.cost = model.Cost{}
-	}
-	if s.cost.Over > memory {
-		s.cost = model.Cost{Commands: s.cost.Commands / 2, Server: s.cost.Server / 2, Over: s.cost.Over / 2}
-	}
-	s.cost.Add(c)
-}
-
-// moves says whether a batch brings more than the passing of time.
-func (s *Session) moves(b *model.Batch) bool {
-	if b.Anew != nil || b.Server.Link != s.board.Server.Link || b.Server.Err != s.board.Server.Err || b.Sweep.Passes == 0 || len(b.Gone) > 0 {
-		return true
-	}
-	for i := range b.Readings {
-		if len(b.Readings[i].Arrivals) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// Board returns the board on screen: the live one, or the one of the pause.
-func (s *Session) Board() *model.Board {
-	if s.frozen != nil {
-		return s.frozen
-	}
-	return &s.board
-}
-
-// Live returns the board that goes on collecting behind a pause.
-func (s *Session) Live() *model.Board { return &s.board }
-
-// Started reports whether a batch has come.
-func (s *Session) Started() bool { return s.started }
-
-// Server returns the server's figures as they were at the last full second.
-func (s *Session) Server() model.Server { return s.server }
-
-// Cost returns what the watching cost in about the last ten seconds.
-func (s *Session) Cost() model.Cost { return s.cost }
-
 // Decorate sets the title of the window and, while keys are discovered, the terminal's own
 // progress bar.
 func (s *Session) Decorate(v *tea.View) {
-	if !s.started {
+	if !s.Started() {
 		return
 	}
-	v.WindowTitle = s.titled() + "ratescope " + safetext.Clip(safetext.Clean(s.board.Server.Target), 60, safetext.Ellipsis)
+	v.WindowTitle = s.titled() + "ratescope " + safetext.Clip(safetext.Clean(s.Live().Server.Target), 60, safetext.Ellipsis)
 	if armed := s.ArmedText(); armed != "" {
 		v.WindowTitle = armed + " · " + v.WindowTitle
 	}
-	if w := s.board.Sweep; w.Passes == 0 && w.Total > 0 {
+	if w := s.Live().Sweep; w.Passes == 0 && w.Total > 0 {
 		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*min(w.Scanned, w.Total)/w.Total))
 	}
 }
@@ -259,43 +196,6 @@ func FullName(key string, mask bool) string {
 
 // Current returns the selected key, or nil when there is none.
 func (s *Session) Current() *model.Watched { return s.Board().Key(s.selected) }
-
-// Moment is when the keys are looked at.
-func (s *Session) Moment() timeline.Moment {
-	m := timeline.Moment{Now: s.now, Live: s.board.Server.Link == model.Live, Stopped: s.frozen != nil, Still: s.Still}
-	if s.paused != nil {
-		m.Now, m.At = s.paused.At, s.frozen.At
-	}
-	return m
-}
-
-// Revisit works the keys of a pause out anew where the timeline looks at another moment of
-// it: every figure on screen is of that moment.
-func (s *Session) Revisit() {
-	if s.paused == nil {
-		return
-	}
-	switch at := s.Time.Moment(s.paused.At); {
-	case at == s.frozen.At:
-		return
-	case at >= s.paused.At:
-		s.frozen = s.paused
-	default:
-		s.frozen = s.paused.AsOf(at)
-	}
-	s.rebind()
-}
-
-// LiveAt returns the server's clock, which goes on behind a pause.
-func (s *Session) LiveAt() limiter.Instant { return s.now }
-
-// At is the instant on screen, on the server's clock.
-func (s *Session) At() limiter.Instant {
-	if s.frozen != nil {
-		return s.frozen.At
-	}
-	return s.now
-}
 
 // BatchMsg is what arrives when the source has a batch.
 func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }

@@ -32,20 +32,11 @@ func (s *Session) RestoreZoom(steps string) {
 
 // Adjust raises or lowers what + and - change: the speed of a replay, else how much is fired.
 func (s *Session) Adjust(up bool) tea.Cmd {
-	p := s.Player
-	if p == nil {
+	if !s.Replayed() {
 		return s.Orders.Adjust(up)
 	}
-	p.Faster(up)
-	s.now = p.Now(s.local)
-	s.Say("Speed: " + speedText(p.Playback(s.local).Speed) + ".")
-	return nil
-}
-
-// restart begins a replay anew.
-func (s *Session) restart() tea.Cmd {
-	s.Player.Restart()
-	s.now = s.Player.Now(s.local)
+	s.Faster(up)
+	s.Say("Speed: " + speedText(s.Playback().Speed) + ".")
 	return nil
 }
 
@@ -60,9 +51,8 @@ func (s *Session) askTime() tea.Cmd {
 			s.Warn("A time is 14:02:11 or 14:02 of the last day, or 30s, 5m, 1h ago.")
 			return nil
 		}
-		if p := s.Player; p != nil {
-			p.Seek(at)
-			s.now = p.Now(s.local)
+		if s.Replayed() {
+			s.Seek(at)
 			return nil
 		}
 		return s.Visit(s.selected, at)

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"time"
+
+	"ratescope/model"
+)
+
+// SetStep says how often the picture of the screen that is shown moves by itself.
+func (s *Session) SetStep(d time.Duration) { s.step = d }
+
+// Pace is the time to the next picture. Sending one to the terminal costs most here, so
+// there are as many as there are steps of the timeline to show, and else half as many as
+// are allowed: numbers cannot be read any faster. While nothing moves but time, a picture
+// comes at every full second.
+func (s *Session) Pace() (wait time.Duration, idle bool) {
+	now := int64(s.LiveAt())
+	if s.Still || s.idleScreen() {
+		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
+	}
+	frame := s.Frame()
+	unhurried := 2 * frame
+	quiet := s.Firing() == 0 && !s.Throttled() && s.Quiet() > 2*time.Second
+	switch {
+	case s.step > unhurried && quiet: // at the very moment of the step
+		return max(frame, min(s.step-time.Duration(now)*time.Microsecond%s.step, time.Second)), false
+	case s.step > 0:
+		return max(frame, min(s.step, unhurried)), false
+	}
+	return unhurried, false
+}
+
+// idleScreen says that nothing on screen changes faster than its clock: nothing arrives, no
+// column moves within a second, nothing counts down.
+func (s *Session) idleScreen() bool {
+	if !s.Started() || s.Live().Server.Link != model.Live || s.Firing() > 0 || s.Throttled() {
+		return false
+	}
+	if k := s.Live().Key(s.Selected()); k != nil {
+		if w := k.Timeline.Window(); s.step == 0 || w < 48*time.Second {
+			return s.Quiet() > max(2*w, 3*time.Second)
+		}
+	}
+	return s.Quiet() > 3*time.Second
+}
+
+// Tick moves the clock on.
+func (s *Session) Tick(local time.Time) {
+	s.WatchArming()
+	changed, second := s.Boards.Tick(local)
+	if changed {
+		s.Redraw()
+	}
+	if second {
+		s.resort()
+	}
+}
+
+// Pause freezes the picture, or lets it go on; the board collects underneath.
+func (s *Session) Pause() {
+	if s.Boards.Pause() {
+		s.Reorder()
+	}
+}
+
+// Revisit shows a pause at the moment that its timeline looks at.
+func (s *Session) Revisit() {
+	if s.Boards.Revisit() {
+		s.rebind()
+	}
+}
+
+// Scroll goes back in time, or forward. In a replay it moves the replay.
+func (s *Session) Scroll(earlier bool) { s.Boards.Scroll(earlier, s.Current()) }

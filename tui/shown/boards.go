@@ -1,0 +1,197 @@
+// Package shown knows which board is on screen, and at which instant: the one that goes on
+// collecting, the one of a pause, or the one of a pause as it stood when its timeline is scrolled
+// back; and in a replay, the one of the recording. It draws nothing and reads no clock: instants
+// come in with batches and ticks, so that it is tested on values alone.
+package shown
+
+import (
+	"math"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/timeline"
+)
+
+// Player plays a recording: its clock is that of the screen. Its methods may be called from
+// any goroutine.
+type Player interface {
+	Now(local time.Time) limiter.Instant // the moment of the replay at an instant of this machine's clock
+	Playback(local time.Time) model.Playback
+	Pause() // or go on
+	Seek(to limiter.Instant)
+	Restart()
+	Faster(yes bool)
+}
+
+// Boards are the boards of what is watched, with the server's clock. Make them with New. Not safe
+// for concurrent use.
+type Boards struct {
+	Time timeline.View // how far back, how coarse, and the instant under the cursor
+
+	player Player // nil: what is shown is no replay
+	still  bool
+	clock
+	live    model.Board
+	paused  *model.Board // the board at the moment of a pause; nil while the picture moves
+	frozen  *model.Board // what is shown of it: as it is, or as it stood when the timeline is scrolled back
+	started bool         // a batch has come
+	server  model.Server // figures of the server: renewed once a second, so that they can be read
+	cost    model.Cost   // of about the last ten seconds
+	second  int64        // of the server's clock at the last full second
+
+	throttled bool // a key counts down to its next admission; renewed once a second
+	stale     int  // keys that seem at ease by a reading that is too old to say so; renewed once a second
+}
+
+// New returns empty boards. The clock is the player's where there is one; still says that the
+// picture changes once a second.
+func New(player Player, still bool) *Boards { return &Boards{player: player, still: still} }
+
+// Change is what a batch brought.
+type Change struct {
+	Anew  bool // the board was made anew: another server, or another moment of a replay
+	Turn  bool // it is the first batch, or the link to the server changed
+	Moves bool // it holds more than the passing of time
+}
+
+// Apply applies a batch to the live board.
+func (b *Boards) Apply(batch model.Batch) Change {
+	was := b.live.Server
+	turned := was.Link != batch.Server.Link || was.Err != batch.Server.Err
+	c := Change{Anew: batch.Anew != nil, Turn: !b.started || turned, Moves: turned || moves(&batch)}
+	b.live.Apply(batch)
+	b.account(b.live.Cost, c.Anew)
+	if c.Anew || !b.started || b.server.Link != b.live.Server.Link {
+		b.server = b.live.Server
+	}
+	b.started = true
+	b.listen()
+	if c.Moves {
+		b.moved = b.now
+	}
+	return c
+}
+
+// moves says whether a batch brings more than the passing of time.
+func moves(b *model.Batch) bool {
+	if b.Anew != nil || b.Sweep.Passes == 0 || len(b.Gone) > 0 {
+		return true
+	}
+	for i := range b.Readings {
+		if len(b.Readings[i].Arrivals) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// account adds up what the watching costs. Older batches weigh less, so that the figure
+// does not jump.
+func (b *Boards) account(c model.Cost, anew bool) {
+	const memory = 10_000_000_000 // ns
+	if anew {
+		b.cost = model.Cost{}
+	}
+	if b.cost.Over > memory {
+		b.cost = model.Cost{Commands: b.cost.Commands / 2, Server: b.cost.Server / 2, Over: b.cost.Over / 2}
+	}
+	b.cost.Add(c)
+}
+
+// Tick moves the clock on to an instant of this machine's clock. It reports whether the picture
+// changed, and whether a full second of the server's clock has begun.
+func (b *Boards) Tick(local time.Time) (changed, second bool) {
+	b.local = local
+	if !b.started {
+		return false, false
+	}
+	b.advance()
+	if b.frozen != nil {
+		return false, false
+	}
+	if b.live.Server.Link == model.Live { // else what was last known stays
+		b.live.Refresh(b.now)
+	}
+	// What is renewed once a second changes together with the clock: a calm screen is
+	// drawn once a second.
+	now := int64(b.now) / 1e6
+	if second = now != b.second; second {
+		b.second = now
+		b.throttled = b.live.Totals().Throttled > 0
+		b.stale = b.stalled()
+		b.server = b.live.Server
+	}
+	return true, second
+}
+
+// Board returns the board on screen: the live one, or the one of the pause.
+func (b *Boards) Board() *model.Board {
+	if b.frozen != nil {
+		return b.frozen
+	}
+	return &b.live
+}
+
+// Live returns the board that goes on collecting behind a pause.
+func (b *Boards) Live() *model.Board { return &b.live }
+
+// Started reports whether a batch has come.
+func (b *Boards) Started() bool { return b.started }
+
+// Server returns the server's figures as they were at the last full second.
+func (b *Boards) Server() model.Server { return b.server }
+
+// Cost returns what the watching cost in about the last ten seconds.
+func (b *Boards) Cost() model.Cost { return b.cost }
+
+// Throttled reports whether a key counts down to its next admission.
+func (b *Boards) Throttled() bool { return b.throttled }
+
+// Stale returns how many keys seem at ease by a reading that is too old to say so.
+func (b *Boards) Stale() int { return b.stale }
+
+// At is the instant on screen, on the server's clock.
+func (b *Boards) At() limiter.Instant {
+	if b.frozen != nil {
+		return b.frozen.At
+	}
+	return b.now
+}
+
+// Moment is when the keys are looked at.
+func (b *Boards) Moment() timeline.Moment {
+	m := timeline.Moment{Now: b.now, Live: b.live.Server.Link == model.Live, Stopped: b.frozen != nil, Still: b.still}
+	if b.paused != nil {
+		m.Now, m.At = b.paused.At, b.frozen.At
+	}
+	return m
+}
+
+// staleAfter is how old a reading may be before it counts as the past.
+const staleAfter = 5 * time.Second
+
+// Outdated says how old the key's reading is and whether that is too old to be shown as now.
+func (b *Boards) Outdated(k *model.Watched) (age time.Duration, yes bool) {
+	age = b.At().Sub(k.Reading.At)
+	return age, age > staleAfter || b.Board().Server.Link == model.Down
+}
+
+// stalled counts the keys whose reading is too old to call them at ease.
+func (b *Boards) stalled() int {
+	if b.Board().Server.Link == model.Down {
+		return b.live.AtEase(math.MaxInt64)
+	}
+	return b.live.AtEase(b.At().Add(-staleAfter))
+}
+
+// Pin pins a key, or lets it go, on every board.
+func (b *Boards) Pin(key string) {
+	b.live.Pin(key)
+	if b.frozen != nil {
+		b.frozen.Pin(key)
+	}
+	if b.paused != nil && b.paused != b.frozen {
+		b.paused.Pin(key)
+	}
+}
