@@ -46,5 +46,5 @@ func (p *program) accuracy() *cobra.Command {
 			return accuracy.PrintJSON(c.OutOrStdout(), measured)
 		}
 		return accuracy.Print(c.OutOrStdout(), measured, p.ascii)
-	}, serverFlags, screenFlags, []string{"watch", "algorithm", "burst", "config", "refresh", "budget", "mask", "allow-inject"})
+	}, serverFlags, screenFlags, []string{"watch", "algorithm", "burst", "config", "refresh", "budget", "mask", "allow-inject", "debug"})
 }

@@ -12,7 +12,7 @@ func (p *program) alert() *cobra.Command {
 	c.AddCommand(p.alertTest())
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		return cli.Usagef("alert needs a command: use \"ratescope alert test\"")
-	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject"})
+	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
 }
 
 func (p *program) alertTest() *cobra.Command {
@@ -32,7 +32,7 @@ func (p *program) alertTest() *cobra.Command {
 			return err
 		}
 		return cli.TryAlerts(c.Context(), loaded, append(args, "")[0], p.output(c))
-	}, screenFlags, serverFlags, []string{"ascii", "allow-inject", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
+	}, screenFlags, serverFlags, []string{"ascii", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
 }
 
 // configuration returns the configuration of --config or of the XDG folders, whether a

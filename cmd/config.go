@@ -26,7 +26,7 @@ func (p *program) config() *cobra.Command {
 	)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		return cli.Usagef("config needs a command: use \"ratescope config init\", check, path or show")
-	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject"})
+	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
 }
 
 // configCommand returns a command about the configuration file. It takes no arguments.
@@ -37,7 +37,7 @@ func (p *program) configCommand(name, short, long string, f func(*cobra.Command)
 			return cli.Usagef("config %s takes no argument and was given %q: name the file with --config", name, args[0])
 		}
 		return f(c)
-	}, screenFlags, serverFlags, []string{"ascii", "mask", "allow-inject", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
+	}, screenFlags, serverFlags, []string{"ascii", "mask", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
 }
 
 // configInit writes a new file.

@@ -106,7 +106,7 @@ func (p *program) show(ctx context.Context, c *cobra.Command, o tui.Options) (er
 	if o.Notify, err = p.notifying(); err != nil {
 		return err
 	}
-	o.Suspend = true
+	o.Suspend, o.Timed = true, p.timed()
 	switch {
 	case p.lines():
 		return tui.Plain(ctx, c.OutOrStdout(), o)

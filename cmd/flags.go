@@ -45,6 +45,7 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.notify, "notify", "bell", "what an alert that begins does beside its banner: none, bell, or desktop for a notification where the terminal can")
 	f.BoolVar(&p.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
 	f.BoolVar(&p.mask, "mask", false, "hide the middle of key names")
+	f.StringVar(&p.debug, "debug", "", "file to append to, a JSON line each, how long every message of the screen and every round trip to the server took; no key and no value")
 }
 
 func algorithmNames() []string {

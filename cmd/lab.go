@@ -80,6 +80,7 @@ func (p *program) lab() *cobra.Command {
 		if !seen {
 			return cli.Usagef("the lab needs a terminal on its output")
 		}
+		o.Timed = p.timed()
 		o.Memory, o.Remember = labMemory()
 		if len(args) > 0 || *trace != "" { // it is said where to begin
 			o.Memory.Moment = ""

@@ -31,7 +31,7 @@ func (p *program) manual() *cobra.Command {
 		text := heading.ReplaceAllString(page.Build(roff.NewDocument()), `${1}"`+committed()+`"`)
 		_, err = fmt.Fprintln(c.OutOrStdout(), text)
 		return err
-	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject"})
+	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
 }
 
 // heading is the line of the page that has today's date.

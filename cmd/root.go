@@ -111,6 +111,9 @@ type program struct {
 	// failed keeps the command's error from fang, which queries the terminal for its
 	// colours before it prints one; an error is one plain line here.
 	failed error
+
+	debug    string        // file of the debug log
+	debugLog *cli.DebugLog // open while a command runs; nil without --debug
 }
 
 // Shared flags, by their subject. Every command accepts all of them, so that scripts may
@@ -132,7 +135,7 @@ func (p *program) command(c *cobra.Command, f func(c *cobra.Command, args []stri
 	})
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
-		p.failed = f(c, args)
+		p.failed = p.debugged(c, func() error { return f(c, args) })
 		return nil
 	}
 	return c

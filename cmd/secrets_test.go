@@ -79,7 +79,8 @@ func TestNoSecretIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Fill(t, client)
-	server := []string{"--redis", s.URL(), "--budget", "50%", "--limit", "100/1m"}
+	debug, config := filepath.Join(t.TempDir(), "debug.jsonl"), filepath.Join(t.TempDir(), "config.yaml")
+	server := []string{"--redis", s.URL(), "--budget", "50%", "--limit", "100/1m", "--debug", debug}
 	args := func(command ...string) []string { return append(command, server...) }
 
 	outputs := map[string]string{}
@@ -89,13 +90,9 @@ func TestNoSecretIsTold(t *testing.T) {
 	} {
 		outputs[strings.Join(command, " ")] = runFor(t, nil, args(command...)...)
 	}
+	outputs["identify --write"] = runFor(t, nil, args("identify", "--write", "--yes", "--config", config)...)
 	recording := filepath.Join(t.TempDir(), "seen.jsonl")
 	outputs["record"] = runFor(t, nil, args("record", recording, "--for", "2s")...)
-	content, err := os.ReadFile(recording)
-	if err != nil {
-		t.Fatal(err)
-	}
-	outputs["the recording"] = string(content)
 	outputs["--plain"] = runFor(t, func(printed string) bool { return strings.Count(printed, "\n") > 20 }, args("--plain", "--refresh", "50ms")...)
 	outputs["export"] = runFor(t, func(printed string) bool {
 		_, address, ok := strings.Cut(printed, "http://")
@@ -117,10 +114,13 @@ func TestNoSecretIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if content, err = os.ReadFile(file); err != nil {
-		t.Fatal(err)
+	for what, name := range map[string]string{"the recording": recording, "the written configuration": config, "the debug log": debug, "the exported file": file} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outputs[what] = string(content)
 	}
-	outputs["the exported file"] = string(content)
 
 	if len(p.Secrets) < 1000 {
 		t.Fatalf("only %d secrets", len(p.Secrets))

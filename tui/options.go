@@ -86,6 +86,8 @@ type Options struct {
 
 	// News waits for what became of the alerts of the configuration; nil: there are none.
 	News func(context.Context) ([]session.News, error)
+	// Timed receives how long each message of the screen took, for a debug log; nil for none.
+	Timed func(shell.Timing)
 	// Notify says how an alert that begins reaches a person who does not look.
 	Notify session.Notify
 }
@@ -113,7 +115,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	app, err := shell.New(ctx, shell.Options{
 		Name: "ratescope", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still,
 		Mouse: kept.values["mouse"] != "false", Remember: kept.remember, Recall: func(key string) string { return kept.values[key] },
-		Suspend: o.Suspend,
+		Suspend: o.Suspend, Timed: o.Timed,
 	})
 	if err != nil {
 		return nil, nil, err

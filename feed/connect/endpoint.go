@@ -26,6 +26,10 @@ type Endpoint struct {
 	// reached: clients that are opened from then on speak to all of it. nil for endpoints that
 	// stay as they are.
 	joined *atomic.Bool
+
+	// Trace receives every round trip of the clients that are opened from then on, for a debug
+	// log; nil for none. It is called from any goroutine.
+	Trace func(RoundTrip)
 }
 
 // reachedBy returns how the server is reached now.

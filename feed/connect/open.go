@@ -44,17 +44,19 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	switch route {
 	case toCluster:
 		o := o.Cluster()
-		if g == nil {
-			return redis.NewClusterClient(o)
-		}
 		counting := g
 		o.NewClient = func(node *redis.Options) *redis.Client {
 			n := redis.NewClient(node)
-			n.AddHook(counting)
+			if counting != nil {
+				n.AddHook(counting)
+			}
+			e.trace(n, node.Addr)
 			return n
 		}
 		c = redis.NewClusterClient(o)
-		g = &Guard{} // the cluster's own only refuses: what goes out is counted at its node
+		if g != nil {
+			g = &Guard{} // the cluster's own only refuses: what goes out is counted at its node
+		}
 	case toMaster:
 		c = redis.NewFailoverClient(o.Failover())
 	case toReplica:
@@ -68,6 +70,9 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	}
 	if g != nil {
 		c.AddHook(g)
+	}
+	if route != toCluster { // whose nodes are traced each
+		e.trace(c, e.Shown)
 	}
 	return c
 }

@@ -49,6 +49,7 @@ func New(o watch.Options) (*Embedded, error) {
 	}
 	e := &Embedded{server: m}
 	e.endpoint = connect.Local(m.Addr(), "embedded Redis")
+	e.endpoint.Trace = o.Trace
 	e.traffic = redis.NewClient(&redis.Options{Addr: m.Addr(), Protocol: 2, MaxRetries: -1, PoolSize: 2, DisableIdentity: true})
 	e.actors = hire(e.traffic)
 	e.pasts = make(map[string]*track.Past)

@@ -37,6 +37,10 @@ type Options struct {
 	Budget float64
 	// ClientName is what CLIENT LIST shows; "" means "ratescope".
 	ClientName string
+
+	// Trace receives every round trip to the server, for a debug log; nil for none. It is called
+	// from any goroutine.
+	Trace func(connect.RoundTrip)
 }
 
 // Defaults of Options.
@@ -54,5 +58,6 @@ func (o Options) Endpoint() (*connect.Endpoint, error) {
 		return nil, err
 	}
 	e.SetPassword(o.Password)
+	e.Trace = o.Trace
 	return e, nil
 }

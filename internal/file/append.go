@@ -44,7 +44,7 @@ func private(f *os.File) error {
 	case err != nil:
 		return bare(err)
 	case !info.Mode().IsRegular():
-		return errors.New("it is no regular file: remove it")
+		return errors.New("it is no regular file: remove it or name another")
 	case !owned(info):
 		return errors.New("it belongs to another user: remove it")
 	case !exclusive(info):

@@ -43,6 +43,9 @@ type Options struct {
 	Still   bool         // no animation: the clock moves by steps and seeks alone
 	Present bool         // begin in presenter mode
 	Suspend bool         // ctrl+z hands the terminal back to the shell
+
+	// Timed receives how long each message took, for a debug log; nil for none. A class has none.
+	Timed func(shell.Timing)
 }
 
 const defaultFPS = 20
@@ -67,7 +70,7 @@ func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 	if o.FPS == 0 {
 		o.FPS = defaultFPS
 	}
-	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still, Mouse: true, Suspend: o.Suspend})
+	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still, Mouse: true, Suspend: o.Suspend, Timed: o.Timed})
 	if err != nil {
 		return nil, nil, err
 	}

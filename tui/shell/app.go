@@ -41,6 +41,8 @@ type Options struct {
 	// Suspend lets ctrl+z hand the terminal back to the shell until fg. It stops the whole
 	// process, so that it is not for a program that serves others.
 	Suspend bool
+	// Timed receives how long each message took, for a debug log; nil for none.
+	Timed func(Timing)
 
 	// Remember keeps what a person chose for the next start; nil forgets it.
 	Remember func(key, value string) tea.Cmd
@@ -130,7 +132,11 @@ func (a *App) Register(name, what string, s Screen) {
 func (a *App) Run(extra ...tea.ProgramOption) error {
 	defer a.stop()
 	settings := append([]tea.ProgramOption{tea.WithContext(a.ctx), tea.WithFPS(a.o.FPS)}, extra...)
-	_, err := tea.NewProgram(guarded{a}, settings...).Run()
+	var model tea.Model = guarded{a}
+	if a.o.Timed != nil {
+		model = &timed{Model: model, report: a.o.Timed}
+	}
+	_, err := tea.NewProgram(model, settings...).Run()
 	switch h := a.crashed.Load(); {
 	case h != nil:
 		return h
