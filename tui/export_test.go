@@ -10,6 +10,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui/firing"
 	"ratescope/tui/keymap"
+	"ratescope/tui/rows"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 )
@@ -57,7 +58,7 @@ func (a *App) Bindings() keymap.Actions { return a.All() }
 func (a *App) Listed() []*model.Watched { return a.session.Rows() }
 
 // BandOf returns the band of a key.
-func (a *App) BandOf(k *model.Watched) session.Band { return a.session.BandOf(k) }
+func (a *App) BandOf(k *model.Watched) rows.Band { return a.session.BandOf(k) }
 
 // Hits returns what the open picker lists, the best first.
 func (a *App) Hits() []shell.Choice {

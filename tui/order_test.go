@@ -8,7 +8,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/tui"
-	"ratescope/tui/session"
+	"ratescope/tui/rows"
 	"ratescope/tui/tuitest"
 )
 
@@ -28,8 +28,8 @@ func mixed() []tuitest.Personality {
 func TestARowMovesOnlyWithItsBand(t *testing.T) {
 	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
 	s.run(10 * time.Second)
-	bands := func() map[string]session.Band {
-		m := map[string]session.Band{}
+	bands := func() map[string]rows.Band {
+		m := map[string]rows.Band{}
 		for _, k := range s.app.Listed() {
 			m[k.Reading.Key] = s.app.BandOf(k)
 		}

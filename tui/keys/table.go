@@ -13,6 +13,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/format"
+	"ratescope/tui/rows"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
@@ -219,7 +220,7 @@ func (v view) fine(k *model.Watched) bool {
 
 // plain is the style of what a row says.
 func (v view) plain(k *model.Watched) themes.Style {
-	if v.BandOf(k) == session.SilentBand {
+	if v.BandOf(k) == rows.SilentBand {
 		return v.Look.Dim
 	}
 	return v.Look.Text

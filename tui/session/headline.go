@@ -9,6 +9,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/chart"
 	"ratescope/tui/format"
+	"ratescope/tui/rows"
 	"ratescope/tui/widget"
 )
 
@@ -18,7 +19,7 @@ import (
 func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
 	mark, st := s.Mark(k, l)
 	// The bands of the table change slowly, so that rows stand still; the sentence is of now.
-	word := map[Band]string{DeniedBand: "free again", NearBand: "ok", BrokenBand: "cannot be read", EaseBand: "ok", SilentBand: "silent", LikelyBand: "likely a limiter"}[s.BandOf(k)]
+	word := map[rows.Band]string{rows.DeniedBand: "free again", rows.NearBand: "ok", rows.BrokenBand: "cannot be read", rows.EaseBand: "ok", rows.SilentBand: "silent", rows.LikelyBand: "likely a limiter"}[s.BandOf(k)]
 	g, t := &k.Gauge, &k.Reading.Target
 	age, old := s.Outdated(k)
 	switch {

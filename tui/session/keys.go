@@ -5,6 +5,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/tui/keymap"
+	"ratescope/tui/rows"
 )
 
 // do makes an action of what starts nothing.
@@ -32,7 +33,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_"),
 
 		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
-		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.NextSort(); return s.rememberSort() }, "s").Hinted("sort"),
+		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.NextSort(); return s.Remember("sort", s.SortName()) }, "s").Hinted("sort"),
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Reverse), "S"),
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
@@ -75,7 +76,7 @@ func (s *Session) TimeActions() keymap.Actions {
 
 // openFilter lets a person type what the rows are filtered by.
 func (s *Session) openFilter() {
-	p := s.NewPrompt("/", s.filter.text, "enter keeps it · esc clears it", s.SetFilter,
+	p := s.NewPrompt("/", s.Filter(), "enter keeps it · esc clears it", s.SetFilter,
 		func(text string, kept bool) tea.Cmd {
 			if !kept {
 				s.SetFilter("")
@@ -93,17 +94,17 @@ func (s *Session) openFilter() {
 			}
 			return true
 		})
-	p.Suggest(suggestions())
+	p.Suggest(rows.Suggestions())
 	s.Open(p)
 }
 
 // CanGoBack reports whether there is a filter or a pause to leave.
-func (s *Session) CanGoBack() bool { return s.filter.text != "" || s.Paused() }
+func (s *Session) CanGoBack() bool { return s.Filter() != "" || s.Paused() }
 
 // Back clears the filter, then leaves the pause.
 func (s *Session) Back() bool {
 	switch {
-	case s.filter.text != "":
+	case s.Filter() != "":
 		s.SetFilter("")
 	case s.Paused():
 		s.Pause()

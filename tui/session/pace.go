@@ -52,7 +52,7 @@ func (s *Session) Tick(local time.Time) {
 		s.Redraw()
 	}
 	if second {
-		s.resort()
+		s.Resort()
 	}
 }
 
@@ -66,7 +66,7 @@ func (s *Session) Pause() {
 // Revisit shows a pause at the moment that its timeline looks at.
 func (s *Session) Revisit() {
 	if s.Boards.Revisit() {
-		s.rebind()
+		s.Rebind()
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
 	"ratescope/tui/firing"
+	"ratescope/tui/rows"
 	"ratescope/tui/shell"
 	"ratescope/tui/shown"
 )
@@ -59,11 +60,11 @@ type Options struct {
 type Session struct {
 	*shell.App
 	*shown.Boards
+	*rows.List
+	*rows.Selection
 	*firing.Orders
 	Options
 
-	selection
-	order
 	raised
 	outlook  outlook
 	step     time.Duration // how often the picture on screen moves; 0 it does not
@@ -73,6 +74,8 @@ type Session struct {
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
 	s := &Session{App: app, Options: o, Boards: shown.New(o.Player, o.Still)}
+	s.List = rows.NewList(s.Boards, s.Redraw)
+	s.Selection = rows.NewSelection(s.Boards, s.List, rows.Hooks{Redraw: s.Redraw, Picked: func() { s.MarkPlans() }, Focus: o.Focus})
 	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Name: s.Name, Mask: o.Mask})
 	app.SetHost(s)
 	return s
@@ -144,9 +147,9 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 	change := s.Apply(msg.batch)
 	s.Meet(s.Live().Server)
 	moves := change.Moves && !s.Still // else the next second is soon enough
-	if !s.Paused() && (change.Anew || s.Live().Len() != s.known) {
-		s.known, moves = s.Live().Len(), true
-		s.resort()
+	if !s.Paused() && (change.Anew || s.Grown()) {
+		moves = true
+		s.Resort()
 	}
 	if !s.Paused() && (change.Turn || change.Anew || moves && s.Idle()) { // else the clock's next picture shows it
 		s.Redraw()
@@ -193,9 +196,6 @@ func FullName(key string, mask bool) string {
 	}
 	return safetext.Clean(key)
 }
-
-// Current returns the selected key, or nil when there is none.
-func (s *Session) Current() *model.Watched { return s.Board().Key(s.selected) }
 
 // BatchMsg is what arrives when the source has a batch.
 func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }

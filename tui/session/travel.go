@@ -55,7 +55,7 @@ func (s *Session) askTime() tea.Cmd {
 			s.Seek(at)
 			return nil
 		}
-		return s.Visit(s.selected, at)
+		return s.Visit(s.Selected(), at)
 	}, nil))
 	return nil
 }

@@ -185,8 +185,8 @@ func (b *Boards) stalled() int {
 	return b.live.AtEase(b.At().Add(-staleAfter))
 }
 
-// Pin pins a key, or lets it go, on every board.
-func (b *Boards) Pin(key string) {
+// PinKey pins a key, or lets it go, on every board.
+func (b *Boards) PinKey(key string) {
 	b.live.Pin(key)
 	if b.frozen != nil {
 		b.frozen.Pin(key)

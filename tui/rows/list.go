@@ -1,4 +1,4 @@
-package session
+package rows
 
 import (
 	"cmp"
@@ -6,17 +6,20 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/tui/shown"
 	"ratescope/tui/widget"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 // holding is how long the rows stand still after a person has pressed a key or moved the
 // mouse: what is under the hand stays there.
 const holding = 3 * time.Second
 
-// order is which keys are listed, and in which order.
-type order struct {
+// List is which keys are listed, and in which order. Make one with NewList. Not safe for concurrent
+// use.
+type List struct {
+	boards *shown.Boards
+	redraw func()
+
 	view    model.View
 	byTitle bool // by a column that a person chose; else by band
 	filter  filter
@@ -29,57 +32,59 @@ type order struct {
 	changes map[string]time.Time // when a row changed its band last
 }
 
+// NewList returns an empty list of the keys of boards. It calls redraw when the rows changed.
+func NewList(boards *shown.Boards, redraw func()) *List { return &List{boards: boards, redraw: redraw} }
+
 // Rows returns the keys that the filter leaves, in their order.
-func (s *Session) Rows() []*model.Watched { return s.rows }
+func (l *List) Rows() []*model.Watched { return l.rows }
 
 // Sorts counts how often the rows were made anew: while it stays, so do they.
-func (s *Session) Sorts() int { return s.sorts }
+func (l *List) Sorts() int { return l.sorts }
 
 // setRows takes up other rows, or another order.
-func (s *Session) setRows(rows []*model.Watched) {
-	s.rows = rows
-	s.sorts++
+func (l *List) setRows(rows []*model.Watched) {
+	l.rows = rows
+	l.sorts++
 }
 
 // SortText names the order of the rows.
-func (s *Session) SortText() string {
+func (l *List) SortText() string {
 	text := "trouble first"
-	if s.byTitle {
-		text = "by " + s.view.Sort.String()
+	if l.byTitle {
+		text = "by " + l.view.Sort.String()
 	}
-	if s.view.Reverse {
+	if l.view.Reverse {
 		text += " reversed"
 	}
 	return text
 }
 
 // SortedBy reports whether the rows are in the order of a column.
-func (s *Session) SortedBy(by model.Sort) bool { return s.byTitle && s.view.Sort == by }
+func (l *List) SortedBy(by model.Sort) bool { return l.byTitle && l.view.Sort == by }
 
 // SetSort orders the rows by a column; the same again reverses them.
-func (s *Session) SetSort(by model.Sort) {
-	if s.SortedBy(by) {
-		s.view.Reverse = !s.view.Reverse
+func (l *List) SetSort(by model.Sort) {
+	if l.SortedBy(by) {
+		l.view.Reverse = !l.view.Reverse
 	} else {
-		s.byTitle, s.view.Sort, s.view.Reverse = true, by, false
+		l.byTitle, l.view.Sort, l.view.Reverse = true, by, false
 	}
-	s.Reorder()
+	l.Reorder()
 }
 
-// rememberSort keeps the order of the rows for the next start.
-func (s *Session) rememberSort() tea.Cmd {
-	name := ""
-	if s.byTitle {
-		name = s.view.Sort.String()
+// SortName names the column by which a person sorted; "" none.
+func (l *List) SortName() string {
+	if !l.byTitle {
+		return ""
 	}
-	return s.Remember("sort", name)
+	return l.view.Sort.String()
 }
 
 // Restore takes up the order of an earlier start; a name that is none is left.
-func (s *Session) Restore(name string) {
+func (l *List) Restore(name string) {
 	for by := model.ByUtilization; ; {
 		if by.String() == name {
-			s.byTitle, s.view.Sort = true, by
+			l.byTitle, l.view.Sort = true, by
 			return
 		}
 		if by = by.Succ(); by == model.ByUtilization {
@@ -89,73 +94,65 @@ func (s *Session) Restore(name string) {
 }
 
 // NextSort orders the rows by the next column, and after the last one by band again.
-func (s *Session) NextSort() {
-	s.view.Reverse = false
-	switch next := s.view.Sort.Succ(); {
-	case !s.byTitle:
-		s.byTitle, s.view.Sort = true, model.ByUtilization
+func (l *List) NextSort() {
+	l.view.Reverse = false
+	switch next := l.view.Sort.Succ(); {
+	case !l.byTitle:
+		l.byTitle, l.view.Sort = true, model.ByUtilization
 	case next == model.ByUtilization:
-		s.byTitle, s.view.Sort = false, next
+		l.byTitle, l.view.Sort = false, next
 	default:
-		s.view.Sort = next
+		l.view.Sort = next
 	}
-	s.Reorder()
+	l.Reorder()
 }
 
 // Reverse turns the order round.
-func (s *Session) Reverse() {
-	s.view.Reverse = !s.view.Reverse
-	s.Reorder()
+func (l *List) Reverse() {
+	l.view.Reverse = !l.view.Reverse
+	l.Reorder()
 }
 
 // Filter returns what the rows are filtered by.
-func (s *Session) Filter() string { return s.filter.text }
-
-// SetFilter lists only the keys that fit, the best first, and selects the first.
-func (s *Session) SetFilter(text string) {
-	s.filter = parseFilter(text)
-	s.Reorder()
-	if len(s.rows) > 0 {
-		s.PickRow(0)
-	}
-}
+func (l *List) Filter() string { return l.filter.text }
 
 // Reorder sorts at once: a person asked for it.
-func (s *Session) Reorder() {
-	s.sort()
-	s.Redraw()
+func (l *List) Reorder() {
+	l.sort()
+	l.redraw()
 }
 
-// resort chooses the rows anew and keeps the selection on its key. It runs once a second and
-// when keys come or go. While a person is at work, rows only come and go.
-func (s *Session) resort() {
-	if len(s.rows) > 0 && !s.touched.IsZero() && s.Local().Sub(s.touched) < holding {
-		s.hold()
+// renew chooses the rows anew. While a person is at work, rows only come and go.
+func (l *List) renew() {
+	l.known = l.boards.Live().Len()
+	if len(l.rows) > 0 && !l.touched.IsZero() && l.boards.Local().Sub(l.touched) < holding {
+		l.hold()
 	} else {
-		s.sort()
+		l.sort()
 	}
-	s.settle()
-	s.Redraw()
 }
+
+// Grown reports whether keys came or went since the rows were chosen.
+func (l *List) Grown() bool { return l.boards.Live().Len() != l.known }
 
 // sort puts the keys that fit the filter in order.
-func (s *Session) sort() {
-	v := s.view
-	if !s.byTitle {
+func (l *List) sort() {
+	v := l.view
+	if !l.byTitle {
 		v.Sort = model.ByName
 	}
-	v.Reverse = v.Reverse && s.byTitle
-	rows := s.Board().Select(v)
+	v.Reverse = v.Reverse && l.byTitle
+	rows := l.boards.Board().Select(v)
 	ranks := map[string]widget.Match{}
-	if s.filter.text != "" {
-		rows, ranks = s.fitting(rows)
+	if l.filter.text != "" {
+		rows, ranks = l.fitting(rows)
 	}
 	bands := make(map[string]Band, len(rows))
 	for _, k := range rows {
-		bands[k.Reading.Key] = s.BandOf(k)
+		bands[k.Reading.Key] = l.BandOf(k)
 	}
 	direction := 1
-	if s.view.Reverse {
+	if l.view.Reverse {
 		direction = -1
 	}
 	slices.SortStableFunc(rows, func(x, y *model.Watched) int {
@@ -166,22 +163,22 @@ func (s *Session) sort() {
 			}
 			return 1
 		}
-		if s.byTitle {
+		if l.byTitle {
 			return cmp.Compare(ranks[b], ranks[a])
 		}
 		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), direction*cmp.Compare(bands[a], bands[b]))
 	})
-	s.note(bands)
-	s.setRows(rows)
+	l.note(bands)
+	l.setRows(rows)
 }
 
 // fitting returns the rows that fit the filter, and how well. Letters that are scattered over
 // a name count only where nothing fits any better.
-func (s *Session) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widget.Match) {
+func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widget.Match) {
 	ranks := make(map[string]widget.Match, len(rows))
 	best := widget.NoMatch
 	for _, k := range rows {
-		m := s.filter.match(s, k)
+		m := l.filter.match(l, k)
 		ranks[k.Reading.Key] = m
 		best = max(best, m)
 	}
@@ -193,38 +190,38 @@ func (s *Session) fitting(rows []*model.Watched) ([]*model.Watched, map[string]w
 }
 
 // note remembers which rows changed their band, so that the table can show where they went.
-func (s *Session) note(bands map[string]Band) {
-	if s.changes == nil {
-		s.changes = map[string]time.Time{}
+func (l *List) note(bands map[string]Band) {
+	if l.changes == nil {
+		l.changes = map[string]time.Time{}
 	}
 	for key, b := range bands {
-		if was, known := s.bands[key]; known && was != b {
-			s.changes[key] = s.Local()
+		if was, known := l.bands[key]; known && was != b {
+			l.changes[key] = l.boards.Local()
 		}
 	}
-	for key, at := range s.changes {
-		if s.Local().Sub(at) > holding {
-			delete(s.changes, key)
+	for key, at := range l.changes {
+		if l.boards.Local().Sub(at) > holding {
+			delete(l.changes, key)
 		}
 	}
-	s.bands = bands
+	l.bands = bands
 }
 
 // Moved reports whether a row changed its band a moment ago.
-func (s *Session) Moved(key string) bool {
-	_, moved := s.changes[key]
+func (l *List) Moved(key string) bool {
+	_, moved := l.changes[key]
 	return moved
 }
 
 // hold leaves the rows where they are: those that are gone go, new ones come last.
-func (s *Session) hold() {
-	at := make(map[string]int, len(s.rows))
-	for i, k := range s.rows {
+func (l *List) hold() {
+	at := make(map[string]int, len(l.rows))
+	for i, k := range l.rows {
 		at[k.Reading.Key] = i
 	}
-	rows := s.Board().Select(model.View{Sort: model.ByName})
-	if s.filter.text != "" {
-		rows, _ = s.fitting(rows)
+	rows := l.boards.Board().Select(model.View{Sort: model.ByName})
+	if l.filter.text != "" {
+		rows, _ = l.fitting(rows)
 	}
 	place := func(k *model.Watched) int {
 		if i, known := at[k.Reading.Key]; known {
@@ -233,18 +230,18 @@ func (s *Session) hold() {
 		return len(at)
 	}
 	slices.SortStableFunc(rows, func(x, y *model.Watched) int { return cmp.Compare(place(x), place(y)) })
-	s.setRows(rows)
+	l.setRows(rows)
 }
 
-// rebind takes the rows from the board on screen and leaves their order as it is.
-func (s *Session) rebind() {
-	b := s.Board()
-	rows := make([]*model.Watched, 0, len(s.rows))
-	for _, k := range s.rows {
+// Rebind takes the rows from the board on screen and leaves their order as it is.
+func (l *List) Rebind() {
+	b := l.boards.Board()
+	rows := make([]*model.Watched, 0, len(l.rows))
+	for _, k := range l.rows {
 		if other := b.Key(k.Reading.Key); other != nil {
 			rows = append(rows, other)
 		}
 	}
-	s.setRows(rows)
-	s.Redraw()
+	l.setRows(rows)
+	l.redraw()
 }

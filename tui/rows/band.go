@@ -1,4 +1,4 @@
-package session
+package rows
 
 import (
 	"time"
@@ -29,7 +29,7 @@ func (b Band) String() string { return bandNames[b] }
 const quiet = 10 * time.Second
 
 // BandOf returns the band of a key at the instant on screen.
-func (s *Session) BandOf(k *model.Watched) Band {
+func (l *List) BandOf(k *model.Watched) Band {
 	if k.Reading.Target.Evidence == model.Likely {
 		return LikelyBand
 	}
@@ -41,7 +41,7 @@ func (s *Session) BandOf(k *model.Watched) Band {
 	case model.Unreadable:
 		return BrokenBand
 	}
-	if g := &k.Gauge; k.Gone || g.Used.Known && g.Used.N == 0 && s.At().Sub(k.LastHit) > max(2*k.Timeline.Window(), quiet) {
+	if g := &k.Gauge; k.Gone || g.Used.Known && g.Used.N == 0 && l.boards.At().Sub(k.LastHit) > max(2*k.Timeline.Window(), quiet) {
 		return SilentBand
 	}
 	return EaseBand

@@ -1,4 +1,4 @@
-package session
+package rows
 
 import (
 	"slices"
@@ -20,27 +20,27 @@ type filter struct {
 // qualifier is a word with a colon.
 type qualifier struct {
 	value string
-	of    func(s *Session, k *model.Watched) []string
+	of    func(l *List, k *model.Watched) []string
 }
 
 // qualifiers are the words before the colon.
-var qualifiers = map[string]func(s *Session, k *model.Watched) []string{
-	"state": func(s *Session, k *model.Watched) []string { return []string{s.BandOf(k).String()} },
-	"note": func(_ *Session, k *model.Watched) []string {
+var qualifiers = map[string]func(l *List, k *model.Watched) []string{
+	"state": func(l *List, k *model.Watched) []string { return []string{l.BandOf(k).String()} },
+	"note": func(_ *List, k *model.Watched) []string {
 		var notes []string
 		for _, n := range k.Reading.Notes {
 			notes = append(notes, string(n))
 		}
 		return notes
 	},
-	"lib": func(_ *Session, k *model.Watched) []string { return []string{k.Reading.Target.Library} },
-	"alg": func(_ *Session, k *model.Watched) []string {
+	"lib": func(_ *List, k *model.Watched) []string { return []string{k.Reading.Target.Library} },
+	"alg": func(_ *List, k *model.Watched) []string {
 		return []string{format.Algorithm(k.Reading.Target.Algorithm), format.AlgorithmInFull(k.Reading.Target.Algorithm)}
 	},
 }
 
-// suggestions are what tab completes a filter to.
-func suggestions() []string {
+// Suggestions returns what tab completes a filter to.
+func Suggestions() []string {
 	var list []string
 	for _, b := range bandNames {
 		list = append(list, "state:"+b)
@@ -65,9 +65,9 @@ func parseFilter(text string) filter {
 }
 
 // match says how well a key fits.
-func (f *filter) match(s *Session, k *model.Watched) widget.Match {
+func (f *filter) match(l *List, k *model.Watched) widget.Match {
 	for _, q := range f.wanted {
-		if !slices.ContainsFunc(q.of(s, k), func(v string) bool { return v != "" && strings.Contains(strings.ToLower(v), q.value) }) {
+		if !slices.ContainsFunc(q.of(l, k), func(v string) bool { return v != "" && strings.Contains(strings.ToLower(v), q.value) }) {
 			return widget.NoMatch
 		}
 	}
@@ -80,15 +80,15 @@ func (f *filter) match(s *Session, k *model.Watched) widget.Match {
 
 // Fits reports whether what is about a key, in words, fits the filter: its name or the words
 // hold what is typed, and the key is as the words with a colon say.
-func (s *Session) Fits(key, words string) bool {
-	f := s.filter
+func (l *List) Fits(key, words string) bool {
+	f := l.filter
 	if len(f.wanted) > 0 {
-		k := s.Board().Key(key)
+		k := l.boards.Board().Key(key)
 		if k == nil {
 			return false
 		}
 		state := filter{wanted: f.wanted}
-		if state.match(s, k) == widget.NoMatch {
+		if state.match(l, k) == widget.NoMatch {
 			return false
 		}
 	}

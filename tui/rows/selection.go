@@ -1,0 +1,191 @@
+package rows
+
+import (
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/tui/shown"
+)
+
+// Selection is which key is selected, and whether a person chose it. Make one with NewSelection.
+// Not safe for concurrent use.
+type Selection struct {
+	boards *shown.Boards
+	list   *List
+	hooks  Hooks
+
+	selected string          // Reading.Key
+	chosen   bool            // a person has pressed something: it does not move by itself any more
+	picked   bool            // a person selected this very key
+	begun    limiter.Instant // when there was a selection first
+	lost     string          // the selected key that went away, until the person has read of it
+	visible  []string        // scratch of See
+	group    string          // name of the group of keys under the cursor; "" it is on a key
+}
+
+// Hooks are what a Selection calls.
+type Hooks struct {
+	Redraw func()              // something on screen changed
+	Picked func()              // a person selected another key
+	Focus  func(keys []string) // gets the keys on screen; nil: nothing wants them
+}
+
+// NewSelection returns a selection of nothing among the rows of a list.
+func NewSelection(boards *shown.Boards, list *List, hooks Hooks) *Selection {
+	return &Selection{boards: boards, list: list, hooks: hooks}
+}
+
+// settling is how long the selection follows the key in greatest need after the screen
+// opened: the first reading need not be of the worst key.
+const settling = 2 * time.Second
+
+// Selected returns the selected key.
+func (s *Selection) Selected() string { return s.selected }
+
+// Picked reports whether a person selected the selected key.
+func (s *Selection) Picked() bool { return s.picked }
+
+// Touch notes that a person has pressed something: the selection stays where it is.
+func (s *Selection) Touch() {
+	s.chosen = true
+	s.list.touched = s.boards.Local()
+}
+
+// Pick selects a key for a person.
+func (s *Selection) Pick(key string) {
+	if s.group = ""; key != s.selected {
+		s.selected = key
+		s.boards.Time.Reset()
+		s.hooks.Picked()
+	}
+	s.chosen, s.picked, s.lost = true, true, ""
+	s.hooks.Redraw()
+}
+
+// SetGroup says that the cursor is on a group of keys, of which the selected key is the one
+// that is shown: nothing is fired at it. With "" the cursor is on the key.
+func (s *Selection) SetGroup(name string) { s.group = name }
+
+// Group returns the name of the group under the cursor; "" it is on a key.
+func (s *Selection) Group() string { return s.group }
+
+// PickRow selects the i-th row, or the nearest there is.
+func (s *Selection) PickRow(i int) {
+	if len(s.list.rows) > 0 {
+		s.Pick(s.list.rows[min(max(i, 0), len(s.list.rows)-1)].Reading.Key)
+	}
+}
+
+// Move selects the row d further down.
+func (s *Selection) Move(d int) {
+	at := s.Index()
+	if at < 0 {
+		d, at = 0, 0
+	}
+	s.PickRow(at + d)
+}
+
+// Index returns the row of the selected key, or -1.
+func (s *Selection) Index() int {
+	for i, k := range s.list.rows {
+		if k.Reading.Key == s.selected {
+			return i
+		}
+	}
+	return -1
+}
+
+// TakeLost returns, once, the selected key that went away, so that another one stands in its
+// place; "" there is none.
+func (s *Selection) TakeLost() string {
+	lost := s.lost
+	s.lost = ""
+	return lost
+}
+
+// SetFilter lists only the keys that fit, the best first, and selects the first.
+func (s *Selection) SetFilter(text string) {
+	s.list.filter = parseFilter(text)
+	s.list.Reorder()
+	if len(s.list.rows) > 0 {
+		s.PickRow(0)
+	}
+}
+
+// Resort chooses the rows anew and keeps the selection on its key. It runs once a second and
+// when keys come or go.
+func (s *Selection) Resort() {
+	s.list.renew()
+	s.settle()
+	s.hooks.Redraw()
+}
+
+// Current returns the selected key on the board that is on screen, or nil when there is none.
+func (s *Selection) Current() *model.Watched { return s.boards.Board().Key(s.selected) }
+
+// settle selects the first row when there is no selection, or one that no person chose and
+// that is only just there.
+func (s *Selection) settle() {
+	if len(s.list.rows) == 0 {
+		return
+	}
+	there := s.boards.Board().Key(s.selected) != nil
+	if s.selected == "" {
+		s.begun = s.boards.At()
+	}
+	if there && (s.chosen || s.boards.At().Sub(s.begun) > settling) {
+		return
+	}
+	if !there && s.selected != "" {
+		s.lost = s.selected
+	}
+	if first := s.list.rows[0].Reading.Key; first != s.selected {
+		s.selected, s.picked = first, false
+		s.boards.Time.Reset()
+	}
+}
+
+// See tells the source which keys are on screen: the selected one first, then the rows from
+// up to the one before to.
+func (s *Selection) See(from, to int) {
+	s.visible = s.visible[:0]
+	for i := max(from, 0); i < min(to, len(s.list.rows)); i++ {
+		s.visible = append(s.visible, s.list.rows[i].Reading.Key)
+	}
+	s.SeeKeys(s.visible)
+}
+
+// SeeKeys is See for keys that are no stretch of the rows. It does not keep keys.
+func (s *Selection) SeeKeys(keys []string) {
+	shown := make([]string, 0, len(keys)+1)
+	if s.selected != "" {
+		shown = append(shown, s.selected)
+	}
+	for _, key := range keys {
+		if key != s.selected {
+			shown = append(shown, key)
+		}
+	}
+	if s.hooks.Focus != nil {
+		s.hooks.Focus(shown)
+	}
+}
+
+// Pinned returns the first pinned key that is not the selected one, or nil.
+func (s *Selection) Pinned() *model.Watched {
+	for _, k := range s.list.rows {
+		if k.Pinned && k.Reading.Key != s.selected {
+			return k
+		}
+	}
+	return nil
+}
+
+// Pin pins the selected key, or lets it go.
+func (s *Selection) Pin() {
+	if k := s.Current(); k != nil {
+		s.boards.PinKey(k.Reading.Key)
+		s.list.Reorder()
+	}
+}
