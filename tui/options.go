@@ -16,6 +16,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/firing"
 	"ratescope/tui/lab"
+	"ratescope/tui/saving"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/shown"
@@ -32,7 +33,7 @@ type Arming = firing.Arming
 type Player = shown.Player
 
 // Recorder keeps batches in a file.
-type Recorder = session.Recorder
+type Recorder = saving.Recorder
 
 // Options says what a dashboard shows and how.
 type Options struct {
@@ -122,8 +123,9 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s := session.New(app, session.Options{
 		Library: o.Library, Adopt: o.Adopt,
-		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Export: o.Export, Player: o.Player, Record: o.Record, Keep: o.Keep, Capsule: o.Capsule,
-		ASCII: o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Player: o.Player,
+		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export},
+		ASCII:  o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})
 	for _, sc := range screens {
 		screen, err := sc.make(s, o)

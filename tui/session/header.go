@@ -23,7 +23,7 @@ type header struct {
 
 // HeaderRows is two, and one more while an alert of the configuration fires.
 func (s *Session) HeaderRows() int {
-	if len(s.raised.list) > 0 {
+	if len(s.alerts.list) > 0 {
 		return 3
 	}
 	return 2
@@ -128,7 +128,7 @@ func (h header) state() (string, themes.Style) {
 	case h.Live().Server.Link == model.Down:
 		return "DOWN " + format.Span(h.Live().Server.Down), h.Look.BadgeBad
 	}
-	if h.recorder != nil {
+	if h.Recording() {
 		return "LIVE, RECORDING", h.Look.BadgeWarn
 	}
 	return "LIVE", h.Look.BadgeLive

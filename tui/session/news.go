@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
+	"ratescope/tui/shell"
 )
 
 // News is an alert of the configuration that begins or ends, or a delivery that failed.
@@ -30,9 +32,12 @@ const (
 	NotifyDesktop               // a notification of the desktop, where the terminal can (OSC 9 and OSC 777)
 )
 
-// raised are the alerts that fire.
-type raised struct {
-	list []report.Alert // the oldest first
+// alerts are the alerts of the configuration that fire.
+type alerts struct {
+	app    *shell.App
+	next   func(context.Context) ([]News, error) // waits for news; nil: there are none
+	notify Notify
+	list   []report.Alert // the oldest first
 }
 
 // newsMsg brings news; err is set when there is no more.
@@ -41,11 +46,12 @@ type newsMsg struct {
 	err  error
 }
 
-func (s *Session) nextNews() tea.Cmd {
-	if s.News == nil {
+// wait returns the command that waits for news.
+func (a *alerts) wait() tea.Cmd {
+	if a.next == nil {
 		return nil
 	}
-	ctx, next := s.Context(), s.News
+	ctx, next := a.app.Context(), a.next
 	return func() tea.Msg {
 		news, err := next(ctx)
 		return newsMsg{news, err}
@@ -53,26 +59,26 @@ func (s *Session) nextNews() tea.Cmd {
 }
 
 // hear takes in news and waits for more.
-func (s *Session) hear(msg newsMsg) tea.Cmd {
+func (a *alerts) hear(msg newsMsg) tea.Cmd {
 	if msg.err != nil {
 		return nil
 	}
 	var begun []report.Alert
 	for _, n := range msg.news {
 		if n.Failed != "" {
-			s.Warn(n.Failed)
+			a.app.Warn(n.Failed)
 		}
-		if a := n.Alert; a != nil {
-			s.raised.list = slices.DeleteFunc(s.raised.list, func(b report.Alert) bool { return sameAlert(&b, a) })
-			begun = slices.DeleteFunc(begun, func(b report.Alert) bool { return sameAlert(&b, a) })
-			if a.State == report.Firing {
-				s.raised.list = append(s.raised.list, *a)
-				begun = append(begun, *a)
+		if one := n.Alert; one != nil {
+			a.list = slices.DeleteFunc(a.list, func(b report.Alert) bool { return sameAlert(&b, one) })
+			begun = slices.DeleteFunc(begun, func(b report.Alert) bool { return sameAlert(&b, one) })
+			if one.State == report.Firing {
+				a.list = append(a.list, *one)
+				begun = append(begun, *one)
 			}
 		}
 	}
-	s.Redraw()
-	return tea.Batch(s.nextNews(), s.call(begun), s.Wake())
+	a.app.Redraw()
+	return tea.Batch(a.wait(), a.call(begun), a.app.Wake())
 }
 
 // sameAlert says whether two are of the same rule and key.
@@ -81,12 +87,12 @@ func sameAlert(x, y *report.Alert) bool {
 }
 
 // call rings, or notifies the desktop, for alerts that have just begun: once for all of them.
-func (s *Session) call(begun []report.Alert) tea.Cmd {
-	if len(begun) == 0 || s.Notify == NotifyNot {
+func (a *alerts) call(begun []report.Alert) tea.Cmd {
+	if len(begun) == 0 || a.notify == NotifyNot {
 		return nil
 	}
 	text := "\a"
-	if s.Notify == NotifyDesktop {
+	if a.notify == NotifyDesktop {
 		says := sentence(&begun[0])
 		if more := len(begun) - 1; more > 0 {
 			says += fmt.Sprintf(" (and %d more)", more)
@@ -100,9 +106,9 @@ func (s *Session) call(begun []report.Alert) tea.Cmd {
 // sentence is what an alert says, fit for a terminal.
 func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text)) }
 
-// titled is what the title of the window begins with while alerts fire.
-func (s *Session) titled() string {
-	if n := len(s.raised.list); n > 0 {
+// title is what the title of the window begins with while alerts fire.
+func (a *alerts) title() string {
+	if n := len(a.list); n > 0 {
 		return "(" + format.Plural(n, "alert") + ") "
 	}
 	return ""
@@ -110,11 +116,11 @@ func (s *Session) titled() string {
 
 // paintAlerts draws the banner: the alert that began last, and how many there are.
 func (h header) paintAlerts(x, y, end int) {
-	n := len(h.raised.list)
+	n := len(h.alerts.list)
 	if n == 0 {
 		return
 	}
-	a := &h.raised.list[n-1]
+	a := &h.alerts.list[n-1]
 	st := h.Look.BadgeWarn
 	if a.Severity == "page" || a.Severity == "critical" {
 		st = h.Look.BadgeBad

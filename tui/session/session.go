@@ -17,6 +17,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/firing"
 	"ratescope/tui/rows"
+	"ratescope/tui/saving"
 	"ratescope/tui/shell"
 	"ratescope/tui/shown"
 )
@@ -28,16 +29,9 @@ type Options struct {
 	Injector firing.Injector                            // nil: firing is not possible
 	Arming   firing.Arming                              // nil: what can be fired is fired at once
 
-	// Export writes the keys of a batch to a file and returns its path; nil: not possible.
-	Export func(model.Batch) (path string, err error)
 	// Player, when what is shown is a replay, plays it; Take hands out its batches.
 	Player shown.Player
-	// Record opens a recording; nil: not possible.
-	Record func() (r Recorder, name string, err error)
-	// Keep gets every batch, for Capsule; it never blocks. Capsule saves what was kept together
-	// with the board, which it may keep, and says what it holds. Both are nil: not possible.
-	Keep    func(model.Batch)
-	Capsule func(*model.Board) (account string, err error)
+	Saving saving.Options // what can be kept in files
 
 	// Library says what is known of a library by its name; nil: nothing.
 	Library func(name string) (identify.Library, bool)
@@ -63,12 +57,12 @@ type Session struct {
 	*rows.List
 	*rows.Selection
 	*firing.Orders
+	*saving.Files
 	Options
 
-	raised
-	outlook  outlook
-	step     time.Duration // how often the picture on screen moves; 0 it does not
-	recorder Recorder      // nil: nothing is being recorded
+	alerts  alerts
+	outlook outlook
+	step    time.Duration // how often the picture on screen moves; 0 it does not
 }
 
 // New returns a session in a program.
@@ -77,43 +71,28 @@ func New(app *shell.App, o Options) *Session {
 	s.List = rows.NewList(s.Boards, s.Redraw)
 	s.Selection = rows.NewSelection(s.Boards, s.List, rows.Hooks{Redraw: s.Redraw, Picked: func() { s.MarkPlans() }, Focus: o.Focus})
 	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Name: s.Name, Mask: o.Mask})
+	s.Files = saving.New(app, s.Boards, o.Saving)
+	s.alerts = alerts{app: app, next: o.News, notify: o.Notify}
 	app.SetHost(s)
 	return s
 }
 
 // Init waits for the first batch and for what is fired.
-func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.nextNews()) }
+func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.alerts.wait()) }
 
 // Update handles what comes from the source, the injector and the recorder.
 func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case batchMsg:
 		return s.receive(msg)
-	case recordingMsg:
-		s.recording(msg)
-	case recordedMsg:
-		s.recorded(msg)
-	case exportedMsg:
-		s.exported(msg)
 	case adoptedMsg:
 		s.adopted(msg)
-	case newsMsg:
-		return s.hear(msg)
-	case capsuleMsg:
-		s.saved(msg)
-	default:
-		return s.Orders.Update(msg)
-	}
-	return nil
-}
-
-// Close ends a recording that is under way.
-func (s *Session) Close() error {
-	if s.recorder == nil {
 		return nil
+	case newsMsg:
+		return s.alerts.hear(msg)
 	}
-	_, err := s.recorder.Close()
-	return err
+	s.Files.Update(msg)
+	return s.Orders.Update(msg)
 }
 
 // batchMsg is what the source said.
@@ -138,12 +117,7 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 		}
 		return tea.Quit
 	}
-	if s.recorder != nil {
-		s.recorder.Put(msg.batch)
-	}
-	if s.Keep != nil {
-		s.Keep(msg.batch)
-	}
+	s.Files.Put(msg.batch)
 	change := s.Apply(msg.batch)
 	s.Meet(s.Live().Server)
 	moves := change.Moves && !s.Still // else the next second is soon enough
@@ -166,7 +140,7 @@ func (s *Session) Decorate(v *tea.View) {
 	if !s.Started() {
 		return
 	}
-	v.WindowTitle = s.titled() + "ratescope " + safetext.Clip(safetext.Clean(s.Live().Server.Target), 60, safetext.Ellipsis)
+	v.WindowTitle = s.alerts.title() + "ratescope " + safetext.Clip(safetext.Clean(s.Live().Server.Target), 60, safetext.Ellipsis)
 	if armed := s.ArmedText(); armed != "" {
 		v.WindowTitle = armed + " · " + v.WindowTitle
 	}

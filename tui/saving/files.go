@@ -1,0 +1,180 @@
+// Package saving writes to files what a person wants kept: a recording of what is seen from now on,
+// a capsule of the last minutes, and an export of the keys. Files are opened and written by
+// commands, never while a message is handled.
+package saving
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/shell"
+	"ratescope/tui/shown"
+)
+
+// Recorder keeps batches in a file.
+type Recorder interface {
+	Put(model.Batch) // never blocks
+	// Close ends the file and says what it holds.
+	Close() (holds string, err error)
+}
+
+// Options says what can be kept; what is nil cannot.
+type Options struct {
+	// Record opens a recording.
+	Record func() (r Recorder, name string, err error)
+	// Keep gets every batch, for Capsule; it never blocks. Capsule saves what was kept together
+	// with the board, which it may keep, and says what it holds.
+	Keep    func(model.Batch)
+	Capsule func(*model.Board) (holds string, err error)
+	// Export writes the keys of a batch to a file and returns its path.
+	Export func(model.Batch) (path string, err error)
+}
+
+// Files are the files that are written from the screen. Make them with New. Not safe for
+// concurrent use: everything but the commands that it returns runs on Bubble Tea's goroutine.
+type Files struct {
+	app      *shell.App
+	boards   *shown.Boards
+	o        Options
+	recorder Recorder // nil: nothing is being recorded
+}
+
+// New returns files of what boards show. Their sentences appear in app.
+func New(app *shell.App, boards *shown.Boards, o Options) *Files {
+	return &Files{app: app, boards: boards, o: o}
+}
+
+// Update takes in what came of the commands; other messages do nothing.
+func (f *Files) Update(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case recordingMsg:
+		f.opened(msg)
+	case savedMsg:
+		f.saved(msg)
+	}
+}
+
+// Put keeps a batch in the recording that is under way, and for a capsule.
+func (f *Files) Put(b model.Batch) {
+	if f.recorder != nil {
+		f.recorder.Put(b)
+	}
+	if f.o.Keep != nil {
+		f.o.Keep(b)
+	}
+}
+
+// Recording reports whether a recording is under way.
+func (f *Files) Recording() bool { return f.recorder != nil }
+
+// Close ends the recording that is under way.
+func (f *Files) Close() error {
+	if f.recorder == nil {
+		return nil
+	}
+	_, err := f.recorder.Close()
+	return err
+}
+
+// recordingMsg is a recording that was opened.
+type recordingMsg struct {
+	r    Recorder
+	name string
+	err  error
+}
+
+// savedMsg is what came of a file that was written: a sentence that says what it holds.
+type savedMsg struct {
+	says string
+	err  error
+}
+
+// account returns what came of a file by what it holds, in words that begin small.
+func account(holds string, err error) tea.Msg {
+	if err != nil {
+		return savedMsg{err: err}
+	}
+	return savedMsg{says: strings.ToUpper(holds[:1]) + holds[1:] + "."}
+}
+
+// ToggleRecording begins to keep what is seen, with what is on the board, or ends that. The
+// file is opened and closed by a command.
+func (f *Files) ToggleRecording() tea.Cmd {
+	switch {
+	case f.recorder != nil:
+		r := f.recorder
+		f.recorder = nil
+		return func() tea.Msg { return account(r.Close()) }
+	case f.o.Record == nil:
+		f.app.Warn("Nothing can be recorded here.")
+	case !f.boards.Started():
+		f.app.Warn("There is nothing to record yet.")
+	default:
+		open := f.o.Record
+		return func() tea.Msg {
+			r, name, err := open()
+			return recordingMsg{r, name, err}
+		}
+	}
+	return nil
+}
+
+// opened begins to record into a file that was opened.
+func (f *Files) opened(msg recordingMsg) {
+	if msg.err != nil {
+		f.app.Warn(msg.err.Error())
+		return
+	}
+	f.recorder = msg.r
+	msg.r.Put(f.boards.Live().Past())
+	f.app.Say("Recording to " + safetext.Clean(msg.name) + ", from what is on the timelines on; F ends it.")
+}
+
+// saved says what came of a file.
+func (f *Files) saved(msg savedMsg) {
+	if msg.err != nil {
+		f.app.Warn(msg.err.Error())
+		return
+	}
+	f.app.Say(msg.says)
+}
+
+// NoCapsule says why no capsule can be saved; "" when it can.
+func (f *Files) NoCapsule() string {
+	switch {
+	case f.boards.Replayed():
+		return "A replay is of a file already: hand that on."
+	case f.o.Capsule == nil:
+		return "No capsule can be saved here."
+	case !f.boards.Started():
+		return "There is nothing to save yet."
+	}
+	return ""
+}
+
+// SaveCapsule saves the last minutes and what is known about them in one file.
+func (f *Files) SaveCapsule() tea.Cmd {
+	if why := f.NoCapsule(); why != "" {
+		f.app.Warn(why)
+		return nil
+	}
+	board, save := f.boards.Freeze(), f.o.Capsule
+	f.app.Say("Saving a capsule…")
+	return func() tea.Msg { return account(save(board)) }
+}
+
+// ExportKeys writes the keys on the board to a file.
+func (f *Files) ExportKeys() tea.Cmd {
+	if f.o.Export == nil || f.boards.Board().At == 0 {
+		f.app.Warn("There is nothing to export yet.")
+		return nil
+	}
+	batch, export := f.boards.Board().Batch(), f.o.Export
+	return func() tea.Msg {
+		path, err := export(batch)
+		return savedMsg{"Exported to " + safetext.Clean(path), err}
+	}
+}
