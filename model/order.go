@@ -15,6 +15,7 @@ type Order struct {
 	N      int     // how many; 0 with a Rate means until stopped or capped
 	Rate   float64 // a second; 0 means as fast as the answers come
 	Shape  Shape   // how the requests are spread over time
+	Change Change  // what is done to the key instead; an order with one fires no requests
 
 	// Ticket is what the person who ordered was told, Named the name of the key as that person
 	// typed it, and Reason why; all are for an injector that asks for them.

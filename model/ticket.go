@@ -26,6 +26,10 @@ type Ticket struct {
 	Commands []string // as they are sent, one for each kind
 	Slot     int      // of the key in a cluster, 0 to 16383
 	InSlot   int      // how many other watched keys share it
+
+	// Of an order that changes the key: how it stands now, and how it will stand. Of the rest
+	// AsNew alone is worked out for such an order.
+	Was, Will Standing
 }
 
 // Organic is what an order takes from the requests of others.

@@ -1,0 +1,71 @@
+package rediscli_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/rediscli"
+)
+
+// TestLinesAreSafe: in bash every name is one argument, byte by byte.
+func TestLinesAreSafe(t *testing.T) {
+	for _, name := range []string{"rl:a", "a b", "it's", "$(id)`id`;rm -rf *", "\x1b]0;x\a", "\xff\xfe1", "new\nline\\'", "-n", "ü\x00end"} {
+		quoted := rediscli.ShellQuote(name)
+		for i := range len(quoted) {
+			if quoted[i] < ' ' || quoted[i] > '~' {
+				t.Errorf("%q: %q would be obeyed by a terminal", name, quoted)
+			}
+		}
+		out, err := exec.Command("bash", "-c", "printf '%s' "+quoted).Output()
+		want, _, _ := strings.Cut(name, "\x00") // no program has an argument with a NUL
+		if err != nil {
+			t.Skipf("SKIPPED: there is no bash: %v", err)
+		}
+		if string(out) != want && !strings.Contains(name, "\x00") {
+			t.Errorf("%q: %s is %q in bash", name, quoted, out)
+		}
+	}
+	k := &model.Reading{Key: "rl:a", Type: "zset"}
+	lines := rediscli.Lines(k, model.Server{Target: "redis://h:6379/0", Role: "master"}, 0)
+	for _, want := range []string{"redis-cli -u 'redis://h:6379/0' ZPOPMIN 'rl:a'\n", "redis-cli -u 'redis://h:6379/0' UNLINK 'rl:a'\n"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("there is no %q in\n%s", want, lines)
+		}
+	}
+	k.Members, k.Type = []string{"a:1", "a:2"}, "string"
+	if lines := rediscli.Lines(k, model.Server{Target: "redis+sentinel://h:26379/m", Role: "cluster"}, 0); strings.Contains(lines, "-u") || strings.Count(lines, "redis-cli -c UNLINK") != 2 || strings.Contains(lines, "ZPOPMIN") {
+		t.Errorf("of a cluster it is\n%s", lines)
+	}
+}
+
+// TestLinesOfChanges: each change names the keys that hold what is counted, and no count falls
+// below 0.
+func TestLinesOfChanges(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 20, 12, 0, 30, 0, time.UTC))
+	minute := limiter.Limit{Count: 10, Window: time.Minute}
+	of := func(a limiter.Algorithm, kind string, s limiter.State) *model.Reading {
+		s.Algorithm = a
+		return &model.Reading{Key: "a", Type: kind, State: s, Target: model.Target{Algorithm: a, Limit: minute, LimitKnown: true, Window: minute.Window}}
+	}
+	counter := of(limiter.FixedWindow, "string", limiter.State{Start: now.Floor(time.Minute), Current: 4})
+	for _, c := range []struct {
+		r      *model.Reading
+		change model.Change
+		want   string
+	}{
+		{of(limiter.SlidingLog, "zset", limiter.State{}), model.Change{Kind: model.Give, Units: 20}, "redis-cli ZREMRANGEBYRANK 'a' -20 -1\n"},
+		{counter, model.Change{Kind: model.Give, Units: 20}, "redis-cli DECRBY '{a}:fw:1795176000000' 4\n"},
+		{counter, model.Change{Kind: model.Free}, "redis-cli UNLINK '{a}:fw:1795176000000'\n"},
+		{of(limiter.GCRA, "string", limiter.State{}), model.Change{Kind: model.Give, Units: 20}, "# no single command"},
+		{counter, model.Change{Kind: model.Block, For: time.Second}, "redis-cli SET '{a}:blocked' 1795176031000000 PX 1000\n"},
+		{counter, model.Change{Kind: model.Unblock}, "redis-cli UNLINK '{a}:blocked'\n"},
+	} {
+		if got := rediscli.For(c.r, model.Server{}, c.change, now); !strings.Contains(got, c.want) {
+			t.Errorf("%v of a %v: %q, want %q", c.change, c.r.Target.Algorithm, got, c.want)
+		}
+	}
+}
