@@ -162,6 +162,6 @@ func (p *program) tree() *cobra.Command {
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(p.snapshot(), p.identify(), p.peek(), p.watch(), p.alert(), p.record(), p.replay(), p.capsule(), p.export(), p.fire(), p.undo(), p.verify(), p.lab(), p.tour(), p.accuracy(), p.config(), p.manual())
+	root.AddCommand(p.snapshot(), p.identify(), p.peek(), p.watch(), p.alert(), p.record(), p.replay(), p.capsule(), p.export(), p.fire(), p.free(), p.give(), p.block(), p.unblock(), p.undo(), p.verify(), p.lab(), p.tour(), p.accuracy(), p.config(), p.manual())
 	return root
 }

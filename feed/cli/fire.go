@@ -209,6 +209,7 @@ func Undo(ctx context.Context, src Server, id string, order FireOptions, o Outpu
 		return err
 	}
 	r := report.UndoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
+	r.Change = u.Change
 	if u.Withdrawn {
 		r.Withdrawn = &u.Units
 	}

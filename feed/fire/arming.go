@@ -120,7 +120,7 @@ func (i *Injector) permit(ctx context.Context, s model.Order) error {
 	}
 	server, _, err := i.identify(ctx)
 	if err != nil {
-		return fmt.Errorf("nothing is fired: %s", connect.Explain(err, i.endpoint.Shown))
+		return fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.endpoint.Shown))
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -129,17 +129,25 @@ func (i *Injector) permit(ctx context.Context, s model.Order) error {
 	switch err := i.state.Err(now); {
 	case err != nil:
 		return err
-	case s.Ticket == nil || s.Ticket.Order.Key != s.Key || s.Ticket.Order.N != s.N || s.Ticket.Order.Rate != s.Rate || s.Ticket.Order.Cost != s.Cost:
-		return errors.New("nothing is fired without a ticket that says what the order does")
+	case s.Ticket == nil || s.Ticket.Order.Key != s.Key || s.Ticket.Order.N != s.N || s.Ticket.Order.Rate != s.Rate || s.Ticket.Order.Cost != s.Cost || s.Ticket.Order.Change != s.Change:
+		return errors.New(nothing(s) + " without a ticket that says what the order does")
 	case s.Ticket.Expired(now):
 		return fmt.Errorf("the ticket has expired after %v: what it said may be wrong by now, ask for a new one", model.TicketLasts)
 	case len(i.production) == 0:
 	case !arming.Named(s.Key, s.Named):
-		return fmt.Errorf("nothing is fired: %s counts as production because %s, and the key's name was not typed", i.endpoint.Shown, i.production[0])
+		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing(s), i.endpoint.Shown, i.production[0])
 	case strings.TrimSpace(s.Reason) == "":
-		return fmt.Errorf("nothing is fired: %s counts as production because %s, and no reason was given", i.endpoint.Shown, i.production[0])
+		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing(s), i.endpoint.Shown, i.production[0])
 	}
 	return i.state.Use(now)
+}
+
+// nothing begins the sentence that says why an order is not carried out.
+func nothing(s model.Order) string {
+	if s.Change.Kind != model.NoChange {
+		return "nothing is changed"
+	}
+	return "nothing is fired"
 }
 
 // use counts a request as use of the arming, and says whether it holds still.
@@ -205,14 +213,18 @@ func (i *Injector) Production(ctx context.Context) []string {
 	return nil
 }
 
-// Preview returns the command that one request of a shot is sent as, without sending it.
+// Preview returns the command that one request of a shot is sent as, or the commands of a change,
+// without sending them.
 func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error) {
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	if s.Change.Kind != model.NoChange {
+		return i.previewChange(ctx, s)
+	}
 	p := &preview{}
 	l, err := i.storeOn(p, s.Target)
 	if err != nil {
 		return nil, err
 	}
-	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
 	if _, err := l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
 		return nil, err
 	}
@@ -229,8 +241,15 @@ var _ redisstore.Client = (*preview)(nil)
 
 // Process implements redisstore.Client.
 func (p *preview) Process(_ context.Context, cmd redis.Cmder) error {
+	p.commands = append(p.commands, written(cmd.Args()))
+	cmd.SetErr(errPreview)
+	return errPreview
+}
+
+// written returns a command as one line.
+func written(args []any) string {
 	var b strings.Builder
-	for n, arg := range cmd.Args() {
+	for n, arg := range args {
 		text := fmt.Sprint(arg)
 		if raw, ok := arg.([]byte); ok {
 			text = string(raw)
@@ -245,12 +264,13 @@ func (p *preview) Process(_ context.Context, cmd redis.Cmder) error {
 		}
 		b.WriteString(text)
 	}
-	p.commands = append(p.commands, b.String())
-	cmd.SetErr(errPreview)
-	return errPreview
+	return b.String()
 }
 
-// Keys returns the Redis keys that a shot may write to from an instant on.
+// Keys returns the Redis keys that a shot, or a change, may write to from an instant on.
 func (i *Injector) Keys(s model.Order, now limiter.Instant) []string {
+	if s.Change.Kind != model.NoChange {
+		return changed(s, now)
+	}
 	return touched(s.Key, s.Target, now)
 }

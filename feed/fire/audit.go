@@ -87,6 +87,7 @@ type entry struct {
 	Library  string          `json:"library,omitempty"`
 	Target   *model.Target   `json:"target,omitempty"` // how the key is limited
 	Shape    string          `json:"shape,omitempty"`
+	Change   string          `json:"change,omitempty"` // what was done to the key instead of firing at it
 	Ticket   *ticketLine     `json:"ticket,omitempty"` // what the person who ordered was told
 	RunID    string          `json:"run_id,omitempty"` // of the server that firing was armed for
 	Before   []savedKey      `json:"before,omitempty"` // what the keys held before the first request
@@ -188,6 +189,9 @@ type action struct {
 	id     string
 	line   entry
 	before []savedKey
+	exact  []savedKey // of a change: what its keys held in the same transaction; nil where before has to do
+	left   []savedKey // with exact: what they held after it
+	failed string     // of a change: what went wrong
 	begun  limiter.Instant
 	n      atomic.Int64 // requests so far
 }

@@ -119,12 +119,12 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if err := i.permit(ctx, s); err != nil {
 		return model.Outcomes{}, err
 	}
-	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
-	if !s.Target.LimitKnown {
-		return model.Outcomes{}, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+	if s.Change.Kind != model.NoChange {
+		return model.Outcomes{}, errors.New("an order that changes its key fires no requests")
 	}
-	if s.Target.Algorithm == limiter.Unknown {
-		return model.Outcomes{}, errors.New("its algorithm is not known: give --algorithm, as in --algorithm sliding-log")
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	if err := limited(s.Target); err != nil {
+		return model.Outcomes{}, err
 	}
 	l, err := i.limiter(s.Target)
 	if err != nil {
@@ -145,6 +145,17 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		i.o.Ready()
 	}
 	return f.carryOut(ctx, func(t model.Outcomes) error { return i.end(f.action, s, t) })
+}
+
+// limited says what is not known of how a key is limited, or returns nil.
+func limited(t model.Target) error {
+	if !t.LimitKnown {
+		return errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+	}
+	if t.Algorithm == limiter.Unknown {
+		return errors.New("its algorithm is not known: give --algorithm, as in --algorithm sliding-log")
+	}
+	return nil
 }
 
 // limiter returns what decides about requests at t.

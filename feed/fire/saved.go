@@ -27,6 +27,7 @@ type savedKey struct {
 	Digest  string `json:"digest,omitempty"` // SHA-1 of the dump
 	Expires int64  `json:"expires_at_ms,omitempty"`
 	Unsaved string `json:"unsaved,omitempty"` // why the value is not here
+	Holds   string `json:"holds,omitempty"`   // what it held, in words: "zset, 12 members"
 }
 
 // maxSaved is the size, in bytes of memory, above which the value of a key is not saved: to
@@ -37,7 +38,7 @@ const maxSaved = 256 << 10
 func touched(key string, t model.Target, now limiter.Instant) []string {
 	keys := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
 	for _, at := range [...]limiter.Instant{now, now.Add(t.Limit.Window), now.Add(2 * t.Limit.Window)} {
-		for _, k := range layout.Keys(t.Algorithm, key, t.Limit, t.Layout, at) {
+		for _, k := range t.Keys(key, at) {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
@@ -51,23 +52,24 @@ func (i *Injector) save(ctx context.Context, keys []string) ([]savedKey, error) 
 	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
 	defer cancel()
 	client := i.locked()
-	sizes := make([]*redis.IntCmd, len(keys))
+	sizes, types := make([]*redis.IntCmd, len(keys)), make([]*redis.StatusCmd, len(keys))
 	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, k := range keys {
-			sizes[n] = p.MemoryUsage(ctx, k)
+			sizes[n], types[n] = p.MemoryUsage(ctx, k), p.Type(ctx, k)
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) && !replied(err) {
 		return nil, err
 	}
-	dumps, expiries := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys))
+	dumps, expiries, counts := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys)), make([]redis.Cmder, len(keys))
 	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, k := range keys {
 			if sizes[n].Val() <= maxSaved {
 				dumps[n] = p.Dump(ctx, k)
 			}
 			expiries[n] = p.PExpireTime(ctx, k)
+			counts[n] = count(ctx, p, types[n].Val(), k)
 		}
 		return nil
 	})
@@ -77,8 +79,46 @@ func (i *Injector) save(ctx context.Context, keys []string) ([]savedKey, error) 
 	saved := make([]savedKey, len(keys))
 	for n, k := range keys {
 		saved[n] = savedOf(k, dumps[n], expiries[n])
+		saved[n].Holds = holds(types[n].Val(), counts[n])
 	}
 	return saved, nil
+}
+
+// count asks how much a key of a type holds; it returns nil for a type that no limiter has.
+func count(ctx context.Context, p redis.Pipeliner, kind, key string) redis.Cmder {
+	switch kind {
+	case "zset":
+		return p.ZCard(ctx, key)
+	case "stream":
+		return p.XLen(ctx, key)
+	case "hash":
+		return p.HLen(ctx, key)
+	case "list":
+		return p.LLen(ctx, key)
+	case "string":
+		return p.GetRange(ctx, key, 0, maxNumber)
+	}
+	return nil
+}
+
+// maxNumber is the length, in bytes, of the longest number that is shown.
+const maxNumber = 24
+
+// holds says in words what a key of a type holds; "" where that is nothing, or not known.
+func holds(kind string, counted redis.Cmder) string {
+	if counted == nil || counted.Err() != nil {
+		return ""
+	}
+	switch c := counted.(type) {
+	case *redis.IntCmd:
+		unit := map[string]string{"zset": "members", "stream": "entries", "hash": "fields", "list": "elements"}[kind]
+		return fmt.Sprintf("%s, %d %s", kind, c.Val(), unit)
+	case *redis.StringCmd:
+		if _, err := strconv.ParseFloat(c.Val(), 64); err == nil {
+			return kind + ", " + c.Val()
+		}
+	}
+	return kind
 }
 
 // replied says that a server answered with an error, as one does that lacks a command.
@@ -117,9 +157,9 @@ func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) saved
 func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 	act := i.audit.newAction(i.endpoint.Shown, i.endpoint.DB(), s)
 	act.begun = limiter.InstantOf(time.Now().Add(i.offset()))
-	before, err := i.save(ctx, touched(s.Key, s.Target, act.begun))
+	before, err := i.save(ctx, i.Keys(s, act.begun))
 	if err != nil {
-		return nil, fmt.Errorf("nothing is fired: %s", connect.Explain(err, i.endpoint.Shown))
+		return nil, fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.endpoint.Shown))
 	}
 	act.before = before
 	line := act.line
@@ -129,6 +169,7 @@ func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 	if s.Shape.Kind != model.Even {
 		line.Shape = s.Shape.String()
 	}
+	line.Change = s.Change.String()
 	if err := i.audit.append(line); err != nil {
 		return nil, i.audit.unwritable(err)
 	}
@@ -139,8 +180,10 @@ func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 // hold now, so that undo can tell whether another program has written since.
 func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) error {
 	line := act.line
-	line.Outcome, line.Outcomes = ended, &outcomes
-	if act.before != nil {
+	line.Outcome, line.Outcomes, line.Error = ended, &outcomes, act.failed
+	if act.exact != nil {
+		line.Before, line.After = act.exact, act.left
+	} else if act.before != nil {
 		keys := make([]string, 0, len(act.before))
 		for _, k := range act.before {
 			if name, err := strconv.Unquote(k.Key); err == nil {

@@ -2,6 +2,7 @@ package fire
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ type Undone struct {
 	Restored []string // the keys that are as they were before
 	Removed  []string // the keys that the action had created
 	Expired  []string // the keys that have expired since, with what was written to them
+
+	Change string // what had been done to the key; "" where requests were sent
 
 	Withdrawn bool  // nothing was put back: Units were taken off what the key holds
 	Units     int64 // of cost
@@ -65,11 +68,15 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	if first.Server != i.endpoint.Shown || first.Database != i.endpoint.DB() {
 		return Undone{}, fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, i.endpoint.Shown)
 	}
-	u := Undone{Action: id, Key: first.Key}
+	u := Undone{Action: id, Key: first.Key, Change: first.Change}
 	if last.Outcomes != nil {
 		u.Requests = int64(last.Outcomes.Total())
 	}
-	changed, err := i.changes(ctx, first.Before, last.After, &u)
+	before := first.Before
+	if last.Before != nil { // of a change, taken in its own transaction
+		before = last.Before
+	}
+	changed, err := i.changes(ctx, before, last.After, &u)
 	if err != nil {
 		return Undone{}, err
 	}
@@ -89,8 +96,33 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 		return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", id, err), i.audit.append(line))
 	}
 	line.Error = "another program has written since"
-	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost: look at it with ratescope peek", id, safetext.Clean(fmt.Sprint(held)))
+	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost%s: look at it with ratescope peek", id, safetext.Clean(fmt.Sprint(held)), i.difference(ctx, fmt.Sprint(held), last.After))
 	return Undone{}, errors.Join(err, i.audit.append(line))
+}
+
+// difference says what a key held after an action and what it holds now, as the end of a sentence;
+// "" where that is not known.
+func (i *Injector) difference(ctx context.Context, key string, after []savedKey) string {
+	now, err := i.save(ctx, []string{key})
+	if err != nil {
+		return ""
+	}
+	words := func(s savedKey) string {
+		if s.Digest == "" && s.Holds == "" && s.Unsaved == "" {
+			return "nothing"
+		}
+		text := cmp.Or(s.Holds, "another value")
+		if s.Expires > 0 {
+			text += ", until " + time.UnixMilli(s.Expires).UTC().Format("15:04:05.000")
+		}
+		return text
+	}
+	for _, was := range after {
+		if was.Key == strconv.Quote(key) {
+			return fmt.Sprintf(" (it held %s after it, and holds %s now)", words(was), words(now[0]))
+		}
+	}
+	return ""
 }
 
 // change is what has to be written to take an action back.

@@ -63,6 +63,9 @@ func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 	if err != nil {
 		return Undone{}, err
 	}
+	if first.Change != "" {
+		return Undone{}, fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id, first.Change)
+	}
 	key, t, err := i.subject(first)
 	if err != nil {
 		return Undone{}, err

@@ -15,6 +15,7 @@ type Undone struct {
 	Removed  []Text `json:"removed"`  // keys that were created, and are gone again
 	Expired  []Text `json:"expired"`  // keys that had expired in the meantime
 
+	Change    string `json:"change,omitempty"`    // what had been done to the key, where no requests were sent
 	Withdrawn *int64 `json:"withdrawn,omitempty"` // units taken off, where nothing was put back
 }
 
@@ -50,6 +51,10 @@ func (u Undone) Text(w io.Writer) error {
 	if len(parts) == 0 {
 		parts = append(parts, "no key had changed")
 	}
-	_, err := fmt.Fprintf(w, "%s: %s at %s taken back, %s\n", u.ID, plural(int(u.Requests), "request"), u.Key.clean(), strings.Join(parts, ", "))
+	what := plural(int(u.Requests), "request") + " at"
+	if u.Change != "" {
+		what = u.Change
+	}
+	_, err := fmt.Fprintf(w, "%s: %s %s taken back, %s\n", u.ID, what, u.Key.clean(), strings.Join(parts, ", "))
 	return err
 }

@@ -1,0 +1,188 @@
+package fire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// Change makes the change of an order to its key: it frees it, gives room, blocks it or ends a
+// block. As with Fire, it has to be armed, is in the audit file before anything is written, and
+// is never sent twice. What is removed is saved in the transaction that removes it, so that Undo
+// can put it back.
+func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, error) {
+	if err := i.Armed(); err != nil {
+		return model.Changed{}, err
+	}
+	if err := s.Change.Check(); err != nil {
+		return model.Changed{}, err
+	}
+	if err := i.permit(ctx, s); err != nil {
+		return model.Changed{}, err
+	}
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	if err := limited(s.Target); err != nil {
+		return model.Changed{}, err
+	}
+	if _, err := i.previewChange(ctx, s); err != nil {
+		return model.Changed{}, fmt.Errorf("nothing is changed: %w", err)
+	}
+	if err := i.audit.open(); err != nil {
+		return model.Changed{}, err
+	}
+	act, err := i.begin(ctx, s)
+	if err != nil {
+		return model.Changed{}, err
+	}
+	done := model.Changed{Action: act.id}
+	if i.o.Ready != nil {
+		i.o.Ready()
+	}
+	if err = i.carryOut(ctx, act, s, &done); err != nil {
+		act.failed = err.Error()
+		what := "%s is not changed (%s): %s"
+		if !replied(err) {
+			what = "whether %s was changed (%s) is not known: %s"
+		}
+		err = fmt.Errorf(what, safetext.Clean(s.Key), s.Change, connect.Explain(err, i.endpoint.Shown))
+	}
+	if i.o.Sent != nil {
+		i.o.Sent(s.Key)
+	}
+	return done, errors.Join(err, i.end(act, s, model.Outcomes{}))
+}
+
+// carryOut writes what a change is.
+func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, done *model.Changed) error {
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	defer cancel()
+	switch s.Change.Kind {
+	case model.Give:
+		l, err := i.limiter(s.Target)
+		if err != nil {
+			return err
+		}
+		before, err := l.Peek(ctx, s.Key, s.Target.Limit, 0)
+		if err != nil {
+			return err
+		}
+		after, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
+		if done.Units = max(before.Used-after.Used, 0); err == nil && done.Units > 0 {
+			done.Written = i.Keys(s, act.begun)
+		}
+		return err
+	case model.Block:
+		key := layout.BlockedKey(s.Key)
+		now, err := i.locked().Time(ctx).Result()
+		if err != nil {
+			return err
+		}
+		done.Written = []string{key}
+		return i.locked().Process(ctx, redis.NewStatusCmd(ctx, blockWords(s, now)...))
+	}
+	return i.remove(ctx, act, done)
+}
+
+// blockWords is the command that blocks a key from the instant now of the server's clock on. The
+// limiter's script writes the same.
+func blockWords(s model.Order, now time.Time) []any {
+	return []any{"set", layout.BlockedKey(s.Key), strconv.FormatInt(now.Add(s.Change.For).UnixMicro(), 10), "px", strconv.FormatInt(s.Change.For.Milliseconds(), 10)}
+}
+
+// remove unlinks those keys of an action that exist, and in the same transaction saves what they
+// hold, where that can be saved.
+func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed) error {
+	var keys []string
+	at := map[string]int{}
+	for n, was := range act.before {
+		key, err := strconv.Unquote(was.Key)
+		if err != nil {
+			return err
+		}
+		if was.Digest == "" && was.Unsaved == "" || was.Unsaved != "" && was.Holds == "" {
+			continue // it does not exist
+		}
+		if was.Unsaved != "" {
+			done.Unsaved = append(done.Unsaved, fmt.Sprintf("%s: %s", safetext.Clean(key), was.Unsaved))
+		}
+		keys, at[key] = append(keys, key), n
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	dumps, expiries := map[string]*redis.StringCmd{}, map[string]*redis.DurationCmd{}
+	_, err := i.locked().TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for _, k := range keys {
+			if act.before[at[k]].Unsaved == "" {
+				dumps[k], expiries[k] = p.Dump(ctx, k), p.PExpireTime(ctx, k)
+			}
+			p.Unlink(ctx, k)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	act.exact = slices.Clone(act.before)
+	for k, dump := range dumps {
+		is := savedOf(k, dump, expiries[k])
+		is.Holds = act.exact[at[k]].Holds
+		act.exact[at[k]] = is
+	}
+	act.left = make([]savedKey, len(act.before))
+	for n, was := range act.before {
+		act.left[n] = savedKey{Key: was.Key}
+	}
+	done.Removed = keys
+	return nil
+}
+
+// changed returns the keys that the change of an order may write from the instant now on.
+func changed(s model.Order, now limiter.Instant) []string {
+	if s.Change.Kind == model.Block || s.Change.Kind == model.Unblock {
+		return []string{layout.BlockedKey(s.Key)}
+	}
+	keys := s.Target.Keys(s.Key, now)
+	if s.Change.Kind != model.Free {
+		return keys
+	}
+	if s.Target.Convention.Alignment == limiter.AlignFirstRequest {
+		keys = append(keys, layout.EndsKey(s.Key))
+	}
+	return append(keys, layout.BlockedKey(s.Key))
+}
+
+// previewChange returns the commands of a change.
+func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, error) {
+	now := time.Now().Add(i.offset())
+	switch s.Change.Kind {
+	case model.Give:
+		p := &preview{}
+		l, err := i.storeOn(p, s.Target)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
+			return nil, err
+		}
+		return p.commands, nil
+	case model.Block:
+		return []string{written(blockWords(s, now))}, nil
+	}
+	lines := []string{"MULTI"}
+	for _, k := range i.Keys(s, limiter.InstantOf(now)) {
+		lines = append(lines, written([]any{"dump", k}), written([]any{"pexpiretime", k}), written([]any{"unlink", k}))
+	}
+	return append(lines, "EXEC"), nil
+}
