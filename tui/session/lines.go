@@ -21,5 +21,5 @@ func (s *Session) CopyLines() tea.Cmd {
 		return nil
 	}
 	s.Say("Copied: the redis-cli lines for " + s.Name(k.Reading.Key) + ". Read them before you run them.")
-	return tea.SetClipboard(rediscli.Lines(&k.Reading, s.Board().Server, s.now))
+	return tea.SetClipboard(rediscli.Lines(&k.Reading, s.Board().Server, s.LiveAt()))
 }
