@@ -1,0 +1,115 @@
+package rows_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/model"
+	"ratescope/tui/rows"
+	"ratescope/tui/shown"
+	"ratescope/tui/tuitest"
+)
+
+// table is a list with its selection, ten seconds after the start of a feed.
+type table struct {
+	*rows.List
+	*rows.Selection
+	boards *shown.Boards
+	feed   *tuitest.Feed
+	at     time.Time
+	picked int // how often a person selected another key
+}
+
+func newTable(t *testing.T) *table {
+	t.Helper()
+	start := time.Unix(1_700_000_000, 0)
+	x := &table{boards: shown.New(nil, false), feed: tuitest.NewFeed(start), at: start}
+	redraw := func() {}
+	x.List = rows.NewList(x.boards, redraw)
+	x.Selection = rows.NewSelection(x.boards, x.List, rows.Hooks{Redraw: redraw, Picked: func() { x.picked++ }})
+	x.pass(50)
+	return x
+}
+
+// pass lets so many batches arrive.
+func (x *table) pass(batches int) {
+	for range batches {
+		x.at = x.at.Add(tuitest.Refresh)
+		x.boards.Apply(x.feed.Advance(x.at))
+		x.boards.Tick(x.at)
+		x.Resort()
+	}
+}
+
+// names are the keys of the rows.
+func (x *table) names() []string {
+	var list []string
+	for _, k := range x.Rows() {
+		list = append(list, k.Reading.Key)
+	}
+	return list
+}
+
+func TestRowsStandInTheOrderOfTheirBands(t *testing.T) {
+	x := newTable(t)
+	var bands []rows.Band
+	for _, k := range x.Rows() {
+		bands = append(bands, x.BandOf(k))
+	}
+	if len(bands) != len(x.feed.People) || !slices.IsSorted(bands) {
+		t.Errorf("the bands of the rows are %v", bands)
+	}
+}
+
+func TestRowsStandStillUnderTheHand(t *testing.T) {
+	x := newTable(t)
+	x.Touch()
+	x.SetSort(model.ByName)
+	was := x.names()
+	x.NextSort() // asked for: at once
+	x.Touch()
+	asked := x.names()
+	x.pass(5) // one second
+	if got := x.names(); !slices.Equal(got, asked) {
+		t.Errorf("a second after a key press the rows moved from %v to %v", asked, got)
+	}
+	slices.Sort(was)
+	slices.Sort(asked)
+	if !slices.Equal(was, asked) {
+		t.Errorf("another order shows other keys: %v and %v", was, asked)
+	}
+}
+
+func TestASelectionStaysOnItsKey(t *testing.T) {
+	x := newTable(t)
+	last := x.names()[len(x.names())-1]
+	x.Pick(last)
+	x.Reverse()
+	x.pass(50)
+	if x.Selected() != last || !x.Picked() || x.Current() == nil || x.picked != 1 {
+		t.Errorf("selected %q, and %q is (%d times picked)", last, x.Selected(), x.picked)
+	}
+	x.SetFilter("state:silent nothing-fits")
+	if len(x.Rows()) != 0 || x.Selected() != last {
+		t.Errorf("a filter that nothing fits leaves %d rows and selects %q", len(x.Rows()), x.Selected())
+	}
+}
+
+func TestAKeyThatWentAwayIsSaidOnce(t *testing.T) {
+	x := newTable(t)
+	first := x.names()[0]
+	x.Pick(first)
+	b := x.feed.Advance(x.at.Add(tuitest.Refresh))
+	b.Readings = slices.DeleteFunc(b.Readings, func(r model.Reading) bool { return r.Key == first })
+	var other model.Board // as another server has it
+	other.Apply(b)
+	x.boards.Apply(other.Anew(b.At))
+	x.Resort()
+	if lost := x.TakeLost(); lost != first {
+		t.Errorf("%q went away, and %q is said to have", first, lost)
+	}
+	if again := x.TakeLost(); again != "" {
+		t.Errorf("it is said twice that %q went away", again)
+	}
+}

@@ -1,0 +1,84 @@
+package shown_test
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/model"
+	"ratescope/tui/shown"
+	"ratescope/tui/tuitest"
+)
+
+var start = time.Unix(1_700_000_000, 0)
+
+// watched returns boards with ten seconds of a feed in them, the feed, and this machine's clock.
+func watched(t *testing.T) (*shown.Boards, *tuitest.Feed, time.Time) {
+	t.Helper()
+	feed, b := tuitest.NewFeed(start), shown.New(nil, false)
+	at := start
+	for range 50 {
+		at = at.Add(tuitest.Refresh)
+		b.Apply(feed.Advance(at))
+		b.Tick(at)
+	}
+	return b, feed, at
+}
+
+func TestAPauseKeepsThePictureAndCollects(t *testing.T) {
+	b, feed, at := watched(t)
+	if !b.Pause() || !b.Paused() {
+		t.Fatal("the picture moves on after a pause")
+	}
+	when := b.At()
+	for range 10 {
+		at = at.Add(tuitest.Refresh)
+		b.Apply(feed.Advance(at))
+		if changed, _ := b.Tick(at); changed {
+			t.Error("a tick changed the picture of a pause")
+		}
+	}
+	if b.At() != when || b.Board().At != when {
+		t.Errorf("paused at %v, and %v is shown", when, b.At())
+	}
+	if got := b.Live().At.Sub(when); got != 10*tuitest.Refresh {
+		t.Errorf("the live board went on by %v, not %v", got, 10*tuitest.Refresh)
+	}
+	b.Time.Scroll(true)
+	if b.Pause(); b.Paused() || b.At() != b.LiveAt() || b.Moment().At != 0 {
+		t.Error("after the pause another instant than the live one is shown")
+	}
+}
+
+func TestTheClockGoesOnAndObeysTheServer(t *testing.T) {
+	b, feed, at := watched(t)
+	was := b.LiveAt()
+	b.Tick(at.Add(3 * time.Second)) // no batch came
+	if got := b.LiveAt().Sub(was); got != 3*time.Second {
+		t.Errorf("without a batch the server's clock went on by %v, not 3 s", got)
+	}
+	back := feed.Advance(at.Add(tuitest.Refresh))
+	back.At, back.Local = back.At.Add(-time.Minute), at.Add(3*time.Second)
+	b.Apply(back)
+	if b.LiveAt() != back.At {
+		t.Errorf("the server's clock was set back to %v, and %v is shown", back.At, b.LiveAt())
+	}
+}
+
+func TestABatchSaysWhatItChanged(t *testing.T) {
+	feed, b := tuitest.NewFeed(start), shown.New(nil, false)
+	first := feed.Advance(start)
+	if c := b.Apply(first); !c.Turn || b.Board().Len() != len(feed.People) {
+		t.Errorf("the first batch is %+v", c)
+	}
+	calm := model.Batch{At: first.At, Local: first.Local, Server: first.Server, Sweep: first.Sweep}
+	if c := b.Apply(calm); c != (shown.Change{}) {
+		t.Errorf("a batch of nothing is %+v", c)
+	}
+	feed.Break(start, "connection refused")
+	if c := b.Apply(feed.Advance(start.Add(time.Second))); !c.Turn || !c.Moves {
+		t.Errorf("the end of the link is %+v", c)
+	}
+	if b.Server().Link != model.Down {
+		t.Error("the header's figures do not say that the link is down")
+	}
+}
