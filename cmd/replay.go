@@ -2,26 +2,54 @@ package cmd
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/cli"
 	"ratescope/feed/replay"
+	"ratescope/limiter"
+	"ratescope/model/record"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
 	"ratescope/tui"
+	"ratescope/tui/format"
 )
 
+// replayFlags are the flags of replay alone.
+type replayFlags struct {
+	speed      float64
+	at         string
+	key, write string
+	every      time.Duration
+}
+
 func (p *program) replay() *cobra.Command {
+	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Show a recording again in the same screens",
 		Long: "Show what \"ratescope record\" kept, in the screens of the dashboard and on the recording's own clock: pause, " +
-			"go back and on, change the speed. No server is needed, and nothing can be fired. With --plain it is told in lines of text, from beginning to end.",
-		Example: "ratescope replay incident.jsonl.gz --speed 2",
+			"go back and on, change the speed. No server is needed, and nothing can be fired. With --plain it is told in lines of text, from beginning to end.\n\n" +
+			"With --format it prints rows instead, for a report or a spreadsheet: every key as it was --at a moment, or with --key the " +
+			"history of one key, a row every second, with what was admitted, denied and fired from here in each. A CSV field is empty where the figure is not known.\n\n" +
+			"A moment is a date and a time or a time of day, by this machine's time zone, a duration before the end (30s), or after the beginning (+30s).",
+		Example: "ratescope replay incident.jsonl.gz --speed 2\n" +
+			"ratescope replay incident.zip --at 14:02:11\n" +
+			"ratescope replay incident.zip --key rl:alice --format csv > alice.csv\n" +
+			"ratescope replay incident.zip --at '2026-11-20 14:02:11' --format md",
 	}
-	speed := c.Flags().Float64("speed", 1, "how many times as fast as it was, 0.1 to 1000")
+	c.Flags().Float64Var(&f.speed, "speed", 1, "how many times as fast as it was, 0.1 to 1000")
+	c.Flags().StringVar(&f.at, "at", "", "moment to begin at, paused, or to print with --format")
+	c.Flags().StringVar(&f.write, "format", "", "print rows as jsonl, csv or md instead of showing the screens")
+	c.Flags().StringVar(&f.key, "key", "", "with --format: the history of this key, by its name as the recording has it")
+	c.Flags().DurationVar(&f.every, "every", time.Second, "with --key: time between two rows")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
 			return cli.Usagef("replay needs one file and was given %d: name a recording", len(args))
+		}
+		if f.write == "" && (f.key != "" || c.Flags().Changed("every")) {
+			return cli.Usagef("--key and --every say what --format prints: give --format jsonl, csv or md with them")
 		}
 		file, under, err := replay.Open(c.Context(), args[0])
 		if err != nil {
@@ -31,10 +59,58 @@ func (p *program) replay() *cobra.Command {
 		if file.LeftOut > 0 {
 			fmt.Fprintf(c.ErrOrStderr(), "ratescope: %d lines of the recording cannot be read: what was seen from each of them to the next half minute is left out\n", file.LeftOut)
 		}
-		player, err := replay.New(file, *speed, p.lines())
+		at, err := f.moment(file)
+		switch {
+		case err != nil:
+			return err
+		case f.write != "":
+			return p.printRows(c, file, f, at)
+		}
+		player, err := replay.New(file, f.speed, p.lines())
 		if err != nil {
 			return cli.UsageError{Err: err}
 		}
+		if f.at != "" {
+			player.Seek(at)
+			player.Pause()
+		}
 		return p.show(c.Context(), c, tui.Options{Take: player.Take, Focus: player.Focus, Injector: player, Player: player})
 	}, serverFlags, keyFlags, []string{"allow-inject"})
+}
+
+// moment reads --at; without it, it is the end of the recording.
+func (f replayFlags) moment(file *record.File) (limiter.Instant, error) {
+	if f.at == "" {
+		return file.End, nil
+	}
+	at, ok := format.ReadMoment(f.at, file.Begin, file.End)
+	if !ok {
+		return 0, cli.Usagef("--at does not take %q: give %s", f.at, format.Moments)
+	}
+	if at < file.Begin || at > file.End {
+		return 0, cli.Usagef("--at %q is %s, outside of the recording, which is from %s to %s", f.at, format.Date(at), format.Date(file.Begin), format.Date(file.End))
+	}
+	return at, nil
+}
+
+// printRows prints what --format, --key and --at ask for.
+func (p *program) printRows(c *cobra.Command, file *record.File, f replayFlags, at limiter.Instant) error {
+	written, err := report.ReadFormat(f.write)
+	if err != nil {
+		return cli.UsageError{Err: err}
+	}
+	var rows []report.Row
+	var server string
+	if f.key == "" || f.at != "" {
+		rows, server, err = replay.Moment(file, at, f.key, p.names())
+	} else {
+		rows, server, err = replay.History(file, f.key, f.every, p.names())
+	}
+	if err != nil {
+		return cli.UsageError{Err: err}
+	}
+	if f.key != "" && len(rows) == 0 {
+		return cli.Usagef("the recording has no key %q then: print --at a moment without --key to see which there were", safetext.Clean(f.key))
+	}
+	return report.WriteRows(c.OutOrStdout(), written, server, rows)
 }

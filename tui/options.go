@@ -13,6 +13,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/identify"
+	"ratescope/model/report"
 	"ratescope/themes"
 	"ratescope/tui/firing"
 	"ratescope/tui/lab"
@@ -44,6 +45,8 @@ type Options struct {
 
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
+	// ExportRows does so with a row a key in a format; nil: that is not possible.
+	ExportRows func(b model.Batch, format report.Format) (path string, err error)
 
 	// Player, when what is shown is a replay, plays it; Take hands out its batches.
 	Player Player
@@ -124,7 +127,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	s := session.New(app, session.Options{
 		Library: o.Library, Adopt: o.Adopt,
 		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Player: o.Player,
-		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export},
+		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export, ExportRows: o.ExportRows},
 		ASCII:  o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})
 	for _, sc := range screens {

@@ -14,6 +14,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/chart"
 	"ratescope/tui/tuitest"
@@ -437,6 +438,31 @@ func TestExport(t *testing.T) {
 		x.See("/tmp/out.json")
 		if len(got.Readings) != len(tuitest.Cast()) {
 			t.Errorf("%d keys were exported, want %d", len(got.Readings), len(tuitest.Cast()))
+		}
+	})
+}
+
+// TestExportOfRows: of the keys that fit the filter, in the format that was typed.
+func TestExportOfRows(t *testing.T) {
+	var got model.Batch
+	var as report.Format
+	o := tui.Options{ExportRows: func(b model.Batch, f report.Format) (string, error) { got, as = b, f; return "/tmp/out.md", nil }}
+	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+		x.Press("/", "o", "t", "p", "enter", "E")
+		x.See("export 1 key as")
+		for range 3 {
+			x.Press("backspace")
+		}
+		x.Press("x", "enter")
+		x.See("is unknown: give jsonl, csv or md")
+		x.Press("E")
+		for range 3 {
+			x.Press("backspace")
+		}
+		x.Press("m", "d", "enter")
+		x.See("/tmp/out.md")
+		if len(got.Readings) != 1 || !strings.Contains(got.Readings[0].Key, "otp") || as != report.Markdown || got.At == 0 {
+			t.Errorf("%v was exported as %q", got.Readings, as)
 		}
 	})
 }

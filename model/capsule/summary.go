@@ -10,7 +10,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/report"
-	"ratescope/model/safetext"
 )
 
 // Bounds of the summary: it is to be read.
@@ -25,15 +24,15 @@ func (c *Content) summary(s report.Snapshot) []byte {
 	var b strings.Builder
 	server, end := &c.Board.Server, c.Board.At
 	t := c.Board.Totals()
-	fmt.Fprintf(&b, "# Rate limits on %s\n\n", quote(server.Target))
-	fmt.Fprintf(&b, "From %s to %s, %v, by the server's clock. Made by %s.\n\n", moment(c.Begin), moment(end), end.Sub(c.Begin).Round(time.Second), plain(c.By))
+	fmt.Fprintf(&b, "# Rate limits on %s\n\n", report.CodeSpan(server.Target))
+	fmt.Fprintf(&b, "From %s to %s, %v, by the server's clock. Made by %s.\n\n", moment(c.Begin), moment(end), end.Sub(c.Begin).Round(time.Second), report.PlainMarkdown(c.By))
 	fmt.Fprintf(&b, "At the end **%d of %d keys denied requests**, %d were near their limit", t.Throttled, t.Keys, t.Near)
 	if t.Broken > 0 {
 		fmt.Fprintf(&b, ", %d could not be read", t.Broken)
 	}
 	b.WriteString(".\n")
 	if server.Err != "" {
-		fmt.Fprintf(&b, "\nThe server was away: %s\n", plain(server.Err))
+		fmt.Fprintf(&b, "\nThe server was away: %s\n", report.PlainMarkdown(server.Err))
 	}
 	if !c.Board.Sweep.Complete() {
 		b.WriteString("\nNot every key of the server had been looked at: there may be more.\n")
@@ -76,7 +75,7 @@ func (c *Content) keys(b *strings.Builder, s report.Snapshot) {
 		if k.Used != nil {
 			used = fmt.Sprint(*k.Used)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %.0f %% | %s |\n", quote(string(k.Key)), algorithm, used, limit, *k.Utilization*100, next(k.Next))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %.0f %% | %s |\n", report.CodeSpan(string(k.Key)), algorithm, used, limit, *k.Utilization*100, next(k.Next))
 	}
 	if more := len(full) - mostKeys; more > 0 {
 		fmt.Fprintf(b, "\n%d more are in keys.json.\n", more)
@@ -114,9 +113,9 @@ func (c *Content) happened(b *strings.Builder) {
 	for _, e := range c.Events[max(0, len(c.Events)-mostEvents):] {
 		subject := ""
 		if e.Key != "" {
-			subject = quote(string(e.Key)) + " "
+			subject = report.CodeSpan(string(e.Key)) + " "
 		}
-		fmt.Fprintf(b, "- %s %s%s\n", clock(e.At), subject, plain(e.Text))
+		fmt.Fprintf(b, "- %s %s%s\n", clock(e.At), subject, report.PlainMarkdown(e.Text))
 	}
 	if more := len(c.Events) - mostEvents; more > 0 {
 		fmt.Fprintf(b, "\n%d earlier ones are in events.jsonl.\n", more)
@@ -126,7 +125,7 @@ func (c *Content) happened(b *strings.Builder) {
 	}
 	b.WriteString("\n## Alerts\n\n")
 	for _, a := range c.Alerts[max(0, len(c.Alerts)-mostAlerts):] {
-		fmt.Fprintf(b, "- %s **%s** (%s) %s\n", clock(limiter.Instant(a.At*1000)), a.State, plain(a.Severity), plain(string(a.Text)))
+		fmt.Fprintf(b, "- %s **%s** (%s) %s\n", clock(limiter.Instant(a.At*1000)), a.State, report.PlainMarkdown(a.Severity), report.PlainMarkdown(string(a.Text)))
 	}
 }
 
@@ -135,7 +134,7 @@ func (c *Content) health(b *strings.Builder) {
 	h, s := &c.Board.Health, &c.Board.Server
 	b.WriteString("\n## Redis\n\n")
 	if s.Version != "" {
-		fmt.Fprintf(b, "- version %s, %s\n", plain(s.Version), plain(cmp.Or(s.Role, "role unknown")))
+		fmt.Fprintf(b, "- version %s, %s\n", report.PlainMarkdown(s.Version), report.PlainMarkdown(cmp.Or(s.Role, "role unknown")))
 	}
 	if s.RTT > 0 {
 		fmt.Fprintf(b, "- round trip %v, its clock %v from this machine's\n", s.RTT.Round(10*time.Microsecond), s.Offset.Round(time.Millisecond))
@@ -149,27 +148,16 @@ func (c *Content) health(b *strings.Builder) {
 		}
 	}
 	for _, e := range h.Errors {
-		fmt.Fprintf(b, "- %s: %d times, %.1f a second at the end\n", quote(e.Name), e.Total, e.Rate)
+		fmt.Fprintf(b, "- %s: %d times, %.1f a second at the end\n", report.CodeSpan(e.Name), e.Total, e.Rate)
 	}
 	for _, concern := range c.Concerns {
-		fmt.Fprintf(b, "- **%s**\n", plain(concern))
+		fmt.Fprintf(b, "- **%s**\n", report.PlainMarkdown(concern))
 	}
 	for _, missing := range h.Missing {
-		fmt.Fprintf(b, "- not known: %s\n", plain(missing))
+		fmt.Fprintf(b, "- not known: %s\n", report.PlainMarkdown(missing))
 	}
 }
 
 func moment(at limiter.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04:05 UTC") }
 
 func clock(at limiter.Instant) string { return at.Time().UTC().Format("15:04:05.000") }
-
-// plain returns text that Markdown takes for nothing but text.
-func plain(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#", `\#`).Replace(safetext.Sentence(text))
-}
-
-// quote returns a name in a code span, in which nothing can end it.
-func quote(name string) string {
-	name = safetext.Shorten(safetext.Clean(name), 100, safetext.Ellipsis)
-	return "`" + strings.NewReplacer("`", "'", "|", "¦").Replace(name) + "`"
-}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -11,12 +12,25 @@ import (
 // Export writes the snapshot of b to a new file in a folder and returns its path. The
 // name says when, by the server's clock; a file that is there already is never changed.
 func Export(folder string, b model.Batch, o Options) (path string, err error) {
-	path = filepath.Join(folder, "ratescope-"+b.At.Time().Format("20060102-150405.000")+".json")
+	return export(folder, b, "json", func(w io.Writer) error { return SnapshotOf(b, o).JSON(w) })
+}
+
+// ExportRows writes a row for every reading of b, at b's instant, to a new file as Export does.
+func ExportRows(folder string, b model.Batch, f Format, o Options) (path string, err error) {
+	rows := make([]Row, len(b.Readings))
+	for i := range b.Readings {
+		rows[i] = RowOf(&b.Readings[i], b.At, o)
+	}
+	return export(folder, b, string(f), func(w io.Writer) error { return WriteRows(w, f, b.Server.Target, rows) })
+}
+
+func export(folder string, b model.Batch, extension string, write func(io.Writer) error) (path string, err error) {
+	path = filepath.Join(folder, "ratescope-"+b.At.Time().Format("20060102-150405.000")+"."+extension)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("nothing was exported to %s: %w", path, err)
 	}
-	if err = SnapshotOf(b, o).JSON(f); err == nil {
+	if err = write(f); err == nil {
 		err = f.Close()
 	}
 	if err != nil {

@@ -176,6 +176,9 @@ func Clock(t limiter.Instant) string { return t.Time().In(time.Local).Format("15
 // ClockMillis is clock with milliseconds.
 func ClockMillis(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05.000") }
 
+// Date writes an instant with its day on the server's clock, for what may be of another day.
+func Date(t limiter.Instant) string { return t.Time().In(time.Local).Format("2006-01-02 15:04:05") }
+
 // Algorithm is the algorithm's name where there is little room.
 func Algorithm(a limiter.Algorithm) string {
 	switch a {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 	"ratescope/tui/shown"
@@ -31,6 +32,8 @@ type Options struct {
 	Capsule func(*model.Board) (holds string, err error)
 	// Export writes the keys of a batch to a file and returns its path.
 	Export func(model.Batch) (path string, err error)
+	// ExportRows does so with a row a key in a format.
+	ExportRows func(b model.Batch, format report.Format) (path string, err error)
 }
 
 // Files are the files that are written from the screen. Make them with New. Not safe for
@@ -175,6 +178,29 @@ func (f *Files) ExportKeys() tea.Cmd {
 	batch, export := f.boards.Board().Batch(), f.o.Export
 	return func() tea.Msg {
 		path, err := export(batch)
+		return savedMsg{"Exported to " + safetext.Clean(path), err}
+	}
+}
+
+// NoRows says why rows cannot be exported; "" when they can.
+func (f *Files) NoRows() string {
+	if f.o.ExportRows == nil || f.boards.Board().At == 0 {
+		return "There is nothing to export yet."
+	}
+	return ""
+}
+
+// ExportRows writes keys as they are at the instant on screen to a file.
+func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd {
+	batch, export := f.boards.Board().Batch(), f.o.ExportRows
+	batch.At, batch.Readings = f.boards.At(), nil
+	for _, k := range keys {
+		if !k.Gone {
+			batch.Readings = append(batch.Readings, k.Reading)
+		}
+	}
+	return func() tea.Msg {
+		path, err := export(batch, format)
 		return savedMsg{"Exported to " + safetext.Clean(path), err}
 	}
 }

@@ -21,6 +21,9 @@ type header struct {
 	*Session
 }
 
+// dateFrom is how many columns the header needs to show the day of a replay beside the time.
+const dateFrom = 80
+
 // HeaderRows is two, and one more while an alert of the configuration fires.
 func (s *Session) HeaderRows() int {
 	if len(s.alerts.list) > 0 {
@@ -45,8 +48,11 @@ func (h header) paintServer(x, y, end int) {
 	s := h.Server()
 	label, style := h.state()
 	right := format.Clock(h.At())
-	if h.At() == 0 {
+	switch {
+	case h.At() == 0:
 		right = ""
+	case h.Replayed() && end-x >= dateFrom:
+		right = format.Date(h.At()) // it may be of any day
 	}
 	edge := end - len(right) - 1
 	h.Buffer.Right(x, y, end-1, right, h.Look.Dim)

@@ -40,6 +40,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W"),
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u"),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
+		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").When(s.NoRows),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.ToggleRecording, "F").When(func() string {
 			if s.Replayed() {
 				return "This is a recording; R begins it anew."

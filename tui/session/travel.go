@@ -1,13 +1,15 @@
 package session
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+	"ratescope/tui/format"
 )
 
 // Zoom shows a longer stretch of time or a shorter one, and keeps that for the next start.
@@ -42,13 +44,14 @@ func (s *Session) Adjust(up bool) tea.Cmd {
 
 // askTime lets a person type an instant of the past, to be shown under the cursor.
 func (s *Session) askTime() tea.Cmd {
-	s.Open(s.NewPrompt("go to ", "", "14:02:11, or 30s for as long ago · enter goes", nil, func(text string, kept bool) tea.Cmd {
+	hint := "14:02:11, a date before it, or 30s for as long ago · enter goes"
+	s.Open(s.NewPrompt("go to ", "", hint, nil, func(text string, kept bool) tea.Cmd {
 		if !kept || strings.TrimSpace(text) == "" {
 			return nil
 		}
-		at, ok := readMoment(text, s.At())
+		at, ok := format.ReadMoment(text, s.At(), s.At())
 		if !ok {
-			s.Warn("A time is 14:02:11 or 14:02 of the last day, or 30s, 5m, 1h ago.")
+			s.Warn("A time is " + format.Moments + ".")
 			return nil
 		}
 		if s.Replayed() {
@@ -60,24 +63,18 @@ func (s *Session) askTime() tea.Cmd {
 	return nil
 }
 
-// readMoment reads a time of day, of the last 24 hours before now, or how long ago.
-func readMoment(text string, now limiter.Instant) (limiter.Instant, bool) {
-	text = strings.TrimSuffix(strings.TrimSpace(text), " ago")
-	for _, layout := range []string{"15:04:05.999", "15:04:05", "15:04"} {
-		clock, err := time.Parse(layout, text)
-		if err != nil {
-			continue
+// askFormat lets a person say how the rows that fit the filter are exported.
+func (s *Session) askFormat() {
+	what := fmt.Sprintf("export %s as ", format.Plural(len(s.Rows()), "key"))
+	s.Open(s.NewPrompt(what, "csv", "csv, md or jsonl · enter exports", nil, func(text string, kept bool) tea.Cmd {
+		f, err := report.ReadFormat(strings.TrimSpace(text))
+		switch {
+		case !kept:
+			return nil
+		case err != nil:
+			s.Warn(safetext.Sentence(err.Error()))
+			return nil
 		}
-		local := now.Time().In(time.Local)
-		at := time.Date(local.Year(), local.Month(), local.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), time.Local)
-		if at.After(local) {
-			at = at.AddDate(0, 0, -1)
-		}
-		return limiter.InstantOf(at), true
-	}
-	ago, err := time.ParseDuration(strings.TrimPrefix(text, "-"))
-	if err != nil || ago < 0 {
-		return 0, false
-	}
-	return now.Add(-ago), true
+		return s.ExportRows(s.Rows(), f)
+	}, nil))
 }

@@ -1,0 +1,223 @@
+package report
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Row is one key at one moment, for evidence: a line of JSON, a record of CSV or a row of a
+// Markdown table.
+type Row struct {
+	Time string `json:"time"`   // RFC 3339 in UTC, by the server's clock
+	At   int64  `json:"at_ms"`  // the same, in milliseconds since the epoch
+	Age  int64  `json:"age_ms"` // of the reading that the row is worked out from
+	Step *Step  `json:"step,omitempty"`
+	Key
+}
+
+// Step is what came at the key in the step of time that ends with a row; nil where that is not
+// known, because nothing was read or the step is the first.
+type Step struct {
+	Admitted int64  `json:"admitted"`
+	Denied   *int64 `json:"denied"`   // null where the store does not record denials
+	Injected int64  `json:"injected"` // requests fired from here, whatever became of them
+}
+
+// RowOf works a reading out at an instant.
+func RowOf(r *model.Reading, at limiter.Instant, o Options) Row {
+	return Row{Time: at.Time().UTC().Format("2006-01-02T15:04:05.000Z"), At: at.Millis(), Age: max(millis(at.Sub(r.At)), 0), Key: KeyOf(r, at, o)}
+}
+
+// Format is how rows are written.
+type Format string
+
+// The formats.
+const (
+	JSONLines Format = "jsonl"
+	CSV       Format = "csv"
+	Markdown  Format = "md"
+)
+
+// ReadFormat reads the name of a format. The error is one sentence.
+func ReadFormat(name string) (Format, error) {
+	switch f := Format(name); f {
+	case JSONLines, CSV, Markdown:
+		return f, nil
+	}
+	return "", fmt.Errorf("the format %q is unknown: give jsonl, csv or md", name)
+}
+
+// WriteRows writes rows about a server in a format. In CSV a field of what is not known is empty,
+// and a text that a spreadsheet would run as a formula begins with an apostrophe; nothing that is
+// written is obeyed by a terminal.
+func WriteRows(w io.Writer, f Format, server string, rows []Row) error {
+	out := bufio.NewWriter(w)
+	var err error
+	switch f {
+	case JSONLines:
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		for i := 0; i < len(rows) && err == nil; i++ {
+			err = e.Encode(rows[i])
+		}
+	case CSV:
+		c := csv.NewWriter(out)
+		err = c.Write(csvHead)
+		for i := 0; i < len(rows) && err == nil; i++ {
+			err = c.Write(rows[i].fields())
+		}
+		c.Flush()
+		if err == nil {
+			err = c.Error()
+		}
+	case Markdown:
+		writeTable(out, server, rows)
+	default:
+		return fmt.Errorf("rows cannot be written as %q", f)
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("the rows could not be written: %w", err)
+	}
+	return nil
+}
+
+var csvHead = []string{
+	"time", "at_ms", "age_ms", "key", "type", "algorithm", "limit", "window_ms", "used", "remaining", "utilization",
+	"previous", "current", "weight", "estimate", "exact", "next_admission_ms", "rate_per_s", "denied", "ttl_ms",
+	"library", "evidence", "limit_from", "notes", "step_admitted", "step_denied", "step_injected",
+}
+
+// fields are the record of r under csvHead.
+func (r *Row) fields() []string {
+	step := make([]string, 3)
+	if s := r.Step; s != nil {
+		step = []string{strconv.FormatInt(s.Admitted, 10), whole(s.Denied), strconv.FormatInt(s.Injected, 10)}
+	}
+	return append([]string{
+		r.Time, strconv.FormatInt(r.At, 10), strconv.FormatInt(r.Age, 10), cell(r.Key.Key.clean()), cell(r.Type.clean()), word(r.Algorithm),
+		whole(r.Limit), whole(r.Window), whole(r.Used), whole(r.Remaining), fraction(r.Utilization),
+		counted(r.Previous), counted(r.Current), fraction(r.Weight), fraction(r.Estimate), whole(r.Exact), whole(r.Next), fraction(r.Rate),
+		whole(r.Denied.Count), whole(r.TTL), word(r.Library), r.Evidence, word(r.LimitFrom), cell(r.notes()),
+	}, step...)
+}
+
+// cell returns a text as one that a spreadsheet takes for nothing but text.
+func cell(text string) string {
+	if text != "" && strings.Contains("=+-@\t\r", text[:1]) {
+		return "'" + text
+	}
+	return text
+}
+
+func whole(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+func fraction(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'f', -1, 64)
+}
+
+func word(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return cell(*s)
+}
+
+func counted(w *Window) string {
+	if w == nil {
+		return ""
+	}
+	return strconv.FormatInt(w.Count, 10)
+}
+
+// writeTable writes rows as a Markdown table. The key has a column of its own where there are
+// several, and the steps where there are any.
+func writeTable(w *bufio.Writer, server string, rows []Row) {
+	fmt.Fprintf(w, "# Rate limits on %s\n\n", CodeSpan(server))
+	if len(rows) == 0 {
+		w.WriteString("No key was there.\n")
+		return
+	}
+	first, last := &rows[0], &rows[len(rows)-1]
+	several, steps := false, false
+	for i := range rows {
+		several = several || rows[i].Key.Key != first.Key.Key
+		steps = steps || rows[i].Step != nil
+	}
+	if first.At == last.At {
+		fmt.Fprintf(w, "At %s by the server's clock.\n\n", instant(first.At))
+	} else {
+		fmt.Fprintf(w, "From %s to %s by the server's clock.\n\n", instant(first.At), instant(last.At))
+	}
+	head := []string{"time (UTC)"}
+	if several {
+		head = append(head, "key")
+	} else {
+		fmt.Fprintf(w, "Key %s, %s%s.\n\n", CodeSpan(string(first.Key.Key)), first.algorithm(), first.limited())
+	}
+	head = append(head, "used", "limit", "full", "next admission", "denied in the window")
+	if steps {
+		head = append(head, "admitted", "denied", "injected")
+	}
+	head = append(head, "notes")
+	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for i := range rows {
+		fmt.Fprintf(w, "| %s |\n", strings.Join(rows[i].columns(several, steps), " | "))
+	}
+}
+
+// limited is the limit in words, with a comma before it.
+func (k *Key) limited() string {
+	if k.Limit == nil || k.Window == nil {
+		return ""
+	}
+	return fmt.Sprintf(", limit %d in %s", *k.Limit, each(*k.Window))
+}
+
+func (r *Row) columns(several, steps bool) []string {
+	list := []string{time.UnixMilli(r.At).UTC().Format("2006-01-02 15:04:05.000")}
+	if several {
+		list = append(list, CodeSpan(string(r.Key.Key)))
+	}
+	full := dash
+	if r.Utilization != nil {
+		full = strconv.FormatFloat(*r.Utilization*100, 'f', 0, 64) + " %"
+	}
+	list = append(list, number(r.Used), number(r.Limit), full, wait(r.Next, "now", "never"), number(r.Denied.Count))
+	switch {
+	case steps && r.Step != nil:
+		list = append(list, strconv.FormatInt(r.Step.Admitted, 10), number(r.Step.Denied), strconv.FormatInt(r.Step.Injected, 10))
+	case steps:
+		list = append(list, dash, dash, dash)
+	}
+	notes := r.notes()
+	if r.Age > staleMillis {
+		if notes != "" {
+			notes += "; "
+		}
+		notes += "last read " + span(time.Duration(r.Age)*time.Millisecond) + " before"
+	}
+	return append(list, PlainMarkdown(notes))
+}
+
+// staleMillis is how old a reading may be before a table says so.
+const staleMillis = 5000
