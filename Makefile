@@ -8,7 +8,7 @@ help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
-	go test -vet=off ./limiter ./model/... ./tui
+	go test -vet=off ./limiter ./model/... ./tui ./tui/lab
 	RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -race -timeout 20m ./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$)
 	@$(MAKE) --no-print-directory adapters
 	@command -v promtool >/dev/null || echo "SKIPPED: promtool is not installed, so Prometheus itself did not check docs/deploy/prometheus-rules.yaml: apt-get install prometheus" >&2
