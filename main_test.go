@@ -99,7 +99,7 @@ var rooms = map[string][]string{
 	"limiter/limitertest": {"ratescope/limiter", goRedis},
 	"limiter/scenario":    {"ratescope/limiter", goRedis},
 	"model":               {"ratescope/limiter", cells},
-	"feed":                {"ratescope/model", "ratescope/limiter", "ratescope/internal/", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync", "github.com/aymanbagabas/go-udiff"},
+	"feed":                {"ratescope/model", "ratescope/limiter", "ratescope/internal/", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync", "golang.org/x/time/", "github.com/aymanbagabas/go-udiff"},
 	"feed/metrics":        {"ratescope/feed", "ratescope/model", "ratescope/limiter", "github.com/prometheus/client_golang/", "github.com/prometheus/client_model/", "golang.org/x/crypto/", "golang.org/x/net/", "ratescope/internal"},
 	"themes":              {charm + "lipgloss/", charmX + "x/ansi"},
 	"tui":                 {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"ratescope/feed/pace"
+	"ratescope/feed/backoff"
 )
 
 // look is the time between two looks at whether the file has changed.
@@ -30,7 +30,7 @@ func stampOf(path string) (s stamp, there bool) {
 // editor replaces it, is waited for.
 func Follow(ctx context.Context, path string, changed func(*Config, error)) {
 	was, _ := stampOf(path)
-	for pace.Sleep(ctx, look) == nil {
+	for backoff.Sleep(ctx, look) == nil {
 		now, there := stampOf(path)
 		if !there || now == was {
 			continue

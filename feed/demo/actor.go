@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/config"
-	"ratescope/feed/pace"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 )
@@ -65,7 +65,7 @@ func perform(ctx context.Context, actors []*actor, sent func(key string)) {
 			}
 		}
 		now := limiter.InstantOf(time.Now())
-		if err := pace.Sleep(ctx, first.next.Sub(now)); err != nil {
+		if err := backoff.Sleep(ctx, first.next.Sub(now)); err != nil {
 			return
 		}
 		if now.Sub(first.next) < late {

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/time/rate"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/cost"
 	"ratescope/feed/decode"
-	"ratescope/feed/pace"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
@@ -177,7 +178,7 @@ func (s *Scanner) Run(ctx context.Context, beside *panics.Group) {
 // pass looks at the whole keyspace once, for every pattern.
 func (s *Scanner) pass(ctx context.Context) error {
 	for s.o.Away() {
-		if err := pace.Sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := backoff.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -187,7 +188,7 @@ func (s *Scanner) pass(ctx context.Context) error {
 		clear(s.seen)
 	}
 	s.mu.Unlock()
-	pace := pace.Pacer{Free: scanAtOnce, Pause: scanPause}
+	pages := rate.NewLimiter(rate.Every(scanPause), scanAtOnce)
 	share := firstShare * s.o.Budget
 	if s.Progress().Passes > 0 {
 		share = laterShare * s.o.Budget
@@ -196,7 +197,7 @@ func (s *Scanner) pass(ctx context.Context) error {
 	err := s.eachNode(ctx, &missed, func(ctx context.Context, node redis.Cmdable) error {
 		for i, f := range s.filters {
 			first := i == 0 // the size of the keyspace is asked with the first page
-			if err := s.scan(ctx, node, f, &pace, share, func(n int64) {
+			if err := s.scan(ctx, node, f, pages, share, func(n int64) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				total += n
@@ -254,10 +255,10 @@ func (s *filter) wanted(keys []string) []string {
 
 // scan goes through the keyspace of a node once. With sized the first page comes together
 // with the number of its keys.
-func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pace *pace.Pacer, share float64, size func(int64), sized bool) error {
+func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, share float64, size func(int64), sized bool) error {
 	var cursor uint64
 	for {
-		if err := pace.Wait(ctx); err != nil {
+		if err := backoff.Sleep(ctx, pages.Reserve().Delay()); err != nil {
 			return err
 		}
 		keys, next, err := s.page(ctx, node, cursor, f.match, sized, size)
@@ -274,7 +275,7 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pace *
 		if s.o.Page != nil {
 			spent += s.o.Page(ctx, node, keys)
 		}
-		pace.Pause = max(scanPause, time.Duration(float64(spent)/share))
+		pages.SetLimit(rate.Every(max(scanPause, time.Duration(float64(spent)/share))))
 		s.mu.Lock()
 		s.spent += spent
 		s.sweep.Scanned = min(s.sweep.Scanned+scanCount, max(s.sweep.Total, scanCount))

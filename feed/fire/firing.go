@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
-	"ratescope/feed/pace"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -62,14 +62,14 @@ func (f *firing) run(ctx context.Context) {
 		n = model.MaxRequests
 	}
 	if f.order.Rate == 0 && f.order.Shape.Kind == model.Even {
-		if pace.Sleep(ctx, f.order.Shape.Wait) != nil {
+		if backoff.Sleep(ctx, f.order.Shape.Wait) != nil {
 			return
 		}
 		next := time.Now()
 		for range n {
 			f.one(ctx)
 			next = later(next.Add(time.Second/model.MaxRate), time.Now().Add(-time.Millisecond))
-			if pace.Sleep(ctx, time.Until(next)) != nil {
+			if backoff.Sleep(ctx, time.Until(next)) != nil {
 				return
 			}
 		}
@@ -97,7 +97,7 @@ func (f *firing) paced(ctx context.Context) {
 			begun = begun.Add(late - paceTick)
 		}
 		due := begun.Add(at)
-		if pace.Sleep(ctx, time.Until(due)) != nil {
+		if backoff.Sleep(ctx, time.Until(due)) != nil {
 			return
 		}
 		select {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
-	"ratescope/feed/pace"
 )
 
 // What ends a firing by itself, beside requests that come to nothing.
@@ -24,7 +24,7 @@ const (
 func (i *Injector) follow(ctx context.Context) error {
 	first, evicted, known := i.glance(ctx)
 	for known {
-		if pace.Sleep(ctx, followEvery) != nil {
+		if backoff.Sleep(ctx, followEvery) != nil {
 			return nil
 		}
 		now, more, ok := i.glance(ctx)

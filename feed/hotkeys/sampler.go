@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/push"
 
-	"ratescope/feed/pace"
+	"ratescope/feed/backoff"
 )
 
 // Sampler listens to the writes of one node for moments, on a connection of its own. It is made
@@ -77,7 +77,7 @@ func (e *Sampler) Sample(ctx context.Context, d time.Duration, each func(key str
 	begun := time.Now()
 	every := drainEvery
 	for left := d; left > 0; left = d - time.Since(begun) {
-		if err := pace.Sleep(ctx, min(left, every)); err != nil {
+		if err := backoff.Sleep(ctx, min(left, every)); err != nil {
 			return 0, e.events, err
 		}
 		if left > every {

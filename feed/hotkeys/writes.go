@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/pace"
+	"ratescope/feed/backoff"
 	"ratescope/limiter"
 )
 
@@ -98,7 +98,7 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 				sampled()
 			}
 		}
-		if pace.Sleep(ctx, max(wait, time.Millisecond)) != nil {
+		if backoff.Sleep(ctx, max(wait, time.Millisecond)) != nil {
 			return
 		}
 	}

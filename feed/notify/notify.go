@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"ratescope/feed/pace"
+	"ratescope/feed/backoff"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -62,7 +62,7 @@ func retry(ctx context.Context, f func() (again bool, err error)) error {
 		if err == nil || !again || n == attempts || ctx.Err() != nil {
 			return err
 		}
-		if pace.Sleep(ctx, wait) != nil {
+		if backoff.Sleep(ctx, wait) != nil {
 			return err
 		}
 		wait *= 2

@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/push"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
 	"ratescope/feed/hotkeys"
-	"ratescope/feed/pace"
 	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )
@@ -97,7 +97,7 @@ func (f *firstWrite) run(ctx context.Context) {
 			f.vain.Store(0)
 			rest = refusedFor // it may not listen, or nothing is announced to it
 		}
-		if pace.Sleep(ctx, rest) != nil {
+		if backoff.Sleep(ctx, rest) != nil {
 			return
 		}
 	}

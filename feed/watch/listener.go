@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/pace"
 	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )
@@ -174,7 +174,7 @@ func (l *listener) listen(ctx context.Context, name string, b *blockingRead) {
 		if len(seen) > 4*maxListened {
 			clear(seen)
 		}
-		if pace.Sleep(ctx, pause) != nil {
+		if backoff.Sleep(ctx, pause) != nil {
 			return
 		}
 	}

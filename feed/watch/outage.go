@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
-	"ratescope/feed/pace"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 )
@@ -44,8 +44,8 @@ func (r *reader) noteOutage(ctx context.Context, addr string, node *redis.Client
 	limit := r.answerLimit()
 	r.beside.Go(func() {
 		defer o.stop()
-		var wait pace.Backoff
-		for pace.Sleep(ctx, wait.Next()) == nil {
+		var wait backoff.Exponential
+		for backoff.Sleep(ctx, wait.Next()) == nil {
 			limited, cancel := context.WithTimeout(ctx, limit)
 			err := node.Ping(limited).Err()
 			cancel()

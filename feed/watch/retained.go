@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/hotkeys"
-	"ratescope/feed/pace"
 	"ratescope/model"
 	"ratescope/model/handoff"
 )
@@ -62,7 +62,7 @@ func isHot(h *model.HotKey) bool {
 
 // run asks again and again, while the server answers, until ctx ends.
 func (k *retained) run(ctx context.Context) {
-	for wait := time.Duration(0); pace.Sleep(ctx, wait) == nil; {
+	for wait := time.Duration(0); backoff.Sleep(ctx, wait) == nil; {
 		if wait = askEvery; !k.facts.live.Load() {
 			wait = 100 * time.Millisecond
 			continue

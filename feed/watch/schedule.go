@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"ratescope/feed/pace"
+	"ratescope/feed/backoff"
 )
 
 // order is what the reader is to do next.
@@ -54,7 +54,7 @@ type schedule struct {
 	orderedNear time.Time // … that looked at what is on screen
 	orderedNews time.Time // … that had names
 
-	backoff pace.Backoff
+	backoff backoff.Exponential
 }
 
 // newSchedule plans a full round at once.
@@ -139,7 +139,7 @@ func (s *schedule) tookNames() { s.orderedNews, s.woken = s.ordered, time.Time{}
 // covered when the next write is announced, so that nothing need be looked at before.
 func (s *schedule) answered(now time.Time, idle, covered bool) {
 	s.busy, s.live = false, true
-	s.retry, s.backoff = time.Time{}, pace.Backoff{}
+	s.retry, s.backoff = time.Time{}, backoff.Exponential{}
 	if s.refresh <= quickEvery || covered {
 		return
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
-	"ratescope/feed/pace"
 	"ratescope/feed/track"
 	"ratescope/internal/panics"
 	"ratescope/model/handoff"
@@ -162,7 +162,7 @@ var errFlood = errors.New("too many notifications")
 
 // attend listens to one node until ctx ends or nothing is wanted of it any more.
 func (s *subscriber) attend(ctx context.Context, n *subscription) {
-	var back pace.Backoff
+	var back backoff.Exponential
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		node, wanted := n.node, len(n.want) > 0
@@ -195,7 +195,7 @@ func (s *subscriber) attend(ctx context.Context, n *subscription) {
 		} else if connect.Away(err) {
 			wait = back.Next()
 		}
-		if pace.Sleep(ctx, wait) != nil {
+		if backoff.Sleep(ctx, wait) != nil {
 			return
 		}
 	}

@@ -28,12 +28,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/backoff"
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/discover"
 	"ratescope/feed/health"
-	"ratescope/feed/pace"
 	"ratescope/feed/track"
 	"ratescope/internal/panics"
 	"ratescope/model"
@@ -314,7 +314,7 @@ func (w *Watch) silence(now, ordered time.Time) bool {
 // examine asks the server how it does, again and again until ctx ends.
 func (r *reader) examine(ctx context.Context) {
 	var c health.Collector
-	for wait := time.Duration(0); pace.Sleep(ctx, wait) == nil; {
+	for wait := time.Duration(0); backoff.Sleep(ctx, wait) == nil; {
 		if wait = health.Every; !r.facts.live.Load() {
 			wait = 50 * time.Millisecond
 			continue

@@ -1,4 +1,4 @@
-package pace
+package backoff
 
 import (
 	"math/rand/v2"
@@ -11,12 +11,12 @@ const (
 	lastWait  = time.Second
 )
 
-// Backoff doubles the wait at every failure, with up to a third of it at random so that
-// many observers do not come back at the same moment.
-type Backoff struct{ wait time.Duration }
+// Exponential doubles the wait at every failure up to lastWait, less up to a third of it at random,
+// so that many observers do not come back at the same moment. The zero value begins with firstWait.
+type Exponential struct{ wait time.Duration }
 
 // Next returns how long to wait before the next attempt.
-func (b *Backoff) Next() time.Duration {
+func (b *Exponential) Next() time.Duration {
 	b.wait = min(max(2*b.wait, firstWait), lastWait)
 	return b.wait - time.Duration(rand.Int64N(int64(b.wait)/3))
 }
