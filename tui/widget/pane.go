@@ -64,6 +64,43 @@ func (p *Canvas) Spans(x, y, end int, spans ...Span) int {
 	return x
 }
 
+// SpansFit writes pieces as Spans does; where they do not fit, the last one that has room ends
+// with an ellipsis, so that a text that was cut is not read as a whole one.
+func (p *Canvas) SpansFit(x, y, end int, spans ...Span) int {
+	for i, s := range spans {
+		whole := s.Text
+		if i+1 < len(spans) && safetext.Width(whole) == end-x { // what follows is cut off
+			whole += " "
+		}
+		text := safetext.Clip(whole, max(end-x, 0), safetext.Ellipsis)
+		x = p.Buffer.Text(x, y, end, text, s.Style)
+		if text != s.Text {
+			break
+		}
+	}
+	return x
+}
+
+// Flow writes sentences beside each other, " · " between two, and begins a new row for one that
+// the row has no room for. It returns the row below.
+func (p *Canvas) Flow(r cell.Rect, sentences ...[]Span) int {
+	x, y := r.X, r.Y
+	for _, s := range sentences {
+		switch {
+		case x == r.X:
+		case x+3+Width(s...) <= r.X+r.W:
+			x = p.Spans(x, y, r.X+r.W, Styled(" · ", p.Look.Faint))
+		default:
+			x, y = r.X, y+1
+		}
+		if y >= r.Y+r.H {
+			return y
+		}
+		x = p.SpansFit(x, y, r.X+r.W, s...)
+	}
+	return y + 1
+}
+
 // Width returns how many columns the pieces take.
 func Width(spans ...Span) int {
 	n := 0
@@ -91,7 +128,7 @@ func (p *Canvas) Section(r cell.Rect, focused bool, title ...Span) cell.Rect {
 		p.Buffer.Fill(r.X, r.Y, r.W, p.Look.Box.H, line)
 	}
 	p.Buffer.Set(r.X+1, r.Y, ' ', line)
-	x := p.Spans(r.X+2, r.Y, r.X+r.W-3, title...)
+	x := p.SpansFit(r.X+2, r.Y, r.X+r.W-3, title...)
 	p.Buffer.Set(x, r.Y, ' ', line)
 	return inside
 }

@@ -1,0 +1,64 @@
+package widget_test
+
+import (
+	"strings"
+	"testing"
+
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/widget"
+)
+
+// sheet returns an empty canvas of so many cells.
+func sheet(w, h int) *widget.Canvas {
+	p := &widget.Canvas{}
+	p.SetTheme(themes.Sixteen(true), false)
+	p.Buffer.Resize(w, h)
+	p.Begin()
+	return p
+}
+
+// row reads a row of a canvas.
+func row(p *widget.Canvas, y int) string {
+	var b strings.Builder
+	for x := range p.Buffer.W {
+		b.WriteRune(p.Buffer.At(x, y).R)
+	}
+	return strings.TrimRight(strings.ReplaceAll(b.String(), "\x00", " "), " ")
+}
+
+func spans(texts ...string) (list []widget.Span) {
+	for _, t := range texts {
+		list = append(list, widget.Styled(t, themes.Style{}))
+	}
+	return list
+}
+
+func TestSpansThatDoNotFitEndWithAnEllipsis(t *testing.T) {
+	for _, c := range []struct {
+		columns int
+		want    string
+	}{{12, "window · now"}, {11, "window · n…"}, {7, "window…"}, {6, "windo…"}, {1, "…"}, {0, ""}} {
+		p := sheet(12, 1)
+		p.SpansFit(0, 0, c.columns, spans("window", " · now")...)
+		if got := row(p, 0); got != c.want {
+			t.Errorf("%d columns say %q, want %q", c.columns, got, c.want)
+		}
+	}
+}
+
+func TestSentencesFlowIntoTheNextRow(t *testing.T) {
+	p := sheet(20, 3)
+	below := p.Flow(cell.Rect{W: 20, H: 3}, spans("one two"), spans("three"), spans("four five"), spans("a sentence too long for it"))
+	for y, want := range []string{"one two · three", "four five", "a sentence too long…"} {
+		if got := row(p, y); got != want {
+			t.Errorf("row %d says %q, want %q", y, got, want)
+		}
+	}
+	if below != 3 {
+		t.Errorf("the row below is %d, want 3", below)
+	}
+	if below = p.Flow(cell.Rect{W: 20, H: 1}, spans("one two three four"), spans("five")); below != 1 {
+		t.Errorf("what has no row ends at %d, want 1", below)
+	}
+}
