@@ -110,8 +110,17 @@ func (v *accuracyView) paint(p painter, r cell.Rect) {
 		p.Buffer.Text(in.X, in.Y+1, in.X+in.W, "measuring…", p.Look.Accent)
 		return
 	}
-	y := v.paintBands(p, in)
-	v.paintLaw(p, cell.Rect{X: in.X, Y: y + 1, W: in.W, H: in.Y + in.H - y - 1})
+	const lawWidth = 30
+	bands, law := 1+2*len(v.report.Bands), 1+len(v.report.Poisson)
+	if in.H >= bands+1+law || in.W < 2*lawWidth+barLabel {
+		y := v.paintBands(p, in)
+		v.paintLaw(p, cell.Rect{X: in.X, Y: y + 1, W: in.W, H: in.Y + in.H - y - 1})
+		return
+	}
+	left, right := in.Left(in.W - lawWidth)
+	left.W -= 2
+	v.paintBands(p, left)
+	v.paintLaw(p, right)
 }
 
 // Columns of the bars.
@@ -120,18 +129,25 @@ const (
 	barValue = 9
 )
 
+// share writes a share of 1 with two digits, so that the figures of a column stand under each
+// other.
+func share(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
+
 // paintBands draws the share of wrong decisions by load, denied free above denied charged.
 func (v *accuracyView) paintBands(p painter, r cell.Rect) int {
-	p.Spans(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.Look.Title), widget.Styled("denied free", p.Look.Admitted), widget.Styled(", ", p.Look.Dim), widget.Styled(string(p.Look.Gone)+" denied charged", p.Look.Previous))
+	full := string(p.Look.Rise[len(p.Look.Rise)-1])
+	p.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.Look.Title), widget.Styled(full+" denied free", p.Look.Admitted), widget.Styled("  ", p.Look.Dim), widget.Styled(string(p.Look.Gone)+" denied charged", p.Look.Previous))
 	most := 0.01
 	for i, b := range v.report.Bands {
 		most = max(most, b.Wrong(1), v.report.Free.Bands[i].Wrong(1))
 	}
 	y := r.Y + 1
+	shown := max((r.H-1)/2, 1) // where not all have room, those around the selected one
+	first := min(max(v.band-shown/2, 0), max(len(v.report.Bands)-shown, 0))
 	for i, b := range v.report.Bands {
 		free := v.report.Free.Bands[i]
-		if y+1 >= r.Y+r.H {
-			break
+		if i < first || i >= first+shown || y+1 >= r.Y+r.H {
+			continue
 		}
 		label, st := accuracy.LoadWords(b), p.Look.Text
 		if i == v.band {
@@ -150,7 +166,7 @@ func (v *accuracyView) paintBands(p painter, r cell.Rect) int {
 		} {
 			text := "–"
 			if one.known {
-				text = lab.Number(100*one.v) + "%"
+				text = share(one.v)
 			}
 			chart.Bar(&p.Buffer, r.X+barLabel, y+k, width, most, p.Look.Glyphs, one.bar)
 			p.Buffer.Right(r.X+r.W-barValue, y+k, r.X+r.W, text, p.Look.Text)
@@ -165,20 +181,26 @@ func (v *accuracyView) paintLaw(p painter, r cell.Rect) {
 	if r.H < 3 {
 		return
 	}
-	p.Spans(r.X, r.Y, r.X+r.W, widget.Styled("mean difference of the estimate  ", p.Look.Title), widget.Styled("measured", p.Look.Admitted), widget.Styled(", and the stroke is the theory: 0.313/sqrt(n)", p.Look.Dim))
+	words := []string{"mean difference of the estimate  ", "measured", ", and the stroke is the theory: 0.313/sqrt(n)"}
+	label, value := barLabel, barValue
+	if r.W < 60 {
+		words = []string{"mean error  ", "measured", ", | theory"}
+		label, value = 10, 7
+	}
+	p.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled(words[0], p.Look.Title), widget.Styled(words[1], p.Look.Admitted), widget.Styled(words[2], p.Look.Dim))
 	most := 0.0
 	for _, x := range v.report.Poisson {
 		most = max(most, x.Measured, x.Law)
 	}
-	width := max(r.W-barLabel-barValue-1, 1)
+	width := max(r.W-label-value-1, 1)
 	for i, x := range v.report.Poisson {
 		y := r.Y + 1 + i
 		if y >= r.Y+r.H {
 			return
 		}
-		p.Buffer.Text(r.X+1, y, r.X+barLabel, fmt.Sprintf("n = %d", x.Mean), p.Look.Text)
-		chart.Bar(&p.Buffer, r.X+barLabel, y, width, most, p.Look.Glyphs, chart.Segment{Value: x.Measured, Style: p.Look.Admitted})
-		p.Buffer.Set(r.X+barLabel+min(int(x.Law/most*float64(width)), width-1), y, p.Look.LimitV, p.Look.Denied)
-		p.Buffer.Right(r.X+r.W-barValue, y, r.X+r.W, lab.Number(100*x.Measured)+"%", p.Look.Text)
+		p.Buffer.Text(r.X+1, y, r.X+label, fmt.Sprintf("n = %d", x.Mean), p.Look.Text)
+		chart.Bar(&p.Buffer, r.X+label, y, width, most, p.Look.Glyphs, chart.Segment{Value: x.Measured, Style: p.Look.Admitted})
+		p.Buffer.Set(r.X+label+min(int(x.Law/most*float64(width)), width-1), y, p.Look.LimitV, p.Look.Denied)
+		p.Buffer.Right(r.X+r.W-value, y, r.X+r.W, share(x.Measured), p.Look.Text)
 	}
 }

@@ -113,12 +113,11 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 		left, right = r.Left(r.W - 30)
 	}
 	in := p.Section(left, true, widget.Styled("which limiter is this?", p.Look.Title), widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.Look.Dim))
-	end := in.X + in.W
-	p.Spans(in.X, in.Y, end, widget.Styled(lab.Seconds(b.Elapsed()), p.Look.Title), widget.Styled(" on your watch, ", p.Look.Dim),
-		widget.Styled(lab.Seconds(b.Edge()), p.Look.Text), widget.Styled(" to the next tick of the clock", p.Look.Dim))
-	p.Spans(in.X, in.Y+1, end, widget.Styled(format.Plural(len(b.Tried), "request"), p.Look.Text), widget.Styled(" so far · → waits ", p.Look.Dim),
-		widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.Look.Accent), widget.Styled(", + and - change it", p.Look.Dim))
-	y := in.Y + 3
+	y := p.Flow(in,
+		[]widget.Span{widget.Styled(lab.Seconds(b.Elapsed()), p.Look.Title), widget.Styled(" on your watch", p.Look.Dim)},
+		[]widget.Span{widget.Styled("next tick in ", p.Look.Dim), widget.Styled(lab.Seconds(b.Edge()), p.Look.Text)},
+		[]widget.Span{widget.Styled(format.Plural(len(b.Tried), "request"), p.Look.Text), widget.Styled(" so far", p.Look.Dim)},
+		[]widget.Span{widget.Styled("→ waits ", p.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.Look.Accent), widget.Styled(", + and - change it", p.Look.Dim)}) + 1
 	if v.guessed >= 0 {
 		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	}

@@ -105,6 +105,10 @@ func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m la
 		p.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.Look.Dim)
 		return
 	}
+	if len(lines) > r.H { // the last row says that there is more
+		r.H--
+		p.Buffer.Right(r.X, r.Y+r.H, r.X+r.W, "pgup pgdn scrolls", p.Look.Dim)
+	}
 	top := min(max(d.scrolled, 0), max(len(lines)-r.H, 0))
 	beside := r.W * 55 / 100
 	for row := range min(r.H, len(lines)-top) {
@@ -120,9 +124,6 @@ func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m la
 			p.Buffer.Text(end+1, y, r.X+r.W, safetext.Clip(text, r.W-beside-1, safetext.Ellipsis), p.Look.Accent)
 		}
 		p.Buffer.Text(r.X+margin, y, end, safetext.Clip(safetext.Clean(l.Text), end-r.X-margin, safetext.Ellipsis), st)
-	}
-	if more := len(lines) - top - r.H; more > 0 || top > 0 {
-		p.Buffer.Right(r.X, r.Y+r.H-1, r.X+r.W, " pgup pgdn scrolls ", p.Look.Dim)
 	}
 }
 

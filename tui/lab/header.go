@@ -38,27 +38,35 @@ func (p painter) paintHeader(r cell.Rect) {
 		x = p.Spans(x+1, r.Y, end, widget.Styled(class, p.Look.Accent))
 	}
 	clock := storyTime(p.shown().Elapsed())
-	s := p.run.Setup()
-	facts := fmt.Sprintf("%gx · limit %d in %s", speeds[p.clock.speed], s.Limit.Count, format.Length(s.Limit.Window))
-	if s.Limit.Count == 0 {
-		facts = fmt.Sprintf("%gx · count only in %s", speeds[p.clock.speed], format.Length(s.Limit.Window))
-	}
-	if s.Cost > 1 {
-		facts += fmt.Sprintf(" · cost %d", s.Cost)
-	}
-	if p.Framed {
-		facts += fmt.Sprintf(" · seed %d", p.seed)
-	}
-	at := end - len(clock) - 1
-	p.Buffer.Text(at, r.Y, end, clock, p.Look.Title)
-	at -= safetext.Width(facts) + 2
-	p.Buffer.Text(max(at, x), r.Y, end-len(clock)-2, facts, p.Look.Dim)
 	title := safetext.Clean(p.at().Title)
 	if n := len(p.lessons); n > 1 {
 		title = fmt.Sprintf("%d/%d %s", p.lesson+1, n, title)
 	}
+	at := end - len(clock) - 1
+	p.Buffer.Text(at, r.Y, end, clock, p.Look.Title)
+	facts := p.facts(at - x - safetext.Width(title) - 5)
+	at -= safetext.Width(facts) + 2
+	p.Buffer.Text(max(at, x), r.Y, end-len(clock)-2, facts, p.Look.Dim)
 	p.Buffer.Text(x+1, r.Y, at-1, safetext.Clip(title, max(at-x-2, 0), safetext.Ellipsis), p.Look.Text)
 	p.paintGoal(r.X+1, r.Y+1, end-1)
+}
+
+// facts are the terms and the pace in at most so many columns: the title goes before them, and
+// the limit goes before the pace and the seed.
+func (p painter) facts(columns int) string {
+	s := p.run.Setup()
+	terms := fmt.Sprintf("limit %d in %s", s.Limit.Count, format.Length(s.Limit.Window))
+	if s.Limit.Count == 0 {
+		terms = "count only in " + format.Length(s.Limit.Window)
+	}
+	if s.Cost > 1 {
+		terms += fmt.Sprintf(" · cost %d", s.Cost)
+	}
+	pace := fmt.Sprintf("%gx", speeds[p.clock.speed])
+	if speeds[p.clock.speed] != 1 { // it is not what one expects
+		return format.First(columns, fmt.Sprintf("%s · %s · seed %d", pace, terms, p.seed), pace+" · "+terms, pace)
+	}
+	return format.First(columns, fmt.Sprintf("%s · %s · seed %d", pace, terms, p.seed), pace+" · "+terms, terms)
 }
 
 // paintGoal is the task in one line, and how far it is.

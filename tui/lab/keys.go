@@ -53,7 +53,7 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lab", "predict first", "J", "asks for your prediction before a request", s.toggleGuess, "J"),
 		bind("lab", "lesson", "T", "shows the lesson's text", show("lesson"), "T"),
 		bind("lab", "map", "M", "maps where the algorithms disagree", show("map"), "M"),
-		bind("lab", "accuracy", "A", "measures how far counters are from the truth", show("accuracy"), "A"),
+		bind("lab", "accuracy", "A", "measures how far counters are from truth", show("accuracy"), "A"),
 		bind("lab", "which limiter", "X", "plays: which limiter is in the box?", show("box"), "X"),
 		bind("lab", "next view", "tab", "goes to the next of these", func() { s.show(s.views[(s.current+1)%len(s.views)].name()) }, "tab").Hinted("view"),
 		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.views[(s.current+len(s.views)-1)%len(s.views)].name()) }, "shift+tab"),

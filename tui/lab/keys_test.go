@@ -86,3 +86,15 @@ func TestAccuracyAsAScreen(t *testing.T) {
 		x.See("A source of that load")
 	})
 }
+
+// TestTheNumbersSayWhereTheOtherScreensAre presses those of the dashboard in the lab alone.
+func TestTheNumbersSayWhereTheOtherScreensAre(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		for _, number := range []string{"1", "2", "6"} {
+			x.Press(number)
+			x.See("This is the lab alone;")
+			x.Press("T")
+		}
+	})
+}

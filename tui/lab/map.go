@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
+	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
@@ -30,7 +31,7 @@ type mapView struct {
 // How fine a map is at most.
 const (
 	mapColumns = 56
-	mapRows    = 12
+	mapRows    = 15
 )
 
 func newMapView(s *Screen) *mapView {
@@ -64,6 +65,7 @@ func (m *mapView) open(s *Screen) error {
 func (m *mapView) layout(s *Screen, r cell.Rect) {
 	setup := s.run.Setup()
 	columns, rows, _, _ := m.divide(r, len(setup.Candidates))
+	rows = min(rows, largestBurst(setup)) // each row is another size
 	if m.tiles != nil && columns == m.columns && rows == m.rows && sameTerms(setup, m.setup) {
 		return
 	}
@@ -108,9 +110,11 @@ func (m *mapView) phase(x int) time.Duration {
 
 // size is how large the bursts of a row are: to one and a half times the limit.
 func (m *mapView) size(y int) int {
-	most := min(max(m.setup.Limit.Count*3/2, 2), maxBurst)
-	return max(int(float64(most)*float64(y+1)/float64(m.rows)+0.5), 1)
+	return max(int(float64(largestBurst(m.setup))*float64(y+1)/float64(m.rows)+0.5), 1)
 }
+
+// largestBurst is one and a half times the limit, as far as a burst goes.
+func largestBurst(s lab.Setup) int { return int(min(max(s.Limit.Count*3/2, 2), maxBurst)) }
 
 // run shows what is under the cursor.
 func (m *mapView) run(s *Screen) {
@@ -130,7 +134,8 @@ func (m *mapView) run(s *Screen) {
 }
 
 func (m *mapView) paint(p painter, r cell.Rect) {
-	in := p.Section(r, true, widget.Styled("map", p.Look.Title), widget.Styled(fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart), p.Look.Dim))
+	in := p.Section(r, true, widget.Styled("map", p.Look.Title), widget.Styled(format.First(widget.TitleRoom(r.W)-len("map"), fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart),
+		fmt.Sprintf(" · two bursts, %g of a window apart: most in a true one", lab.BurstsApart), " · two bursts"), p.Look.Dim))
 	if m.tiles == nil {
 		p.Buffer.Text(in.X, in.Y, in.X+in.W, "There is not enough room for the map.", p.Look.Dim)
 		return
@@ -146,8 +151,11 @@ func (m *mapView) paint(p painter, r cell.Rect) {
 func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	const axis = 6
 	at := m.tiles[i][m.y*m.columns+m.x]
-	p.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(titleIn(m.setup.Candidates[i], 30), p.Look.Title),
-		widget.Styled(fmt.Sprintf("  %s × the limit", lab.Number(at)), p.ratioStyle(at)))
+	ratio := "  " + lab.Number(at) + " ×"
+	name := titleIn(m.setup.Candidates[i], min(30, r.W-safetext.Width(ratio)-1))
+	room := r.W - 1 - safetext.Width(name)
+	p.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(name, p.Look.Title),
+		widget.Styled(format.First(room, ratio+" the limit", ratio+" limit", ratio), p.ratioStyle(at)))
 	for y := range m.rows {
 		row := r.Y + 1 + m.rows - 1 - y
 		if y == 0 || y == m.rows-1 || y == m.y {
@@ -165,7 +173,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	y := r.Y + 1 + m.rows
 	p.Buffer.Text(r.X+axis, y, r.X+r.W, "0s", p.Look.Dim)
 	p.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, format.Length(m.setup.Limit.Window), p.Look.Dim)
-	p.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4, lab.Seconds(m.phase(m.x)), p.Look.Accent)
+	p.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4, lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.Look.Accent)
 }
 
 // ratioStyle is the colour of a share of the limit: up to the limit calm, at twice of it as

@@ -143,13 +143,20 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 		return
 	}
 	left, right := r.Left(r.W - 34)
-	if !p.Framed {
+	switch {
+	case r.W < 72: // the question needs the width: of the score there is the sum
+		left, right = r, cell.Rect{}
+	case !p.Framed:
 		left, right = r.Left(r.W - 26)
 	}
 	s := q.Run.Setup()
 	m := q.Question.Moment
 	c := s.Candidates[q.Question.Candidate]
-	in := p.Section(left, true, widget.Styled("predict", p.Look.Title), widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.Look.Dim))
+	heading := []widget.Span{widget.Styled("predict", p.Look.Title), widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.Look.Dim)}
+	in := p.Section(left, true, heading...)
+	if right.W == 0 {
+		p.Aside(left, widget.Width(heading...), widget.Styled(scoreText(q.Total()), p.Look.Text))
+	}
 	y := p.paintStrip(in, q, m)
 	t := parts{painter: p, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: p.Framed}
 	t.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), p.Look.Text)
@@ -169,7 +176,7 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.Setup) {
 	a, q := v.answered, v.quiz.Question
 	if !a.verdict {
-		t.part("answer", []string{"a  it is admitted        d  it is denied"}, t.Look.Accent)
+		t.part("answer", []string{"a  it is admitted    d  it is denied"}, t.Look.Accent)
 		return
 	}
 	said := "you said denied: "
@@ -247,6 +254,18 @@ func (p painter) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
 	return y + 4
 }
 
+// scoreText is how many answers were right.
+func scoreText(s lab.Score) string {
+	if s.Asked == 0 {
+		return "not asked yet"
+	}
+	text := fmt.Sprintf("%d of %d", s.Right, s.Asked)
+	if s.SlotsAsked > 0 {
+		text += fmt.Sprintf(" · slots %d of %d", s.SlotsRight, s.SlotsAsked)
+	}
+	return text
+}
+
 // paintScores is how well each algorithm has been predicted.
 func (v *quizView) paintScores(p painter, r cell.Rect) {
 	in := p.Section(r, false, widget.Styled("score", p.Look.Title))
@@ -256,14 +275,7 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 			return
 		}
 		p.Buffer.Text(in.X, y, in.X+in.W, name, st)
-		text := "not asked yet"
-		if s.Asked > 0 {
-			text = fmt.Sprintf("%d of %d", s.Right, s.Asked)
-			if s.SlotsAsked > 0 {
-				text += fmt.Sprintf(" · slots %d of %d", s.SlotsRight, s.SlotsAsked)
-			}
-		}
-		p.Buffer.Text(in.X+1, y+1, in.X+in.W, text, p.Look.Dim)
+		p.Buffer.Text(in.X+1, y+1, in.X+in.W, scoreText(s), p.Look.Dim)
 		y += 2
 		if p.Framed {
 			y++
