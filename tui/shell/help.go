@@ -102,9 +102,11 @@ func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss
 func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 	raised := p.Look.Raised
 	heading, key, text, dim := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised)), widget.Lip(p.Look.Text.On(raised)), widget.Lip(p.Look.Dim.On(raised))
+	const keys = 10 // the longest, shift+tab, and a blank
 	line := func(left, what string) string {
-		return " " + pad(left, 9) + what
+		return " " + pad(left, keys) + what
 	}
+	room := min(helpWidth, p.Buffer.W-6) - keys - 1
 	add := func(lines []string) {
 		c := &columns[0]
 		if len(columns[1]) < len(columns[0]) {
@@ -122,11 +124,11 @@ func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 			if p.Buffer.ASCII {
 				shown = strings.Join(act.Keys()[:min(len(act.Keys()), 2)], " ")
 			}
-			what, ks := text.Render(safetext.Clip(act.What(), helpWidth-11, safetext.Ellipsis)), key
+			ks, st, what := key, text, act.What()
 			if reason := act.Reason(); reason != "" {
-				ks, what = dim, dim.Render(safetext.Clip(act.What()+" ("+strings.TrimSuffix(reason, ".")+")", helpWidth-11, safetext.Ellipsis))
+				ks, st, what = dim, dim, what+" ("+strings.TrimSuffix(reason, ".")+")"
 			}
-			lines = append(lines, line(ks.Render(shown), what))
+			lines = append(lines, line(ks.Render(shown), st.Render(safetext.Clip(what, room, safetext.Ellipsis))))
 		}
 		add(lines)
 	}

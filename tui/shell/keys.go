@@ -21,12 +21,7 @@ func (a *App) actions() keymap.Actions {
 		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(a.newHelp()); return nil }, "?").Hinted("help"),
 		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(a.newPalette()); return nil }, ":").Hinted("do"),
 	}
-	for i := range a.screens {
-		s := a.screens[i]
-		if n := strconv.Itoa(i + 1); i < 9 {
-			list = append(list, keymap.New("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }, n).Hinted(s.name))
-		}
-	}
+	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)
 	return append(list,
 		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(a.newThemes()); return nil }, "t"),
@@ -34,6 +29,24 @@ func (a *App) actions() keymap.Actions {
 		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x"),
 		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").Hinted("quit"),
 	)
+}
+
+// screenKeys are the numbers of the screens. A screen that is shown alone has them too, and they
+// say where the others are.
+func (a *App) screenKeys() (list keymap.Actions) {
+	if len(a.screens) == 1 {
+		alone := func() string {
+			return "This is the " + a.screens[0].name + " alone; \"ratescope\" opens all six screens."
+		}
+		return keymap.Actions{keymap.New("view", "screens", "1-6", "shows the other screens", nil, "1", "2", "3", "4", "5", "6").When(alone)}
+	}
+	for i := range a.screens {
+		s := a.screens[i]
+		if n := strconv.Itoa(i + 1); i < 9 {
+			list = append(list, keymap.New("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }, n).Hinted(s.name))
+		}
+	}
+	return list
 }
 
 // Keys returns the actions that mean the same on every screen.

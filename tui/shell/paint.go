@@ -72,9 +72,7 @@ func (a *App) footerActions(columns int) (shown keymap.Actions) {
 		}
 	}
 	const roomForNames = 150
-	if n := len(screens); n == 1 { // this one
-		screens = nil
-	} else if columns < roomForNames && n > 1 {
+	if n := len(screens); columns < roomForNames && n > 1 {
 		shown = append(shown, keymap.New("", "", "1-"+screens[n-1].Help().Key, "", a.nextScreen, "1").Hinted("screens"))
 		screens = nil
 	}

@@ -163,10 +163,7 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 			act = own
 		}
 	}
-	switch name := msg.String(); {
-	case act == nil && len(a.screens) == 1 && name >= "2" && name <= "6" && len(name) == 1:
-		a.Say("This is the lab alone; \"ratescope\" opens all six screens.")
-		return nil
+	switch {
 	case act == nil:
 		return a.at().Update(msg)
 	case !act.Enabled():
