@@ -123,7 +123,7 @@ func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l
 	g.Text(x, y, x+barLabel, l.label, st)
 	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.Look.Text)
 	x += barLabel + barNumber + 2
-	formula := min(barFormula, max(0, (end-x)*3/5))
+	formula := min(barFormula, max(0, (end-x)*7/10))
 	w := end - x - formula - 2
 	if w < 6 {
 		return

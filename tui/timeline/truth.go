@@ -90,7 +90,9 @@ func (c *View) truth(k *model.Watched, s timeRange) (exact, estimate []chart.Poi
 // mod is the rest of a division that is never below 0.
 func mod(a, b int64) int64 { return ((a % b) + b) % b }
 
-// legend names what the lane shows: what is used, and the lines over it.
+// legend names what the lane shows: what is used, and the lines over it. What was counted from
+// the arrivals that were seen is "as watched": that is no count that the store holds, which the
+// window calls exact.
 func (c *View) legend(p *widget.Canvas, k *model.Watched, s timeRange) []widget.Span {
 	spans := []widget.Span{widget.Styled(" used", p.Look.Dim)}
 	if !s.fine || k.Reading.Target.Window <= 0 {
@@ -104,9 +106,9 @@ func (c *View) legend(p *widget.Canvas, k *model.Watched, s timeRange) []widget.
 		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("weighted estimate", p.Look.Previous))
 	case countsWeighted:
 		spans[0].Text = " estimate"
-		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("exact", p.Look.Title))
+		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
 	case countsCurrent:
-		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("sliding estimate", p.Look.Previous), widget.Styled(" · ", p.Look.Faint), widget.Styled("exact", p.Look.Title))
+		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("sliding estimate", p.Look.Previous), widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
 	}
 	return append(spans, widget.Styled(" ", p.Look.Dim))
 }
