@@ -34,16 +34,16 @@ type Lines struct {
 	cells []cell.Cell
 }
 
-// The least size that a line chart of ntcharts can be.
-const (
-	leastWidth  = 6
-	leastHeight = 3
-)
+// LeastLines is the least height, in cells, that lines can be drawn in.
+const LeastLines = 3
+
+// leastWidth is the least width that a line chart of ntcharts can be.
+const leastWidth = 6
 
 // Plot draws lines into w by h cells, from one instant to another and from least to most.
 func (l *Lines) Plot(w, h int, from, to limiter.Instant, least, most float64, lines ...Line) {
 	l.w, l.h, l.cells = w, h, l.cells[:0]
-	if w < leastWidth || h < leastHeight || to <= from || !(most > least) || math.IsInf(most-least, 0) {
+	if w < leastWidth || h < LeastLines || to <= from || !(most > least) || math.IsInf(most-least, 0) {
 		l.w = 0
 		return
 	}

@@ -110,9 +110,9 @@ func (v view) fits(e *event) bool {
 
 func (v view) paintEvent(x, y, end int, e event) {
 	if e.fired != nil {
-		PaintDecision(v.Canvas, x, y, end, e.fired)
-		x += 13
-		v.Buffer.Right(x, y, end, "fired from here at "+safetext.Shorten(v.Name(e.fired.Key), max(8, (end-x)/3), safetext.Ellipsis), v.Look.Injected)
+		room := end - PaintDecision(v.Canvas, x, y, end, e.fired) - 2
+		name := v.Name(e.fired.Key)
+		v.Buffer.Right(x, y, end, format.First(room, "fired from here at "+name, "at "+name, safetext.Shorten(name, max(room, 0), safetext.Ellipsis)), v.Look.Injected)
 		return
 	}
 	mark, st, text := v.alertText(e.alert)
@@ -154,8 +154,8 @@ func (v view) alertText(e *model.Alert) (mark string, st themes.Style, text stri
 	return l.OKMark, l.Good, text
 }
 
-// PaintDecision writes one decision about a fired request.
-func PaintDecision(p *widget.Canvas, x, y, end int, d *firing.Decision) {
+// PaintDecision writes one decision about a fired request and returns the column after it.
+func PaintDecision(p *widget.Canvas, x, y, end int, d *firing.Decision) int {
 	v := view{Canvas: p}
 	mark, what, st := v.outcome(d.Outcome)
 	if d.N > 1 {
@@ -168,10 +168,9 @@ func PaintDecision(p *widget.Canvas, x, y, end int, d *firing.Decision) {
 	case model.Denied:
 		x = v.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, format.Span(d.Decision.RetryAfter)), v.Look.Text))
 	default:
-		v.Buffer.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), v.Look.Text)
-		return
+		return v.Buffer.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), v.Look.Text)
 	}
-	v.Spans(x, y, end, widget.Styled(fmt.Sprintf("%8s", format.Latency(d.Latency)), v.Look.Dim))
+	return v.Spans(x, y, end, widget.Styled(fmt.Sprintf("%8s", format.Latency(d.Latency)), v.Look.Dim))
 }
 
 func (v view) outcome(o model.Outcome) (mark, what string, st themes.Style) {

@@ -199,7 +199,7 @@ func (v *View) paintGraph(r cell.Rect, g *graph) {
 		fine = 1
 	}
 	switch two := g.hung != nil && !all(g.hung, math.IsNaN); {
-	case two && !v.Buffer.ASCII:
+	case two && !v.Buffer.ASCII && plot.H >= chart.LeastLines: // else the first alone
 		v.pair(plot, g, axis, top)
 	default:
 		chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Buffer, plot, v.Look)

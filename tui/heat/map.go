@@ -63,6 +63,10 @@ func (y *history) update(k *model.Watched, newest limiter.Instant, column time.D
 		b := k.Timeline.Between(end.Add(-column), end)
 		y.cells[x] = of(&b, capacity)
 	}
+	if n := width - 1; n > 0 && !y.cells[n].watched && !k.Gone { // no reading is of the column that has just begun: the level stands
+		last := y.cells[n-1]
+		y.cells[n] = heat{level: last.level, known: last.known, watched: last.watched}
+	}
 	return from
 }
 
