@@ -65,6 +65,9 @@ func New(p Palette) *Theme {
 		}
 	}
 	badge := func(hex string) Style { return Style{Fg: ground, Bg: Hex(hex), Attr: Bold} }
+	if _, own := ground.Index(); own { // many terminals draw bold black as grey
+		badge = func(hex string) Style { return Style{Fg: ground, Bg: Hex(hex)} }
+	}
 	return &Theme{
 		Name: p.Name, Dark: p.Dark,
 		Text: fg(p.Text), Dim: fg(p.Dim), Faint: fg(p.Faint),
