@@ -54,4 +54,4 @@ func (c *choices) remember(key, value string) tea.Cmd {
 }
 
 // firstRun says what there is to try, the first time that the program runs.
-const firstRun = "Three things to try: space fires a request, p pauses and ← goes back in time, : finds anything."
+const firstRun = "Three things to try: space fires, p and ← go back, : finds anything."

@@ -14,12 +14,16 @@ import (
 )
 
 func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
-	in := v.Section(r, v.focus == paneTimeline, v.timelineTitle(k, widget.TitleRoom(r.W))...)
-	if k == nil {
+	title := v.timelineTitle(k, widget.TitleRoom(r.W))
+	in := v.Section(r, v.focus == paneTimeline, title...)
+	switch {
+	case k == nil:
 		v.paintAdvice(in)
-	} else if in.H >= 10 {
+	case in.H >= 10:
 		v.Spans(in.X, in.Y, in.X+in.W, v.Headline(k, v.Look, in.W)...)
 		_, in = in.Top(1)
+	default: // no row is left for the sentence
+		v.Aside(r, widget.Width(title...), v.NextSlot(k, v.Look))
 	}
 	v.Time.Paint(v.Canvas, in, k, v.Moment(), k != nil && k.Reading.Key == v.Selected())
 }

@@ -146,6 +146,11 @@ func (v view) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 			}
 			v.Buffer.Clear(cell.Rect{X: at - 1, Y: in.Y, W: n + 2, H: 1})
 		}
+		if all := v.lineCount(); rule && i == 0 && all >= in.H { // no title says how many there are
+			last := min(v.top+in.H-1, all)
+			at := x + safetext.Width(c.title)
+			v.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, fmt.Sprintf(" %d–%d of %d ", v.top+1, last, all), fmt.Sprintf(" of %d ", all)), v.Look.Dim)
+		}
 		if c.right {
 			v.Buffer.Right(x, in.Y, x+w, c.title, st)
 		} else {

@@ -209,8 +209,8 @@ func (l *List) note(bands map[string]Band) {
 
 // Moved reports whether a row changed its band a moment ago.
 func (l *List) Moved(key string) bool {
-	_, moved := l.changes[key]
-	return moved
+	at, moved := l.changes[key]
+	return moved && l.boards.Local().Sub(at) <= holding
 }
 
 // hold leaves the rows where they are: those that are gone go, new ones come last.

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -71,8 +72,21 @@ func (h header) paintServer(x, y, end int) {
 		h.Spans(x, y, edge, widget.Styled("connecting…", h.Look.Dim))
 		return
 	}
-	x = h.Spans(x, y, edge, widget.Styled(safetext.Shorten(safetext.Clean(s.Target), max(12, (edge-x)/2), safetext.Ellipsis), h.targetStyle()))
-	for _, p := range h.serverFacts(s) {
+	facts := h.serverFacts(s)
+	room := edge - x - 1 // the name of the server goes before what is said of it, but for trouble
+	const leastName = 12
+	if len(facts) > 0 && facts[0].Style != h.Look.Good && facts[0].Style != h.Look.Dim {
+		if left := room - safetext.Width(facts[0].Text) - 3; left >= leastName {
+			room = left
+		}
+	}
+	room = max(leastName, room)
+	target := safetext.Clean(s.Target)
+	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host says more than the scheme
+		target = host
+	}
+	x = h.Spans(x, y, edge, widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.targetStyle()))
+	for _, p := range facts {
 		if x+3+safetext.Width(p.Text) >= edge {
 			break
 		}
@@ -225,7 +239,14 @@ func (h header) paintFlow(x, y, end int, t *model.Totals) int {
 		}
 	}
 	admitted := widget.Styled(fmt.Sprintf("%7s admitted", format.PerSecond(t.Admitted)), h.Look.Admitted)
-	width := len(admitted.Text) + len(denied.Text) + 2
+	width := widget.Width(admitted, denied) + 2
+	if end-x < width+3 { // in marks
+		admitted.Text, denied.Text = h.Look.YesMark+" "+format.PerSecond(t.Admitted), h.Look.OverMark+" "+format.PerSecond(t.Denied)
+		if t.DeniedKnown == 0 {
+			denied.Text = h.Look.OverMark + " " + format.Unknown
+		}
+		width = widget.Width(admitted, denied) + 2
+	}
 	if end-x < width+3 {
 		return end
 	}

@@ -43,14 +43,8 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 		}
 		add(text, l.Text)
 	}
-	switch {
-	case !g.NextKnown || old:
-	case g.Next == limiter.Never:
-		add("never frees", l.Denied)
-	case g.Next > 0:
-		add("next slot in "+format.Span(g.Next), l.Denied)
-	case g.Remaining.Known:
-		add("room for "+format.Short(g.Remaining.N), l.Text)
+	if next := s.NextSlot(k, l); next.Text != "" {
+		add(next.Text, next.Style)
 	}
 	switch {
 	case !g.DeniedInW.Known:
@@ -69,6 +63,23 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 		spans = spans[:len(spans)-2]
 	}
 	return spans
+}
+
+// NextSlot says when a request would be admitted, or for how many there is room; an empty text
+// where that is not known.
+func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
+	g := &k.Gauge
+	_, old := s.Outdated(k)
+	switch {
+	case !g.NextKnown || old:
+	case g.Next == limiter.Never:
+		return widget.Styled("never frees", l.Denied)
+	case g.Next > 0:
+		return widget.Styled("next slot in "+format.Span(g.Next), l.Denied)
+	case g.Remaining.Known:
+		return widget.Styled("room for "+format.Short(g.Remaining.N), l.Text)
+	}
+	return widget.Span{}
 }
 
 // outlook is when keys will deny, worked out once a second of the screen's clock.
