@@ -49,20 +49,6 @@ func TestHeatShowsThousandsOfKeys(t *testing.T) {
 	}
 }
 
-// TestHeatKnowsTheColumnThatHasJustBegun stands just behind the tick of a second, before the first
-// reading of the new column.
-func TestHeatKnowsTheColumnThatHasJustBegun(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{}, tuitest.Overrun()...)
-	s.run(5 * time.Second)
-	s.press("6")
-	for range 30 {
-		s.run(100 * time.Millisecond)
-		if strings.Contains(s.text(), "not watched") {
-			t.Fatalf("a key that is watched is said not to be:\n%s", s.text())
-		}
-	}
-}
-
 // TestAnEventLeadsToItsMoment opens the newest event: its key, with the cursor at its time.
 func TestAnEventLeadsToItsMoment(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{}, tuitest.Overrun()...)

@@ -1,0 +1,47 @@
+package heat
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestTheColumnThatHasJustBegunIsNotUnwatched looks at a key behind the tick of a second, before the
+// first reading of the new column.
+func TestTheColumnThatHasJustBegunIsNotUnwatched(t *testing.T) {
+	const window = 10 * time.Second
+	var b model.Board
+	at, since := limiter.Instant(1_700_000_000_000_000), limiter.Instant(0)
+	for range 19 {
+		at = at.Add(100 * time.Millisecond)
+		b.Apply(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Sweep: model.Sweep{Passes: 1}, Readings: []model.Reading{{
+			Key: "k", Type: "zset", At: at, Since: since, ExactKnown: true, PreviousKnown: true,
+			Target:   model.Target{Algorithm: limiter.SlidingLog, Window: window, LimitKnown: true, Limit: limiter.Limit{Count: 10, Window: window}},
+			State:    limiter.State{Algorithm: limiter.SlidingLog, Log: []limiter.Entry{{At: at - 1000, Count: 5}}},
+			Arrivals: []model.Arrival{{At: at - 1000, N: 5}},
+		}}})
+		since = at
+	}
+	k := b.Key("k")
+	var y history
+	end := at.Floor(time.Second).Add(time.Second)
+	y.update(k, end, time.Second, 8)
+	y.update(k, end.Add(time.Second), time.Second, 8)
+	last, now := y.cells[6], y.cells[7]
+	if !last.known || !last.arrivals {
+		t.Fatalf("the column that was watched is %+v", last)
+	}
+	if !now.watched || !now.known || now.level != last.level {
+		t.Errorf("the column that has just begun is %+v, want the level of %+v", now, last)
+	}
+	if now.arrivals || now.denied {
+		t.Errorf("the column that has just begun has arrivals: %+v", now)
+	}
+	k.Gone = true
+	y = history{}
+	if y.update(k, end.Add(time.Second), time.Second, 8); y.cells[7].watched {
+		t.Errorf("a key that has gone is watched: %+v", y.cells[7])
+	}
+}
