@@ -138,14 +138,21 @@ func checkNew(name string, force bool) error {
 	return nil
 }
 
-// Evidence fills in what a capsule has beside what was seen: the audit lines that this
-// machine wrote since an instant, by its own clock, and the configuration without secrets.
-// What cannot be read is left out.
+// Evidence fills in what a capsule has beside what was seen: the audit lines since an instant of
+// this machine's clock that this session wrote, or that are about a key of the capsule, and the
+// configuration without secrets. What cannot be read is left out.
 func Evidence(c *capsule.Content, loaded *config.Config, since limiter.Instant) {
-	c.Audit = fire.AuditSince("", since, c.Names.Mask)
-	if loaded != nil {
-		c.Config, _ = loaded.WithoutSecrets().Show()
+	c.Audit = fire.AuditSince("", fire.Extract{
+		Since: since, Server: c.Board.Server.Target, Mask: c.Names.Mask,
+		Shown: func(key string) bool { return c.Board.Key(key) != nil },
+	})
+	if loaded == nil {
+		return
 	}
+	if c.Names.Mask {
+		loaded = loaded.Masked()
+	}
+	c.Config, _ = loaded.WithoutSecrets().Show()
 }
 
 // Saved says in a sentence what a capsule holds.

@@ -162,3 +162,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestMasked hides the middle of names of keys and leaves patterns, in a copy.
+func TestMasked(t *testing.T) {
+	c, err := config.Parse([]byte("rules: [{match: 'login:alice@example.org', limit: 5/1m}, {match: 'rl:*', limit: 5/1m}]\n" +
+		"targets: {t: {redis: 'redis://x', watch: ['login:alice@example.org']}}\n" +
+		"alerts: [{name: a, match: 'login:alice@example.org', when: sick}, {name: b, when: no_data}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Masked().Show()
+	if err != nil || strings.Contains(string(text), "alice") || strings.Count(string(text), "login:al***org") != 3 || !strings.Contains(string(text), "rl:*") {
+		t.Errorf("masked it is\n%s%v", text, err)
+	}
+	if text, err := c.Show(); err != nil || strings.Count(string(text), "login:alice@example.org") != 3 {
+		t.Errorf("the configuration itself is now\n%s%v", text, err)
+	}
+}

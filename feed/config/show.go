@@ -4,10 +4,13 @@ import (
 	_ "embed"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"ratescope/limiter"
+	"ratescope/model/safetext"
 )
 
 // Example is a configuration file to begin with, in which every word is explained.
@@ -101,6 +104,36 @@ func (c *Config) WithoutSecrets() *Config {
 		out.Alerts = append(out.Alerts, a)
 	}
 	return out
+}
+
+// Masked returns a copy without the middle of the names of keys: of rules, alerts and targets that
+// name one key rather than a pattern of them.
+func (c *Config) Masked() *Config {
+	out := &Config{Targets: map[string]Target{}}
+	for _, r := range c.Rules {
+		r.Match = maskName(r.Match)
+		out.Rules = append(out.Rules, r)
+	}
+	for name, t := range c.Targets {
+		t.Watch = slices.Clone(t.Watch)
+		for i := range t.Watch {
+			t.Watch[i] = maskName(t.Watch[i])
+		}
+		out.Targets[name] = t
+	}
+	for _, a := range c.Alerts {
+		a.Match = maskName(a.Match)
+		out.Alerts = append(out.Alerts, a)
+	}
+	return out
+}
+
+// maskName returns a pattern without the middle of the name where it is of one key alone.
+func maskName(pattern string) string {
+	if pattern == "" || strings.ContainsAny(pattern, "*?[") {
+		return pattern
+	}
+	return safetext.Mask(pattern)
 }
 
 // program returns a command without its arguments.

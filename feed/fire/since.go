@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"os"
+	"strconv"
 	"time"
 
 	"ratescope/internal/file"
@@ -14,10 +16,18 @@ import (
 // maxSince bounds, in bytes, how far from its end the audit file is looked at.
 const maxSince = 8 << 20
 
-// AuditSince returns the lines that were written to an audit file since an instant of this
-// machine's clock, without what the keys held; with mask, without the middle of their names.
-// "" is the default file. It returns nil where there are none, or the file cannot be read.
-func AuditSince(path string, since limiter.Instant, mask bool) []byte {
+// Extract says which lines of an audit file are of interest. The file is of everything that was
+// fired from this machine, at other servers and by other sessions too.
+type Extract struct {
+	Since  limiter.Instant       // by this machine's clock
+	Server string                // as it is shown
+	Shown  func(key string) bool // whether a key is of interest; lines of this process are in any case
+	Mask   bool                  // leave out the middle of the names
+}
+
+// AuditSince returns lines of an audit file, without what the keys held. "" is the default file.
+// It returns nil where there are none, or the file cannot be read.
+func AuditSince(path string, x Extract) []byte {
 	if path == "" {
 		var err error
 		if path, err = auditPath(); err != nil {
@@ -42,10 +52,10 @@ func AuditSince(path string, since limiter.Instant, mask bool) []byte {
 		if json.Unmarshal(line, &e) != nil {
 			continue
 		}
-		if at, err := time.Parse(stamp, e.At); err != nil || limiter.InstantOf(at) < since {
+		if at, err := time.Parse(stamp, e.At); err != nil || limiter.InstantOf(at) < x.Since || !x.takes(&e) {
 			continue
 		}
-		e.shorten(mask)
+		e.shorten(x.Mask)
 		if text, err := json.Marshal(e); err == nil {
 			out.Write(append(text, '\n'))
 		}
@@ -54,6 +64,26 @@ func AuditSince(path string, since limiter.Instant, mask bool) []byte {
 		return nil
 	}
 	return out.Bytes()
+}
+
+// takes reports whether a line is of this process, or of this server and a key of interest. Lines
+// about the arming of the server name no key.
+func (x *Extract) takes(e *entry) bool {
+	switch {
+	case e.PID == os.Getpid():
+		return true
+	case e.Server != x.Server:
+		return false
+	case e.Key == "":
+		return e.Outcome == armed || e.Outcome == disarmed
+	}
+	key := e.Key
+	if e.KeyQuoted {
+		if bare, err := strconv.Unquote(key); err == nil {
+			key = bare
+		}
+	}
+	return x.Shown(key)
 }
 
 // shorten leaves out what the keys held, and the middle of their names where so said.
