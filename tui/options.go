@@ -30,6 +30,9 @@ type Injector = firing.Injector
 // Arming is what stands between a key press and a server of others.
 type Arming = firing.Arming
 
+// Changer changes keys: it frees them, gives them room, blocks them.
+type Changer = firing.Changer
+
 // Player plays a recording.
 type Player = shown.Player
 
@@ -42,6 +45,7 @@ type Options struct {
 	Focus    func(keys []string)                        // gets the keys on screen; may be nil
 	Injector Injector                                   // nil: firing is not possible
 	Arming   Arming                                     // nil: what can be fired is fired at once
+	Changer  Changer                                    // nil: keys cannot be changed
 
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
@@ -126,7 +130,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s := session.New(app, session.Options{
 		Library: o.Library, Adopt: o.Adopt,
-		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Player: o.Player,
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Player: o.Player,
 		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export, ExportRows: o.ExportRows},
 		ASCII:  o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})

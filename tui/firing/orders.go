@@ -43,6 +43,7 @@ type Keys interface {
 type Options struct {
 	Injector Injector                // nil: nothing can be fired
 	Arming   Arming                  // nil: what can be fired is fired at once
+	Changer  Changer                 // nil: keys cannot be changed
 	Name     func(key string) string // writes a key as the terminal may show it
 	Mask     bool                    // the middle of key names is hidden
 }
@@ -56,6 +57,7 @@ type Orders struct {
 
 	injector Injector
 	arming   Arming
+	changer  Changer
 	name     func(key string) string
 	mask     bool
 	wasArmed bool // at the last tick
@@ -74,7 +76,7 @@ type Orders struct {
 // New returns no orders yet. They are fired at keys, and their sentences appear in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
 	return &Orders{
-		app: app, keys: keys, injector: o.Injector, arming: o.Arming, name: o.Name, mask: o.Mask,
+		app: app, keys: keys, injector: o.Injector, arming: o.Arming, changer: o.Changer, name: o.Name, mask: o.Mask,
 		burst: 10, perSecond: 5, orders: map[int64]*runningOrder{}, results: &inbox{wake: make(chan struct{}, 1)},
 	}
 }
@@ -89,6 +91,8 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 		return o.carryOut(msg.id)
 	case armedMsg:
 		o.arm(msg)
+	case changedMsg:
+		o.changed(msg)
 	}
 	return nil
 }
@@ -216,7 +220,7 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 	}
 	target, err := k.Reading.Aim()
 	if err != nil {
-		o.app.Warn("Nothing was fired at " + o.name(k.Reading.Key) + ": " + err.Error() + ".")
+		o.app.Warn(nothing(order) + o.name(k.Reading.Key) + ": " + err.Error() + ".")
 		return nil
 	}
 	order.Key, order.Target, order.Cost = k.Reading.Key, target, max(order.Cost, 1)
@@ -225,6 +229,14 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 		return nil
 	}
 	return then(order)
+}
+
+// nothing begins the sentence that says why an order is not carried out.
+func nothing(order model.Order) string {
+	if order.Change.Kind != model.NoChange {
+		return "Nothing was changed at "
+	}
+	return "Nothing was fired at "
 }
 
 // launch begins a shot that nothing stands in the way of.

@@ -42,14 +42,22 @@ func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order)
 	if of.N == 0 { // without an end: what its first minute does
 		of.N = max(int(of.Rate*60), 1)
 	}
-	t := k.Ticket(of, o.keys.LiveAt())
+	t := k.Ticket
+	if order.Change.Kind != model.NoChange {
+		t = k.ChangeTicket
+	}
+	o.show(order, t(of, o.keys.LiveAt()), do)
+}
+
+// show completes a ticket and lays it over the screen.
+func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) tea.Cmd) {
 	t.Order = order
 	t.Issued, t.Server = o.app.Now(), o.keys.Live().Server.Target
 	t.Path = "the limiter's own script, over a connection of its own"
 	t.Keys = o.arming.Keys(order, o.keys.LiveAt())
 	commands, err := o.arming.Preview(o.app.Context(), order)
 	if err != nil {
-		o.app.Warn("Nothing was fired at " + o.name(order.Key) + ": " + err.Error() + ".")
+		o.app.Warn(nothing(order) + o.name(order.Key) + ": " + err.Error() + ".")
 		return
 	}
 	t.Commands = commands
@@ -59,7 +67,9 @@ func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order)
 		}
 	}
 	d := &ticketDialog{o: o, ticket: t, why: o.Armament().Production, do: do}
-	d.lines = d.words()
+	if d.lines = d.words(); order.Change.Kind != model.NoChange {
+		d.lines = d.changeWords()
+	}
 	asked := []string{"reason "}
 	if len(d.why) > 0 {
 		asked = append(asked, "key    ")
@@ -98,27 +108,39 @@ func (d *ticketDialog) words() [][2]string {
 	if at := t.Organic; at.Known {
 		others = fmt.Sprintf("lose %d of their admissions, at %s now", at.Lost, format.PerSecond(at.PerSecond))
 	}
-	keys := make([]string, len(t.Keys))
-	for i, k := range t.Keys {
-		keys[i] = d.o.name(k)
-	}
-	commands := make([]string, len(t.Commands))
-	for i, c := range t.Commands {
-		commands[i] = safetext.Clean(c)
-		if d.o.mask {
-			commands[i] = safetext.Clean(strings.ReplaceAll(c, t.Order.Key, safetext.Mask(t.Order.Key)))
-		}
-	}
 	return [][2]string{
 		{"will do", fate},
 		{"", last + " · the key is as new in " + format.Span(t.AsNew)},
 		{"others", others},
-		{"path", t.Path + " to " + safetext.Clean(t.Server)},
-		{"sends", strings.Join(commands, "; ")},
-		{"writes", strings.Join(keys, ", ")},
+		{"path", t.Path + " to " + d.server()},
+		{"sends", d.commands()},
+		{"writes", d.keys()},
 		{"slot", fmt.Sprintf("%d, with %s", t.Slot, format.Plural(t.InSlot, "other watched key"))},
 		{"server", t.At.Time().UTC().Format("2006-01-02 15:04:05.000 UTC")},
 	}
+}
+
+func (d *ticketDialog) server() string { return safetext.Clean(d.ticket.Server) }
+
+// keys are those that may be written.
+func (d *ticketDialog) keys() string {
+	keys := make([]string, len(d.ticket.Keys))
+	for i, k := range d.ticket.Keys {
+		keys[i] = d.o.name(k)
+	}
+	return strings.Join(keys, ", ")
+}
+
+// commands are what is sent.
+func (d *ticketDialog) commands() string {
+	commands := make([]string, len(d.ticket.Commands))
+	for i, c := range d.ticket.Commands {
+		if d.o.mask {
+			c = strings.ReplaceAll(c, d.ticket.Order.Key, safetext.Mask(d.ticket.Order.Key))
+		}
+		commands[i] = safetext.Clean(c)
+	}
+	return strings.Join(commands, "; ")
 }
 
 // Update edits the answers; enter carries the order out.
@@ -164,6 +186,9 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 // title says what is ordered.
 func (d *ticketDialog) title() string {
 	shot := &d.ticket.Order
+	if shot.Change.Kind != model.NoChange {
+		return changeName(shot.Change)
+	}
 	what := "fire " + format.Plural(shot.N, "request")
 	switch {
 	case shot.N == 0:
@@ -231,7 +256,11 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 		y++
 	}
 	y++
-	x := p.Button(in.X, y, in.X+in.W, "enter", "fire", func(int) tea.Cmd {
+	yes := "fire"
+	if d.ticket.Order.Change.Kind != model.NoChange {
+		yes = "do it"
+	}
+	x := p.Button(in.X, y, in.X+in.W, "enter", yes, func(int) tea.Cmd {
 		cmd, open := d.confirm()
 		if !open {
 			d.o.app.Open(nil)

@@ -31,6 +31,12 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.ToggleRate, "r").Hinted("rate").Writing().When(live),
 		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "="),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_"),
+		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.OpenChanges, "$").When(func() string {
+			if s.Replayed() {
+				return "A replay only shows what was seen: nothing can be changed."
+			}
+			return ""
+		}),
 
 		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
 		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.NextSort(); return s.Remember("sort", s.SortName()) }, "s").Hinted("sort"),

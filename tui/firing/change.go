@@ -1,0 +1,174 @@
+package firing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/model/rediscli"
+	"ratescope/tui/format"
+	"ratescope/tui/shell"
+)
+
+// Changer changes keys: it frees them, gives them room, blocks them. It decides alone what may be
+// changed, and every change is in the audit file first.
+type Changer interface {
+	Change(ctx context.Context, s model.Order) (model.Changed, error)
+}
+
+// changedMsg is what came of a change.
+type changedMsg struct {
+	order model.Order
+	done  model.Changed
+	err   error
+}
+
+// usualBlock is how long a block from the screen lasts.
+const usualBlock = 10 * time.Minute
+
+// OpenChanges lists what can be done to the selected key beside firing at it. Where nothing may be
+// written, a choice copies the lines of redis-cli that do it.
+func (o *Orders) OpenChanges() tea.Cmd {
+	k := o.keys.Live().Key(o.keys.Selected())
+	if k == nil {
+		o.app.Warn("There is no key yet.")
+		return nil
+	}
+	copies := o.changer == nil || o.CanFire() != ""
+	aside := ""
+	if copies {
+		if why := o.cannotCopy(); why != "" {
+			o.app.Warn(why)
+			return nil
+		}
+		aside = "copies redis-cli"
+	}
+	var choices []shell.Choice
+	for _, c := range []model.Change{{Kind: model.Give, Units: model.UsualGift}, {Kind: model.Free}, {Kind: model.Block, For: usualBlock}, {Kind: model.Unblock}} {
+		choices = append(choices, shell.Choice{Name: changeName(c), What: changeWhat(c), Aside: aside, Last: !copies && o.arming == nil, Value: c})
+	}
+	p := o.app.NewPicker(o.name(k.Reading.Key), choices)
+	p.Chosen = func(c shell.Choice) tea.Cmd {
+		change := c.Value.(model.Change)
+		if copies {
+			return o.copyChange(change)
+		}
+		return o.fireThen(model.Order{Change: change}, o.launchChange)
+	}
+	o.app.Open(p)
+	return nil
+}
+
+// changeName names a change in a list and in the title of its ticket.
+func changeName(c model.Change) string {
+	switch c.Kind {
+	case model.Give:
+		return fmt.Sprintf("give %d more", c.Units)
+	case model.Free:
+		return "free now"
+	case model.Block:
+		return "block for " + format.Span(c.For)
+	}
+	return "unblock"
+}
+
+func changeWhat(c model.Change) string {
+	switch c.Kind {
+	case model.Give:
+		return "refunds the newest requests that count"
+	case model.Free:
+		return "removes what is counted: the key is as new"
+	case model.Block:
+		return "denies all, where its limiter looks for blocks"
+	}
+	return "ends a block; what is counted stays"
+}
+
+// cannotCopy says why the lines of redis-cli cannot be copied; "" when they can.
+func (o *Orders) cannotCopy() string {
+	switch {
+	case o.mask:
+		return "The lines would name the key in full, which --mask hides."
+	case o.keys.Live().Server.Embedded:
+		return "The embedded Redis has no address for redis-cli."
+	}
+	return ""
+}
+
+// copyChange puts the lines of redis-cli that make a change by hand on the clipboard.
+func (o *Orders) copyChange(c model.Change) tea.Cmd {
+	k := o.keys.Live().Key(o.keys.Selected())
+	if k == nil {
+		return nil
+	}
+	o.app.Say("Copied: the redis-cli lines for " + o.name(k.Reading.Key) + " (" + changeName(c) + "). Read them before you run them.")
+	return tea.SetClipboard(rediscli.For(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt()))
+}
+
+// launchChange makes a change that nothing stands in the way of.
+func (o *Orders) launchChange(order model.Order) tea.Cmd {
+	ctx, changer := o.app.Context(), o.changer
+	return func() tea.Msg {
+		done, err := changer.Change(ctx, order)
+		return changedMsg{order, done, err}
+	}
+}
+
+// changed says what came of a change.
+func (o *Orders) changed(msg changedMsg) {
+	if msg.err != nil {
+		o.app.Warn(msg.err.Error())
+		return
+	}
+	what := changeName(msg.order.Change)
+	switch {
+	case msg.order.Change.Kind == model.Give:
+		what = fmt.Sprintf("gave %s", format.Plural(int(msg.done.Units), "unit"))
+	case len(msg.done.Removed)+len(msg.done.Written) == 0:
+		what += ", and there was nothing to remove"
+	}
+	undo := " · ratescope undo " + msg.done.Action + " takes it back"
+	if len(msg.done.Unsaved) > 0 {
+		undo = " · this cannot be undone: " + strings.Join(msg.done.Unsaved, "; ")
+	}
+	o.app.Say(o.name(msg.order.Key) + ": " + what + undo + ".")
+}
+
+// changeWords are the lines of the ticket of a change.
+func (d *ticketDialog) changeWords() [][2]string {
+	t := &d.ticket
+	lines := [][2]string{
+		{"now", standing(t.Was)}, {"then", standing(t.Will)},
+		{"path", "a connection of its own to " + d.server()},
+		{"sends", d.commands()},
+		{"writes", d.keys()},
+		{"undo", "ratescope undo, until another program has written"},
+	}
+	k := d.o.keys.Live().Key(t.Order.Key)
+	if t.Order.Change.Kind == model.Block && (k == nil || !k.Reading.ObeysBlock()) {
+		lines = append(lines, [2]string{"obeyed", "only by a limiter that was made with a Block; this key was never seen blocked"})
+	}
+	return lines
+}
+
+// standing says how a key stands.
+func standing(s model.Standing) string {
+	if !s.Known {
+		return "not known"
+	}
+	text := fmt.Sprintf("%s used, room for %s", format.Short(s.Used), format.Short(s.Remaining))
+	if s.Next > 0 {
+		text += ", next admission in " + format.Span(s.Next)
+	}
+	if s.AsNew > 0 {
+		text += ", as new in " + format.Span(s.AsNew)
+	}
+	if s.Blocked > 0 {
+		text += ", blocked for " + format.Span(s.Blocked)
+	}
+	return text
+}
