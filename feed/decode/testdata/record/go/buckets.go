@@ -35,7 +35,7 @@ func mennanov() []recorder.Scenario {
 	fixed.Algorithm, fixed.Denied = "fixed-window", "partly"
 	fixed.Notes = []string{"{prefix}<window start in ns>; PEXPIRE the rest of the window", "the first refused request of a process is counted, further ones are refused from its memory"}
 	fixed.Open = func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-		lim := limiters.NewFixedWindow(int64(c.Limit), window(c), limiters.NewFixedWindowRedis(client(addr, db), "alice"), limiters.NewSystemClock())
+		lim := limiters.NewFixedWindow(int64(c.Limit), c.Window(), limiters.NewFixedWindowRedis(client(addr, db), "alice"), limiters.NewSystemClock())
 		return func(int64) (recorder.Answer, error) { return said(lim.Limit(context.Background())) }, nil
 	}
 	sliding := base
@@ -43,7 +43,7 @@ func mennanov() []recorder.Scenario {
 	sliding.Notes = []string{"{prefix}<window start in ns>; PEXPIRE the rest of the window and one window more", "prev * weight + cur - limit >= epsilon is refused, after the request was counted",
 		"the wait of a refusal is the library's own and reckons without the counted refusals to come"}
 	sliding.Open = func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-		lim := limiters.NewSlidingWindow(int64(c.Limit), window(c), limiters.NewSlidingWindowRedis(client(addr, db), "alice"), limiters.NewSystemClock(), 1e-9)
+		lim := limiters.NewSlidingWindow(int64(c.Limit), c.Window(), limiters.NewSlidingWindowRedis(client(addr, db), "alice"), limiters.NewSystemClock(), 1e-9)
 		return func(int64) (recorder.Answer, error) { return said(lim.Limit(context.Background())) }, nil
 	}
 	token := base
@@ -58,7 +58,7 @@ func mennanov() []recorder.Scenario {
 		if name, ok := c.Other["lock"].(string); ok {
 			lock = limiters.NewLockRedis(goredis.NewPool(cl), name)
 		}
-		lim := limiters.NewTokenBucket(int64(*c.Burst), window(c)/time.Duration(c.Limit), lock,
+		lim := limiters.NewTokenBucket(int64(*c.Burst), c.Window()/time.Duration(c.Limit), lock,
 			limiters.NewTokenBucketRedis(cl, "alice", 10*time.Second, race), limiters.NewSystemClock(), limiters.NewStdLogger())
 		return func(cost int64) (recorder.Answer, error) { return said(lim.Take(context.Background(), cost)) }, nil
 	}
@@ -69,7 +69,7 @@ func mennanov() []recorder.Scenario {
 		"refused when floor(wait / interval) >= capacity (burst)"}
 	leaky.Open = func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
 		race, _ := c.Other["race_check"].(bool)
-		lim := limiters.NewLeakyBucket(int64(*c.Burst), window(c)/time.Duration(c.Limit), limiters.NewLockNoop(),
+		lim := limiters.NewLeakyBucket(int64(*c.Burst), c.Window()/time.Duration(c.Limit), limiters.NewLockNoop(),
 			limiters.NewLeakyBucketRedis(client(addr, db), "alice", 10*time.Second, race), limiters.NewSystemClock(), limiters.NewStdLogger())
 		return func(int64) (recorder.Answer, error) { return said(lim.Limit(context.Background())) }, nil
 	}
@@ -78,7 +78,7 @@ func mennanov() []recorder.Scenario {
 	buffer.InRedis = []string{}
 	buffer.Notes = []string{"a sorted set of requests under way, score ns, without TTL; window_ms is the time after which a request counts as lost", "no Done is called here"}
 	buffer.Open = func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-		lim := limiters.NewConcurrentBuffer(limiters.NewLockNoop(), limiters.NewConcurrentBufferRedis(client(addr, db), "buffer:alice", window(c), limiters.NewSystemClock()),
+		lim := limiters.NewConcurrentBuffer(limiters.NewLockNoop(), limiters.NewConcurrentBufferRedis(client(addr, db), "buffer:alice", c.Window(), limiters.NewSystemClock()),
 			int64(c.Limit), limiters.NewStdLogger())
 		n := 0
 		return func(int64) (recorder.Answer, error) {
@@ -113,7 +113,7 @@ func goRedisStore() []recorder.Scenario {
 		Notes: []string{"hash: s start ns, t ticks since, k tokens left, m limit; i interval ns only after the first refill", "windows begin with the first request and follow each other: tick floor((now - s) / i)",
 			"TTL 3 * floor(window in seconds) on every admitted request, 30 s where that is 0 or nothing was admitted", "the clock is the client's, in ns; Lua's doubles drop below 256 ns"},
 		Open: func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-			store, err := redisstore.New(&redisstore.Config{Tokens: uint64(c.Limit), Interval: window(c),
+			store, err := redisstore.New(&redisstore.Config{Tokens: uint64(c.Limit), Interval: c.Window(),
 				Dial: func() (redigo.Conn, error) { return redigo.Dial("tcp", addr, redigo.DialDatabase(db)) }})
 			if err != nil {
 				return nil, err
@@ -153,20 +153,20 @@ func vearne() []recorder.Scenario {
 	counters.Notes = []string{"<key>:<floor(us / window)>, counted up to the limit; TTL 3 windows in seconds", "a process takes a batch at once and spends it without asking Redis"}
 	counters.Open = func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
 		batch, _ := c.Other["batch"].(int)
-		return ask(counter.NewCounterRateLimiter(context.Background(), client(addr, db), "key:alice", window(c), int(c.Limit), max(batch, 1), counter.WithAntiDDos(false)))
+		return ask(counter.NewCounterRateLimiter(context.Background(), client(addr, db), "key:alice", c.Window(), int(c.Limit), max(batch, 1), counter.WithAntiDDos(false)))
 	}
 	leaky := base
 	leaky.Algorithm = "leaky-bucket"
 	leaky.Notes = []string{"the value is the us of the last admitted request, without TTL", "refused until more than window / limit has passed since; nothing is saved up"}
 	leaky.Open = func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-		return ask(leakybucket.NewLeakyBucketLimiter(context.Background(), client(addr, db), "key:leaky:alice", window(c), int(c.Limit), leakybucket.WithAntiDDos(false)))
+		return ask(leakybucket.NewLeakyBucketLimiter(context.Background(), client(addr, db), "key:leaky:alice", c.Window(), int(c.Limit), leakybucket.WithAntiDDos(false)))
 	}
 	token := base
 	token.Algorithm, token.Denied = "token-bucket", "partly"
 	token.Notes = []string{"hash: token_count, updateTime in us; without TTL", "updateTime moves only when at least one token came in, so that parts of a token are added again and again",
 		"with fewer tokens than the batch all that is left is taken; a batch of 1 wants more than 1"}
 	token.Open = func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-		return ask(tokenbucket.NewTokenBucketRateLimiter(context.Background(), client(addr, db), "key:token:alice", window(c), int(c.Limit), int(*c.Burst), 1, tokenbucket.WithAntiDDos(false)))
+		return ask(tokenbucket.NewTokenBucketRateLimiter(context.Background(), client(addr, db), "key:token:alice", c.Window(), int(c.Limit), int(*c.Burst), 1, tokenbucket.WithAntiDDos(false)))
 	}
 	var all []recorder.Scenario
 	all = append(all, counters.Scenarios(

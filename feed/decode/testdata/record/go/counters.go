@@ -29,7 +29,7 @@ func uluLimiter() []recorder.Scenario {
 		if err != nil {
 			return nil, err
 		}
-		return limiter.New(store, limiter.Rate{Limit: int64(c.Limit), Period: window(c)}), nil
+		return limiter.New(store, limiter.Rate{Limit: int64(c.Limit), Period: c.Window()}), nil
 	}
 	l := recorder.Library{
 		Name: "ulule-limiter", Version: version("github.com/ulule/limiter/v3"), Client: "go-redis " + version(goRedis),
@@ -101,7 +101,7 @@ func ginRateLimit() []recorder.Scenario {
 			"the TTL of both keys is twice the window, so the window can be read from it", "the default key is the client address with the path",
 			"the clock is the client's, in whole seconds"},
 		Open: func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-			store := ratelimit.RedisStore(&ratelimit.RedisOptions{RedisClient: client(addr, db), Rate: window(c), Limit: uint(c.Limit)})
+			store := ratelimit.RedisStore(&ratelimit.RedisOptions{RedisClient: client(addr, db), Rate: c.Window(), Limit: uint(c.Limit)})
 			return throughGin(ratelimit.RateLimiter(store, nil), "X-Rate-Limit-"), nil
 		},
 	}

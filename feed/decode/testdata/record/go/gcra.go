@@ -15,7 +15,7 @@ import (
 
 func redisRate() []recorder.Scenario {
 	limit := func(c recorder.Configured) redis_rate.Limit {
-		l := redis_rate.Limit{Rate: int(c.Limit), Burst: int(c.Limit), Period: window(c)}
+		l := redis_rate.Limit{Rate: int(c.Limit), Burst: int(c.Limit), Period: c.Window()}
 		if c.Burst != nil {
 			l.Burst = int(*c.Burst)
 		}
@@ -64,7 +64,7 @@ func redisRate() []recorder.Scenario {
 
 func throttledGCRA() []recorder.Scenario {
 	ask := func(c recorder.Configured, store throttled.GCRAStoreCtx) (recorder.Ask, error) {
-		quota := throttled.RateQuota{MaxRate: throttled.PerDuration(int(c.Limit), window(c)), MaxBurst: int(*c.Burst) - 1}
+		quota := throttled.RateQuota{MaxRate: throttled.PerDuration(int(c.Limit), c.Window()), MaxBurst: int(*c.Burst) - 1}
 		lim, err := throttled.NewGCRARateLimiterCtx(store, quota)
 		if err != nil {
 			return nil, err

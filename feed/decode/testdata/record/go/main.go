@@ -4,13 +4,9 @@
 package main
 
 import (
-	"flag"
-	"fmt"
 	"io"
 	"log"
-	"os"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,35 +15,9 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", "../../fixtures", "directory of the fixtures")
-	only := flag.String("only", "", "record only scenarios whose name library/scenario contains this")
-	flag.Parse()
 	log.SetOutput(io.Discard)
-	s, err := recorder.StartServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	var chosen []recorder.Scenario
-	for _, list := range [][]recorder.Scenario{
-		redisRate(), throttledGCRA(), uluLimiter(), goZero(), ginRateLimit(), russellLuo(), mennanov(),
-		goRedisStore(), httprateRedis(), fiberLimiter(), vearne(), envoy(),
-	} {
-		for _, sc := range list {
-			if strings.Contains(sc.Library+"/"+sc.Fixture.Scenario, *only) {
-				chosen = append(chosen, sc)
-			}
-		}
-	}
-	failed := recorder.Record(s, *dir, chosen)
-	s.Stop()
-	for _, err := range failed {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	fmt.Printf("go: %d of %d scenarios recorded\n", len(chosen)-len(failed), len(chosen))
-	if len(failed) > 0 {
-		os.Exit(1)
-	}
+	recorder.Main("go", redisRate(), throttledGCRA(), uluLimiter(), goZero(), ginRateLimit(), russellLuo(), mennanov(),
+		goRedisStore(), httprateRedis(), fiberLimiter(), vearne(), envoy())
 }
 
 // version returns the version of a module that is built into this program.
@@ -65,10 +35,6 @@ const goRedis = "github.com/redis/go-redis/v9"
 
 func client(addr string, db int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: addr, DB: db})
-}
-
-func window(c recorder.Configured) time.Duration {
-	return time.Duration(c.WindowMS * float64(time.Millisecond))
 }
 
 // ms returns d in milliseconds.

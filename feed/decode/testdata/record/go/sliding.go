@@ -50,12 +50,12 @@ func russellLuo() []recorder.Scenario {
 			"windows are aligned by time.Truncate, to the year 1", "TTL 2 windows, renewed with every addition",
 			"the previous window's count is the process's own snapshot"},
 		Open: func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-			store := datastore{client: client(addr, db), ttl: 2 * window(c)}
+			store := datastore{client: client(addr, db), ttl: 2 * c.Window()}
 			interval := time.Duration(0)
 			if s, ok := c.Other["sync_ms"].(int); ok {
 				interval = time.Duration(s) * time.Millisecond
 			}
-			lim, _ := slidingwindow.NewLimiter(window(c), int64(c.Limit), func() (slidingwindow.Window, slidingwindow.StopFunc) {
+			lim, _ := slidingwindow.NewLimiter(c.Window(), int64(c.Limit), func() (slidingwindow.Window, slidingwindow.StopFunc) {
 				return slidingwindow.NewSyncWindow("alice", slidingwindow.NewBlockingSynchronizer(store, interval))
 			})
 			return func(cost int64) (recorder.Answer, error) {
@@ -81,11 +81,11 @@ func httprateRedis() []recorder.Scenario {
 			"TTL 3 windows in whole seconds, renewed with every request: the window is TTL / 3", "Retry-After is always the whole window",
 			"windows are aligned by time.Truncate, to the year 1"},
 		Open: func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
-			config := &httprateredis.Config{Client: client(addr, db), WindowLength: window(c), FallbackDisabled: true}
+			config := &httprateredis.Config{Client: client(addr, db), WindowLength: c.Window(), FallbackDisabled: true}
 			if p, ok := c.Other["prefix"].(string); ok {
 				config.PrefixKey = p
 			}
-			lim := httprate.NewRateLimiter(int(c.Limit), window(c), httprateredis.WithRedisLimitCounter(config))
+			lim := httprate.NewRateLimiter(int(c.Limit), c.Window(), httprateredis.WithRedisLimitCounter(config))
 			return func(cost int64) (recorder.Answer, error) {
 				w := httptest.NewRecorder()
 				req := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -123,7 +123,7 @@ func fiberLimiter() []recorder.Scenario {
 		return func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
 			app := fiber.New(fiber.Config{DisableStartupMessage: true})
 			app.Use(fiberlimiter.New(fiberlimiter.Config{
-				Max: int(c.Limit), Expiration: window(c), LimiterMiddleware: middleware,
+				Max: int(c.Limit), Expiration: c.Window(), LimiterMiddleware: middleware,
 				Storage:      fiberredis.New(fiberredis.Config{URL: fmt.Sprintf("redis://%s/%d", addr, db)}),
 				KeyGenerator: func(*fiber.Ctx) string { return "alice" },
 			}))

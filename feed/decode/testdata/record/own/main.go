@@ -4,10 +4,6 @@ package main
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,31 +55,11 @@ func variants() []variant {
 }
 
 func main() {
-	dir := flag.String("dir", "../../fixtures", "directory of the fixtures")
-	only := flag.String("only", "", "record only scenarios whose name library/scenario contains this")
-	flag.Parse()
-	s, err := recorder.StartServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	var chosen []recorder.Scenario
+	var all []recorder.Scenario
 	for _, v := range variants() {
-		for _, sc := range scenarios(v) {
-			if strings.Contains(sc.Library+"/"+sc.Fixture.Scenario, *only) {
-				chosen = append(chosen, sc)
-			}
-		}
+		all = append(all, scenarios(v)...)
 	}
-	failed := recorder.Record(s, *dir, chosen)
-	s.Stop()
-	for _, err := range failed {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	fmt.Printf("own: %d of %d scenarios recorded\n", len(chosen)-len(failed), len(chosen))
-	if len(failed) > 0 {
-		os.Exit(1)
-	}
+	recorder.Main("own", all)
 }
 
 func scenarios(v variant) []recorder.Scenario {

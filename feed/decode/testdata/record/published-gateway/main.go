@@ -6,12 +6,8 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,34 +15,8 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", "../../fixtures", "directory of the fixtures")
-	only := flag.String("only", "", "record only scenarios whose name library/scenario contains this")
-	flag.Parse()
-	s, err := recorder.StartServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	var chosen []recorder.Scenario
-	for _, list := range [][]recorder.Scenario{
-		springCloudGateway(), stripe(), redisson(), bucket4j(), kong(), apisix(), traefik(), tyk(),
-		redisCell(), aspnetcore(), redisTutorials(), increx(), restyRatelimit(),
-	} {
-		for _, sc := range list {
-			if strings.Contains(sc.Library+"/"+sc.Fixture.Scenario, *only) {
-				chosen = append(chosen, sc)
-			}
-		}
-	}
-	failed := recorder.Record(s, *dir, chosen)
-	s.Stop()
-	for _, err := range failed {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	fmt.Printf("published-gateway: %d of %d scenarios recorded\n", len(chosen)-len(failed), len(chosen))
-	if len(failed) > 0 {
-		os.Exit(1)
-	}
+	recorder.Main("published-gateway", springCloudGateway(), stripe(), redisson(), bucket4j(), kong(), apisix(), traefik(), tyk(),
+		redisCell(), aspnetcore(), redisTutorials(), increx(), restyRatelimit())
 }
 
 // store is the Redis of one scenario. Its methods panic on an error of the server, which
@@ -101,10 +71,6 @@ func number(v any, missing float64) float64 {
 
 // seconds returns the server's clock in whole seconds.
 func (s store) seconds() float64 { return float64(s.c.Time(s.ctx).Val().Unix()) }
-
-func window(c recorder.Configured) time.Duration {
-	return time.Duration(c.WindowMS * float64(time.Millisecond))
-}
 
 // library fills in what all published ones have in common.
 func library(name, version, algorithm, denied, call string, inRedis []string, r rule, notes ...string) recorder.Library {

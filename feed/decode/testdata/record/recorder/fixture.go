@@ -5,6 +5,7 @@ package recorder
 import (
 	"encoding/base64"
 	"encoding/json"
+	"time"
 	"unicode/utf8"
 )
 
@@ -32,6 +33,11 @@ type Configured struct {
 	Burst    *float64       `json:"burst"`
 	Cost     int64          `json:"cost"`
 	Other    map[string]any `json:"other,omitempty"`
+}
+
+// Window returns the configured window.
+func (c Configured) Window() time.Duration {
+	return time.Duration(c.WindowMS * float64(time.Millisecond))
 }
 
 // Step is one call of the library, the commands that it sent, its answer, and all keys as

@@ -44,9 +44,7 @@ type Run struct {
 func (r *Run) Limit() int { return int(r.Configured.Limit) }
 
 // Window returns the configured window.
-func (r *Run) Window() time.Duration {
-	return time.Duration(r.Configured.WindowMS * float64(time.Millisecond))
-}
+func (r *Run) Window() time.Duration { return r.Configured.Window() }
 
 // Client returns a connection to the scenario's database whose commands are not recorded.
 func (r *Run) Client() *redis.Client { return r.client }

@@ -14,13 +14,7 @@ func Whole(r *Run) error {
 		func() error { return r.Calls(2) },
 		func() error { return r.Call(2) },
 		func() error { return r.Peek() },
-		func() error { return r.Sleep(r.Window() / 4) },
-		func() error { return r.Call(1) },
-		func() error { return r.Phase(0.2, true) },
-		func() error { return r.Calls(2) },
-		func() error { return r.Sleep(r.Window() / 3) },
-		func() error { return r.Calls(l) },
-		func() error { return r.Peek() },
+		func() error { return nextWindow(r) },
 	)
 }
 
@@ -31,12 +25,18 @@ func Single(r *Run) error {
 		func() error { return r.Phase(0.1, true) },
 		func() error { return r.Calls(l + 2) },
 		func() error { return r.Peek() },
-		func() error { return r.Sleep(r.Window() / 4) },
-		func() error { return r.Call(1) },
+		func() error { return nextWindow(r) },
+	)
+}
+
+// nextWindow is how Whole and Single go on after the first window: one call later in it, then the
+// next window until it is over its limit again.
+func nextWindow(r *Run) error {
+	return all(
+		func() error { return r.After(r.Window()/4, 1) },
 		func() error { return r.Phase(0.2, true) },
 		func() error { return r.Calls(2) },
-		func() error { return r.Sleep(r.Window() / 3) },
-		func() error { return r.Calls(l) },
+		func() error { return r.After(r.Window()/3, r.Limit()) },
 		func() error { return r.Peek() },
 	)
 }
