@@ -51,14 +51,20 @@ func readSerialized(text string) (o phpObject, ok bool) {
 	if !ok || err != nil || pairs < 1 || 2*pairs > phpValues {
 		return o, false
 	}
-	for range 2 * pairs {
+	o.values, text, ok = phpPairs(pairs, text, serializedValue)
+	return o, ok && text == "}"
+}
+
+// phpPairs reads so many keys with their values by the function that reads one of either.
+func phpPairs(n int, text string, read func(string) (phpValue, string, bool)) (values []phpValue, rest string, ok bool) {
+	for range 2 * n {
 		var v phpValue
-		if v, text, ok = serializedValue(text); !ok {
-			return o, false
+		if v, text, ok = read(text); !ok {
+			return nil, "", false
 		}
-		o.values = append(o.values, v)
+		values = append(values, v)
 	}
-	return o, text == "}"
+	return values, text, true
 }
 
 // serializedValue reads s:<length>:"<bytes>"; or i:<number>; or d:<number>;.
@@ -119,15 +125,8 @@ func readIgbinary(text string) (o phpObject, ok bool) {
 	if text[0] != igArray8 || pairs < 1 || 2*pairs > phpValues {
 		return o, false
 	}
-	text = text[2:]
-	for range 2 * pairs {
-		var v phpValue
-		if v, text, ok = igbinaryValue(text); !ok {
-			return o, false
-		}
-		o.values = append(o.values, v)
-	}
-	return o, text == ""
+	o.values, text, ok = phpPairs(pairs, text[2:], igbinaryValue)
+	return o, ok && text == ""
 }
 
 func igbinaryValue(text string) (v phpValue, rest string, ok bool) {

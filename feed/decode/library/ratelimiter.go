@@ -13,28 +13,28 @@ import (
 // <limit> members alone, so that a caller that goes on is held off for good.
 var ratelimiter = &decode.Library{
 	Name: "ratelimiter", Version: "3.4.1", Types: []string{"zset"},
-	Silent: []string{"the limit", "which requests were denied: they are recorded as the others"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		lives, ok := newest(s, c.Now, time.Microsecond)
-		if !ok || !bothEnds(s, isScore) || !c.Named && !strings.HasPrefix(s.Key, "limit:") {
-			return nil
-		}
-		return logged(lives, limiter.DeniedCharged, prefixOf(s.Key), "named limit:<id>", "a sorted set whose members are their scores, in microseconds")
-	},
+	Silent:    []string{"the limit", "which requests were denied: they are recorded as the others"},
+	Recognize: recognizeMicroseconds("limit"),
 }
 
 // hapiRateLimitor is hapi-rate-limitor, which asks an early async-ratelimiter:
 // hapi-rate-limitor:<id>, as ratelimiter's, with fractions of a microsecond.
 var hapiRateLimitor = &decode.Library{
 	Name: "hapi-rate-limitor", Version: "4.0.0", Types: []string{"zset"},
-	Silent: ratelimiter.Silent,
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
+	Silent:    ratelimiter.Silent,
+	Recognize: recognizeMicroseconds("hapi-rate-limitor"),
+}
+
+// recognizeMicroseconds recognizes logs named <prefix>:<id> whose members are their scores in
+// microseconds and which charge what they deny.
+func recognizeMicroseconds(prefix string) func(*decode.Sample, decode.Context) *decode.Match {
+	return func(s *decode.Sample, c decode.Context) *decode.Match {
 		lives, ok := newest(s, c.Now, time.Microsecond)
-		if !ok || !bothEnds(s, isScore) || !c.Named && !strings.HasPrefix(s.Key, "hapi-rate-limitor:") {
+		if !ok || !bothEnds(s, isScore) || !c.Named && !strings.HasPrefix(s.Key, prefix+":") {
 			return nil
 		}
-		return logged(lives, limiter.DeniedCharged, prefixOf(s.Key), "named hapi-rate-limitor:<id>", "a sorted set whose members are their scores, in microseconds")
-	},
+		return logged(lives, limiter.DeniedCharged, prefixOf(s.Key), "named "+prefix+":<id>", "a sorted set whose members are their scores, in microseconds")
+	}
 }
 
 // asyncRatelimiter is async-ratelimiter, also inside koa-ratelimit: <namespace>:<id>, by default
