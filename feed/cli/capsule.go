@@ -15,7 +15,6 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/fire"
 	"ratescope/internal/file"
-	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/capsule"
@@ -44,43 +43,31 @@ func (w Watching) Check() error {
 // ctx ended first its error is returned, and the file is whole all the same. The error is an
 // ExitError where nothing could be read.
 func Capsule(ctx context.Context, src feed.Source, w Watching, content func(*model.Board, limiter.Instant, io.WriterTo) (capsule.Content, error), o Output) error {
-	within, stop := context.WithCancel(ctx)
-	defer stop()
-	box, ended := feed.NewMailbox(), make(chan error, 1)
-	go func() {
-		ended <- panics.Call(func() error { return src.Run(within, box.Put) })
-		stop()
-	}()
 	tail := record.NewTail(w.Header, RecentSpan, recentBytes)
 	var board model.Board
 	var begun time.Time
 	var failed error
 	line := progressLine{to: o.Err}
-	for failed == nil {
-		b, err := box.Take(within)
-		switch {
-		case err != nil:
-		case begun.IsZero() && b.Server.Link != model.Live && b.Server.Err != "":
-			failed = ExitError{ExitNothing, errors.New(b.Server.Err)}
-		case begun.IsZero() && (b.Server.Link != model.Live || len(b.Readings) == 0 && b.Sweep.Passes == 0):
-			continue // the keys are still being looked for
-		default:
-			if begun.IsZero() {
-				begun = b.Local
+	err := eachBatch(ctx, src, func(b model.Batch) bool {
+		if begun.IsZero() {
+			wait, err := unready(b)
+			if err != nil {
+				failed = ExitError{ExitNothing, err}
 			}
-			failed = tail.Write(b)
-			board.Apply(b)
-			if w.Progress {
-				line.print(fmt.Sprintf("watching  %v of %v  %s  ctrl+c ends it", b.Local.Sub(begun).Round(time.Second), w.For, plural(board.Len(), "key")))
+			if wait {
+				return err == nil
 			}
+			begun = b.Local
 		}
-		if err != nil || b.Local.Sub(begun) >= w.For {
-			break
+		failed = tail.Write(b)
+		board.Apply(b)
+		if w.Progress {
+			line.print(fmt.Sprintf("watching  %v of %v  %s  ctrl+c ends it", b.Local.Sub(begun).Round(time.Second), w.For, plural(board.Len(), "key")))
 		}
-	}
-	stop()
+		return failed == nil && b.Local.Sub(begun) < w.For
+	})
 	line.clear()
-	if err := cmp.Or(<-ended, failed); err != nil || begun.IsZero() {
+	if err := cmp.Or(err, failed); err != nil || begun.IsZero() {
 		return cmp.Or(err, ctx.Err())
 	}
 	c, err := content(board.Freeze(board.At), tail.Begin(), tail)

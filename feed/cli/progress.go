@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/safetext"
 )
 
 // progressLine is a line on a terminal that is written over.
@@ -30,13 +31,13 @@ func (p *progressLine) show(b model.Batch) {
 
 // print writes a text over the one before.
 func (p *progressLine) print(text string) {
-	fmt.Fprint(p.to, "\r"+text+strings.Repeat(" ", max(0, len(p.shown)-len(text))))
+	fmt.Fprint(p.to, "\r"+text+strings.Repeat(" ", max(0, safetext.Width(p.shown)-safetext.Width(text))))
 	p.shown = text
 }
 
 // clear removes the line.
 func (p *progressLine) clear() {
 	if p.shown != "" {
-		fmt.Fprint(p.to, "\r"+strings.Repeat(" ", len(p.shown))+"\r")
+		fmt.Fprint(p.to, "\r"+strings.Repeat(" ", safetext.Width(p.shown))+"\r")
 	}
 }

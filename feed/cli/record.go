@@ -3,17 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
 
 	"ratescope/feed"
 	"ratescope/internal/file"
-	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
@@ -34,17 +30,13 @@ const DefaultMaxBytes = 1_000_000_000
 
 // Check returns what is wrong with r as a UsageError, or nil.
 func (r Recording) Check() error {
-	switch _, err := os.Lstat(r.File); {
+	switch {
 	case r.For < 0:
 		return Usagef("--for %v is out of range: give a duration, as in 10m", r.For)
 	case r.MaxBytes < 0:
 		return Usagef("--max-mb is negative: give how many million bytes the file may have")
-	case err == nil && !r.Force:
-		return Usagef("%s is there already: give another name, or --force to write over it", safetext.Clean(r.File))
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return UsageError{Err: file.Unwritable(r.File, err)}
 	}
-	return nil
+	return checkNew(r.File, r.Force)
 }
 
 // Record writes the batches of src to a file until ctx ends, the time is over, the file is
@@ -55,43 +47,24 @@ func Record(ctx context.Context, src feed.Source, r Recording, o Output) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	within, stop := context.WithCancel(ctx)
-	defer stop()
-	box, ended := feed.NewMailbox(), make(chan error, 1)
-	go func() {
-		ended <- panics.Call(func() error { return src.Run(within, box.Put) })
-		stop()
-	}()
-	w := batchWriter{Recording: r}
-	said := ""
-	for {
-		b, err := box.Take(within)
-		if err != nil {
-			break
-		}
-		if w.out == nil && b.Server.Link != model.Live {
-			if b.Server.Err == "" {
-				continue // no answer yet
+	w, line := batchWriter{Recording: r}, progressLine{to: o.Err}
+	err := eachBatch(ctx, src, func(b model.Batch) bool {
+		if w.out == nil {
+			var wait bool
+			if wait, w.err = unready(b); wait {
+				return w.err == nil
 			}
-			w.err = errors.New(b.Server.Err)
-			break
-		}
-		if w.out == nil && len(b.Readings) == 0 && b.Sweep.Passes == 0 {
-			continue // the keys are still being looked for
 		}
 		if w.write(b); w.err != nil || w.over() {
-			break
+			return false
 		}
 		if r.Progress && b.Local.Sub(w.shown) >= time.Second {
 			w.shown = b.Local
-			said = w.progress(o.Err, said)
+			line.print(w.progress())
 		}
-	}
-	stop()
-	err := <-ended
-	if said != "" {
-		fmt.Fprint(o.Err, "\r"+strings.Repeat(" ", safetext.Width(said))+"\r")
-	}
+		return true
+	})
+	line.clear()
 	err = cmp.Or(w.close(), err)
 	if w.out != nil {
 		fmt.Fprintln(o.Err, "ratescope: "+w.account())
@@ -162,12 +135,10 @@ func (w *batchWriter) account() string {
 	return text
 }
 
-// progress writes a line about what was recorded so far over the line before, and returns it.
-func (w *batchWriter) progress(to io.Writer, before string) string {
-	text := fmt.Sprintf("recording  %s  %s  %v  %s  ctrl+c ends it",
+// progress describes what was recorded so far.
+func (w *batchWriter) progress() string {
+	return fmt.Sprintf("recording  %s  %s  %v  %s  ctrl+c ends it",
 		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), w.last.Sub(w.first).Round(time.Second), size(w.out.Bytes()))
-	fmt.Fprint(to, "\r"+text+strings.Repeat(" ", max(0, safetext.Width(before)-safetext.Width(text))))
-	return text
 }
 
 func plural(n int, thing string) string {

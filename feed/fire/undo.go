@@ -55,13 +55,7 @@ return false
 // where another program has written since, where the values were not saved, and where the action
 // is unfinished or was taken back already.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
-	if err := i.Armed(); err != nil {
-		return Undone{}, err
-	}
-	if err := i.audit.open(); err != nil {
-		return Undone{}, err
-	}
-	first, last, err := i.audit.find(id)
+	first, last, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
 	}
@@ -80,9 +74,9 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	if err != nil {
 		return Undone{}, err
 	}
-	line := entry{Action: id, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
-	if err := i.audit.append(line); err != nil {
-		return Undone{}, i.audit.unwritable(err)
+	line, err := i.undoing(first)
+	if err != nil {
+		return Undone{}, err
 	}
 	if len(changed.keys) == 0 {
 		return u, nil
@@ -98,6 +92,28 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	line.Error = "another program has written since"
 	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost%s: look at it with ratescope peek", id, safetext.Clean(fmt.Sprint(held)), i.difference(ctx, fmt.Sprint(held), last.After))
 	return Undone{}, errors.Join(err, i.audit.append(line))
+}
+
+// audited returns the first and the last line of an action in the audit file. It is an error where
+// nothing may be fired, because then nothing may be taken back either.
+func (i *Injector) audited(id string) (first, last entry, err error) {
+	if err := i.Armed(); err != nil {
+		return first, last, err
+	}
+	if err := i.audit.open(); err != nil {
+		return first, last, err
+	}
+	return i.audit.find(id)
+}
+
+// undoing writes the line that says that an action is taken back, before anything is sent, and
+// returns it for a line about what went wrong.
+func (i *Injector) undoing(first entry) (entry, error) {
+	line := entry{Action: first.Action, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
+	if err := i.audit.append(line); err != nil {
+		return line, i.audit.unwritable(err)
+	}
+	return line, nil
 }
 
 // difference says what a key held after an action and what it holds now, as the end of a sentence;

@@ -53,13 +53,7 @@ const maxWithdrawn = 500
 // what must still be there. What had left the window is not touched. It returns the action and
 // how many units were taken off, and refuses what was taken back already.
 func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
-	if err := i.Armed(); err != nil {
-		return Undone{}, err
-	}
-	if err := i.audit.open(); err != nil {
-		return Undone{}, err
-	}
-	first, last, err := i.audit.find(id)
+	first, last, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
 	}
@@ -78,9 +72,9 @@ func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 	if last.Outcomes != nil {
 		u.Requests = int64(last.Outcomes.Total())
 	}
-	line := entry{Action: id, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
-	if err := i.audit.append(line); err != nil {
-		return Undone{}, i.audit.unwritable(err)
+	line, err := i.undoing(first)
+	if err != nil {
+		return Undone{}, err
 	}
 	if u.Units, err = i.takeOff(ctx, key, t, charged); err != nil {
 		line.Error = err.Error()
