@@ -97,14 +97,19 @@ var held = []string{
 func TestFixtures(t *testing.T) {
 	s := servertest.Start(t)
 	checked := 0
+	shown := map[string]*shownLibrary{}
 	eachFixture(t, "fixtures", func(f *fixture) {
 		if !slices.Contains(held, f.Library) && !slices.Contains(heldNode, f.Library) {
 			return
 		}
 		t.Run(f.Library+"/"+f.file, func(t *testing.T) {
-			checked += f.replay(t, s.Client())
+			if shown[f.Library] == nil {
+				shown[f.Library] = &shownLibrary{}
+			}
+			checked += f.replay(t, s.Client(), shown[f.Library])
 		})
 	})
+	showAll(t, shown)
 	if checked < 20 {
 		t.Errorf("only %d answers were compared", checked)
 	}
@@ -152,8 +157,9 @@ func restore(t *testing.T, ctx context.Context, client *redis.Client, all []deco
 }
 
 // replay returns how many answers were compared.
-func (f *fixture) replay(t *testing.T, client *redis.Client) (checked int) {
+func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary) (checked int) {
 	defer client.Close()
+	var before *model.Reading
 	ctx := context.Background()
 	reason, excused := excuse(f.Library + "/" + f.Scenario)
 	if excused {
@@ -190,6 +196,8 @@ func (f *fixture) replay(t *testing.T, client *redis.Client) (checked int) {
 				trackers[found.Name] = l
 			}
 		}
+		was := before
+		before = nil
 		if len(trackers) == 0 {
 			if len(step.Keys) > 0 && step.Answer.Allowed != nil {
 				t.Errorf("step %d (%s): no limiter was recognized among %q", i, step.Call, keys)
@@ -204,10 +212,12 @@ func (f *fixture) replay(t *testing.T, client *redis.Client) (checked int) {
 			}
 		}
 		g := tightest.Gauge(now)
+		before = tightest
 		if reason, excused := excuse(fmt.Sprintf("%s/%s#%d", f.Library, f.Scenario, i)); excused {
 			t.Logf("step %d not compared: %s", i, reason)
 			continue
 		}
+		shown.add(t, f, i, was, tightest)
 		if want := step.Answer.Remaining; want != nil && step.Answer.Allowed != nil && (step.Cost == nil || *step.Cost != 0) {
 			checked++
 			left := max(math.Floor(*want), 0)

@@ -98,7 +98,7 @@ func (i Identified) Text(w io.Writer) error {
 			or(g.Algorithm), windowText(g.Window), number(g.Limit), or(g.LimitFrom))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of limiters, %d keys that are none, %d not looked at\n", i.server.clean(), plural(len(i.Groups), "group"), i.NotLimiters, i.Unknown)
+	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.clean(), plural(len(i.Groups), "group"), i.others())
 	if len(i.Groups) == 0 {
 		b.WriteString("\nNo key is a limiter by the layout of a library. Name the keys of your own with --watch 'rl:*'.\n")
 		_, err := io.WriteString(w, b.String())
@@ -111,6 +111,21 @@ func (i Identified) Text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// others says, after the number of groups, what became of the keys that are in none.
+func (i *Identified) others() (text string) {
+	switch i.NotLimiters {
+	case 0:
+	case 1:
+		text += ", 1 key is no limiter"
+	default:
+		text += fmt.Sprintf(", %d keys are no limiters", i.NotLimiters)
+	}
+	if i.Unknown > 0 {
+		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", plural(int(i.Unknown), "key"))
+	}
+	return text
 }
 
 // describe writes the sentences about a group.

@@ -13,6 +13,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/identify"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -254,6 +255,27 @@ func harmless(t *testing.T, s string) {
 	for _, line := range strings.Split(s, "\n") {
 		if got := strings.ReplaceAll(safetext.Clean(line), `\\`, `\`); got != line {
 			t.Fatalf("a terminal would obey or hide something in %q", line)
+		}
+	}
+}
+
+// TestIdentifiedSaysWhatIsInNoGroup: in words, and nothing of what there is none of.
+func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
+	for _, c := range []struct {
+		none, left int64
+		want       string
+	}{
+		{0, 0, "redis://x: 0 groups of limiters.\n"},
+		{1, 0, "redis://x: 0 groups of limiters, 1 key is no limiter.\n"},
+		{300, 4429, "redis://x: 0 groups of limiters, 300 keys are no limiters, 4429 keys left out: named and formed like others that are none, or not readable.\n"},
+		{0, 1, "redis://x: 0 groups of limiters, 1 key left out: named and formed like others that are none, or not readable.\n"},
+	} {
+		var b strings.Builder
+		if err := report.IdentifiedOf(identify.Report{Unknown: c.left, NotLimiters: c.none}, "redis://x", report.Options{}).Text(&b); err != nil {
+			t.Fatal(err)
+		}
+		if first, _, _ := strings.Cut(b.String(), "\n"); first+"\n" != c.want {
+			t.Errorf("%d and %d: %q, want %q", c.none, c.left, first, c.want)
 		}
 	}
 }

@@ -109,11 +109,33 @@ func TestNodeRecognized(t *testing.T) {
 		{zset("limit:alice", 59*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, "ratelimiter"},
 		{zset("x", 59*time.Second, 2, decode.Element{Member: "1794999999000.25", Score: 1794999999000.25}, decode.Element{Member: "1795000000000", Score: 1795000000000}), nil, "async-ratelimiter"},
 		{zset("visits", 59*time.Second, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(2*time.Second, time.Microsecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond))), nil, "rolling-rate-limiter"},
-		{zset("alice", 59_999*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, "sliding-window-rate-limiter"},
+		{zset("alice", 59_999*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, ""}, // sliding-window-rate-limiter's, or our own log of 16h40m
+		{zset("f1.0", 999*time.Second, 2, at(time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, ""},
+		{zset("f1.0", 999*time.Second, 2, at(9*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, model.OwnLibrary},
 		{zset("alice", 3599*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, model.OwnLibrary},
 	} {
 		if got := recognized(c.s, c.beside...); got != c.want {
 			t.Errorf("%s %s %q is of %q, want %q", c.s.Type, c.s.Key, c.s.Text, got, c.want)
+		}
+	}
+}
+
+// TestABareLogIsOursOrLikely: no log that this module can write under a bare id is taken for
+// another library's, whatever its window and however close its entries lie.
+func TestABareLogIsOursOrLikely(t *testing.T) {
+	for _, key := range []string{"f1.0", "alice", "10.0.0.1", "user:1", "7"} {
+		for _, window := range append([]time.Duration{100 * time.Second, 1000 * time.Second, 10_000 * time.Second, 60_000 * time.Second}, decode.Periods[:]...) {
+			for _, ago := range []time.Duration{0, 5 * time.Millisecond, 500 * time.Millisecond, 900 * time.Millisecond} {
+				for _, apart := range []time.Duration{0, time.Millisecond, window / 1000, window / 2} {
+					if ago+apart >= window {
+						continue
+					}
+					s := zset(key, window-ago, 2, at(ago+apart, time.Microsecond), at(ago, time.Microsecond))
+					if got := recognized(s); got != model.OwnLibrary && got != "" {
+						t.Errorf("a log %q of %v, entries %v apart, is taken for a limiter of %s", key, window, apart, got)
+					}
+				}
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ var ratescope = &decode.Library{
 func ownForm(s *decode.Sample, now limiter.Instant) (decode.Kind, string) {
 	switch s.Type {
 	case "zset":
-		if s.TTL > 0 && len(s.First) > 0 && len(s.Last) > 0 && isOwnEntry(s.First[0], now) && isOwnEntry(s.Last[0], now) {
+		if s.TTL > 0 && len(s.First) > 0 && len(s.Last) > 0 && isOwnEntry(s.First[0], now) && isOwnEntry(s.Last[0], now) && !isThousandfold(s, now) {
 			return decode.Log, "a sorted set whose members are their scores, in microseconds"
 		}
 	case "stream":

@@ -31,23 +31,36 @@ var rollingRateLimiter = &decode.Library{
 // slidingWindowRateLimiter is sliding-window-rate-limiter: the id alone, a sorted set of the server's
 // microseconds whose members are their scores. The expiry takes the window's milliseconds for
 // seconds, so that the key lives a thousand windows. A denied call adds nothing.
+//
+// A log of this module whose window is a thousand times as long holds the same, so that only a rule
+// can say which of the two a key is.
 var slidingWindowRateLimiter = &decode.Library{
 	Name: "sliding-window-rate-limiter", Version: "6.0.1", Types: []string{"zset"},
 	Silent: []string{"the limit", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		lives, ok := newest(s, c.Now, time.Microsecond)
-		if !ok || !bothEnds(s, isScore) {
+		window, ok := thousandth(s, c.Now)
+		if !ok || !c.Named {
 			return nil
 		}
-		seconds := lives.Round(time.Second)
-		window := seconds / 1000
-		if (lives-seconds).Abs() > clockSlack || !spans(s, time.Microsecond, window) {
-			return nil
-		}
-		// Logs of microseconds with an expiry of one window are many: this must be none of them.
-		if !c.Named && (!slices.Contains(decode.Periods[:], window) || slices.Contains(decode.Periods[:], seconds)) {
-			return nil
-		}
-		return logged(window, limiter.DeniedFree, prefixOf(s.Key), "a sorted set whose members are their scores, in microseconds", "it lives a thousand usual windows")
+		return logged(window, limiter.DeniedFree, prefixOf(s.Key), "a sorted set whose members are their scores, in microseconds", "it lives a thousand windows")
 	},
+}
+
+// thousandth returns the thousandth part of how long a log of microseconds lives; ok is false where
+// s is none, or its members do not lie that close together.
+func thousandth(s *decode.Sample, now limiter.Instant) (window time.Duration, ok bool) {
+	lives, ok := newest(s, now, time.Microsecond)
+	if !ok || !bothEnds(s, isScore) {
+		return 0, false
+	}
+	seconds := lives.Round(time.Second)
+	window = seconds / 1000
+	return window, (lives-seconds).Abs() <= clockSlack && spans(s, time.Microsecond, window)
+}
+
+// isThousandfold reports whether a log may be one that lives a thousand usual windows: its expiry
+// is no usual window itself.
+func isThousandfold(s *decode.Sample, now limiter.Instant) bool {
+	window, ok := thousandth(s, now)
+	return ok && slices.Contains(decode.Periods[:], window) && !slices.Contains(decode.Periods[:], 1000*window)
 }
