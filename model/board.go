@@ -60,6 +60,8 @@ type Board struct {
 	spent    Cost            // by the watching since the last vital
 	swept    bool            // the first pass of discovery is over: keys that come now are news
 	lost     limiter.Instant // the last moment before the link was lost; 0 it never was
+	totals   Totals          // of the gauges as they are,
+	summed   bool            // unless they changed since
 }
 
 // Apply brings the board forward by one batch.
@@ -71,6 +73,7 @@ func (b *Board) Apply(batch Batch) {
 	if b.keys == nil {
 		b.keys = make(map[string]*Watched)
 	}
+	b.summed = false
 	raised := b.raised
 	b.link(&batch)
 	b.restarted(&batch)
@@ -214,12 +217,15 @@ func (b *Board) Mark(f Fired) {
 	}
 }
 
-// Refresh works every gauge out anew at now.
+// Refresh works every gauge out anew at now, and their totals with them.
 func (b *Board) Refresh(now limiter.Instant) {
+	var s sum
 	for _, k := range b.keys {
 		k.Gauge = k.Reading.Gauge(now)
 		k.paceByArrivals(now)
+		s.add(k)
 	}
+	b.totals, b.summed = s.total(), true
 }
 
 // paceByArrivals gives the gauge the rate of the latest arrivals, and a key whose store
@@ -246,7 +252,7 @@ func (b *Board) Pin(name string) {
 // nothing of it.
 func (b *Board) Freeze(now limiter.Instant) *Board {
 	f := *b
-	f.At = now
+	f.At, f.summed = now, false
 	f.alerts, f.samples = slices.Clone(b.alerts), slices.Clone(b.samples)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
@@ -412,39 +418,59 @@ type Totals struct {
 	Worst *Watched
 }
 
-// Totals adds up the gauges as they were last worked out.
+// Totals adds up the gauges as they were last worked out. While they do not change it costs
+// nothing.
 func (b *Board) Totals() Totals {
-	var t Totals
-	var admitted, denied int64 // millionths: fractions would add up otherwise in another order
-	for _, k := range b.keys {
-		t.Keys++
-		g := &k.Gauge
-		switch {
-		case g.Likely:
-			t.Likely++
-			continue
-		case k.Reading.Err != "":
-			t.Broken++
-			continue
-		case g.Throttled():
-			t.Throttled++
-			if t.Worst == nil || wait(k) > wait(t.Worst) ||
-				wait(k) == wait(t.Worst) && k.Reading.Key < t.Worst.Reading.Key {
-				t.Worst = k
-			}
-		case g.Near():
-			t.Near++
-		case !g.Remaining.Known && !g.NextKnown:
-			t.Unknown++
+	if !b.summed {
+		var s sum
+		for _, k := range b.keys {
+			s.add(k)
 		}
-		admitted += millionths(g.Rate)
-		if g.DeniedInW.Known {
-			t.DeniedKnown++
-			denied += millionths(g.DeniedPerSec)
-		}
+		b.totals, b.summed = s.total(), true
 	}
-	t.Admitted, t.Denied = float64(admitted)/1e6, float64(denied)/1e6
-	return t
+	return b.totals
+}
+
+// sum is Totals on the way. Rates add up in millionths: fractions would come to another sum in
+// another order.
+type sum struct {
+	Totals
+	admitted, denied int64
+}
+
+// add takes one key in.
+func (s *sum) add(k *Watched) {
+	s.Keys++
+	g := &k.Gauge
+	switch {
+	case g.Likely:
+		s.Likely++
+		return
+	case k.Reading.Err != "":
+		s.Broken++
+		return
+	case g.Throttled():
+		s.Throttled++
+		if s.Worst == nil || wait(k) > wait(s.Worst) ||
+			wait(k) == wait(s.Worst) && k.Reading.Key < s.Worst.Reading.Key {
+			s.Worst = k
+		}
+	case g.Near():
+		s.Near++
+	case !g.Remaining.Known && !g.NextKnown:
+		s.Unknown++
+	}
+	s.admitted += millionths(g.Rate)
+	if g.DeniedInW.Known {
+		s.DeniedKnown++
+		s.denied += millionths(g.DeniedPerSec)
+	}
+}
+
+// total returns what was added up.
+func (s *sum) total() Totals {
+	s.Admitted, s.Denied = float64(s.admitted)/1e6, float64(s.denied)/1e6
+	return s.Totals
 }
 
 // AtEase counts the keys that seem neither throttled nor near their limit by a reading that

@@ -10,7 +10,7 @@ import (
 // tell: every gauge is worked out from what they hold. The timelines themselves are shared.
 func (b *Board) AsOf(t limiter.Instant) *Board {
 	f := *b
-	f.At = t
+	f.At, f.summed = t, false
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
 		then := *k

@@ -1,0 +1,49 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/model"
+)
+
+// TestTotalsFollowEveryChange asks for the totals before and after everything that changes them: they
+// are kept while the gauges are as they were.
+func TestTotalsFollowEveryChange(t *testing.T) {
+	var b model.Board
+	at := today
+	check := func(what string, keys, throttled, near int) {
+		t.Helper()
+		for range 2 {
+			if got := b.Totals(); got.Keys != keys || got.Throttled != throttled || got.Near != near || (got.Worst != nil) != (throttled > 0) {
+				t.Errorf("%s: %d keys, %d throttled, %d near, worst %v; want %d, %d, %d", what, got.Keys, got.Throttled, got.Near, got.Worst != nil, keys, throttled, near)
+			}
+		}
+	}
+	check("an empty board", 0, 0, 0)
+	b.Apply(live(at, logReading("full", at, 0, 10, 10), logReading("close", at, 0, 9, 10), logReading("calm", at, 0, 1, 10)))
+	check("three keys", 3, 1, 1)
+	frozen := b.Freeze(at)
+	if got := b.AsOf(at.Add(-time.Minute)).Totals(); got.Throttled != 0 || got.Keys != 3 {
+		t.Errorf("a minute before there were %d keys, %d throttled; want 3, 0", got.Keys, got.Throttled)
+	}
+	since := at
+	at = at.Add(time.Second)
+	b.Apply(live(at, logReading("close", at, since, 10, 10)))
+	check("one more is full", 3, 2, 0)
+	if got := frozen.Totals(); got.Throttled != 1 || got.Worst == nil || got.Worst != frozen.Key(got.Worst.Reading.Key) {
+		t.Errorf("the frozen board has %d throttled, the worst is its own key: %t", got.Throttled, got.Worst == frozen.Key("full"))
+	}
+	b.Refresh(at.Add(20 * time.Second))
+	check("the windows have passed", 3, 0, 0)
+	b.Refresh(at)
+	check("back at the moment", 3, 2, 0)
+	left := live(at)
+	left.LeftOut = []string{"full"}
+	b.Apply(left)
+	check("one is left out", 2, 1, 0)
+	var other model.Board
+	other.Apply(live(at, logReading("calm", at, 0, 1, 10)))
+	b.Apply(other.Anew(at))
+	check("another board", 1, 0, 0)
+}
