@@ -70,8 +70,7 @@ func (y *history) update(k *model.Watched, newest limiter.Instant, column time.D
 	return from
 }
 
-// turns is in how many pictures every row of several keys is looked at once; a new column is
-// always looked at.
+// turns is in how many pictures every row of several keys is looked at once.
 const turns = 5
 
 // tallest is how many lines a row of a short map takes.
@@ -110,11 +109,16 @@ func (h *Screen) fill() {
 	for i := range h.rows {
 		r := &h.rows[i]
 		from := h.width
-		switch {
-		case r.cells == nil || r.newest != newest:
+		switch shift := int(newest.Sub(r.newest) / d); {
+		case r.cells == nil || newest < r.newest || shift >= h.width:
 			from = 0
-		case len(r.keys) > 1 && (i+h.turn)%turns != 0:
-			continue // a row of many keys has its turn in one of so many pictures
+		case len(r.keys) == 1:
+			from = 0
+		default:
+			r.pass(shift)
+			if r.newest = newest; (i+h.turn)%turns != 0 {
+				continue // a row of many keys has its turn in one of so many pictures
+			}
 		}
 		for _, k := range r.keys {
 			y := h.known[k.Reading.Key]
@@ -140,6 +144,16 @@ func (h *Screen) fill() {
 				r.cells[from+x].join(c)
 			}
 		}
+	}
+}
+
+// pass moves the cells on by so many columns, fewer than there are. The new ones keep the level
+// until the row has its turn.
+func (r *row) pass(shift int) {
+	last := r.cells[len(r.cells)-1]
+	copy(r.cells, r.cells[shift:])
+	for x := len(r.cells) - shift; x < len(r.cells); x++ {
+		r.cells[x] = heat{level: last.level, known: last.known, watched: last.watched}
 	}
 }
 
