@@ -108,6 +108,9 @@ func (v view) fits(e *event) bool {
 	return v.Fits(e.key(), words)
 }
 
+// narrow is the width of a log below which its times are in seconds.
+const narrow = 64
+
 func (v view) paintEvent(x, y, end int, e event) {
 	if e.fired != nil {
 		room := end - PaintDecision(v.Canvas, x, y, end, e.fired) - 2
@@ -122,8 +125,11 @@ func (v view) paintEvent(x, y, end int, e event) {
 	case e.lasted > 0:
 		text += " for " + format.Span(e.lasted)
 	}
-	who := session.Subject(e.alert, v.Name)
-	x = v.Spans(x, y, end, widget.Styled(format.ClockMillis(e.at)+" ", v.Look.Dim), widget.Styled(mark+" ", st))
+	who, clock := session.Subject(e.alert, v.Name), format.ClockMillis(e.at)
+	if end-x < narrow { // the words need the room of the milliseconds
+		clock = format.Clock(e.at)
+	}
+	x = v.Spans(x, y, end, widget.Styled(clock+" ", v.Look.Dim), widget.Styled(mark+" ", st))
 	column := min(max(8, (end-x)*2/5), 28)
 	after := v.Buffer.Text(x, y, end, safetext.Shorten(who, column, safetext.Ellipsis), v.Look.Text)
 	x = max(after, min(x+column, end)) + 1

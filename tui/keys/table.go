@@ -101,7 +101,10 @@ func (v view) paintKeys(r cell.Rect) {
 		}
 	}
 	if len(v.Rows()) == 0 && v.Started() {
-		text := format.Plural(int(v.Live().Sweep.Scanned), "key") + " looked at, none of them a limiter."
+		text := format.Plural(int(v.Live().Sweep.Seen()), "key") + " looked at, none of them a limiter."
+		if sweep := &v.Live().Sweep; sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
+			text = "There is no key on this server yet."
+		}
 		if v.Board().Len() > 0 {
 			text = "No key matches the filter " + safetext.Clean(v.Filter()) + "; esc clears it."
 		} else if v.Live().Sweep.Passes == 0 {

@@ -117,7 +117,7 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 		[]widget.Span{widget.Styled(lab.Seconds(b.Elapsed()), p.Look.Title), widget.Styled(" on your watch", p.Look.Dim)},
 		[]widget.Span{widget.Styled("next tick in ", p.Look.Dim), widget.Styled(lab.Seconds(b.Edge()), p.Look.Text)},
 		[]widget.Span{widget.Styled(format.Plural(len(b.Tried), "request"), p.Look.Text), widget.Styled(" so far", p.Look.Dim)},
-		[]widget.Span{widget.Styled("→ waits ", p.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.Look.Accent), widget.Styled(", + and - change it", p.Look.Dim)}) + 1
+		[]widget.Span{widget.Styled("→ waits ", p.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.Look.Accent), widget.Styled(", + - change it", p.Look.Dim)}) + 1
 	if v.guessed >= 0 {
 		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	}

@@ -74,9 +74,9 @@ func (p painter) paintGoal(x, y, end int) {
 	g, goal := p.at().Goal, p.task.Progress
 	switch {
 	case p.shows("quiz"):
-		p.Buffer.Text(x, y, end, "predict each decision before it is made; the score is kept for every algorithm", p.Look.Dim)
+		p.Buffer.Text(x, y, end, format.First(end-x, "predict each decision before it is made; the score is kept for every algorithm", "predict each decision before it is made"), p.Look.Dim)
 	case p.shows("box"):
-		p.Buffer.Text(x, y, end, "fire at the box and name what is in it, in as few requests as you can", p.Look.Dim)
+		p.Buffer.Text(x, y, end, format.First(end-x, "fire at the box and name what is in it, in as few requests as you can", "name what is in the box, in as few requests as you can"), p.Look.Dim)
 	case p.guess.asked:
 		c := p.run.Setup().Candidates[p.focus]
 		p.Spans(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.Look.Title), widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
