@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"time"
 
 	"ratescope/limiter"
@@ -16,6 +17,10 @@ type Order struct {
 	Rate   float64 // a second; 0 means as fast as the answers come
 	Shape  Shape   // how the requests are spread over time
 	Change Change  // what is done to the key instead; an order with one fires no requests
+
+	// Hold, when not nil, is called before each request and returns when it may be sent: it blocks
+	// while the order is paused. What was due meanwhile is not made up for.
+	Hold func(context.Context) error
 
 	// Ticket is what the person who ordered was told, Named the name of the key as that person
 	// typed it, and Reason why; all are for an injector that asks for them.

@@ -10,7 +10,8 @@ import (
 // sameThing are actions of the dashboard and of the lab that do the same to what each shows.
 var sameThing = map[string]string{
 	"pause": "play", "earlier": "step back", "later": "step", "next pane": "next view",
-	"first key": "restart", // home: the beginning
+	"first key": "restart",  // home: the beginning
+	"csv":       "scenario", // E: what e saves, in another form
 }
 
 // TestALetterMeansTheSameInTheLab holds the keys of the dashboard to those of the lab.

@@ -67,6 +67,9 @@ func (f *firing) run(ctx context.Context) {
 		}
 		next := time.Now()
 		for range n {
+			if f.hold(ctx) != nil {
+				return
+			}
 			f.one(ctx)
 			next = later(next.Add(time.Second/model.MaxRate), time.Now().Add(-time.Millisecond))
 			if backoff.Sleep(ctx, time.Until(next)) != nil {
@@ -97,7 +100,7 @@ func (f *firing) paced(ctx context.Context) {
 			begun = begun.Add(late - paceTick)
 		}
 		due := begun.Add(at)
-		if backoff.Sleep(ctx, time.Until(due)) != nil {
+		if backoff.Sleep(ctx, time.Until(due)) != nil || f.hold(ctx) != nil {
 			return
 		}
 		select {
@@ -110,6 +113,14 @@ func (f *firing) paced(ctx context.Context) {
 			f.one(ctx)
 		})
 	}
+}
+
+// hold waits while the order is paused.
+func (f *firing) hold(ctx context.Context) error {
+	if f.order.Hold == nil {
+		return ctx.Err()
+	}
+	return f.order.Hold(ctx)
 }
 
 // one sends one request and accounts for it.

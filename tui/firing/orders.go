@@ -6,7 +6,6 @@ package firing
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -64,6 +63,7 @@ type Orders struct {
 
 	burst     int
 	perSecond float64 // of the rate that r starts
+	composed  string  // the order that was typed last
 	orders    map[int64]*runningOrder
 	lastOrder int64 // the number of the newest order
 	results   *inbox
@@ -101,6 +101,8 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 type runningOrder struct {
 	model.Order
 	cancel  context.CancelFunc
+	gate    gate
+	sent    int  // requests whose fate is known
 	stopped bool // by the person, or by the end of the arming
 }
 
@@ -244,7 +246,10 @@ func (o *Orders) launch(order model.Order) tea.Cmd {
 	o.lastOrder++
 	order.ID = o.lastOrder
 	ctx, cancel := context.WithCancel(o.app.Context())
-	o.orders[order.ID] = &runningOrder{Order: order, cancel: cancel}
+	r := &runningOrder{cancel: cancel}
+	order.Hold = r.gate.wait
+	r.Order = order
+	o.orders[order.ID] = r
 	return func() tea.Msg {
 		defer cancel()
 		tally, err := o.injector.Fire(ctx, order, func(f model.Fired) {
@@ -261,6 +266,9 @@ func (o *Orders) record(msg firedMsg) {
 	o.app.Redraw()
 	for _, f := range msg.fired {
 		o.keys.Live().Mark(f)
+		if r := o.orders[f.Order]; r != nil {
+			r.sent++
+		}
 		o.outcomes.Add(f.Outcome)
 		if n := len(o.decisions); n > 0 && alike(&o.decisions[n-1].Fired, &f) {
 			o.decisions[n-1] = Decision{f, o.decisions[n-1].N + 1}
@@ -329,10 +337,10 @@ func (o *Orders) FiringText(columns int) string {
 	}
 	what, key := "firing", ""
 	if s := o.runningRate(); s != nil {
-		what, key = "firing "+format.PerSecond(s.Rate), s.Key
+		what, key = o.underWay(&s.Order), s.Key
 	} else if len(o.orders) == 1 {
 		for _, s := range o.orders {
-			what, key = fmt.Sprintf("firing %d", s.N), s.Key
+			what, key = o.underWay(&s.Order), s.Key
 		}
 	}
 	const stops = " · x stops"
@@ -356,8 +364,16 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 		o.burst = step(bursts, o.burst, up)
 		return nil
 	}
-	next := step(rates, o.perSecond, up)
-	if next == o.perSecond {
+	if r.Shape.Kind != model.Even {
+		o.app.Warn("The rate belongs to the shape that is being fired: x stops it, ~ orders another.")
+		return nil
+	}
+	left := 0 // without an end
+	if r.N > 0 {
+		left = max(r.N-r.sent, 1)
+	}
+	next := step(rates, r.Rate, up)
+	if next == r.Rate {
 		return nil
 	}
 	replace := func(order model.Order) tea.Cmd {
@@ -368,15 +384,15 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 	}
 	if !up { // less is fired than was confirmed
 		order := r.Order
-		order.Rate = next
+		order.Rate, order.N = next, left
 		if t := r.Ticket; t != nil {
 			lower := *t
-			lower.Order.Rate, lower.Issued = next, o.app.Now()
+			lower.Order.Rate, lower.Order.N, lower.Issued = next, left, o.app.Now()
 			order.Ticket = &lower
 		}
 		return replace(order)
 	}
-	return o.fireThen(model.Order{Rate: next}, replace)
+	return o.fireThen(model.Order{Rate: next, N: left, Cost: r.Cost}, replace)
 }
 
 // step returns the neighbour of v in a rising list.

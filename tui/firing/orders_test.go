@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -108,4 +109,69 @@ func TestStepsOfABurst(t *testing.T) {
 	if steps[0] != 20 || steps[2] != 100 || o.Burst() != 1 {
 		t.Errorf("+ goes through %v, and - ends at %d", steps, o.Burst())
 	}
+}
+
+// TestAnOrderIsComposed: number, rate, shape, cost and phase reach the injector, and what is no
+// order fires nothing.
+func TestAnOrderIsComposed(t *testing.T) {
+	o, k, injector := newOrders(t)
+	for text, want := range map[string]model.Order{
+		"4":                         {N: 4, Cost: 1},
+		"2 1000/s poisson:7 cost:2": {N: 2, Rate: 1000, Cost: 2, Shape: model.Shape{Kind: model.Poisson, Seed: 7}},
+		"1 cost:3 phase:0.5":        {N: 1, Cost: 3, Shape: model.Shape{Wait: model.Lead(k.LiveAt(), time.Minute, 0.5)}},
+		"2 500/s ramp:1000/s:1s":    {N: 2, Rate: 500, Cost: 1, Shape: model.Shape{Kind: model.Ramp, To: 1000, Over: time.Second}},
+		"1 100/s on-off:10ms:0s":    {N: 1, Rate: 100, Cost: 1, Shape: model.Shape{Kind: model.OnOff, On: 10 * time.Millisecond}},
+	} {
+		carryOut(t, o, o.FireText(text))
+		list := injector.Orders()
+		got := list[len(list)-1]
+		if got.Key != "api" || got.N != want.N || got.Rate != want.Rate || got.Cost != want.Cost || got.Shape.String() != want.Shape.String() || got.Shape.Wait != want.Shape.Wait {
+			t.Errorf("%q fires %+v", text, got)
+		}
+	}
+	before := len(injector.Orders())
+	for _, text := range []string{"poisson", "10001", "phase:2", "rm -rf"} {
+		if o.FireText(text) != nil || len(injector.Orders()) != before {
+			t.Errorf("%q was fired", text)
+		}
+	}
+}
+
+// TestFiringIsPaused: while it is paused nothing is sent, then it goes on where it was, and stopping
+// ends it paused, too.
+func TestFiringIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, _, injector := newOrders(t)
+		sent := func() int {
+			o.Update(o.TakeFired())
+			return o.Outcomes().Total()
+		}
+		go o.FireText("100 10/s")()
+		time.Sleep(time.Second + 50*time.Millisecond)
+		if n := sent(); n != 11 {
+			t.Errorf("%d requests in a second at 10/s, want 11", n)
+		}
+		o.Hold()
+		if !o.Held() || !strings.Contains(o.FiringText(60), "paused, 10.0/s at api") {
+			t.Errorf("it says %q", o.FiringText(60))
+		}
+		time.Sleep(time.Minute)
+		if n := sent(); n != 11 {
+			t.Errorf("%d requests after a minute of pause, want 11", n)
+		}
+		o.Hold()
+		time.Sleep(time.Second)
+		if n := sent(); n < 20 || n > 22 {
+			t.Errorf("%d requests after another second, want 21", n)
+		}
+		o.Hold()
+		o.Stop()
+		synctest.Wait()
+		if n := sent(); o.Firing() != 0 || n > 22 {
+			t.Errorf("%d under way after it was stopped, %d requests", o.Firing(), n)
+		}
+		if len(injector.Orders()) != 1 {
+			t.Errorf("%d orders", len(injector.Orders()))
+		}
+	})
 }

@@ -27,7 +27,7 @@ func (d *Screen) rowActions() keymap.Actions {
 }
 
 // offered are the actions of the menu by their names, those that write at the end.
-var offered = [...]string{"look ahead", "what if", "pin", "copy", "same prefix", "give room", "fire", "burst"}
+var offered = [...]string{"look ahead", "what if", "pin", "copy", "same prefix", "give room", "order", "fire", "burst"}
 
 // openMenu lists what can be done with the selected key; what fires is last, and asks.
 func (d *Screen) openMenu() tea.Cmd { return d.menuAt(-1, -1) }

@@ -40,6 +40,9 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		return tally, err
 	}
 	for n := 0; s.N == 0 || n < s.N; n++ {
+		if s.Hold != nil && s.Hold(ctx) != nil {
+			return tally, nil
+		}
 		fired, err := i.Feed.fire(s.Key, s.Cost)
 		if err != nil {
 			return tally, err

@@ -1,0 +1,54 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ParseOrder reads an order as a person types it, words in any order: "60" is how many requests,
+// "5/s" their rate, "cost:2" the cost of each, "phase:0.9" the phase of the clock-aligned window to
+// begin at, and the rest a shape as ParseShape reads it. Without a number the order goes on until
+// it is stopped; without a rate its requests go as fast as the answers come. phase is below 0 where
+// none is named. The error is one sentence.
+func ParseOrder(text string) (s Order, phase float64, err error) {
+	s.Cost, phase = 1, -1
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return s, phase, errors.New("there is no order: give a number, a rate or both, as in 60 5/s poisson cost:2")
+	}
+	for _, word := range words {
+		if err := s.parse(word, &phase); err != nil {
+			return s, phase, err
+		}
+	}
+	if s.N == 0 && s.Rate == 0 {
+		s.N = 1
+	}
+	return s, phase, s.Check()
+}
+
+// parse reads one word of an order.
+func (s *Order) parse(word string, phase *float64) (err error) {
+	name, value, _ := strings.Cut(word, ":")
+	switch {
+	case name == "cost":
+		if s.Cost, err = strconv.ParseInt(value, 10, 64); err != nil {
+			return fmt.Errorf("%q is no cost: give one as in cost:2", word)
+		}
+	case name == "phase":
+		if *phase, err = strconv.ParseFloat(value, 64); err != nil || !(*phase >= 0 && *phase < 1) {
+			return fmt.Errorf("%q is no phase: give 0, the beginning of the window, to below 1, as in phase:0.9", word)
+		}
+	case strings.Contains(name, "/"):
+		s.Rate, err = ParseRate(word)
+	case word[0] >= '0' && word[0] <= '9' || word[0] == '-':
+		if s.N, err = strconv.Atoi(word); err != nil || s.N < 1 {
+			return fmt.Errorf("%q is no number of requests: give 1 to %d", word, MaxRequests)
+		}
+	default:
+		s.Shape, err = ParseShape(word)
+	}
+	return err
+}

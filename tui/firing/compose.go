@@ -1,0 +1,152 @@
+package firing
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model"
+	"ratescope/tui/format"
+)
+
+// suggested are orders to begin with, in the words that model.ParseOrder reads.
+var suggested = []string{
+	"60 5/s", "60 5/s poisson", "60 5/s poisson cost:2", "100 2/s ramp:50/s:30s", "5/s on-off:2s:8s", "20 phase:0.9",
+}
+
+// Compose lets a person type an order with its number, rate, shape, cost and phase.
+func (o *Orders) Compose() tea.Cmd {
+	if o.composed == "" {
+		o.composed = suggested[0]
+	}
+	p := o.app.NewPrompt("fire ", o.composed, "N rate shape cost:N phase:P · shapes: poisson ramp:50/s:30s on-off:2s:8s", func(string) {},
+		func(text string, kept bool) tea.Cmd {
+			if !kept || strings.TrimSpace(text) == "" {
+				return nil
+			}
+			o.composed = text
+			return o.FireText(text)
+		}, nil)
+	p.Suggest(suggested)
+	o.app.Open(p)
+	return nil
+}
+
+// FireText orders at the selected key what text says, as model.ParseOrder reads it; nil where that
+// is no order, which the screen then says.
+func (o *Orders) FireText(text string) tea.Cmd {
+	order, phase, err := model.ParseOrder(text)
+	if err != nil {
+		o.app.Warn("Nothing is fired: " + err.Error() + ".")
+		return nil
+	}
+	if k := o.keys.Live().Key(o.keys.Selected()); phase >= 0 && k != nil {
+		window := k.Reading.Target.Window
+		if window <= 0 {
+			o.app.Warn("Nothing is fired: the window of the key is not known, so that it has no phase.")
+			return nil
+		}
+		order.Shape.Wait = model.Lead(o.keys.LiveAt(), window, phase)
+	}
+	if order.Rate > 0 && order.N == 0 {
+		if r := o.runningRate(); r != nil {
+			o.app.Warn("A rate is being fired already: x stops it.")
+			return nil
+		}
+		if order.Shape.Kind == model.Even {
+			o.perSecond = order.Rate
+		}
+	}
+	return o.Fire(order)
+}
+
+// gate lets requests through, or holds them while an order is paused. The zero gate is open. It is
+// safe for concurrent use.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // closed when the gate opens; nil: it is open
+}
+
+// wait returns when the gate is open, or with the reason of ctx.
+func (g *gate) wait(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		shut := g.shut
+		g.mu.Unlock()
+		if shut == nil {
+			return ctx.Err()
+		}
+		select {
+		case <-shut:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// set shuts or opens the gate.
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case shut && g.shut == nil:
+		g.shut = make(chan struct{})
+	case !shut && g.shut != nil:
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// holding says whether the gate is shut.
+func (g *gate) holding() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut != nil
+}
+
+// Hold pauses what is being fired, or lets it go on where all of it is paused. What was due
+// meanwhile is not made up for.
+func (o *Orders) Hold() {
+	if len(o.orders) == 0 {
+		o.app.Warn("Nothing is being fired: r fires at a rate.")
+		return
+	}
+	shut := !o.Held()
+	for _, r := range o.orders {
+		r.gate.set(shut)
+	}
+	text := "Firing goes on."
+	if shut {
+		text = "Firing is paused: ; goes on, x stops."
+	}
+	o.app.Say(text)
+}
+
+// Held reports whether everything that is being fired is paused.
+func (o *Orders) Held() bool {
+	for _, r := range o.orders {
+		if !r.gate.holding() {
+			return false
+		}
+	}
+	return len(o.orders) > 0
+}
+
+// underWay says in a few words what of an order is under way.
+func (o *Orders) underWay(order *model.Order) string {
+	verb := "firing "
+	if o.Held() {
+		verb = "paused, "
+	}
+	switch {
+	case order.Rate > 0 && order.Shape.Kind == model.Even:
+		return verb + format.PerSecond(order.Rate)
+	case order.Rate > 0:
+		shape, _, _ := strings.Cut(order.Shape.String(), ":")
+		return verb + format.PerSecond(order.Rate) + " " + shape
+	}
+	return verb + strconv.Itoa(order.N)
+}
