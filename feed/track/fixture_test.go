@@ -140,20 +140,46 @@ func eachFixture(t *testing.T, folder string, do func(f *fixture)) {
 	}
 }
 
-// restore replaces what the server holds by the keys, and returns their names.
-func restore(t *testing.T, ctx context.Context, client *redis.Client, all []decodetest.Key) (names []string) {
+// restore replaces what the server holds by the keys, and returns their names and the server's
+// clock, from which on their expiries run.
+func restore(t *testing.T, ctx context.Context, client *redis.Client, all []decodetest.Key) (names []string, at limiter.Instant) {
 	t.Helper()
+	var clock *redis.TimeCmd
 	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.FlushDB(ctx)
 		for _, k := range all {
 			names = append(names, k.Restore(t, p))
 		}
+		clock = p.Time(ctx)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	return names, limiter.InstantOf(clock.Val())
+}
+
+// serverTime is the server's clock.
+func serverTime(t *testing.T, ctx context.Context, client *redis.Client) limiter.Instant {
+	t.Helper()
+	at, err := client.Time(ctx).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limiter.InstantOf(at)
+}
+
+// undisturbed calls do with the server's clock until the call took no longer than the decoders
+// allow for between a clock and an expiry: on a busy machine it may be stopped in between.
+func undisturbed(t *testing.T, ctx context.Context, client *redis.Client, do func(at limiter.Instant)) {
+	t.Helper()
+	for range 200 {
+		at := serverTime(t, ctx, client)
+		do(at)
+		if serverTime(t, ctx, client).Sub(at) < 4*time.Millisecond {
+			return
+		}
+	}
 }
 
 // replay returns how many answers were compared.
@@ -169,18 +195,21 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 	trackers := map[string]*Tracker{} // by name, as a watcher that never stops has them
 	for i, step := range f.Steps {
 		now := limiter.Instant(math.Round(step.At * 1000))
-		keys := restore(t, ctx, client, step.Keys)
-		restored := time.Now() // expiries run on from here, also on a machine that is busy
-		clock := func() limiter.Instant { return now.Add(time.Since(restored)) }
+		keys, restored := restore(t, ctx, client, step.Keys)
+		later := now.Sub(restored) // than the server's clock
+		own, keys := byName(keys, now)
 		var finds []decode.Found
-		finds, keys = byName(keys, now)
-		more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, clock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		finds = append(finds, more...)
+		undisturbed(t, ctx, client, func(at limiter.Instant) {
+			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, at.Add(later))
+			if err != nil {
+				t.Fatal(err)
+			}
+			finds = slices.Concat(own, more)
+		})
 		if f.Library != model.OwnLibrary && !f.recognized(finds) { // a prefix of the user's own: a rule has to name the library
-			finds = named(t, ctx, client, f.names()[0], step.Keys, clock())
+			undisturbed(t, ctx, client, func(at limiter.Instant) {
+				finds = named(t, ctx, client, f.names()[0], step.Keys, at.Add(later))
+			})
 		}
 		for _, found := range finds {
 			if f.Library == model.OwnLibrary {
@@ -206,7 +235,7 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 		}
 		var tightest *model.Reading
 		for _, l := range trackers {
-			r := take(t, ctx, client, l, clock())
+			r := take(t, ctx, client, l, later)
 			if tightest == nil || pressing(&r, now) > pressing(tightest, now) {
 				tightest = &r
 			}
@@ -301,16 +330,18 @@ func pressing(r *model.Reading, now limiter.Instant) float64 {
 	return float64(g.Next) - float64(g.Remaining.N)
 }
 
-// take reads a tracker at now.
-func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, now limiter.Instant) model.Reading {
+// take reads a tracker by a clock that is later than the server's, or earlier.
+func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, later time.Duration) model.Reading {
 	t.Helper()
 	for range 20 {
+		now := serverTime(t, ctx, client).Add(later)
 		p := client.Pipeline()
+		clock := p.Time(ctx)
 		l.Ask(&Query{Ctx: ctx, Pipe: p, Now: now, Whole: true, OnScreen: true, Entries: 1000})
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") {
 			t.Fatal(err)
 		}
-		r, outcome, err := l.Take(now)
+		r, outcome, err := l.Take(limiter.InstantOf(clock.Val()).Add(later))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func TestLeftOut(t *testing.T) {
 			return
 		}
 		for i, step := range f.Steps {
-			keys := restore(t, t.Context(), client, step.Keys)
+			keys, _ := restore(t, t.Context(), client, step.Keys)
 			finds, _, err := decode.Classify(t.Context(), client, library.Recognizer, keys, limiter.Instant(math.Round(step.At*1000)))
 			if err != nil {
 				t.Fatal(err)

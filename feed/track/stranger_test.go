@@ -35,7 +35,8 @@ func TestNoStranger(t *testing.T) {
 			allowed := slices.Concat(f.names(), mistaken[f.Library])
 			for i, step := range f.Steps {
 				now := limiter.Instant(math.Round(step.At * 1000))
-				finds, _, err := decode.Classify(ctx, client, library.Recognizer, restore(t, ctx, client, step.Keys), now)
+				keys, _ := restore(t, ctx, client, step.Keys)
+				finds, _, err := decode.Classify(ctx, client, library.Recognizer, keys, now)
 				if err != nil {
 					t.Fatal(err)
 				}
