@@ -270,7 +270,7 @@ func (a *audit) rotate() error {
 	if err != nil || info.Size() < maxAudit {
 		return nil
 	}
-	return os.Rename(a.path, strings.TrimSuffix(a.path, ".jsonl")+time.Now().UTC().Format("-20060102T150405.jsonl"))
+	return os.Rename(a.path, a.asideName(time.Now()))
 }
 
 func (a *audit) close() error {

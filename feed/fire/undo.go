@@ -1,15 +1,11 @@
 package fire
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -183,48 +179,6 @@ func (i *Injector) changes(ctx context.Context, before, after []savedKey, u *Und
 		c.keys = append(c.keys, key)
 	}
 	return c, nil
-}
-
-// maxLine bounds one line of the audit file, in bytes.
-const maxLine = 16 << 20
-
-// find returns the first and the last line of an action as a whole.
-func (a *audit) find(id string) (first, last entry, err error) {
-	f, err := os.Open(a.path)
-	if err != nil {
-		return first, last, fmt.Errorf("the audit file %q cannot be read: %w", a.path, err)
-	}
-	defer f.Close()
-	taken := "" // when it was taken back
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		var e entry
-		if !strings.Contains(lines.Text(), id) || json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != id || e.Request != "" {
-			continue // also a line that was torn
-		}
-		switch e.Outcome {
-		case begun:
-			first = e
-		case ended:
-			last = e
-		case undone: // announced before it is done; a second line says when that failed
-			if taken = e.At; e.Error != "" {
-				taken = ""
-			}
-		}
-	}
-	switch {
-	case taken != "":
-		return first, last, fmt.Errorf("%s was taken back already, %s", id, age(taken))
-	case lines.Err() != nil:
-		return first, last, fmt.Errorf("the audit file %q cannot be read: %w", a.path, lines.Err())
-	case first.Action == "":
-		return first, last, fmt.Errorf("there is no action %s in %s: fire prints the id as the last word of its summary", safetext.Clean(strconv.Quote(id)), a.path)
-	case last.Action == "":
-		return first, last, fmt.Errorf("%s cannot be taken back: the program that fired it ended before all its requests were accounted for (%s)", id, age(first.At))
-	}
-	return first, last, nil
 }
 
 // age returns when a line was written, as a clause.

@@ -1,14 +1,10 @@
 package fire
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -168,33 +164,4 @@ func (i *Injector) refund(ctx context.Context, key string, t model.Target, charg
 	}
 	after, err := l.Refund(ctx, key, t.Limit, n)
 	return max(d.Used-after.Used, 0), err
-}
-
-// charge is one admitted request of an action.
-type charge struct {
-	at         limiter.Instant
-	cost, used int64
-}
-
-// charges returns what the requests of an action charged, oldest first.
-func (a *audit) charges(id string) ([]charge, error) {
-	f, err := os.Open(a.path)
-	if err != nil {
-		return nil, fmt.Errorf("the audit file %q cannot be read: %w", a.path, err)
-	}
-	defer f.Close()
-	var list []charge
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		var e entry
-		if !strings.Contains(lines.Text(), id) || json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != id || e.Outcome != model.Admitted.String() || e.ServerAt == 0 {
-			continue
-		}
-		list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
-	}
-	if lines.Err() != nil {
-		return nil, fmt.Errorf("the audit file %q cannot be read: %w", a.path, lines.Err())
-	}
-	return list, nil
 }

@@ -1,0 +1,119 @@
+package fire
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/internal/file"
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// maxLine bounds one line of the audit file, in bytes.
+const maxLine = 16 << 20
+
+// maxAside is how many of the files that rotate has put aside are searched for an action.
+const maxAside = 16
+
+// asideName returns the name under which rotate puts the file aside at a time.
+func (a *audit) asideName(at time.Time) string {
+	return a.asidePrefix() + at.UTC().Format("20060102T150405") + ".jsonl"
+}
+
+func (a *audit) asidePrefix() string { return strings.TrimSuffix(a.path, ".jsonl") + "-" }
+
+// files returns the audit files to search, oldest first: those put aside, and the current one.
+func (a *audit) files() []string {
+	folder, prefix := filepath.Split(a.asidePrefix())
+	found, _ := os.ReadDir(filepath.Clean(folder)) // sorted by name, which is a time; what is wrong with it, opening the current file says
+	var list []string
+	for _, e := range found {
+		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".jsonl") && e.Type().IsRegular() {
+			list = append(list, folder+e.Name())
+		}
+	}
+	return append(list[max(len(list)-maxAside, 0):], a.path)
+}
+
+// each calls take for every line of an action, oldest first, across the files. A line that was torn is
+// passed over.
+func (a *audit) each(id string, take func(e *entry)) error {
+	for _, name := range a.files() {
+		if err := eachLine(name, id, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachLine(name, id string, take func(e *entry)) error {
+	f, err := file.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		var e entry
+		if strings.Contains(lines.Text(), id) && json.Unmarshal(lines.Bytes(), &e) == nil && e.Action == id {
+			take(&e)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("the audit file %q cannot be read: %w", name, err)
+	}
+	return nil
+}
+
+// find returns the first and the last line of an action as a whole.
+func (a *audit) find(id string) (first, last entry, err error) {
+	taken := "" // when it was taken back
+	err = a.each(id, func(e *entry) {
+		switch {
+		case e.Request != "":
+		case e.Outcome == begun:
+			first = *e
+		case e.Outcome == ended:
+			last = *e
+		case e.Outcome == undone: // announced before it is done; a second line says when that failed
+			if taken = e.At; e.Error != "" {
+				taken = ""
+			}
+		}
+	})
+	switch {
+	case taken != "":
+		return first, last, fmt.Errorf("%s was taken back already, %s", id, age(taken))
+	case err != nil:
+		return first, last, err
+	case first.Action == "":
+		return first, last, fmt.Errorf("there is no action %s in %s: fire prints the id as the last word of its summary", safetext.Clean(strconv.Quote(id)), a.path)
+	case last.Action == "":
+		return first, last, fmt.Errorf("%s cannot be taken back: the program that fired it ended before all its requests were accounted for (%s)", id, age(first.At))
+	}
+	return first, last, nil
+}
+
+// charge is one admitted request of an action.
+type charge struct {
+	at         limiter.Instant
+	cost, used int64
+}
+
+// charges returns what the requests of an action charged, oldest first.
+func (a *audit) charges(id string) (list []charge, err error) {
+	err = a.each(id, func(e *entry) {
+		if e.Outcome == model.Admitted.String() && e.ServerAt != 0 {
+			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
+		}
+	})
+	return list, err
+}

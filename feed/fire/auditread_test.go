@@ -1,0 +1,69 @@
+package fire
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const auditLines = `{"action":"a-1","outcome":"begun","at":"2026-01-02T03:04:05.000Z","server":"redis://h:1","key":"k"}
+{"action":"a-1","request":"a-1.1","outcome":"admitted","server_us":7,"cost":2,"used":3}
+{"action":"a-1","outcome":"ended","at":"2026-01-02T03:04:06.000Z"}
+`
+
+// TestAnActionIsFoundInAFilePutAside: the file grows too long between an action and its undo.
+func TestAnActionIsFoundInAFilePutAside(t *testing.T) {
+	a := &audit{path: filepath.Join(t.TempDir(), "audit[1].jsonl")}
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(a.path, auditLines+strings.Repeat(strings.Repeat(" ", 1023)+"\n", maxAudit>>10))
+	a.mu.Lock()
+	err := a.rotate()
+	a.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(a.path, "{\"action\":\"a-2\",\"outcome\":\"begun\"}\n{\"action\":\"a-1\",\"outco")
+	first, last, err := a.find("a-1")
+	if err != nil || first.Key != "k" || last.Action != "a-1" {
+		t.Errorf("found %+v and %+v, %v", first, last, err)
+	}
+	if _, _, err := a.find("a-2"); err == nil || !strings.Contains(err.Error(), "ended before") {
+		t.Errorf("an action that has not ended: %v", err)
+	}
+	if _, _, err := a.find("a-3"); err == nil || !strings.Contains(err.Error(), "no action") {
+		t.Errorf("an action that was never fired: %v", err)
+	}
+	list, err := a.charges("a-1")
+	if err != nil || len(list) != 1 || list[0] != (charge{7, 2, 3}) {
+		t.Errorf("charged %+v, %v", list, err)
+	}
+	put(a.asideName(time.Now())+".bak", "")
+	if n := len(a.files()); n != 2 {
+		t.Errorf("%d files are searched, want 2", n)
+	}
+}
+
+// FuzzAudit reads an audit file that another program has written to.
+func FuzzAudit(f *testing.F) {
+	f.Add(auditLines, "a-1")
+	f.Add("{\"action\":\"\"}\nnull\n[]\n{", "")
+	f.Fuzz(func(t *testing.T, text, id string) {
+		a := &audit{path: filepath.Join(t.TempDir(), "audit.jsonl")}
+		if err := os.WriteFile(a.path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if first, last, err := a.find(id); err == nil && (first.Action != id || last.Action != id) {
+			t.Errorf("%q finds %q and %q", id, first.Action, last.Action)
+		}
+		if list, err := a.charges(id); err == nil && len(list) > strings.Count(text, "\n")+1 {
+			t.Errorf("%d charges in %q", len(list), text)
+		}
+	})
+}
