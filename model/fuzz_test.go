@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -109,4 +110,47 @@ func (h *hostile) reading() model.Reading {
 		r.Trace = append(r.Trace, model.Level{Since: h.instant(), At: h.instant(), Used: h.number()})
 	}
 	return r
+}
+
+// FuzzAnswer reads the headers of an application: no wait is negative, and no count.
+func FuzzAnswer(f *testing.F) {
+	f.Add(429, "120", `"a";r=5;t=20, "b";r=0;t=1`, "1767322800", "Fri, 02 Jan 2026 03:00:00 GMT")
+	f.Add(503, "Fri, 02 Jan 2026 03:00:09 GMT", ";;r=,t==", "1e300", "")
+	f.Fuzz(func(t *testing.T, status int, retry, limit, reset, date string) {
+		h := http.Header{"Retry-After": {retry}, "Ratelimit": {limit}, "X-Ratelimit-Reset": {reset}, "X-Ratelimit-Remaining": {limit}, "Date": {date}}
+		a := model.ReadAnswer(status, h, time.Unix(1_767_322_800, 0))
+		if a.RetryAfter.D < 0 || a.Reset.D < 0 || a.Remaining.N < 0 {
+			t.Errorf("read as %+v", a)
+		}
+	})
+}
+
+// FuzzShape reads what was given for --shape, and what it reads it writes so that it is read again.
+func FuzzShape(f *testing.F) {
+	for _, s := range []string{"", "even", "poisson:7", "ramp:50/s:30s", "on-off:2s:8s", "ramp:1/1ns:-1h"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := model.ParseShape(text)
+		if err != nil {
+			return
+		}
+		o := model.Order{N: 20, Rate: 5, Cost: 1, Shape: s}
+		if o.Check() != nil {
+			return
+		}
+		n, before := 0, time.Duration(0)
+		for at := range o.Due() {
+			if at < before {
+				t.Fatalf("%q: request %d is due at %v, after one at %v", text, n, at, before)
+			}
+			if n, before = n+1, at; n > 20 {
+				t.Fatalf("%q: more than 20 requests", text)
+			}
+		}
+		again, err := model.ParseShape(s.String())
+		if err != nil || again.Kind != s.Kind || again.On != s.On || again.Off != s.Off || again.Over != s.Over {
+			t.Errorf("%q is written as %q, which is read as %+v, %v", text, s.String(), again, err)
+		}
+	})
 }

@@ -249,3 +249,25 @@ func TestThemeFiles(t *testing.T) {
 		t.Errorf("an empty folder gives %d themes, %v", len(shelf), err)
 	}
 }
+
+// FuzzParse reads a theme from a stranger: every colour of it is one.
+func FuzzParse(f *testing.F) {
+	f.Add("accent = #ff8800\ndark = false\n# a comment")
+	f.Add("name = x")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := themes.Parse("fuzz", text)
+		if err != nil {
+			return
+		}
+		fields := reflect.ValueOf(p)
+		for i := range fields.NumField() {
+			field := fields.Type().Field(i)
+			if field.Type.Kind() != reflect.String || field.Name == "Name" {
+				continue
+			}
+			if _, err := themes.ParseHex(fields.Field(i).String()); err != nil {
+				t.Errorf("%q: %s is %q", text, field.Name, fields.Field(i))
+			}
+		}
+	})
+}

@@ -72,3 +72,24 @@ func TestPlainTextIsNotMistakenForTLS(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParse reads URLs from a command line: no error has the password in it, and neither has what is
+// shown of the server.
+func FuzzParse(f *testing.F) {
+	f.Add("redis://user:", "@host:6379/0?cluster=true")
+	f.Add("redis+sentinel://:", "@a,b/master?replica=true")
+	f.Add("rediss://:", "@h?skip_verify=true")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		const secret = "s3cr3t-Pa55"
+		if strings.Count(before, ":") > 2 || strings.ContainsAny(before, "@?#%") || !strings.HasSuffix(before, ":") || !strings.HasPrefix(after, "@") {
+			return // what stands there is no password
+		}
+		e, err := Parse([]string{before + secret + after}, TLSFiles{})
+		if err != nil && strings.Contains(err.Error(), secret) {
+			t.Errorf("%v", err)
+		}
+		if e != nil && strings.Contains(e.Shown, secret) {
+			t.Errorf("shown as %q", e.Shown)
+		}
+	})
+}

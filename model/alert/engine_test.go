@@ -214,3 +214,19 @@ func TestParseCondition(t *testing.T) {
 		}
 	}
 }
+
+// FuzzCondition reads the condition of a rule, and what it reads it writes so that it is read again.
+func FuzzCondition(f *testing.F) {
+	for _, s := range []string{"utilization >= 0.9", "no_data", "denied_rate>1e3", "skew < -0", ">=", "utilization >= NaN"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := alert.ParseCondition(text)
+		if err != nil {
+			return
+		}
+		if again, err := alert.ParseCondition(c.String()); err != nil || again != c {
+			t.Errorf("%q is written as %q, which is read as %+v, %v", text, c, again, err)
+		}
+	})
+}

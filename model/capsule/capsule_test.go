@@ -142,3 +142,23 @@ func TestHostileCapsules(t *testing.T) {
 		t.Error("a directory of 4 GB is taken for a capsule's")
 	}
 }
+
+// FuzzRecording looks for the recording in a zip file from a stranger: it lies inside the file.
+func FuzzRecording(f *testing.F) {
+	var whole bytes.Buffer
+	if err := capsule.Write(&whole, capsule.Content{Board: &model.Board{}, Recording: bytes.NewBufferString("a recording")}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole.Bytes())
+	f.Add(whole.Bytes()[:whole.Len()/2])
+	f.Add([]byte("PK\x05\x06"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		r, err := capsule.Recording(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return
+		}
+		if n, err := io.Copy(io.Discard, r); err != nil || n != r.Size() || n > int64(len(content)) {
+			t.Errorf("a file of %d bytes has a recording of %d, of which %d can be read: %v", len(content), r.Size(), n, err)
+		}
+	})
+}

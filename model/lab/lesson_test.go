@@ -248,3 +248,28 @@ func TestWorkedExamples(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLesson loads a scenario file from a stranger: every lesson of it has an id and a limit that a
+// limiter takes.
+func FuzzLesson(f *testing.F) {
+	all, err := lab.Lessons()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, l := range all {
+		f.Add(l.File())
+	}
+	f.Add([]byte("[]"))
+	f.Add([]byte("null"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		list, err := lab.Load(content)
+		if err != nil {
+			return
+		}
+		for _, l := range list {
+			if err := l.Limit.Validate(); err != nil {
+				t.Errorf("the lesson %q has the limit %+v: %v", l.ID, l.Limit, err)
+			}
+		}
+	})
+}

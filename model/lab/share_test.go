@@ -64,3 +64,28 @@ func TestLinesFromStrangers(t *testing.T) {
 		}
 	}
 }
+
+// FuzzShared opens a line from a stranger: what is opened can be shared again.
+func FuzzShared(f *testing.F) {
+	f.Add("s:")
+	all, err := lab.Lessons()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, l := range all[:3] {
+		line, err := lab.Shared{Lesson: l, Setup: l.Setup()}.Line()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		m, err := lab.ReadShared(line)
+		if err != nil {
+			return
+		}
+		if _, err := m.Line(); err != nil {
+			t.Errorf("%q is opened and cannot be shared: %v", line, err)
+		}
+	})
+}
