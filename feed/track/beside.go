@@ -20,7 +20,7 @@ type denials struct {
 	tail   tail
 	seen   bool // the stream was there at least once
 	always bool // its absence means that nothing was denied
-	skip   int  // looks left before it is looked for again
+	skip   int  // readings left before it is looked for again
 
 	asked  bool
 	access *Access // as it was given with the latest question

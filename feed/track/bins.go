@@ -19,7 +19,7 @@ type bins struct {
 	asked     []binCount
 	fresh     []limiter.Entry
 	low       int      // readings in a row that were few enough to be fetched
-	edge      binCount // the bin in which what the server holds began at the look before
+	edge      binCount // the bin in which what the server holds began at the reading before
 	doubtful  bool     // some bins have lost members since all were counted
 	recounted limiter.Instant
 }
@@ -31,7 +31,7 @@ type binCount struct {
 
 const (
 	shortestBin = 50 * time.Millisecond
-	// recount is how much of the recent past is counted again at every look, so that
+	// recount is how much of the recent past is counted again at every reading, so that
 	// writers whose clocks are a little behind are seen.
 	recount   = 300 * time.Millisecond
 	countsAsk = 50 // in one pipeline
@@ -96,7 +96,7 @@ func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
 	b.edge = binCount{lo: r.begin(bin), hi: r.begin(bin + per)}
 	less = r.lose(now.Add(-r.span()), b.edge.lo) || less
 	// What is left may not be what was counted, but what came in its place. An owner that
-	// trims with every request loses some at every look, so that all is counted again now and
+	// trims with every request loses some at every reading, so that all is counted again now and
 	// then only.
 	b.doubtful = b.doubtful || less
 	if b.doubtful && now.Sub(b.recounted) > surveyEvery {

@@ -61,7 +61,7 @@ func (b *counterDecoder) layout() layout.Layout {
 	return layout.Layout{Unit: b.unit, Suffixed: true}
 }
 
-// algorithm is the one of the names, or what their lives show.
+// algorithm returns the algorithm that the names tell, else the one that the expiries show.
 func (b *counterDecoder) algorithm() limiter.Algorithm {
 	switch {
 	case b.own != limiter.Unknown:
@@ -99,7 +99,7 @@ func (b *counterDecoder) meet(start limiter.Instant) {
 	b.starts = append(b.starts, start)
 }
 
-// spacing is the greatest window of which all known starts are multiples apart.
+// spacing returns the greatest window of which all known starts are multiples apart.
 func (b *counterDecoder) spacing() time.Duration {
 	var g int64
 	for i := 1; i < len(b.starts); i++ {

@@ -11,7 +11,7 @@ import (
 	"ratescope/model"
 )
 
-// New returns a look at the limiter of that name that has no body yet. always says
+// New returns a tracker of the limiter of that name that has no decoder yet. always says
 // that the absence of recorded denials means that nothing was denied; p is what is known
 // from before, or nil.
 func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
@@ -20,7 +20,7 @@ func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
 	return l
 }
 
-// Probe makes the look wait for whatever comes under its name, for somebody asked for it.
+// Probe makes the tracker wait for whatever comes under its name, because a person named it.
 func (l *Tracker) Probe() {
 	l.Named = true
 	l.decoder = &probeDecoder{key: l.Name}
@@ -30,7 +30,7 @@ func (l *Tracker) Probe() {
 // Await says that what the key will hold is known, even while it holds nothing.
 func (l *Tracker) Await() { l.Named, l.certain = true, true }
 
-// Meet takes note of a find of the look's own name. It returns false when the find has
+// Meet takes note of a find of the tracker's own name. It returns false when the find has
 // to take its place.
 func (l *Tracker) Meet(f decode.Found) bool {
 	switch {
@@ -49,7 +49,7 @@ func (l *Tracker) Meet(f decode.Found) bool {
 	return l.silent == 0 && l.kind != decode.None && l.kind != f.Kind || l.kind == f.Kind
 }
 
-// Succeed makes l, which is new, the look at what f found in the place of was.
+// Succeed makes l, which is new, the tracker of what f found in the place of was.
 func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 	l.Named, l.past = was.Named, was.past
 	l.since = was.since
@@ -70,7 +70,7 @@ func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 	}
 }
 
-// fate is what is to become of a look.
+// fate is what is to become of a tracker.
 type fate uint8
 
 const (
@@ -79,7 +79,7 @@ const (
 	FateChanged      // its key holds another type: find out anew
 )
 
-// Fate says what is to become of the look. One that was asked for by name never ends: it
+// Fate says what is to become of the tracker. One that was asked for by name never ends: it
 // waits for whatever comes under it.
 func (l *Tracker) Fate(now limiter.Instant) fate {
 	switch {
@@ -96,7 +96,7 @@ func (l *Tracker) Fate(now limiter.Instant) fate {
 	return fateLives
 }
 
-// Resync makes the look read its last window anew, because what it knows may be wrong.
+// Resync makes the tracker read its last window anew, because what it knows may be wrong.
 func (l *Tracker) Resync() {
 	if b, ok := l.decoder.(interface{ resync() }); ok {
 		b.resync()
@@ -110,7 +110,7 @@ func (l *Tracker) Scattered() bool {
 	return ok && b.own == limiter.Unknown
 }
 
-// Hit returns what a look that waited for its name has found, nil when it has not.
+// Hit returns what a tracker that waited for its name has found, nil when it has not.
 func (l *Tracker) Hit() *decode.Found {
 	if p, ok := l.decoder.(*probeDecoder); ok {
 		return p.hit
@@ -118,7 +118,7 @@ func (l *Tracker) Hit() *decode.Found {
 	return nil
 }
 
-// Stream returns the key of the stream that the look follows and the id of the last entry
+// Stream returns the key of the stream that the tracker follows and the id of the last entry
 // read; ok is false where it follows none.
 func (l *Tracker) Stream() (key, last string, ok bool) {
 	b, ok := l.decoder.(*streamDecoder)
@@ -131,7 +131,7 @@ func (l *Tracker) Stream() (key, last string, ok bool) {
 // Pressing says that the key is busy or near its limit.
 func (l *Tracker) Pressing() bool { return l.arrived > 0 || l.near }
 
-// Lasts is for how long the key will be there if nobody writes to it, as far as is known.
+// Lasts returns for how long the key will be there unless it is written to, as far as is known.
 func (l *Tracker) Lasts() time.Duration {
 	if l.typ == "none" || l.ttl < 0 || l.ttl == model.Forever {
 		return math.MaxInt64
@@ -139,7 +139,7 @@ func (l *Tracker) Lasts() time.Duration {
 	return l.ttl
 }
 
-// Rate is how many units a second come, smoothed over about a second.
+// Rate returns how many units a second come, smoothed over about a second.
 func (l *Tracker) Rate() float64 { return l.rate }
 
 // Refused reports whether this user may not read the key, as the latest answer says.
@@ -200,7 +200,7 @@ func (p *Past) open(r *model.Reading) {
 	r.Since, r.Arrivals, r.Trace = p.From, p.Arrivals, p.Trace
 }
 
-// lay gives the body of a look the entries that the server no longer holds.
+// lay gives the decoder of a tracker the entries that the server no longer holds.
 func (p *Past) lay(l *Tracker) {
 	switch b := l.decoder.(type) {
 	case *logDecoder:

@@ -14,9 +14,9 @@ import (
 
 // logDecoder reads a ZSET with one member a request, whose score is its time.
 //
-// A look fetches the members above the highest score seen, counts those between the
+// A reading fetches the members above the highest score seen, counts those between the
 // window's start and that score to notice what was removed or came late, and reads the
-// lot again when the count is not the one expected. When more comes in a look than may
+// lot again when the count is not the one expected. When more comes in a reading than may
 // be fetched one by one, it counts per bin instead; see bins.
 type logDecoder struct {
 	key    string
@@ -43,7 +43,7 @@ type logDecoder struct {
 	survey   *survey
 }
 
-// Bounds of one look at one key.
+// Bounds of one reading of one key.
 const (
 	pageSize      = 500 // entries in one range
 	pagesAtOnce   = 8   // pages before counting per bin
@@ -270,7 +270,7 @@ func (b *logDecoder) useBins() {
 	b.synced, b.pages, b.fresh = false, 0, nil
 }
 
-// vanish is for a key that is not there: what was remembered stays as the past.
+// vanish takes note of a key that is not there: what was remembered stays as the past.
 func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
 	l.moved = l.moved || len(b.record.entries) > 0
 	span := b.record.span()

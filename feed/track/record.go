@@ -63,7 +63,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// horizon is how far back the server is asked: two windows the first time, and after
+// horizon returns how far back the server is read: two windows the first time, and after
 // that one, because what is older is remembered and may be trimmed there.
 func (r *record) horizon(now limiter.Instant) limiter.Instant {
 	k := len(r.entries)

@@ -68,7 +68,7 @@ func (s *skew) learn(now limiter.Instant, arrivals []model.Arrival) {
 	}
 }
 
-// usual is the median.
+// usual returns the median of the recent skews; known is false while there are too few.
 func (s *skew) usual() (d time.Duration, known bool) {
 	if len(s.recent) < skewsToJudge {
 		return 0, false

@@ -15,7 +15,7 @@ type streamDecoder struct {
 	key    string
 	record record
 	tail   tail
-	hot    int        // looks in a row that had to jump
+	hot    int        // readings in a row that had to jump
 	unread model.Note // says how much is known of a stream that was not read to its end; "" once it was
 
 	synced bool            // the record holds all that the server has of the window

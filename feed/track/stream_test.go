@@ -125,7 +125,7 @@ func (u *units) tell(r model.Reading) {
 }
 
 // TestBusyStreamIsSkimmed: a stream without totals of which more than a page came in each of
-// busyLooks looks is told from how many entries were added, at the price of one look however
+// busyReadings looks is told from how many entries were added, at the price of one look however
 // many they are, and read entry by entry again after calmLooks looks with hardly any.
 func TestBusyStreamIsSkimmed(t *testing.T) {
 	s, l := newScripted(t)
@@ -143,7 +143,7 @@ func TestBusyStreamIsSkimmed(t *testing.T) {
 	if r.Approximate || r.State.Peek(s.now, r.Target.Limit, r.Target.Convention, 0).Used != 2 {
 		t.Fatalf("the first reading: %+v", r)
 	}
-	for i := range busyLooks - 1 { // one fewer than it takes, and a calm one
+	for i := range busyReadings - 1 { // one fewer than it takes, and a calm one
 		if r, pages := next(2000); r.Approximate || pages != 5 {
 			t.Fatalf("busy look %d: %d pages, approximate %v", i+1, pages, r.Approximate)
 		}
@@ -151,7 +151,7 @@ func TestBusyStreamIsSkimmed(t *testing.T) {
 	if r, pages := next(10); r.Approximate || pages != 1 {
 		t.Fatalf("a calm look: %d pages, approximate %v", pages, r.Approximate)
 	}
-	for i := range busyLooks {
+	for i := range busyReadings {
 		if r, pages := next(2000); r.Approximate || pages != 5 {
 			t.Fatalf("busy look %d after a calm one: %d pages, approximate %v", i+1, pages, r.Approximate)
 		}

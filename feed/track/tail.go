@@ -13,7 +13,7 @@ import (
 // and recorded denials.
 //
 // What the stream holds at first is its history. A long one is counted by its totals, where
-// entries have them; else it is read page by page, over several looks, and behind says that
+// entries have them; else it is read page by page, over several readings, and behind says that
 // there is more than was read.
 //
 // A stream that grows faster than it is worth reading is skimmed: where entries have
@@ -24,11 +24,11 @@ type tail struct {
 	key    string
 	record *record // whose bins a long history is counted in
 	from   decode.ID
-	begun  limiter.Instant // of the first look, by the server's clock: the history ends here
+	begun  limiter.Instant // of the first reading, by the server's clock: the history ends here
 	behind bool            // the server holds more than was read: what is known is a lower bound
 	caught bool            // the history was read to its end once
 	counts *totals         // counts the history; nil while pages are read
-	binned bool            // the history was counted by bins in this look
+	binned bool            // the history was counted by bins in this reading
 	paged  bool            // the history cannot be counted by its totals, which began anew in it
 
 	last  decode.ID // the newest entry taken
@@ -40,12 +40,12 @@ type tail struct {
 	untotaled bool // an entry had no total
 	jumped    bool // entries were passed over and counted by their totals or their number
 
-	busy   int       // looks in a row that read many pages
-	before decode.ID // the newest entry taken before this look
-	taken  int64     // entries in this look
+	busy   int       // readings in a row that read many pages
+	before decode.ID // the newest entry taken before this reading
+	taken  int64     // entries in this reading
 	skims  bool      // entries are not read one by one
-	quiet  int       // looks in a row that could have read them all
-	added  int64     // entries that were ever added, at the look before; 0 unknown
+	quiet  int       // readings in a row that could have read them all
+	added  int64     // entries that were ever added, at the reading before; 0 unknown
 	pace   float64   // entries a µs when reading one by one ended
 	exempt bool      // the server does not tell how many entries were added
 
@@ -56,21 +56,21 @@ type tail struct {
 }
 
 const (
-	// pagesBehind is how many pages of a stream with totals are read in one look before the
-	// rest is passed over; one without is read twice as far, and goes on in the next look.
+	// pagesBehind is how many pages of a stream with totals are read in one reading before the
+	// rest is passed over; one without is read twice as far, and goes on in the next reading.
 	pagesBehind = 4
 	// historyPage is how many entries of the history are read at once: 0.3 ms of the server's
 	// time, and half the round trips of live pages.
 	historyPage = 2 * pageSize
-	// A stream that had busyPages in each of busyLooks looks is skimmed: from about 5,000
+	// A stream that had busyPages in each of busyReadings readings is skimmed: from about 5,000
 	// entries a second on at the default refresh.
-	busyPages, busyLooks = 2, 8
+	busyPages, busyReadings = 2, 8
 	// sample is how many of the newest entries tell what one counts.
 	sample = 20
-	// quietReadings is how many looks in a row must have found no more than a page for entries
+	// quietReadings is how many readings in a row must have found no more than a page for entries
 	// to be read one by one again.
 	quietReadings = 10
-	// spread is over how many instants the entries of one look are laid at most, when only
+	// spread is over how many instants the entries of one reading are laid at most, when only
 	// their number is known.
 	spread = 32
 )
@@ -143,7 +143,7 @@ func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err
 		if t.begun == 0 {
 			t.begun = now
 		}
-		// What came since the first look is not history: a stream that is flooded all the
+		// What came since the first reading is not history: a stream that is flooded all the
 		// while would else be read further and further behind, and never skimmed.
 		t.caught = !t.behind || t.last.At() >= t.begun
 		t.pages, t.taken, t.before = 0, 0, t.last
@@ -152,7 +152,7 @@ func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err
 	if t.busy++; t.pages < busyPages {
 		t.busy = 0
 	}
-	if t.busy >= busyLooks && !t.exempt {
+	if t.busy >= busyReadings && !t.exempt {
 		t.skim()
 	}
 	t.pages, t.taken, t.before = 0, 0, t.last
@@ -232,8 +232,8 @@ func (t *tail) settle(came int64) {
 	}
 }
 
-// count tells what came from how many entries were added since the look before. What was
-// added between the last entry that was read and the first look of this kind, which no
+// count tells what came from how many entries were added since the reading before. What was
+// added between the last entry that was read and the first reading of this kind, which no
 // number tells, is taken to have come as fast as what was read last.
 func (t *tail) count() ([]limiter.Entry, error) {
 	info, err := t.info.Result()

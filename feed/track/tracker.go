@@ -1,7 +1,7 @@
 // Package track follows limiters from reading to reading. A Look knows one limiter; its
-// body knows one way of keeping state: a sorted set of instants, a stream of counts, a
-// counter a window, one value. A look adds its commands to a pipeline (Ask) and turns the
-// answers into a model.Reading (Take): what is new since the look before, and a count of
+// decoder knows one way of keeping state: a sorted set of instants, a stream of counts, a
+// counter a window, one value. A reading adds its commands to a pipeline (Ask) and turns the
+// answers into a model.Reading (Take): what is new since the reading before, and a count of
 // what is known already, to notice what was removed or came late. A key that is too hot to
 // be fetched is counted per bin of time, which costs the same however busy it is. What is
 // remembered of two windows outlives what the server trims, and is bounded.
@@ -40,15 +40,15 @@ type Query struct {
 	Windows  *decode.Windows // what is inferred of windows over all keys; nil infers nothing
 	Inferred *infer.Engine   // what is inferred of limiters that are only likely; nil infers nothing
 	Denials  *Access         // to the recorded denials; nil permits
-	Quick    bool            // between two refreshes: a look that brings no news makes no reading
+	Quick    bool            // between two refreshes: a reading that brings no news is not reported
 }
 
 // decoder reads what one limiter keeps on the server, in the way of its type.
 type decoder interface {
-	// ask adds the commands of the next look.
+	// ask adds the commands of the next reading.
 	ask(q *Query, l *Tracker)
 	// take reads their answers into r, at now. It returns true to be asked again at once,
-	// because there was more than one look may fetch; r is then not ready.
+	// because there was more than one reading may fetch; r is then not ready.
 	take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error)
 }
 
@@ -90,7 +90,7 @@ type Tracker struct {
 	inferred *infer.Engine // of the query
 	unlikely bool          // it does not count as a limiter does
 
-	quick    bool    // the look that is asked for
+	quick    bool    // the reading under way is such a one
 	moved    bool    // something left what the server holds, which no arrival tells
 	reported figures // by the reading before
 }
@@ -149,13 +149,13 @@ func (l *Tracker) Ask(q *Query) {
 	l.block.ask(q, l)
 }
 
-// Outcome is what came of a look.
+// Outcome is what came of a reading.
 type Outcome uint8
 
 const (
 	Ready   Outcome = iota // the reading is complete
 	Again                  // there is more: ask again at once
-	Nothing                // a quick look brought no news, as if it had not been
+	Nothing                // a quick reading brought no news, as if it had not been
 )
 
 // Take turns the answers into a reading, which holds only when it is Ready. An error says
@@ -246,7 +246,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	return true
 }
 
-// figures is what a reading said beside its arrivals, as far as a quick look can see it.
+// figures is what a reading said beside its arrivals, as far as a quick reading can see it.
 type figures struct {
 	typ, err           string
 	denied             model.Count

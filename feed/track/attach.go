@@ -10,7 +10,7 @@ import (
 	"ratescope/model"
 )
 
-// Attach gives the look the body that reads what was found.
+// Attach gives the tracker the decoder that reads what was found.
 func (l *Tracker) Attach(f decode.Found) {
 	l.kind, l.typ, l.wrong = f.Kind, f.Type, ""
 	l.library, l.evidence = f.Library, f.Evidence
@@ -89,7 +89,7 @@ func (l *Tracker) attachLibrary(f decode.Found) bool {
 	return true
 }
 
-// misfit makes the look say that the key holds another type than wanted.
+// misfit makes the tracker say that the key holds another type than wanted.
 func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.kind = decode.Wrong
 	l.note(model.WrongType, true)
