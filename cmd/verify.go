@@ -12,7 +12,7 @@ func (p *program) verify() *cobra.Command {
 		Short: "Run scenario files through the limiters",
 		Long: "Run scenario files through the limiters and print what became of each, until the first mismatch, which makes the exit code 1. " +
 			"What a store or this program cannot do is listed as such and never counted as passed.\n\n" +
-			"On Redis every scenario writes keys of its own, under a prefix that nobody else uses, and removes them, which needs --allow-inject.",
+			"On Redis every scenario writes keys of its own, under a prefix of this run alone, and removes them, which needs --allow-inject.",
 		Example: "ratescope verify vectors.json --on memory,redis --redis redis://localhost:6379 --allow-inject",
 	}
 	on := c.Flags().StringSlice("on", []string{"memory"}, "stores to run on: memory, redis, or both as memory,redis")

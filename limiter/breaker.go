@@ -226,7 +226,7 @@ func (b *Breaker) within(ctx context.Context, call func(context.Context) error) 
 	return call(bounded)
 }
 
-// admit reports whether the store is asked, and whether that is a probe.
+// admit reports whether the store is to decide, and whether that is a probe.
 func (b *Breaker) admit() (probe, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

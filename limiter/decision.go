@@ -15,7 +15,7 @@ type Decision struct {
 	Allowed bool
 	At      Instant // when it was decided, on the store's clock
 	Limit   Limit   // the limit that was asked for
-	Cost    int64   // what was asked for; 0 is a peek
+	Cost    int64   // units that the request takes; 0 is a peek
 
 	Used      int64 // charged to the key after this decision
 	Remaining int64 // what could still be admitted now; never below 0

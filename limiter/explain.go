@@ -130,7 +130,7 @@ func (q *request) aligned() Instant {
 // MaxKeyLen is the longest key that is accepted, in bytes.
 const MaxKeyLen = 64 << 10
 
-// CheckKey says what is wrong with a context and a key before a store is asked; nil is
+// CheckKey says what is wrong with a context and a key before a store decides; nil is
 // nothing. A context that is over is its own error, all else is ErrBadRequest.
 func CheckKey(ctx context.Context, key string) error {
 	if ctx == nil {
@@ -148,7 +148,7 @@ func CheckKey(ctx context.Context, key string) error {
 	return nil
 }
 
-// Check says what is wrong with a request before a store is asked about it: it is for
+// Check says what is wrong with a request before a store decides about it: it is for
 // authors of stores. nil is nothing. A context that is over is its own error, all else is
 // ErrBadRequest.
 func Check(ctx context.Context, a Algorithm, c Convention, key string, limit Limit, n int64) error {

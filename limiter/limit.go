@@ -78,7 +78,7 @@ func (l Limit) Validate() error {
 	return l.fault()
 }
 
-// valid is small enough for the compiler to put it where it is asked.
+// valid reports whether Validate would find no fault. It is small enough to be inlined.
 func (l Limit) valid() bool {
 	return uint64(l.Count) <= MaxCount && uint64(l.Burst) <= MaxCount &&
 		l.Window >= MinWindow && l.Window <= MaxWindow && l.Window%time.Microsecond == 0

@@ -45,7 +45,7 @@ func (m *Memory) Sleep(ctx context.Context, d time.Duration) error {
 	return SleepUntil(ctx, m.clock, d)
 }
 
-// now reads the clock. That of the system is asked directly, for a call of a function that
+// now reads the clock. That of the system is read directly, for a call of a function that
 // is a value takes longer.
 func (m *Memory) now() Instant {
 	if m.clock != nil {
@@ -119,7 +119,7 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 }
 
 // acceptable reports whether check would find no fault. It is
-// small enough for the compiler to put it where it is asked.
+// small enough for the compiler to inline it.
 func acceptable(key string, limit Limit, n int64) bool {
 	return uint(len(key)-1) < MaxKeyLen && uint64(n) <= MaxCount && limit.Burst <= limit.Count && limit.valid()
 }

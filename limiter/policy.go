@@ -129,7 +129,7 @@ type Queue struct {
 // than age.
 func NewQueue(length int, age time.Duration) (*Queue, error) {
 	if length < 1 || age <= 0 {
-		return nil, fmt.Errorf("%w: a queue of %d requests for %v holds nobody: use a length of 1 or more and an age above 0", ErrBadRequest, length, age)
+		return nil, fmt.Errorf("%w: a queue of %d requests for %v holds no request: use a length of 1 or more and an age above 0", ErrBadRequest, length, age)
 	}
 	return &Queue{length: length, age: age, lines: map[string][]chan struct{}{}}, nil
 }

@@ -31,7 +31,7 @@ func Combine(all []Decision) Decision {
 	return sum
 }
 
-// CheckAll says what is wrong with a request under several limits before a store is asked
+// CheckAll says what is wrong with a request under several limits before a store decides
 // about it, as Check does for one.
 func CheckAll(ctx context.Context, a Algorithm, c Convention, key string, n int64, limits []Limit) error {
 	if len(limits) == 0 || len(limits) > MaxLimits {

@@ -64,7 +64,7 @@ func (t *table) findLong(q *request) (int, *cell) {
 }
 
 // seek returns the first cell from i on with a name, or -1. It is small enough for the
-// compiler to put it where it is asked.
+// compiler to inline it.
 func (t *table) seek(i int, n shortName) (int, *cell) {
 	mask := t.places() - 1
 	for mask >= 0 {

@@ -245,7 +245,7 @@ func joinTrace(old, newer *Reading) []Level {
 		trace = append(trace, Level{Since: old.watched(), At: old.At, Used: used.N})
 	}
 	trace = append(trace, newer.Trace...)
-	if used := newer.Gauge(newer.At).Used; newer.Since == 0 && used.Known { // nobody looked from old on to newer
+	if used := newer.Gauge(newer.At).Used; newer.Since == 0 && used.Known { // not watched from old on to newer
 		trace = append(trace, Level{Since: newer.watched(), At: newer.At, Used: used.N})
 	}
 	return trace[max(0, len(trace)-maxTrace):]

@@ -9,7 +9,7 @@ import (
 
 // Order is an order to fire synthetic requests at one key.
 type Order struct {
-	ID     int64 // chosen by whoever orders; comes back in every Fired
+	ID     int64 // chosen by the caller; comes back in every Fired
 	Key    string
 	Target Target
 	Cost   int64   // of each request; 1 or more
@@ -32,7 +32,7 @@ type Order struct {
 // Outcome is the fate of one fired request.
 type Outcome uint8
 
-// Unanswered is its own outcome: after a timeout nobody knows whether the server
+// Unanswered is its own outcome: after a timeout it is not known whether the server
 // counted the request, so it is neither admitted nor denied, and never tried again.
 const (
 	Admitted Outcome = iota

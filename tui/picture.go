@@ -17,8 +17,8 @@ import (
 // The size of a Picture, in cells: all panes have room.
 const pictureW, pictureH = 140, 42
 
-// Picture returns the dashboard of a board as it stands, as text and as SVG. Of o it heeds the
-// theme and whether names are masked. It may be called from any goroutine.
+// Picture draws the dashboard of a board once, without a terminal, and returns it as text and as
+// SVG. Of o it uses Shelf, Theme and Mask alone. It may be called from any goroutine.
 func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

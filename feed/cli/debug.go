@@ -21,7 +21,7 @@ const debugQueue = 4096 // lines that wait for the disk
 
 // DebugLog writes how long messages of a screen and round trips to a server took, a JSON object
 // a line, to a file that only its owner may read. It holds no key, no value and nothing that was
-// typed. A slow disk holds nobody up: what cannot be queued is left out and counted. Its methods
+// typed. A slow disk delays no caller: what cannot be queued is left out and counted. Its methods
 // may be called from any goroutine; it does nothing after Close.
 type DebugLog struct {
 	name  string

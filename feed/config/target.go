@@ -66,7 +66,7 @@ func readTarget(n *yaml.Node) (t Target, err error) {
 			for _, raw := range t.Redis {
 				if u, err := url.Parse(raw); err == nil && u.User != nil {
 					if _, secret := u.User.Password(); secret {
-						return at(v, "the URL holds a password, which whoever reads the file would know: name a file with password_file, or a program with password_command")
+						return at(v, "the URL holds a password, which every reader of the file would know: name a file with password_file, or a program with password_command")
 					}
 				}
 			}

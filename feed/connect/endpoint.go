@@ -40,7 +40,7 @@ func (e *Endpoint) reachedBy() way {
 	return e.way
 }
 
-// DB is the number of the database.
+// DB returns the number of the database.
 func (e *Endpoint) DB() int { return e.options.DB }
 
 // way is how a server is reached.
@@ -133,7 +133,7 @@ func take(u *url.URL, name string) bool {
 	return v == "true" || v == "1"
 }
 
-// Local is a server at an address of this machine, shown under a name.
+// Local returns a server at an address of this machine, shown under a name.
 func Local(addr, shown string) *Endpoint {
 	return &Endpoint{network: "tcp", Shown: shown, options: redis.UniversalOptions{Addrs: []string{addr}}}
 }

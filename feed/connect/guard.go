@@ -145,7 +145,7 @@ func momentOf(ns *atomic.Int64) time.Time {
 	return time.Time{}
 }
 
-// HangUp closes all connections, so that whoever waits for an answer stops waiting, and
+// HangUp closes all connections, so that a caller that waits for an answer stops waiting, and
 // refuses new ones.
 func (g *Guard) HangUp() {
 	g.mu.Lock()

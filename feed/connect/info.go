@@ -36,7 +36,7 @@ func VersionOf(fields map[string]string) string {
 // has asked for it, Redis 8.0 to 8.2 and Valkey before 9 may crash: while a slot migrates,
 // or when another client that blocks is woken (redis/redis#14415, valkey-io/valkey#2347;
 // seen on Redis 8.0.6 and Valkey 8.1.1). Some of these are mended in later patches, but
-// nobody is watched at that risk.
+// no server is watched at that risk.
 func Unnoticed(version string) bool {
 	number, isValkey := strings.CutPrefix(version, valkey)
 	major, rest, _ := strings.Cut(number, ".")
@@ -63,7 +63,7 @@ func introduce(name string, watching bool) func(context.Context, *redis.Conn) er
 			info = pipe.Info(ctx, "server")
 		}
 		_, _ = pipe.Exec(ctx)
-		// The server is asked not to count this connection's reads as use of the keys, so that
+		// The server is told not to count this connection's reads as use of the keys, so that
 		// watching neither keeps keys from being evicted nor makes them look hot: where that is
 		// known to be safe, and where the user may ask.
 		if watching && info.Err() == nil && Unnoticed(VersionOf(ParseInfo(info.Val()))) {

@@ -78,7 +78,7 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 }
 
 // OpenPush makes a client whose connections speak RESP3, over which a server can push
-// what nobody asked for just then. Where it speaks RESP2 alone, they fall back to that.
+// messages that answer no command. Where it speaks RESP2 alone, they fall back to that.
 func (e *Endpoint) OpenPush(name string, pool int, g *Guard) redis.UniversalClient {
 	pushed := *e
 	pushed.options.Protocol = 3

@@ -9,6 +9,7 @@ import (
 // quiet is a logger that writes nothing.
 type quiet struct{}
 
+// Printf drops the line.
 func (quiet) Printf(context.Context, string, ...any) {}
 
 // Quiet keeps go-redis from writing to standard error, which a screen owns: what goes wrong

@@ -30,6 +30,7 @@ type ReplyError struct {
 	Why string // a clause after the server's name
 }
 
+// Error says what was wrong with the reply.
 func (e *ReplyError) Error() string { return "redis: invalid reply: the server " + e.Why }
 
 // dial opens a connection whose replies are bounded before go-redis reads them.

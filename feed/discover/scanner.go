@@ -196,7 +196,7 @@ func (s *Scanner) pass(ctx context.Context) error {
 	total, missed := int64(0), 0
 	err := s.eachNode(ctx, &missed, func(ctx context.Context, node redis.Cmdable) error {
 		for i, f := range s.filters {
-			first := i == 0 // the size of the keyspace is asked with the first page
+			first := i == 0 // the first page brings the size of the keyspace
 			if err := s.scan(ctx, node, f, pages, share, func(n int64) {
 				s.mu.Lock()
 				defer s.mu.Unlock()

@@ -182,7 +182,7 @@ func (a *Application) one(ctx context.Context) answered {
 	fired.Latency = fired.Received.Sub(sent)
 	switch {
 	case err != nil && wrote.Load():
-		fired.Outcome, fired.Err = model.Unanswered, "no answer came ("+reasonOf(err)+"), so nobody knows whether it was counted"
+		fired.Outcome, fired.Err = model.Unanswered, "no answer came ("+reasonOf(err)+"), so it is not known whether it was counted"
 		return fired
 	case err != nil:
 		fired.gone = true

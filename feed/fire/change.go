@@ -94,7 +94,7 @@ func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, don
 	return i.remove(ctx, act, done)
 }
 
-// blockWords is the command that blocks a key from the instant now of the server's clock on. The
+// blockWords returns the command that blocks a key from the instant now of the server's clock on. The
 // limiter's script writes the same.
 func blockWords(s model.Order, now time.Time) []any {
 	return []any{"set", layout.BlockedKey(s.Key), strconv.FormatInt(now.Add(s.Change.For).UnixMicro(), 10), "px", strconv.FormatInt(s.Change.For.Milliseconds(), 10)}

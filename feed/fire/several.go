@@ -11,6 +11,7 @@ type Injectors struct {
 	all []*Injector
 }
 
+// Add adds the injector of one more server.
 func (s *Injectors) Add(i *Injector) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

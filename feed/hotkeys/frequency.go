@@ -128,7 +128,7 @@ func (f *Frequencies) HotKeys(logFactor float64, now time.Time) []model.HotKey {
 	return keys
 }
 
-// Hits is how many accesses an LFU counter stands for, on average and without decay. Redis
+// Hits returns how many accesses an LFU counter stands for, on average and without decay. Redis
 // raises a counter c with the probability 1/((c-5)×factor+1) at each access (LFULogIncr),
 // so that from one value to the next it takes the inverse. At 255 it stands still: "at
 // least so many".

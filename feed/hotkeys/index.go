@@ -48,7 +48,7 @@ func (g *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.T
 		return Report{}, false, nil
 	}
 	reply, err := doer.Do(ctx, "hotkeys", "get").Result()
-	if errors.Is(err, redis.Nil) { // Redis, when nobody has begun
+	if errors.Is(err, redis.Nil) { // Redis, while no recording has begun
 		g.denied = nil
 		return Report{Kind: g.kind}, false, nil
 	}
@@ -77,7 +77,7 @@ func (g *Index) refused(err error, now time.Time) error {
 	return nil
 }
 
-// Kind is which HOTKEYS the server has, as far as it was asked.
+// Kind returns which HOTKEYS the server has, as far as it was asked.
 func (g *Index) Kind() Kind { return g.kind }
 
 // Lack says, in a phrase as model.Hot.Sources has it, why there is no report although the

@@ -31,7 +31,7 @@ type dutyCycle struct {
 	quiet int     // moments in a row in which nothing was heard
 }
 
-// length is how long the next moment is to be.
+// length returns how long the next moment is to be.
 func (p *dutyCycle) length() time.Duration {
 	if p.rate == 0 {
 		return firstSample
@@ -52,7 +52,7 @@ func (p *dutyCycle) record(lasted time.Duration, events int) (cost, silence time
 	return cost, max(p.period(events), time.Duration(float64(cost)/p.share)) - lasted
 }
 
-// period is how long after the beginning of a moment that brought so many events the next may
+// period returns how long after the beginning of a moment that brought so many events the next may
 // begin: the usual time, and twice as long after each moment of a lasting silence.
 func (p *dutyCycle) period(events int) time.Duration {
 	if events > 0 {

@@ -103,7 +103,7 @@ func (s *Sketch) advance(at limiter.Instant) {
 	s.newest = max(s.newest, at)
 }
 
-// halfLifes is the time from one instant to another, in half-lives; 0 when nothing fades.
+// halfLifes returns the time from one instant to another, in half-lives; 0 when nothing fades.
 func (s *Sketch) halfLifes(at, since limiter.Instant) float64 {
 	if s.halfLife == 0 {
 		return 0
@@ -112,7 +112,7 @@ func (s *Sketch) halfLifes(at, since limiter.Instant) float64 {
 	return (float64(at) - float64(since)) / (float64(s.halfLife) / float64(time.Microsecond))
 }
 
-// scale is what a weight at an instant is worth at the landmark.
+// scale returns what a weight at an instant is worth at the landmark.
 func (s *Sketch) scale(at limiter.Instant) float64 { return math.Exp2(s.halfLifes(at, s.landmark)) }
 
 // fade brings a weight at the landmark to what it is worth at now, which is no earlier than
@@ -162,13 +162,13 @@ func (s *Sketch) Count(key string, now limiter.Instant) Hit {
 	return Hit{Err: s.heap[0].count * fade}
 }
 
-// Total is the faded weight of everything that was added.
+// Total returns the faded weight of everything that was added.
 func (s *Sketch) Total(now limiter.Instant) float64 { return s.total * s.fade(now) }
 
-// Len is how many keys are held.
+// Len returns how many keys are held.
 func (s *Sketch) Len() int { return len(s.heap) }
 
-// Span is the length of the window that fading amounts to: a count divided by it is a
+// Span returns the length of the window that fading amounts to: a count divided by it is a
 // rate. A constant rate r makes a count of r × halfLife/ln 2 × (1 - 2^-(age/halfLife)), of
 // which this is the factor. It is 0 before anything was added.
 func (s *Sketch) Span(now limiter.Instant) time.Duration {

@@ -62,7 +62,7 @@ func NewWrites(o WritesOptions) *Writes {
 }
 
 // Run listens to every node that nodes names, one after the other and again and again,
-// until ctx ends. nodes is asked before each turn, because the nodes of a cluster come and
+// until ctx ends. nodes is called before each turn, because the nodes of a cluster come and
 // go; their clients must speak RESP3. hear, when not nil, is called after every moment.
 func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.Client, sampled func()) {
 	samplers := make(map[*redis.Client]*nodeSampler)
@@ -203,7 +203,7 @@ func (w *Writes) Top(n int) []Written {
 	return top
 }
 
-// Sampling is what listening is like: how many writes a second there are in all, the most that
+// Sampling says what listening amounts to: how many writes a second there are in all, the most that
 // a key outside the ranking can have, and the share of the time that was listened to.
 func (w *Writes) Sampling() (rate, bound, duty float64) {
 	now := w.o.Now()
@@ -222,7 +222,7 @@ const strainedPart = 0.2
 // Strain says whether the server has hardly any time to spare: it is then listened to less.
 func (w *Writes) Strain(yes bool) { w.strained.Store(yes) }
 
-// share is of the server's time, for listening.
+// share returns the part of the server's time, 0 to 1, that listening may take.
 func (w *Writes) share() float64 {
 	if w.strained.Load() {
 		return strainedPart * w.o.Share
@@ -239,7 +239,7 @@ func (w *Writes) Cost() time.Duration {
 	return d
 }
 
-// Lack is why writes cannot be listened to; nil when they can, or when it is not known yet.
+// Lack says why writes cannot be listened to; nil when they can, or when it is not known yet.
 func (w *Writes) Lack() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -109,9 +109,9 @@ type guard struct {
 	right map[string][sha256.Size]byte // by user
 }
 
-// nobody is the hash that a password is compared with when there is no such user, so that a name cannot be guessed by the
+// noUser is the hash that a password is compared with when there is no such user, so that a name cannot be guessed by the
 // time that the answer takes.
-var nobody = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5VtuXJ1r0u3hUoXn1aOH6Qf9wZ2lK")
+var noUser = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5VtuXJ1r0u3hUoXn1aOH6Qf9wZ2lK")
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +127,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guard) admits(user, password string) bool {
 	hash, known := g.users[user]
 	if !known {
-		hash = nobody
+		hash = noUser
 	}
 	digest := sha256.Sum256([]byte(password))
 	g.mu.Lock()

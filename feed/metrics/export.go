@@ -24,7 +24,7 @@ import (
 	"ratescope/model/safetext"
 )
 
-// DefaultMaxKeys is how many keys have series when nobody says.
+// DefaultMaxKeys is how many keys have series where Options.MaxKeys is 0.
 const DefaultMaxKeys = 1000
 
 // Options says how keys are told.
@@ -86,7 +86,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	for _, m := range c.metrics() { // sent without the lock: whoever reads may be slow
+	for _, m := range c.metrics() { // sent without the lock: the reader may be slow
 		to <- m
 	}
 }

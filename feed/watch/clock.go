@@ -57,7 +57,7 @@ func (c *clock) rtt() time.Duration {
 // at returns the server's clock at a local moment.
 func (c *clock) at(local time.Time) limiter.Instant { return limiter.InstantOf(local.Add(c.offset)) }
 
-// uncertainty is how far the offset may be off either way: half of the narrowest round trip of
+// uncertainty returns how far the offset may be off either way: half of the narrowest round trip of
 // late, for the server read its clock somewhere in it. 0 before the first answer.
 func (c *clock) uncertainty() time.Duration {
 	if !c.known {

@@ -366,7 +366,7 @@ func (r *reader) clockOf(addr string) *clock {
 	return c
 }
 
-// leader is the node whose clock stands for the cluster's.
+// leader returns the node whose clock stands for the cluster's.
 func (r *reader) leader() string {
 	first := ""
 	for addr := range r.clocks {

@@ -9,12 +9,12 @@ import (
 	"ratescope/feed/connect"
 )
 
-// idleDetector spares the looks between two refreshes at keys to which nothing happens.
-// After a while without any arrival the server is asked, in one command, whether anything at
+// idleDetector saves the readings between two refreshes of keys to which nothing happens.
+// After a while without any arrival one command asks the server whether anything at
 // all was written (INFO persistence: rdb_changes_since_last_save, which counts every change
-// since Redis 2.4), and only then are the keys looked at: a request still shows within a
-// tenth of a second, and an idle server is asked for one thing instead of hundreds. Where
-// firstWrite listens it is asked for nothing at all.
+// since Redis 2.4), and only then are the keys read: a request still shows within a
+// tenth of a second, and an idle server answers one command instead of hundreds. Where
+// firstWrite listens it answers none at all.
 //
 // A server that says nothing of the kind, a cluster, and one where others write all the
 // time are polled as ever. Each key is read now and then in any case, so that a proxy that

@@ -133,7 +133,7 @@ const (
 	wholeEvery  = 4
 )
 
-// pause is how long a tracker may wait for its next turn: while nothing is written anywhere not
+// pause returns how long a tracker may wait for its next turn: while nothing is written anywhere not
 // longer than its expiry, which comes without a write. On a strained server only what is near
 // its limit is read at every refresh while it is not on screen.
 func (r *reader) pause(t *tracked) time.Duration {

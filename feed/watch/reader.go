@@ -385,6 +385,7 @@ func askHello(ctx context.Context, c redis.UniversalClient) *helloAnswer {
 	return a
 }
 
+// takeHello takes in how a node answered the greeting: its clock, its role and what it lacks.
 func (r *reader) takeHello(a *helloAnswer, addr string) error {
 	t, err := a.time.Result()
 	if err != nil && connect.Code(err) != "NOPERM" {

@@ -1,7 +1,7 @@
 // Package httplimit keeps HTTP under a limit from both sides: a middleware for servers,
 // which answers 429 with Retry-After and the RateLimit fields of the IETF draft
 // (draft-ietf-httpapi-ratelimit-headers-10), and a RoundTripper for clients, which keeps
-// our own calls under somebody else's cap.
+// our own calls under the limit of another service.
 package httplimit
 
 import (
@@ -17,8 +17,8 @@ import (
 )
 
 // Failure says what happens to a request when the limiter cannot decide, because its
-// store is away. There is no default: both are wrong for somebody. It is not asked about
-// a key or a cost that no limiter takes: whoever asks must not get past a limit by that.
+// store is away. There is no default: each is wrong for some services. It is not used for
+// a key or a cost that no limiter takes: a client must not get past a limit by sending one.
 type Failure uint8
 
 const (
@@ -188,7 +188,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// denial sends 429 with the first byte of the body, so that whoever writes it can set fields.
+// denial sends 429 with the first byte of the body, so that a handler that writes the body can set fields.
 type denial struct {
 	http.ResponseWriter
 	sent bool
@@ -225,7 +225,7 @@ func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http
 	case errors.Is(err, errNoLimit):
 		m.counts.closed.Add(1)
 		http.Error(w, "The request has no limit.", http.StatusInternalServerError)
-	case r.Context().Err() != nil: // whoever asked may have gone; a deadline of our own has not
+	case r.Context().Err() != nil: // the client may have gone; a deadline of our own has not
 		m.counts.gaveUp.Add(1)
 		http.Error(w, "The request waited for its turn in vain.", http.StatusServiceUnavailable)
 	case errors.Is(err, limiter.ErrBadRequest):

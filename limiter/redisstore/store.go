@@ -183,7 +183,7 @@ func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int
 	return s.decode(ctx, about, p, n, act != charges, text)
 }
 
-// check says what is wrong with a request before the server is asked, and returns the
+// check says what is wrong with a request before anything is sent, and returns the
 // limit as it is sent.
 func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n int64) (*prepared, error) {
 	if s == nil || s.form.script == nil {

@@ -69,7 +69,7 @@ func Run(ctx context.Context, s Scenario, store Store) (Result, error) {
 	case err != nil:
 		return r, err
 	}
-	key := "ratescope:scenario:" + rand.Text() // of this run alone, whoever else runs one
+	key := "ratescope:scenario:" + rand.Text() // of this run alone, also where another runs at the same time
 	defer func() {
 		_ = clean(l, s, func(at time.Duration) error {
 			now = zero.Add(at)

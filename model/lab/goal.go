@@ -11,7 +11,7 @@ type GoalKind string
 // The kinds. "Of" is the candidate that the goal is about; requests are those fired by
 // hand unless said otherwise. The texts of a goal name numbers as facts.fill says.
 const (
-	GoalLargest    GoalKind = "largest"              // Of admits Value in one true window, whoever sent them
+	GoalLargest    GoalKind = "largest"              // Of admits Value in one true window, fired by hand or not
 	GoalFates      GoalKind = "fates"                // the last requests met these Fates at Of, in this order
 	GoalSilence    GoalKind = "denied-after-silence" // Of denies a request though nothing came for SilenceMS
 	GoalLockout    GoalKind = "locked-out"           // Of denies Value requests in a row, over WithinMS or longer

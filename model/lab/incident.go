@@ -11,17 +11,17 @@ import (
 	"ratescope/model/safetext"
 )
 
-// mostIncident is how many requests of a recording become a lesson: the busiest stretch.
+// mostIncident bounds the requests of a lesson from a recording: those of its busiest stretch of time.
 const mostIncident = maxExported
 
 // IncidentID begins the names of lessons that Incident made.
 const IncidentID = "incident-"
 
-// defaultLimit is asked about where a recording does not tell the limit.
+// defaultLimit is the limit of the first question where the recording does not tell its own.
 var defaultLimit = limiter.Limit{Count: 100, Window: time.Minute}
 
 // Incident returns the lessons of a recording: the requests of its busiest key under the
-// limiter that kept it, with the question which limit would have turned nobody away, and
+// limiter that kept it, with the question which limit would have denied nothing, and
 // the same requests with the question which algorithm would have let the burst through.
 // They are scenario files, as File returns them.
 func Incident(t *Trace) ([]Lesson, error) {
@@ -70,7 +70,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 		Kind: GoalSmallest, Of: file.Traffic.Into[0], Value: smallest,
 		Say:  "Find the smallest limit under which nothing is denied.",
 		Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
-		Then: "A limit of {limit} in {window} turns nobody away; one less denies.",
+		Then: "A limit of {limit} in {window} denies nothing; one less denies.",
 	}
 	which.ID, which.Title = IncidentID+"algorithm", "Incident: the burst at "+name
 	which.Text = []string{

@@ -212,5 +212,5 @@ func (q *Quiz) Total() Score {
 	return t
 }
 
-// Due returns the instant of the request that is asked about.
+// Due returns the instant of the request that the question is about.
 func (q *Quiz) Due() limiter.Instant { return q.Question.Moment.Arrival.At }

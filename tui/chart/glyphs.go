@@ -13,7 +13,7 @@ type Glyphs struct {
 	Shade   []rune // a cell by how much of something there is, from little to all
 	Cross   rune   // a cell of denied requests
 	Gone    rune   // what no longer counts
-	Gap     rune   // nobody was looking
+	Gap     rune   // not watched then
 	Before  rune   // before the watching began
 	Room    rune   // free up to the limit
 	Limit   rune   // a limit line across

@@ -55,7 +55,7 @@ func AuthorizedKeys(content []byte) (Admission, error) {
 	return a, nil
 }
 
-// asks reports whether anything is asked of those who come.
+// asks reports whether those who come have to prove who they are.
 func (a Admission) asks() bool { return a.password != nil || a.keys != nil }
 
 // mostTries is how often a connection may try to say who it is.

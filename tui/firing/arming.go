@@ -46,7 +46,7 @@ func (o *Orders) Armament() arming.Status {
 
 var errNoInjector = fmt.Errorf("nothing can be fired at this source")
 
-// HostKeys are the keys of the dashboard that mean the same on every screen.
+// HostKeys returns the keys of the dashboard that mean the same on every screen.
 func (o *Orders) HostKeys() keymap.Actions {
 	return keymap.Actions{
 		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", o.ToggleArming, "!").When(func() string {

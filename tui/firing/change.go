@@ -138,7 +138,7 @@ func (o *Orders) changed(msg changedMsg) {
 	o.app.Say(o.name(msg.order.Key) + ": " + what + undo + ".")
 }
 
-// changeWords are the lines of the ticket of a change.
+// changeWords returns the lines of the ticket of a change.
 func (d *ticketDialog) changeWords() [][2]string {
 	t := &d.ticket
 	lines := [][2]string{

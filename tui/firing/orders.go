@@ -207,7 +207,8 @@ func (o *Orders) CanFire() string {
 // of others nothing is sent before its ticket was confirmed.
 func (o *Orders) Fire(order model.Order) tea.Cmd { return o.fireThen(order, o.launch) }
 
-// fireThen is Fire with what is to be done once nothing stands in the way.
+// fireThen checks that an order can be fired at the selected key and completes it, then does what
+// then says, after its ticket was confirmed where there is one.
 func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea.Cmd {
 	k := o.keys.Live().Key(o.keys.Selected())
 	switch why := o.CanFire(); {

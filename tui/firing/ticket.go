@@ -30,7 +30,7 @@ type ticketDialog struct {
 	do     func(model.Order) tea.Cmd
 }
 
-// The inputs of a ticket: the name of the key is asked for on a server of production alone.
+// The inputs of a ticket: a server of production alone asks for the name of the key.
 const (
 	inputReason = iota
 	inputName
@@ -84,7 +84,7 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 	o.app.Open(d)
 }
 
-// words are the lines of the ticket.
+// words returns the lines of the ticket.
 func (d *ticketDialog) words() [][2]string {
 	t := &d.ticket
 	fate := "not known"
@@ -122,7 +122,7 @@ func (d *ticketDialog) words() [][2]string {
 
 func (d *ticketDialog) server() string { return safetext.Clean(d.ticket.Server) }
 
-// keys are those that may be written.
+// keys lists the keys that may be written.
 func (d *ticketDialog) keys() string {
 	keys := make([]string, len(d.ticket.Keys))
 	for i, k := range d.ticket.Keys {
@@ -131,7 +131,7 @@ func (d *ticketDialog) keys() string {
 	return strings.Join(keys, ", ")
 }
 
-// commands are what is sent.
+// commands writes what is sent, without the middle of key names where they are masked.
 func (d *ticketDialog) commands() string {
 	commands := make([]string, len(d.ticket.Commands))
 	for i, c := range d.ticket.Commands {
@@ -270,7 +270,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { d.o.app.Open(nil); return nil })
 }
 
-// Modal is true.
+// Modal returns true: the screen below takes no key.
 func (d *ticketDialog) Modal() bool { return true }
 
 // reported says how an order went beside its ticket.

@@ -14,7 +14,7 @@ import (
 	"ratescope/model/safetext"
 )
 
-// Unknown is how a value that nobody can tell is written. It is never 0.
+// Unknown is how a value that is not known is written. It is never 0.
 const Unknown = "–"
 
 // Span writes a duration in at most six columns: 740ms, 7.4s, 41s, 1m44s, 2h05m, 12d.

@@ -156,7 +156,7 @@ func (s *Selection) See(from, to int) {
 	s.SeeKeys(s.visible)
 }
 
-// SeeKeys is See for keys that are no stretch of the rows. It does not keep keys.
+// SeeKeys does what See does for keys that are no stretch of the rows. It does not keep keys.
 func (s *Selection) SeeKeys(keys []string) {
 	shown := make([]string, 0, len(keys)+1)
 	if s.selected != "" {

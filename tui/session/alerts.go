@@ -8,7 +8,7 @@ import (
 	"ratescope/tui/format"
 )
 
-// Subject is the key or the server that an alert is about.
+// Subject returns the key or the server that an alert is about.
 func Subject(e *model.Alert, name func(key string) string) string {
 	moved := e.What == model.Appeared || e.What == model.Left
 	switch pressed := e.What == model.BecameThrottled || e.What == model.BecameClose || e.What == model.NoLongerThrottled; {
@@ -72,7 +72,7 @@ func serverText(e *model.Alert) string {
 		if e.N == 0 {
 			return "was restarted, or another one took its place: no limit was forgotten"
 		}
-		return fmt.Sprintf("was restarted: %d of %d limits were forgotten, so that everybody has a full budget", e.N, e.Of)
+		return fmt.Sprintf("was restarted: %d of %d limits were forgotten, so that every key has a full budget", e.N, e.Of)
 	case model.Erring:
 		_, why := ErrorMeaning(e.Text)
 		return fmt.Sprintf("answered %s %s: %s", safetext.Clean(e.Text), times, why)

@@ -86,7 +86,7 @@ func rank(c Concern) int {
 // Above reports whether a figure is known and greater than least.
 func Above(m model.Measure, least float64) bool { return m.Known && m.V > least }
 
-// ErrorMeaning is what a kind of error reply means to those who decide on this server.
+// ErrorMeaning says what a kind of error reply means to those who decide on this server.
 func ErrorMeaning(name string) (bad bool, why string) {
 	switch name {
 	case "NOSCRIPT":
@@ -96,7 +96,7 @@ func ErrorMeaning(name string) (bad bool, why string) {
 	case "READONLY":
 		return true, "a client decides on a replica: its writes are refused"
 	case "BUSY":
-		return true, "a script runs for too long and blocks everybody"
+		return true, "a script runs for too long and blocks every client"
 	case "LOADING":
 		return true, "the server loads its data and refuses commands"
 	case "MASTERDOWN", "CLUSTERDOWN":
@@ -111,7 +111,7 @@ func ErrorMeaning(name string) (bad bool, why string) {
 	return false, "commands are answered with this error"
 }
 
-// full is what happens when the memory is used up.
+// full says what happens when the memory is used up.
 func full(policy string) string {
 	switch policy {
 	case "":

@@ -25,7 +25,7 @@ type header struct {
 // dateFrom is how many columns the header needs to show the day of a replay beside the time.
 const dateFrom = 80
 
-// HeaderRows is two, and one more while an alert of the configuration fires.
+// HeaderRows returns two, and one more while an alert of the configuration fires.
 func (s *Session) HeaderRows() int {
 	if len(s.alerts.list) > 0 {
 		return 3
@@ -45,6 +45,7 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	h.tips(r)
 }
 
+// paintServer draws the first line: what is shown, of which server, and whether it can be fired at.
 func (h header) paintServer(x, y, end int) {
 	s := h.Server()
 	label, style := h.state()
@@ -94,7 +95,7 @@ func (h header) paintServer(x, y, end int) {
 	}
 }
 
-// serverFacts is what there is to say of the server beside its name, what matters most
+// serverFacts returns what there is to say of the server beside its name, what matters most
 // first: those that do not fit are left out.
 func (h header) serverFacts(s model.Server) []widget.Span {
 	var facts []widget.Span
@@ -136,7 +137,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	return facts
 }
 
-// state is the badge of what the screen shows.
+// state returns the badge of what the screen shows.
 func (h header) state() (string, themes.Style) {
 	switch {
 	case h.Replayed() && h.Started():
@@ -177,6 +178,7 @@ func (h header) armed(columns int) (string, themes.Style) {
 	return " ARMED ", h.Look.BadgeArmed
 }
 
+// paintVerdict draws the second line: how many keys are throttled, near their limit, or at ease.
 func (h header) paintVerdict(x, y, end int) {
 	s := h.Live().Server
 	if s.Link != model.Live && s.Err != "" {

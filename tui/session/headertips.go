@@ -29,7 +29,7 @@ var headerTips = []struct{ word, says string }{
 	{" ok", "Keys below 80 % of their limit."},
 }
 
-// tips let the two rows of the header say what they show.
+// tips lets the two rows of the header say what they show.
 func (h header) tips(r cell.Rect) {
 	h.Tip(r, func(x, y int) string {
 		said := segmentAt(h.Canvas, x, y)

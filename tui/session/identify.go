@@ -97,7 +97,7 @@ func (s *Session) adopted(msg adoptedMsg) {
 	s.Say("A rule for " + FullName(msg.pattern, s.Mask) + " holds until the program ends; ratescope identify --write keeps it.")
 }
 
-// Modal is true.
+// Modal returns true: the screen below takes no key.
 func (g *groups) Modal() bool { return true }
 
 // Paint draws the groups, and below them what is to be said of the selected one.

@@ -16,7 +16,7 @@ func do(f func()) func() tea.Cmd {
 	}
 }
 
-// Actions are what a person can do with the keys on any screen that shows them. A screen
+// Actions returns what a person can do with the keys on any screen that shows them. A screen
 // puts its own in front; up, down and the arrows are its own to say.
 func (s *Session) Actions() keymap.Actions {
 	live := func() string {
@@ -75,7 +75,7 @@ func (s *Session) Actions() keymap.Actions {
 	}
 }
 
-// TimeActions are the arrows that go through time.
+// TimeActions returns the arrows that go through time.
 func (s *Session) TimeActions() keymap.Actions {
 	return keymap.Actions{
 		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left", "h").When(s.CanScroll),

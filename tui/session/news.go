@@ -103,10 +103,10 @@ func (a *alerts) call(begun []report.Alert) tea.Cmd {
 	return tea.Raw(text)
 }
 
-// sentence is what an alert says, fit for a terminal.
+// sentence returns what an alert says, fit for a terminal.
 func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text)) }
 
-// title is what the title of the window begins with while alerts fire.
+// title returns what the title of the window begins with while alerts fire.
 func (a *alerts) title() string {
 	if n := len(a.list); n > 0 {
 		return "(" + format.Plural(n, "alert") + ") "
@@ -135,7 +135,7 @@ func (h header) paintAlerts(x, y, end int) {
 	h.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.Show("events") })
 }
 
-// targetStyle is how the target's name is drawn: in its own colour where it has one.
+// targetStyle returns how the target's name is drawn: in its own colour where it has one.
 func (h header) targetStyle() themes.Style {
 	inks := map[string][2]string{ // on dark ground, on light ground
 		"red": {"#ff6b6b", "#b3261e"}, "orange": {"#ffa94d", "#a04a00"}, "yellow": {"#ffd43b", "#7a5c00"}, "green": {"#69db7c", "#1b6e2c"},

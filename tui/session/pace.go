@@ -9,7 +9,7 @@ import (
 // SetStep says how often the picture of the screen that is shown moves by itself.
 func (s *Session) SetStep(d time.Duration) { s.step = d }
 
-// Pace is the time to the next picture. Sending one to the terminal costs most here, so
+// Pace returns the time to the next picture. Sending one to the terminal costs most here, so
 // there are as many as there are steps of the timeline to show, and else half as many as
 // are allowed: numbers cannot be read any faster. While nothing moves but time, a picture
 // comes at every full second.

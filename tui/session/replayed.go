@@ -9,7 +9,7 @@ import (
 	"ratescope/tui/chart"
 )
 
-// replayed is the badge of a replay: where it is and how fast it goes.
+// replayed returns the badge of a replay: where it is and how fast it goes.
 func (s *Session) replayed(look chart.Look) (string, themes.Style) {
 	p := s.Playback()
 	where := minutes(p.Position()) + "/" + minutes(p.Length())

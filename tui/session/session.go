@@ -153,7 +153,7 @@ func (s *Session) Decorate(v *tea.View) {
 // TooSmall says on a terminal that is too small for a screen what is being fired.
 func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.FiringText(columns)) }
 
-// Name is a key's name as the terminal may show it, without the middle of a name that is
+// Name returns a key's name as the terminal may show it, without the middle of a name that is
 // wider than any screen: cleaning many kilobytes at every frame costs too much.
 func (s *Session) Name(key string) string {
 	const end = 512
@@ -163,7 +163,7 @@ func (s *Session) Name(key string) string {
 	return FullName(key, s.Mask)
 }
 
-// FullName is a key's whole name as the terminal may show it, without its middle where
+// FullName returns a key's whole name as the terminal may show it, without its middle where
 // names are masked.
 func FullName(key string, mask bool) string {
 	if mask {
@@ -172,8 +172,8 @@ func FullName(key string, mask bool) string {
 	return safetext.Clean(key)
 }
 
-// BatchMsg is what arrives when the source has a batch.
+// BatchMsg returns what arrives when the source has a batch.
 func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
 
-// NewsMsg is what arrives when there is news of the alerts of the configuration.
+// NewsMsg returns what arrives when there is news of the alerts of the configuration.
 func NewsMsg(n ...News) tea.Msg { return newsMsg{news: n} }

@@ -9,7 +9,7 @@ import (
 	"ratescope/tui/format"
 )
 
-// TermsText is a limit as the prompt of what if has it.
+// TermsText writes a limit as the prompt of what if has it.
 func TermsText(t model.Target) string {
 	text := fmt.Sprintf("%s %d/%s", t.Algorithm, t.Limit.Count, format.Length(t.Window))
 	if t.Limit.Burst > 0 {

@@ -18,7 +18,7 @@ import (
 // likelyMark stands at a key of which nothing but the form of its value says that it is a limiter.
 const likelyMark = "~"
 
-// Mark is the shape and the colour of how pressing a key is.
+// Mark returns the shape and the colour of how pressing a key is.
 func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
 	g := &k.Gauge
 	if _, old := s.Outdated(k); old {
@@ -76,7 +76,7 @@ func NextText(g *model.Gauge, columns int) string {
 	return format.SpanIn(g.Next, columns)
 }
 
-// LimitText is a limit in words.
+// LimitText writes a limit in words.
 func LimitText(t model.Target) string {
 	switch {
 	case t.LimitKnown && t.Limit.Count == 0:
@@ -89,7 +89,7 @@ func LimitText(t model.Target) string {
 	return "limit unknown"
 }
 
-// RowText is a key in one line of plain text.
+// RowText writes a key in one line of plain text.
 func RowText(k *model.Watched, name string) string {
 	g, t := &k.Gauge, k.Reading.Target
 	text := name + "  " + format.AlgorithmInFull(t.Algorithm) + "  " + UsedText(k, 11)
@@ -113,7 +113,7 @@ func (s *Session) CopyRow() tea.Cmd {
 	return tea.SetClipboard(text)
 }
 
-// Searching is what to say of a board without a key.
+// Searching returns what to say of a board without a key.
 func Searching(b *model.Board) string {
 	w := b.Sweep
 	if lacks := b.Server.Lacks; len(lacks) > 0 && w.Passes > 0 {
@@ -129,7 +129,7 @@ func Searching(b *model.Board) string {
 	return text + " yet; still looking."
 }
 
-// Legend is what the shapes mean, each in its colour: the same on every screen.
+// Legend returns what the shapes mean, each in its colour: the same on every screen.
 func (s *Session) Legend(p *widget.Canvas) []widget.Span {
 	l := &p.Look
 	sign := func(shape, meaning string, st themes.Style) widget.Span { return widget.Styled(shape+"\t"+meaning, st) }

@@ -151,7 +151,7 @@ func (b *Boards) Throttled() bool { return b.throttled }
 // Stale returns how many keys seem at ease by a reading that is too old to say so.
 func (b *Boards) Stale() int { return b.stale }
 
-// At is the instant on screen, on the server's clock.
+// At returns the instant on screen, on the server's clock.
 func (b *Boards) At() limiter.Instant {
 	if b.frozen != nil {
 		return b.frozen.At
@@ -159,7 +159,7 @@ func (b *Boards) At() limiter.Instant {
 	return b.now
 }
 
-// Moment is when the keys are looked at.
+// Moment says when the keys are looked at.
 func (b *Boards) Moment() timeline.Moment {
 	m := timeline.Moment{Now: b.now, Live: b.live.Server.Link == model.Live, Stopped: b.frozen != nil, Still: b.still}
 	if b.paused != nil {

@@ -94,7 +94,7 @@ func (c *View) paintCursor(p *widget.Canvas, top, r cell.Rect, k *model.Watched,
 	text := " " + format.ClockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
 	switch {
 	case !b.Watched && b.Admitted+b.Denied == 0:
-		text += "nobody was looking "
+		text += "not watched "
 	default:
 		text += fmt.Sprintf("%d admitted, %d denied", b.Admitted, b.Denied)
 		if n := b.InjectedAdmitted + b.InjectedDenied; n > 0 {

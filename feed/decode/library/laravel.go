@@ -47,7 +47,7 @@ var laravel = &decode.Library{
 
 const laravelTimer = ":timer"
 
-// laravelName says whether a counter may have a timer beside it, so that it is asked for: its name
+// laravelName says whether a counter may have a timer beside it, so that it is read too: its name
 // ends in a digest, or stands in a cache. Others are told by their timers.
 func laravelName(key string) bool {
 	last := key[strings.LastIndexAny(key, ":_-")+1:]
