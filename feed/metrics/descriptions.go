@@ -2,26 +2,12 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-func perKey(name, help string) *prometheus.Desc {
-	return prometheus.NewDesc("ratescope_key_"+name, help, []string{"key", "algorithm"}, nil)
-}
-
 func ofSource(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("ratescope_"+name, help, nil, nil)
 }
 
 // The metrics.
 var (
-	keyUsed        = perKey("used", "Units of the limit that are used now.")
-	keyLimit       = perKey("limit", "Units that are admitted in a window; absent when it is not known.")
-	keyWindow      = perKey("window_seconds", "Length of the window; absent when it is not known.")
-	keyUtilization = perKey("utilization_ratio", "Used over limit, 1 is full; absent when the limit is not known.")
-	keyRemaining   = perKey("remaining", "Units that are left; absent when the limit is not known.")
-	keyDenied      = perKey("denied", "Units denied in the last window; absent where denials are not recorded.")
-	keyNext        = perKey("next_admission_seconds", "Time until one request is admitted: 0 is now, +Inf never; absent when the limit is not known.")
-	keyRate        = perKey("rate_per_second", "Admitted units a second over the last window; absent when it is not known.")
-	keyAge         = perKey("reading_age_seconds", "Time since the key was read.")
-
 	up         = ofSource("up", "Whether the server answers.")
 	age        = ofSource("source_age_seconds", "Time since the server last answered; absent before it did.")
 	rtt        = ofSource("round_trip_seconds", "Round trip time of the last reading; absent when it is not known.")
@@ -54,9 +40,8 @@ var (
 	redisOffset  = ofSource("redis_clock_offset_seconds", "How far the server's clock is ahead of this machine's.")
 )
 
-// described are all metrics.
+// described are all metrics but the figures of keys.
 var described = []*prometheus.Desc{
-	keyUsed, keyLimit, keyWindow, keyUtilization, keyRemaining, keyDenied, keyNext, keyRate, keyAge,
 	up, age, rtt, keys, leftOut, dropped, commands, spent, states, faultyKeys, scanned, size, passes, build, firing,
 	redisOps, redisCPU, redisMemory, redisMax, redisClients, redisEvicted, redisExpired, redisLag, redisScript, redisErrors, redisOffset,
 }

@@ -82,19 +82,28 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range described {
 		to <- d
 	}
+	for i := range figures {
+		to <- figures[i].desc
+	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	for _, m := range c.metrics() { // sent without the lock: the reader may be slow
+	list, families := c.metrics()
+	for _, m := range list { // sent without the lock: the reader may be slow
 		to <- m
+	}
+	for i := range families {
+		for _, m := range families[i].family.Metric {
+			to <- point{families[i].desc, m}
+		}
 	}
 }
 
-func (c *Collector) metrics() []prometheus.Metric {
+// metrics returns the figures of the source, and those of its keys.
+func (c *Collector) metrics() (list []prometheus.Metric, families []keyFamily) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var list []prometheus.Metric
 	tell := func(d *prometheus.Desc, v float64, labels ...string) {
 		list = append(list, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...))
 	}
@@ -102,7 +111,7 @@ func (c *Collector) metrics() []prometheus.Metric {
 	live := c.begun && server.Link == model.Live
 	tell(up, number(live))
 	if !c.begun {
-		return list
+		return list, nil
 	}
 	away := max(local.Sub(c.answered), 0) // since the server last answered
 	now := c.board.At
@@ -140,11 +149,8 @@ func (c *Collector) metrics() []prometheus.Metric {
 		}
 	}
 	chosen := c.choose()
-	for _, k := range chosen {
-		list = c.key(k, c.at.Add(away), list)
-	}
 	tell(leftOut, float64(c.board.Len()-len(chosen)))
-	return list
+	return list, c.families(chosen, c.at.Add(away))
 }
 
 // choose returns the keys that have series: those that are throttled or near their limit,
@@ -193,29 +199,6 @@ func label(key string) string {
 		key = strings.ToValidUTF8(key[:maxName/2], "") + "…" + strings.ToValidUTF8(key[len(key)-maxName/2:], "")
 	}
 	return key
-}
-
-// key appends what is known of a key.
-func (c *Collector) key(k *model.Watched, now limiter.Instant, list []prometheus.Metric) []prometheus.Metric {
-	g, t := &k.Gauge, &k.Reading.Target
-	labels := keyLabels(c.name(k.Reading.Key), t.Algorithm.String())
-	points := make([]point, 0, 9) // of one key, in one piece of memory
-	say := func(d *prometheus.Desc, known bool, v float64) {
-		if known {
-			points = append(points, point{d, labels, v})
-			list = append(list, &points[len(points)-1])
-		}
-	}
-	say(keyUsed, g.Used.Known, float64(g.Used.N))
-	say(keyLimit, t.LimitKnown, float64(t.Limit.Count))
-	say(keyWindow, t.Window > 0, t.Window.Seconds())
-	say(keyUtilization, g.Remaining.Known, g.Utilization)
-	say(keyRemaining, g.Remaining.Known, float64(g.Remaining.N))
-	say(keyDenied, g.DeniedInW.Known && k.Reading.Err == "", float64(g.DeniedInW.N))
-	say(keyNext, g.NextKnown, seconds(g.Next))
-	say(keyRate, g.RateKnown, g.Rate)
-	say(keyAge, true, max(now.Sub(k.Reading.At), 0).Seconds())
-	return list
 }
 
 func number(yes bool) float64 {

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ratescope/feed"
@@ -40,11 +38,9 @@ const index = `<!doctype html>
 // Handler returns the pages: /, /metrics, /healthz and /readyz. It answers requests for the hosts that are
 // known alone; see knownHost.
 func Handler(c *Collector) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(c, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	mux.Handle("GET /metrics", promhttp.HandlerFor(newPages(c), promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, // a Timeout would hold whole pages in memory
 	}))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
