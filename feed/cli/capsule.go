@@ -20,6 +20,7 @@ import (
 	"ratescope/model/capsule"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
+	"ratescope/model/span"
 )
 
 // Watching says what a capsule is made of without a dashboard.
@@ -62,7 +63,7 @@ func Capsule(ctx context.Context, src feed.Source, w Watching, content func(*mod
 		failed = tail.Write(b)
 		board.Apply(b)
 		if w.Progress {
-			line.print(fmt.Sprintf("watching  %v of %v  %s  ctrl+c ends it", b.Local.Sub(begun).Round(time.Second), w.For, plural(board.Len(), "key")))
+			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", span.Elapsed(b.Local.Sub(begun)), span.Length(w.For), plural(board.Len(), "key")))
 		}
 		return failed == nil && b.Local.Sub(begun) < w.For
 	})
@@ -149,5 +150,5 @@ func Saved(name string, c *capsule.Content) string {
 	if err == nil {
 		n = info.Size()
 	}
-	return fmt.Sprintf("saved %v of %s in %s, %s: ratescope replay opens it", c.Board.At.Sub(c.Begin).Round(time.Second), plural(c.Board.Len(), "key"), safetext.Clean(name), size(n))
+	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", span.Elapsed(c.Board.At.Sub(c.Begin)), plural(c.Board.Len(), "key"), safetext.Clean(name), size(n))
 }

@@ -13,6 +13,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
+	"ratescope/model/span"
 )
 
 // Recording names the file of a recording and its bounds.
@@ -124,8 +125,8 @@ func (w *batchWriter) close() error {
 
 // account describes what was recorded.
 func (w *batchWriter) account() string {
-	text := fmt.Sprintf("recorded %s in %s over %v: %s in %s",
-		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), w.last.Sub(w.first).Round(100*time.Millisecond), size(w.out.Bytes()), safetext.Clean(w.File))
+	text := fmt.Sprintf("recorded %s in %s over %s: %s in %s",
+		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), span.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
 	if w.full {
 		text += ", which is full"
 	}
@@ -137,8 +138,8 @@ func (w *batchWriter) account() string {
 
 // progress describes what was recorded so far.
 func (w *batchWriter) progress() string {
-	return fmt.Sprintf("recording  %s  %s  %v  %s  ctrl+c ends it",
-		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), w.last.Sub(w.first).Round(time.Second), size(w.out.Bytes()))
+	return fmt.Sprintf("recording  %s  %s  %s  %s  ctrl+c ends it",
+		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), span.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes()))
 }
 
 func plural(n int, thing string) string {

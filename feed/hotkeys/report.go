@@ -8,6 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/span"
 )
 
 // Report is what a server's own HOTKEYS says at one moment.
@@ -187,7 +188,7 @@ func (r *Report) Says() string {
 	case r.Kind == ValkeyHotkeys:
 		return r.Kind.String() + ", its last window"
 	case r.Active:
-		return fmt.Sprintf("%v, for %v so far", r.Kind, r.Over.Round(time.Second))
+		return fmt.Sprintf("%v, for %s so far", r.Kind, span.Elapsed(r.Over))
 	}
-	return fmt.Sprintf("%v, over %v from %s on", r.Kind, r.Over.Round(time.Second), r.Since.Time().Format("15:04:05 UTC"))
+	return fmt.Sprintf("%v, over %s from %s on", r.Kind, span.Elapsed(r.Over), r.Since.Time().Format("15:04:05 UTC"))
 }

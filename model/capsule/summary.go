@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/report"
+	"ratescope/model/span"
 )
 
 // Bounds of the summary: it is to be read.
@@ -25,7 +26,7 @@ func (c *Content) summary(s report.Snapshot) []byte {
 	server, end := &c.Board.Server, c.Board.At
 	t := c.Board.Totals()
 	fmt.Fprintf(&b, "# Rate limits on %s\n\n", report.CodeSpan(server.Target))
-	fmt.Fprintf(&b, "From %s to %s, %v, by the server's clock. Made by %s.\n\n", moment(c.Begin), moment(end), end.Sub(c.Begin).Round(time.Second), report.PlainMarkdown(c.By))
+	fmt.Fprintf(&b, "From %s to %s, %s, by the server's clock. Made by %s.\n\n", moment(c.Begin), moment(end), span.Elapsed(end.Sub(c.Begin)), report.PlainMarkdown(c.By))
 	fmt.Fprintf(&b, "At the end **%d of %d keys denied requests**, %d were near their limit", t.Throttled, t.Keys, t.Near)
 	if t.Broken > 0 {
 		fmt.Fprintf(&b, ", %d could not be read", t.Broken)
@@ -66,7 +67,7 @@ func (c *Content) keys(b *strings.Builder, s report.Snapshot) {
 	for _, k := range full[:min(len(full), mostKeys)] {
 		limit := "–"
 		if k.Limit != nil && k.Window != nil {
-			limit = fmt.Sprintf("%d in %s", *k.Limit, length(*k.Window))
+			limit = fmt.Sprintf("%d in %s", *k.Limit, span.Length(time.Duration(*k.Window)*time.Millisecond))
 		}
 		algorithm, used := "–", "–"
 		if k.Algorithm != nil {
@@ -92,16 +93,7 @@ func next(ms *int64) string {
 	case *ms < 0:
 		return "never"
 	}
-	return "in " + (time.Duration(*ms) * time.Millisecond).Round(100*time.Millisecond).String()
-}
-
-// length writes a window of milliseconds.
-func length(ms int64) string {
-	text := (time.Duration(ms) * time.Millisecond).String()
-	if short, whole := strings.CutSuffix(text, "m0s"); whole {
-		return short + "m"
-	}
-	return text
+	return "in " + span.Compact(time.Duration(*ms)*time.Millisecond)
 }
 
 // happened lists the events and the alerts.
@@ -137,7 +129,7 @@ func (c *Content) health(b *strings.Builder) {
 		fmt.Fprintf(b, "- version %s, %s\n", report.PlainMarkdown(s.Version), report.PlainMarkdown(cmp.Or(s.Role, "role unknown")))
 	}
 	if s.RTT > 0 {
-		fmt.Fprintf(b, "- round trip %v, its clock %v from this machine's\n", s.RTT.Round(10*time.Microsecond), s.Offset.Round(time.Millisecond))
+		fmt.Fprintf(b, "- round trip %s, its clock %s from this machine's\n", span.Latency(s.RTT), span.Signed(s.Offset))
 	}
 	for _, m := range []struct {
 		format string

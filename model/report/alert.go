@@ -11,6 +11,7 @@ import (
 
 	"ratescope/model/alert"
 	"ratescope/model/safetext"
+	"ratescope/model/span"
 )
 
 // Alert is an alert that begins or ends, as a webhook gets it. Key is null where the alert
@@ -93,7 +94,7 @@ func (a Alert) Words() map[string]string {
 func (a Alert) sentence(e alert.Event) string {
 	lasted := ""
 	if d := e.At.Sub(e.Since).Round(time.Second); d > 0 {
-		lasted = " for " + d.String()
+		lasted = " for " + span.Length(d)
 	}
 	if !e.Firing {
 		subject := "the server"

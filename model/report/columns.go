@@ -1,12 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"ratescope/model/safetext"
+	"ratescope/model/span"
 )
 
 // Columns is text in columns. Cells are clean text; the columns are as wide as their
@@ -82,41 +82,8 @@ func wait(ms *int64, zero, negative string) string {
 	case *ms == 0:
 		return zero
 	}
-	return span(time.Duration(*ms) * time.Millisecond)
-}
-
-// span prints a time in the largest unit that leaves two or three digits to read.
-// It rounds up, as the milliseconds were.
-func span(d time.Duration) string {
-	ceil := func(unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", ceil(time.Millisecond).Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.2f s", ceil(10*time.Millisecond).Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", ceil(100*time.Millisecond).Seconds())
-	case d < time.Hour:
-		d = ceil(time.Second)
-		return fmt.Sprintf("%d m %02d s", d/time.Minute, d%time.Minute/time.Second)
-	case d < 48*time.Hour:
-		d = ceil(time.Minute)
-		return fmt.Sprintf("%d h %02d m", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	d = ceil(time.Hour)
-	return fmt.Sprintf("%d d %02d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	return span.Spaced(time.Duration(*ms) * time.Millisecond)
 }
 
 // each prints the length of a window: 60000 as "1 m".
-func each(ms int64) string {
-	d := time.Duration(ms) * time.Millisecond
-	for _, u := range []struct {
-		unit time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		if d >= u.unit && d%u.unit == 0 {
-			return fmt.Sprintf("%d %s", d/u.unit, u.name)
-		}
-	}
-	return fmt.Sprintf("%d ms", ms)
-}
+func each(ms int64) string { return span.Each(time.Duration(ms) * time.Millisecond) }

@@ -17,63 +17,6 @@ import (
 // Unknown is how a value that is not known is written. It is never 0.
 const Unknown = "–"
 
-// Span writes a duration in at most six columns: 740ms, 7.4s, 41s, 1m44s, 2h05m, 12d.
-// It rounds up, so that waiting that long is enough.
-func Span(d time.Duration) string {
-	switch {
-	case d == limiter.Never:
-		return "never"
-	case d <= 0:
-		return "0s"
-	case d <= 999*time.Millisecond:
-		return strconv.FormatInt(int64(ceil(d, time.Millisecond)/time.Millisecond), 10) + "ms"
-	case d < 10*time.Second:
-		return strconv.FormatFloat(ceil(d, 100*time.Millisecond).Seconds(), 'f', 1, 64) + "s"
-	case d <= 59*time.Second:
-		return strconv.FormatInt(int64(ceil(d, time.Second)/time.Second), 10) + "s"
-	case d < time.Hour:
-		d = ceil(d, time.Second)
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	case d < 48*time.Hour:
-		d = ceil(d, time.Minute)
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return strconv.FormatInt(int64(ceil(d, 24*time.Hour)/(24*time.Hour)), 10) + "d"
-}
-
-func ceil(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }
-
-// Length writes a configured duration as people say it: 10s, 1m, 1h30m, 250ms.
-func Length(d time.Duration) string {
-	if d <= 0 {
-		return Unknown
-	}
-	s := d.String()
-	for _, zero := range [...]string{"m0s", "h0m"} {
-		if n := len(s) - len(zero) + 1; n > 0 && s[n-1:] == zero {
-			s = s[:n]
-		}
-	}
-	return s
-}
-
-// Latency writes a short duration with three digits: 180µs, 1.24ms, 340ms, 1.2s.
-func Latency(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return Unknown
-	case d < time.Millisecond:
-		return strconv.FormatInt(int64(d/time.Microsecond), 10) + "µs"
-	case d < 10*time.Millisecond:
-		return strconv.FormatFloat(float64(d)/1e6, 'f', 2, 64) + "ms"
-	case d < time.Second:
-		return strconv.FormatInt(int64(d/time.Millisecond), 10) + "ms"
-	case d < 999*time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
-	}
-	return Span(d)
-}
-
 // PerSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
 func PerSecond(v float64) string {
 	switch {
@@ -132,24 +75,6 @@ func large(n int64) string {
 		}
 	}
 	return strconv.FormatFloat(v/1e6, 'f', 1, 64) + "E"
-}
-
-// SpanIn writes a duration as Span does, and where that takes more than so many columns in
-// its first unit alone: 59m59s as 60m. It rounds up.
-func SpanIn(d time.Duration, columns int) string {
-	text := Span(d)
-	if len(text) <= columns {
-		return text
-	}
-	for _, u := range [...]struct {
-		unit time.Duration
-		name string
-	}{{365 * 24 * time.Hour, "y"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		if one := strconv.FormatInt(int64((d-1)/u.unit)+1, 10) + u.name; d >= u.unit && len(one) <= columns {
-			return one
-		}
-	}
-	return text
 }
 
 // First returns the first of the texts that fits into so many columns, "" if none does.
@@ -240,14 +165,6 @@ func Wrap(text string, w int) []string {
 		lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
 	}
 	return lines
-}
-
-// Signed writes a short duration with its sign.
-func Signed(d time.Duration) string {
-	if d < 0 {
-		return "-" + Latency(-d)
-	}
-	return "+" + Latency(d)
 }
 
 // Plural writes a count with what is counted.

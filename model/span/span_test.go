@@ -1,0 +1,40 @@
+package span_test
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model/span"
+)
+
+func TestOneRoundingInTwoNotations(t *testing.T) {
+	for d, want := range map[time.Duration][2]string{
+		0:                            {"0s", "0 s"},
+		time.Microsecond:             {"1ms", "1 ms"},
+		999 * time.Millisecond:       {"999ms", "999 ms"},
+		999*time.Millisecond + 1:     {"1.0s", "1.0 s"},
+		7410 * time.Millisecond:      {"7.5s", "7.5 s"},
+		10 * time.Second:             {"10s", "10 s"},
+		41*time.Second + 1:           {"42s", "42 s"},
+		104 * time.Second:            {"1m44s", "1 m 44 s"},
+		125 * time.Minute:            {"2h05m", "2 h 05 m"},
+		12 * 24 * time.Hour:          {"12d", "12 d"},
+		limiter.Never:                {"never", "never"},
+		-time.Second:                 {"0s", "0 s"},
+		48*time.Hour - time.Second/2: {"48h00m", "48 h 00 m"},
+	} {
+		if compact, spaced := span.Compact(d), span.Spaced(d); compact != want[0] || spaced != want[1] {
+			t.Errorf("%v is written %q and %q, want %q", d, compact, spaced, want)
+		}
+	}
+}
+
+func TestElapsedAndWindows(t *testing.T) {
+	if got := [...]string{span.Elapsed(0), span.Elapsed(600 * time.Second), span.Elapsed(90*time.Second + 400*time.Millisecond)}; got != [...]string{"0s", "10m", "1m30s"} {
+		t.Errorf("elapsed times are %q", got)
+	}
+	if got := [...]string{span.Each(time.Minute), span.Each(90 * time.Second), span.Each(250 * time.Millisecond)}; got != [...]string{"1 m", "90 s", "250 ms"} {
+		t.Errorf("windows are %q", got)
+	}
+}
