@@ -148,21 +148,31 @@ func AlgorithmInFull(a limiter.Algorithm) string {
 
 // Wrap breaks clean text at spaces into lines of at most w cells; a longer word is cut.
 func Wrap(text string, w int) []string {
+	lines := WrapBy(text, w, safetext.Width)
+	for i := range lines {
+		lines[i] = safetext.Clip(lines[i], w, safetext.Ellipsis)
+	}
+	return lines
+}
+
+// WrapBy breaks text at spaces into lines that measure w at most; a longer word has a line of its
+// own.
+func WrapBy(text string, w int, measure func(string) int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
 		switch {
 		case line == "":
 			line = word
-		case safetext.Width(line)+1+safetext.Width(word) <= w:
+		case measure(line+" "+word) <= w:
 			line += " " + word
 		default:
-			lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
+			lines = append(lines, line)
 			line = word
 		}
 	}
 	if line != "" {
-		lines = append(lines, safetext.Clip(line, w, safetext.Ellipsis))
+		lines = append(lines, line)
 	}
 	return lines
 }

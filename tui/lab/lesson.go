@@ -37,7 +37,10 @@ func (*textView) keys() keymap.Actions { return nil }
 func (v *textView) reset()             { v.text.GotoTop() }
 
 // move scrolls the text.
-func (v *textView) move(_ *Screen, by int) {
+func (v *textView) move(s *Screen, by int) {
+	if s.big { // whole lines of large type
+		by *= typeRows
+	}
 	if by < 0 {
 		v.text.ScrollUp(-by)
 	} else {
@@ -50,6 +53,9 @@ const widest = 100
 
 func (v *textView) layout(s *Screen, r cell.Rect) {
 	width := min(r.W, widest)
+	if s.big {
+		width = r.W
+	}
 	lines := s.lessonLines(width - 4)
 	v.box, v.lanes = cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}, cell.Rect{}
 	if s.Framed {
@@ -70,13 +76,20 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 		v.text.SetWidth(width - 4)
 		v.text.SetHeight(max(v.box.H-4, 0))
 	}
+	if s.big && v.text.Height() > typeRows { // no line of large type is cut
+		v.text.SetHeight(v.text.Height() / typeRows * typeRows)
+	}
 	v.text.SetContentLines(text)
 }
 
 func (v *textView) paint(p painter, r cell.Rect) {
 	it := p.at()
-	in := p.Section(v.box, true, widget.Styled(safetext.Clean(it.Title), p.Look.Title),
-		widget.Styled(fmt.Sprintf(" · %d in %s", it.Limit.Count, format.Length(it.Limit.Window)), p.Look.Dim))
+	title := []widget.Span{widget.Styled(safetext.Clean(it.Title), p.Look.Title),
+		widget.Styled(fmt.Sprintf(" · %d in %s", it.Limit.Count, format.Length(it.Limit.Window)), p.Look.Dim)}
+	in := p.Section(v.box, true, title...)
+	if !v.text.AtBottom() {
+		p.Aside(v.box, widget.Width(title...), widget.Styled("↓ reads on", p.Look.Accent))
+	}
 	if p.Framed {
 		in.Y, in.H = in.Y+1, in.H-2
 	}
@@ -86,18 +99,34 @@ func (v *textView) paint(p painter, r cell.Rect) {
 	}
 }
 
-// lessonLines is what a lesson says, in lines of a width.
+// lessonLines is what a lesson says, in lines of a width; in presenter mode in large type, all but
+// the keys.
 func (s *Screen) lessonLines(width int) []line {
 	it := s.at()
 	var lines []line
-	write := func(text string, st themes.Style) {
+	small := func(text string, st themes.Style) {
 		for _, t := range format.Wrap(safetext.Clean(text), width) {
 			lines = append(lines, line{t, st})
 		}
 	}
+	write := func(text string, st themes.Style) {
+		if text = safetext.Clean(text); !s.big || s.Buffer.ASCII || !settable(text) {
+			small(text, st)
+			return
+		}
+		for _, t := range wrapType(text, width) {
+			for _, row := range enlarge(t, width) {
+				lines = append(lines, line{row, st})
+			}
+		}
+	}
+	gap := make([]line, 1)
+	if s.big {
+		gap = make([]line, typeRows)
+	}
 	for _, p := range it.Paragraphs(s.run) {
 		write(p, s.Look.Text)
-		lines = append(lines, line{})
+		lines = append(lines, gap...)
 	}
 	if g := it.Goal; g != nil {
 		p := s.task.Progress
@@ -110,9 +139,9 @@ func (s *Screen) lessonLines(width int) []line {
 		default:
 			write(p.Text, s.Look.Dim)
 		}
-		lines = append(lines, line{})
+		lines = append(lines, gap...)
 	}
-	write("enter tries it · space fires · g goes to a time · i hints · H shows how", s.Look.Dim)
+	small("enter tries it · space fires · g goes to a time · i hints · H shows how", s.Look.Dim)
 	return lines
 }
 
