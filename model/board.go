@@ -37,6 +37,9 @@ type Watched struct {
 	LastHit  limiter.Instant // of the newest arrival seen; 0 none
 	episode  episode
 	recent   recent
+
+	injected  []injection     // requests fired from here, oldest first
+	forgotten limiter.Instant // of the newest of them that is not known any more; 0 all are
 }
 
 // Board is the state of everything that is watched: the reducer of Batches. The
@@ -170,6 +173,7 @@ func (b *Board) apply(r *Reading) {
 	begun := k.Timeline == nil || k.Reading.Target.Window != r.Target.Window || k.Reading.At.Sub(r.At) > window
 	if begun {
 		k.Timeline = NewTimeline(window)
+		k.injected = nil
 	}
 	k.Gone = false
 	again := r.Since == 0 && !begun // a source that starts anew may tell again what it told before
@@ -196,6 +200,7 @@ func (b *Board) apply(r *Reading) {
 	if r.Err == "" {
 		k.Timeline.Watch(b.unbroken(r.watched(), r.At), r.At, k.Gauge.Used)
 	}
+	k.forget(r)
 	k.Reading = *r
 	k.paceByArrivals(r.At)
 	k.Reading.Arrivals, k.Reading.Trace = nil, nil
@@ -214,6 +219,7 @@ func (b *Board) unbroken(since, at limiter.Instant) limiter.Instant {
 func (b *Board) Mark(f Fired) {
 	if k := b.keys[f.Key]; k != nil && (f.Outcome == Admitted || f.Outcome == Denied) {
 		k.Timeline.Mark(f.At, f.Outcome == Denied)
+		k.inject(&f)
 	}
 }
 

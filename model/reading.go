@@ -167,6 +167,10 @@ const (
 	Lags Note = "lags behind its processes"
 	// KindUnknown is of keys that two kinds of window keep in the same way.
 	KindUnknown Note = "fixed or sliding window: not told yet"
+	// WithoutInjected and InjectedKept are of a board from which requests fired from here were
+	// subtracted: see Board.Organic.
+	WithoutInjected Note = "without what was injected"
+	InjectedKept    Note = "with what was injected: it cannot be told apart"
 )
 
 // Level is how much of the limit was used at one instant, with the instant from

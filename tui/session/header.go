@@ -139,6 +139,15 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 
 // state returns the badge of what the screen shows.
 func (h header) state() (string, themes.Style) {
+	text, style := h.playing()
+	if h.Subtracting() {
+		return text + ", NOT INJECTED", h.Look.BadgeWarn
+	}
+	return text, style
+}
+
+// playing says whether the picture moves, and which one it is.
+func (h header) playing() (string, themes.Style) {
 	switch {
 	case h.Replayed() && h.Started():
 		return h.replayed(h.Look)

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"fmt"
 	"time"
 
 	"ratescope/model"
+	"ratescope/tui/format"
 )
 
 // SetStep says how often the picture of the screen that is shown moves by itself.
@@ -60,6 +62,21 @@ func (s *Session) Tick(local time.Time) {
 func (s *Session) Pause() {
 	if s.Boards.Pause() {
 		s.Reorder()
+	}
+}
+
+// SubtractInjected takes the requests that were fired from here out of every figure, or shows them
+// again, and says where they cannot be told apart.
+func (s *Session) SubtractInjected() {
+	of := s.Subtract()
+	s.Rebind()
+	switch {
+	case !s.Subtracting():
+		s.Say("The requests fired from here are in every figure again.")
+	case of.Kept > 0:
+		s.Say(fmt.Sprintf("Without what was fired from here at %s; at %d others it cannot be told apart, which their notes say.", format.Plural(of.Keys, "key"), of.Kept))
+	default:
+		s.Say("Without what was fired from here, at " + format.Plural(of.Keys, "key") + ": \\ shows it again.")
 	}
 }
 

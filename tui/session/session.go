@@ -120,6 +120,9 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 	}
 	s.Files.Put(msg.batch)
 	change := s.Apply(msg.batch)
+	if s.Subtracting() && !s.Paused() {
+		s.Rebind() // the rows are those of the board before
+	}
 	s.Meet(s.Live().Server)
 	moves := change.Moves && !s.Still // else the next second is soon enough
 	if !s.Paused() && (change.Anew || s.Grown()) {

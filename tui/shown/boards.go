@@ -35,6 +35,7 @@ type Boards struct {
 	live    model.Board
 	paused  *model.Board // the board at the moment of a pause; nil while the picture moves
 	frozen  *model.Board // what is shown of it: as it is, or as it stood when the timeline is scrolled back
+	organic *model.Board // what is shown of the live board or of the pause without what was injected; nil: all is shown
 	started bool         // a batch has come
 	server  model.Server // figures of the server: renewed once a second, so that they can be read
 	cost    model.Cost   // of about the last ten seconds
@@ -61,6 +62,9 @@ func (b *Boards) Apply(batch model.Batch) Change {
 	turned := was.Link != batch.Server.Link || was.Err != batch.Server.Err
 	c := Change{Anew: batch.Anew != nil, Turn: !b.started || turned, Moves: turned || moves(&batch)}
 	b.live.Apply(batch)
+	if b.frozen == nil {
+		b.renew()
+	}
 	b.account(b.live.Cost, c.Anew)
 	if c.Anew || !b.started || b.server.Link != b.live.Server.Link {
 		b.server = b.live.Server
@@ -112,6 +116,9 @@ func (b *Boards) Tick(local time.Time) (changed, second bool) {
 	}
 	if b.live.Server.Link == model.Live { // else what was last known stays
 		b.live.Refresh(b.now)
+		if b.organic != nil {
+			b.organic.Refresh(b.now)
+		}
 	}
 	// What is renewed once a second changes together with the clock: a calm screen is
 	// drawn once a second.
@@ -127,10 +134,40 @@ func (b *Boards) Tick(local time.Time) (changed, second bool) {
 
 // Board returns the board on screen: the live one, or the one of the pause.
 func (b *Boards) Board() *model.Board {
+	if b.organic != nil {
+		return b.organic
+	}
+	return b.whole()
+}
+
+// whole is the board of which all is shown, or a part.
+func (b *Boards) whole() *model.Board {
 	if b.frozen != nil {
 		return b.frozen
 	}
 	return &b.live
+}
+
+// Subtract takes the requests that were fired from here out of every figure on screen, or shows
+// them again.
+func (b *Boards) Subtract() model.Subtracted {
+	if b.organic != nil {
+		b.organic = nil
+		return model.Subtracted{}
+	}
+	var s model.Subtracted
+	b.organic, s = b.whole().Organic(b.At())
+	return s
+}
+
+// Subtracting reports whether the requests that were fired from here are taken out.
+func (b *Boards) Subtracting() bool { return b.organic != nil }
+
+// renew works out anew what is shown without the requests that were fired from here.
+func (b *Boards) renew() {
+	if b.organic != nil {
+		b.organic, _ = b.whole().Organic(b.At())
+	}
 }
 
 // Live returns the board that goes on collecting behind a pause.
@@ -188,6 +225,9 @@ func (b *Boards) stalled() int {
 // PinKey pins a key, or lets it go, on every board.
 func (b *Boards) PinKey(key string) {
 	b.live.Pin(key)
+	if b.organic != nil {
+		b.organic.Pin(key)
+	}
 	if b.frozen != nil {
 		b.frozen.Pin(key)
 	}

@@ -27,6 +27,7 @@ func (b *Boards) Pause() bool {
 		b.paused = b.Freeze()
 		b.frozen = b.paused
 	}
+	b.renew()
 	return true
 }
 
@@ -50,6 +51,7 @@ func (b *Boards) Revisit() bool {
 	default:
 		b.frozen = b.paused.AsOf(at)
 	}
+	b.renew()
 	return true
 }
 
