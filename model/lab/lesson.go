@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ratescope/limiter"
@@ -47,8 +48,17 @@ type extra struct {
 	} `json:"traffic"`
 }
 
-// Lessons returns the lessons that come with the program, in their order.
+// Lessons returns the lessons that come with the program, in their order. What they point to is shared
+// by all callers and is not to be changed.
 func Lessons() ([]Lesson, error) {
+	all, err := embedded()
+	return slices.Clone(all), err
+}
+
+// embedded reads the lessons once.
+var embedded = sync.OnceValues(readEmbedded)
+
+func readEmbedded() ([]Lesson, error) {
 	entries, err := lessonFiles.ReadDir("lessons")
 	if err != nil {
 		return nil, err

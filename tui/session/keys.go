@@ -32,7 +32,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "="),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_"),
 		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Compose, "~").Writing().When(live),
-		keymap.New("fire", "hold fire", ";", "pauses what is being fired; again goes on", do(s.Hold), ";").When(live),
+		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Hold), ";").When(live),
 		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.OpenChanges, "$").When(func() string {
 			if s.Replayed() {
 				return "A replay only shows what was seen: nothing can be changed."

@@ -27,6 +27,10 @@ const (
 const (
 	defaultFPS = 10
 	maxFPS     = 60
+
+	// promptFPS is how often a second the terminal gets what has changed, so that the first picture and
+	// what a key does wait for 40 ms at most. A turn at which nothing has changed costs 10 µs.
+	promptFPS = 25
 )
 
 // Options says how a program looks.
@@ -131,7 +135,7 @@ func (a *App) Register(name, what string, s Screen) {
 // terminal is left as it was.
 func (a *App) Run(extra ...tea.ProgramOption) error {
 	defer a.stop()
-	settings := append([]tea.ProgramOption{tea.WithContext(a.ctx), tea.WithFPS(a.o.FPS)}, extra...)
+	settings := append([]tea.ProgramOption{tea.WithContext(a.ctx), tea.WithFPS(a.o.writes())}, extra...)
 	var model tea.Model = guarded{a}
 	if a.o.Timed != nil {
 		model = &timed{Model: model, report: a.o.Timed}
@@ -173,6 +177,15 @@ func (a *App) Now() time.Time { return a.now }
 
 // Options returns how the program looks.
 func (a *App) Options() Options { return a.o }
+
+// writes returns how often a second a changed picture may be sent to the terminal. A person who asks
+// for fewer pictures than usual has a slow line, and gets no more than that.
+func (o *Options) writes() int {
+	if o.FPS < defaultFPS {
+		return o.FPS
+	}
+	return max(o.FPS, promptFPS)
+}
 
 // Frame is the time between two pictures at the highest rate that is allowed.
 func (a *App) Frame() time.Duration { return time.Second / time.Duration(a.o.FPS) }
