@@ -108,21 +108,33 @@ func mergeArrivals(a, b []model.Arrival) []model.Arrival {
 	return append(append(out, a...), b...)
 }
 
-// block reads until when a key is blocked. There is something to read only while a block
-// lasts, so that it is looked for where the rule speaks of blocks or discovery saw one.
+// block reads until when a key is blocked. It is looked for at every reading where the rule speaks of
+// blocks or discovery saw one, and now and then beside a key of ours that a person named, since
+// discovery may not come by its name.
 type block struct {
-	key  string // "" is not looked for
-	till *redis.StringCmd
-	life string // a key whose expiry is the end of the block, where a library keeps it so; else ""
-	ttl  *redis.DurationCmd
+	key     string // "" is not looked for
+	seldom  bool   // nothing speaks of blocks
+	skip    int    // readings left before it is looked for again
+	refused bool   // the server does not let us read it
+	until   limiter.Instant
+	till    *redis.StringCmd
+	life    string // a key whose expiry is the end of the block, where a library keeps it so; else ""
+	ttl     *redis.DurationCmd
 }
 
 func (b *block) ask(q *Query, l *Tracker) {
 	b.till = nil
-	if b.key == "" && l.target.Convention.Block > 0 {
-		b.key = layout.BlockedKey(l.Name)
+	if spoken := l.target.Convention.Block > 0; b.key == "" && !b.refused && (spoken || l.Named && (l.library == "" || l.library == model.OwnLibrary)) {
+		b.key, b.seldom = layout.BlockedKey(l.Name), !spoken
 	}
-	if b.key != "" {
+	switch {
+	case b.key == "":
+	case b.seldom && b.until == 0 && (q.Quick || b.skip > 0):
+		if !q.Quick {
+			b.skip--
+		}
+	default:
+		b.skip = absentEvery - 1
 		b.till = q.Pipe.Get(q.Ctx, b.key)
 	}
 	if b.ttl = nil; b.life != "" {
@@ -139,11 +151,16 @@ func (b *block) tell(r *model.Reading) {
 	if b.till == nil {
 		return
 	}
+	b.until = 0
 	text, err := b.till.Result()
+	if connect.Code(err) == "NOPERM" && b.seldom {
+		b.key, b.refused = "", true
+	}
 	if err != nil {
 		return
 	}
 	if us, err := strconv.ParseInt(text, 10, 64); err == nil && us > 0 && us < 1<<53 {
-		r.State.BlockedUntil = limiter.Instant(us)
+		b.until = limiter.Instant(us)
+		r.State.BlockedUntil = b.until
 	}
 }

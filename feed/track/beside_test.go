@@ -1,0 +1,93 @@
+package track
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+)
+
+// refusal is an error as a server answers it.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
+
+// TestABlockIsLookedForBesideANamedKey: no rule speaks of blocks and no discovery comes by, and still
+// a key that a person named is not said to be free while it is blocked. It is asked for now and
+// then, at every reading while there is one, and never again where the server refuses it.
+func TestABlockIsLookedForBesideANamedKey(t *testing.T) {
+	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
+	defer client.Close()
+	now := noon
+	read := func(l *Tracker, until limiter.Instant, err error) (blocked limiter.Instant, asked bool) {
+		t.Helper()
+		now = now.Add(time.Second)
+		p := client.Pipeline()
+		l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now})
+		for _, c := range p.Cmds() {
+			switch c := c.(type) {
+			case *redis.StringCmd:
+				if c.Args()[1] != layout.BlockedKey("k") {
+					c.SetVal("1")
+					continue
+				}
+				if asked = true; err != nil {
+					c.SetErr(err)
+				}
+				c.SetVal(strconv.FormatInt(int64(until), 10))
+			case *redis.DurationCmd:
+				c.SetVal(time.Minute)
+			}
+		}
+		r, _, err := l.Take(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.State.BlockedUntil, asked
+	}
+	begin := func(named bool) *Tracker {
+		l := New("k", nil, false, nil)
+		l.Named = named
+		l.Attach(decode.Found{Key: "k", Name: "k", Type: "string", Kind: decode.Single})
+		return l
+	}
+
+	l, until := begin(true), noon.Add(time.Hour)
+	for range 3 {
+		if got, asked := read(l, until, nil); got != until || !asked {
+			t.Fatalf("blocked until %v, asked %v; want %v at every reading while it lasts", got, asked, until)
+		}
+	}
+	if got, asked := read(l, 0, redis.Nil); got != 0 || !asked {
+		t.Errorf("a block that has ended lasts until %v, asked %v", got, asked)
+	}
+	questions := 0
+	for range 2 * absentEvery {
+		if _, asked := read(l, 0, redis.Nil); asked {
+			questions++
+		}
+	}
+	if questions != 2 {
+		t.Errorf("%d questions in %d readings without a block, want 2", questions, 2*absentEvery)
+	}
+
+	l = begin(true)
+	questions = 0
+	for range 3 * absentEvery {
+		if _, asked := read(l, 0, refusal("NOPERM no permissions to access one of the keys")); asked {
+			questions++
+		}
+	}
+	if questions != 1 {
+		t.Errorf("%d questions to a server that refuses them, want 1", questions)
+	}
+	if _, asked := read(begin(false), until, nil); asked {
+		t.Error("a key that was discovered is asked for its block")
+	}
+}
