@@ -53,6 +53,10 @@ type Board struct {
 	Health  Health
 	HotKeys HotKeys
 
+	// Rough, set before the first batch, keeps of the past of keys only what their rates need, for
+	// a board that nothing draws.
+	Rough bool
+
 	keys     map[string]*Watched
 	alerts   []Alert
 	raised   int
@@ -172,7 +176,9 @@ func (b *Board) apply(r *Reading) {
 	// more than a window would write where a later past stands.
 	begun := k.Timeline == nil || k.Reading.Target.Window != r.Target.Window || k.Reading.At.Sub(r.At) > window
 	if begun {
-		k.Timeline = NewTimeline(window)
+		if k.Timeline = NewTimeline(window); b.Rough {
+			k.Timeline = newRoughTimeline(window)
+		}
 		k.injected = nil
 	}
 	k.Gone = false

@@ -13,10 +13,10 @@ import (
 // any width and a column never changes once its time has passed.
 const BinsPerWindow = 240
 
-const (
-	chunkBins  = BinsPerWindow
-	maxWindows = 12 // how far back a timeline reaches
-)
+const maxWindows = 12 // how far back a timeline reaches
+
+// A rough timeline is for what nothing draws: a window and the one before it, in few bins.
+const roughBins, roughWindows = 24, 2
 
 // Bin is what happened in a stretch of time. Counts are units of cost.
 type Bin struct {
@@ -44,6 +44,8 @@ func (b *Bin) join(c *Bin) {
 type Timeline struct {
 	window time.Duration
 	micros int64 // the window in µs
+	bins   int64 // of a window, and of a chunk
+	reach  int64 // windows that are held
 	seen   int64 // the newest bin that was watched
 	first  int64 // the oldest bin that was watched
 	chunks [maxWindows]*chunk
@@ -52,13 +54,23 @@ type Timeline struct {
 type chunk struct {
 	number int64 // absolute: bin index / chunkBins
 	shared bool  // with a frozen timeline: not to be written to
-	bins   [chunkBins]Bin
+	bins   []Bin
 }
 
 // NewTimeline returns an empty timeline for a window; one below a microsecond counts
 // as that long.
 func NewTimeline(window time.Duration) *Timeline {
-	return &Timeline{window: window, micros: max(int64(window/time.Microsecond), 1), seen: math.MinInt64, first: math.MaxInt64}
+	return newTimeline(window, BinsPerWindow, maxWindows)
+}
+
+// newRoughTimeline returns an empty rough timeline, which takes 2 kB where a full one takes up to
+// 115: its rates are those of 23 to 24 parts of a window.
+func newRoughTimeline(window time.Duration) *Timeline {
+	return newTimeline(window, roughBins, roughWindows)
+}
+
+func newTimeline(window time.Duration, bins, reach int64) *Timeline {
+	return &Timeline{window: window, micros: max(int64(window/time.Microsecond), 1), bins: bins, reach: reach, seen: math.MinInt64, first: math.MaxInt64}
 }
 
 // Freeze returns the timeline as it stands. What is written to t later does not change
@@ -77,7 +89,7 @@ func (t *Timeline) Freeze() *Timeline {
 func (t *Timeline) Window() time.Duration { return t.window }
 
 // Reach returns how far back a timeline can remember.
-func (t *Timeline) Reach() time.Duration { return (maxWindows - 1) * t.window }
+func (t *Timeline) Reach() time.Duration { return time.Duration(t.reach-1) * t.window }
 
 // FirstColumn returns the number of the first column of `per` bins that was watched;
 // math.MaxInt64 when none was.
@@ -95,14 +107,14 @@ func OpensWindow(c int64, per int) bool {
 }
 
 // Index returns the number of the bin that holds at. Every multiple of
-// BinsPerWindow begins a clock-aligned window.
+// BinsPerWindow, or of a rough timeline's bins, begins a clock-aligned window.
 func (t *Timeline) Index(at limiter.Instant) int64 {
-	return floorDiv(int64(at)*BinsPerWindow, t.micros)
+	return floorDiv(int64(at)*t.bins, t.micros)
 }
 
 // Begin returns the first instant of bin i.
 func (t *Timeline) Begin(i int64) limiter.Instant {
-	return limiter.Instant(-floorDiv(-i*t.micros, BinsPerWindow))
+	return limiter.Instant(-floorDiv(-i*t.micros, t.bins))
 }
 
 func floorDiv(a, b int64) int64 {
@@ -113,31 +125,43 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
+// place returns the number of the chunk that holds bin i, and its slot. A full timeline divides by
+// constants, which is faster: charts look at every bin.
+func (t *Timeline) place(i int64) (number, slot int64) {
+	if t.bins == BinsPerWindow {
+		number = floorDiv(i, BinsPerWindow)
+		return number, ((number % maxWindows) + maxWindows) % maxWindows
+	}
+	number = floorDiv(i, t.bins)
+	return number, ((number % t.reach) + t.reach) % t.reach
+}
+
 // at returns bin i to write to, or nil when it is older than what the ring holds.
 func (t *Timeline) at(i int64) *Bin {
-	number := floorDiv(i, chunkBins)
-	slot := &t.chunks[((number%maxWindows)+maxWindows)%maxWindows]
+	number, n := t.place(i)
+	slot := &t.chunks[n]
 	switch c := *slot; {
 	case c == nil || c.number < number && c.shared:
-		*slot = &chunk{number: number}
+		*slot = &chunk{number: number, bins: make([]Bin, t.bins)}
 	case c.number > number:
 		return nil
 	case c.number < number:
-		*c = chunk{number: number}
+		c.number = number
+		clear(c.bins)
 	case c.shared:
-		*slot = &chunk{number: number, bins: c.bins}
+		*slot = &chunk{number: number, bins: slices.Clone(c.bins)}
 	}
-	return &(*slot).bins[i-number*chunkBins]
+	return &(*slot).bins[i-number*t.bins]
 }
 
 // peek returns bin i, or nil when nothing was ever written near it.
 func (t *Timeline) peek(i int64) *Bin {
-	number := floorDiv(i, chunkBins)
-	c := t.chunks[((number%maxWindows)+maxWindows)%maxWindows]
+	number, n := t.place(i)
+	c := t.chunks[n]
 	if c == nil || c.number != number {
 		return nil
 	}
-	return &c.bins[i-number*chunkBins]
+	return &c.bins[i-number*t.bins]
 }
 
 // Arrive records requests.
@@ -172,7 +196,7 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 	last := t.Index(at)
 	first := last
 	if since > 0 && since < at {
-		first = max(t.Index(since), last-(maxWindows-1)*chunkBins)
+		first = max(t.Index(since), last-(t.reach-1)*t.bins)
 	}
 	t.seen, t.first = max(t.seen, last), min(t.first, first)
 	for i := first; i <= last; i++ {
@@ -198,7 +222,7 @@ func (t *Timeline) report(now limiter.Instant) (since limiter.Instant, arrivals 
 		return 0, nil, nil
 	}
 	last := t.Index(now)
-	from := max(t.first, last-(maxWindows-1)*chunkBins)
+	from := max(t.first, last-(t.reach-1)*t.bins)
 	for i := from; i <= last; i++ {
 		b := t.peek(i)
 		if b == nil {
@@ -223,6 +247,9 @@ func (t *Timeline) report(now limiter.Instant) (since limiter.Instant, arrivals 
 func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 	first, last := t.Index(since)+1, t.Index(at)
 	watched = first >= t.first && last <= t.seen
+	if t.bins == roughBins { // the first bin may have been watched in part
+		watched = watched && first > t.first
+	}
 	for i := first; i <= last; i++ {
 		b := t.peek(i)
 		if b == nil {
@@ -243,7 +270,7 @@ func (t *Timeline) Between(from, to limiter.Instant) Bin {
 		b := t.peek(i)
 		if b == nil { // so are all bins of its chunk
 			sum.Watched = false
-			i = (floorDiv(i, chunkBins)+1)*chunkBins - 1
+			i = (floorDiv(i, t.bins)+1)*t.bins - 1
 			continue
 		}
 		sum.join(b)

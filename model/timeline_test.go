@@ -407,3 +407,46 @@ func TestAFrozenTimelineStands(t *testing.T) {
 		t.Fatalf("only %d were frozen", len(frozen))
 	}
 }
+
+// TestARoughBoardHasTheRates: a board that keeps little of the past has the rates of one that
+// keeps all, but for a part of a window, and says no more of what was not watched.
+func TestARoughBoardHasTheRates(t *testing.T) {
+	begin := limiter.InstantOf(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC))
+	var full model.Board
+	rough := model.Board{Rough: true}
+	known, early := 0, 0
+	for i := range 2000 { // 16 windows, with a break in the middle
+		at := begin.Add(time.Duration(i) * 500 * time.Millisecond)
+		r := model.Reading{
+			Key: "a", Type: "string", At: at, Since: at.Add(-500 * time.Millisecond), TTL: time.Minute,
+			Target:   model.Target{Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 100, Window: time.Minute}, Window: time.Minute, LimitKnown: true, Evidence: model.Known},
+			State:    limiter.State{Algorithm: limiter.GCRA, TAT: at.Add(time.Second)},
+			Arrivals: []model.Arrival{{At: at, N: int64(i/200%3 + 1)}},
+		}
+		switch {
+		case i > 1000 && i < 1020:
+			continue
+		case i == 1020:
+			r.Since = 0
+		}
+		b := model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}}
+		full.Apply(b)
+		rough.Apply(b)
+		want, got := full.Key("a").Gauge, rough.Key("a").Gauge
+		if got.Rate > want.Rate*1.1 || got.Rate < want.Rate*0.9 {
+			t.Fatalf("after %v the rate is %v %v, want about %v %v", at.Sub(begin), got.Rate, got.RateKnown, want.Rate, want.RateKnown)
+		}
+		if got.RateKnown {
+			known++
+		}
+		if got.RateKnown && !want.RateKnown {
+			early++
+		}
+	}
+	if known < 1000 || early > 2*5 { // twice a part of the window, which is 2.5 s
+		t.Errorf("the rate was known %d times, %d of them too early", known, early)
+	}
+	if reach := rough.Key("a").Timeline.Reach(); reach != time.Minute {
+		t.Errorf("it reaches back %v", reach)
+	}
+}

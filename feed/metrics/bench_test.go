@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ratescope/feed/metrics"
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -53,4 +56,33 @@ func BenchmarkScrape(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkHeld measures what a collector holds of 10,000 keys after 15 of their windows, in bytes
+// a key: most of it is their past.
+func BenchmarkHeld(b *testing.B) {
+	for b.Loop() {
+		c := metrics.New(metrics.Options{MaxKeys: 10_000})
+		before := heap()
+		for i := range 60 {
+			at := limiter.InstantOf(dawn).Add(time.Duration(i) * 15 * time.Second)
+			readings := make([]model.Reading, 10_000)
+			for k := range readings {
+				readings[k] = log(fmt.Sprint("rl:tenant:", k), k%100, 100)
+				readings[k].At, readings[k].Since = at, at.Add(-15*time.Second)
+				readings[k].Arrivals = []model.Arrival{{At: at, N: 1}}
+			}
+			c.Put(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Readings: readings})
+		}
+		b.ReportMetric(float64(heap()-before)/10_000, "bytes/key")
+		runtime.KeepAlive(c)
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

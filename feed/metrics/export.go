@@ -61,7 +61,7 @@ func New(o Options) *Collector {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Collector{o: o, exported: map[string]bool{}}
+	return &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}}
 }
 
 // Put takes in a batch.

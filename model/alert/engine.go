@@ -81,7 +81,7 @@ type Engine struct {
 
 // NewEngine returns an engine that has seen nothing yet.
 func NewEngine(rules []Rule) *Engine {
-	return &Engine{rules: rules, states: map[id]*state{}}
+	return &Engine{rules: rules, states: map[id]*state{}, board: model.Board{Rough: true}}
 }
 
 // SetRules puts other rules in place, as after the configuration has changed. It returns
