@@ -176,9 +176,7 @@ func (b *Board) apply(r *Reading) {
 	// more than a window would write where a later past stands.
 	begun := k.Timeline == nil || k.Reading.Target.Window != r.Target.Window || k.Reading.At.Sub(r.At) > window
 	if begun {
-		if k.Timeline = NewTimeline(window); b.Rough {
-			k.Timeline = newRoughTimeline(window)
-		}
+		k.Timeline = b.timeline(window)
 		k.injected = nil
 	}
 	k.Gone = false

@@ -63,10 +63,13 @@ func NewTimeline(window time.Duration) *Timeline {
 	return newTimeline(window, BinsPerWindow, maxWindows)
 }
 
-// newRoughTimeline returns an empty rough timeline, which takes 2 kB where a full one takes up to
-// 115: its rates are those of 23 to 24 parts of a window.
-func newRoughTimeline(window time.Duration) *Timeline {
-	return newTimeline(window, roughBins, roughWindows)
+// timeline returns an empty timeline for a key of the board. A rough one takes 2 kB where a full
+// one takes up to 115: its rates are those of 23 to 24 parts of a window.
+func (b *Board) timeline(window time.Duration) *Timeline {
+	if b.Rough {
+		return newTimeline(window, roughBins, roughWindows)
+	}
+	return NewTimeline(window)
 }
 
 func newTimeline(window time.Duration, bins, reach int64) *Timeline {
