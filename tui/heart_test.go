@@ -201,8 +201,13 @@ func TestWhatIf(t *testing.T) {
 		s.press(strings.ReplaceAll(string(r), " ", "space"))
 	}
 	s.run(time.Second)
-	s.press("enter")
+	s.press("x")
+	s.see("not understood: as in gcra 100/1m")
+	s.press("backspace", "enter")
 	s.see("sliding-log 9999/1m", ": admits more")
+	if strings.Contains(s.text(), "not understood") {
+		t.Error("what is understood again is complained about")
+	}
 	s.press("esc")
 	s.see("what counts now")
 	if len(injector.Orders()) > 0 {

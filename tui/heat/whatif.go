@@ -11,6 +11,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
 	"ratescope/tui/session"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -38,14 +39,20 @@ func (h *Screen) askWhatIf() tea.Cmd {
 	if h.what.text == "" {
 		h.what.text = session.TermsText(of)
 	}
+	var p *shell.Prompt
 	try := func(text string) {
 		h.what.text = text
+		if p != nil {
+			p.Complain("")
+		}
 		if t, ok := session.ParseTerms(text, of); ok {
 			h.what.terms, h.what.on, h.what.second = t, true, 0
+		} else if p != nil {
+			p.Complain("not understood: as in gcra 100/1m")
 		}
 	}
 	try(h.what.text)
-	p := h.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
+	p = h.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				h.what = whatIf{}

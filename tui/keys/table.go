@@ -117,7 +117,11 @@ func (v view) paintKeys(r cell.Rect) {
 func (v view) keysTitle() []widget.Span {
 	title := []widget.Span{widget.Styled("keys", v.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.Rows())), v.Look.Dim)}
 	if v.groups.on {
-		title = append(title, widget.Styled(" in "+format.Plural(v.groups.tree.groups, "group"), v.Look.Dim))
+		groups := " in " + format.Plural(v.groups.tree.groups, "group")
+		if v.groups.tree.groups == 0 {
+			groups = ", no two of a group"
+		}
+		title = append(title, widget.Styled(groups, v.Look.Dim))
 	}
 	if v.Filter() != "" {
 		title = append(title, widget.Styled(" /", v.Look.Accent), widget.Styled(safetext.Clean(v.Filter()), v.Look.Text))

@@ -12,6 +12,7 @@ import (
 	"ratescope/tui/chart"
 	"ratescope/tui/format"
 	"ratescope/tui/session"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -35,14 +36,20 @@ func (d *Screen) askWhatIf() tea.Cmd {
 	if d.what.text == "" {
 		d.what.text = session.TermsText(k.Reading.Target)
 	}
+	var p *shell.Prompt
 	try := func(text string) {
 		d.what.text = text
+		if p != nil {
+			p.Complain("")
+		}
 		if t, ok := session.ParseTerms(text, k.Reading.Target); ok {
 			d.what.terms, d.what.on, d.what.key = t, true, ""
+		} else if p != nil {
+			p.Complain("not understood: as in gcra 100/1m")
 		}
 	}
 	try(d.what.text)
-	p := d.NewPrompt("what if ", d.what.text, "algorithm, limit and burst · enter keeps · esc ends", try,
+	p = d.NewPrompt("what if ", d.what.text, "algorithm, limit and burst · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				d.what = whatIf{}

@@ -6,6 +6,7 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
 	"ratescope/tui/widget"
@@ -33,6 +34,7 @@ type Prompt struct {
 	changed func(text string)
 	done    func(text string, kept bool) tea.Cmd
 	keys    func(msg tea.KeyPressMsg) bool
+	wrong   string // what is wrong with the text; "" nothing
 }
 
 // NewPrompt returns a prompt with a text in it. changed has the text after every change, done
@@ -50,6 +52,9 @@ func (p *Prompt) Suggest(texts []string) {
 	p.input.ShowSuggestions = len(texts) > 0
 	p.input.SetSuggestions(texts)
 }
+
+// Complain says what is wrong with the text in place of the note, until it is told "".
+func (p *Prompt) Complain(what string) { p.wrong = what }
 
 // Update edits the text.
 func (p *Prompt) Update(msg tea.Msg) (tea.Cmd, bool) {
@@ -76,11 +81,14 @@ func (p *Prompt) Update(msg tea.Msg) (tea.Cmd, bool) {
 // Paint draws the prompt over the footer.
 func (p *Prompt) Paint(c *widget.Canvas, footer cell.Rect) {
 	c.Buffer.Clear(footer)
-	note := format.First(footer.W/2, p.note, "enter keeps · esc clears")
-	room := footer.W - 3 - len([]rune(note))
+	note, st := format.First(footer.W/2, p.note, "enter keeps · esc clears"), c.Look.Dim
+	if p.wrong != "" {
+		note, st = safetext.Clip(p.wrong, footer.W/2, safetext.Ellipsis), c.Look.Near
+	}
+	room := footer.W - 3 - safetext.Width(note)
 	p.input.SetWidth(max(room-4, 4))
 	c.Buffer.Place(cell.Rect{X: 1, Y: footer.Y, W: room, H: 1}, p.input.View())
-	c.Buffer.Right(footer.X+room, footer.Y, footer.X+footer.W-1, note, c.Look.Dim)
+	c.Buffer.Right(footer.X+room, footer.Y, footer.X+footer.W-1, note, st)
 }
 
 // Modal is false: rows can be clicked while a filter is typed.
