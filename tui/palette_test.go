@@ -42,6 +42,9 @@ func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 		return hits[0].Name
 	}
 	actions := s.app.Bindings()
+	if first := actions.Named(hit("")); first == nil || first.Writes {
+		t.Errorf("with nothing typed enter does %v, which writes", first)
+	}
 	for _, act := range actions {
 		if act.Name == "palette" {
 			continue

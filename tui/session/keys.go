@@ -39,7 +39,7 @@ func (s *Session) Actions() keymap.Actions {
 			}
 			return ""
 		}),
-		keymap.New("fire", "without injected", `\`, "takes what was fired from here out of every figure", do(s.SubtractInjected), `\`),
+		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
 		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
 		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.NextSort(); return s.Remember("sort", s.SortName()) }, "s").Hinted("sort"),

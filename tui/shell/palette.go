@@ -29,6 +29,15 @@ func (a *App) newPalette() *Picker {
 		}
 		choices = append(choices, c)
 	}
+	slices.SortStableFunc(choices, func(x, y Choice) int { // what writes is not what enter does at once
+		switch {
+		case x.Last == y.Last:
+			return 0
+		case y.Last:
+			return -1
+		}
+		return 1
+	})
 	p := a.NewPicker("do", choices)
 	p.Chosen = func(c Choice) tea.Cmd { return a.CarryOut(c.Value.(keymap.Action)) }
 	return p
