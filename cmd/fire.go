@@ -15,7 +15,7 @@ func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, shot mod
 	if shot.Cost != 1 {
 		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", shot.Cost)
 	}
-	for _, name := range []string{"create", "shape", "phase", "from", "report"} {
+	for _, name := range []string{"create", "scratch", "shape", "phase", "from", "report"} {
 		if c.Flags().Changed(name) {
 			return cli.Usagef("--%s is for requests at a key: leave it out with --url", name)
 		}
@@ -52,6 +52,7 @@ func (p *program) fire() *cobra.Command {
 	var order cli.FireOptions
 	var web cli.Call
 	c.Flags().BoolVar(&order.Create, "create", false, "create the key where it does not exist")
+	c.Flags().BoolVar(&order.Scratch, "scratch", false, "fire at a copy of the key, KEY:scratch in its slot, which expires by itself: no user's request meets it")
 	c.Flags().StringVar(&order.Reason, "reason", "", "why, for the audit file")
 	c.Flags().StringVar(&web.URL, "url", "", "fire at an application instead of a key: http:// or https://")
 	c.Flags().StringVarP(&web.Method, "request", "X", "", "method of the request to --url (default: GET, or POST with --body)")

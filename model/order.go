@@ -18,6 +18,9 @@ type Order struct {
 	Shape  Shape   // how the requests are spread over time
 	Change Change  // what is done to the key instead; an order with one fires no requests
 
+	// Scratch fires at a copy of the key, which expires by itself, instead of the key.
+	Scratch bool
+
 	// Hold, when not nil, is called before each request and returns when it may be sent: it blocks
 	// while the order is paused. What was due meanwhile is not made up for.
 	Hold func(context.Context) error

@@ -9,7 +9,7 @@ import (
 
 // ParseOrder reads an order as a person types it, words in any order: "60" is how many requests,
 // "5/s" their rate, "cost:2" the cost of each, "phase:0.9" the phase of the clock-aligned window to
-// begin at, and the rest a shape as ParseShape reads it. Without a number the order goes on until
+// begin at, "scratch" fires at a copy of the key, and the rest is a shape as ParseShape reads it. Without a number the order goes on until
 // it is stopped; without a rate its requests go as fast as the answers come. phase is below 0 where
 // none is named. The error is one sentence.
 func ParseOrder(text string) (s Order, phase float64, err error) {
@@ -41,6 +41,8 @@ func (s *Order) parse(word string, phase *float64) (err error) {
 		if *phase, err = strconv.ParseFloat(value, 64); err != nil || !(*phase >= 0 && *phase < 1) {
 			return fmt.Errorf("%q is no phase: give 0, the beginning of the window, to below 1, as in phase:0.9", word)
 		}
+	case word == "scratch":
+		s.Scratch = true
 	case strings.Contains(name, "/"):
 		s.Rate, err = ParseRate(word)
 	case word[0] >= '0' && word[0] <= '9' || word[0] == '-':

@@ -63,6 +63,10 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 		t.AsNew = t.Over + state.Peek(now.Add(t.Over), limit, s.Target.Convention, 0).ResetAfter
 	}
 	t.LastIn = r.lastIn(now, limit, s)
+	if s.Scratch { // no request of others meets the copy
+		t.Organic.Known = true
+		return t
+	}
 	if from := now.Add(-limit.Window); from >= k.Timeline.First() && k.Timeline.First() != 0 {
 		b := k.Timeline.Between(from, now)
 		own := int64(b.InjectedAdmitted) + int64(b.InjectedDenied)

@@ -56,6 +56,7 @@ type FireOptions struct {
 	Refused    string // the remedy where it is not; "" names the flag
 	Production bool   // the configuration calls the server one of production
 	Withdraw   bool   // of an undo: what was fired is taken off what the key holds
+	Scratch    bool   // a copy of the key is fired at, which expires by itself
 	Create     bool   // a key that does not exist may be created
 	Reason     string // why, for the audit file
 	Shape      Shape
@@ -100,6 +101,9 @@ func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o O
 	}
 	if s.Target, err = r.Aim(); err != nil {
 		return Usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
+	}
+	if s.Scratch = order.Scratch; s.Scratch && r.Type == "none" {
+		return Usagef("there is no key %s at %s, so that there is nothing to copy: check the name", safetext.Clean(s.Key), batch.Server.Target)
 	}
 	ticket, err := issue(ctx, injector, batch, &s, order.Shape)
 	if err != nil {
@@ -151,6 +155,9 @@ func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Or
 	board.Apply(batch)
 	t := board.Key(s.Key).Ticket(*s, now)
 	t.Issued, t.Server, t.Path = time.Now(), batch.Server.Target, fire.Path
+	if s.Scratch {
+		t.Path = fire.ScratchPath
+	}
 	t.Keys = i.Keys(*s, now)
 	var err error
 	if t.Commands, err = i.Preview(ctx, *s); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -129,7 +130,7 @@ func (i *Injector) permit(ctx context.Context, s model.Order) error {
 	switch err := i.state.Err(now); {
 	case err != nil:
 		return err
-	case s.Ticket == nil || s.Ticket.Order.Key != s.Key || s.Ticket.Order.N != s.N || s.Ticket.Order.Rate != s.Rate || s.Ticket.Order.Cost != s.Cost || s.Ticket.Order.Change != s.Change || s.Ticket.Order.Shape.String() != s.Shape.String():
+	case s.Ticket == nil || s.Ticket.Order.Key != s.Key || s.Ticket.Order.N != s.N || s.Ticket.Order.Rate != s.Rate || s.Ticket.Order.Cost != s.Cost || s.Ticket.Order.Change != s.Change || s.Ticket.Order.Shape.String() != s.Shape.String() || s.Ticket.Order.Scratch != s.Scratch:
 		return errors.New(nothing(s) + " without a ticket that says what the order does")
 	case s.Ticket.Expired(now):
 		return fmt.Errorf("the ticket has expired after %v: what it said may be wrong by now, ask for a new one", model.TicketLasts)
@@ -225,10 +226,19 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
+	if _, err := l.AllowN(ctx, aimed(s), s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
 		return nil, err
 	}
-	return p.commands, nil
+	if !s.Scratch {
+		return p.commands, nil
+	}
+	var lines []string
+	of := s.Key
+	s.Key = aimed(s)
+	for _, words := range scratchWords(of, s, limiter.InstantOf(time.Now().Add(i.offset()))) {
+		lines = append(lines, written(words))
+	}
+	return append(lines, p.commands...), nil
 }
 
 // errPreview is the answer to a command that is only shown.
@@ -272,5 +282,5 @@ func (i *Injector) Keys(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind != model.NoChange {
 		return changed(s, now)
 	}
-	return touched(s.Key, s.Target, now)
+	return touched(aimed(s), s.Target, now)
 }

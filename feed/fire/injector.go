@@ -126,6 +126,8 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if err := limited(s.Target); err != nil {
 		return model.Outcomes{}, err
 	}
+	of, scratch := s.Key, s.Scratch
+	s.Key, s.Scratch = aimed(s), false // from here on the copy is the key
 	l, err := i.limiter(s.Target)
 	if err != nil {
 		return model.Outcomes{}, err
@@ -143,6 +145,11 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	}
 	if i.o.Ready != nil {
 		i.o.Ready()
+	}
+	if scratch {
+		if err := i.scratch(ctx, of, s, f.action.begun); err != nil {
+			return model.Outcomes{}, errors.Join(err, i.end(f.action, s, model.Outcomes{}))
+		}
 	}
 	return f.carryOut(ctx, func(t model.Outcomes) error { return i.end(f.action, s, t) })
 }

@@ -38,6 +38,7 @@ const (
 	deniedSuffix  = ":denied"
 	blockedSuffix = ":blocked"
 	endsSuffix    = ":ends"
+	scratchSuffix = ":scratch"
 )
 
 // DeniedKey returns the stream that holds the recorded denials of a key: entries with
@@ -52,6 +53,10 @@ func BlockedKey(key string) string { return keyname.With(key, blockedSuffix) }
 // EndsKey returns the string that holds when a window that began with its first request
 // ends, in microseconds since the epoch. It exists only where the limiter is given a clock.
 func EndsKey(key string) string { return keyname.With(key, endsSuffix) }
+
+// ScratchKey returns the key of a copy of a limiter, for trying out what would change it. It is in
+// the slot of the key.
+func ScratchKey(key string) string { return keyname.With(key, scratchSuffix) }
 
 // Keys returns the Redis keys that a decision of the algorithm at the instant now
 // reads or writes, without those of denials and blocks: for the sliding window the

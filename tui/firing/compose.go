@@ -14,7 +14,7 @@ import (
 
 // suggested are orders to begin with, in the words that model.ParseOrder reads.
 var suggested = []string{
-	"60 5/s", "60 5/s poisson", "60 5/s poisson cost:2", "100 2/s ramp:50/s:30s", "5/s on-off:2s:8s", "20 phase:0.9",
+	"60 5/s", "60 5/s poisson", "60 5/s poisson cost:2", "100 2/s ramp:50/s:30s", "5/s on-off:2s:8s", "20 phase:0.9", "20 scratch",
 }
 
 // Compose lets a person type an order with its number, rate, shape, cost and phase.
@@ -22,7 +22,7 @@ func (o *Orders) Compose() tea.Cmd {
 	if o.composed == "" {
 		o.composed = suggested[0]
 	}
-	p := o.app.NewPrompt("fire ", o.composed, "N rate shape cost:N phase:P · shapes: poisson ramp:50/s:30s on-off:2s:8s", func(string) {},
+	p := o.app.NewPrompt("fire ", o.composed, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s", func(string) {},
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				return nil

@@ -54,6 +54,9 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 	t.Order = order
 	t.Issued, t.Server = o.app.Now(), o.keys.Live().Server.Target
 	t.Path = "the limiter's own script, over a connection of its own"
+	if order.Scratch {
+		t.Path = "the limiter's own script on a scratch copy, which expires by itself"
+	}
 	t.Keys = o.arming.Keys(order, o.keys.LiveAt())
 	commands, err := o.arming.Preview(o.app.Context(), order)
 	if err != nil {
@@ -198,6 +201,9 @@ func (d *ticketDialog) title() string {
 	}
 	if shot.Shape.Kind != model.Even {
 		what += ", " + shot.Shape.String()
+	}
+	if shot.Scratch {
+		what += ", at a scratch copy"
 	}
 	if shot.Cost > 1 {
 		what += fmt.Sprintf(", cost %d each", shot.Cost)

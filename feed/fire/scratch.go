@@ -1,0 +1,53 @@
+package fire
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+	"ratescope/model/safetext"
+)
+
+// ScratchPath is how the requests of an order at a copy reach the limiter, in words.
+const ScratchPath = "the limiter's own script on a scratch copy, which expires by itself; no user's request meets it"
+
+// aimed returns the key that an order is sent to: its own, or the copy of it.
+func aimed(s model.Order) string {
+	if s.Scratch {
+		return layout.ScratchKey(s.Key)
+	}
+	return s.Key
+}
+
+// scratchWords are the commands that copy what the key of holds to the key of s. The copy is gone
+// two windows later, unless a request renews it, and then a window after the last one.
+func scratchWords(of string, s model.Order, now limiter.Instant) (list [][]any) {
+	lasts := max(2*s.Target.Limit.Window, time.Second).Milliseconds()
+	to := s.Target.Keys(s.Key, now)
+	for n, from := range s.Target.Keys(of, now) {
+		list = append(list, []any{"copy", from, to[n], "replace"}, []any{"pexpire", to[n], lasts})
+	}
+	return list
+}
+
+// scratch makes the copy of the key of that an order is sent to.
+func (i *Injector) scratch(ctx context.Context, of string, s model.Order, now limiter.Instant) error {
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	defer cancel()
+	_, err := i.locked().TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for _, words := range scratchWords(of, s, now) {
+			p.Do(ctx, words...)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("nothing is fired: %s cannot be copied: %s", safetext.Clean(of), connect.Explain(err, i.endpoint.Shown))
+	}
+	return nil
+}
