@@ -76,7 +76,7 @@ func (p *program) change(c *cobra.Command, most int, read func(rest []string) (m
 			return err
 		}
 		return p.key(c, args[:1], func(src cli.Server, name string) error {
-			order.Armed, order.Refused, order.Production = p.armed(), p.refused(), p.Named().Production
+			order.Armed, order.Refused, order.Production, order.Ask = p.armed(), p.refused(), p.Named().Production, question()
 			return cli.Change(c.Context(), src, model.Order{Key: name, Change: change}, order, *lines, p.output(c))
 		})
 	}, screenFlags, []string{"ascii", "watch", "refresh"})

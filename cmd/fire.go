@@ -81,7 +81,7 @@ func (p *program) fire() *cobra.Command {
 			if p.allow && !p.armed() {
 				return cli.Usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
 			}
-			order.Armed, order.Refused, order.Production = p.armed(), p.refused(), p.Named().Production
+			order.Armed, order.Refused, order.Production, order.Ask = p.armed(), p.refused(), p.Named().Production, question()
 			return cli.Fire(c.Context(), src, request, order, p.output(c))
 		})
 	}, screenFlags, []string{"ascii", "watch", "refresh"})

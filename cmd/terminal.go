@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"bufio"
 	"cmp"
+	"fmt"
 	"os"
 	"strings"
 
@@ -22,6 +24,20 @@ func asciiOnly() bool {
 // terminal that can do nothing else.
 func (p *program) lines() bool {
 	return p.plain || os.Getenv("TERM") == "dumb" && term.IsTerminal(os.Stdout.Fd())
+}
+
+// question returns what asks the person at the terminal; nil where input or messages are no
+// terminal.
+func question() func(string) (string, error) {
+	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stderr.Fd()) {
+		return nil
+	}
+	answers := bufio.NewReader(os.Stdin)
+	return func(question string) (string, error) {
+		fmt.Fprint(os.Stderr, question)
+		text, err := answers.ReadString('\n')
+		return strings.TrimSpace(text), err
+	}
 }
 
 // notifying reads --notify.

@@ -23,9 +23,10 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 		return UsageError{Err: err}
 	}
 	var account *report.Change
+	told := false
 	fo := order.options()
 	fo.Ready = func() {
-		if !o.JSON {
+		if !o.JSON && !told {
 			o.announce(account)
 		}
 	}
@@ -33,7 +34,7 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 	if err := injector.Armed(); err != nil && !lines {
 		return fmt.Errorf("%w; --lines prints the lines of redis-cli instead", err)
 	}
-	if order.Production && strings.TrimSpace(order.Reason) == "" && !lines {
+	if order.Production && order.Ask == nil && strings.TrimSpace(order.Reason) == "" && !lines {
 		return Usagef("nothing is changed: the configuration says production: true, so give --reason")
 	}
 	batch, r, err := feed.Glance(ctx, src, s.Key)
@@ -61,7 +62,15 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 		return Usagef("%s cannot be changed: %w", safetext.Clean(s.Key), err)
 	}
 	s.Ticket = &t
-	account = report.ChangeOf(t, changeNotes(ctx, injector, batch, &r, s), o.Names)
+	found := concernsOf(ctx, injector, batch)
+	account = report.ChangeOf(t, changeNotes(found.why, &r, s), o.Names)
+	if order.asks(found) { // what the answer is about
+		o.announce(account)
+		told = true
+	}
+	if err := order.confirm(found, batch.Server.Target, &s, "nothing is changed"); err != nil {
+		return err
+	}
 	done, err := injector.Change(ctx, s)
 	account.Done(done)
 	if done.Action == "" {
@@ -78,15 +87,12 @@ func (o Output) announce(account *report.Change) {
 }
 
 // changeNotes are what a person has to know beside the figures of a ticket.
-func changeNotes(ctx context.Context, i *fire.Injector, batch model.Batch, r *model.Reading, s model.Order) (notes []string) {
+func changeNotes(concerns []string, r *model.Reading, s model.Order) (notes []string) {
 	if s.Change.Kind == model.Block && !r.ObeysBlock() {
 		notes = append(notes, "only a limiter that was made with a Block looks for this, and this key was never seen blocked: see whether its application denies, and else fire at it until it is full")
 	}
-	if batch.Server.Embedded {
-		return notes
-	}
-	if why := i.Production(ctx); len(why) > 0 {
-		notes = append(notes, "it counts as production: "+strings.Join(why, "; "))
+	if len(concerns) > 0 {
+		notes = append(notes, "it counts as production: "+strings.Join(concerns, "; "))
 	}
 	return notes
 }

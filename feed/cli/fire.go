@@ -61,6 +61,9 @@ type FireOptions struct {
 	Reason     string // why, for the audit file
 	Shape      Shape
 	Report     string // a file for the report, .md or .json; "" none
+
+	// Ask asks a question of the person at the terminal; nil where there is none.
+	Ask func(question string) (string, error)
 }
 
 // options returns what an injector needs of the order.
@@ -85,7 +88,7 @@ func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o O
 	if err := injector.Armed(); err != nil {
 		return err
 	}
-	if order.Production && strings.TrimSpace(order.Reason) == "" {
+	if order.Production && order.Ask == nil && strings.TrimSpace(order.Reason) == "" {
 		return Usagef("nothing is fired: the configuration says production: true, so give --reason")
 	}
 	if err := reportable(order.Report); err != nil {
@@ -109,12 +112,16 @@ func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o O
 	if err != nil {
 		return err
 	}
-	var concerns []string
-	if !batch.Server.Embedded {
-		concerns = injector.Production(ctx)
-	}
-	foretold = account.Issue(ticket, concerns, o.Names)
 	s.Ticket = &ticket
+	found := concernsOf(ctx, injector, batch)
+	foretold = account.Issue(ticket, found.why, o.Names)
+	if order.asks(found) { // what the answer is about
+		fo.Ready()
+		foretold = nil
+	}
+	if err := order.confirm(found, batch.Server.Target, &s, "nothing is fired"); err != nil {
+		return err
+	}
 	_, err = injector.Fire(ctx, s, func(f model.Fired) {
 		if line := account.Add(f); !o.JSON {
 			fmt.Fprintln(o.Out, line)

@@ -206,12 +206,12 @@ func number(text string) int {
 }
 
 // Production returns, a clause each, why the server counts as one of production; nil where it
-// does not, or does not answer.
-func (i *Injector) Production(ctx context.Context) []string {
+// does not, or does not answer. sure says that it does so by more than its number of clients.
+func (i *Injector) Production(ctx context.Context) (why []string, sure bool) {
 	if _, traits, err := i.identify(ctx); err == nil {
-		return traits.Production()
+		return traits.Production(), traits.Sure()
 	}
-	return nil
+	return nil, false
 }
 
 // Preview returns the command that one request of a shot is sent as, or the commands of a change,

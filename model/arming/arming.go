@@ -152,6 +152,10 @@ func (t Traits) Production() (why []string) {
 	return why
 }
 
+// Sure says that a server counts as one of production by more than its number of clients, among
+// which those of a script that fires many times at once are, too.
+func (t Traits) Sure() bool { return t.Marked || !t.Loopback || t.Replicas > 0 }
+
 // Named says whether a person has typed the name of a key: all of it, or its last part, which is
 // what follows the last of the characters : / | and #.
 func Named(key, typed string) bool {
