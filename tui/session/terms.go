@@ -19,7 +19,7 @@ func TermsText(t model.Target) string {
 }
 
 // ParseTerms reads an algorithm, a limit and a burst in any order; what is left out is as it
-// is. ok is false while what is typed is not complete.
+// is. ok is false while what is typed is not complete, and where a word is none of these.
 func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 	t = model.Target{Algorithm: as.Algorithm, Limit: as.Limit, LimitKnown: true, Window: as.Window}
 	words := strings.Fields(text)
@@ -36,6 +36,10 @@ func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 		var burst int64
 		if n, err := fmt.Sscan(word, &burst); i > 0 && words[i-1] == "burst" && n == 1 && err == nil && burst > 0 {
 			t.Limit.Burst, ok = burst, true
+			continue
+		}
+		if word != "burst" || i+1 == len(words) {
+			return t, false
 		}
 	}
 	return t, ok && t.Limit.Count > 0 && t.Window > 0 && t.Algorithm != limiter.Unknown
