@@ -5,19 +5,33 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/tui/cell"
 )
 
-// Forget says that nothing is painted yet: there is nothing to point at.
-func (c *View) Forget() { c.area.H, c.ahead.H, c.tl = 0, 0, nil }
+// Hand is what a person has chosen to see of the past: how far back, how coarse, and the instant
+// under the cursor. It points at the picture that was painted last.
+type Hand struct {
+	back     int64           // columns back while paused
+	zoom     int             // steps that a column is coarser (or below 0, finer) than usual
+	cursor   limiter.Instant // the instant that is read out; 0 none
+	dragFrom limiter.Instant
+	visit    limiter.Instant // where the cursor is to go with the next picture; 0 nowhere
+	held     bool            // the mouse button is down on the picture
+	dragging bool            // and has moved since
+
+	area cell.Rect       // where the picture was painted last,
+	s    timeRange       // what of the past it shows,
+	tl   *model.Timeline // and of which key; nil there is no picture
+}
 
 // Reset goes back to now, with nothing under the cursor.
-func (c *View) Reset() { c.back, c.cursor = 0, 0 }
+func (c *Hand) Reset() { c.back, c.cursor = 0, 0 }
 
 // Now goes back to now.
-func (c *View) Now() { c.back = 0 }
+func (c *Hand) Now() { c.back = 0 }
 
 // Scroll goes a twelfth of the picture's width back in time, or forward.
-func (c *View) Scroll(earlier bool) {
+func (c *Hand) Scroll(earlier bool) {
 	step := int64(max(1, c.area.W/12))
 	if !earlier {
 		step = -step
@@ -26,7 +40,7 @@ func (c *View) Scroll(earlier bool) {
 }
 
 // Step is how often the picture that was painted last moves; 0 when none was.
-func (c *View) Step() time.Duration {
+func (c *Hand) Step() time.Duration {
 	if c.tl == nil {
 		return 0
 	}
@@ -37,14 +51,35 @@ func (c *View) Step() time.Duration {
 }
 
 // at returns the beginning of the column at x; never 0.
-func (c *View) at(x int) limiter.Instant {
+func (c *Hand) at(x int) limiter.Instant {
 	x = min(max(x-c.area.X, 0), c.s.n-1)
 	return max(c.tl.ColumnBegin(c.s.last-int64(c.s.n-1-x), c.s.per), 1)
 }
 
+// span returns the piece of time that a picture of k of that width shows. It ends the scrolling
+// where the timeline begins.
+func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange {
+	per := c.columnWidth(width)
+	s := timeRange{
+		per: per, n: width, now: m.Now, window: k.Timeline.Window(),
+		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow, at: m.Now,
+	}
+	s.edges = countingOf(&k.Reading.Target) != countsNothing
+	if m.At != 0 {
+		s.at = m.At
+	}
+	newest := k.Timeline.Column(m.Now, per)
+	c.back = min(c.back, max(0, int64(k.Timeline.Reach()/max(s.column, 1))-int64(width)))
+	s.last = newest - c.back
+	s.first = int(min(max(k.Timeline.FirstColumn(per)-(s.last-int64(s.n-1)), 0), int64(s.n)))
+	s.fine = !ascii && !m.Still
+	s.shifted = s.fine && m.Now.Sub(k.Timeline.ColumnBegin(newest, per)) < s.column/2
+	return s
+}
+
 // columnWidth returns how many bins a column of a chart of that width joins: two windows
 // fill the width, finer or coarser by as many steps as were asked for.
-func (c *View) columnWidth(width int) int {
+func (c *Hand) columnWidth(width int) int {
 	per := model.PerColumn(width / 2)
 	for range c.zoom {
 		per = model.NextWidth(per, true)
@@ -57,7 +92,7 @@ func (c *View) columnWidth(width int) int {
 
 // Zoom goes one step towards a longer (coarser) or shorter stretch, unless the last step
 // made no difference any more. It says whether it did.
-func (c *View) Zoom(coarser bool) bool {
+func (c *Hand) Zoom(coarser bool) bool {
 	before, width := c.zoom, max(c.area.W, 2)
 	per := c.columnWidth(width)
 	if coarser {
@@ -75,25 +110,25 @@ func (c *View) Zoom(coarser bool) bool {
 const mostZoom = 16
 
 // Zoomed returns how many steps a column is coarser, or below 0 finer, than usual.
-func (c *View) Zoomed() int { return c.zoom }
+func (c *Hand) Zoomed() int { return c.zoom }
 
 // SetZoom makes a column so many steps coarser, or below 0 finer, than usual.
-func (c *View) SetZoom(steps int) { c.zoom = min(max(steps, -mostZoom), mostZoom) }
+func (c *Hand) SetZoom(steps int) { c.zoom = min(max(steps, -mostZoom), mostZoom) }
 
 // Holds says whether the cell x, y shows a piece of time.
-func (c *View) Holds(x, y int) bool { return c.tl != nil && c.area.Holds(x, y) }
+func (c *Hand) Holds(x, y int) bool { return c.tl != nil && c.area.Holds(x, y) }
 
 // Point puts the cursor at column x and takes hold for a drag.
-func (c *View) Point(x int) {
+func (c *Hand) Point(x int) {
 	c.cursor = c.at(x)
 	c.dragFrom, c.dragging, c.held = c.cursor, false, true
 }
 
 // Visit puts the cursor at an instant of the past, in sight, with the next Arrive.
-func (c *View) Visit(at limiter.Instant) { c.visit = at }
+func (c *Hand) Visit(at limiter.Instant) { c.visit = at }
 
 // Arrive scrolls a picture of k of that width to the instant that Visit named.
-func (c *View) Arrive(k *model.Watched, width int, m Moment) {
+func (c *Hand) Arrive(k *model.Watched, width int, m Moment) {
 	if c.visit == 0 || k == nil || k.Timeline == nil || width <= axisWidth {
 		return
 	}
@@ -112,7 +147,7 @@ func (c *View) Arrive(k *model.Watched, width int, m Moment) {
 
 // Moment returns the instant that is looked at: under the cursor, else at the right edge of a
 // picture that is scrolled back, else now.
-func (c *View) Moment(now limiter.Instant) limiter.Instant {
+func (c *Hand) Moment(now limiter.Instant) limiter.Instant {
 	switch {
 	case c.tl == nil:
 		return now
@@ -125,17 +160,17 @@ func (c *View) Moment(now limiter.Instant) limiter.Instant {
 }
 
 // Pointing reports whether there is a cursor.
-func (c *View) Pointing() bool { return c.cursor != 0 }
+func (c *Hand) Pointing() bool { return c.cursor != 0 }
 
 // Leave takes the cursor away, and says whether there was one.
-func (c *View) Leave() bool {
+func (c *Hand) Leave() bool {
 	was := c.cursor != 0
 	c.cursor = 0
 	return was
 }
 
 // Drag moves the cursor while the button is down, and says whether it moved.
-func (c *View) Drag(x int) bool {
+func (c *Hand) Drag(x int) bool {
 	if !c.held || c.tl == nil {
 		return false
 	}
@@ -148,14 +183,14 @@ func (c *View) Drag(x int) bool {
 }
 
 // Drop ends a drag, and says whether a stretch was dragged over: then Fit shows it.
-func (c *View) Drop() bool {
+func (c *Hand) Drop() bool {
 	held := c.held
 	c.held = false
 	return held && c.dragging && c.tl != nil
 }
 
 // Fit shows what was dragged over, at the width of the whole picture, as of now.
-func (c *View) Fit(now limiter.Instant) {
+func (c *Hand) Fit(now limiter.Instant) {
 	c.dragging = false
 	tl, width := c.tl, c.area.W
 	from, to := min(c.dragFrom, c.cursor), max(c.dragFrom, c.cursor)

@@ -17,6 +17,9 @@ const axisWidth = 6
 // sumFrom is the height of the arrivals from which the sum of the windows has a row there.
 const sumFrom = 8
 
+// Forget says that nothing is painted yet: there is nothing to point at.
+func (c *View) Forget() { c.area.H, c.ahead.H, c.tl = 0, 0, nil }
+
 // Paint draws the past of k into r. With hand the mouse points at this picture, and the
 // cursor is shown on it.
 func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, hand bool) {

@@ -24,22 +24,11 @@ type Moment struct {
 	Still   bool            // no animation: whole cells
 }
 
-// View is what a person has chosen to see of the past: how far back, how coarse, and the
-// instant under the cursor. The zero View shows two windows that end now. Not safe for
-// concurrent use.
+// View draws the past of a key, and keeps what a person has chosen to see of it. The zero View
+// shows two windows that end now. Not safe for concurrent use.
 type View struct {
-	back     int64           // columns back while paused
-	zoom     int             // steps that a column is coarser (or below 0, finer) than usual
-	cursor   limiter.Instant // the instant that is read out; 0 none
-	dragFrom limiter.Instant
-	visit    limiter.Instant // where the cursor is to go with the next picture; 0 nowhere
-	held     bool            // the mouse button is down on the picture
-	dragging bool            // and has moved since
-	lit      Part            // lit up: what the mouse rests on is made of it
-
-	area cell.Rect // where it was painted last,
-	s    timeRange // what of it,
-	tl   *model.Timeline
+	Hand
+	lit Part // lit up: what the mouse rests on is made of it
 
 	ahead   cell.Rect         // where its future was painted,
 	slot    int               // the column of the next slot there,
@@ -74,25 +63,6 @@ type timeRange struct {
 func (s timeRange) index(tl *model.Timeline, t limiter.Instant) int {
 	d := tl.Column(t, s.per) - (s.last - int64(s.n-1))
 	return int(min(max(d, -1), int64(s.n)))
-}
-
-func (c *View) span(k *model.Watched, width int, m Moment, ascii bool) timeRange {
-	per := c.columnWidth(width)
-	s := timeRange{
-		per: per, n: width, now: m.Now, window: k.Timeline.Window(),
-		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow, at: m.Now,
-	}
-	s.edges = countingOf(&k.Reading.Target) != countsNothing
-	if m.At != 0 {
-		s.at = m.At
-	}
-	newest := k.Timeline.Column(m.Now, per)
-	c.back = min(c.back, max(0, int64(k.Timeline.Reach()/max(s.column, 1))-int64(width)))
-	s.last = newest - c.back
-	s.first = int(min(max(k.Timeline.FirstColumn(per)-(s.last-int64(s.n-1)), 0), int64(s.n)))
-	s.fine = !ascii && !m.Still
-	s.shifted = s.fine && m.Now.Sub(k.Timeline.ColumnBegin(newest, per)) < s.column/2
-	return s
 }
 
 // fresh is how old a reading may be and still speak for now.
