@@ -60,11 +60,11 @@ type Options struct {
 type App struct {
 	widget.Canvas
 
+	stack
+	clock
+
 	o       Options
 	host    Host
-	screens []entry
-	current int
-	past    []int // screens that esc leads back to, oldest first
 	keys    keymap.Actions
 	over    Overlay
 	toast   widget.Toast
@@ -76,28 +76,13 @@ type App struct {
 	dark       bool
 	sixteen    bool // the terminal has sixteen colours
 	fixedTheme bool
-	now        time.Time // this machine's clock at the last tick
-	generation int       // of the clock; a tick of an older one is void
-	idle       bool      // the clock ticks once a second
-	used       []string  // names of the palette's actions, the last used last
+	used       []string // names of the palette's actions, the last used last
 
 	ctx     context.Context
 	stop    context.CancelFunc
 	failure error // why the program ended by itself
 	crash   sync.Once
 	crashed atomic.Pointer[halt] // a panic: set from any goroutine
-}
-
-// entry is a screen with the name and the sentence by which it is found.
-type entry struct {
-	name, what string
-	screen     Screen
-}
-
-// tickMsg carries this machine's clock.
-type tickMsg struct {
-	at         time.Time
-	generation int
 }
 
 // New returns a program without screens. It ends when ctx does.
@@ -152,17 +137,6 @@ func (a *App) Run(extra ...tea.ProgramOption) error {
 	return err
 }
 
-// KeepAll asks the screens that remember something to keep it, at the end of the program.
-func (a *App) KeepAll() error {
-	var errs []error
-	for i := range a.screens {
-		if k, ok := a.screens[i].screen.(interface{ Keep() error }); ok {
-			errs = append(errs, k.Keep())
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // Context ends when the program does.
 func (a *App) Context() context.Context { return a.ctx }
 
@@ -171,9 +145,6 @@ func (a *App) Fail(err error) tea.Cmd {
 	a.failure = err
 	return tea.Quit
 }
-
-// Now is this machine's clock at the last tick.
-func (a *App) Now() time.Time { return a.now }
 
 // Options returns how the program looks.
 func (a *App) Options() Options { return a.o }
@@ -208,15 +179,10 @@ func (a *App) Open(o Overlay) { a.over, a.stale = o, true }
 // Over returns the open overlay, or nil.
 func (a *App) Over() Overlay { return a.over }
 
-// Screen returns the name of the screen that is shown.
-func (a *App) Screen() string { return a.screens[a.current].name }
-
 // Show shows the screen of that name.
 func (a *App) Show(name string) tea.Cmd {
-	for i := range a.screens {
-		if a.screens[i].name == name {
-			return a.show(i)
-		}
+	if i := a.index(name); i >= 0 {
+		return a.show(i)
 	}
 	return nil
 }
@@ -226,11 +192,7 @@ func (a *App) show(i int) tea.Cmd {
 	if i == a.current {
 		return nil
 	}
-	if i == 0 {
-		a.past = a.past[:0]
-	} else {
-		a.past = append(a.past[max(0, len(a.past)-len(a.screens)):], a.current)
-	}
+	a.remember(i)
 	return a.change(i)
 }
 
@@ -241,9 +203,6 @@ func (a *App) change(i int) tea.Cmd {
 	a.layout()
 	return tea.Batch(left, a.at().Update(ShownMsg{}), a.Wake())
 }
-
-// at returns the screen that is shown.
-func (a *App) at() Screen { return a.screens[a.current].screen }
 
 // Remember keeps a choice for the next start.
 func (a *App) Remember(key, value string) tea.Cmd {

@@ -32,7 +32,7 @@ type helpGroup struct {
 }
 
 // newHelp returns the help of the screen that is shown.
-func (a *App) newHelp() *helpOverlay {
+func newHelp(a *App) *helpOverlay {
 	h := &helpOverlay{view: viewport.New(), legend: a.host.Legend(&a.Canvas)}
 	for _, act := range a.All() {
 		i := slices.IndexFunc(h.groups, func(g helpGroup) bool { return g.name == act.Group })

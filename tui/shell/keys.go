@@ -18,13 +18,13 @@ func (a *App) actions() keymap.Actions {
 			}
 			return "This is where everything begins; q quits."
 		}),
-		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(a.newHelp()); return nil }, "?").Hinted("help"),
-		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(a.newPalette()); return nil }, ":").Hinted("do"),
+		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }, "?").Hinted("help"),
+		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil }, ":").Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)
 	return append(list,
-		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(a.newThemes()); return nil }, "t"),
+		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t"),
 		keymap.New("view", "mouse", "m", "turns the mouse on or off", a.toggleMouse, "m"),
 		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x"),
 		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").Hinted("quit"),

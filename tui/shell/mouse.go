@@ -21,33 +21,44 @@ type pointer struct {
 // restMsg comes when the mouse may have rested; moves is what it was when the rest began.
 type restMsg struct{ moves int }
 
+// moveTo notes where the mouse is. It reports whether the mouse had rested there already, and
+// whether what is said of another cell has to go.
+func (p *pointer) moveTo(x, y int) (rests, stale bool) {
+	if x == p.x && y == p.y && p.rests {
+		return true, false
+	}
+	stale = p.lift()
+	p.x, p.y = x, y
+	return false, stale
+}
+
+// rested reports whether the mouse has stayed where a rest began.
+func (p *pointer) rested(msg restMsg) bool {
+	if msg.moves != p.moves {
+		return false
+	}
+	p.rests = true
+	return true
+}
+
+// lift ends a rest, and reports whether something is said of the cell under the mouse that has to go.
+func (p *pointer) lift() bool {
+	p.moves++
+	was := p.rests
+	p.rests = false
+	return was
+}
+
 // follow notes where the mouse is, and returns what says later that it has rested there. It
 // waits for nothing where there is nothing to say.
 func (a *App) follow(x, y int) tea.Cmd {
-	if x == a.pointer.x && y == a.pointer.y && a.pointer.rests {
-		return nil
-	}
-	a.lift()
-	a.pointer.x, a.pointer.y = x, y
-	if a.over != nil || a.TipAt(x, y) == "" {
+	rests, stale := a.pointer.moveTo(x, y)
+	a.stale = a.stale || stale
+	if rests || a.over != nil || a.TipAt(x, y) == "" {
 		return nil
 	}
 	moves := a.pointer.moves
 	return tea.Tick(resting, func(time.Time) tea.Msg { return restMsg{moves} })
-}
-
-// rested shows what is to be said of the cell under the mouse.
-func (a *App) rested(msg restMsg) {
-	if msg.moves == a.pointer.moves {
-		a.pointer.rests, a.stale = true, true
-	}
-}
-
-// lift takes away what is said of the cell under the mouse.
-func (a *App) lift() {
-	if a.pointer.moves++; a.pointer.rests {
-		a.pointer.rests, a.stale = false, true
-	}
 }
 
 // paintTip says what is under the mouse, as it is in this picture.

@@ -42,7 +42,7 @@ func (a *App) paint() {
 	footer := cell.Rect{Y: a.Buffer.H - 1, W: a.Buffer.W, H: 1}
 	header, _ := a.Buffer.Bounds().Top(a.host.HeaderRows())
 	a.host.Header(&a.Canvas, header)
-	a.paintFooter(footer)
+	paintFooter(a, footer)
 	room := body
 	if t, ok := a.at().(Toaster); ok {
 		room = t.ToastRoom()
@@ -60,7 +60,7 @@ func (a *App) paint() {
 // footerActions are the actions that the footer names, in the order of need: the way out, the help,
 // what the screen is for, the other screens. Where all of them do not fit the screens share
 // one hint.
-func (a *App) footerActions(columns int) (shown keymap.Actions) {
+func footerActions(a *App, columns int) (shown keymap.Actions) {
 	var screens keymap.Actions
 	for _, act := range a.keys.Refresh() {
 		switch {
@@ -88,8 +88,8 @@ func (a *App) footerActions(columns int) (shown keymap.Actions) {
 func (a *App) nextScreen() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
 
 // paintFooter shows the keys that matter most, each of which can be clicked.
-func (a *App) paintFooter(r cell.Rect) {
-	shown := a.footerActions(r.W)
+func paintFooter(a *App, r cell.Rect) {
+	shown := footerActions(a, r.W)
 	bindings := make([]key.Binding, len(shown))
 	h := help.New()
 	h.ShortSeparator, h.Ellipsis, h.Styles = "  ", "", widget.HelpStyles(a.Look)
@@ -111,12 +111,12 @@ func (a *App) paintFooter(r cell.Rect) {
 		x += width + 2
 	}
 	a.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, h.ShortHelpView(bindings))
-	a.paintBlocked(x, r.Y, r.X+r.W-1)
+	paintBlocked(a, x, r.Y, r.X+r.W-1)
 }
 
 // paintBlocked names behind the others the keys of the screen that can do nothing now; a click
 // says why.
-func (a *App) paintBlocked(x, y, end int) {
+func paintBlocked(a *App, x, y, end int) {
 	for _, act := range a.at().Keys().Refresh() {
 		if act.Hint == "" || act.Enabled() {
 			continue

@@ -8,13 +8,14 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"ratescope/themes"
+	"ratescope/tui/chart"
 	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
 
 // newPalette lists every action by its name. One that sends requests to Redis is not the
 // first hit of anything but its whole name, and asks before it does.
-func (a *App) newPalette() *Picker {
+func newPalette(a *App) *Picker {
 	var choices []Choice
 	for _, act := range a.All() {
 		if act.Name == "palette" {
@@ -59,20 +60,20 @@ func (a *App) CarryOut(act keymap.Action) tea.Cmd {
 }
 
 // swatch are the colours of a theme as a rendered sample.
-func (a *App) swatch(t *themes.Theme) string {
-	full := string(a.Look.Rise[len(a.Look.Rise)-1])
+func swatch(l *chart.Look, t *themes.Theme) string {
+	full := string(l.Rise[len(l.Rise)-1])
 	var b strings.Builder
 	for _, s := range []widget.Span{
-		{Text: full, Style: t.Previous}, {Text: full + full, Style: t.Admitted}, {Text: strings.Repeat(string(a.Look.Cross), 2), Style: t.Denied},
-		{Text: " " + a.Look.NearMark, Style: t.Near}, {Text: string(a.Look.MarkYes), Style: t.Injected}, {Text: a.Look.OKMark, Style: t.Accent},
+		{Text: full, Style: t.Previous}, {Text: full + full, Style: t.Admitted}, {Text: strings.Repeat(string(l.Cross), 2), Style: t.Denied},
+		{Text: " " + l.NearMark, Style: t.Near}, {Text: string(l.MarkYes), Style: t.Injected}, {Text: l.OKMark, Style: t.Accent},
 	} {
-		b.WriteString(lipgloss.NewStyle().Foreground(s.Style.Fg.Color()).Background(a.Look.Raised.Color()).Render(s.Text))
+		b.WriteString(lipgloss.NewStyle().Foreground(s.Style.Fg.Color()).Background(l.Raised.Color()).Render(s.Text))
 	}
 	return b.String()
 }
 
 // newThemes lists the themes and shows each one that is looked at.
-func (a *App) newThemes() *Picker {
+func newThemes(a *App) *Picker {
 	before := a.Look.Theme
 	var choices []Choice
 	for _, name := range a.o.Shelf.Names() {
@@ -84,7 +85,7 @@ func (a *App) newThemes() *Picker {
 		if !t.Dark {
 			tone = "light"
 		}
-		choices = append(choices, Choice{Name: name, Aside: tone, Sample: a.swatch(t), Value: t})
+		choices = append(choices, Choice{Name: name, Aside: tone, Sample: swatch(&a.Look, t), Value: t})
 	}
 	p := a.NewPicker("theme", choices)
 	p.Select(before.Name)

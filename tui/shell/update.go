@@ -27,7 +27,7 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (a *App) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tickMsg:
-		if msg.generation != anyGeneration && msg.generation != a.generation {
+		if !a.accepts(msg) {
 			return nil
 		}
 		return tea.Batch(a.advance(msg.at), a.nextTick())
@@ -48,20 +48,20 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 	case tea.ColorProfileMsg:
 		a.profiled(msg.Profile)
 	case restMsg:
-		a.rested(msg)
+		a.stale = a.pointer.rested(msg) || a.stale
 	case tea.KeyPressMsg:
 		a.host.Touch()
-		a.lift()
+		a.stale = a.pointer.lift() || a.stale
 		return a.press(msg)
 	case tea.PasteMsg:
 		return a.toOverlay(msg)
 	case tea.MouseClickMsg:
 		a.host.Touch()
-		a.lift()
+		a.stale = a.pointer.lift() || a.stale
 		return a.click(msg)
 	case tea.MouseWheelMsg:
 		a.host.Touch()
-		a.lift()
+		a.stale = a.pointer.lift() || a.stale
 		a.stale = true
 		return a.point(msg)
 	case tea.MouseMotionMsg:
@@ -74,17 +74,6 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		return tea.Batch(a.host.Update(msg), a.everywhere(msg))
 	}
 	return nil
-}
-
-// everywhere gives a message to every screen: one that is hidden may wait for it.
-func (a *App) everywhere(msg tea.Msg) tea.Cmd {
-	var list []tea.Cmd
-	for i := range a.screens {
-		if cmd := a.screens[i].screen.Update(msg); cmd != nil {
-			list = append(list, cmd)
-		}
-	}
-	return tea.Batch(list...)
 }
 
 // advance moves the clock on.
@@ -119,9 +108,7 @@ func (a *App) nextTick() tea.Cmd {
 			wait, idle = own, false
 		}
 	}
-	a.idle = idle
-	generation := a.generation
-	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg{t, generation} })
+	return a.arm(wait, idle)
 }
 
 // Wake makes the next picture come at once when the clock ticks once a second only.
@@ -132,9 +119,6 @@ func (a *App) Wake() tea.Cmd {
 	a.generation++
 	return a.nextTick()
 }
-
-// Idle reports whether the clock ticks once a second only.
-func (a *App) Idle() bool { return a.idle }
 
 // press routes a key: ctrl+c first, then an open overlay, then the keys that mean the same
 // everywhere, then those of the screen, then esc, and what is left to the screen as it is.
@@ -212,13 +196,8 @@ func (a *App) back() tea.Cmd {
 	if b, ok := a.at().(Backer); ok && b.Back() {
 		return nil
 	}
-	switch n := len(a.past); {
-	case n > 0:
-		to := a.past[n-1]
-		a.past = a.past[:n-1]
+	if to, there := a.before(); there {
 		return a.change(to)
-	case a.current != 0:
-		return a.change(0)
 	}
 	a.host.Back()
 	return nil
@@ -256,9 +235,3 @@ func (a *App) body() cell.Rect {
 	body, _ := rest.Top(rest.H - 1)
 	return body
 }
-
-// anyGeneration is that of a tick which is never void.
-const anyGeneration = -1
-
-// TickAt is the message that the clock sends at an instant.
-func TickAt(t time.Time) tea.Msg { return tickMsg{at: t, generation: anyGeneration} }
