@@ -72,6 +72,22 @@ func TestWhatAScreenMayNotFire(t *testing.T) {
 		case c.want != "" && s.CLI("DBSIZE") != "0":
 			t.Errorf("%s: it was refused and wrote %s", name, s.CLI("KEYS", "*"))
 		}
+		if strings.HasPrefix(name, "over") {
+			continue // a change has no number and no rate
+		}
+		s.CLI("FLUSHALL")
+		s.CLI("ZADD", "rl:alice", "1", "1")
+		order.Change = model.Change{Kind: model.Free}
+		if order.Ticket != nil {
+			order.Ticket.Order.Change = order.Change
+		}
+		done, err := i.Change(context.Background(), order)
+		switch left := s.CLI("DBSIZE"); {
+		case c.want == "" && (err != nil || len(done.Removed) != 1 || left != "0"):
+			t.Errorf("%s: freed %+v, %v, %s keys are left", name, done, err, left)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || left != "1"):
+			t.Errorf("%s: a change: %v, want %q; %s keys are left", name, err, c.want, left)
+		}
 	}
 }
 

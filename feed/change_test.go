@@ -33,7 +33,7 @@ func changing(t *testing.T, s *servertest.Server, a limiter.Algorithm) (*fire.In
 			t.Fatalf("%+v, %v", d, err)
 		}
 	}
-	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit")})
 	return i, store, model.Order{Key: "k", Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}}
 }
 
@@ -85,8 +85,8 @@ func TestChangeRefuses(t *testing.T) {
 	i, store, order := changing(t, s, limiter.SlidingLog)
 	before := held(t, s)
 	readOnly := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
-	byHand := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, ByHand: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
-	armed := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, ByHand: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	byHand := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, ByHand: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	armed := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, ByHand: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit")})
 	if err := armed.Arm(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -135,8 +135,9 @@ func (o *Orders) Held() bool {
 	return len(o.orders) > 0
 }
 
-// underWay says in a few words what of an order is under way.
-func (o *Orders) underWay(order *model.Order) string {
+// UnderWay says in a few words what of an order is under way: its rate and shape or its number, and
+// whether it is paused.
+func (o *Orders) UnderWay(order *model.Order) string {
 	verb := "firing "
 	if o.Held() {
 		verb = "paused, "

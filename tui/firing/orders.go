@@ -338,10 +338,10 @@ func (o *Orders) FiringText(columns int) string {
 	}
 	what, key := "firing", ""
 	if s := o.runningRate(); s != nil {
-		what, key = o.underWay(&s.Order), s.Key
+		what, key = o.UnderWay(&s.Order), s.Key
 	} else if len(o.orders) == 1 {
 		for _, s := range o.orders {
-			what, key = o.underWay(&s.Order), s.Key
+			what, key = o.UnderWay(&s.Order), s.Key
 		}
 	}
 	const stops = " · x stops"
