@@ -22,8 +22,10 @@ func asciiOnly() bool {
 
 // lines reports whether what happens is told in lines of text: when that was said, and on a
 // terminal that can do nothing else.
-func (p *program) lines() bool {
-	return p.plain || os.Getenv("TERM") == "dumb" && term.IsTerminal(os.Stdout.Fd())
+func (p *program) lines() bool { return p.linesOn(term.IsTerminal(os.Stdout.Fd())) }
+
+func (p *program) linesOn(terminal bool) bool {
+	return p.plain || terminal && os.Getenv("TERM") == "dumb"
 }
 
 // question returns what asks the person at the terminal; nil where input or messages are no
