@@ -1,12 +1,6 @@
 package cmd
 
-import (
-	"context"
-	"errors"
-	"os"
-	"syscall"
-	"testing"
-)
+import "testing"
 
 // TestTerminals: one that can write lines alone gets lines, one without UTF-8 gets ASCII, and an
 // output that is no terminal is not asked what it can do.
@@ -37,22 +31,5 @@ func TestTerminals(t *testing.T) {
 		if got := asciiOnly(); got != c.want {
 			t.Errorf("LC_ALL=%q LC_CTYPE=%q LANG=%q: ASCII alone is %v, want %v", c.all, c.ctype, c.lang, got, c.want)
 		}
-	}
-}
-
-// TestSignals: each of them ends the context, so that a screen leaves the terminal as it was, also
-// SIGQUIT, which would end a Go program with a trace over a raw terminal. SIGTERM alone is what a
-// service manager sends.
-func TestSignals(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
-		ctx, stop := untilSignal()
-		if err := syscall.Kill(os.Getpid(), s); err != nil {
-			t.Fatal(err)
-		}
-		<-ctx.Done()
-		if terminated := errors.Is(context.Cause(ctx), errTerminated); terminated != (s == syscall.SIGTERM) {
-			t.Errorf("%v: the cause is %v", s, context.Cause(ctx))
-		}
-		stop()
 	}
 }
