@@ -112,11 +112,12 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	}
 	spend := time.Duration(share*float64(quickEvery)) - s.costs.Wake()
 	allowed := 1 + int(max(spend, 0)/max(s.quick, time.Microsecond))
+	news := due // a tracker answers one question at a time
 	for _, t := range r.visible {
 		if len(due) >= allowed {
 			break
 		}
-		if r.trackers[t.Name] == t && !t.blocking && !t.announced && !t.resting {
+		if r.trackers[t.Name] == t && !t.blocking && !t.announced && !t.resting && !slices.Contains(news, t) {
 			due = append(due, t)
 		}
 	}
