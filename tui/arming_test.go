@@ -149,3 +149,27 @@ func TestProductionAsksForTheName(t *testing.T) {
 		})
 	}
 }
+
+// TestATicketIsNew: one that is asked for as soon as there are rows is as old as it is, and not as
+// the beginning of time.
+func TestATicketIsNew(t *testing.T) {
+	told(t, 140, 42, tui.Options{Arming: &tuitest.Arming{}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+		send := func(keys ...string) { // without a pause between them
+			for _, key := range keys {
+				x.Send(tuitest.Key(key))
+			}
+		}
+		send("/", "o", "n", "c", "e", "enter", "!")
+		x.See("ARMED")
+		send("space", "enter")
+		x.Wait(time.Second)
+		for _, o := range injector.Orders() {
+			if age := time.Since(o.Ticket.Issued); age > 5*time.Second {
+				t.Errorf("the ticket was issued %v ago", age)
+			}
+		}
+		if n := len(injector.Orders()); n != 1 {
+			t.Errorf("%d orders, want 1", n)
+		}
+	})
+}

@@ -8,9 +8,10 @@ import (
 	"ratescope/tui/cell"
 )
 
-// Init asks for the terminal's background and starts the clock and the host.
+// Init asks for the terminal's background and starts the clock and the host. The first tick comes at
+// once: until then Now is zero, and a ticket that is issued would have expired long ago.
 func (a *App) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, a.nextTick(), a.host.Init(), a.at().Update(ShownMsg{}))
+	return tea.Batch(tea.RequestBackgroundColor, a.arm(0, a.idle), a.host.Init(), a.at().Update(ShownMsg{}))
 }
 
 // Update handles one message and paints what it changed. The clock is re-armed in exactly
