@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -34,6 +35,12 @@ func TestMonkey(t *testing.T) {
 		seconds = hours * 3600
 	}
 	t.Logf("RATESCOPE_MONKEY_SEED=%d", seed)
+	// In a bubble, so that a command that waits, as for the moment of a plan, takes no time.
+	synctest.Test(t, func(t *testing.T) { monkeyAtWork(t, seed, seconds) })
+}
+
+// monkeyAtWork lets the monkey of a seed work for so many seconds.
+func monkeyAtWork(t *testing.T, seed uint64, seconds int) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := newStage(t, 120, 36, tui.Options{Injector: hasty{}}, crowd(24)...)
 	m := monkey{stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0, "heat": 0}}
