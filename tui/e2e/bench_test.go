@@ -2,16 +2,23 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"ratescope/feed/servertest"
 )
 
 // BenchmarkScreen measures what the program costs while it shows a dashboard in a real
@@ -35,7 +42,7 @@ func BenchmarkScreen(b *testing.B) {
 			stop := s.traffic(b, bc.perSecond)
 			defer stop()
 			term := openTerminal(b, 160, 48)
-			term.run("%s --redis %s --limit 100000/%s", program, s.URL(), bc.window)
+			term.run("%s --redis %s --watch 'bench:*' --limit 100000/%s", program, s.URL(), bc.window)
 			term.wait("LIVE", "bench:9")
 			pid := term.child()
 			const span = 10 * time.Second
@@ -53,23 +60,78 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstFrame measures from the Enter key to live numbers on the screen, with
-// the polling of the screen included.
+// BenchmarkFirstFrame measures from exec to the first rows of keys in a terminal of 160x48, in turns
+// with a bare Bubble Tea program, and prints medians.
 func BenchmarkFirstFrame(b *testing.B) {
-	var sum time.Duration
-	n := 0
-	for b.Loop() {
-		term := openTerminal(b, 160, 48)
-		term.tmux("send-keys", "-l", program)
-		started := time.Now()
-		term.press("Enter")
-		term.wait("LIVE")
-		sum += time.Since(started)
-		n++
-		term.press("q")
+	need(b, "script")
+	bare := filepath.Join(b.TempDir(), "bare")
+	if out, err := exec.Command("go", "build", "-o", bare, "./testdata/bare").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
 	}
-	b.ReportMetric(float64(sum.Milliseconds())/float64(n), "ms/frame")
-	b.ReportMetric(0, "ns/op") // opening a terminal is not what is measured
+	s := startRedis(b)
+	for i := range 30 {
+		s.cli(b, "SET", fmt.Sprintf("rl:u%d", i), "1", "EX", "3000")
+	}
+	programs := []struct{ name, command, text string }{
+		{"bare", bare, "bare"},
+		{"lab", program + " lab", "most in any"},
+		{"server", program + " --redis " + s.URL() + " --watch 'rl:*' --limit 100/1m", "rl:u"},
+		{"demo", program, "api:search"},
+	}
+	took := make([][]float64, len(programs))
+	for b.Loop() {
+		for range 9 {
+			for i, p := range programs {
+				took[i] = append(took[i], firstFrame(b, p.command, p.text))
+			}
+		}
+	}
+	floor := 0.0
+	for i, p := range programs {
+		slices.Sort(took[i])
+		median := took[i][len(took[i])/2]
+		if b.ReportMetric(median, p.name+"-ms"); i == 0 {
+			floor = median
+		} else {
+			b.ReportMetric(median/floor, p.name+"/bare")
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// firstFrame returns how many milliseconds a command takes until it has written a text to its terminal.
+func firstFrame(b *testing.B, command, text string) float64 {
+	b.Helper()
+	ctx, stop := context.WithTimeout(b.Context(), servertest.Patience)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "script", "-qfec", "stty rows 48 cols 160; exec "+command, "/dev/null")
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "XDG_STATE_HOME="+b.TempDir())
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	var seen []byte
+	buffer := make([]byte, 64<<10)
+	for !bytes.Contains(seen, []byte(text)) {
+		n, err := out.Read(buffer)
+		seen = append(seen, buffer[:n]...)
+		if err != nil {
+			b.Fatalf("%s ended without %q: %v", command, text, err)
+		}
+	}
+	took := time.Since(begun)
+	_, _ = io.WriteString(in, "q")
+	_, _ = io.Copy(io.Discard, out)
+	_ = cmd.Wait() // what is measured has happened
+	return float64(took.Microseconds()) / 1000
 }
 
 // child is the process id of the program in the terminal.

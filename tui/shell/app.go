@@ -149,13 +149,14 @@ func (a *App) Fail(err error) tea.Cmd {
 // Options returns how the program looks.
 func (a *App) Options() Options { return a.o }
 
-// writes returns how often a second a changed picture may be sent to the terminal. A person who asks
-// for fewer pictures than usual has a slow line, and gets no more than that.
+// writes returns how often a second a changed picture may be sent to the terminal: twice as often as
+// pictures move by themselves. A person who asks for fewer pictures than usual has a slow line, and
+// gets no more than that.
 func (o *Options) writes() int {
 	if o.FPS < defaultFPS {
 		return o.FPS
 	}
-	return max(o.FPS, promptFPS)
+	return max(min(2*o.FPS, maxFPS), promptFPS)
 }
 
 // Frame is the time between two pictures at the highest rate that is allowed.
