@@ -237,7 +237,6 @@ func (l Lesson) Setup() Setup {
 // Workload returns what comes by itself under a setup: the steps that are given, and what the
 // traffic has for one key, or for AllKeys. The same seed makes the same arrivals.
 func (l Lesson) Workload(s Setup, traffic []Traffic, number int32, seed uint64) (*Workload, error) {
-	var m Merged
 	var list []Arrival
 	for _, step := range l.Steps[:l.Given] {
 		for range step.Repeat {
@@ -245,15 +244,15 @@ func (l Lesson) Workload(s Setup, traffic []Traffic, number int32, seed uint64) 
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Arrival) int { return int(a.At - b.At) })
-	m.Add(Given(list))
+	sources := []Source{Given(list)}
 	if len(traffic) > 0 {
 		src, err := Mix(traffic, s, seed)
 		if err != nil {
 			return nil, err
 		}
-		m.Add(Only(src, number))
+		sources = append(sources, Only(src, number))
 	}
-	return NewWorkload(&m), nil
+	return NewWorkload(merge(s, sources...)), nil
 }
 
 // Solution returns the steps that reach the goal.

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"slices"
 
@@ -120,90 +119,4 @@ func (a *adversary) Next() (Arrival, bool) {
 		at += a.window - a.lead
 	}
 	return Arrival{At: at, Cost: a.cost}, true
-}
-
-// storm is a crowd of clients of one candidate that try again when they are denied. It
-// asks a copy of that candidate, which does not see what is fired by hand.
-type storm struct {
-	random *rand.Rand
-	setup  Setup
-	only   int // the candidate
-	runner runner
-	calls  calls
-	number int
-	think  float64 // mean microseconds between two calls of a client
-	retry  float64
-	backs  bool
-	cost   int64
-}
-
-// call is the next attempt of one client.
-type call struct {
-	at     limiter.Instant
-	client int
-	failed int // attempts that were denied
-}
-
-type calls []call
-
-func (c calls) Len() int { return len(c) }
-func (c calls) Less(i, k int) bool {
-	return c[i].at < c[k].at || c[i].at == c[k].at && c[i].client < c[k].client
-}
-func (c calls) Swap(i, k int) { c[i], c[k] = c[k], c[i] }
-func (c *calls) Push(x any)   { *c = append(*c, x.(call)) }
-func (c *calls) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
-}
-
-// maxDoublings is how often a client that backs off doubles its wait.
-const maxDoublings = 6
-
-// newStorms makes the same crowd for every candidate: they begin alike, and each reacts
-// to its own one.
-func newStorms(t Traffic, s Setup, from limiter.Instant, seed uint64) Source {
-	if len(s.Candidates) == 1 {
-		return newStorm(t, s, from, 0, t.random(seed))
-	}
-	var all Merged
-	for i := range s.Candidates {
-		all.Add(newStorm(t, s, from, i, t.random(seed)))
-	}
-	return &all
-}
-
-func newStorm(t Traffic, s Setup, from limiter.Instant, only int, random *rand.Rand) *storm {
-	w := &storm{random: random, setup: s.Clone(), only: only, think: 1e6 / t.PerSecond, retry: t.RetryMS * 1e3, backs: t.Backoff, cost: max(t.Cost, 1)}
-	w.runner = newRunner(s.Candidates[only], &w.setup)
-	for i := range t.Clients {
-		w.calls = append(w.calls, call{at: from + limiter.Instant(random.ExpFloat64()*w.think), client: i})
-	}
-	heap.Init(&w.calls)
-	return w
-}
-
-func (w *storm) Next() (Arrival, bool) {
-	c := &w.calls[0]
-	a := Arrival{At: c.at, Cost: w.cost}
-	if len(w.setup.Candidates) > 1 {
-		a.Only = int8(w.only + 1)
-	}
-	d, _ := w.runner.take(a, w.number, &w.setup)
-	w.number++
-	switch {
-	case d.Allowed:
-		c.failed = 0
-		c.at += 1 + limiter.Instant(w.random.ExpFloat64()*w.think)
-	case w.backs:
-		most := w.retry * float64(int(1)<<min(c.failed, maxDoublings))
-		c.failed++
-		c.at += 1 + limiter.Instant(most/2+w.random.Float64()*most)
-	default:
-		c.failed++
-		c.at += max(limiter.Instant(w.retry), 1)
-	}
-	heap.Fix(&w.calls, 0)
-	return a, true
 }

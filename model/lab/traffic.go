@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -94,7 +95,7 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 	case Adversary:
 		src = newAdversary(t, s, from, cost)
 	case Retry:
-		src = newStorms(t, s, from, seed)
+		return newStorms(t, s, seed), nil
 	}
 	if t.ToMS > 0 {
 		src = &until{src, s.Zero + micros(t.ToMS)}
@@ -103,9 +104,10 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 }
 
 // random returns the generator of one stream of this model.
-func (t Traffic) random(seed uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, uint64(len(t.Model))))
-}
+func (t Traffic) random(seed uint64) *rand.Rand { return rand.New(t.numbers(seed)) }
+
+// numbers returns what random draws from.
+func (t Traffic) numbers(seed uint64) *rand.PCG { return rand.NewPCG(seed, uint64(len(t.Model))) }
 
 func (t Traffic) check() error {
 	bad := func(what string, v any) error {
@@ -164,33 +166,43 @@ func Mix(list []Traffic, s Setup, seed uint64) (Source, error) {
 	if len(list) == 0 {
 		return nil, errors.New("there is no traffic: name a model")
 	}
-	var m Merged
+	sources := make([]Source, len(list))
 	for i, t := range list {
-		src, err := t.Source(s, seed+uint64(i)*0x9e3779b97f4a7c15)
-		if err != nil {
+		var err error
+		if sources[i], err = t.Source(s, seed+uint64(i)*0x9e3779b97f4a7c15); err != nil {
 			return nil, err
 		}
-		m.Add(src)
 	}
-	return &m, nil
+	return merge(s, sources...), nil
 }
 
-// Merged is several sources in the order of time; of equals the one added first. The zero
-// Merged has none.
-type Merged struct {
+// merge returns several sources under a setup as one, in the order of time; of equals the
+// one named first. Clients that react to answers hear of the requests of all of them.
+func merge(s Setup, sources ...Source) Source {
+	if slices.ContainsFunc(sources, func(s Source) bool { _, ok := s.(*closedLoop); return ok }) {
+		return newClosedLoop(s, sources)
+	}
+	var m merged
+	for _, source := range sources {
+		m.add(source)
+	}
+	return &m
+}
+
+// merged is several sources in the order of time; of equals the one added first.
+type merged struct {
 	sources []Source
 	heads   []Arrival
 	live    []bool
 }
 
-// Add puts one more source in.
-func (m *Merged) Add(s Source) {
+func (m *merged) add(s Source) {
 	a, ok := s.Next()
 	m.sources, m.heads, m.live = append(m.sources, s), append(m.heads, a), append(m.live, ok)
 }
 
 // Next implements Source.
-func (m *Merged) Next() (Arrival, bool) {
+func (m *merged) Next() (Arrival, bool) {
 	first := -1
 	for i := range m.heads {
 		if m.live[i] && (first < 0 || m.heads[i].At < m.heads[first].At) {
@@ -210,6 +222,9 @@ func (m *Merged) Next() (Arrival, bool) {
 func Only(s Source, number int32) Source {
 	if number == AllKeys {
 		return s
+	}
+	if loop, ok := s.(*closedLoop); ok {
+		return loop.only(number)
 	}
 	return &only{s, number}
 }

@@ -31,16 +31,34 @@ const maxArrivals = 4_000_000
 
 // Workload is the sequence of arrivals: what its source makes, as far as it was looked
 // at, and what was fired by hand in between.
+//
+// Where clients react to answers, what was made after a request fired by hand is made
+// again, for they would not have sent it.
 type Workload struct {
 	source  Source
 	made    []Arrival
 	pending Arrival
 	has     bool
 	done    bool
+
+	loop  *closedLoop // the source, where clients react to answers; else nil
+	later []Arrival   // fired by hand, and not yet put among what is made again
+	marks []loopMark  // in the order of arrivals
+	near  loopMark    // where the last request was fired by hand
+}
+
+// loopMark is a closedLoop as it was before arrival `at`.
+type loopMark struct {
+	at   int
+	loop *closedLoop
 }
 
 // NewWorkload returns the workload of a source; nil makes nothing.
-func NewWorkload(s Source) *Workload { return &Workload{source: s, done: s == nil} }
+func NewWorkload(s Source) *Workload {
+	t := &Workload{source: s, done: s == nil}
+	t.loop, _ = s.(*closedLoop)
+	return t
+}
 
 // Len returns how many arrivals have been made so far.
 func (t *Workload) Len() int { return len(t.made) }
@@ -65,7 +83,13 @@ func (t *Workload) More() bool {
 }
 
 func (t *Workload) peek() bool {
-	if !t.has && !t.done {
+	switch {
+	case t.loop != nil:
+		t.pending, t.has = t.loop.head()
+		if len(t.later) > 0 && (!t.has || t.later[0].At < t.pending.At) {
+			t.pending, t.has = t.later[0], true
+		}
+	case !t.has && !t.done:
 		t.pending, t.has = t.source.Next()
 		t.done = !t.has
 	}
@@ -77,12 +101,65 @@ func (t *Workload) take() {
 	if n := len(t.made); n > 0 { // a model that errs must not send the clock back
 		a.At = max(a.At, t.made[n-1].At)
 	}
+	if t.loop != nil {
+		if a.Fired {
+			t.later = t.later[1:]
+		}
+		t.mark()
+		t.loop.pass(a)
+	}
 	t.made, t.has = append(t.made, a), false
 }
 
 // Insert puts an arrival before arrival i. Everything up to its instant must have been
-// made.
-func (t *Workload) Insert(i int, a Arrival) { t.made = slices.Insert(t.made, i, a) }
+// made. Where clients react to answers, Len is i + 1 then.
+func (t *Workload) Insert(i int, a Arrival) {
+	if t.loop == nil {
+		t.made = slices.Insert(t.made, i, a)
+		return
+	}
+	t.rewind(i)
+	t.mark()
+	t.loop.pass(a)
+	t.made = append(t.made, a)
+}
+
+// mark keeps the source as it is before the next arrival, where that is due. A mark copies
+// every client, so that many clients have few marks.
+func (t *Workload) mark() {
+	n := len(t.made)
+	stride := max(min(max(nearStride, n/16), farStride), 2*t.loop.clients())
+	if last := len(t.marks) - 1; last < 0 || n >= t.marks[last].at+stride {
+		t.marks = append(t.marks, loopMark{n, t.loop.clone()})
+	}
+}
+
+// rewind takes back every arrival from number i on. Those fired by hand come again at
+// their instants.
+func (t *Workload) rewind(i int) {
+	if i == len(t.made) {
+		return
+	}
+	var again []Arrival
+	for _, a := range t.made[i:] {
+		if a.Fired {
+			again = append(again, a)
+		}
+	}
+	t.later = append(again, t.later...)
+	t.made = t.made[:i]
+	keep := sort.Search(len(t.marks), func(k int) bool { return t.marks[k].at > i })
+	t.marks = t.marks[:keep]
+	from := t.marks[keep-1] // there always is one: it is kept before the first arrival
+	if t.near.loop != nil && t.near.at > from.at && t.near.at <= i {
+		from = t.near
+	}
+	t.loop = from.loop.clone()
+	for _, a := range t.made[from.at:] {
+		t.loop.pass(a)
+	}
+	t.near = loopMark{i, t.loop.clone()}
+}
 
 // After returns the number of the first arrival later than at, among those made.
 func (t *Workload) After(at limiter.Instant) int {
