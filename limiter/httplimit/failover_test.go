@@ -66,6 +66,53 @@ func TestMiddlewareStopsAsking(t *testing.T) {
 	})
 }
 
+// TestTransportTimeout: a request that we send waits one Timeout for a silent store, and none
+// after five, and is then sent or not as was chosen.
+func TestTransportTimeout(t *testing.T) {
+	for _, c := range []struct {
+		onFailure httplimit.Failure
+		want      httplimit.Counts
+	}{
+		{httplimit.FailOpen, httplimit.Counts{FailedOpen: 20, Skipped: 15}},
+		{httplimit.FailClosed, httplimit.Counts{FailedClosed: 20, Skipped: 15}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &httplimit.Transport{
+				Limiter: silentStore{}, Limit: twoAMinute, OnFailure: c.onFailure, Timeout: 20 * time.Millisecond,
+				Base: answering(http.StatusOK),
+			}
+			start := time.Now()
+			for range 20 {
+				response, err := tr.RoundTrip(httptest.NewRequest(http.MethodGet, "http://other.example/", nil))
+				if sent := err == nil; sent != (c.onFailure == httplimit.FailOpen) {
+					t.Fatalf("sent %v, error %v", sent, err)
+				}
+				if err == nil {
+					_ = response.Body.Close()
+				}
+			}
+			if took := time.Since(start); took != 100*time.Millisecond {
+				t.Errorf("20 requests took %v, want five timeouts", took)
+			}
+			if got := tr.Counts(); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+	tr := &httplimit.Transport{Limiter: memory(t), Limit: twoAMinute, OnFailure: httplimit.FailOpen, Timeout: -1}
+	if _, err := tr.RoundTrip(httptest.NewRequest(http.MethodGet, "http://other.example/", nil)); err == nil || !strings.Contains(err.Error(), "Timeout") {
+		t.Errorf("a negative timeout: %v", err)
+	}
+}
+
+// answering sends nothing and returns an answer of that status.
+type answering int
+
+// RoundTrip implements http.RoundTripper.
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: int(a), Body: http.NoBody, Request: r}, nil
+}
+
 // TestNothingGiven: what is nil or not set up is an error, or a 500, and no panic.
 func TestNothingGiven(t *testing.T) {
 	var noMemory *limiter.Memory

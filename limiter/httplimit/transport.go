@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
+	"time"
 
 	"ratescope/limiter"
 	"ratescope/limiter/internal/absent"
@@ -30,17 +32,30 @@ type Transport struct {
 	Key func(*http.Request) string
 	// Policy settles what is over the limit; waiting as long as the context allows when nil.
 	Policy limiter.Policy
-	// OnFailure must be FailOpen or FailClosed, which returns the limiter's error. A
-	// limiter.Breaker as the Limiter bounds how long its store may take, and falls back.
+	// OnFailure must be FailOpen or FailClosed, which returns the limiter's error. To fall back
+	// on a limiter of this process, use a limiter.Breaker as the Limiter.
 	OnFailure Failure
+	// Timeout bounds each call of the limiter, not the wait between two calls; 0 does not. After
+	// five failures in a row the limiter is asked once a second, as a limiter.Breaker does.
+	Timeout time.Duration
 	// Base sends the requests; http.DefaultTransport when nil.
 	Base http.RoundTripper
 
-	counts counters
+	counts  counters
+	once    sync.Once
+	bounded *limiter.Breaker // nil without a Timeout, or where err is set
+	err     error            // what is wrong with the Timeout
 }
 
 // Counts returns what was done so far.
-func (t *Transport) Counts() Counts { return t.counts.read() }
+func (t *Transport) Counts() Counts {
+	c := t.counts.read()
+	t.once.Do(t.bound) // a Transport may be asked before it was used
+	if t.bounded != nil {
+		c.Skipped = t.bounded.Counts().Skipped
+	}
+	return c
+}
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -67,6 +82,9 @@ func (t *Transport) admit(r *http.Request) error {
 	if absent.Value(t.Limiter) || t.OnFailure != FailOpen && t.OnFailure != FailClosed {
 		return errors.New("the transport is not set up: it needs a Limiter, and FailOpen or FailClosed in OnFailure")
 	}
+	if t.once.Do(t.bound); t.err != nil {
+		return fmt.Errorf("the transport is not set up: %w", t.err)
+	}
 	d, err := t.decide(r.Context(), key)
 	switch {
 	case err == nil && d.Allowed:
@@ -90,8 +108,20 @@ func (t *Transport) admit(r *http.Request) error {
 }
 
 func (t *Transport) decide(ctx context.Context, key string) (limiter.Decision, error) {
-	if t.Policy != nil {
-		return limiter.Apply(ctx, t.Limiter, t.Policy, key, t.Limit, 1)
+	l := t.Limiter
+	if t.bounded != nil {
+		l = t.bounded
 	}
-	return limiter.Wait(ctx, t.Limiter, key, t.Limit, 1)
+	if t.Policy != nil {
+		return limiter.Apply(ctx, l, t.Policy, key, t.Limit, 1)
+	}
+	return limiter.Wait(ctx, l, key, t.Limit, 1)
+}
+
+// bound puts the limiter behind a Breaker where there is a Timeout. The Transport has no
+// constructor, so this is done once, by the first call.
+func (t *Transport) bound() {
+	if t.Timeout != 0 {
+		t.bounded, t.err = limiter.NewBreaker(limiter.BreakerConfig{Limiter: t.Limiter, Timeout: t.Timeout})
+	}
 }
