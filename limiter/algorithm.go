@@ -27,21 +27,26 @@ type Kind uint8
 
 // The kinds.
 const (
-	KindUnknown Kind = iota
-	KindWindow       // counts in windows: Start, Previous, Current
-	KindLog          // every request: Log
-	KindArrival      // the instant of the next one: TAT
-	KindBucket       // a level and when it was right: Level, Filled
+	KindUnknown  Kind = iota
+	KindWindow        // the count of one window: Start, Current
+	KindWeighted      // and that of the one before, which counts in part: Previous too
+	KindLog           // every request: Log
+	KindArrival       // the instant of the next one: TAT
+	KindBucket        // a level and when it was right: Level, Filled
 )
 
 // arithmetic is all that this package knows about one algorithm. A new one is an entry of
 // algorithms, and a form in redisstore.
 type arithmetic struct {
-	name string
-	kind Kind
+	name  string // on the command line and in files
+	title string // the field's name for it, in words
+	short string // the word for it in a narrow column
+	kind  Kind
 	// bursts says that the algorithm spreads its limit and has a burst of its own. What a
 	// denied request might charge would only move its refill, so none of them charges it.
 	bursts bool
+	// fills says that a bucket's level is what is used and not what is left.
+	fills bool
 	// decide brings a state forward, decides, charges and explains. It is nil for a log,
 	// of which State and Memory keep different forms.
 	decide func(*request, *Decision, packed) (packed, bool)
@@ -53,14 +58,19 @@ type arithmetic struct {
 
 // algorithms holds an entry for each Algorithm, in the order in which they are taught.
 var algorithms = []arithmetic{
-	Unknown:       {name: "unknown"},
-	FixedWindow:   {name: "fixed-window", kind: KindWindow, decide: (*request).decideFixed, refund: (*request).refundFixed, explain: explainFixedReply},
-	SlidingLog:    {name: "sliding-log", kind: KindLog, explain: explainLogReply},
-	SlidingWindow: {name: "sliding-window", kind: KindWindow, decide: (*request).decideSliding, refund: (*request).refundSliding, explain: explainSlidingReply},
-	StreamCounter: {name: "stream", kind: KindLog, explain: explainLogReply},
-	GCRA:          {name: "gcra", kind: KindArrival, bursts: true, decide: (*request).decideGCRA, refund: (*request).refundGCRA, explain: explainGCRAReply},
-	TokenBucket:   {name: "token-bucket", kind: KindBucket, bursts: true, decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
-	LeakyBucket:   {name: "leaky-bucket", kind: KindBucket, bursts: true, decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
+	Unknown: {name: "unknown", title: "algorithm unknown", short: "–"},
+	FixedWindow: {name: "fixed-window", title: "fixed window", short: "fixed", kind: KindWindow,
+		decide: (*request).decideFixed, refund: (*request).refundFixed, explain: explainFixedReply},
+	SlidingLog: {name: "sliding-log", title: "sliding log", short: "log", kind: KindLog, explain: explainLogReply},
+	SlidingWindow: {name: "sliding-window", title: "sliding window counter", short: "sliding", kind: KindWeighted,
+		decide: (*request).decideSliding, refund: (*request).refundSliding, explain: explainSlidingReply},
+	StreamCounter: {name: "stream", title: "stream counter", short: "stream", kind: KindLog, explain: explainLogReply},
+	GCRA: {name: "gcra", title: "GCRA", short: "gcra", kind: KindArrival, bursts: true,
+		decide: (*request).decideGCRA, refund: (*request).refundGCRA, explain: explainGCRAReply},
+	TokenBucket: {name: "token-bucket", title: "token bucket", short: "token", kind: KindBucket, bursts: true,
+		decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
+	LeakyBucket: {name: "leaky-bucket", title: "leaky bucket", short: "leaky", kind: KindBucket, bursts: true, fills: true,
+		decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
 }
 
 // arithmetic returns the entry of a, or that of Unknown when there is none.
@@ -85,6 +95,17 @@ func (a Algorithm) Kind() Kind { return a.arithmetic().kind }
 
 // Bursts reports whether a spreads its limit evenly and has a burst of its own.
 func (a Algorithm) Bursts() bool { return a.arithmetic().bursts }
+
+// Fills reports whether the level of a bucket is what is used, as in a leaky one, and not what
+// is left, as in one of tokens.
+func (a Algorithm) Fills() bool { return a.arithmetic().fills }
+
+// Title returns the algorithm's name in the field, as in "sliding window counter".
+func (a Algorithm) Title() string { return a.arithmetic().title }
+
+// Short returns the algorithm's name where there is little room, as in "sliding"; "–" of one
+// that is not known.
+func (a Algorithm) Short() string { return a.arithmetic().short }
 
 // String returns the name used on the command line and in scenario files.
 func (a Algorithm) String() string {

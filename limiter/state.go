@@ -87,7 +87,7 @@ func (s *State) Clone() State {
 // pack returns the state of an algorithm that keeps no log.
 func (s *State) pack() packed {
 	switch s.Algorithm.Kind() {
-	case KindWindow:
+	case KindWindow, KindWeighted:
 		return counters{s.Start, s.Previous, s.Current, s.PreviousStart}.pack()
 	case KindArrival:
 		return unpack(s.TAT, s.Part, s.Parts)
@@ -101,7 +101,7 @@ func (s *State) pack() packed {
 
 func (s *State) unpack(k packed) {
 	switch s.Algorithm.Kind() {
-	case KindWindow:
+	case KindWindow, KindWeighted:
 		c := k.counters()
 		s.Start, s.Previous, s.Current, s.PreviousStart = c.start, c.previous, c.current, c.previousStart
 	case KindArrival:

@@ -81,12 +81,12 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	g.Start, g.End = d.Start, d.End
 	g.Weight, g.Estimate = d.Weight, d.Estimate
 	g.Reset = t.from(now, seen, d.ResetAfter)
-	switch t.Algorithm {
-	case limiter.GCRA:
+	switch t.Algorithm.Kind() {
+	case limiter.KindArrival:
 		g.TAT = r.State.TAT
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		g.Level = float64(d.Remaining)
-	case limiter.FixedWindow:
+	case limiter.KindWindow:
 		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
 		if t.Convention.Alignment == limiter.AlignEpoch { // it forgets; the weighted counter would not
 			g.Weight = float64(d.End.Sub(now)) / float64(w)
@@ -186,11 +186,8 @@ func (r *Reading) stuck() bool {
 // Capacity is what used is measured against: the limit's count, or the burst where
 // the algorithm admits bursts.
 func Capacity(t Target) int64 {
-	switch t.Algorithm {
-	case limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket:
-		if t.Limit.Burst > 0 {
-			return t.Limit.Burst
-		}
+	if t.Algorithm.Bursts() && t.Limit.Burst > 0 {
+		return t.Limit.Burst
 	}
 	return t.Limit.Count
 }

@@ -87,10 +87,10 @@ func (k *Watched) subtractable(now limiter.Instant) bool {
 	case k.forgotten > 0 && now.Sub(k.forgotten) <= 2*r.Target.span():
 		return false
 	}
-	switch r.Target.Algorithm {
-	case limiter.SlidingLog, limiter.StreamCounter:
+	switch r.Target.Algorithm.Kind() {
+	case limiter.KindLog:
 		return true
-	case limiter.FixedWindow, limiter.SlidingWindow:
+	case limiter.KindWindow, limiter.KindWeighted:
 		return r.Target.Convention.Alignment == limiter.AlignEpoch && r.Target.Window > 0
 	}
 	return false
@@ -184,15 +184,15 @@ func (t *Timeline) unmark(i int64) {
 func (t *Timeline) lower(i, cost int64, a limiter.Algorithm) {
 	edge := (floorDiv(i, BinsPerWindow) + 1) * BinsPerWindow // the first bin of the next window
 	end := i + BinsPerWindow
-	switch a {
-	case limiter.FixedWindow:
+	switch a.Kind() {
+	case limiter.KindWindow:
 		end = edge
-	case limiter.SlidingWindow:
+	case limiter.KindWeighted:
 		end = edge + BinsPerWindow
 	}
 	for j := i; j < end && j <= t.seen; j++ {
 		n := cost
-		if a == limiter.SlidingWindow && j >= edge {
+		if a.Kind() == limiter.KindWeighted && j >= edge {
 			n = cost * (end - j) / BinsPerWindow
 		}
 		if p := t.peek(j); p != nil && p.UsedKnown && n > 0 {

@@ -31,7 +31,7 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	if r.At <= t || r.Err != "" {
 		return r, true
 	}
-	w, a := k.Timeline.Window(), r.Target.Algorithm
+	w, kind := k.Timeline.Window(), r.Target.Algorithm.Kind()
 	r.At, r.TTL, r.Trace, r.Arrivals = t, 0, nil, nil
 	r.PreviousKnown, r.ExactKnown = false, false
 	if r.Denied.Known {
@@ -39,22 +39,23 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	}
 	used, usedKnown := k.Timeline.usedAt(t)
 	switch {
-	case a == limiter.SlidingLog || a == limiter.StreamCounter:
+	case kind == limiter.KindLog:
 		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
 		r.ExactKnown, r.PreviousKnown = known, known
-	case (a == limiter.SlidingWindow || a == limiter.FixedWindow) && r.Target.Convention.Alignment == limiter.AlignEpoch:
+	case (kind == limiter.KindWeighted || kind == limiter.KindWindow) && r.Target.Convention.Alignment == limiter.AlignEpoch:
 		start := t.Floor(w)
 		r.State.Start = start
 		r.State.Current, known = k.Timeline.Admitted(start-1, t)
 		r.State.Previous, r.PreviousKnown = k.Timeline.Admitted(start.Add(-w)-1, start-1)
 	case !usedKnown:
-	case a == limiter.GCRA && r.Target.Limit.Count > 0:
+	case kind == limiter.KindArrival && r.Target.Limit.Count > 0:
 		r.State.TAT, known = t.Add(time.Duration(used)*w/time.Duration(r.Target.Limit.Count)), true
-	case a == limiter.TokenBucket:
-		r.State.Level, r.State.Filled, known = float64(Capacity(r.Target)-used), t, true
-	case a == limiter.LeakyBucket:
+	case kind == limiter.KindBucket:
 		r.State.Level, r.State.Filled, known = float64(used), t, true
-	case a == limiter.FixedWindow && r.State.Start <= t:
+		if !r.Target.Algorithm.Fills() {
+			r.State.Level = float64(Capacity(r.Target) - used)
+		}
+	case kind == limiter.KindWindow && r.State.Start <= t:
 		r.State.Current, known = used, true
 	}
 	return r, known

@@ -78,7 +78,7 @@ func ParseCandidate(s string) (Candidate, error) {
 		}
 	}
 	c.Variant = strings.Join(words, "/")
-	if c.Fault != NoFault && a != limiter.SlidingLog && a != limiter.StreamCounter && c.Fault != ClientClock {
+	if c.Fault != NoFault && a.Kind() != limiter.KindLog && c.Fault != ClientClock {
 		return Candidate{}, fmt.Errorf("%q has a fault of logs: use it with sliding-log or stream", s)
 	}
 	return c, nil
@@ -108,9 +108,7 @@ func (c Candidate) Convention(all limiter.Convention) limiter.Convention {
 
 // Bursts reports whether the candidate has a burst and a rate in place of a window, and so
 // neither a rule nor a charge for what it denies.
-func (c Candidate) Bursts() bool {
-	return c.Algorithm == limiter.GCRA || c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket
-}
+func (c Candidate) Bursts() bool { return c.Algorithm.Bursts() }
 
 // Room is how much the candidate admits at once when nothing was charged: its burst, or
 // the limit.

@@ -50,23 +50,10 @@ func steps(c Candidate, m Moment, s Setup, given bool, slack int64) []Command {
 	if !given && c.Fault == NoFault {
 		w.run(fmt.Sprintf("%d, %d", int64(e.at)/1_000_000, int64(e.at)%1_000_000), "TIME")
 	}
-	switch {
-	case c.Fault == CollidingMembers || c.Fault == SecondsAsMillis:
+	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis {
 		w.faulty()
-	case c.Algorithm == limiter.FixedWindow && e.terms.Alignment == limiter.AlignFirstRequest:
-		w.fixedFirst()
-	case c.Algorithm == limiter.FixedWindow:
-		w.fixed()
-	case c.Algorithm == limiter.SlidingWindow:
-		w.sliding()
-	case c.Algorithm == limiter.SlidingLog:
-		w.log()
-	case c.Algorithm == limiter.StreamCounter:
-		w.stream()
-	case c.Algorithm == limiter.GCRA:
-		w.gcra()
-	case c.Algorithm == limiter.TokenBucket, c.Algorithm == limiter.LeakyBucket:
-		w.bucket()
+	} else if kept := keptBy[c.Algorithm]; kept.commands != nil {
+		kept.commands(&w)
 	}
 	return w.list
 }

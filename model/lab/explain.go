@@ -23,16 +23,16 @@ func (w Working) Sum() string { return w.Numbers[len(w.Numbers)-1] }
 func Explain(c Candidate, m Moment, s Setup) Working {
 	e := newExplainer(c, m, s)
 	var w Working
-	switch c.Algorithm {
-	case limiter.FixedWindow:
+	switch c.Algorithm.Kind() {
+	case limiter.KindWindow:
 		w = e.fixed()
-	case limiter.SlidingLog, limiter.StreamCounter:
+	case limiter.KindLog:
 		w = e.log()
-	case limiter.SlidingWindow:
+	case limiter.KindWeighted:
 		w = e.sliding()
-	case limiter.GCRA:
+	case limiter.KindArrival:
 		w = e.gcra()
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		w = e.bucket()
 	}
 	if s.Limit.Count == 0 {
@@ -213,7 +213,7 @@ func (e *explainer) bucket() Working {
 	level := before.LevelAt(e.at, e.limit, e.terms)
 	perSecond := Number(float64(e.limit.Count)/e.limit.Window.Seconds()) + "/s"
 	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
-	if e.c.Algorithm == limiter.LeakyBucket {
+	if e.c.Algorithm.Fills() {
 		sign := "<="
 		if !e.m.Decision.Allowed {
 			sign = ">"

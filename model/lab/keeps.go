@@ -8,13 +8,13 @@ import (
 
 // Keeps lists what a candidate holds about the key at an instant, line by line.
 func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []string {
-	switch c.Algorithm {
-	case limiter.FixedWindow:
+	switch c.Algorithm.Kind() {
+	case limiter.KindWindow:
 		if state.Current == 0 {
 			return []string{"nothing"}
 		}
 		return []string{fmt.Sprintf("a counter: %d in the window from %s", state.Current, s.clock(state.Start))}
-	case limiter.SlidingWindow:
+	case limiter.KindWeighted:
 		if state.Current == 0 && state.Previous == 0 {
 			return []string{"nothing"}
 		}
@@ -22,7 +22,7 @@ func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []stri
 			fmt.Sprintf("previous: %d", state.Previous),
 			fmt.Sprintf("current: %d in the window from %s", state.Current, s.clock(state.Start)),
 		}
-	case limiter.GCRA:
+	case limiter.KindArrival:
 		switch {
 		case state.TAT == 0:
 			return []string{"nothing"}
@@ -30,12 +30,12 @@ func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []stri
 			return []string{fmt.Sprintf("TAT: %s, passed %s ago", s.clock(state.TAT), Seconds(at.Sub(state.TAT)))}
 		}
 		return []string{fmt.Sprintf("TAT: %s, %s from now", s.clock(state.TAT), Seconds(state.TAT.Sub(at)))}
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		if state.Filled == 0 {
 			return []string{"nothing"}
 		}
 		what := "tokens"
-		if c.Algorithm == limiter.LeakyBucket {
+		if c.Algorithm.Fills() {
 			what = "level"
 		}
 		return []string{fmt.Sprintf("%s: %s at %s", what, Number(state.Level), s.clock(state.Filled))}

@@ -16,30 +16,16 @@ import (
 // node, whose ids are packed by what they have in common. Requests are taken to come at
 // microseconds of their own, as they do on a server. 0 where there is no key.
 func (s Stored) Bytes(c Candidate, state limiter.State, now limiter.Instant, setup Setup) int64 {
-	switch c.Algorithm {
-	case limiter.FixedWindow, limiter.SlidingWindow:
-		var sum int64
-		for _, k := range s.Counters {
-			if now < k.Expires {
-				sum += keyBytes(counterName(c, setup.Limit, setup.Convention, k.Start))
-			}
+	var counters int64
+	for _, k := range s.Counters {
+		if now < k.Expires {
+			counters += keyBytes(counterName(c, setup.Limit, setup.Convention, k.Start))
 		}
-		return sum
 	}
-	if now >= s.Expires {
-		return 0
+	if bytes := keptBy[c.Algorithm].bytes; bytes != nil && now < s.Expires {
+		return bytes(s, c, state, setup.Limit.Window)
 	}
-	switch c.Algorithm {
-	case limiter.SlidingLog:
-		return zsetBytes(s.Units, c, state)
-	case limiter.StreamCounter:
-		return streamBytes(len(s.Nodes))
-	case limiter.GCRA:
-		return stringBytes(key, instantText(state.TAT, state.Part, state.Parts, setup.Limit.Window))
-	case limiter.TokenBucket, limiter.LeakyBucket:
-		return hashBytes(state, setup.Limit.Window)
-	}
-	return 0
+	return counters
 }
 
 // sizeClass is the smallest piece of memory that jemalloc gives for n bytes.
@@ -96,7 +82,8 @@ const mostInListpack = 128
 
 // zsetBytes is a sorted set of members that are microseconds, each with its score: numbers
 // where every request has one member, else texts with a number behind a dash.
-func zsetBytes(units int64, c Candidate, state limiter.State) int64 {
+func zsetBytes(s Stored, c Candidate, state limiter.State, _ time.Duration) int64 {
+	units := s.Units
 	if units == 0 {
 		return 0
 	}
@@ -113,21 +100,27 @@ func zsetBytes(units int64, c Candidate, state limiter.State) int64 {
 	return 850 + 109*units + 8*int64(slots)
 }
 
-// streamBytes is a stream of so many nodes: the last one has room for more.
-func streamBytes(nodes int) int64 {
-	switch nodes {
+// streamBytes is a stream: the last one of its nodes has room for more.
+func streamBytes(s Stored, _ Candidate, _ limiter.State, _ time.Duration) int64 {
+	switch nodes := len(s.Nodes); nodes {
 	case 0:
 		return 0
 	case 1:
 		return 4728
+	default:
+		return 5100 + 2650*int64(nodes-1)
 	}
-	return 5100 + 2650*int64(nodes-1)
 }
 
-// hashBytes is the hash of a bucket.
-func hashBytes(state limiter.State, window time.Duration) int64 {
+// arrivalBytes is the string of GCRA.
+func arrivalBytes(_ Stored, _ Candidate, state limiter.State, window time.Duration) int64 {
+	return stringBytes(key, instantText(state.TAT, state.Part, state.Parts, window))
+}
+
+// bucketBytes is the hash of a bucket.
+func bucketBytes(_ Stored, _ Candidate, state limiter.State, window time.Duration) int64 {
 	field := "tokens"
-	if state.Algorithm == limiter.LeakyBucket {
+	if state.Algorithm.Fills() {
 		field = "level"
 	}
 	return listpackBytes(packed(field) + packed(Number(state.Level)) + packed("at") + packed(instantText(state.Filled, state.Part, state.Parts, window)))

@@ -51,7 +51,10 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 		return d, false
 	}
 	if charged(d, l.convention) {
-		l.stored.charge(l.candidate, l.convention, s, clockOf(l.candidate, a.At, i, s), a.Cost, l.total, d)
+		l.stored.charge(l.candidate, charge{
+			at: clockOf(l.candidate, a.At, i, s), cost: a.Cost, total: l.total, decision: d,
+			limit: s.Limit, terms: l.convention, reach: reach(l.candidate, s.Limit),
+		})
 		if l.total += a.Cost; d.Used <= a.Cost {
 			l.total = a.Cost
 		}

@@ -53,39 +53,10 @@ func (s Stored) Entries() int64 {
 	return sum
 }
 
-// charge records a request of cost n that left the decision d behind; total are the units
-// of a stream before it.
-func (s *Stored) charge(c Candidate, terms limiter.Convention, setup *Setup, at limiter.Instant, n, total int64, d limiter.Decision) {
-	w := reach(c, setup.Limit)
-	before := d.Used - n
-	switch c.Algorithm {
-	case limiter.FixedWindow:
-		if before <= 0 {
-			s.Counters = append(s.Counters[:0], Counter{d.Start, gone(at, d.Start.Add(w).Sub(at))})
-		}
-	case limiter.SlidingWindow:
-		if d.Current <= n {
-			s.Counters = slices.DeleteFunc(slices.Clone(s.Counters), func(k Counter) bool { return k.Expires <= at })
-			s.Counters = append(s.Counters, Counter{d.Start, gone(at, 2*w)})
-		}
-	case limiter.SlidingLog:
-		if before <= 0 {
-			s.Units = 0
-		}
-		s.Units += n
-		s.Units -= s.trimmed(c, at, n, d.Used)
-		s.Expires = gone(at, w+edgeOf(terms))
-	case limiter.StreamCounter:
-		if before <= 0 {
-			s.Nodes, total = s.Nodes[:0], 0
-		}
-		s.append(at)
-		if (total+n)%trimStreamEvery < n {
-			s.trimNodes(lowest(at, w, terms), trimStreamMost)
-		}
-		s.Expires = gone(at, w+edgeOf(terms))
-	default:
-		s.Expires = gone(at, time.Duration(rateLife(c, terms, setup.Limit))*time.Millisecond)
+// charge records a request that was admitted, or denied and charged.
+func (s *Stored) charge(c Candidate, q charge) {
+	if leave := keptBy[c.Algorithm].leave; leave != nil {
+		leave(s, c, q)
 	}
 }
 

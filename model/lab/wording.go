@@ -61,6 +61,10 @@ func (w *wording) starts() (own, kept limiter.Instant) {
 // fixed counts first and takes it back when that was too much, which saves a command of
 // most decisions; where the time is given, or denied requests are charged, it looks first.
 func (w *wording) fixed() {
+	if w.terms.Alignment == limiter.AlignFirstRequest {
+		w.fixedFirst()
+		return
+	}
 	own, kept := w.starts()
 	name, later := w.counter(own), w.counter(own.Add(w.limit.Window))
 	used, ahead := w.look.Current, false
@@ -174,7 +178,7 @@ func (w *wording) gcra() {
 
 func (w *wording) bucket() {
 	field, before, after := "tokens", w.m.Before, w.m.After
-	if w.c.Algorithm == limiter.LeakyBucket {
+	if w.c.Algorithm.Fills() {
 		field = "level"
 	}
 	life := time.Duration(rateLife(w.c, w.terms, w.limit)) * time.Millisecond

@@ -79,7 +79,8 @@ func unlink(c string, server model.Server, keys []string) string {
 // give takes units off the forms that one command changes: a log, and a counter that holds them.
 func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
 	keys := held(r, now)
-	counter := r.Target.Algorithm == limiter.FixedWindow || r.Target.Algorithm == limiter.SlidingWindow
+	kind := r.Target.Algorithm.Kind()
+	counter := kind == limiter.KindWindow || kind == limiter.KindWeighted
 	switch current := r.Gauge(now).Current; {
 	case r.Type == "zset" && len(keys) == 1:
 		return fmt.Sprintf("# gives %d more: takes the newest requests out of the log\n%s ZREMRANGEBYRANK %s %d -1\n", units, c, ShellQuote(keys[0]), -units)

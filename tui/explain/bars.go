@@ -159,10 +159,10 @@ func fitted(formula string, cells int) string {
 
 // arithmetic returns the rows for the key's algorithm.
 func (s *sheet) arithmetic(k *model.Watched) []line {
-	switch k.Reading.Target.Algorithm {
-	case limiter.GCRA:
+	switch k.Reading.Target.Algorithm.Kind() {
+	case limiter.KindArrival:
 		return s.tatLines(k)
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		return s.bucketLines(k)
 	}
 	if k.Reading.Target.Window <= 0 {
@@ -210,8 +210,8 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 		exact.formula = compared(int64(rounded)+g.Current.N-g.Exact.N, g.Previous.Known)
 		exact.limit, exact.room = true, float64(model.Capacity(t))
 	}
-	switch t.Algorithm {
-	case limiter.FixedWindow:
+	switch t.Algorithm.Kind() {
+	case limiter.KindWindow:
 		current.decides, current.limit, current.room = true, true, float64(model.Capacity(t))
 		if g.Previous.Known {
 			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: s.Look.Gone, Style: s.Look.Faint}}
@@ -221,7 +221,7 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 		if !g.Exact.Known {
 			return []line{previous, current, estimate}
 		}
-	case limiter.SlidingLog, limiter.StreamCounter:
+	case limiter.KindLog:
 		exact.decides = true
 	default:
 		estimate.decides = true
@@ -283,7 +283,7 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	capacity := float64(model.Capacity(t))
 	label, value, formula := "tokens", float64(g.Remaining.N), "refills at "
-	if t.Algorithm == limiter.LeakyBucket {
+	if t.Algorithm.Fills() {
 		label, value, formula = "level", float64(g.Used.N), "drains at "
 	}
 	if t.LimitKnown && t.Window > 0 {

@@ -20,13 +20,13 @@ func (s *sheet) paintPicture(r cell.Rect, k *model.Watched) bool {
 	if r.W < 24 || t.Window <= 0 {
 		return false
 	}
-	switch t.Algorithm {
-	case limiter.GCRA:
+	switch t.Algorithm.Kind() {
+	case limiter.KindArrival:
 		if !t.LimitKnown || t.Limit.Count == 0 {
 			return false
 		}
 		s.paintTAT(r, k)
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		if !t.LimitKnown || t.Limit.Count == 0 {
 			return false
 		}
@@ -81,7 +81,7 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 	limit := t.Limit
 	limit.Window = t.Window
 	level, under := k.Reading.State.LevelAt(s.now, limit, t.Convention), "next token"
-	leaky := t.Algorithm == limiter.LeakyBucket
+	leaky := t.Algorithm.Fills()
 	st := s.Look.Current
 	if leaky {
 		under, st = "next drop", s.Look.Fill(g.Utilization)

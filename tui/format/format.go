@@ -104,48 +104,6 @@ func ClockMillis(t limiter.Instant) string { return t.Time().In(time.Local).Form
 // Date writes an instant with its day on the server's clock, for what may be of another day.
 func Date(t limiter.Instant) string { return t.Time().In(time.Local).Format("2006-01-02 15:04:05") }
 
-// Algorithm is the algorithm's name where there is little room.
-func Algorithm(a limiter.Algorithm) string {
-	switch a {
-	case limiter.FixedWindow:
-		return "fixed"
-	case limiter.SlidingLog:
-		return "log"
-	case limiter.SlidingWindow:
-		return "sliding"
-	case limiter.StreamCounter:
-		return "stream"
-	case limiter.GCRA:
-		return "gcra"
-	case limiter.TokenBucket:
-		return "token"
-	case limiter.LeakyBucket:
-		return "leaky"
-	}
-	return Unknown
-}
-
-// AlgorithmInFull is the algorithm's name in the field.
-func AlgorithmInFull(a limiter.Algorithm) string {
-	switch a {
-	case limiter.FixedWindow:
-		return "fixed window"
-	case limiter.SlidingLog:
-		return "sliding log"
-	case limiter.SlidingWindow:
-		return "sliding window counter"
-	case limiter.StreamCounter:
-		return "stream counter"
-	case limiter.GCRA:
-		return "GCRA"
-	case limiter.TokenBucket:
-		return "token bucket"
-	case limiter.LeakyBucket:
-		return "leaky bucket"
-	}
-	return "algorithm unknown"
-}
-
 // Wrap breaks clean text at spaces into lines of at most w cells; a longer word is cut.
 func Wrap(text string, w int) []string {
 	lines := WrapBy(text, w, safetext.Width)

@@ -81,7 +81,7 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	if g.RateKnown {
 		rate = format.PerSecond(g.Rate)
 	}
-	v.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+format.Algorithm(k.Reading.Target.Algorithm), v.Look.Dim),
+	v.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), v.Look.Dim),
 		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.Look.Dim), widget.Styled(" · "+rate+" ", v.Look.Text))
 	if _, old := v.Outdated(k); old {
 		v.Buffer.Wash(in, v.Look.Unknown.Fg)

@@ -85,7 +85,7 @@ func (v view) label(label string) string {
 func (v view) sumLimiter(x, y, w int, g *group) {
 	text := "mixed"
 	if g.one {
-		text = format.Algorithm(g.first.Reading.Target.Algorithm)
+		text = g.first.Reading.Target.Algorithm.Short()
 	}
 	v.Buffer.Text(x, y, x+w, text, v.Look.Dim)
 }

@@ -59,12 +59,12 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 	limit := session.LimitText(t)
 	mark, style := v.Mark(k, v.Look)
 	name := v.Name(k.Reading.Key)
-	algorithm := format.AlgorithmInFull(t.Algorithm)
+	algorithm := t.Algorithm.Title()
 	facts := " · " + algorithm + " · " + limit
 	if t.Inferred {
 		facts = " · " + algorithm + " (inferred) · " + limit
 	}
-	for _, shorter := range []string{" · " + algorithm + " · " + limit, " · " + format.Algorithm(t.Algorithm) + " · " + limit, " · " + limit} {
+	for _, shorter := range []string{" · " + algorithm + " · " + limit, " · " + t.Algorithm.Short() + " · " + limit, " · " + limit} {
 		if safetext.Width(name+facts)+2 > room {
 			facts = shorter
 		}

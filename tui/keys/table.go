@@ -255,7 +255,7 @@ func (v view) paintName(x, y, w int, k *model.Watched) {
 }
 
 func (v view) paintLimiter(x, y, w int, k *model.Watched) {
-	v.Buffer.Text(x, y, x+w, format.Algorithm(k.Reading.Target.Algorithm), v.Look.Dim)
+	v.Buffer.Text(x, y, x+w, k.Reading.Target.Algorithm.Short(), v.Look.Dim)
 }
 
 // paintLibrary says whose limiter it is, or what else says that it is one.

@@ -50,11 +50,11 @@ func (v view) cellTip(title string, k *model.Watched) string {
 	case "next":
 		return nextTip(g)
 	case "limiter":
-		return format.AlgorithmInFull(t.Algorithm) + ", " + session.LimitText(*t) + limitFrom(t) + "."
+		return t.Algorithm.Title() + ", " + session.LimitText(*t) + limitFrom(t) + "."
 	case "library":
 		return evidenceTip(t)
 	}
-	return v.Name(k.Reading.Key) + ": " + format.AlgorithmInFull(t.Algorithm) + ", " + session.LimitText(*t) + limitFrom(t) + ". " + evidenceTip(t)
+	return v.Name(k.Reading.Key) + ": " + t.Algorithm.Title() + ", " + session.LimitText(*t) + limitFrom(t) + ". " + evidenceTip(t)
 }
 
 // usedTip writes down what the used count is the sum of.
@@ -68,22 +68,23 @@ func (v view) usedTip(k *model.Watched) string {
 		of = fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*t)), 100*g.Utilization)
 	}
 	used := format.Short(g.Used.N)
-	switch t.Algorithm {
-	case limiter.SlidingWindow:
+	switch t.Algorithm.Kind() {
+	case limiter.KindWeighted:
 		if g.Previous.Known {
 			return fmt.Sprintf("%s previous × %s + %s current = %s%s. The share of the previous window shrinks as time passes.",
 				format.Short(g.Previous.N), model.ShownWeight(g.Previous.N, g.Weight, 1), format.Short(g.Current.N), used, of)
 		}
-	case limiter.SlidingLog, limiter.StreamCounter:
+	case limiter.KindLog:
 		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(t.Window), share(g, t))
-	case limiter.FixedWindow:
+	case limiter.KindWindow:
 		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(v.At())))
-	case limiter.GCRA:
+	case limiter.KindArrival:
 		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(v.At()))), format.Plural(int(g.Used.N), "request"), of)
-	case limiter.TokenBucket:
+	case limiter.KindBucket:
+		if t.Algorithm.Fills() {
+			return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
+		}
 		return fmt.Sprintf("%s tokens are taken%s; they refill evenly.", used, of)
-	case limiter.LeakyBucket:
-		return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
 	}
 	return used + " used" + of + "."
 }

@@ -188,13 +188,13 @@ func (p painter) paragraphs(r cell.Rect, text []string, st themes.Style) int {
 }
 
 // title names a candidate as people do.
-func title(c lab.Candidate) string { return titled(format.AlgorithmInFull(c.Algorithm), c) }
+func title(c lab.Candidate) string { return titled(c.Algorithm.Title(), c) }
 
 // titleIn is title, shorter where it takes more than so many columns.
 func titleIn(c lab.Candidate, columns int) string {
 	s := title(c)
 	if safetext.Width(s) > columns {
-		s = titled(format.Algorithm(c.Algorithm), c)
+		s = titled(c.Algorithm.Short(), c)
 	}
 	return safetext.Clip(s, columns, safetext.Ellipsis)
 }

@@ -154,7 +154,7 @@ func (s *Screen) openLessons() {
 		if s.reached[it.ID] {
 			mark = s.Look.YesMark
 		}
-		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: format.Algorithm(it.Algorithm), Value: i}
+		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: it.Algorithm.Short(), Value: i}
 	}
 	done := 0
 	for i := range s.lessons {

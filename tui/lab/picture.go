@@ -36,20 +36,20 @@ func (p painter) paintPicture(r cell.Rect, i int) {
 	}
 	var bars []bar
 	ticks := false
-	switch c.Algorithm {
-	case limiter.FixedWindow:
+	switch c.Algorithm.Kind() {
+	case limiter.KindWindow:
 		bars = []bar{{"current", fmt.Sprint(d.Current), p.solid(float64(d.Current), p.Look.Current), float64(s.Limit.Count), "edge in " + lab.Seconds(d.End.Sub(p.run.Now()))}}
-	case limiter.SlidingWindow:
+	case limiter.KindWeighted:
 		bars = p.weighted(d, s, r.W)
-	case limiter.SlidingLog, limiter.StreamCounter:
+	case limiter.KindLog:
 		bars = []bar{{"in window", fmt.Sprint(d.Used), p.solid(float64(d.Used), p.Look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", p.run.Ask(i, 0).Stored.Entries())}}
 		ticks = true
-	case limiter.GCRA:
+	case limiter.KindArrival:
 		ahead, steps := lab.Ahead(state, p.run.Now(), s.Limit)
 		bars = []bar{{"TAT", lab.Number(steps) + " T", p.solid(steps, p.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		label := "tokens"
-		if c.Algorithm == limiter.LeakyBucket {
+		if c.Algorithm.Fills() {
 			label = "level"
 		}
 		level := state.LevelAt(p.run.Now(), s.Limit, p.run.Terms(i))

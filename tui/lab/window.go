@@ -25,12 +25,12 @@ func windowOf(run *lab.Run, i int) ownWindow {
 	c, state, d := s.Candidates[i], run.State(i), run.Ask(i, 0).Decision
 	w := s.Limit.Window
 	o := ownWindow{from: now.Add(-w), to: now, level: -1}
-	switch c.Algorithm {
-	case limiter.FixedWindow:
+	switch c.Algorithm.Kind() {
+	case limiter.KindWindow:
 		o.from, o.to = d.Start, d.End
-	case limiter.SlidingWindow:
+	case limiter.KindWeighted:
 		o.from, o.to, o.faded = d.Start, now, now.Add(-w)
-	case limiter.SlidingLog, limiter.StreamCounter:
+	case limiter.KindLog:
 		o.from = now.Add(-reachOf(c, s))
 		for _, e := range state.Log {
 			if e.At > o.from || e.At == o.from && run.Terms(i).Edge == limiter.EdgeClosed {
@@ -38,11 +38,11 @@ func windowOf(run *lab.Run, i int) ownWindow {
 				break
 			}
 		}
-	case limiter.GCRA:
+	case limiter.KindArrival:
 		if o.from = now; state.TAT > now {
 			o.tat = state.TAT
 		}
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		o.from = now
 		if room := c.Room(s.Limit); room > 0 {
 			o.level = state.LevelAt(now, s.Limit, run.Terms(i)) / float64(room)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"ratescope/model"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 
@@ -35,7 +34,7 @@ var qualifiers = map[string]func(l *List, k *model.Watched) []string{
 	},
 	"lib": func(_ *List, k *model.Watched) []string { return []string{k.Reading.Target.Library} },
 	"alg": func(_ *List, k *model.Watched) []string {
-		return []string{format.Algorithm(k.Reading.Target.Algorithm), format.AlgorithmInFull(k.Reading.Target.Algorithm)}
+		return []string{k.Reading.Target.Algorithm.Short(), k.Reading.Target.Algorithm.Title()}
 	},
 }
 

@@ -92,7 +92,7 @@ func LimitText(t model.Target) string {
 // RowText writes a key in one line of plain text.
 func RowText(k *model.Watched, name string) string {
 	g, t := &k.Gauge, k.Reading.Target
-	text := name + "  " + format.AlgorithmInFull(t.Algorithm) + "  " + UsedText(k, 11)
+	text := name + "  " + t.Algorithm.Title() + "  " + UsedText(k, 11)
 	if t.Window > 0 {
 		text += " in " + format.Length(t.Window)
 	}

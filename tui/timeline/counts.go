@@ -25,12 +25,12 @@ const (
 
 // countingOf says what a limiter counts in time.
 func countingOf(t *model.Target) counting {
-	switch t.Algorithm {
-	case limiter.SlidingLog, limiter.StreamCounter:
+	switch t.Algorithm.Kind() {
+	case limiter.KindLog:
 		return countsLog
-	case limiter.SlidingWindow:
+	case limiter.KindWeighted:
 		return countsWeighted
-	case limiter.FixedWindow:
+	case limiter.KindWindow:
 		return countsCurrent
 	}
 	return countsNothing
