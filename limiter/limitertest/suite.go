@@ -218,7 +218,7 @@ func clockJumpsBack(t *testing.T, s Subject) {
 func limitMayChange(t *testing.T, s Subject) {
 	b := s.bench(t, limiter.Convention{})
 	b.take("k", tenAMinute, 8)
-	if s.Algorithm == limiter.GCRA || s.Algorithm == limiter.TokenBucket {
+	if k := s.Algorithm.Kind(); k == limiter.KindArrival || k == limiter.KindBucket && !s.Algorithm.Fills() {
 		low := limiter.Limit{Count: 5, Window: time.Minute}
 		admitted := 0
 		for range 20 {

@@ -59,9 +59,9 @@ func MostInWindow(in []Admission, w time.Duration) (high int64) {
 // refills its burst and what comes back in a window.
 func Bound(a limiter.Algorithm, c limiter.Convention, limit limiter.Limit) int64 {
 	switch {
-	case a == limiter.SlidingLog || a == limiter.StreamCounter:
+	case a.Kind() == limiter.KindLog:
 		return limit.Count
-	case a == limiter.SlidingWindow && c.Rounding == limiter.RoundExact:
+	case a.Kind() == limiter.KindWeighted && c.Rounding == limiter.RoundExact:
 		return 2*limit.Count - 1
 	}
 	return 2 * limit.Count
