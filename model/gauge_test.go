@@ -150,7 +150,7 @@ func TestGaugeAgreesWithTheLimiter(t *testing.T) {
 				state, now := lived(r, a, l, c)
 				reading := model.Reading{Key: "k", Type: "zset", At: now, State: state, ExactKnown: true, PreviousKnown: true, Target: model.Target{Algorithm: a, Limit: l, LimitKnown: true, Window: l.Window, Convention: c}}
 				capacity := l.Count
-				if (a == limiter.GCRA || a == limiter.TokenBucket || a == limiter.LeakyBucket) && l.Burst > 0 {
+				if a.Bursts() && l.Burst > 0 {
 					capacity = l.Burst
 				}
 				if got := model.Capacity(reading.Target); got != capacity {
