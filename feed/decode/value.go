@@ -70,13 +70,10 @@ func ReadTAT(text string, now limiter.Instant, ttl time.Duration) (m moment, uni
 }
 
 // NoTAT says why a string that ReadTAT does not take is no theoretical arrival time, and
-// what to do: a clause that goes on after the name of the key.
+// what to do: a clause that goes on after the name of the key. It does not repeat the value,
+// which may be a secret of another program.
 func NoTAT(text string, now limiter.Instant, ttl time.Duration) string {
 	const remedy = "correct --algorithm or its rule, or remove the key"
-	shown := strconv.Quote(text[:min(len(text), longestShown)])
-	if len(text) > longestShown {
-		shown += "…"
-	}
 	v, err := strconv.ParseFloat(text, 64)
 	m, own := ParseMoment(text)
 	if own {
@@ -85,20 +82,17 @@ func NoTAT(text string, now limiter.Instant, ttl time.Duration) string {
 	unit := UnitOf(v, now)
 	switch {
 	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
-		return fmt.Sprintf("holds %s, which is no number and so no theoretical arrival time (TAT) of GCRA: %s", shown, remedy)
+		return fmt.Sprintf("holds a string that is no number and so no theoretical arrival time (TAT) of GCRA: %s", remedy)
 	case unit == 0:
-		return fmt.Sprintf("holds %s, which is no theoretical arrival time (TAT) of GCRA: as seconds, milliseconds or microseconds it is no time of these years: %s", shown, remedy)
+		return fmt.Sprintf("holds a number that is no theoretical arrival time (TAT) of GCRA: as seconds, milliseconds or microseconds it is no time of these years: %s", remedy)
 	}
 	at := InstantIn(v, unit).Time().UTC().Format(time.DateTime)
 	if ttl <= 0 {
-		return fmt.Sprintf("holds %s, a time (%s UTC) in a key without expiry, and GCRA's keys expire at their theoretical arrival time (TAT): %s", shown, at, remedy)
+		return fmt.Sprintf("holds a time (%s UTC) in a key without expiry, and GCRA's keys expire at their theoretical arrival time (TAT): %s", at, remedy)
 	}
 	ends := now.Add(ttl).Time().UTC().Format(time.DateTime)
-	return fmt.Sprintf("holds %s, the time %s, and expires at %s UTC, but GCRA's keys expire at their theoretical arrival time (TAT): %s", shown, at, ends, remedy)
+	return fmt.Sprintf("holds the time %s UTC and expires at %s UTC, but GCRA's keys expire at their theoretical arrival time (TAT): %s", at, ends, remedy)
 }
-
-// longestShown is how many bytes of a value a sentence repeats.
-const longestShown = 24
 
 // tatSlack is how far a TAT and the expiry of its key may lie apart: expiries are often
 // rounded up to whole seconds.

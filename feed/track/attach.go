@@ -62,7 +62,7 @@ func (l *Tracker) Attach(f decode.Found) {
 		rule = l.rule.Algorithm
 	}
 	l.note(model.WrongType, false)
-	if rule == limiter.GCRA && f.Type == "string" && f.Key == l.Name {
+	if rule.Kind() == limiter.KindArrival && f.Type == "string" && f.Key == l.Name {
 		f.Kind = decode.TAT // its reader says what is wrong with a value that is none
 		l.kind = f.Kind
 	}
@@ -98,20 +98,41 @@ func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state", article(typ))
 		return
 	}
-	l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s)", article(typ), rule, wants(rule))
+	if l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s)", article(typ), rule, wants(rule)); typ == wants(rule) {
+		l.wrong = fmt.Sprintf("holds %s that is %s: correct --algorithm or its rule, or remove the key", article(typ), lacks(rule))
+	}
 }
 
-// wants says what Redis type an algorithm lives in, for the sentence about a wrong one.
+// wants returns the Redis type that an algorithm lives in, for the sentence about a wrong one.
 func wants(a limiter.Algorithm) string {
-	switch a {
-	case limiter.SlidingLog:
-		return "zset"
-	case limiter.StreamCounter:
+	switch {
+	case a == limiter.StreamCounter:
 		return "stream"
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case a.Kind() == limiter.KindLog:
+		return "zset"
+	case a.Kind() == limiter.KindBucket:
 		return "hash"
 	}
 	return "string"
+}
+
+// lacks says what a key of the right type misses to be the algorithm's.
+func lacks(a limiter.Algorithm) string {
+	switch a.Kind() {
+	case limiter.KindWeighted:
+		return "no counter of a sliding window, of which there is one for each window, named after its start"
+	case limiter.KindBucket:
+		return fmt.Sprintf("no %s, which has the fields %s and at, a number and a time", a.Title(), bucketField(a))
+	}
+	return "no count of requests, as a " + a.Title() + " keeps it"
+}
+
+// bucketField is the field of a bucket's level.
+func bucketField(a limiter.Algorithm) string {
+	if a.Fills() {
+		return "level"
+	}
+	return "tokens"
 }
 
 // article puts a or an before a type.
@@ -124,20 +145,18 @@ func article(typ string) string {
 
 // suits says whether data of a kind can be what the algorithm keeps.
 func suits(k decode.Kind, a limiter.Algorithm) bool {
-	switch a {
-	case limiter.Unknown:
+	switch a.Kind() {
+	case limiter.KindUnknown:
 		return k != decode.Wrong
-	case limiter.SlidingLog:
-		return k == decode.Log
-	case limiter.StreamCounter:
-		return k == decode.Stream
-	case limiter.FixedWindow:
+	case limiter.KindLog:
+		return a == limiter.StreamCounter && k == decode.Stream || a != limiter.StreamCounter && k == decode.Log
+	case limiter.KindWindow:
 		return k == decode.Counter || k == decode.Single
-	case limiter.SlidingWindow:
+	case limiter.KindWeighted:
 		return k == decode.Counter
-	case limiter.GCRA:
+	case limiter.KindArrival:
 		return k == decode.TAT
-	case limiter.TokenBucket, limiter.LeakyBucket:
+	case limiter.KindBucket:
 		return k == decode.Bucket
 	}
 	return false
