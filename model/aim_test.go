@@ -93,7 +93,7 @@ func TestAim(t *testing.T) {
 func TestAimAtOthers(t *testing.T) {
 	for library, why := range map[string]string{
 		"go-zero": "what is left", "spring-cloud-gateway": "what is left", "apisix": "what is left", "stripe": "what is left",
-		"redisson": "packed permits", "bucket4j": "serialized", "bullmq": "a queue", "rate-limit-redis": "not what that library writes",
+		"redisson": "packed permits", "bucket4j": "serialized", "bullmq": "a queue", "rate-limit-redis": "not known exactly",
 	} {
 		for _, limit := range []bool{true, false} {
 			r := model.Reading{Type: "string", Target: model.Target{

@@ -90,6 +90,7 @@ type Target struct {
 	Library   string    // whose layout the keys have, as its package registry names it; "" where that is not known
 	Evidence  Evidence  // what says that the key is a limiter
 	LimitFrom LimitFrom // what says the limit; NoLimit while LimitKnown is false
+	Exact     bool      // a request from here is written as Library's own client writes one
 }
 
 // OwnLibrary is what the layouts of the package limiter are called where libraries are named.

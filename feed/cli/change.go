@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/fire"
 	"ratescope/model"
 	"ratescope/model/rediscli"
 	"ratescope/model/report"
@@ -45,7 +44,7 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 	if r.Type == "none" && r.State.BlockedUntil == 0 && s.Change.Kind != model.Block {
 		return Usagef("there is no key %s at %s, so that there is nothing to change: check the name", safetext.Clean(s.Key), batch.Server.Target)
 	}
-	if s.Target, err = r.Aim(); err != nil {
+	if s.Target, err = r.AimChange(s.Change); err != nil {
 		return Usagef("%s cannot be changed: %w", safetext.Clean(s.Key), err)
 	}
 	now := batch.At.Add(time.Since(batch.Local))
@@ -57,7 +56,7 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 	var board model.Board
 	board.Apply(batch)
 	t := board.Key(s.Key).ChangeTicket(s, now)
-	t.Issued, t.Server, t.Path, t.Keys = time.Now(), batch.Server.Target, fire.Path, injector.Keys(s, now)
+	t.Issued, t.Server, t.Path, t.Keys = time.Now(), batch.Server.Target, injector.Path(s), injector.Keys(s, now)
 	if t.Commands, err = injector.Preview(ctx, s); err != nil {
 		return Usagef("%s cannot be changed: %w", safetext.Clean(s.Key), err)
 	}

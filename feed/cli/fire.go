@@ -161,10 +161,7 @@ func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Or
 	var board model.Board
 	board.Apply(batch)
 	t := board.Key(s.Key).Ticket(*s, now)
-	t.Issued, t.Server, t.Path = time.Now(), batch.Server.Target, fire.Path
-	if s.Scratch {
-		t.Path = fire.ScratchPath
-	}
+	t.Issued, t.Server, t.Path = time.Now(), batch.Server.Target, i.Path(*s)
 	t.Keys = i.Keys(*s, now)
 	var err error
 	if t.Commands, err = i.Preview(ctx, *s); err != nil {

@@ -222,12 +222,21 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 		return i.previewChange(ctx, s)
 	}
 	p := &preview{}
-	l, err := i.storeOn(p, s.Target)
-	if err != nil {
+	switch w, err := writerOf(s); {
+	case err != nil:
 		return nil, err
-	}
-	if _, err := l.AllowN(ctx, aimed(s), s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
-		return nil, err
+	case w != nil:
+		at := s
+		at.Key = aimed(s)
+		p.commands = i.previewLibrary(w, at)
+	default:
+		l, err := i.storeOn(p, s.Target)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.AllowN(ctx, aimed(s), s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
+			return nil, err
+		}
 	}
 	if !s.Scratch {
 		return p.commands, nil

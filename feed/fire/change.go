@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -153,8 +154,8 @@ func changed(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind == model.Block || s.Change.Kind == model.Unblock {
 		return []string{layout.BlockedKey(s.Key)}
 	}
-	keys := s.Target.Keys(s.Key, now)
-	if s.Change.Kind != model.Free {
+	keys := kept(s.Key, s.Target, now)
+	if s.Change.Kind != model.Free || foreign.For(&s.Target) != nil {
 		return keys
 	}
 	if s.Target.Convention.Alignment == limiter.AlignFirstRequest {

@@ -164,6 +164,11 @@ func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Order) 
 	defer cancel()
 	sent := time.Now()
 	d, err := l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost)
+	return i.answer(s, d, err, sent)
+}
+
+// answer says what became of a request that was sent at an instant of this machine's clock.
+func (i *Injector) answer(s model.Order, d limiter.Decision, err error, sent time.Time) answered {
 	if i.o.Sent != nil {
 		i.o.Sent(s.Key)
 	}

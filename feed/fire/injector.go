@@ -128,15 +128,24 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	}
 	of, scratch := s.Key, s.Scratch
 	s.Key, s.Scratch = aimed(s), false // from here on the copy is the key
-	l, err := i.limiter(s.Target)
+	w, err := writerOf(s)
 	if err != nil {
 		return model.Outcomes{}, err
+	}
+	var l *redisstore.Store
+	if w == nil {
+		if l, err = i.limiter(s.Target); err != nil {
+			return model.Outcomes{}, err
+		}
 	}
 	if err := i.audit.open(); err != nil {
 		return model.Outcomes{}, err
 	}
 	f := &firing{audit: &i.audit, order: s, report: report, use: i.use, giveUp: GiveUp}
 	f.send = func(ctx context.Context) answered { return i.ask(ctx, l, s) }
+	if w != nil {
+		f.send = func(ctx context.Context) answered { return i.askLibrary(ctx, w, s) }
+	}
 	if s.N == 0 || s.Lasts() > followEvery {
 		f.follow = i.follow
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -36,6 +37,9 @@ const maxSaved = 256 << 10
 
 // touched returns the keys that requests at t may write from the instant now on, for two windows.
 func touched(key string, t model.Target, now limiter.Instant) []string {
+	if w := foreign.For(&t); w != nil {
+		return w.Keys(key, &t, now)
+	}
 	keys := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
 	for _, at := range [...]limiter.Instant{now, now.Add(t.Limit.Window), now.Add(2 * t.Limit.Window)} {
 		for _, k := range t.Keys(key, at) {

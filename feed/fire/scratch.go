@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -29,11 +30,27 @@ func aimed(s model.Order) string {
 // two windows later, unless a request renews it, and then a window after the last one.
 func scratchWords(of string, s model.Order, now limiter.Instant) (list [][]any) {
 	lasts := max(2*s.Target.Limit.Window, time.Second).Milliseconds()
-	to := s.Target.Keys(s.Key, now)
-	for n, from := range s.Target.Keys(of, now) {
-		list = append(list, []any{"copy", from, to[n], "replace"}, []any{"pexpire", to[n], lasts})
+	to := kept(s.Key, s.Target, now)
+	for n, from := range kept(of, s.Target, now) {
+		expire := []any{"pexpire", to[n], lasts}
+		if foreign.For(&s.Target) != nil { // whose expiry says when the window ends
+			expire = append(expire, "nx")
+		}
+		list = append(list, []any{"copy", from, to[n], "replace"}, expire)
 	}
 	return list
+}
+
+// kept returns the Redis keys that hold what is counted of a limiter at the instant now.
+func kept(key string, t model.Target, now limiter.Instant) (keys []string) {
+	w := foreign.For(&t)
+	if w == nil {
+		return t.Keys(key, now)
+	}
+	for _, f := range w.Fetch(key, &t, now) {
+		keys = append(keys, f.Key)
+	}
+	return keys
 }
 
 // scratch makes the copy of the key of that an order is sent to.

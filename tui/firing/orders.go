@@ -222,6 +222,9 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 		return nil
 	}
 	target, err := k.Reading.Aim()
+	if order.Change.Kind != model.NoChange {
+		target, err = k.Reading.AimChange(order.Change)
+	}
 	if err != nil {
 		o.app.Warn(nothing(order) + o.name(k.Reading.Key) + ": " + err.Error() + ".")
 		return nil

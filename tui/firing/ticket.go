@@ -53,10 +53,7 @@ func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order)
 func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) tea.Cmd) {
 	t.Order = order
 	t.Issued, t.Server = o.app.Now(), o.keys.Live().Server.Target
-	t.Path = "the limiter's own script, over a connection of its own"
-	if order.Scratch {
-		t.Path = "the limiter's own script on a scratch copy, which expires by itself"
-	}
+	t.Path = o.arming.Path(order)
 	t.Keys = o.arming.Keys(order, o.keys.LiveAt())
 	commands, err := o.arming.Preview(o.app.Context(), order)
 	if err != nil {

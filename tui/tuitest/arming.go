@@ -58,5 +58,8 @@ func (a *Arming) Preview(_ context.Context, s model.Order) ([]string, error) {
 	return []string{"EVALSHA 0123456789 1 " + s.Key}, nil
 }
 
+// Path implements tui.Arming.
+func (a *Arming) Path(model.Order) string { return "the limiter's own script" }
+
 // Keys implements tui.Arming.
 func (a *Arming) Keys(s model.Order, _ limiter.Instant) []string { return []string{s.Key} }

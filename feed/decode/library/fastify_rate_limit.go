@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/limiter"
 )
 
 // fastifyRateLimit is @fastify/rate-limit: fastify-rate-limit-<address>, or with the method and the
@@ -13,6 +14,7 @@ import (
 // nowhere in Redis.
 var fastifyRateLimit = &decode.Library{
 	Name: "fastify-rate-limit", Version: "11.2.0", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "bans", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		const prefix = "fastify-rate-limit-"

@@ -20,6 +20,7 @@ import (
 // than one is left.
 var limits = &decode.Library{
 	Name: "limits", Version: "2.8.0, 5.8.0", Types: []string{"string", "list"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}, {Algorithm: limiter.SlidingLog, Type: "list"}, {Algorithm: limiter.SlidingWindow, Type: "string"}},
 	Silent: []string{"which requests were denied: a fixed window counts them with the others, the moving window not at all"},
 	Lists: func(key string) bool {
 		_, ok := limitsName(key)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/limiter"
 )
 
 // rateLimitRedis is the Redis store of express-rate-limit, and of express-slow-down, whose keys are
@@ -14,6 +15,7 @@ import (
 // another name than an address decides nothing.
 var rateLimitRedis = &decode.Library{
 	Name: "rate-limit-redis", Version: "6.0.1", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		client, ok := strings.CutPrefix(s.Key, "rl:")

@@ -13,6 +13,7 @@ import (
 // remains in doubles and cuts it off, so that its answer is at times one below what it admits.
 var redisRate = &decode.Library{
 	Name: "redis-rate", Version: "10.0.1", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.GCRA, Type: "string"}},
 	Silent: []string{"limit and window", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !c.Named && !strings.HasPrefix(s.Key, "rate:") {

@@ -14,6 +14,7 @@ import (
 // though never below one; what was charged is forgotten with it. Denied requests write nothing.
 var throttled = &decode.Library{
 	Name: "throttled", Version: "2.15.0", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.GCRA, Type: "string"}},
 	Silent: []string{"limit and window", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !strings.HasSuffix(s.Text, "000") || !c.Named && namesExpiry(s.Key) {

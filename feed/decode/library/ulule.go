@@ -13,6 +13,7 @@ import (
 // together with the address of a client.
 var ululeLimiter = &decode.Library{
 	Name: "ulule-limiter", Version: "3.11.2", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		return matchCounter(s, c, "limiter:", "named limiter:<address of a client>")
@@ -24,6 +25,7 @@ var ululeLimiter = &decode.Library{
 // to name it.
 var increx = &decode.Library{
 	Name: "increx", Version: "8.8", Published: true, Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		m := matchCounter(s, c, "", "")

@@ -1,0 +1,81 @@
+package foreign
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// start2017 is where redis_rate's times begin, in seconds of the Unix epoch.
+const start2017 = 1483228800
+
+// redisRate is GCRA in doubles of seconds, computed in the order in which the library does, so
+// that every digit is the same. The products are rounded one by one: a fused multiplication would
+// give another last digit. Denied requests write nothing.
+var redisRate = &Writer{
+	Library: "redis-rate", Algorithm: limiter.GCRA, fetch: one,
+	write: func(r *Request) (Written, error) {
+		s, l := &r.Held[0], r.limit()
+		now := float64(int64(r.At)/1e6-start2017) + float64(float64(int64(r.At)%1e6)/1e6)
+		interval := l.Window.Seconds() / float64(l.Count)
+		tat := now
+		if s.Exists() {
+			v, err := strconv.ParseFloat(s.Text, 64)
+			if err != nil || math.IsNaN(v) || math.Abs(v) > 1e10 {
+				return Written{}, errHolds
+			}
+			tat = max(v, now)
+		}
+		next := tat + float64(interval*float64(r.Cost))
+		allowAt := next - float64(interval*float64(model.Capacity(*r.Target)))
+		if (now-allowAt)/interval < 0 {
+			return Written{Decision: r.decide(false, arrival(tat))}, nil
+		}
+		w := Written{Decision: r.decide(true, arrival(next))}
+		if wait := next - now; wait > 0 {
+			w.Commands = [][]any{{"set", s.Key, strconv.FormatFloat(next, 'g', 17, 64), "ex", int64(math.Ceil(wait))}}
+		}
+		return w, nil
+	},
+}
+
+// arrival is the state of a theoretical arrival time in seconds since 2017, rounded down to the
+// microsecond as its decoder does.
+func arrival(seconds float64) limiter.State {
+	return limiter.State{Algorithm: limiter.GCRA, TAT: limiter.Instant(start2017*1e6 + int64(seconds*1e6) - 1)}
+}
+
+// throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds and never below one.
+var throttled = &Writer{
+	Library: "throttled", Algorithm: limiter.GCRA, fetch: one,
+	write: func(r *Request) (Written, error) {
+		s, l := &r.Held[0], r.limit()
+		now, interval := int64(r.At)*1000, int64(l.Window)/l.Count
+		tat := now
+		if s.Exists() {
+			v, err := strconv.ParseInt(s.Text, 10, 64)
+			if err != nil || v < 0 || v > now+int64(2*limiter.MaxWindow) {
+				return Written{}, errHolds
+			}
+			tat = max(v, now)
+		}
+		if r.Cost > model.Capacity(*r.Target) { // before the product, which may not fit
+			return Written{Decision: r.decide(false, nanoseconds(tat))}, nil
+		}
+		next := tat + interval*r.Cost
+		if next-interval*model.Capacity(*r.Target) > now {
+			return Written{Decision: r.decide(false, nanoseconds(tat))}, nil
+		}
+		lives := max((next-now)/int64(time.Second), 1)
+		w := Written{Decision: r.decide(true, nanoseconds(next))}
+		w.Commands = [][]any{{"set", s.Key, strconv.FormatInt(next, 10), "ex", lives}}
+		return w, nil
+	},
+}
+
+func nanoseconds(tat int64) limiter.State {
+	return limiter.State{Algorithm: limiter.GCRA, TAT: limiter.Instant(tat / 1000)}
+}
