@@ -77,7 +77,20 @@ type Sweep struct {
 	Skipped  int64 // keys of this pass whose type was not asked for: none of their form was a limiter
 	Keys     int64 // keys on the server as they were counted last; 0 unknown
 	Missed   int   // nodes of a cluster that the latest pass could not look at
+
+	Share float64 // of the server's time that watching may take now, 0.01 for one percent; 0 unknown
+	Pace  Pace    // why it may take so much
 }
+
+// Pace is why the search for limiters may take as much of the server as it does.
+type Pace uint8
+
+// The paces.
+const (
+	PaceSteady Pace = iota // as much as always, or it is not known yet how busy the server is
+	PaceIdle               // more, while nobody else uses the server
+	PaceBusy               // no more, for others use the server
+)
 
 // Complete reports whether every key was looked at: a pass is over, and it reached every
 // node. What is counted before that is not final.

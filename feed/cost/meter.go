@@ -71,7 +71,7 @@ func (m *Meter) Take(now time.Time, cmds []redis.Cmder, t Model) (Model, time.Du
 			m.refused = m.refused || !connect.Away(err)
 			return t, price
 		}
-		at[i] = used(text)
+		at[i], _ = Used(text)
 	}
 	asking := max(at[2]-at[1], 0)
 	took := at[1] - at[0] - asking
@@ -90,9 +90,9 @@ func (m *Meter) Take(now time.Time, cmds []redis.Cmder, t Model) (Model, time.Du
 	return t, price + 3*asking
 }
 
-// used reads the processor time of INFO cpu, of all the server's threads but not of the
-// processes that save its data.
-func used(info string) (sum time.Duration) {
+// Used reads the processor time of INFO cpu, of all the server's threads but not of the
+// processes that save its data. known is false for an answer without it.
+func Used(info string) (sum time.Duration, known bool) {
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
 		if name == "used_cpu_sys" || name == "used_cpu_user" {
@@ -100,8 +100,8 @@ func used(info string) (sum time.Duration) {
 			if err != nil {
 				continue
 			}
-			sum += time.Duration(math.Round(v*1e6)) * time.Microsecond
+			sum, known = sum+time.Duration(math.Round(v*1e6))*time.Microsecond, true
 		}
 	}
-	return sum
+	return sum, known
 }
