@@ -61,7 +61,7 @@ func TestAttackerAmongMany(t *testing.T) {
 	const most = 500
 	s := servertest.Start(t)
 	attacker := crowded(t, s, n)
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: most, Rules: []config.Rule{minuteRule("rl:*", 0)}})
+	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: most, Budget: 0.01, Rules: []config.Rule{minuteRule("rl:*", 0)}})
 	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
 	var board model.Board

@@ -26,7 +26,7 @@ const ConfigFile = "ratescope/config.yaml"
 // Settings are what the command line and the environment say about what is watched and how.
 // Flags fill Flags directly where they need no reading: URLs, Watch, Refresh, TLS, and the
 // Password that was typed at a prompt. Options completes them. The zero value of a field is a
-// flag that was left out; Refresh and Budget must be given.
+// flag that was left out; Refresh must be given.
 type Settings struct {
 	Environment Environment
 
@@ -34,7 +34,7 @@ type Settings struct {
 	Override     config.Override // what the flags say of the limits of all keys
 	Target       string          // a target of the configuration
 	Config       string          // file; "" the default one
-	Budget       string          // a share of the server's time, "1%"
+	Budget       string          // a share of the server's time, "1%"; "" is the default of watch.Options
 	PasswordFile string
 	NewConfig    bool // the file of Config need not be there yet
 
@@ -245,8 +245,11 @@ func (s *Settings) RuleTexts() []string {
 	return texts
 }
 
-// share reads a percentage as a share of 1.
+// share reads a percentage as a share of 1; "" is 0.
 func share(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil || !strings.HasSuffix(text, "%") || !(v >= 0.1 && v <= 50) {
 		return 0, fmt.Errorf("--budget %q is no share: give 0.1%% to 50%%", text)

@@ -177,17 +177,6 @@ func (s *Scanner) costOf(cmds []redis.Cmder) time.Duration {
 	return s.tariff.Wake() + s.tariff.Pipeline(cmds)
 }
 
-// scanCost returns the price of one call of SCAN.
-func (s *Scanner) scanCost() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	executed, told := s.tariff.Exec["scan"]
-	if !told {
-		executed = scanPrice
-	}
-	return s.tariff.Wake() + executed
-}
-
 // Progress returns how far discovery has come.
 func (s *Scanner) Progress() model.Sweep {
 	s.mu.Lock()

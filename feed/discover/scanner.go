@@ -36,8 +36,14 @@ type Options struct {
 	Patterns, Names []string
 	Rules           []config.Rule
 	Budget          float64 // share of the server's time
-	Now             func() limiter.Instant
-	Away            func() bool // the server is known not to answer: do not ask it
+	// Most is the share that the first pass may take while nobody else uses the server; no more
+	// than Budget is always Budget.
+	Most float64
+	// Own returns what this process has taken of the server, but for what Cost has not told yet,
+	// and how many commands it has sent; nil stands for nothing.
+	Own  func() (cpu time.Duration, commands int64)
+	Now  func() limiter.Instant
+	Away func() bool // the server is known not to answer: do not ask it
 	// Rest is the least time between two passes; 0 means a second.
 	Rest time.Duration
 	// Unchanged, when not nil, reports that no key came since the pass before began, so that
@@ -63,6 +69,10 @@ type Scanner struct {
 	waiting []string  // keys that SCAN has returned and that are not classified yet; used by Run alone
 	waits   time.Time // since when
 
+	governor *cost.Governor // used by Run alone
+	sampled  time.Time      // when the governor was last told of the server
+	deaf     bool           // the server does not tell it
+
 	mu       sync.Mutex
 	sweep    model.Sweep
 	inbox    []decode.Found
@@ -74,6 +84,7 @@ type Scanner struct {
 	spent    time.Duration   // of the server, not told yet
 	tariff   cost.Model
 	strained bool
+	count    float64 // keys of a call of SCAN, the mean of late
 }
 
 // filter is one way through the keyspace.
@@ -89,11 +100,12 @@ type filter struct {
 // hundred of them.
 const (
 	scanCount   = 500
+	busyCount   = 50 // while others use the server, each of whom may have to wait for a page
 	scanPause   = 10 * time.Millisecond
 	firstShare  = 0.75
 	laterShare  = 0.2
-	scanPrice   = scanCount * 1500 * time.Nanosecond // of one call where the server does not tell, measured on Redis 7.0
-	scanAtOnce  = 5                                  // calls at the start of a pass that need not wait
+	keyPrice    = 1500 * time.Nanosecond // of one key of a call where the server does not tell, measured on Redis 7.0
+	scanAtOnce  = 5                      // calls at the start of a pass that need not wait
 	restBetween = time.Second
 	seenMost    = 1 << 20
 )
@@ -110,6 +122,7 @@ func New(o Options) *Scanner {
 		client: o.Client, o: o, rules: o.Rules, found: handoff.NewSignal(),
 		named: handoff.New(func(held *[]string, newer []string) { *held = append(*held, newer...) }),
 		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), refused: make(map[string]bool),
+		governor: cost.NewGovernor(o.Budget, o.Most), count: scanCount,
 	}
 	for _, p := range o.Patterns {
 		one := filter{match: p}
@@ -129,7 +142,7 @@ func New(o Options) *Scanner {
 			s.filters = append(s.filters, filter{match: "*" + config.LiteralGlob(k) + "*", keep: keep})
 		}
 	}
-	s.sweep.Patterns = o.Patterns
+	s.sweep.Patterns, s.sweep.Share = o.Patterns, o.Budget
 	if len(s.filters) == 0 {
 		s.sweep.Passes = 1
 	}
@@ -189,15 +202,13 @@ func (s *Scanner) pass(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	pages := rate.NewLimiter(rate.Every(scanPause), scanAtOnce)
-	share := firstShare * s.o.Budget
-	if s.Progress().Passes > 0 {
-		share = laterShare * s.o.Budget
-	}
 	total, missed := int64(0), 0
 	err := s.eachNode(ctx, &missed, func(ctx context.Context, node redis.Cmdable) error {
+		s.forgetLoad()
+		defer s.forgetLoad()
 		for i, f := range s.filters {
 			first := i == 0 // the first page brings the size of the keyspace
-			if err := s.scan(ctx, node, f, pages, share, func(n int64) {
+			if err := s.scan(ctx, node, f, pages, func(n int64) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				total += n
@@ -255,13 +266,17 @@ func (s *filter) wanted(keys []string) []string {
 
 // scan goes through the keyspace of a node once. With sized the first page comes together
 // with the number of its keys.
-func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, share float64, size func(int64), sized bool) error {
+func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) error {
 	var cursor uint64
 	for {
 		if err := backoff.Sleep(ctx, pages.Reserve().Delay()); err != nil {
 			return err
 		}
-		keys, next, err := s.page(ctx, node, cursor, f.match, sized, size)
+		if err := s.sampleLoad(ctx, node); err != nil {
+			return err
+		}
+		count := s.pageSize()
+		keys, next, err := s.page(ctx, node, cursor, f.match, count, sized, size)
 		if err != nil {
 			return err
 		}
@@ -271,14 +286,14 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 		if err != nil {
 			return err
 		}
-		spent += s.scanCost()
+		spent += s.scanCost(count)
 		if s.o.Page != nil {
 			spent += s.o.Page(ctx, node, keys)
 		}
-		pages.SetLimit(rate.Every(max(scanPause, time.Duration(float64(spent)/share))))
+		pages.SetLimit(rate.Every(max(scanPause, time.Duration(float64(spent)/s.share()))))
 		s.mu.Lock()
 		s.spent += spent
-		s.sweep.Scanned = min(s.sweep.Scanned+scanCount, max(s.sweep.Total, scanCount))
+		s.sweep.Scanned = min(s.sweep.Scanned+int64(count), max(s.sweep.Total, int64(count)))
 		s.mu.Unlock()
 		if cursor == 0 {
 			return nil
@@ -287,12 +302,12 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 }
 
 // page returns one page of SCAN.
-func (s *Scanner) page(ctx context.Context, node redis.Cmdable, cursor uint64, match string, sized bool, size func(int64)) ([]string, uint64, error) {
+func (s *Scanner) page(ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, sized bool, size func(int64)) ([]string, uint64, error) {
 	if !sized {
-		return node.Scan(ctx, cursor, match, scanCount).Result()
+		return node.Scan(ctx, cursor, match, int64(count)).Result()
 	}
 	pipe := node.Pipeline()
-	n, page := pipe.DBSize(ctx), pipe.Scan(ctx, cursor, match, scanCount)
+	n, page := pipe.DBSize(ctx), pipe.Scan(ctx, cursor, match, int64(count))
 	_, _ = pipe.Exec(ctx) // each command holds its own error
 	if n.Err() == nil {
 		size(n.Val())

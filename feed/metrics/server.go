@@ -50,6 +50,9 @@ func (c *Collector) sweep(tell gaugeFunc) {
 	if s.Total > 0 {
 		tell(size, float64(s.Total))
 	}
+	if s.Share > 0 {
+		tell(allowed, s.Share)
+	}
 }
 
 // health tells how the server does.

@@ -16,6 +16,8 @@ type facts struct {
 	away   atomic.Bool  // the server does not answer
 	live   atomic.Bool  // the latest result was an answer
 
+	charged atomic.Int64 // what this process took of the server, in ns
+
 	mu      sync.Mutex
 	version string
 	policy  string // maxmemory-policy; "" unknown

@@ -33,7 +33,8 @@ type Options struct {
 	// beyond is counted in Sweep.Dropped.
 	MaxKeys int
 	// Budget is the share of the server's time that watching may take, 0.01 for one
-	// percent; 0 means DefaultBudget.
+	// percent. 0 means DefaultBudget, and up to IdleBudget for the first look at every key
+	// while nobody else uses the server.
 	Budget float64
 	// ClientName is what CLIENT LIST shows; "" means "ratescope".
 	ClientName string
@@ -48,6 +49,7 @@ const (
 	DefaultRefresh = 200 * time.Millisecond
 	DefaultMaxKeys = 10_000
 	DefaultBudget  = 0.01
+	IdleBudget     = 0.10
 )
 
 // Endpoint returns the way to the server. It does not connect; the error is for URLs that do

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -98,6 +99,7 @@ type spending struct {
 	strained bool          // the server has hardly any time to spare: it is watched with restraint
 	quick    time.Duration // what a tracker in a quick look costs beside the round trip, smoothed
 	spent    time.Duration // of the server, since the result before
+	charged  *atomic.Int64 // of the server, in ns, in all
 	begun    time.Time     // of the last round
 	since    time.Duration // from the round before to this one
 }
@@ -106,6 +108,7 @@ type spending struct {
 func (s *spending) charge(d time.Duration) {
 	s.budget.pay(d)
 	s.spent += d
+	s.charged.Add(int64(d))
 }
 
 // shared is what goroutines beside the reader use too. It is safe for concurrent use.
@@ -121,7 +124,7 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 		o: o, client: client, nodes: e.NodesOf(client), guard: g, shown: e.Shown, pasts: pasts, embedded: pasts != nil,
 		shared: s, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool), unlikely: make(map[string]bool),
 		clocks: make(map[string]*clock), outages: make(map[string]*outage),
-		spending: spending{budget: newBudget(o.Budget)},
+		spending: spending{budget: newBudget(o.Budget), charged: &s.facts.charged},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {
 			newer.Cost += held.Cost
 			*held = newer
@@ -252,7 +255,7 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	}
 	s, begun := &r.spending, time.Now()
 	s.since, s.begun = begun.Sub(s.begun), begun
-	s.budget.fill(begun, r.o.Refresh)
+	s.budget.fill(begun, r.o.Refresh, r.sweep.Share)
 	s.charge(r.scanner.Cost() + r.listener.cost() + r.subscriber.cost() + r.firstWrite.cost(s.costs.Wake()))
 	if err := r.readAll(ctx, r.plan(begun), false, &res.readings); err != nil {
 		return nil, err

@@ -83,12 +83,16 @@ func (w *Watch) open() *reader {
 	find := discover.Options{
 		Client: r.client, Nodes: r.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
 		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.facts.now, Away: r.facts.away.Load,
+		Own: func() (time.Duration, int64) { return time.Duration(r.facts.charged.Load()), g.Commands.Load() },
 	}
 	if r.embedded {
 		find.Rest = 3 * time.Second // only the demo writes to the embedded server
 		r.scanner = discover.New(find)
 		r.ranker, r.firstWrite = newRanker(nil, nil, o, r.facts.now), newFirstWrite(nil)
 		return r
+	}
+	if o.Budget <= 0 {
+		find.Most = IdleBudget
 	}
 	kept := newRetained(r.client, r.nodes, &r.facts)
 	find.Page = kept.page

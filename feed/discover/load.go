@@ -1,0 +1,110 @@
+package discover
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/cost"
+	"ratescope/model"
+)
+
+// How often the first pass asks a server how busy it is: while others use it less often, for
+// there is nothing to take back.
+const (
+	loadEvery     = 100 * time.Millisecond
+	loadEveryBusy = 250 * time.Millisecond
+	infoPrice     = 20 * time.Microsecond // of one section of INFO, measured on Redis 7.0
+)
+
+// sampleLoad tells the governor how busy a node is, where that is due. A server that does not
+// tell is searched within the budget.
+func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
+	every := loadEvery
+	if s.governor.Pace() == model.PaceBusy {
+		every = loadEveryBusy
+	}
+	now := time.Now()
+	if s.deaf || s.governor.Fixed() || s.Progress().Passes > 0 || now.Sub(s.sampled) < every {
+		return nil
+	}
+	s.sampled = now
+	sample := s.own()
+	pipe := node.Pipeline()
+	stats, cpu := pipe.Info(ctx, "stats"), pipe.Info(ctx, "cpu")
+	_, _ = pipe.Exec(ctx) // each command holds its own error
+	for _, c := range []*redis.StringCmd{stats, cpu} {
+		if connect.Away(c.Err()) {
+			return c.Err()
+		}
+	}
+	sample.At = time.Now()
+	sample.Trip = sample.At.Sub(now)
+	fields := connect.ParseInfo(stats.Val())
+	commands, err := strconv.ParseInt(fields["total_commands_processed"], 10, 64)
+	used, known := cost.Used(cpu.Val())
+	if s.deaf = err != nil || !known; s.deaf {
+		s.forgetLoad()
+		return nil
+	}
+	sample.Commands, sample.CPU = commands, used
+	s.governor.Take(sample)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spent += s.tariff.Wake() + 2*infoPrice
+	s.sweep.Share, s.sweep.Pace = s.governor.Share(), s.governor.Pace()
+	return nil
+}
+
+// own returns a sample of what this process did.
+func (s *Scanner) own() (sample cost.Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.o.Own != nil {
+		sample.OwnCPU, sample.OwnCommands = s.o.Own()
+	}
+	sample.OwnCPU += s.spent
+	return sample
+}
+
+// forgetLoad forgets how busy a node was: another one comes next, or none.
+func (s *Scanner) forgetLoad() {
+	s.governor.Reset()
+	s.sampled = time.Time{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep.Share, s.sweep.Pace = s.governor.Share(), s.governor.Pace()
+}
+
+// share returns the part of the server's time that this pass may take.
+func (s *Scanner) share() float64 {
+	if s.Progress().Passes > 0 {
+		return laterShare * s.o.Budget
+	}
+	return firstShare * s.governor.Share()
+}
+
+// pageSize returns how many keys the next call of SCAN goes through. While others use the
+// server it wakes up for them anyway, so that many short calls cost it no more than few long.
+func (s *Scanner) pageSize() int {
+	if s.governor.Pace() == model.PaceBusy {
+		return busyCount
+	}
+	return scanCount
+}
+
+// scanCost returns the price of one call of SCAN for so many keys. What the server tells is
+// the mean of its calls of late, which may have been for more or fewer.
+func (s *Scanner) scanCost(count int) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	executed := time.Duration(count) * keyPrice
+	if told, ok := s.tariff.Exec["scan"]; ok {
+		executed = time.Duration(float64(told) * float64(count) / s.count)
+	}
+	s.count += (float64(count) - s.count) / 32
+	return s.tariff.Wake() + executed
+}
