@@ -45,7 +45,7 @@ func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	b := h.Board()
 	v := &View{
 		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.Name,
-		Link: h.Live().Server, Server: h.Server(), Cost: h.Cost(), Plots: &h.plots,
+		Link: h.Live().Server, Server: h.Server(), Cost: h.Cost(), Pace: session.PaceText(&h.Live().Sweep), Plots: &h.plots,
 	}
 	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)

@@ -105,6 +105,9 @@ func (v *View) facts() []fact {
 		if v.Cost.Server <= 0 {
 			unit = " reads"
 		}
+		if v.Pace != "" {
+			unit += ", " + v.Pace
+		}
 		say("watching", cost+unit, l.Good)
 	}
 	if h.At != 0 && len(h.Commands) > 0 {

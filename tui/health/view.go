@@ -27,6 +27,7 @@ type View struct {
 	Link    model.Server            // as it is at this moment
 	Server  model.Server            // figures that change no faster than they can be read
 	Cost    model.Cost
+	Pace    string // what watching may take of the server and why; "" as much as always
 	Plots   *Plots // kept from one picture to the next; may be nil
 }
 

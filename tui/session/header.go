@@ -113,6 +113,12 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	if n := len(s.Lacks); n > 0 && live {
 		say(format.Plural(n, "gap")+" in sight: press 4", h.Look.Near)
 	}
+	if text := SearchedText(&h.Live().Sweep); text != "" && live {
+		say(text, h.Look.Near)
+	}
+	if text := PaceText(&h.Live().Sweep); text != "" && live {
+		say(text, h.Look.Dim)
+	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
 		say("clock "+format.Signed(off), h.Look.Near)
 	}

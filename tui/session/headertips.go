@@ -19,6 +19,8 @@ var headerTips = []struct{ word, says string }{
 	{"admitted", "Admitted requests a second of all keys, over the window of each."},
 	{"not recorded", "None of the stores watched records what it denies."},
 	{"denied", "Denied requests a second of the keys whose store records them, over the window of each."},
+	{"searched", "The first search for limiters is not over: keys that it has not come by may be missing."},
+	{"server: up to", "What watching may take of a core: more for the first search while nobody else uses the server, the budget while others do."},
 	{"watching costs", "The share of the server's time that ratescope's own reads take, over about ten seconds."},
 	{"reads", "Commands a second that ratescope sends; none of them writes."},
 	{"rtt", "The time of one round trip to the server and back."},

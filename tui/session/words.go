@@ -129,6 +129,34 @@ func Searching(b *model.Board) string {
 	return text + " yet; still looking."
 }
 
+// searchedFrom is how many keys a server has of which it is said how many were searched: fewer
+// are at once.
+const searchedFrom = 10_000
+
+// SearchedText says how far the first search for limiters is, as in "34% of 1.0M keys
+// searched"; "" when it is over, or about to be.
+func SearchedText(w *model.Sweep) string {
+	if w.Passes > 0 || w.Total < searchedFrom {
+		return ""
+	}
+	return fmt.Sprintf("%d%% of %s keys searched", int(100*min(w.Scanned, w.Total)/w.Total), format.Short(w.Keys))
+}
+
+// PaceText says how much of the server the first search may take and why, as in "idle server: up to
+// 10%"; "" where it is as much as always.
+func PaceText(w *model.Sweep) string {
+	state := ""
+	switch w.Pace {
+	case model.PaceIdle:
+		state = "idle server"
+	case model.PaceBusy:
+		state = "busy server"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s: up to %.3g%%", state, 100*w.Share)
+}
+
 // Legend returns what the shapes mean, each in its colour: the same on every screen.
 func (s *Session) Legend(p *widget.Canvas) []widget.Span {
 	l := &p.Look
