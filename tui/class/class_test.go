@@ -20,6 +20,7 @@ import (
 	"ratescope/internal/race"
 	engine "ratescope/model/lab"
 	"ratescope/tui/class"
+	"ratescope/tui/lab"
 )
 
 // held is a class for a test.
@@ -153,7 +154,7 @@ func TestAClassOfThirty(t *testing.T) {
 		s.sees("ratescope lab")
 	}
 	names := map[string]bool{}
-	for _, name := range teacher.People() {
+	for _, name := range people(teacher) {
 		names[name] = true
 	}
 	if len(names) != n || !names["ada"] || !names[fmt.Sprintf("ada %d", n)] {
@@ -170,7 +171,7 @@ func TestAClassOfThirty(t *testing.T) {
 	if err := teacher.Drive(true); err != nil {
 		t.Fatal(err)
 	}
-	teacher.Show(moment(t, "gcra-next-slot", "quiz"))
+	teacher.Show(lab.FollowMsg{Line: moment(t, "gcra-next-slot", "quiz")})
 	for _, s := range students {
 		s.sees("with the teacher")
 		s.sees("predict")
@@ -181,8 +182,8 @@ func TestAClassOfThirty(t *testing.T) {
 	}
 	question := firstQuestion(t, "gcra-next-slot")
 	waits(t, "all predictions are there", func() bool {
-		admitted, denied := teacher.Predictions(question)
-		return admitted == n/2 && denied == n/2
+		tally := teacher.Tally(question)
+		return tally.Admitted == n/2 && tally.Denied == n/2 && tally.Right == n/2 && tally.Missed == n/2
 	})
 	for _, s := range students {
 		s.press("q")
@@ -190,7 +191,15 @@ func TestAClassOfThirty(t *testing.T) {
 			t.Errorf("a student leaves: %v", err)
 		}
 	}
-	waits(t, "all have gone", func() bool { return len(teacher.People()) == 0 })
+	waits(t, "all have gone", func() bool { return len(people(teacher)) == 0 })
+}
+
+// people returns the names of the students.
+func people(teacher *class.Member) (names []string) {
+	for _, s := range teacher.Students() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // lesson returns a lesson of the program and its number.
@@ -224,7 +233,7 @@ func firstQuestion(t *testing.T, id string) string {
 		t.Fatal(err)
 	}
 	m := q.Question.Moment
-	return fmt.Sprint(q.Question.Candidate, m.Number, m.Arrival.At)
+	return fmt.Sprint("quiz ", l.ID, q.Question.Candidate, m.Number, m.Arrival.At)
 }
 
 // refusal is what one is told who gets no lab.
@@ -389,7 +398,7 @@ func TestFreedAgain(t *testing.T) {
 	if err := teacher.Drive(true); err != nil {
 		t.Fatal(err)
 	}
-	teacher.Show(moment(t, "log-lockout", "compare"))
+	teacher.Show(lab.FollowMsg{Line: moment(t, "log-lockout", "compare")})
 	s.sees("Locked out by asking")
 	if err := teacher.Drive(false); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,29 +17,47 @@ import (
 // Room is who is there, what the teacher shows and what was predicted. It is safe for
 // concurrent use.
 type Room struct {
-	mu      sync.Mutex
-	most    int
-	members []*Member
-	driving bool
-	line    string // the moment that the teacher shows; "" before the first
-	answers map[answer]bool
+	mu       sync.Mutex
+	most     int
+	members  []*Member
+	numbers  int // given to students so far
+	driving  bool
+	locked   bool
+	shown    lab.FollowMsg // what the teacher shows; without a line before the first
+	asked    []*asked      // in the order in which they were answered first
+	attempts map[int]*attempt
 }
 
-// answer is one student's prediction of one question.
-type answer struct {
-	question string
-	who      *Member
+// asked is a question with what each student predicts.
+type asked struct {
+	lab.Question
+	answers map[*Member]lab.Prediction
 }
+
+// attempt is a lesson that students have opened, by whether they reached its goal.
+type attempt struct {
+	title string
+	who   map[*Member]bool
+}
+
+// mostAsked is how many questions are kept: a student who is free can answer quizzes for ever.
+const mostAsked = 200
 
 // Member is one person's side of a room.
 type Member struct {
 	room    *Room
 	name    string
 	teaches bool
+	number  int
 	send    func(tea.Msg)
+	end     func()
+
+	follows bool
+	removed bool
+	place   lab.Place
 }
 
-func newRoom(most int) *Room { return &Room{most: most, answers: map[answer]bool{}} }
+func newRoom(most int) *Room { return &Room{most: most, attempts: map[int]*attempt{}} }
 
 // Teacher returns the teacher's side of the room.
 func (r *Room) Teacher() *Member { return &Member{room: r, teaches: true} }
@@ -46,11 +65,15 @@ func (r *Room) Teacher() *Member { return &Member{room: r, teaches: true} }
 // longestName is how many columns of a name are shown.
 const longestName = 16
 
-// enter takes a student in, under a name that no other one has.
-func (r *Room) enter(name string, send func(tea.Msg)) (*Member, error) {
+// enter takes a student in, under a name that no other one has. send hands the student's lab a
+// message and does not wait; end ends the visit. Both are called while the room is locked.
+func (r *Room) enter(name string, send func(tea.Msg), end func()) (*Member, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.members) >= r.most {
+	switch {
+	case r.locked:
+		return nil, errors.New("the class is locked: the teacher opens it")
+	case len(r.members) >= r.most:
 		return nil, fmt.Errorf("the class is full, with %d in it: come back later", r.most)
 	}
 	name = cmp.Or(safetext.Clip(safetext.Clean(name), longestName, safetext.Ellipsis), "student")
@@ -61,101 +84,255 @@ func (r *Room) enter(name string, send func(tea.Msg)) (*Member, error) {
 	for i := 2; taken(own); i++ {
 		own = fmt.Sprintf("%s %d", name, i)
 	}
-	m := &Member{room: r, name: own, send: send}
+	r.numbers++
+	m := &Member{room: r, name: own, number: r.numbers, send: send, end: end, follows: r.driving}
 	r.members = append(r.members, m)
-	if r.driving && r.line != "" {
-		send(lab.FollowMsg{Line: r.line})
+	if r.driving && r.shown.Line != "" {
+		send(r.shown)
 	}
 	return m, nil
 }
 
-// leave takes a student out.
-func (r *Room) leave(m *Member) {
+// leave takes a student out, and reports whether the teacher did.
+func (r *Room) leave(m *Member) (removed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.members = slices.DeleteFunc(r.members, func(o *Member) bool { return o == m })
-	for a := range r.answers {
-		if a.who == m {
-			delete(r.answers, a)
-		}
+	for _, q := range r.asked {
+		delete(q.answers, m)
 	}
+	for _, a := range r.attempts {
+		delete(a.who, m)
+	}
+	return m.removed
 }
 
 // Teaches reports whether this is the teacher's side.
 func (m *Member) Teaches() bool { return m.teaches }
 
-// People returns the names of the students, in the order in which they came.
-func (m *Member) People() []string {
+// Students returns the students with where they are, in the order in which they came.
+func (m *Member) Students() []lab.Student {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	names := make([]string, len(m.room.members))
+	list := make([]lab.Student, len(m.room.members))
 	for i, o := range m.room.members {
-		names[i] = o.name
+		s := lab.Student{Number: o.number, Name: o.name, Follows: o.follows, Place: o.place}
+		for _, a := range m.room.attempts {
+			if a.who[o] {
+				s.Reached++
+			}
+		}
+		for _, q := range m.room.asked {
+			if said, ok := q.answers[o]; ok {
+				s.Asked++
+				if said.Right {
+					s.Right++
+				}
+			}
+		}
+		list[i] = s
 	}
-	return names
+	return list
 }
 
-// Driving reports whether the students' labs follow the teacher's.
-func (m *Member) Driving() bool {
+// Driving reports whether the lab of any student follows the teacher's, and whether those who
+// come now will.
+func (m *Member) Driving() (any, all bool) {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	return m.room.driving
+	return slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }), m.room.driving
 }
+
+// student returns the student of a number. The room is locked.
+func (r *Room) student(number int) (*Member, error) {
+	i := slices.IndexFunc(r.members, func(o *Member) bool { return o.number == number })
+	if i < 0 {
+		return nil, errors.New("this student has left")
+	}
+	return r.members[i], nil
+}
+
+var errNotTeacher = errors.New("only the teacher leads the class")
 
 // Drive lets the students' labs follow, or frees them. It is the teacher's alone.
 func (m *Member) Drive(on bool) error {
 	if !m.teaches {
-		return errors.New("only the teacher drives the class")
+		return errNotTeacher
 	}
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	m.room.driving, m.room.line = on, ""
-	if !on {
-		m.room.tell(lab.FollowMsg{})
+	m.room.driving, m.room.shown = on, lab.FollowMsg{}
+	for _, o := range m.room.members {
+		if o.follows = on; !on {
+			o.send(lab.FollowMsg{})
+		}
 	}
 	return nil
 }
 
-// Show sends the moment on the teacher's screen to the students, if it is another one than
-// before.
-func (m *Member) Show(line string) {
+// Call lets the lab of one student follow, or frees it.
+func (m *Member) Call(number int, on bool) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	if m.teaches && m.room.driving && line != m.room.line {
-		m.room.line = line
-		m.room.tell(lab.FollowMsg{Line: line})
+	o, err := m.room.student(number)
+	if err != nil {
+		return err
 	}
+	switch followed := slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }); {
+	case !on:
+		o.send(lab.FollowMsg{})
+	case followed && m.room.shown.Line != "":
+		o.send(m.room.shown)
+	default: // what was shown is old: the teacher's lab shows it again
+		m.room.shown = lab.FollowMsg{}
+	}
+	o.follows = on
+	return nil
 }
 
-// tell sends every student a message. The room is locked.
-func (r *Room) tell(msg tea.Msg) {
-	for _, m := range r.members {
-		m.send(msg)
-	}
+// Locked reports whether no one else may come in.
+func (m *Member) Locked() bool {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	return m.room.locked
 }
 
-// Predict keeps what a student predicts of a question.
-func (m *Member) Predict(question string, admitted bool) {
-	if m.teaches {
+// Lock keeps others out, or lets them in again.
+func (m *Member) Lock(on bool) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	m.room.locked = on
+	return nil
+}
+
+// Remove ends the visit of a student.
+func (m *Member) Remove(number int) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	o, err := m.room.student(number)
+	if err != nil {
+		return err
+	}
+	o.removed = true
+	o.end()
+	return nil
+}
+
+// Show sends what is on the teacher's screen to the students who follow, if it is another
+// moment than before.
+func (m *Member) Show(msg lab.FollowMsg) {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	if !m.teaches || msg == m.room.shown {
 		return
 	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	m.room.answers[answer{question, m}] = admitted
-}
-
-// Predictions returns how many predict that a request is admitted, and that it is denied.
-func (m *Member) Predictions(question string) (admitted, denied int) {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	for a, yes := range m.room.answers {
-		switch {
-		case a.question != question:
-		case yes:
-			admitted++
-		default:
-			denied++
+	m.room.shown = msg
+	for _, o := range m.room.members {
+		if o.follows {
+			o.send(msg)
 		}
 	}
-	return admitted, denied
+}
+
+// Report keeps where a student is.
+func (m *Member) Report(p lab.Place) {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	m.place = p
+	if !m.present() || !p.Task {
+		return
+	}
+	a := m.room.attempts[p.Lesson]
+	if a == nil {
+		a = &attempt{title: p.Title, who: map[*Member]bool{}}
+		m.room.attempts[p.Lesson] = a
+	}
+	a.who[m] = a.who[m] || p.Reached
+}
+
+// present reports whether this is a student who has not left. The room is locked.
+func (m *Member) present() bool { return !m.teaches && slices.Contains(m.room.members, m) }
+
+// Predict keeps what a student predicts of a question.
+func (m *Member) Predict(q lab.Question, said lab.Prediction) {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	if !m.present() {
+		return
+	}
+	i := slices.IndexFunc(m.room.asked, func(a *asked) bool { return a.ID == q.ID })
+	if i < 0 {
+		if len(m.room.asked) >= mostAsked {
+			m.room.asked = slices.Delete(m.room.asked, 0, 1)
+		}
+		i = len(m.room.asked)
+		m.room.asked = append(m.room.asked, &asked{q, map[*Member]lab.Prediction{}})
+	}
+	m.room.asked[i].answers[m] = said
+}
+
+// Tally returns what the students predict of a question.
+func (m *Member) Tally(id string) lab.Tally {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	for _, q := range m.room.asked {
+		if q.ID == id {
+			return q.tally()
+		}
+	}
+	return lab.Tally{}
+}
+
+func (q *asked) tally() lab.Tally {
+	t := lab.Tally{Question: q.Question}
+	for _, said := range q.answers {
+		if said.Admitted {
+			t.Admitted++
+		} else {
+			t.Denied++
+		}
+		if said.Right {
+			t.Right++
+		} else {
+			t.Missed++
+		}
+	}
+	return t
+}
+
+// Tallies returns the tasks of lessons that students have opened, in the order of the lessons,
+// and what was predicted, the latest question first.
+func (m *Member) Tallies() []lab.Tally {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	var list []lab.Tally
+	for _, number := range slices.Sorted(maps.Keys(m.room.attempts)) {
+		a := m.room.attempts[number]
+		t := lab.Tally{Question: lab.Question{Text: fmt.Sprintf("%d %s", number+1, a.title)}, Task: true}
+		for _, reached := range a.who {
+			if reached {
+				t.Right++
+			} else {
+				t.Missed++
+			}
+		}
+		if len(a.who) > 0 {
+			list = append(list, t)
+		}
+	}
+	for _, q := range slices.Backward(m.room.asked) {
+		if len(q.answers) > 0 {
+			list = append(list, q.tally())
+		}
+	}
+	return list
 }

@@ -123,21 +123,23 @@ func (v *visit) show(ctx context.Context) {
 		fmt.Fprint(v.channel, "The lab needs a terminal: run ssh -t, and no command.\r\n")
 		return
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	room := v.server.Room
-	me, err := room.enter(v.name, v.send)
+	me, err := room.enter(v.name, v.send, stop)
 	if err != nil {
 		fmt.Fprintf(v.channel, "%v\r\n", err)
 		return
 	}
-	defer room.leave(me)
 	o := v.server.o.Lab
 	o.Class, o.Messages, o.Save = me, v.messages, refuseSave
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	in := &input{r: v.channel, end: stop}
 	err = lab.Run(ctx, o, tea.WithInput(in), tea.WithOutput(newlines{v.channel}), tea.WithEnvironment(v.env),
 		tea.WithColorProfile(profile(v.env)), tea.WithWindowSize(v.size.Width, v.size.Height), tea.WithoutSignalHandler())
-	if err != nil && ctx.Err() == nil {
+	switch removed := room.leave(me); {
+	case removed:
+		fmt.Fprint(v.channel, "The teacher has ended your visit.\r\n")
+	case err != nil && ctx.Err() == nil:
 		fmt.Fprint(v.channel, "The lab ended by a fault of its own.\r\n")
 	}
 }

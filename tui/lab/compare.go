@@ -108,7 +108,9 @@ func (p painter) paintWhy(r cell.Rect) {
 		verdict = p.Look.Denied
 	}
 	lines := []widget.Span{widget.Styled(w.Rule, p.Look.Dim)}
-	if in.H < len(w.Numbers)+2 {
+	if p.guess.asked { // the answer is what is to be predicted
+		lines = append(lines, widget.Styled("a predicts that it is admitted, d that it is denied", p.Look.Accent))
+	} else if in.H < len(w.Numbers)+2 {
 		lines = append(lines, widget.Styled(w.Sum(), p.Look.Title))
 		if in.H >= 4 {
 			lines = append([]widget.Span{lines[0]}, widget.Styled(w.Numbers[max(len(w.Numbers)-2, 0)], p.Look.Text), lines[1])
@@ -119,7 +121,9 @@ func (p painter) paintWhy(r cell.Rect) {
 		}
 		lines[len(lines)-1].Style = p.Look.Title
 	}
-	lines = append(lines, widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Verdict, verdict))
+	if !p.guess.asked {
+		lines = append(lines, widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Verdict, verdict))
+	}
 	for i, line := range lines {
 		if i < in.H {
 			p.Buffer.Text(in.X, in.Y+i, in.X+in.W, line.Text, line.Style)

@@ -11,9 +11,10 @@ import (
 
 // guess is the predictions of a person about requests fired by hand, before each is fired.
 type guess struct {
-	on    bool
-	asked bool // a request waits for its prediction
-	keys  keymap.Actions
+	on       bool
+	asked    bool   // a request waits for its prediction
+	answered string // the question that was answered last
+	keys     keymap.Actions
 }
 
 // newGuess returns the actions that answer.
@@ -60,6 +61,11 @@ func (s *Screen) answerGuess(admitted bool) {
 	if s.scores == nil {
 		s.scores = map[string]lab.Score{}
 	}
+	q := s.guessed()
+	s.guess.answered = q.ID
+	if s.class != nil {
+		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
+	}
 	now := lab.Score{Asked: 1}
 	if right {
 		now.Right = 1
@@ -72,9 +78,22 @@ func (s *Screen) answerGuess(admitted bool) {
 		fate = "admitted"
 	}
 	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], title(c), fate, lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
+	if s.teaches() {
+		t := s.class.Tally(q.ID)
+		text += fmt.Sprintf(" Of the class %d of %d.", t.Right, t.Right+t.Missed)
+	}
 	if right {
 		s.Say(text)
 	} else {
 		s.Warn(text)
+	}
+}
+
+// guessed is the question about a request that is fired now at the candidate in focus.
+func (s *Screen) guessed() Question {
+	c, at := s.run.Setup().Candidates[s.focus], storyTime(s.run.Elapsed())
+	return Question{
+		ID:   fmt.Sprint("guess ", s.at().ID, s.seed, s.run.Setup(), s.focus, s.run.Decided(), at),
+		Text: fmt.Sprintf("%d %s at %s", s.lesson+1, title(c), at),
 	}
 }

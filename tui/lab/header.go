@@ -29,14 +29,7 @@ func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds(
 // paintHeader says what is taught, where the clock stands, and how far the goal is.
 func (p painter) paintHeader(r cell.Rect) {
 	end := r.X + r.W
-	badge, style := "PAUSED", p.Look.BadgeWarn
-	if p.clock.playing {
-		badge, style = "RUNS", p.Look.BadgeLive
-	}
-	x := p.Spans(r.X, r.Y, end, widget.Styled(" ratescope lab ", p.Look.Title), widget.Styled(" "+badge+" ", style))
-	if class := p.classWords(); class != "" {
-		x = p.Spans(x+1, r.Y, end, widget.Styled(class, p.Look.Accent))
-	}
+	x := p.paintBadge(r)
 	clock := storyTime(p.shown().Elapsed())
 	title := safetext.Clean(p.at().Title)
 	if n := len(p.lessons); n > 1 {
@@ -49,6 +42,20 @@ func (p painter) paintHeader(r cell.Rect) {
 	p.Buffer.Text(max(at, x), r.Y, end-len(clock)-2, facts, p.Look.Dim)
 	p.Buffer.Text(x+1, r.Y, at-1, safetext.Clip(title, max(at-x-2, 0), safetext.Ellipsis), p.Look.Text)
 	p.paintGoal(r.X+1, r.Y+1, end-1)
+}
+
+// paintBadge says whether the clock runs and who is in class, and returns the column after it.
+func (p painter) paintBadge(r cell.Rect) int {
+	end := r.X + r.W
+	badge, style := "PAUSED", p.Look.BadgeWarn
+	if p.clock.playing {
+		badge, style = "RUNS", p.Look.BadgeLive
+	}
+	x := p.Spans(r.X, r.Y, end, widget.Styled(" ratescope lab ", p.Look.Title), widget.Styled(" "+badge+" ", style))
+	if class := p.classWords(); class != "" {
+		x = p.Spans(x+1, r.Y, end, widget.Styled(class, p.Look.Accent))
+	}
+	return x
 }
 
 // facts are the terms and the pace in at most so many columns: the title goes before them, and
@@ -79,7 +86,7 @@ func (p painter) paintGoal(x, y, end int) {
 		p.Buffer.Text(x, y, end, format.First(end-x, "fire at the box and name what is in it, in as few requests as you can", "name what is in the box, in as few requests as you can"), p.Look.Dim)
 	case p.guess.asked:
 		c := p.run.Setup().Candidates[p.focus]
-		p.Spans(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.Look.Title), widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
+		p.paintGuess(p.Spans(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.Look.Title)), y, end)
 	case g == nil:
 		p.Buffer.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with w", p.Look.Dim)
 	case goal.Reached:
@@ -101,6 +108,14 @@ func (p painter) paintGoal(x, y, end int) {
 		default:
 			p.Buffer.Text(at, y, end, safetext.Clip(say, room, safetext.Ellipsis), p.Look.Text)
 		}
+	}
+}
+
+// paintGuess names the answers, and beside them what the class answers.
+func (p painter) paintGuess(x, y, end int) {
+	x = p.Spans(x, y, end, widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
+	if p.teaches() {
+		p.paintPredicted(x, y, end)
 	}
 }
 

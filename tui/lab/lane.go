@@ -125,7 +125,7 @@ func (p painter) paintLane(r cell.Rect, l lane, columns int, coming []lab.Arriva
 		p.paintLevel(level, run, i, s)
 	}
 	p.paintWindow(body, plot, axis, l)
-	if axis.Y != plot.Y {
+	if axis.Y != plot.Y && !p.guess.asked {
 		p.paintRibbon(axis, l, max(run.Setup().Cost, 1))
 	}
 	p.paintMarks(axis, l, axis.Y != plot.Y)

@@ -102,6 +102,10 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 	case !next.Allowed:
 		now = p.mark(false) + " slot in " + lab.Seconds(next.RetryAfter)
 	}
+	fate := p.outcome(next.Allowed)
+	if p.guess.asked { // that is what is to be predicted
+		now, fate = "and one more?", p.Look.Accent
+	}
 	h := 3
 	if r.H >= 6 || p.Buffer.ASCII { // without half blocks there are no low glyphs
 		h = 5
@@ -112,7 +116,7 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 	} else {
 		x = p.paintGlyphs(x, y, r.X+r.W-20, h, number, st) + 1
 	}
-	for row, line := range []widget.Span{widget.Styled(what, st.With(themes.Bold)), widget.Styled(of, st.With(themes.Bold)), widget.Styled(now, p.outcome(next.Allowed).With(themes.Bold))} {
+	for row, line := range []widget.Span{widget.Styled(what, st.With(themes.Bold)), widget.Styled(of, st.With(themes.Bold)), widget.Styled(now, fate.With(themes.Bold))} {
 		if row < r.H {
 			p.Buffer.Text(x, y+row, r.X+r.W, line.Text, line.Style)
 		}

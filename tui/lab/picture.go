@@ -87,6 +87,12 @@ func (p painter) paintVerdict(r cell.Rect, i int, d limiter.Decision) {
 	c := s.Candidates[i]
 	m := p.run.Ask(i, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
+	if p.guess.asked { // the answer is what is to be predicted
+		if r.H > 0 {
+			p.Buffer.Text(r.X, r.Y, r.X+r.W, safetext.ClipWords(w.Rule, r.W, safetext.Ellipsis), p.Look.Dim)
+		}
+		return
+	}
 	follows := fmt.Sprintf("room for %d", d.Remaining)
 	switch {
 	case s.Limit.Count == 0:

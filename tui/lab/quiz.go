@@ -112,17 +112,20 @@ func (q *quizView) open(s *Screen) error {
 
 // predict answers what becomes of the request.
 func (q *quizView) predict(s *Screen, admitted bool) {
-	if s.class != nil {
-		s.class.Predict(q.question(), admitted)
-	}
 	q.answered.verdict, q.answered.admitted = true, admitted
 	q.answered.right = q.quiz.Answer(admitted)
+	if s.class != nil {
+		s.class.Predict(q.question(s), Prediction{Admitted: admitted, Right: q.answered.right})
+	}
 }
 
 // question names a question, the same for all who have the same lesson and seed.
-func (q *quizView) question() string {
-	m := q.quiz.Question.Moment
-	return fmt.Sprint(q.quiz.Question.Candidate, m.Number, m.Arrival.At)
+func (q *quizView) question(s *Screen) Question {
+	m, setup := q.quiz.Question.Moment, q.quiz.Run.Setup()
+	return Question{
+		ID:   fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
+		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, title(setup.Candidates[q.quiz.Question.Candidate]), storyTime(m.Arrival.At.Sub(setup.Zero))),
+	}
 }
 
 // predictSlot answers when it would be admitted.
@@ -281,8 +284,8 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 			y++
 		}
 	}
-	if p.class != nil && p.class.Teaches() {
-		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question())
+	if p.teaches() {
+		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.Screen))
 		y += 4
 	}
 	row("all", v.quiz.Total(), p.Look.Title)

@@ -83,6 +83,9 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	}
 	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, keep: o.Remember, big: o.Present, reached: map[string]bool{}, class: o.Class, messages: o.Messages}
 	s.views = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
+	if s.teaches() {
+		s.views = append(s.views, newStudentsView(s))
+	}
 	s.actions = append(s.bindings(), s.classKeys()...)
 	s.guess = newGuess(s)
 	if err := s.open(o.First); err != nil {
@@ -125,7 +128,7 @@ func (s *Screen) Pace() time.Duration {
 	switch {
 	case s.clock.playing:
 		return s.Frame()
-	case s.class != nil && s.class.Teaches():
+	case s.teaches():
 		return showEvery
 	}
 	return 0
@@ -136,6 +139,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
 		s.goal()
+		s.report()
 		s.views[s.current].layout(s, s.body(msg.Area))
 	case measuredMsg:
 		for _, v := range s.views {
@@ -152,7 +156,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	case shell.TickMsg:
 		s.advance(msg.At)
 		s.teach(msg.At)
-		if s.clock.playing || s.class != nil && s.class.Teaches() {
+		if s.clock.playing || s.teaches() {
 			s.Redraw()
 		}
 	case shell.HiddenMsg, shell.StopMsg:

@@ -1,0 +1,313 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// studentsName is the name of the view that the teacher alone has.
+const studentsName = "students"
+
+// studentsView is who is in class and where, and what they reached and missed.
+type studentsView struct {
+	people   []Student // as last laid out
+	selected int       // the Number of the student that is selected; 0 is none
+	first    int       // the row on top
+	rows     int       // that fit
+	actions  keymap.Actions
+}
+
+func newStudentsView(s *Screen) *studentsView {
+	v := &studentsView{}
+	one := func() string {
+		if len(v.people) == 0 {
+			return "Nobody is in class."
+		}
+		return ""
+	}
+	act := func(name, shown, what string, f func(Student) error, keys ...string) keymap.Action {
+		return keymap.New("class", name, shown, what, func() tea.Cmd {
+			if err := f(v.people[v.at()]); err != nil {
+				s.fail(err)
+			}
+			v.people = s.class.Students()
+			return nil
+		}, keys...).Hinted(name).When(one)
+	}
+	v.actions = keymap.Actions{
+		act("call or free", "enter", "calls this student to your screen, or frees", func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
+		act("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
+		keymap.New("class", "lock", "o", "keeps others from coming in, or lets them", func() tea.Cmd {
+			on := !s.class.Locked()
+			if err := s.class.Lock(on); err != nil {
+				s.fail(err)
+			} else if on {
+				s.Say("The class is locked: nobody else comes in. o opens it.")
+			} else {
+				s.Say("The class is open.")
+			}
+			return nil
+		}, "o").Hinted("lock"),
+	}
+	return v
+}
+
+// remove asks whether a student is to leave.
+func (v *studentsView) remove(s *Screen, o Student) {
+	note := "Nothing keeps a student from coming back."
+	if s.class.Locked() {
+		note = "The class is locked: there is no way back in before you open it."
+	}
+	s.Ask("remove "+o.Name, "removes", func() tea.Cmd {
+		if err := s.class.Remove(o.Number); err != nil {
+			s.fail(err)
+		}
+		return nil
+	}, "The visit ends, and what was predicted is forgotten. "+note)
+}
+
+func (*studentsView) name() string           { return studentsName }
+func (v *studentsView) keys() keymap.Actions { return v.actions }
+
+// layout takes the students as they are now.
+func (v *studentsView) layout(s *Screen, _ cell.Rect) { v.people = s.class.Students() }
+
+// at returns the row of the selected student; the first one where that has left.
+func (v *studentsView) at() int {
+	return max(slices.IndexFunc(v.people, func(o Student) bool { return o.Number == v.selected }), 0)
+}
+
+// move selects the student above or below.
+func (v *studentsView) move(_ *Screen, by int) {
+	if n := len(v.people); n > 0 {
+		v.selected = v.people[min(max(v.at()+by, 0), n-1)].Number
+	}
+}
+
+// Room for what was reached and missed, beside the students or below them.
+const (
+	talliesBeside = 46
+	talliesBelow  = 9
+	roomForBeside = 160
+)
+
+func (v *studentsView) paint(p painter, r cell.Rect) {
+	people, tallies := r.Top(r.H - talliesBelow)
+	if r.W >= roomForBeside {
+		people, tallies = r.Left(r.W - talliesBeside)
+	}
+	door := "open"
+	if p.class.Locked() {
+		door = "locked"
+	}
+	in := p.Section(people, true, widget.Styled("students", p.Look.Title), widget.Styled(fmt.Sprintf(" · %s · %s", p.classSize(v.people), door), p.Look.Dim))
+	if len(v.people) == 0 {
+		p.Buffer.Text(in.X, in.Y, in.X+in.W, "Nobody is in class.", p.Look.Dim)
+	} else {
+		v.paintPeople(p, in)
+	}
+	p.paintTallies(tallies)
+}
+
+// classSize is how many are there, and how many of them follow.
+func (s *Screen) classSize(people []Student) string {
+	with := 0
+	for _, o := range people {
+		if o.Follows {
+			with++
+		}
+	}
+	return fmt.Sprintf("%d there, %d with you", len(people), with)
+}
+
+// studentColumn is a column of the students' table.
+type studentColumn struct {
+	title string
+	width int
+	wide  bool // left out of a narrow table
+	text  func(Student) string
+}
+
+// studentColumns stand at the right end of the table, from left to right.
+var studentColumns = []studentColumn{
+	{"view", 8, false, func(o Student) string { return o.View }},
+	{"requests", 8, true, func(o Student) string { return fmt.Sprint(o.Steps) }},
+	{"at", 11, true, func(o Student) string { return storyTime(o.At) }},
+	{"reached", 7, false, func(o Student) string { return fmt.Sprint(o.Reached) }},
+	{"right", 8, false, func(o Student) string {
+		if o.Asked == 0 {
+			return "–"
+		}
+		return fmt.Sprintf("%d of %d", o.Right, o.Asked)
+	}},
+}
+
+// paintPeople draws a row for each student, as many as fit around the selected one.
+func (v *studentsView) paintPeople(p painter, r cell.Rect) {
+	const mark, name, state = 2, longestStudent + 1, 10
+	end := r.X + r.W
+	right := end
+	var columns []studentColumn
+	for _, c := range studentColumns {
+		if !c.wide || r.W >= 96 {
+			columns, right = append(columns, c), right-c.width-1
+		}
+	}
+	head := func(x, to int, text string) { p.Buffer.Text(x, r.Y, to, text, p.Look.Dim) }
+	head(r.X+mark, end, "name")
+	head(r.X+mark+name, end, "clock")
+	head(r.X+mark+name+state, right, "lesson")
+	x := right
+	for _, c := range columns {
+		p.Buffer.Right(x, r.Y, x+c.width, c.title, p.Look.Dim)
+		x += c.width + 1
+	}
+	at := v.at()
+	v.rows = max(r.H-1, 1)
+	v.first = max(min(v.first, at, len(v.people)-v.rows), at-v.rows+1, 0)
+	for i := v.first; i < len(v.people) && i < v.first+v.rows; i++ {
+		o, y := v.people[i], r.Y+1+i-v.first
+		st, sign := p.Look.Text, " "
+		if i == at {
+			st, sign = p.Look.Title, p.Look.SelMark
+		}
+		p.Buffer.Text(r.X, y, end, sign, p.Look.Accent)
+		p.Buffer.Text(r.X+mark, y, r.X+mark+name-1, o.Name, st)
+		text, tone := place(o)
+		p.Buffer.Text(r.X+mark+name, y, right, text, tone(p))
+		x := p.Buffer.Text(r.X+mark+name+state, y, right-1, taskMark(p, o), p.Look.Good)
+		p.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0), safetext.Ellipsis), st)
+		x = right
+		for _, c := range columns {
+			p.Buffer.Right(x, y, x+c.width, c.text(o), p.Look.Text)
+			x += c.width + 1
+		}
+		p.OnClick(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, func(int) tea.Cmd { v.selected = o.Number; return nil })
+	}
+}
+
+// longestStudent is how many columns the name of a student has.
+const longestStudent = 18
+
+// place says whose clock a student's lab goes by. One who is called follows from the next
+// moment on that the teacher shows.
+func place(o Student) (text string, tone func(painter) themes.Style) {
+	switch {
+	case o.Follows && o.With:
+		return "with you", func(p painter) themes.Style { return p.Look.Good }
+	case o.Follows:
+		return "called", func(p painter) themes.Style { return p.Look.Near }
+	}
+	return "free", func(p painter) themes.Style { return p.Look.Dim }
+}
+
+// taskMark says whether the task of the lesson is reached.
+func taskMark(p painter, o Student) string {
+	if o.Task && o.Place.Reached {
+		return p.Look.YesMark + " "
+	}
+	return "  "
+}
+
+// paintTallies draws who reached each task and predicted each question, as bars.
+func (p painter) paintTallies(r cell.Rect) {
+	in := p.Section(r, false, widget.Styled("reached and missed", p.Look.Title))
+	list := p.class.Tallies()
+	if len(list) == 0 {
+		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No task was tried, nothing predicted.", p.Look.Dim)
+		return
+	}
+	wide := in.W >= 60 // the text and its bar in one row
+	rows := 2
+	if wide {
+		rows = 1
+	}
+	if room := in.H / rows; room < len(list) {
+		p.Aside(r, len("reached and missed"), widget.Styled(fmt.Sprintf("%d more", len(list)-room), p.Look.Dim))
+		list = fitTallies(list, room)
+	}
+	y, end := in.Y, in.X+in.W
+	for _, t := range list {
+		said, missed := fmt.Sprintf("%d right, %d wrong", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.Look.Denied, Glyph: p.Look.Cross}
+		if t.Task {
+			said, missed = fmt.Sprintf("%d reached, %d not yet", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.Look.Faint, Glyph: p.Look.Room}
+		}
+		text := safetext.Clean(t.Text)
+		bar := cell.Rect{X: in.X, Y: y + 1, W: in.W - 1, H: 1}
+		if wide {
+			bar = cell.Rect{X: end - 40, Y: y, W: 39, H: 1}
+			p.Buffer.Text(in.X, y, bar.X-1, safetext.Clip(text, max(bar.X-1-in.X, 0), safetext.Ellipsis), p.Look.Text)
+		} else {
+			p.Buffer.Text(in.X, y, end, safetext.Clip(text, in.W, safetext.Ellipsis), p.Look.Text)
+		}
+		p.Buffer.Text(bar.X, bar.Y, end, said, p.Look.Dim)
+		const words = 23
+		chart.Bar(&p.Buffer, bar.X+words, bar.Y, max(bar.W-words, 0), float64(max(t.Right+t.Missed, 1)), p.Look.Glyphs,
+			chart.Segment{Value: float64(t.Right), Style: p.Look.Good}, missed)
+		y += rows
+	}
+}
+
+// fitTallies returns so many of the list: of tasks and of questions half each, where there are more
+// of both.
+func fitTallies(list []Tally, n int) []Tally {
+	tasks := slices.IndexFunc(list, func(t Tally) bool { return !t.Task })
+	if tasks < 0 {
+		return list[:n]
+	}
+	questions := list[tasks:]
+	few := min(tasks, max(n/2, n-len(questions)))
+	return slices.Concat(list[:few], questions[:n-few])
+}
+
+// paintPredictions draws what the class predicts of a question, as bars.
+func (p painter) paintPredictions(r cell.Rect, q Question) {
+	if r.H < 3 {
+		return
+	}
+	t := p.class.Tally(q.ID)
+	p.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class: %d of %d", t.Admitted+t.Denied, len(p.class.Students())), p.Look.Title)
+	most := float64(max(t.Admitted, t.Denied, 1))
+	for i, row := range p.predicted(t) {
+		y := r.Y + 1 + i
+		p.Buffer.Text(r.X, y, r.X+9, row.name, p.Look.Dim)
+		p.Buffer.Right(r.X+9, y, r.X+12, fmt.Sprint(row.n), p.Look.Text)
+		chart.Bar(&p.Buffer, r.X+13, y, max(r.W-13, 0), most, p.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
+	}
+}
+
+// predicted is a tally by what was said.
+func (p painter) predicted(t Tally) []predictedRow {
+	return []predictedRow{{"admitted", t.Admitted, p.Look.Admitted}, {"denied", t.Denied, p.Look.Denied}}
+}
+
+type predictedRow struct {
+	name  string
+	n     int
+	style themes.Style
+}
+
+// paintPredicted draws what the class predicts of the request that the teacher is about to
+// fire, as bars in one row.
+func (p painter) paintPredicted(x, y, end int) {
+	t := p.class.Tally(p.guessed().ID)
+	x = p.Buffer.Text(x, y, end, fmt.Sprintf("   class %d of %d  ", t.Admitted+t.Denied, len(p.class.Students())), p.Look.Title)
+	w := min((end-x)/2-16, 20)
+	for _, row := range p.predicted(t) {
+		x = p.Buffer.Text(x, y, end, fmt.Sprintf("%s %d ", row.name, row.n), p.Look.Text)
+		if w > 2 {
+			chart.Bar(&p.Buffer, x, y, w, float64(max(t.Admitted+t.Denied, 1)), p.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
+			x += w
+		}
+		x += 2
+	}
+}
