@@ -28,6 +28,10 @@ func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds(
 
 // paintHeader says what is taught, where the clock stands, and how far the goal is.
 func (p painter) paintHeader(r cell.Rect) {
+	if r.H > headerRows {
+		p.paintLargeHeader(r)
+		return
+	}
 	end := r.X + r.W
 	x := p.paintBadge(r)
 	clock := storyTime(p.shown().Elapsed())

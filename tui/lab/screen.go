@@ -189,12 +189,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// headerRows is how many rows the lab's own header takes.
-const headerRows = 2
-
 // body is the room for a view.
 func (s *Screen) body(r cell.Rect) cell.Rect {
-	_, rest := r.Top(headerRows)
+	_, rest := r.Top(s.headerOf(r.H))
 	body, _ := rest.Top(rest.H - 1)
 	return body
 }
@@ -202,7 +199,7 @@ func (s *Screen) body(r cell.Rect) cell.Rect {
 // Paint draws the header, the view and the seek bar.
 func (s *Screen) Paint(c *widget.Canvas, r cell.Rect) {
 	p := painter{c, s}
-	header, _ := r.Top(headerRows)
+	header, _ := r.Top(s.headerOf(r.H))
 	p.paintHeader(header)
 	p.views[p.current].paint(p, s.body(r))
 	p.paintSeek(cell.Rect{X: r.X, Y: r.Y + r.H - 1, W: r.W, H: 1})

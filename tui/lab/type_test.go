@@ -5,7 +5,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
 	"ratescope/model/lab"
+	"ratescope/tui/cell"
 )
 
 func TestGlyphsAreEvenAndTellable(t *testing.T) {
@@ -61,5 +65,40 @@ func TestLargeTypeIsSetInHalvesOrQuarters(t *testing.T) {
 	}
 	if got := enlarge("H1", 80); got != [typeRows]string{"▌▌▟ ", "▛▌▐ ", "▘▘▀▘"} {
 		t.Errorf("in quarters it is\n%s", strings.Join(got[:], "\n"))
+	}
+}
+
+// TestTitlesGrowInPresenterMode: every title fits the header in large type on the smallest screen
+// that has it, and the header is as high as the rows that are kept for it.
+func TestTitlesGrowInPresenterMode(t *testing.T) {
+	lessons, err := lab.Lessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range lessons {
+		if !settable(it.Title) || cellsOf(it.Title, true) > 78 {
+			t.Errorf("%q takes %d cells in large type", it.Title, cellsOf(it.Title, true))
+		}
+		for _, size := range [][2]int{{80, 24}, {140, 42}, {200, 55}} {
+			app, s, err := program(t.Context(), Options{First: i, Present: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			app.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			fine := size[0] < finely || cellsOf(it.Title, false) > size[0]-2-cellsOf("0.000 s", true)-3
+			cells := finely
+			if fine {
+				cells--
+			}
+			frame := strings.Split(ansi.Strip(app.View().Content), "\n")
+			for row, text := range enlarge(it.Title, cells) {
+				if !strings.Contains(frame[1+row], strings.TrimSpace(text)) {
+					t.Errorf("at %v row %d of the title %q is %q", size, row, it.Title, frame[1+row])
+				}
+			}
+			if got := s.headerOf(size[1]-1) + s.body(cell.Rect{W: size[0], H: size[1] - 1}).H + 1; got != size[1]-1 {
+				t.Errorf("at %v header, body and seek bar take %d rows", size, got)
+			}
+		}
 	}
 }

@@ -1,0 +1,108 @@
+package lab
+
+import (
+	"fmt"
+
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/format"
+)
+
+// headerRows is how many rows the lab's own header takes.
+const headerRows = 2
+
+// headerOf returns how many rows the header takes of a screen of that height. In presenter mode it
+// is a row of facts, the title in large type, and the goal: on a high screen in two lines of large
+// type, else in a row as it is, for the lanes need the height.
+func (s *Screen) headerOf(height int) int {
+	const facts = 1
+	switch {
+	case !s.big || s.Buffer.ASCII || height < 22:
+		return headerRows
+	case height < 50:
+		return facts + typeRows + 1
+	}
+	return facts + typeRows + 2*typeRows
+}
+
+// cellsOf is how many cells a text takes in large type, with two dots beside each other in a cell
+// or with one.
+func cellsOf(text string, fine bool) int {
+	if fine {
+		return dotsOf(text) / 2
+	}
+	return dotsOf(text) - 1
+}
+
+// paintType writes a line of large type.
+func (p painter) paintType(x, y, end int, text string, fine bool, st themes.Style) {
+	cells := finely
+	if fine {
+		cells--
+	}
+	for i, row := range enlarge(text, cells) {
+		p.Buffer.Text(x, y+i, end, row, st)
+	}
+}
+
+// paintLargeHeader is the header in presenter mode: the title and the clock for the back row.
+func (p painter) paintLargeHeader(r cell.Rect) {
+	end := r.X + r.W - 1
+	x := p.paintBadge(r)
+	if n := len(p.lessons); n > 1 {
+		x = p.Buffer.Text(x+1, r.Y, end, fmt.Sprintf("%d/%d", p.lesson+1, n), p.Look.Text)
+	}
+	title, clock, room := safetext.Clean(p.at().Title), storyTime(p.shown().Elapsed()), r.W-2
+	if beside := cellsOf(clock, true) + 3; cellsOf(title, true)+beside <= room {
+		p.paintType(end-beside+3, r.Y+1, end, clock, true, p.Look.Accent)
+		room -= beside
+	} else {
+		p.Buffer.Right(x, r.Y, end, clock, p.Look.Title)
+		end -= len(clock) + 2
+	}
+	p.Buffer.Right(x, r.Y, end, p.facts(end-x-2), p.Look.Dim)
+	if fine := r.W < finely || cellsOf(title, false) > room; settable(title) && cellsOf(title, fine) <= room {
+		p.paintType(r.X+1, r.Y+1, r.X+r.W, title, fine, p.Look.Title)
+	} else {
+		p.Buffer.Text(r.X+1, r.Y+1, r.X+1+room, safetext.Clip(title, room, safetext.Ellipsis), p.Look.Title)
+	}
+	_, goal := r.Top(1 + typeRows)
+	p.paintLargeGoal(cell.Rect{X: goal.X + 1, Y: goal.Y, W: goal.W - 2, H: goal.H})
+}
+
+// paintLargeGoal is the task, or how far it is, in large type where that fits.
+func (p painter) paintLargeGoal(r cell.Rect) {
+	text, st := p.goalWords()
+	lines := format.WrapBy(text, 2*r.W+1, dotsOf)
+	if text == "" || !settable(text) || typeRows*len(lines) > r.H {
+		p.paintGoal(r.X, r.Y, r.X+r.W)
+		return
+	}
+	for i, t := range lines {
+		p.paintType(r.X, r.Y+typeRows*i, r.X+r.W, t, true, st)
+	}
+	if p.guess.asked && typeRows*len(lines) < r.H {
+		p.paintGuess(r.X, r.Y+typeRows*len(lines), r.X+r.W)
+	}
+}
+
+// goalWords is the task in one sentence, and its style; "" where there is none.
+func (p painter) goalWords() (string, themes.Style) {
+	g, goal := p.at().Goal, p.task.Progress
+	switch {
+	case p.shows("quiz") || p.shows("box") || p.shows("lesson") || p.shows(studentsName):
+		return "", p.Look.Text
+	case p.guess.asked:
+		return safetext.Clean("What will become of it at " + title(p.run.Setup().Candidates[p.focus]) + "?"), p.Look.Title
+	case g == nil:
+		return "", p.Look.Text
+	case goal.Reached:
+		return safetext.Clean(goal.Then), p.Look.Good
+	case p.hint:
+		return safetext.Clean(p.at().Hint(p.run)), p.Look.Accent
+	case p.run.Decided() > 0:
+		return safetext.Clean(goal.Text), p.Look.Text
+	}
+	return safetext.Clean(p.at().Task(p.run)), p.Look.Text
+}
