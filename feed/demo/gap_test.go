@@ -13,33 +13,45 @@ import (
 // TestTheDemoHasNoGap: from the first batch on, every moment of every timeline was watched,
 // from where it begins to the newest reading. A gap would be hatched and drift through it.
 func TestTheDemoHasNoGap(t *testing.T) {
+	for range 10 {
+		if answered := watchDemo(t); answered {
+			return
+		}
+		t.Log("the embedded Redis did not answer for some time, so that there is a true gap: once more")
+	}
+	t.Fatal("in ten runs the embedded Redis did not answer for four seconds on end")
+}
+
+// watchDemo looks for gaps in four seconds of the demo. It reports false, and found nothing out,
+// when the machine stood still for so long that the server counts as away.
+func watchDemo(t *testing.T) (answered bool) {
 	e, err := demo.New(watch.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.Close() })
+	defer e.Close()
 	var board model.Board
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	batches, from, stalled := 0, time.Time{}, false
+	batches, from := 0, time.Time{}
+	answered = true
 	if err := e.Run(ctx, func(b model.Batch) {
 		board.Apply(b)
-		if !from.IsZero() && b.Server.Link != model.Live { // a machine that stands still for so long proves nothing
-			stalled = true
+		if answered = answered && (from.IsZero() || b.Server.Link == model.Live); !answered {
 			cancel()
-		}
-		if stalled {
 			return
 		}
 		if from.IsZero() {
 			from = b.Local
 		}
 		for name, k := range board.Keys() {
-			columns := make([]model.Bin, k.Timeline.Index(k.Reading.At)-k.Timeline.FirstColumn(1)+1)
-			k.Timeline.Columns(columns, k.Timeline.Index(k.Reading.At), 1)
+			newest := k.Timeline.Index(k.Reading.At)
+			columns := make([]model.Bin, newest-k.Timeline.FirstColumn(1)+1)
+			k.Timeline.Columns(columns, newest, 1)
 			for i := range columns {
 				if !columns[i].Watched && ctx.Err() == nil {
-					t.Errorf("batch %d: %s was not watched %v before its newest reading", batches, name, k.Reading.At.Sub(k.Timeline.Begin(k.Timeline.Index(k.Reading.At)-int64(len(columns)-1-i))))
+					at := k.Timeline.Begin(newest - int64(len(columns)-1-i))
+					t.Errorf("batch %d: %s was not watched %v before its newest reading", batches, name, k.Reading.At.Sub(at))
 					cancel()
 				}
 			}
@@ -50,10 +62,8 @@ func TestTheDemoHasNoGap(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if stalled {
-		t.Skip("SKIPPED: the embedded Redis did not answer for some time: this machine is too busy")
-	}
-	if batches < 10 {
+	if answered && batches < 10 && !t.Failed() {
 		t.Fatalf("only %d batches came", batches)
 	}
+	return answered
 }
