@@ -35,7 +35,7 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&p.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&p.Flags.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
-	f.StringVar(&p.Budget, "budget", "", "share of the server's time that watching may take, from 0.1% to 50% (default: 1%, and up to 10% for the first look at every key while nobody else uses the server)")
+	f.StringVar(&p.Budget, "budget", "", "share of the server's time that watching may take, from 0.1 to 50 percent (default: 1, and up to 10 for the first look at every key while the server is idle)")
 	f.StringVar(&p.Flags.TLS.CA, "tls-ca", "", "certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
 	f.StringVar(&p.Flags.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
 	f.StringVar(&p.Flags.TLS.Key, "tls-key", "", "key file (PEM) of the client")

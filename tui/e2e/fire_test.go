@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -232,15 +233,11 @@ func TestPeekNeverWrites(t *testing.T) {
 // refused in a sentence, and the key stays as it is.
 func TestFireHarmsNobody(t *testing.T) {
 	s := startRedis(t)
-	since2017 := func() string { // as go-redis/redis_rate writes it, with its expiry
-		return strconv.FormatFloat(float64(s.now(t).Add(30*time.Second).UnixMicro())/1e6-1483228800, 'f', 8, 64)
-	}
-	s.cli(t, "SET", "rate:alice", since2017(), "EX", "30")
-	s.cli(t, "SET", "throttled:bob", strconv.FormatInt(s.now(t).Add(30*time.Second).UnixNano(), 10), "EX", "30")
+	s.cli(t, "SET", "bull:mail:limiter", "3", "PX", "30000")
 	s.cli(t, "ZADD", "leaderboard", "100", "ann", "250", "ben", "17", "cy")
 	s.cli(t, "SET", "stuck", "150")
 	for key, says := range map[string]string{
-		"rate:alice": "another program", "throttled:bob": "another program", "leaderboard": "would remove", "stuck": "PEXPIRE",
+		"bull:mail:limiter": "another program", "leaderboard": "would remove", "stuck": "PEXPIRE",
 	} {
 		before := s.cli(t, "DUMP", key) + s.cli(t, "EXPIRETIME", key)
 		r := ratescope(t, "fire", key, "--limit", "100/1m", "--redis", s.URL(), "--allow-inject")
@@ -248,6 +245,25 @@ func TestFireHarmsNobody(t *testing.T) {
 		if after := s.cli(t, "DUMP", key) + s.cli(t, "EXPIRETIME", key); after != before {
 			t.Errorf("%s was changed", key)
 		}
+	}
+}
+
+// TestFireAsTheLibraryDoes: at a key of a library whose writes are known, a request is written as
+// that library writes it, so that the library goes on as if it had come through it.
+func TestFireAsTheLibraryDoes(t *testing.T) {
+	s := startRedis(t)
+	const epoch2017 = 1483228800 // redis_rate counts seconds from 2017 on
+	tat := float64(s.now(t).Add(30*time.Second).UnixMicro())/1e6 - epoch2017
+	s.cli(t, "SET", "rate:alice", strconv.FormatFloat(tat, 'f', 8, 64), "EX", "30")
+	r := ratescope(t, "fire", "rate:alice", "--json", "--limit", "100/1m", "--redis", s.URL(), "--allow-inject")
+	var fired struct{ Summary struct{ Admitted int } }
+	r.ok(t, &fired)
+	after, err := strconv.ParseFloat(strings.TrimSpace(s.cli(t, "GET", "rate:alice")), 64)
+	if err != nil || fired.Summary.Admitted != 1 || math.Abs(after-tat-0.6) > 1e-6 {
+		t.Errorf("admitted %d; the TAT moved by %v s, want 0.6: %v", fired.Summary.Admitted, after-tat, err)
+	}
+	if ttl := strings.TrimSpace(s.cli(t, "TTL", "rate:alice")); ttl != "30" && ttl != "31" {
+		t.Errorf("the key expires in %s s, want 31", ttl)
 	}
 }
 
