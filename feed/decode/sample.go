@@ -141,7 +141,7 @@ func (w *Pending) Sample() (Sample, error) {
 		return s, err
 	}
 	switch {
-	case ttl == -2: // go-redis returns -2 and -1 as nanoseconds
+	case ttl == -2 || ttl == 0: // go-redis returns -2 and -1 as nanoseconds; 0 is gone within this millisecond
 		s.Type = "none"
 		return s, nil
 	case ttl < 0:
@@ -155,8 +155,15 @@ func (w *Pending) Sample() (Sample, error) {
 		}
 		return s, err
 	}
+	if s.Type == "string" && s.Text == "" && s.TTL > 0 && s.TTL <= expiresMeanwhile {
+		return Sample{Key: s.Key, Type: "none"}, nil
+	}
 	return s, nil
 }
+
+// expiresMeanwhile is how soon a key expires that may go between the command that reads its expiry
+// and the one that reads its value.
+const expiresMeanwhile = 10 * time.Millisecond
 
 func (w *Pending) read(s *Sample) (err error) {
 	if w.length != nil {

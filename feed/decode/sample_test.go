@@ -2,6 +2,7 @@ package decode
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,6 +27,28 @@ func TestSamplesAreReadable(t *testing.T) {
 			if !connect.Reads(c.Name()) {
 				t.Errorf("%s: %s is not known to read", typ, c.Name())
 			}
+		}
+	}
+}
+
+// TestAKeyThatExpiresIsGone: a key in its last millisecond, and one that expires between the two
+// commands that read it, hold no wrong value: they are not there any more.
+func TestAKeyThatExpiresIsGone(t *testing.T) {
+	for _, c := range []struct {
+		ttl  time.Duration
+		text string
+		want string
+	}{
+		{0, "313059876.25", "none"},
+		{time.Millisecond, "", "none"},
+		{time.Millisecond, "313059876.25", "string"},
+		{time.Minute, "", "string"}, // it holds nothing, which no limiter writes
+		{-2, "", "none"},
+		{-1, "7", "string"},
+	} {
+		p := Pending{fetch: Fetch{Key: "rate:a", Type: "string"}, ttl: redis.NewDurationResult(c.ttl, nil), text: redis.NewStringResult(c.text, nil)}
+		if s, err := p.Sample(); err != nil || s.Type != c.want {
+			t.Errorf("a string %q that expires in %v is %q, %v; want %q", c.text, c.ttl, s.Type, err, c.want)
 		}
 	}
 }
