@@ -2,8 +2,14 @@ package feed_test
 
 import (
 	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
 	"ratescope/feed/config"
@@ -64,6 +70,47 @@ func TestFarAwayIsNotAway(t *testing.T) {
 		if i > 0 && b.Server.Link == model.Down {
 			t.Fatalf("batch %d says that the server is away: %s", i, b.Server.Err)
 		}
+	}
+}
+
+// TestFarAwayForLong watches 300 keys with traffic 200 ms away for the time of RATESCOPE_SOAK, as in
+// 10m: the server is never called away, and batches keep coming.
+func TestFarAwayForLong(t *testing.T) {
+	soak, err := time.ParseDuration(os.Getenv("RATESCOPE_SOAK"))
+	if err != nil {
+		t.Skip("RATESCOPE_SOAK=10m watches a far server for ten minutes")
+	}
+	url, s := farServer(t)
+	fillKeys(t, s, 300)
+	rules := append(slices.Clip(farRules), config.Rule{Match: "*", Window: time.Minute})
+	run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Watch: everyKey, Rules: rules}))
+	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("rl:stream"); return ok })
+	c, ctx := s.Client(), t.Context()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	seen, longest := len(run.all()), time.Duration(0)
+	var before model.Batch
+	for end := time.After(soak); ; {
+		select {
+		case <-end:
+			t.Logf("%d batches in %v, none of them says that the server is away; the longest pause between two: %v", seen, soak, longest)
+			return
+		case now := <-tick.C:
+			if err := c.ZAdd(ctx, "z:"+strconv.Itoa(3*rand.IntN(100)), redis.Z{Score: float64(now.UnixMicro()), Member: now.UnixMicro()}).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := run.all()
+		for _, b := range all[seen:] {
+			if b.Server.Link != model.Live {
+				t.Fatalf("after %d batches the server is said to be away: %s", seen, b.Server.Err)
+			}
+			if !before.Local.IsZero() {
+				longest = max(longest, b.Local.Sub(before.Local))
+			}
+			before = b
+		}
+		seen = len(all)
 	}
 }
 

@@ -83,8 +83,36 @@ func (p *Proxy) serve(c net.Conn) {
 		io.Copy(up, c)
 		up.Close()
 	})
-	buf, sent := make([]byte, 4096), 0
+	p.delay(c, up)
+}
+
+// delayed is bytes on their way back, and when they arrive.
+type delayed struct {
+	due  time.Time
+	data []byte
+	last bool // the connection is cut behind them
+}
+
+// delay hands on what the server answers, a while later: a long way, and not a narrow one. Bytes
+// that are on the way do not hold up those behind them.
+func (p *Proxy) delay(c, up net.Conn) {
+	way, written := make(chan delayed, 1000), make(chan struct{})
+	p.all.Go(func() {
+		defer close(written)
+		for d := range way {
+			time.Sleep(time.Until(d.due))
+			if _, err := c.Write(d.data); err != nil || d.last {
+				break
+			}
+		}
+		up.Close() // which ends the reading below
+		for range way {
+		}
+	})
+	defer func() { close(way); <-written }()
+	sent := 0
 	for {
+		buf := make([]byte, 4096)
 		n, err := up.Read(buf)
 		if err != nil {
 			return
@@ -92,7 +120,6 @@ func (p *Proxy) serve(c net.Conn) {
 		p.mu.Lock()
 		delay, cut, flip, drop := p.Delay, p.Cut, p.Flip, p.Drop
 		p.mu.Unlock()
-		time.Sleep(delay)
 		if drop {
 			continue
 		}
@@ -101,14 +128,13 @@ func (p *Proxy) serve(c net.Conn) {
 				buf[rand.IntN(n)] = byte(rand.IntN(256))
 			}
 		}
+		d := delayed{due: time.Now().Add(delay), data: buf[:n]}
 		if cut > 0 && sent+n > cut {
-			n = max(cut-sent, 0)
-			c.Write(buf[:n])
+			d.data, d.last = buf[:max(cut-sent, 0)], true
+			way <- d
 			return
 		}
 		sent += n
-		if _, err := c.Write(buf[:n]); err != nil {
-			return
-		}
+		way <- d
 	}
 }
