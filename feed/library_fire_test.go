@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/decode/library"
@@ -42,28 +44,33 @@ func TestExactFormsHaveWriters(t *testing.T) {
 	}
 }
 
-// libraryKeys are limiters of other libraries as their first request of the cost 1 leaves them, at an
-// instant of the server's clock, under a limit of 5 in a minute.
-var libraryKeys = map[string]func(c func(...string) string, now limiter.Instant) (key string){
-	"rate-limit-redis": func(c func(...string) string, _ limiter.Instant) string {
-		c("SET", "rl:203.0.113.7", "1", "PX", "60000")
+// libraryKeys are limiters of other libraries as their first request of cost 1 leaves them, under a
+// limit of 5 in a minute.
+var libraryKeys = map[string]func(t *testing.T, s *servertest.Server) (key string){
+	"rate-limit-redis": func(t *testing.T, s *servertest.Server) string {
+		together(t, s, map[string]any{"rl:203.0.113.7": 1}, time.Minute)
 		return "rl:203.0.113.7"
 	},
-	"rate-limiter-flexible": func(c func(...string) string, _ limiter.Instant) string {
-		c("SET", "rlflx:alice", "1", "EX", "60")
+	"rate-limiter-flexible": func(t *testing.T, s *servertest.Server) string {
+		together(t, s, map[string]any{"rlflx:alice": 1}, time.Minute)
 		return "rlflx:alice"
 	},
-	"limits": func(c func(...string) string, now limiter.Instant) string {
-		c("LPUSH", "LIMITS:LIMITER/alice/5/1/minute", fmt.Sprintf("%.6f", float64(now)/1e6))
-		c("EXPIRE", "LIMITS:LIMITER/alice/5/1/minute", "60")
+	"limits": func(t *testing.T, s *servertest.Server) string {
+		s.CLI("LPUSH", "LIMITS:LIMITER/alice/5/1/minute", fmt.Sprintf("%.6f", float64(s.Now())/1e6))
+		s.CLI("EXPIRE", "LIMITS:LIMITER/alice/5/1/minute", "60")
 		return "LIMITS:LIMITER/alice/5/1/minute"
 	},
-	"redis-rate": func(c func(...string) string, now limiter.Instant) string {
-		c("SET", "rate:alice", fmt.Sprintf("%.17g", float64(now)/1e6-1483228800+12), "EX", "12")
+	"laravel": func(t *testing.T, s *servertest.Server) string {
+		const key = "shop_database_shop_cache:ac3478d69a3c81fa62e60f5c3696165a4e5e6ac4"
+		together(t, s, map[string]any{key: 1, key + ":timer": int64(s.Now())/1e6 + 60}, time.Minute)
+		return key
+	},
+	"redis-rate": func(t *testing.T, s *servertest.Server) string {
+		together(t, s, map[string]any{"rate:alice": fmt.Sprintf("%.17g", float64(s.Now())/1e6-1483228800+12)}, 12*time.Second)
 		return "rate:alice"
 	},
-	"throttled": func(c func(...string) string, now limiter.Instant) string {
-		c("SET", "api:alice", fmt.Sprint((int64(now)+12e6)*1000), "EX", "12")
+	"throttled": func(t *testing.T, s *servertest.Server) string {
+		together(t, s, map[string]any{"api:alice": fmt.Sprint((int64(s.Now()) + 12e6) * 1000)}, 12*time.Second)
 		return "api:alice"
 	},
 }
@@ -88,7 +95,7 @@ func TestFireAtLibraries(t *testing.T) {
 	for name, seed := range libraryKeys {
 		t.Run(name, func(t *testing.T) {
 			s.CLI("FLUSHALL")
-			key := seed(s.CLI, s.Now())
+			key := seed(t, s)
 			r, i := libraryInjector(t, s, key)
 			target, err := r.Aim()
 			if err != nil || target.Library != name || !target.Exact {
@@ -109,7 +116,9 @@ func TestFireAtLibraries(t *testing.T) {
 			if ttl, _ := strconv.Atoi(s.CLI("PTTL", layout.ScratchKey(key))); ttl <= 0 || ttl > 60_000 {
 				t.Errorf("the copy expires in %d ms", ttl)
 			}
-			s.CLI("DEL", layout.ScratchKey(key))
+			for _, copied := range strings.Fields(s.CLI("KEYS", "*scratch*")) {
+				s.CLI("DEL", copied)
+			}
 			if after := held(t, s); after != before {
 				t.Errorf("beside the copy the keys hold\n%s\nand held before\n%s", after, before)
 			}
@@ -132,6 +141,53 @@ func TestFireAtLibraries(t *testing.T) {
 	}
 }
 
+// together sets strings that expire at the same instant.
+func together(t *testing.T, s *servertest.Server, values map[string]any, lives time.Duration) {
+	t.Helper()
+	c := s.Client()
+	defer c.Close()
+	if _, err := c.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
+		for k, v := range values {
+			p.Set(t.Context(), k, v, lives)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFireAtAMember names one of the keys that are one limiter: what is written are the keys of that
+// limiter, and no others.
+func TestFireAtAMember(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	for _, member := range []string{"{alice}.ts", "{alice}.tokens"} {
+		s.CLI("FLUSHALL")
+		together(t, s, map[string]any{"{alice}.tokens": 3, "{alice}.ts": int64(s.Now()) / 1e6}, 10*time.Second)
+		limit := limiter.Limit{Count: 1, Window: time.Second, Burst: 5}
+		o := feed.Options{URLs: []string{s.URL()}, Keys: []string{member}, Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Second}}}
+		_, all := once(t, o)
+		r := all[member]
+		target, err := r.Aim()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := newRedis(t, o).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+		before := held(t, s)
+		id := ""
+		got, err := i.Fire(context.Background(), model.Order{Key: member, Target: target, Cost: 6, N: 1}, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") })
+		if err != nil || got != (model.Outcomes{Denied: 1}) {
+			t.Fatalf("%s: %+v, %v", member, got, err)
+		}
+		if held(t, s) == before || s.CLI("DBSIZE") != "2" {
+			t.Errorf("%s: the keys are %s", member, s.CLI("KEYS", "*"))
+		}
+		if _, err := i.Undo(context.Background(), id); err != nil || held(t, s) != before {
+			t.Errorf("%s: undo: %v\n%s\nand held before\n%s", member, err, held(t, s), before)
+		}
+	}
+}
+
 // reread decodes a key anew.
 func reread(t *testing.T, s *servertest.Server, key string) model.Gauge {
 	t.Helper()
@@ -144,7 +200,7 @@ func reread(t *testing.T, s *servertest.Server, key string) model.Gauge {
 func TestFireAtALibraryAmongOthers(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	key := libraryKeys["rate-limit-redis"](s.CLI, 0)
+	key := libraryKeys["rate-limit-redis"](t, s)
 	r, i := libraryInjector(t, s, key)
 	target, err := r.Aim()
 	if err != nil {

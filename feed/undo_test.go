@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func held(t *testing.T, s *servertest.Server) string {
 		}
 		lines = append(lines, fmt.Sprintf("%q %x %v", k, dump, c.PExpireTime(ctx, k).Val()))
 	}
+	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 

@@ -68,9 +68,6 @@ func (r *Reading) AimChange(c Change) (Target, error) {
 
 // harms says of libraries what a request that is written in another way would do to their keys.
 var harms = map[string]string{
-	"go-zero":              "its keys hold what is left, so that a request that is counted up would give tokens",
-	"spring-cloud-gateway": "its keys hold what is left, so that a request that is counted up would give tokens",
-	"stripe":               "its keys hold what is left, so that a request that is counted up would give tokens",
 	"apisix":               "its keys hold what is left, so that a request that is counted up would give requests",
 	"redisson":             "its members are packed permits, so that another member breaks its script",
 	"bucket4j":             "its value is a serialized state of several limits, which a count would destroy",

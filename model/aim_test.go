@@ -92,7 +92,7 @@ func TestAim(t *testing.T) {
 // or not, and what is only likely, as a queue's sorted set of times.
 func TestAimAtOthers(t *testing.T) {
 	for library, why := range map[string]string{
-		"go-zero": "what is left", "spring-cloud-gateway": "what is left", "apisix": "what is left", "stripe": "what is left",
+		"apisix":   "what is left",
 		"redisson": "packed permits", "bucket4j": "serialized", "bullmq": "a queue", "rate-limit-redis": "not known exactly",
 	} {
 		for _, limit := range []bool{true, false} {

@@ -91,6 +91,9 @@ type Target struct {
 	Evidence  Evidence  // what says that the key is a limiter
 	LimitFrom LimitFrom // what says the limit; NoLimit while LimitKnown is false
 	Exact     bool      // a request from here is written as Library's own client writes one
+	// Base is what Library calls the limiter where that is not the name of the reading: the keys of
+	// one limiter have it in common, and a person may name any of them. "" elsewhere.
+	Base string
 }
 
 // OwnLibrary is what the layouts of the package limiter are called where libraries are named.

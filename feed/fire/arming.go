@@ -226,15 +226,13 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	case err != nil:
 		return nil, err
 	case w != nil:
-		at := s
-		at.Key = aimed(s)
-		p.commands = i.previewLibrary(w, at)
+		p.commands = i.previewLibrary(w, aimed(s))
 	default:
 		l, err := i.storeOn(p, s.Target)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := l.AllowN(ctx, aimed(s), s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
+		if _, err := l.AllowN(ctx, aimed(s).Key, s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
 			return nil, err
 		}
 	}
@@ -242,9 +240,7 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 		return p.commands, nil
 	}
 	var lines []string
-	of := s.Key
-	s.Key = aimed(s)
-	for _, words := range scratchWords(of, s, limiter.InstantOf(time.Now().Add(i.offset()))) {
+	for _, words := range scratchWords(s, aimed(s), limiter.InstantOf(time.Now().Add(i.offset()))) {
 		lines = append(lines, written(words))
 	}
 	return append(lines, p.commands...), nil
@@ -291,5 +287,6 @@ func (i *Injector) Keys(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind != model.NoChange {
 		return changed(s, now)
 	}
-	return touched(aimed(s), s.Target, now)
+	s = aimed(s)
+	return touched(s.Key, s.Target, now)
 }

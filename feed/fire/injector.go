@@ -126,8 +126,8 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if err := limited(s.Target); err != nil {
 		return model.Outcomes{}, err
 	}
-	of, scratch := s.Key, s.Scratch
-	s.Key, s.Scratch = aimed(s), false // from here on the copy is the key
+	of := s
+	s = aimed(s) // from here on the copy is the key
 	w, err := writerOf(s)
 	if err != nil {
 		return model.Outcomes{}, err
@@ -155,7 +155,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if i.o.Ready != nil {
 		i.o.Ready()
 	}
-	if scratch {
+	if of.Scratch {
 		if err := i.scratch(ctx, of, s, f.action.begun); err != nil {
 			return model.Outcomes{}, errors.Join(err, i.end(f.action, s, model.Outcomes{}))
 		}

@@ -18,20 +18,24 @@ import (
 // ScratchPath is how the requests of an order at a copy reach the limiter, in words.
 const ScratchPath = "the limiter's own script on a scratch copy, which expires by itself; no user's request meets it"
 
-// aimed returns the key that an order is sent to: its own, or the copy of it.
-func aimed(s model.Order) string {
-	if s.Scratch {
-		return layout.ScratchKey(s.Key)
+// aimed returns the order as it is sent: to its own key, or to the copy of it.
+func aimed(s model.Order) model.Order {
+	if !s.Scratch {
+		return s
 	}
-	return s.Key
+	s.Key, s.Scratch = layout.ScratchKey(s.Key), false
+	if s.Target.Base != "" {
+		s.Target.Base = layout.ScratchKey(s.Target.Base)
+	}
+	return s
 }
 
-// scratchWords are the commands that copy what the key of holds to the key of s. The copy is gone
+// scratchWords are the commands that copy what the key of the order of holds to that of s. The copy is gone
 // two windows later, unless a request renews it, and then a window after the last one.
-func scratchWords(of string, s model.Order, now limiter.Instant) (list [][]any) {
+func scratchWords(of, s model.Order, now limiter.Instant) (list [][]any) {
 	lasts := max(2*s.Target.Limit.Window, time.Second).Milliseconds()
 	to := kept(s.Key, s.Target, now)
-	for n, from := range kept(of, s.Target, now) {
+	for n, from := range kept(of.Key, of.Target, now) {
 		expire := []any{"pexpire", to[n], lasts}
 		if foreign.For(&s.Target) != nil { // whose expiry says when the window ends
 			expire = append(expire, "nx")
@@ -53,8 +57,8 @@ func kept(key string, t model.Target, now limiter.Instant) (keys []string) {
 	return keys
 }
 
-// scratch makes the copy of the key of that an order is sent to.
-func (i *Injector) scratch(ctx context.Context, of string, s model.Order, now limiter.Instant) error {
+// scratch makes the copy of the key of that the order s is sent to.
+func (i *Injector) scratch(ctx context.Context, of, s model.Order, now limiter.Instant) error {
 	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
 	defer cancel()
 	_, err := i.locked().TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -64,7 +68,7 @@ func (i *Injector) scratch(ctx context.Context, of string, s model.Order, now li
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("nothing is fired: %s cannot be copied: %s", safetext.Clean(of), connect.Explain(err, i.endpoint.Shown))
+		return fmt.Errorf("nothing is fired: %s cannot be copied: %s", safetext.Clean(of.Key), connect.Explain(err, i.endpoint.Shown))
 	}
 	return nil
 }

@@ -60,6 +60,9 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	r.State, r.PreviousKnown, r.Ends, r.Members = d.State, d.PreviousKnown, d.Ends, d.Members
 	r.State.Algorithm = l.target.Algorithm
 	l.target.Exact = b.match.Library.Writes(d.Algorithm, d.Type) && d.Algorithm == l.target.Algorithm
+	if l.target.Base = ""; b.match.Name != l.Name {
+		l.target.Base = b.match.Name
+	}
 	r.Target, r.Denied, r.Partial = l.target, d.Denied, d.Partial
 	if d.Err == "" {
 		b.rise(now, l, r, d.Charged)

@@ -16,6 +16,7 @@ import (
 // and count instead, which expires after two windows and counts denied requests.
 var laravel = &decode.Library{
 	Name: "laravel", Version: "8.83.26", Types: []string{"string", "hash"}, Fields: []string{"start", "end", "count"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window of a counter, but for the longest expiry", "denied requests, but those of Redis::throttle"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if s.Type == "hash" {

@@ -13,6 +13,7 @@ import (
 // rate. capacity/rate alone follows from the expiry; neither is kept.
 var springGateway = &decode.Library{
 	Name: "spring-cloud-gateway", Version: "5.0.4", Published: true, Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}},
 	Silent: []string{"replenish rate and burst capacity: their ratio alone follows from the expiry", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := leftBase(s, ".timestamp")
@@ -29,6 +30,7 @@ var springGateway = &decode.Library{
 // concurrent_requests_limiter.<user>. Its load shedders keep nothing for a user.
 var stripe = &decode.Library{
 	Name: "stripe", Version: "2017", Published: true, Types: []string{"string", "zset"},
+	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}},
 	Silent: []string{"replenish rate and capacity: their ratio alone follows from the expiry", "denied requests", "when a request under way counts as lost"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if s.Type == "zset" {
@@ -49,6 +51,7 @@ var stripe = &decode.Library{
 // program chooses, denied requests included, so that a rule has to name it.
 var goZero = &decode.Library{
 	Name: "go-zero", Version: "1.10.3", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}},
 	Silent: []string{"the limit", "denied requests, except those that PeriodLimit counts with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := leftBase(s, ".ts")

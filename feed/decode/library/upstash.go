@@ -22,6 +22,7 @@ import (
 // does not even ask.
 var upstash = &decode.Library{
 	Name: "upstash-ratelimit", Version: "2.2.0", Types: []string{"string", "hash"}, Fields: []string{"tokens", "refilledAt"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}, {Algorithm: limiter.SlidingWindow, Type: "string"}},
 	Silent: []string{"the limit, unless it is a dynamic one", "of buckets the size, the refill and the interval", "denied requests, unless analytics are on", "who is on the deny list"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if _, ok := s.Fields["refilledAt"]; ok {

@@ -69,6 +69,18 @@ var otherwise = map[string]string{
 	"limits/2-flask-default-limits":            "two limits a call",
 	"redis-rate/at-most":                       "AllowAtMost admits a part of the cost",
 	"throttled/peek":                           "the library's peek writes",
+	"upstash-ratelimit/cached-fixed-window":    "its cached form",
+	"upstash-ratelimit/multi-region-fixed":     "hashes over several regions",
+	"upstash-ratelimit/multi-region-sliding":   "hashes over several regions",
+	"upstash-ratelimit/sliding-window-cache":   "a process that remembers denials",
+	"upstash-ratelimit/deny-list":              "denied by the deny list",
+	"upstash-ratelimit/dynamic-limit":          "the limit changes on the way",
+	"upstash-ratelimit/analytics":              "events beside, which are no part of the limiter",
+	"laravel/always-hit":                       "denied requests are counted",
+	"laravel/redis-throttle-duration":          "a hash, which is another limiter of the framework",
+	"laravel/redis-throttle-minute":            "a hash, which is another limiter of the framework",
+	"laravel/redis-throttle-prefixed":          "a hash, which is another limiter of the framework",
+	"spring-cloud-gateway/nothing-stored":      "nothing is kept",
 	"rate-limiter-flexible/set-penalty-reward": "penalties and rewards are no requests",
 }
 
@@ -132,7 +144,14 @@ func (f *fixture) target(w *Writer) *model.Target {
 func (f *fixture) name(t *testing.T) string {
 	for _, s := range f.Steps {
 		for _, k := range s.Keys {
-			return strings.TrimSuffix(decodetest.Text(t, k.Key), "/-1")
+			name := decodetest.Text(t, k.Key)
+			switch f.Library {
+			case "upstash-ratelimit":
+				return name[:strings.LastIndexByte(name, ':')]
+			case "go-zero", "stripe", "spring-cloud-gateway":
+				return name[:strings.LastIndexByte(name, '.')] + leftTokens
+			}
+			return strings.TrimSuffix(strings.TrimSuffix(name, laravelTimer), "/-1")
 		}
 	}
 	return ""

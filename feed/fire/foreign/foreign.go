@@ -60,7 +60,7 @@ type Written struct {
 // that decode.Library names.
 var writers = []*Writer{
 	rateLimitRedis, rateLimiterFlexible, fastifyRateLimit, ulule, increx, limitsFixed, limitsMoving, limitsSliding,
-	redisRate, throttled,
+	redisRate, throttled, upstashFixed, upstashSliding, laravel, goZero, springGateway, stripe,
 }
 
 // For returns the writer of requests at t; nil where no exact one is known.
@@ -94,8 +94,12 @@ func (w *Writer) Check(t *model.Target, cost int64) error {
 	return nil
 }
 
-// Fetch returns what has to be read before a request at the instant at.
+// Fetch returns what has to be read before a request at the instant at. The name is that of the
+// reading, for which Target.Base stands in where it is another one.
 func (w *Writer) Fetch(name string, t *model.Target, at limiter.Instant) []decode.Fetch {
+	if t.Base != "" {
+		name = t.Base
+	}
 	return w.fetch(name, t, at)
 }
 
@@ -103,7 +107,7 @@ func (w *Writer) Fetch(name string, t *model.Target, at limiter.Instant) []decod
 func (w *Writer) Keys(name string, t *model.Target, at limiter.Instant) (keys []string) {
 	seen := map[string]bool{}
 	for n := range 3 {
-		for _, f := range w.fetch(name, t, at.Add(time.Duration(n)*window(t))) {
+		for _, f := range w.Fetch(name, t, at.Add(time.Duration(n)*window(t))) {
 			if !seen[f.Key] {
 				seen[f.Key] = true
 				keys = append(keys, f.Key)

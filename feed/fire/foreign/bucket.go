@@ -1,0 +1,85 @@
+package foreign
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Buckets of what is left, in whole seconds: two strings, the tokens and the second of the last
+// request. A denied request moves the second, too, and stores what had come back by then. Both
+// expire after twice the time that an empty bucket takes to fill, in whole seconds.
+var (
+	goZero        = leftBucket("go-zero", ".ts")
+	springGateway = leftBucket("spring-cloud-gateway", ".timestamp")
+	stripe        = leftBucket("stripe", ".timestamp")
+)
+
+// leftTokens is what the name of a bucket's tokens ends in.
+const leftTokens = ".tokens"
+
+// errFull is the error of a bucket that its library keeps nothing of.
+var errFull = errors.New("its bucket fills so fast that its library keeps nothing of it: fire at its application with --url")
+
+func leftBucket(library, stamp string) *Writer {
+	return &Writer{
+		Library: library, Algorithm: limiter.TokenBucket,
+		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
+			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, leftTokens) + stamp, Type: "string"}}
+		},
+		write: (*Request).drawn,
+	}
+}
+
+// drawn works out a request at a bucket of what is left.
+func (r *Request) drawn() (Written, error) {
+	l, full := r.limit(), float64(model.Capacity(*r.Target))
+	rate, now := float64(l.Count)/l.Window.Seconds(), int64(r.At)/1e6
+	lives := int64(math.Floor(full / rate * 2))
+	if lives <= 0 {
+		return Written{}, errFull
+	}
+	tokens, then := full, int64(0)
+	if s := &r.Held[0]; s.Exists() {
+		v, err := strconv.ParseFloat(s.Text, 64)
+		if err != nil || math.IsNaN(v) || math.Abs(v) > limiter.MaxCount {
+			return Written{}, errHolds
+		}
+		tokens = v
+	}
+	if s := &r.Held[1]; s.Exists() {
+		v, err := strconv.ParseInt(s.Text, 10, 64)
+		if err != nil || v < 0 || v > 1e11 {
+			return Written{}, errHolds
+		}
+		then = v
+	}
+	tokens = min(full, tokens+float64(max(now-then, 0))*rate)
+	d := limiter.Decision{Allowed: tokens >= float64(r.Cost), At: r.At, Limit: l, Cost: r.Cost}
+	wait := func(units float64) time.Duration { // until that many have come back: at the beginning of a second
+		return limiter.Instant((now + int64(math.Ceil(units/rate))) * 1e6).Sub(r.At)
+	}
+	switch {
+	case d.Allowed:
+		tokens -= float64(r.Cost)
+	case float64(r.Cost) > full:
+		d.RetryAfter = limiter.Never
+	default:
+		d.RetryAfter = max(wait(float64(r.Cost)-tokens), time.Microsecond)
+	}
+	d.Remaining = int64(math.Floor(max(tokens, 0)))
+	d.Used = int64(full) - d.Remaining
+	if tokens < full {
+		d.ResetAfter = max(wait(full-tokens), 0)
+	}
+	return Written{Decision: d, Commands: [][]any{
+		{"setex", r.Held[0].Key, lives, strconv.FormatFloat(tokens, 'g', 17, 64)},
+		{"setex", r.Held[1].Key, lives, now},
+	}}, nil
+}

@@ -1,0 +1,128 @@
+package foreign
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Counters that are named after their window. The clock is the server's, where the library's is
+// that of its client.
+var (
+	// INCRBY, and PEXPIRE with the first request of the window; denied ones are counted, too.
+	upstashFixed = &Writer{
+		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, fetch: indexes(1), Assumes: "without a cache of denials",
+		write: func(r *Request) (Written, error) {
+			s := &r.Held[0]
+			if s.TTL == model.Forever { // its cached form, which writes otherwise
+				return Written{}, errHolds
+			}
+			n, err := count(s)
+			if err != nil {
+				return Written{}, err
+			}
+			n += r.Cost
+			w := Written{Commands: [][]any{{"incrby", s.Key, r.Cost}}}
+			if n == r.Cost {
+				w.Commands = append(w.Commands, []any{"pexpire", s.Key, r.limit().Window.Milliseconds()})
+			} else {
+				w.Counted = func(n int64) limiter.Decision { return r.decide(n <= r.Target.Limit.Count, r.halves(n, 0)) }
+			}
+			w.Decision = r.decide(n <= r.Target.Limit.Count, r.halves(n, 0))
+			return w, nil
+		},
+	}
+	// INCRBY, and PEXPIRE of two windows and a second with the first request of the window, unless
+	// what counts has reached the limit: the cost is not part of that, so that a request is counted
+	// whole and denied all the same where it goes beyond.
+	upstashSliding = &Writer{
+		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), Assumes: "without a cache of denials",
+		write: func(r *Request) (Written, error) {
+			current, err := count(&r.Held[0])
+			if err != nil {
+				return Written{}, err
+			}
+			previous, err := count(&r.Held[1])
+			if err != nil {
+				return Written{}, err
+			}
+			window, limit := r.limit().Window.Milliseconds(), r.Target.Limit.Count
+			gone := float64(r.At.Millis()%window) / float64(window)
+			weighted := int64(math.Floor(float64((1 - gone) * float64(previous))))
+			if weighted+current >= limit {
+				return Written{Decision: r.decide(false, r.halves(current, previous))}, nil
+			}
+			current += r.Cost
+			w := Written{Commands: [][]any{{"incrby", r.Held[0].Key, r.Cost}}, Decision: r.decide(weighted+current <= limit, r.halves(current, previous))}
+			if current == r.Cost {
+				w.Commands = append(w.Commands, []any{"pexpire", r.Held[0].Key, 2*window + 1000})
+			}
+			return w, nil
+		},
+	}
+)
+
+// indexes reads the counters <name>:<index> of the current window and of those before it.
+func indexes(windows int) func(string, *model.Target, limiter.Instant) []decode.Fetch {
+	return func(name string, t *model.Target, at limiter.Instant) (f []decode.Fetch) {
+		w := max(window(t).Milliseconds(), 1)
+		for n := range windows {
+			f = append(f, decode.Fetch{Key: name + ":" + strconv.FormatInt(at.Millis()/w-int64(n), 10), Type: "string"})
+		}
+		return f
+	}
+}
+
+// halves is the state of two clock-aligned counters.
+func (r *Request) halves(current, previous int64) limiter.State {
+	return limiter.State{Algorithm: r.Target.Algorithm, Start: r.At.Floor(r.limit().Window), Current: current, Previous: previous}
+}
+
+// laravelTimer is what the name of a timer ends in.
+const laravelTimer = ":timer"
+
+// laravel is the counter of Laravel's RateLimiter as its middleware uses it: denied requests are
+// not counted, and the end of the window stands in a timer beside the counter, in whole seconds of
+// its client's clock.
+var laravel = &Writer{
+	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Assumes: "to ask before it counts, as its middleware does",
+	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
+		return []decode.Fetch{{Key: name, Type: "string"}, {Key: name + laravelTimer, Type: "string"}}
+	},
+	write: func(r *Request) (Written, error) {
+		s, timer, lives := r.Held[0], &r.Held[1], seconds(r)
+		n, err := count(&s)
+		if err != nil {
+			return Written{}, err
+		}
+		var w Written
+		if n >= r.Target.Limit.Count {
+			if timer.Exists() {
+				return Written{Decision: r.decide(false, r.window(n, min(s.TTL, timer.TTL)))}, nil
+			}
+			w.Commands = append(w.Commands, []any{"del", s.Key})
+			s, n = decode.Sample{Key: s.Key, Type: "none"}, 0
+		}
+		ends := time.Duration(lives) * time.Second
+		if !timer.Exists() {
+			w.Commands = append(w.Commands, []any{"setex", timer.Key, lives, int64(r.At)/1e6 + lives})
+		} else {
+			ends = timer.TTL
+		}
+		switch {
+		case !s.Exists():
+			w.Commands = append(w.Commands, []any{"setex", s.Key, lives, 0}, []any{"incrby", s.Key, 1})
+		case n == 0: // it was given back
+			w.Commands = append(w.Commands, []any{"setex", s.Key, lives, 1})
+		default:
+			w.Commands = append(w.Commands, []any{"incrby", s.Key, 1})
+			ends = min(ends, s.TTL)
+		}
+		w.Decision = r.decide(true, r.window(n+1, ends))
+		return w, nil
+	},
+}
