@@ -123,6 +123,13 @@ func (f *File) scan(ctx context.Context, in *lines, at func() int64) error {
 				continue
 			}
 			f.closed(l.Batch)
+		case bytes.HasPrefix(text, []byte(heldPrefix)):
+			var l line
+			if json.Unmarshal(text, &l) != nil || l.Held == nil || len(f.frames) == 0 {
+				f.LeftOut++
+				continue
+			}
+			f.heldAt(l.Held)
 		case bytes.HasPrefix(text, []byte(`{"anew":`)):
 			f.begin(offset)
 		case bytes.HasPrefix(text, []byte(`{"end":`)):
@@ -147,9 +154,19 @@ func (f *File) begin(offset int64) {
 	f.frames = append(f.frames, frame{unset, offset})
 }
 
+// heldAt notes that a frame says where everything stood when it began. Where nothing was read
+// before, that is a batch.
+func (f *File) heldAt(b *batch) {
+	if f.Batches == 0 {
+		f.closed(b)
+		return
+	}
+	f.frames[len(f.frames)-1].at = f.clock.at
+}
+
 // closed notes a batch.
 func (f *File) closed(b *batch) {
-	at := f.clock.moment(b)
+	at := f.clock.moment(&b.closing)
 	if last := &f.frames[len(f.frames)-1]; last.at == unset {
 		last.at = at
 	}
@@ -171,17 +188,36 @@ func (f *File) FrameBefore(moment limiter.Instant) int {
 	return 0
 }
 
-// From returns a reader that begins at a frame. Only one reader of a file can be used at
-// a time: the one made last.
-func (f *File) From(i int) (*Reader, error) {
-	if _, err := f.under.Seek(f.frames[i].offset, io.SeekStart); err != nil {
-		return nil, err
-	}
-	in, err := linesOf(f.under)
+// From returns a reader of the batches after the beginning of a frame. Several readers of a
+// file may be used in turn, in one goroutine.
+func (f *File) From(i int) (*Reader, error) { return f.reader(i, i == 0) }
+
+// FromState returns a reader whose first batch says where everything stood when a frame began:
+// the latest reading of every key, with no arrivals. What was recorded by a program that did
+// not write that down is read as by From.
+func (f *File) FromState(i int) (*Reader, error) { return f.reader(i, true) }
+
+func (f *File) reader(i int, held bool) (*Reader, error) {
+	in, err := linesOf(&place{under: f.under, at: f.frames[i].offset})
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}}, nil
+	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}, held: held}, nil
+}
+
+// place reads on from its own place in a file that others read too.
+type place struct {
+	under io.ReadSeeker
+	at    int64
+}
+
+func (p *place) Read(b []byte) (int, error) {
+	if _, err := p.under.Seek(p.at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	n, err := p.under.Read(b)
+	p.at += int64(n)
+	return n, err
 }
 
 // clock says when a batch was seen. While the server is away it tells the last time it
@@ -191,7 +227,7 @@ type clock struct {
 	local int64
 }
 
-func (c *clock) moment(b *batch) limiter.Instant {
+func (c *clock) moment(b *closing) limiter.Instant {
 	switch passed := (b.Local - c.local) / 1000; {
 	case model.Link(b.Link) == model.Live:
 		c.at = b.At

@@ -1,7 +1,10 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"time"
 
 	"ratescope/model"
@@ -96,18 +99,90 @@ func (r *real) measure() model.Measure {
 	return model.Measure{Known: true, V: float64(*r)}
 }
 
-func hotOf(h *model.HotKeys) *hot {
+// figures are those of a HotKey by their names in the file.
+var figures = map[string]func(*model.HotKey) *model.Measure{
+	"writes":   func(k *model.HotKey) *model.Measure { return &k.Writes },
+	"cpu":      func(k *model.HotKey) *model.Measure { return &k.CPU },
+	"net":      func(k *model.HotKey) *model.Measure { return &k.Net },
+	"accesses": func(k *model.HotKey) *model.Measure { return &k.Accesses },
+	"counter":  func(k *model.HotKey) *model.Measure { return &k.Counter },
+}
+
+// writesBy is the figure that is no Measure.
+const writesBy = "writes_by"
+
+// Digits of the figures of hot keys that are kept: they are estimates that are off by percents,
+// and by how much is said beside.
+const (
+	digits   = 3
+	digitsBy = 2
+)
+
+// hotOf puts hot keys by their ids, or after them by name where id says -1. Figures are rounded.
+func hotOf(h *model.HotKeys, id func(key string) int) *hot {
 	if h == nil {
 		return nil
 	}
 	out := &hot{At: h.At, Heard: measured(h.Writes), Missed: measured(h.Missed), Sources: texts(h.Sources)}
-	for _, k := range h.Keys {
-		out.Heats = append(out.Heats, heat{text(k.Key), measured(k.Writes), real(k.WritesBy), measured(k.CPU), measured(k.Net), measured(k.Accesses), measured(k.Counter)})
+	type ranked struct {
+		*model.HotKey
+		id int
+	}
+	list := make([]ranked, len(h.Keys))
+	for i := range h.Keys {
+		list[i] = ranked{&h.Keys[i], id(h.Keys[i].Key)}
+	}
+	slices.SortStableFunc(list, func(x, y ranked) int { return cmp.Compare(uint(x.id), uint(y.id)) }) // -1 is last
+	last := 0
+	for _, k := range list {
+		if k.id < 0 {
+			out.Names = append(out.Names, text(k.Key))
+			continue
+		}
+		out.Keys = append(out.Keys, int64(k.id-last))
+		last = k.id
+	}
+	for name, of := range figures {
+		column, known := make([]*real, len(list)), false
+		for i, k := range list {
+			if m := of(k.HotKey); m.Known {
+				v := rounded(m.V, digits)
+				column[i], known = &v, true
+			}
+		}
+		if known {
+			out.figures(name, column)
+		}
+	}
+	by := make([]*real, len(list))
+	for i, k := range list {
+		v := rounded(k.WritesBy, digitsBy)
+		by[i] = &v
+	}
+	if slices.ContainsFunc(by, func(v *real) bool { return *v != 0 }) {
+		out.figures(writesBy, by)
 	}
 	return out
 }
 
-func (h *hot) model() *model.HotKeys {
+func (h *hot) figures(name string, column []*real) {
+	if h.Figures == nil {
+		h.Figures = map[string][]*real{}
+	}
+	h.Figures[name] = column
+}
+
+// rounded returns v to so many digits.
+func rounded(v float64, digits int) real {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil { // it rounds to what is no number
+		r = v
+	}
+	return real(r)
+}
+
+// model returns hot keys; name says which key has an id.
+func (h *hot) model(name func(id int) (string, bool)) *model.HotKeys {
 	if h == nil {
 		return nil
 	}
@@ -118,7 +193,31 @@ func (h *hot) model() *model.HotKeys {
 			Accesses: k.Accesses.measure(), Counter: k.Counter.measure(),
 		})
 	}
+	id := 0
+	for i, gap := range h.Keys[:min(len(h.Keys), maxBatch)] {
+		id += int(gap)
+		if key, known := name(id); known {
+			out.Keys = append(out.Keys, h.key(key, i))
+		}
+	}
+	for i, key := range h.Names[:min(len(h.Names), maxBatch)] {
+		out.Keys = append(out.Keys, h.key(string(key), len(h.Keys)+i))
+	}
 	return out
+}
+
+// key returns the figures of key i.
+func (h *hot) key(name string, i int) model.HotKey {
+	k := model.HotKey{Key: name}
+	for what, of := range figures {
+		if column := h.Figures[what]; i < len(column) {
+			*of(&k) = column[i].measure()
+		}
+	}
+	if column := h.Figures[writesBy]; i < len(column) && column[i] != nil {
+		k.WritesBy = float64(*column[i])
+	}
+	return k
 }
 
 // first returns the beginning of a list that is too long to be meant.

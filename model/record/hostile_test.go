@@ -5,12 +5,14 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 
 	"ratescope/internal/race"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/record"
 )
@@ -149,6 +151,39 @@ func TestABadLineIsPassedOver(t *testing.T) {
 				t.Errorf("%d batches before the line and %d after it are as they were, of %d", head, len(tail), len(got))
 			}
 		})
+	}
+}
+
+// TestDamagedDigits: a number that was changed is an error or another figure, and never a panic.
+func TestDamagedDigits(t *testing.T) {
+	_, file := write(t, 8, 60, false)
+	r := rand.New(rand.NewPCG(3, 9))
+	for range 400 {
+		damaged := bytes.Clone(file)
+		for range 1 + r.IntN(4) {
+			i := r.IntN(len(damaged))
+			switch c := damaged[i]; {
+			case c >= '0' && c <= '9', c == ',', c == '-', c == '[':
+				damaged[i] = "0123456789-,"[r.IntN(12)]
+			}
+		}
+		f, err := record.Open(context.Background(), bytes.NewReader(damaged))
+		if err != nil {
+			continue
+		}
+		in, err := f.From(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAll(t, in); err == nil {
+			t.Error("it does not end")
+		}
+		for i := range 3 {
+			if in, err = f.FromState(f.FrameBefore(f.Begin + (f.End-f.Begin)*limiter.Instant(i)/2)); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = in.StateAt(f.End)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -50,15 +51,23 @@ type Reader struct {
 	sweep   model.Sweep
 	batch   model.Batch // in the making
 	frame   int         // the number of the frame; -1 before the first
+	number  int         // of the batch in its frame
 	clock   clock
 
-	done error
+	pack  pack         // used for one line after the other
+	queue [][]byte     // lines that were read and not taken
+	total *model.Batch // where StateAt adds batches up; nil otherwise
+	long  [2][]byte    // its latest lines with a look at the server, and with hot keys
+	held  bool         // what is told again at the beginning of a frame is news: nothing was read before
+	done  error
 }
 
 // known is what was read of a key.
 type known struct {
 	reading model.Reading // without what every reading says anew
 	log     []limiter.Entry
+	row     row // of the latest reading
+	sum     *sum
 }
 
 // NewReader reads the first line. The error is ErrNotRecording, or says what else is
@@ -68,7 +77,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	rd := &Reader{lines: in, keys: map[int]*known{}, frame: -1}
+	rd := &Reader{lines: in, keys: map[int]*known{}, frame: -1, held: true}
 	first, err := in.next()
 	if err != nil {
 		return nil, ErrNotRecording
@@ -105,13 +114,25 @@ func (r *Reader) Moment() limiter.Instant { return r.clock.at }
 // Frame returns the number of the frame that holds the batch that was read last.
 func (r *Reader) Frame() int { return r.frame }
 
+// Place is where in a file a batch is: the number of its frame, and its own in that, from 1. What a
+// frame begins with, where everything stood, is number 0.
+type Place struct{ Frame, Number int }
+
+// Compare returns -1, 0 or 1 for a place that is before another, the same, or after it.
+func (p Place) Compare(other Place) int {
+	return cmp.Or(cmp.Compare(p.Frame, other.Frame), cmp.Compare(p.Number, other.Number))
+}
+
+// Place returns that of the batch that was read last.
+func (r *Reader) Place() Place { return Place{r.frame, r.number} }
+
 // Next returns the next batch. It returns io.EOF after the last one of a recording that
 // was finished, and a *Damage after the last whole one of another; both for ever after.
 // After a line that cannot be read it goes on with the next frame, because what comes
 // before that may refer to the line. A batch shares nothing that is written to later.
 func (r *Reader) Next() (model.Batch, error) {
 	for r.done == nil {
-		text, err := r.lines.next()
+		text, err := r.next()
 		if err != nil && err != errLine {
 			r.done = damage(err)
 			break
@@ -134,6 +155,16 @@ func (r *Reader) Next() (model.Batch, error) {
 	return model.Batch{}, r.done
 }
 
+// next returns the next line.
+func (r *Reader) next() ([]byte, error) {
+	if len(r.queue) > 0 {
+		text := r.queue[0]
+		r.queue = r.queue[1:]
+		return text, nil
+	}
+	return r.lines.next()
+}
+
 // damage returns why no further line can be read.
 func damage(err error) *Damage {
 	if d := (*Damage)(nil); errors.As(err, &d) {
@@ -150,6 +181,12 @@ func damage(err error) *Damage {
 
 // read takes one line and reports whether it closed a batch.
 func (r *Reader) read(b []byte) (closed bool, err error) {
+	if r.pack.read(b) {
+		if r.lost {
+			return false, nil
+		}
+		return false, r.unpack(&r.pack)
+	}
 	var l line
 	if err := json.Unmarshal(b, &l); err != nil {
 		return false, errLine
@@ -161,22 +198,32 @@ func (r *Reader) read(b []byte) (closed bool, err error) {
 		clear(r.keys)
 		r.entries, r.fresh, r.lost = 0, 0, false
 		r.frame++
+		r.number = 0
 		r.server, r.sweep, r.batch = model.Server{}, model.Sweep{}, model.Batch{}
 	case r.lost:
 	case l.Reading != nil:
 		if len(r.batch.Readings) >= maxBatch {
 			return false, &Damage{"a batch has no end"}
 		}
-		reading, err := r.reading(l.Reading)
-		if err != nil {
-			return false, err
-		}
-		r.batch.Readings = append(r.batch.Readings, reading)
+		return false, r.add(l.Reading)
+	case l.Pack != nil:
+		return false, r.unpack(l.Pack)
 	case l.Batch != nil:
-		r.clock.moment(l.Batch)
+		r.clock.moment(&l.Batch.closing)
 		r.close(l.Batch)
-		r.fresh = 0
+		r.number++
+		r.held, r.fresh = false, 0
 		return true, nil
+	case l.Held != nil:
+		if r.held {
+			r.clock.moment(&l.Held.closing)
+		}
+		r.close(l.Held)
+		if r.held {
+			r.held, r.fresh = false, 0
+			return true, nil
+		}
+		r.fresh, r.batch = 0, model.Batch{}
 	}
 	return false, nil // what a later version may say beside
 }
@@ -199,7 +246,16 @@ func (r *Reader) close(b *batch) {
 	s.Offset, s.OffsetBy = time.Duration(b.Offset), time.Duration(b.OffBy)
 	out.Cost = model.Cost{Commands: b.Cost[0], Server: time.Duration(b.Cost[1]), Over: time.Duration(b.Cost[2])}
 	out.Gone, out.LeftOut = plain[string](b.Gone), plain[string](b.Left)
-	out.Health, out.HotKeys, out.Fired = b.Health.model(), b.Hot.model(), modelOf(b.Fired)
+	out.Health, out.HotKeys, out.Fired = b.Health.model(), b.Hot.model(r.nameOf), modelOf(b.Fired)
+}
+
+// nameOf returns the name of the key with an id.
+func (r *Reader) nameOf(id int) (name string, known bool) {
+	k := r.keys[id]
+	if k == nil {
+		return "", false
+	}
+	return k.reading.Key, true
 }
 
 func (s *server) into(to *model.Server) {
@@ -211,20 +267,40 @@ func (s *server) into(to *model.Server) {
 	}
 }
 
-func (r *Reader) reading(in *reading) (model.Reading, error) {
+// accept takes note of a reading: of its log, and of what the one after it refers to.
+func (r *Reader) accept(in *reading) (*known, error) {
 	k := r.keys[in.ID]
 	switch {
 	case k == nil && (in.Key == nil || len(r.keys) >= maxIDs):
-		return model.Reading{}, &Damage{"a reading is of a key that was not named"}
+		return nil, &Damage{"a reading is of a key that was not named"}
 	case k == nil:
 		k = &known{}
 		r.keys[in.ID] = k
 	}
 	if in.Key != nil {
 		if err := in.Key.into(&k.reading); err != nil {
-			return model.Reading{}, err
+			return nil, err
 		}
 	}
+	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries || len(in.Trace)/3 > maxEntries {
+		return nil, &Damage{"a reading has half a pair, or too many"}
+	}
+	if r.fresh += len(in.Arrivals)/2 + len(in.Trace)/3; r.fresh > maxFresh {
+		return nil, &Damage{"a batch holds more than any source reports"}
+	}
+	was := len(k.log)
+	if err := k.extend(in); err != nil {
+		return nil, err
+	}
+	k.note(in)
+	if r.entries += len(k.log) - was; r.entries > maxHeld {
+		return nil, &Damage{"its logs are larger than any server's"}
+	}
+	return k, nil
+}
+
+// told returns the reading that a line, which was accepted last, tells.
+func (k *known) told(in *reading) model.Reading {
 	out := k.reading
 	out.At, out.Since, out.TTL, out.Ends = in.At, in.Since, time.Duration(in.TTL), in.Ends
 	out.Partial = in.Flags&flagPartial != 0
@@ -235,28 +311,13 @@ func (r *Reader) reading(in *reading) (model.Reading, error) {
 	if in.Denied != nil {
 		out.Denied = model.Count{Known: true, N: *in.Denied}
 	}
-	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries || len(in.Trace)/3 > maxEntries {
-		return model.Reading{}, &Damage{"a reading has half a pair, or too many"}
-	}
-	if r.fresh += len(in.Arrivals)/2 + len(in.Trace)/3; r.fresh > maxFresh {
-		return model.Reading{}, &Damage{"a batch holds more than any source reports"}
-	}
-	was := len(k.log)
-	if err := k.extend(in); err != nil {
-		return model.Reading{}, err
-	}
-	if r.entries += len(k.log) - was; r.entries > maxHeld {
-		return model.Reading{}, &Damage{"its logs are larger than any server's"}
-	}
 	if in.Flags&flagLog != 0 {
 		s.Log = k.log[:len(k.log):len(k.log)]
 		if s.Log == nil {
 			s.Log = []limiter.Entry{}
 		}
 	}
-	for p := range slices.Chunk(in.Arrivals, 2) {
-		out.Arrivals = append(out.Arrivals, model.Arrival{At: in.At - limiter.Instant(p[0]), N: p[1] >> 1, Denied: p[1]&1 == 1})
-	}
+	out.Arrivals = arrivals(nil, in)
 	for p := range slices.Chunk(in.Trace, 3) {
 		l := model.Level{At: in.At - limiter.Instant(p[0]), Used: p[2]}
 		if p[1] != -1 {
@@ -264,7 +325,23 @@ func (r *Reader) reading(in *reading) (model.Reading, error) {
 		}
 		out.Trace = append(out.Trace, l)
 	}
-	return out, nil
+	return out
+}
+
+// arrivals appends those of a reading to a list.
+func arrivals(list []model.Arrival, in *reading) []model.Arrival {
+	for p := range slices.Chunk(in.Arrivals, 2) {
+		list = append(list, model.Arrival{At: in.At - limiter.Instant(p[0]), N: p[1] >> 1, Denied: p[1]&1 == 1})
+	}
+	return list
+}
+
+// note keeps the fields of a reading, for the one after it.
+func (k *known) note(in *reading) {
+	x, _ := rowOf(in)
+	x.follow(k.log, nil, &k.reading.Target)
+	x.expire(&k.row)
+	k.row = x
 }
 
 // extend brings the log forward. What was handed out before is not written to: entries

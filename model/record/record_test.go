@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -183,6 +184,35 @@ func TestWhatIsReadIsWhatWasWritten(t *testing.T) {
 	}
 }
 
+// TestVersion1: a recording that was made before readings were packed is read as it was.
+func TestVersion1(t *testing.T) {
+	file, err := os.ReadFile("testdata/version1.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := write(t, 4, 80, false)
+	f, err := record.Open(context.Background(), bytes.NewReader(file))
+	if err != nil || f.Damage != nil || f.Batches != len(want) {
+		t.Fatalf("%+v %v", f, err)
+	}
+	for i, from := range []func(int) (*record.Reader, error){f.From, f.FromState} {
+		r, err := from(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readAll(t, r); err != io.EOF || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d: %d batches, then %v", i, len(got), err)
+		}
+	}
+	r, err := f.FromState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := r.StateAt(f.End); err != nil || b.At != want[len(want)-1].At {
+		t.Errorf("the end is %v: %v", b.At, err)
+	}
+}
+
 // TestNothingIsForgotten: every field that a batch has is in the file, also those that
 // were thought of after this was written.
 func TestNothingIsForgotten(t *testing.T) {
@@ -193,6 +223,8 @@ func TestNothingIsForgotten(t *testing.T) {
 	r := &want.Readings[0]
 	r.Target.Algorithm, r.State.Algorithm = limiter.GCRA, limiter.SlidingLog
 	want.Server.Link = model.Down
+	hot := &want.HotKeys.Keys[0] // estimates, of which few digits are kept
+	hot.Writes.V, hot.WritesBy, hot.CPU.V, hot.Net.V, hot.Accesses.V, hot.Counter.V = 123, 4.5, 0.125, 0.5, 6.25, 7
 	f := &want.Fired[0] // a decision repeats what its request says
 	f.Outcome, f.Decision.Allowed, f.Decision.At, f.Decision.Cost = model.Denied, false, f.At, f.Cost
 	r.Target.Convention = limiter.Convention{Edge: limiter.EdgeClosed, Alignment: limiter.AlignFirstRequest, Rounding: limiter.RoundNearest, Rule: limiter.RuleBelow, Denied: limiter.DeniedCharged, Refill: limiter.RefillInterval, Block: time.Second}

@@ -15,25 +15,20 @@ import (
 // in a file, and writes it as a recording at any time. Make one with NewTail. Not safe for
 // concurrent use.
 //
-// It is cut where frames begin. What came before a cut is told in one batch at the
-// beginning of the recording: the latest reading of every key, for a key that is read rarely
-// may have none in the part that is left.
+// It is cut where frames begin, which say where everything stood: a key that is read rarely may
+// have no reading in the part that is left.
 type Tail struct {
 	header Header
 	span   time.Duration
 	bound  int
 
-	w       *Writer
-	parts   []*part // oldest first; the last one is being written
-	latest  map[string]model.Reading
-	last    model.Batch // the latest, without its readings
-	batches int
+	w     *Writer
+	parts []*part // oldest first; the last one is being written
 }
 
-// part is a frame and what the frames before it lead to.
+// part is a frame.
 type part struct {
 	at      limiter.Instant // of its first batch
-	before  []byte          // a frame of one batch; nil for the first of all
 	content bytes.Buffer
 	batches int
 }
@@ -41,12 +36,12 @@ type part struct {
 // Write implements io.Writer for the Writer of the Tail.
 func (p *part) Write(b []byte) (int, error) { return p.content.Write(b) }
 
-func (p *part) size() int { return len(p.before) + p.content.Len() }
+func (p *part) size() int { return p.content.Len() }
 
 // NewTail returns a Tail of the last span, or of less where that takes more than so many
 // bytes. Of h the instant and the server are set from what is written.
 func NewTail(h Header, span time.Duration, bytes int) *Tail {
-	t := &Tail{header: h, span: span, bound: bytes, latest: map[string]model.Reading{}}
+	t := &Tail{header: h, span: span, bound: bytes}
 	t.w = newWriter(io.Discard, true)
 	if h.Mask {
 		t.w.mask = newMask()
@@ -62,19 +57,7 @@ func (t *Tail) Write(b model.Batch) error {
 	if err != nil {
 		return err
 	}
-	t.batches++
 	t.parts[len(t.parts)-1].batches++
-	for i := range b.Readings {
-		r := b.Readings[i]
-		r.Arrivals, r.Trace, r.Since = nil, nil, 0
-		t.latest[r.Key] = r
-	}
-	for _, list := range [...][]string{b.Gone, b.LeftOut} {
-		for _, key := range list {
-			delete(t.latest, key)
-		}
-	}
-	t.last = model.Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep}
 	t.trim()
 	return nil
 }
@@ -82,34 +65,15 @@ func (t *Tail) Write(b model.Batch) error {
 // cut begins a part: a Writer calls it when it begins a frame.
 func (t *Tail) cut(at limiter.Instant) {
 	p := &part{at: at}
-	if t.batches > 0 {
-		p.before = t.soFar()
-	}
 	t.parts = append(t.parts, p)
 	t.w.under.w = p
-}
-
-// soFar returns a frame of one batch that tells where everything stands.
-func (t *Tail) soFar() []byte {
-	var out bytes.Buffer
-	w := newWriter(&out, true)
-	w.mask = t.w.mask
-	b := t.last
-	b.Readings = make([]model.Reading, 0, len(t.latest))
-	for _, r := range t.latest {
-		b.Readings = append(b.Readings, r)
-	}
-	if w.Write(b) != nil || w.finish() != nil {
-		return nil // of memory alone: what cannot be said is left out
-	}
-	return out.Bytes()
 }
 
 // trim lets go of what is too old or too much. What is being written stays, and is cut when
 // it alone is too much.
 func (t *Tail) trim() {
 	size := t.Size()
-	for len(t.parts) > 1 && (size > t.bound || t.last.At.Sub(t.parts[1].at) >= t.span) {
+	for len(t.parts) > 1 && (size > t.bound || t.w.last.At.Sub(t.parts[1].at) >= t.span) {
 		size -= t.parts[0].size()
 		t.parts[0] = nil
 		t.parts = t.parts[1:]
@@ -143,18 +107,15 @@ func (t *Tail) WriteTo(out io.Writer) (int64, error) {
 	}
 	t.w.again = true
 	h := t.header
-	h.At, h.Server = t.Begin(), t.last.Server
+	h.At, h.Server = t.Begin(), t.w.last.Server
 	counted := &counter{w: out}
 	first, err := NewWriter(counted, true, h)
 	if err == nil {
 		err = first.finish()
 	}
 	batches := 0
-	for i, p := range t.parts {
+	for _, p := range t.parts {
 		batches += p.batches
-		if i == 0 && err == nil {
-			_, err = counted.Write(p.before)
-		}
 		if err == nil {
 			_, err = counted.Write(p.content.Bytes())
 		}
@@ -169,7 +130,7 @@ func (t *Tail) WriteTo(out io.Writer) (int64, error) {
 
 // newWriter returns a Writer without the first line of a recording.
 func newWriter(w io.Writer, compress bool) *Writer {
-	r := &Writer{under: &counter{w: w}, seen: map[string]bool{}}
+	r := &Writer{under: &counter{w: w}, keys: map[string]*written{}, seen: map[string]bool{}}
 	r.out = bufio.NewWriterSize(r.under, 64<<10)
 	if compress {
 		r.zip = gzip.NewWriter(r.out)

@@ -11,18 +11,19 @@ import (
 
 // Version is the version of the format that a Writer writes, and the newest that a
 // Reader reads.
-const Version = 1
+const Version = 2
 
 // Bounds of what is written and read.
 const (
-	MaxLine    = 4 << 20  // bytes of a line, its end included
-	maxEntries = 1 << 18  // of a log, of arrivals or of levels
-	maxIDs     = 20_000   // keys between two frames, twice what a source watches
-	maxBatch   = 20_000   // readings of a batch
-	maxFresh   = 1 << 20  // arrivals and levels of a batch together: 24 MB
-	maxHeld    = 16 << 20 // log entries held of all keys together: 256 MB
-	maxFired   = 20_000   // requests fired of a batch
-	maxFrames  = 50_000   // places to begin at, 17 days; of more every second one is dropped
+	MaxLine    = 4 << 20    // bytes of a line, its end included
+	maxEntries = 1 << 18    // of a log, of arrivals or of levels
+	maxIDs     = 20_000     // keys between two frames, twice what a source watches
+	maxBatch   = 20_000     // readings of a batch
+	maxFresh   = 1 << 20    // arrivals and levels of a batch together: 24 MB
+	maxHeld    = 16 << 20   // log entries held of all keys together: 256 MB
+	maxFired   = 20_000     // requests fired of a batch
+	maxHold    = maxIDs / 2 // keys that are told again where a frame begins
+	maxFrames  = 50_000     // places to begin at, 17 days; of more every second one is dropped
 )
 
 // A compressed recording is a tenth to a hundredth as large. What grows beyond these two
@@ -37,6 +38,8 @@ type line struct {
 	Recording *opening `json:"recording,omitempty"`
 	Anew      *int     `json:"anew,omitempty"`
 	Reading   *reading `json:"r,omitempty"`
+	Pack      *pack    `json:"p,omitempty"`
+	Held      *batch   `json:"held,omitempty"`
 	Batch     *batch   `json:"b,omitempty"`
 	End       *ending  `json:"end,omitempty"`
 }
@@ -56,6 +59,13 @@ type ending struct {
 }
 
 type batch struct {
+	closing
+	Health *health `json:"health,omitempty"`
+	Hot    *hot    `json:"hot,omitempty"`
+}
+
+// closing is a batch but for what is long.
+type closing struct {
 	At     limiter.Instant `json:"at"`
 	Local  int64           `json:"local,omitempty"` // nanoseconds since the epoch on the recorder's own clock
 	Link   uint8           `json:"link,omitempty"`
@@ -69,8 +79,6 @@ type batch struct {
 	Cost   [3]int64        `json:"cost,omitzero"` // commands, nanoseconds of the server, nanoseconds covered
 	Gone   []text          `json:"gone,omitempty"`
 	Left   []text          `json:"left_out,omitempty"`
-	Health *health         `json:"health,omitempty"`
-	Hot    *hot            `json:"hot,omitempty"`
 	Fired  []fired         `json:"fired,omitempty"`
 }
 
@@ -213,11 +221,14 @@ type slow struct {
 }
 
 type hot struct {
-	At      limiter.Instant `json:"at"`
-	Heats   []heat          `json:"heats,omitempty"`
-	Heard   *real           `json:"heard,omitempty"`
-	Missed  *real           `json:"missed,omitempty"`
-	Sources []text          `json:"sources,omitempty"`
+	At      limiter.Instant    `json:"at"`
+	Heats   []heat             `json:"heats,omitempty"`   // of version 1
+	Keys    []int64            `json:"keys,omitempty"`    // ids in ascending order, each less the one before
+	Names   []text             `json:"names,omitempty"`   // of the keys that have no id, after those that do
+	Figures map[string][]*real `json:"figures,omitempty"` // of the keys, by their names in heat; null is unknown
+	Heard   *real              `json:"heard,omitempty"`
+	Missed  *real              `json:"missed,omitempty"`
+	Sources []text             `json:"sources,omitempty"`
 }
 
 type heat struct {
@@ -270,7 +281,9 @@ func (r real) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON is the inverse of MarshalJSON.
 func (r *real) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' {
-		return json.Unmarshal(b, (*float64)(r))
+		f, err := strconv.ParseFloat(string(b), 64)
+		*r = real(f)
+		return err
 	}
 	f, err := strconv.ParseFloat(string(b[1:len(b)-1]), 64)
 	*r = real(f)

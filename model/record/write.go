@@ -3,16 +3,16 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"sort"
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/limiter/scenario"
 	"ratescope/model"
 )
 
@@ -43,8 +43,11 @@ type Writer struct {
 	frames  int
 	framed  limiter.Instant
 	flushed limiter.Instant
-	ids     map[string]*written
-	server  string // as last written
+	pack    packer
+	keys    map[string]*written
+	ids     int         // given in this frame
+	last    model.Batch // the latest, without its readings, with the latest Health and HotKeys
+	server  string      // as last written
 	sweep   string
 
 	mask             *mask                 // nil: names are written as they are
@@ -55,11 +58,13 @@ type Writer struct {
 	err              error
 }
 
-// written is what a reader knows of a key.
+// written is what was told of a key.
 type written struct {
-	id  int
-	key *model.Reading // as it was described; nil before it was
-	log []limiter.Entry
+	id        int             // in the frame; -1 none yet
+	described []byte          // how it was described, as JSON; nil before it was
+	reading   *model.Reading  // the latest, without what it alone brought
+	row       row             // of the latest in the frame
+	log       []limiter.Entry // of the latest in the frame
 }
 
 // maxUnits is the most that an arrival can say.
@@ -95,18 +100,20 @@ func (w *Writer) Write(b model.Batch) error {
 	if w.mask != nil {
 		b = w.mask.batch(b)
 	}
-	if far := b.At.Sub(w.framed); w.frames == 0 || w.again || far >= frameEvery || far <= -frameEvery || len(w.ids) >= maxIDs-len(b.Readings) {
+	if far := b.At.Sub(w.framed); w.frames == 0 || w.again || far >= frameEvery || far <= -frameEvery || w.ids >= maxIDs-len(b.Readings) {
 		w.frame(b.At)
 	}
 	for i := range b.Readings[:min(len(b.Readings), maxBatch)] {
 		w.reading(&b.Readings[i])
 	}
+	w.packed()
 	w.skipped += max(len(b.Readings)-maxBatch, 0)
-	closing := w.batch(&b)
-	if !w.put(line{Batch: closing}) { // what can be long without end is not what matters
-		closing.Health, closing.Hot, closing.Gone, closing.Left, closing.Fired = nil, nil, nil, nil, nil
-		w.put(line{Batch: closing})
+	end := w.batch(&b)
+	if !w.put(line{Batch: end}) { // what can be long without end is not what matters
+		end.Health, end.Hot, end.Gone, end.Left, end.Fired = nil, nil, nil, nil, nil
+		w.put(line{Batch: end})
 	}
+	w.keep(&b)
 	w.batches++
 	far := b.At.Sub(w.flushed)
 	if w.framing == nil && (w.zip == nil || far >= flushEvery || far <= -flushEvery) { // a Tail takes all when it is wanted
@@ -165,11 +172,12 @@ func (w *Writer) frame(at limiter.Instant) {
 		w.framing(at)
 	}
 	w.again = false
-	w.ids, w.server, w.sweep = map[string]*written{}, "", ""
+	w.ids, w.server, w.sweep = 0, "", ""
 	w.framed = at
 	n := w.frames
 	w.frames++
 	w.put(line{Anew: &n})
+	w.hold()
 }
 
 // put writes a line, and says whether it is short enough to be one.
@@ -198,130 +206,54 @@ func (w *Writer) write(text []byte) {
 	}
 }
 
-// alike says whether two readings of a key are described by the same words.
-func alike(x, y *model.Reading) bool {
-	return x.Target == y.Target && x.Type == y.Type && x.Err == y.Err && x.Pattern == y.Pattern && x.State.Algorithm == y.State.Algorithm &&
-		slices.Equal(x.Members, y.Members) && slices.Equal(x.Why, y.Why) && slices.Equal(x.Unsettled, y.Unsettled) && slices.Equal(x.Notes, y.Notes)
+// idOf returns the id of a key in this frame, or -1.
+func (w *Writer) idOf(key string) int {
+	if k := w.keys[key]; k != nil {
+		return k.id
+	}
+	return -1
 }
 
-// reading writes one reading, in terms of the one before of the same key.
-func (w *Writer) reading(r *model.Reading) {
-	was := w.ids[r.Key]
-	if was == nil {
-		was = &written{id: len(w.ids)}
+// keep notes where a batch leaves everything.
+func (w *Writer) keep(b *model.Batch) {
+	was := w.last
+	w.last = model.Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Health: cmp.Or(b.Health, was.Health), HotKeys: cmp.Or(b.HotKeys, was.HotKeys)}
+	for _, list := range [...][]string{b.Gone, b.LeftOut} {
+		for _, name := range list {
+			delete(w.keys, name)
+		}
 	}
-	out := wireReading(r)
-	out.ID = was.id
-	described := was.key != nil && alike(was.key, r)
-	if !described {
-		out.Key = keyOf(r)
-	}
-	out.Drop, out.Keep, out.Log = delta(was.log, r.State.Log, r.At)
-	text, err := out.append(w.text[:0])
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
-	}
-	w.text = text
-	if len(r.State.Log) > maxEntries || len(r.Arrivals) > maxEntries || len(r.Trace) > maxEntries || len(text) > MaxLine {
-		w.skipped++
+}
+
+// hold tells where everything stands, in the order of the names of keys.
+func (w *Writer) hold() {
+	if w.batches == 0 {
 		return
 	}
-	w.write(text)
-	if !described {
-		k := *r
-		k.Arrivals, k.Trace, k.State = nil, nil, limiter.State{Algorithm: r.State.Algorithm}
-		was.key = &k
+	names := slices.Sorted(maps.Keys(w.keys))
+	was := w.keys
+	w.keys = make(map[string]*written, len(was))
+	if len(names) > maxHold {
+		names = nil // they are told when they are read
 	}
-	was.log = r.State.Log
-	w.ids[r.Key] = was
-	if len(w.seen) < maxIDs {
-		w.seen[r.Key] = true
+	w.pack.held = true
+	for _, name := range names {
+		k := was[name]
+		w.keys[name] = &written{id: -1, described: k.described, reading: k.reading}
+		w.reading(k.reading)
 	}
-}
-
-// delta says what a log is in terms of an older one of the same key: without the first
-// entries, and with some appended. Logs are ascending, and mostly grow at their end.
-func delta(old, log []limiter.Entry, at limiter.Instant) (drop, keep int, rest []int64) {
-	if len(log) > 0 {
-		drop = sort.Search(len(old), func(i int) bool { return old[i].At >= log[0].At })
-	}
-	for drop+keep < len(old) && keep < len(log) && old[drop+keep] == log[keep] {
-		keep++
-	}
-	if keep == 0 {
-		drop = 0
-	}
-	last := at
-	if keep > 0 {
-		last = log[keep-1].At
-	}
-	for _, e := range log[keep:] {
-		rest = append(rest, int64(e.At-last), e.Count)
-		last = e.At
-	}
-	return drop, keep, rest
-}
-
-func wireReading(r *model.Reading) *reading {
-	s := &r.State
-	out := &reading{
-		At: r.At, Since: r.Since, Start: s.Start, Previous: s.Previous, Current: s.Current, Before: s.PreviousStart, TAT: s.TAT,
-		Level: real(s.Level), Filled: s.Filled, Part: s.Part, Parts: s.Parts, Blocked: s.BlockedUntil, Ends: r.Ends, TTL: int64(r.TTL),
-	}
-	for i, set := range []bool{r.Approximate, r.PreviousKnown, r.ExactKnown, s.Log != nil, r.Partial} {
-		if set {
-			out.Flags |= 1 << i
-		}
-	}
-	for _, a := range r.Arrivals {
-		n := min(max(a.N, -maxUnits), maxUnits) << 1
-		if a.Denied {
-			n |= 1
-		}
-		out.Arrivals = append(out.Arrivals, int64(r.At-a.At), n)
-	}
-	for _, l := range r.Trace {
-		since := int64(-1)
-		if l.Since != 0 {
-			since = int64(l.At - l.Since)
-		}
-		out.Trace = append(out.Trace, int64(r.At-l.At), since, l.Used)
-	}
-	if r.Denied.Known {
-		out.Denied = &r.Denied.N
-	}
-	return out
-}
-
-func keyOf(r *model.Reading) *key {
-	t := &r.Target
-	k := &key{
-		Name: text(r.Key), Type: text(r.Type), Inferred: t.Inferred, Per: int64(t.Limit.Window), Burst: t.Limit.Burst, Window: int64(t.Window),
-		Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed, NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit,
-		Ruled: t.Ruled, Library: text(t.Library), Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Members: texts(r.Members), Why: texts(r.Why), Unsettled: texts(r.Unsettled), Pattern: text(r.Pattern),
-		Notes: texts(r.Notes), Err: text(r.Err),
-	}
-	if t.Algorithm != limiter.Unknown {
-		k.Algorithm = t.Algorithm.String()
-	}
-	if r.State.Algorithm != t.Algorithm {
-		k.State = r.State.Algorithm.String()
-	}
-	if t.LimitKnown {
-		k.Limit = &t.Limit.Count
-	} else {
-		k.Unproven = t.Limit.Count
-	}
-	return k
+	w.packed()
+	w.pack.held = false
+	w.put(line{Held: w.batch(&w.last)})
 }
 
 func (w *Writer) batch(b *model.Batch) *batch {
 	s := &b.Server
-	out := &batch{
+	out := &batch{Health: healthOf(b.Health), Hot: hotOf(b.HotKeys, w.idOf), closing: closing{
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy), Down: int64(s.Down),
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
-		Health: healthOf(b.Health), Hot: hotOf(b.HotKeys), Fired: firedOf(b.Fired),
-	}
+		Fired: firedOf(b.Fired),
+	}}
 	if !b.Local.IsZero() {
 		out.Local = b.Local.UnixNano()
 	}
