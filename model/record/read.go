@@ -233,7 +233,8 @@ func (r *Reader) close(b *batch) {
 		b.Server.into(&r.server)
 	}
 	if p := b.Sweep; p != nil {
-		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped, Skipped: p.Skipped, Keys: p.Keys, Missed: p.Missed}
+		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped, Skipped: p.Skipped, Keys: p.Keys, Missed: p.Missed,
+			Share: float64(p.Share), Pace: min(model.Pace(p.Pace), model.PaceBusy)}
 	}
 	out := &r.batch
 	out.At, out.Server, out.Sweep = b.At, r.server, r.sweep
@@ -378,7 +379,7 @@ func (k *key) into(r *model.Reading) error {
 	t := model.Target{
 		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, Tick: max(time.Duration(k.Tick), 0), LimitKnown: k.Limit != nil,
 		Limit: limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
-		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely), LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred),
+		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely), LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact,
 		Layout: layout.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, NoTotals: k.NoTotals, PerUnit: k.Units},
 	}
 	if k.Limit != nil {

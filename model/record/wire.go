@@ -108,6 +108,8 @@ type sweep struct {
 	Skipped  int64  `json:"skipped,omitempty"`
 	Keys     int64  `json:"keys,omitempty"`
 	Missed   int    `json:"missed,omitempty"`
+	Share    real   `json:"share,omitempty"`
+	Pace     uint8  `json:"pace,omitempty"`
 }
 
 type key struct {
@@ -131,6 +133,7 @@ type key struct {
 	Library    text   `json:"library,omitzero"`
 	Evidence   uint8  `json:"evidence,omitempty"`
 	LimitFrom  uint8  `json:"limit_from,omitempty"`
+	Exact      bool   `json:"exact,omitempty"`
 	Members    []text `json:"members,omitempty"`
 	Why        []text `json:"why,omitempty"`
 	Unsettled  []text `json:"unsettled,omitempty"`
