@@ -60,6 +60,9 @@ func (m *mask) batch(b model.Batch) model.Batch {
 		r.Err = m.hide(r.Err, r.Key)
 		r.Key, r.Members, r.Why, r.Pattern = m.of(r.Key), m.all(r.Members), nil, ""
 		r.Unsettled = nil
+		if t := &r.Target; t.Base != "" {
+			t.Base = m.of(t.Base)
+		}
 	}
 	b.Gone, b.LeftOut, b.Sweep.Patterns = m.all(b.Gone), m.all(b.LeftOut), m.patterns(b.Sweep.Patterns)
 	b.Fired = slices.Clone(b.Fired)

@@ -134,6 +134,7 @@ type key struct {
 	Evidence   uint8  `json:"evidence,omitempty"`
 	LimitFrom  uint8  `json:"limit_from,omitempty"`
 	Exact      bool   `json:"exact,omitempty"`
+	Base       text   `json:"base,omitzero"`
 	Members    []text `json:"members,omitempty"`
 	Why        []text `json:"why,omitempty"`
 	Unsettled  []text `json:"unsettled,omitempty"`
