@@ -86,7 +86,7 @@ var figures = []keyFigure{
 	perKey("next_admission_seconds", "Time until one request is admitted: 0 is now, +Inf never; absent when the limit is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
 		return seconds(k.Gauge.Next), k.Gauge.NextKnown
 	}),
-	perKey("rate_per_second", "Admitted units a second over the last window; absent when it is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
+	perKey("rate_per_second", "Admitted units a second over the last window, of GCRA and buckets a lower bound: what leaks away between two readings is not seen while they are nearly empty; absent when it is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
 		return k.Gauge.Rate, k.Gauge.RateKnown
 	}),
 	perKey("reading_age_seconds", "Time since the key was read.", func(_ *model.Watched, age time.Duration) (float64, bool) {

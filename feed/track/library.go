@@ -79,14 +79,15 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 // denied.
 func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading, charged bool) {
 	most := model.Capacity(r.Target)
-	after := r.Gauge(now).Used
+	at := settled(&r.State, l.since, now)
+	after := r.Gauge(at).Used
 	if charged && l.target.LimitKnown && most > 0 && after.Known {
 		r.Denied = model.Count{Known: true, N: max(after.N-most, 0)}
 	}
 	if l.since == 0 || b.last.At == 0 || !after.Known {
 		return
 	}
-	before := b.last.Gauge(now).Used
+	before := b.last.Gauge(at).Used
 	came := after.N - before.N
 	if !before.Known || came <= 0 {
 		return

@@ -95,9 +95,10 @@ func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State)
 	return nil
 }
 
-// rise estimates what was charged since the reading before: how much more is used now
-// than would be if nothing had come. It is exact while the key was never empty in
-// between, and at least 1 when anything changed.
+// rise estimates what was charged since the reading before: how much more is used than
+// would be if nothing had come. It is exact while the key was never empty in between, and
+// at least 1 when anything changed. What leaked away before the next reading is not seen,
+// so that it is a lower bound of a key that is often empty.
 func (b *valueDecoder) rise(now limiter.Instant, l *Tracker, s limiter.State) []model.Arrival {
 	t := l.target
 	if !b.known || l.since == 0 || !t.LimitKnown || t.Window <= 0 || s.TAT == 0 && s.Filled == 0 {
@@ -106,7 +107,18 @@ func (b *valueDecoder) rise(now limiter.Instant, l *Tracker, s limiter.State) []
 	if s.TAT == b.last.TAT && s.Part == b.last.Part && s.Level == b.last.Level && s.Filled == b.last.Filled {
 		return nil
 	}
-	before := b.last.Peek(now, t.Limit, t.Convention, 0).Used
-	after := s.Peek(now, t.Limit, t.Convention, 0).Used
+	at := settled(&s, l.since, now)
+	before := b.last.Peek(at, t.Limit, t.Convention, 0).Used
+	after := s.Peek(at, t.Limit, t.Convention, 0).Used
 	return []model.Arrival{{At: now, N: max(after-before, 1)}}
+}
+
+// settled returns the instant at which two readings of a limiter are compared: that of which a
+// bucket keeps its level, for what leaked since then was charged all the same. The theoretical
+// arrival time of GCRA does not say when a request came: that is compared now.
+func settled(s *limiter.State, since, now limiter.Instant) limiter.Instant {
+	if s.Filled == 0 {
+		return now
+	}
+	return min(max(s.Filled, since), now)
 }

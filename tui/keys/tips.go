@@ -36,10 +36,14 @@ func (v view) cellTip(title string, k *model.Watched) string {
 	case "used/limit", "fill":
 		return v.usedTip(k)
 	case "rate":
+		text := rateOrUnknown(g) + " over the window of " + format.Length(t.Window) + "."
 		if g.RecentKnown {
-			return fmt.Sprintf("%s over the latest seconds; %s over the window of %s.", format.PerSecond(g.Recent), rateOrUnknown(g), format.Length(t.Window))
+			text = format.PerSecond(g.Recent) + " over the latest seconds; " + text
 		}
-		return rateOrUnknown(g) + " over the window of " + format.Length(t.Window) + "."
+		if k := t.Algorithm.Kind(); k == limiter.KindArrival || k == limiter.KindBucket {
+			text += " At least: what leaks away between two readings is not seen."
+		}
+		return text
 	case "denied":
 		if !g.DeniedInW.Known {
 			return "The store does not record what this limiter denies."
