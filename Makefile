@@ -11,7 +11,7 @@ test: tools tidy format vet staticcheck ## installs what the tests need, then ch
 	go test -vet=off ./limiter ./model/... ./tui ./tui/lab
 	RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -race -timeout 20m ./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$)
 	@$(MAKE) --no-print-directory adapters
-	@command -v promtool >/dev/null || echo "SKIPPED: promtool is not installed, so Prometheus itself did not check docs/deploy/prometheus-rules.yaml: apt-get install prometheus" >&2
+	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
 
 # The adapters are modules of their own, whose dependencies nothing else needs.
 ADAPTERS := limiter/grpclimit limiter/otellimit limiter/promlimit
