@@ -71,6 +71,9 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 	var shown []string
 	clustered, replica, alone := len(urls) > 1, false, false
 	for _, raw := range urls {
+		if err := noScheme(raw); err != nil {
+			return nil, err
+		}
 		u, err := url.Parse(raw)
 		if err != nil {
 			return nil, badURL(raw, parserSays(raw, err))

@@ -46,6 +46,24 @@ func TestNoPasswordInErrors(t *testing.T) {
 	}
 }
 
+// TestAddressWithoutScheme wants the exact URL to write where an address has no scheme.
+func TestAddressWithoutScheme(t *testing.T) {
+	for raw, want := range map[string]string{
+		"localhost:6379":     "write redis://localhost:6379",
+		"localhost":          "write redis://localhost,",
+		"127.0.0.1:6379/2":   "write redis://127.0.0.1:6379/2,",
+		"[::1]:6379":         "write redis://[::1]:6379,",
+		"/run/redis.sock":    "write unix:///run/redis.sock",
+		"":                   "it names no scheme",
+		"user:secret@h:6379": "write redis://[user:password@]host",
+	} {
+		_, err := Parse([]string{raw}, TLSFiles{})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "path segment") {
+			t.Errorf("%q: %v, want it to say %q", raw, err, want)
+		}
+	}
+}
+
 // TestPlainTextIsNotMistakenForTLS refuses what would send a password unprotected although
 // the person asked for TLS.
 func TestPlainTextIsNotMistakenForTLS(t *testing.T) {

@@ -16,6 +16,21 @@ func badURL(raw, why string) error {
 	return fmt.Errorf("URL %q does not parse: %s; write redis://[user:password@]host:port/db, rediss://…, unix://path or redis+sentinel://host:26379/name", redact(raw), why)
 }
 
+// bare is an address that was written without a scheme, and that can hold no password.
+var bare = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:[0-9]*)?(/[0-9]*)?$`)
+
+// noScheme returns the error of an address that was written as other programs take it, without a
+// scheme, with the URL to write instead; nil when raw is anything else.
+func noScheme(raw string) error {
+	switch {
+	case bare.MatchString(raw):
+		return fmt.Errorf("URL %q names no scheme: write redis://%s, or rediss:// with TLS", raw, raw)
+	case strings.HasPrefix(raw, "/") && address.MatchString(raw):
+		return fmt.Errorf("URL %q names no scheme: write unix://%s", raw, raw)
+	}
+	return nil
+}
+
 // parserSays returns what a parser says about a URL. Its text repeats parts of the URL, so
 // that it is given only for one that can hold no password.
 func parserSays(raw string, err error) string {
