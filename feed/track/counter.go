@@ -1,6 +1,7 @@
 package track
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,10 +29,12 @@ type counterDecoder struct {
 	asked []counterAsk
 	many  *redis.SliceCmd // the values of all that was asked, in one command
 	alive bool            // the counter of the current window was there at the last reading
+	held  []string        // the keys of the counters that were there then, oldest first; never changed
 }
 
 type counterAsk struct {
 	start limiter.Instant
+	name  string
 	value *redis.StringCmd   // nil when the values come in one command
 	ttl   *redis.DurationCmd // nil when it was not asked for
 }
@@ -172,7 +175,7 @@ func (b *counterDecoder) ask(q *Query, l *Tracker) {
 	for i, s := range starts {
 		name := b.name(l, s)
 		names = append(names, name)
-		a := counterAsk{start: s}
+		a := counterAsk{start: s, name: name}
 		if !together {
 			a.value = q.Pipe.Get(q.Ctx, name)
 		}
@@ -225,7 +228,21 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	if b.window > 0 {
 		b.tell(now, l, r, values)
 	}
+	r.Members = b.members(values)
 	return false, nil
+}
+
+// members returns the keys of the counters that are there: the same slice as at the reading before
+// while they are the same.
+func (b *counterDecoder) members(values map[limiter.Instant]int64) []string {
+	b.asked = slices.DeleteFunc(b.asked, func(a counterAsk) bool { _, ok := values[a.start]; return !ok })
+	if !slices.EqualFunc(b.asked, b.held, func(a counterAsk, name string) bool { return a.name == name }) {
+		b.held = nil
+		for _, a := range b.asked {
+			b.held = append(b.held, a.name)
+		}
+	}
+	return b.held
 }
 
 // takeTTL takes the expiry of the newest counter that exists, and what the expiries say

@@ -69,3 +69,25 @@ func TestWindowOfKind(t *testing.T) {
 		}
 	}
 }
+
+// TestMembersAreTheCountersThatAreThere: a limiter of one counter a window names the keys that exist,
+// and what an earlier reading was given stays as it was.
+func TestMembersAreTheCountersThatAreThere(t *testing.T) {
+	var b counterDecoder
+	read := func(there ...limiter.Instant) []string {
+		b.asked = []counterAsk{{start: 1, name: "{k}:sw:1"}, {start: 2, name: "{k}:sw:2"}, {start: 3, name: "{k}:sw:3"}}
+		values := map[limiter.Instant]int64{}
+		for _, at := range there {
+			values[at] = 5
+		}
+		return b.members(values)
+	}
+	first := read(1, 2)
+	again, next := read(1, 2), read(2, 3)
+	if !slices.Equal(first, []string{"{k}:sw:1", "{k}:sw:2"}) || &first[0] != &again[0] || !slices.Equal(next, []string{"{k}:sw:2", "{k}:sw:3"}) {
+		t.Errorf("members are %q, then %q, then %q", first, again, next)
+	}
+	if none := read(); len(none) != 0 {
+		t.Errorf("without any counter, members are %q", none)
+	}
+}

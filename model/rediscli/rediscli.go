@@ -54,7 +54,7 @@ func command(server model.Server) string {
 
 // held returns the keys that hold what a limiter has counted.
 func held(r *model.Reading, now limiter.Instant) []string {
-	if len(r.Members) > 0 {
+	if windows := r.Target.Library == model.OwnLibrary || r.Target.Layout.Suffixed; len(r.Members) > 0 && !windows { // the next may have begun
 		return r.Members
 	}
 	return r.Target.Keys(r.Key, now)

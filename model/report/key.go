@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -122,15 +123,15 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 	return k
 }
 
-// members returns the names of the Redis keys that are the limiter; one that lives in a key
-// of its own name has that one.
+// members returns the names of the Redis keys that are the limiter, and its own name among them,
+// also where that is only what the names of its windows have in common.
 func members(r *model.Reading, o Options) []Text {
-	if len(r.Members) == 0 {
-		return []Text{o.name(r.Key)}
+	list := make([]Text, 0, len(r.Members)+1)
+	if !slices.Contains(r.Members, r.Key) {
+		list = append(list, o.name(r.Key))
 	}
-	list := make([]Text, len(r.Members))
-	for i, m := range r.Members {
-		list[i] = o.name(m)
+	for _, m := range r.Members {
+		list = append(list, o.name(m))
 	}
 	return list
 }

@@ -279,3 +279,19 @@ func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
 		}
 	}
 }
+
+// TestMembersHoldTheKey: the members of a limiter name its key too, also where it is kept in other keys.
+func TestMembersHoldTheKey(t *testing.T) {
+	for want, members := range map[string][]string{
+		"rl:a": nil, "rl:a rl:a:block": {"rl:a", "rl:a:block"}, "rl:a {rl:a}:sw:0 {rl:a}:sw:60000": {"{rl:a}:sw:0", "{rl:a}:sw:60000"},
+	} {
+		k := report.KeyOf(&model.Reading{Key: "rl:a", Members: members}, at, report.Options{})
+		var got []string
+		for _, m := range k.Members {
+			got = append(got, string(m))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("members are %q, want %q", got, want)
+		}
+	}
+}
