@@ -52,6 +52,9 @@ func (t *Ticket) Left(now time.Time) time.Duration {
 func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 	r := k.Reading
 	r.Target = s.Target
+	if r.State.Algorithm == limiter.Unknown { // a key that does not exist, for which Aim has chosen
+		r.State.Algorithm = s.Target.Algorithm
+	}
 	t := Ticket{Order: s, At: now, Over: s.Lasts(), Slot: HashSlot(s.Key)}
 	t.Forecast = r.ForecastShot(now, s)
 	limit := s.Target.Limit

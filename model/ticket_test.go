@@ -166,6 +166,24 @@ func TestTicket(t *testing.T) {
 	}
 }
 
+// TestTicketOfANewKey: the requests at a key that does not exist, whose algorithm Aim has chosen, are
+// forecast as that algorithm decides them.
+func TestTicketOfANewKey(t *testing.T) {
+	limit := limiter.Limit{Count: 10, Window: time.Minute}
+	r := model.Reading{Key: "k", Type: "none", Target: model.Target{Limit: limit, LimitKnown: true, Window: limit.Window}}
+	target, err := r.Aim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b model.Board
+	now := limiter.InstantOf(noon)
+	b.Apply(model.Batch{At: now, Local: noon, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}})
+	ticket := b.Key("k").Ticket(model.Order{Key: "k", Target: target, Cost: 1, N: 12}, now)
+	if f := ticket.Forecast; f.Admitted != 10 || f.Denied != 2 || ticket.AsNew != time.Minute {
+		t.Errorf("the forecast is %+v, as new after %v; want 10 admitted, 2 denied and a minute", f, ticket.AsNew)
+	}
+}
+
 // TestHashSlot holds the slot to the examples of the cluster specification.
 func TestHashSlot(t *testing.T) {
 	for key, want := range map[string]int{"123456789": 0x31C3, "foo": 12182, "{foo}bar": 12182, "foo{}bar": model.HashSlot("foo{}bar"), "": 0} {

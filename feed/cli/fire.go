@@ -14,6 +14,7 @@ import (
 	"ratescope/feed/fire"
 	"ratescope/feed/replay"
 	"ratescope/internal/file"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -104,6 +105,9 @@ func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o O
 	}
 	if s.Target, err = r.Aim(); err != nil {
 		return Usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
+	}
+	if r.Target.Algorithm == limiter.Unknown && !r.Target.Ruled && !batch.Server.Embedded { // Aim has chosen one
+		return Usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give --algorithm, as in --algorithm sliding-log", safetext.Clean(s.Key))
 	}
 	if s.Scratch = order.Scratch; s.Scratch && r.Type == "none" {
 		return Usagef("there is no key %s at %s, so that there is nothing to copy: check the name", safetext.Clean(s.Key), batch.Server.Target)

@@ -82,6 +82,8 @@ func TestFireIsRefusedWithoutTheFlag(t *testing.T) {
 		ratescope(t, "fire", key, "--limit", "5/1m", "--redis", s.URL()).sentence(t, 1, "--allow-inject")
 	}
 	ratescopeIn(t, environment(t, "RATESCOPE_REDIS="+s.URL()), "fire", "rl:a", "--limit", "5/1m").sentence(t, 1, "--allow-inject")
+	ratescope(t, "fire", "rl:new", "--limit", "5/1m", "--redis", s.URL(), "--allow-inject").sentence(t, 2, "--create")
+	ratescope(t, "fire", "rl:new", "--limit", "5/1m", "--redis", s.URL(), "--allow-inject", "--create").sentence(t, 2, "--algorithm")
 	if after := dump(t, s); after != before {
 		t.Errorf("a refused request changed what the server holds:\n%s\nbefore:\n%s", after, before)
 	}
