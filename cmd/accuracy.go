@@ -38,7 +38,7 @@ func (p *program) accuracy() *cobra.Command {
 		if term.IsTerminal(os.Stderr.Fd()) {
 			o.Progress = accuracy.Bar(c.ErrOrStderr(), p.ascii)
 		}
-		measured, err := accuracy.Measure(o)
+		measured, err := accuracy.Measure(c.Context(), o)
 		switch {
 		case err != nil:
 			return err

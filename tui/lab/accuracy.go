@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -65,7 +66,7 @@ func (v *accuracyView) open(s *Screen) error {
 	}
 	v.asked = true
 	s.later = append(s.later, func() tea.Msg {
-		report, err := accuracy.Measure(accuracy.Options{Limit: limit, Sources: accuracySources, Windows: accuracyWindows})
+		report, err := accuracy.Measure(context.Background(), accuracy.Options{Limit: limit, Sources: accuracySources, Windows: accuracyWindows})
 		return measuredMsg{report, err}
 	})
 	return nil

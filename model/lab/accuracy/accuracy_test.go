@@ -2,6 +2,7 @@ package accuracy_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 func measured(t *testing.T, o accuracy.Options) accuracy.Report {
 	t.Helper()
-	r, err := accuracy.Measure(o)
+	r, err := accuracy.Measure(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +149,30 @@ func TestBarGrowsAndGoes(t *testing.T) {
 	}
 }
 
+// TestInterrupted: a measurement ends soon after it was interrupted, wherever it is, and says so.
+func TestInterrupted(t *testing.T) {
+	for _, at := range []float64{0, 0.5, 0.8} {
+		ctx, cancel := context.WithCancel(t.Context())
+		after := 0
+		_, err := accuracy.Measure(ctx, accuracy.Options{Sources: 20, Windows: 10, Progress: func(done float64) {
+			if ctx.Err() != nil {
+				after++
+			} else if done >= at {
+				cancel()
+			}
+		}})
+		if err != context.Canceled || after > 0 {
+			t.Errorf("interrupted at %v: %v, and %d sources after it", at, err, after)
+		}
+		cancel()
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, o := range []accuracy.Options{
 		{Limit: limiter.Limit{Window: time.Second}}, {Limit: limiter.Limit{Count: 1}}, {Sources: -1}, {Windows: 3}, {Windows: 1e9},
 	} {
-		if _, err := accuracy.Measure(o); err == nil {
+		if _, err := accuracy.Measure(t.Context(), o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}

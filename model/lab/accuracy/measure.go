@@ -11,6 +11,7 @@
 package accuracy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -125,8 +126,9 @@ const (
 // zero is where made-up stories begin: aligned to any window that divides a day.
 const zero limiter.Instant = 4_000_060_800_000_000
 
-// Measure runs every source through counters and log.
-func Measure(o Options) (Report, error) {
+// Measure runs every source through counters and log. It ends early, with the error of ctx, when
+// ctx does.
+func Measure(ctx context.Context, o Options) (Report, error) {
 	if o.Limit == (limiter.Limit{}) {
 		o.Limit = limiter.Limit{Count: 100, Window: time.Minute}
 	}
@@ -155,14 +157,16 @@ func Measure(o Options) (Report, error) {
 	var err error
 	if o.Trace != nil {
 		r.Skipped, r.Damage = o.Trace.Skipped, o.Trace.Damage
-		r.recorded(o)
+		err = r.recorded(ctx, o)
 	} else {
-		err = r.made(o)
+		err = r.made(ctx, o)
 	}
 	if err != nil {
 		return r, err
 	}
-	r.Poisson = poissonPoints(o)
+	if r.Poisson, err = poissonPoints(ctx, o); err != nil {
+		return r, err
+	}
 	r.Worst, err = worst()
 	o.Progress(1)
 	return r, err
@@ -181,25 +185,32 @@ func newTable() Table {
 }
 
 // recorded measures each key of a trace.
-func (r *Report) recorded(o Options) {
+func (r *Report) recorded(ctx context.Context, o Options) error {
 	byKey := make([][]lab.Arrival, len(o.Trace.Keys))
 	for _, a := range o.Trace.Arrivals {
 		byKey[a.Key] = append(byKey[a.Key], a)
 	}
 	for i, list := range byKey {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		r.source(list, o.Limit, false)
 		if i%64 == 0 {
 			o.Progress(0.8 * float64(i) / float64(len(byKey)))
 		}
 	}
+	return nil
 }
 
 // made measures sources of many loads: most are people, whose requests are independent;
 // some come and go, some are jobs.
-func (r *Report) made(o Options) error {
+func (r *Report) made(ctx context.Context, o Options) error {
 	s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: limiter.SlidingLog}}, Limit: o.Limit, Zero: zero.Floor(o.Limit.Window)}
 	end := s.Zero.Add(windowsEach * o.Limit.Window)
 	for i := range o.Sources {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		load := 0.05 * math.Pow(40, (float64(i)+0.5)/float64(o.Sources)) // 0.05 to 2, evenly in logarithm
 		perSecond := load * float64(o.Limit.Count) / o.Limit.Window.Seconds()
 		ms := float64(o.Limit.Window) / 1e6
@@ -330,9 +341,12 @@ func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *
 var means = [...]int{10, 27, 50, 100, 200, 500, 1000}
 
 // poissonPoints measures the exact rounding on Poisson arrivals, which no limit stops.
-func poissonPoints(o Options) []Point {
+func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 	var points []Point
 	for i, n := range means {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		limit := limiter.Limit{Count: limiter.MaxCount, Window: time.Second}
 		s := lab.Setup{Limit: limit, Zero: zero}
 		src, err := lab.Traffic{Model: lab.Poisson, PerSecond: float64(n)}.Source(s, o.Seed+uint64(n))
@@ -352,7 +366,7 @@ func poissonPoints(o Options) []Point {
 		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact-float64(b.Requests)), Law: Law(float64(n))})
 		o.Progress(0.8 + 0.2*float64(i+1)/float64(len(means)))
 	}
-	return points
+	return points, nil
 }
 
 // worst lets the adversary play against limiters of 100 in a minute that count what they
