@@ -160,7 +160,9 @@ func TestExitCodesOfSnapshot(t *testing.T) {
 	if r := call(t, append(args, "--fail-over", "0.9", "--mask")...); r.code != 3 || strings.Contains(r.err+r.out, "rl:full") {
 		t.Errorf("with --mask: exit code %d, %q", r.code, r.err)
 	}
+	call(t, append(args, "--fail-over", "0")...).sentence(t, 3, "at or above 0 of the limit", "rl:full (120 %)")
 	call(t, append(args, "--fail-over", "-1")...).sentence(t, 2, "--fail-over")
+	call(t, append(args, "--fail-over", "90%")...).sentence(t, 2, "--fail-over", `"90%"`, "as in 0.9")
 	call(t, append(args, "--for", "-1s")...).sentence(t, 2, "--for")
 	call(t, "snapshot", "--redis", "redis://127.0.0.1:"+strconv.Itoa(limitertest.FreePort(t))).sentence(t, 4, "nothing listens")
 

@@ -62,7 +62,7 @@ func flagError(c *cobra.Command, err error) error {
 	if !errors.As(err, &value) {
 		return cli.Usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
 	}
-	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false", "float64": "a number, as in 2"}[value.GetFlag().Value.Type()]
+	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false", "float64": "a number, as in 0.9"}[value.GetFlag().Value.Type()]
 	return cli.Usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
 }
 

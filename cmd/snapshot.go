@@ -29,6 +29,7 @@ func (p *program) snapshot() *cobra.Command {
 		if len(args) > 0 {
 			return cli.Usagef("snapshot takes no argument and was given %q: use --watch to say which keys", args[0])
 		}
+		s.Fails = c.Flags().Changed("fail-over")
 		if err := s.Check(); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (p *program) undo() *cobra.Command {
 	p.jsonFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return cli.Usagef("undo takes the id of what was fired, and was given %q: fire prints it at the end of its summary", args)
+			return cli.Usagef("undo needs one id and was given %d: fire prints it at the end of its summary", len(args))
 		}
 		src, err := p.open()
 		if err != nil {

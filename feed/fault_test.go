@@ -232,10 +232,10 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	s.CLI("ZADD", "a:mixed", fmt.Sprint(int64(now)/1e3), "ok", "-7", "bad", fmt.Sprint(int64(now)/1e6), "seconds")
 	s.CLI("ZADD", "a:future", fmt.Sprint(int64(now)/1e3), "now", fmt.Sprint(int64(now)/1e3+5_000_000), "later")
 	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{minuteRule("a:*", limiter.SlidingLog)}})
-	if x := got["a:string"]; x.Err != "holds a string, the rule says sliding-log (zset)" || !slices.Contains(x.Notes, model.WrongType) {
+	if x := got["a:string"]; x.Err != "holds a string, the rule says sliding-log (zset): correct --algorithm or its rule" || !slices.Contains(x.Notes, model.WrongType) {
 		t.Errorf("a:string: %q, notes %v", x.Err, x.Notes)
 	}
-	if x := got["a:list"]; x.Err != "holds a list, the rule says sliding-log (zset)" {
+	if x := got["a:list"]; x.Err != "holds a list, the rule says sliding-log (zset): correct --algorithm or its rule" {
 		t.Errorf("a:list: %q", x.Err)
 	}
 	if x := got["a:garbage"]; x.Err != "" || used(x) != 0 || !slices.Contains(x.Notes, model.GarbageScore) {

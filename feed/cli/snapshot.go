@@ -18,7 +18,8 @@ import (
 // Snapshot says what a snapshot looks at, and when it fails.
 type Snapshot struct {
 	For      time.Duration // how long to look for keys at most; 0 until all were seen
-	FailOver float64       // the utilization from which on a key makes it fail; 0 none does
+	Fails    bool          // when a key is at or above FailOver
+	FailOver float64       // the utilization from which on a key makes it fail, where Fails is set
 	Progress bool          // print how far the search is, on one line that is written over
 }
 
@@ -104,7 +105,7 @@ const maxNamed = 5
 
 // over returns an error that names the keys at or above FailOver, the fullest first.
 func (s Snapshot) over(all report.Snapshot) error {
-	if s.FailOver == 0 {
+	if !s.Fails {
 		return nil
 	}
 	var full []report.Key

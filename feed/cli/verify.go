@@ -54,6 +54,9 @@ func stories(name string) ([]scenario.Scenario, error) {
 // stores are those that the names ask for, and what ends them.
 func stores(names []string, o feed.Options, armed bool) (list []scenario.Store, end func(), err error) {
 	end = func() {}
+	if len(names) == 0 {
+		return nil, end, errors.New("--on is empty: use memory, redis or both as memory,redis")
+	}
 	for _, name := range names {
 		switch {
 		case name == "memory":

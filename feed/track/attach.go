@@ -95,10 +95,10 @@ func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.note(model.WrongType, true)
 	l.decoder = &wrongDecoder{key: key, rule: rule}
 	if rule == limiter.Unknown {
-		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state", article(typ))
+		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: check the name", article(typ))
 		return
 	}
-	if l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s)", article(typ), rule, wants(rule)); typ == wants(rule) {
+	if l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s): correct --algorithm or its rule", article(typ), rule, wants(rule)); typ == wants(rule) {
 		l.wrong = fmt.Sprintf("holds %s that is %s: correct --algorithm or its rule, or remove the key", article(typ), lacks(rule))
 	}
 }

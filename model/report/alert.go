@@ -97,11 +97,11 @@ func (a Alert) sentence(e alert.Event) string {
 		lasted = " for " + span.Length(d)
 	}
 	if !e.Firing {
-		subject := "the server"
-		if a.Key != nil {
-			subject = a.Key.clean()
+		lasted = strings.TrimPrefix(cmp.Or(lasted, " for less than a second"), " for")
+		if a.Key == nil {
+			return fmt.Sprintf("%s: it is over at %s, after%s", a.Alert, a.Server.clean(), lasted)
 		}
-		return fmt.Sprintf("%s: %s is over, after%s", a.Alert, subject, strings.TrimPrefix(cmp.Or(lasted, " for less than a second"), " for"))
+		return fmt.Sprintf("%s: it is over at %s, after%s", a.Alert, a.Key.clean(), lasted)
 	}
 	return fmt.Sprintf("%s: %s%s", a.Alert, a.subject(e), lasted)
 }

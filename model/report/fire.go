@@ -206,8 +206,12 @@ func (f *Fire) Trouble() string {
 			break
 		}
 	}
-	return fmt.Sprintf("%d of %s were not decided (%s, %d without an answer)%s",
-		bad, plural(len(f.Requests), "request"), plural(f.Summary.Error, "error"), f.Summary.Unknown, first)
+	verb := "were"
+	if bad == 1 {
+		verb = "was"
+	}
+	return fmt.Sprintf("%d of %s %s not decided (%s, %d without an answer)%s",
+		bad, plural(len(f.Requests), "request"), verb, plural(f.Summary.Error, "error"), f.Summary.Unknown, first)
 }
 
 // inMillis prints microseconds as milliseconds.
