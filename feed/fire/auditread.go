@@ -2,10 +2,12 @@ package fire
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,12 +110,15 @@ type charge struct {
 	cost, used int64
 }
 
-// charges returns what the requests of an action charged, oldest first.
-func (a *audit) charges(id string) (list []charge, err error) {
+// charges returns what the requests of an action charged, oldest first: those that were admitted,
+// and with denied those that were denied, too.
+func (a *audit) charges(id string, denied bool) (list []charge, err error) {
 	err = a.each(id, func(e *entry) {
-		if e.Outcome == model.Admitted.String() && e.ServerAt != 0 {
+		charged := e.Outcome == model.Admitted.String() || denied && e.Outcome == model.Denied.String()
+		if charged && e.ServerAt != 0 {
 			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
 		}
 	})
+	slices.SortStableFunc(list, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
 	return list, err
 }

@@ -40,7 +40,7 @@ func TestAnActionIsFoundInAFilePutAside(t *testing.T) {
 	if _, _, err := a.find("a-3"); err == nil || !strings.Contains(err.Error(), "no action") {
 		t.Errorf("an action that was never fired: %v", err)
 	}
-	list, err := a.charges("a-1")
+	list, err := a.charges("a-1", false)
 	if err != nil || len(list) != 1 || list[0] != (charge{7, 2, 3}) {
 		t.Errorf("charged %+v, %v", list, err)
 	}
@@ -62,7 +62,7 @@ func FuzzAudit(f *testing.F) {
 		if first, last, err := a.find(id); err == nil && (first.Action != id || last.Action != id) {
 			t.Errorf("%q finds %q and %q", id, first.Action, last.Action)
 		}
-		if list, err := a.charges(id); err == nil && len(list) > strings.Count(text, "\n")+1 {
+		if list, err := a.charges(id, false); err == nil && len(list) > strings.Count(text, "\n")+1 {
 			t.Errorf("%d charges in %q", len(list), text)
 		}
 	})

@@ -62,11 +62,7 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	if last.Outcomes != nil {
 		u.Requests = int64(last.Outcomes.Total())
 	}
-	before := first.Before
-	if last.Before != nil { // of a change, taken in its own transaction
-		before = last.Before
-	}
-	changed, err := i.changes(ctx, before, last.After, &u)
+	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &u)
 	if err != nil {
 		return Undone{}, err
 	}
@@ -74,20 +70,38 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	if err != nil {
 		return Undone{}, err
 	}
-	if len(changed.keys) == 0 {
-		return u, nil
-	}
-	held, err := restore.Run(ctx, i.locked(), changed.keys, changed.args...).Result()
+	since, err := i.putBack(ctx, changed)
 	switch {
-	case errors.Is(err, redis.Nil):
+	case err == nil && since == "":
 		return u, nil
 	case err != nil:
 		line.Error = err.Error()
 		return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", id, err), i.audit.append(line))
 	}
 	line.Error = "another program has written since"
-	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost%s: look at it with ratescope peek", id, safetext.Clean(fmt.Sprint(held)), i.difference(ctx, fmt.Sprint(held), last.After))
+	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost%s: look at it with ratescope peek", id, safetext.Clean(since), i.difference(ctx, since, last.After))
 	return Undone{}, errors.Join(err, i.audit.append(line))
+}
+
+// heldBefore is what the keys of an action held before it.
+func heldBefore(first, last entry) []savedKey {
+	if last.Before != nil { // of a change, taken in its own transaction
+		return last.Before
+	}
+	return first.Before
+}
+
+// putBack makes keys as they were, where no other program has written to them since; it returns
+// the first one that one has written to, and then none is changed.
+func (i *Injector) putBack(ctx context.Context, c change) (since string, err error) {
+	if len(c.keys) == 0 {
+		return "", nil
+	}
+	held, err := restore.Run(ctx, i.locked(), c.keys, c.args...).Text()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return held, err
 }
 
 // audited returns the first and the last line of an action in the audit file. It is an error where

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -43,11 +46,15 @@ return gone
 // maxWithdrawn bounds the members that one call of withdrawLog removes.
 const maxWithdrawn = 500
 
-// Withdraw takes back what an action charged, also where another program has written to its key
-// since: the members of a log by their instants, the counts of counters from the counters of
-// their windows. From a stream, a bucket and a theoretical arrival time (TAT) it refunds at most
-// what must still be there. What had left the window is not touched. It returns the action and
-// how many units were taken off, and refuses what was taken back already.
+// Withdraw takes back what an action charged. Where no other program has written to its keys since,
+// they get the values and the expiries that they had, as Undo gives them. Else what was charged is
+// taken off what they hold now: the members of a log by their instants, the counts of counters from
+// the counters of their windows. From a stream, a bucket and a theoretical arrival time (TAT) it
+// refunds at most what must still be there. What had left the window is not touched.
+//
+// The expiry of a log is then that of the newest member that is left. Those of counters and of what
+// another program has written to since stay as they are. It returns the action and how many units
+// were taken off, and refuses what was taken back already.
 func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 	first, last, err := i.audited(id)
 	if err != nil {
@@ -60,7 +67,8 @@ func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 	if err != nil {
 		return Undone{}, err
 	}
-	charged, err := i.audit.charges(id)
+	w := foreign.For(&t)
+	charged, err := i.audit.charges(id, w != nil && w.Charged)
 	if err != nil {
 		return Undone{}, err
 	}
@@ -72,11 +80,106 @@ func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 	if err != nil {
 		return Undone{}, err
 	}
-	if u.Units, err = i.takeOff(ctx, key, t, charged); err != nil {
+	if alone(t, first, last, charged) && i.whole(ctx, first, last, &u) {
+		if len(u.Restored)+len(u.Removed) > 0 {
+			for _, c := range charged {
+				u.Units += c.cost
+			}
+		}
+		return u, nil
+	}
+	if u.Units, err = i.takeOff(ctx, key, t, charged); err == nil && u.Units > 0 {
+		err = i.mend(ctx, key, t, last, charged)
+	}
+	if err != nil {
 		line.Error = err.Error()
 		return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", id, err), i.audit.append(line))
 	}
 	return u, nil
+}
+
+// alone reports whether nothing but the requests of an action was charged between what was saved
+// before it and after it, as far as that can be told: where another program's request may be among
+// them, putting back what was there before would lose it. Of logs, streams and counters it is told by
+// how much more they held afterwards, of the rest by what was used after each request.
+func alone(t model.Target, first, last entry, charged []charge) bool {
+	units := int64(0)
+	for n, c := range charged {
+		if n > 0 && c.used > charged[n-1].used+c.cost {
+			return false
+		}
+		units += c.cost
+	}
+	if t.Algorithm.Bursts() {
+		return true
+	}
+	before, known := amount(heldBefore(first, last))
+	after, also := amount(last.After)
+	more := after - before
+	return known && also && (more == units || t.Algorithm == limiter.StreamCounter && more == int64(len(charged)))
+}
+
+// amount returns how many members, entries, elements or counts keys held, without the timers that
+// stand beside counters; ok is false where that was not saved.
+func amount(keys []savedKey) (sum int64, ok bool) {
+	for _, k := range keys {
+		name, err := strconv.Unquote(k.Key)
+		if err != nil || k.Unsaved != "" {
+			return 0, false
+		}
+		if k.Digest == "" || strings.HasSuffix(name, ":timer") {
+			continue
+		}
+		_, text, _ := strings.Cut(k.Holds, ", ")
+		text, _, _ = strings.Cut(text, " ")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}
+
+// whole puts everything back that an action wrote, and reports whether it could: not where another
+// program has written since, or what was there was not saved.
+func (i *Injector) whole(ctx context.Context, first, last entry, u *Undone) bool {
+	at := *u
+	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &at)
+	if err != nil {
+		return false
+	}
+	since, err := i.putBack(ctx, changed)
+	if err != nil || since != "" {
+		return false
+	}
+	*u = at
+	return true
+}
+
+// mendLog sets the expiry of the sorted set KEYS[1] to that which the newest member that is left set
+// when it was added: ARGV holds the score of the newest member that was removed, and how long a
+// member lets the set live, in milliseconds. A newer member has set the expiry itself.
+var mendLog = redis.NewScript(`
+local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]
+if newest and tonumber(newest) < tonumber(ARGV[1]) and redis.call('PTTL', KEYS[1]) > 0 then
+  return redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.floor(tonumber(newest) / 1000) + tonumber(ARGV[2])))
+end
+return 0
+`)
+
+// mend takes back what the requests of an action did to the expiry of a log.
+func (i *Injector) mend(ctx context.Context, key string, t model.Target, last entry, charged []charge) error {
+	if t.Algorithm != limiter.SlidingLog || t.Layout != (layout.Layout{}) || t.Library != "" && t.Library != model.OwnLibrary {
+		return nil
+	}
+	for _, is := range last.After {
+		if is.Key == strconv.Quote(key) && is.Expires > 0 {
+			newest := charged[len(charged)-1].at
+			return mendLog.Run(ctx, i.locked(), []string{key}, int64(newest), is.Expires-newest.Millis()).Err()
+		}
+	}
+	return nil
 }
 
 // subject returns the key of an action and how it is limited.
@@ -102,6 +205,9 @@ func (i *Injector) subject(first entry) (string, model.Target, error) {
 func (i *Injector) takeOff(ctx context.Context, key string, t model.Target, charged []charge) (units int64, err error) {
 	if len(charged) == 0 {
 		return 0, nil
+	}
+	if w := foreign.For(&t); w != nil {
+		return i.takeOffLibrary(ctx, w, key, t, charged)
 	}
 	switch {
 	case t.Algorithm == limiter.SlidingLog && t.Layout == (layout.Layout{}):
@@ -135,6 +241,58 @@ func (i *Injector) takeOff(ctx context.Context, key string, t model.Target, char
 		return withdrawCounts.Run(ctx, i.locked(), keys, args...).Int64()
 	}
 	return i.refund(ctx, key, t, charged)
+}
+
+// withdrawListed removes elements of the list KEYS[1]: ARGV holds an element and how many of it to
+// remove, in turns. It returns how many it removed.
+var withdrawListed = redis.NewScript(`
+local gone = 0
+for i = 1, #ARGV, 2 do gone = gone + redis.call('LREM', KEYS[1], ARGV[i + 1], ARGV[i]) end
+return gone
+`)
+
+// takeOffLibrary takes off what is charged to a limiter of another library: counts of the window
+// that its counter counts still, and instants of a list.
+func (i *Injector) takeOffLibrary(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (units int64, err error) {
+	client := i.locked()
+	name := func(c charge) string { return w.Fetch(key, &t, c.at)[0].Key }
+	switch t.Algorithm {
+	case limiter.SlidingLog:
+		for part := range slices.Chunk(charged, maxWithdrawn) {
+			var args []any
+			for _, c := range part {
+				args = append(args, foreign.ListedAs(c.at), c.cost)
+			}
+			gone, err := withdrawListed.Run(ctx, client, []string{name(part[0])}, args...).Int64()
+			if units += gone; err != nil {
+				return units, err
+			}
+		}
+		return units, nil
+	case limiter.FixedWindow:
+		ends := map[string]int64{} // in milliseconds since the epoch
+		counts := map[string]int64{}
+		var keys []string
+		for _, c := range charged {
+			k := name(c)
+			if _, asked := ends[k]; !asked {
+				at, err := client.PExpireTime(ctx, k).Result()
+				if err != nil {
+					return 0, err
+				}
+				ends[k], keys = at.Milliseconds(), append(keys, k)
+			}
+			if ends[k] <= 0 || c.at.Millis() >= ends[k]-t.Limit.Window.Milliseconds()-1 {
+				counts[k] += c.cost
+			}
+		}
+		args := make([]any, len(keys))
+		for n, k := range keys {
+			args[n] = counts[k]
+		}
+		return withdrawCounts.Run(ctx, client, keys, args...).Int64()
+	}
+	return 0, fmt.Errorf("another program has written since, and of %s only counters and lists can then be withdrawn: let it run out, or free the key", t.Library)
 }
 
 // refund gives back what must still be charged: of what drains, what would have drained without

@@ -12,7 +12,7 @@ import (
 var (
 	// SET 1 PX where the counter does not exist or never expires, else INCR.
 	rateLimitRedis = &Writer{
-		Library: "rate-limit-redis", Algorithm: limiter.FixedWindow, Single: true, fetch: one,
+		Library: "rate-limit-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
 			if s.TTL <= 0 {
@@ -24,7 +24,7 @@ var (
 	// SET 0 EX NX, then INCRBY. Whether the limit is followed by a block is not in the keys, and
 	// none is written.
 	rateLimiterFlexible = &Writer{
-		Library: "rate-limiter-flexible", Algorithm: limiter.FixedWindow, Seconds: true, fetch: one,
+		Library: "rate-limiter-flexible", Algorithm: limiter.FixedWindow, Charged: true, Seconds: true, fetch: one,
 		Assumes: "without a block after the limit",
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
@@ -33,7 +33,7 @@ var (
 	}
 	// INCR, and PEXPIRE with the first request.
 	fastifyRateLimit = &Writer{
-		Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Single: true, fetch: one,
+		Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
 		Assumes: "without continueExceeding and exponentialBackoff",
 		write: func(r *Request) (Written, error) {
 			return r.incremented(r.Held[0].Exists(), []any{"pexpire", r.Held[0].Key, r.limit().Window.Milliseconds()})
@@ -41,7 +41,7 @@ var (
 	}
 	// INCRBY, and PEXPIRE where the counter then holds nothing but this request.
 	ulule = &Writer{
-		Library: "ulule-limiter", Algorithm: limiter.FixedWindow, fetch: one,
+		Library: "ulule-limiter", Algorithm: limiter.FixedWindow, Charged: true, fetch: one,
 		write: func(r *Request) (Written, error) {
 			n, err := count(&r.Held[0])
 			if err != nil {
@@ -53,7 +53,7 @@ var (
 	// INCRBY, and EXPIRE where the counter then holds nothing but this request. The elastic form of
 	// versions before 5 renews the expiry with every request, which the keys do not tell.
 	limitsFixed = &Writer{
-		Library: "limits", Algorithm: limiter.FixedWindow, Seconds: true, fetch: one,
+		Library: "limits", Algorithm: limiter.FixedWindow, Charged: true, Seconds: true, fetch: one,
 		Assumes: "without elastic expiry",
 		write: func(r *Request) (Written, error) {
 			n, err := count(&r.Held[0])

@@ -26,6 +26,8 @@ type Writer struct {
 	Algorithm limiter.Algorithm
 	// Single is set where the library's requests have no cost: each counts once.
 	Single bool
+	// Charged is set where denied requests are counted, too.
+	Charged bool
 	// Seconds is set where the library keeps windows of whole seconds alone.
 	Seconds bool
 	// Assumes says, as the end of a clause, how the limiter must have been made for its requests to

@@ -40,7 +40,7 @@ var limitsMoving = &Writer{
 		if full {
 			return Written{Decision: r.decide(false, state)}, nil
 		}
-		stamp := strconv.FormatFloat(now, 'f', -1, 64)
+		stamp := ListedAs(r.At)
 		push := []any{"lpush", s.Key}
 		for range r.Cost {
 			push = append(push, stamp)
@@ -52,6 +52,10 @@ var limitsMoving = &Writer{
 		}, nil
 	},
 }
+
+// ListedAs returns an instant as it stands in a list: in seconds, with as many digits as tell it from
+// any other double.
+func ListedAs(at limiter.Instant) string { return strconv.FormatFloat(float64(at)/1e6, 'f', -1, 64) }
 
 // limitsSliding is the sliding window counter of limits: the current counter, made with an expiry
 // of two windows, becomes the previous one once less than a window of that is left. That is done

@@ -15,7 +15,7 @@ import (
 var (
 	// INCRBY, and PEXPIRE with the first request of the window; denied ones are counted, too.
 	upstashFixed = &Writer{
-		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, fetch: indexes(1), Assumes: "without a cache of denials",
+		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
 			if s.TTL == model.Forever { // its cached form, which writes otherwise

@@ -1,0 +1,161 @@
+package feed_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/fire"
+	"ratescope/feed/servertest"
+	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
+	"ratescope/model"
+)
+
+// TestTakenBackAsATwin fires at a limiter of every algorithm and of other libraries and takes that
+// back, by undo and by withdrawing: every key, its expiry and its DUMP are those of a twin at which
+// nothing was fired.
+func TestTakenBackAsATwin(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	limit := limiter.Limit{Count: 5, Window: 10 * time.Minute}
+	type subject struct {
+		injector *fire.Injector
+		order    model.Order
+	}
+	subjects := map[string]func(t *testing.T) subject{}
+	for _, a := range limiter.Algorithms() {
+		subjects[a.String()] = func(t *testing.T) subject {
+			c := s.Client()
+			defer c.Close()
+			store, err := redisstore.New(c, a, redisstore.WithPrefix(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.AllowN(context.Background(), "k", limit, 2); err != nil {
+				t.Fatal(err)
+			}
+			i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			return subject{i, model.Order{Key: "k", Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}}}
+		}
+	}
+	for name, seed := range libraryKeys {
+		subjects[name] = func(t *testing.T) subject {
+			key := seed(t, s)
+			r, i := libraryInjector(t, s, key)
+			target, err := r.Aim()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return subject{i, model.Order{Key: key, Target: target}}
+		}
+	}
+	for name, make := range subjects {
+		for how, back := range map[string]func(*fire.Injector, context.Context, string) (fire.Undone, error){
+			"undo": (*fire.Injector).Undo, "withdraw": (*fire.Injector).Withdraw,
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				s.CLI("FLUSHALL")
+				sub := make(t)
+				twin := held(t, s)
+				sub.order.Cost, sub.order.N = 1, 7
+				id := ""
+				if _, err := sub.injector.Fire(context.Background(), sub.order, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") }); err != nil {
+					t.Fatal(err)
+				}
+				if held(t, s) == twin {
+					t.Fatal("seven requests changed nothing")
+				}
+				if _, err := back(sub.injector, context.Background(), id); err != nil {
+					t.Fatal(err)
+				}
+				if got := held(t, s); got != twin {
+					t.Errorf("the keys hold\n%s\nand their twin\n%s", got, twin)
+				}
+			})
+		}
+	}
+}
+
+// TestWithdrawMendsTheExpiry: what another program wrote before the requests and what it writes
+// during them decides how long a log lives afterwards, and not the requests that were taken back.
+func TestWithdrawMendsTheExpiry(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 50, Window: 10 * time.Minute}
+	store, err := redisstore.New(c, limiter.SlidingLog, redisstore.WithPrefix(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	organic := func() (expires time.Duration) {
+		t.Helper()
+		if d, err := store.AllowN(ctx, "k", limit, 1); err != nil || !d.Allowed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		return c.PExpireTime(ctx, "k").Val()
+	}
+	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	order := model.Order{Key: "k", Target: model.Target{Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true, Window: limit.Window}, Cost: 1, N: 7}
+	organic()
+	set, id := time.Duration(0), ""
+	if _, err := i.Fire(ctx, order, func(f model.Fired) {
+		if id, _, _ = strings.Cut(f.Audit, "."); set == 0 {
+			set = organic() // during the order
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	u, err := i.Withdraw(ctx, id)
+	if err != nil || u.Units != 7 {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	if got := c.PExpireTime(ctx, "k").Val(); (got - set).Abs() > 2*time.Millisecond {
+		t.Errorf("the log expires at %v, the newest request of the other program set %v", got, set)
+	}
+	if n := s.CLI("ZCARD", "k"); n != "2" {
+		t.Errorf("%s members are left, want 2", n)
+	}
+}
+
+// TestWithdrawFromLibraries: another program counts on after the requests, and what it counted stays.
+func TestWithdrawFromLibraries(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	for name, c := range map[string]struct {
+		organic []string
+		read    []string
+		want    string
+	}{
+		"rate-limit-redis":      {[]string{"INCR"}, []string{"GET"}, "2"},
+		"rate-limiter-flexible": {[]string{"INCR"}, []string{"GET"}, "2"},
+		"laravel":               {[]string{"INCR"}, []string{"GET"}, "2"},
+		"limits":                {[]string{"LPUSH", "1795000000.5"}, []string{"LLEN"}, "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.CLI("FLUSHALL")
+			key := libraryKeys[name](t, s)
+			r, i := libraryInjector(t, s, key)
+			target, err := r.Aim()
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := ""
+			if _, err := i.Fire(context.Background(), model.Order{Key: key, Target: target, Cost: 1, N: 3}, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") }); err != nil {
+				t.Fatal(err)
+			}
+			s.CLI(append([]string{c.organic[0], key}, c.organic[1:]...)...)
+			if u, err := i.Withdraw(context.Background(), id); err != nil || u.Units != 3 {
+				t.Errorf("%+v, %v", u, err)
+			}
+			if got := s.CLI(append(c.read, key)...); got != c.want {
+				t.Errorf("%s is left, want %s", got, c.want)
+			}
+		})
+	}
+}
