@@ -63,7 +63,7 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 	if len(urls) == 0 {
 		urls = []string{defaultURL}
 	}
-	secured, err := files.config()
+	secured, err := files.Config()
 	if err != nil {
 		return nil, err
 	}

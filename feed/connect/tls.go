@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// config loads the files; nil when none is named.
-func (f TLSFiles) config() (*tls.Config, error) {
+// Config loads the files; nil when none is named.
+func (f TLSFiles) Config() (*tls.Config, error) {
 	if f == (TLSFiles{}) {
 		return nil, nil
 	}

@@ -1,0 +1,225 @@
+package relay
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"ratescope/model"
+	"ratescope/model/record"
+)
+
+// HubOptions says what a Hub tells. State is required.
+type HubOptions struct {
+	// Header is the first line of the stream; its instant and server are set from what is told.
+	Header record.Header
+	// State returns where everything stands. It is called from any goroutine.
+	State func() model.Batch
+	// Clients is how many may read at once; 0 means one.
+	Clients int
+}
+
+const (
+	maxQueued  = 32 << 20         // bytes that wait for one client
+	maxMasked  = 100_000          // keys whose hidden names are remembered
+	writeLimit = 10 * time.Second // of one write to a client
+	retryAfter = 5                // seconds, when there are too many clients
+)
+
+// Hub hands what a source reports to the clients of its stream. Every batch is encoded once
+// for all of them, and none while nobody reads. Make one with NewHub. It is safe for
+// concurrent use.
+type Hub struct {
+	o HubOptions
+
+	mu      sync.Mutex
+	clients map[*client]bool
+	joined  bool           // a client came since the last batch
+	out     *record.Writer // into encoded; nil while nobody reads
+	mask    *record.Masker // nil: names are told as they are
+	encoded bytes.Buffer
+	ended   chan struct{}
+	over    bool
+}
+
+// client is one reader of the stream.
+type client struct {
+	ready  chan struct{} // holds one
+	queue  [][]byte
+	queued int
+	out    bool // it was let go
+}
+
+// NewHub returns a Hub without clients.
+func NewHub(o HubOptions) *Hub {
+	o.Clients = max(o.Clients, 1)
+	h := &Hub{o: o, clients: map[*client]bool{}, ended: make(chan struct{})}
+	if o.Header.Mask { // by the Hub: a Writer gives each stream names of its own
+		h.mask = record.NewMasker()
+		h.o.Header.Mask, h.o.Header.Rules, h.o.Header.Watch = false, nil, h.mask.Patterns(o.Header.Watch)
+	}
+	return h
+}
+
+// Put tells a batch to all clients. It is to be called after State has taken it in. It does
+// not wait for them.
+func (h *Hub) Put(b model.Batch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.clients) == 0 {
+		h.out = nil
+		return
+	}
+	if h.mask != nil && h.mask.Keys() > maxMasked {
+		h.mask = record.NewMasker()
+		for c := range h.clients { // to whom the keys have other names from now on
+			c.close()
+		}
+		return
+	}
+	b = h.mask.Batch(b)
+	h.encoded.Reset()
+	if h.joined || h.out == nil {
+		h.joined = false
+		h.out = h.writer(&h.encoded, &b)
+	}
+	if h.out.Write(b) != nil {
+		h.out = nil // what cannot be said begins anew with the next batch
+		return
+	}
+	text := bytes.Clone(h.encoded.Bytes())
+	for c := range h.clients {
+		c.push(text)
+	}
+}
+
+// writer begins a recording with what is told of the server now.
+func (h *Hub) writer(to *bytes.Buffer, b *model.Batch) *record.Writer {
+	header := h.o.Header
+	header.At, header.Server = b.At, b.Server
+	w, _ := record.NewWriter(to, false, header) // memory alone: it does not fail
+	return w
+}
+
+// push queues text. The Hub must be locked.
+func (c *client) push(text []byte) {
+	if c.queued += len(text); c.queued > maxQueued {
+		c.close()
+		return
+	}
+	c.queue = append(c.queue, text)
+	c.wake()
+}
+
+// close lets the client go. The Hub must be locked.
+func (c *client) close() {
+	c.out, c.queue = true, nil
+	c.wake()
+}
+
+func (c *client) wake() {
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what waits for c, and false when it was let go.
+func (h *Hub) take(c *client) ([][]byte, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	queue := c.queue
+	c.queue, c.queued = nil, 0
+	return queue, !c.out
+}
+
+// join adds a client, whose first lines tell where everything stands. It returns nil where there
+// are too many, or the Hub has ended.
+func (h *Hub) join() *client {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.clients) >= h.o.Clients || h.over {
+		return nil
+	}
+	c := &client{ready: make(chan struct{}, 1)}
+	h.clients[c], h.joined = true, true
+	return c
+}
+
+func (h *Hub) leave(c *client) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.clients, c)
+}
+
+// state encodes where everything stands.
+func (h *Hub) state() []byte {
+	var text bytes.Buffer
+	b := h.o.State()
+	for i := range b.Readings {
+		r := &b.Readings[i]
+		r.Arrivals, r.Trace, r.Since = nil, nil, 0 // of the past
+	}
+	h.mu.Lock()
+	b = h.mask.Batch(b)
+	h.mu.Unlock()
+	w := h.writer(&text, &b)
+	if len(b.Readings) > 0 || b.At != 0 {
+		_ = w.Write(b) // memory alone: it does not fail
+	}
+	return text.Bytes()
+}
+
+// Close ends all streams, and refuses further ones.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.over = true
+		close(h.ended)
+	}
+}
+
+// ServeHTTP answers with the stream until the client goes or the Hub is closed.
+func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := h.join()
+	if c == nil {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		http.Error(w, "there are as many streams as this exporter allows: start it with more --max-connections", http.StatusServiceUnavailable)
+		return
+	}
+	defer h.leave(c)
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // the server's own is for requests that come to an end
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	send := func(texts ...[]byte) bool {
+		for _, text := range texts {
+			_ = control.SetWriteDeadline(time.Now().Add(writeLimit)) // a test's recorder has none
+			if _, err := w.Write(text); err != nil {
+				return false
+			}
+		}
+		return control.Flush() == nil
+	}
+	// What comes while this is made is queued, and told again at worst.
+	if !send(h.state()) {
+		return
+	}
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-h.ended:
+			return
+		case <-c.ready:
+			texts, in := h.take(c)
+			if !send(texts...) || !in {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"ratescope/feed/connect"
+	"ratescope/internal/panics"
+	"ratescope/model"
+)
+
+// Options says where a Source reads. URLs is required.
+type Options struct {
+	URLs     []string         // of exporters: http://host:9464, https://user@host:9464
+	Password connect.Secret   // for a URL with a user and no password; "" is none
+	TLS      connect.TLSFiles // of https://
+}
+
+// ErrExporter is why nothing can be fired through exporters.
+var ErrExporter = errors.New("this dashboard is fed by an exporter, through which nothing is fired: start one on the server itself, with --redis and --allow-inject")
+
+// Source reads the streams of exporters as a source. Make one with New.
+type Source struct {
+	names []string
+	open  func(ctx context.Context, i int) (io.ReadCloser, error)
+}
+
+// New prepares to read; it does not connect. The error is for a URL that is none of an exporter, or TLS
+// files that cannot be read.
+func New(o Options) (*Source, error) {
+	if len(o.URLs) == 0 {
+		return nil, errors.New("no exporter is given: name one, as in http://localhost:9464")
+	}
+	config, err := o.TLS.Config()
+	if err != nil {
+		return nil, err
+	}
+	client := newClient(config)
+	s := &Source{}
+	var streams []*url.URL
+	for _, text := range o.URLs {
+		u, err := parse(text)
+		if err != nil {
+			return nil, err
+		}
+		if u.User != nil {
+			if _, given := u.User.Password(); !given && o.Password != "" {
+				u.User = url.UserPassword(u.User.Username(), string(o.Password))
+			}
+		}
+		plain := *u
+		plain.User = nil
+		name := strings.TrimSuffix(plain.String(), "/")
+		if slices.Contains(s.names, name) {
+			return nil, fmt.Errorf("the exporter %s is given twice: give it once", name)
+		}
+		s.names, streams = append(s.names, name), append(streams, u.JoinPath(Path))
+	}
+	s.open = func(ctx context.Context, i int) (io.ReadCloser, error) { return ask(ctx, client, streams[i]) }
+	return s, nil
+}
+
+// parse reads the URL of an exporter. The error says no password.
+func parse(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("--from is no URL: give it as in http://host:9464")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, fmt.Errorf("--from %q is no URL of an exporter: give it as in http://host:9464", u.Redacted())
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("--from %q says more than where the exporter is: end it after the address", u.Redacted())
+	}
+	return u, nil
+}
+
+// Waits for an exporter, beside those of connect.
+const (
+	headLimit = 10 * time.Second // until the answer begins
+	tickEvery = 500 * time.Millisecond
+)
+
+// newClient returns a client that follows no redirect: the password is for one host.
+func newClient(c *tls.Config) *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig, t.ResponseHeaderTimeout, t.DisableCompression = c, headLimit, true
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// ask asks for the stream. The error is a sentence that begins after the exporter's name.
+func ask(ctx context.Context, client *http.Client, u *url.URL) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, errors.New("cannot be asked: check its URL")
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	if answer.StatusCode == http.StatusOK {
+		return answer.Body, nil
+	}
+	answer.Body.Close()
+	switch answer.StatusCode {
+	case http.StatusUnauthorized:
+		return nil, errors.New("asks for a name and a password: give them as in http://NAME@host:9464 with --password-file")
+	case http.StatusForbidden:
+		return nil, errors.New("does not answer for this host name: start it with --host to add it")
+	case http.StatusNotFound:
+		return nil, errors.New("has no " + Path + ": it is no ratescope exporter, or an older one")
+	case http.StatusServiceUnavailable:
+		return nil, errors.New("has as many readers as it allows: start it with more --max-connections")
+	}
+	return nil, fmt.Errorf("answers %d: check the URL", answer.StatusCode)
+}
+
+// unreachable puts the error of a connection into words.
+func unreachable(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		if at.Timeout() {
+			return errors.New("does not answer in time")
+		}
+		err = at.Err // without the URL, which may have a password
+	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return errors.New("has a certificate that cannot be verified: give its authority with --tls-ca")
+	}
+	return fmt.Errorf("cannot be reached: %w", err)
+}
+
+// event is what came of one exporter.
+type event struct {
+	from  int
+	batch model.Batch
+	first bool  // of a stream
+	err   error // there is no stream; then there is no batch
+	done  chan error
+}
+
+// Run implements feed.Source. It reads all exporters until ctx ends.
+func (s *Source) Run(ctx context.Context, emit func(model.Batch)) (err error) {
+	beside, ctx := panics.NewGroup(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		err = beside.Wait()
+	}()
+	events := make(chan event)
+	streams := make([]func(), len(s.names)) // end what is read now
+	for i := range s.names {
+		r := &reader{source: s, i: i, events: events, limit: rate.NewLimiter(mostBatches, mostBatches)}
+		streams[i] = r.end
+		beside.Go(func() { r.run(ctx) })
+	}
+	f := newFleet(s.names, time.Now())
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	emitted := time.Time{}
+	send := func(b model.Batch) { emitted = time.Now(); emit(b) }
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-events:
+			now := time.Now()
+			if e.err != nil {
+				if f.lost(e.from, e.err) {
+					send(f.report(now))
+				}
+				continue
+			}
+			b, err := f.take(now, e.from, e.batch, e.first)
+			if e.done <- err; err == nil {
+				send(b)
+			}
+		case <-tick.C:
+			now := time.Now()
+			for _, i := range f.silence(now) {
+				streams[i]()
+			}
+			if now.Sub(emitted) >= tickEvery {
+				send(f.report(now))
+			}
+		}
+	}
+}
+
+// Focus implements feed.Focuser: what an exporter reads is not for one screen to say.
+func (s *Source) Focus([]string) {}
+
+// Armed returns ErrExporter.
+func (s *Source) Armed() error { return ErrExporter }
+
+// Fire returns ErrExporter.
+func (s *Source) Fire(context.Context, model.Order, func(model.Fired)) (model.Outcomes, error) {
+	return model.Outcomes{}, ErrExporter
+}
+
+// Bounds of what is read of one exporter.
+const (
+	mostBatches = 100       // a second
+	mostBytes   = 256 << 20 // between two batches
+)
+
+// bounded lets through so many bytes until it is filled again.
+type bounded struct {
+	io.ReadCloser
+	left int
+}
+
+// errTooMuch is of an exporter that says more than any does.
+var errTooMuch = errors.New("says more than any exporter does")
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
