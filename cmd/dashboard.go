@@ -26,6 +26,9 @@ import (
 )
 
 func (p *program) dashboard(c *cobra.Command, args []string) error {
+	if len(p.from) > 0 {
+		return p.fed(c, args)
+	}
 	switch {
 	case len(args) > 1:
 		return cli.Usagef("the dashboard takes one target and was given %d arguments: name one that the configuration has", len(args))

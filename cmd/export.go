@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/cli"
+	"ratescope/feed/connect"
 	"ratescope/feed/metrics"
 	"ratescope/model/report"
 )
@@ -37,7 +38,13 @@ func (p *program) export() *cobra.Command {
 	c.Flags().StringVar(&access.Key, "web-key", "", "key file (PEM) of the certificate")
 	c.Flags().StringVar(&access.Users, "web-users", "", "file of those who may read, one name:bcrypt a line, as htpasswd -nB prints it (default: everyone)")
 	c.Flags().IntVar(&access.Connections, "max-connections", metrics.DefaultConnections, "how many connections there may be at once")
+	slots := c.Flags().String("slots", "", "hash slots whose limiters are watched, as in 0-8191, so that several exporters share a server (default: all)")
+	shard := c.Flags().String("shard", "", "part of the limiters that is watched, as in 1/4 for the first of four exporters (default: all)")
 	return p.command(c, func(c *cobra.Command, args []string) error {
+		var err error
+		if p.Flags.Slots, err = part(*slots, *shard); err != nil {
+			return err
+		}
 		switch _, _, err := net.SplitHostPort(*address); {
 		case len(args) > 0:
 			return cli.Usagef("export takes no argument and was given %q: use --listen to say where", args[0])
@@ -66,12 +73,34 @@ func (p *program) export() *cobra.Command {
 		if access.Cert != "" {
 			scheme = "https"
 		}
-		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics are on %s://%s/metrics\n", scheme, listen.Addr())
+		of := ""
+		if !p.Flags.Slots.All() {
+			of = " of the limiters of slots " + p.Flags.Slots.String()
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics%s are on %s://%s/metrics\n", of, scheme, listen.Addr())
 		alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(err error) { p.log(c)(err.Error()) })
 		if err != nil {
 			return err
 		}
 		defer alerts.Close()
-		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: report.Build(p.version), Firing: alerts.Firing, Access: access}))
+		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: report.Build(p.version), Firing: alerts.Firing, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
 	}, screenFlags, []string{"ascii", "allow-inject"})
+}
+
+// part reads --slots and --shard, of which one may be given.
+func part(slots, shard string) (s connect.Slots, err error) {
+	flag := "--slots "
+	switch {
+	case slots != "" && shard != "":
+		return s, cli.Usagef("--slots %q and --shard %q both say which limiters are watched: give one of them", slots, shard)
+	case slots != "":
+		s, err = connect.ParseSlots(slots)
+	case shard != "":
+		flag = "--shard "
+		s, err = connect.ParseShard(shard)
+	}
+	if err != nil {
+		return s, cli.Usagef("%s%w", flag, err)
+	}
+	return s, nil
 }

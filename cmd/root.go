@@ -105,7 +105,8 @@ type program struct {
 	theme, notify                          string
 	allow, ascii, plain, mask, json, still bool
 	askpass, keyBase64                     bool
-	service                                bool // the command runs until SIGTERM, which is no failure then
+	from                                   []string // exporters that feed the dashboard
+	service                                bool     // the command runs until SIGTERM, which is no failure then
 	fps                                    int
 
 	// failed keeps the command's error from fang, which queries the terminal for its
@@ -152,6 +153,7 @@ func (p *program) tree() *cobra.Command {
 		Example: "ratescope\n" +
 			"ratescope --redis redis://localhost:6379 --watch 'rl:*' --limit 100/1m\n" +
 			"ratescope prod\n" +
+			"ratescope --from http://exporter:9464\n" +
 			"ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*'",
 	}, p.dashboard)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -159,6 +161,7 @@ func (p *program) tree() *cobra.Command {
 		return nil // ends the command without running it
 	})
 	p.flags(root.PersistentFlags())
+	root.Flags().StringArrayVar(&p.from, "from", nil, "exporter to show instead of a server of Redis, http://host:9464 or https://NAME@host:9464 with --password-file; several share one server by --shard; nothing is fired through them")
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

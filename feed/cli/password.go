@@ -38,6 +38,22 @@ func (s *Settings) password() (connect.Secret, error) {
 	return connect.Secret(s.Environment.Password), nil
 }
 
+// GivenPassword returns the password that the command line gives, "" where it gives none. Those of the
+// environment and of targets are for Redis.
+func (s *Settings) GivenPassword() (connect.Secret, error) {
+	switch {
+	case s.Flags.Password != "" && s.PasswordFile != "":
+		return "", UsageError{errors.New("--askpass and --password-file both give a password: give one of them")}
+	case s.PasswordFile == "":
+		return s.Flags.Password, nil
+	}
+	password, err := passwordIn(s.PasswordFile)
+	if err != nil {
+		return "", UsageError{err}
+	}
+	return password, nil
+}
+
 // passwordIn reads a password from the first line of a file.
 func passwordIn(name string) (connect.Secret, error) {
 	text, err := file.Read(name)

@@ -3,6 +3,7 @@ package metrics
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
@@ -28,6 +29,15 @@ type Access struct {
 
 // DefaultConnections bounds the open connections where --max-connections is not given.
 const DefaultConnections = 64
+
+// streams returns how many of the connections may be streams: a few are left to scrapers.
+func (a Access) streams() int {
+	most := cmp.Or(max(a.Connections, 0), DefaultConnections)
+	return max(most-spared, most/2, 1)
+}
+
+// spared is how many connections are no streams.
+const spared = 8
 
 // Listen bounds the connections of a listener, and lets it speak TLS where a has a certificate.
 // The error is one sentence.

@@ -21,6 +21,7 @@ var (
 	size       = ofSource("sweep_keys", "Keys of the server; absent when it is not known.")
 	passes     = ofSource("sweep_passes_total", "Passes of the search for limiters that are complete; until the first one is, keys may be missing.")
 	allowed    = ofSource("watch_allowed_ratio", "Share of the server's time that watching may take now: the budget, and more for the first search while nobody else uses the server.")
+	slots      = ofSource("slots", "Hash slots whose limiters are watched, of 16384; absent where all are.")
 	build      = prometheus.NewDesc("ratescope_build_info", "Version of ratescope, and of the Go that built it.", []string{"version", "goversion"}, nil)
 	firing     = prometheus.NewDesc("ratescope_alert_firing", "Alerts of the configuration that fire now; the key is empty for one about the server.", []string{"alert", "severity", "key"}, nil)
 	spent      = ofSource("watch_server_seconds_total", "Time of the server that watching took, estimated.")
@@ -43,6 +44,6 @@ var (
 
 // described are all metrics but the figures of keys.
 var described = []*prometheus.Desc{
-	up, age, rtt, keys, leftOut, dropped, commands, spent, allowed, states, faultyKeys, scanned, size, passes, build, firing,
+	up, age, rtt, keys, leftOut, dropped, commands, spent, allowed, slots, states, faultyKeys, scanned, size, passes, build, firing,
 	redisOps, redisCPU, redisMemory, redisMax, redisClients, redisEvicted, redisExpired, redisLag, redisScript, redisErrors, redisOffset,
 }

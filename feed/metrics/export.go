@@ -18,8 +18,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ratescope/feed/connect"
+	"ratescope/feed/relay"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -36,6 +39,8 @@ type Options struct {
 	Firing  func() []report.Alert // alerts that fire now; nil for none
 	Access  Access                // who may read them
 	Hosts   []string              // names under which requests are answered beside addresses, localhost and this machine's name
+	Slots   connect.Slots         // of the limiters that are watched
+	Stream  record.Header         // the first line of the stream for dashboards; see relay.Hub
 }
 
 // Collector is a prometheus.Collector of what it is given. Make one with New. It is safe
@@ -51,6 +56,8 @@ type Collector struct {
 	commands int64
 	spent    time.Duration
 	exported map[string]bool // keys that have series
+
+	hub *relay.Hub
 }
 
 // New returns a collector that knows nothing yet.
@@ -61,11 +68,36 @@ func New(o Options) *Collector {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}}
+	c := &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}}
+	c.hub = relay.NewHub(relay.HubOptions{Header: o.Stream, State: c.state, Clients: o.Access.streams()})
+	return c
 }
 
-// Put takes in a batch.
+// state returns where everything stands, for those who begin to read the stream.
+func (c *Collector) state() model.Batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := model.Batch{At: c.board.At, Local: c.board.Local, Server: c.board.Server, Sweep: c.board.Sweep}
+	for _, k := range c.board.Select(model.View{}) {
+		if !k.Gone {
+			b.Readings = append(b.Readings, k.Reading)
+		}
+	}
+	if c.board.Health.At != 0 {
+		h := c.board.Health
+		b.Health = &h
+	}
+	return b
+}
+
+// Put takes in a batch, and hands it on to those who read the stream.
 func (c *Collector) Put(b model.Batch) {
+	c.take(b)
+	c.hub.Put(b)
+}
+
+// take takes in a batch.
+func (c *Collector) take(b model.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.board.Apply(b)
@@ -131,6 +163,9 @@ func (c *Collector) metrics() (list []prometheus.Metric, families []keyFamily) {
 		prometheus.MustNewConstMetric(commands, prometheus.CounterValue, float64(c.commands)),
 		prometheus.MustNewConstMetric(passes, prometheus.CounterValue, float64(c.board.Sweep.Passes)),
 		prometheus.MustNewConstMetric(spent, prometheus.CounterValue, c.spent.Seconds()))
+	if s := c.o.Slots; !s.All() {
+		tell(slots, float64(s.Past-s.First))
+	}
 	c.states(tell)
 	c.sweep(tell)
 	if live {

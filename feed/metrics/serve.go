@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ratescope/feed"
+	"ratescope/feed/relay"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
@@ -33,9 +34,10 @@ const index = `<!doctype html>
 <title>ratescope</title>
 <h1>ratescope</h1>
 <p>What the limiters that are watched hold, for Prometheus: <a href="metrics">metrics</a></p>
+<p>The same for dashboards, as a stream: ratescope --from with the address of this page</p>
 `
 
-// Handler returns the pages: /, /metrics, /healthz and /readyz. It answers requests for the hosts that are
+// Handler returns the pages: /, /metrics, /healthz, /readyz and the stream for dashboards. It answers requests for the hosts that are
 // known alone; see knownHost.
 func Handler(c *Collector) http.Handler {
 	mux := http.NewServeMux()
@@ -56,6 +58,7 @@ func Handler(c *Collector) http.Handler {
 		}
 		_, _ = io.WriteString(w, "ready\n")
 	})
+	mux.Handle("GET "+relay.Path, c.hub)
 	known := knownHost(c.o.Hosts)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !known(r.Host) {
@@ -126,6 +129,7 @@ func Serve(ctx context.Context, src feed.Source, listen net.Listener, c *Collect
 		served <- err
 	}()
 	err = src.Run(within, c.Put)
+	c.hub.Close()
 	bye, done := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer done()
 	if server.Shutdown(bye) != nil {

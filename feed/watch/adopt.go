@@ -27,6 +27,8 @@ func (r *reader) adopt() {
 func (r *reader) adoptOne(f decode.Found) {
 	t := r.trackers[f.Name]
 	switch {
+	case t == nil && !r.o.Slots.Has(f.Name):
+		return // another process watches it
 	case (f.Denied || f.Blocked) && t == nil:
 		r.scanner.Forget(f.Key) // its limiter may be found later
 		return

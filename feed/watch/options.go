@@ -25,6 +25,9 @@ type Options struct {
 	Watch []string
 	// Keys are exact names, read even while they do not exist (Type "none").
 	Keys []string
+	// Slots is the part of the limiters that is watched, by the hash slot of their names, which
+	// all keys of a limiter share wherever they are; the zero value is all. Keys are read in any case.
+	Slots connect.Slots
 	// Rules say how keys are limited; the first that matches wins.
 	Rules []config.Rule
 	// Refresh is the time between two batches; 0 means DefaultRefresh.

@@ -1,10 +1,14 @@
 package watch
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"ratescope/feed/connect"
+	"ratescope/feed/decode"
 	"ratescope/feed/track"
+	"ratescope/model"
 )
 
 // TestATrackerIsDueOnce: a tracker that is on screen and of which there is news is read once, since
@@ -26,5 +30,41 @@ func TestATrackerIsDueOnce(t *testing.T) {
 				t.Errorf("order %v reads %s %d times, want %d", kind, name, times[name], want)
 			}
 		}
+	}
+}
+
+// TestShardsTearNoLimiter: every limiter is watched by one of several that share the slots, with all
+// its keys, wherever those are.
+func TestShardsTearNoLimiter(t *testing.T) {
+	const parts = 4
+	owners := map[string][]int{}
+	for n := 1; n <= parts; n++ {
+		slots, err := connect.ParseShard(fmt.Sprintf("%d/%d", n, parts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{o: Options{Slots: slots}, trackers: map[string]*tracked{}, dropped: map[uint64]bool{}}
+		for i := range 200 {
+			name := fmt.Sprintf("rl:user:%d", i)
+			for window := range 3 { // counters without a common hash tag
+				f := decode.Found{Key: fmt.Sprintf("%s:%d", name, 1700000000+60*window), Name: name}
+				f.Evidence = model.Known
+				r.adoptOne(f)
+			}
+		}
+		for name := range r.trackers {
+			owners[name] = append(owners[name], n)
+		}
+		if len(r.trackers) < 20 || len(r.trackers) > 80 {
+			t.Errorf("part %d of %d has %d of 200 limiters", n, parts, len(r.trackers))
+		}
+	}
+	for name, of := range owners {
+		if len(of) != 1 {
+			t.Errorf("%s is watched by the parts %v", name, of)
+		}
+	}
+	if len(owners) != 200 {
+		t.Errorf("%d of 200 limiters are watched", len(owners))
 	}
 }

@@ -53,7 +53,7 @@ func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now fun
 			Share: samplesShare * cmp.Or(max(o.Budget, 0), DefaultBudget), Prefixes: prefixes(o.Watch), Now: now,
 			Name: func(key string) (string, bool) {
 				name := decode.NameOf(key, now())
-				return name, covers(o.Watch, key, name)
+				return name, covers(o.Watch, key, name) && o.Slots.Has(name)
 			},
 		}),
 	}
@@ -134,7 +134,7 @@ func (r *reader) rank(now time.Time) {
 	}
 	for _, h := range k.report.keys {
 		name := decode.NameOf(h.Key, r.clock.at(now))
-		if covers(r.o.Watch, h.Key, name) && isHot(&h) {
+		if covers(r.o.Watch, h.Key, name) && r.o.Slots.Has(name) && isHot(&h) {
 			k.rates[name] = max(k.rates[name], 1)
 			look(name, h.Key)
 		}
