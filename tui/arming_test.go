@@ -115,6 +115,7 @@ func TestArmingEnds(t *testing.T) {
 
 // TestProductionAsksForTheName: without the key's name and a reason nothing is fired.
 func TestProductionAsksForTheName(t *testing.T) {
+	minutes(t)
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		armable(t, size[0], size[1], &tuitest.Arming{Production: []string{"it has replicas (2)"}}, func(x *tuitest.Terminal, injector *tuitest.Injector) {
 			x.Press("!")

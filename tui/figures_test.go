@@ -65,6 +65,7 @@ func TestAnIntervalKeepsItsUnit(t *testing.T) {
 
 // TestARateCanBeSeenOnEveryScreen fires at a rate and goes through all screens.
 func TestARateCanBeSeenOnEveryScreen(t *testing.T) {
+	minutes(t)
 	for i, size := range sized {
 		if race.On && i%3 != 1 {
 			continue

@@ -102,6 +102,7 @@ func TestPauseFreezesThePictureAndCollectingGoesOn(t *testing.T) {
 }
 
 func TestScrollBackInTime(t *testing.T) {
+	minutes(t)
 	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
 		x.Press("left")
 		x.See("Press p to pause")

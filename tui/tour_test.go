@@ -11,6 +11,7 @@ import (
 
 // TestTheTourTakesAMinute goes through all of it, at two sizes, and is on the dashboard then.
 func TestTheTourTakesAMinute(t *testing.T) {
+	minutes(t)
 	if d := tour.Length(); d != time.Minute {
 		t.Errorf("the tour takes %v", d)
 	}
