@@ -53,14 +53,14 @@ func (r *Reading) Aim() (Target, error) {
 	return t, nil
 }
 
-// foreign says that another library than ours keeps the key.
-func (t *Target) foreign() bool { return t.Library != "" && t.Library != OwnLibrary }
+// Foreign reports whether another library than ours keeps the key.
+func (t *Target) Foreign() bool { return t.Library != "" && t.Library != OwnLibrary }
 
 // AimChange says how a key is limited that is to be changed, as Aim does. The error is one sentence
 // without the key: why that change cannot be made to it.
 func (r *Reading) AimChange(c Change) (Target, error) {
 	t, err := r.Aim()
-	if err == nil && t.foreign() && c.Kind != Free {
+	if err == nil && t.Foreign() && c.Kind != Free {
 		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, or change it through that program", t.Library)
 	}
 	return t, err
@@ -82,15 +82,15 @@ var harms = map[string]string{
 func (r *Reading) harm() string {
 	t := &r.Target
 	switch {
-	case t.foreign() && !t.Exact:
+	case t.Foreign() && !t.Exact:
 		why := harms[t.Library]
 		if why == "" {
 			why = "what that library writes is not known exactly"
 		}
 		return "it is kept by " + t.Library + ", another program, and " + why + ": fire at its application with --url, or with --create at a key of your own"
-	case t.foreign() && slices.Contains(r.Notes, WindowInferred):
+	case t.Foreign() && slices.Contains(r.Notes, WindowInferred):
 		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with --limit, or in a rule of the configuration"
-	case t.foreign():
+	case t.Foreign():
 		return ""
 	case slices.Contains(r.Notes, GarbageScore):
 		return "it has members whose scores are no times, which a request would remove: it is no log of requests"

@@ -214,8 +214,10 @@ func (i *Injector) Production(ctx context.Context) (why []string, sure bool) {
 	return nil, false
 }
 
-// Preview returns the command that one request of a shot is sent as, or the commands of a change,
-// without sending them.
+// Preview returns the command that the first request of an order is sent as, or the commands of a
+// change, without sending them. It reads the keys of a limiter that another library keeps, because
+// what is written there follows from what they hold; of a request that would be denied now, and
+// writes nothing, it returns none.
 func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error) {
 	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
 	if s.Change.Kind != model.NoChange {
@@ -226,7 +228,9 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	case err != nil:
 		return nil, err
 	case w != nil:
-		p.commands = i.previewLibrary(w, aimed(s))
+		if p.commands, err = i.previewLibrary(ctx, w, s); err != nil {
+			return nil, err
+		}
 	default:
 		l, err := i.storeOn(p, s.Target)
 		if err != nil {

@@ -202,28 +202,23 @@ func unsure(err error) error {
 	return fmt.Errorf("%w: no answer came, so the request may or may not have been counted: %w", limiter.ErrUnknownOutcome, err)
 }
 
-// previewLibrary returns the commands of one request at a limiter that holds nothing and at one
-// that has counted a request.
-func (i *Injector) previewLibrary(w *foreign.Writer, s model.Order) (lines []string) {
+// previewLibrary returns the commands that the first request of an order writes, from what the keys
+// hold now. A scratch copy is sent what its original would be.
+func (i *Injector) previewLibrary(ctx context.Context, w *foreign.Writer, s model.Order) (lines []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	defer cancel()
 	r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: limiter.InstantOf(time.Now().Add(i.offset()))}
-	for _, used := range [...]bool{true, false} {
-		r.Held = nil
-		for n, f := range w.Fetch(s.Key, r.Target, r.At) {
-			held := decode.Sample{Key: f.Key, Type: "none"}
-			if used && n == 0 && f.Type == "string" {
-				held = decode.Sample{Key: f.Key, Type: f.Type, Text: "1", TTL: max(s.Target.Limit.Window, s.Target.Window)}
-			}
-			r.Held = append(r.Held, held)
-		}
-		request, err := w.Write(r)
-		if err != nil {
-			continue
-		}
-		for _, c := range request.Commands {
-			if line := written(c); !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
-		}
+	if _, err := i.read(ctx, i.locked(), w, s.Key, r); err != nil {
+		return nil, err
 	}
-	return lines
+	at := aimed(s)
+	for n, f := range w.Fetch(at.Key, &at.Target, r.At) {
+		r.Held[n].Key = f.Key
+	}
+	r.Target = &at.Target
+	request, err := w.Write(r)
+	for _, c := range request.Commands {
+		lines = append(lines, written(c))
+	}
+	return lines, err
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -70,7 +71,7 @@ func (l *Ticket) lines() []string {
 		"forecast " + fate,
 		"others   " + others,
 		"path     " + l.Path + " to " + l.Server.clean(),
-		"sends    " + join(l.Commands),
+		"sends    " + cmp.Or(join(l.Commands), "nothing: a request would be denied now, and is not written"),
 		"writes   " + join(l.Keys),
 		fmt.Sprintf("server   %s, slot %d", instant(l.At), l.Slot),
 	}

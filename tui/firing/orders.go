@@ -93,6 +93,9 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 		o.arm(msg)
 	case changedMsg:
 		o.changed(msg)
+	case previewedMsg:
+		msg.d.previewed(msg)
+		o.app.Redraw()
 	}
 	return nil
 }
@@ -231,8 +234,7 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 	}
 	order.Key, order.Target, order.Cost = k.Reading.Key, target, max(order.Cost, 1)
 	if o.arming != nil {
-		o.issue(order, k, then)
-		return nil
+		return o.issue(order, k, then)
 	}
 	return then(order)
 }

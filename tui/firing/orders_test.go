@@ -37,13 +37,19 @@ func newOrders(t *testing.T) (*firing.Orders, *keys, *tuitest.Injector) {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
 	feed := tuitest.NewFeed(start, tuitest.Personality{Name: "api", How: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Minute}})
+	app := newApp(t)
+	k, injector := &keys{}, &tuitest.Injector{Feed: feed}
+	k.board.Apply(feed.Advance(start))
+	return firing.New(app, k, firing.Options{Injector: injector, Name: func(key string) string { return key }}), k, injector
+}
+
+func newApp(t *testing.T) *shell.App {
+	t.Helper()
 	app, err := shell.New(context.Background(), shell.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, injector := &keys{}, &tuitest.Injector{Feed: feed}
-	k.board.Apply(feed.Advance(start))
-	return firing.New(app, k, firing.Options{Injector: injector, Name: func(key string) string { return key }}), k, injector
+	return app
 }
 
 // carryOut runs a command to its end and hands what injectors reported to the orders.

@@ -26,6 +26,7 @@ type ticketDialog struct {
 	why    []string    // why the server counts as one of production
 	inputs []textinput.Model
 	focus  int
+	waits  string // why it cannot be confirmed yet; "" once its commands are known
 	wrong  string // what was wrong with the answer
 	do     func(model.Order) tea.Cmd
 }
@@ -37,7 +38,7 @@ const (
 )
 
 // issue lays the ticket of an order over the screen; do carries the order out.
-func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) {
+func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) tea.Cmd {
 	of := order
 	if of.N == 0 { // without an end: what its first minute does
 		of.N = max(int(of.Rate*60), 1)
@@ -46,27 +47,38 @@ func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order)
 	if order.Change.Kind != model.NoChange {
 		t = k.ChangeTicket
 	}
-	o.show(order, t(of, o.keys.LiveAt()), do)
+	return o.show(order, t(of, o.keys.LiveAt()), do)
 }
 
 // show completes a ticket and lays it over the screen.
-func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) tea.Cmd) {
+func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) tea.Cmd) tea.Cmd {
 	t.Order = order
 	t.Issued, t.Server = o.app.Now(), o.keys.Live().Server.Target
 	t.Path = o.arming.Path(order)
 	t.Keys = o.arming.Keys(order, o.keys.LiveAt())
-	commands, err := o.arming.Preview(o.app.Context(), order)
-	if err != nil {
-		o.app.Warn(nothing(order) + o.name(order.Key) + ": " + err.Error() + ".")
-		return
+	d := &ticketDialog{o: o, why: o.Armament().Production, do: do}
+	preview := func() previewedMsg {
+		commands, err := o.arming.Preview(o.app.Context(), order)
+		return previewedMsg{d, commands, err}
 	}
-	t.Commands = commands
+	var later tea.Cmd
+	if order.Target.Foreign() && order.Change.Kind == model.NoChange { // it reads from the server
+		d.waits = "what the key holds is read first"
+		later = func() tea.Msg { return preview() }
+	} else {
+		p := preview()
+		if p.err != nil {
+			o.app.Warn(nothing(order) + o.name(order.Key) + ": " + p.err.Error() + ".")
+			return nil
+		}
+		t.Commands = p.commands
+	}
 	for name, other := range o.keys.Live().Keys() {
 		if name != order.Key && !other.Gone && model.HashSlot(name) == t.Slot {
 			t.InSlot++
 		}
 	}
-	d := &ticketDialog{o: o, ticket: t, why: o.Armament().Production, do: do}
+	d.ticket = t
 	if d.lines = d.words(); order.Change.Kind != model.NoChange {
 		d.lines = d.changeWords()
 	}
@@ -82,6 +94,25 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 	d.focus = len(d.inputs) - 1
 	d.inputs[d.focus].Focus()
 	o.app.Open(d)
+	return later
+}
+
+// previewedMsg is what the first request of a ticket would write.
+type previewedMsg struct {
+	d        *ticketDialog
+	commands []string
+	err      error
+}
+
+// previewed completes the ticket that was waiting for its commands.
+func (d *ticketDialog) previewed(msg previewedMsg) {
+	if msg.err != nil {
+		d.waits = "nothing can be fired: " + msg.err.Error()
+		d.wrong = d.waits
+		return
+	}
+	d.waits, d.wrong, d.ticket.Commands = "", "", msg.commands
+	d.lines = d.words()
 }
 
 // words returns the lines of the ticket.
@@ -133,6 +164,12 @@ func (d *ticketDialog) keys() string {
 
 // commands writes what is sent, without the middle of key names where they are masked.
 func (d *ticketDialog) commands() string {
+	switch {
+	case d.waits != "":
+		return d.waits
+	case len(d.ticket.Commands) == 0 && d.ticket.Order.Change.Kind == model.NoChange:
+		return "nothing: a request would be denied now, and is not written"
+	}
 	commands := make([]string, len(d.ticket.Commands))
 	for i, c := range d.ticket.Commands {
 		if d.o.mask {
@@ -171,6 +208,8 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 		shot.Named = d.inputs[inputName].Value()
 	}
 	switch {
+	case d.waits != "":
+		d.wrong = d.waits
 	case d.ticket.Expired(d.o.app.Now()):
 		d.wrong = "the ticket has expired: press esc and ask for a new one"
 	case production && !arming.Named(shot.Key, shot.Named):

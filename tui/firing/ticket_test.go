@@ -1,0 +1,62 @@
+package firing_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/firing"
+	"ratescope/tui/tuitest"
+	"ratescope/tui/widget"
+)
+
+// TestATicketWaitsForWhatIsRead: what is written at a key of another library follows from what
+// the key holds, so that its ticket cannot be confirmed before that was read.
+func TestATicketWaitsForWhatIsRead(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	app, k := newApp(t), &keys{}
+	limit := limiter.Limit{Count: 5, Window: time.Minute}
+	k.board.Apply(model.Batch{At: limiter.InstantOf(now), Readings: []model.Reading{{
+		Key: "api", Type: "string", At: limiter.InstantOf(now), State: limiter.State{Algorithm: limiter.GCRA},
+		Target: model.Target{Algorithm: limiter.GCRA, Limit: limit, LimitKnown: true, Window: limit.Window, Library: "redis-rate", Evidence: model.Known, Exact: true},
+	}}})
+	injector := &tuitest.Injector{Feed: tuitest.NewFeed(now)}
+	arming := &tuitest.Arming{}
+	if err := arming.Arm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := firing.New(app, k, firing.Options{Injector: injector, Arming: arming, Name: func(key string) string { return key }})
+	read := o.Fire(model.Order{N: 1})
+	dialog := app.Over()
+	if read == nil || dialog == nil {
+		t.Fatal("there is no ticket that reads the key")
+	}
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+	if cmd, open := dialog.Update(enter); cmd != nil || !open {
+		t.Error("the ticket was confirmed before the key was read")
+	}
+	painted := func() string {
+		p := &widget.Canvas{}
+		p.SetTheme(themes.Sixteen(true), false)
+		p.Buffer.Resize(100, 40)
+		p.Begin()
+		dialog.Paint(p, cell.Rect{})
+		return p.Buffer.Plain()
+	}
+	if text := painted(); !strings.Contains(text, "is read first") {
+		t.Error(text)
+	}
+	o.Update(read())
+	if text := painted(); !strings.Contains(text, "EVALSHA 0123456789 1 api") || strings.Contains(text, "is read first") {
+		t.Error(text)
+	}
+	if cmd, open := dialog.Update(enter); cmd == nil || open {
+		t.Error("the ticket cannot be confirmed")
+	}
+}
