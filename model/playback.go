@@ -12,6 +12,7 @@ type Playback struct {
 	Speed          float64
 	Paused         bool
 	Ended          bool
+	Past           bool   // what came before At is still being read: timelines and events are not whole
 	CutOff         string // why the recording ends too soon; "" when it was finished
 }
 

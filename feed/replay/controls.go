@@ -44,7 +44,7 @@ func (p *Player) end() {
 	if p.paused || p.ended {
 		return
 	}
-	p.ended, p.at = true, p.last
+	p.ended, p.at = true, p.shown.last
 }
 
 // Playback says where the replay is.
@@ -53,7 +53,7 @@ func (p *Player) Playback(local time.Time) model.Playback {
 	defer p.mu.Unlock()
 	return model.Playback{
 		Begin: p.file.Begin, End: p.file.End, At: p.now(local), Speed: p.speed,
-		Paused: p.paused, Ended: p.ended, CutOff: p.damage,
+		Paused: p.paused, Ended: p.ended, CutOff: p.damage, Past: p.past,
 	}
 }
 

@@ -2,14 +2,16 @@
 // comes, at a speed, and goes anywhere in it.
 //
 // The time of a replay is the recording's, on the server's clock; while the server was
-// away, the recorder's clock carries it on. To go back, a Player begins at the last
+// away, the recorder's clock carries it on. To go elsewhere, a Player begins at the last
 // checkpoint before, a frozen board at a frame of the file, and reads on from there: the
-// board is at any moment what it was when it was recorded.
+// board is what it was when it was recorded. Where that is far, it leaps: it shows at once
+// where everything stood at that moment, which the frame before it says, and reads what came
+// before while that is on screen: first as much as timelines show, then all of it.
 package replay
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -32,15 +34,11 @@ type Player struct {
 	linear bool
 
 	// Of Take alone.
-	reader    *record.Reader
-	board     model.Board // every batch that was handed out is applied to it
+	shown     *course
+	behind    []*course // that read what came before shown; the last one is whole
 	marks     []checkpoint
-	next      model.Batch // read ahead, when due says so
-	due       limiter.Instant
-	ahead     bool
-	last      limiter.Instant // moment of the batch handed out last
-	ending    error           // of the reader
 	delivered time.Time
+	patience  time.Duration // of reading on to a moment, before leaping there; negative is none
 
 	mu     sync.Mutex
 	at     limiter.Instant // the moment of the replay
@@ -49,6 +47,7 @@ type Player struct {
 	paused bool
 	ended  bool
 	seek   *limiter.Instant // where to go next
+	past   bool             // what came before the moment is being read
 	damage string
 	wake   handoff.Signal
 }
@@ -63,6 +62,8 @@ const (
 	maxMarked = 10_000                 // keys that all checkpoints hold together
 	pace      = 100 * time.Millisecond // between two batches for a screen, at any speed
 	stint     = 50 * time.Millisecond  // of reading at once: a replay falls behind rather than stands still
+	patience  = 12 * time.Millisecond  // Player.patience, but for a linear replay
+	farFrames = 10                     // that are not read through before leaping: five minutes
 	setBack   = 2500 * time.Millisecond
 )
 
@@ -74,7 +75,11 @@ func New(f *record.File, speed float64, linear bool) (*Player, error) {
 	if lo, hi := speeds[0], speeds[len(speeds)-1]; !(speed >= lo && speed <= hi) {
 		return nil, fmt.Errorf("a speed of %g is out of range: give %g to %g", speed, lo, hi)
 	}
-	p := &Player{file: f, at: f.Begin, last: f.Begin, speed: speed, linear: linear, wake: handoff.NewSignal()}
+	p := &Player{file: f, at: f.Begin, speed: speed, linear: linear, wake: handoff.NewSignal()}
+	p.shown = &course{file: f, last: f.Begin, whole: true}
+	if !linear {
+		p.patience = patience
+	}
 	p.marks = []checkpoint{{0, &model.Board{}}}
 	if f.Damage != nil {
 		p.damage = f.Damage.Why
@@ -101,8 +106,13 @@ func (p *Player) Take(ctx context.Context) (model.Batch, error) {
 		case some:
 			p.delivered = time.Now()
 			return b, nil
-		case p.ending != nil && p.linear:
+		case p.shown.ending != nil && p.linear:
 			return b, io.EOF
+		case len(p.behind) > 0:
+			if done, err := p.catchUp(ctx); done || err != nil {
+				return p.shown.board.Anew(p.shown.board.At), err
+			}
+			continue
 		}
 		p.wait(ctx)
 	}
@@ -137,48 +147,14 @@ func (p *Player) seekTarget() (to limiter.Instant, yes bool) {
 	return to, true
 }
 
-// readAhead sees to it that the next batch is there, if there is one.
-func (p *Player) readAhead(frame int) error {
-	if p.ahead || p.ending != nil {
-		return nil
+// mark keeps the board of a course that is whole as it is before the first batch of a frame.
+// When all checkpoints hold too many keys together, every second one is let go.
+func (p *Player) mark(c *course) {
+	frame := c.nextAt.Frame
+	if !c.whole || frame <= p.marks[len(p.marks)-1].frame {
+		return
 	}
-	if p.reader == nil {
-		r, err := p.file.From(frame)
-		if err != nil {
-			return fmt.Errorf("the recording cannot be read: %w", err)
-		}
-		p.reader = r
-	}
-	b, err := p.reader.Next()
-	if err != nil {
-		p.ending = err
-		if d := (*record.Damage)(nil); errors.As(err, &d) {
-			p.mu.Lock()
-			p.damage = d.Why
-			p.mu.Unlock()
-		}
-		return nil
-	}
-	p.next, p.due, p.ahead = b, p.reader.Moment(), true
-	if frame := p.reader.Frame(); frame > p.marks[len(p.marks)-1].frame {
-		p.mark(frame)
-	}
-	return nil
-}
-
-// apply hands the batch that was read ahead to the board, and returns it.
-func (p *Player) apply() model.Batch {
-	b := p.next
-	p.board.Apply(b)
-	p.last = p.due
-	p.next, p.ahead = model.Batch{}, false
-	return b
-}
-
-// mark keeps the board as it is before the first batch of a frame. When all checkpoints
-// hold too many keys together, every second one is let go.
-func (p *Player) mark(frame int) {
-	p.marks = append(p.marks, checkpoint{frame, p.board.Freeze(p.board.At)})
+	p.marks = append(p.marks, checkpoint{frame, c.board.Freeze(c.board.At)})
 	held := 0
 	for _, m := range p.marks {
 		held += m.board.Len()
@@ -197,71 +173,113 @@ func (p *Player) collect() (b model.Batch, some bool, err error) {
 	if !p.linear && begun.Sub(p.delivered) < pace {
 		return b, false, nil
 	}
-	n := 0
+	n, c := 0, p.shown
 	for {
-		if err := p.readAhead(0); err != nil {
+		if err := c.readAhead(); err != nil {
 			return b, false, err
 		}
-		if !p.ahead {
+		if !c.ahead {
+			p.note()
 			p.end()
 			break
 		}
-		if p.last.Sub(p.due) > setBack { // the recorded clock was set back, and it rules
-			if !p.anchor(p.due) {
+		p.mark(c)
+		if c.last.Sub(c.due) > setBack { // the recorded clock was set back, and it rules
+			if !p.anchor(c.due) {
 				break
 			}
-			p.last = p.due
+			c.last = c.due
 		}
-		if p.due > p.Now(time.Now()) || n > 0 && p.linear {
+		if c.due > p.Now(time.Now()) || n > 0 && p.linear {
 			break
 		}
 		if n > 0 && time.Since(begun) > stint {
-			p.anchor(p.due)
+			p.anchor(c.due)
 			break
 		}
-		b = p.apply()
+		b = c.apply()
 		n++
 	}
 	if n > 1 {
-		b = p.board.Anew(p.board.At)
+		b = c.board.Anew(c.board.At)
 	}
 	return b, n > 0, nil
 }
 
 // goTo moves the board to a moment and returns it.
 func (p *Player) goTo(ctx context.Context, to limiter.Instant) (model.Batch, error) {
+	c, fresh := p.towards(to)
+	within := p.patience
+	if within > 0 && p.file.FrameBefore(to) > c.place.Frame+farFrames {
+		within = -1
+	}
+	there := func() bool { return c.due > to && !(fresh && c.place == record.Place{}) }
+	done, err := c.run(ctx, within, p.mark, there)
+	if err != nil {
+		return model.Batch{}, err
+	}
+	p.shown, p.behind = c, nil
+	if !done {
+		switch near, err := leap(p.file, to); {
+		case err != nil: // it is damaged: batch by batch, then
+			if _, err := c.run(ctx, 0, p.mark, there); err != nil {
+				return model.Batch{}, err
+			}
+		default:
+			p.shown, p.behind = near, []*course{c}
+			if from := p.file.FrameBefore(to.Add(-reach(&near.board))); from > c.place.Frame+1 {
+				p.behind = []*course{{file: p.file, frame: from, state: true, last: p.file.Begin}, c}
+			}
+		}
+	}
+	p.note()
+	return p.shown.board.Anew(p.shown.board.At), nil
+}
+
+// towards returns the whole course that comes to a moment the soonest; fresh when it has to apply
+// a batch in any case, for its board is that before its first one.
+func (p *Player) towards(to limiter.Instant) (c *course, fresh bool) {
 	i, frame := len(p.marks)-1, p.file.FrameBefore(to)
 	for i > 0 && p.marks[i].frame > frame {
 		i--
 	}
-	least := 0
-	if m := p.marks[i]; to < p.last || p.reader == nil || m.frame > p.reader.Frame() {
-		p.board = *m.board.Freeze(m.board.At)
-		p.reader, p.ahead, p.ending, p.last = nil, false, nil, p.file.Begin
-		frame, least = m.frame, 1
-	}
-	for n := 0; ; n++ {
-		if err := p.readAhead(frame); err != nil {
-			return model.Batch{}, err
-		}
-		if !p.ahead || n >= least && p.due > to {
-			break
-		}
-		p.apply()
-		if n%64 == 0 && ctx.Err() != nil {
-			return model.Batch{}, ctx.Err()
+	m := p.marks[i]
+	for _, c := range append([]*course{p.shown}, p.behind...) {
+		if c.whole && c.reader != nil && to >= c.last && m.frame <= c.reader.Frame() {
+			return c, false
 		}
 	}
-	return p.board.Anew(p.board.At), nil
+	return &course{file: p.file, frame: m.frame, whole: true, board: *m.board.Freeze(m.board.At), last: p.file.Begin}, true
+}
+
+// catchUp reads on what came before what is shown, and says whether that is on the board now.
+func (p *Player) catchUp(ctx context.Context) (done bool, err error) {
+	c := p.behind[0]
+	done, err = c.run(ctx, stint/2, p.mark, func() bool { return c.nextAt.Compare(p.shown.place) > 0 })
+	if !done || err != nil {
+		return false, err
+	}
+	p.shown.board, p.shown.whole = c.board, c.whole
+	p.behind = p.behind[1:]
+	p.note()
+	return true, nil
+}
+
+// note tells those who ask how far the reading has come.
+func (p *Player) note() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.past = len(p.behind) > 0
+	p.damage = cmp.Or(p.damage, p.shown.damage())
 }
 
 // wait returns when something may be due, or the player was told something.
 func (p *Player) wait(ctx context.Context) {
 	var alarm <-chan time.Time
 	p.mu.Lock()
-	if p.ahead && !p.paused {
+	if p.shown.ahead && !p.paused {
 		local := time.Now()
-		d := time.Duration(float64(p.due.Sub(p.now(local))) / p.speed)
+		d := time.Duration(float64(p.shown.due.Sub(p.now(local))) / p.speed)
 		if !p.linear {
 			d = max(d, pace-local.Sub(p.delivered))
 		}

@@ -219,6 +219,62 @@ func TestGoingAnywhere(t *testing.T) {
 	})
 }
 
+// TestLeaping shows at once where everything stood, and soon what came before it too.
+func TestLeaping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, f := recorded(t, 200*time.Second)
+		p := play(t, f, 1, false)
+		p.Leap()
+		var b model.Board
+		take := func() {
+			batch, err := p.Take(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Apply(batch)
+		}
+		take()
+		p.Pause()
+		r := rand.New(rand.NewPCG(5, 4))
+		leaps := 0
+		for range 30 {
+			to := f.Begin + limiter.Instant(r.Int64N(int64(f.End-f.Begin)+1))
+			p.Seek(to)
+			take()
+			want := upTo(all, f.Begin, to)
+			for name, k := range want.Keys() {
+				was := k.Reading
+				got := b.Key(name)
+				if got == nil {
+					t.Fatalf("at %v there is no %s", to, name)
+				}
+				is := got.Reading
+				was.Since, is.Since = 0, 0
+				if !reflect.DeepEqual(was, is) {
+					t.Fatalf("at %v %s is\n%+v, want\n%+v", to, name, is, was)
+				}
+			}
+			if p.Playback(time.Now()).Past {
+				leaps++
+			}
+			for p.Playback(time.Now()).Past {
+				take()
+			}
+			same(t, "after a leap", &b, want)
+			if to+3e6 < f.End {
+				p.Pause()
+				time.Sleep(2 * time.Second)
+				take()
+				p.Pause()
+				same(t, "going on from there", &b, upTo(all, f.Begin, p.Playback(time.Now()).At))
+			}
+		}
+		if leaps < 10 {
+			t.Errorf("%d leaps", leaps)
+		}
+	})
+}
+
 func TestASourceLikeOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, f := recorded(t, 10*time.Second)

@@ -17,10 +17,10 @@ import (
 // MaxRows bounds what History returns.
 const MaxRows = 200_000
 
-// batches calls see with each batch of a recording from a frame on and its moment, until see
-// returns false. A recording that ends too soon is read as far as it goes.
+// batches calls see with where everything stood when a frame began, and with each batch of the
+// recording from there on, and its moment, until see returns false. A recording that ends too soon is read as far as it goes.
 func batches(f *record.File, frame int, see func(b model.Batch, at limiter.Instant) bool) error {
-	r, err := f.From(frame)
+	r, err := f.FromState(frame)
 	for err == nil {
 		var b model.Batch
 		if b, err = r.Next(); err == nil && !see(b, r.Moment()) {

@@ -14,6 +14,8 @@ func (s *Session) replayed(look chart.Look) (string, themes.Style) {
 	p := s.Playback()
 	where := minutes(p.Position()) + "/" + minutes(p.Length())
 	switch {
+	case p.Past:
+		return "REPLAY " + where + " reading the past", look.BadgeWarn
 	case p.Ended && p.CutOff != "":
 		return "REPLAY " + where + " cut off here", look.BadgeWarn
 	case p.Ended:
