@@ -14,11 +14,12 @@ func (p *program) undo() *cobra.Command {
 			"expiry that it had. It is refused where another program has written since, whose requests would be lost: --withdraw " +
 			"leaves those, and takes off what was fired and still counts: members of a log by their instants, counts from their windows, and of streams, buckets and GCRA what must still be there. " +
 			"Where no other program has written, that, too, leaves the keys and expiries as they were; else a log lives as long as its newest member lets it.\n\n" +
-			"It needs --allow-inject, as firing does, and is in the audit file, too.",
+			"It needs --allow-inject, as firing does, and is in the audit file, too. A server that counts as production asks for the key's name and the reason; a script gives --key and --reason.",
 		Example: "ratescope undo k3x9f2ab-1 --redis redis://localhost:6379 --allow-inject",
 	}
 	var reason string
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit file")
+	key := c.Flags().String("key", "", "what was fired at, or its last part: a script has to say it where the server counts as production")
 	withdraw := c.Flags().Bool("withdraw", false, "take what was fired off what the keys hold now, also where another program has written since")
 	p.jsonFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
@@ -30,6 +31,6 @@ func (p *program) undo() *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return cli.Undo(c.Context(), src, args[0], cli.FireOptions{Armed: p.armed(), Refused: p.refused(), Withdraw: *withdraw, Reason: reason}, p.output(c))
+		return cli.Undo(c.Context(), src, args[0], cli.FireOptions{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Withdraw: *withdraw, Key: *key, Reason: reason, Ask: question()}, p.output(c))
 	}, screenFlags, keyFlags, []string{"ascii"})
 }

@@ -62,7 +62,7 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 	}
 	s.Ticket = &t
 	found := concernsOf(ctx, injector, batch)
-	account = report.ChangeOf(t, changeNotes(found.why, &r, s), o.Names)
+	account = report.ChangeOf(t, changeNotes(found, &r, s), o.Names)
 	if order.asks(found) { // what the answer is about
 		o.announce(account)
 		told = true

@@ -12,40 +12,50 @@ import (
 	"ratescope/model/safetext"
 )
 
-// concerns are why a server counts as one of production, a clause each; sure says that it does so
-// by more than its number of clients.
-type concerns struct {
-	why  []string
-	sure bool
-}
-
-// concernsOf asks the server; the embedded one has none.
-func concernsOf(ctx context.Context, i *fire.Injector, batch model.Batch) (c concerns) {
-	if !batch.Server.Embedded {
-		c.why, c.sure = i.Production(ctx)
+// concernsOf asks the server why it counts as one of production, a clause each; the embedded one
+// does not.
+func concernsOf(ctx context.Context, i *fire.Injector, batch model.Batch) []string {
+	if batch.Server.Embedded {
+		return nil
 	}
-	return c
+	return i.Production(ctx)
 }
 
 // asks reports whether a person has to answer before the order.
-func (o *FireOptions) asks(c concerns) bool { return o.Ask != nil && len(c.why) > 0 }
+func (o *FireOptions) asks(why []string) bool { return o.Ask != nil && len(why) > 0 }
 
-// confirm asks for what a server of production needs before an order: at a terminal for the key's
-// name, and for the reason where none was given; elsewhere --reason has to be there, unless the
-// number of clients alone makes it one of production. nothing begins the sentence that refuses.
-func (o *FireOptions) confirm(c concerns, server string, s *model.Order, nothing string) error {
+// confirmUndo asks what confirm asks, before an action at a key is taken back. The command names no
+// key, so that a script has to give it, too.
+func (o *FireOptions) confirmUndo(why []string, key string) error {
+	const nothing = "nothing is taken back"
+	if o.Key != "" && !arming.Named(key, o.Key) {
+		return Usagef("%s: %q is not the name of what was fired at, nor its last part", nothing, o.Key)
+	}
+	if len(why) > 0 && o.Ask == nil && o.Key == "" {
+		return Usagef("%s: the server counts as production because %s, so give --key, what was fired at, and --reason", nothing, why[0])
+	}
+	s := model.Order{Key: key}
+	err := o.confirm(why, "the server", &s, nothing)
+	o.Reason = s.Reason
+	return err
+}
+
+// confirm asks for what a server of production needs before an order, by why a clause each: at a
+// terminal for the key's name, and for the reason where none was given. A script has named the key,
+// and needs --reason. nothing begins the sentence that refuses.
+func (o *FireOptions) confirm(why []string, server string, s *model.Order, nothing string) error {
 	s.Reason = strings.TrimSpace(o.Reason)
 	switch {
-	case len(c.why) == 0:
+	case len(why) == 0:
 		return nil
-	case o.Ask == nil && c.sure && s.Reason == "":
-		return Usagef("%s: %s counts as production because %s, so give --reason", nothing, server, c.why[0])
+	case o.Ask == nil && s.Reason == "":
+		return Usagef("%s: %s counts as production because %s, so give --reason", nothing, server, why[0])
 	case o.Ask == nil:
 		return nil
 	}
 	name := safetext.Clean(s.Key)
 	var err error
-	if s.Named, err = o.Ask(fmt.Sprintf("%s counts as production because %s.\nThe key's name, or its last part, to go on at %s: ", server, strings.Join(c.why, "; "), name)); err != nil {
+	if s.Named, err = o.Ask(fmt.Sprintf("%s counts as production because %s.\nThe key's name, or its last part, to go on at %s: ", server, strings.Join(why, "; "), name)); err != nil {
 		return Usagef("%s: no name was typed (%w)", nothing, err)
 	}
 	if !arming.Named(s.Key, s.Named) {

@@ -59,6 +59,7 @@ type FireOptions struct {
 	Withdraw   bool   // of an undo: what was fired is taken off what the key holds
 	Scratch    bool   // a copy of the key is fired at, which expires by itself
 	Create     bool   // a key that does not exist may be created
+	Key        string // of an undo: what was fired at, where no person can be asked for it
 	Reason     string // why, for the audit file
 	Shape      Shape
 	Report     string // a file for the report, .md or .json; "" none
@@ -118,7 +119,7 @@ func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o O
 	}
 	s.Ticket = &ticket
 	found := concernsOf(ctx, injector, batch)
-	foretold = account.Issue(ticket, found.why, o.Names)
+	foretold = account.Issue(ticket, found, o.Names)
 	if order.asks(found) { // what the answer is about
 		fo.Ready()
 		foretold = nil
@@ -215,6 +216,14 @@ func writeReport(account *report.Fire, name string) error {
 // Undo takes back what one order wrote, by its id, and prints what was done.
 func Undo(ctx context.Context, src Server, id string, order FireOptions, o Output) error {
 	injector := src.Injector(order.options())
+	key, err := injector.KeyOf(id)
+	if err != nil {
+		return err
+	}
+	if err := order.confirmUndo(injector.Production(ctx), key); err != nil {
+		return err
+	}
+	injector = src.Injector(order.options()) // with the reason that was typed
 	undo := injector.Undo
 	if order.Withdraw {
 		undo = injector.Withdraw

@@ -187,7 +187,7 @@ func (i *Injector) identify(ctx context.Context) (arming.Server, arming.Traits, 
 		}
 		f := connect.ParseInfo(text)
 		runs = append(runs, f["run_id"])
-		traits.Clients = max(traits.Clients, number(f["connected_clients"]))
+		traits.Clients = max(traits.Clients, others(ctx, n, number(f["connected_clients"])))
 		traits.Replicas = max(traits.Replicas, number(f["connected_slaves"]))
 	}
 	slices.Sort(runs)
@@ -195,6 +195,24 @@ func (i *Injector) identify(ctx context.Context) (arming.Server, arming.Traits, 
 		server.RunID = strings.Join(runs, " ")
 	}
 	return server, traits, nil
+}
+
+// mostListed is the number of connections up to which our own are looked for among them: a list of
+// more keeps a server busy, and ours are then not what makes them many.
+const mostListed = 1000
+
+// others returns how many of the connections to a node are of other programs. Those of ours are
+// looked for only where there are so many that it matters: a script that fires in many processes at
+// once is no sign of production. Where the user may not list them all are counted.
+func others(ctx context.Context, n *redis.Client, clients int) int {
+	if clients <= arming.ManyClients || clients > mostListed {
+		return clients
+	}
+	list, err := n.ClientList(ctx).Result()
+	if err != nil {
+		return clients
+	}
+	return clients - strings.Count(list, " name="+ownNames)
 }
 
 // number reads a whole number of INFO, -1 where it has none.
@@ -206,12 +224,12 @@ func number(text string) int {
 }
 
 // Production returns, a clause each, why the server counts as one of production; nil where it
-// does not, or does not answer. sure says that it does so by more than its number of clients.
-func (i *Injector) Production(ctx context.Context) (why []string, sure bool) {
+// does not, or does not answer.
+func (i *Injector) Production(ctx context.Context) (why []string) {
 	if _, traits, err := i.identify(ctx); err == nil {
-		return traits.Production(), traits.Sure()
+		return traits.Production()
 	}
-	return nil, false
+	return nil
 }
 
 // Preview returns the command that the first request of an order is sent as, or the commands of a

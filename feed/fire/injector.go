@@ -86,7 +86,8 @@ const (
 	GiveUp    = 5  // requests in a row that the server refused with an error
 	paceTick  = 5 * time.Millisecond
 	firePool  = InFlight
-	writeName = "ratescope-fire"
+	ownNames  = "ratescope" // what the names of all our connections begin with
+	writeName = ownNames + "-fire"
 )
 
 // New returns an injector of a server; offset is how far its clock is ahead of this machine's.

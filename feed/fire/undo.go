@@ -116,6 +116,16 @@ func (i *Injector) audited(id string) (first, last entry, err error) {
 	return i.audit.find(id)
 }
 
+// KeyOf returns the key of an action in the audit file. It is an error where that cannot be taken
+// back, as it is for Undo.
+func (i *Injector) KeyOf(id string) (string, error) {
+	first, _, err := i.audited(id)
+	if err != nil || !first.KeyQuoted {
+		return first.Key, err
+	}
+	return strconv.Unquote(first.Key)
+}
+
 // undoing writes the line that says that an action is taken back, before anything is sent, and
 // returns it for a line about what went wrong.
 func (i *Injector) undoing(first entry) (entry, error) {

@@ -123,11 +123,11 @@ func (s *State) Status(now time.Time) Status {
 	return Status{Armed: armed, Left: s.Left(now), Ended: s.why}
 }
 
-// manyClients is the number of connections above which a server counts as one of production.
-const manyClients = 50
+// ManyClients is the number of connections above which a server counts as one of production.
+const ManyClients = 50
 
 // Traits are what tells a server of production from one for trying out. Clients and Replicas
-// below 0 are not known.
+// below 0 are not known; Clients are those of other programs, without our own connections.
 type Traits struct {
 	Marked            bool // the configuration says production: true
 	Loopback          bool // it is on this machine
@@ -146,15 +146,11 @@ func (t Traits) Production() (why []string) {
 	if t.Replicas > 0 {
 		why = append(why, fmt.Sprintf("it has replicas (%d)", t.Replicas))
 	}
-	if t.Clients > manyClients {
+	if t.Clients > ManyClients {
 		why = append(why, fmt.Sprintf("%d clients are connected", t.Clients))
 	}
 	return why
 }
-
-// Sure says that a server counts as one of production by more than its number of clients, among
-// which those of a script that fires many times at once are, too.
-func (t Traits) Sure() bool { return t.Marked || !t.Loopback || t.Replicas > 0 }
 
 // Named says whether a person has typed the name of a key: all of it, or its last part, which is
 // what follows the last of the characters : / | and #.
