@@ -62,7 +62,11 @@ type plain struct {
 }
 
 func (p *plain) line(pattern string, args ...any) error {
-	_, err := fmt.Fprintf(p.w, "%s  %s\n", format.Clock(p.board.At), fmt.Sprintf(pattern, args...))
+	clock := "--:--:--" // of a server that has not answered yet
+	if p.board.At != 0 {
+		clock = format.Clock(p.board.At)
+	}
+	_, err := fmt.Fprintf(p.w, "%s  %s\n", clock, fmt.Sprintf(pattern, args...))
 	return err
 }
 
@@ -108,7 +112,7 @@ func (p *plain) summary() error {
 			return err
 		}
 	}
-	if err := p.line("%d keys: %d throttled, %d near their limit; %s admitted", t.Keys, t.Throttled, t.Near, format.PerSecond(t.Admitted)); err != nil {
+	if err := p.line("%s: %d throttled, %d near their limit; %s admitted", format.Plural(t.Keys, "key"), t.Throttled, t.Near, format.PerSecond(t.Admitted)); err != nil {
 		return err
 	}
 	for _, k := range p.board.Select(model.View{}) {

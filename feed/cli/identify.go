@@ -103,6 +103,10 @@ func identified(ctx context.Context, src feed.Source, long time.Duration, o Outp
 	if err != nil {
 		return report.Identified{}, err
 	}
+	o.lacks(b)
+	if err := unread(b); err != nil {
+		return report.Identified{}, err
+	}
 	return report.IdentifiedOf(identify.Of(b.Readings, b.Sweep, About), b.Server.Target, o.Names), nil
 }
 

@@ -57,3 +57,16 @@ func formName(i int) string {
 	}
 	return name
 }
+
+// TestLooked: a page of SCAN without a pattern has looked at what it returned and at no more, so that
+// a small server is not said to hold a page of keys.
+func TestLooked(t *testing.T) {
+	for _, c := range []struct {
+		match string
+		want  int64
+	}{{"", 7}, {"*", 7}, {"rl:*", 500}} {
+		if got := (&filter{match: c.match}).looked(7, 500); got != c.want {
+			t.Errorf("%q: looked at %d keys, want %d", c.match, got, c.want)
+		}
+	}
+}

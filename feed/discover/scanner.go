@@ -264,6 +264,15 @@ func (s *filter) wanted(keys []string) []string {
 	})
 }
 
+// looked returns at how many keys a page of SCAN has looked that returned so many. Where the pattern
+// lets not all of them through, only how many it was to look at is known.
+func (s *filter) looked(returned, count int) int64 {
+	if strings.Trim(s.match, "*") == "" {
+		return int64(returned)
+	}
+	return int64(count)
+}
+
 // scan goes through the keyspace of a node once. With sized the first page comes together
 // with the number of its keys.
 func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) error {
@@ -281,6 +290,7 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 			return err
 		}
 		cursor, sized = next, false
+		looked := f.looked(len(keys), count)
 		keys = f.wanted(keys)
 		spent, err := s.inspect(ctx, keys, cursor == 0)
 		if err != nil {
@@ -293,7 +303,9 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 		pages.SetLimit(rate.Every(max(scanPause, time.Duration(float64(spent)/s.share()))))
 		s.mu.Lock()
 		s.spent += spent
-		s.sweep.Scanned = min(s.sweep.Scanned+int64(count), max(s.sweep.Total, int64(count)))
+		if s.sweep.Scanned += looked; s.sweep.Total > 0 {
+			s.sweep.Scanned = min(s.sweep.Scanned, s.sweep.Total)
+		}
 		s.mu.Unlock()
 		if cursor == 0 {
 			return nil

@@ -1,0 +1,38 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"ratescope/feed/cli"
+	"ratescope/model"
+)
+
+// once is a source of one batch.
+type once model.Batch
+
+func (o once) Run(ctx context.Context, emit func(model.Batch)) error {
+	for ctx.Err() == nil {
+		emit(model.Batch(o))
+	}
+	return nil
+}
+
+// TestIdentifySaysWhatItCouldNotSee: a server whose keys cannot be looked at is not said to hold no
+// limiter.
+func TestIdentifySaysWhatItCouldNotSee(t *testing.T) {
+	const lack = "keys cannot be discovered: allow it with ACL SETUSER … +scan"
+	b := once{At: dawn, Local: dawn.Time(), Server: model.Server{Link: model.Live, Lacks: []string{lack}}, Sweep: model.Sweep{Passes: 1}}
+	var out, errs bytes.Buffer
+	err := cli.Identify(t.Context(), b, 0, cli.Output{Out: &out, Err: &errs, JSON: true})
+	var exit cli.ExitError
+	if !errors.As(err, &exit) || exit.Code != cli.ExitNothing || out.Len() > 0 || !strings.Contains(err.Error(), lack) {
+		t.Errorf("nothing could be looked at: %v, printed %q", err, &out)
+	}
+	if !strings.Contains(errs.String(), lack) {
+		t.Errorf("stderr is %q, want it to say what could not be seen", &errs)
+	}
+}
