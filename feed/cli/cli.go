@@ -32,8 +32,12 @@ func (o Output) print(r interface {
 	return r.Text(o.Out)
 }
 
-// lacks prints what could not be told although the server answered, one sentence a line.
+// lacks prints what could not be told although the server answered, one sentence a line. Where
+// nothing could be read, that is the error of unread.
 func (o Output) lacks(batch model.Batch) {
+	if len(batch.Readings) == 0 {
+		return
+	}
 	for _, lack := range batch.Server.Lacks {
 		fmt.Fprintln(o.Err, "ratescope: "+safetext.Sentence(lack))
 	}

@@ -53,7 +53,7 @@ func TestRecordAndReplay(t *testing.T) {
 	again.sentence(t, 2, "seen.jsonl.gz", "--force")
 	text := ratescope(t, "replay", file, "--plain", "--speed", "50")
 	text.ok(t, nil)
-	if !strings.Contains(text.out, "1 keys: 0 throttled") || !strings.HasSuffix(text.out, "end of the recording\n") {
+	if !strings.Contains(text.out, "1 key: 0 throttled") || !strings.HasSuffix(text.out, "end of the recording\n") {
 		t.Errorf("in plain text it is told as %q", text.out)
 	}
 
