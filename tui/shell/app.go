@@ -70,6 +70,7 @@ type App struct {
 	toast   widget.Toast
 	pointer pointer
 
+	footer     footer
 	frame      string // the last painted picture
 	stale      bool   // something changed since
 	mouse      bool

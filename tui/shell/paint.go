@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/help"
@@ -9,6 +10,7 @@ import (
 
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
@@ -90,12 +92,9 @@ func (a *App) nextScreen() tea.Cmd { return a.show((a.current + 1) % len(a.scree
 // paintFooter shows the keys that matter most, each of which can be clicked.
 func paintFooter(a *App, r cell.Rect) {
 	shown := footerActions(a, r.W)
-	bindings := make([]key.Binding, len(shown))
-	h := help.New()
-	h.ShortSeparator, h.Ellipsis, h.Styles = "  ", "", widget.HelpStyles(a.Look)
-	h.SetWidth(r.W - 2)
+	names := make([]string, 0, 2*len(shown))
 	x := r.X + 1
-	for i, act := range shown {
+	for _, act := range shown {
 		name := act.Help().Key
 		if a.Buffer.ASCII {
 			name = strings.Fields(name)[0]
@@ -103,15 +102,40 @@ func paintFooter(a *App, r cell.Rect) {
 				name = act.Keys()[0]
 			}
 		}
-		bindings[i] = key.NewBinding(key.WithKeys(act.Keys()...), key.WithHelp(name, act.Hint))
+		names = append(names, name, act.Hint)
 		width := safetext.Width(name) + 1 + safetext.Width(act.Hint)
 		if x+width <= r.X+r.W-1 {
 			a.OnClick(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
 		}
 		x += width + 2
 	}
-	a.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, h.ShortHelpView(bindings))
+	a.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, a.footer.of(names, r.W-2, a.Look))
 	paintBlocked(a, x, r.Y, r.X+r.W-1)
+}
+
+// footer keeps the text of the footer, which is the same in most pictures and as dear to style
+// as a good part of them. The zero value is ready.
+type footer struct {
+	names []string
+	width int
+	look  chart.Look
+	text  string
+}
+
+// of returns the text for the names of keys, each followed by its hint.
+func (f *footer) of(names []string, width int, look chart.Look) string {
+	if f.width == width && f.look == look && slices.Equal(f.names, names) {
+		return f.text
+	}
+	bindings := make([]key.Binding, 0, len(names)/2)
+	for pair := range slices.Chunk(names, 2) {
+		bindings = append(bindings, key.NewBinding(key.WithKeys(pair[0]), key.WithHelp(pair[0], pair[1])))
+	}
+	h := help.New()
+	h.ShortSeparator, h.Ellipsis, h.Styles = "  ", "", widget.HelpStyles(look)
+	h.SetWidth(width)
+	*f = footer{names, width, look, h.ShortHelpView(bindings)}
+	return f.text
 }
 
 // paintBlocked names behind the others the keys of the screen that can do nothing now; a click
