@@ -24,9 +24,9 @@ var bare = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:[0-9]*)?(/[
 func noScheme(raw string) error {
 	switch {
 	case bare.MatchString(raw):
-		return fmt.Errorf("URL %q names no scheme: write redis://%s, or rediss:// with TLS", raw, raw)
+		return fmt.Errorf("URL %q does not parse: it names no scheme; write redis://%s, or rediss:// with TLS", raw, raw)
 	case strings.HasPrefix(raw, "/") && address.MatchString(raw):
-		return fmt.Errorf("URL %q names no scheme: write unix://%s", raw, raw)
+		return fmt.Errorf("URL %q does not parse: it names no scheme; write unix://%s", raw, raw)
 	}
 	return nil
 }
