@@ -30,6 +30,67 @@ func (c *changer) ordered() []model.Order {
 	return append([]model.Order(nil), c.orders...)
 }
 
+// backer keeps what was taken back.
+type backer struct {
+	mu   sync.Mutex
+	back []model.TakeBack
+}
+
+// TakeBack implements tui.TakerBack.
+func (b *backer) TakeBack(_ context.Context, t model.TakeBack) (model.TakenBack, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.back = append(b.back, t)
+	return model.TakenBack{Restored: []string{t.Key}}, nil
+}
+
+func (b *backer) taken() []model.TakeBack {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]model.TakeBack(nil), b.back...)
+}
+
+// TestTakingBack: a change that was made is listed, its ticket asks for the name of the key on
+// production and for the reason, and what was taken back is listed no more.
+func TestTakingBack(t *testing.T) {
+	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
+		b := &backer{}
+		o := tui.Options{Arming: &tuitest.Arming{Production: []string{"it has replicas (2)"}}, Changer: &changer{}, Back: b}
+		told(t, size[0], size[1], o, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+			x.Press("U")
+			x.See("Nothing was fired or changed from here yet")
+			x.Press("!")
+			x.See("ARMED ")
+			name := func() {
+				for _, r := range "+4915112345678" {
+					x.Press(string(r))
+				}
+				x.Press("tab", "w", "h", "y", "enter")
+			}
+			x.Press("home", "$", "enter")
+			x.See("do it")
+			name()
+			x.See("gave 3 units")
+			x.Press("U")
+			x.See("undo ")
+			x.Press("enter")
+			x.See("take back")
+			x.Press("enter") // without the name
+			x.See("type the key's name")
+			if list := b.taken(); len(list) != 0 {
+				t.Fatalf("unconfirmed keys took back %+v", list)
+			}
+			name()
+			x.See("taken back, 1 key as")
+			if list := b.taken(); len(list) != 1 || list[0].Action != "abc-1" || list[0].Reason != "why" || list[0].Named != "+4915112345678" {
+				t.Errorf("taken back %+v", list)
+			}
+			x.Press("U")
+			x.See("Nothing was fired or changed from here yet")
+		})
+	}
+}
+
 // TestGivingRoom: not armed, the lines of redis-cli are copied; armed, a ticket says how the key
 // stands and will stand, and nothing is sent before it was confirmed.
 func TestGivingRoom(t *testing.T) {

@@ -33,6 +33,9 @@ type Arming = firing.Arming
 // Changer changes keys: it frees them, gives them room, blocks them.
 type Changer = firing.Changer
 
+// TakerBack takes back what was fired and changed.
+type TakerBack = firing.TakerBack
+
 // Player plays a recording.
 type Player = shown.Player
 
@@ -46,6 +49,7 @@ type Options struct {
 	Injector Injector                                   // nil: firing is not possible
 	Arming   Arming                                     // nil: what can be fired is fired at once
 	Changer  Changer                                    // nil: keys cannot be changed
+	Back     TakerBack                                  // nil: nothing can be taken back
 
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
@@ -130,7 +134,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s := session.New(app, session.Options{
 		Library: o.Library, Adopt: o.Adopt,
-		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Player: o.Player,
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Player: o.Player,
 		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export, ExportRows: o.ExportRows},
 		ASCII:  o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})

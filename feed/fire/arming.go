@@ -134,13 +134,26 @@ func (i *Injector) permit(ctx context.Context, s model.Order) error {
 		return errors.New(nothing(s) + " without a ticket that says what the order does")
 	case s.Ticket.Expired(now):
 		return fmt.Errorf("the ticket has expired after %v: what it said may be wrong by now, ask for a new one", model.TicketLasts)
-	case len(i.production) == 0:
-	case !arming.Named(s.Key, s.Named):
-		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing(s), i.endpoint.Shown, i.production[0])
-	case strings.TrimSpace(s.Reason) == "":
-		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing(s), i.endpoint.Shown, i.production[0])
+	}
+	if err := i.assured(i.production, s.Key, s.Named, s.Reason, nothing(s)); err != nil {
+		return err
 	}
 	return i.state.Use(now)
+}
+
+// assured returns nil where a person has typed what a server of production asks for: the name of the
+// key and a reason. production says why the server counts as one, nil where it does not; nothing
+// begins the sentence that refuses.
+func (i *Injector) assured(production []string, key, named, reason, nothing string) error {
+	switch {
+	case len(production) == 0:
+		return nil
+	case !arming.Named(key, named):
+		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing, i.endpoint.Shown, production[0])
+	case strings.TrimSpace(reason) == "":
+		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing, i.endpoint.Shown, production[0])
+	}
+	return nil
 }
 
 // nothing begins the sentence that says why an order is not carried out.

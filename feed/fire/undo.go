@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/model"
 	"ratescope/model/safetext"
 )
 
@@ -51,6 +53,10 @@ return false
 // where another program has written since, where the values were not saved, and where the action
 // is unfinished or was taken back already.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
+	return i.undo(ctx, id, i.o.Reason)
+}
+
+func (i *Injector) undo(ctx context.Context, id, reason string) (Undone, error) {
 	first, last, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
@@ -66,7 +72,7 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	if err != nil {
 		return Undone{}, err
 	}
-	line, err := i.undoing(first)
+	line, err := i.undoing(first, reason)
 	if err != nil {
 		return Undone{}, err
 	}
@@ -81,6 +87,35 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	line.Error = "another program has written since"
 	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost%s: look at it with ratescope peek", id, safetext.Clean(since), i.difference(ctx, since, last.After))
 	return Undone{}, errors.Join(err, i.audit.append(line))
+}
+
+// TakeBack takes an action back for a screen, as Undo and Withdraw do. Where it counts as production
+// it asks for the name of the key and a reason, as an order does.
+func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenBack, error) {
+	key, err := i.KeyOf(t.Action)
+	if err != nil {
+		return model.TakenBack{}, err
+	}
+	if i.o.ByHand {
+		i.mu.Lock()
+		production := i.production
+		i.mu.Unlock()
+		if err := i.assured(production, key, t.Named, t.Reason, "nothing is taken back"); err != nil {
+			return model.TakenBack{}, err
+		}
+		if err := i.use(); err != nil {
+			return model.TakenBack{}, err
+		}
+	}
+	back := i.undo
+	if t.Withdraw {
+		back = i.withdraw
+	}
+	u, err := back(ctx, t.Action, strings.TrimSpace(t.Reason))
+	if i.o.Sent != nil {
+		i.o.Sent(key)
+	}
+	return model.TakenBack{Restored: u.Restored, Removed: u.Removed, Expired: u.Expired, Units: u.Units}, err
 }
 
 // heldBefore is what the keys of an action held before it.
@@ -128,8 +163,8 @@ func (i *Injector) KeyOf(id string) (string, error) {
 
 // undoing writes the line that says that an action is taken back, before anything is sent, and
 // returns it for a line about what went wrong.
-func (i *Injector) undoing(first entry) (entry, error) {
-	line := entry{Action: first.Action, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: i.o.Reason, person: whoRuns()}
+func (i *Injector) undoing(first entry, reason string) (entry, error) {
+	line := entry{Action: first.Action, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: reason, person: whoRuns()}
 	if err := i.audit.append(line); err != nil {
 		return line, i.audit.unwritable(err)
 	}

@@ -56,6 +56,10 @@ const maxWithdrawn = 500
 // another program has written to since stay as they are. It returns the action and how many units
 // were taken off, and refuses what was taken back already.
 func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
+	return i.withdraw(ctx, id, i.o.Reason)
+}
+
+func (i *Injector) withdraw(ctx context.Context, id, reason string) (Undone, error) {
 	first, last, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
@@ -76,7 +80,7 @@ func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 	if last.Outcomes != nil {
 		u.Requests = int64(last.Outcomes.Total())
 	}
-	line, err := i.undoing(first)
+	line, err := i.undoing(first, reason)
 	if err != nil {
 		return Undone{}, err
 	}

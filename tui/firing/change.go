@@ -125,13 +125,17 @@ func (o *Orders) changed(msg changedMsg) {
 		return
 	}
 	what := changeName(msg.order.Change)
+	o.did(action{id: msg.done.Action, key: msg.order.Key, what: what})
 	switch {
 	case msg.order.Change.Kind == model.Give:
 		what = fmt.Sprintf("gave %s", format.Plural(int(msg.done.Units), "unit"))
 	case len(msg.done.Removed)+len(msg.done.Written) == 0:
 		what += ", and there was nothing to remove"
 	}
-	undo := " · ratescope undo " + msg.done.Action + " takes it back"
+	undo := " · U takes it back"
+	if o.takerBack == nil {
+		undo = " · ratescope undo " + msg.done.Action + " takes it back"
+	}
 	if len(msg.done.Unsaved) > 0 {
 		undo = " · this cannot be undone: " + strings.Join(msg.done.Unsaved, "; ")
 	}

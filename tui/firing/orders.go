@@ -7,6 +7,7 @@ package firing
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
@@ -43,6 +44,7 @@ type Options struct {
 	Injector Injector                // nil: nothing can be fired
 	Arming   Arming                  // nil: what can be fired is fired at once
 	Changer  Changer                 // nil: keys cannot be changed
+	Back     TakerBack               // nil: nothing can be taken back
 	Name     func(key string) string // writes a key as the terminal may show it
 	Mask     bool                    // the middle of key names is hidden
 }
@@ -54,12 +56,13 @@ type Orders struct {
 	app  *shell.App
 	keys Keys
 
-	injector Injector
-	arming   Arming
-	changer  Changer
-	name     func(key string) string
-	mask     bool
-	wasArmed bool // at the last tick
+	injector  Injector
+	arming    Arming
+	changer   Changer
+	takerBack TakerBack
+	name      func(key string) string
+	mask      bool
+	wasArmed  bool // at the last tick
 
 	burst     int
 	perSecond float64 // of the rate that r starts
@@ -69,14 +72,15 @@ type Orders struct {
 	results   *inbox
 	decisions []Decision // newest last
 	outcomes  model.Outcomes
-	plans     []plan // what waits for its moment
-	planned   int64  // the number of the newest plan
+	plans     []plan   // what waits for its moment
+	planned   int64    // the number of the newest plan
+	actions   []action // what can be taken back, newest last
 }
 
 // New returns no orders yet. They are fired at keys, and their sentences appear in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
 	return &Orders{
-		app: app, keys: keys, injector: o.Injector, arming: o.Arming, changer: o.Changer, name: o.Name, mask: o.Mask,
+		app: app, keys: keys, injector: o.Injector, arming: o.Arming, changer: o.Changer, takerBack: o.Back, name: o.Name, mask: o.Mask,
 		burst: 10, perSecond: 5, orders: map[int64]*runningOrder{}, results: &inbox{wake: make(chan struct{}, 1)},
 	}
 }
@@ -96,6 +100,8 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 	case previewedMsg:
 		msg.d.previewed(msg)
 		o.app.Redraw()
+	case takenBackMsg:
+		o.takenBack(msg)
 	}
 	return nil
 }
@@ -105,8 +111,10 @@ type runningOrder struct {
 	model.Order
 	cancel  context.CancelFunc
 	gate    gate
-	sent    int  // requests whose fate is known
-	stopped bool // by the person, or by the end of the arming
+	sent    int    // requests whose fate is known
+	stopped bool   // by the person, or by the end of the arming
+	audit   string // the id of the action; "" before its first request was answered
+	at      string // the key that its requests went to: a copy, where it is fired at one
 }
 
 // stop ends the shot.
@@ -274,6 +282,9 @@ func (o *Orders) record(msg firedMsg) {
 		o.keys.Live().Mark(f)
 		if r := o.orders[f.Order]; r != nil {
 			r.sent++
+			if id, _, ok := strings.Cut(f.Audit, "."); ok {
+				r.audit, r.at = id, f.Key
+			}
 		}
 		o.outcomes.Add(f.Outcome)
 		if n := len(o.decisions); n > 0 && alike(&o.decisions[n-1].Fired, &f) {
@@ -286,6 +297,9 @@ func (o *Orders) record(msg firedMsg) {
 		o.decisions = slices.Delete(o.decisions, 0, n-keepDecisions)
 	}
 	for _, e := range msg.ended {
+		if r := o.orders[e.id]; r != nil {
+			o.ended(r, e.outcomes)
+		}
 		if r := o.orders[e.id]; r != nil && r.Ticket != nil && e.err == nil && !r.stopped {
 			o.app.Say(reported(r.Ticket, e.outcomes))
 		}
@@ -370,8 +384,8 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 		o.burst = step(bursts, o.burst, up)
 		return nil
 	}
-	if r.Shape.Kind != model.Even {
-		o.app.Warn("The rate belongs to the shape that is being fired: x stops it, ~ orders another.")
+	if k := r.Shape.Kind; k == model.Ramp || k == model.Recorded {
+		o.app.Warn("The rate of a ramp or a recording is its own: x stops it, ~ orders another.")
 		return nil
 	}
 	left := 0 // without an end
@@ -390,15 +404,23 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 	}
 	if !up { // less is fired than was confirmed
 		order := r.Order
-		order.Rate, order.N = next, left
+		order.Rate, order.N, order.Shape = next, left, goesOn(order.Shape)
 		if t := r.Ticket; t != nil {
 			lower := *t
-			lower.Order.Rate, lower.Order.N, lower.Issued = next, left, o.app.Now()
+			lower.Order.Rate, lower.Order.N, lower.Order.Shape, lower.Issued = next, left, order.Shape, o.app.Now()
 			order.Ticket = &lower
 		}
 		return replace(order)
 	}
-	return o.fireThen(model.Order{Rate: next, N: left, Cost: r.Cost}, replace)
+	return o.fireThen(model.Order{Rate: next, N: left, Cost: r.Cost, Shape: goesOn(r.Shape), Scratch: r.Scratch}, replace)
+}
+
+// goesOn returns the shape of what is left of an order: it begins at once, and at other random
+// instants.
+func goesOn(s model.Shape) model.Shape {
+	s.Wait = 0
+	s.Seed++
+	return s
 }
 
 // step returns the neighbour of v in a rising list.

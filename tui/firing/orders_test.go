@@ -181,3 +181,32 @@ func TestFiringIsPaused(t *testing.T) {
 		}
 	})
 }
+
+// TestTheRateOfAShapeChanges: requests at random instants go on at the new rate in the same shape, and
+// at a copy where they went to one; a ramp keeps its own rate.
+func TestTheRateOfAShapeChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, _, injector := newOrders(t)
+		go o.FireText("5/s poisson:7 cost:2 scratch")()
+		time.Sleep(time.Second)
+		go o.Adjust(true)()
+		time.Sleep(time.Second)
+		list := injector.Orders()
+		if len(list) != 2 {
+			t.Fatalf("%d orders", len(list))
+		}
+		if got := list[1]; got.Rate != 10 || got.N != 0 || got.Cost != 2 || got.Shape.Kind != model.Poisson || got.Shape.Seed == 7 || !got.Scratch {
+			t.Errorf("it goes on as %+v", got)
+		}
+		o.Stop()
+		synctest.Wait()
+		o.Update(o.TakeFired())
+		go o.FireText("5/s ramp:50/s:30s")()
+		time.Sleep(time.Second)
+		if o.Adjust(true) != nil {
+			t.Error("the rate of a ramp was changed")
+		}
+		o.Stop()
+		synctest.Wait()
+	})
+}

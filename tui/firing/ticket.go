@@ -1,6 +1,7 @@
 package firing
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -28,6 +29,8 @@ type ticketDialog struct {
 	focus  int
 	waits  string // why it cannot be confirmed yet; "" once its commands are known
 	wrong  string // what was wrong with the answer
+	name   string // of what is confirmed; "" that of the order
+	yes    string // what enter does; "" fires the order or makes its change
 	do     func(model.Order) tea.Cmd
 }
 
@@ -82,19 +85,25 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 	if d.lines = d.words(); order.Change.Kind != model.NoChange {
 		d.lines = d.changeWords()
 	}
+	d.open()
+	return later
+}
+
+// open makes the inputs of a ticket and lays it over the screen.
+func (d *ticketDialog) open() {
+	look := d.o.app.Look
 	asked := []string{"reason "}
 	if len(d.why) > 0 {
 		asked = append(asked, "key    ")
 	}
 	for _, prompt := range asked {
-		in := widget.NewInput(o.app.Look, prompt, o.app.Look.Raised)
+		in := widget.NewInput(look, prompt, look.Raised)
 		in.CharLimit = 200
 		d.inputs = append(d.inputs, in)
 	}
 	d.focus = len(d.inputs) - 1
 	d.inputs[d.focus].Focus()
-	o.app.Open(d)
-	return later
+	d.o.app.Open(d)
 }
 
 // previewedMsg is what the first request of a ticket would write.
@@ -225,6 +234,9 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 // title says what is ordered.
 func (d *ticketDialog) title() string {
 	shot := &d.ticket.Order
+	if d.name != "" {
+		return d.name
+	}
 	if shot.Change.Kind != model.NoChange {
 		return changeName(shot.Change)
 	}
@@ -298,7 +310,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 		y++
 	}
 	y++
-	yes := "fire"
+	yes := cmp.Or(d.yes, "fire")
 	if d.ticket.Order.Change.Kind != model.NoChange {
 		yes = "do it"
 	}
