@@ -94,6 +94,14 @@ func TestASelectionStaysOnItsKey(t *testing.T) {
 	if len(x.Rows()) != 0 || x.Selected() != last {
 		t.Errorf("a filter that nothing fits leaves %d rows and selects %q", len(x.Rows()), x.Selected())
 	}
+	if x.SetFilter(""); x.Selected() != last {
+		t.Errorf("without the filter %q is selected, and %q was", x.Selected(), last)
+	}
+	other := x.names()[1]
+	x.SetFilter(other)
+	if x.SetFilter(""); x.Selected() != other || x.Index() != 1 {
+		t.Errorf("the key that the filter found is %q, and %q is selected in row %d", other, x.Selected(), x.Index())
+	}
 }
 
 func TestAKeyThatWentAwayIsSaidOnce(t *testing.T) {

@@ -104,11 +104,13 @@ func (s *Selection) TakeLost() string {
 	return lost
 }
 
-// SetFilter lists only the keys that fit, the best first, and selects the first.
+// SetFilter lists only the keys that fit, the best first, and selects the first. Without a filter
+// the selection stays on its key.
 func (s *Selection) SetFilter(text string) {
 	s.list.filter = parseFilter(text)
 	s.list.Reorder()
-	if len(s.list.rows) > 0 {
+	s.hooks.Redraw()
+	if len(s.list.rows) > 0 && (text != "" || s.Index() < 0) {
 		s.PickRow(0)
 	}
 }
