@@ -1,6 +1,8 @@
 package tui_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,6 +173,19 @@ func TestATicketIsNew(t *testing.T) {
 		}
 		if n := len(injector.Orders()); n != 1 {
 			t.Errorf("%d orders, want 1", n)
+		}
+	})
+}
+
+// TestForecastBesideADecision: where 80x24 leaves one row for both, neither is drawn over the other.
+func TestForecastBesideADecision(t *testing.T) {
+	armable(t, 80, 24, &tuitest.Arming{}, func(x *tuitest.Terminal, _ *tuitest.Injector) {
+		x.Press("!", "space", "enter")
+		x.See("cost 1 ")
+		for line := range strings.Lines(x.Screen()) {
+			if strings.Contains(line, "cost 1 ") && !regexp.MustCompile(`one → admitted, \d+ left +\d\d:\d\d:\d\d\.\d`).MatchString(line) {
+				t.Errorf("the forecast is cut: %q", line)
+			}
 		}
 	})
 }

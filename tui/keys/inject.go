@@ -15,6 +15,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
+// decisionCells is the room for a decision beside the forecast, without its latency.
+const decisionCells = 49
+
 // paintInjector draws what firing would do and what it did.
 func (v view) paintInjector(r cell.Rect) {
 	if r.H == 0 {
@@ -30,11 +33,16 @@ func (v view) paintInjector(r cell.Rect) {
 	if left.H > 5 {
 		y++
 	}
+	n, rows := len(v.Decisions()), left.Y+left.H-y
+	if rows <= 2 && (rows == 1 || left.H > 2) && right.H == 0 && n > 0 && left.W >= 76 { // the forecast leaves no row: beside it
+		x := left.X + left.W - decisionCells
+		y = v.paintForecast(cell.Rect{X: left.X, Y: left.Y, W: left.W - decisionCells - 1, H: left.H}, y)
+		events.PaintDecision(v.Canvas, x, y-1, left.X+left.W, &v.Decisions()[n-1])
+		return
+	}
 	y = v.paintForecast(left, y)
-	if n := len(v.Decisions()); right.H > 0 {
+	if right.H > 0 {
 		v.paintDecisions(right)
-	} else if y == left.Y+left.H && n > 0 && left.W >= 76 { // no row is left: beside the forecast
-		events.PaintDecision(v.Canvas, left.X+left.W-52, y-1, left.X+left.W, &v.Decisions()[n-1])
 	} else if y < left.Y+left.H {
 		if left.H-(y-left.Y) > 3 { // room to set the past apart from the forecast
 			y++
@@ -132,7 +140,11 @@ func (v view) paintForecast(r cell.Rect, y int) int {
 		return y
 	}
 	one, many := k.Reading.Forecast(v.At(), 1, 1), k.Reading.Forecast(v.At(), v.Burst(), 1)
-	label := func(s string) widget.Span { return widget.Styled(fmt.Sprintf("%-9s", s), v.Look.Dim) }
+	column := 9
+	if r.W < 36 {
+		column = 0
+	}
+	label := func(s string) widget.Span { return widget.Styled(fmt.Sprintf("%-*s ", column-1, s), v.Look.Dim) }
 	v.Spans(r.X, y, end, append([]widget.Span{label("one")}, v.fate(one)...)...)
 	y++
 	if r.H > 2 && y < r.Y+r.H {
