@@ -78,7 +78,7 @@ func (p *program) lab() *cobra.Command {
 			return cli.Usagef("--password-file and --authorized-keys say who may join a class: use them with --serve")
 		}
 		if !seen {
-			return cli.Usagef("the lab needs a terminal on its output")
+			return cli.Usagef("the lab needs a terminal on its output: run it at one, or give --cast FILE or --picture FILE with a lesson")
 		}
 		o.Timed = p.timed()
 		o.Memory, o.Remember = labMemory()
