@@ -157,7 +157,7 @@ func takeFromLog(log []limiter.Entry, at limiter.Instant, cost int64) {
 // counter has counted is seen by the reading after it.
 func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 	for end := min(last, i+BinsPerWindow/4); i <= end && cost > 0; i++ {
-		if p := t.peek(i); p == nil || p.Admitted+p.Denied == 0 {
+		if p, _ := t.peek(i); p.Admitted+p.Denied == 0 {
 			continue
 		}
 		b := t.at(i)
@@ -173,7 +173,7 @@ func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 
 // unmark takes the marks of requests fired from here off a bin.
 func (t *Timeline) unmark(i int64) {
-	if p := t.peek(i); p != nil && p.InjectedAdmitted+p.InjectedDenied > 0 {
+	if p, _ := t.peek(i); p.InjectedAdmitted+p.InjectedDenied > 0 {
 		b := t.at(i)
 		b.InjectedAdmitted, b.InjectedDenied = 0, 0
 	}
@@ -195,7 +195,7 @@ func (t *Timeline) lower(i, cost int64, a limiter.Algorithm) {
 		if a.Kind() == limiter.KindWeighted && j >= edge {
 			n = cost * (end - j) / BinsPerWindow
 		}
-		if p := t.peek(j); p != nil && p.UsedKnown && n > 0 {
+		if p, _ := t.peek(j); p.UsedKnown && n > 0 {
 			b := t.at(j)
 			b.Used = max(b.Used-n, 0)
 		}

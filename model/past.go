@@ -63,8 +63,8 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 
 // usedAt returns the level in the bin that holds t.
 func (t *Timeline) usedAt(at limiter.Instant) (int64, bool) {
-	b := t.peek(t.Index(at))
-	if b == nil || !b.UsedKnown {
+	b, _ := t.peek(t.Index(at))
+	if !b.UsedKnown {
 		return 0, false
 	}
 	return b.Used, true
@@ -72,8 +72,11 @@ func (t *Timeline) usedAt(at limiter.Instant) (int64, bool) {
 
 // deniedIn returns how many were denied in the whole bins from since to at.
 func (t *Timeline) deniedIn(since, at limiter.Instant) (n int64) {
+	var buffer [chunkBins]Bin
+	var b *Bin
+	w := walk{t: t}
 	for i := t.Index(since) + 1; i <= t.Index(at); i++ {
-		if b := t.peek(i); b != nil {
+		if w, b = w.at(i, &buffer); b != nil {
 			n += b.Denied
 		}
 	}
@@ -84,8 +87,11 @@ func (t *Timeline) deniedIn(since, at limiter.Instant) (n int64) {
 // that time was watched.
 func (t *Timeline) entries(since, at limiter.Instant) (log []limiter.Entry, watched bool) {
 	log = []limiter.Entry{}
+	var buffer [chunkBins]Bin
+	var b *Bin
+	w := walk{t: t}
 	for i := t.Index(since) + 1; i <= t.Index(at); i++ {
-		if b := t.peek(i); b != nil && b.Admitted > 0 {
+		if w, b = w.at(i, &buffer); b != nil && b.Admitted > 0 {
 			log = append(log, limiter.Entry{At: min(t.Begin(i+1)-1, at), Count: b.Admitted})
 		}
 	}

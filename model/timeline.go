@@ -44,17 +44,16 @@ func (b *Bin) join(c *Bin) {
 type Timeline struct {
 	window time.Duration
 	micros int64 // the window in µs
-	bins   int64 // of a window, and of a chunk
+	bins   int64 // of a window
+	per    int64 // bins of a chunk
 	reach  int64 // windows that are held
 	seen   int64 // the newest bin that was watched
 	first  int64 // the oldest bin that was watched
-	chunks [maxWindows]*chunk
-}
 
-type chunk struct {
-	number int64 // absolute: bin index / chunkBins
-	shared bool  // with a frozen timeline: not to be written to
-	bins   []Bin
+	newest *chunk   // the newest that was written to; nil before anything was
+	late   *chunk   // an older one, the latest that was written to; nil for none
+	past   []packed // all others, by their number modulo the length; nil while there are none
+	shared bool     // past, with a frozen timeline
 }
 
 // NewTimeline returns an empty timeline for a window; one below a microsecond counts
@@ -63,8 +62,8 @@ func NewTimeline(window time.Duration) *Timeline {
 	return newTimeline(window, BinsPerWindow, maxWindows)
 }
 
-// timeline returns an empty timeline for a key of the board. A rough one takes 2 kB where a full
-// one takes up to 115: its rates are those of 23 to 24 parts of a window.
+// timeline returns an empty timeline for a key of the board. A rough one takes 1 kB where a full
+// one takes up to 10: its rates are those of 23 to 24 parts of a window.
 func (b *Board) timeline(window time.Duration) *Timeline {
 	if b.Rough {
 		return newTimeline(window, roughBins, roughWindows)
@@ -73,17 +72,18 @@ func (b *Board) timeline(window time.Duration) *Timeline {
 }
 
 func newTimeline(window time.Duration, bins, reach int64) *Timeline {
-	return &Timeline{window: window, micros: max(int64(window/time.Microsecond), 1), bins: bins, reach: reach, seen: math.MinInt64, first: math.MaxInt64}
+	return &Timeline{window: window, micros: max(int64(window/time.Microsecond), 1), bins: bins, per: min(bins, chunkBins), reach: reach, seen: math.MinInt64, first: math.MaxInt64}
 }
 
 // Freeze returns the timeline as it stands. What is written to t later does not change
 // it; the bins are shared until then.
 func (t *Timeline) Freeze() *Timeline {
-	for _, c := range t.chunks {
+	for _, c := range [...]*chunk{t.newest, t.late} {
 		if c != nil && !c.shared { // a frozen timeline shares it, perhaps in another goroutine
 			c.shared = true
 		}
 	}
+	t.shared = true
 	still := *t
 	return &still
 }
@@ -128,43 +128,152 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// place returns the number of the chunk that holds bin i, and its slot. A full timeline divides by
-// constants, which is faster: charts look at every bin.
-func (t *Timeline) place(i int64) (number, slot int64) {
-	if t.bins == BinsPerWindow {
-		number = floorDiv(i, BinsPerWindow)
-		return number, ((number % maxWindows) + maxWindows) % maxWindows
+// chunkOf returns the number of the chunk that holds bin i. A full timeline divides by a constant,
+// which is faster: charts look at every bin.
+func (t *Timeline) chunkOf(i int64) int64 {
+	if t.per == chunkBins {
+		return floorDiv(i, chunkBins)
 	}
-	number = floorDiv(i, t.bins)
-	return number, ((number % t.reach) + t.reach) % t.reach
+	return floorDiv(i, t.per)
 }
 
-// at returns bin i to write to, or nil when it is older than what the ring holds.
+// holds reports whether the chunk of a number is neither too old for the timeline nor too new.
+func (t *Timeline) holds(number int64) bool {
+	if t.newest == nil || number > t.newest.number {
+		return false
+	}
+	n := t.bins / t.per // chunks of a window
+	return floorDiv(number, n) > floorDiv(t.newest.number, n)-t.reach
+}
+
+// slot returns the place in past of the chunk of a number.
+func (t *Timeline) slot(number int64) int64 {
+	n := int64(len(t.past))
+	return (number%n + n) % n
+}
+
+// at returns bin i to write to, or nil when it is older than what the timeline holds. It is
+// good until the next call.
 func (t *Timeline) at(i int64) *Bin {
-	number, n := t.place(i)
-	slot := &t.chunks[n]
-	switch c := *slot; {
-	case c == nil || c.number < number && c.shared:
-		*slot = &chunk{number: number, bins: make([]Bin, t.bins)}
-	case c.number > number:
+	number := t.chunkOf(i)
+	c := &t.newest
+	switch {
+	case t.newest == nil || number > t.newest.number:
+		t.turn(number)
+	case t.newest.number == number:
+	case !t.holds(number):
 		return nil
-	case c.number < number:
-		c.number = number
-		clear(c.bins)
-	case c.shared:
-		*slot = &chunk{number: number, bins: slices.Clone(c.bins)}
+	default:
+		c = &t.late
+		if t.late == nil || t.late.number != number {
+			t.late = t.begin(number)
+			if t.past != nil {
+				t.past[t.slot(number)].unpack(t.late.bins)
+			}
+		}
 	}
-	return &(*slot).bins[i-number*t.bins]
+	if (*c).shared {
+		*c = &chunk{number: number, bins: slices.Clone((*c).bins)}
+	}
+	return &(*c).bins[i-number*t.per]
 }
 
-// peek returns bin i, or nil when nothing was ever written near it.
-func (t *Timeline) peek(i int64) *Bin {
-	number, n := t.place(i)
-	c := t.chunks[n]
-	if c == nil || c.number != number {
+// turn begins a chunk that is newer than all.
+func (t *Timeline) turn(number int64) {
+	was := t.newest
+	t.newest = t.begin(number)
+	if was == nil {
+		return
+	}
+	t.late = was
+	if t.past == nil {
+		return
+	}
+	t.own()
+	for n := max(was.number+1, number-int64(len(t.past))+1); n <= number; n++ { // what was so long ago is over
+		t.past[t.slot(n)] = ""
+	}
+}
+
+// begin packs the older chunk that was written to, and returns an empty one in its place.
+func (t *Timeline) begin(number int64) *chunk {
+	c := t.late
+	if t.late = nil; c == nil {
+		return &chunk{number: number, bins: make([]Bin, t.per)}
+	}
+	if t.holds(c.number) {
+		if t.past == nil {
+			t.past, t.shared = make([]packed, t.reach*t.bins/t.per), false
+		}
+		t.own()
+		t.past[t.slot(c.number)] = pack(c.bins)
+	}
+	if c.shared {
+		return &chunk{number: number, bins: make([]Bin, t.per)}
+	}
+	c.number = number
+	clear(c.bins)
+	return c
+}
+
+// own makes past the timeline's own.
+func (t *Timeline) own() {
+	if t.shared {
+		t.past, t.shared = slices.Clone(t.past), false
+	}
+}
+
+// walk is where a look at bins one after the other is. It is passed on by value, so that the
+// bins that are unpacked on the way stay on the stack.
+type walk struct {
+	t      *Timeline
+	number int64 // of the chunk of bins
+	bins   []Bin // nil: there are none
+	begun  bool
+}
+
+// at returns bin i, to be read only and until the next call; nil when nothing was ever written
+// near it.
+func (w walk) at(i int64, buffer *[chunkBins]Bin) (walk, *Bin) {
+	if number := w.t.chunkOf(i); !w.begun || number != w.number {
+		w.begun, w.number = true, number
+		w.bins = w.t.chunk(number, buffer[:w.t.per])
+	}
+	if w.bins == nil {
+		return w, nil
+	}
+	return w, &w.bins[i-w.number*w.t.per]
+}
+
+// chunk returns the bins of a chunk, in buffer where they are packed; nil when nothing was
+// written to it.
+func (t *Timeline) chunk(number int64, buffer []Bin) []Bin {
+	switch {
+	case !t.holds(number):
+		return nil
+	case t.newest.number == number:
+		return t.newest.bins
+	case t.late != nil && t.late.number == number:
+		return t.late.bins
+	case t.past == nil:
 		return nil
 	}
-	return &c.bins[i-number*t.bins]
+	p := t.past[t.slot(number)]
+	if p == "" {
+		return nil
+	}
+	p.unpack(buffer)
+	return buffer
+}
+
+// peek returns bin i, and whether anything was ever written near it.
+func (t *Timeline) peek(i int64) (Bin, bool) {
+	var buffer [chunkBins]Bin
+	_, b := walk{t: t}.at(i, &buffer)
+	if b == nil {
+		return Bin{}, false
+	}
+	return *b, true
 }
 
 // Arrive records requests.
@@ -226,8 +335,11 @@ func (t *Timeline) report(now limiter.Instant) (since limiter.Instant, arrivals 
 	}
 	last := t.Index(now)
 	from := max(t.first, last-(t.reach-1)*t.bins)
+	var buffer [chunkBins]Bin
+	var b *Bin
+	w := walk{t: t}
 	for i := from; i <= last; i++ {
-		b := t.peek(i)
+		w, b = w.at(i, &buffer)
 		if b == nil {
 			continue
 		}
@@ -253,8 +365,11 @@ func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 	if t.bins == roughBins { // the first bin may have been watched in part
 		watched = watched && first > t.first
 	}
+	var buffer [chunkBins]Bin
+	var b *Bin
+	w := walk{t: t}
 	for i := first; i <= last; i++ {
-		b := t.peek(i)
+		w, b = w.at(i, &buffer)
 		if b == nil {
 			watched = false
 			continue
@@ -269,11 +384,14 @@ func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 func (t *Timeline) Between(from, to limiter.Instant) Bin {
 	sum := Bin{Watched: true}
 	first, last := t.Index(from), t.Index(max(from, to-1))
+	var buffer [chunkBins]Bin
+	var b *Bin
+	w := walk{t: t}
 	for i := first; i <= last; i++ {
-		b := t.peek(i)
+		w, b = w.at(i, &buffer)
 		if b == nil { // so are all bins of its chunk
 			sum.Watched = false
-			i = (floorDiv(i, t.bins)+1)*t.bins - 1
+			i = (t.chunkOf(i)+1)*t.per - 1
 			continue
 		}
 		sum.join(b)
@@ -285,11 +403,14 @@ func (t *Timeline) Between(from, to limiter.Instant) Bin {
 // numbered last (a multiple of per bins; see Column) into dst, oldest first.
 // Stretches that were never written come back as unwatched and empty.
 func (t *Timeline) Columns(dst []Bin, last int64, per int) {
+	var buffer [chunkBins]Bin
+	var b *Bin
+	w := walk{t: t}
 	for c := range dst {
 		from := (last - int64(len(dst)-1-c)) * int64(per)
 		sum := Bin{Watched: true}
 		for k := range int64(per) {
-			b := t.peek(from + k)
+			w, b = w.at(from+k, &buffer)
 			switch {
 			case b == nil:
 				sum.Watched = sum.Watched && !t.within(from+k)

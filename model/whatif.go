@@ -41,8 +41,12 @@ func (k *Watched) Run(terms Target, from, to limiter.Instant) WhatIf {
 	limit.Window = terms.Window
 	w := WhatIf{From: from, To: to, DeniedKnown: k.Reading.Denied.Known}
 	state := limiter.State{Algorithm: terms.Algorithm}
+	var buffer [chunkBins]Bin
+	var b *Bin
+	past := walk{t: k.Timeline}
 	for i := k.Timeline.Index(from); i <= k.Timeline.Index(to); i++ {
-		b, at := k.Timeline.peek(i), k.Timeline.Begin(i)
+		at := k.Timeline.Begin(i)
+		past, b = past.at(i, &buffer)
 		if b == nil {
 			continue
 		}
