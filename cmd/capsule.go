@@ -77,6 +77,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 // saveCapsule saves what a dashboard has kept, in the working folder.
 func (p *program) saveCapsule(board *model.Board, recent *cli.Recent, alerts *cli.Alerts) (account string, err error) {
 	c, err := p.content(board, recent.Begin(), recent, alerts)
+	c.Cut = recent.Cut()
 	if err != nil {
 		return "", err
 	}

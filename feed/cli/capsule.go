@@ -72,6 +72,7 @@ func Capsule(ctx context.Context, src feed.Source, w Watching, content func(*mod
 		return cmp.Or(err, ctx.Err())
 	}
 	c, err := content(board.Freeze(board.At), tail.Begin(), tail)
+	c.Cut = tail.Cut()
 	if err == nil {
 		err = WriteCapsule(w.File, w.Force, c)
 	}

@@ -15,7 +15,7 @@ import (
 // What is kept in memory for a capsule.
 const (
 	RecentSpan  = 10 * time.Minute
-	recentBytes = 48 << 20 // at most, beside what is being compressed
+	recentBytes = 40 << 20 // at most, beside the latest readings and what is being compressed
 )
 
 // Recent keeps the last minutes of a running dashboard in memory, compressed. Put never
@@ -85,6 +85,13 @@ func (r *Recent) Begin() limiter.Instant {
 	defer r.mu.Unlock()
 	r.take()
 	return r.tail.Begin()
+}
+
+// Cut reports whether less than RecentSpan is kept because more would take too much memory.
+func (r *Recent) Cut() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tail.Cut()
 }
 
 // WriteTo writes everything that was put, as far as it is kept, as a finished recording.

@@ -39,6 +39,7 @@ type Content struct {
 	By        string    // the program and its version
 	Made      time.Time // by this machine's clock
 	Begin     limiter.Instant
+	Cut       bool         // what came before Begin is left out because it is more than is kept in memory
 	Board     *model.Board // as it stood when the capsule was made
 	Recording io.WriterTo  // from Begin on
 	Events    []Event      // oldest first

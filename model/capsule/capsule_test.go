@@ -46,6 +46,24 @@ func made(t *testing.T, edit func(*capsule.Content)) ([]byte, *model.Board) {
 	return file.Bytes(), board
 }
 
+// TestCutIsSaid: a capsule that lacks what did not fit in memory says so.
+func TestCutIsSaid(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		file, _ := made(t, func(c *capsule.Content) { c.Cut = cut })
+		z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := z.Open("summary.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(f); err != nil || strings.Contains(string(text), "more than is kept in memory") != cut {
+			t.Errorf("cut %v: %v\n%.300s", cut, err, text)
+		}
+	}
+}
+
 // TestCapsule is a zip file with the recording in it, which is read in place.
 func TestCapsule(t *testing.T) {
 	file, board := made(t, nil)

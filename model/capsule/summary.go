@@ -27,6 +27,9 @@ func (c *Content) summary(s report.Snapshot) []byte {
 	t := c.Board.Totals()
 	fmt.Fprintf(&b, "# Rate limits on %s\n\n", report.CodeSpan(server.Target))
 	fmt.Fprintf(&b, "From %s to %s, %s, by the server's clock. Made by %s.\n\n", moment(c.Begin), moment(end), span.Elapsed(end.Sub(c.Begin)), report.PlainMarkdown(c.By))
+	if c.Cut {
+		b.WriteString("What came before that is left out: it was more than is kept in memory, and \"ratescope record\" keeps all of it.\n\n")
+	}
 	fmt.Fprintf(&b, "At the end **%d of %d keys denied requests**, %d were near their limit", t.Throttled, t.Keys, t.Near)
 	if t.Broken > 0 {
 		fmt.Fprintf(&b, ", %d could not be read", t.Broken)

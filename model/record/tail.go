@@ -23,7 +23,8 @@ type Tail struct {
 	bound  int
 
 	w     *Writer
-	parts []*part // oldest first; the last one is being written
+	parts []*part         // oldest first; the last one is being written
+	cutAt limiter.Instant // of the latest batch when the bound last took a part; 0 never
 }
 
 // part is a frame.
@@ -65,6 +66,9 @@ func (t *Tail) Write(b model.Batch) error {
 // cut begins a part: a Writer calls it when it begins a frame.
 func (t *Tail) cut(at limiter.Instant) {
 	p := &part{at: at}
+	if n := len(t.parts); n > 0 { // what a buffer has room for beside, a part that is over needs not
+		t.parts[n-1].content = *bytes.NewBuffer(bytes.Clone(t.parts[n-1].content.Bytes()))
+	}
 	t.parts = append(t.parts, p)
 	t.w.under.w = p
 }
@@ -74,14 +78,23 @@ func (t *Tail) cut(at limiter.Instant) {
 func (t *Tail) trim() {
 	size := t.Size()
 	for len(t.parts) > 1 && (size > t.bound || t.w.last.At.Sub(t.parts[1].at) >= t.span) {
+		if t.w.last.At.Sub(t.parts[1].at) < t.span {
+			t.cutAt = t.w.last.At
+		}
 		size -= t.parts[0].size()
 		t.parts[0] = nil
 		t.parts = t.parts[1:]
 	}
-	if p := t.parts[len(t.parts)-1]; p.size() > t.bound/2 {
+	if p := t.parts[len(t.parts)-1]; p.size() > t.bound/partsOfBound {
 		t.w.again = true
 	}
 }
+
+// partsOfBound is how many parts there are at least where there is as much as may be kept.
+const partsOfBound = 8
+
+// Cut reports whether less than the span is kept because more would take too many bytes.
+func (t *Tail) Cut() bool { return t.cutAt != 0 && t.w.last.At.Sub(t.cutAt) < t.span }
 
 // Size returns how many bytes are kept.
 func (t *Tail) Size() (n int) {

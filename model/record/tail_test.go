@@ -3,12 +3,15 @@ package record_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/crowd"
 	"ratescope/model/record"
 	"ratescope/tui/tuitest"
 )
@@ -67,6 +70,9 @@ func TestTail(t *testing.T) {
 		if far := now.Sub(tail.Begin()); far < min(passed, span) || far > span+time.Minute {
 			t.Errorf("after %v it keeps %v", passed, far)
 		}
+		if tail.Cut() {
+			t.Errorf("after %v it says that it is cut", passed)
+		}
 		if file.End != now || file.Header.At != tail.Begin() || file.Header.Server.Target != b.Server.Target {
 			t.Errorf("after %v it ends at %v, not %v: %+v", passed, file.End, now, file.Header)
 		}
@@ -93,7 +99,7 @@ func arrivals(k *model.Watched, from, to limiter.Instant) int64 {
 
 // TestTailIsBounded in bytes, also where one frame alone is too much.
 func TestTailIsBounded(t *testing.T) {
-	const bound = 200_000
+	const bound = 40_000
 	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	feed := tuitest.NewFeed(begin)
 	tail := record.NewTail(record.Header{}, time.Hour, bound)
@@ -107,6 +113,9 @@ func TestTailIsBounded(t *testing.T) {
 	}
 	if board, _ := played(t, tail); board.Len() == 0 {
 		t.Error("nothing is left")
+	}
+	if !tail.Cut() {
+		t.Error("it does not say that it keeps less than it should")
 	}
 }
 
@@ -137,4 +146,41 @@ func BenchmarkTail(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(float64(keys)/float64(len(batches))), "ns/reading")
+}
+
+// BenchmarkTailMemory is what the last ten minutes of very many busy keys take in memory, all of
+// it, and how many minutes that is; each key has two requests a second.
+//
+//	go test -run - -bench TailMemory -benchtime 1x ./model/record
+func BenchmarkTailMemory(b *testing.B) {
+	for _, keys := range []int{1000, 10_000} {
+		b.Run(fmt.Sprint("keys=", keys), func(b *testing.B) {
+			for b.Loop() {
+				c := crowd.New(keys, 2*float64(keys), true)
+				tail := record.NewTail(record.Header{}, 10*time.Minute, 40<<20)
+				now := crowd.Begin
+				for now.Sub(crowd.Begin) < 11*time.Minute && !tail.Cut() {
+					batch := c.Next()
+					now = batch.At
+					if err := tail.Write(batch); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(tail.Size())/1e6, "MB-kept")
+				b.ReportMetric(now.Sub(tail.Begin()).Minutes(), "minutes")
+				with := heapBytes()
+				runtime.KeepAlive(tail)
+				tail = nil
+				b.ReportMetric(float64(with-heapBytes())/1e6, "MB-heap")
+				runtime.KeepAlive(c)
+			}
+		})
+	}
+}
+
+func heapBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
