@@ -50,7 +50,8 @@ func (c *counter) Decode(now limiter.Instant, got []decode.Sample, given decode.
 		n = 0
 	}
 	d.State.Current = max(n, 0)
-	until(&d, now, s.TTL, c.blocks)
+	limit := max(d.Limit.Count, given.Limit.Count)
+	until(&d, now, s.TTL, c.blocks && !(limit > 0 && n <= limit))
 	return d
 }
 

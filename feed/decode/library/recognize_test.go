@@ -258,3 +258,21 @@ func FuzzLibraries(f *testing.F) {
 		}
 	})
 }
+
+// TestABlockIsOverItsLimit: a counter of rate-limiter-flexible whose expiry is farther off than its
+// window is a block where it is over its limit. Below that, the rule has the wrong window, and
+// nothing is denied.
+func TestABlockIsOverItsLimit(t *testing.T) {
+	for _, c := range []struct {
+		value   string
+		limit   int64
+		blocked bool
+	}{{"31", 30, true}, {"30", 30, false}, {"3", 30, false}, {"3", 0, true}} {
+		s := text("rlflx:login:a", c.value, 28*time.Minute)
+		m := Recognizer.Matches(&s, testNow, "")[0]
+		given := decode.Settings{Window: time.Minute, Limit: limiter.Limit{Count: c.limit, Window: time.Minute}}
+		if d := m.Limiter.Decode(testNow, []decode.Sample{s}, given); (d.State.BlockedUntil > testNow) != c.blocked {
+			t.Errorf("%s of %d that expires in 28 minutes is blocked until %v", c.value, c.limit, d.State.BlockedUntil)
+		}
+	}
+}
