@@ -418,6 +418,7 @@ type Totals struct {
 	Throttled int // would be denied now
 	Near      int // at or above NearLimit and not throttled
 	Broken    int // cannot be read
+	Sick      int // have a Fault; those that cannot be read are among them, and the others are counted as they stand, too
 	Unknown   int // neither denied nor fine: their limit, or what is used of it, is not known
 	Likely    int // nothing but their form says that they are limiters; counted nowhere else but in Keys
 	Admitted  float64
@@ -456,6 +457,10 @@ func (s *sum) add(k *Watched) {
 	case g.Likely:
 		s.Likely++
 		return
+	case !k.Gone && k.Reading.Fault() != "":
+		s.Sick++
+	}
+	switch {
 	case k.Reading.Err != "":
 		s.Broken++
 		return

@@ -4,7 +4,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ratescope/model"
-	"ratescope/model/alert"
 )
 
 // gaugeFunc adds a gauge to what is exported.
@@ -19,7 +18,7 @@ func (c *Collector) states(tell gaugeFunc) {
 			continue
 		}
 		likely := k.Reading.Target.Evidence == model.Likely
-		if !likely && alert.Fault(&k.Reading) != "" {
+		if !likely && k.Reading.Fault() != "" {
 			faulty++
 		}
 		switch g := &k.Gauge; {

@@ -229,7 +229,7 @@ func (e *Engine) evaluate(i int, tell func(key string, holds bool, ev Event)) {
 		}
 		ev := Event{Key: name, OfKey: true, Target: k.Reading.Target}
 		if rule.When.Metric == Faulty {
-			ev.Reason = Fault(&k.Reading)
+			ev.Reason = k.Reading.Fault()
 			ev.Value = number(ev.Reason != "")
 			tell(name, ev.Reason != "", ev)
 			continue

@@ -1,8 +1,6 @@
 package alert
 
 import (
-	"slices"
-
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -62,20 +60,4 @@ func number(holds bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// faults are the notes of a key that does not work as its limiter is meant to.
-var faults = [...]model.Note{model.WrongType, model.NoExpiry, model.FutureScore, model.GarbageScore, model.NoCountField, model.MixedUnits}
-
-// Fault returns what is wrong with a key, or "".
-func Fault(r *model.Reading) string {
-	if r.Err != "" {
-		return r.Err
-	}
-	for _, n := range faults {
-		if slices.Contains(r.Notes, n) {
-			return string(n)
-		}
-	}
-	return ""
 }

@@ -24,7 +24,13 @@ type qualifier struct {
 
 // qualifiers are the words before the colon.
 var qualifiers = map[string]func(l *List, k *model.Watched) []string{
-	"state": func(l *List, k *model.Watched) []string { return []string{l.BandOf(k).String()} },
+	"state": func(l *List, k *model.Watched) []string {
+		states := []string{l.BandOf(k).String()}
+		if k.Reading.Fault() != "" {
+			states = append(states, sick)
+		}
+		return states
+	},
 	"note": func(_ *List, k *model.Watched) []string {
 		var notes []string
 		for _, n := range k.Reading.Notes {
@@ -44,8 +50,11 @@ func Suggestions() []string {
 	for _, b := range bandNames {
 		list = append(list, "state:"+b)
 	}
-	return append(list, "note:expiry", "lib:", "alg:")
+	return append(list, "state:"+sick, "note:expiry", "lib:", "alg:")
 }
+
+// sick is the state of a key with a fault, beside the one of its band.
+const sick = "sick"
 
 // parseFilter splits a filter at its spaces.
 func parseFilter(text string) filter {

@@ -121,3 +121,30 @@ func TestAKeyThatWentAwayIsSaidOnce(t *testing.T) {
 		t.Errorf("it is said twice that %q went away", again)
 	}
 }
+
+// TestSickKeysAreFound: state:sick lists what has a fault, whatever its band, and the board
+// counts as many.
+func TestSickKeysAreFound(t *testing.T) {
+	x := newTable(t)
+	first := x.names()[0]
+	b := x.feed.Advance(x.at.Add(tuitest.Refresh))
+	want := 0
+	for i := range b.Readings {
+		r := &b.Readings[i]
+		if r.Key == first {
+			r.Notes = append(slices.Clone(r.Notes), model.NoExpiry)
+		}
+		if r.Fault() != "" {
+			want++
+		}
+	}
+	x.boards.Apply(b)
+	x.Resort()
+	x.SetFilter("state:sick")
+	if got := x.names(); len(got) != want || !slices.Contains(got, first) {
+		t.Errorf("%d keys are sick, state:sick lists %q", want, got)
+	}
+	if got := x.boards.Board().Totals().Sick; got != want {
+		t.Errorf("%d keys are sick, the board counts %d", want, got)
+	}
+}

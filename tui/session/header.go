@@ -217,7 +217,12 @@ func (h header) paintVerdict(x, y, end int) {
 	if stale > 0 {
 		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.StaleMark, stale, "stale", h.Look.Unknown, h.Look.Dim))
 	}
-	if t.Broken > 0 {
+	switch {
+	case t.Sick > t.Broken:
+		from := x + 3
+		x = h.Spans(from, y, end, count(h.Look.BadMark, t.Sick, "sick", h.Look.Unknown, h.Look.Dim))
+		h.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.SetFilter("state:sick"); return nil })
+	case t.Broken > 0:
 		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Broken, "unreadable", h.Look.Unknown, h.Look.Dim))
 	}
 	if t.Unknown > 0 {
