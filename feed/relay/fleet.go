@@ -25,6 +25,7 @@ type fleet struct {
 	owner   map[string]*member // of a key
 	at      limiter.Instant    // the latest moment of the server's clock
 	begun   time.Time
+	patient time.Duration // beside two refreshes of an exporter, before its silence counts
 }
 
 // member is one exporter.
@@ -44,7 +45,7 @@ type member struct {
 }
 
 func newFleet(names []string, now time.Time) *fleet {
-	f := &fleet{owner: make(map[string]*member), begun: now}
+	f := &fleet{owner: make(map[string]*member), begun: now, patient: silentAfter}
 	for _, n := range names {
 		f.members = append(f.members, &member{name: n})
 	}
@@ -179,7 +180,7 @@ var errSilent = errors.New("says nothing any more")
 // silence marks the exporters that have said nothing for too long, and returns them.
 func (f *fleet) silence(now time.Time) (list []int) {
 	for i, m := range f.members {
-		if m.up && now.Sub(m.heard) > silentAfter+2*min(cmp.Or(m.gap, slowest), slowest) {
+		if m.up && now.Sub(m.heard) > f.patient+2*min(cmp.Or(m.gap, slowest), slowest) {
 			f.lost(i, errSilent)
 			list = append(list, i)
 		}

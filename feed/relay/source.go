@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,8 +32,9 @@ var ErrExporter = errors.New("this dashboard is fed by an exporter, through whic
 
 // Source reads the streams of exporters as a source. Make one with New.
 type Source struct {
-	names []string
-	open  func(ctx context.Context, i int) (io.ReadCloser, error)
+	names   []string
+	patient time.Duration // replaces silentAfter; 0 does not
+	open    func(ctx context.Context, i int) (io.ReadCloser, error)
 }
 
 // New prepares to read; it does not connect. The error is for a URL that is none of an exporter, or TLS
@@ -165,6 +167,7 @@ func (s *Source) Run(ctx context.Context, emit func(model.Batch)) (err error) {
 		beside.Go(func() { r.run(ctx) })
 	}
 	f := newFleet(s.names, time.Now())
+	f.patient = cmp.Or(s.patient, f.patient)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	emitted := time.Time{}
