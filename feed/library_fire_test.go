@@ -139,6 +139,9 @@ func TestFireAtLibraries(t *testing.T) {
 			}
 		})
 	}
+	if stats := s.CLI("INFO", "errorstats"); strings.Contains(stats, "NOSCRIPT") {
+		t.Errorf("the server was asked for scripts that it does not know: %s", stats)
+	}
 }
 
 // together sets strings that expire at the same instant.

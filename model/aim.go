@@ -61,7 +61,7 @@ func (t *Target) Foreign() bool { return t.Library != "" && t.Library != OwnLibr
 func (r *Reading) AimChange(c Change) (Target, error) {
 	t, err := r.Aim()
 	if err == nil && t.Foreign() && c.Kind != Free {
-		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, or change it through that program", t.Library)
+		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, take the lines of redis-cli, or change it through that program", t.Library)
 	}
 	return t, err
 }

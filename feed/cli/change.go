@@ -44,7 +44,11 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 	if r.Type == "none" && r.State.BlockedUntil == 0 && s.Change.Kind != model.Block {
 		return Usagef("there is no key %s at %s, so that there is nothing to change: check the name", safetext.Clean(s.Key), batch.Server.Target)
 	}
-	if s.Target, err = r.AimChange(s.Change); err != nil {
+	s.Target, err = r.AimChange(s.Change)
+	if err != nil && lines && r.Target.Foreign() && (s.Change.Kind == model.Give || s.Change.Kind == model.Free) {
+		s.Target, err = r.Target, nil // what is printed is in that library's own terms
+	}
+	if err != nil {
 		return Usagef("%s cannot be changed: %w", safetext.Clean(s.Key), err)
 	}
 	now := batch.At.Add(time.Since(batch.Local))

@@ -66,6 +66,8 @@ type Injector struct {
 	scripts  *scriptClient // over client
 	limiters map[spec]*redisstore.Store
 
+	sent sync.Map // digests of scripts that were sent with their text
+
 	state      arming.State
 	production []string // why the server counts as one of production, as of the last Arm
 }

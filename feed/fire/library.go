@@ -103,7 +103,7 @@ func (i *Injector) write(ctx context.Context, w *foreign.Writer, s model.Order) 
 			return written.Decision, err
 		}
 		keys, args := exchanged(fetched, r.Held, written)
-		answer, err := exchange.Run(ctx, client, keys, args...).Result()
+		answer, err := i.run(ctx, exchange, keys, args...).Result()
 		switch n, counts := answer.(int64); {
 		case errors.Is(err, redis.Nil): // a key has changed
 		case err != nil:

@@ -18,6 +18,15 @@ type scriptClient struct {
 	asked sync.Map // digests
 }
 
+// run runs a script over the client that writes: with its text the first time, so that the server is
+// not asked for a digest that it does not know.
+func (i *Injector) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
+	if _, sent := i.sent.LoadOrStore(s.Hash(), true); !sent {
+		return s.Eval(ctx, i.locked(), keys, args...)
+	}
+	return s.Run(ctx, i.locked(), keys, args...)
+}
+
 // errNoScript is what a server would answer: the caller then sends the script's text.
 var errNoScript = errors.New("NOSCRIPT the server does not know the script yet")
 

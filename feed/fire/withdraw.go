@@ -180,7 +180,7 @@ func (i *Injector) mend(ctx context.Context, key string, t model.Target, last en
 	for _, is := range last.After {
 		if is.Key == strconv.Quote(key) && is.Expires > 0 {
 			newest := charged[len(charged)-1].at
-			return mendLog.Run(ctx, i.locked(), []string{key}, int64(newest), is.Expires-newest.Millis()).Err()
+			return i.run(ctx, mendLog, []string{key}, int64(newest), is.Expires-newest.Millis()).Err()
 		}
 	}
 	return nil
@@ -221,7 +221,7 @@ func (i *Injector) takeOff(ctx context.Context, key string, t model.Target, char
 			for _, c := range charged[:n] {
 				args = append(args, int64(c.at), c.cost)
 			}
-			gone, err := withdrawLog.Run(ctx, i.locked(), []string{key}, args...).Int64()
+			gone, err := i.run(ctx, withdrawLog, []string{key}, args...).Int64()
 			if units += gone; err != nil {
 				return units, err
 			}
@@ -242,7 +242,7 @@ func (i *Injector) takeOff(ctx context.Context, key string, t model.Target, char
 		for n, k := range keys {
 			args[n] = counts[k]
 		}
-		return withdrawCounts.Run(ctx, i.locked(), keys, args...).Int64()
+		return i.run(ctx, withdrawCounts, keys, args...).Int64()
 	}
 	return i.refund(ctx, key, t, charged)
 }
@@ -267,7 +267,7 @@ func (i *Injector) takeOffLibrary(ctx context.Context, w *foreign.Writer, key st
 			for _, c := range part {
 				args = append(args, foreign.ListedAs(c.at), c.cost)
 			}
-			gone, err := withdrawListed.Run(ctx, client, []string{name(part[0])}, args...).Int64()
+			gone, err := i.run(ctx, withdrawListed, []string{name(part[0])}, args...).Int64()
 			if units += gone; err != nil {
 				return units, err
 			}
@@ -294,7 +294,7 @@ func (i *Injector) takeOffLibrary(ctx context.Context, w *foreign.Writer, key st
 		for n, k := range keys {
 			args[n] = counts[k]
 		}
-		return withdrawCounts.Run(ctx, client, keys, args...).Int64()
+		return i.run(ctx, withdrawCounts, keys, args...).Int64()
 	}
 	return 0, fmt.Errorf("another program has written since, and of %s only counters and lists can then be withdrawn: let it run out, or free the key", t.Library)
 }

@@ -55,7 +55,7 @@ func command(server model.Server) string {
 // held returns the keys that hold what a limiter has counted.
 func held(r *model.Reading, now limiter.Instant) []string {
 	if windows := r.Target.Library == model.OwnLibrary || r.Target.Layout.Suffixed; len(r.Members) > 0 && !windows { // the next may have begun
-		return r.Members
+		return counted(r, r.Members)
 	}
 	return r.Target.Keys(r.Key, now)
 }
@@ -78,6 +78,9 @@ func unlink(c string, server model.Server, keys []string) string {
 
 // give takes units off the forms that one command changes: a log, and a counter that holds them.
 func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
+	if lines := giveOf(r, c, units); lines != "" {
+		return lines
+	}
 	keys := held(r, now)
 	kind := r.Target.Algorithm.Kind()
 	counter := kind == limiter.KindWindow || kind == limiter.KindWeighted

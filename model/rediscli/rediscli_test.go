@@ -51,6 +51,16 @@ func TestLinesOfChanges(t *testing.T) {
 		s.Algorithm = a
 		return &model.Reading{Key: "a", Type: kind, State: s, Target: model.Target{Algorithm: a, Limit: minute, LimitKnown: true, Window: minute.Window}}
 	}
+	kept := func(library string, from model.LimitFrom, key, pattern string, members ...string) *model.Reading {
+		r := of(limiter.SlidingLog, "hash", limiter.State{})
+		r.Key, r.Pattern, r.Members, r.Target.Library, r.Target.LimitFrom = key, pattern, members, library, from
+		return r
+	}
+	redisson := kept("redisson", model.LimitOfKey, "api", "api", "api", "{api}:value", "{api}:permits")
+	ofClient := kept("redisson", model.LimitOfKey, "{api}:value:c1", "", "api", "{api}:value:c1")
+	untaken := kept("redisson", model.LimitOfKey, "api", "api", "api")
+	dynamic := kept("upstash-ratelimit", model.LimitOfSibling, "@upstash/ratelimit:a", "@upstash/ratelimit:*", "@upstash/ratelimit:a:29919491")
+	give := model.Change{Kind: model.Give, Units: 20}
 	counter := of(limiter.FixedWindow, "string", limiter.State{Start: now.Floor(time.Minute), Current: 4})
 	for _, c := range []struct {
 		r      *model.Reading
@@ -62,6 +72,16 @@ func TestLinesOfChanges(t *testing.T) {
 		{counter, model.Change{Kind: model.Free}, "redis-cli UNLINK '{a}:fw:1795176000000'\n"},
 		{of(limiter.GCRA, "string", limiter.State{}), model.Change{Kind: model.Give, Units: 20}, "# no single command"},
 		{counter, model.Change{Kind: model.Block, For: time.Second}, "redis-cli SET '{a}:blocked' 1795176031000000 PX 1000\n"},
+		{redisson, give, "redis-cli INCRBY '{api}:value' 20\n"},
+		{redisson, give, "redis-cli HSET 'api' rate 30\n"},
+		{redisson, give, "back: HSET 'api' rate 10\n"},
+		{redisson, model.Change{Kind: model.Free}, "redis-cli UNLINK '{api}:value' '{api}:permits'\n"},
+		{ofClient, give, "redis-cli HSET 'api' rate 30\n"},
+		{ofClient, give, "redis-cli INCRBY '{api}:value:c1' 20\n"},
+		{untaken, give, "redis-cli HSET 'api' rate 30\n"},
+		{dynamic, give, "redis-cli SET '@upstash/ratelimit:dynamic:global' 30\n"},
+		{dynamic, give, "back: SET '@upstash/ratelimit:dynamic:global' 10\n"},
+		{kept("bucket4j", model.LimitOfKey, "b", "b", "b"), give, "no line of redis-cli changes exactly"},
 		{counter, model.Change{Kind: model.Unblock}, "redis-cli UNLINK '{a}:blocked'\n"},
 	} {
 		if got := rediscli.For(c.r, model.Server{}, c.change, now); !strings.Contains(got, c.want) {
