@@ -4,16 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/cli"
 	"ratescope/feed/config"
+	"ratescope/feed/connect"
 	"ratescope/internal/file"
 	"ratescope/model/safetext"
+	"ratescope/tui/format"
 )
 
 func (p *program) config() *cobra.Command {
@@ -40,12 +44,15 @@ func (p *program) configCommand(name, short, long string, f func(*cobra.Command)
 	}, screenFlags, serverFlags, []string{"ascii", "mask", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
 }
 
+// errHomeless is the error of a user who has no folder for the configuration.
+var errHomeless = cli.Usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
+
 // configInit writes a new file.
 func (p *program) configInit(c *cobra.Command) error {
 	path := p.Config
 	if path == "" {
 		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
-			return cli.Usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
+			return errHomeless
 		}
 		path = filepath.Join(xdg.ConfigHome, cli.ConfigFile)
 	}
@@ -73,7 +80,13 @@ func (p *program) configCheck(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is well: %d rules, %d targets, %d alerts\n", safetext.Clean(path), len(loaded.Rules), len(loaded.Targets), len(loaded.Alerts))
+	for _, name := range slices.Sorted(maps.Keys(loaded.Targets)) {
+		if _, err := connect.Parse(loaded.Targets[name].Redis, connect.TLSFiles{}); err != nil {
+			return cli.Usagef("%s: the target %s: %w", safetext.Clean(path), safetext.Clean(name), err)
+		}
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is well: %s, %s, %s\n", safetext.Clean(path),
+		format.Plural(len(loaded.Rules), "rule"), format.Plural(len(loaded.Targets), "target"), format.Plural(len(loaded.Alerts), "alert"))
 	return err
 }
 
@@ -84,6 +97,9 @@ func (p *program) configPath(c *cobra.Command) error {
 		path = cli.DefaultConfigPath()
 	}
 	if path == "" {
+		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
+			return errHomeless
+		}
 		path = filepath.Join(xdg.ConfigHome, cli.ConfigFile)
 		fmt.Fprintln(c.ErrOrStderr(), "ratescope: the file is not there: write it with \"ratescope config init\"")
 	}

@@ -187,7 +187,7 @@ func TestConfigCommands(t *testing.T) {
 	// What the example explains is right: it is read without its comment signs, too.
 	plain := strings.NewReplacer("rules: []", "rules:", "targets: {}", "targets:", "alerts: []", "alerts:", "\n#  ", "\n  ").Replace(string(example))
 	whole := write(t, "whole.yaml", plain)
-	if r := call(t, "config", "check", "--config", whole); r.code != 0 || !strings.Contains(r.out, "2 rules, 1 targets, 1 alerts") {
+	if r := call(t, "config", "check", "--config", whole); r.code != 0 || !strings.Contains(r.out, "2 rules, 1 target, 1 alert\n") {
 		t.Errorf("exit code %d, %q %q\n%s", r.code, r.out, r.err, plain)
 	}
 	secret := write(t, "secret.yaml", "alerts: [{name: a, when: sick, webhook: 'https://hooks.example/t0ken'}]\n")
@@ -201,6 +201,8 @@ func TestConfigCommands(t *testing.T) {
 	}
 	broken := write(t, "broken.yaml", "rules:\n  - {match: a, limt: 5/1m}\n")
 	call(t, "config", "check", "--config", broken).sentence(t, 2, broken+":2:16:", "did you mean limit?")
+	unusable := write(t, "unusable.yaml", "targets: {a: {redis: 'localhost:6379'}}\n")
+	call(t, "config", "check", "--config", unusable).sentence(t, 2, unusable, "the target a", "write redis://localhost:6379")
 	call(t, "config").sentence(t, 2, "config init")
 	call(t, "config", "check", "--config", "/dev/zero").sentence(t, 2, "regular file")
 }

@@ -104,6 +104,8 @@ func Explain(err error, shown string) string {
 		return say("%s has no password, but the URL gives one: leave it out", shown)
 	case strings.Contains(text, "DB index is out of range"):
 		return say("%s has no database of that number: correct the end of the URL", shown)
+	case strings.HasPrefix(strings.ToLower(text), "err unknown command 'time'"):
+		return say("%s does not know TIME, which watching needs: for a sentinel write redis+sentinel://host:port/name, else allow the command", shown)
 	case strings.Contains(text, "cluster support disabled"):
 		return say("%s is not a cluster: leave out ?cluster=true, and give --redis only once", shown)
 	case errors.As(err, &dns):

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -60,6 +61,18 @@ func TestAddressWithoutScheme(t *testing.T) {
 		_, err := Parse([]string{raw}, TLSFiles{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "path segment") {
 			t.Errorf("%q: %v, want it to say %q", raw, err, want)
+		}
+	}
+}
+
+// TestExplainNamesTheRemedy: a server of another kind than the URL says is named with the URL to write.
+func TestExplainNamesTheRemedy(t *testing.T) {
+	for text, want := range map[string]string{
+		"ERR unknown command 'time', with args beginning with: ": "write redis+sentinel://host:port/name",
+		"ERR This instance has cluster support disabled":         "leave out ?cluster=true",
+	} {
+		if got := Explain(errors.New(text), "redis://h:26379"); !strings.Contains(got, want) || !strings.HasPrefix(got, "redis://h:26379 ") {
+			t.Errorf("%q is explained as %q, want it to say %q", text, got, want)
 		}
 	}
 }
