@@ -53,8 +53,12 @@ func (f *Found) Pattern() string {
 	if f.Match != nil {
 		return f.Match.Pattern()
 	}
-	i := strings.LastIndexAny(f.Name, ":./|")
-	return escape(f.Name[:i+1]) + "*"
+	return patternOf(f.Name)
+}
+
+// patternOf returns the glob of the names that are like name up to its last separator.
+func patternOf(name string) string {
+	return escape(name[:strings.LastIndexAny(name, ":./|")+1]) + "*"
 }
 
 // Form returns what the key looks like by its value alone, without its library.

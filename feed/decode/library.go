@@ -229,10 +229,13 @@ func (m *Match) Confirmed(siblings []Sample) bool {
 
 // Pattern returns the glob of the limiters of m's kind, for a rule.
 func (m *Match) Pattern() string {
-	if m.Prefix == "" && m.Suffix == "" {
-		return escape(m.Name)
+	switch {
+	case m.Prefix != "" || m.Suffix != "":
+		return escape(m.Prefix) + "*" + escape(m.Suffix)
+	case m.Kind != None: // its name is the caller's own, as that of a key known by its form
+		return patternOf(m.Name)
 	}
-	return escape(m.Prefix) + "*" + escape(m.Suffix)
+	return escape(m.Name)
 }
 
 // escape returns the glob that matches text alone.

@@ -276,3 +276,24 @@ func TestABlockIsOverItsLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnLimitersShareAPattern: identify tells the limiters of one use in one group, and not each by
+// itself.
+func TestOwnLimitersShareAPattern(t *testing.T) {
+	for _, name := range []string{"ratelimit:api:export:user-1", "ratelimit:api:export:user-2"} {
+		s := text(name, fmt.Sprint(int64(testNow.Add(500*time.Millisecond))), 600*time.Millisecond)
+		found := false
+		for _, m := range Recognizer.Matches(&s, testNow, "") {
+			if m.Library.Name != model.OwnLibrary {
+				continue
+			}
+			found, m.Name = true, name // as the discovery sets it
+			if got := m.Pattern(); got != "ratelimit:api:export:*" {
+				t.Errorf("the pattern of %s is %s", name, got)
+			}
+		}
+		if !found {
+			t.Errorf("%s is not recognized", name)
+		}
+	}
+}
