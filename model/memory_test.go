@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,4 +74,28 @@ func TestPackedBins(t *testing.T) {
 	if n := len(model.Packed(make([]model.Bin, 60))); n != 0 {
 		t.Errorf("empty bins take %d bytes", n)
 	}
+}
+
+// TestFrozenTwiceAtOnce: several goroutines may freeze a board that is frozen, and look at it, while
+// the board goes on that it was.
+func TestFrozenTwiceAtOnce(t *testing.T) {
+	board, source := &model.Board{}, crowd.New(20, 40, true)
+	for range 400 {
+		board.Apply(source.Next())
+	}
+	frozen := board.Freeze(board.At)
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for range 20 {
+				for _, k := range frozen.Freeze(frozen.At).Keys() {
+					k.Timeline.Between(frozen.At.Add(-time.Minute), frozen.At)
+				}
+			}
+		})
+	}
+	for range 200 {
+		board.Apply(source.Next())
+	}
+	all.Wait()
 }

@@ -83,7 +83,9 @@ func (t *Timeline) Freeze() *Timeline {
 			c.shared = true
 		}
 	}
-	t.shared = true
+	if !t.shared {
+		t.shared = true
+	}
 	still := *t
 	return &still
 }
