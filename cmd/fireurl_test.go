@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adrg/xdg"
+	"golang.org/x/time/rate"
 
 	"ratescope/feed/servertest"
 	"ratescope/limiter"
@@ -220,6 +221,27 @@ func TestAWrongRetryAfterIsFound(t *testing.T) {
 	f, _ = fireAt(t, 0, "--url", right, "-n", "6")
 	if f.Findings == nil || len(f.Findings) != 0 || f.Summary.Denied != 5 {
 		t.Errorf("a limiter that says what it does gives %+v, %+v", f.Findings, f.Summary)
+	}
+}
+
+// TestAWrongRetryAfterOfALibraryIsFound at an application that limits with golang.org/x/time/rate, which
+// says nothing of when to come again: its handler names the whole minute of the limit, as many do,
+// where a token comes back every two seconds.
+func TestAWrongRetryAfterOfALibraryIsFound(t *testing.T) {
+	stateHome(t)
+	var seconds atomic.Int64 // the limiter's clock: each request comes a second after the one before
+	begun := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	bucket := rate.NewLimiter(rate.Every(2*time.Second), 3) // 30 in a minute
+	url, _ := application(t, func(w http.ResponseWriter, _ *http.Request) {
+		if bucket.AllowN(begun.Add(time.Duration(seconds.Add(1))*time.Second), 1) {
+			return
+		}
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	f, _ := fireAt(t, 0, "--url", url, "-n", "9")
+	if f.Summary.Denied == 0 || len(f.Findings) != 1 || f.Findings[0].Header != "Retry-After" || !strings.Contains(f.Findings[0].What, "after 1m0s") || !strings.Contains(f.Findings[0].What, "was admitted") {
+		t.Errorf("a Retry-After of a minute that is wrong gives the findings %+v, %+v", f.Findings, f.Summary)
 	}
 }
 

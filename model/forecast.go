@@ -9,7 +9,9 @@ import (
 	"ratescope/limiter"
 )
 
-// Forecast is what firing would do if there were no other requests.
+// Forecast is what firing would do if there were no other requests. Where others send requests
+// meanwhile, and all cost 1, never more are admitted than it says, and at most as many fewer as
+// requests of others were admitted before the last of the order.
 type Forecast struct {
 	Known     bool // false when the limit or the state is not known
 	Admitted  int
