@@ -45,32 +45,32 @@ func TestExactFormsHaveWriters(t *testing.T) {
 }
 
 // libraryKeys are limiters of other libraries as their first request of cost 1 leaves them, under a
-// limit of 5 in a minute.
+// limit of 5 in an hour, so that none ends while a test runs.
 var libraryKeys = map[string]func(t *testing.T, s *servertest.Server) (key string){
 	"rate-limit-redis": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"rl:203.0.113.7": 1}, time.Minute)
+		together(t, s, map[string]any{"rl:203.0.113.7": 1}, time.Hour)
 		return "rl:203.0.113.7"
 	},
 	"rate-limiter-flexible": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"rlflx:alice": 1}, time.Minute)
+		together(t, s, map[string]any{"rlflx:alice": 1}, time.Hour)
 		return "rlflx:alice"
 	},
 	"limits": func(t *testing.T, s *servertest.Server) string {
-		s.CLI("LPUSH", "LIMITS:LIMITER/alice/5/1/minute", fmt.Sprintf("%.6f", float64(s.Now())/1e6))
-		s.CLI("EXPIRE", "LIMITS:LIMITER/alice/5/1/minute", "60")
-		return "LIMITS:LIMITER/alice/5/1/minute"
+		s.CLI("LPUSH", "LIMITS:LIMITER/alice/5/1/hour", fmt.Sprintf("%.6f", float64(s.Now())/1e6))
+		s.CLI("EXPIRE", "LIMITS:LIMITER/alice/5/1/hour", "3600")
+		return "LIMITS:LIMITER/alice/5/1/hour"
 	},
 	"laravel": func(t *testing.T, s *servertest.Server) string {
 		const key = "shop_database_shop_cache:ac3478d69a3c81fa62e60f5c3696165a4e5e6ac4"
-		together(t, s, map[string]any{key: 1, key + ":timer": int64(s.Now())/1e6 + 60}, time.Minute)
+		together(t, s, map[string]any{key: 1, key + ":timer": int64(s.Now())/1e6 + 3600}, time.Hour)
 		return key
 	},
 	"redis-rate": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"rate:alice": fmt.Sprintf("%.17g", float64(s.Now())/1e6-1483228800+12)}, 12*time.Second)
+		together(t, s, map[string]any{"rate:alice": fmt.Sprintf("%.17g", float64(s.Now())/1e6-1483228800+720)}, 720*time.Second)
 		return "rate:alice"
 	},
 	"throttled": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"api:alice": fmt.Sprint((int64(s.Now()) + 12e6) * 1000)}, 12*time.Second)
+		together(t, s, map[string]any{"api:alice": fmt.Sprint((int64(s.Now()) + 720e6) * 1000)}, 720*time.Second)
 		return "api:alice"
 	},
 }
@@ -78,7 +78,7 @@ var libraryKeys = map[string]func(t *testing.T, s *servertest.Server) (key strin
 // libraryInjector returns a reading of a key and an injector for its server.
 func libraryInjector(t *testing.T, s *servertest.Server, key string) (model.Reading, *fire.Injector) {
 	t.Helper()
-	o := feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 5, Window: time.Minute}, LimitKnown: true, Window: time.Minute}}}
+	o := feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 5, Window: time.Hour}, LimitKnown: true, Window: time.Hour}}}
 	_, all := once(t, o)
 	r, ok := all[key]
 	if !ok {
@@ -113,7 +113,7 @@ func TestFireAtLibraries(t *testing.T) {
 			if got, err := i.Fire(context.Background(), order, nil); err != nil || got != (model.Outcomes{Admitted: 4, Denied: 3}) {
 				t.Errorf("at a copy: %+v, %v", got, err)
 			}
-			if ttl, _ := strconv.Atoi(s.CLI("PTTL", layout.ScratchKey(key))); ttl <= 0 || ttl > 60_000 {
+			if ttl, _ := strconv.Atoi(s.CLI("PTTL", layout.ScratchKey(key))); ttl <= 0 || ttl > 3_600_000 {
 				t.Errorf("the copy expires in %d ms", ttl)
 			}
 			for _, copied := range strings.Fields(s.CLI("KEYS", "*scratch*")) {
@@ -166,8 +166,8 @@ func TestFireAtAMember(t *testing.T) {
 	s := servertest.Start(t)
 	for _, member := range []string{"{alice}.ts", "{alice}.tokens"} {
 		s.CLI("FLUSHALL")
-		together(t, s, map[string]any{"{alice}.tokens": 3, "{alice}.ts": int64(s.Now()) / 1e6}, 10*time.Second)
-		limit := limiter.Limit{Count: 1, Window: time.Second, Burst: 5}
+		together(t, s, map[string]any{"{alice}.tokens": 3, "{alice}.ts": int64(s.Now()) / 1e6}, 1000*time.Second)
+		limit := limiter.Limit{Count: 1, Window: time.Second, Burst: 500}
 		o := feed.Options{URLs: []string{s.URL()}, Keys: []string{member}, Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Second}}}
 		_, all := once(t, o)
 		r := all[member]
@@ -178,7 +178,7 @@ func TestFireAtAMember(t *testing.T) {
 		i := newRedis(t, o).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
 		before := held(t, s)
 		id := ""
-		got, err := i.Fire(context.Background(), model.Order{Key: member, Target: target, Cost: 6, N: 1}, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") })
+		got, err := i.Fire(context.Background(), model.Order{Key: member, Target: target, Cost: 501, N: 1}, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") })
 		if err != nil || got != (model.Outcomes{Denied: 1}) {
 			t.Fatalf("%s: %+v, %v", member, got, err)
 		}
