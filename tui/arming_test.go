@@ -180,7 +180,11 @@ func TestATicketIsNew(t *testing.T) {
 // TestForecastBesideADecision: where 80x24 leaves one row for both, neither is drawn over the other.
 func TestForecastBesideADecision(t *testing.T) {
 	armable(t, 80, 24, &tuitest.Arming{}, func(x *tuitest.Terminal, _ *tuitest.Injector) {
-		x.Press("!", "space", "enter")
+		x.Press("!")
+		x.See("ARMED ")
+		x.Press("space")
+		x.See("reason ")
+		x.Press("enter")
 		x.See("cost 1 ")
 		for line := range strings.Lines(x.Screen()) {
 			if strings.Contains(line, "cost 1 ") && !regexp.MustCompile(`one → admitted, \d+ left +\d\d:\d\d:\d\d\.\d`).MatchString(line) {

@@ -39,8 +39,8 @@ func (s *Session) Actions() keymap.Actions {
 			}
 			return ""
 		}),
-		keymap.New("fire", "burst at a copy", "C", "fires a burst at a scratch copy of the key", func() tea.Cmd { return s.Fire(model.Order{N: s.Burst(), Scratch: true}) }, "C").Writing().When(live),
-		keymap.New("fire", "take back", "U", "takes back what was fired or changed from here", s.OpenActions, "U").Writing(),
+		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key", func() tea.Cmd { return s.Fire(model.Order{N: s.Burst(), Scratch: true}) }, "d").Writing().When(live),
+		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.OpenActions, "U").Writing(),
 		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
 		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
