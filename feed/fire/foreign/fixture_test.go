@@ -142,19 +142,18 @@ func (f *fixture) target(w *Writer) *model.Target {
 
 // name is what the keys of a recording have in common.
 func (f *fixture) name(t *testing.T) string {
-	for _, s := range f.Steps {
-		for _, k := range s.Keys {
-			name := decodetest.Text(t, k.Key)
-			switch f.Library {
-			case "upstash-ratelimit":
-				return name[:strings.LastIndexByte(name, ':')]
-			case "go-zero", "stripe", "spring-cloud-gateway":
-				return name[:strings.LastIndexByte(name, '.')] + leftTokens
-			}
-			return strings.TrimSuffix(strings.TrimSuffix(name, laravelTimer), "/-1")
-		}
+	i := slices.IndexFunc(f.Steps, func(s step) bool { return len(s.Keys) > 0 })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	name := decodetest.Text(t, f.Steps[i].Keys[0].Key)
+	switch f.Library {
+	case "upstash-ratelimit":
+		return name[:strings.LastIndexByte(name, ':')]
+	case "go-zero", "stripe", "spring-cloud-gateway":
+		return name[:strings.LastIndexByte(name, '.')] + leftTokens
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, laravelTimer), "/-1")
 }
 
 // hold returns how many requests were compared.
