@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui/rows"
 	"ratescope/tui/shown"
@@ -64,11 +65,11 @@ func TestRowsStandInTheOrderOfTheirBands(t *testing.T) {
 
 func TestRowsStandStillUnderTheHand(t *testing.T) {
 	x := newTable(t)
-	x.Touch()
+	x.Touch(true)
 	x.SetSort(model.ByName)
 	was := x.names()
 	x.NextSort() // asked for: at once
-	x.Touch()
+	x.Touch(true)
 	asked := x.names()
 	x.pass(5) // one second
 	if got := x.names(); !slices.Equal(got, asked) {
@@ -101,6 +102,39 @@ func TestASelectionStaysOnItsKey(t *testing.T) {
 	x.SetFilter(other)
 	if x.SetFilter(""); x.Selected() != other || x.Index() != 1 {
 		t.Errorf("the key that the filter found is %q, and %q is selected in row %d", other, x.Selected(), x.Index())
+	}
+}
+
+// TestTheSelectionLeavesAKeyAtEase: until a person chooses, the selection leaves a key that is at
+// ease for a while for one that is denied; moving the mouse chooses nothing.
+func TestTheSelectionLeavesAKeyAtEase(t *testing.T) {
+	for _, chosen := range []bool{false, true} {
+		x := newTable(t)
+		was := x.Selected()
+		other := slices.IndexFunc(x.feed.People, func(p tuitest.Personality) bool { return p.How == limiter.SlidingLog && p.Name != was })
+		full := x.feed.People[other].Name
+		x.Touch(chosen)
+		for range 50 { // ten seconds, three of which nothing moves under the hand, without a request at the selected key
+			x.at = x.at.Add(tuitest.Refresh)
+			b := x.feed.Advance(x.at)
+			for i := range b.Readings {
+				switch r := &b.Readings[i]; r.Key {
+				case was:
+					r.State, r.Arrivals = limiter.State{Algorithm: r.State.Algorithm}, nil
+				case full:
+					r.State.Log = []limiter.Entry{{At: b.At.Add(-time.Second), Count: r.Target.Limit.Count}}
+				}
+			}
+			x.boards.Apply(b)
+			x.boards.Tick(x.at)
+			x.Resort()
+		}
+		if x.BandOf(x.Rows()[0]) != rows.DeniedBand {
+			t.Fatal("no other key is denied")
+		}
+		if got := x.Selected(); (got == was) != chosen {
+			t.Errorf("a person chose: %v; %q was selected and is at ease, and %q is", chosen, was, got)
+		}
 	}
 }
 

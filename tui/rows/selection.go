@@ -19,6 +19,7 @@ type Selection struct {
 	chosen   bool            // a person has pressed something: it does not move by itself any more
 	picked   bool            // a person selected this very key
 	begun    limiter.Instant // when there was a selection first
+	eased    limiter.Instant // since when the selected key is at ease and another one denied; 0 not so
 	lost     string          // the selected key that went away, until the person has read of it
 	visible  []string        // scratch of See
 	group    string          // name of the group of keys under the cursor; "" it is on a key
@@ -36,9 +37,13 @@ func NewSelection(boards *shown.Boards, list *List, hooks Hooks) *Selection {
 	return &Selection{boards: boards, list: list, hooks: hooks}
 }
 
-// settling is how long the selection follows the key in greatest need after the screen
-// opened: the first reading need not be of the worst key.
-const settling = 2 * time.Second
+// Until a person chooses, the selection follows the key in greatest need for settling after the
+// screen opened, because the first reading need not be of the worst key. Later it leaves a key that
+// was at ease for as long as leaving for one that is denied.
+const (
+	settling = 2 * time.Second
+	leaving  = 3 * time.Second
+)
 
 // Selected returns the selected key.
 func (s *Selection) Selected() string { return s.selected }
@@ -46,9 +51,10 @@ func (s *Selection) Selected() string { return s.selected }
 // Picked reports whether a person selected the selected key.
 func (s *Selection) Picked() bool { return s.picked }
 
-// Touch notes that a person has pressed something: the selection stays where it is.
-func (s *Selection) Touch() {
-	s.chosen = true
+// Touch notes that a person is at it, so that no row moves for a while. Pressed says that it was
+// with a key or a button, after which the selection stays where it is.
+func (s *Selection) Touch(pressed bool) {
+	s.chosen = s.chosen || pressed
 	s.list.touched = s.boards.Local()
 }
 
@@ -127,7 +133,7 @@ func (s *Selection) Resort() {
 func (s *Selection) Current() *model.Watched { return s.boards.Board().Key(s.selected) }
 
 // settle selects the first row when there is no selection, or one that no person chose and
-// that is only just there.
+// that is only just there, or at ease for a while beside a key that is denied.
 func (s *Selection) settle() {
 	if len(s.list.rows) == 0 {
 		return
@@ -136,7 +142,15 @@ func (s *Selection) settle() {
 	if s.selected == "" {
 		s.begun = s.boards.At()
 	}
-	if there && (s.chosen || s.boards.At().Sub(s.begun) > settling) {
+	now := s.boards.At()
+	switch {
+	case !there || s.chosen || !s.troubleElsewhere():
+		s.eased = 0
+	case s.eased == 0:
+		s.eased = now
+	}
+	leaves := s.eased > 0 && now.Sub(s.eased) >= leaving
+	if there && (s.chosen || now.Sub(s.begun) > settling && !leaves) {
 		return
 	}
 	if !there && s.selected != "" {
@@ -146,6 +160,11 @@ func (s *Selection) settle() {
 		s.selected, s.picked = first, false
 		s.boards.Time.Reset()
 	}
+}
+
+// troubleElsewhere reports whether the selected key is at ease and that of the first row denied.
+func (s *Selection) troubleElsewhere() bool {
+	return s.list.BandOf(s.list.rows[0]) == DeniedBand && s.list.BandOf(s.Current()) >= EaseBand
 }
 
 // See tells the source which keys are on screen: the selected one first, then the rows from

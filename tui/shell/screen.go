@@ -58,8 +58,8 @@ type Host interface {
 	Init() tea.Cmd
 	// Update handles a message before the screens do.
 	Update(msg tea.Msg) tea.Cmd
-	// Touch says that a person pressed a key or moved the mouse.
-	Touch()
+	// Touch says that a person pressed a key or a button, or moved the mouse alone.
+	Touch(pressed bool)
 	// Tick moves the clock on.
 	Tick(at time.Time)
 	// Pace is the time to the next picture, and whether nothing moves until then but time.
@@ -93,7 +93,7 @@ func (Bare) Init() tea.Cmd { return nil }
 func (Bare) Update(tea.Msg) tea.Cmd { return nil }
 
 // Touch does nothing.
-func (Bare) Touch() {}
+func (Bare) Touch(bool) {}
 
 // Tick does nothing.
 func (Bare) Tick(time.Time) {}

@@ -45,31 +45,31 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		return a.everywhere(msg)
 	case tea.ResumeMsg:
 		a.stale = true
-		a.host.Touch()
+		a.host.Touch(false)
 	case tea.ColorProfileMsg:
 		a.profiled(msg.Profile)
 	case restMsg:
 		a.stale = a.pointer.rested(msg) || a.stale
 	case tea.KeyPressMsg:
-		a.host.Touch()
+		a.host.Touch(true)
 		a.stale = a.pointer.lift() || a.stale
 		return a.press(msg)
 	case tea.PasteMsg:
 		return a.toOverlay(msg)
 	case tea.MouseClickMsg:
-		a.host.Touch()
+		a.host.Touch(true)
 		a.stale = a.pointer.lift() || a.stale
 		return a.click(msg)
 	case tea.MouseWheelMsg:
-		a.host.Touch()
+		a.host.Touch(true)
 		a.stale = a.pointer.lift() || a.stale
 		a.stale = true
 		return a.point(msg)
 	case tea.MouseMotionMsg:
-		a.host.Touch()
+		a.host.Touch(false)
 		return tea.Batch(a.follow(msg.X, msg.Y), a.point(msg))
 	case tea.MouseReleaseMsg:
-		a.host.Touch()
+		a.host.Touch(true)
 		return a.point(msg)
 	default:
 		return tea.Batch(a.host.Update(msg), a.everywhere(msg))
