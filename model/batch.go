@@ -88,7 +88,7 @@ type Pace uint8
 // The paces.
 const (
 	PaceSteady Pace = iota // as much as always, or it is not known yet how busy the server is
-	PaceIdle               // more, while nobody else uses the server
+	PaceIdle               // more, while no other client uses the server
 	PaceBusy               // no more, for others use the server
 )
 

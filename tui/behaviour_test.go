@@ -35,7 +35,7 @@ func TestTheClockOnScreenIsTheServers(t *testing.T) {
 	}
 	s.run(5 * time.Second)
 	s.see("10:30:05", "+1h30m")
-	offset = -time.Hour // somebody set it back
+	offset = -time.Hour // the clock was set back
 	s.run(5 * time.Second)
 	s.see("08:00:10", "-1h00m")
 	if header, _, _ := strings.Cut(s.text(), "keys"); strings.Contains(header, "10:30") { // the alerts keep theirs
@@ -92,7 +92,7 @@ func TestTheSelectionStaysOnItsKey(t *testing.T) {
 }
 
 // TestTheWorstKeyIsSelectedFirst: what is read first need not be what is worst, and nothing
-// moves under somebody's hands.
+// moves after a key press.
 func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 	for _, touched := range []bool{false, true} {
 		s := newStage(t, 140, 42, tui.Options{})
@@ -135,7 +135,7 @@ func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 	}
 }
 
-// TestNothingIsFiredAtAKeyNobodyChose: the key under somebody's hands goes away, and the
+// TestNothingIsFiredAtAKeyNobodyChose: the selected key goes away, and the
 // next press was meant for it.
 func TestNothingIsFiredAtAKeyNobodyChose(t *testing.T) {
 	injector := &tuitest.Injector{}

@@ -7,7 +7,7 @@ import (
 )
 
 // Governor decides how much of a server's time the first search for limiters may take: a
-// fixed share while others use the server, and more while nobody does. It starts at the
+// fixed share while other clients use the server, and more while none does. It starts at the
 // fixed share, doubles it with every calm Sample after calmBefore of them, and goes back
 // with the first that is not calm, so that a load which begins is met within one interval.
 //
@@ -47,7 +47,7 @@ const (
 )
 
 // NewGovernor returns a Governor that allows base, a share of a core, and up to most while
-// nobody else uses the server. With a most of no more than base it always allows base.
+// no other client uses the server. With a most of no more than base it always allows base.
 func NewGovernor(base, most float64) *Governor {
 	return &Governor{base: base, most: max(base, most), share: base}
 }

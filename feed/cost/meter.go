@@ -15,7 +15,7 @@ import (
 
 // Meter measures what the commands of a pipeline really take of the server's processor: it
 // asks INFO cpu before and after them. A server executes what it has read from one socket
-// without a pause, so that nobody else's commands are in between; where the network cuts a
+// without a pause, so that no other client's commands are in between; where the network cuts a
 // pipeline in pieces some are, so that the median of the latest measurements counts. What it
 // asks for itself is measured too, and left out.
 //

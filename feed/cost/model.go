@@ -11,7 +11,7 @@ import (
 )
 
 // Model is what a server takes for a command. The zero value holds what was measured on Redis
-// 7.0 on one core. It is safe for concurrent use as long as nobody changes it.
+// 7.0 on one core. It is safe for concurrent use as long as no goroutine changes it.
 type Model struct {
 	// Exec is how long a call of a command is executed, by its name in lower case, as the
 	// server measures it over all its clients; nil where it does not tell.

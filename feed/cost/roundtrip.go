@@ -24,7 +24,7 @@ const (
 
 // Waker learns what a turn costs a server: what its processor took beside executing commands,
 // for each time that it read a socket or woke up by itself. On a machine with nothing to do
-// that is many times as much as on a busy one, where nobody sleeps. The zero value is ready.
+// that is many times as much as on a busy one, where no goroutine sleeps. The zero value is ready.
 type Waker struct {
 	wake  time.Duration
 	known bool

@@ -161,8 +161,8 @@ func (w *Pending) Sample() (Sample, error) {
 	return s, nil
 }
 
-// expiresMeanwhile is how soon a key expires that may go between the command that reads its expiry
-// and the one that reads its value.
+// expiresMeanwhile is the longest time to live of a key that may expire after the PTTL of a reading
+// and before the command that reads its value, both of one pipeline.
 const expiresMeanwhile = 10 * time.Millisecond
 
 func (w *Pending) read(s *Sample) (err error) {

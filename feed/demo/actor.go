@@ -69,7 +69,7 @@ func perform(ctx context.Context, actors []*actor, sent func(key string)) {
 			return
 		}
 		if now.Sub(first.next) < late {
-			// An error is the server closing or ctx ending; nobody waits for the answer.
+			// An error is the server closing or ctx ending; no caller waits for the answer.
 			_, _ = first.limiter.AllowN(ctx, first.key, first.limit, first.cost)
 			sent(first.key)
 		}

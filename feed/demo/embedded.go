@@ -54,7 +54,7 @@ func New(o watch.Options) (*Embedded, error) {
 	e.actors = hire(e.traffic)
 	e.pasts = make(map[string]*track.Past)
 	o.Rules = slices.Concat(castRules(), o.Rules)
-	expected := len(o.Keys) == 0 // else somebody wants to see just these
+	expected := len(o.Keys) == 0 // else only these keys are to be shown
 	if expected && len(o.Watch) == 0 {
 		o.Watch = []string{"*"}
 	}

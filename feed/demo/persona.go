@@ -10,8 +10,8 @@ import (
 	"ratescope/model"
 )
 
-// persona is one key of the demo: how it is limited, and how whoever is behind it
-// behaves.
+// persona is one key of the demo: how it is limited, and when its client
+// sends requests.
 type persona struct {
 	key       string
 	algorithm limiter.Algorithm

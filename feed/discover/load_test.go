@@ -115,7 +115,7 @@ func (c *crowd) search(t *testing.T, o Options, limit time.Duration) (shares map
 
 func alone() (time.Duration, int64) { return 0, 0 }
 
-// TestAMillionKeys: the first pass over a server that nobody else uses takes half a minute, within the bound
+// TestAMillionKeys: the first pass over a server that no other client uses takes half a minute, within the bound
 // that a person gave four times as long and more, and as long where the server does not tell how
 // busy it is.
 func TestAMillionKeys(t *testing.T) {

@@ -36,7 +36,7 @@ type Options struct {
 	Patterns, Names []string
 	Rules           []config.Rule
 	Budget          float64 // share of the server's time
-	// Most is the share that the first pass may take while nobody else uses the server; no more
+	// Most is the share that the first pass may take while no other client uses the server; no more
 	// than Budget is always Budget.
 	Most float64
 	// Own returns what this process has taken of the server, but for what Cost has not told yet,

@@ -29,7 +29,7 @@ const (
 )
 
 // Hub hands what a source reports to the clients of its stream. Every batch is encoded once
-// for all of them, and none while nobody reads. Make one with NewHub. It is safe for
+// for all of them, and none while no dashboard reads. Make one with NewHub. It is safe for
 // concurrent use.
 type Hub struct {
 	o HubOptions
@@ -37,7 +37,7 @@ type Hub struct {
 	mu      sync.Mutex
 	clients map[*client]bool
 	joined  bool           // a client came since the last batch
-	out     *record.Writer // into encoded; nil while nobody reads
+	out     *record.Writer // into encoded; nil while no dashboard reads
 	mask    *record.Masker // nil: names are told as they are
 	encoded bytes.Buffer
 	ended   chan struct{}

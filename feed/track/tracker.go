@@ -55,7 +55,7 @@ type decoder interface {
 // Tracker follows one limiter from reading to reading.
 type Tracker struct {
 	Name    string // Reading.Key
-	Named   bool   // somebody asked for exactly this key
+	Named   bool   // the user named exactly this key
 	certain bool   // what it will hold is known, even while it holds nothing
 	rule    *config.Rule
 	kind    decode.Kind
@@ -326,7 +326,7 @@ func (l *Tracker) present(ttl time.Duration, typ string) bool {
 	return true
 }
 
-// gone says that the key has been away for so long that nobody waits for it: two
+// gone says that the key has been away for so long that it is not looked for any more: two
 // windows, and not less than ten seconds.
 func (l *Tracker) gone(now limiter.Instant) bool {
 	return !l.Named && l.silent != 0 && now.Sub(l.silent) > max(2*l.target.Window, 10*time.Second)

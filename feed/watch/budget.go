@@ -31,7 +31,7 @@ func newBudget(share float64) budget {
 
 // fill adds what has been earned up to now. While the process or the machine slept nothing was:
 // of more time than two refreshes only so much counts. share is what may be taken just now,
-// which is more than that of the budget while nobody else uses the server.
+// which is more than that of the budget while no other client uses the server.
 func (b *budget) fill(now time.Time, refresh time.Duration, share float64) {
 	if !b.filled.IsZero() {
 		earned := time.Duration(float64(min(now.Sub(b.filled), 2*refresh)) * max(share, b.share))

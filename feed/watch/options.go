@@ -37,7 +37,7 @@ type Options struct {
 	MaxKeys int
 	// Budget is the share of the server's time that watching may take, 0.01 for one
 	// percent. 0 means DefaultBudget, and up to IdleBudget for the first look at every key
-	// while nobody else uses the server.
+	// while no other client uses the server.
 	Budget float64
 	// ClientName is what CLIENT LIST shows; "" means "ratescope".
 	ClientName string

@@ -12,8 +12,8 @@ import (
 // send the next one. Unlike another source it has to hear of every request that any
 // candidate gets, those fired by hand among them: they change the answers.
 //
-// It decides about each arrival when that is passed to it and no sooner, so that a request
-// fired by hand at an instant is heard before anything that comes later.
+// It decides about each arrival when that is passed to it and no sooner, so that its clients
+// have the answer to a request fired by hand before they send one at a later instant.
 type closedLoop struct {
 	setup   Setup
 	runners []runner // one a candidate; their tallies stay empty

@@ -47,9 +47,8 @@ func allOf(r *lab.Run) []sent {
 	return list
 }
 
-// TestAStormHearsWhatIsFired: a client that is denied tries again half a second later, and
-// never else so soon, whoever used the budget up: the crowd itself, other traffic, or a
-// person.
+// TestAStormHearsWhatIsFired: a client that is denied, and no other one, tries again half a second
+// later, whether the clients of the storm, other traffic or requests fired by hand used the limit up.
 func TestAStormHearsWhatIsFired(t *testing.T) {
 	s, traffic := stormSetup()
 	run := runOf(t, s, traffic)
