@@ -11,9 +11,9 @@ import (
 )
 
 // fireAt fires at an application. A key, where one is named, is read after the last request.
-func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, shot model.Order, order cli.FireOptions) error {
-	if shot.Cost != 1 {
-		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", shot.Cost)
+func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, order model.Order, options cli.FireOptions) error {
+	if order.Cost != 1 {
+		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", order.Cost)
 	}
 	for _, name := range []string{"create", "scratch", "shape", "phase", "from", "report"} {
 		if c.Flags().Changed(name) {
@@ -23,13 +23,13 @@ func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, shot mod
 	if _, err := p.Loaded(); err != nil {
 		return err
 	}
-	o := fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Reason: order.Reason}
+	o := fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Reason: options.Reason}
 	if len(args) == 0 {
-		return cli.FireAt(c.Context(), nil, web, shot, o, p.output(c))
+		return cli.FireAt(c.Context(), nil, web, order, o, p.output(c))
 	}
 	return p.key(c, args, func(src cli.Server, name string) error {
-		shot.Key = name
-		return cli.FireAt(c.Context(), src, web, shot, o, p.output(c))
+		order.Key = name
+		return cli.FireAt(c.Context(), src, web, order, o, p.output(c))
 	})
 }
 

@@ -86,13 +86,13 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 			want = model.Outcomes{Denied: 1}
 		}
 		if outcomes != want {
-			t.Fatalf("shot %d: %+v, want %+v", n+1, outcomes, want)
+			t.Fatalf("order %d: %+v, want %+v", n+1, outcomes, want)
 		}
 		servertest.Await(t, "the reading to follow", func() bool {
 			x, _ := run.reading("api:alice")
 			return used(x) == int64(min(n+1, 3)) && run.came("api:alice", false) == int64(min(n+1, 3))
 		})
-		t.Logf("shot %d was seen after %v", n+1, time.Since(begun))
+		t.Logf("order %d was seen after %v", n+1, time.Since(begun))
 	}
 	if n := s.CLI("ZCARD", "api:alice"); n != "3" {
 		t.Errorf("ZCARD is %s, want 3", n)
@@ -224,7 +224,7 @@ func TestEightInjectorsShareALimit(t *testing.T) {
 	}
 }
 
-// TestFireIsRefused covers what stops a shot before the first request.
+// TestFireIsRefused covers what stops an order before the first request.
 func TestFireIsRefused(t *testing.T) {
 	s := servertest.Start(t)
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})

@@ -111,7 +111,7 @@ func TestWatchingAFullServer(t *testing.T) {
 
 // TestFiringWhereNothingIsWritten fires at a server out of memory, at a replica, at a key
 // of another type, and as a user who may not: each outcome is an error with
-// a sentence, and a shot ends after a few. At a server that is away nothing is fired at all.
+// a sentence, and an order ends after a few. At a server that is away nothing is fired at all.
 func TestFiringWhereNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	full := servertest.Start(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")

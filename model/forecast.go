@@ -20,9 +20,9 @@ type Forecast struct {
 	Next      time.Duration // until one more of the same cost is admitted, afterwards; limiter.Never never
 }
 
-// ForecastShot plays the requests of a shot from now on, when they are due, against a copy of the
+// ForecastOrder plays the requests of an order from now on, when they are due, against a copy of the
 // state. Next is counted from its last request.
-func (r *Reading) ForecastShot(now limiter.Instant, s Order) Forecast {
+func (r *Reading) ForecastOrder(now limiter.Instant, s Order) Forecast {
 	if s.Rate == 0 && s.Shape.Kind == Even || r.stuck() {
 		n := s.N
 		if n == 0 {

@@ -30,10 +30,10 @@ func TestOrganic(t *testing.T) {
 				}
 				var fired []Fired
 				if n%4 == 1 {
-					shot := at.Add(7 * time.Millisecond)
-					d := with.Take(shot, limit, limiter.Convention{}, 2)
-					fired = append(fired, Fired{Key: "k", Cost: 2, At: shot, Decision: d})
-					arrived = append(arrived, Arrival{At: shot, N: 2})
+					sent := at.Add(7 * time.Millisecond)
+					d := with.Take(sent, limit, limiter.Convention{}, 2)
+					fired = append(fired, Fired{Key: "k", Cost: 2, At: sent, Decision: d})
+					arrived = append(arrived, Arrival{At: sent, N: 2})
 				}
 				at = at.Add(step / 2)
 				read := func(s *limiter.State, list []Arrival) Batch {

@@ -13,7 +13,7 @@ import (
 	"ratescope/limiter"
 )
 
-// ShapeKind is how the requests of a shot are spread over time.
+// ShapeKind is how the requests of an order are spread over time.
 type ShapeKind uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	Recorded                  // at the instants At
 )
 
-// Shape is how the requests of a shot are spread over time. The zero value is Even.
+// Shape is how the requests of an order are spread over time. The zero value is Even.
 type Shape struct {
 	Kind    ShapeKind
 	To      float64       // a second, of a Ramp
@@ -119,7 +119,7 @@ func (s *Shape) rateAt(rate, at float64) float64 {
 
 // ParseShape reads how requests are spread over time: "", "even", "poisson", "poisson:7" (a seed),
 // "ramp:50/s:30s" (up to that rate in that time), or "on-off:2s:8s" (how long on, how long off).
-// The rate is that of the shot.
+// The rate is that of the order.
 func ParseShape(text string) (s Shape, err error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	first, second, _ := strings.Cut(rest, ":")

@@ -47,7 +47,7 @@ func (t *Ticket) Left(now time.Time) time.Duration {
 	return min(max(TicketLasts-now.Sub(t.Issued), 0), TicketLasts)
 }
 
-// Ticket works out what a shot at the key will do from the instant now on. The caller fills in
+// Ticket works out what an order at the key will do from the instant now on. The caller fills in
 // where and when it was issued, and the commands.
 func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 	r := k.Reading
@@ -56,7 +56,7 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 		r.State.Algorithm = s.Target.Algorithm
 	}
 	t := Ticket{Order: s, At: now, Over: s.Lasts(), Slot: HashSlot(s.Key)}
-	t.Forecast = r.ForecastShot(now, s)
+	t.Forecast = r.ForecastOrder(now, s)
 	limit := s.Target.Limit
 	limit.Window = s.Target.Window
 	state := r.State.Clone()
@@ -78,7 +78,7 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 	return t
 }
 
-// play charges the requests of a shot to a state, when they are due, and returns how many were
+// play charges the requests of an order to a state, when they are due, and returns how many were
 // admitted.
 func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Order) (admitted int) {
 	for due := range s.Due() {
@@ -89,7 +89,7 @@ func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Orde
 	return admitted
 }
 
-// lastIn returns how long it takes until all requests of a shot are in, where each one that is
+// lastIn returns how long it takes until all requests of an order are in, where each one that is
 // denied is sent again at the moment that its answer names.
 func (r *Reading) lastIn(now limiter.Instant, limit limiter.Limit, s Order) time.Duration {
 	state, at := r.State.Clone(), now
@@ -112,7 +112,7 @@ func (r *Reading) lastIn(now limiter.Instant, limit limiter.Limit, s Order) time
 // maxOrganic bounds how many steps the requests of others are worked out in.
 const maxOrganic = 2000
 
-// organic works out how many requests of others a shot pushes out, where they come evenly at
+// organic works out how many requests of others an order pushes out, where they come evenly at
 // the rate of the last window, until the key is as new.
 func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Order, perSecond float64, over time.Duration) Organic {
 	o := Organic{Known: true, PerSecond: perSecond}

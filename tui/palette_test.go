@@ -109,7 +109,7 @@ func TestAWritingActionAsks(t *testing.T) {
 		x.Press(":", "b", "u", "r", "s", "t", "enter", "enter")
 		x.Wait(time.Second)
 		if n := len(injector.Orders()); n != 1 {
-			t.Errorf("%d shots after the answer, want 1", n)
+			t.Errorf("%d orders after the answer, want 1", n)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestAClickOnTheFutureFiresThen(t *testing.T) {
 		x.Click(column, line)
 		x.See("One request is fired in")
 		if n := len(injector.Orders()); n != 0 {
-			t.Fatalf("%d shots were fired at once", n)
+			t.Fatalf("%d orders were fired at once", n)
 		}
 		x.Wait(time.Minute)
 		orders := injector.Orders()
@@ -45,7 +45,7 @@ func TestAClickOnTheFutureFiresThen(t *testing.T) {
 		x.Press("x")
 		x.Wait(time.Minute)
 		if n := len(injector.Orders()); n != 1 {
-			t.Errorf("a request that was taken back was fired: %d shots", n)
+			t.Errorf("a request that was taken back was fired: %d orders", n)
 		}
 	})
 }
@@ -61,7 +61,7 @@ func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
 		x.See("start with --allow-inject")
 		x.Wait(time.Minute)
 		if n := len(injector.Orders()); n != 0 {
-			t.Errorf("%d shots were fired", n)
+			t.Errorf("%d orders were fired", n)
 		}
 	})
 }

@@ -372,7 +372,7 @@ func TestFiring(t *testing.T) {
 			sizes = append(sizes, s.N)
 		}
 		if len(sizes) != 3 || sizes[0] != 1 || sizes[1] != 10 || sizes[2] != 20 {
-			t.Fatalf("the shots were %v, want 1, 10 and 20 requests", sizes)
+			t.Fatalf("the orders were %v, want 1, 10 and 20 requests", sizes)
 		}
 		x.See(string(chart.Unicode.MarkNo))
 

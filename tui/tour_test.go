@@ -21,7 +21,7 @@ func TestTheTourTakesAMinute(t *testing.T) {
 			x.Wait(27 * time.Second)
 			x.See("tour 4 of 9")
 			if n := len(injector.Orders()); n != 1 {
-				t.Errorf("%d shots in the stop that fires a burst", n)
+				t.Errorf("%d orders in the stop that fires a burst", n)
 			}
 			x.Wait(7 * time.Second)
 			x.See("PAUSED")

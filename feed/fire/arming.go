@@ -317,7 +317,7 @@ func written(args []any) string {
 	return b.String()
 }
 
-// Keys returns the Redis keys that a shot, or a change, may write to from an instant on.
+// Keys returns the Redis keys that an order, or a change, may write to from an instant on.
 func (i *Injector) Keys(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind != model.NoChange {
 		return changed(s, now)

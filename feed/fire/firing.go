@@ -16,7 +16,7 @@ import (
 	"ratescope/model"
 )
 
-// firing is one shot on its way.
+// firing is one order on its way.
 type firing struct {
 	audit  *audit
 	send   func(ctx context.Context) answered // sends one request; what it was and when is filled in
@@ -35,7 +35,7 @@ type firing struct {
 	err      error
 }
 
-// carryOut sends the requests of the shot and calls end with what became of them.
+// carryOut sends the requests of the order and calls end with what became of them.
 func (f *firing) carryOut(ctx context.Context, end func(model.Outcomes) error) (model.Outcomes, error) {
 	ctx, f.stop = context.WithCancelCause(ctx)
 	defer f.stop(nil)
@@ -88,7 +88,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// paced fires requests when the shot's shape says that they are due. A wait that took too long
+// paced fires requests when the order's shape says that they are due. A wait that took too long
 // moves the rest back instead of bunching it.
 func (f *firing) paced(ctx context.Context) {
 	flying, ctx := panics.NewGroup(ctx)

@@ -72,7 +72,7 @@ type Injector struct {
 	production []string // why the server counts as one of production, as of the last Arm
 }
 
-// spec is all that two shots must share to be decided by the same limiter.
+// spec is all that two orders must share to be decided by the same limiter.
 type spec struct {
 	algorithm  limiter.Algorithm
 	convention limiter.Convention
@@ -82,7 +82,7 @@ type spec struct {
 // Path is how the requests of an Injector reach the limiter, in words.
 const Path = "the limiter's own script, over a connection of its own"
 
-// Limits of one shot beside model.MaxRequests and model.MaxRate.
+// Limits of one order beside model.MaxRequests and model.MaxRate.
 const (
 	InFlight  = 16 // requests on the wire at once, at a rate
 	GiveUp    = 5  // requests in a row that the server refused with an error

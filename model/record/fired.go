@@ -10,7 +10,7 @@ import (
 // fired is a request that was fired while the recording went on. Lengths of time are
 // nanoseconds.
 type fired struct {
-	Shot       int64           `json:"order,omitempty"`
+	Order      int64           `json:"order,omitempty"`
 	Key        text            `json:"key"`
 	Cost       int64           `json:"cost"`
 	At         limiter.Instant `json:"at"`
@@ -81,7 +81,7 @@ func firedOf(list []model.Fired) []fired {
 	for _, f := range list {
 		d := &f.Decision
 		out = append(out, fired{
-			Shot: f.Order, Key: text(f.Key), Cost: f.Cost, At: f.At, Outcome: uint8(f.Outcome), Latency: int64(f.Latency), Err: text(f.Err), Audit: text(f.Audit),
+			Order: f.Order, Key: text(f.Key), Cost: f.Cost, At: f.At, Outcome: uint8(f.Outcome), Latency: int64(f.Latency), Err: text(f.Err), Audit: text(f.Audit),
 			Limit: d.Limit.Count, Window: int64(d.Limit.Window), Burst: d.Limit.Burst, Used: d.Used, Remaining: d.Remaining,
 			RetryAfter: int64(d.RetryAfter), ResetAfter: int64(d.ResetAfter), Previous: d.Previous, Current: d.Current,
 			Weight: real(d.Weight), Estimate: real(d.Estimate), Start: d.Start, End: d.End, Answer: answerOf(f.Answer),
@@ -94,7 +94,7 @@ func modelOf(list []fired) []model.Fired {
 	var out []model.Fired
 	for _, f := range list[:min(len(list), maxFired)] {
 		m := model.Fired{
-			Order: f.Shot, Key: string(f.Key), Cost: f.Cost, At: f.At, Outcome: min(model.Outcome(f.Outcome), model.Unanswered),
+			Order: f.Order, Key: string(f.Key), Cost: f.Cost, At: f.At, Outcome: min(model.Outcome(f.Outcome), model.Unanswered),
 			Latency: time.Duration(f.Latency), Err: string(f.Err), Audit: string(f.Audit), Answer: f.Answer.model(),
 		}
 		if m.Outcome == model.Admitted || m.Outcome == model.Denied {

@@ -22,7 +22,7 @@ type Arming interface {
 	Disarm()
 	// Meet says what is known about the server with every batch.
 	Meet(s model.Server)
-	// Preview returns the commands that a shot is sent as, one for each kind, Keys the keys that it
+	// Preview returns the commands that an order is sent as, one for each kind, Keys the keys that it
 	// may write to, and Path how it reaches the limiter, in words.
 	Preview(ctx context.Context, s model.Order) ([]string, error)
 	Keys(s model.Order, now limiter.Instant) []string

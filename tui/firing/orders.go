@@ -117,7 +117,7 @@ type runningOrder struct {
 	at      string // the key that its requests went to: a copy, where it is fired at one
 }
 
-// stop ends the shot.
+// stop ends the order.
 func (r *runningOrder) stop() {
 	r.stopped = true
 	r.cancel()
@@ -145,7 +145,7 @@ func (o *Orders) Burst() int { return o.burst }
 // PerSecond returns the rate at which requests are fired.
 func (o *Orders) PerSecond() float64 { return o.perSecond }
 
-// Firing returns how many shots are under way.
+// Firing returns how many orders are under way.
 func (o *Orders) Firing() int { return len(o.orders) }
 
 // inbox gathers what injectors report until the screen takes it: one command waits on it,
@@ -214,7 +214,7 @@ func (o *Orders) CanFire() string {
 	return ""
 }
 
-// Fire orders a shot at the selected key. What may be fired is the injector's to say. At a server
+// Fire orders requests at the selected key. What may be fired is the injector's to say. At a server
 // of others nothing is sent before its ticket was confirmed.
 func (o *Orders) Fire(order model.Order) tea.Cmd { return o.fireThen(order, o.launch) }
 
@@ -255,7 +255,7 @@ func nothing(order model.Order) string {
 	return "Nothing was fired at "
 }
 
-// launch begins a shot that nothing stands in the way of.
+// launch begins an order that nothing stands in the way of.
 func (o *Orders) launch(order model.Order) tea.Cmd {
 	o.lastOrder++
 	order.ID = o.lastOrder
@@ -315,7 +315,7 @@ func alike(x, y *model.Fired) bool {
 	return x.Order == y.Order && x.Outcome == y.Outcome && x.Outcome == model.Denied && x.Cost == y.Cost
 }
 
-// Rate returns the running shot that has a rate, or nil.
+// Rate returns the running order that has a rate, or nil.
 func (o *Orders) Rate() *model.Order {
 	if r := o.runningRate(); r != nil {
 		return &r.Order

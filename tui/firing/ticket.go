@@ -210,51 +210,51 @@ func (d *ticketDialog) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // confirm carries the order out where every answer is right.
 func (d *ticketDialog) confirm() (tea.Cmd, bool) {
-	shot := d.ticket.Order
-	shot.Ticket, shot.Reason = &d.ticket, strings.TrimSpace(d.inputs[inputReason].Value())
+	order := d.ticket.Order
+	order.Ticket, order.Reason = &d.ticket, strings.TrimSpace(d.inputs[inputReason].Value())
 	production := len(d.inputs) > inputName
 	if production {
-		shot.Named = d.inputs[inputName].Value()
+		order.Named = d.inputs[inputName].Value()
 	}
 	switch {
 	case d.waits != "":
 		d.wrong = d.waits
 	case d.ticket.Expired(d.o.app.Now()):
 		d.wrong = "the ticket has expired: press esc and ask for a new one"
-	case production && !arming.Named(shot.Key, shot.Named):
+	case production && !arming.Named(order.Key, order.Named):
 		d.wrong = "type the key's name, or its last part"
-	case production && shot.Reason == "":
+	case production && order.Reason == "":
 		d.wrong = "type why, for the audit file"
 	default:
-		return d.do(shot), false
+		return d.do(order), false
 	}
 	return nil, true
 }
 
 // title says what is ordered.
 func (d *ticketDialog) title() string {
-	shot := &d.ticket.Order
+	order := &d.ticket.Order
 	if d.name != "" {
 		return d.name
 	}
-	if shot.Change.Kind != model.NoChange {
-		return changeName(shot.Change)
+	if order.Change.Kind != model.NoChange {
+		return changeName(order.Change)
 	}
-	what := "fire " + format.Plural(shot.N, "request")
+	what := "fire " + format.Plural(order.N, "request")
 	switch {
-	case shot.N == 0:
-		what = "fire " + format.PerSecond(shot.Rate) + " until stopped"
-	case shot.Rate > 0:
-		what += " at " + format.PerSecond(shot.Rate)
+	case order.N == 0:
+		what = "fire " + format.PerSecond(order.Rate) + " until stopped"
+	case order.Rate > 0:
+		what += " at " + format.PerSecond(order.Rate)
 	}
-	if shot.Shape.Kind != model.Even {
-		what += ", " + shot.Shape.String()
+	if order.Shape.Kind != model.Even {
+		what += ", " + order.Shape.String()
 	}
-	if shot.Scratch {
+	if order.Scratch {
 		what += ", at a scratch copy"
 	}
-	if shot.Cost > 1 {
-		what += fmt.Sprintf(", cost %d each", shot.Cost)
+	if order.Cost > 1 {
+		what += fmt.Sprintf(", cost %d each", order.Cost)
 	}
 	return what
 }
