@@ -128,6 +128,12 @@ type Decoded struct {
 	NewlyDenied int64
 	// Partial is set where what is used is not known, or only that it is at least State's.
 	Partial bool
+	// Approximate is set where only the number of the requests in State.Log is read from the keys,
+	// and the instants of most lie between those of others.
+	Approximate bool
+	// More is set where the next Fetch has to be read at once, for what was read does not tell
+	// enough. A limiter that goes on asking ends it by itself.
+	More bool
 	// Span is the least that the window lasts, as far as the keys tell: an expiry that is no
 	// block; 0 where they do not. The longest seen over all limiters of a kind is their window.
 	Span    time.Duration

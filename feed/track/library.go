@@ -42,6 +42,9 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 		given.Guessed = given.Window > 0
 	}
 	d := b.match.Limiter.Decode(now, got, given)
+	if d.More {
+		return true, nil
+	}
 	b.windows.Learn(b.match, d.Span)
 	l.wrong = d.Err
 	if b.lost++; d.Err == "" && !mismatch {
@@ -63,7 +66,7 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	if l.target.Base = ""; b.match.Name != l.Name {
 		l.target.Base = b.match.Name
 	}
-	r.Target, r.Denied, r.Partial = l.target, d.Denied, d.Partial
+	r.Target, r.Denied, r.Partial, r.Approximate = l.target, d.Denied, d.Partial, d.Approximate
 	if d.Err == "" {
 		b.rise(now, l, r, d.Charged)
 		if d.NewlyDenied > 0 && l.since != 0 {

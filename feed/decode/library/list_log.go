@@ -19,16 +19,14 @@ type listLog struct {
 	from    model.LimitFrom
 	// windowOf returns the window by the expiry and the newest element; nil: window holds.
 	windowOf func(s *decode.Sample, now limiter.Instant) (time.Duration, bool)
+	search   listSearch // of a list that is not read whole
 }
 
-// listElements is how many elements of a list are read at most. A longer one is told as such: what
-// is used is then known to be as much at least.
+// listElements is how many elements a list may have that is read whole.
 const listElements = 2000
 
-// Fetch reads the newest elements.
-func (l *listLog) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: l.key, Type: "list", Head: listElements}}
-}
+// Fetch reads the list, or, of a long one, its newest elements and some of the others.
+func (l *listLog) Fetch(limiter.Instant) []decode.Fetch { return l.search.fetch(l.key) }
 
 // Decode returns the elements as a log.
 func (l *listLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
@@ -46,31 +44,44 @@ func (l *listLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Sett
 		}
 		d.Window = l.window
 	}
+	if s.Length > int64(len(s.First)) {
+		return l.decodeLong(now, s, d)
+	}
+	l.search = listSearch{}
 	seconds := make([]float64, 0, len(s.First))
 	for _, e := range s.First {
 		v, ok := number(e.Member)
 		if !ok {
-			d.Err = "holds a list with an element that is no time, so that it is no log of a rate limiter: correct its rule, or remove the key"
+			d.Err = noTimes
 			return d
 		}
 		seconds = append(seconds, v)
 	}
 	d.State.Log = logOf(seconds, now)
-	if log := d.State.Log; len(log) > 0 && int64(len(s.First)) < s.Length {
-		d.Partial = now.Sub(log[0].At) < d.Window
-	}
 	return d
 }
 
-// logOf returns the log of instants in seconds, newest first. What a client's clock has ahead of
-// the server's is taken as now.
+const noTimes = "holds a list with an element that is no time, so that it is no log of a rate limiter: correct its rule, or remove the key"
+
+// decodeLong returns the elements within the window of a list that was not read whole.
+func (l *listLog) decodeLong(now limiter.Instant, s *decode.Sample, d decode.Decoded) decode.Decoded {
+	from := now.Add(-d.Window)
+	log, whole, more, ok := l.search.take(s, now, func(at limiter.Instant) bool {
+		return at > from || at == from && l.edge == limiter.EdgeClosed
+	})
+	if !ok {
+		d.Err = noTimes
+		return d
+	}
+	d.State.Log, d.Partial, d.More, d.Approximate = log, !whole, more, true
+	return d
+}
+
+// logOf returns the log of instants in seconds, newest first.
 func logOf(newestFirst []float64, now limiter.Instant) []limiter.Entry {
 	log := make([]limiter.Entry, 0, len(newestFirst))
 	for i := len(newestFirst) - 1; i >= 0; i-- {
-		at := now
-		if v := newestFirst[i]; v < float64(now)/1e6 {
-			at = decode.InstantIn(max(v, 0), time.Second)
-		}
+		at := instantOf(newestFirst[i], now)
 		if n := len(log); n > 0 && at <= log[n-1].At { // clocks of several clients
 			log[n-1].Count++
 			continue
