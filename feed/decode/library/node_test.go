@@ -139,3 +139,30 @@ func TestABareLogIsOursOrLikely(t *testing.T) {
 		}
 	}
 }
+
+// TestMicrosecondLogs: a log whose members are their scores in microseconds is the npm ratelimiter's
+// where a part of its name is limit, also behind a prefix of the client's own, and else that of the
+// package limiter, whose prefix and whose second entries of one microsecond nothing else has.
+func TestMicrosecondLogs(t *testing.T) {
+	old, last := at(9*time.Second, time.Microsecond), at(time.Second, time.Microsecond)
+	twice := named(last.Member+"-1", last)
+	for _, c := range []struct {
+		key  string
+		last decode.Element
+		want string
+	}{
+		{"limit:alice", last, "ratelimiter"},
+		{"shop:limit:alice", last, "ratelimiter"},
+		{"{shop}:prod/limit:alice", last, "ratelimiter"},
+		{"shop:hapi-rate-limitor:alice", last, "hapi-rate-limitor"},
+		{"shop:limit:alice", twice, model.OwnLibrary},
+		{"ratelimit:limit:alice", last, model.OwnLibrary},
+		{"shop:rate-limit:alice", last, model.OwnLibrary},
+		{"api:checkout", last, model.OwnLibrary},
+		{"shop:limits:alice", last, model.OwnLibrary},
+	} {
+		if got := recognized(zset(c.key, 59*time.Second, 2, old, c.last)); got != c.want {
+			t.Errorf("%s with %q is taken for a limiter of %q, want %q", c.key, c.last.Member, got, c.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 )
 
 // ratelimiter is tj's ratelimiter: limit:<id>, a sorted set of microseconds whose members are their
@@ -25,15 +26,32 @@ var hapiRateLimitor = &decode.Library{
 	Recognize: recognizeMicroseconds("hapi-rate-limitor"),
 }
 
-// recognizeMicroseconds recognizes logs named <prefix>:<id> whose members are their scores in
-// microseconds and which charge what they deny.
+// recognizeMicroseconds recognizes logs named <prefix>:<id>, also behind a prefix that the client of
+// Redis gives all names, whose members are their scores in microseconds and which charge what they
+// deny. Logs of the package limiter look alike; theirs are told by the prefix that it gives them, or
+// by members that are no numbers.
 func recognizeMicroseconds(prefix string) func(*decode.Sample, decode.Context) *decode.Match {
 	return func(s *decode.Sample, c decode.Context) *decode.Match {
 		lives, ok := newest(s, c.Now, time.Microsecond)
-		if !ok || !bothEnds(s, isScore) || !c.Named && !strings.HasPrefix(s.Key, prefix+":") {
+		if !ok || !bothEnds(s, isScore) || !c.Named && !hasPart(s.Key, prefix) {
 			return nil
 		}
 		return logged(lives, limiter.DeniedCharged, prefixOf(s.Key), "named "+prefix+":<id>", "a sorted set whose members are their scores, in microseconds")
+	}
+}
+
+// hasPart says whether a name has the part before one of its colons, and is not in the package
+// limiter's own prefix.
+func hasPart(key, part string) bool {
+	for i := 0; ; {
+		j := strings.Index(key[i:], part+":")
+		if j < 0 || strings.HasPrefix(key, redisstore.DefaultPrefix) {
+			return false
+		}
+		if i += j; i == 0 || strings.IndexByte(":/|.{", key[i-1]) >= 0 {
+			return true
+		}
+		i += len(part)
 	}
 }
 
