@@ -12,30 +12,46 @@ import (
 // the epoch. The number of the current window is the clock divided by the window, so that it tells
 // the window: of 4 s to a few nanoseconds, of a day to 4 s.
 
-// windowOfIndex returns the window whose current index is index at now, or, current false, whose
-// current index is the next one. Usual windows come first, then those of the fewest digits, down to
-// milliseconds; ok is false where none fits, usual false where it is none that people choose.
-func windowOfIndex(index int64, now limiter.Instant) (w time.Duration, current, usual, ok bool) {
+// windowOf returns the window of which the instant at lies in the one with that index. Usual windows
+// come first, then those of the fewest digits, down to finest; ok is false where none fits, usual
+// false where it is none that people choose.
+func windowOf(index int64, at limiter.Instant, finest time.Duration) (w time.Duration, usual, ok bool) {
 	if index <= 0 {
-		return 0, false, false, false
+		return 0, false, false
 	}
 	for _, w := range decode.Periods {
-		switch int64(now) / w.Microseconds() {
-		case index:
-			return w, true, true, true
-		case index + 1:
-			return w, false, true, true
+		if isWindow(index, at, w) {
+			return w, true, true
 		}
 	}
 	for _, unit := range [...]time.Duration{time.Hour, time.Minute, time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond} {
-		for _, i := range [...]int64{index, index + 1} {
-			w := (time.Duration(int64(now)/i) * time.Microsecond).Truncate(unit)
-			if w > 0 && w <= limiter.MaxWindow && int64(now)/w.Microseconds() == i {
-				return w, i == index, false, true
-			}
+		if unit < finest {
+			break
+		}
+		w := (time.Duration(int64(at)/index) * time.Microsecond).Truncate(unit)
+		if w <= limiter.MaxWindow && isWindow(index, at, w) {
+			return w, false, true
 		}
 	}
-	return 0, false, false, false
+	return 0, false, false
+}
+
+// isWindow says whether at lies in the window with that index among those of length w.
+func isWindow(index int64, at limiter.Instant, w time.Duration) bool {
+	return w > 0 && int64(at)/w.Microseconds() == index
+}
+
+// windowOfIndex returns the window whose current index is index at now, or, current false, whose
+// current index is the next one. A usual one goes before another that fits as well.
+func windowOfIndex(index int64, now limiter.Instant) (w time.Duration, current, usual, ok bool) {
+	w, usual, ok = windowOf(index, now, time.Millisecond)
+	if usual {
+		return w, true, true, true
+	}
+	if v, usual, fits := windowOf(index+1, now, time.Millisecond); index > 0 && fits && (usual || !ok) {
+		return v, false, usual, true
+	}
+	return w, ok, false, ok
 }
 
 // indexed are the counters of a clock-aligned window and of the one before.

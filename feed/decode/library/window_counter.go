@@ -100,23 +100,15 @@ func windowUntil(index int64, s *decode.Sample, now limiter.Instant) (time.Durat
 	return 0, false
 }
 
-// windowWith returns the window of which the instant at lies in the one with that index. It is the
-// only whole number of seconds that fits, or the only usual one; ok is false where there is none.
+// windowWith returns the window of which the instant at, give or take the latency, lies in the one
+// with that index: the only whole number of seconds that fits, or a usual one; ok is false where
+// there is none.
 func windowWith(index int64, at limiter.Instant) (w time.Duration, ok bool) {
-	if index <= 0 {
-		return 0, false
-	}
 	for _, slack := range aroundNow {
-		t := int64(at.Add(slack))
-		fits := func(w time.Duration) bool { return w > 0 && t/w.Microseconds() == index }
-		most := time.Duration(t/index/1e6) * time.Second
-		if fits(most) && !fits(most-time.Second) && most <= limiter.MaxWindow {
-			return most, true
-		}
-		for _, p := range decode.Periods {
-			if fits(p) {
-				return p, true
-			}
+		t := at.Add(slack)
+		w, usual, fits := windowOf(index, t, time.Second)
+		if fits && (usual || !isWindow(index, t, w-time.Second) && !isWindow(index, t, w+time.Second)) {
+			return w, true
 		}
 	}
 	return 0, false
