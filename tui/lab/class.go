@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -78,18 +79,35 @@ type FollowMsg struct {
 	Ask  bool // the next request waits for a prediction
 }
 
+// classroom is the side of a class that a lab is on. The zero classroom is outside any class.
+type classroom struct {
+	Class     // nil outside a class
+	messages  <-chan tea.Msg
+	following bool      // the teacher's screen is shown
+	taught    time.Time // when the class got this one's moment
+}
+
+// joined reports whether the lab belongs to a class.
+func (c *classroom) joined() bool { return c.Class != nil }
+
+// teaches reports whether this is the lab of a class's teacher.
+func (c *classroom) teaches() bool { return c.joined() && c.Teaches() }
+
+// learns reports whether this is the lab of a student.
+func (c *classroom) learns() bool { return c.joined() && !c.Teaches() }
+
 // relayedMsg is a message that came from outside the program.
 type relayedMsg struct{ msg tea.Msg }
 
 // relay waits for the next message from outside.
-func (s *Screen) relay() tea.Cmd {
-	if s.messages == nil {
+func (c *classroom) relay(ctx context.Context) tea.Cmd {
+	if c.messages == nil {
 		return nil
 	}
-	ctx := s.Context()
+	messages := c.messages
 	return func() tea.Msg {
 		select {
-		case msg := <-s.messages:
+		case msg := <-messages:
 			return relayedMsg{msg}
 		case <-ctx.Done():
 			return nil
@@ -97,28 +115,28 @@ func (s *Screen) relay() tea.Cmd {
 	}
 }
 
-// relayed takes a message from outside and waits for the next one.
-func (s *Screen) relayed(msg tea.Msg) tea.Cmd {
+// take takes a message from outside and waits for the next one.
+func (c *classroom) take(s *Screen, msg tea.Msg) tea.Cmd {
 	if f, ok := msg.(FollowMsg); ok {
-		s.followTeacher(f)
-		return s.relay()
+		c.follow(s, f)
+		return c.relay(s.Context())
 	}
-	return tea.Batch(func() tea.Msg { return msg }, s.relay())
+	return tea.Batch(func() tea.Msg { return msg }, c.relay(s.Context()))
 }
 
-// followTeacher shows the teacher's moment.
-func (s *Screen) followTeacher(f FollowMsg) {
+// follow shows the teacher's moment.
+func (c *classroom) follow(s *Screen, f FollowMsg) {
 	s.Redraw()
 	if f.Line == "" {
-		if s.following {
+		if c.following {
 			s.Say("The teacher frees you: the clock is yours.")
 		}
-		s.following = false
+		c.following = false
 		return
 	}
 	m, err := lab.ReadShared(f.Line)
 	if err == nil {
-		if m.View == "quiz" && s.shows("quiz") && s.following { // the question stays as it is answered
+		if m.View == "quiz" && s.shows("quiz") && c.following { // the question stays as it is answered
 			return
 		}
 		err = s.openShared(m)
@@ -127,7 +145,7 @@ func (s *Screen) followTeacher(f FollowMsg) {
 		s.fail(err)
 		return
 	}
-	s.following = true
+	c.following = true
 	s.guess.asked = f.Ask && s.guess.answered != s.guessed().ID
 }
 
@@ -136,45 +154,42 @@ const showEvery = 400 * time.Millisecond
 
 // teach shows the students what is on screen, where any of them follows. What the teacher
 // sees of the class is not shown.
-func (s *Screen) teach(now time.Time) {
-	if !s.teaches() || s.shows(studentsName) || now.Sub(s.taught) < showEvery {
+func (c *classroom) teach(s *Screen, now time.Time) {
+	if !c.teaches() || s.shows(studentsName) || now.Sub(c.taught) < showEvery {
 		return
 	}
-	if any, _ := s.class.Driving(); !any {
+	if any, _ := c.Driving(); !any {
 		return
 	}
-	s.taught = now
+	c.taught = now
 	if line, err := s.moment().Line(); err == nil {
-		s.class.Show(FollowMsg{Line: line, Ask: s.guess.asked})
+		c.Show(FollowMsg{Line: line, Ask: s.guess.asked})
 	}
 }
 
-// teaches reports whether this is the lab of a class's teacher.
-func (s *Screen) teaches() bool { return s.class != nil && s.class.Teaches() }
-
 // report tells the teacher where this student is.
-func (s *Screen) report() {
-	if s.class == nil || s.class.Teaches() {
+func (c *classroom) report(s *Screen) {
+	if !c.learns() {
 		return
 	}
 	it, run := s.at(), s.shown()
-	s.class.Report(Place{
+	c.Report(Place{
 		Lesson: s.lesson, Title: it.Title, View: s.views[s.current].name(), Steps: run.Decided(), At: run.Elapsed(),
-		Task: it.Goal != nil, Reached: s.reached[it.ID], With: s.following,
+		Task: it.Goal != nil, Reached: s.reached[it.ID], With: c.following,
 	})
 }
 
-// classKeys are the teacher's.
-func (s *Screen) classKeys() keymap.Actions {
-	if !s.teaches() {
+// keys are the teacher's.
+func (c *classroom) keys(s *Screen) keymap.Actions {
+	if !c.teaches() {
 		return nil
 	}
 	return keymap.Actions{
 		keymap.New("class", "students", "S", "shows who is there and where", func() tea.Cmd { s.show(studentsName); return nil }, "S").Hinted("students"),
 		keymap.New("class", "drive", "F", "calls all to your screen, or frees them", func() tea.Cmd {
-			any, all := s.class.Driving()
+			any, all := c.Driving()
 			on := !any && !all
-			if err := s.class.Drive(on); err != nil {
+			if err := c.Drive(on); err != nil {
 				s.fail(err)
 			} else if on {
 				s.Say("The class sees your screen. F frees it.")
@@ -186,17 +201,15 @@ func (s *Screen) classKeys() keymap.Actions {
 	}
 }
 
-// classWords is what the header says of the class; "" outside one.
-func (s *Screen) classWords() string {
+// words is what the header says of the class; "" outside one.
+func (c *classroom) words() string {
 	switch {
-	case s.class == nil:
-		return ""
-	case !s.class.Teaches() && s.following:
+	case c.learns() && c.following:
 		return "with the teacher"
-	case !s.class.Teaches():
+	case !c.teaches():
 		return ""
 	}
-	people := s.class.Students()
+	people := c.Students()
 	with := 0
 	for _, one := range people {
 		if one.Follows {
@@ -204,13 +217,13 @@ func (s *Screen) classWords() string {
 		}
 	}
 	text := fmt.Sprintf("%d in class", len(people))
-	switch _, all := s.class.Driving(); {
+	switch _, all := c.Driving(); {
 	case with > 0 && with < len(people):
 		text += fmt.Sprintf(", %d with you", with)
 	case with > 0 || all:
 		text += ", driven"
 	}
-	if s.class.Locked() {
+	if c.Locked() {
 		text += ", locked"
 	}
 	return text

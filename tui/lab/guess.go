@@ -63,7 +63,7 @@ func (s *Screen) answerGuess(admitted bool) {
 	}
 	q := s.guessed()
 	s.guess.answered = q.ID
-	if s.class != nil {
+	if s.class.joined() {
 		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
 	}
 	now := lab.Score{Asked: 1}
@@ -78,7 +78,7 @@ func (s *Screen) answerGuess(admitted bool) {
 		fate = "admitted"
 	}
 	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], title(c), fate, lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
-	if s.teaches() {
+	if s.class.teaches() {
 		t := s.class.Tally(q.ID)
 		text += fmt.Sprintf(" Of the class %d of %d.", t.Right, t.Right+t.Missed)
 	}

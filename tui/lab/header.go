@@ -56,7 +56,7 @@ func (p painter) paintBadge(r cell.Rect) int {
 		badge, style = "RUNS", p.Look.BadgeLive
 	}
 	x := p.Spans(r.X, r.Y, end, widget.Styled(" ratescope lab ", p.Look.Title), widget.Styled(" "+badge+" ", style))
-	if class := p.classWords(); class != "" {
+	if class := p.class.words(); class != "" {
 		x = p.Spans(x+1, r.Y, end, widget.Styled(class, p.Look.Accent))
 	}
 	return x
@@ -118,7 +118,7 @@ func (p painter) paintGoal(x, y, end int) {
 // paintGuess names the answers, and beside them what the class answers.
 func (p painter) paintGuess(x, y, end int) {
 	x = p.Spans(x, y, end, widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
-	if p.teaches() {
+	if p.class.teaches() {
 		p.paintPredicted(x, y, end)
 	}
 }

@@ -100,7 +100,7 @@ type host struct {
 }
 
 // Init waits for what comes from outside.
-func (h host) Init() tea.Cmd { return h.relay() }
+func (h host) Init() tea.Cmd { return h.class.relay(h.Context()) }
 
 // Update does nothing: the screen gets every message.
 func (h host) Update(msg tea.Msg) tea.Cmd { return h.Bare.Update(msg) }

@@ -100,7 +100,7 @@ func (q *quizView) open(s *Screen) error {
 		traffic = func() (*lab.Workload, error) { return s.workload(setup) }
 	}
 	quiz, err := lab.NewQuiz(setup, traffic, s.seed+uint64(s.lesson))
-	if err == nil && s.class == nil { // a class has the same questions
+	if err == nil && !s.class.joined() { // a class has the same questions
 		quiz.Aim(s.scores)
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (q *quizView) open(s *Screen) error {
 func (q *quizView) predict(s *Screen, admitted bool) {
 	q.answered.verdict, q.answered.admitted = true, admitted
 	q.answered.right = q.quiz.Answer(admitted)
-	if s.class != nil {
+	if s.class.joined() {
 		s.class.Predict(q.question(s), Prediction{Admitted: admitted, Right: q.answered.right})
 	}
 }
@@ -284,7 +284,7 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 			y++
 		}
 	}
-	if p.teaches() {
+	if p.class.teaches() {
 		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.Screen))
 		y += 4
 	}

@@ -34,13 +34,10 @@ type Screen struct {
 	actions keymap.Actions
 	later   []tea.Cmd // to be started when the message at hand was handled
 
-	guess     guess
-	named     Named  // boxes
-	before    string // what was remembered at the start
-	class     Class  // nil outside one
-	messages  <-chan tea.Msg
-	following bool      // the teacher's screen is shown
-	taught    time.Time // when the class got this one's moment
+	guess  guess
+	named  Named  // boxes
+	before string // what was remembered at the start
+	class  classroom
 }
 
 // view is one picture of the lab.
@@ -81,12 +78,12 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, keep: o.Remember, big: o.Present, reached: map[string]bool{}, class: o.Class, messages: o.Messages}
+	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, keep: o.Remember, big: o.Present, reached: map[string]bool{}, class: classroom{Class: o.Class, messages: o.Messages}}
 	s.views = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
-	if s.teaches() {
+	if s.class.teaches() {
 		s.views = append(s.views, newStudentsView(s))
 	}
-	s.actions = append(s.bindings(), s.classKeys()...)
+	s.actions = append(s.bindings(), s.class.keys(s)...)
 	s.guess = newGuess(s)
 	if err := s.open(o.First); err != nil {
 		return nil, err
@@ -128,7 +125,7 @@ func (s *Screen) Pace() time.Duration {
 	switch {
 	case s.clock.playing:
 		return s.Frame()
-	case s.teaches():
+	case s.class.teaches():
 		return showEvery
 	}
 	return 0
@@ -139,7 +136,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
 		s.goal()
-		s.report()
+		s.class.report(s)
 		s.views[s.current].layout(s, s.body(msg.Area))
 	case measuredMsg:
 		for _, v := range s.views {
@@ -152,11 +149,11 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.Warn("The lab cannot open it: " + err.Error() + ".")
 		}
 	case relayedMsg:
-		return s.relayed(msg.msg)
+		return s.class.take(s, msg.msg)
 	case shell.TickMsg:
 		s.advance(msg.At)
-		s.teach(msg.At)
-		if s.clock.playing || s.teaches() {
+		s.class.teach(s, msg.At)
+		if s.clock.playing || s.class.teaches() {
 			s.Redraw()
 		}
 	case shell.HiddenMsg, shell.StopMsg:
