@@ -77,7 +77,7 @@ func (a Admission) config() *ssh.ServerConfig {
 	if a.keys != nil {
 		c.PublicKeyCallback = func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 			if a.keys[string(key.Marshal())] {
-				return nil, nil
+				return &ssh.Permissions{Extensions: map[string]string{keyExtension: ssh.FingerprintSHA256(key)}}, nil
 			}
 			return nil, refused
 		}

@@ -20,7 +20,9 @@ type Room struct {
 	mu       sync.Mutex
 	most     int
 	members  []*Member
-	numbers  int // given to students so far
+	removed  []*Member // who cannot come back
+	seen     addresses // where students came from
+	numbers  int       // given to students so far
 	driving  bool
 	locked   bool
 	shown    lab.FollowMsg // what the teacher shows; without a line before the first
@@ -46,6 +48,7 @@ const mostAsked = 200
 // Member is one person's side of a room.
 type Member struct {
 	room    *Room
+	who     person
 	name    string
 	teaches bool
 	number  int
@@ -57,7 +60,9 @@ type Member struct {
 	place   lab.Place
 }
 
-func newRoom(most int) *Room { return &Room{most: most, attempts: map[int]*attempt{}} }
+func newRoom(most int) *Room {
+	return &Room{most: most, attempts: map[int]*attempt{}, seen: addresses{}}
+}
 
 // Teacher returns the teacher's side of the room.
 func (r *Room) Teacher() *Member { return &Member{room: r, teaches: true} }
@@ -67,25 +72,28 @@ const longestName = 16
 
 // enter takes a student in, under a name that no other one has. send hands the student's lab a
 // message and does not wait; end ends the visit. Both are called while the room is locked.
-func (r *Room) enter(name string, send func(tea.Msg), end func()) (*Member, error) {
+func (r *Room) enter(who person, send func(tea.Msg), end func()) (*Member, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	who.name = cmp.Or(safetext.Clip(safetext.Clean(who.name), longestName, safetext.Ellipsis), "student")
 	switch {
+	case slices.ContainsFunc(r.removed, func(o *Member) bool { return o.who.is(who) }):
+		return nil, errors.New("the teacher has removed you from this class: ask to be let in again")
 	case r.locked:
 		return nil, errors.New("the class is locked: the teacher opens it")
 	case len(r.members) >= r.most:
 		return nil, fmt.Errorf("the class is full, with %d in it: come back later", r.most)
 	}
-	name = cmp.Or(safetext.Clip(safetext.Clean(name), longestName, safetext.Ellipsis), "student")
 	taken := func(n string) bool {
 		return slices.ContainsFunc(r.members, func(m *Member) bool { return m.name == n })
 	}
-	own := name
+	own := who.name
 	for i := 2; taken(own); i++ {
-		own = fmt.Sprintf("%s %d", name, i)
+		own = fmt.Sprintf("%s %d", who.name, i)
 	}
 	r.numbers++
-	m := &Member{room: r, name: own, number: r.numbers, send: send, end: end, follows: r.driving}
+	r.seen.add(who)
+	m := &Member{room: r, who: who, name: own, number: r.numbers, send: send, end: end, follows: r.driving}
 	r.members = append(r.members, m)
 	if r.driving && r.shown.Line != "" {
 		send(r.shown)
@@ -114,8 +122,11 @@ func (m *Member) Teaches() bool { return m.teaches }
 func (m *Member) Students() []lab.Student {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	list := make([]lab.Student, len(m.room.members))
-	for i, o := range m.room.members {
+	var list []lab.Student
+	for _, o := range m.room.members {
+		if o.removed { // the visit is about to end
+			continue
+		}
 		s := lab.Student{Number: o.number, Name: o.name, Follows: o.follows, Place: o.place}
 		for _, a := range m.room.attempts {
 			if a.who[o] {
@@ -130,101 +141,9 @@ func (m *Member) Students() []lab.Student {
 				}
 			}
 		}
-		list[i] = s
+		list = append(list, s)
 	}
 	return list
-}
-
-// Driving reports whether the lab of any student follows the teacher's, and whether those who
-// come now will.
-func (m *Member) Driving() (any, all bool) {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	return slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }), m.room.driving
-}
-
-// student returns the student of a number. The room is locked.
-func (r *Room) student(number int) (*Member, error) {
-	i := slices.IndexFunc(r.members, func(o *Member) bool { return o.number == number })
-	if i < 0 {
-		return nil, errors.New("this student has left")
-	}
-	return r.members[i], nil
-}
-
-var errNotTeacher = errors.New("only the teacher leads the class")
-
-// Drive lets the students' labs follow, or frees them. It is the teacher's alone.
-func (m *Member) Drive(on bool) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	m.room.driving, m.room.shown = on, lab.FollowMsg{}
-	for _, o := range m.room.members {
-		if o.follows = on; !on {
-			o.send(lab.FollowMsg{})
-		}
-	}
-	return nil
-}
-
-// Call lets the lab of one student follow, or frees it.
-func (m *Member) Call(number int, on bool) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	o, err := m.room.student(number)
-	if err != nil {
-		return err
-	}
-	switch followed := slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }); {
-	case !on:
-		o.send(lab.FollowMsg{})
-	case followed && m.room.shown.Line != "":
-		o.send(m.room.shown)
-	default: // what was shown is old: the teacher's lab shows it again
-		m.room.shown = lab.FollowMsg{}
-	}
-	o.follows = on
-	return nil
-}
-
-// Locked reports whether no one else may come in.
-func (m *Member) Locked() bool {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	return m.room.locked
-}
-
-// Lock keeps others out, or lets them in again.
-func (m *Member) Lock(on bool) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	m.room.locked = on
-	return nil
-}
-
-// Remove ends the visit of a student.
-func (m *Member) Remove(number int) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	o, err := m.room.student(number)
-	if err != nil {
-		return err
-	}
-	o.removed = true
-	o.end()
-	return nil
 }
 
 // Show sends what is on the teacher's screen to the students who follow, if it is another

@@ -141,7 +141,7 @@ func (s *Server) take(ctx context.Context, conn net.Conn) {
 		if err != nil {
 			return
 		}
-		v := &visit{server: s, name: secure.User(), channel: channel}
+		v := &visit{server: s, who: personOf(secure), channel: channel}
 		v.serve(ctx, wanted)
 		return // one terminal a connection
 	}

@@ -74,7 +74,7 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	h := hold(t, class.Options{})
 	teacher := newDesk(t, h, 140, 42)
 	teacher.press("S")
-	teacher.sees("Nobody is in class.")
+	teacher.sees("There are no students in class.")
 
 	ada := h.student(t, "ada")
 	ada.sees("ratescope lab")
@@ -123,6 +123,9 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	if text := refusal(t, late); !strings.Contains(text, "the class is locked") {
 		t.Errorf("one who comes to a locked class is told %q", text)
 	}
+	ada.sees("Held by the teacher")
+	ada.sees("held by the teacher")
+
 	teacher.press("down delete")
 	teacher.sees("remove eve")
 	teacher.press("enter")
@@ -130,7 +133,19 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	if err := eve.session.Wait(); err != nil {
 		t.Errorf("the visit ends: %v", err)
 	}
-	teacher.sees("1 there, 1 with you · locked", "ada")
+	teacher.sees("1 there, 1 with you · locked", "ada", "removed")
+	teacher.press("o")
+	again, err := h.dial("eve\x1b[31m\u202e\nx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if text := refusal(t, again); !strings.Contains(text, "the teacher has removed you from this class") {
+		t.Errorf("one who was removed and comes back is told %q", text)
+	}
+	teacher.press("up up down enter")
+	h.student(t, "eve\x1b[31m\u202e\nx").sees("ratescope lab")
+	teacher.sees("2 there")
 }
 
 // TestOnlyTheTeacherLeads: a student's side of the room neither drives, calls, locks nor
@@ -142,10 +157,11 @@ func TestOnlyTheTeacherLeads(t *testing.T) {
 	student := &class.Member{}
 	one := teacher.Students()[0].Number
 	for what, try := range map[string]func() error{
-		"drives":  func() error { return student.Drive(true) },
-		"calls":   func() error { return student.Call(one, true) },
-		"locks":   func() error { return student.Lock(true) },
-		"removes": func() error { return student.Remove(one) },
+		"drives":   func() error { return student.Drive(true) },
+		"calls":    func() error { return student.Call(one, true) },
+		"locks":    func() error { return student.Lock(true) },
+		"removes":  func() error { return student.Remove(one) },
+		"readmits": func() error { return student.Readmit(one) },
 	} {
 		if try() == nil {
 			t.Errorf("a student %s", what)

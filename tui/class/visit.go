@@ -18,7 +18,7 @@ import (
 // visit is one student at one terminal.
 type visit struct {
 	server  *Server
-	name    string
+	who     person
 	channel ssh.Channel
 
 	env      []string
@@ -126,7 +126,7 @@ func (v *visit) show(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	room := v.server.Room
-	me, err := room.enter(v.name, v.send, stop)
+	me, err := room.enter(v.who, v.send, stop)
 	if err != nil {
 		fmt.Fprintf(v.channel, "%v\r\n", err)
 		return

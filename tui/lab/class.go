@@ -21,10 +21,16 @@ type Class interface {
 	// Drive lets all students follow the teacher's screen, or frees them; Call does so with one.
 	Drive(on bool) error
 	Call(number int, on bool) error
-	// Lock keeps others from coming in; Remove ends the visit of a student.
+	// Lock keeps others from coming in, and holds the keys of the students who follow; Held
+	// reports whether those of this student are held.
 	Locked() bool
 	Lock(on bool) error
+	Held() bool
+	// Remove ends the visit of a student, who cannot come back until Readmit. Removed returns
+	// those who were removed.
 	Remove(number int) error
+	Readmit(number int) error
+	Removed() []Student
 	// Show hands the moment on the teacher's screen to the students who follow.
 	Show(FollowMsg)
 	// Report keeps where a student is, Predict what a student predicts of a question.
@@ -55,6 +61,7 @@ type Student struct {
 	Reached int    // tasks
 	Asked   int    // questions that were predicted
 	Right   int
+	Removed bool // is not in class, and cannot come back
 	Place
 }
 
@@ -84,6 +91,7 @@ type classroom struct {
 	Class     // nil outside a class
 	messages  <-chan tea.Msg
 	following bool      // the teacher's screen is shown
+	caught    bool      // the keys were held when the teacher's screen was shown last
 	taught    time.Time // when the class got this one's moment
 }
 
@@ -127,6 +135,7 @@ func (c *classroom) take(s *Screen, msg tea.Msg) tea.Cmd {
 // follow shows the teacher's moment.
 func (c *classroom) follow(s *Screen, f FollowMsg) {
 	s.Redraw()
+	defer c.catch(s)
 	if f.Line == "" {
 		if c.following {
 			s.Say("The teacher frees you: the clock is yours.")
@@ -204,6 +213,8 @@ func (c *classroom) keys(s *Screen) keymap.Actions {
 // words is what the header says of the class; "" outside one.
 func (c *classroom) words() string {
 	switch {
+	case c.held():
+		return "held by the teacher"
 	case c.learns() && c.following:
 		return "with the teacher"
 	case !c.teaches():

@@ -117,7 +117,7 @@ func (s *Screen) Keys() keymap.Actions {
 			list = append(list, act)
 		}
 	}
-	return list
+	return s.class.hold(list)
 }
 
 // Pace is that of the pictures while the clock of the story runs.

@@ -19,7 +19,7 @@ const studentsName = "students"
 
 // studentsView is who is in class and where, and what they reached and missed.
 type studentsView struct {
-	people   []Student // as last laid out
+	people   []Student // as last laid out, those who were removed at the end
 	selected int       // the Number of the student that is selected; 0 is none
 	first    int       // the row on top
 	rows     int       // that fit
@@ -28,30 +28,41 @@ type studentsView struct {
 
 func newStudentsView(s *Screen) *studentsView {
 	v := &studentsView{}
-	one := func() string {
-		if len(v.people) == 0 {
-			return "Nobody is in class."
+	one := func(removed bool) func() string {
+		return func() string {
+			switch {
+			case len(v.people) == 0:
+				return "There are no students in class."
+			case v.people[v.at()].Removed == removed:
+				return ""
+			case removed:
+				return "This student was not removed."
+			}
+			return "This student was removed: enter lets in again."
 		}
-		return ""
 	}
 	act := func(name, shown, what string, f func(Student) error, keys ...string) keymap.Action {
 		return keymap.New("class", name, shown, what, func() tea.Cmd {
 			if err := f(v.people[v.at()]); err != nil {
 				s.fail(err)
 			}
-			v.people = s.class.Students()
+			v.take(s)
 			return nil
-		}, keys...).Hinted(name).When(one)
+		}, keys...).Hinted(name).When(one(false))
 	}
 	v.actions = keymap.Actions{
+		act("let in again", "enter", "lets a student come back who was removed", func(o Student) error {
+			s.Say("Nothing keeps " + o.Name + " from coming back now.")
+			return s.class.Readmit(o.Number)
+		}, "enter").When(one(true)),
 		act("call or free", "enter", "calls this student to your screen, or frees", func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
 		act("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
-		keymap.New("class", "lock", "o", "keeps others from coming in, or lets them", func() tea.Cmd {
+		keymap.New("class", "lock", "o", "locks the class: nobody comes in, those with you are held", func() tea.Cmd {
 			on := !s.class.Locked()
 			if err := s.class.Lock(on); err != nil {
 				s.fail(err)
 			} else if on {
-				s.Say("The class is locked: nobody else comes in. o opens it.")
+				s.Say("The class is locked: no other student comes in, and those who are with you are held there. o opens it.")
 			} else {
 				s.Say("The class is open.")
 			}
@@ -63,23 +74,22 @@ func newStudentsView(s *Screen) *studentsView {
 
 // remove asks whether a student is to leave.
 func (v *studentsView) remove(s *Screen, o Student) {
-	note := "Nothing keeps a student from coming back."
-	if s.class.Locked() {
-		note = "The class is locked: there is no way back in before you open it."
-	}
 	s.Ask("remove "+o.Name, "removes", func() tea.Cmd {
 		if err := s.class.Remove(o.Number); err != nil {
 			s.fail(err)
 		}
 		return nil
-	}, "The visit ends, and what was predicted is forgotten. "+note)
+	}, "The visit ends, and what was predicted is forgotten. There is no way back before you let in again.")
 }
 
 func (*studentsView) name() string           { return studentsName }
 func (v *studentsView) keys() keymap.Actions { return v.actions }
 
 // layout takes the students as they are now.
-func (v *studentsView) layout(s *Screen, _ cell.Rect) { v.people = s.class.Students() }
+func (v *studentsView) layout(s *Screen, _ cell.Rect) { v.take(s) }
+
+// take takes the students as they are now.
+func (v *studentsView) take(s *Screen) { v.people = append(s.class.Students(), s.class.Removed()...) }
 
 // at returns the row of the selected student; the first one where that has left.
 func (v *studentsView) at() int {
@@ -111,7 +121,7 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 	}
 	in := p.Section(people, true, widget.Styled("students", p.Look.Title), widget.Styled(fmt.Sprintf(" · %s · %s", p.classSize(v.people), door), p.Look.Dim))
 	if len(v.people) == 0 {
-		p.Buffer.Text(in.X, in.Y, in.X+in.W, "Nobody is in class.", p.Look.Dim)
+		p.Buffer.Text(in.X, in.Y, in.X+in.W, "There are no students in class.", p.Look.Dim)
 	} else {
 		v.paintPeople(p, in)
 	}
@@ -120,13 +130,16 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 
 // classSize is how many are there, and how many of them follow.
 func (s *Screen) classSize(people []Student) string {
-	with := 0
+	there, with := 0, 0
 	for _, o := range people {
+		if !o.Removed {
+			there++
+		}
 		if o.Follows {
 			with++
 		}
 	}
-	return fmt.Sprintf("%d there, %d with you", len(people), with)
+	return fmt.Sprintf("%d there, %d with you", there, with)
 }
 
 // studentColumn is a column of the students' table.
@@ -182,8 +195,12 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		}
 		p.Buffer.Text(r.X, y, end, sign, p.Look.Accent)
 		p.Buffer.Text(r.X+mark, y, r.X+mark+name-1, o.Name, st)
-		text, tone := place(o)
-		p.Buffer.Text(r.X+mark+name, y, right, text, tone(p))
+		text, tone := p.place(o)
+		p.Buffer.Text(r.X+mark+name, y, right, text, tone)
+		p.OnClick(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, func(int) tea.Cmd { v.selected = o.Number; return nil })
+		if o.Removed { // the rest is forgotten
+			continue
+		}
 		x := p.Buffer.Text(r.X+mark+name+state, y, right-1, taskMark(p, o), p.Look.Good)
 		p.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0), safetext.Ellipsis), st)
 		x = right
@@ -191,7 +208,6 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 			p.Buffer.Right(x, y, x+c.width, c.text(o), p.Look.Text)
 			x += c.width + 1
 		}
-		p.OnClick(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, func(int) tea.Cmd { v.selected = o.Number; return nil })
 	}
 }
 
@@ -200,14 +216,18 @@ const longestStudent = 18
 
 // place says whose clock a student's lab goes by. One who is called follows from the next
 // moment on that the teacher shows.
-func place(o Student) (text string, tone func(painter) themes.Style) {
+func (p painter) place(o Student) (string, themes.Style) {
 	switch {
+	case o.Removed:
+		return "removed", p.Look.Dim
+	case o.Follows && o.With && p.class.Locked():
+		return "held", p.Look.Good
 	case o.Follows && o.With:
-		return "with you", func(p painter) themes.Style { return p.Look.Good }
+		return "with you", p.Look.Good
 	case o.Follows:
-		return "called", func(p painter) themes.Style { return p.Look.Near }
+		return "called", p.Look.Near
 	}
-	return "free", func(p painter) themes.Style { return p.Look.Dim }
+	return "free", p.Look.Dim
 }
 
 // taskMark says whether the task of the lesson is reached.

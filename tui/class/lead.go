@@ -1,0 +1,139 @@
+package class
+
+import (
+	"errors"
+	"slices"
+
+	"ratescope/tui/lab"
+)
+
+// Driving reports whether the lab of any student follows the teacher's, and whether those who
+// come now will.
+func (m *Member) Driving() (any, all bool) {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	return slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }), m.room.driving
+}
+
+// student returns the student of a number. The room is locked.
+func (r *Room) student(number int) (*Member, error) {
+	i := slices.IndexFunc(r.members, func(o *Member) bool { return o.number == number })
+	if i < 0 {
+		return nil, errors.New("this student has left")
+	}
+	return r.members[i], nil
+}
+
+var errNotTeacher = errors.New("only the teacher leads the class")
+
+// Drive lets the students' labs follow, or frees them. It is the teacher's alone.
+func (m *Member) Drive(on bool) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	m.room.driving, m.room.shown = on, lab.FollowMsg{}
+	for _, o := range m.room.members {
+		if o.follows = on; !on {
+			o.send(lab.FollowMsg{})
+		}
+	}
+	return nil
+}
+
+// Call lets the lab of one student follow, or frees it.
+func (m *Member) Call(number int, on bool) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	o, err := m.room.student(number)
+	if err != nil {
+		return err
+	}
+	switch followed := slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }); {
+	case !on:
+		o.send(lab.FollowMsg{})
+	case followed && m.room.shown.Line != "":
+		o.send(m.room.shown)
+	default: // what was shown is old: the teacher's lab shows it again
+		m.room.shown = lab.FollowMsg{}
+	}
+	o.follows = on
+	return nil
+}
+
+// Locked reports whether no one else may come in.
+func (m *Member) Locked() bool {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	return m.room.locked
+}
+
+// Held reports whether the teacher holds the keys of this student: those of the students who
+// follow are held while the class is locked.
+func (m *Member) Held() bool {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	return m.room.locked && m.follows
+}
+
+// Lock keeps others out and holds the keys of the students who follow, or ends both. Those whose
+// keys are held from now on are shown the teacher's moment again, wherever they went.
+func (m *Member) Lock(on bool) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	m.room.locked = on
+	for _, o := range m.room.members {
+		if o.follows && m.room.shown.Line != "" {
+			o.send(m.room.shown)
+		}
+	}
+	return nil
+}
+
+// Removed returns the students who were removed and cannot come back, in the order in which they
+// were.
+func (m *Member) Removed() []lab.Student {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	list := make([]lab.Student, len(m.room.removed))
+	for i, o := range m.room.removed {
+		list[i] = lab.Student{Number: o.number, Name: o.name, Removed: true}
+	}
+	return list
+}
+
+// Readmit lets a student who was removed come back.
+func (m *Member) Readmit(number int) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	m.room.removed = slices.DeleteFunc(m.room.removed, func(o *Member) bool { return o.number == number })
+	return nil
+}
+
+// Remove ends the visit of a student, who cannot come back.
+func (m *Member) Remove(number int) error {
+	if !m.teaches {
+		return errNotTeacher
+	}
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	o, err := m.room.student(number)
+	if err != nil {
+		return err
+	}
+	o.removed = true
+	o.who.alone = m.room.seen.alone(o.who)
+	m.room.removed = append(m.room.removed, o)
+	o.end()
+	return nil
+}

@@ -1,0 +1,71 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// heldClass is the side of a student whose keys are held.
+type heldClass struct{ Class }
+
+func (heldClass) Teaches() bool                { return false }
+func (heldClass) Held() bool                   { return true }
+func (heldClass) Report(Place)                 {}
+func (heldClass) Predict(Question, Prediction) {}
+
+// TestAHeldStudentLooksAndAnswers: no key and no click of a held student moves the clock, begins a
+// lesson or fires, and each says why; looking and answering go on.
+func TestAHeldStudentLooksAndAnswers(t *testing.T) {
+	app, s, err := program(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	press := func(letters string) {
+		for _, letter := range letters {
+			text := strings.TrimSpace(string(letter)) // a space and a tab have names
+			app.Update(tea.KeyPressMsg{Code: letter, Text: text})
+		}
+	}
+	app.Update(tea.WindowSizeMsg{Width: 140, Height: 42})
+	press("Cll")
+	s.class.Class = heldClass{}
+	before, lesson := s.run.Decided(), s.lesson
+	moved := func() bool {
+		return s.run.Decided() != before || s.lesson != lesson || s.focus != 0 || app.Over() != nil || !s.shows("compare") || s.clock.playing || s.rate.on
+	}
+	for _, key := range " brplhgRUZnNLHwJQXMA\t" {
+		if press(string(key)); moved() {
+			t.Fatalf("%q does something in a held lab", key)
+		}
+		if !strings.Contains(ansi.Strip(app.View().Content), "Held by the teacher") {
+			t.Errorf("%q does not say that the teacher holds the keys", key)
+		}
+	}
+	for y := range 41 { // all but the footer, whose keys are those above
+		if app.Update(tea.MouseClickMsg{X: 60, Y: y, Button: tea.MouseLeft}); moved() {
+			t.Fatalf("a click in row %d moves a held lab", y)
+		}
+	}
+	if press("DTC"); !s.shows("compare") {
+		t.Error("a held student cannot look around")
+	}
+	if s.guess.asked = true; !strings.Contains(ansi.Strip(app.View().Content), "held by the teacher") {
+		t.Error("the header does not say that the lab is held")
+	}
+	if press("a"); s.guess.asked || s.run.Decided() != before+1 {
+		t.Error("a held student cannot answer")
+	}
+	press("L")
+	if app.Over() != nil {
+		t.Error("a held student opens the lessons")
+	}
+	s.class.Class = nil
+	press("L")
+	s.class.Class = heldClass{}
+	if s.class.follow(s, FollowMsg{Line: "s:nonsense"}); app.Over() != nil {
+		t.Error("the list of lessons stays open over a held lab")
+	}
+}
