@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,7 +27,7 @@ func TestRecognition(t *testing.T) {
 	client := s.Client()
 	defer client.Close()
 	for attempt := 1; ; attempt++ {
-		recall, precision := recognize(t, s, client)
+		recall, precision := recognize(t, s, client, s.URL())
 		if recall >= 0.97 && precision >= 0.9 {
 			return
 		}
@@ -40,9 +41,24 @@ func TestRecognition(t *testing.T) {
 	}
 }
 
-// recognize fills a server, looks at it, and returns how many of all subjects are known or likely,
+// TestRecognitionFromFarAway looks at the same server when each answer takes 200 ms: times to live
+// are as old as the answers, and yet the relations between values and expiries hold.
+func TestRecognitionFromFarAway(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	p := servertest.StartProxy(t, s.Addr())
+	defer p.Close()
+	p.Set(func(p *servertest.Proxy) { p.Delay = 200 * time.Millisecond })
+	if recall, precision := recognize(t, s, client, "redis://"+p.Listener.Addr().String()); recall < 0.97 || precision < 0.9 {
+		t.Errorf("with likely, recall %.4f, precision %.4f: want 0.97 and 0.9", recall, precision)
+	}
+}
+
+// recognize fills a server, looks at it by the URL, and returns how many of all subjects are known or likely,
 // and how much of what is likely is a limiter.
-func recognize(t *testing.T, s *servertest.Server, client *redis.Client) (recallLikely, precisionLikely float64) {
+func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url string) (recallLikely, precisionLikely float64) {
 	recorded := decodetest.FillQueues(t, client, filepath.Join("decode", "testdata", "unrelated"))
 	p := decodetest.Populate(s.Now(), 5000, 1)
 	p.Fill(t, client)
@@ -52,7 +68,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client) (recall
 	if len(p.Kinds) < 40 || p.Keys < 5000 || len(p.Secrets) < 1000 {
 		t.Fatalf("%d kinds of %d unrelated keys with %d secrets", len(p.Kinds), p.Keys, len(p.Secrets))
 	}
-	b, _ := once(t, feed.Options{URLs: []string{s.URL()}, Budget: 0.5})
+	b, _ := once(t, feed.Options{URLs: []string{url}, Budget: 0.5})
 
 	owner := make(map[string]*decodetest.Subject) // by key
 	for i := range p.Subjects {

@@ -3,6 +3,7 @@ package decode
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -11,59 +12,85 @@ import (
 	"ratescope/model"
 )
 
+// Clock is the clock of the servers that answer.
+type Clock struct {
+	// Now estimates it.
+	Now func() limiter.Instant
+	// Asked reports whether TIME tells it: one server answers, which allows the command. Nil is
+	// never.
+	Asked func() bool
+}
+
+// pipelined sends a pipeline and returns when it was carried out: as TIME at its end says, or, where
+// it is not asked, in the middle between sending and receiving. A time to live counts from there,
+// which is far from the moment of sending where the server is.
+func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redis.Pipeliner)) (at limiter.Instant, cmds []redis.Cmder, err error) {
+	var asked *redis.TimeCmd
+	sent := c.Now()
+	cmds, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		fill(p)
+		if c.Asked != nil && c.Asked() {
+			asked = p.Time(ctx)
+		}
+		return nil
+	})
+	at = sent.Add(c.Now().Sub(sent) / 2)
+	if asked != nil && asked.Err() == nil {
+		at = limiter.InstantOf(asked.Val())
+	}
+	return at, cmds, err
+}
+
 // Classify asks for the types of keys, and for a little of their data, to tell which of
 // them are limiters, or look like one. It takes two pipelines, whatever the number of keys,
 // and a third one where sibling keys have to agree. With an error NOPERM, which is about some
 // of the keys or one of the commands, come those that could be told. It returns the commands
 // that this took.
-func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, now limiter.Instant) (finds []Found, cmds []redis.Cmder, err error) {
+func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, clock Clock) (finds []Found, cmds []redis.Cmder, err error) {
 	if len(keys) == 0 {
 		return nil, nil, nil
 	}
 	types := make([]*redis.StatusCmd, len(keys))
 	var refused error
-	run := func(fill func(redis.Pipeliner) error) error {
-		more, err := node.Pipelined(ctx, fill)
+	run := func(fill func(redis.Pipeliner)) (at limiter.Instant, err error) {
+		at, more, err := clock.pipelined(ctx, node, fill)
 		cmds = append(cmds, more...)
 		if connect.Away(err) {
-			return err
+			return 0, err
 		}
 		if refused == nil && connect.Code(err) == "NOPERM" {
 			refused = err
 		}
-		return nil
+		return at, nil
 	}
-	err = run(func(p redis.Pipeliner) error {
+	_, err = run(func(p redis.Pipeliner) {
 		for i, k := range keys {
 			types[i] = p.Type(ctx, k)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, cmds, err
 	}
 	probes := make([]*Probe, 0, len(keys))
-	err = run(func(p redis.Pipeliner) error {
+	at, err := run(func(p redis.Pipeliner) {
 		for i, k := range keys {
 			if typ := types[i].Val(); typ != "none" && typ != "" {
 				probes = append(probes, AskProbe(ctx, p, r, k, typ, ""))
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, cmds, err
 	}
 	more := false
 	for _, p := range probes {
-		more = p.Read(now) || more
+		more = p.Read(at) || more
 	}
 	if more {
-		err = run(func(pipe redis.Pipeliner) error {
+		at, err = run(func(pipe redis.Pipeliner) {
 			for _, p := range probes {
 				p.AskSiblings(ctx, pipe)
 			}
-			return nil
 		})
 		if err != nil {
 			return nil, cmds, err
@@ -71,7 +98,7 @@ func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []str
 	}
 	finds = make([]Found, 0, len(probes))
 	for _, p := range probes {
-		finds = append(finds, p.Found(now))
+		finds = append(finds, p.Found(at))
 	}
 	return finds, cmds, refused
 }
@@ -84,6 +111,7 @@ type Probe struct {
 	fetch      Fetch
 	pending    *Pending
 	sample     Sample
+	at         limiter.Instant // of the sample
 	matches    []*Match
 	siblings   [][]*Pending // of each match
 }
@@ -102,8 +130,10 @@ func AskProbe(ctx context.Context, p redis.Pipeliner, r *Recognizer, key, typ, l
 	return pr
 }
 
-// Read takes the answers. It returns true when siblings have to be asked, too.
+// Read takes the answers, which are of the instant now. It returns true when siblings have to be
+// asked, too.
 func (p *Probe) Read(now limiter.Instant) (siblings bool) {
+	p.at = now
 	if p.pending == nil {
 		return false
 	}
@@ -128,19 +158,19 @@ func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {
 	}
 }
 
-// Found tells what the key looks like. A key of no known form has the kind Wrong, so that a rule
+// Found tells what the key looks like, by siblings as they were at the instant now. A key of no known form has the kind Wrong, so that a rule
 // that names it can complain.
 func (p *Probe) Found(now limiter.Instant) Found {
 	for i, m := range p.matches {
 		var got []Sample
 		if i < len(p.siblings) {
-			got = samples(p.siblings[i])
+			got = samples(p.siblings[i], now.Sub(p.at))
 		}
 		if m.Confirmed(got) {
 			return m.found(&p.sample)
 		}
 	}
-	f := FormOf(&p.sample, now)
+	f := FormOf(&p.sample, p.at)
 	if f.Kind == Single && len(p.matches) > 0 { // without the siblings that a limiter of its form has
 		f.Sure = false
 	}
@@ -148,12 +178,16 @@ func (p *Probe) Found(now limiter.Instant) Found {
 }
 
 // samples reads what was asked of siblings; one that cannot be read is as one that is not there.
-func samples(pending []*Pending) []Sample {
+// They were asked so much later than the key, from whose instant their times to live count, too.
+func samples(pending []*Pending, later time.Duration) []Sample {
 	got := make([]Sample, len(pending))
 	for i, s := range pending {
 		var err error
 		if got[i], err = s.Sample(); err != nil {
 			got[i] = Sample{Key: s.fetch.Key, Type: "none"}
+		}
+		if got[i].TTL > 0 {
+			got[i].TTL += later
 		}
 	}
 	return got

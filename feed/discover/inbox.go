@@ -54,7 +54,7 @@ func (s *Scanner) report(finds []decode.Found) {
 
 // examine asks the server what keys hold. It returns what that took of it.
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
-	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, s.o.Now())
+	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, decode.Clock{Now: s.o.Now, Asked: s.o.Time})
 	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 	if err != nil && !refused {

@@ -44,6 +44,9 @@ type Options struct {
 	Own  func() (cpu time.Duration, commands int64)
 	Now  func() limiter.Instant
 	Away func() bool // the server is known not to answer: do not ask it
+	// Time, when not nil, reports that the server's own TIME says when keys were looked at: there is
+	// one server, which allows it.
+	Time func() bool
 	// Rest is the least time between two passes; 0 means a second.
 	Rest time.Duration
 	// Unchanged, when not nil, reports that no key came since the pass before began, so that

@@ -200,7 +200,7 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 		own, keys := byName(keys, now)
 		var finds []decode.Found
 		undisturbed(t, ctx, client, func(at limiter.Instant) {
-			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, at.Add(later))
+			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, decode.Clock{Now: func() limiter.Instant { return at.Add(later) }})
 			if err != nil {
 				t.Fatal(err)
 			}

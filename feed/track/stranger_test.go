@@ -36,7 +36,7 @@ func TestNoStranger(t *testing.T) {
 			for i, step := range f.Steps {
 				now := limiter.Instant(math.Round(step.At * 1000))
 				keys, _ := restore(t, ctx, client, step.Keys)
-				finds, _, err := decode.Classify(ctx, client, library.Recognizer, keys, now)
+				finds, _, err := decode.Classify(ctx, client, library.Recognizer, keys, decode.Clock{Now: func() limiter.Instant { return now }})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -295,6 +295,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 			return err
 		case connect.Code(err) == "NOPERM":
 			r.noTime = connect.Remedy(err)
+			r.facts.time.Store(false)
 		}
 	}
 	answered := false

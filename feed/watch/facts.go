@@ -15,6 +15,7 @@ type facts struct {
 	rtt    atomic.Int64 // in ns
 	away   atomic.Bool  // the server does not answer
 	live   atomic.Bool  // the latest result was an answer
+	time   atomic.Bool  // the server's clock may be asked
 
 	charged atomic.Int64 // what this process took of the server, in ns
 

@@ -408,6 +408,7 @@ func (r *reader) takeHello(a *helloAnswer, addr string) error {
 	} else {
 		r.noTime = connect.Remedy(err)
 	}
+	r.facts.time.Store(err == nil && !r.cluster)
 	fields := connect.ParseInfo(a.info.Val())
 	r.server = identity{role: fields["role"], version: connect.VersionOf(fields), runID: fields["run_id"]}
 	if r.server.role == "slave" {

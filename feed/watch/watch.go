@@ -82,7 +82,7 @@ func (w *Watch) open() *reader {
 	r := newReader(o, e, g, w.pasts, w.shared)
 	find := discover.Options{
 		Client: r.client, Nodes: r.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
-		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.facts.now, Away: r.facts.away.Load,
+		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.facts.now, Time: r.facts.time.Load, Away: r.facts.away.Load,
 		Own: func() (time.Duration, int64) { return time.Duration(r.facts.charged.Load()), g.Commands.Load() },
 	}
 	if r.embedded {
