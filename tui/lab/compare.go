@@ -53,6 +53,8 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	pictureWidth := 0
 	switch {
 	case !pictures:
+	case p.Framed && p.big && lanes.H/n >= 3*typeRows: // room for three lines of large type
+		pictureWidth = min(r.W*42/100, 84)
 	case p.Framed:
 		pictureWidth = min(max(r.W*34/100, 42), 60)
 	case p.big: // the large numbers are the point of it

@@ -34,7 +34,7 @@ var large = map[rune][5]string{
 	'=': {"   ", "###", "   ", "###", "   "}, '<': {"  #", " # ", "#  ", " # ", "  #"}, '%': {"# #", "  #", " # ", "#  ", "# #"},
 	'*': {"# #", " # ", "###", " # ", "# #"}, '_': {"   ", "   ", "   ", "   ", "###"}, '[': {"##", "# ", "# ", "# ", "##"},
 	']': {"##", " #", " #", " #", "##"}, '×': {"   ", "# #", " # ", "# #", "   "}, '·': {" ", " ", "#", " ", " "},
-	'→': {"     ", "   # ", "#####", "   # ", "     "}, '▲': {"     ", "  #  ", " ### ", "#####", "     "}, '✓': {"    #", "   # ", "# #  ", " #   ", "     "},
+	'→': {"     ", "   # ", "#####", "   # ", "     "}, '▲': {"     ", "  #  ", " ### ", "#####", "     "}, '✖': {"#   #", " # # ", "  #  ", " # # ", "#   #"}, '✓': {"    #", "   # ", "# #  ", " #   ", "     "},
 	'–': {"   ", "   ", "###", "   ", "   "}, '≤': {"  #", " # ", "#  ", " ##", "## "}, '’': {"#", "#", " ", " ", " "},
 }
 
@@ -83,9 +83,16 @@ func (p painter) half(x, y int, upper bool, st themes.Style) {
 	}
 }
 
-// paintLarge is a candidate's picture in presenter mode: the point of it, the most that it
-// admitted in one true window, and what would become of one more request now.
-func (p painter) paintLarge(r cell.Rect, i int) {
+// figure is the point that a candidate makes in presenter mode: the most that it admitted in one
+// true window, what that means, and what would become of one more request now.
+type figure struct {
+	number string
+	style  themes.Style
+	words  []widget.Span // three lines
+}
+
+// figure returns the figure of a candidate.
+func (p painter) figure(i int) figure {
 	s, t := p.run.Setup(), p.run.Counts(i)
 	next := p.run.Ask(i, max(s.Cost, 1)).Decision
 	st := p.Look.Title
@@ -106,19 +113,49 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 	if p.guess.asked { // that is what is to be predicted
 		now, fate = "and one more?", p.Look.Accent
 	}
+	return figure{number, st, []widget.Span{widget.Styled(what, st), widget.Styled(of, st), widget.Styled(now, fate)}}
+}
+
+// grows reports whether the words of all candidates' figures fit in large type beside their
+// numbers, of which the longest has so many digits: one size of type for one rank.
+func (p painter) grows(r cell.Rect) bool {
+	if p.Buffer.ASCII {
+		return false
+	}
+	for i := range p.run.Setup().Candidates {
+		f := p.figure(i)
+		for _, line := range f.words {
+			if r.H < typeRows*len(f.words) || !settable(line.Text) || wideDigit*len(f.number)+1+cellsOf(line.Text, true) > r.W {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wideDigit is how many cells a digit takes of two cells to a dot.
+const wideDigit = 8
+
+// paintLarge is a candidate's picture in presenter mode.
+func (p painter) paintLarge(r cell.Rect, i int) {
+	f := p.figure(i)
 	h := 3
 	if r.H >= 6 || p.Buffer.ASCII { // without half blocks there are no low glyphs
 		h = 5
 	}
-	x, y := r.X, r.Y
-	if r.H < h || x+4*len(number)+20 > r.X+r.W {
-		x = p.Buffer.Text(x, y, r.X+r.W, number, st.With(themes.Bold)) + 1
+	x, end := r.X, r.X+r.W
+	if r.H < h || x+4*len(f.number)+20 > end {
+		x = p.Buffer.Text(x, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
 	} else {
-		x = p.paintGlyphs(x, y, r.X+r.W-20, h, number, st) + 1
+		x = p.paintGlyphs(x, r.Y, end-20, h, f.number, f.style) + 1
 	}
-	for row, line := range []widget.Span{widget.Styled(what, st.With(themes.Bold)), widget.Styled(of, st.With(themes.Bold)), widget.Styled(now, fate.With(themes.Bold))} {
-		if row < r.H {
-			p.Buffer.Text(x, y+row, r.X+r.W, line.Text, line.Style)
+	grows := p.grows(r)
+	for row, line := range f.words {
+		switch {
+		case grows:
+			p.paintType(x, r.Y+typeRows*row, end, line.Text, true, line.Style)
+		case row < r.H:
+			p.Buffer.Text(x, r.Y+row, end, line.Text, line.Style.With(themes.Bold))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"strings"
 
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -13,17 +14,37 @@ import (
 const headerRows = 2
 
 // headerOf returns how many rows the header takes of a screen of that height. In presenter mode it
-// is a row of facts, the title in large type, and the goal: on a high screen in two lines of large
-// type, else in a row as it is, for the lanes need the height.
+// is a row of facts, the title in large type, and the goal.
 func (s *Screen) headerOf(height int) int {
-	const facts = 1
-	switch {
-	case !s.big || s.Buffer.ASCII || height < 22:
+	if !s.big || s.Buffer.ASCII || height < 22 {
 		return headerRows
-	case height < 50:
-		return facts + typeRows + 1
 	}
-	return facts + typeRows + 2*typeRows
+	const facts = 1
+	return facts + typeRows + s.goalRows(height-facts-typeRows)
+}
+
+// boldRows is how many rows a goal in bold has.
+const boldRows = 2
+
+// goalRows is how many of the rows below the title the goal takes: it is set in large type where
+// every lane keeps room for its own large figure, else in bold. It is the task that counts, so that
+// nothing moves when the words change.
+func (s *Screen) goalRows(height int) int {
+	const lane, times, seekBar = 5, 1, 1
+	if s.at().Goal == nil || !s.shows("compare") && !s.shows("decision") && !s.shows("map") && !s.shows("accuracy") {
+		return 1
+	}
+	text, width := s.taskWords(), s.Buffer.W-2
+	room := height - lane*len(s.run.Setup().Candidates) - times - seekBar
+	if lines := typeRows * len(format.WrapBy(text, 2*width+1, dotsOf)); settable(text) && lines <= room {
+		return lines
+	}
+	return boldRows
+}
+
+// taskWords is the task, behind the mark of what is still to be done.
+func (s *Screen) taskWords() string {
+	return s.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
 }
 
 // cellsOf is how many cells a text takes in large type, with two dots beside each other in a cell
@@ -71,19 +92,33 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	p.paintLargeGoal(cell.Rect{X: goal.X + 1, Y: goal.Y, W: goal.W - 2, H: goal.H})
 }
 
-// paintLargeGoal is the task, or how far it is, in large type where that fits.
+// paintLargeGoal is the task, or how far it is, in large type where that fits, else in bold.
 func (p painter) paintLargeGoal(r cell.Rect) {
 	text, st := p.goalWords()
-	lines := format.WrapBy(text, 2*r.W+1, dotsOf)
-	if text == "" || !settable(text) || typeRows*len(lines) > r.H {
+	if text == "" || p.guess.asked && r.H == 1 {
 		p.paintGoal(r.X, r.Y, r.X+r.W)
 		return
 	}
-	for i, t := range lines {
-		p.paintType(r.X, r.Y+typeRows*i, r.X+r.W, t, true, st)
+	answers := 0
+	if p.guess.asked { // they stand below the question
+		answers = 1
 	}
-	if p.guess.asked && typeRows*len(lines) < r.H {
-		p.paintGuess(r.X, r.Y+typeRows*len(lines), r.X+r.W)
+	lines, rows := format.WrapBy(text, 2*r.W+1, dotsOf), typeRows
+	if !settable(text) || rows*len(lines)+answers > r.H {
+		lines, rows = format.Wrap(text, r.W), 1
+		if most := r.H - answers; len(lines) > most {
+			lines = append(lines[:most-1], safetext.Clip(strings.Join(lines[most-1:], " "), r.W, safetext.Ellipsis))
+		}
+	}
+	for i, line := range lines {
+		if rows == typeRows {
+			p.paintType(r.X, r.Y+rows*i, r.X+r.W, line, true, st)
+		} else {
+			p.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st.With(themes.Bold))
+		}
+	}
+	if p.guess.asked {
+		p.paintGuess(r.X, r.Y+rows*len(lines), r.X+r.W)
 	}
 }
 
@@ -98,11 +133,11 @@ func (p painter) goalWords() (string, themes.Style) {
 	case g == nil:
 		return "", p.Look.Text
 	case goal.Reached:
-		return safetext.Clean(goal.Then), p.Look.Good
+		return p.Look.YesMark + " " + safetext.Clean(goal.Then), p.Look.Good
 	case p.hint:
 		return safetext.Clean(p.at().Hint(p.run)), p.Look.Accent
 	case p.run.Decided() > 0:
 		return safetext.Clean(goal.Text), p.Look.Text
 	}
-	return safetext.Clean(p.at().Task(p.run)), p.Look.Text
+	return p.taskWords(), p.Look.Text
 }

@@ -10,6 +10,7 @@ import (
 
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
+	"ratescope/tui/format"
 )
 
 func TestGlyphsAreEvenAndTellable(t *testing.T) {
@@ -98,6 +99,45 @@ func TestTitlesGrowInPresenterMode(t *testing.T) {
 			}
 			if got := s.headerOf(size[1]-1) + s.body(cell.Rect{W: size[0], H: size[1] - 1}).H + 1; got != size[1]-1 {
 				t.Errorf("at %v header, body and seek bar take %d rows", size, got)
+			}
+		}
+	}
+}
+
+// TestGoalsGrowInPresenterMode: every task is on screen to its last word, in large type where the
+// lanes keep their room, and the words after it take no more rows.
+func TestGoalsGrowInPresenterMode(t *testing.T) {
+	lessons, err := lab.Lessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range lessons {
+		if it.Goal == nil {
+			continue
+		}
+		for _, size := range [][2]int{{80, 24}, {140, 42}, {200, 55}} {
+			app, s, err := program(t.Context(), Options{First: i, Present: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			app.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			rows, width := s.headerOf(size[1]-1), size[0]-2
+			frame := strings.Split(ansi.Strip(app.View().Content), "\n")
+			large := true
+			for n, line := range format.WrapBy(s.taskWords(), 2*width+1, dotsOf) {
+				for row, text := range enlarge(line, finely-1) {
+					if at := 1 + typeRows*(n+1) + row; at >= rows || !strings.Contains(frame[at], strings.TrimSpace(text)) {
+						large = false
+					}
+				}
+			}
+			bold := strings.Join(strings.Fields(strings.Join(frame[1+typeRows:rows], " ")), " ")
+			if !large && !strings.Contains(bold, s.taskWords()) || !large && size[0] > 80 {
+				t.Errorf("at %v the task %q is not there: %q", size, s.taskWords(), bold)
+			}
+			app.Update(tea.KeyPressMsg{Code: 'H', Text: "H"})
+			if now := s.headerOf(size[1] - 1); now != rows {
+				t.Errorf("at %v the header of %s has %d rows, and %d when the goal is reached", size, it.ID, rows, now)
 			}
 		}
 	}
