@@ -12,7 +12,7 @@ import (
 
 // lineKey is what the lines over the lane were drawn for.
 type lineKey struct {
-	key       string
+	timeline  *model.Timeline // another one may know more of the same past, as in a replay
 	read      limiter.Instant // of the reading
 	last      int64
 	per, w, h int
@@ -29,7 +29,7 @@ func (c *View) paintTruth(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	if how == countsNothing && c.compared == nil || !s.fine || r.H < 3 || k.Reading.Target.Window <= 0 {
 		return
 	}
-	key := lineKey{k.Reading.Key, k.Reading.At, s.last, s.per, r.W, r.H, most, p.Look.Dark, c.compared}
+	key := lineKey{k.Timeline, k.Reading.At, s.last, s.per, r.W, r.H, most, p.Look.Dark, c.compared}
 	if key != c.lineKey {
 		c.lineKey = key
 		exact, estimate := c.truth(k, s)
