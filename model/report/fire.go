@@ -219,7 +219,7 @@ func inMillis(us int64) string { return strconv.FormatFloat(float64(us)/1000, 'f
 
 // instant prints milliseconds since the epoch as a moment in UTC.
 func instant(ms int64) string {
-	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000 UTC")
+	return tableTime(ms) + " UTC"
 }
 
 // clock is the time of day alone.

@@ -35,8 +35,11 @@ type Step struct {
 
 // RowOf works a reading out at an instant.
 func RowOf(r *model.Reading, at limiter.Instant, o Options) Row {
-	return Row{Time: at.Time().UTC().Format("2006-01-02T15:04:05.000Z"), At: at.Millis(), Age: max(millis(at.Sub(r.At)), 0), Key: KeyOf(r, at, o)}
+	return Row{Time: rfc3339(at), At: at.Millis(), Age: max(millis(at.Sub(r.At)), 0), Key: KeyOf(r, at, o)}
 }
+
+// rfc3339 writes an instant in UTC, to the millisecond.
+func rfc3339(at limiter.Instant) string { return at.Time().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Format is how rows are written.
 type Format string
@@ -61,27 +64,44 @@ func ReadFormat(name string) (Format, error) {
 // and a text that a spreadsheet would run as a formula begins with an apostrophe; nothing that is
 // written is obeyed by a terminal.
 func WriteRows(w io.Writer, f Format, server string, rows []Row) error {
+	return listing{
+		n: len(rows), value: func(i int) any { return rows[i] },
+		head: csvHead, fields: func(i int) []string { return rows[i].fields() },
+		table: func(to *bufio.Writer) { writeTable(to, server, rows) },
+	}.write(w, f)
+}
+
+// listing is a list that can be written in every Format.
+type listing struct {
+	n      int
+	value  func(i int) any      // as JSON has it
+	head   []string             // of CSV,
+	fields func(i int) []string // and what stands under it
+	table  func(*bufio.Writer)  // all of it as Markdown
+}
+
+func (l listing) write(w io.Writer, f Format) error {
 	out := bufio.NewWriter(w)
 	var err error
 	switch f {
 	case JSONLines:
 		e := json.NewEncoder(out)
 		e.SetEscapeHTML(false)
-		for i := 0; i < len(rows) && err == nil; i++ {
-			err = e.Encode(rows[i])
+		for i := 0; i < l.n && err == nil; i++ {
+			err = e.Encode(l.value(i))
 		}
 	case CSV:
 		c := csv.NewWriter(out)
-		err = c.Write(csvHead)
-		for i := 0; i < len(rows) && err == nil; i++ {
-			err = c.Write(rows[i].fields())
+		err = c.Write(l.head)
+		for i := 0; i < l.n && err == nil; i++ {
+			err = c.Write(l.fields(i))
 		}
 		c.Flush()
 		if err == nil {
 			err = c.Error()
 		}
 	case Markdown:
-		writeTable(out, server, rows)
+		l.table(out)
 	default:
 		return fmt.Errorf("rows cannot be written as %q", f)
 	}
@@ -195,7 +215,7 @@ func (k *Key) limited() string {
 }
 
 func (r *Row) columns(several, steps bool) []string {
-	list := []string{time.UnixMilli(r.At).UTC().Format("2006-01-02 15:04:05.000")}
+	list := []string{tableTime(r.At)}
 	if several {
 		list = append(list, CodeSpan(string(r.Key.Key)))
 	}
@@ -218,6 +238,11 @@ func (r *Row) columns(several, steps bool) []string {
 		notes += "last read " + span.Spaced(time.Duration(r.Age)*time.Millisecond) + " before"
 	}
 	return append(list, PlainMarkdown(notes))
+}
+
+// tableTime writes milliseconds since the epoch as a table has them, in UTC.
+func tableTime(ms int64) string {
+	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000")
 }
 
 // staleMillis is how old a reading may be before a table says so.
