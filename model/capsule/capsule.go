@@ -17,7 +17,7 @@
 //	recording.jsonl.gz  stored as it is, so that it can be read in place
 //
 // Nothing here reads a clock or a file. A capsule that is read is hostile input: of a zip file
-// only the directory and the recording are looked at, and both are bounded.
+// only the directory, the recording, the alerts and the audit lines are looked at, all bounded.
 package capsule
 
 import (
@@ -65,6 +65,9 @@ const (
 	summaryName   = "summary.md"
 	pictureName   = "picture.svg"
 	recordingName = "recording.jsonl.gz"
+
+	AlertsName = "alerts.jsonl"
+	AuditName  = "audit.jsonl"
 )
 
 // Write writes a capsule.
@@ -91,8 +94,8 @@ func Write(w io.Writer, c Content) error {
 		name    string
 		content []byte
 	}{
-		{summaryName, c.summary(snapshot)}, {pictureName, []byte(c.SVG)}, {"events.jsonl", events}, {"alerts.jsonl", alerts},
-		{"audit.jsonl", c.Audit}, {"keys.json", keys.Bytes()}, {"health.json", health}, {"config.yaml", c.Config},
+		{summaryName, c.summary(snapshot)}, {pictureName, []byte(c.SVG)}, {"events.jsonl", events}, {AlertsName, alerts},
+		{AuditName, c.Audit}, {"keys.json", keys.Bytes()}, {"health.json", health}, {"config.yaml", c.Config},
 	} {
 		if len(f.content) == 0 {
 			continue

@@ -25,14 +25,11 @@ const (
 
 // Recording returns the recording in a capsule of so many bytes, to be read in place.
 func Recording(r io.ReaderAt, size int64) (*io.SectionReader, error) {
-	if err := bounded(r, size); err != nil {
+	files, err := open(r, size)
+	if err != nil {
 		return nil, err
 	}
-	z, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, errNotCapsule
-	}
-	for _, f := range z.File {
+	for _, f := range files {
 		if f.Name != recordingName {
 			continue
 		}
@@ -47,6 +44,46 @@ func Recording(r io.ReaderAt, size int64) (*io.SectionReader, error) {
 		return io.NewSectionReader(r, offset, length), nil
 	}
 	return nil, errNotCapsule
+}
+
+// maxLines bounds, in bytes, what Lines returns.
+const maxLines = 16 << 20
+
+// Lines returns the lines of a file in a capsule of so many bytes, AlertsName or AuditName; nil
+// where the capsule has none, or more than 16 MiB of them.
+func Lines(r io.ReaderAt, size int64, name string) ([]byte, error) {
+	files, err := open(r, size)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.Name != name || f.UncompressedSize64 > maxLines {
+			continue
+		}
+		in, err := f.Open()
+		if err != nil {
+			return nil, errNotCapsule
+		}
+		defer in.Close()
+		content, err := io.ReadAll(io.LimitReader(in, maxLines))
+		if err != nil {
+			return nil, errNotCapsule
+		}
+		return content, nil
+	}
+	return nil, nil
+}
+
+// open reads the directory of a capsule.
+func open(r io.ReaderAt, size int64) ([]*zip.File, error) {
+	if err := bounded(r, size); err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, errNotCapsule
+	}
+	return z.File, nil
 }
 
 // bounded returns an error for a zip file whose directory is larger than a capsule's: to read

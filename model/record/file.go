@@ -21,8 +21,9 @@ type File struct {
 	Header     Header
 	Begin, End limiter.Instant // moments of the first batch and of the latest
 	Batches    int
-	Damage     *Damage // why it ends too soon; nil when it was finished
-	LeftOut    int     // lines in the middle that cannot be read; what was seen from there to the next frame is left out
+	Damage     *Damage       // why it ends too soon; nil when it was finished
+	Offset     time.Duration // of the server's clock from the recorder's, at the end
+	LeftOut    int           // lines in the middle that cannot be read; what was seen from there to the next frame is left out
 
 	under  io.ReadSeeker
 	headed bool // Header was read
@@ -174,7 +175,16 @@ func (f *File) closed(b *batch) {
 		f.Begin, f.End = at, at
 	}
 	f.End = max(f.End, at)
+	f.Offset = time.Duration(b.Offset)
 	f.Batches++
+}
+
+// Over returns the same recording read from another reader of the same content, so that two
+// goroutines can read it.
+func (f *File) Over(r io.ReadSeeker) *File {
+	other := *f
+	other.under = r
+	return &other
 }
 
 // FrameBefore returns the number of the last frame that begins at or before a moment, or

@@ -1,0 +1,48 @@
+package fire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Deed is an action of an audit file that fired nothing: a key was changed, or what an action wrote
+// was taken back.
+type Deed struct {
+	At   limiter.Instant // by the clock of the machine that wrote the line
+	Key  string
+	Text string // a clause about the key
+}
+
+// Deeds returns those of the lines of an audit file, in their order. Lines that cannot be read are
+// left out; requests and orders to fire are no deeds.
+func Deeds(lines []byte) []Deed {
+	var list []Deed
+	for line := range bytes.Lines(lines) {
+		var e entry
+		if json.Unmarshal(line, &e) != nil || e.Request != "" || e.Error != "" {
+			continue
+		}
+		at, err := time.Parse(stamp, e.At)
+		if err != nil {
+			continue
+		}
+		d := Deed{At: limiter.InstantOf(at), Key: e.Key}
+		if bare, err := strconv.Unquote(e.Key); e.KeyQuoted && err == nil {
+			d.Key = bare
+		}
+		switch {
+		case e.Outcome == begun && e.Change != "":
+			d.Text = "was changed from here: " + e.Change
+		case e.Outcome == undone:
+			d.Text = "has back what it held before an action from here"
+		default:
+			continue
+		}
+		list = append(list, d)
+	}
+	return list
+}
