@@ -21,6 +21,7 @@ type replayFlags struct {
 	speed      float64
 	at         string
 	key, write string
+	events     bool
 	every      time.Duration
 }
 
@@ -32,24 +33,31 @@ func (p *program) replay() *cobra.Command {
 		Long: "Show what \"ratescope record\" kept, in the screens of the dashboard and on the recording's own clock: pause, " +
 			"go back and on, change the speed. No server is needed, and nothing can be fired. With --plain it is told in lines of text, from beginning to end.\n\n" +
 			"With --format it prints rows instead, for a report or a spreadsheet: every key as it was --at a moment, or with --key the " +
-			"history of one key, a row every second, with what was admitted, denied and fired from here in each. A CSV field is empty where the figure is not known.\n\n" +
+			"history of one key, a row every second, with what was admitted, denied and fired from here in each; with --events what happened and what was marked. " +
+			"A CSV field is empty where the figure is not known.\n\n" +
+			"The key * marks a moment with a text; ) and ( go to the next event or marker and the one before. Markers are kept in FILE.markers.jsonl.\n\n" +
 			"A moment is a date and a time or a time of day, by this machine's time zone, a duration before the end (30s), or after the beginning (+30s).",
 		Example: "ratescope replay incident.jsonl.gz --speed 2\n" +
 			"ratescope replay incident.zip --at 14:02:11\n" +
 			"ratescope replay incident.zip --key rl:alice --format csv > alice.csv\n" +
+			"ratescope replay incident.zip --events --format md\n" +
 			"ratescope replay incident.zip --at '2026-11-20 14:02:11' --format md",
 	}
 	c.Flags().Float64Var(&f.speed, "speed", 1, "how many times as fast as it was, 0.1 to 1000")
 	c.Flags().StringVar(&f.at, "at", "", "moment to begin at, paused, or to print with --format")
 	c.Flags().StringVar(&f.write, "format", "", "print rows as jsonl, csv or md instead of showing the screens")
 	c.Flags().StringVar(&f.key, "key", "", "with --format: the history of this key, by its name as the recording has it")
+	c.Flags().BoolVar(&f.events, "events", false, "with --format: what happened and what was marked; with --key of that key alone")
 	c.Flags().DurationVar(&f.every, "every", time.Second, "with --key: time between two rows")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
 			return cli.Usagef("replay needs one file and was given %d: name a recording", len(args))
 		}
-		if f.write == "" && (f.key != "" || c.Flags().Changed("every")) {
-			return cli.Usagef("--key and --every say what --format prints: give --format jsonl, csv or md with them")
+		if f.write == "" && (f.key != "" || f.events || c.Flags().Changed("every")) {
+			return cli.Usagef("--key, --events and --every say what --format prints: give --format jsonl, csv or md with them")
+		}
+		if f.events && (f.at != "" || c.Flags().Changed("every")) {
+			return cli.Usagef("--events prints what happened in all of the recording: leave --at and --every out")
 		}
 		file, under, err := replay.Open(c.Context(), args[0])
 		if err != nil {
@@ -63,6 +71,8 @@ func (p *program) replay() *cobra.Command {
 		switch {
 		case err != nil:
 			return err
+		case f.events:
+			return p.printEvents(c, args[0], file, f)
 		case f.write != "":
 			return p.printRows(c, file, f, at)
 		}
@@ -74,7 +84,11 @@ func (p *program) replay() *cobra.Command {
 			player.Seek(at)
 			player.Pause()
 		}
-		return p.show(c.Context(), c, tui.Options{Take: player.Take, Focus: player.Focus, Injector: player, Player: player})
+		marks, err := p.markers(args[0], file)
+		if err != nil {
+			return err
+		}
+		return p.show(c.Context(), c, tui.Options{Take: player.Take, Focus: player.Focus, Injector: player, Player: player, Markers: marks})
 	}, serverFlags, keyFlags, []string{"allow-inject"})
 }
 

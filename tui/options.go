@@ -13,10 +13,12 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/identify"
+	"ratescope/model/marker"
 	"ratescope/model/report"
 	"ratescope/themes"
 	"ratescope/tui/firing"
 	"ratescope/tui/lab"
+	"ratescope/tui/markers"
 	"ratescope/tui/saving"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -55,9 +57,13 @@ type Options struct {
 	Export func(model.Batch) (path string, err error)
 	// ExportRows does so with a row a key in a format; nil: that is not possible.
 	ExportRows func(b model.Batch, format report.Format) (path string, err error)
+	// ExportEvents writes what happened at a server, which is named; nil: that is not possible.
+	ExportEvents func(server string, list []marker.Marker, format report.Format) (path string, err error)
 
 	// Player, when what is shown is a replay, plays it; Take hands out its batches.
 	Player Player
+	// Markers are the moments of a replay that are marked, and what happened in it.
+	Markers markers.Options
 	// Record begins to keep what is seen in a new file; nil: that is not possible.
 	Record func() (r Recorder, name string, err error)
 	// Keep gets every batch, for Capsule, which saves what was kept together with the board and
@@ -134,8 +140,8 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s := session.New(app, session.Options{
 		Library: o.Library, Adopt: o.Adopt,
-		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Player: o.Player,
-		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export, ExportRows: o.ExportRows},
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Player: o.Player, Markers: o.Markers,
+		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export, ExportRows: o.ExportRows, ExportEvents: o.ExportEvents},
 		ASCII:  o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})
 	for _, sc := range screens {

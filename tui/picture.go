@@ -55,16 +55,17 @@ func Events(board *model.Board, mask bool) []capsule.Event {
 	list := make([]capsule.Event, 0, len(board.Alerts()))
 	for i := range board.Alerts() {
 		a := &board.Alerts()[i]
-		e := capsule.Event{At: a.At, When: a.At.Millis(), Text: session.AlertText(a)}
+		e := capsule.Event{At: a.At, When: a.At.Millis(), Text: EventText(a)}
 		if a.Key != "" {
 			e.Key = report.Text(session.FullName(a.Key, mask))
-		} else {
-			e.Text = session.Subject(a, func(string) string { return "" }) + " " + e.Text
 		}
 		list = append(list, e)
 	}
 	return list
 }
+
+// EventText returns an alert in words: about a key without its name, else with the subject.
+func EventText(a *model.Alert) string { return session.EventText(a) }
 
 // Concerns returns what is wrong with the server of a board, the worst first, in words.
 func Concerns(board *model.Board) []string {

@@ -21,6 +21,7 @@ type Glyphs struct {
 	Edge    rune   // a clock-aligned window begins
 	MarkYes rune   // fired from here and admitted
 	MarkNo  rune   // fired from here and denied
+	Flag    rune   // a person marked this moment of a replay
 	Slot    rune   // the next request is admitted here
 	Axis    rune
 	Tick    rune // where the edge of a window meets the axis
@@ -49,7 +50,7 @@ var (
 		Reach: []rune("▏▎▍▌▋▊▉█"),
 		Shade: []rune("░▒▓█"),
 		Cross: '⣿', Gone: '░', Gap: '╱', Before: '·', Room: '·',
-		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Slot: '▽', Axis: '─', Tick: '├',
+		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Flag: '★', Slot: '▽', Axis: '─', Tick: '├',
 		Leaves: '▾', Ahead: '▶', Fits: '━', TooMany: '▲', TooFew: '▼', Here: '●', Chosen: '╋',
 		FoldedMark: "⊞", OpenMark: "⊟",
 		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
@@ -61,7 +62,7 @@ var (
 		Shade: []rune("_;%#"),
 		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
 		FoldedMark: "{", OpenMark: "}",
-		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Slot: '$', Axis: '-', Tick: ':',
+		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Flag: '^', Slot: '$', Axis: '-', Tick: ':',
 		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Here: 'O', Chosen: '@',
 		YesMark: "V", OverMark: "X", NearMark: "!", OKMark: "o", IdleMark: "z", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: "@",
 		Box: Box{'-', '|', '+', '+', '+', '+', '+'},

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/marker"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -18,11 +20,13 @@ import (
 	"ratescope/tui/widget"
 )
 
-// event is one line of the log: an alert, or a decision about a fired request.
+// event is one line of the log: an alert, a decision about a fired request, or a moment that a
+// person marked.
 type event struct {
 	at    limiter.Instant
 	alert *model.Alert
 	fired *firing.Decision
+	mark  *marker.Marker // of a replay
 
 	lasted time.Duration // of a key that became throttled: until it was free again, or until now
 	still  bool          // and it is not free again
@@ -30,10 +34,29 @@ type event struct {
 
 // key is the key that an event is about; "" the server.
 func (e *event) key() string {
-	if e.fired != nil {
+	switch {
+	case e.mark != nil:
+		return e.mark.Key
+	case e.fired != nil:
 		return e.fired.Key
 	}
 	return e.alert.Key
+}
+
+// marker returns the event as it is exported.
+func (e *event) marker() marker.Marker {
+	switch {
+	case e.mark != nil:
+		return *e.mark
+	case e.fired != nil:
+		d := e.fired
+		text := "fired from here: " + d.Outcome.String()
+		if d.N > 1 {
+			text += fmt.Sprintf(", %d times", d.N)
+		}
+		return marker.Marker{At: e.at, Kind: marker.Fired, Key: d.Key, Text: text}
+	}
+	return marker.Marker{At: e.at, Kind: marker.Event, Key: e.alert.Key, Text: session.EventText(e.alert)}
 }
 
 // PaintRecent draws the newest alerts in a pane of another screen.
@@ -59,7 +82,7 @@ func (v view) quietSoFar(in cell.Rect) {
 	v.Buffer.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", v.Look.Dim)
 }
 
-// events merges the alerts and decisions that fit the filter by time, newest first.
+// events merges the alerts, decisions and markers that fit the filter by time, newest first.
 func (v view) events() []event {
 	alerts, decisions := v.Board().Alerts(), v.Decisions()
 	list := make([]event, 0, len(alerts)+len(decisions))
@@ -74,6 +97,13 @@ func (v view) events() []event {
 		}
 	}
 	v.measure(list)
+	marks := v.Marks.Set()
+	for i := range marks {
+		list = append(list, event{at: marks[i].At, mark: &marks[i]})
+	}
+	if len(marks) > 0 {
+		slices.SortStableFunc(list, func(x, y event) int { return cmp.Compare(y.at, x.at) })
+	}
 	return slices.DeleteFunc(list, func(e event) bool { return !v.fits(&e) })
 }
 
@@ -102,7 +132,10 @@ func (v view) measure(list []event) {
 // fits reports whether an event is to be listed: the filter is of its key or of its words.
 func (v view) fits(e *event) bool {
 	words := "fired from here"
-	if e.alert != nil {
+	switch {
+	case e.mark != nil:
+		words = "marker " + e.mark.Text
+	case e.alert != nil:
 		words = session.Subject(e.alert, v.Name) + " " + session.AlertText(e.alert)
 	}
 	return v.Fits(e.key(), words)
@@ -112,6 +145,10 @@ func (v view) fits(e *event) bool {
 const narrow = 64
 
 func (v view) paintEvent(x, y, end int, e event) {
+	if e.mark != nil {
+		v.paintLine(x, y, end, e.at, line{string(v.Look.Flag), v.Look.Title, v.Name(e.mark.Key), cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
+		return
+	}
 	if e.fired != nil {
 		room := end - PaintDecision(v.Canvas, x, y, end, e.fired) - 2
 		name := v.Name(e.fired.Key)
@@ -125,15 +162,27 @@ func (v view) paintEvent(x, y, end int, e event) {
 	case e.lasted > 0:
 		text += " for " + format.Span(e.lasted)
 	}
-	who, clock := session.Subject(e.alert, v.Name), format.ClockMillis(e.at)
+	v.paintLine(x, y, end, e.at, line{mark, st, session.Subject(e.alert, v.Name), text})
+}
+
+// line is what stands behind the time of an event.
+type line struct {
+	mark  string
+	style themes.Style
+	who   string
+	text  string
+}
+
+func (v view) paintLine(x, y, end int, at limiter.Instant, l line) {
+	clock := format.ClockMillis(at)
 	if end-x < narrow { // the words need the room of the milliseconds
-		clock = format.Clock(e.at)
+		clock = format.Clock(at)
 	}
-	x = v.Spans(x, y, end, widget.Styled(clock+" ", v.Look.Dim), widget.Styled(mark+" ", st))
+	x = v.Spans(x, y, end, widget.Styled(clock+" ", v.Look.Dim), widget.Styled(l.mark+" ", l.style))
 	column := min(max(8, (end-x)*2/5), 28)
-	after := v.Buffer.Text(x, y, end, safetext.Shorten(who, column, safetext.Ellipsis), v.Look.Text)
+	after := v.Buffer.Text(x, y, end, safetext.Shorten(l.who, column, safetext.Ellipsis), v.Look.Text)
 	x = max(after, min(x+column, end)) + 1
-	v.Buffer.Text(x, y, end, safetext.Clip(text, max(end-x, 0), safetext.Ellipsis), st)
+	v.Buffer.Text(x, y, end, safetext.Clip(l.text, max(end-x, 0), safetext.Ellipsis), l.style)
 }
 
 // alertText is an alert as a shape, a colour and words.

@@ -2,9 +2,12 @@ package events
 
 import (
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/marker"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
@@ -48,7 +51,13 @@ func New(s *session.Session) *Screen {
 		keymap.New("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home"),
 		keymap.New("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G"),
 		keymap.New("events", "open", "enter", "shows the key at that moment", e.open, "enter").Hinted("open"),
-	}, s.Actions()...)
+		keymap.New("events", "csv", "E", "exports the events as csv, md or jsonl", e.export, "E").When(func() string {
+			if len(e.list) == 0 {
+				return "There is no event to export yet."
+			}
+			return ""
+		}),
+	}, slices.DeleteFunc(s.Actions(), func(a keymap.Action) bool { return a.Name == "csv" })...) // the rows here are events
 	return e
 }
 
@@ -87,8 +96,23 @@ func (e *Screen) open() tea.Cmd {
 	return lead(e.Session, e.list[e.at])
 }
 
+// export lets a person say how the listed events are exported, and does it.
+func (e *Screen) export() tea.Cmd {
+	list := make([]marker.Marker, 0, len(e.list))
+	for i := range e.list {
+		list = append(list, e.list[i].marker())
+	}
+	marker.Sort(list)
+	e.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return e.ExportEvents(list, f) })
+	return nil
+}
+
 // lead shows the key of an event as it was at that moment, while it is on the board.
 func lead(s *session.Session, e event) tea.Cmd {
+	if e.mark != nil {
+		s.Marks.Go(*e.mark)
+		return s.Show("dashboard")
+	}
 	return s.Visit(e.key(), e.at)
 }
 
@@ -98,6 +122,9 @@ func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, e.Session}
 	title := []widget.Span{widget.Styled("events", p.Look.Title),
 		widget.Styled(" · "+format.Plural(len(e.Board().Alerts()), "alert")+", "+format.Plural(len(e.Decisions()), "decision"), p.Look.Dim)}
+	if n := len(e.Marks.Set()); n > 0 {
+		title = append(title, widget.Styled(", "+format.Plural(n, "marker"), p.Look.Dim))
+	}
 	if f := e.Filter(); f != "" {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(e.list)), p.Look.Accent), widget.Styled(safetext.Clean(f), p.Look.Text))
 	}

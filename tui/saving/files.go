@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/marker"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
@@ -34,6 +35,8 @@ type Options struct {
 	Export func(model.Batch) (path string, err error)
 	// ExportRows does so with a row a key in a format.
 	ExportRows func(b model.Batch, format report.Format) (path string, err error)
+	// ExportEvents writes what happened at a server, which is named, to a file in a format.
+	ExportEvents func(server string, list []marker.Marker, format report.Format) (path string, err error)
 }
 
 // Files are the files that are written from the screen. Make them with New. Not safe for
@@ -201,6 +204,19 @@ func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd 
 	}
 	return func() tea.Msg {
 		path, err := export(batch, format)
+		return savedMsg{"Exported to " + safetext.Clean(path), err}
+	}
+}
+
+// ExportEvents writes what happened to a file.
+func (f *Files) ExportEvents(list []marker.Marker, format report.Format) tea.Cmd {
+	if f.o.ExportEvents == nil {
+		f.app.Warn("Nothing can be exported here.")
+		return nil
+	}
+	server, export := f.boards.Board().Server.Target, f.o.ExportEvents
+	return func() tea.Msg {
+		path, err := export(server, list, format)
 		return savedMsg{"Exported to " + safetext.Clean(path), err}
 	}
 }

@@ -61,6 +61,14 @@ func AlertText(e *model.Alert) string {
 	return "is back after " + format.Span(e.For)
 }
 
+// EventText says what an alert is about, with its subject where that is no key.
+func EventText(e *model.Alert) string {
+	if e.Key != "" {
+		return AlertText(e)
+	}
+	return Subject(e, func(string) string { return "" }) + " " + AlertText(e)
+}
+
 // serverText says what happened to the server beside its link; "" for other alerts.
 func serverText(e *model.Alert) string {
 	times := format.Thousands(e.N) + " times"

@@ -25,7 +25,7 @@ func (s *Session) Actions() keymap.Actions {
 		}
 		return s.CanFire()
 	}
-	return keymap.Actions{
+	list := keymap.Actions{
 		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Fire(model.Order{N: 1}) }, "space").Hinted("fire").Writing().When(live),
 		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Fire(model.Order{N: s.Burst()}) }, "b").Hinted("burst").Writing().When(live),
 		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.ToggleRate, "r").Hinted("rate").Writing().When(live),
@@ -76,6 +76,7 @@ func (s *Session) Actions() keymap.Actions {
 			return ""
 		}),
 	}
+	return append(list, s.Marks.Actions()...)
 }
 
 // TimeActions returns the arrows that go through time.

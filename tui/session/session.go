@@ -16,6 +16,7 @@ import (
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
 	"ratescope/tui/firing"
+	"ratescope/tui/markers"
 	"ratescope/tui/rows"
 	"ratescope/tui/saving"
 	"ratescope/tui/shell"
@@ -34,6 +35,8 @@ type Options struct {
 	// Player, when what is shown is a replay, plays it; Take hands out its batches.
 	Player shown.Player
 	Saving saving.Options // what can be kept in files
+
+	Markers markers.Options // of a replay
 
 	// Library says what is known of a library by its name; nil: nothing.
 	Library func(name string) (identify.Library, bool)
@@ -62,6 +65,7 @@ type Session struct {
 	*saving.Files
 	Options
 
+	Marks   *markers.Markers // moments of a replay
 	alerts  alerts
 	outlook outlook
 	step    time.Duration // how often the picture on screen moves; 0 it does not
@@ -74,6 +78,7 @@ func New(app *shell.App, o Options) *Session {
 	s.Selection = rows.NewSelection(s.Boards, s.List, rows.Hooks{Redraw: s.Redraw, Picked: func() { s.MarkPlans() }, Focus: o.Focus})
 	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Name: s.Name, Mask: o.Mask})
 	s.Files = saving.New(app, s.Boards, o.Saving)
+	s.Marks = markers.New(app, s.Boards, s.Selection, s.Name, o.Markers)
 	s.alerts = alerts{app: app, next: o.News, notify: o.Notify}
 	app.SetHost(s)
 	return s
@@ -94,7 +99,7 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		return s.alerts.hear(msg)
 	}
 	s.Files.Update(msg)
-	return s.Orders.Update(msg)
+	return tea.Batch(s.Marks.Update(msg), s.Orders.Update(msg))
 }
 
 // batchMsg is what the source said.
@@ -129,6 +134,7 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 	if !s.Paused() && (change.Anew || s.Grown()) {
 		moves = true
 		s.Resort()
+		s.Marks.Arrive()
 	}
 	if !s.Paused() && (change.Turn || change.Anew || moves && s.Idle()) { // else the clock's next picture shows it
 		s.Redraw()

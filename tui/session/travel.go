@@ -65,8 +65,12 @@ func (s *Session) askTime() tea.Cmd {
 
 // askFormat lets a person say how the rows that fit the filter are exported.
 func (s *Session) askFormat() {
-	what := fmt.Sprintf("export %s as ", format.Plural(len(s.Rows()), "key"))
-	s.Open(s.NewPrompt(what, "csv", "csv, md or jsonl · enter exports", nil, func(text string, kept bool) tea.Cmd {
+	s.AskFormat(format.Plural(len(s.Rows()), "key"), func(f report.Format) tea.Cmd { return s.ExportRows(s.Rows(), f) })
+}
+
+// AskFormat lets a person say in which format something is exported, which what names.
+func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) {
+	s.Open(s.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil, func(text string, kept bool) tea.Cmd {
 		f, err := report.ReadFormat(strings.TrimSpace(text))
 		switch {
 		case !kept:
@@ -75,6 +79,6 @@ func (s *Session) askFormat() {
 			s.Warn(safetext.Sentence(err.Error()))
 			return nil
 		}
-		return s.ExportRows(s.Rows(), f)
+		return export(f)
 	}, nil))
 }

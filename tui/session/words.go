@@ -175,6 +175,7 @@ func (s *Session) Legend(p *widget.Canvas) []widget.Span {
 		sign(strings.Repeat(string(l.Limit), 3), "the limit", l.Denied),
 		sign(string(l.Edge)+" "+string(l.Tick), "a clock-aligned window begins", l.Dim),
 		sign(l.PinMark, "pinned", l.Text),
+		sign(string(l.Flag), "a moment of a replay that was marked", l.Title),
 	}
 }
 

@@ -162,6 +162,9 @@ func (c *Hand) Moment(now limiter.Instant) limiter.Instant {
 // Pointing reports whether there is a cursor.
 func (c *Hand) Pointing() bool { return c.cursor != 0 }
 
+// Cursor returns the instant under the cursor; 0 there is none.
+func (c *Hand) Cursor() limiter.Instant { return c.cursor }
+
 // Leave takes the cursor away, and says whether there was one.
 func (c *Hand) Leave() bool {
 	was := c.cursor != 0

@@ -55,7 +55,7 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	c.paintScale(p, arrivals, k, s)
 	c.paintStrip(p, strip, k, s)
 	c.paintSum(p, sum, k, s)
-	c.paintAxis(p, axis, s)
+	c.paintAxis(p, axis, k, s)
 	most := c.paintLevels(p, lane, k, s)
 	if lane.H > 1 {
 		p.Spans(axis.X+1, axis.Y, axis.X+axis.W, c.legend(p, k, s)...)
@@ -156,8 +156,8 @@ func perColumn(d time.Duration) string {
 }
 
 // paintAxis is the line between the charts: ticks where clock-aligned windows begin,
-// marks where requests were fired from here.
-func (c *View) paintAxis(p *widget.Canvas, r cell.Rect, s timeRange) {
+// marks where requests were fired from here, and flags where a person marked a moment.
+func (c *View) paintAxis(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) {
 	if r.H == 0 {
 		return
 	}
@@ -174,6 +174,11 @@ func (c *View) paintAxis(p *widget.Canvas, r cell.Rect, s timeRange) {
 			glyph, st = p.Look.MarkNo, p.Look.Injected
 		}
 		p.Buffer.Set(r.X+i, r.Y, glyph, st)
+	}
+	for _, m := range c.marked {
+		if i := s.index(k.Timeline, m.At); i >= 0 && i < s.n && (m.Key == "" || m.Key == k.Reading.Key) {
+			p.Buffer.Set(r.X+i, r.Y, p.Look.Flag, p.Look.Title)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/marker"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
 	"ratescope/tui/widget"
@@ -104,6 +105,9 @@ func (c *View) Future(x, y int, next time.Duration) (at limiter.Instant, yes boo
 	}
 	return c.s.ahead(i), true
 }
+
+// Mark shows on the axis the markers that are about the key, or about none.
+func (c *View) Mark(list []marker.Marker) { c.marked = list }
 
 // Plan marks the instants at which requests are going to be fired.
 func (c *View) Plan(at []limiter.Instant) { c.planned = at }

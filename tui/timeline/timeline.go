@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/marker"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/format"
@@ -33,6 +34,7 @@ type View struct {
 	ahead   cell.Rect         // where its future was painted,
 	slot    int               // the column of the next slot there,
 	planned []limiter.Instant // and when requests are going to be fired
+	marked  []marker.Marker   // moments that a person marked, of all keys
 
 	lines     chart.Lines // estimate and exact over the lane,
 	lineKey   lineKey     // and what they were drawn for

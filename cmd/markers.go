@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/cli"
+	"ratescope/feed/fire"
+	"ratescope/feed/replay"
+	"ratescope/internal/file"
+	"ratescope/limiter"
+	"ratescope/model/capsule"
+	"ratescope/model/marker"
+	"ratescope/model/record"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
+	"ratescope/tui"
+	"ratescope/tui/markers"
+)
+
+// markedFile is the file of markers beside a recording or a capsule.
+type markedFile struct {
+	name string
+	was  []byte // what it held when it was read or written last
+}
+
+// readMarkers returns the file of markers of a recording, which need not be there, and what it
+// holds. The error is one sentence.
+func readMarkers(recording string) (*markedFile, []marker.Marker, error) {
+	f := &markedFile{name: recording + marker.Extension}
+	if _, err := os.Lstat(f.name); errors.Is(err, fs.ErrNotExist) {
+		return f, nil, nil
+	}
+	in, err := file.Open(f.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.Close()
+	content, err := io.ReadAll(io.LimitReader(in, marker.MaxFile+1))
+	if err == nil && len(content) > marker.MaxFile {
+		err = fmt.Errorf("it has more than %d bytes", marker.MaxFile)
+	}
+	var list []marker.Marker
+	if err == nil {
+		list, err = marker.Decode(content)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them", safetext.Clean(f.name), err)
+	}
+	f.was = content
+	return f, list, nil
+}
+
+// keep writes the markers that are set. The error is one sentence.
+func (f *markedFile) keep(list []marker.Marker) error {
+	content, err := marker.Encode(list)
+	if err == nil {
+		err = file.Replace(f.name, f.was, content)
+	}
+	if err == nil {
+		f.was = content
+	}
+	return err
+}
+
+// markers returns the markers of a recording of that name for the screen.
+func (p *program) markers(name string, recording *record.File) (markers.Options, error) {
+	f, set, err := readMarkers(name)
+	if err != nil {
+		return markers.Options{}, err
+	}
+	return markers.Options{Set: set, Keep: f.keep, Happened: func(ctx context.Context) ([]marker.Marker, error) {
+		return happened(ctx, name, recording)
+	}}, nil
+}
+
+// happened returns what happened in a recording: what its boards tell, and of a capsule also the
+// alerts and the audit lines. It reads the file for itself, beside others that read it.
+func happened(ctx context.Context, name string, recording *record.File) ([]marker.Marker, error) {
+	in, under, err := replay.Stream(name)
+	if err != nil {
+		return nil, err
+	}
+	defer under.Close()
+	list, err := replay.Happened(ctx, recording.Over(in), tui.EventText)
+	if err != nil {
+		return nil, fmt.Errorf("what happened in %s is not known: %w", safetext.Clean(name), err)
+	}
+	list = append(list, aside(name, recording)...)
+	marker.Sort(list)
+	return list, nil
+}
+
+// aside returns what a capsule holds beside its recording, of the time of that; nil of another file.
+func aside(name string, recording *record.File) (list []marker.Marker) {
+	f, err := file.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, 4)
+	info, err := f.Stat()
+	if n, _ := f.ReadAt(head, 0); err != nil || !capsule.Recognize(head[:n]) {
+		return nil
+	}
+	add := func(m marker.Marker) {
+		if m.At >= recording.Begin && m.At <= recording.End {
+			list = append(list, m)
+		}
+	}
+	alerts, _ := capsule.Lines(f, info.Size(), capsule.AlertsName) // of what cannot be read, the recording still tells
+	for line := range bytes.Lines(alerts) {
+		var a report.Alert
+		if json.Unmarshal(line, &a) != nil {
+			continue
+		}
+		m := marker.Marker{At: limiter.Instant(a.At * 1000), Kind: marker.Alert, Text: fmt.Sprintf("alert %s (%s) is %s", a.Alert, a.Severity, a.State)}
+		if a.Key != nil {
+			m.Key = string(*a.Key)
+		}
+		add(m)
+	}
+	audit, _ := capsule.Lines(f, info.Size(), capsule.AuditName)
+	for _, d := range fire.Deeds(audit) {
+		add(marker.Marker{At: d.At.Add(recording.Offset), Kind: marker.Audit, Key: d.Key, Text: d.Text})
+	}
+	return list
+}
+
+// printEvents prints what happened in a recording and what was marked, of a key or of all.
+func (p *program) printEvents(c *cobra.Command, name string, recording *record.File, f replayFlags) error {
+	written, err := report.ReadFormat(f.write)
+	if err != nil {
+		return cli.UsageError{Err: err}
+	}
+	_, list, err := readMarkers(name)
+	if err != nil {
+		return err
+	}
+	found, err := happened(c.Context(), name, recording)
+	if err != nil {
+		return err
+	}
+	list = append(list, found...)
+	marker.Sort(list)
+	if f.key != "" {
+		list = slices.DeleteFunc(list, func(m marker.Marker) bool { return m.Key != f.key })
+	}
+	return report.WriteEvents(c.OutOrStdout(), written, recording.Header.Server.Target, list, p.names())
+}
+
+// exportEvents writes what happened at a server to a new file in the working folder.
+func (p *program) exportEvents(server string, list []marker.Marker, f report.Format) (string, error) {
+	return report.ExportEvents(".", limiter.InstantOf(time.Now()), f, server, list, p.names())
+}

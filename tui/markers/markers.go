@@ -1,0 +1,274 @@
+// Package markers goes through a replay by its markers: the moments that a person marked, which are
+// kept beside the recording, and those at which something happened, which the recording tells.
+package markers
+
+import (
+	"context"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
+	"ratescope/model/marker"
+	"ratescope/model/safetext"
+	"ratescope/tui/format"
+	"ratescope/tui/keymap"
+	"ratescope/tui/rows"
+	"ratescope/tui/shell"
+	"ratescope/tui/shown"
+)
+
+// Options says what markers there are.
+type Options struct {
+	Set []marker.Marker // that a person set before, sorted
+	// Keep keeps all that are set; nil: they are forgotten at the end. It is called by one
+	// goroutine at a time.
+	Keep func([]marker.Marker) error
+	// Happened finds out what happened in all of the recording, sorted; nil: that is not known.
+	Happened func(context.Context) ([]marker.Marker, error)
+}
+
+// Markers are the markers of a replay. Make them with New. Not safe for concurrent use: everything
+// but its commands runs on Bubble Tea's goroutine.
+type Markers struct {
+	app       *shell.App
+	boards    *shown.Boards
+	selection *rows.Selection
+	name      func(key string) string
+	o         Options
+
+	set       []marker.Marker // sorted
+	happened  []marker.Marker // sorted
+	searched  bool            // happened is known
+	searching bool
+	after     func() // what to do when it is; nil nothing
+	keeping   bool   // Keep is running
+	changed   bool   // since it began
+	wanted    string // the key to select when the replay has gone to where it is; "" none
+}
+
+// New returns the markers of what boards show. name returns a key as the terminal may show it.
+func New(app *shell.App, boards *shown.Boards, selection *rows.Selection, name func(key string) string, o Options) *Markers {
+	m := &Markers{app: app, boards: boards, selection: selection, name: name, o: o, set: o.Set}
+	boards.Time.Mark(m.set)
+	return m
+}
+
+// Set returns the markers that a person set, sorted. The list must not be changed.
+func (m *Markers) Set() []marker.Marker { return m.set }
+
+// Happened returns what is known to have happened in all of the recording, sorted; nil before it
+// was looked for. The list must not be changed.
+func (m *Markers) Happened() []marker.Marker { return m.happened }
+
+// Actions returns what a person can do with markers on every screen.
+func (m *Markers) Actions() keymap.Actions {
+	none := func() string {
+		if !m.boards.Replayed() {
+			return "Only a replay has markers; F records to a file."
+		}
+		return ""
+	}
+	do := func(f func()) func() tea.Cmd {
+		return func() tea.Cmd { f(); return nil }
+	}
+	return keymap.Actions{
+		keymap.New("time", "mark", "*", "marks this moment, or takes the mark away", do(m.ask), "*").When(none),
+		keymap.New("time", "next event", ")", "goes to the next event or marker", func() tea.Cmd { return m.jump(true, true) }, ")").When(none),
+		keymap.New("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) }, "(").When(none),
+		keymap.New("time", "next marker", "}", "goes to the next marker", func() tea.Cmd { return m.jump(true, false) }, "}").When(none),
+		keymap.New("time", "last marker", "{", "goes to the marker before", func() tea.Cmd { return m.jump(false, false) }, "{").When(none),
+	}
+}
+
+// Update takes in what came of the commands; other messages do nothing.
+func (m *Markers) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case happenedMsg:
+		m.searching = false
+		if msg.err != nil {
+			m.app.Warn(safetext.Sentence(msg.err.Error()))
+			return nil
+		}
+		m.happened, m.searched = msg.list, true
+		if after := m.after; after != nil {
+			m.after = nil
+			after()
+		}
+		m.app.Redraw()
+	case keptMsg:
+		m.keeping = false
+		if msg.err != nil {
+			m.app.Warn("The marker is not kept: " + safetext.Sentence(msg.err.Error()))
+			return nil
+		}
+		if m.changed {
+			return m.keep()
+		}
+	}
+	return nil
+}
+
+// happenedMsg is what happened in the recording.
+type happenedMsg struct {
+	list []marker.Marker
+	err  error
+}
+
+// keptMsg says what came of keeping the markers.
+type keptMsg struct{ err error }
+
+// Arrive selects the key of the marker that the replay has gone to. It is called when the board was
+// made anew.
+func (m *Markers) Arrive() {
+	key := m.wanted
+	if key == "" {
+		return
+	}
+	there := m.boards.Board().Key(key) != nil
+	if there {
+		m.selection.Pick(key)
+	}
+	if there || !m.boards.Playback().Past {
+		m.wanted = ""
+	}
+}
+
+// ask lets a person mark the moment under the cursor, or the one on screen.
+func (m *Markers) ask() {
+	at, key := m.boards.Time.Cursor(), m.selection.Selected()
+	if at == 0 {
+		at = m.boards.At()
+	}
+	text, there := "", -1
+	if i := m.at(at, key); i >= 0 {
+		there, text = i, m.set[i].Text
+		at, key = m.set[i].At, m.set[i].Key
+	}
+	hint := "a text, or none · enter marks it"
+	if there >= 0 {
+		hint = "enter keeps the text · without one the marker is taken away"
+	}
+	m.app.Open(m.app.NewPrompt("mark "+format.ClockMillis(at)+" ", text, hint, nil, func(text string, kept bool) tea.Cmd {
+		if !kept {
+			return nil
+		}
+		return m.put(marker.Marker{At: at, Kind: marker.Set, Key: key, Text: marker.Cut(text)})
+	}, nil))
+}
+
+// at returns the place of the marker that stands at an instant, that of the key first; -1 there is
+// none.
+func (m *Markers) at(at limiter.Instant, key string) int {
+	if i := marker.Find(m.set, at, key); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(m.set, func(s marker.Marker) bool { return s.At == at })
+}
+
+// put sets a marker. Where one stands it gets the text, or is taken away without any.
+func (m *Markers) put(n marker.Marker) tea.Cmd {
+	list := slices.Clone(m.set) // Keep may be reading the other
+	switch i := marker.Find(list, n.At, n.Key); {
+	case i >= 0 && n.Text == "":
+		list = slices.Delete(list, i, i+1)
+		m.app.Say("The marker at " + format.ClockMillis(n.At) + " is taken away.")
+	case i >= 0:
+		list[i] = n
+		m.app.Say("Marked: " + m.words(&n))
+	case len(list) >= marker.Most:
+		m.app.Warn("A recording has at most " + format.Thousands(marker.Most) + " markers: take one away first, with * on it.")
+		return nil
+	default:
+		list = append(list, n)
+		marker.Sort(list)
+		m.app.Say("Marked: " + m.words(&n))
+	}
+	m.set = list
+	m.boards.Time.Mark(list)
+	m.app.Redraw()
+	return m.keep()
+}
+
+// keep returns the command that keeps the markers.
+func (m *Markers) keep() tea.Cmd {
+	if m.o.Keep == nil {
+		return nil
+	}
+	if m.changed = m.keeping; m.keeping {
+		return nil
+	}
+	m.keeping = true
+	list, keep := m.set, m.o.Keep
+	return func() tea.Msg { return keptMsg{keep(list)} }
+}
+
+// jump goes to the marker after the moment on screen, or to the one before it; with all also to
+// what happened, which is looked for the first time.
+func (m *Markers) jump(on, all bool) tea.Cmd {
+	if all && !m.searched && m.o.Happened != nil {
+		m.after = func() { m.jump(on, all) }
+		m.app.Say("Looking through the recording for what happened…")
+		if m.searching {
+			return nil
+		}
+		m.searching = true
+		ctx, happened := m.app.Context(), m.o.Happened
+		return func() tea.Msg {
+			list, err := happened(ctx)
+			return happenedMsg{list, err}
+		}
+	}
+	list := m.set
+	if all {
+		list = slices.Concat(m.set, m.happened)
+		marker.Sort(list)
+	}
+	find := marker.Previous
+	if on {
+		find = marker.Next
+	}
+	to, found := find(list, m.boards.At())
+	if !found {
+		m.app.Say(nothing(on, all))
+		return nil
+	}
+	m.Go(to)
+	return nil
+}
+
+// nothing says that there is no marker to go to.
+func nothing(on, all bool) string {
+	what, where := "No marker is set", "before this moment; * sets one."
+	if all {
+		what, where = "Nothing happened", "before this moment."
+	}
+	if on {
+		where = "after" + where[len("before"):]
+	}
+	return what + " " + where
+}
+
+// Go moves the replay to a marker, selects its key and lets the clock stand there.
+func (m *Markers) Go(to marker.Marker) {
+	m.boards.Time.Reset()
+	m.boards.Seek(to.Moment())
+	if !m.boards.Playback().Paused {
+		m.boards.Pause()
+	}
+	m.wanted = to.Key
+	m.app.Say(m.words(&to) + " · p goes on")
+	m.app.Redraw()
+}
+
+// words returns a marker in a line.
+func (m *Markers) words(of *marker.Marker) string {
+	text := format.ClockMillis(of.At)
+	if of.Key != "" {
+		text += " " + m.name(of.Key)
+	}
+	if of.Text != "" {
+		text += " " + safetext.Sentence(of.Text)
+	}
+	return text
+}
