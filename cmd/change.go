@@ -13,7 +13,7 @@ import (
 // afterChange ends the help of each command that changes a key.
 const afterChange = "\n\nIt needs --allow-inject, is in the audit file before it is sent, and ratescope undo takes it back where no other program has written since: " +
 	"what is removed is saved first, with its expiry. --lines writes nothing and prints the lines of redis-cli that do it by hand. " +
-	"Only keys of this project's own layouts, and those that a rule or --algorithm with --limit speaks of, can be changed."
+	"Of keys of other libraries those that can be fired at can be freed; where Upstash, Redisson or Bucket4j keeps the limit itself in Redis, give raises that."
 
 func (p *program) free() *cobra.Command {
 	return p.change(&cobra.Command{
@@ -26,7 +26,9 @@ func (p *program) free() *cobra.Command {
 func (p *program) give() *cobra.Command {
 	return p.change(&cobra.Command{
 		Use: "give KEY [N]", Short: "Give a key room for N more requests",
-		Long:    "Give a key room for N more requests, 20 without N: the newest that count are refunded, never more than are there." + afterChange,
+		Long: "Give a key room for N more requests, 20 without N: the newest that count are refunded, never more than are there.\n\n" +
+			"Where a library keeps the limit itself in Redis (the dynamic limit of @upstash/ratelimit, the hash of Redisson, the value of Bucket4j) that limit is raised by N, for all who share it, until its application sets it anew; " +
+			"undo lowers it again, also where requests were counted since, and is refused where the limit was set since." + afterChange,
 		Example: "ratescope give rl:alice 20 --redis redis://localhost:6379 --allow-inject",
 	}, 2, func(rest []string) (model.Change, error) {
 		c := model.Change{Kind: model.Give, Units: model.UsualGift}

@@ -59,6 +59,9 @@ func (t *Target) Foreign() bool { return t.Library != "" && t.Library != OwnLibr
 // AimChange says how a key is limited that is to be changed, as Aim does. The error is one sentence
 // without the key: why that change cannot be made to it.
 func (r *Reading) AimChange(c Change) (Target, error) {
+	if _, ok := r.Target.RaiseOf(r.Key, c); ok {
+		return r.Target, r.aimRaise(c.Units)
+	}
 	t, err := r.Aim()
 	if err == nil && t.Foreign() && c.Kind != Free {
 		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, take the lines of redis-cli, or change it through that program", t.Library)

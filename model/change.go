@@ -15,7 +15,7 @@ type ChangeKind uint8
 const (
 	NoChange ChangeKind = iota // the order fires requests
 	Free                       // the key becomes as new
-	Give                       // Units are taken off what is used
+	Give                       // Units are taken off what is used, or added to a limit that a library keeps in Redis
 	Block                      // every request is denied for For
 	Unblock                    // a block ends
 )
@@ -68,6 +68,7 @@ type Changed struct {
 	Units   int64    // taken off, of Give
 	Removed []string // Redis keys that were removed
 	Written []string // Redis keys that were written
+	Raise   *Raise   // of a limit that a library keeps in Redis; nil where none was changed
 	// Unsaved says, a clause each, what was removed and cannot be put back.
 	Unsaved []string
 }
@@ -96,6 +97,11 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 		r.State = limiter.State{Algorithm: s.Target.Algorithm}
 		r.Type, r.Ends, r.Notes = "none", 0, nil
 	case Give:
+		if raise, ok := s.Target.RaiseOf(s.Key, c); ok {
+			t.Raise = &raise
+			r.raise(c.Units)
+			break
+		}
 		r.State.Refund(now, limit, s.Target.Convention, c.Units)
 	case Block:
 		r.State.BlockedUntil = now.Add(c.For)

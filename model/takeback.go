@@ -15,5 +15,6 @@ type TakeBack struct {
 // TakenBack is what came of it.
 type TakenBack struct {
 	Restored, Removed, Expired []string // keys as before, gone again, and expired in the meantime
+	Lowered                    *Raise   // the limit that was put back beside requests that were counted since; nil for none
 	Units                      int64    // taken off, of a withdrawal
 }

@@ -30,6 +30,7 @@ type Ticket struct {
 	// Of an order that changes the key: how it stands now, and how it will stand. Of the rest
 	// AsNew alone is worked out for such an order.
 	Was, Will Standing
+	Raise     *Raise // of a limit that a library keeps in Redis; nil where none is changed
 }
 
 // Organic is what an order takes from the requests of others.

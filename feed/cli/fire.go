@@ -234,6 +234,9 @@ func Undo(ctx context.Context, src Server, id string, order FireOptions, o Outpu
 	}
 	r := report.UndoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
 	r.Change = u.Change
+	if u.Lowered != nil {
+		r.Lowered = u.Lowered.String()
+	}
 	if u.Withdrawn {
 		r.Withdrawn = &u.Units
 	}

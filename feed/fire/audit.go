@@ -88,6 +88,7 @@ type entry struct {
 	Target   *model.Target   `json:"target,omitempty"` // how the key is limited
 	Shape    string          `json:"shape,omitempty"`
 	Change   string          `json:"change,omitempty"` // what was done to the key instead of firing at it
+	Raise    *raisedLine     `json:"raise,omitempty"`  // of a limit that its library keeps in Redis
 	Ticket   *ticketLine     `json:"ticket,omitempty"` // what the person who ordered was told
 	RunID    string          `json:"run_id,omitempty"` // of the server that firing was armed for
 	Before   []savedKey      `json:"before,omitempty"` // what the keys held before the first request
@@ -189,9 +190,10 @@ type action struct {
 	id     string
 	line   entry
 	before []savedKey
-	exact  []savedKey // of a change: what its keys held in the same transaction; nil where before has to do
-	left   []savedKey // with exact: what they held after it
-	failed string     // of a change: what went wrong
+	exact  []savedKey  // of a change: what its keys held in the same transaction; nil where before has to do
+	left   []savedKey  // with exact: what they held after it
+	failed string      // of a change: what went wrong
+	raised *raisedLine // of a change of a limit that its library keeps in Redis; else nil
 	begun  limiter.Instant
 	n      atomic.Int64 // requests so far
 }

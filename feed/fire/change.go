@@ -70,6 +70,9 @@ func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, don
 	defer cancel()
 	switch s.Change.Kind {
 	case model.Give:
+		if stored := storedOf(s, i.locked(), i.offset); stored != nil {
+			return stored.give(ctx, act, s.Change.Units, done)
+		}
 		l, err := i.limiter(s.Target)
 		if err != nil {
 			return err
@@ -154,6 +157,9 @@ func changed(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind == model.Block || s.Change.Kind == model.Unblock {
 		return []string{layout.BlockedKey(s.Key)}
 	}
+	if stored := storedOf(s, nil, nil); stored != nil {
+		return stored.keys()
+	}
 	keys := kept(s.Key, s.Target, now)
 	if s.Change.Kind != model.Free || foreign.For(&s.Target) != nil {
 		return keys
@@ -169,6 +175,11 @@ func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, 
 	now := time.Now().Add(i.offset())
 	switch s.Change.Kind {
 	case model.Give:
+		if stored := storedOf(s, i.locked(), i.offset); stored != nil {
+			ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+			defer cancel()
+			return stored.preview(ctx, s.Change.Units)
+		}
 		p := &preview{}
 		l, err := i.storeOn(p, s.Target)
 		if err != nil {

@@ -79,9 +79,6 @@ type spec struct {
 	layout     layout.Layout
 }
 
-// Path is how the requests of an Injector reach the limiter, in words.
-const Path = "the limiter's own script, over a connection of its own"
-
 // Limits of one order beside model.MaxRequests and model.MaxRate.
 const (
 	InFlight  = 16 // requests on the wire at once, at a rate

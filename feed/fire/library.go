@@ -18,21 +18,11 @@ import (
 
 // Path returns how the requests of an order reach its limiter, in words.
 func (i *Injector) Path(s model.Order) string {
-	w := foreign.For(&s.Target)
-	switch {
-	case w == nil && s.Scratch:
-		return ScratchPath
-	case w == nil:
-		return Path
+	assumes := ""
+	if w := foreign.For(&s.Target); w != nil {
+		assumes = w.Assumes
 	}
-	text := "written as " + w.Library + " itself writes a request"
-	if w.Assumes != "" {
-		text += ", if it was made " + w.Assumes
-	}
-	if s.Scratch {
-		text += ", to a scratch copy, which expires by itself; no user's request meets it"
-	}
-	return text + ", over a connection of its own"
+	return model.PathOf(s, assumes)
 }
 
 // exchange runs commands where the keys KEYS still hold what was read of them, all or none. ARGV

@@ -185,6 +185,7 @@ func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) error {
 	line := act.line
 	line.Outcome, line.Outcomes, line.Error = ended, &outcomes, act.failed
+	line.Raise = act.raised
 	if act.exact != nil {
 		line.Before, line.After = act.exact, act.left
 	} else if act.before != nil {

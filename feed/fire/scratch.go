@@ -15,9 +15,6 @@ import (
 	"ratescope/model/safetext"
 )
 
-// ScratchPath is how the requests of an order at a copy reach the limiter, in words.
-const ScratchPath = "the limiter's own script on a scratch copy, which expires by itself; no user's request meets it"
-
 // aimed returns the order as it is sent: to its own key, or to the copy of it.
 func aimed(s model.Order) model.Order {
 	if !s.Scratch {

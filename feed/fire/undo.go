@@ -26,6 +26,10 @@ type Undone struct {
 
 	Change string // what had been done to the key; "" where requests were sent
 
+	// Lowered is the limit that was put back where its library keeps it, beside requests that were
+	// counted since; nil where no limit was raised, or nothing else was written since.
+	Lowered *model.Raise
+
 	Withdrawn bool  // nothing was put back: Units were taken off what the key holds
 	Units     int64 // of cost
 }
@@ -77,6 +81,9 @@ func (i *Injector) undo(ctx context.Context, id, reason string) (Undone, error) 
 		return Undone{}, err
 	}
 	since, err := i.putBack(ctx, changed)
+	if err == nil && since != "" && last.Raise != nil {
+		since, err = "", u.putLimitBack(ctx, i, first, last)
+	}
 	switch {
 	case err == nil && since == "":
 		return u, nil
@@ -115,7 +122,7 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 	if i.o.Sent != nil {
 		i.o.Sent(key)
 	}
-	return model.TakenBack{Restored: u.Restored, Removed: u.Removed, Expired: u.Expired, Units: u.Units}, err
+	return model.TakenBack{Restored: u.Restored, Removed: u.Removed, Expired: u.Expired, Lowered: u.Lowered, Units: u.Units}, err
 }
 
 // heldBefore is what the keys of an action held before it.

@@ -5,57 +5,63 @@ import (
 	"slices"
 	"strings"
 
+	"ratescope/limiter"
 	"ratescope/model"
 )
-
-// redissonHash returns the name of the hash that holds rate and interval of a Redisson limiter, and
-// the key of the permits that are left, "" where none were taken yet.
-func redissonHash(r *model.Reading) (hash, value string) {
-	hash = r.Key
-	if name, rest, ok := strings.Cut(strings.TrimPrefix(r.Key, "{"), "}:"); ok && strings.HasPrefix(rest, "value") {
-		hash = name // each client has its own permits
-	}
-	for _, m := range r.Members {
-		if strings.HasPrefix(m, "{"+hash+"}:value") {
-			value = m
-		}
-	}
-	return hash, value
-}
 
 // counted leaves out of the keys of a limiter those that hold how it limits: without its hash,
 // Redisson refuses every request with an error.
 func counted(r *model.Reading, keys []string) []string {
-	if r.Target.Library != "redisson" {
+	stored, ok := r.Target.StoredLimit(r.Key)
+	if !ok || stored.Left == "" {
 		return keys
 	}
-	hash, _ := redissonHash(r)
-	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == hash })
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == stored.Key })
 }
 
-// giveOf returns the lines that give room to limiters whose limit lies in Redis, with those that
-// take it back as comments; "" for others.
-func giveOf(r *model.Reading, c string, units int64) string {
-	limit := r.Target.Limit.Count
-	switch t := &r.Target; {
-	case t.Library == "redisson" && t.LimitFrom == model.LimitOfKey:
-		hash, value := redissonHash(r)
-		text := fmt.Sprintf("# raises the limit of all who share it from %d to %d in %v, until the application sets it anew; back: HSET %s rate %d\n%s HSET %s rate %d\n",
-			limit, limit+units, t.Window, ShellQuote(hash), limit, c, ShellQuote(hash), limit+units)
-		if value == "" {
-			return text
-		}
-		return fmt.Sprintf("# gives %d more once: adds to the permits that are left\n%s INCRBY %s %d\n", units, c, ShellQuote(value), units) + text
-	case t.Library == "upstash-ratelimit" && t.LimitFrom == model.LimitOfSibling:
-		prefix, ok := strings.CutSuffix(r.Pattern, "*")
-		if !ok || strings.ContainsAny(prefix, `\*?[`) {
-			return ""
-		}
-		key := ShellQuote(prefix + "dynamic:global")
-		return fmt.Sprintf("# raises the limit of every id under %s from %d to %d, until the application sets it anew; back: SET %s %d\n%s SET %s %d\n",
-			ShellQuote(prefix), limit, limit+units, key, limit, c, key, limit+units)
-	case t.Library == "bucket4j":
-		return "# its limits and tokens are one binary value, which no line of redis-cli changes exactly: call addTokens or replaceConfiguration in its application, or free it\n"
+// raise returns the lines that raise a limit that its library keeps in Redis, with those that take it
+// back as comments; "" for others.
+func raise(r *model.Reading, c string, change model.Change) string {
+	stored, ok := r.Target.StoredLimit(r.Key)
+	what, raises := r.Target.RaiseOf(r.Key, change)
+	if !ok || !raises {
+		return ""
 	}
-	return ""
+	text, key, units := fmt.Sprintf("# raises %s, until its application sets it anew", what), ShellQuote(stored.Key), change.Units
+	switch r.Target.Library {
+	case "redisson":
+		text += fmt.Sprintf("; back: HSET %s rate %d\n%s HSET %s rate %d\n", key, what.From.Count, c, key, what.To.Count)
+		if slices.Contains(r.Members, stored.Left) {
+			text += fmt.Sprintf("# adds as much to the permits that are left; back: DECRBY\n%s INCRBY %s %d\n", c, ShellQuote(stored.Left), units)
+		}
+		return text
+	case "bucket4j":
+		if slices.Contains(r.Notes, model.OneOfSeveral) {
+			return "# its value holds several limits: call replaceConfiguration in its application, or free it\n"
+		}
+		back := ""
+		set := func(at int, from, to int64) string {
+			back += fmt.Sprintf("# printf '%s' | %s -x SETRANGE %s %d\n", octal(from), c, key, at)
+			return fmt.Sprintf("printf '%s' | %s -x SETRANGE %s %d\n", octal(to), c, key, at)
+		}
+		lines := set(model.Bucket4jCapacity, what.From.Burst, what.To.Burst)
+		if what.To.Count != what.From.Count {
+			lines += set(model.Bucket4jRefill, what.From.Count, what.To.Count)
+		}
+		return text + "; its tokens come with the next refills\n" + lines + "# back:\n" + back
+	}
+	from, to := what.From.Count, what.To.Count
+	if r.Target.Algorithm == limiter.TokenBucket { // the size of its buckets
+		from, to = what.From.Burst, what.To.Burst
+	}
+	return text + fmt.Sprintf("; back: SET %s %d KEEPTTL\n%s SET %s %d KEEPTTL\n", key, from, c, key, to)
+}
+
+// octal writes a number of eight bytes, the highest first, as printf reads it.
+func octal(n int64) string {
+	var b strings.Builder
+	for shift := 56; shift >= 0; shift -= 8 {
+		fmt.Fprintf(&b, "\\%03o", byte(n>>shift))
+	}
+	return b.String()
 }

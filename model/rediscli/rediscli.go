@@ -78,7 +78,7 @@ func unlink(c string, server model.Server, keys []string) string {
 
 // give takes units off the forms that one command changes: a log, and a counter that holds them.
 func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
-	if lines := giveOf(r, c, units); lines != "" {
+	if lines := raise(r, c, model.Change{Kind: model.Give, Units: units}); lines != "" {
 		return lines
 	}
 	keys := held(r, now)

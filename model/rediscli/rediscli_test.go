@@ -60,6 +60,10 @@ func TestLinesOfChanges(t *testing.T) {
 	ofClient := kept("redisson", model.LimitOfKey, "{api}:value:c1", "", "api", "{api}:value:c1")
 	untaken := kept("redisson", model.LimitOfKey, "api", "api", "api")
 	dynamic := kept("upstash-ratelimit", model.LimitOfSibling, "@upstash/ratelimit:a", "@upstash/ratelimit:*", "@upstash/ratelimit:a:29919491")
+	bucket := kept("bucket4j", model.LimitOfKey, "b", "b", "b")
+	bucket.Target.Limit.Burst = 10
+	several := *bucket
+	several.Notes = []model.Note{model.OneOfSeveral}
 	give := model.Change{Kind: model.Give, Units: 20}
 	counter := of(limiter.FixedWindow, "string", limiter.State{Start: now.Floor(time.Minute), Current: 4})
 	for _, c := range []struct {
@@ -75,13 +79,17 @@ func TestLinesOfChanges(t *testing.T) {
 		{redisson, give, "redis-cli INCRBY '{api}:value' 20\n"},
 		{redisson, give, "redis-cli HSET 'api' rate 30\n"},
 		{redisson, give, "back: HSET 'api' rate 10\n"},
+		{redisson, give, "the limit of all who share it from 10 in 1 m to 30 in 1 m, until"},
 		{redisson, model.Change{Kind: model.Free}, "redis-cli UNLINK '{api}:value' '{api}:permits'\n"},
 		{ofClient, give, "redis-cli HSET 'api' rate 30\n"},
 		{ofClient, give, "redis-cli INCRBY '{api}:value:c1' 20\n"},
 		{untaken, give, "redis-cli HSET 'api' rate 30\n"},
-		{dynamic, give, "redis-cli SET '@upstash/ratelimit:dynamic:global' 30\n"},
-		{dynamic, give, "back: SET '@upstash/ratelimit:dynamic:global' 10\n"},
-		{kept("bucket4j", model.LimitOfKey, "b", "b", "b"), give, "no line of redis-cli changes exactly"},
+		{dynamic, give, "redis-cli SET '@upstash/ratelimit:dynamic:global' 30 KEEPTTL\n"},
+		{dynamic, give, "back: SET '@upstash/ratelimit:dynamic:global' 10 KEEPTTL\n"},
+		{bucket, give, `printf '\000\000\000\000\000\000\000\036' | redis-cli -x SETRANGE 'b' 16` + "\n"},
+		{bucket, give, `printf '\000\000\000\000\000\000\000\036' | redis-cli -x SETRANGE 'b' 40` + "\n"},
+		{bucket, give, `# printf '\000\000\000\000\000\000\000\012' | redis-cli -x SETRANGE 'b' 16` + "\n"},
+		{&several, give, "several limits"},
 		{counter, model.Change{Kind: model.Unblock}, "redis-cli UNLINK '{a}:blocked'\n"},
 	} {
 		if got := rediscli.For(c.r, model.Server{}, c.change, now); !strings.Contains(got, c.want) {

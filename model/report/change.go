@@ -19,6 +19,7 @@ type Change struct {
 	Commands []Text    `json:"commands"`
 	Notes    []string  `json:"notes"`
 	Units    *int64    `json:"units,omitempty"` // given
+	Limit    string    `json:"limit,omitempty"` // what is changed of a limit that its library keeps in Redis
 	Removed  []Text    `json:"removed"`
 	Written  []Text    `json:"written"`
 
@@ -41,6 +42,9 @@ func ChangeOf(t model.Ticket, notes []string, o Options) *Change {
 	c := &Change{
 		Key: o.name(t.Order.Key), Change: t.Order.Change.String(), At: t.At.Millis(), Before: standing(t.Was), Forecast: standing(t.Will),
 		Commands: []Text{}, Notes: append([]string{}, notes...), Removed: []Text{}, Written: []Text{}, server: Text(t.Server), names: o,
+	}
+	if t.Raise != nil {
+		c.Limit = t.Raise.String()
 	}
 	for _, line := range t.Commands {
 		if o.Mask {
@@ -69,6 +73,9 @@ func (c *Change) Lines() []string {
 		"now      " + c.Before.words(),
 		"then     " + c.Forecast.words(),
 		"sends    " + strings.Join(texts, "; "),
+	}
+	if c.Limit != "" {
+		lines = append(lines, "changes  "+c.Limit+", until its application sets it anew")
 	}
 	for _, n := range c.Notes {
 		lines = append(lines, "note     "+n)
@@ -112,6 +119,8 @@ func (c *Change) JSON(w io.Writer) error { return writeJSON(w, c) }
 func (c *Change) Text(w io.Writer) error {
 	what := plural(len(c.Removed), "key") + " removed"
 	switch {
+	case c.Limit != "":
+		what = c.Limit
 	case c.Units != nil:
 		what = plural(int(*c.Units), "unit") + " given"
 	case len(c.Written) > 0:

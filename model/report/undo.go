@@ -16,6 +16,7 @@ type Undone struct {
 	Expired  []Text `json:"expired"`  // keys that had expired in the meantime
 
 	Change    string `json:"change,omitempty"`    // what had been done to the key, where no requests were sent
+	Lowered   string `json:"lowered,omitempty"`   // the limit that was put back beside requests that were counted since
 	Withdrawn *int64 `json:"withdrawn,omitempty"` // units taken off, where nothing was put back
 }
 
@@ -44,6 +45,9 @@ func (u Undone) Text(w io.Writer) error {
 		if len(p.keys) > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", plural(len(p.keys), "key"), p.what))
 		}
+	}
+	if u.Lowered != "" {
+		parts = append(parts, u.Lowered+", and what was counted since stays")
 	}
 	if u.Withdrawn != nil {
 		parts = append(parts, plural(int(*u.Withdrawn), "unit")+" taken off")

@@ -3,6 +3,7 @@ package firing
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (o *Orders) OpenChanges() tea.Cmd {
 	}
 	var choices []shell.Choice
 	for _, c := range []model.Change{{Kind: model.Give, Units: model.UsualGift}, {Kind: model.Free}, {Kind: model.Block, For: usualBlock}, {Kind: model.Unblock}} {
-		choices = append(choices, shell.Choice{Name: changeName(c), What: changeWhat(c), Aside: aside, Last: !copies && o.arming == nil, Value: c})
+		choices = append(choices, shell.Choice{Name: changeName(c), What: changeWhat(&k.Reading, c), Aside: aside, Last: !copies && o.arming == nil, Value: c})
 	}
 	p := o.app.NewPicker(o.name(k.Reading.Key), choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
@@ -76,7 +77,11 @@ func changeName(c model.Change) string {
 	return "unblock"
 }
 
-func changeWhat(c model.Change) string {
+// changeWhat says what a change does to the key of a reading.
+func changeWhat(r *model.Reading, c model.Change) string {
+	if _, raises := r.Target.RaiseOf(r.Key, c); raises {
+		return "raises its limit, which Redis keeps"
+	}
 	switch c.Kind {
 	case model.Give:
 		return "refunds the newest requests that count"
@@ -127,6 +132,8 @@ func (o *Orders) changed(msg changedMsg) {
 	what := changeName(msg.order.Change)
 	o.did(action{id: msg.done.Action, key: msg.order.Key, what: what})
 	switch {
+	case msg.done.Raise != nil:
+		what = "changed " + msg.done.Raise.String()
 	case msg.order.Change.Kind == model.Give:
 		what = fmt.Sprintf("gave %s", format.Plural(int(msg.done.Units), "unit"))
 	case len(msg.done.Removed)+len(msg.done.Written) == 0:
@@ -147,10 +154,14 @@ func (d *ticketDialog) changeWords() [][2]string {
 	t := &d.ticket
 	lines := [][2]string{
 		{"now", standing(t.Was)}, {"then", standing(t.Will)},
-		{"path", "a connection of its own to " + d.server()},
+		{"path", t.Path + " to " + d.server()},
 		{"sends", d.commands()},
 		{"writes", d.keys()},
 		{"undo", "ratescope undo, until another program has written"},
+	}
+	if t.Raise != nil {
+		lines = slices.Insert(lines, 0, [2]string{"changes", t.Raise.String() + ", until its application sets it anew"})
+		lines[len(lines)-1][1] = "ratescope undo, until another program has set the limit; what is counted stays"
 	}
 	k := d.o.keys.Live().Key(t.Order.Key)
 	if t.Order.Change.Kind == model.Block && (k == nil || !k.Reading.ObeysBlock()) {

@@ -133,6 +133,9 @@ func (o *Orders) takenBack(msg takenBackMsg) {
 			parts = append(parts, format.Plural(p.n, "key")+" "+p.what)
 		}
 	}
+	if msg.done.Lowered != nil {
+		parts = append(parts, msg.done.Lowered.String()+", and what was counted since stays")
+	}
 	if msg.order.Withdraw {
 		parts = append(parts, format.Plural(int(msg.done.Units), "unit")+" taken off")
 	}

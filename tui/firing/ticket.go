@@ -65,7 +65,7 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 		return previewedMsg{d, commands, err}
 	}
 	var later tea.Cmd
-	if order.Target.Foreign() && order.Change.Kind == model.NoChange { // it reads from the server
+	if order.Target.Foreign() && (order.Change.Kind == model.NoChange || t.Raise != nil) { // it reads from the server
 		d.waits = "what the key holds is read first"
 		later = func() tea.Msg { return preview() }
 	} else {
@@ -82,9 +82,7 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 		}
 	}
 	d.ticket = t
-	if d.lines = d.words(); order.Change.Kind != model.NoChange {
-		d.lines = d.changeWords()
-	}
+	d.lines = d.words()
 	d.open()
 	return later
 }
@@ -116,7 +114,7 @@ type previewedMsg struct {
 // previewed completes the ticket that was waiting for its commands.
 func (d *ticketDialog) previewed(msg previewedMsg) {
 	if msg.err != nil {
-		d.waits = "nothing can be fired: " + msg.err.Error()
+		d.waits = "it cannot be done: " + msg.err.Error()
 		d.wrong = d.waits
 		return
 	}
@@ -127,6 +125,9 @@ func (d *ticketDialog) previewed(msg previewedMsg) {
 // words returns the lines of the ticket.
 func (d *ticketDialog) words() [][2]string {
 	t := &d.ticket
+	if t.Order.Change.Kind != model.NoChange {
+		return d.changeWords()
+	}
 	fate := "not known"
 	if f := t.Forecast; f.Known {
 		fate = fmt.Sprintf("%d admitted, %d denied", f.Admitted, f.Denied)

@@ -65,6 +65,7 @@ type bandwidth struct {
 	capacity, period, refill  int64 // period in nanoseconds
 	intervally                bool
 	last, size, roundingError int64 // last in nanoseconds
+	sizeAt                    int   // where size stands in the value
 }
 
 // readBucket4j reads all limits of a value; ok is false where it is none, or has more to it.
@@ -97,7 +98,8 @@ func readBucket4j(text string, now limiter.Instant) (limits []bandwidth, ok bool
 	}
 	for i := range limits {
 		b := &limits[i]
-		b.last, b.size, b.roundingError = r.int64(), r.int64(), r.int64()
+		b.last, b.sizeAt = r.int64(), len(text)-len(r.text)
+		b.size, b.roundingError = r.int64(), r.int64()
 		if decode.UnitOf(float64(b.last), now) != time.Nanosecond || b.size > limiter.MaxCount || b.size < -limiter.MaxCount {
 			return nil, false
 		}

@@ -47,7 +47,7 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	x := &upstashCounters{indexed: indexed{key: suffixed(base + ":"), window: w, fetch: textCounter, count: textCount}}
-	x.prefix, x.id = upstashNames(base)
+	x.prefix, x.id = model.UpstashNames(base)
 	m := &decode.Match{Name: base, Prefix: x.prefix, Limiter: x, Why: []string{"named <prefix>:<id>:<index of a window>"}}
 	m.Window = w
 	switch lives := s.Expiry(c.Now).Sub(limiter.Instant(index) * limiter.Instant(w.Microseconds())); {
@@ -91,19 +91,6 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 
 // upstashSlack is how far the clock of a client may be off the server's.
 const upstashSlack = 400 * time.Millisecond
-
-// upstashNames splits what the keys of one limiter have in common into prefix and id. An id may hold
-// colons, a prefix of a person's own seldom does.
-func upstashNames(base string) (prefix, id string) {
-	if id, ok := strings.CutPrefix(base, upstashPrefix); ok {
-		return upstashPrefix, id
-	}
-	prefix, id, ok := strings.Cut(base, ":")
-	if !ok {
-		return "", base
-	}
-	return prefix + ":", id
-}
 
 // upstashCounters are the counters of one identifier, with the dynamic limit and the events beside.
 type upstashCounters struct {

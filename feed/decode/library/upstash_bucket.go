@@ -17,7 +17,7 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	b := &upstashTokens{key: s.Key}
-	b.prefix, _ = upstashNames(s.Key)
+	b.prefix, _ = model.UpstashNames(s.Key)
 	m := &decode.Match{Prefix: b.prefix, Limiter: b, Why: []string{"a hash of tokens and refilledAt, in milliseconds", "it expires"}}
 	m.Algorithm, m.Convention.Refill = limiter.TokenBucket, limiter.RefillInterval
 	return m

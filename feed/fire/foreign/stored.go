@@ -1,0 +1,96 @@
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/library"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Raised is what changes a limit where its library keeps it in Redis.
+type Raised struct {
+	Commands [][]any       // they change the keys, in this order and at once
+	Was, Is  limiter.Limit // what the keys say before and after them
+}
+
+// mostBucket is how many bytes of a bucket are read; see library.RaiseBucket4j.
+const mostBucket = 4 << 10
+
+// FetchStored returns what to read before the limit of t is changed where it is stored.
+func FetchStored(t *model.Target, at model.StoredLimit) []decode.Fetch {
+	switch t.Library {
+	case "redisson":
+		return []decode.Fetch{{Key: at.Key, Type: "hash", Fields: []string{"rate", "interval", "type"}}, {Key: at.Left, Type: "string"}}
+	case "bucket4j":
+		return []decode.Fetch{{Key: at.Key, Type: "string", Bytes: mostBucket}}
+	}
+	return []decode.Fetch{{Key: at.Key, Type: "string"}}
+}
+
+// errNotStored is the error of a limit that is not where it was read.
+var errNotStored = errors.New("its limit is not stored there any more: look at it with ratescope peek")
+
+// RaiseStored works out how the limit of t is raised by so many units, from what the keys of FetchStored
+// hold; below 0 it is lowered. Expiries stay as they are.
+//
+// Redisson counts what is left and not what is used: what is left is raised as the rate is, so that
+// it holds for the next request and not only once permits have expired.
+func RaiseStored(t *model.Target, held []decode.Sample, units int64, now limiter.Instant) (w Raised, err error) {
+	for i := range held {
+		if held[i].Mismatch {
+			return w, errHolds
+		}
+	}
+	if !held[0].Exists() {
+		return w, errNotStored
+	}
+	switch key := held[0].Key; t.Library {
+	case "redisson":
+		rate, err := strconv.ParseInt(held[0].Fields["rate"], 10, 64)
+		if err != nil {
+			return w, errHolds
+		}
+		w.Was.Count = rate
+		w.Commands = [][]any{{"hset", key, "rate", rate + units}}
+		if held[1].Exists() {
+			w.Commands = append(w.Commands, []any{"incrby", held[1].Key, units})
+		}
+	case "bucket4j":
+		text, was, err := library.RaiseBucket4j(held[0].Text, units, now)
+		if err != nil {
+			return w, err
+		}
+		w.Was = was
+		w.Commands = [][]any{{"set", key, text, "keepttl"}}
+	default:
+		n, err := count(&held[0])
+		if err != nil {
+			return w, err
+		}
+		if w.Was.Count = n; t.Algorithm == limiter.TokenBucket {
+			w.Was.Count, w.Was.Burst = t.Limit.Count, n
+		}
+		w.Commands = [][]any{{"set", key, n + units, "keepttl"}}
+	}
+	if w.Was.Window == 0 {
+		w.Was.Window = window(t)
+	}
+	is := *t
+	is.Limit = w.Was
+	w.Is = is.Raised(units)
+	return w, nil
+}
+
+// Check says in one sentence why the limit must not be written, or returns nil.
+func (w *Raised) Check() error {
+	for _, n := range []int64{w.Is.Count, w.Is.Burst} {
+		if n < 0 || n > limiter.MaxCount || w.Is.Count == 0 {
+			return fmt.Errorf("a limit of %d is out of range: its keys were changed since it was read", n)
+		}
+	}
+	return nil
+}

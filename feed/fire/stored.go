@@ -1,0 +1,202 @@
+package fire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/fire/foreign"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// storedLimit changes a limit where its library keeps it in Redis.
+type storedLimit struct {
+	client redis.UniversalClient
+	target *model.Target
+	at     model.StoredLimit
+	now    func() limiter.Instant // the server's clock
+}
+
+// storedOf returns the limit that the change of an order raises; nil where it changes none. client may
+// be nil where only its keys are of interest.
+func storedOf(s model.Order, client redis.UniversalClient, offset func() time.Duration) *storedLimit {
+	at, ok := s.Target.StoredLimit(s.Key)
+	if !ok || s.Change.Kind != model.Give {
+		return nil
+	}
+	return &storedLimit{client: client, target: &s.Target, at: at, now: func() limiter.Instant { return limiter.InstantOf(time.Now().Add(offset())) }}
+}
+
+// keys are those that a change writes.
+func (l *storedLimit) keys() []string {
+	var keys []string
+	for _, f := range foreign.FetchStored(l.target, l.at) {
+		keys = append(keys, f.Key)
+	}
+	return keys
+}
+
+// stepped is a limit that was changed, with what its keys held in the same transaction.
+type stepped struct {
+	foreign.Raised
+	before, after []savedKey
+}
+
+// raise raises the limit by so many units, or lowers it, in a transaction that holds only while its keys
+// are as they were read. Where was is not nil, nothing is written unless the keys say that limit.
+func (l *storedLimit) raise(ctx context.Context, units int64, was *limiter.Limit) (done stepped, err error) {
+	keys := l.keys()
+	for range mostExchanges {
+		err = l.client.Watch(ctx, func(tx *redis.Tx) error {
+			if done.Raised, err = l.work(ctx, tx, units); err != nil {
+				return err
+			}
+			if was != nil && done.Was != *was {
+				return &changedLimit{written: *was, held: done.Was}
+			}
+			if err := done.Check(); err != nil {
+				return err
+			}
+			done.before, done.after, err = exchangeSaved(ctx, tx, keys, done.Commands)
+			return err
+		}, keys...)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return done, err
+		}
+	}
+	return done, errBusy
+}
+
+// work reads the keys and works out what changes them.
+func (l *storedLimit) work(ctx context.Context, c redis.Cmdable, units int64) (foreign.Raised, error) {
+	fetched := foreign.FetchStored(l.target, l.at)
+	asked := make([]*decode.Pending, len(fetched))
+	if _, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for n, f := range fetched {
+			asked[n] = decode.Ask(ctx, p, f)
+		}
+		return nil
+	}); err != nil && !errors.Is(err, redis.Nil) && !replied(err) {
+		return foreign.Raised{}, fmt.Errorf("nothing was written, its key cannot be read: %w", err)
+	}
+	held := make([]decode.Sample, len(asked))
+	for n, a := range asked {
+		var err error
+		if held[n], err = a.Sample(); err != nil {
+			return foreign.Raised{}, err
+		}
+	}
+	return foreign.RaiseStored(l.target, held, units, l.now())
+}
+
+// exchangeSaved runs commands in one transaction with what the keys hold before and after them.
+func exchangeSaved(ctx context.Context, tx *redis.Tx, keys []string, commands [][]any) (before, after []savedKey, err error) {
+	type held struct {
+		dump   *redis.StringCmd
+		expiry *redis.DurationCmd
+	}
+	var was, is []held
+	save := func(p redis.Pipeliner) (list []held) {
+		for _, k := range keys {
+			list = append(list, held{p.Dump(ctx, k), p.PExpireTime(ctx, k)})
+		}
+		return list
+	}
+	if _, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		was = save(p)
+		for _, words := range commands {
+			p.Do(ctx, words...)
+		}
+		is = save(p)
+		return nil
+	}); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, nil, err
+	}
+	for n, k := range keys {
+		before, after = append(before, savedOf(k, was[n].dump, was[n].expiry)), append(after, savedOf(k, is[n].dump, is[n].expiry))
+		after[n].Dump = nil
+	}
+	return before, after, nil
+}
+
+// changedLimit is the error of a limit that somewhere else was set since.
+type changedLimit struct{ written, held limiter.Limit }
+
+// Error implements error.
+func (e *changedLimit) Error() string {
+	return fmt.Sprintf("another program has set the limit since: it was %s after it, and is %s now", model.LimitText(e.written), model.LimitText(e.held))
+}
+
+// give makes the change of an action: it raises the limit by so many units.
+func (l *storedLimit) give(ctx context.Context, act *action, units int64, done *model.Changed) error {
+	raised, err := l.raise(ctx, units, nil)
+	if err != nil {
+		return err
+	}
+	act.exact, act.left = raised.before, raised.after
+	act.raised = &raisedLine{Units: units, From: raised.Was, To: raised.Is}
+	done.Units, done.Written = units, l.keys()
+	done.Raise = &model.Raise{From: raised.Was, To: raised.Is, Whose: l.at.Whose}
+	return nil
+}
+
+// takeBack lowers a limit by what an action raised it by, where requests have been counted beside it
+// since: those stay. It is an error where another program has set the limit since.
+func (l *storedLimit) takeBack(ctx context.Context, was *raisedLine) (model.Raise, error) {
+	back, err := l.raise(ctx, -was.Units, &was.To)
+	return model.Raise{From: back.Was, To: back.Is, Whose: l.at.Whose}, err
+}
+
+// putLimitBack lowers the limit that an action raised, beside what was counted since.
+func (u *Undone) putLimitBack(ctx context.Context, i *Injector, first, last entry) error {
+	key, t, err := i.subject(first)
+	if err != nil {
+		return err
+	}
+	l := storedOf(model.Order{Key: key, Target: t, Change: model.Change{Kind: model.Give}}, i.locked(), i.offset)
+	if l == nil {
+		return errNoPlace
+	}
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	defer cancel()
+	back, err := l.takeBack(ctx, last.Raise)
+	if err == nil {
+		u.Restored, u.Removed, u.Lowered = nil, nil, &back
+	}
+	return err
+}
+
+// errNoPlace is the error of an action whose limit cannot be found again.
+var errNoPlace = errors.New("its lines in the audit file do not say where its limit is kept")
+
+// preview returns the commands that raise the limit, from what its keys hold now.
+func (l *storedLimit) preview(ctx context.Context, units int64) ([]string, error) {
+	r, err := l.work(ctx, l.client, units)
+	if err == nil {
+		err = r.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	watch := []any{"watch"}
+	for _, k := range l.keys() {
+		watch = append(watch, k)
+	}
+	lines := []string{written(watch), "MULTI"}
+	for _, words := range r.Commands {
+		lines = append(lines, written(words))
+	}
+	return append(lines, "EXEC"), nil
+}
+
+// raisedLine is the change of a stored limit in the audit file.
+type raisedLine struct {
+	Units int64         `json:"units"`
+	From  limiter.Limit `json:"from"`
+	To    limiter.Limit `json:"to"`
+}

@@ -1,0 +1,32 @@
+package model
+
+// What the paths of tickets have in common.
+const (
+	ownConnection = "over a connection of its own"
+	scratchCopy   = "a scratch copy, which expires by itself; no user's request meets it"
+)
+
+// PathOf says how an order reaches its limiter, as a ticket does. assumes is how the limiter of another
+// library must have been made for its requests to be written so, where its keys do not tell; "" nothing.
+func PathOf(s Order, assumes string) string {
+	t := &s.Target
+	if _, raises := t.RaiseOf(s.Key, s.Change); raises {
+		return "the limit itself, where " + t.Library + " keeps it in Redis, " + ownConnection
+	}
+	text := "the limiter's own script"
+	if t.Foreign() {
+		text = "written as " + t.Library + " itself writes a request"
+	}
+	if assumes != "" {
+		text += ", if it was made " + assumes
+	}
+	switch {
+	case s.Change.Kind != NoChange && s.Change.Kind != Give:
+		return ownConnection[len("over "):]
+	case s.Scratch && t.Foreign():
+		return text + ", to " + scratchCopy + ", " + ownConnection
+	case s.Scratch:
+		return text + " on " + scratchCopy
+	}
+	return text + ", " + ownConnection
+}
