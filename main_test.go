@@ -85,12 +85,13 @@ const (
 // rooms says what the packages of each room may import beside the standard library
 // and their own room. The longest matching name counts.
 var rooms = map[string][]string{
-	".":                  {""},
-	"cmd":                {""},                         // ties the rooms together
-	"docs":               {""},                         // draws the pictures
-	"internal":           {"ratescope/model/safetext"}, // what several rooms share
-	"limiter":            {},
-	"limiter/redisstore": {"ratescope/limiter", goRedis},
+	".":                   {""},
+	"cmd":                 {""},                         // ties the rooms together
+	"docs":                {""},                         // draws the pictures
+	"internal":            {"ratescope/model/safetext"}, // what several rooms share
+	"internal/servertest": {"ratescope/limiter", goRedis},
+	"limiter":             {},
+	"limiter/redisstore":  {"ratescope/limiter", goRedis},
 	// Adapters, each a module of its own, so that the limiter needs no third party.
 	"limiter/grpclimit": {"ratescope/limiter", "google.golang.org/"},
 	"limiter/promlimit": {"ratescope/limiter", "github.com/prometheus/client_golang/"},

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ratescope/cmd"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter/limitertest"
 )
 

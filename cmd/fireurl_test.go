@@ -17,7 +17,7 @@ import (
 	"github.com/adrg/xdg"
 	"golang.org/x/time/rate"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/httplimit"
 )

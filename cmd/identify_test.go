@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // TestIdentifyWrite adds the rules for what was found to a file, says the difference, keeps what

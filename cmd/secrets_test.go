@@ -16,7 +16,7 @@ import (
 	"ratescope/cmd"
 	"ratescope/feed"
 	"ratescope/feed/decode/decodetest"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/model/report"
 )
 

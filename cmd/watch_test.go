@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"ratescope/cmd"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // text is an output that several goroutines use.

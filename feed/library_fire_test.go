@@ -17,7 +17,7 @@ import (
 	"ratescope/feed/decode/library"
 	"ratescope/feed/fire"
 	"ratescope/feed/fire/foreign"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/model"
 )
 

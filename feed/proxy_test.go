@@ -8,7 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )

@@ -14,7 +14,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/decode/decodetest"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/model"
 )
 

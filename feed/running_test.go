@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/model"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"

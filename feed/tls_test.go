@@ -8,7 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/connect"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter/limitertest"
 )
 

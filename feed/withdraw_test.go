@@ -10,7 +10,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/fire"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 )

@@ -3,7 +3,7 @@ package config
 import (
 	"testing"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // TestGlobAgreesWithRedis compares the matching of patterns with the server's own.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // TestGuardRefusesWrites calls writing commands on the observing client itself.

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // TestHostileReplies holds a client to the bounds of a reply: each of these ended the

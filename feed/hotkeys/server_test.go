@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // undisturbed switches off what connect.Open switches off: go-redis races with itself where a

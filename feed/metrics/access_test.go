@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"ratescope/feed/metrics"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // TestUsers: with a file of users only they read the metrics.

@@ -20,7 +20,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/decodetest"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )

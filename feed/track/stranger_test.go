@@ -8,7 +8,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )

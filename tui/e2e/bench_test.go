@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // BenchmarkScreen measures what the program costs while it shows a dashboard in a real

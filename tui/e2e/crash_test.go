@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // TestAFaultLeavesTheTerminalAsItWas has each part of the screen panic in a real terminal:

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"ratescope/feed/replay"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/model"
 )
 

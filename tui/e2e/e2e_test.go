@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // program is the path of the built program.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter/limitertest"
 )
 

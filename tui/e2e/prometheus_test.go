@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter/limitertest"
 )
 

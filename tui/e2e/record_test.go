@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // TestRecordAndReplay records what other programs do on a server, takes the server away,

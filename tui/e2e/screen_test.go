@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter/limitertest"
 )
 

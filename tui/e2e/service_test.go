@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // output keeps what a program writes, for a test that reads it meanwhile.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 )
 
 // terminal is a real terminal with a shell in it, kept by tmux.

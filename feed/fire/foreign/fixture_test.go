@@ -15,7 +15,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/decodetest"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
