@@ -65,11 +65,21 @@ func (s *sum) add(k *Watched) {
 	case !g.Remaining.Known && !g.NextKnown:
 		s.Unknown++
 	}
-	s.admitted += millionths(g.Rate)
+	s.admitted += millionths(k.admitted())
 	if g.DeniedInW.Known {
 		s.DeniedKnown++
 		s.denied += millionths(g.DeniedPerSec)
 	}
+}
+
+// admitted returns how many requests a second were admitted over the last window: where denied ones
+// are counted, too, what is used beyond the limit was not.
+func (k *Watched) admitted() float64 {
+	g, t := &k.Gauge, &k.Reading.Target
+	if most := Capacity(*t); g.DeniedInW.Known && t.LimitKnown && g.Used.N > most && most >= 0 {
+		return g.Rate * float64(most) / float64(g.Used.N)
+	}
+	return g.Rate
 }
 
 // total returns what was added up.

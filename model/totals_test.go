@@ -1,9 +1,11 @@
 package model_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -46,4 +48,20 @@ func TestTotalsFollowEveryChange(t *testing.T) {
 	other.Apply(live(at, logReading("calm", at, 0, 1, 10)))
 	b.Apply(other.Anew(at))
 	check("another board", 1, 0, 0)
+}
+
+// TestTotalsOfWhatIsCountedBeyondTheLimit: of 137 requests that a window of 100 counts, 100 were
+// admitted and 37 denied.
+func TestTotalsOfWhatIsCountedBeyondTheLimit(t *testing.T) {
+	r := logReading("over", today, 0, 0, 100)
+	r.Target.Algorithm, r.Target.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
+	r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: today.Add(-r.Target.Window / 2), Current: 137}
+	r.Denied = model.Count{Known: true, N: 37}
+	r.ExactKnown, r.PreviousKnown = false, false
+	var b model.Board
+	b.Apply(live(today, r))
+	w := r.Target.Window.Seconds()
+	if got := b.Totals(); math.Abs(got.Admitted-100/(w/2)) > 1e-5 || math.Abs(got.Denied-37/w) > 1e-5 {
+		t.Errorf("%g admitted and %g denied a second, want %g and %g", got.Admitted, got.Denied, 100/(w/2), 37/w)
+	}
 }

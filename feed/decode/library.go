@@ -123,7 +123,10 @@ type Decoded struct {
 	// Charged is set where denied requests are counted, too: what is counted beyond the limit
 	// was denied.
 	Charged bool
-	Denied  model.Count
+	// Hides is set where the library goes on to deny without counting, as a process does that
+	// remembers a denial: how many were denied is then not known once the limit is reached.
+	Hides  bool
+	Denied model.Count
 	// NewlyDenied is how many denied requests were recorded since the reading before.
 	NewlyDenied int64
 	// Partial is set where what is used is not known, or only that it is at least State's.

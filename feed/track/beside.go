@@ -87,8 +87,12 @@ func (d *denials) span(w time.Duration) {
 	}
 }
 
-// tell puts what is known of denials into r.
+// tell puts what is known of denials into r, which may know of them from elsewhere where there is no
+// such stream.
 func (d *denials) tell(now limiter.Instant, r *model.Reading) {
+	if !d.seen && !d.always {
+		return
+	}
 	r.Denied = model.Count{Known: (d.seen || d.always) && !d.tail.behind, N: d.record.sum(now.Add(-d.record.span()) + 1)}
 	if reported := d.record.arrivals(true); len(reported) > 0 {
 		r.Arrivals = mergeArrivals(r.Arrivals, reported)

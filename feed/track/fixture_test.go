@@ -186,6 +186,7 @@ func undisturbed(t *testing.T, ctx context.Context, client *redis.Client, do fun
 func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary) (checked int) {
 	defer client.Close()
 	var before *model.Reading
+	begun := 0 // with this step the window did
 	ctx := context.Background()
 	reason, excused := excuse(f.Library + "/" + f.Scenario)
 	if excused {
@@ -247,6 +248,12 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 			continue
 		}
 		shown.add(t, f, i, was, tightest)
+		if was == nil || !was.Gauge(was.At).Used.Known || g.Used.N < was.Gauge(was.At).Used.N {
+			begun = i
+		}
+		if want, ok := f.turnedAway(begun, i); ok && tightest.Denied.Known && len(trackers) == 1 && tightest.Denied.N != want {
+			t.Errorf("step %d (%s): %d denied, and the library denied %d in this window", i, step.Call, tightest.Denied.N, want)
+		}
 		if want := step.Answer.Remaining; want != nil && step.Answer.Allowed != nil && (step.Cost == nil || *step.Cost != 0) {
 			checked++
 			left := max(math.Floor(*want), 0)

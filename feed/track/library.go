@@ -68,7 +68,7 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	}
 	r.Target, r.Denied, r.Partial, r.Approximate = l.target, d.Denied, d.Partial, d.Approximate
 	if d.Err == "" {
-		b.rise(now, l, r, d.Charged)
+		b.rise(now, l, r, &d)
 		if d.NewlyDenied > 0 && l.since != 0 {
 			r.Arrivals = append(r.Arrivals, model.Arrival{At: now, N: d.NewlyDenied, Denied: true})
 		}
@@ -80,12 +80,13 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 // rise reports what was charged since the reading before: how much more is used now than would
 // be if nothing had come. Where denied requests are counted, too, what is beyond the limit was
 // denied.
-func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading, charged bool) {
+func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading, d *decode.Decoded) {
 	most := model.Capacity(r.Target)
 	at := settled(&r.State, l.since, now)
 	after := r.Gauge(at).Used
-	if charged && l.target.LimitKnown && most > 0 && after.Known {
-		r.Denied = model.Count{Known: true, N: max(after.N-most, 0)}
+	charged := d.Charged && l.target.LimitKnown && most > 0 && after.Known
+	if charged && !r.Denied.Known {
+		r.Denied = turnedAway(r, after.N, most, d.Hides)
 	}
 	if l.since == 0 || b.last.At == 0 || !after.Known {
 		return
@@ -96,7 +97,7 @@ func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading,
 		return
 	}
 	admitted := came
-	if r.Denied.Known && charged {
+	if charged {
 		admitted = max(min(after.N, most)-min(before.N, most), 0)
 	}
 	if admitted > 0 {
@@ -105,6 +106,18 @@ func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading,
 	if came > admitted {
 		r.Arrivals = append(r.Arrivals, model.Arrival{At: now, N: came - admitted, Denied: true})
 	}
+}
+
+// turnedAway returns how many requests of the present window were denied where those are counted,
+// too: what is used beyond the limit. It is not known of a window that weighs the one before, of one
+// whose length is not known, during a block, whose beginning may write a count of its own, and, where
+// the library hides denials, as soon as the limit is reached.
+func turnedAway(r *model.Reading, used, most int64, hides bool) model.Count {
+	t := &r.Target
+	if t.Algorithm != limiter.FixedWindow || t.Window <= 0 || r.State.BlockedUntil > r.At || hides && used >= most {
+		return model.Count{}
+	}
+	return model.Count{Known: true, N: max(used-most, 0)}
 }
 
 // given returns what the rule says of the limit.

@@ -72,6 +72,23 @@ func (f *fixture) foretell(i int, r *model.Reading, now limiter.Instant, slack t
 	return late.Next == 0, early.NextKnown && late.NextKnown && (early.Next == 0) == (late.Next == 0)
 }
 
+// turnedAway returns how many calls from one step to another the library denied; ok is false where
+// one was not of one unit.
+func (f *fixture) turnedAway(from, to int) (n int64, ok bool) {
+	for _, s := range f.Steps[from : to+1] {
+		if s.Answer.Allowed == nil {
+			continue
+		}
+		if s.Cost == nil || *s.Cost != 1 {
+			return 0, false
+		}
+		if !*s.Answer.Allowed {
+			n++
+		}
+	}
+	return n, true
+}
+
 // situation names what a call met.
 func (f *fixture) situation(i int, before, after *model.Reading, g *model.Gauge) string {
 	a := &f.Steps[i].Answer

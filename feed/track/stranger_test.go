@@ -35,11 +35,16 @@ func TestNoStranger(t *testing.T) {
 			allowed := slices.Concat(f.names(), mistaken[f.Library])
 			for i, step := range f.Steps {
 				now := limiter.Instant(math.Round(step.At * 1000))
-				keys, _ := restore(t, ctx, client, step.Keys)
-				finds, _, err := decode.Classify(ctx, client, library.Recognizer, keys, decode.Clock{Now: func() limiter.Instant { return now }})
-				if err != nil {
-					t.Fatal(err)
-				}
+				keys, restored := restore(t, ctx, client, step.Keys)
+				var finds []decode.Found
+				undisturbed(t, ctx, client, func(at limiter.Instant) {
+					var err error
+					clock := decode.Clock{Now: func() limiter.Instant { return at.Add(now.Sub(restored)) }}
+					finds, _, err = decode.Classify(ctx, client, library.Recognizer, keys, clock)
+					if err != nil {
+						t.Fatal(err)
+					}
+				})
 				for _, found := range finds {
 					looked++
 					if found.Evidence == model.Known && (never || !slices.Contains(allowed, found.Library)) {

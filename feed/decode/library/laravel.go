@@ -128,7 +128,7 @@ func (h *throttleHash) Fetch(limiter.Instant) []decode.Fetch {
 // Decode counts the requests until the end, which is earlier than the expiry.
 func (h *throttleHash) Decode(_ limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Charged: true}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Charged: true, Hides: true}
 	d.Algorithm, d.Convention.Alignment, d.Window = limiter.FixedWindow, limiter.AlignFirstRequest, given.Window
 	if !s.Exists() {
 		return d

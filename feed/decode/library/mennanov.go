@@ -88,7 +88,7 @@ type truncated struct {
 }
 
 func (t *truncated) windows(algorithm limiter.Algorithm) *windowed {
-	x := &windowed{origin: yearOne, charged: true, key: func(start limiter.Instant) string {
+	x := &windowed{origin: yearOne, charged: true, hides: true, key: func(start limiter.Instant) string {
 		return t.base + decimal(int64(start)*1000)
 	}}
 	x.settings.Algorithm = algorithm

@@ -81,7 +81,7 @@ func (t *throttler) Fetch(limiter.Instant) []decode.Fetch {
 // Decode counts the hits until their key expires, and blocks until the other does.
 func (t *throttler) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	hits, blocked := &got[0], &got[1]
-	d := decode.Decoded{Charged: true, Type: hits.Type, TTL: hits.TTL, Members: members(got)}
+	d := decode.Decoded{Charged: true, Hides: true, Type: hits.Type, TTL: hits.TTL, Members: members(got)}
 	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
 	d.Window, d.Guessed = given.Window, given.Guessed
 	d.State.Start = now

@@ -118,7 +118,7 @@ func (b *rackBan) Decode(now limiter.Instant, got []decode.Sample, given decode.
 	var d decode.Decoded
 	if ban := &got[0]; b.count != nil {
 		d = b.count.Decode(now, got[1:], given)
-		d.Members = members(got)
+		d.Members, d.Charged = members(got), false // Fail2ban denies each request that it counts
 		if d.Type == "none" {
 			d.Type, d.TTL = ban.Type, ban.TTL
 		}

@@ -44,7 +44,7 @@ func matchSecond(s *decode.Sample, c decode.Context, base string, start limiter.
 	if age := c.Now.Sub(start); age < -wholeSecond || age > 11*time.Second || s.TTL < 10*time.Second-age-latency {
 		return nil
 	}
-	x := &windowed{charged: true, more: 1, key: func(start limiter.Instant) string { return base + ":" + decimal(int64(start)/1e6) }}
+	x := &windowed{more: 1, key: func(start limiter.Instant) string { return base + ":" + decimal(int64(start)/1e6) }}
 	x.settings.Algorithm, x.settings.Window = limiter.FixedWindow, time.Second
 	return matchWindowed(x, base, "", "named <address of a client>:<Unix second>", "an integer that expires ten seconds later")
 }

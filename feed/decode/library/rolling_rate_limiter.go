@@ -38,29 +38,29 @@ var slidingWindowRateLimiter = &decode.Library{
 	Name: "sliding-window-rate-limiter", Version: "6.0.1", Types: []string{"zset"},
 	Silent: []string{"the limit", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		window, ok := thousandth(s, c.Now)
-		if !ok || !c.Named {
+		window, whole, ok := thousandth(s, c.Now)
+		if !ok || !whole || !c.Named {
 			return nil
 		}
 		return logged(window, limiter.DeniedFree, prefixOf(s.Key), "a sorted set whose members are their scores, in microseconds", "it lives a thousand windows")
 	},
 }
 
-// thousandth returns the thousandth part of how long a log of microseconds lives; ok is false where
-// s is none, or its members do not lie that close together.
-func thousandth(s *decode.Sample, now limiter.Instant) (window time.Duration, ok bool) {
+// thousandth returns the thousandth part of how long a log of microseconds lives, and whether it
+// lives whole seconds; ok is false where s is none, or its members do not lie that close together.
+func thousandth(s *decode.Sample, now limiter.Instant) (window time.Duration, whole, ok bool) {
 	lives, ok := newest(s, now, time.Microsecond)
 	if !ok || !bothEnds(s, isScore) {
-		return 0, false
+		return 0, false, false
 	}
 	seconds := lives.Round(time.Second)
 	window = seconds / 1000
-	return window, (lives-seconds).Abs() <= clockSlack && spans(s, time.Microsecond, window)
+	return window, (lives - seconds).Abs() <= clockSlack, spans(s, time.Microsecond, window)
 }
 
 // isThousandfold reports whether a log may be one that lives a thousand usual windows: its expiry
-// is no usual window itself.
+// is no usual window itself. The clock that the sample is compared with may lag behind the server.
 func isThousandfold(s *decode.Sample, now limiter.Instant) bool {
-	window, ok := thousandth(s, now)
+	window, _, ok := thousandth(s, now)
 	return ok && slices.Contains(decode.Periods[:], window) && !slices.Contains(decode.Periods[:], 1000*window)
 }

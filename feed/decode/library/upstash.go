@@ -110,7 +110,7 @@ func (x *upstashCounters) Fetch(now limiter.Instant) []decode.Fetch {
 // Decode weighs the windows.
 func (x *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	d := x.indexed.decode(now, got)
-	d.Algorithm, d.Charged = limiter.FixedWindow, true
+	d.Algorithm, d.Charged, d.Hides = limiter.FixedWindow, true, true
 	if x.sliding {
 		d.Algorithm, d.Charged = limiter.SlidingWindow, false
 		if d.Convention.Rule = limiter.RuleBelow; x.regions {

@@ -41,7 +41,7 @@ func (w *windowCounter) Fetch(now limiter.Instant) []decode.Fetch {
 
 // Decode counts the window that was fetched.
 func (w *windowCounter) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{Charged: w.charged, Members: members(got), Type: "none", PreviousKnown: w.sliding || got[1].Exists()}
+	d := decode.Decoded{Charged: w.charged, Hides: w.typ == "set", Members: members(got), Type: "none", PreviousKnown: w.sliding || got[1].Exists()}
 	d.Algorithm, d.Window = limiter.FixedWindow, w.window
 	if w.sliding {
 		d.Algorithm = limiter.SlidingWindow

@@ -16,6 +16,7 @@ type windowed struct {
 	origin   limiter.Instant // windows begin at multiples of their length after it; 0 the epoch
 	lags     bool            // processes count by themselves, and add that from time to time
 	charged  bool            // denied requests are counted, too
+	hides    bool            // as decode.Decoded.Hides
 	capped   bool            // the previous window counts up to the limit
 	more     int64           // so many requests beyond the limit are admitted
 	// bounds returns the window of an instant where windows differ in length; else nil.
@@ -52,7 +53,7 @@ func (x *windowed) Fetch(now limiter.Instant) []decode.Fetch {
 
 // Decode returns the counters as they stand.
 func (x *windowed) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := decode.Decoded{Settings: x.settings, Charged: x.charged, Type: "none", Members: members(got)}
+	d := decode.Decoded{Settings: x.settings, Charged: x.charged, Hides: x.hides, Type: "none", Members: members(got)}
 	start, end := x.window(now)
 	d.Window = end.Sub(start)
 	if x.bounds != nil || int64(x.origin)%d.Window.Microseconds() != 0 {
