@@ -75,6 +75,7 @@ type Sweep struct {
 	Passes   int   // passes completed; a pattern that matches nothing shows as Passes > 0 and Matched 0
 	Dropped  int   // keys found beyond the cap and not watched
 	Skipped  int64 // keys of this pass whose type was not asked for: none of their form was a limiter
+	Sampled  int64 // those of them whose form is that of keys that are likely limiters
 	Keys     int64 // keys on the server as they were counted last; 0 unknown
 	Missed   int   // nodes of a cluster that the latest pass could not look at
 

@@ -66,7 +66,7 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 		s.refused[connect.Remedy(err)] = true
 	}
 	for _, f := range more {
-		s.names.learn(f.Key, f.Evidence == model.Known)
+		s.names.learn(f.Key, f.Evidence == model.Known, f.Evidence == model.Likely && f.Sure && (f.Telling || limiterName(f.Key)))
 	}
 	s.mu.Unlock()
 	s.report(more)
@@ -84,9 +84,13 @@ func (s *Scanner) sort(keys []string, all bool, now limiter.Instant) (finds []de
 			continue
 		}
 		f, ok := decode.ByName(k, now)
-		if !ok && !all && !s.mentioned(k) && !s.names.worth(k) {
-			s.sweep.Skipped++
-			continue
+		if !ok && !all && !s.mentioned(k) {
+			if look, likely := s.names.worth(k); !look {
+				if s.sweep.Skipped++; likely {
+					s.sweep.Sampled++
+				}
+				continue
+			}
 		}
 		s.seen[h] = true
 		if ok {

@@ -14,6 +14,7 @@ type form struct {
 	looked  int  // at how many keys
 	passed  int  // how many came that were not, or only as one of few more
 	limiter bool // one of them was a limiter
+	likely  bool // one of them was likely to be one
 }
 
 const (
@@ -46,14 +47,14 @@ func formOf(key string) string {
 	}
 }
 
-// worth says whether a key is worth a look.
-func (n *names) worth(key string) bool {
+// worth says whether a key is worth a look, and whether others of its form were likely limiters.
+func (n *names) worth(key string) (look, likely bool) {
 	f := n.forms[formOf(key)]
 	if f == nil || f.limiter || f.looked < enough {
-		return true
+		return true, f != nil && f.likely
 	}
 	f.passed++
-	return f.passed%fewMore == 0
+	return f.passed%fewMore == 0, f.likely
 }
 
 // hasLimiter says that one of the keys of the form of this one was a limiter. A form without a word, as
@@ -98,8 +99,8 @@ func limiterName(key string) bool {
 	return yes || limit && len(last) >= 10 && strings.Trim(last, "0123456789") == ""
 }
 
-// learn takes note of what a key turned out to be.
-func (n *names) learn(key string, limiter bool) {
+// learn takes note of what a key turned out to be: a limiter, or likely to be one.
+func (n *names) learn(key string, limiter, likely bool) {
 	name := formOf(key)
 	f := n.forms[name]
 	if f == nil {
@@ -113,5 +114,5 @@ func (n *names) learn(key string, limiter bool) {
 		n.forms[name] = f
 	}
 	f.looked++
-	f.limiter = f.limiter || limiter
+	f.limiter, f.likely = f.limiter || limiter, f.likely || likely
 }

@@ -20,9 +20,13 @@ func TestNames(t *testing.T) {
 	for i := range 10_000 {
 		for _, prefix := range []string{"session:", "rl:", "other:"} {
 			key := prefix + strconv.Itoa(i)
-			if n.worth(key) {
+			look, likely := n.worth(key)
+			if look {
 				looked[prefix]++
-				n.learn(key, prefix == "rl:" && i == 100)
+				n.learn(key, prefix == "rl:" && i == 100, prefix == "other:")
+			}
+			if likely != (prefix == "other:" && i > 0) {
+				t.Fatalf("%s after %d keys: the form is likely one of limiters: %v", key, i, likely)
 			}
 		}
 	}
@@ -30,7 +34,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("looked at %v of 10,000 each", looked)
 	}
 	for i := range 2 * mostForms {
-		n.learn(formName(i)+":y", false)
+		n.learn(formName(i)+":y", false, false)
 	}
 	if len(n.forms) > mostForms {
 		t.Errorf("%d forms are told apart", len(n.forms))

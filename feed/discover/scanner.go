@@ -199,7 +199,7 @@ func (s *Scanner) pass(ctx context.Context) error {
 		}
 	}
 	s.mu.Lock()
-	s.sweep.Scanned, s.sweep.Skipped = 0, 0
+	s.sweep.Scanned, s.sweep.Skipped, s.sweep.Sampled = 0, 0, 0
 	if len(s.seen) > seenMost {
 		clear(s.seen)
 	}

@@ -42,6 +42,9 @@ type Report struct {
 	// Unknown counts the keys that were not looked at: they could not be read, or so many of
 	// their form were no limiters that only some of them were.
 	Unknown int64
+	// Sampled counts those of them that are named and formed like limiters that are only likely: of
+	// so many only some are looked at.
+	Sampled int64
 	// NotLimiters counts the keys that were looked at and are no limiters.
 	NotLimiters int64
 }
@@ -82,7 +85,7 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		return cmp.Or(cmp.Compare(grades[a.Evidence], grades[b.Evidence]), cmp.Compare(b.Keys, a.Keys),
 			strings.Compare(a.Pattern, b.Pattern), strings.Compare(a.Library, b.Library), cmp.Compare(a.Algorithm, b.Algorithm))
 	})
-	rep.Unknown = sweep.Skipped
+	rep.Unknown, rep.Sampled = sweep.Skipped, sweep.Sampled
 	rep.NotLimiters = max(sweep.Total-members-sweep.Skipped, 0)
 	return rep
 }

@@ -28,10 +28,10 @@ func TestGroups(t *testing.T) {
 		reading("c:1", "c:*", "limits", model.Known, ten),
 		reading("c:2", "c:*", "limits", model.Known, five),
 		two,
-	}, model.Sweep{Total: 100, Skipped: 20}, func(name string) (Library, bool) {
+	}, model.Sweep{Total: 100, Skipped: 20, Sampled: 8}, func(name string) (Library, bool) {
 		return Library{Version: "1.0", Silent: []string{"the limit"}}, name == "rate-limit-redis"
 	})
-	if rep.Unknown != 20 || rep.NotLimiters != 100-20-7 {
+	if rep.Unknown != 20 || rep.Sampled != 8 || rep.NotLimiters != 100-20-7 {
 		t.Errorf("unknown %d and no limiters %d, want 20 and 73", rep.Unknown, rep.NotLimiters)
 	}
 	for i, want := range []struct {

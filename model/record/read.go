@@ -233,7 +233,7 @@ func (r *Reader) close(b *batch) {
 		b.Server.into(&r.server)
 	}
 	if p := b.Sweep; p != nil {
-		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped, Skipped: p.Skipped, Keys: p.Keys, Missed: p.Missed,
+		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped, Skipped: p.Skipped, Sampled: p.Sampled, Keys: p.Keys, Missed: p.Missed,
 			Share: float64(p.Share), Pace: min(model.Pace(p.Pace), model.PaceBusy)}
 	}
 	out := &r.batch

@@ -106,6 +106,7 @@ type sweep struct {
 	Passes   int    `json:"passes,omitempty"`
 	Dropped  int    `json:"dropped,omitempty"`
 	Skipped  int64  `json:"skipped,omitempty"`
+	Sampled  int64  `json:"sampled,omitempty"`
 	Keys     int64  `json:"keys,omitempty"`
 	Missed   int    `json:"missed,omitempty"`
 	Share    real   `json:"share,omitempty"`

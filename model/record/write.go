@@ -259,7 +259,7 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	}
 	out.Server = changed(&w.server, serverOf(s))
 	p := &b.Sweep
-	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Keys, p.Missed, real(p.Share), uint8(p.Pace)})
+	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled, p.Keys, p.Missed, real(p.Share), uint8(p.Pace)})
 	return out
 }
 

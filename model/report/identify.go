@@ -15,6 +15,7 @@ import (
 type Identified struct {
 	Groups      []IdentifiedGroup `json:"groups"`
 	Unknown     int64             `json:"unknown"`
+	Sampled     int64             `json:"sampled,omitempty"` // of the unknown: like others that are likely limiters
 	NotLimiters int64             `json:"not_limiters"`
 
 	server Text
@@ -52,7 +53,7 @@ type Rule struct {
 
 // IdentifiedOf is r for output.
 func IdentifiedOf(r identify.Report, server string, o Options) Identified {
-	out := Identified{Groups: make([]IdentifiedGroup, 0, len(r.Groups)), Unknown: r.Unknown, NotLimiters: r.NotLimiters, server: Text(server)}
+	out := Identified{Groups: make([]IdentifiedGroup, 0, len(r.Groups)), Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters, server: Text(server)}
 	for i := range r.Groups {
 		out.Groups = append(out.Groups, groupOf(&r.Groups[i], o))
 	}
@@ -122,8 +123,11 @@ func (i *Identified) others() (text string) {
 	default:
 		text += fmt.Sprintf(", %d keys are no limiters", i.NotLimiters)
 	}
-	if i.Unknown > 0 {
-		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", plural(int(i.Unknown), "key"))
+	if rest := i.Unknown - i.Sampled; rest > 0 {
+		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", plural(int(rest), "key"))
+	}
+	if i.Sampled > 0 {
+		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them", plural(int(i.Sampled), "key"))
 	}
 	return text
 }

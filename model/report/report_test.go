@@ -91,6 +91,17 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfASample: where of very many keys that are likely limiters only some were looked at, the
+// number of the others is given, and a list of the likely ones is not complete.
+func TestSnapshotOfASample(t *testing.T) {
+	b := model.Batch{At: at, Sweep: model.Sweep{Passes: 1, Keys: 20_000, Total: 20_000, Skipped: 15_000, Sampled: 12_000}}
+	for _, likely := range []bool{false, true} {
+		if got := report.SnapshotOf(b, report.Options{Likely: likely}).Seen; got.Sampled != 12_000 || got.Complete == likely {
+			t.Errorf("with likely ones %v: %+v", likely, got)
+		}
+	}
+}
+
 func TestPeek(t *testing.T) {
 	readings := shop().Readings
 	countOnly := readings[2]

@@ -25,6 +25,9 @@ type Snapshot struct {
 type Seen struct {
 	Complete bool  `json:"complete"`
 	Keys     int64 `json:"keys"` // looked at, limiters or not
+	// Sampled are those that were passed over because of very many keys that are named alike, and
+	// likely limiters, only some are looked at. Where likely ones are listed, the list is not complete.
+	Sampled int64 `json:"sampled,omitempty"`
 }
 
 // SnapshotOf works every reading of b out at b's instant, so that the keys can be
@@ -35,7 +38,8 @@ func SnapshotOf(b model.Batch, o Options) Snapshot {
 	})
 	slices.SortFunc(readings, func(x, y model.Reading) int { return strings.Compare(x.Key, y.Key) })
 	s := Snapshot{At: b.At.Millis(), Server: Text(b.Server.Target), Keys: make([]Key, 0, len(readings))}
-	s.Seen = Seen{Complete: b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0, Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned)}
+	s.Seen = Seen{Complete: b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0, Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned), Sampled: b.Sweep.Sampled}
+	s.Seen.Complete = s.Seen.Complete && !(o.Likely && s.Seen.Sampled > 0)
 	for i := range readings {
 		s.Keys = append(s.Keys, KeyOf(&readings[i], b.At, o))
 	}
@@ -56,7 +60,7 @@ func (s Snapshot) Text(w io.Writer) error {
 	}
 	part := ""
 	if !s.Seen.Complete && s.Seen.Keys > 0 {
-		part = fmt.Sprintf(", not all: %s looked at", plural(int(s.Seen.Keys), "key"))
+		part = fmt.Sprintf(", not all: %s looked at", plural(int(s.Seen.Keys-s.Seen.Sampled), "key"))
 	}
 	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s%s\n\n%s",
 		s.Server.clean(), instant(s.At), plural(len(s.Keys), "key"), part, c)

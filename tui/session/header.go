@@ -229,7 +229,7 @@ func (h header) paintVerdict(x, y, end int) {
 		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Unknown, "unknown", h.Look.Unknown, h.Look.Dim))
 	}
 	if t.Likely > 0 {
-		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(likelyMark, t.Likely, "likely", h.Look.Unknown, h.Look.Dim))
+		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(likelyMark, t.Likely, LikelyText(&h.Live().Sweep), h.Look.Unknown, h.Look.Dim))
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if k := t.Worst; k != nil {

@@ -15,7 +15,7 @@ var headerTips = []struct{ word, says string }{
 	{"unreadable", "Keys whose value is not what their limiter writes: /state:unreadable lists them."},
 	{"sick", "Keys that cannot be read, never expire or hold what is no time: /state:sick lists them."},
 	{"unknown", "Keys whose limit, or what is used of it, is not known: give it with --limit or a rule."},
-	{"likely", "Keys of which nothing but the form says that they are limiters; they are counted nowhere else."},
+	{"likely", "Keys of which nothing but the form says that they are limiters; they are counted nowhere else. Of very many that are named alike only some are looked at."},
 	{"longest", "The denied key that waits longest until a request is admitted; a click selects it."},
 	{"admitted", "Admitted requests a second of all keys, over the window of each."},
 	{"not recorded", "None of the stores watched records what it denies."},

@@ -142,6 +142,15 @@ func SearchedText(w *model.Sweep) string {
 	return fmt.Sprintf("%d%% of %s keys searched", int(100*min(w.Scanned, w.Total)/w.Total), format.Short(w.Keys))
 }
 
+// LikelyText returns the word for keys that are likely limiters. Where very many are named alike, so
+// that only some of them are looked at, it says how many are not: "likely, 12k alike not looked at".
+func LikelyText(w *model.Sweep) string {
+	if w.Sampled == 0 {
+		return "likely"
+	}
+	return fmt.Sprintf("likely, %s alike not looked at", format.Short(w.Sampled))
+}
+
 // PaceText says how much of the server the first search may take and why, as in "idle server: up to
 // 10%"; "" where it is as much as always.
 func PaceText(w *model.Sweep) string {

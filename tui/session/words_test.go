@@ -24,8 +24,14 @@ func TestSearchText(t *testing.T) {
 		if got := session.SearchedText(&tc.sweep); got != tc.searched {
 			t.Errorf("%+v: %q, want %q", tc.sweep, got, tc.searched)
 		}
+		if got := session.LikelyText(&tc.sweep); got != "likely" {
+			t.Errorf("%+v: %q of keys that were all looked at", tc.sweep, got)
+		}
 		if got := session.PaceText(&tc.sweep); got != tc.pace {
 			t.Errorf("%+v: %q, want %q", tc.sweep, got, tc.pace)
 		}
+	}
+	if got := session.LikelyText(&model.Sweep{Passes: 1, Skipped: 15_000, Sampled: 12_345}); got != "likely, 12.3k alike not looked at" {
+		t.Errorf("of a sample it says %q", got)
 	}
 }
