@@ -97,7 +97,7 @@ var rooms = map[string][]string{
 	"limiter/promlimit": {"ratescope/limiter", "github.com/prometheus/client_golang/"},
 	"limiter/otellimit": {"ratescope/limiter", "go.opentelemetry.io/otel/"},
 	// These need a server to test and to run scenarios on.
-	"limiter/limitertest": {"ratescope/limiter", goRedis},
+	"limiter/limitertest": {"ratescope/limiter"},
 	"limiter/scenario":    {"ratescope/limiter", goRedis},
 	"model":               {"ratescope/limiter", cells},
 	"feed":                {"ratescope/model", "ratescope/limiter", "ratescope/internal/", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync", "golang.org/x/time/", "github.com/aymanbagabas/go-udiff"},

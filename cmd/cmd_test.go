@@ -11,7 +11,6 @@ import (
 
 	"ratescope/cmd"
 	"ratescope/internal/servertest"
-	"ratescope/limiter/limitertest"
 )
 
 // result is what a call of the program left behind.
@@ -164,7 +163,7 @@ func TestExitCodesOfSnapshot(t *testing.T) {
 	call(t, append(args, "--fail-over", "-1")...).sentence(t, 2, "--fail-over")
 	call(t, append(args, "--fail-over", "90%")...).sentence(t, 2, "--fail-over", `"90%"`, "as in 0.9")
 	call(t, append(args, "--for", "-1s")...).sentence(t, 2, "--for")
-	call(t, "snapshot", "--redis", "redis://127.0.0.1:"+strconv.Itoa(limitertest.FreePort(t))).sentence(t, 4, "nothing listens")
+	call(t, "snapshot", "--redis", "redis://127.0.0.1:"+strconv.Itoa(servertest.FreePort(t))).sentence(t, 4, "nothing listens")
 
 	s.CLI("ACL", "SETUSER", "blind", "on", ">x", "~rl:*", "+ping", "+info", "+time", "+hello", "+client", "+auth")
 	blind := call(t, "snapshot", "--json", "--redis", "redis://blind:x@"+s.Addr())

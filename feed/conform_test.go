@@ -9,8 +9,8 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/feedtest"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -28,7 +28,7 @@ func TestEmbeddedConforms(t *testing.T) {
 
 // TestRedisConforms watches a real server while traffic goes through real limiters.
 func TestRedisConforms(t *testing.T) {
-	addr := limitertest.Address(t)
+	addr := servertest.Start(t).Addr()
 	traffic(t, addr)
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
 		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr}, Refresh: refresh})
@@ -41,7 +41,7 @@ func TestRedisConforms(t *testing.T) {
 
 // TestRESP3Conforms does the same with a reading client that speaks RESP3.
 func TestRESP3Conforms(t *testing.T) {
-	addr := limitertest.Address(t)
+	addr := servertest.Start(t).Addr()
 	traffic(t, addr)
 	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
 		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr + "?protocol=3"}, Refresh: refresh})

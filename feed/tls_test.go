@@ -9,7 +9,6 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/connect"
 	"ratescope/internal/servertest"
-	"ratescope/limiter/limitertest"
 )
 
 // TestTLS watches through TLS with a private authority and a client certificate.
@@ -17,7 +16,7 @@ func TestTLS(t *testing.T) {
 	a := servertest.NewAuthority(t)
 	a.Issue("server", a)
 	a.Issue("client", a)
-	port := limitertest.FreePort(t)
+	port := servertest.FreePort(t)
 	s := servertest.Start(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", a.Path("server.crt"), "--tls-key-file", a.Path("server.key"),
 		"--tls-ca-cert-file", a.Path("ca.crt"), "--tls-auth-clients", "yes")
 	s.CLI("XADD", "k", "*", "count", "2")

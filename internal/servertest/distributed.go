@@ -1,13 +1,13 @@
 package servertest
 
 import (
+	"context"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-
-	"ratescope/limiter/limitertest"
 )
 
 // StartCluster starts n masters that share the slots evenly.
@@ -50,6 +50,7 @@ func StartReplicated(t *testing.T, n, replicas int) []*Server {
 	return nodes
 }
 
+// StartSentinel starts a sentinel with the lines of a configuration file.
 func StartSentinel(t *testing.T, conf string) *Server {
 	t.Helper()
 	s := Start(t)
@@ -57,7 +58,7 @@ func StartSentinel(t *testing.T, conf string) *Server {
 	path := s.Dir + "/sentinel.conf"
 	WriteFile(t, path, "port "+strconv.Itoa(s.Port)+"\nbind 127.0.0.1\ndir "+s.Dir+"\n"+conf)
 	s.log = &lockedBuffer{}
-	s.cmd = exec.Command(limitertest.Binary(), path, "--sentinel")
+	s.cmd = exec.Command(Binary(), path, "--sentinel")
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -66,4 +67,44 @@ func StartSentinel(t *testing.T, conf string) *Server {
 		return exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "PING").Run() == nil
 	})
 	return s
+}
+
+// StartWatched starts a master, a replica of it, and a sentinel that watches them under the
+// name "ratescope" and lets the replica take over half a second after the master is gone.
+func StartWatched(t *testing.T) (sentinel, master, replica *Server) {
+	t.Helper()
+	master = Start(t)
+	replica = Start(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))
+	sentinel = StartSentinel(t, fmt.Sprintf(`sentinel monitor ratescope 127.0.0.1 %d 1
+sentinel down-after-milliseconds ratescope 500
+sentinel failover-timeout ratescope 3000
+`, master.Port))
+	Await(t, "the sentinel to know the replica", func() bool {
+		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "ratescope"), strconv.Itoa(replica.Port)) &&
+			strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up")
+	})
+	return sentinel, master, replica
+}
+
+// MoveSlot moves one slot from a node to another one with the keys in it, as an operator
+// would: while it lasts, neither knows all of them.
+func MoveSlot(t testing.TB, slot int, from, to *Server) {
+	t.Helper()
+	ctx := context.Background()
+	source, target := from.Client(), to.Client()
+	fromID, toID := source.ClusterMyID(ctx).Val(), target.ClusterMyID(ctx).Val()
+	must := func(s *Server, args ...string) {
+		t.Helper()
+		if said := s.CLI(args...); said != "OK" {
+			t.Fatalf("%q: %s", args, said)
+		}
+	}
+	n := strconv.Itoa(slot)
+	must(to, "CLUSTER", "SETSLOT", n, "IMPORTING", fromID)
+	must(from, "CLUSTER", "SETSLOT", n, "MIGRATING", toID)
+	for _, key := range source.ClusterGetKeysInSlot(ctx, slot, 1000).Val() {
+		must(from, "MIGRATE", "127.0.0.1", strconv.Itoa(to.Port), key, "0", "5000")
+	}
+	must(to, "CLUSTER", "SETSLOT", n, "NODE", toID)
+	must(from, "CLUSTER", "SETSLOT", n, "NODE", toID)
 }

@@ -1,4 +1,4 @@
-// Package servertest starts the servers that the tests of the feed need: Redis servers,
+// Package servertest starts the servers that tests need: Redis servers,
 // clusters and sentinels on free ports, an authority that signs certificates, and a proxy
 // that does harm. The server is redis-server, or the program that RATESCOPE_REDIS_SERVER
 // names: another version, or Valkey. Tests skip, loudly, where it is not installed, and
@@ -8,6 +8,7 @@ package servertest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -22,10 +23,40 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 )
 
-// Server is a redis-server of the test's own.
+// RequireRedis is the environment variable that makes a missing redis-server a failure
+// instead of a skipped test.
+const RequireRedis = "RATESCOPE_REQUIRE_REDIS"
+
+// Binary is the program that tests start as their server: redis-server, or the one that
+// RATESCOPE_REDIS_SERVER names, as in a path to another version or to valkey-server.
+func Binary() string { return cmp.Or(os.Getenv("RATESCOPE_REDIS_SERVER"), "redis-server") }
+
+// Need skips a test that has no server, loudly, or fails it where RequireRedis is set.
+func Need(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath(Binary()); err != nil {
+		if os.Getenv(RequireRedis) != "" {
+			t.Fatalf("%s is not installed: run make test, which installs redis-server", Binary())
+		}
+		t.Skipf("SKIPPED: %s is not installed, so nothing was tested on a real server", Binary())
+	}
+}
+
+// FreePort returns a port of this machine on which nothing listens.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// Server is a redis-server of the test's own on a free port of this machine, which saves nothing
+// and ends with the test.
 type Server struct {
 	t    testing.TB
 	Port int
@@ -52,13 +83,23 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// Start starts a server with these arguments on top of its own, and waits for it.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	limitertest.Need(t)
-	s := &Server{t: t, Port: limitertest.FreePort(t), args: args, Dir: t.TempDir()}
+	Need(t)
+	s := &Server{t: t, Port: FreePort(t), args: args, Dir: t.TempDir()}
 	s.Start()
 	t.Cleanup(s.Kill)
 	return s
+}
+
+// Client starts a server and returns a client of it. Its options are go-redis' defaults,
+// retries included.
+func Client(t testing.TB) *redis.Client {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: Start(t).Addr()})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 // Start starts the server, again perhaps, with the arguments that it had and more, and waits
@@ -68,7 +109,7 @@ func (s *Server) Start(more ...string) {
 	s.log = &lockedBuffer{}
 	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir}, s.args...)
 	args = append(args, more...)
-	s.cmd = exec.Command(limitertest.Binary(), args...)
+	s.cmd = exec.Command(Binary(), args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -86,6 +127,14 @@ func (s *Server) Start(more ...string) {
 	})
 }
 
+// Restart ends the server and starts it again, with nothing that it held.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	s.Start()
+}
+
+// Kill ends the server as a crash would.
 func (s *Server) Kill() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return

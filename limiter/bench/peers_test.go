@@ -20,8 +20,8 @@ import (
 	ululeredis "github.com/ulule/limiter/v3/drivers/store/redis"
 	"golang.org/x/time/rate"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -102,13 +102,13 @@ type point struct {
 }
 
 // onServer tries something on an empty server of its own; a dash for what needs none.
-func onServer(try func(t *testing.T, p peer, s *limitertest.Server, c *redis.Client) string) func(*testing.T, peer) string {
+func onServer(try func(t *testing.T, p peer, s *servertest.Server, c *redis.Client) string) func(*testing.T, peer) string {
 	return func(t *testing.T, p peer) string {
 		if p.key == "" {
 			return "–"
 		}
-		s := limitertest.NewServer(t)
-		c := redis.NewClient(&redis.Options{Addr: s.Address})
+		s := servertest.Start(t)
+		c := redis.NewClient(&redis.Options{Addr: s.Addr()})
 		defer func() { _ = c.Close() }()
 		return try(t, p, s, c)
 	}
@@ -116,13 +116,13 @@ func onServer(try func(t *testing.T, p peer, s *limitertest.Server, c *redis.Cli
 
 var points = []point{
 	{"shared by processes", func(_ *testing.T, p peer) string { return yes(p.key != "") }},
-	{"a request above the limit charges nothing", onServer(func(_ *testing.T, p peer, _ *limitertest.Server, c *redis.Client) string {
+	{"a request above the limit charges nothing", onServer(func(_ *testing.T, p peer, _ *servertest.Server, c *redis.Client) string {
 		decide := p.make(c, 5, time.Hour)
 		_, _ = decide(context.Background(), "k", 6)
 		a, err := decide(context.Background(), "k", 5)
 		return yes(err == nil && a.allowed)
 	})},
-	{"a denied request says when to come back, and then it is admitted", onServer(func(_ *testing.T, p peer, _ *limitertest.Server, c *redis.Client) string {
+	{"a denied request says when to come back, and then it is admitted", onServer(func(_ *testing.T, p peer, _ *servertest.Server, c *redis.Client) string {
 		decide := p.make(c, 2, 2*time.Second)
 		var a answer
 		for range 3 {
@@ -135,7 +135,7 @@ var points = []point{
 		again, err := decide(context.Background(), "k", 1)
 		return yes(err == nil && again.allowed)
 	})},
-	{"SCRIPT FLUSH and a restart in the middle: the next decision is made", onServer(func(_ *testing.T, p peer, s *limitertest.Server, c *redis.Client) string {
+	{"SCRIPT FLUSH and a restart in the middle: the next decision is made", onServer(func(_ *testing.T, p peer, s *servertest.Server, c *redis.Client) string {
 		decide := p.make(c, 5, time.Hour)
 		_, _ = decide(context.Background(), "k", 1)
 		c.ScriptFlush(context.Background())
@@ -144,7 +144,7 @@ var points = []point{
 		_, restarted := decide(context.Background(), "k", 1)
 		return yes(flushed == nil && restarted == nil)
 	})},
-	{"leaves another program's value under its key as it is: a number, a hash, a sorted set", onServer(func(_ *testing.T, p peer, _ *limitertest.Server, c *redis.Client) string {
+	{"leaves another program's value under its key as it is: a number, a hash, a sorted set", onServer(func(_ *testing.T, p peer, _ *servertest.Server, c *redis.Client) string {
 		kept, ctx := 0, context.Background()
 		for _, put := range []func(){
 			func() { c.Set(ctx, p.key, 17, 0) },
@@ -169,7 +169,7 @@ var points = []point{
 		_, sent := silently(t, p, 0)
 		return sent
 	}},
-	{"a limit of 0", onServer(func(_ *testing.T, p peer, _ *limitertest.Server, c *redis.Client) (says string) {
+	{"a limit of 0", onServer(func(_ *testing.T, p peer, _ *servertest.Server, c *redis.Client) (says string) {
 		defer func() {
 			if recover() != nil {
 				says = "panics"
@@ -279,7 +279,7 @@ func silently(t *testing.T, p peer, timeout time.Duration) (kept, sent string) {
 
 // TestPeers prints the table of docs/peers.md, and holds the document to it.
 func TestPeers(t *testing.T) {
-	limitertest.Need(t)
+	servertest.Need(t)
 	var b strings.Builder
 	b.WriteString("| |")
 	for _, p := range compared {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -181,7 +181,7 @@ func rows() []row {
 // line for line, then the same for requests that are denied, and under a limit that is
 // neither of a usual window nor a whole number of microseconds a unit.
 func BenchmarkServer(b *testing.B) {
-	client := limitertest.Client(b)
+	client := servertest.Client(b)
 	for range b.N {
 		out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
 		rest := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
@@ -248,7 +248,7 @@ func size(b *testing.B, client *redis.Client, r row, n int) (bytes int64) {
 // BenchmarkStreamDepth shows that a stream decision costs the same however many entries
 // its window holds, admitted and denied.
 func BenchmarkStreamDepth(b *testing.B) {
-	client := limitertest.Client(b)
+	client := servertest.Client(b)
 	ctx := context.Background()
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
@@ -283,7 +283,7 @@ func BenchmarkStreamDepth(b *testing.B) {
 // some do, so that the others are removed little by little. A machine has other things to
 // do, so the lowest of three readings counts.
 func BenchmarkExpired(b *testing.B) {
-	client := limitertest.Client(b)
+	client := servertest.Client(b)
 	for _, live := range []int{0, 10} {
 		for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
 			b.Run(fmt.Sprintf("%s/live=%d", a, live), func(b *testing.B) {

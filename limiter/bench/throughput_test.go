@@ -20,8 +20,8 @@ import (
 	ulule "github.com/ulule/limiter/v3"
 	ululeredis "github.com/ulule/limiter/v3/drivers/store/redis"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -96,7 +96,7 @@ const (
 // allocations of each, from many goroutines on one server. The contestants take turns, of
 // which the fastest counts.
 func BenchmarkThroughput(b *testing.B) {
-	address := limitertest.Address(b)
+	address := servertest.Start(b).Addr()
 	client := redis.NewClient(&redis.Options{Addr: address, PoolSize: 50})
 	b.Cleanup(func() { _ = client.Close() })
 	piped := redis.NewClient(&redis.Options{Addr: address, PoolSize: 50})

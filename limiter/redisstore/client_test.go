@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/limitertest"
@@ -58,8 +59,8 @@ func flushAll(t *testing.T, client redis.UniversalClient) {
 // has to be in one slot.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	nodes := limitertest.Cluster(t)
-	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Address}, IsClusterMode: true})
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
 	conforms(t, client)
 	ctx := context.Background()
 	for _, a := range limiter.Algorithms() {
@@ -164,17 +165,15 @@ func TestSlotMovesUnderLoad(t *testing.T) {
 	for _, a := range []limiter.Algorithm{limiter.GCRA, limiter.SlidingLog, limiter.SlidingWindow} {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
-			nodes := limitertest.Cluster(t)
-			client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Address}, IsClusterMode: true})
+			nodes := servertest.StartCluster(t, 3)
+			client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
 			ctx := context.Background()
 			l := newStore(t, client, a)
 			slot := int(client.ClusterKeySlot(ctx, "moving").Val())
-			if slot >= 8192 {
-				slices.Reverse(nodes)
-			}
+			owner := slices.IndexFunc(nodes, func(s *servertest.Server) bool { return !strings.Contains(s.CLI("EXISTS", "moving"), "MOVED") })
 			w := asking(t, l, "moving", endless)
 			w.more(t, "deciding")
-			limitertest.MoveSlot(t, slot, nodes[0], nodes[1])
+			servertest.MoveSlot(t, slot, nodes[owner], nodes[(owner+1)%len(nodes)])
 			w.more(t, "deciding on the other master")
 			w.end()
 			d, err := l.Peek(ctx, "moving", endless, 0)
@@ -193,8 +192,8 @@ func TestFailoverUnderLoad(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sentinel, master, _ := limitertest.Watched(t)
-			client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "ratescope", SentinelAddrs: []string{sentinel.Address}, DialerRetries: 1})
+			sentinel, master, _ := servertest.StartWatched(t)
+			client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "ratescope", SentinelAddrs: []string{sentinel.Addr()}, DialerRetries: 1})
 			t.Cleanup(func() { _ = client.Close() })
 			l := newStore(t, way(t, client), limiter.FixedWindow)
 			w := asking(t, l, "watched", endless)
@@ -223,8 +222,8 @@ func TestRestartUnderLoad(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := limitertest.NewServer(t)
-			client := redis.NewClient(&redis.Options{Addr: server.Address, MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second})
+			server := servertest.Start(t)
+			client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second})
 			t.Cleanup(func() { _ = client.Close() })
 			w := asking(t, newStore(t, way(t, client), limiter.StreamCounter), "restarted", endless)
 			w.more(t, "deciding")
@@ -239,6 +238,6 @@ func TestRestartUnderLoad(t *testing.T) {
 // TestSentinel runs the whole suite through a client that asks a sentinel for the master.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
-	sentinel, _, _ := limitertest.Watched(t)
-	conforms(t, universal(t, &redis.UniversalOptions{Addrs: []string{sentinel.Address}, MasterName: "ratescope"}))
+	sentinel, _, _ := servertest.StartWatched(t)
+	conforms(t, universal(t, &redis.UniversalOptions{Addrs: []string{sentinel.Addr()}, MasterName: "ratescope"}))
 }

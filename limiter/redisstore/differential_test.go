@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/limitertest"
@@ -42,7 +43,7 @@ func TestLuaAgreesWithGo(t *testing.T) {
 // together: a walk waits for each answer, so many of them share a round trip.
 func batching(t *testing.T) redisstore.Client {
 	t.Helper()
-	b, err := redisstore.NewBatcher(limitertest.Client(t), 2)
+	b, err := redisstore.NewBatcher(servertest.Client(t), 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -76,7 +76,7 @@ func foreignTo(v variant, name string) bool {
 // its expiry is changed.
 func TestForeignValuesStay(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	hour := limiter.Limit{Count: 5, Window: time.Hour}
 	for _, v := range variants() {
@@ -120,7 +120,7 @@ func TestForeignValuesStay(t *testing.T) {
 // charges: nothing is removed.
 func TestResetTakesOnlyItsOwn(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	l := newStore(t, client, limiter.GCRA, redisstore.WithDenials())
 	allow(t, l, "k", minute, 1)
@@ -139,7 +139,7 @@ func TestResetTakesOnlyItsOwn(t *testing.T) {
 // or none.
 func TestPrefix(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	for _, a := range limiter.Algorithms() {
 		client.FlushAll(ctx)

@@ -12,15 +12,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 )
 
 // BenchmarkGuards prints what the looks for foreign values cost the server: the processor time of
 // its main thread for a decision, beside the same decisions of a store that never looks. The two
 // take turns, and the median of the turns' ratios counts, because the machine has other things to do.
 func BenchmarkGuards(b *testing.B) {
-	client := limitertest.Client(b)
+	client := servertest.Client(b)
 	const depth, batches, turns = 16, 200, 30
 	requests := make([]Request, depth)
 	for i := range requests {

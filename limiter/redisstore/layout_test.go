@@ -12,9 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -22,7 +22,7 @@ import (
 // entries count, ours look like its own, and its expiry is not brought forward.
 func TestForeignLog(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
 		t.Run(unit.String(), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestForeignLog(t *testing.T) {
 
 func TestSuffixedCounters(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	for _, unit := range []time.Duration{time.Second, time.Millisecond} {
 		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
@@ -109,7 +109,7 @@ func TestSuffixedCounters(t *testing.T) {
 // TestUntotalledStream fires at a stream in the format of a writer that keeps no totals.
 func TestUntotalledStream(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	key := "calls"
 	add := func(n int) {
@@ -173,7 +173,7 @@ func TestUntotalledStream(t *testing.T) {
 // TestUntotalledExpiry lets what was summed leave the window again.
 func TestUntotalledExpiry(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	now := far
 	l := newStore(t, client, limiter.StreamCounter, redisstore.WithLayout(layout.Layout{NoTotals: true}), redisstore.WithClock(func() limiter.Instant { return now }))
@@ -199,7 +199,7 @@ func TestUntotalledExpiry(t *testing.T) {
 // longer the more it holds.
 func TestUnits(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	units := redisstore.WithLayout(layout.Layout{PerUnit: true})
 	l := newStore(t, client, limiter.StreamCounter, units)
@@ -243,7 +243,7 @@ func TestUnits(t *testing.T) {
 // pay for removing it all, and all of it goes in the end.
 func TestTrimIsBounded(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	const expired = 20_000
 	pipe := client.Pipeline()
@@ -289,7 +289,7 @@ func TestTrimIsBounded(t *testing.T) {
 // trim removes gives them up too.
 func TestTrimOfWideNodes(t *testing.T) {
 	t.Parallel()
-	client := redis.NewClient(&redis.Options{Addr: limitertest.NewServer(t, "--stream-node-max-entries", "2000", "--stream-node-max-bytes", "0").Address})
+	client := redis.NewClient(&redis.Options{Addr: servertest.Start(t, "--stream-node-max-entries", "2000", "--stream-node-max-bytes", "0").Addr()})
 	t.Cleanup(func() { _ = client.Close() })
 	const expired = 10_000
 	fillStream(t, client, "wide", expired)
@@ -325,7 +325,7 @@ func fillStream(t *testing.T, client *redis.Client, key string, n int) {
 // TestLayoutsDenyAlike records denials and blocks in every layout as in the library's own.
 func TestLayoutsDenyAlike(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 3, Window: time.Minute}
 	for _, c := range []struct {

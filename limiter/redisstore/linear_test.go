@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 )
 
 // operation is a decision in a history: when it was asked for and when its answer was
@@ -27,7 +27,7 @@ type operation struct {
 // not one more.
 func TestManyClients(t *testing.T) {
 	t.Parallel()
-	address := limitertest.Address(t)
+	address := servertest.Start(t).Addr()
 	for _, a := range limiter.Algorithms() {
 		t.Run(a.String(), func(t *testing.T) {
 			// Between the first request and the last the spreading algorithms may have come

@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -48,7 +48,7 @@ func allow(t testing.TB, l limiter.Limiter, key string, limit limiter.Limit, n i
 
 func TestDenialsAreRecorded(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	for _, a := range limiter.Algorithms() {
 		l := newStore(t, client, a, redisstore.WithDenials())
@@ -83,7 +83,7 @@ func TestDenialsAreRecorded(t *testing.T) {
 // TestPeekWritesNothing compares the whole server before and after, lives included.
 func TestPeekWritesNothing(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	for _, a := range limiter.Algorithms() {
 		l := newStore(t, client, a, redisstore.WithDenials(), redisstore.WithConvention(limiter.Convention{Block: time.Hour}))
@@ -131,7 +131,7 @@ func dump(t *testing.T, client *redis.Client) string {
 
 func TestScriptsSurviveFlush(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	for _, a := range limiter.Algorithms() {
 		l := newStore(t, client, a)
@@ -156,7 +156,7 @@ func TestScriptsSurviveFlush(t *testing.T) {
 // names it and its type, and the server is as it was, whatever was read before.
 func TestWrongType(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	hour := limiter.Limit{Count: 5, Window: time.Hour}
 	for _, v := range variants() {
@@ -202,7 +202,7 @@ func TestWrongType(t *testing.T) {
 // TestWrongTypeAmongSeveral: when one of several limits cannot be read none is charged.
 func TestWrongTypeAmongSeveral(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	hours := []limiter.Limit{{Count: 3, Window: time.Hour}, {Count: 7, Window: 24 * time.Hour}}
 	for _, a := range limiter.Algorithms() {
@@ -243,7 +243,7 @@ func TestNobodyThere(t *testing.T) {
 // the fixed window charges before it knows: what is denied must leave no trace.
 func TestServerClock(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 5, Window: time.Hour}
 	for _, c := range []limiter.Convention{{}, {Rule: limiter.RuleBelow}, {Denied: limiter.DeniedCharged}, {Alignment: limiter.AlignFirstRequest}} {
@@ -290,7 +290,7 @@ func TestServerClock(t *testing.T) {
 // expiry that ends it, as time would.
 func TestFirstRequestAges(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	l := newStore(t, client, limiter.FixedWindow, redisstore.WithConvention(limiter.Convention{Alignment: limiter.AlignFirstRequest}))
 	allow(t, l, "k", minute, 5)
@@ -314,7 +314,7 @@ func TestFirstRequestAges(t *testing.T) {
 // jumped back, and goes on counting there.
 func TestClockAhead(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 5, Window: time.Hour}
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
@@ -369,7 +369,7 @@ func TestStreamOnOldServer(t *testing.T) {
 
 func TestPeekOnOldServer(t *testing.T) {
 	t.Parallel()
-	old := &oldServer{Client: limitertest.Client(t)}
+	old := &oldServer{Client: servertest.Client(t)}
 	l := newStore(t, old, limiter.GCRA)
 	for range 3 {
 		if d, err := l.Peek(context.Background(), "k", minute, 1); err != nil || !d.Allowed {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
 
@@ -28,7 +28,7 @@ var pair = []limiter.Limit{{Count: 3, Window: time.Second}, {Count: 7, Window: t
 // TestSeveral charges several limits in one go, or none of them, on both stores alike.
 func TestSeveral(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	for _, a := range limiter.Algorithms() {
 		now := far
 		clock := func() limiter.Instant { return now }
@@ -86,7 +86,7 @@ func TestSeveral(t *testing.T) {
 // TestSeveralAgrees walks both stores through the same random requests.
 func TestSeveralAgrees(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for _, a := range limiter.Algorithms() {
@@ -156,7 +156,7 @@ func TestSeveralWithoutKey(t *testing.T) {
 
 func TestBatch(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	ctx := context.Background()
 	for _, a := range limiter.Algorithms() {
 		l := newStore(t, client, a)
@@ -197,7 +197,7 @@ func TestBatch(t *testing.T) {
 // TestSeveralWindowsApart keeps limits apart whose windows begin in the same millisecond.
 func TestSeveralWindowsApart(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	alike := []limiter.Limit{{Count: 10, Window: 2 * time.Millisecond}, {Count: 10, Window: 2500 * time.Microsecond}}
 	for _, a := range limiter.Algorithms() {
 		clock := func() limiter.Instant { return far }

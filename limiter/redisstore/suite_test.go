@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/limitertest"
@@ -22,14 +23,14 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	real := func(t *testing.T) *redis.Client { return limitertest.Client(t) }
+	real := func(t *testing.T) *redis.Client { return servertest.Client(t) }
 	embedded := func(t *testing.T) *redis.Client {
 		client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 		t.Cleanup(func() { _ = client.Close() })
 		return client
 	}
 	resp2 := func(t *testing.T) *redis.Client {
-		client := redis.NewClient(&redis.Options{Addr: limitertest.Address(t), Protocol: 2})
+		client := redis.NewClient(&redis.Options{Addr: servertest.Start(t).Addr(), Protocol: 2})
 		t.Cleanup(func() { _ = client.Close() })
 		return client
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
@@ -50,7 +51,7 @@ func TestWays(t *testing.T) {
 		if name == "pool" {
 			continue
 		}
-		client := limitertest.Client(t)
+		client := servertest.Client(t)
 		way := way(t, client)
 		for _, a := range limiter.Algorithms() {
 			t.Run(name+"/"+a.String(), func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestFlushUnderLoad(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := limitertest.Client(t)
+			client := servertest.Client(t)
 			ctx := context.Background()
 			l := newStore(t, way(t, client), limiter.FixedWindow)
 			limit := limiter.Limit{Count: 1 << 30, Window: 24 * time.Hour}
@@ -227,7 +228,7 @@ func (w *watched) Done() <-chan struct{} {
 // that has left has an unknown outcome, and the others are none the wiser.
 func TestBatcherContext(t *testing.T) {
 	t.Parallel()
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	g := &gate{BatchClient: client, departed: make(chan struct{}, 9), open: make(chan struct{})}
 	batched, err := redisstore.NewBatcher(g, 1)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
@@ -18,7 +19,7 @@ func TestAnyWindow(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	for round := range 6 {
 		limit := limiter.Limit{Count: rng.Int64N(30) + 3, Window: time.Duration(rng.Int64N(5_000)+1) * time.Millisecond}
 		for _, a := range limiter.Algorithms() {

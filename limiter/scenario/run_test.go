@@ -10,8 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/scenario"
 )
 
@@ -34,7 +34,7 @@ func TestVectors(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { runAll(t, all, scenario.Memory()) })
 	t.Run("embedded", func(t *testing.T) { runAll(t, all, scenario.Redis(small)) })
 	t.Run("redis", func(t *testing.T) {
-		client := limitertest.Client(t)
+		client := servertest.Client(t)
 		runAll(t, all, scenario.Redis(client))
 		if left, err := client.Keys(context.Background(), "*").Result(); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %q, %v", left, err)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 	"ratescope/model/lab"
 )
@@ -19,7 +19,7 @@ import (
 // same requests on a server, to the byte where a value is in one piece of memory, and
 // near it for skiplists and long streams, whose pieces are drawn by lot or have room.
 func TestMemoryIsThatOfAServer(t *testing.T) {
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	for _, c := range []string{"fixed-window", "fixed-window/first-request", "sliding-window", "sliding-log", "stream", "gcra", "token-bucket", "leaky-bucket", "token-bucket/interval"} {
 		for _, tc := range []struct {
 			name     string

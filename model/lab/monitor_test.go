@@ -16,8 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/internal/race"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 	"ratescope/model/lab"
 )
@@ -37,7 +37,7 @@ var commandSetups = []string{
 // order, what the scripts run on a server, as its MONITOR tells; and what it says that
 // reads answer is what they answer there.
 func TestCommandsAreThoseThatRun(t *testing.T) {
-	address := limitertest.Address(t)
+	address := servertest.Start(t).Addr()
 	client := redis.NewClient(&redis.Options{Addr: address})
 	t.Cleanup(func() { _ = client.Close() })
 	tap := monitor(t, address)
@@ -117,7 +117,7 @@ func sameCommands(t *testing.T, i int, listed []lab.Command, ran []string) {
 // it decided at before the lab, and compares every command of every decision: this is
 // what a limiter in use runs, with TIME, and with the short scripts for a cost of 1.
 func TestCommandsOnTheServersClock(t *testing.T) {
-	address := limitertest.Address(t)
+	address := servertest.Start(t).Addr()
 	client := redis.NewClient(&redis.Options{Addr: address})
 	t.Cleanup(func() { _ = client.Close() })
 	tap := monitor(t, address)

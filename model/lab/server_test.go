@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
-	"ratescope/limiter/limitertest"
 	"ratescope/limiter/scenario"
 	"ratescope/model/lab"
 )
 
 // TestLessonsVerifyOnRedis: what lessons say holds on a server too.
 func TestLessonsVerifyOnRedis(t *testing.T) {
-	client := limitertest.Client(t)
+	client := servertest.Client(t)
 	for _, l := range lessons(t) {
 		r, err := scenario.Run(context.Background(), l.Scenario, scenario.Redis(client))
 		if err != nil || r.Status != scenario.Pass {
@@ -28,7 +28,7 @@ func TestLessonsVerifyOnRedis(t *testing.T) {
 // TestCopiedScriptsRun: what the inspector copies, pasted into a shell behind redis-cli,
 // decides on a server as it did here, request by request.
 func TestCopiedScriptsRun(t *testing.T) {
-	address := limitertest.Address(t)
+	address := servertest.Start(t).Addr()
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)

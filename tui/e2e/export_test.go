@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ratescope/internal/servertest"
-	"ratescope/limiter/limitertest"
 )
 
 // TestExport scrapes the program and ends it.
@@ -23,7 +22,7 @@ func TestExport(t *testing.T) {
 		now := strconv.FormatInt(s.now(t).UnixMicro(), 10)
 		s.cli(t, "ZADD", `rl:"a"`, now, now)
 	}
-	address := "localhost:" + strconv.Itoa(limitertest.FreePort(t))
+	address := "localhost:" + strconv.Itoa(servertest.FreePort(t))
 	cmd := exec.Command(program, "export", "--listen", address, "--redis", s.URL(), "--watch", "rl:*", "--limit", "12/"+window.String())
 	var errOut bytes.Buffer
 	cmd.Stderr, cmd.Env = &errOut, environment(t)

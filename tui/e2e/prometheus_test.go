@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"ratescope/internal/servertest"
-	"ratescope/limiter/limitertest"
 )
 
 // sample is one series of an answer of Prometheus.
@@ -42,7 +41,7 @@ func startPrometheus(t *testing.T, exporter string) prometheus {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := "127.0.0.1:" + strconv.Itoa(limitertest.FreePort(t))
+	at := "127.0.0.1:" + strconv.Itoa(servertest.FreePort(t))
 	for name, text := range map[string]string{
 		"rules.yaml": regexp.MustCompile(`(?m)^(\s+for: ).*$`).ReplaceAllString(string(rules), "${1}0s"),
 		"prometheus.yaml": fmt.Sprintf(`global: {scrape_interval: 1s, evaluation_interval: 1s}
@@ -150,7 +149,7 @@ func exprs(t *testing.T) (list []string) {
 // the alert when the key is free.
 func TestPrometheus(t *testing.T) {
 	need(t, "redis-server")
-	exporter := "127.0.0.1:" + strconv.Itoa(limitertest.FreePort(t))
+	exporter := "127.0.0.1:" + strconv.Itoa(servertest.FreePort(t))
 	p := startPrometheus(t, exporter)
 	s := startRedis(t)
 	for key, n := range map[string]int{"rl:full": 12, "rl:half": 6} {

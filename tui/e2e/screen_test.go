@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ratescope/internal/servertest"
-	"ratescope/limiter/limitertest"
 )
 
 // TestScreenOfOthersFormats: the numbers on the screen are those that the keys of
@@ -188,7 +187,7 @@ func TestEveryWayOut(t *testing.T) {
 			term := openTerminal(t, 100, 30)
 			args, shows := "", "LIVE"
 			if strings.Contains(tc.name, "connecting") {
-				args, shows = " --redis redis://127.0.0.1:"+strconv.Itoa(limitertest.FreePort(t)), "CONNECTING"
+				args, shows = " --redis redis://127.0.0.1:"+strconv.Itoa(servertest.FreePort(t)), "CONNECTING"
 			}
 			term.run("%s%s; echo code''=$?.", program, args)
 			term.wait(shows)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/limiter/limitertest"
+	"ratescope/internal/servertest"
 )
 
 // TestWrongUsage: each is one sentence that names the value, and exit code 2.
@@ -97,7 +97,7 @@ func TestBrokenConfig(t *testing.T) {
 
 func TestServerTrouble(t *testing.T) {
 	t.Run("nobody there", func(t *testing.T) {
-		url := "redis://127.0.0.1:" + strconv.Itoa(limitertest.FreePort(t))
+		url := "redis://127.0.0.1:" + strconv.Itoa(servertest.FreePort(t))
 		ratescope(t, "snapshot", "--json", "--redis", url).sentence(t, 4, "127.0.0.1")
 		ratescope(t, "peek", "k", "--redis", url).sentence(t, 1, "127.0.0.1")
 		ratescope(t, "fire", "k", "--limit", "5/s", "--redis", url, "--allow-inject").sentence(t, 1, "127.0.0.1")
