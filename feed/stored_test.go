@@ -15,7 +15,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/fire"
-	"ratescope/feed/servertest"
+	"ratescope/internal/servertest"
 	"ratescope/model"
 )
 
