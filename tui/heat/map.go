@@ -34,16 +34,30 @@ func (c *heat) join(o heat) {
 	c.denied, c.arrivals = c.denied || o.denied, c.arrivals || o.arrivals
 }
 
+// extend takes in what came later in the same column of the same key, which was watched where both
+// parts were, or the level is known.
+func (c *heat) extend(o heat) {
+	watched := c.known || o.known || c.watched && o.watched
+	c.join(o)
+	c.watched = watched
+}
+
 // history is the cells of one key. They are kept while it moves from row to row.
 type history struct {
 	cells  []heat          // oldest first
 	newest limiter.Instant // end of the newest cell
 	read   limiter.Instant // of the reading that they show
 	window time.Duration   // of the timeline that they were made of
+	stands bool            // the newest cell is that before it, for want of a reading
 }
 
+// late is how long after a reading requests of before it can still come to light: clients whose
+// clocks differ, and a reading that takes its time.
+const late = 250 * time.Millisecond
+
 // update makes the cells those that end with newest, and returns from which one on they are
-// others than before. What has passed does not change: only the two newest are looked at again.
+// others than before. What the last reading has shown does not change: only what came after it is
+// looked at, and joined to the cell that was not over.
 func (y *history) update(k *model.Watched, newest limiter.Instant, column time.Duration, width int) (from int) {
 	shift := int(newest.Sub(y.newest) / column)
 	switch {
@@ -54,24 +68,39 @@ func (y *history) update(k *model.Watched, newest limiter.Instant, column time.D
 		return width
 	default:
 		copy(y.cells, y.cells[shift:])
-		from = max(width-shift-2, 0)
+		after := int((newest.Sub(y.read.Add(-late)) + column - 1) / column)
+		from = max(width-min(after, shift+2), 0)
 	}
-	y.newest, y.read, y.window = newest, k.Reading.At, k.Timeline.Window()
+	seen := y.read.Add(-late)
+	if y.stands { // the cell says nothing of its own
+		seen = min(seen, y.newest.Add(-column))
+	}
+	y.newest, y.read, y.window, y.stands = newest, k.Reading.At, k.Timeline.Window(), false
 	capacity := model.Capacity(k.Reading.Target)
 	for x := from; x < width; x++ {
 		end := newest.Add(-time.Duration(width-1-x) * column)
-		b := k.Timeline.Between(end.Add(-column), end)
+		begin := end.Add(-column)
+		if from > 0 && x < width-shift && begin < seen && seen < end { // all but the end of it is known
+			b := k.Timeline.Between(seen, end)
+			y.cells[x].extend(of(&b, capacity))
+			continue
+		}
+		b := k.Timeline.Between(begin, end)
 		y.cells[x] = of(&b, capacity)
 	}
 	if n := width - 1; n > 0 && !y.cells[n].watched && !k.Gone { // no reading is of the column that has just begun: the level stands
 		last := y.cells[n-1]
-		y.cells[n] = heat{level: last.level, known: last.known, watched: last.watched}
+		y.cells[n], y.stands = heat{level: last.level, known: last.known, watched: last.watched}, true
 	}
 	return from
 }
 
-// turns is in how many pictures every row of several keys is looked at once.
-const turns = 5
+// A row of several keys is looked at once in so many pictures, and in more where a picture would
+// look at more keys than that: a look takes about a microsecond.
+const (
+	turns    = 5
+	mostKeys = 1500
+)
 
 // tallest is how many lines a row of a short map takes.
 const tallest = 2
@@ -106,6 +135,7 @@ func (h *Screen) fill() {
 	if h.known == nil || len(h.known) > 2*len(h.keys)+64 {
 		h.known = make(map[string]*history, len(h.keys))
 	}
+	turns := max(turns, (len(h.keys)+mostKeys-1)/mostKeys)
 	for i := range h.rows {
 		r := &h.rows[i]
 		from := h.width
@@ -120,16 +150,20 @@ func (h *Screen) fill() {
 				continue // a row of many keys has its turn in one of so many pictures
 			}
 		}
-		for _, k := range r.keys {
-			y := h.known[k.Reading.Key]
+		for len(r.past) < len(r.keys) {
+			key := r.keys[len(r.past)].Reading.Key
+			y := h.known[key]
 			if y == nil {
 				y = &history{}
-				h.known[k.Reading.Key] = y
+				h.known[key] = y
 			}
-			from = min(from, y.update(k, newest, d, h.width))
-			if len(r.keys) == 1 {
-				r.cells, from = y.cells, h.width
-			}
+			r.past = append(r.past, y)
+		}
+		for i, k := range r.keys {
+			from = min(from, r.past[i].update(k, newest, d, h.width))
+		}
+		if len(r.keys) == 1 {
+			r.cells, from = r.past[0].cells, h.width
 		}
 		r.newest = newest
 		if from == h.width {
@@ -139,8 +173,8 @@ func (h *Screen) fill() {
 			r.cells = make([]heat, h.width)
 		}
 		clear(r.cells[from:])
-		for _, k := range r.keys {
-			for x, c := range h.known[k.Reading.Key].cells[from:] {
+		for _, y := range r.past {
+			for x, c := range y.cells[from:] {
 				r.cells[from+x].join(c)
 			}
 		}

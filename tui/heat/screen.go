@@ -63,6 +63,7 @@ type scope struct {
 type row struct {
 	keys   []*model.Watched
 	prefix string          // of a row of keys that begin alike; "" of any others
+	past   []*history      // of the keys, in their order
 	cells  []heat          // oldest first
 	newest limiter.Instant // end of the newest cell
 }
