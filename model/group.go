@@ -63,15 +63,16 @@ func commonPrefix(keys []*Watched) int {
 
 // RunAll puts the requests of several keys through other terms, each key through a limiter of its
 // own, from windows of it before its newest reading on, and adds up what became of them. The
-// denials of the past are known where they are of every key. Levels are those of one key alone.
-func RunAll(keys []*Watched, terms Target, windows int) WhatIf {
+// denials of the past are known where they are of every key. Levels are those of one key alone. The
+// requests are added to columns of time too; nil for none.
+func RunAll(keys []*Watched, terms Target, windows int, into *Compared) WhatIf {
 	sum := WhatIf{DeniedKnown: true}
 	for _, k := range keys {
 		if k.Timeline == nil || k.Reading.At == 0 {
 			continue
 		}
 		to := k.Reading.At
-		w := k.Run(terms, max(to.Add(-time.Duration(windows)*k.Timeline.Window()), k.Timeline.First()), to)
+		w := k.compare(terms, max(to.Add(-time.Duration(windows)*k.Timeline.Window()), k.Timeline.First()), to, into)
 		if sum.From == 0 || w.From < sum.From {
 			sum.From = w.From
 		}

@@ -49,12 +49,21 @@ func TestRunAllAddsUp(t *testing.T) {
 		b.Apply(model.Batch{At: r.At, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}})
 		keys = append(keys, b.Key(name))
 	}
-	all := model.RunAll(keys, terms, 3)
+	all := model.RunAll(keys, terms, 3, nil)
 	x, y := keys[0].Run(terms, start, start.Add(4*time.Second)), keys[1].Run(terms, start, start.Add(4*time.Second))
 	if all.Admitted != x.Admitted+y.Admitted || all.Denied != x.Denied+y.Denied || all.Was != 18 || all.DeniedKnown {
 		t.Errorf("together %+v, apart %+v and %+v", all, x, y)
 	}
 	if all.Longest != max(x.Longest, y.Longest) || all.Differs == 0 {
 		t.Errorf("waits up to %v, differs at %v", all.Longest, all.Differs)
+	}
+	lanes := model.Compared{End: start.Add(4 * time.Second), Column: time.Second, Was: make([]model.Bin, 3), Would: make([]model.Bin, 3)}
+	model.RunAll(keys, terms, 3, &lanes)
+	var was, admitted, denied []int64 // of the second, third and fourth second; the first is older than the columns
+	for i := range lanes.Was {
+		was, admitted, denied = append(was, lanes.Was[i].Admitted), append(admitted, lanes.Would[i].Admitted), append(denied, lanes.Would[i].Denied)
+	}
+	if want := []int64{6, 2, 0}; !slices.Equal(was, want) || !slices.Equal(denied, want) || !slices.Equal(admitted, []int64{0, 0, 0}) {
+		t.Errorf("by seconds %v were admitted, and would be %v, denied %v", was, admitted, denied)
 	}
 }

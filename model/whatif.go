@@ -37,6 +37,12 @@ func (t *Timeline) Past(now limiter.Instant) []Arrival {
 // limiter that is new at the first. Requests of one bin of the timeline count as coming at its
 // beginning. Nothing is written anywhere.
 func (k *Watched) Run(terms Target, from, to limiter.Instant) WhatIf {
+	return k.compare(terms, from, to, nil)
+}
+
+// compare is Run, and adds what became of the requests and what would have to columns of time; nil
+// for none.
+func (k *Watched) compare(terms Target, from, to limiter.Instant, into *Compared) WhatIf {
 	limit := terms.Limit
 	limit.Window = terms.Window
 	w := WhatIf{From: from, To: to, DeniedKnown: k.Reading.Denied.Known}
@@ -54,6 +60,7 @@ func (k *Watched) Run(terms Target, from, to limiter.Instant) WhatIf {
 			admitted := fit(&state, at, limit, terms.Convention, n)
 			w.Was, w.WasDenied = w.Was+b.Admitted, w.WasDenied+b.Denied
 			w.Admitted, w.Denied = w.Admitted+admitted, w.Denied+n-admitted
+			into.add(at, b, admitted)
 			if admitted < n {
 				if wait := state.Peek(at, limit, terms.Convention, 1).RetryAfter; wait != limiter.Never {
 					w.Longest = max(w.Longest, wait)
@@ -68,6 +75,27 @@ func (k *Watched) Run(terms Target, from, to limiter.Instant) WhatIf {
 		}
 	}
 	return w
+}
+
+// Compared is what became of requests, and what would have under other terms, in columns of time.
+type Compared struct {
+	End        limiter.Instant // of the newest column
+	Column     time.Duration
+	Was, Would []Bin // a bin for each column, oldest first; both have the same length
+}
+
+// add takes in the requests of a bin that begins at an instant, of which so many would have been
+// admitted. What is older than the columns is left out.
+func (c *Compared) add(at limiter.Instant, was *Bin, admitted int64) {
+	if c == nil || at >= c.End {
+		return
+	}
+	i := len(c.Was) - 1 - int(c.End.Sub(at+1)/c.Column)
+	if i < 0 {
+		return
+	}
+	c.Was[i].Admitted, c.Was[i].Denied = c.Was[i].Admitted+was.Admitted, c.Was[i].Denied+was.Denied
+	c.Would[i].Admitted, c.Would[i].Denied = c.Would[i].Admitted+admitted, c.Would[i].Denied+was.Admitted+was.Denied-admitted
 }
 
 // fit charges as many of n requests of cost 1 as are admitted at one instant, and returns how

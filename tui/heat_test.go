@@ -91,7 +91,7 @@ func TestHeatFoldsKeysIntoPrefixes(t *testing.T) {
 		s.press(string(r))
 	}
 	s.press("enter")
-	s.see(":… · 4 keys what if sliding-log 1/10s", " admitted ", " → ")
+	s.see(":… · 4 keys what if sliding-log 1/10s", " admitted ", " → ", "as it was", " a column")
 	s.press("esc")
 	if strings.Contains(s.text(), "what if sliding-log") {
 		t.Error("esc does not end what if")

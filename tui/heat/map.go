@@ -115,6 +115,7 @@ func (h *Screen) layOut(area cell.Rect) {
 		h.keys, h.width, h.high, h.folded = append(h.keys[:0], keys...), h.area.W, h.area.H, h.fold
 		h.rows = bundle(h.keys, h.area.H, h.fold)
 	}
+	h.makeRoom()
 	h.fill()
 	h.runWhatIf()
 	h.height = min(max(h.area.H/max(len(h.rows), 1), 1), tallest)

@@ -26,6 +26,7 @@ func (v view) paint(r cell.Rect) {
 	}
 	if v.what.on {
 		v.paintWhatIf(r)
+		v.paintLanes()
 	} else {
 		v.paintCursorText(r)
 	}
@@ -35,6 +36,9 @@ func (v view) paint(r cell.Rect) {
 	v.paintTimes()
 	x := v.area.X + v.area.W - 1 - v.back
 	v.Buffer.Tint(cell.Rect{X: x, Y: v.area.Y, W: 1, H: v.area.H}, v.Look.Selected)
+	if v.what.on {
+		v.Buffer.Tint(cell.Rect{X: x, Y: v.what.area.Y, W: 1, H: v.what.area.H}, v.Look.Selected)
+	}
 }
 
 // paintCursorText names the key and the moment under the cursor, and what happened there.

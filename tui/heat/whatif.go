@@ -25,6 +25,8 @@ type whatIf struct {
 	keys   int             // how many keys
 	second limiter.Instant // as of which second
 	result model.WhatIf
+	lanes  model.Compared // the same in the columns of the map
+	area   cell.Rect      // of the lanes, below the axis of the map; its height is 0 where there is no room
 }
 
 // whatIfWindows is how many windows back the requests are taken from.
@@ -71,9 +73,10 @@ func (h *Screen) runWhatIf() {
 	}
 	r := &h.rows[h.at]
 	name, second := r.prefix+r.keys[0].Reading.Key, h.At()-h.At()%1_000_000
-	if w := &h.what; w.row != name || w.keys != len(r.keys) || w.second != second {
+	if w := &h.what; w.row != name || w.keys != len(r.keys) || w.second != second || w.lanes.End != h.newest || len(w.lanes.Was) != h.width {
 		w.row, w.keys, w.second = name, len(r.keys), second
-		w.result = model.RunAll(r.keys, w.terms, whatIfWindows)
+		w.lanes = model.Compared{End: h.newest, Column: steps[h.step], Was: make([]model.Bin, h.width), Would: make([]model.Bin, h.width)}
+		w.result = model.RunAll(r.keys, w.terms, whatIfWindows, &w.lanes)
 	}
 }
 
