@@ -90,6 +90,7 @@ type Target struct {
 	Library   string    // whose layout the keys have, as its package registry names it; "" where that is not known
 	Evidence  Evidence  // what says that the key is a limiter
 	LimitFrom LimitFrom // what says the limit; NoLimit while LimitKnown is false
+	LimitKey  string    // the Redis key that holds the limit, where that is none of the limiter's own; "" none, or not known
 	Exact     bool      // a request from here is written as Library's own client writes one
 	// Base is what Library calls the limiter where that is not the name of the reading: the keys of
 	// one limiter have it in common, and a person may name any of them. "" elsewhere.

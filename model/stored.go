@@ -35,8 +35,11 @@ func (t *Target) StoredLimit(key string) (s StoredLimit, ok bool) {
 		}
 		return s, true
 	case t.Library == "upstash-ratelimit" && t.LimitFrom == LimitOfSibling:
-		prefix, _ := UpstashNames(key)
-		return StoredLimit{Key: prefix + "dynamic:global", Whose: "every id under " + prefix}, true
+		held := t.LimitKey
+		if held == "" && strings.HasPrefix(key, UpstashPrefix) { // a recording does not keep it
+			held = UpstashPrefix + UpstashDynamic
+		}
+		return StoredLimit{Key: held, Whose: "every id under " + strings.TrimSuffix(held, UpstashDynamic)}, held != ""
 	case t.Library == "bucket4j" && t.LimitFrom == LimitOfKey:
 		return StoredLimit{Key: key, Whose: "this bucket"}, true
 	}
@@ -50,21 +53,12 @@ const (
 	Bucket4jRefill   = 40
 )
 
-// upstashPrefix is the default prefix of @upstash/ratelimit.
-const upstashPrefix = "@upstash/ratelimit:"
-
-// UpstashNames splits what the keys of one limiter of @upstash/ratelimit have in common into prefix
-// and id. An id may hold colons, a prefix of a program's own seldom does.
-func UpstashNames(base string) (prefix, id string) {
-	if id, ok := strings.CutPrefix(base, upstashPrefix); ok {
-		return upstashPrefix, id
-	}
-	prefix, id, ok := strings.Cut(base, ":")
-	if !ok {
-		return "", base
-	}
-	return prefix + ":", id
-}
+// UpstashPrefix is the default prefix of @upstash/ratelimit, and UpstashDynamic what the name of its
+// dynamic limit has behind the prefix.
+const (
+	UpstashPrefix  = "@upstash/ratelimit:"
+	UpstashDynamic = "dynamic:global"
+)
 
 // Raised returns the limit of t after so many units more were written where the library keeps it;
 // below 0 it is lowered. A bucket of Bucket4j gets as many tokens more, and where all of it comes back in

@@ -93,6 +93,7 @@ type Settings struct {
 	Convention limiter.Convention
 	Limit      limiter.Limit
 	LimitFrom  model.LimitFrom // NoLimit: Limit.Count is not known
+	LimitKey   string          // that holds the limit, where it is a key beside the limiter's own
 	Window     time.Duration   // 0: not known
 	// Tick is the step in which the clock of the library counts; 0 where it is as fine as ours.
 	Tick time.Duration

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/decode/decodetest"
-	"ratescope/feed/servertest"
 	"ratescope/internal/panics"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 )
 

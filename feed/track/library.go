@@ -142,7 +142,7 @@ func (l *Tracker) adopt(s decode.Settings) {
 	if !l.rule.Narrow() || given.Algorithm == limiter.Unknown {
 		t.Algorithm = s.Algorithm
 	}
-	t.Tick, t.Inferred = s.Tick, false
+	t.Tick, t.Inferred, t.LimitKey = s.Tick, false, s.LimitKey
 	if l.library != model.OwnLibrary { // whose convention the rule says, for no key holds it
 		t.Convention = s.Convention
 	}

@@ -41,17 +41,17 @@ func isWindow(index int64, at limiter.Instant, w time.Duration) bool {
 	return w > 0 && int64(at)/w.Microseconds() == index
 }
 
-// windowOfIndex returns the window whose current index is index at now, or, current false, whose
-// current index is the next one. A usual one goes before another that fits as well.
-func windowOfIndex(index int64, now limiter.Instant) (w time.Duration, current, usual, ok bool) {
+// windowOfIndex returns the window whose current index is index at now, or the next one. A usual one
+// goes before another that fits as well.
+func windowOfIndex(index int64, now limiter.Instant) (w time.Duration, usual, ok bool) {
 	w, usual, ok = windowOf(index, now, time.Millisecond)
 	if usual {
-		return w, true, true, true
+		return w, true, true
 	}
 	if v, usual, fits := windowOf(index+1, now, time.Millisecond); index > 0 && fits && (usual || !ok) {
-		return v, false, usual, true
+		return v, usual, true
 	}
-	return w, ok, false, ok
+	return w, false, ok
 }
 
 // indexed are the counters of a clock-aligned window and of the one before.

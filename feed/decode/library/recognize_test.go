@@ -19,21 +19,25 @@ const testNow = limiter.Instant(1_795_000_000_123_000)
 // of beside is in the database, too; "" for none.
 func recognized(s decode.Sample, beside ...decode.Sample) string {
 	for _, m := range Recognizer.Matches(&s, testNow, "") {
-		var siblings []decode.Sample
-		for _, f := range m.Siblings {
-			found := decode.Sample{Key: f.Key, Type: "none"}
-			for _, b := range append(beside, s) {
-				if b.Key == f.Key && b.Type == f.Type {
-					found = b
-				}
-			}
-			siblings = append(siblings, found)
-		}
-		if m.Confirmed(siblings) {
+		if m.Confirmed(found(m.Siblings, append(beside, s)...)) {
 			return m.Library.Name
 		}
 	}
 	return ""
+}
+
+// found returns what is fetched where these keys are in the database.
+func found(fetched []decode.Fetch, held ...decode.Sample) (all []decode.Sample) {
+	for _, f := range fetched {
+		s := decode.Sample{Key: f.Key, Type: "none"}
+		for _, h := range held {
+			if h.Key == f.Key && h.Type == f.Type {
+				s = h
+			}
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 func text(key, value string, ttl time.Duration) decode.Sample {

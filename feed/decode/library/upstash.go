@@ -10,9 +10,9 @@ import (
 )
 
 // upstash is @upstash/ratelimit, whose default prefix is @upstash/ratelimit. Its windows are strings
-// <prefix>:<id>:<index>, by the client's clock; under another
-// prefix they are those of many programs. Over several regions hashes of a cost for each
-// request. A fixed window expires a window after its first request, a sliding one two windows and a
+// <prefix>:<id>:<index>, by the client's clock; under another prefix they are those of many programs,
+// unless what analytics record or a dynamic limit stands beside them, <prefix>:events:<hour> and
+// <prefix>:dynamic:global. Over several regions they are hashes of a cost for each request. A fixed window expires a window after its first request, a sliding one two windows and a
 // second after it, so that one look tells them apart; a cached fixed window never expires. Its token
 // bucket is the hash <prefix>:<id> of tokens and refilledAt.
 //
@@ -32,8 +32,6 @@ var upstash = &decode.Library{
 	},
 }
 
-const upstashPrefix = "@upstash/ratelimit:"
-
 // upstashWindow recognizes the counter of a window.
 func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	base, last, _ := lastPart(s.Key, ':')
@@ -41,13 +39,14 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || base == "" {
 		return nil
 	}
-	w, current, usual, ok := windowOfIndex(index, c.Now)
-	sure := c.Named || strings.HasPrefix(base, upstashPrefix)
-	if !ok || !sure && !(usual && current && strings.Contains(base, ":")) {
+	w, usual, ok := windowOfIndex(index, c.Now)
+	sure := c.Named || strings.HasPrefix(base, model.UpstashPrefix)
+	if !ok || !sure && !(usual && strings.Contains(base, ":")) {
 		return nil
 	}
 	x := &upstashCounters{indexed: indexed{key: suffixed(base + ":"), window: w, fetch: textCounter, count: textCount}}
-	x.prefix, x.id = model.UpstashNames(base)
+	splits := upstashSplits(base)
+	x.upstashName = splits[0]
 	m := &decode.Match{Name: base, Prefix: x.prefix, Limiter: x, Why: []string{"named <prefix>:<id>:<index of a window>"}}
 	m.Window = w
 	switch lives := s.Expiry(c.Now).Sub(limiter.Instant(index) * limiter.Instant(w.Microseconds())); {
@@ -65,8 +64,15 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	if !sure { // many programs number their windows
-		m.Siblings, m.Confirm = x.traces(c.Now), func(got []decode.Sample) bool { return len(members(got)) > 0 }
 		m.Why = append(m.Why, "beside it are <prefix>:events:<hour> or <prefix>:dynamic:global")
+	}
+	if !sure || len(splits) > 1 {
+		chosen := upstashTraces(splits, c.Now)
+		m.Siblings, m.Confirm = chosen.siblings, func(got []decode.Sample) bool {
+			name, ok := chosen.pick(got)
+			x.upstashName, m.Prefix = name, name.prefix
+			return ok || sure
+		}
 	}
 	if m.Algorithm = limiter.FixedWindow; x.sliding {
 		m.Algorithm = limiter.SlidingWindow
@@ -76,10 +82,11 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 			return nil
 		}
 		x.regions, x.fetch, x.count = true, decode.Fetch{Type: "hash", Pairs: mostPairs}, sumOfCosts
-		m.Siblings = []decode.Fetch{{Key: s.Key, Type: "hash", Pairs: mostPairs}}
+		beside := m.Confirm
+		m.Siblings = append([]decode.Fetch{{Key: s.Key, Type: "hash", Pairs: mostPairs}}, m.Siblings...)
 		m.Confirm = func(got []decode.Sample) bool {
 			_, ok := sumOfCosts(&got[0])
-			return ok && got[0].Exists()
+			return ok && got[0].Exists() && (beside == nil || beside(got[1:]))
 		}
 		return m
 	}
@@ -95,15 +102,15 @@ const upstashSlack = 400 * time.Millisecond
 // upstashCounters are the counters of one identifier, with the dynamic limit and the events beside.
 type upstashCounters struct {
 	indexed
-	prefix, id string
-	sliding    bool
-	regions    bool
-	events     upstashEvents
+	upstashName
+	sliding bool
+	regions bool
+	events  upstashEvents
 }
 
 // Fetch reads the counters, the dynamic limit, and what analytics recorded of the identifier.
 func (x *upstashCounters) Fetch(now limiter.Instant) []decode.Fetch {
-	all := append(x.indexed.Fetch(now), decode.Fetch{Key: x.prefix + "dynamic:global", Type: "string"})
+	all := append(x.indexed.Fetch(now), decode.Fetch{Key: x.dynamicKey(), Type: "string"})
 	return append(all, x.events.fetch(x.prefix, x.id, now)...)
 }
 
@@ -119,15 +126,10 @@ func (x *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, _ dec
 	}
 	d.Partial = x.regions && !(complete(&got[0]) && complete(&got[1]))
 	if most, ok := upstashLimit(&got[2]); ok {
-		d.Limit.Count, d.LimitFrom = most, model.LimitOfSibling
+		d.Limit.Count, d.LimitFrom, d.LimitKey = most, model.LimitOfSibling, x.dynamicKey()
 	}
 	d.Denied, d.NewlyDenied = x.events.take(now, x.window, got[3:])
 	return d
-}
-
-// traces returns the keys of the prefix that no other program writes.
-func (x *upstashCounters) traces(now limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: upstashEventsKey(x.prefix, now), Type: "zset"}, {Key: x.prefix + "dynamic:global", Type: "string"}}
 }
 
 // upstashLimit reads the dynamic limit.

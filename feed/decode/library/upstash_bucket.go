@@ -16,10 +16,18 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || s.Length != 2 {
 		return nil
 	}
-	b := &upstashTokens{key: s.Key}
-	b.prefix, _ = model.UpstashNames(s.Key)
+	splits := upstashSplits(s.Key)
+	b := &upstashTokens{key: s.Key, upstashName: splits[0]}
 	m := &decode.Match{Prefix: b.prefix, Limiter: b, Why: []string{"a hash of tokens and refilledAt, in milliseconds", "it expires"}}
 	m.Algorithm, m.Convention.Refill = limiter.TokenBucket, limiter.RefillInterval
+	if len(splits) > 1 {
+		chosen := upstashTraces(splits, c.Now)
+		m.Siblings, m.Confirm = chosen.siblings, func(got []decode.Sample) bool {
+			b.upstashName, _ = chosen.pick(got)
+			m.Prefix = b.prefix
+			return true
+		}
+	}
 	return m
 }
 
@@ -31,14 +39,19 @@ func readUpstashBucket(s *decode.Sample, now limiter.Instant) (tokens int64, at 
 }
 
 // upstashTokens is a token bucket in a hash.
-type upstashTokens struct{ key, prefix string }
+type upstashTokens struct {
+	key string
+	upstashName
+	events upstashEvents
+}
 
-// Fetch reads the bucket and the dynamic limit.
-func (b *upstashTokens) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{
+// Fetch reads the bucket, the dynamic limit, and what analytics recorded of the identifier.
+func (b *upstashTokens) Fetch(now limiter.Instant) []decode.Fetch {
+	all := []decode.Fetch{
 		{Key: b.key, Type: "hash", Fields: []string{"tokens", "refilledAt"}},
-		{Key: b.prefix + "dynamic:global", Type: "string"},
+		{Key: b.dynamicKey(), Type: "string"},
 	}
+	return append(all, b.events.fetch(b.prefix, b.id, now)...)
 }
 
 // Decode returns the bucket. Of the limit that a rule gives, the count is what comes back each window,
@@ -48,9 +61,10 @@ func (b *upstashTokens) Decode(now limiter.Instant, got []decode.Sample, given d
 	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got[:1])}
 	d.Algorithm, d.Convention.Refill, d.Window = limiter.TokenBucket, limiter.RefillInterval, given.Window
 	if most, ok := upstashLimit(&got[1]); ok && given.LimitFrom != model.NoLimit {
-		d.Limit, d.LimitFrom = given.Limit, model.LimitOfSibling
+		d.Limit, d.LimitFrom, d.LimitKey = given.Limit, model.LimitOfSibling, b.dynamicKey()
 		d.Limit.Burst = most
 	}
+	d.Denied, d.NewlyDenied = b.events.take(now, d.Window, got[2:])
 	if !s.Exists() {
 		return d
 	}

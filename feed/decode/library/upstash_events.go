@@ -85,6 +85,6 @@ func (e *upstashEvents) take(now limiter.Instant, window time.Duration, got []de
 	for _, s := range e.steps {
 		denied.N += s.n
 	}
-	denied.Known = now.Sub(e.begun) >= window
+	denied.Known = window > 0 && now.Sub(e.begun) >= window
 	return denied, fresh
 }

@@ -46,10 +46,10 @@ func TestUpstashDenials(t *testing.T) {
 		var e upstashEvents
 		for _, s := range steps {
 			now := hour.Add(s.at)
-			asked := e.fetch(upstashPrefix, `a"b`, now)
+			asked := e.fetch(model.UpstashPrefix, `a"b`, now)
 			var got []decode.Sample
 			for _, f := range asked {
-				want := fmt.Sprintf("%sevents:%d", upstashPrefix, now.Floor(time.Hour).Millis())
+				want := fmt.Sprintf("%sevents:%d", model.UpstashPrefix, now.Floor(time.Hour).Millis())
 				if f.Key != want || f.Scores[0] != `{"identifier":"a\"b","success":false}` {
 					t.Errorf("asks for %q of %s, want %s", f.Scores, f.Key, want)
 				}
@@ -61,6 +61,49 @@ func TestUpstashDenials(t *testing.T) {
 			}
 			if denied, fresh := e.take(now, window, got); denied != s.want || fresh != s.fresh {
 				t.Errorf("%v into the hour: %+v and %d new, want %+v and %d", s.at, denied, fresh, s.want, s.fresh)
+			}
+		}
+	}
+}
+
+// TestUpstashPrefixes: under a prefix of a program's own, which may hold colons as identifiers do, the
+// dynamic limit or the events beside tell the prefix, the longest where there are several; without
+// them the key is that of any program.
+func TestUpstashPrefixes(t *testing.T) {
+	minute := int64(testNow) / 60e6
+	dynamic := func(prefix string) decode.Sample { return text(prefix+"dynamic:global", "7", model.Forever) }
+	events := decode.Sample{Key: upstashEventsKey("acme:prod:api:", testNow), Type: "zset", TTL: model.Forever, Length: 1}
+	for _, c := range []struct {
+		base       string
+		beside     []decode.Sample
+		prefix, id string
+	}{
+		{"acme:alice", []decode.Sample{dynamic("acme:")}, "acme:", "alice"},
+		{"acme:prod:2001:db8::1", []decode.Sample{dynamic("acme:prod:")}, "acme:prod:", "2001:db8::1"},
+		{"acme:prod:api:alice", []decode.Sample{dynamic("acme:prod:"), events}, "acme:prod:api:", "alice"},
+		{"acme:prod:{t}:9", []decode.Sample{dynamic("acme:prod:")}, "acme:prod:", "{t}:9"},
+		{"acme:alice", []decode.Sample{dynamic("other:")}, "", ""},
+		{"acme:alice", nil, "", ""},
+		{"@upstash/ratelimit:a:b", []decode.Sample{dynamic("@upstash/ratelimit:a:")}, model.UpstashPrefix, "a:b"},
+	} {
+		for _, index := range []int64{minute, minute - 1} {
+			end := limiter.Instant((index + 1) * 60e6)
+			s := text(fmt.Sprintf("%s:%d", c.base, index), "9", end.Add(20*time.Second).Sub(testNow))
+			if s.TTL <= 0 {
+				continue
+			}
+			m := upstash.Recognize(&s, decode.Context{Now: testNow})
+			if m != nil && !m.Confirmed(found(m.Siblings, c.beside...)) {
+				m = nil
+			}
+			if m == nil {
+				if c.prefix != "" {
+					t.Errorf("%s beside %d keys is not recognized", s.Key, len(c.beside))
+				}
+				continue
+			}
+			if x := m.Limiter.(*upstashCounters); x.prefix != c.prefix || x.id != c.id || m.Prefix != c.prefix {
+				t.Errorf("%s has the prefix %q and the identifier %q, its kind %q; want %q and %q", s.Key, x.prefix, x.id, m.Prefix, c.prefix, c.id)
 			}
 		}
 	}
