@@ -30,23 +30,6 @@ const (
 // cluster which is not read, or this user may not read it.
 const restingEvery = 5 * time.Second
 
-// How long one answer may take: so long beside some round trips of the usual length. A
-// server that is far away is not one that does not answer. A node of a cluster is waited
-// for less, since the others wait with it.
-const (
-	answerLimit     = connect.Timeout
-	nodeAnswerLimit = time.Second
-	tripsLimit      = 4
-)
-
-func (r *reader) answerLimit() time.Duration {
-	limit := answerLimit
-	if r.cluster {
-		limit = nodeAnswerLimit
-	}
-	return limit + tripsLimit*r.clock.rtt()
-}
-
 // group is trackers whose keys live on one node, each in order.
 type group struct {
 	addr string        // "" is the client as a whole
@@ -62,8 +45,8 @@ type group struct {
 // server is a cluster. Counters that others keep have a slot for every window, so that the
 // client sends each of them where it belongs. waiting are those of nodes that do not answer.
 func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, waiting []*outage) {
-	whole := &group{pipe: r.client.Pipeline, due: due}
-	if !r.cluster {
+	whole := &group{pipe: r.link.client.Pipeline, due: due}
+	if !r.link.cluster {
 		return []*group{whole}, nil
 	}
 	whole.due = nil
@@ -74,7 +57,7 @@ func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, wait
 			whole.due = append(whole.due, t)
 			continue
 		}
-		node, err := r.nodes.For(ctx, layout.DeniedKey(t.Name))
+		node, err := r.link.nodes.For(ctx, layout.DeniedKey(t.Name))
 		if err != nil {
 			whole.due = append(whole.due, t)
 			continue
@@ -91,13 +74,13 @@ func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, wait
 		all = append(all, whole)
 	}
 	for _, g := range byAddr {
-		if o := r.outages[g.addr]; o != nil {
+		if o := r.link.outages[g.addr]; o != nil {
 			if !o.over.Load() {
 				o.trackers = max(o.trackers, len(g.due))
 				waiting = append(waiting, o)
 				continue
 			}
-			delete(r.outages, g.addr)
+			delete(r.link.outages, g.addr)
 		}
 		all = append(all, g)
 	}
@@ -137,19 +120,19 @@ func (r *reader) readAll(ctx context.Context, due []*tracked, quick bool, ready 
 		switch {
 		case g.failed == nil:
 			healthy++
-		case !r.cluster || errors.Is(g.failed, connect.ErrReadOnly) || ctx.Err() != nil:
+		case !r.link.cluster || errors.Is(g.failed, connect.ErrReadOnly) || ctx.Err() != nil:
 			return g.failed
 		default:
 			lost = g.failed
 			if g.node != nil {
-				r.noteOutage(ctx, g.addr, g.node, r.keysAt(ctx, g.addr), g.failed)
+				r.link.noteOutage(ctx, g.addr, g.node, r.link.keysAt(ctx, g.addr, r.limiters.trackers), g.failed)
 			}
 		}
 	}
 	if healthy == 0 && lost == nil && len(waiting) > 0 {
 		lost = waiting[0].err
 	}
-	if healthy == 0 && !r.anyNodeAnswers() {
+	if healthy == 0 && !r.link.anyNodeAnswers() {
 		return lost
 	}
 	return nil
@@ -190,8 +173,8 @@ func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool,
 
 // prepare builds the pipeline for the first trackers of a group.
 func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) *flight {
-	f := &flight{group: g, clock: r.clockOf(g.addr), sent: time.Now()}
-	f.query = &track.Query{Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.cluster, Entries: track.EntriesFor(len(r.trackers)), Windows: &r.windows, Inferred: &r.inferred, Denials: &r.denials}
+	f := &flight{group: g, clock: r.link.clockOf(g.addr), sent: time.Now()}
+	f.query = &track.Query{Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.link.cluster, Entries: track.EntriesFor(len(r.limiters.trackers)), Windows: &r.limiters.windows, Inferred: &r.inferred, Denials: &r.link.denials}
 	f.measured = measurable && !quick && !r.embedded && len(g.due) > 1 && r.spending.meter.Due(f.sent)
 	most := commandsPerPipe
 	if f.measured {
@@ -201,7 +184,7 @@ func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) 
 	n := r.ask(f.query, g.due, quick, most)
 	f.trackers, g.due = g.due[:n], g.due[n:]
 	// TIME comes last, so that no entry that was read is later than the reading.
-	if r.noTime == "" {
+	if r.link.noTime == "" {
 		f.time = f.query.Pipe.Time(ctx)
 	}
 	f.short = f.query.Pipe.Len() < 20
@@ -228,7 +211,7 @@ func (r *reader) ask(q *track.Query, due []*tracked, quick bool, most int) (n in
 // land sends the pipelines at the same time, takes their answers one after the other, and
 // returns what they cost the server.
 func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready *[]model.Reading) (price time.Duration) {
-	limited, cancel := context.WithTimeout(ctx, r.answerLimit())
+	limited, cancel := context.WithTimeout(ctx, r.link.answerLimit())
 	defer cancel()
 	send := func(f *flight) {
 		f.sent = time.Now()
@@ -288,14 +271,14 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 		switch {
 		case err == nil:
 			now = limiter.InstantOf(t)
-			f.clock.observe(f.sent, f.received, now, f.short && !r.guard.Dialed().After(f.sent))
-		case connect.Away(err) && f.group.node == nil && r.cluster:
+			f.clock.observe(f.sent, f.received, now, f.short && !r.link.guard.Dialed().After(f.sent))
+		case connect.Away(err) && f.group.node == nil && r.link.cluster:
 			// The client asked some node for the time: that one may be away, and others not.
 		case connect.Away(err):
 			return err
 		case connect.Code(err) == "NOPERM":
-			r.noTime = connect.Remedy(err)
-			r.facts.time.Store(false)
+			r.link.noTime = connect.Remedy(err)
+			r.shared.facts.time.Store(false)
 		}
 	}
 	answered := false
@@ -303,21 +286,21 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	for _, t := range f.trackers {
 		reading, came, err := t.Take(now)
 		switch {
-		case connect.Redirected(err) && !r.cluster:
+		case connect.Redirected(err) && !r.link.cluster:
 			t.resting, t.due, answered = true, f.received.Add(restingEvery), true
 			reading.Err = "is on another node of the cluster: add ?cluster=true to the URL"
 			*ready = append(*ready, reading)
 			continue
 		case connect.Redirected(err):
-			r.nodes.Avoid(f.group.addr)
+			r.link.nodes.Avoid(f.group.addr)
 			t.moved, answered = true, true // its slot is moving: the client finds it in the next round
-		case err != nil && f.group.node == nil && r.cluster:
+		case err != nil && f.group.node == nil && r.link.cluster:
 			lost = err // of the nodes that the client asked this one is away
 		case err != nil:
 			return err
 		case came == track.Again:
 			if found := t.Hit(); found != nil {
-				t = r.replace(t, *found)
+				t = r.limiters.replace(t, *found)
 			}
 			f.group.again = append(f.group.again, t)
 			answered = true
@@ -334,8 +317,8 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	if !answered {
 		return cmp.Or(lost, f.err)
 	}
-	if f.group.addr != "" && (r.clock.rtt() == 0 || f.group.addr == r.leader()) {
-		r.clock = *f.clock // the header shows one clock: that of the first node
+	if f.group.addr != "" && (r.link.clock.rtt() == 0 || f.group.addr == r.link.leader()) {
+		r.link.clock = *f.clock // the header shows one clock: that of the first node
 	}
 	return nil
 }
@@ -352,28 +335,4 @@ func (r *reader) finish(t *tracked, reading *model.Reading, at time.Time) {
 	if t.Refused() {
 		t.resting, t.due = true, at.Add(restingEvery)
 	}
-}
-
-// clockOf returns the clock of a node; "" is the one server.
-func (r *reader) clockOf(addr string) *clock {
-	if addr == "" {
-		return &r.clock
-	}
-	c := r.clocks[addr]
-	if c == nil {
-		c = &clock{offset: r.clock.offset}
-		r.clocks[addr] = c
-	}
-	return c
-}
-
-// leader returns the node whose clock stands for the cluster's.
-func (r *reader) leader() string {
-	first := ""
-	for addr := range r.clocks {
-		if r.outages[addr] == nil && (first == "" || addr < first) {
-			first = addr
-		}
-	}
-	return first
 }

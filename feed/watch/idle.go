@@ -41,7 +41,7 @@ const (
 func (r *reader) isIdle(ctx context.Context, now time.Time) (bool, error) {
 	d := &r.idle
 	d.idle, d.covered = false, false
-	single, ok := r.client.(*redis.Client)
+	single, ok := r.link.client.(*redis.Client)
 	if !ok || now.Sub(d.arrival) < idleAfter || now.Before(d.resume) {
 		d.changes = ""
 		return false, nil

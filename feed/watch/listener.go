@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -186,20 +185,20 @@ func (r *reader) listen(ctx context.Context) {
 	want := make(map[string]*blockingRead)
 	perNode := make(map[string]int)
 	n, refused := 0, r.listener.lack() != ""
-	for _, t := range r.visible {
+	for _, t := range r.limiters.visible {
 		t.blocking = false
 		t.busy = t.Rate() > busyRate || t.busy && t.Rate() > quietAgain
 		key, id, ok := t.Stream()
 		if !ok || refused || t.busy || n >= maxListened {
 			continue
 		}
-		name, node := r.nodeOf(ctx, key)
+		name, node := r.link.nodeOf(ctx, key)
 		if node == nil {
 			continue
 		}
 		b := want[name]
 		if b == nil {
-			addr, clustered := r.addressOf(node)
+			addr, clustered := r.link.addressOf(node)
 			if clustered && perNode[addr] >= readsPerNode {
 				continue
 			}
@@ -211,40 +210,4 @@ func (r *reader) listen(ctx context.Context) {
 		n++
 	}
 	r.listener.follow(want)
-}
-
-// nodeOf returns the node that holds a key, and a name for the connection that may wait
-// for it; nil when it is not known which node that is.
-func (r *reader) nodeOf(ctx context.Context, key string) (string, redis.UniversalClient) {
-	node, err := r.nodes.For(ctx, key)
-	switch {
-	case err != nil:
-		return "", nil
-	case node == nil:
-		return "", r.client
-	}
-	return node.Options().Addr + "/" + hashTag(key), node
-}
-
-// hashTag returns the part of a key that decides about its slot, by the rule of Redis
-// Cluster: what stands between the first { and the next }, unless that is nothing.
-func hashTag(key string) string {
-	if _, rest, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
-			return tag
-		}
-	}
-	return key
-}
-
-// addressOf tells the nodes of a cluster apart.
-func (r *reader) addressOf(node redis.UniversalClient) (addr string, clustered bool) {
-	if !r.cluster {
-		return "", false
-	}
-	n, ok := node.(*redis.Client)
-	if !ok {
-		return "", true
-	}
-	return n.Options().Addr, true
 }

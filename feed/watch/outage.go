@@ -26,8 +26,8 @@ type outage struct {
 }
 
 // noteOutage leaves a node out until it answers.
-func (r *reader) noteOutage(ctx context.Context, addr string, node *redis.Client, trackers int, err error) {
-	if o := r.outages[addr]; o != nil {
+func (l *link) noteOutage(ctx context.Context, addr string, node *redis.Client, trackers int, err error) {
+	if o := l.outages[addr]; o != nil {
 		if !o.over.Load() {
 			o.err = err
 			return
@@ -36,13 +36,13 @@ func (r *reader) noteOutage(ctx context.Context, addr string, node *redis.Client
 	}
 	o := &outage{err: err, trackers: trackers}
 	ctx, o.stop = context.WithCancel(ctx)
-	r.outages[addr] = o
-	r.nodes.Avoid(addr)
-	if c, ok := r.client.(*redis.ClusterClient); ok {
+	l.outages[addr] = o
+	l.nodes.Avoid(addr)
+	if c, ok := l.client.(*redis.ClusterClient); ok {
 		c.ReloadState(context.WithoutCancel(ctx)) // perhaps a replica has taken its place
 	}
-	limit := r.answerLimit()
-	r.beside.Go(func() {
+	limit := l.answerLimit()
+	l.beside.Go(func() {
 		defer o.stop()
 		var wait backoff.Exponential
 		for backoff.Sleep(ctx, wait.Next()) == nil {
@@ -58,9 +58,9 @@ func (r *reader) noteOutage(ctx context.Context, addr string, node *redis.Client
 }
 
 // keysAt counts the limiters whose keys a node of a cluster holds.
-func (r *reader) keysAt(ctx context.Context, addr string) (n int) {
-	for _, t := range r.trackers {
-		if node, err := r.nodes.For(ctx, layout.DeniedKey(t.Name)); err == nil && node.Options().Addr == addr {
+func (l *link) keysAt(ctx context.Context, addr string, trackers map[string]*tracked) (n int) {
+	for _, t := range trackers {
+		if node, err := l.nodes.For(ctx, layout.DeniedKey(t.Name)); err == nil && node.Options().Addr == addr {
 			n++
 		}
 	}
@@ -68,21 +68,21 @@ func (r *reader) keysAt(ctx context.Context, addr string) (n int) {
 }
 
 // reviewOutages forgets the nodes that no longer hold keys: others have taken their place.
-func (r *reader) reviewOutages(ctx context.Context) {
-	for addr, o := range r.outages {
-		if n := r.keysAt(ctx, addr); n > 0 {
+func (l *link) reviewOutages(ctx context.Context, trackers map[string]*tracked) {
+	for addr, o := range l.outages {
+		if n := l.keysAt(ctx, addr, trackers); n > 0 {
 			o.trackers = n
 		} else if o.trackers > 0 || o.over.Load() {
 			o.stop()
-			delete(r.outages, addr)
+			delete(l.outages, addr)
 		}
 	}
 }
 
 // anyNodeAnswers reports whether a node of the cluster is not known to be away.
-func (r *reader) anyNodeAnswers() bool {
-	for addr := range r.clocks {
-		if o := r.outages[addr]; o == nil || o.over.Load() {
+func (l *link) anyNodeAnswers() bool {
+	for addr := range l.clocks {
+		if o := l.outages[addr]; o == nil || o.over.Load() {
 			return true
 		}
 	}
@@ -90,9 +90,9 @@ func (r *reader) anyNodeAnswers() bool {
 }
 
 // away returns the nodes that do not answer, by address.
-func (r *reader) away() (nodes []model.Node) {
-	for _, addr := range slices.Sorted(maps.Keys(r.outages)) {
-		if o := r.outages[addr]; !o.over.Load() {
+func (l *link) away() (nodes []model.Node) {
+	for _, addr := range slices.Sorted(maps.Keys(l.outages)) {
+		if o := l.outages[addr]; !o.over.Load() {
 			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: fmt.Sprintf("%s; %d keys are stale", connect.Explain(o.err, addr), o.trackers)})
 		}
 	}

@@ -39,18 +39,18 @@ const (
 
 // plan returns the trackers to read now, the most important first.
 func (r *reader) plan(now time.Time) []*tracked {
-	place := r.focus.places()
-	due := make([]*tracked, 0, len(r.trackers))
-	allRead := len(r.trackers) > 0 && r.scanner.Progress().Passes > 0
-	few, covered := len(r.trackers) <= fewTrackers, r.covered()
-	r.visible = r.visible[:0]
-	for _, t := range r.trackers {
+	place := r.shared.focus.places()
+	due := make([]*tracked, 0, len(r.limiters.trackers))
+	allRead := len(r.limiters.trackers) > 0 && r.limiters.scanner.Progress().Passes > 0
+	few, covered := len(r.limiters.trackers) <= fewTrackers, r.covered()
+	r.limiters.visible = r.limiters.visible[:0]
+	for _, t := range r.limiters.trackers {
 		t.place = place[t.Name]
 		allRead = allRead && t.Readings > 0
 		switch {
 		case t.place > 0 || t.Named && few:
 			t.rank = onScreen
-			r.visible = append(r.visible, t)
+			r.limiters.visible = append(r.limiters.visible, t)
 		case t.Readings == 0:
 			t.rank = unread
 		case t.Pressing() || now.Sub(t.due) > longestWait:
@@ -66,7 +66,7 @@ func (r *reader) plan(now time.Time) []*tracked {
 		}
 	}
 	r.spending.budget.allRead = allRead
-	slices.SortFunc(r.visible, before)
+	slices.SortFunc(r.limiters.visible, before)
 	slices.SortFunc(due, before)
 	return due
 }
@@ -96,7 +96,7 @@ const quickShare, strainedShare = 0.5, 0.2
 func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	var due []*tracked
 	for _, name := range o.names {
-		if t := r.trackers[name]; t != nil {
+		if t := r.limiters.trackers[name]; t != nil {
 			t.woken = true
 			due = append(due, t)
 		}
@@ -113,11 +113,11 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	spend := time.Duration(share*float64(quickEvery)) - s.costs.Wake()
 	allowed := 1 + int(max(spend, 0)/max(s.quick, time.Microsecond))
 	news := due // a tracker answers one question at a time
-	for _, t := range r.visible {
+	for _, t := range r.limiters.visible {
 		if len(due) >= allowed {
 			break
 		}
-		if r.trackers[t.Name] == t && !t.blocking && !t.announced && !t.resting && !slices.Contains(news, t) {
+		if r.limiters.trackers[t.Name] == t && !t.blocking && !t.announced && !t.resting && !slices.Contains(news, t) {
 			due = append(due, t)
 		}
 	}
@@ -146,7 +146,7 @@ func (r *reader) pause(t *tracked) time.Duration {
 		return 0
 	}
 	t.quiet = min(t.quiet+1, 6)
-	if t.rank == onScreen || len(r.trackers) <= fewTrackers {
+	if t.rank == onScreen || len(r.limiters.trackers) <= fewTrackers {
 		return min(stillPause, t.Lasts()) // or sooner, when something is written
 	}
 	return min(quietPause*time.Duration(t.quiet), longestWait)

@@ -14,11 +14,12 @@ import (
 // TestATrackerIsDueOnce: a tracker that is on screen and of which there is news is read once, since
 // it holds the answers to one question alone.
 func TestATrackerIsDueOnce(t *testing.T) {
-	r := &reader{trackers: map[string]*tracked{}}
+	l := newLimiters(Options{}, nil)
+	r := &reader{limiters: l}
 	r.spending.budget.share = 0.5
 	for _, name := range []string{"a", "b", "c"} {
 		k := &tracked{Tracker: track.New(name, nil, false, nil)}
-		r.trackers[name], r.visible = k, append(r.visible, k)
+		l.trackers[name], l.visible = k, append(l.visible, k)
 	}
 	for _, kind := range []orderKind{orderQuick, orderWoken} {
 		times := map[string]int{}
@@ -43,20 +44,20 @@ func TestShardsTearNoLimiter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &reader{o: Options{Slots: slots}, trackers: map[string]*tracked{}, dropped: map[uint64]bool{}}
+		l := newLimiters(Options{Slots: slots}, nil)
 		for i := range 200 {
 			name := fmt.Sprintf("rl:user:%d", i)
 			for window := range 3 { // counters without a common hash tag
 				f := decode.Found{Key: fmt.Sprintf("%s:%d", name, 1700000000+60*window), Name: name}
 				f.Evidence = model.Known
-				r.adoptOne(f)
+				l.adoptOne(f, 0)
 			}
 		}
-		for name := range r.trackers {
+		for name := range l.trackers {
 			owners[name] = append(owners[name], n)
 		}
-		if len(r.trackers) < 20 || len(r.trackers) > 80 {
-			t.Errorf("part %d of %d has %d of 200 limiters", n, parts, len(r.trackers))
+		if len(l.trackers) < 20 || len(l.trackers) > 80 {
+			t.Errorf("part %d of %d has %d of 200 limiters", n, parts, len(l.trackers))
 		}
 	}
 	for name, of := range owners {

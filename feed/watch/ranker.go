@@ -100,20 +100,21 @@ func (k *ranker) run(ctx context.Context, live func() bool) {
 	}, nil)
 }
 
-// rank ranks the keys that are written, and has those looked at that are not read yet.
-func (r *reader) rank(now time.Time) {
-	k := r.ranker
+// rank ranks the keys that are written, and has those looked at that are not read yet. at is a
+// moment of the server's clock, and cost what hearing of them has taken of it.
+func (l *limiters) rank(now time.Time, at limiter.Instant) (cost time.Duration) {
+	k := l.ranker
 	k.coldest = nil
 	if k.client == nil || now.Before(k.next) {
-		return
+		return 0
 	}
 	k.next = now.Add(rankEvery)
-	r.spending.charge(k.writes.Cost())
+	cost = k.writes.Cost()
 	top := k.writes.Top(hottest)
 	k.rates = make(map[string]float64, len(top))
 	var unknown []string
 	look := func(name, key string) {
-		if r.trackers[name] == nil && key != "" && now.Sub(k.asked[name]) > askAgain {
+		if l.trackers[name] == nil && key != "" && now.Sub(k.asked[name]) > askAgain {
 			k.asked[name] = now
 			unknown = append(unknown, key)
 		}
@@ -124,8 +125,8 @@ func (r *reader) rank(now time.Time) {
 			look(t.Name, t.Key)
 		}
 	}
-	for name, at := range k.asked {
-		if now.Sub(at) > askAgain {
+	for name, asked := range k.asked {
+		if now.Sub(asked) > askAgain {
 			delete(k.asked, name)
 		}
 	}
@@ -133,14 +134,15 @@ func (r *reader) rank(now time.Time) {
 		k.report = report
 	}
 	for _, h := range k.report.keys {
-		name := decode.NameOf(h.Key, r.clock.at(now))
-		if covers(r.o.Watch, h.Key, name) && r.o.Slots.Has(name) && isHot(&h) {
+		name := decode.NameOf(h.Key, at)
+		if covers(l.o.Watch, h.Key, name) && l.o.Slots.Has(name) && isHot(&h) {
 			k.rates[name] = max(k.rates[name], 1)
 			look(name, h.Key)
 		}
 	}
-	k.tell(top, r.clock.at(now))
-	r.scanner.Look(unknown...)
+	k.tell(top, at)
+	l.scanner.Look(unknown...)
+	return cost
 }
 
 // tell puts what is known of hot keys into the next batch.
@@ -176,55 +178,4 @@ func (k *ranker) close() error {
 		return nil
 	}
 	return k.client.Close()
-}
-
-// makeRoom lets the coldest tracker go for a find that is sure to be hotter, and reports
-// whether there is room now.
-func (r *reader) makeRoom(f decode.Found) bool {
-	if !r.hotter(f) {
-		return false
-	}
-	k := r.ranker
-	if k.coldest == nil {
-		k.coldest = r.cold()
-	}
-	n := len(k.coldest)
-	if n == 0 {
-		delete(k.asked, f.Name) // soon there will be room
-		return false
-	}
-	t := k.coldest[n-1]
-	k.coldest = k.coldest[:n-1]
-	delete(r.trackers, t.Name)
-	r.drop(t.Name)
-	k.leftOut = append(k.leftOut, t.Name)
-	return true
-}
-
-// hotter reports whether a find is worth a place that a cold key holds: it is written all the
-// time, or it is near its limit as far as one look can tell.
-func (r *reader) hotter(f decode.Found) bool {
-	if r.ranker.rates[f.Name] > 0 {
-		return true
-	}
-	rule := config.RuleFor(r.o.Rules, f.Name, f.Key)
-	if rule == nil || !rule.LimitKnown || rule.Limit.Count <= 0 || f.Used < 0 {
-		return false
-	}
-	return float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)
-}
-
-// cold returns the trackers that may be evicted: not on screen, not named, read and quiet for a
-// while. The coldest come last.
-func (r *reader) cold() []*tracked {
-	list := make([]*tracked, 0, len(r.trackers))
-	for _, t := range r.trackers {
-		if t.place == 0 && !t.Named && !t.Pressing() && t.quiet >= coldEnough && r.ranker.rates[t.Name] == 0 {
-			list = append(list, t)
-		}
-	}
-	slices.SortFunc(list, func(a, b *tracked) int {
-		return cmp.Or(cmp.Compare(a.quiet, b.quiet), strings.Compare(b.Name, a.Name))
-	})
-	return list
 }

@@ -12,19 +12,19 @@ import (
 // changes are announced: those need not be polled between two refreshes.
 func (r *reader) subscribe(ctx context.Context) {
 	want := make(map[string]*subscription)
-	now := r.clock.at(time.Now())
-	for _, t := range r.visible {
+	now := r.link.clock.at(time.Now())
+	for _, t := range r.limiters.visible {
 		t.announced, t.node = false, ""
 		keys, class := t.Keys(now)
 		if t.blocking || t.busy || len(keys) == 0 {
 			continue
 		}
-		_, node := r.nodeOf(ctx, keys[0])
+		_, node := r.link.nodeOf(ctx, keys[0])
 		single, ok := node.(*redis.Client)
 		if !ok {
 			continue
 		}
-		t.node, _ = r.addressOf(node)
+		t.node, _ = r.link.addressOf(node)
 		sub := want[t.node]
 		if sub == nil {
 			sub = &subscription{node: single, want: make(map[string]subject)}

@@ -72,7 +72,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*track.Past) *Watch {
 		reload: make(chan []config.Rule, 1),
 	}
 	w.reader = w.open()
-	w.reader.joins = !w.reader.cluster
+	w.reader.link.joins = !w.reader.link.cluster
 	return w
 }
 
@@ -81,20 +81,20 @@ func (w *Watch) open() *reader {
 	o, e, g := w.o, w.endpoint, &connect.Guard{}
 	r := newReader(o, e, g, w.pasts, w.shared)
 	find := discover.Options{
-		Client: r.client, Nodes: r.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
-		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.facts.now, Time: r.facts.time.Load, Away: r.facts.away.Load,
-		Own: func() (time.Duration, int64) { return time.Duration(r.facts.charged.Load()), g.Commands.Load() },
+		Client: r.link.client, Nodes: r.link.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
+		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Time: r.shared.facts.time.Load, Away: r.shared.facts.away.Load,
+		Own: func() (time.Duration, int64) { return time.Duration(r.shared.facts.charged.Load()), g.Commands.Load() },
 	}
 	if r.embedded {
 		find.Rest = 3 * time.Second // only the demo writes to the embedded server
-		r.scanner = discover.New(find)
-		r.ranker, r.firstWrite = newRanker(nil, nil, o, r.facts.now), newFirstWrite(nil)
+		r.limiters.scanner = discover.New(find)
+		r.limiters.ranker, r.firstWrite = newRanker(nil, nil, o, r.shared.facts.now), newFirstWrite(nil)
 		return r
 	}
 	if o.Budget <= 0 {
 		find.Most = IdleBudget
 	}
-	kept := newRetained(r.client, r.nodes, &r.facts)
+	kept := newRetained(r.link.client, r.link.nodes, &r.shared.facts)
 	find.Page = kept.page
 	passed := ""
 	find.Unchanged = func() bool {
@@ -104,15 +104,15 @@ func (w *Watch) open() *reader {
 		passed = state
 		return same
 	}
-	r.scanner = discover.New(find)
+	r.limiters.scanner = discover.New(find)
 	var client redis.UniversalClient
 	var nodes *connect.Nodes
-	if len(r.scanner.Patterns()) > 0 { // else nothing is to be found
+	if len(r.limiters.scanner.Patterns()) > 0 { // else nothing is to be found
 		client = e.OpenPush(o.ClientName, listenPool, g)
 		nodes = e.NodesOf(client)
 	}
-	r.ranker = newRanker(client, nodes, o, r.facts.now)
-	r.ranker.retained = kept
+	r.limiters.ranker = newRanker(client, nodes, o, r.shared.facts.now)
+	r.limiters.ranker.retained = kept
 	named := slices.Clone(o.Watch)
 	for _, k := range o.Keys {
 		named = append(named, config.LiteralGlob(k))
@@ -130,7 +130,7 @@ func (w *Watch) Written(key string) { w.shared.wakeups.add(key) }
 
 // Expect follows a key that will hold what f says, even while it holds nothing. It is to be
 // called before Run.
-func (w *Watch) Expect(f decode.Found) { w.reader.expect(f) }
+func (w *Watch) Expect(f decode.Found) { w.reader.limiters.expect(f) }
 
 // Offset returns how far the server's clock is ahead of this machine's. It may be called
 // from any goroutine.
@@ -141,7 +141,7 @@ func (w *Watch) Close() error { return w.reader.close() }
 
 // close ends the connections of a session.
 func (r *reader) close() error {
-	return errors.Join(r.firstWrite.close(), r.ranker.close(), r.client.Close())
+	return errors.Join(r.firstWrite.close(), r.limiters.ranker.close(), r.link.client.Close())
 }
 
 // silentAfter is how long a server may say nothing, beside some round trips, before it counts
@@ -177,9 +177,9 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 		case errors.Is(err, errClusterNode):
 			err = w.join(ctx)
 		case errors.Is(err, errReload):
-			notice, joins := w.reader.notice, w.reader.joins
+			notice, joins := w.reader.notice, w.reader.link.joins
 			err = w.reopen(ctx, notice)
-			w.reader.joins = joins && notice == ""
+			w.reader.link.joins = joins && notice == ""
 			emit = afterConnecting(emit)
 		default:
 			return err
@@ -232,19 +232,19 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	beside, ctx := panics.NewGroup(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	orders, results := make(chan order), make(chan result)
-	beside.Go(func() { r.scanner.Run(ctx, beside) })
+	beside.Go(func() { r.limiters.scanner.Run(ctx, beside) })
 	beside.Go(func() { r.listener.run(ctx, beside) })
 	beside.Go(func() { r.subscriber.run(ctx, beside) })
 	beside.Go(func() { r.firstWrite.run(ctx) })
-	beside.Go(func() { r.ranker.run(ctx, r.facts.live.Load) })
-	if r.ranker.client != nil {
-		beside.Go(func() { r.ranker.retained.run(ctx) })
+	beside.Go(func() { r.limiters.ranker.run(ctx, r.shared.facts.live.Load) })
+	if r.limiters.ranker.client != nil {
+		beside.Go(func() { r.limiters.ranker.retained.run(ctx) })
 	}
 	beside.Go(func() { r.examine(ctx) })
 	beside.Go(func() { r.run(ctx, beside, orders, results) })
 	defer func() {
 		cancel()
-		r.guard.HangUp() // a server that hangs must not keep anything waiting
+		r.link.guard.HangUp() // a server that hangs must not keep anything waiting
 		err = cmp.Or(beside.Wait(), err)
 	}()
 
@@ -253,7 +253,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		gap = wakeupGapEmbedded
 	}
 	s := newSchedule(w.o.Refresh, gap, now)
-	e := &emitter{emit: emit, server: w.server, patterns: r.scanner.Patterns(), begun: now}
+	e := &emitter{emit: emit, server: w.server, patterns: r.limiters.scanner.Patterns(), begun: now}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -272,9 +272,9 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 			} else {
 				s.answered(now, res.idle, res.covered)
 			}
-		case <-r.wakeups.Ready():
+		case <-r.shared.wakeups.Ready():
 			s.hasNews(time.Now())
-		case <-r.scanner.Found():
+		case <-r.limiters.scanner.Found():
 			s.hasFinds(time.Now())
 		case <-r.firstWrite.written:
 			s.hasWrites(time.Now())
@@ -290,11 +290,11 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 				}
 			}
 		}
-		r.facts.live.Store(e.link == model.Live)
-		r.facts.away.Store(e.link != model.Live && e.err != "")
+		r.shared.facts.live.Store(e.link == model.Live)
+		r.shared.facts.away.Store(e.link != model.Live && e.err != "")
 		now = time.Now()
 		if k := s.next(now); k != orderNone {
-			o := order{kind: k, names: r.wakeups.take()}
+			o := order{kind: k, names: r.shared.wakeups.take()}
 			if len(o.names) > 0 {
 				s.tookNames()
 			}
@@ -312,25 +312,25 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 // an order waits for its answers. How far away it is does not matter.
 func (w *Watch) silence(now, ordered time.Time) bool {
 	r := w.reader
-	return now.Sub(later(ordered, r.guard.LastReceived())) > silentAfter+tripsLimit*time.Duration(r.facts.rtt.Load())
+	return now.Sub(later(ordered, r.link.guard.LastReceived())) > silentAfter+tripsLimit*time.Duration(r.shared.facts.rtt.Load())
 }
 
 // examine asks the server how it does, again and again until ctx ends.
 func (r *reader) examine(ctx context.Context) {
 	var c health.Collector
 	for wait := time.Duration(0); backoff.Sleep(ctx, wait) == nil; {
-		if wait = health.Every; !r.facts.live.Load() {
+		if wait = health.Every; !r.shared.facts.live.Load() {
 			wait = 50 * time.Millisecond
 			continue
 		}
 		if r.embedded {
-			r.examined.Put(health.Examination{Health: &model.Health{At: r.facts.now(), Missing: []string{"the embedded Redis does not tell how it does"}}})
+			r.examined.Put(health.Examination{Health: &model.Health{At: r.shared.facts.now(), Missing: []string{"the embedded Redis does not tell how it does"}}})
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, connect.Timeout)
-		nodes, _ := r.nodes.All(limited)
-		if e, err := c.Examine(limited, nodes, r.facts.now()); err == nil && len(nodes) > 0 {
-			r.facts.setPolicy(e.Health.Policy)
+		nodes, _ := r.link.nodes.All(limited)
+		if e, err := c.Examine(limited, nodes, r.shared.facts.now()); err == nil && len(nodes) > 0 {
+			r.shared.facts.setPolicy(e.Health.Policy)
 			r.examined.Put(e)
 		}
 		cancel()

@@ -1,12 +1,20 @@
 package watch
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"ratescope/limiter"
 )
+
+// shared is what goroutines beside the reader use too. It is safe for concurrent use.
+type shared struct {
+	focus   focus
+	wakeups wakeups
+	facts   facts
+}
 
 // facts are what the goroutines beside the reader need to know of the server. They are safe
 // for concurrent use.
@@ -46,4 +54,27 @@ func (f *facts) eviction() (version, policy string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.version, f.policy
+}
+
+// focus is which keys are on screen. It is safe for concurrent use.
+type focus struct {
+	mu   sync.Mutex
+	keys []string
+}
+
+func (f *focus) set(keys []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.keys = slices.Clone(keys)
+}
+
+// places returns the place of each key on screen, from 1.
+func (f *focus) places() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	place := make(map[string]int, len(f.keys))
+	for i, k := range f.keys {
+		place[k] = i + 1
+	}
+	return place
 }

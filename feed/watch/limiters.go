@@ -1,0 +1,267 @@
+package watch
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"ratescope/feed/config"
+	"ratescope/feed/decode"
+	"ratescope/feed/discover"
+	"ratescope/feed/track"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// limiters is what is watched: a tracker for each limiter that was found or named, what finds
+// them, and what says which of very many are worth it. It belongs to the goroutine that reads.
+type limiters struct {
+	o        Options
+	pasts    map[string]*track.Past // what is known from before; not nil where the server is embedded
+	scanner  *discover.Scanner
+	ranker   *ranker
+	trackers map[string]*tracked
+	visible  []*tracked      // those that are polled between two refreshes, the most important first
+	dropped  map[uint64]bool // limiters beyond MaxKeys, by their hash
+	unlikely map[string]bool // patterns of keys that were seen not to be limiters
+	windows  decode.Windows  // of all keys of a kind
+}
+
+// newLimiters returns trackers of the limiters that are named.
+func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
+	l := &limiters{o: o, pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool), unlikely: make(map[string]bool)}
+	for _, k := range o.Keys {
+		t := l.newTracked(k, k)
+		t.Probe()
+		l.trackers[k] = t
+	}
+	return l
+}
+
+func (l *limiters) newTracked(name, key string) *tracked {
+	return &tracked{Tracker: track.New(name, config.RuleFor(l.o.Rules, name, key), l.pasts != nil, l.pasts[name])}
+}
+
+// resync has every tracker read anew, because what it knows may be of another server.
+func (l *limiters) resync() {
+	for _, t := range l.trackers {
+		t.Resync()
+	}
+}
+
+// adopt makes trackers of what discovery found; now is the server's clock.
+func (l *limiters) adopt(now limiter.Instant) {
+	finds := l.scanner.Collect()
+	for _, f := range finds {
+		l.windows.Meet(f.Match)
+	}
+	for _, f := range finds {
+		l.adoptOne(f, now)
+	}
+}
+
+func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
+	t := l.trackers[f.Name]
+	switch {
+	case t == nil && !l.o.Slots.Has(f.Name):
+		return // another process watches it
+	case (f.Denied || f.Blocked) && t == nil:
+		l.scanner.Forget(f.Key) // its limiter may be found later
+		return
+	case t != nil:
+		if !t.Meet(f) {
+			l.replace(t, f)
+		}
+		return
+	}
+	var ok bool
+	if f.Evidence, ok = l.grade(f); !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikely[f.Pattern()] {
+		return
+	}
+	if len(l.trackers) >= l.max() && !l.makeRoom(f) {
+		l.drop(f.Name)
+		return
+	}
+	delete(l.dropped, hashOf(f.Name))
+	l.follow(f)
+}
+
+// follow makes a tracker of a find.
+func (l *limiters) follow(f decode.Found) *tracked {
+	t := l.newTracked(f.Name, f.Key)
+	l.trackers[f.Name] = t
+	t.Attach(f)
+	return t
+}
+
+// expect makes a tracker of a key that will hold what f says, even while it holds nothing.
+func (l *limiters) expect(f decode.Found) {
+	t := l.newTracked(f.Name, f.Key)
+	t.Await()
+	l.trackers[f.Name] = t
+	t.Attach(f)
+}
+
+// stale reports whether a find is a counter of a window long over.
+func (l *limiters) stale(f decode.Found, now limiter.Instant) bool {
+	if f.Kind != decode.Counter {
+		return false
+	}
+	rule := config.RuleFor(l.o.Rules, f.Name, f.Key)
+	if rule == nil || rule.Span() == 0 {
+		return false
+	}
+	return f.Start.Add(3*rule.Span()) < now
+}
+
+// max returns how many limiters are followed at most.
+func (l *limiters) max() int {
+	if l.o.MaxKeys > 0 {
+		return l.o.MaxKeys
+	}
+	return DefaultMaxKeys
+}
+
+// grade says on what evidence a find is a limiter; ok is false where there is none. A library's
+// layout makes it known. A rule that names the key, or a pattern narrower than *, says that it is
+// one. Else the form of its value says so only together with a name that limiters have.
+func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
+	if f.Evidence == model.Known {
+		return model.Known, true
+	}
+	rule := config.RuleFor(l.o.Rules, f.Name, f.Key)
+	if rule.Narrow() {
+		return model.Told, true
+	}
+	narrow := slices.ContainsFunc(l.o.Watch, func(p string) bool {
+		return strings.Trim(p, "*") != "" && config.MatchGlob(p, f.Key)
+	})
+	switch f.Kind {
+	case decode.Wrong, decode.Opaque:
+		if f.Kind == decode.Opaque && !narrow {
+			break
+		}
+		return model.Told, narrow && rule != nil && rule.Algorithm != limiter.Unknown
+	case decode.Single:
+		if !f.Sure && !narrow {
+			return model.Likely, l.lostExpiry(f)
+		}
+	}
+	if narrow {
+		return model.Told, true
+	}
+	return model.Likely, f.Sure && (f.Telling || l.scanner.Alike(f.Key))
+}
+
+// lostExpiry reports whether an integer without an expiry is likely to be a counter whose
+// EXPIRE was lost: the process died after INCR, or a SET went over it, and since then it
+// denies for ever. Any number of a program looks the same, so that two things must come
+// together: sampled writes show that the key is written all the time, and it is named as limiters
+// are. A version, a sequence of ids and a count of visitors have one or none of these.
+func (l *limiters) lostExpiry(f decode.Found) bool {
+	return l.ranker.rates[f.Name] > 0 && l.scanner.Alike(f.Key)
+}
+
+// replace puts another tracker in the place of t, because its key holds something else now.
+func (l *limiters) replace(t *tracked, f decode.Found) *tracked {
+	fresh := l.newTracked(t.Name, f.Key)
+	fresh.Succeed(t.Tracker, f)
+	l.trackers[t.Name] = fresh
+	return fresh
+}
+
+// removeGone forgets the limiters whose keys are gone, and returns their names.
+func (l *limiters) removeGone(now limiter.Instant) []string {
+	var gone []string
+	for name, t := range l.trackers {
+		if t.Unlikely() {
+			gone = append(gone, name)
+			delete(l.trackers, name)
+			if len(l.unlikely) < mostUnlikely {
+				l.unlikely[t.Pattern()] = true
+			}
+			continue
+		}
+		switch t.Fate(now) {
+		case track.FateGone:
+			gone = append(gone, name)
+			delete(l.trackers, name)
+			l.scanner.Forget(name)
+		case track.FateChanged:
+			delete(l.trackers, name)
+			l.scanner.Forget(name)
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
+
+// mostUnlikely bounds how many patterns of keys that are no limiters are told apart.
+const mostUnlikely = 4096
+
+// maxDropped bounds how many limiters beyond the cap are told apart.
+const maxDropped = 1 << 20
+
+// drop counts a limiter that is known and not read.
+func (l *limiters) drop(name string) {
+	if len(l.dropped) < maxDropped {
+		l.dropped[hashOf(name)] = true
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+// hashOf returns the hash under which a name is in dropped.
+func hashOf(name string) uint64 { return maphash.String(seed, name) }
+
+// makeRoom lets the coldest tracker go for a find that is sure to be hotter, and reports
+// whether there is room now.
+func (l *limiters) makeRoom(f decode.Found) bool {
+	if !l.hotter(f) {
+		return false
+	}
+	k := l.ranker
+	if k.coldest == nil {
+		k.coldest = l.cold()
+	}
+	n := len(k.coldest)
+	if n == 0 {
+		delete(k.asked, f.Name) // soon there will be room
+		return false
+	}
+	t := k.coldest[n-1]
+	k.coldest = k.coldest[:n-1]
+	delete(l.trackers, t.Name)
+	l.drop(t.Name)
+	k.leftOut = append(k.leftOut, t.Name)
+	return true
+}
+
+// hotter reports whether a find is worth a place that a cold key holds: it is written all the
+// time, or it is near its limit as far as one look can tell.
+func (l *limiters) hotter(f decode.Found) bool {
+	if l.ranker.rates[f.Name] > 0 {
+		return true
+	}
+	rule := config.RuleFor(l.o.Rules, f.Name, f.Key)
+	if rule == nil || !rule.LimitKnown || rule.Limit.Count <= 0 || f.Used < 0 {
+		return false
+	}
+	return float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)
+}
+
+// cold returns the trackers that may be evicted: not on screen, not named, read and quiet for a
+// while. The coldest come last.
+func (l *limiters) cold() []*tracked {
+	list := make([]*tracked, 0, len(l.trackers))
+	for _, t := range l.trackers {
+		if t.place == 0 && !t.Named && !t.Pressing() && t.quiet >= coldEnough && l.ranker.rates[t.Name] == 0 {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *tracked) int {
+		return cmp.Or(cmp.Compare(a.quiet, b.quiet), strings.Compare(b.Name, a.Name))
+	})
+	return list
+}
