@@ -121,11 +121,14 @@ func fireAt(stage *tui.Stage, feed *tuitest.Feed, now time.Time) error {
 }
 
 // animated puts frames into one picture. A row is written once for as long as it stays as it is.
+// All rows go by one clock, and one ends at the very share of it at which the next begins: with
+// delays of their own two of them were seen together for a moment.
 func animated(frames [][]string) string {
 	n, each := len(frames), filmStep.Seconds()
 	var body, style strings.Builder
 	fmt.Fprintf(&style, ".f{visibility:hidden;animation:%.1fs step-end infinite}.r{shape-rendering:crispEdges}", float64(n)*each)
-	lasts := map[int]bool{} // for how many frames rows stay
+	shown := map[string]bool{} // from which frame to which rows are seen
+	share := func(frame int) string { return fmt.Sprintf("%.3f%%", 100*float64(frame)/float64(n)) }
 	for y := range filmH {
 		for from := 0; from < n; {
 			to := from + 1
@@ -136,14 +139,15 @@ func animated(frames [][]string) string {
 			case to-from == n:
 				body.WriteString(row)
 			case row != "":
-				still := "" // the first frame is what a viewer shows that does not animate
-				if from == 0 {
-					still = ";visibility:visible"
+				before, still := "0%{visibility:hidden}", ""
+				if from == 0 { // a viewer that does not animate shows the first frame
+					before, still = "", ` style="visibility:visible"`
 				}
-				fmt.Fprintf(&body, `<g class="f l%d" style="animation-delay:%.1fs%s">%s</g>`, to-from, float64(from)*each, still, row)
-				if !lasts[to-from] {
-					lasts[to-from] = true
-					fmt.Fprintf(&style, `.l%[1]d{animation-name:s%[1]d}@keyframes s%[1]d{0%%{visibility:visible}%.3[2]f%%{visibility:hidden}}`, to-from, 100*float64(to-from)/float64(n))
+				name := fmt.Sprintf("s%d-%d", from, to)
+				fmt.Fprintf(&body, `<g class="f %s"%s>%s</g>`, name, still, row)
+				if !shown[name] {
+					shown[name] = true
+					fmt.Fprintf(&style, `.%[1]s{animation-name:%[1]s}@keyframes %[1]s{%[2]s%[3]s{visibility:visible}%[4]s{visibility:hidden}}`, name, before, share(from), share(to))
 				}
 			}
 			from = to
