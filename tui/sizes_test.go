@@ -143,3 +143,18 @@ func TestHostileNamesStayText(t *testing.T) {
 		}
 	}
 }
+
+// TestAHighScreenHasGraphs: below the table of a high screen stand what became of all requests and
+// how fast the server answers; a lower one leaves the room to the keys.
+func TestAHighScreenHasGraphs(t *testing.T) {
+	for _, c := range []struct {
+		w, h   int
+		graphs bool
+	}{{200, 55, true}, {140, 42, false}, {80, 24, false}} {
+		s := newStage(t, c.w, c.h, tui.Options{})
+		s.run(12 * time.Second)
+		if text := s.text(); strings.Contains(text, "╭ requests") != c.graphs || strings.Contains(text, "╭ latency") != c.graphs {
+			t.Errorf("at %d by %d:\n%s", c.w, c.h, text)
+		}
+	}
+}

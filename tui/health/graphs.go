@@ -45,6 +45,21 @@ func (v *View) graphs() (known []graph, unknown []string) {
 	return known, unknown
 }
 
+// settling is how long round trips are those of a connection that is being made: one of them would
+// flatten the others for as long as it is on the graph.
+const settling = 2 * time.Second
+
+// settled returns the values without those of a connection that is being made, unless there is no
+// other.
+func settled(past []model.HealthSample, values []float64) []float64 {
+	for i := range len(past) - 1 {
+		if past[i].At.Sub(past[0].At) < settling {
+			values[i] = math.NaN()
+		}
+	}
+	return values
+}
+
 func all(list []float64, is func(float64) bool) bool {
 	return !slices.ContainsFunc(list, func(p float64) bool { return !is(p) })
 }
@@ -80,7 +95,7 @@ func (v *View) figures() []graph {
 	}
 	plain := func(st themes.Style) func(float64) themes.Style { return func(float64) themes.Style { return st } }
 	return []graph{
-		{label: "latency", now: one(format.Latency(v.Server.RTT)), past: series(func(p *model.HealthSample) model.Measure { return span(p.RTT) }), round: chartTop, scale: latency, ink: l.Glow},
+		{label: "latency", now: one(format.Latency(v.Server.RTT)), past: settled(v.Past, series(func(p *model.HealthSample) model.Measure { return span(p.RTT) })), round: chartTop, scale: latency, ink: l.Glow},
 		{label: "commands", now: one(measured(h.Ops, format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }), round: chartTop, scale: rate, ink: l.Glow},
 		{label: "memory", now: one(memory), past: series(func(p *model.HealthSample) model.Measure { return p.Memory }), top: most, round: byteTop, scale: format.Bytes, ink: memoryInk},
 		{label: "evictions", now: []widget.Span{widget.Styled(measured(h.Evicted, format.PerSecond), l.Denied)}, past: series(func(p *model.HealthSample) model.Measure { return p.Evicted }), round: chartTop, scale: rate, ink: plain(l.Denied)},

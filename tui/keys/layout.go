@@ -1,6 +1,9 @@
 package keys
 
-import "ratescope/tui/cell"
+import (
+	"ratescope/tui/cell"
+	"ratescope/tui/health"
+)
 
 // part is a pane of the dashboard that can have the focus.
 type part uint8
@@ -15,6 +18,7 @@ const (
 // areas is where everything stands. An area with H == 0 is not drawn.
 type areas struct {
 	keys, timeline, bars, injector cell.Rect
+	graphs                         cell.Rect // of all keys and the server, on a high screen
 	alerts                         cell.Rect // the newest, where the keys leave room for them
 	split                          bool      // the injector has its decisions beside the forecast
 }
@@ -52,16 +56,20 @@ func (a *areas) expand(body cell.Rect, focus part) {
 const barsHeight = 9
 
 // wide gives the selected key the whole height of one side and divides the other among the
-// table, the newest alerts and the injector. What the panes hold moves no border.
+// table, graphs, the newest alerts and the injector. What the panes hold moves no border.
 func (a *areas) wide(body cell.Rect) {
 	left, right := body.Left(min(max(body.W*55/100, 56), 104))
 	a.timeline, a.bars = right.Top(right.H - barsHeight)
-	const injector, leastAlerts = 10, 6
-	alerts := 0
+	const injector, leastAlerts, roomForGraphs = 10, 6, 46
+	alerts, graphs := 0, 0
 	if left.H >= 12+injector+leastAlerts {
 		alerts = max(leastAlerts, left.H/5)
 	}
-	a.keys, left = left.Top(left.H - injector - alerts)
+	if left.H >= roomForGraphs {
+		graphs = health.StripHeight
+	}
+	a.keys, left = left.Top(left.H - injector - alerts - graphs)
+	a.graphs, left = left.Top(graphs)
 	a.alerts, a.injector = left.Top(alerts)
 }
 

@@ -10,6 +10,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
+	"ratescope/tui/health"
 	"ratescope/tui/keymap"
 	screenlab "ratescope/tui/lab"
 	"ratescope/tui/session"
@@ -29,6 +30,7 @@ type Screen struct {
 	top      int // first row of the table on screen
 	what     whatIf
 	groups   grouping
+	strip    health.Strip
 
 	arrangement arrangement
 	actions     keymap.Actions
@@ -223,6 +225,9 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 	}
 	v.paintTips()
+	if r := d.areas.graphs; r.H > 0 {
+		d.strip.Paint(p, r, d.Session)
+	}
 	v.paintAlerts(d.areas.alerts)
 	v.paintInjector(d.areas.injector)
 }

@@ -1,0 +1,26 @@
+package health
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestTheFirstRoundTripsAreNoPeak: those of a connection that is being made are left out as soon as
+// there is another one.
+func TestTheFirstRoundTripsAreNoPeak(t *testing.T) {
+	at := limiter.Instant(1_700_000_000_000_000)
+	past := []model.HealthSample{{At: at}, {At: at.Add(time.Second)}, {At: at.Add(2 * time.Second)}, {At: at.Add(3 * time.Second)}}
+	values := []float64{30, 8, 2, 1}
+	if got := settled(past[:1], values[:1]); got[0] != 30 {
+		t.Errorf("the only round trip is %v", got)
+	}
+	got := settled(past, values)
+	if !math.IsNaN(got[0]) || !math.IsNaN(got[1]) || got[2] != 2 || got[3] != 1 {
+		t.Errorf("the round trips are %v", got)
+	}
+	settled(nil, nil)
+}
