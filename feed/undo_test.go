@@ -104,6 +104,58 @@ func TestUndoRefuses(t *testing.T) {
 	}
 }
 
+// TestUndoKeepsOthers: requests of another program that come while an action fires are lost by no undo, of
+// any algorithm: it refuses and says why, and what is withdrawn then are the action's own.
+func TestUndoKeepsOthers(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 50, Window: 500 * time.Hour} // nothing leaves it while the test runs
+	for _, a := range limiter.Algorithms() {
+		for when, at := range map[string]int{"between": 3, "last": 7} {
+			t.Run(a.String()+"/"+when, func(t *testing.T) {
+				c := s.Client()
+				defer c.Close()
+				c.FlushDB(ctx)
+				store, err := redisstore.New(c, a, redisstore.WithPrefix(""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				other := func() {
+					if d, err := store.AllowN(ctx, "k", limit, 1); err != nil || !d.Allowed {
+						t.Errorf("the other program: %+v, %v", d, err)
+					}
+				}
+				other()
+				i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+				id, n := "", 0
+				order := model.Order{Key: "k", Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}, Cost: 1, N: 7}
+				if _, err := i.Fire(ctx, order, func(f model.Fired) {
+					if n++; n == at {
+						other()
+					}
+					id, _, _ = strings.Cut(f.Audit, ".")
+				}); err != nil {
+					t.Fatal(err)
+				}
+				before := held(t, s)
+				if _, err := i.Undo(ctx, id); err == nil || !strings.Contains(err.Error(), "another program has written") || !strings.Contains(err.Error(), "--withdraw") {
+					t.Errorf("undone over the request of another program: %v", err)
+				}
+				if held(t, s) != before {
+					t.Error("the keys were changed")
+				}
+				if u, err := i.Withdraw(ctx, id); err != nil || u.Units != 7 {
+					t.Errorf("%+v, %v, want 7 units withdrawn", u, err)
+				}
+				if d, err := store.Peek(ctx, "k", limit, 0); err != nil || d.Used != 2 {
+					t.Errorf("%+v, %v: 2 of the other program are to be left", d, err)
+				}
+			})
+		}
+	}
+}
+
 // shoot fires n requests at the key k and returns the id of the action.
 func shoot(t *testing.T, i *fire.Injector, a limiter.Algorithm, limit limiter.Limit, n int) (id string) {
 	t.Helper()

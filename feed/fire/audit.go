@@ -68,6 +68,7 @@ type entry struct {
 	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"` // -1 never; only when denied
 	ServerAt     int64  `json:"server_us,omitempty"`      // when it was decided, by the server's clock in µs since the epoch
 	Used         int64  `json:"used,omitempty"`           // after it
+	AsNew        int64  `json:"as_new_us,omitempty"`      // of what drains: when the key is as new after it; of an action, before it
 	Error        string `json:"error,omitempty"`
 	User         string `json:"user"`
 	PID          int    `json:"pid"`
@@ -228,6 +229,9 @@ func (a *audit) fired(e entry, f model.Fired) error {
 	e.Outcome, e.Error = f.Outcome.String(), f.Err
 	if f.Answer == nil && (f.Outcome == model.Admitted || f.Outcome == model.Denied) {
 		e.ServerAt, e.Used = int64(f.At), f.Decision.Used
+		if e.AsNew > 0 {
+			e.AsNew = int64(f.At.Add(f.Decision.ResetAfter))
+		}
 	}
 	if f.Answer != nil {
 		e.Status = f.Answer.Status

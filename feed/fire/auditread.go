@@ -108,6 +108,7 @@ func (a *audit) find(id string) (first, last entry, err error) {
 type charge struct {
 	at         limiter.Instant
 	cost, used int64
+	asNew      limiter.Instant // when the key was as new after it; 0 where that is not known
 }
 
 // charges returns what the requests of an action charged, oldest first: those that were admitted,
@@ -116,9 +117,9 @@ func (a *audit) charges(id string, denied bool) (list []charge, err error) {
 	err = a.each(id, func(e *entry) {
 		charged := e.Outcome == model.Admitted.String() || denied && e.Outcome == model.Denied.String()
 		if charged && e.ServerAt != 0 {
-			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
+			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used, limiter.Instant(e.AsNew)})
 		}
 	})
-	slices.SortStableFunc(list, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(list, func(a, b charge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.asNew, b.asNew)) })
 	return list, err
 }

@@ -41,7 +41,7 @@ func TestAnActionIsFoundInAFilePutAside(t *testing.T) {
 		t.Errorf("an action that was never fired: %v", err)
 	}
 	list, err := a.charges("a-1", false)
-	if err != nil || len(list) != 1 || list[0] != (charge{7, 2, 3}) {
+	if err != nil || len(list) != 1 || list[0] != (charge{at: 7, cost: 2, used: 3}) {
 		t.Errorf("charged %+v, %v", list, err)
 	}
 	put(a.asideName(time.Now())+".bak", "")

@@ -73,19 +73,7 @@ func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, don
 		if stored := storedOf(s, i.locked(), i.offset); stored != nil {
 			return stored.give(ctx, act, s.Change.Units, done)
 		}
-		l, err := i.limiter(s.Target)
-		if err != nil {
-			return err
-		}
-		before, err := l.Peek(ctx, s.Key, s.Target.Limit, 0)
-		if err != nil {
-			return err
-		}
-		after, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
-		if done.Units = max(before.Used-after.Used, 0); err == nil && done.Units > 0 {
-			done.Written = i.Keys(s, act.begun)
-		}
-		return err
+		return give(ctx, i, act, s, done)
 	case model.Block:
 		key := layout.BlockedKey(s.Key)
 		now, err := i.locked().Time(ctx).Result()

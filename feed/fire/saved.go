@@ -161,6 +161,10 @@ func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) saved
 func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 	act := i.audit.newAction(i.endpoint.Shown, i.endpoint.DB(), s)
 	act.begun = limiter.InstantOf(time.Now().Add(i.offset()))
+	if s.Change.Kind == model.NoChange {
+		to := aimed(s)
+		act.line.AsNew = int64(asNewOf(ctx, i, to.Key, to.Target)) // before what is saved: what is counted between the two is seen
+	}
 	before, err := i.save(ctx, i.Keys(s, act.begun))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.endpoint.Shown))

@@ -30,17 +30,26 @@ func (i *Injector) run(ctx context.Context, s *redis.Script, keys []string, args
 // errNoScript is what a server would answer: the caller then sends the script's text.
 var errNoScript = errors.New("NOSCRIPT the server does not know the script yet")
 
+// unknown reports whether a command calls a script by a digest that the server does not know. It asks
+// once for each digest.
+func (c *scriptClient) unknown(ctx context.Context, cmd redis.Cmder) bool {
+	name := cmd.Name()
+	if name != "evalsha" && name != "evalsha_ro" || len(cmd.Args()) < 2 {
+		return false
+	}
+	digest := fmt.Sprint(cmd.Args()[1])
+	if _, asked := c.asked.LoadOrStore(digest, true); asked {
+		return false
+	}
+	known, err := c.ScriptExists(ctx, digest).Result()
+	return err == nil && len(known) == 1 && !known[0]
+}
+
 // Process sends a command, or fails with errNoScript instead.
 func (c *scriptClient) Process(ctx context.Context, cmd redis.Cmder) error {
-	if name := cmd.Name(); (name == "evalsha" || name == "evalsha_ro") && len(cmd.Args()) > 1 {
-		digest := fmt.Sprint(cmd.Args()[1])
-		if _, asked := c.asked.LoadOrStore(digest, true); !asked {
-			known, err := c.ScriptExists(ctx, digest).Result()
-			if err == nil && len(known) == 1 && !known[0] {
-				cmd.SetErr(errNoScript)
-				return errNoScript
-			}
-		}
+	if c.unknown(ctx, cmd) {
+		cmd.SetErr(errNoScript)
+		return errNoScript
 	}
 	return c.UniversalClient.Process(ctx, cmd)
 }

@@ -62,7 +62,11 @@ func (l *storedLimit) raise(ctx context.Context, units int64, was *limiter.Limit
 			if err := done.Check(); err != nil {
 				return err
 			}
-			done.before, done.after, err = exchangeSaved(ctx, tx, keys, done.Commands)
+			done.before, done.after, err = exchangeSaved(ctx, tx, keys, func(p redis.Pipeliner) {
+				for _, words := range done.Commands {
+					p.Do(ctx, words...)
+				}
+			})
 			return err
 		}, keys...)
 		if !errors.Is(err, redis.TxFailedErr) {
@@ -92,36 +96,6 @@ func (l *storedLimit) work(ctx context.Context, c redis.Cmdable, units int64) (f
 		}
 	}
 	return foreign.RaiseStored(l.target, held, units, l.now())
-}
-
-// exchangeSaved runs commands in one transaction with what the keys hold before and after them.
-func exchangeSaved(ctx context.Context, tx *redis.Tx, keys []string, commands [][]any) (before, after []savedKey, err error) {
-	type held struct {
-		dump   *redis.StringCmd
-		expiry *redis.DurationCmd
-	}
-	var was, is []held
-	save := func(p redis.Pipeliner) (list []held) {
-		for _, k := range keys {
-			list = append(list, held{p.Dump(ctx, k), p.PExpireTime(ctx, k)})
-		}
-		return list
-	}
-	if _, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		was = save(p)
-		for _, words := range commands {
-			p.Do(ctx, words...)
-		}
-		is = save(p)
-		return nil
-	}); err != nil && !errors.Is(err, redis.Nil) {
-		return nil, nil, err
-	}
-	for n, k := range keys {
-		before, after = append(before, savedOf(k, was[n].dump, was[n].expiry)), append(after, savedOf(k, is[n].dump, is[n].expiry))
-		after[n].Dump = nil
-	}
-	return before, after, nil
 }
 
 // changedLimit is the error of a limit that somewhere else was set since.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/fire/foreign"
+	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/safetext"
 )
@@ -54,7 +56,7 @@ return false
 
 // Undo takes back what an action wrote: its keys get the values and expiries that they had
 // before its first request, and those that it created are removed. It refuses, with one sentence,
-// where another program has written since, where the values were not saved, and where the action
+// where another program has written while it was fired or since, where the values were not saved, and where the action
 // is unfinished or was taken back already.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	return i.undo(ctx, id, i.o.Reason)
@@ -73,6 +75,9 @@ func (i *Injector) undo(ctx context.Context, id, reason string) (Undone, error) 
 		u.Requests = int64(last.Outcomes.Total())
 	}
 	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &u)
+	if err == nil && first.Change == "" && first.Target != nil {
+		err = lossless(ctx, i, first, last)
+	}
 	if err != nil {
 		return Undone{}, err
 	}
@@ -94,6 +99,25 @@ func (i *Injector) undo(ctx context.Context, id, reason string) (Undone, error) 
 	line.Error = "another program has written since"
 	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost%s: look at it with ratescope peek", id, safetext.Clean(since), i.difference(ctx, since, last.After))
 	return Undone{}, errors.Join(err, i.audit.append(line))
+}
+
+// lossless returns nil where putting back what the keys of an action held before it loses no request of
+// other clients, else one sentence with the difference.
+func lossless(ctx context.Context, i *Injector, first, last entry) error {
+	key, t, err := i.subject(first)
+	if err != nil || layout.IsScratch(key) { // no request of others meets a copy
+		return err
+	}
+	w := foreign.For(&t)
+	charged, err := i.audit.charges(first.Action, w != nil && w.Charged)
+	if err != nil {
+		return err
+	}
+	why := amongOthers(key, t, first, last, charged, asNewOf(ctx, i, key, t))
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be taken back: %s, whose requests would be lost: --withdraw takes off its own and keeps them", first.Action, why)
 }
 
 // TakeBack takes an action back for a screen, as Undo and Withdraw do. Where it counts as production

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -84,7 +83,7 @@ func (i *Injector) withdraw(ctx context.Context, id, reason string) (Undone, err
 	if err != nil {
 		return Undone{}, err
 	}
-	if alone(t, first, last, charged) && i.whole(ctx, first, last, &u) {
+	if amongOthers(key, t, first, last, charged, asNewOf(ctx, i, key, t)) == "" && i.whole(ctx, first, last, &u) {
 		if len(u.Restored)+len(u.Removed) > 0 {
 			for _, c := range charged {
 				u.Units += c.cost
@@ -100,49 +99,6 @@ func (i *Injector) withdraw(ctx context.Context, id, reason string) (Undone, err
 		return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", id, err), i.audit.append(line))
 	}
 	return u, nil
-}
-
-// alone reports whether nothing but the requests of an action was charged between what was saved
-// before it and after it, as far as that can be told: where another program's request may be among
-// them, putting back what was there before would lose it. Of logs, streams and counters it is told by
-// how much more they held afterwards, of the rest by what was used after each request.
-func alone(t model.Target, first, last entry, charged []charge) bool {
-	units := int64(0)
-	for n, c := range charged {
-		if n > 0 && c.used > charged[n-1].used+c.cost {
-			return false
-		}
-		units += c.cost
-	}
-	if t.Algorithm.Bursts() {
-		return true
-	}
-	before, known := amount(heldBefore(first, last))
-	after, also := amount(last.After)
-	more := after - before
-	return known && also && (more == units || t.Algorithm == limiter.StreamCounter && more == int64(len(charged)))
-}
-
-// amount returns how many members, entries, elements or counts keys held, without the timers that
-// stand beside counters; ok is false where that was not saved.
-func amount(keys []savedKey) (sum int64, ok bool) {
-	for _, k := range keys {
-		name, err := strconv.Unquote(k.Key)
-		if err != nil || k.Unsaved != "" {
-			return 0, false
-		}
-		if k.Digest == "" || strings.HasSuffix(name, ":timer") {
-			continue
-		}
-		_, text, _ := strings.Cut(k.Holds, ", ")
-		text, _, _ = strings.Cut(text, " ")
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return 0, false
-		}
-		sum += n
-	}
-	return sum, true
 }
 
 // whole puts everything back that an action wrote, and reports whether it could: not where another

@@ -58,6 +58,13 @@ func EndsKey(key string) string { return keyname.With(key, endsSuffix) }
 // the slot of the key.
 func ScratchKey(key string) string { return keyname.With(key, scratchSuffix) }
 
+// IsScratch reports whether a key is that of a copy, as ScratchKey names it.
+func IsScratch(key string) bool {
+	base, copied := strings.CutSuffix(key, scratchSuffix)
+	_, own := keyname.Key(base)
+	return copied && own
+}
+
 // Keys returns the Redis keys that a decision of the algorithm at the instant now
 // reads or writes, without those of denials and blocks: for the sliding window the
 // current counter and then the previous one.

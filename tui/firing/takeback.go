@@ -94,7 +94,7 @@ func (o *Orders) OpenActions() tea.Cmd {
 
 // confirmTakeBack lays the ticket of taking an action back over the screen.
 func (o *Orders) confirmTakeBack(back model.TakeBack, what string) {
-	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written since"
+	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
 	if back.Withdraw {
 		verb, does = "withdraw", "what was charged and still counts is taken off; what other programs have written stays"
 	}

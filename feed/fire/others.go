@@ -1,0 +1,139 @@
+package fire
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/feed/fire/foreign"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// asNewOf returns the instant at which a key of an algorithm that drains is as new, at the server's clock: of a
+// theoretical arrival time (TAT) and of buckets it tells exactly what is charged. It is 0 where that is
+// not known, as of other algorithms.
+func asNewOf(ctx context.Context, i *Injector, key string, t model.Target) limiter.Instant {
+	if !t.Algorithm.Bursts() {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	defer cancel()
+	if w := foreign.For(&t); w != nil {
+		r := &foreign.Request{Target: &t, Cost: 1, At: limiter.InstantOf(time.Now().Add(i.offset()))}
+		if _, err := i.read(ctx, i.locked(), w, key, r); err != nil {
+			return 0
+		}
+		would, err := w.Write(r) // is not sent
+		if err != nil {
+			return 0
+		}
+		at := r.At.Add(would.Decision.ResetAfter)
+		if would.Decision.Allowed {
+			at = at.Add(-emission(t))
+		}
+		return at
+	}
+	l, err := i.limiter(t)
+	if err != nil {
+		return 0
+	}
+	d, err := l.Peek(ctx, key, t.Limit, 0)
+	if err != nil {
+		return 0
+	}
+	return d.At.Add(d.ResetAfter)
+}
+
+// emission is how long one unit of cost takes to come back.
+func emission(t model.Target) time.Duration {
+	return max(t.Limit.Window, t.Window) / time.Duration(max(t.Limit.Count, 1))
+}
+
+// amongOthers says, as a clause, why requests of other clients may have been counted between what was
+// saved before an action and after it: putting back what was there before would lose them. It returns ""
+// where there were none. now is when the key is as new now, 0 where that is not known.
+//
+// Of logs, streams and counters it is told by how much more they held afterwards. Of what drains it is
+// told by the chain of instants at which the key was as new: each request of cost n moves that by n
+// emission intervals, from itself or from where it was.
+func amongOthers(key string, t model.Target, first, last entry, charged []charge, now limiter.Instant) string {
+	units := int64(0)
+	for n, c := range charged {
+		if n > 0 && c.used > charged[n-1].used+c.cost {
+			return "another program has written between its requests"
+		}
+		units += c.cost
+	}
+	if t.Algorithm.Bursts() {
+		return chain(t, first, charged, now)
+	}
+	before, known := amount(key, heldBefore(first, last))
+	after, also := amount(key, last.After)
+	switch more := after - before; {
+	case !known || !also:
+		return "another program may have written while it was fired (how much its keys held is not known)"
+	case more != units && !(t.Algorithm == limiter.StreamCounter && more == int64(len(charged))):
+		return fmt.Sprintf("another program has written while it was fired (its keys held %d before it and %d after it, and it was charged %d)", before, after, units)
+	}
+	return ""
+}
+
+// chain says where the instants at which a key was as new do not follow from each other; "" nowhere.
+func chain(t model.Target, first entry, charged []charge, now limiter.Instant) string {
+	const gap = "another program has written between its requests"
+	if len(charged) == 0 {
+		return ""
+	}
+	if t.Convention.Refill == limiter.RefillInterval {
+		for n, c := range charged {
+			if n > 0 && c.used != charged[n-1].used+c.cost {
+				return gap
+			}
+		}
+		return ""
+	}
+	if first.AsNew == 0 || now == 0 || charged[0].asNew == 0 {
+		return "another program may have written while it was fired (when the key was as new is not in the audit file)"
+	}
+	at := limiter.Instant(first.AsNew)
+	slack := emission(t) / 2 // of libraries that round
+	for _, c := range charged {
+		at = max(at, c.at).Add(time.Duration(c.cost) * emission(t))
+		if d := c.asNew.Sub(at); d > slack || d < -slack {
+			return gap
+		}
+		at = c.asNew
+	}
+	if d := now.Sub(at); d > slack {
+		return "another program has written since its last request"
+	}
+	return ""
+}
+
+// amount returns how many members, entries, elements or counts keys held, without what stands beside
+// them: timers, recorded denials, blocks and the ends of windows. ok is false where that was not saved.
+func amount(key string, keys []savedKey) (sum int64, ok bool) {
+	beside := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
+	for _, k := range keys {
+		name, err := strconv.Unquote(k.Key)
+		if err != nil || k.Unsaved != "" {
+			return 0, false
+		}
+		if k.Digest == "" || strings.HasSuffix(name, ":timer") || slices.Contains(beside, name) {
+			continue
+		}
+		_, text, _ := strings.Cut(k.Holds, ", ")
+		text, _, _ = strings.Cut(text, " ")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}
