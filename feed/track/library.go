@@ -86,7 +86,7 @@ func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading,
 	after := r.Gauge(at).Used
 	charged := d.Charged && l.target.LimitKnown && most > 0 && after.Known
 	if charged && !r.Denied.Known {
-		r.Denied = turnedAway(r, after.N, most, d.Hides)
+		r.Denied = turnedAway(r, after.N, most, d.Hides || d.TTL == model.Forever)
 	}
 	if l.since == 0 || b.last.At == 0 || !after.Known {
 		return
@@ -111,7 +111,7 @@ func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading,
 // turnedAway returns how many requests of the present window were denied where those are counted,
 // too: what is used beyond the limit. It is not known of a window that weighs the one before, of one
 // whose length is not known, during a block, whose beginning may write a count of its own, and, where
-// the library hides denials, as soon as the limit is reached.
+// the library hides denials, or the key never expires, as soon as the limit is reached.
 func turnedAway(r *model.Reading, used, most int64, hides bool) model.Count {
 	t := &r.Target
 	if t.Algorithm != limiter.FixedWindow || t.Window <= 0 || r.State.BlockedUntil > r.At || hides && used >= most {

@@ -10,14 +10,15 @@ import (
 
 // bullMQ is BullMQ, and Bull without groups: bull:<queue>:limiter counts the jobs that were started in
 // a window that begins with the first of them, and stops at the limit; a job that must wait is not
-// counted. worker.rateLimit blocks a queue with a count of 2^53-1. The hash bull:<queue>:meta holds
+// counted. A program may give another prefix than bull, as it has to in a cluster: the other keys of
+// the queue tell it then. worker.rateLimit blocks a queue with a count of 2^53-1. The hash bull:<queue>:meta holds
 // max and duration where setGlobalRateLimit was called, which rules then.
 var bullMQ = &decode.Library{
 	Name: "bullmq", Version: "6.7.0", Types: []string{"string"},
 	Silent: []string{"limit and window, unless they are global", "how many jobs wait because of the limit"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		queue, ok := strings.CutSuffix(s.Key, ":limiter")
-		if !ok || !c.Named && !strings.HasPrefix(queue, "bull:") || strings.Count(queue, ":") < 1 || !isCounter(s) {
+		if !ok || strings.Count(queue, ":") < 1 || !isCounter(s) {
 			return nil
 		}
 		q := &jobQueue{counter: counter{key: s.Key}, meta: queue + ":meta"}
@@ -25,8 +26,32 @@ var bullMQ = &decode.Library{
 		if m.Limiter = q; s.Text == blockedQueue {
 			m.Span = 0
 		}
-		return m
+		return queueOf(m, queue, c)
 	},
+}
+
+const bullPrefix = "bull:"
+
+// queueOf returns m, a limiter of a queue, which under another prefix than bull holds only beside keys
+// that such a queue has.
+func queueOf(m *decode.Match, queue string, c decode.Context) *decode.Match {
+	if c.Named || strings.HasPrefix(queue, bullPrefix) {
+		return m
+	}
+	m.Why[0] = strings.Replace(m.Why[0], bullPrefix, "<prefix>:", 1)
+	m.Why = append(m.Why, "beside it are other keys of a queue: <prefix>:<queue>:meta, or :id and :completed")
+	m.Siblings = []decode.Fetch{
+		{Key: queue + ":meta", Type: "hash", Fields: []string{"version"}},
+		{Key: queue + ":id", Type: "string"}, {Key: queue + ":completed", Type: "zset"}, {Key: queue + ":stalled-check", Type: "string"},
+	}
+	m.Confirm = func(got []decode.Sample) bool {
+		if strings.HasPrefix(got[0].Fields["version"], "bullmq") {
+			return true
+		}
+		_, numbered := count(got[1].Text)
+		return numbered && got[1].TTL == model.Forever && (got[2].Exists() || got[3].Exists())
+	}
+	return m
 }
 
 // bull is Bull with a limit for each group of jobs: bull:<queue>:limiter:<group> counts as
@@ -36,10 +61,10 @@ var bull = &decode.Library{
 	Silent: []string{"limit and window", "when a new job starts: those that wait go first"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		queue, group, ok := strings.Cut(s.Key, ":limiter:")
-		if !ok || group == "" || !c.Named && !strings.HasPrefix(queue, "bull:") || !isCounter(s) {
+		if !ok || group == "" || strings.Count(queue, ":") < 1 || !isCounter(s) {
 			return nil
 		}
-		return counted(&counter{key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>")
+		return queueOf(counted(&counter{key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
 	},
 }
 
