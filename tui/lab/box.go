@@ -2,9 +2,11 @@ package lab
 
 import (
 	"fmt"
+	"iter"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
@@ -121,8 +123,31 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 	if v.guessed >= 0 {
 		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	}
+	if room := in.Y + in.H - y; len(b.Tried) > 0 && room >= 14 {
+		y = v.tape().paint(p, cell.Rect{X: in.X, Y: y, W: in.W, H: room}, v.decisions())
+	}
 	v.paintTried(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	v.paintSuspects(p, right)
+}
+
+// tape is the last two windows of the box. Its instants are those of a clock that begins at a tick
+// long before the first request.
+func (v *boxView) tape() tape {
+	const rows, ticks = 4, 1000
+	w := v.box.Limit.Window
+	return tape{window: w, end: limiter.Instant(0).Add(ticks*w - v.box.Edge()), rows: rows}
+}
+
+// decisions are the requests with what the box said, on the clock of the tape.
+func (v *boxView) decisions() iter.Seq2[limiter.Instant, bool] {
+	now := v.tape().end
+	return func(yield func(limiter.Instant, bool) bool) {
+		for _, one := range v.box.Tried {
+			if !yield(now.Add(one.At-v.box.Elapsed()), one.Admitted) {
+				return
+			}
+		}
+	}
 }
 
 // paintVerdict says what was in the box and how the person did beside the strategy.
@@ -168,7 +193,8 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 		i := len(b.Tried) - 1 - row
 		one, since := b.Tried[i], ""
 		if i > 0 {
-			since = fmt.Sprintf("%s after the one before", lab.Seconds(one.At-b.Tried[i-1].At))
+			wait := lab.Seconds(one.At - b.Tried[i-1].At)
+			since = format.First(r.W-24, wait+" after the one before", "+"+wait)
 		}
 		word := "denied"
 		if one.Admitted {

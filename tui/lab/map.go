@@ -156,25 +156,31 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	room := r.W - 1 - safetext.Width(name)
 	p.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(name, p.Look.Title),
 		widget.Styled(format.First(room, ratio+" the limit", ratio+" limit", ratio), p.ratioStyle(at)))
+	tall := m.tall(r.H)
 	for y := range m.rows {
-		row := r.Y + 1 + m.rows - 1 - y
+		row := r.Y + 1 + (m.rows-1-y)*tall
 		if y == 0 || y == m.rows-1 || y == m.y {
 			p.Buffer.Right(r.X, row, r.X+axis-1, fmt.Sprint(m.size(y)), p.Look.Dim)
 		}
 		for x := range m.columns {
 			v := m.tiles[i][y*m.columns+x]
 			glyph, st := p.ratioShape(v), p.ratioStyle(v)
-			if x == m.x && y == m.y {
-				glyph, st = p.Look.Chosen, p.Look.Title
+			for line := range tall {
+				p.Buffer.Set(r.X+axis+x, row+line, glyph, st)
 			}
-			p.Buffer.Set(r.X+axis+x, row, glyph, st)
+			if x == m.x && y == m.y {
+				p.Buffer.Set(r.X+axis+x, row, p.Look.Chosen, p.Look.Title)
+			}
 		}
 	}
-	y := r.Y + 1 + m.rows
+	y := r.Y + 1 + m.rows*tall
 	p.Buffer.Text(r.X+axis, y, r.X+r.W, "0s", p.Look.Dim)
 	p.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, format.Length(m.setup.Limit.Window), p.Look.Dim)
 	p.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4, lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.Look.Accent)
 }
+
+// tall is how many lines a row of a tile takes in a room of that height.
+func (m *mapView) tall(height int) int { return min(max((height-2)/max(m.rows, 1), 1), 2) }
 
 // ratioStyle is the colour of a share of the limit: up to the limit calm, at twice of it as
 // what is denied.

@@ -2,11 +2,13 @@ package lab
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -160,7 +162,8 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	if right.W == 0 {
 		p.Aside(left, widget.Width(heading...), widget.Styled(scoreText(q.Total()), p.Look.Text))
 	}
-	y := p.paintStrip(in, q, m)
+	two := tape{window: s.Limit.Window, end: m.Arrival.At, next: "?", rows: 1}
+	y := two.paint(p, in, decisions(q, two.begin()))
 	t := parts{painter: p, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: p.Framed}
 	t.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), p.Look.Text)
 	cost := ""
@@ -220,41 +223,15 @@ func (p painter) outcome(good bool) themes.Style {
 	return p.Look.Denied
 }
 
-// paintStrip shows the last two windows before the question as marks on a line, and
-// returns the row below.
-func (p painter) paintStrip(r cell.Rect, q *lab.Quiz, m lab.Moment) int {
-	w := q.Run.Setup().Limit.Window
-	end := m.Arrival.At
-	begin := end.Add(-2 * w)
-	place := func(d time.Duration) int {
-		return r.X + min(int(float64(r.W-2)*float64(d)/float64(2*w)), r.W-2)
-	}
-	y := r.Y
-	if p.Framed {
-		y++
-	}
-	p.Buffer.Fill(r.X, y+1, r.W, p.Look.Axis, p.Look.Faint)
-	for i := q.Run.Since(begin); i < q.Run.Decided(); i++ {
-		a, v := q.Run.Arrival(i)
-		mark, st := p.Look.YesMark, p.Look.Admitted
-		if !v.Allowed(q.Question.Candidate) {
-			mark, st = p.Look.OverMark, p.Look.Denied
+// decisions are those of the quiz's algorithm that count or counted within two windows.
+func decisions(q *lab.Quiz, from limiter.Instant) iter.Seq2[limiter.Instant, bool] {
+	return func(yield func(limiter.Instant, bool) bool) {
+		for i := q.Run.Since(from); i < q.Run.Decided(); i++ {
+			if a, v := q.Run.Arrival(i); !yield(a.At, v.Allowed(q.Question.Candidate)) {
+				return
+			}
 		}
-		p.Buffer.Text(place(a.At.Sub(begin)), y, r.X+r.W, mark, st)
 	}
-	x := place(w)
-	p.Buffer.Fill(x, y+1, r.X+r.W-1-x, p.Look.Axis, p.Look.Accent)
-	p.Buffer.Set(x, y+1, p.Look.Box.BL, p.Look.Accent)
-	p.Buffer.Text(r.X+r.W-1, y, r.X+r.W, "?", p.Look.Title)
-	p.Buffer.Set(r.X+r.W-1, y+1, p.Look.Box.BR, p.Look.Accent)
-	for edge := begin.Floor(w).Add(w); edge <= end; edge = edge.Add(w) {
-		p.Buffer.Set(place(edge.Sub(begin)), y+1, p.Look.Tick, p.Look.Text)
-		p.Buffer.Text(place(edge.Sub(begin)), y+2, r.X+r.W-5, "edge", p.Look.Dim)
-	}
-	p.Buffer.Right(r.X, y+2, r.X+r.W, "now", p.Look.Accent)
-	label := " window "
-	p.Buffer.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, p.Look.Accent)
-	return y + 4
 }
 
 // scoreText is how many answers were right.

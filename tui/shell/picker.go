@@ -65,6 +65,7 @@ func (a *App) NewPicker(title string, choices []Choice) *Picker {
 	p.list.SetShowStatusBar(false)
 	p.list.SetShowPagination(false)
 	p.list.SetShowHelp(false)
+	p.list.SetStatusBarItemName("match", "matches") // what it says where nothing fits
 	p.list.Filter = p.rank
 	p.list.Styles.NoItems = widget.Lip(a.Look.Dim.On(a.Look.Raised))
 	p.input.ShowSuggestions = true
