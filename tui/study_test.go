@@ -30,6 +30,13 @@ func TestAKeyBecomesALesson(t *testing.T) {
 		}
 		x.Press("E")
 		x.See("Saved incident-limit.json.")
+		x.Press("H")
+		x.See("reached at ")
+		x.See(" denies nothing; one less denies.")
+		x.Press("n", "H")
+		x.See("reached at ")
+		x.See("It admitted ")
+		x.Press("N")
 		x.Press("1")
 		x.See("used/limit")
 		x.Press("3")

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/lab"
 	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
@@ -188,6 +189,9 @@ func (s *Screen) showHow() {
 	if err := s.solve(); err != nil {
 		s.fail(err)
 		return
+	}
+	if g := s.at().Goal; g != nil && g.Kind == lab.GoalMost {
+		s.focus = s.mostAdmitted()
 	}
 	s.renew()
 	s.view("compare")

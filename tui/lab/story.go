@@ -140,12 +140,23 @@ func (s *story) again(setup lab.Setup) (tea.Cmd, error) {
 	return s.goOn(now, fired), nil
 }
 
-// solve restarts and plays the lesson's own solution, up to its end.
+// solve restarts and plays the lesson's own solution, up to its end. Of an incident that is its
+// requests to the last, under the limit that is looked for.
 func (s *story) solve() error {
-	if err := s.restart(s.at().Setup()); err != nil {
+	setup, goal := s.at().Setup(), lab.Goal{}
+	if g := s.at().Goal; g != nil {
+		goal = *g
+	}
+	if goal.Kind == lab.GoalSmallest {
+		setup.Limit.Count, setup.Limit.Burst = goal.Value, 0
+	}
+	if err := s.restart(setup); err != nil {
 		return err
 	}
 	zero := s.run.Setup().Zero
+	if goal.Kind == lab.GoalSmallest || goal.Kind == lab.GoalMost {
+		s.run.SeekTo(zero.Add(s.at().Length()))
+	}
 	for _, step := range s.at().Solution() {
 		s.run.SeekTo(zero.Add(step.At))
 		for range step.Repeat {
@@ -155,6 +166,16 @@ func (s *story) solve() error {
 		}
 	}
 	return nil
+}
+
+// mostAdmitted returns the candidate that admitted most in one true window, the first of several.
+func (s *story) mostAdmitted() (best int) {
+	for i := range s.run.Setup().Candidates {
+		if s.run.Counts(i).Largest > s.run.Counts(best).Largest {
+			best = i
+		}
+	}
+	return best
 }
 
 // seek is a jump on the clock of the story that is computed over several frames.
