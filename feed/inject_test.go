@@ -20,6 +20,7 @@ import (
 	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -176,13 +177,71 @@ func TestACrashLeavesTheIntent(t *testing.T) {
 	}
 }
 
-// TestFireOnBehalf is the program that TestACrashLeavesTheIntent kills; it is no test.
+// TestKilledInABurst kills a program with SIGKILL in the middle of a burst, at every algorithm: what its
+// key holds is at least what the audit file calls admitted and at most what it announces, and the two
+// differ by no more than the requests that may be on the wire.
+func TestKilledInABurst(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	for _, a := range limiter.Algorithms() {
+		for shape, wire := range map[string]int64{"burst": 1, "rate": fire.InFlight} {
+			t.Run(a.String()+"/"+shape, func(t *testing.T) {
+				s.CLI("FLUSHALL")
+				path := filepath.Join(t.TempDir(), "audit.jsonl")
+				program := exec.Command(os.Args[0], "-test.run", "^TestFireOnBehalf$")
+				program.Env = append(os.Environ(), "FIRE_URL="+s.URL(), "FIRE_AUDIT="+path, "FIRE_ALGORITHM="+a.String(), "FIRE_SHAPE="+shape)
+				if err := program.Start(); err != nil {
+					t.Fatal(err)
+				}
+				count := func(outcome string) int64 {
+					text, _ := os.ReadFile(path)
+					return int64(strings.Count(string(text), `"outcome":"`+outcome+`"`))
+				}
+				servertest.Await(t, "a hundred requests", func() bool { return count("admitted") >= 100 })
+				program.Process.Kill()
+				program.Wait()
+				servertest.Await(t, "the server to have read what was sent", func() bool { return !strings.Contains(s.CLI("CLIENT", "LIST"), "name=ratescope-fire") })
+				store, err := redisstore.New(c, a, redisstore.WithPrefix(""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := store.Peek(context.Background(), "k", aboutAYear, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				announced, admitted := count("pending"), count("admitted")
+				if d.Used < admitted || d.Used > announced || announced-admitted > wire {
+					t.Errorf("the key holds %d, the audit file announces %d and calls %d admitted", d.Used, announced, admitted)
+				}
+				t.Logf("announced %d, admitted %d, the key holds %d", announced, admitted, d.Used)
+			})
+		}
+	}
+}
+
+// aboutAYear is a limit of which nothing comes back while a test runs.
+var aboutAYear = limiter.Limit{Count: model.MaxRequests, Window: 8000 * time.Hour}
+
+// TestFireOnBehalf is the program that other tests kill; it is no test.
 func TestFireOnBehalf(t *testing.T) {
 	if os.Getenv("FIRE_URL") == "" {
-		t.Skip("is the program of TestACrashLeavesTheIntent")
+		t.Skip("is the program of TestACrashLeavesTheIntent and TestKilledInABurst")
 	}
 	i := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{os.Getenv("FIRE_URL")}}).Injector(fire.Options{Armed: true, AuditPath: os.Getenv("FIRE_AUDIT"), Timeout: time.Hour})
-	i.Fire(context.Background(), model.Order{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil)
+	order := model.Order{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}
+	if name := os.Getenv("FIRE_ALGORITHM"); name != "" {
+		a, err := limiter.ParseAlgorithm(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order.Target, order.N = target(a, aboutAYear.Count, aboutAYear.Window), model.MaxRequests
+	}
+	if os.Getenv("FIRE_SHAPE") == "rate" {
+		order.Rate = model.MaxRate
+	}
+	i.Fire(context.Background(), order, nil)
 }
 
 func mustAim(t *testing.T, r model.Reading) model.Target {
