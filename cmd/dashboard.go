@@ -68,7 +68,7 @@ func (p *program) dashboard(c *cobra.Command, args []string) error {
 	injector := &recordedInjector{Injector: firing, keep: recent.Fired}
 	options := tui.Options{
 		Choices: stateFile("choices.json"),
-		Take:    box.Take, Focus: src.Focus, Injector: injector, Changer: firing, Back: firing,
+		Take:    box.Take, Focus: src.Focus, Injector: injector, Changer: firing, Back: firing, Recorded: cli.Recorded,
 		Library: cli.About, Adopt: p.Adopter(src),
 		Record: func() (tui.Recorder, string, error) {
 			r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")

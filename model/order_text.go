@@ -9,9 +9,10 @@ import (
 
 // ParseOrder reads an order as a person types it, words in any order: "60" is how many requests,
 // "5/s" their rate, "cost:2" the cost of each, "phase:0.9" the phase of the clock-aligned window to
-// begin at, "scratch" fires at a copy of the key, and the rest is a shape as ParseShape reads it. Without a number the order goes on until
-// it is stopped; without a rate its requests go as fast as the answers come. phase is below 0 where
-// none is named. The error is one sentence.
+// begin at, "scratch" fires at a copy of the key, "from:FILE" sends the requests of a recording, which
+// the caller reads, and the rest is a shape as ParseShape reads it. Without a number the order goes on
+// until it is stopped; without a rate its requests go as fast as the answers come. phase is below 0
+// where none is named. The error is one sentence.
 func ParseOrder(text string) (s Order, phase float64, err error) {
 	s.Cost, phase = 1, -1
 	words := strings.Fields(text)
@@ -23,7 +24,7 @@ func ParseOrder(text string) (s Order, phase float64, err error) {
 			return s, phase, err
 		}
 	}
-	if s.N == 0 && s.Rate == 0 {
+	if s.N == 0 && s.Rate == 0 && s.Shape.Kind != Recorded {
 		s.N = 1
 	}
 	return s, phase, s.Check()
@@ -40,6 +41,10 @@ func (s *Order) parse(word string, phase *float64) (err error) {
 	case name == "phase":
 		if *phase, err = strconv.ParseFloat(value, 64); err != nil || !(*phase >= 0 && *phase < 1) {
 			return fmt.Errorf("%q is no phase: give 0, the beginning of the window, to below 1, as in phase:0.9", word)
+		}
+	case name == "from":
+		if s.Shape = (Shape{Kind: Recorded, From: value}); value == "" {
+			return fmt.Errorf("%q names no recording: give its file, as in from:FILE", word)
 		}
 	case word == "scratch":
 		s.Scratch = true

@@ -30,8 +30,11 @@ func TestParseOrder(t *testing.T) {
 	if s, _, err := ParseOrder("5 scratch"); err != nil || !s.Scratch || s.N != 5 {
 		t.Errorf("a scratch copy: %+v, %v", s, err)
 	}
+	if s, _, err := ParseOrder("from:busy.jsonl cost:2"); err != nil || s.Shape.From != "busy.jsonl" || s.Shape.Kind != Recorded || s.N != 0 || s.Cost != 2 {
+		t.Errorf("a recording: %+v, %v", s, err)
+	}
 	for text, cause := range map[string]string{
-		"": "there is no order", "0": "no number", "-3": "no number", "5x": "no number", "10001": "out of range", "2000/s": "out of range",
+		"from:": "no recording", "": "there is no order", "0": "no number", "-3": "no number", "5x": "no number", "10001": "out of range", "2000/s": "out of range",
 		"cost:0": "cost of 0", "cost:": "no cost", "phase:1 5/s": "no phase", "poisson": "needs a rate", "5 saw": "no shape", "ramp:5 1/s": "no shape",
 	} {
 		if s, _, err := ParseOrder(text); err == nil || !strings.Contains(err.Error(), cause) {

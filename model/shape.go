@@ -32,6 +32,7 @@ type Shape struct {
 	On, Off time.Duration // of OnOff
 	Seed    uint64        // of Poisson: the same seed gives the same instants
 	At      []time.Duration
+	From    string        // of Recorded: the file of the recording
 	Wait    time.Duration // from the order to the first request; see Lead
 }
 

@@ -38,6 +38,9 @@ type Changer = firing.Changer
 // TakerBack takes back what was fired and changed.
 type TakerBack = firing.TakerBack
 
+// Recorded returns when requests came at a key in a recording.
+type Recorded = firing.Recorded
+
 // Player plays a recording.
 type Player = shown.Player
 
@@ -52,6 +55,7 @@ type Options struct {
 	Arming   Arming                                     // nil: what can be fired is fired at once
 	Changer  Changer                                    // nil: keys cannot be changed
 	Back     TakerBack                                  // nil: nothing can be taken back
+	Recorded Recorded                                   // nil: no recording can be fired
 
 	// Export keeps what is on the board and says where; nil: that is not possible.
 	Export func(model.Batch) (path string, err error)
@@ -140,7 +144,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s := session.New(app, session.Options{
 		Library: o.Library, Adopt: o.Adopt,
-		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Player: o.Player, Markers: o.Markers,
+		Take: o.Take, Focus: o.Focus, Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Recorded: o.Recorded, Player: o.Player, Markers: o.Markers,
 		Saving: saving.Options{Record: o.Record, Keep: o.Keep, Capsule: o.Capsule, Export: o.Export, ExportRows: o.ExportRows, ExportEvents: o.ExportEvents},
 		ASCII:  o.ASCII, Still: o.Still, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})

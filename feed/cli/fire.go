@@ -152,7 +152,7 @@ func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Or
 	now := batch.At.Add(time.Since(batch.Local))
 	if shape.From != "" {
 		var err error
-		if s.Shape.At, err = recorded(ctx, shape.From, s.Key); err != nil {
+		if s.Shape.At, err = Recorded(ctx, shape.From, s.Key); err != nil {
 			return model.Ticket{}, err
 		}
 		s.Shape.Kind, s.N, s.Rate = model.Recorded, len(s.Shape.At), 0
@@ -175,8 +175,8 @@ func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Or
 	return t, nil
 }
 
-// recorded returns when requests came at a key in a recording, counted from its first one.
-func recorded(ctx context.Context, name, key string) ([]time.Duration, error) {
+// Recorded returns when requests came at a key in a recording, counted from its first one.
+func Recorded(ctx context.Context, name, key string) ([]time.Duration, error) {
 	rec, under, err := replay.Open(ctx, name)
 	if err != nil {
 		return nil, UsageError{Err: err}

@@ -15,9 +15,11 @@ import (
 // follows at its rate.
 func TestHold(t *testing.T) {
 	for name, order := range map[string]model.Order{
-		"rate":  {N: 30, Rate: 10},
-		"shape": {N: 30, Rate: 10, Shape: model.Shape{Kind: model.OnOff, On: time.Second, Off: 0}},
-		"burst": {N: 30},
+		"rate":     {N: 30, Rate: 10},
+		"shape":    {N: 30, Rate: 10, Shape: model.Shape{Kind: model.OnOff, On: time.Second, Off: 0}},
+		"burst":    {N: 30},
+		"ramp":     {N: 30, Rate: 10, Shape: model.Shape{Kind: model.Ramp, To: 10, Over: time.Second}},
+		"recorded": {N: 30, Shape: model.Shape{Kind: model.Recorded, At: tenths(30)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit")
@@ -52,7 +54,7 @@ func TestHold(t *testing.T) {
 					t.Errorf("the pause lasted %v, want an hour", gap)
 				}
 				want := 100 * time.Millisecond
-				if order.Rate == 0 {
+				if order.Rate == 0 && order.Shape.Kind == model.Even {
 					want = time.Millisecond
 				}
 				for n := 12; n < len(at); n++ {
@@ -63,4 +65,12 @@ func TestHold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// tenths are so many instants, one each tenth of a second.
+func tenths(n int) (list []time.Duration) {
+	for i := range n {
+		list = append(list, time.Duration(i)*100*time.Millisecond)
+	}
+	return list
 }

@@ -2,9 +2,11 @@ package firing
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -17,17 +19,55 @@ var suggested = []string{
 	"60 5/s", "60 5/s poisson", "60 5/s poisson cost:2", "100 2/s ramp:50/s:30s", "5/s on-off:2s:8s", "20 phase:0.9", "20 scratch",
 }
 
+// Recorded returns when requests came at a key in a recording, counted from its first one.
+type Recorded func(ctx context.Context, file, key string) ([]time.Duration, error)
+
+// composer keeps what a person types as an order.
+type composer struct {
+	text     string   // the last one
+	recorded Recorded // nil: no recording can be fired
+}
+
+// recordedMsg is an order to fire a recording, once that was read.
+type recordedMsg struct {
+	order model.Order
+	key   string
+	err   error
+}
+
+// read returns the command that reads the recording of an order at a key.
+func (c *composer) read(ctx context.Context, order model.Order, key string) tea.Cmd {
+	recorded := c.recorded
+	return func() (msg tea.Msg) {
+		at, err := recorded(ctx, order.Shape.From, key)
+		order.Shape.At, order.N, order.Rate = at, len(at), 0
+		return recordedMsg{order, key, err}
+	}
+}
+
+// fireRecorded orders the requests of a recording that was read.
+func (o *Orders) fireRecorded(msg recordedMsg) tea.Cmd {
+	switch {
+	case msg.err != nil:
+		o.app.Warn("Nothing is fired: " + msg.err.Error() + ".")
+	case msg.key != o.keys.Selected():
+		o.app.Warn("Nothing is fired: another key is selected than the one whose recording was read.")
+	case msg.order.Fastest() > model.MaxRate:
+		o.app.Warn(fmt.Sprintf("Nothing is fired: the recording has %d requests within a second, more than the %d that are sent at most.", msg.order.Fastest(), model.MaxRate))
+	default:
+		return o.Fire(msg.order)
+	}
+	return nil
+}
+
 // Compose lets a person type an order with its number, rate, shape, cost and phase.
 func (o *Orders) Compose() tea.Cmd {
-	if o.composed == "" {
-		o.composed = suggested[0]
-	}
-	p := o.app.NewPrompt("fire ", o.composed, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s", func(string) {},
+	p := o.app.NewPrompt("fire ", o.composer.text, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s from:FILE", func(string) {},
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				return nil
 			}
-			o.composed = text
+			o.composer.text = text
 			return o.FireText(text)
 		}, nil)
 	p.Suggest(suggested)
@@ -43,13 +83,21 @@ func (o *Orders) FireText(text string) tea.Cmd {
 		o.app.Warn("Nothing is fired: " + err.Error() + ".")
 		return nil
 	}
-	if k := o.keys.Live().Key(o.keys.Selected()); phase >= 0 && k != nil {
+	k := o.keys.Live().Key(o.keys.Selected())
+	if phase >= 0 && k != nil {
 		window := k.Reading.Target.Window
 		if window <= 0 {
 			o.app.Warn("Nothing is fired: the window of the key is not known, so that it has no phase.")
 			return nil
 		}
 		order.Shape.Wait = model.Lead(o.keys.LiveAt(), window, phase)
+	}
+	if order.Shape.Kind == model.Recorded {
+		if o.composer.recorded == nil || k == nil {
+			o.app.Warn("Nothing is fired: no recording can be read here.")
+			return nil
+		}
+		return o.composer.read(o.app.Context(), order, k.Reading.Key)
 	}
 	if order.Rate > 0 && order.N == 0 {
 		if r := o.runningRate(); r != nil {
@@ -145,6 +193,8 @@ func (o *Orders) UnderWay(order *model.Order) string {
 	switch {
 	case order.Rate > 0 && order.Shape.Kind == model.Even:
 		return verb + format.PerSecond(order.Rate)
+	case order.Shape.Kind == model.Recorded:
+		return verb + "a recording"
 	case order.Rate > 0:
 		shape, _, _ := strings.Cut(order.Shape.String(), ":")
 		return verb + format.PerSecond(order.Rate) + " " + shape

@@ -45,6 +45,7 @@ type Options struct {
 	Arming   Arming                  // nil: what can be fired is fired at once
 	Changer  Changer                 // nil: keys cannot be changed
 	Back     TakerBack               // nil: nothing can be taken back
+	Recorded Recorded                // nil: no recording can be fired
 	Name     func(key string) string // writes a key as the terminal may show it
 	Mask     bool                    // the middle of key names is hidden
 }
@@ -66,7 +67,7 @@ type Orders struct {
 
 	burst     int
 	perSecond float64 // of the rate that r starts
-	composed  string  // the order that was typed last
+	composer  composer
 	orders    map[int64]*runningOrder
 	lastOrder int64 // the number of the newest order
 	results   *inbox
@@ -81,7 +82,7 @@ type Orders struct {
 func New(app *shell.App, keys Keys, o Options) *Orders {
 	return &Orders{
 		app: app, keys: keys, injector: o.Injector, arming: o.Arming, changer: o.Changer, takerBack: o.Back, name: o.Name, mask: o.Mask,
-		burst: 10, perSecond: 5, orders: map[int64]*runningOrder{}, results: &inbox{wake: make(chan struct{}, 1)},
+		composer: composer{text: suggested[0], recorded: o.Recorded}, burst: 10, perSecond: 5, orders: map[int64]*runningOrder{}, results: &inbox{wake: make(chan struct{}, 1)},
 	}
 }
 
@@ -102,6 +103,8 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 		o.app.Redraw()
 	case takenBackMsg:
 		o.takenBack(msg)
+	case recordedMsg:
+		return o.fireRecorded(msg)
 	}
 	return nil
 }
@@ -122,6 +125,9 @@ func (r *runningOrder) stop() {
 	r.stopped = true
 	r.cancel()
 }
+
+// paced reports whether the requests of an order come at a pace, and not as fast as the answers.
+func (r *runningOrder) paced() bool { return r.Rate > 0 || r.Shape.Kind == model.Recorded }
 
 // Decision is a line of the list of decisions.
 type Decision struct {
@@ -315,7 +321,7 @@ func alike(x, y *model.Fired) bool {
 	return x.Order == y.Order && x.Outcome == y.Outcome && x.Outcome == model.Denied && x.Cost == y.Cost
 }
 
-// Rate returns the running order that has a rate, or nil.
+// Rate returns the running order that has a pace, or nil.
 func (o *Orders) Rate() *model.Order {
 	if r := o.runningRate(); r != nil {
 		return &r.Order
@@ -325,7 +331,7 @@ func (o *Orders) Rate() *model.Order {
 
 func (o *Orders) runningRate() *runningOrder {
 	for _, r := range o.orders {
-		if r.Rate > 0 {
+		if !r.stopped && r.paced() {
 			return r
 		}
 	}
@@ -368,70 +374,6 @@ func (o *Orders) FiringText(columns int) string {
 		return " " + what + " at " + safetext.Shorten(o.name(key), room, safetext.Ellipsis) + stops + " "
 	}
 	return format.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
-}
-
-// bursts and rates are the steps that + and - go through.
-var (
-	bursts = []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000}
-	rates  = []float64{0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
-)
-
-// Adjust raises or lowers the rate while one runs, else the burst. A running rate is stopped and
-// started anew at the new one.
-func (o *Orders) Adjust(up bool) tea.Cmd {
-	r := o.runningRate()
-	if r == nil {
-		o.burst = step(bursts, o.burst, up)
-		return nil
-	}
-	if k := r.Shape.Kind; k == model.Ramp || k == model.Recorded {
-		o.app.Warn("The rate of a ramp or a recording is its own: x stops it, ~ orders another.")
-		return nil
-	}
-	left := 0 // without an end
-	if r.N > 0 {
-		left = max(r.N-r.sent, 1)
-	}
-	next := step(rates, r.Rate, up)
-	if next == r.Rate {
-		return nil
-	}
-	replace := func(order model.Order) tea.Cmd {
-		o.perSecond = next
-		r.stop()
-		r.Rate = 0 // it is ending: the next one is the rate now
-		return o.launch(order)
-	}
-	if !up { // less is fired than was confirmed
-		order := r.Order
-		order.Rate, order.N, order.Shape = next, left, goesOn(order.Shape)
-		if t := r.Ticket; t != nil {
-			lower := *t
-			lower.Order.Rate, lower.Order.N, lower.Order.Shape, lower.Issued = next, left, order.Shape, o.app.Now()
-			order.Ticket = &lower
-		}
-		return replace(order)
-	}
-	return o.fireThen(model.Order{Rate: next, N: left, Cost: r.Cost, Shape: goesOn(r.Shape), Scratch: r.Scratch}, replace)
-}
-
-// goesOn returns the shape of what is left of an order: it begins at once, and at other random
-// instants.
-func goesOn(s model.Shape) model.Shape {
-	s.Wait = 0
-	s.Seed++
-	return s
-}
-
-// step returns the neighbour of v in a rising list.
-func step[T int | float64](list []T, v T, up bool) T {
-	i, _ := slices.BinarySearch(list, v)
-	if up {
-		i++
-	} else {
-		i--
-	}
-	return list[min(max(i, 0), len(list)-1)]
 }
 
 // TakeFired returns what injectors have reported so far as the message that brings it.

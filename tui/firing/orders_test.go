@@ -2,6 +2,8 @@ package firing_test
 
 import (
 	"context"
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,7 +42,16 @@ func newOrders(t *testing.T) (*firing.Orders, *keys, *tuitest.Injector) {
 	app := newApp(t)
 	k, injector := &keys{}, &tuitest.Injector{Feed: feed}
 	k.board.Apply(feed.Advance(start))
-	return firing.New(app, k, firing.Options{Injector: injector, Name: func(key string) string { return key }}), k, injector
+	recorded := func(_ context.Context, file, key string) (at []time.Duration, err error) { // ten a second
+		if file != "busy.jsonl" || key != "api" {
+			return nil, errors.New("there is no such recording")
+		}
+		for n := range 200 {
+			at = append(at, time.Duration(n)*100*time.Millisecond)
+		}
+		return at, nil
+	}
+	return firing.New(app, k, firing.Options{Injector: injector, Recorded: recorded, Name: func(key string) string { return key }}), k, injector
 }
 
 func newApp(t *testing.T) *shell.App {
@@ -182,31 +193,54 @@ func TestFiringIsPaused(t *testing.T) {
 	})
 }
 
-// TestTheRateOfAShapeChanges: requests at random instants go on at the new rate in the same shape, and
-// at a copy where they went to one; a ramp keeps its own rate.
-func TestTheRateOfAShapeChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o, _, injector := newOrders(t)
-		go o.FireText("5/s poisson:7 cost:2 scratch")()
-		time.Sleep(time.Second)
-		go o.Adjust(true)()
-		time.Sleep(time.Second)
-		list := injector.Orders()
-		if len(list) != 2 {
-			t.Fatalf("%d orders", len(list))
-		}
-		if got := list[1]; got.Rate != 10 || got.N != 0 || got.Cost != 2 || got.Shape.Kind != model.Poisson || got.Shape.Seed == 7 || !got.Scratch {
-			t.Errorf("it goes on as %+v", got)
-		}
-		o.Stop()
-		synctest.Wait()
-		o.Update(o.TakeFired())
-		go o.FireText("5/s ramp:50/s:30s")()
-		time.Sleep(time.Second)
-		if o.Adjust(true) != nil {
-			t.Error("the rate of a ramp was changed")
-		}
-		o.Stop()
-		synctest.Wait()
-	})
+// TestThePaceChangesInFlight: every shape goes on in itself at another pace, from where it stands, and at a
+// copy where it went to one.
+func TestThePaceChangesInFlight(t *testing.T) {
+	for text, want := range map[string]struct {
+		faster, slower model.Order // after a second, and after another one
+		shape          string
+	}{
+		"5/s":                            {model.Order{Rate: 10}, model.Order{Rate: 5}, "even"},
+		"5/s poisson:7 cost:2 scratch":   {model.Order{Rate: 10, Cost: 2, Scratch: true}, model.Order{Rate: 5, Cost: 2, Scratch: true}, "poisson"},
+		"100 10/s on-off:1s:0s":          {model.Order{N: 89, Rate: 20}, model.Order{N: 69, Rate: 10}, "on-off"},
+		"1000 10/s ramp:100/s:1h":        {model.Order{N: 989, Rate: 20}, model.Order{N: 968, Rate: 10}, "ramp"},
+		"from:busy.jsonl cost:3 scratch": {model.Order{N: 189, Cost: 3, Scratch: true}, model.Order{N: 168, Cost: 3, Scratch: true}, "recorded"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, _, injector := newOrders(t)
+				begin := func(cmd tea.Cmd) {
+					t.Helper()
+					if cmd == nil {
+						t.Fatal("nothing is fired")
+					}
+					go cmd()
+					time.Sleep(time.Second + 50*time.Millisecond)
+					o.Update(o.TakeFired())
+				}
+				cmd := o.FireText(text)
+				if strings.HasPrefix(text, "from:") {
+					cmd = o.Update(cmd())
+				}
+				begin(cmd)
+				for n, w := range []model.Order{want.faster, want.slower} {
+					begin(o.Adjust(n == 0))
+					list := injector.Orders()
+					if len(list) != n+2 {
+						t.Fatalf("%d orders, want %d", len(list), n+2)
+					}
+					got := list[n+1]
+					if kind, _, _ := strings.Cut(got.Shape.String(), ":"); kind != want.shape || (got.N-w.N)*(got.N-w.N) > 4 || math.Abs(got.Rate-w.Rate) > 0.1*w.Rate || got.Cost != max(w.Cost, 1) || got.Scratch != w.Scratch {
+						t.Errorf("it goes on as %+v, shape %s, want %+v", got, got.Shape.String(), w)
+					}
+				}
+				if o.Firing() != 1 {
+					t.Errorf("%d orders are under way", o.Firing())
+				}
+				o.Stop()
+				synctest.Wait()
+				o.Update(o.TakeFired())
+			})
+		})
+	}
 }

@@ -31,6 +31,7 @@ type Options struct {
 	Arming   firing.Arming                              // nil: what can be fired is fired at once
 	Changer  firing.Changer                             // nil: keys cannot be changed
 	Back     firing.TakerBack                           // nil: nothing can be taken back
+	Recorded firing.Recorded                            // nil: no recording can be fired
 
 	// Player, when what is shown is a replay, plays it; Take hands out its batches.
 	Player shown.Player
@@ -76,7 +77,7 @@ func New(app *shell.App, o Options) *Session {
 	s := &Session{App: app, Options: o, Boards: shown.New(o.Player, o.Still)}
 	s.List = rows.NewList(s.Boards, s.Redraw)
 	s.Selection = rows.NewSelection(s.Boards, s.List, rows.Hooks{Redraw: s.Redraw, Picked: func() { s.MarkPlans() }, Focus: o.Focus})
-	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Name: s.Name, Mask: o.Mask})
+	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Recorded: o.Recorded, Name: s.Name, Mask: o.Mask})
 	s.Files = saving.New(app, s.Boards, o.Saving)
 	s.Marks = markers.New(app, s.Boards, s.Selection, s.Name, o.Markers)
 	s.alerts = alerts{app: app, next: o.News, notify: o.Notify}

@@ -39,6 +39,15 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if err := s.Check(); err != nil {
 		return tally, err
 	}
+	gap := func(n int) time.Duration { // after the request n
+		switch at := s.Shape.At; {
+		case n+1 < len(at):
+			return at[n+1] - at[n]
+		case s.Rate > 0:
+			return time.Duration(float64(time.Second) / s.Rate)
+		}
+		return 0
+	}
 	for n := 0; s.N == 0 || n < s.N; n++ {
 		if s.Hold != nil && s.Hold(ctx) != nil {
 			return tally, nil
@@ -50,14 +59,10 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		fired.Order = s.ID
 		tally.Add(fired.Outcome)
 		report(fired)
-		var pause time.Duration
-		if s.Rate > 0 {
-			pause = time.Duration(float64(time.Second) / s.Rate)
-		}
 		select {
 		case <-ctx.Done():
 			return tally, nil
-		case <-time.After(pause):
+		case <-time.After(gap(n)):
 		}
 	}
 	return tally, nil
