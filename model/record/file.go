@@ -29,6 +29,8 @@ type File struct {
 	headed bool // Header was read
 	clock  clock
 	frames []frame
+
+	descriptions descriptions
 }
 
 // frame is a place to begin to read at.
@@ -44,7 +46,7 @@ var errFinished = errors.New("finished")
 // readings apart, until ctx ends. The error is as for NewReader; a recording without a
 // single batch is one too.
 func Open(ctx context.Context, r io.ReadSeeker) (*File, error) {
-	f := &File{under: r}
+	f := &File{under: r, descriptions: descriptions{}}
 	counted := &position{r: r}
 	in := bufio.NewReaderSize(counted, 256<<10)
 	at := func() int64 { return counted.n - int64(in.Buffered()) }
@@ -183,7 +185,7 @@ func (f *File) closed(b *batch) {
 // goroutines can read it.
 func (f *File) Over(r io.ReadSeeker) *File {
 	other := *f
-	other.under = r
+	other.under, other.descriptions = r, descriptions{}
 	return &other
 }
 
@@ -212,7 +214,7 @@ func (f *File) reader(i int, held bool) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}, held: held}, nil
+	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}, held: held, pack: pack{descriptions: f.descriptions}}, nil
 }
 
 // place reads on from its own place in a file that others read too.

@@ -8,11 +8,8 @@ import (
 
 // unpack takes the readings of a pack.
 func (r *Reader) unpack(p *pack) error {
-	for _, k := range p.Keys {
-		if k.Key == nil {
-			return &Damage{"a key has no description"}
-		}
-		if err := r.describe(k.ID, k.Key); err != nil {
+	for i := range p.Keys {
+		if err := r.describe(&p.Keys[i]); err != nil {
 			return err
 		}
 	}
@@ -136,14 +133,22 @@ func (u *unpacker) ended() error {
 }
 
 // describe takes in what a key is.
-func (r *Reader) describe(id int, what *key) error {
-	k := r.keys[id]
+func (r *Reader) describe(n *named) error {
+	k := r.keys[n.ID]
 	if k == nil {
 		if len(r.keys) >= maxIDs {
 			return &Damage{"it names more keys than any source watches"}
 		}
 		k = &known{}
-		r.keys[id] = k
+		r.keys[n.ID] = k
 	}
-	return what.into(&k.reading)
+	switch {
+	case n.reading != nil:
+		k.reading = *n.reading
+	case n.Key == nil:
+		return &Damage{"a key has no description"}
+	default:
+		return n.Key.into(&k.reading)
+	}
+	return nil
 }
