@@ -2,13 +2,21 @@ package metrics_test
 
 import (
 	"bufio"
+	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
+	"ratescope/feed/connect"
 	"ratescope/feed/metrics"
 	"ratescope/feed/relay"
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -46,4 +54,70 @@ func TestStreamIsGuarded(t *testing.T) {
 			t.Errorf("the stream says %q, want %s", lines.Text(), want)
 		}
 	}
+}
+
+// TestAFedDashboardOverTLS: a source reads an exporter that speaks TLS and knows its users, with the
+// password and the authority that are given, and not without either.
+func TestAFedDashboardOverTLS(t *testing.T) {
+	a := servertest.NewAuthority(t)
+	a.Issue("server", a)
+	hash, err := bcrypt.GenerateFromPassword([]byte("s3cret"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := filepath.Join(t.TempDir(), "users")
+	servertest.WriteFile(t, users, "fed:"+string(hash)+"\n")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := metrics.New(metrics.Options{Access: metrics.Access{Cert: a.Path("server.crt"), Key: a.Path("server.key"), Users: users}})
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() {
+		served <- metrics.Serve(ctx, telling{model.Batch{At: limiter.InstantOf(dawn), Local: dawn, Server: model.Server{Target: "redis://s", Link: model.Live}, Readings: []model.Reading{log("k0", 3, 10)}}}, l, c)
+	}()
+	defer func() {
+		stop()
+		<-served
+	}()
+	url := "https://fed@" + l.Addr().String()
+	files := connect.TLSFiles{CA: a.Path("ca.crt"), ServerName: "redis.example"}
+	for _, tc := range []struct {
+		o    relay.Options
+		says string // "" it is read
+	}{
+		{relay.Options{URLs: []string{url}, Password: "s3cret", TLS: files}, ""},
+		{relay.Options{URLs: []string{url}, Password: "wrong", TLS: files}, "password"},
+		{relay.Options{URLs: []string{url}, Password: "s3cret"}, "--tls-ca"},
+	} {
+		src, err := relay.New(tc.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within, done := context.WithTimeout(t.Context(), 30*time.Second)
+		found, told := false, ""
+		err = src.Run(within, func(b model.Batch) {
+			told = b.Server.Err
+			key := len(b.Readings) == 1 && b.Readings[0].Key == "k0"
+			if tc.says == "" && key || tc.says != "" && strings.Contains(b.Server.Err, tc.says) {
+				found = true
+				done()
+			}
+		})
+		done()
+		if err != nil || !found {
+			t.Errorf("%+v: it says %q, want %q: %v", tc.o, told, tc.says, err)
+		}
+	}
+}
+
+// telling is a source of one batch.
+type telling struct{ batch model.Batch }
+
+// Run implements feed.Source.
+func (s telling) Run(ctx context.Context, emit func(model.Batch)) error {
+	emit(s.batch)
+	<-ctx.Done()
+	return nil
 }

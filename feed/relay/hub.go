@@ -40,6 +40,7 @@ type Hub struct {
 	out     *record.Writer // into encoded; nil while no dashboard reads
 	mask    *record.Masker // nil: names are told as they are
 	encoded bytes.Buffer
+	zip     compressor
 	ended   chan struct{}
 	over    bool
 }
@@ -49,6 +50,7 @@ type client struct {
 	ready  chan struct{} // holds one
 	queue  [][]byte
 	queued int
+	zip    bool // it takes gzip
 	out    bool // it was let go
 }
 
@@ -90,8 +92,17 @@ func (h *Hub) Put(b model.Batch) {
 		return
 	}
 	text := bytes.Clone(h.encoded.Bytes())
+	var zipped []byte
 	for c := range h.clients {
-		c.push(text)
+		switch {
+		case !c.zip:
+			c.push(text)
+		default:
+			if zipped == nil {
+				zipped = h.zip.member(text)
+			}
+			c.push(zipped)
+		}
 	}
 }
 
@@ -136,14 +147,14 @@ func (h *Hub) take(c *client) ([][]byte, bool) {
 }
 
 // join adds a client, whose first lines tell where everything stands. It returns nil where there
-// are too many, or the Hub has ended.
-func (h *Hub) join() *client {
+// are too many, or the Hub has ended. With zip it gets gzip.
+func (h *Hub) join(zip bool) *client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.clients) >= h.o.Clients || h.over {
 		return nil
 	}
-	c := &client{ready: make(chan struct{}, 1)}
+	c := &client{ready: make(chan struct{}, 1), zip: zip}
 	h.clients[c], h.joined = true, true
 	return c
 }
@@ -154,8 +165,8 @@ func (h *Hub) leave(c *client) {
 	delete(h.clients, c)
 }
 
-// state encodes where everything stands.
-func (h *Hub) state() []byte {
+// state encodes where everything stands, with zip as gzip.
+func (h *Hub) state(zip bool) []byte {
 	var text bytes.Buffer
 	b := h.o.State()
 	for i := range b.Readings {
@@ -168,6 +179,9 @@ func (h *Hub) state() []byte {
 	w := h.writer(&text, &b)
 	if len(b.Readings) > 0 || b.At != 0 {
 		_ = w.Write(b) // memory alone: it does not fail
+	}
+	if zip {
+		return new(compressor).member(text.Bytes())
 	}
 	return text.Bytes()
 }
@@ -184,7 +198,7 @@ func (h *Hub) Close() {
 
 // ServeHTTP answers with the stream until the client goes or the Hub is closed.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := h.join()
+	c := h.join(takesGzip(r))
 	if c == nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 		http.Error(w, "there are as many streams as this exporter allows: start it with more --max-connections", http.StatusServiceUnavailable)
@@ -195,6 +209,10 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetReadDeadline(time.Time{}) // the server's own is for requests that come to an end
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if c.zip {
+		w.Header().Set("Content-Encoding", "gzip")
+	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	send := func(texts ...[]byte) bool {
 		for _, text := range texts {
@@ -206,7 +224,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return control.Flush() == nil
 	}
 	// What comes while this is made is queued, and told again at worst.
-	if !send(h.state()) {
+	if !send(h.state(c.zip)) {
 		return
 	}
 	for {

@@ -105,6 +105,7 @@ func ask(ctx context.Context, client *http.Client, u *url.URL) (io.ReadCloser, e
 	if err != nil {
 		return nil, errors.New("cannot be asked: check its URL")
 	}
+	request.Header.Set("Accept-Encoding", "gzip") // a recording may be compressed, and its reader tells
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, unreachable(err)

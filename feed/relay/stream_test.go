@@ -163,7 +163,7 @@ func TestNamesAreHiddenAlike(t *testing.T) {
 // TestTooManyReaders: the Hub says so, and lets one go that does not read.
 func TestTooManyReaders(t *testing.T) {
 	b := newBoard(1, false)
-	c := b.hub.join()
+	c := b.hub.join(false)
 	w := httptest.NewRecorder()
 	b.hub.ServeHTTP(w, httptest.NewRequest(http.MethodGet, Path, nil))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
@@ -180,7 +180,7 @@ func TestTooManyReaders(t *testing.T) {
 	}
 	b.hub.leave(c)
 	b.hub.Close()
-	if b.hub.join() != nil {
+	if b.hub.join(false) != nil {
 		t.Error("a Hub that has ended takes another client")
 	}
 }
