@@ -60,8 +60,10 @@ func (m *mask) batch(b model.Batch) model.Batch {
 		r.Err = m.hide(r.Err, r.Key)
 		r.Key, r.Members, r.Why, r.Pattern = m.of(r.Key), m.all(r.Members), nil, ""
 		r.Unsettled = nil
-		if t := &r.Target; t.Base != "" {
-			t.Base = m.of(t.Base)
+		for _, name := range [...]*string{&r.Target.Base, &r.Target.LimitKey} {
+			if *name != "" {
+				*name = m.of(*name)
+			}
 		}
 	}
 	b.Gone, b.LeftOut, b.Sweep.Patterns = m.all(b.Gone), m.all(b.LeftOut), m.patterns(b.Sweep.Patterns)

@@ -23,7 +23,7 @@ func TestMaskHidesEveryName(t *testing.T) {
 			Health:  &model.Health{Slow: []model.SlowCommand{{Command: "GET", Keys: names}}},
 			HotKeys: &model.HotKeys{Keys: []model.HotKey{{Key: names[0]}}}}
 		for _, name := range names {
-			b.Readings = append(b.Readings, model.Reading{Key: name, At: b.At, Target: model.Target{Base: name}, Members: []string{name}, Why: []string{"as " + name}, Pattern: name, Err: name + " is broken"})
+			b.Readings = append(b.Readings, model.Reading{Key: name, At: b.At, Target: model.Target{Base: name, LimitKey: name + ":limit"}, Members: []string{name}, Why: []string{"as " + name}, Pattern: name, Err: name + " is broken"})
 			b.Fired = append(b.Fired, model.Fired{Key: name, Outcome: model.Failed, Err: "nothing was fired at " + name})
 		}
 		before := b.Readings[0].Key

@@ -379,7 +379,7 @@ func (k *key) into(r *model.Reading) error {
 	t := model.Target{
 		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, Tick: max(time.Duration(k.Tick), 0), LimitKnown: k.Limit != nil,
 		Limit: limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
-		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely), LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact, Base: string(k.Base),
+		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely), LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact, Base: string(k.Base), LimitKey: string(k.LimitKey),
 		Layout: layout.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, NoTotals: k.NoTotals, PerUnit: k.Units},
 	}
 	if k.Limit != nil {

@@ -136,6 +136,7 @@ type key struct {
 	LimitFrom  uint8  `json:"limit_from,omitempty"`
 	Exact      bool   `json:"exact,omitempty"`
 	Base       text   `json:"base,omitzero"`
+	LimitKey   text   `json:"limit_key,omitzero"`
 	Members    []text `json:"members,omitempty"`
 	Why        []text `json:"why,omitempty"`
 	Unsettled  []text `json:"unsettled,omitempty"`
