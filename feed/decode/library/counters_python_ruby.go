@@ -11,6 +11,7 @@ import (
 // or fastapi-limiter:ws:…, which counts admitted requests only, so that it is never above the limit.
 var fastapiLimiter = &decode.Library{
 	Name: "fastapi-limiter", Version: "0.1.6", Published: true, Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		const prefix = "fastapi-limiter:"

@@ -14,6 +14,7 @@ import (
 // expiry of both strings to two windows. Denied requests change nothing.
 var ginRateLimit = &decode.Library{
 	Name: "gin-rate-limit", Version: "1.5.4", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := strings.CutSuffix(s.Key, "hits")

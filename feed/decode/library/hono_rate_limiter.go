@@ -14,6 +14,7 @@ import (
 // counted. With resetExpiryOnChange every request sets the expiry anew.
 var honoRateLimiter = &decode.Library{
 	Name: "hono-rate-limiter", Version: "0.5.4", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if _, ok := readHits(s.Text); ok && (c.Named || strings.Contains(s.Key, "hrl:")) {

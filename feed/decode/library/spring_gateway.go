@@ -51,7 +51,7 @@ var stripe = &decode.Library{
 // program chooses, denied requests included, so that a rule has to name it.
 var goZero = &decode.Library{
 	Name: "go-zero", Version: "1.10.3", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}},
+	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}, {Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "denied requests, except those that PeriodLimit counts with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := leftBase(s, ".ts")

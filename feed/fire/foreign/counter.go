@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"strings"
 	"time"
 
 	"ratescope/feed/decode"
@@ -55,6 +56,30 @@ var (
 	limitsFixed = &Writer{
 		Library: "limits", Algorithm: limiter.FixedWindow, Charged: true, Seconds: true, fetch: one,
 		Assumes: "without elastic expiry",
+		write: func(r *Request) (Written, error) {
+			n, err := count(&r.Held[0])
+			if err != nil {
+				return Written{}, err
+			}
+			return r.incremented(n != 0, []any{"expire", r.Held[0].Key, seconds(r)})
+		},
+	}
+	// INCR, and PEXPIRE while the counter does not expire.
+	honoRateLimiter = &Writer{
+		Library: "hono-rate-limiter", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
+		Assumes: "without resetExpiryOnChange",
+		write: func(r *Request) (Written, error) {
+			s := &r.Held[0]
+			if strings.HasPrefix(s.Text, "{") {
+				return Written{}, errReadAddWrite
+			}
+			return r.incremented(s.TTL > 0, []any{"pexpire", s.Key, r.limit().Window.Milliseconds()})
+		},
+	}
+	// INCRBY, and EXPIRE where the counter then holds nothing but this request.
+	goZeroPeriod = &Writer{
+		Library: "go-zero", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Seconds: true, fetch: one,
+		Assumes: "without Align",
 		write: func(r *Request) (Written, error) {
 			n, err := count(&r.Held[0])
 			if err != nil {

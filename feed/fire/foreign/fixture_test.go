@@ -76,6 +76,11 @@ var otherwise = map[string]string{
 	"upstash-ratelimit/deny-list":              "denied by the deny list",
 	"upstash-ratelimit/dynamic-limit":          "the limit changes on the way",
 	"upstash-ratelimit/analytics":              "events beside, which are no part of the limiter",
+	"hono-rate-limiter/reset-on-change":        "it renews the expiry with each request",
+	"hono-rate-limiter/skip-successful":        "requests are given back after the answer",
+	"hono-rate-limiter/unstorage":              "JSON that is read, added to and written in three steps",
+	"go-zero/period-aligned":                   "its windows end with those of the clock",
+	"fastapi-limiter/minute":                   "the recorder looked 160 ms after the first call",
 	"laravel/always-hit":                       "denied requests are counted",
 	"laravel/redis-throttle-duration":          "a hash, which is another limiter of the framework",
 	"laravel/redis-throttle-minute":            "a hash, which is another limiter of the framework",
@@ -147,10 +152,11 @@ func (f *fixture) name(t *testing.T) string {
 		return ""
 	}
 	name := decodetest.Text(t, f.Steps[i].Keys[0].Key)
-	switch f.Library {
-	case "upstash-ratelimit":
+	switch {
+	case f.Library == "upstash-ratelimit":
 		return name[:strings.LastIndexByte(name, ':')]
-	case "go-zero", "stripe", "spring-cloud-gateway":
+	case f.Algorithm == limiter.FixedWindow.String():
+	case f.Library == "go-zero", f.Library == "stripe", f.Library == "spring-cloud-gateway":
 		return name[:strings.LastIndexByte(name, '.')] + leftTokens
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(name, laravelTimer), "/-1")

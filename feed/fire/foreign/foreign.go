@@ -62,7 +62,8 @@ type Written struct {
 // that decode.Library names.
 var writers = []*Writer{
 	rateLimitRedis, rateLimiterFlexible, fastifyRateLimit, ulule, increx, limitsFixed, limitsMoving, limitsSliding,
-	redisRate, throttled, upstashFixed, upstashSliding, laravel, goZero, springGateway, stripe,
+	redisRate, throttled, upstashFixed, upstashSliding, laravel, goZero, goZeroPeriod, springGateway, stripe,
+	honoRateLimiter, fastapiLimiter, ginRateLimit,
 }
 
 // For returns the writer of requests at t; nil where no exact one is known.

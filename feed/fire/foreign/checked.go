@@ -1,0 +1,74 @@
+package foreign
+
+import (
+	"errors"
+	"strings"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Counters that are read first, and written where the request is admitted. Denied requests change
+// nothing.
+var (
+	// GET, then SET 1 PX where there is no counter, else INCRBY below the limit.
+	fastapiLimiter = &Writer{
+		Library: "fastapi-limiter", Algorithm: limiter.FixedWindow, Single: true, fetch: one,
+		write: func(r *Request) (Written, error) {
+			s, l := &r.Held[0], r.limit()
+			n, err := count(s)
+			switch {
+			case err != nil:
+				return Written{}, err
+			case !s.Exists():
+				return r.counted(1, l.Window, []any{"set", s.Key, 1, "px", l.Window.Milliseconds()})
+			case n >= l.Count:
+				return Written{Decision: r.decide(false, r.window(n, s.TTL))}, nil
+			}
+			return r.counted(n+1, s.TTL, []any{"incrby", s.Key, 1})
+		},
+	}
+	// The twin holds the second of the last admitted request, from which the window runs; both expire
+	// two windows after it.
+	ginRateLimit = &Writer{
+		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true,
+		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
+			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, "hits") + "ts", Type: "string"}}
+		},
+		write: func(r *Request) (Written, error) {
+			hits, stamp := &r.Held[0], &r.Held[1]
+			n, err := count(hits)
+			if err != nil {
+				return Written{}, err
+			}
+			now := int64(r.At) / 1e6
+			last, err := count(stamp)
+			if err != nil {
+				return Written{}, err
+			}
+			if !stamp.Exists() {
+				last = now
+			}
+			var w Written
+			if last+seconds(r) <= now {
+				n, last = 0, now
+				w.Commands = append(w.Commands, []any{"set", hits.Key, 0})
+			}
+			state := limiter.State{Algorithm: limiter.FixedWindow, Start: limiter.Instant(last * 1e6), Current: n}
+			if n >= r.Target.Limit.Count {
+				w.Decision = r.decide(false, state)
+				return w, nil
+			}
+			state.Start, state.Current = limiter.Instant(now*1e6), n+1
+			w.Commands = append(w.Commands, []any{"incr", hits.Key}, []any{"set", stamp.Key, now},
+				[]any{"expire", hits.Key, 2 * seconds(r)}, []any{"expire", stamp.Key, 2 * seconds(r)})
+			w.Decision = r.decide(true, state)
+			return w, nil
+		},
+	}
+)
+
+// errReadAddWrite is the error of a state that its library reads, adds to and writes in three steps, so
+// that a request from here could undo one of its own.
+var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's UnstorageStore, which reads, adds and writes one after the other: a request from here could be lost in between, so that none is fired")
