@@ -40,6 +40,17 @@ func (r *Run) AdvanceSome(t limiter.Instant, most int) bool {
 	return false
 }
 
+// Reach lets time pass up to an instant, as AdvanceTo, and leaves so many of the requests that
+// arrive at that very instant still to come.
+func (r *Run) Reach(t limiter.Instant, left int) {
+	r.AdvanceTo(t - 1)
+	r.workload.Until(t)
+	for r.workload.After(t)-r.at > left && r.Step() {
+	}
+	r.trail = r.trail[:0]
+	r.now = max(r.now, t)
+}
+
 // SeekTo goes to an instant in either direction, though not before the beginning. What
 // arrives at that very instant has been decided.
 func (r *Run) SeekTo(t limiter.Instant) {

@@ -36,6 +36,7 @@ type Shared struct {
 	Seed     uint64
 	Fired    []Arrival // by hand, in the order of time
 	Now      limiter.Instant
+	Left     []int  // requests of the same instant that were still to come, at each of Fired and now; nil for none
 	View     string // which picture is on screen
 	Selected int    // the candidate in focus
 }
@@ -56,8 +57,47 @@ type shareForm struct {
 	Seed       uint64          `json:"s,omitempty"`
 	Fired      [][2]int64      `json:"r,omitempty"` // after the one before, and its cost
 	Now        int64           `json:"m"`
+	Left       []int           `json:"u,omitempty"`
 	View       string          `json:"v,omitempty"`
 	Selected   int             `json:"o,omitempty"`
+}
+
+// MomentOf returns what has come to pass in a run: what was fired, until when, and which requests
+// of one instant came before which.
+func MomentOf(r *Run) Shared {
+	m := Shared{Setup: r.Setup(), Now: r.Now()}
+	later, at := len(r.Coming(r.Now())), r.Now()
+	m.Left = []int{later}
+	for i := r.Decided() - 1; i >= 0; i-- {
+		a, _ := r.Arrival(i)
+		if a.At != at {
+			later, at = 0, a.At
+		}
+		if !a.Fired {
+			later++
+			continue
+		}
+		m.Fired, m.Left = append(m.Fired, a), append(m.Left, later)
+	}
+	slices.Reverse(m.Fired)
+	slices.Reverse(m.Left)
+	if !slices.ContainsFunc(m.Left, func(n int) bool { return n > 0 }) {
+		m.Left = nil
+	}
+	return m
+}
+
+// Play brings a run that has just begun to the moment.
+func (m Shared) Play(r *Run) {
+	left := m.Left
+	if left == nil {
+		left = make([]int, len(m.Fired)+1)
+	}
+	for i, a := range m.Fired {
+		r.Reach(a.At, left[i])
+		r.Fire(a.Cost)
+	}
+	r.Reach(m.Now, left[len(m.Fired)])
 }
 
 // IsShared reports whether a text looks like a line of Shared.
@@ -71,7 +111,7 @@ func (m Shared) Line() (string, error) {
 	f := shareForm{
 		Limit: m.Setup.Limit.Count, Window: m.Setup.Limit.Window.Microseconds(), Burst: m.Setup.Limit.Burst, Cost: m.Setup.Cost,
 		Skew: m.Setup.Skew.Microseconds(), Convention: slices.Sorted(maps.Values(Words(m.Setup.Convention))), Traffic: m.Traffic, Key: m.Key, Seed: m.Seed,
-		Now: int64(m.Now - m.Setup.Zero), View: m.View, Selected: m.Selected,
+		Now: int64(m.Now - m.Setup.Zero), Left: m.Left, View: m.View, Selected: m.Selected,
 	}
 	if known, err := Lessons(); err == nil && slices.ContainsFunc(known, func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.file, m.Lesson.file) }) {
 		f.ID = m.Lesson.ID
@@ -139,7 +179,7 @@ func ReadShared(line string) (Shared, error) {
 
 // shared checks the form and returns what it tells.
 func (f shareForm) shared() (Shared, error) {
-	m := Shared{Traffic: f.Traffic, Key: f.Key, Seed: f.Seed, View: f.View, Selected: f.Selected}
+	m := Shared{Traffic: f.Traffic, Key: f.Key, Seed: f.Seed, Left: f.Left, View: f.View, Selected: f.Selected}
 	list, err := Lessons()
 	if f.File != nil {
 		list, err = Load(f.File)
@@ -180,6 +220,9 @@ func (f shareForm) shared() (Shared, error) {
 		if err := t.check(); err != nil {
 			return m, err
 		}
+	}
+	if m.Left != nil && len(m.Left) != len(f.Fired)+1 || slices.ContainsFunc(m.Left, func(n int) bool { return n < 0 }) {
+		return m, errors.New("the order of its requests is out of range")
 	}
 	if f.Now < 0 || time.Duration(f.Now) > maxShareTime/time.Microsecond || len(f.Fired) > maxShareFired {
 		return m, errors.New("its time or its requests are out of range")

@@ -39,6 +39,50 @@ func TestAMomentComesBackFromItsLine(t *testing.T) {
 	}
 }
 
+// TestAMomentBetweenRequestsOfOneInstant: where a story stands between requests that come at one
+// instant, or one was fired between them, it is opened there, and not behind them.
+func TestAMomentBetweenRequestsOfOneInstant(t *testing.T) {
+	for _, l := range lessons(t) {
+		for seed := range uint64(4) {
+			arrivals, err := l.Workload(l.Setup(), l.Traffic, 0, l.Seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, draw := lab.NewRun(l.Setup(), arrivals), rand.New(rand.NewPCG(seed, 3))
+			for range 30 {
+				if draw.IntN(3) == 0 {
+					run.Fire(1)
+				} else if draw.IntN(9) == 0 {
+					run.StepBack()
+				} else {
+					run.Step()
+				}
+			}
+			m := lab.MomentOf(run)
+			m.Lesson, m.Traffic, m.Seed = l, l.Traffic, l.Seed
+			line, err := m.Line()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m, err = lab.ReadShared(line); err != nil {
+				t.Fatal(err)
+			}
+			if arrivals, err = l.Workload(m.Setup, m.Traffic, m.Key, m.Seed); err != nil {
+				t.Fatal(err)
+			}
+			back := lab.NewRun(m.Setup, arrivals)
+			if m.Play(back); back.Decided() != run.Decided() || back.Now() != run.Now() {
+				t.Fatalf("%s: %d requests at %v come back as %d at %v", l.ID, run.Decided(), run.Elapsed(), back.Decided(), back.Elapsed())
+			}
+			for i := range run.Setup().Candidates {
+				if back.Counts(i) != run.Counts(i) {
+					t.Errorf("%s: %+v comes back as %+v", l.ID, run.Counts(i), back.Counts(i))
+				}
+			}
+		}
+	}
+}
+
 // TestLinesFromStrangers: whatever a line holds, it is opened within bounds or refused in a
 // sentence.
 func TestLinesFromStrangers(t *testing.T) {

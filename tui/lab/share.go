@@ -10,15 +10,9 @@ import (
 
 // moment returns what is on screen, so that another lab can open it.
 func (s *Screen) moment() lab.Shared {
-	m := lab.Shared{
-		Lesson: *s.at(), Setup: s.run.Setup(), Traffic: s.traffic, Key: s.key, Seed: s.seed,
-		Now: s.run.Now(), View: s.views[s.current].name(), Selected: s.focus,
-	}
-	for i := range s.run.Decided() {
-		if a, _ := s.run.Arrival(i); a.Fired {
-			m.Fired = append(m.Fired, a)
-		}
-	}
+	m := lab.MomentOf(s.run)
+	m.Lesson, m.Traffic, m.Key, m.Seed = *s.at(), s.traffic, s.key, s.seed
+	m.View, m.Selected = s.views[s.current].name(), s.focus
 	return m
 }
 
@@ -35,11 +29,7 @@ func (s *Screen) openShared(m lab.Shared) error {
 	if err := s.restart(m.Setup); err != nil {
 		return err
 	}
-	for _, a := range m.Fired {
-		s.run.AdvanceTo(a.At)
-		s.run.Fire(a.Cost)
-	}
-	s.run.AdvanceTo(m.Now)
+	m.Play(s.run)
 	s.focus, s.zoom, s.past = m.Selected, 0, nil
 	s.renew()
 	s.view(m.View)
