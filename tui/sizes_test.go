@@ -158,3 +158,22 @@ func TestAHighScreenHasGraphs(t *testing.T) {
 		}
 	}
 }
+
+// TestLongNamesStayTellable: keys whose names differ in the middle of a long name can be told apart
+// in the table and on the heat map, on a small screen too.
+func TestLongNamesStayTellable(t *testing.T) {
+	var people []tuitest.Personality
+	for i := range 12 {
+		p := tuitest.Overrun()[0]
+		p.Name = fmt.Sprintf("rl:tenant-%03d:a-very-long-name-of-a-resource/v2/orders:日本語", i)
+		people = append(people, p)
+	}
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
+		s := newStage(t, size[0], size[1], tui.Options{}, people...)
+		s.run(5 * time.Second)
+		for _, key := range []string{"1", "6"} {
+			s.press(key)
+			s.see("001:", "002:")
+		}
+	}
+}

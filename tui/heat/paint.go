@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -30,8 +31,9 @@ func (v view) paint(r cell.Rect) {
 	} else {
 		v.paintCursorText(r)
 	}
-	for i := range min(v.area.H/v.height, len(v.rows)-v.first) {
-		v.paintRow(i, &v.rows[v.first+i])
+	shown := v.rows[v.first:][:min(v.area.H/v.height, len(v.rows)-v.first)]
+	for i, name := range v.rowNames(shown, v.names-3) {
+		v.paintRow(i, &shown[i], name)
 	}
 	v.paintTimes()
 	x := v.area.X + v.area.W - 1 - v.back
@@ -77,18 +79,45 @@ func (v view) rowName(r *row, columns int) string {
 	if r.prefix != "" {
 		first = v.Name(r.prefix)
 	}
-	last := v.Name(r.keys[len(r.keys)-1].Reading.Key)
-	n := 0
-	for n < min(len(first), len(last)) && first[n] == last[n] {
-		n++
-	}
 	count := fmt.Sprintf(" · %s keys", format.Thousands(int64(len(r.keys))))
-	return safetext.Clip(strings.ToValidUTF8(first[:n], "")+safetext.Ellipsis, max(columns-len(count), 1), safetext.Ellipsis) + count
+	if columns < roomForKeys {
+		count = " ×" + format.Short(int64(len(r.keys)))
+	}
+	columns = max(columns-safetext.Width(count), 1)
+	last := v.Name(r.keys[len(r.keys)-1].Reading.Key)
+	if n := safetext.SharedWords(first, last); r.prefix == "" && n < min(len(first), len(last)) { // from which to which
+		span := word(first[n:]) + safetext.Ellipsis + word(last[n:])
+		return safetext.Shorten(format.First(columns, first[:n]+span, safetext.Ellipsis+span), columns, safetext.Ellipsis) + count
+	}
+	return safetext.Shorten(first+safetext.Ellipsis, columns, safetext.Ellipsis) + count
 }
 
-func (v view) paintRow(i int, r *row) {
-	y := v.area.Y + i*v.height
-	name, st := v.rowName(r, v.names-3), v.Look.Text
+// roomForKeys is from how many columns on the number of keys is written with its unit.
+const roomForKeys = 24
+
+// word is what a text begins with, up to the first sign.
+func word(text string) string {
+	if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }); i > 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// rowNames are the names of several rows, of which those of single keys can be told apart.
+func (v view) rowNames(list []row, columns int) []string {
+	texts := make([]string, len(list))
+	for i := range list {
+		if r := &list[i]; len(r.keys) == 1 {
+			texts[i] = v.Name(r.keys[0].Reading.Key)
+		} else {
+			texts[i] = v.rowName(r, columns)
+		}
+	}
+	return safetext.Distinct(texts, columns, safetext.Ellipsis)
+}
+
+func (v view) paintRow(i int, r *row, name string) {
+	y, st := v.area.Y+i*v.height, v.Look.Text
 	mark, ms := v.Mark(r.keys[0], v.Look)
 	if v.first+i == v.at {
 		v.Buffer.Text(v.area.X-v.names-1, y, v.area.X, v.Look.SelMark, v.Look.Accent)

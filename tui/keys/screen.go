@@ -31,6 +31,7 @@ type Screen struct {
 	what     whatIf
 	groups   grouping
 	strip    health.Strip
+	names    names
 
 	arrangement arrangement
 	actions     keymap.Actions

@@ -93,7 +93,15 @@ func (v view) paintKeys(r cell.Rect) {
 	widths := fit(in.W)
 	v.paintHeadings(in, &widths)
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
-	for i := range min(max(rows.H, 0), v.lineCount()-v.top) {
+	shown := min(max(rows.H, 0), v.lineCount()-v.top)
+	var alone []string // keys that stand in no group
+	for i := range shown {
+		if l := v.lineAt(v.top + i); l.group == nil && (!v.groups.on || v.groups.tree.of[l.key.Reading.Key] == nil) {
+			alone = append(alone, l.key.Reading.Key)
+		}
+	}
+	v.names.shorten(alone, v.Name, widths[0]-1)
+	for i := range shown {
 		if l := v.lineAt(v.top + i); l.group != nil {
 			v.paintGroup(rows.X, rows.Y+i, rows.W, &widths, l.group)
 		} else {
@@ -244,6 +252,10 @@ func (v view) paintName(x, y, w int, k *model.Watched) {
 		st = v.Look.Title
 	}
 	name := v.Name(k.Reading.Key)
+	if short, ok := v.names[k.Reading.Key]; ok && !k.Pinned {
+		v.Buffer.Text(x+1, y, x+w, short, st)
+		return
+	}
 	if g := v.groups.tree.of[k.Reading.Key]; v.groups.on && g != nil {
 		name = strings.TrimPrefix(name, g.path)
 		x, w = x+indent*(g.depth+1), w-indent*(g.depth+1)
