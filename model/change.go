@@ -99,7 +99,7 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 	case Give:
 		if raise, ok := s.Target.RaiseOf(s.Key, c); ok {
 			t.Raise = &raise
-			r.raise(c.Units)
+			r.raise(c.Units, now)
 			break
 		}
 		r.State.Refund(now, limit, s.Target.Convention, c.Units)

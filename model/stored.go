@@ -126,10 +126,13 @@ func (r *Reading) aimRaise(units int64) error {
 	return nil
 }
 
-// raise works out how a reading stands after its stored limit was raised.
-func (r *Reading) raise(units int64) {
-	if r.Target.Library == "bucket4j" {
-		r.State.Level += float64(units)
-	}
+// raise works out how a reading stands after its stored limit was raised at the instant now. A bucket of
+// Bucket4j has as much used as before.
+func (r *Reading) raise(units int64, now limiter.Instant) {
+	used := r.State.Peek(now, r.Target.Limit, r.Target.Convention, 0).Used
 	r.Target.Limit = r.Target.Raised(units)
+	if r.Target.Library == "bucket4j" {
+		r.State = limiter.State{Algorithm: r.Target.Algorithm}
+		r.State.Take(now, r.Target.Limit, r.Target.Convention, used)
+	}
 }

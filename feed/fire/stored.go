@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/redis/go-redis/v9"
 
@@ -163,6 +165,11 @@ func (l *storedLimit) preview(ctx context.Context, units int64) ([]string, error
 	}
 	lines := []string{written(watch), "MULTI"}
 	for _, words := range r.Commands {
+		for n, word := range words {
+			if text, ok := word.(string); ok && strings.ContainsFunc(text, unicode.IsControl) {
+				words[n] = fmt.Sprintf("<%d bytes>", len(text)) // a binary value, which no person reads
+			}
+		}
 		lines = append(lines, written(words))
 	}
 	return append(lines, "EXEC"), nil

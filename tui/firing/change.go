@@ -130,7 +130,7 @@ func (o *Orders) changed(msg changedMsg) {
 		return
 	}
 	what := changeName(msg.order.Change)
-	o.did(action{id: msg.done.Action, key: msg.order.Key, what: what})
+	o.did(action{id: msg.done.Action, key: msg.order.Key, what: what, raise: msg.done.Raise})
 	switch {
 	case msg.done.Raise != nil:
 		what = "changed " + msg.done.Raise.String()

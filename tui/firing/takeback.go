@@ -23,7 +23,8 @@ type TakerBack interface {
 // action is something that was fired or changed from here.
 type action struct {
 	id, key, what string
-	fired         bool // requests, which can also be withdrawn
+	fired         bool         // requests, which can also be withdrawn
+	raise         *model.Raise // of a limit that Redis keeps; nil for the rest
 	at            time.Time
 }
 
@@ -95,6 +96,10 @@ func (o *Orders) OpenActions() tea.Cmd {
 // confirmTakeBack lays the ticket of taking an action back over the screen.
 func (o *Orders) confirmTakeBack(back model.TakeBack, what string) {
 	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
+	if i := slices.IndexFunc(o.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && o.actions[i].raise != nil {
+		r := o.actions[i].raise
+		does = model.Raise{From: r.To, To: r.From, Whose: r.Whose}.String() + "; what was counted since stays; refused where another program has set it since"
+	}
 	if back.Withdraw {
 		verb, does = "withdraw", "what was charged and still counts is taken off; what other programs have written stays"
 	}

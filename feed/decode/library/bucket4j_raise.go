@@ -3,6 +3,7 @@ package library
 import (
 	"encoding/binary"
 	"errors"
+	"math/big"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -12,9 +13,10 @@ import (
 var errSeveralLimits = errors.New("the bucket has several limits, of which ratescope changes none: call replaceConfiguration in its application")
 
 // RaiseBucket4j returns the value of a bucket whose limit is raised by so many units, and that limit
-// before; below 0 it is lowered. The bucket gets as many tokens more, as replaceConfiguration with
-// TokensInheritanceStrategy.ADDITIVE gives it, and what else the value holds stays byte by byte. Where
-// the whole capacity comes back in a period, so does what is added.
+// before; below 0 it is lowered. It does what replaceConfiguration with TokensInheritanceStrategy.ADDITIVE
+// does: what has come back until now comes at the rate until now, then the bucket gets as many tokens more. What
+// else the value holds stays byte by byte. Where the whole capacity comes back in a period, so
+// does what is added.
 func RaiseBucket4j(text string, units int64, now limiter.Instant) (raised string, was limiter.Limit, err error) {
 	limits, ok := readBucket4j(text, now)
 	switch {
@@ -23,15 +25,39 @@ func RaiseBucket4j(text string, units int64, now limiter.Instant) (raised string
 	case len(limits) > 1:
 		return "", was, errSeveralLimits
 	}
-	b := []byte(text)
-	add := func(at int) {
-		binary.BigEndian.PutUint64(b[at:], binary.BigEndian.Uint64(b[at:])+uint64(units))
-	}
 	one := limits[0]
+	was = one.limit()
+	one.refillTo(int64(now) * 1000)
+	b := []byte(text)
+	put := func(at int, n int64) { binary.BigEndian.PutUint64(b[at:], uint64(n)) }
 	if one.refill == one.capacity {
-		add(model.Bucket4jRefill)
+		put(model.Bucket4jRefill, one.refill+units)
 	}
-	add(model.Bucket4jCapacity)
-	add(one.sizeAt)
-	return string(b), one.limit(), nil
+	put(model.Bucket4jCapacity, one.capacity+units)
+	put(one.sizeAt-8, one.last)
+	put(one.sizeAt, one.size+units)
+	put(one.sizeAt+8, one.roundingError)
+	return string(b), was, nil
+}
+
+// refillTo adds the tokens that have come back until an instant in nanoseconds, as Bucket4j does: the
+// rest of a token is kept in parts of the period.
+func (b *bandwidth) refillTo(now int64) {
+	elapsed := now - b.last
+	if b.intervally && elapsed > 0 {
+		elapsed -= elapsed % b.period
+	}
+	if elapsed <= 0 {
+		return
+	}
+	parts := new(big.Int).Mul(big.NewInt(elapsed), big.NewInt(b.refill))
+	parts.Add(parts, big.NewInt(b.roundingError))
+	tokens, rest := parts.QuoRem(parts, big.NewInt(b.period), new(big.Int))
+	tokens.Add(tokens, big.NewInt(b.size))
+	b.last += elapsed
+	if tokens.Cmp(big.NewInt(b.capacity)) >= 0 {
+		b.size, b.roundingError = b.capacity, 0
+		return
+	}
+	b.size, b.roundingError = tokens.Int64(), rest.Int64()
 }
