@@ -129,7 +129,7 @@ func (l *storedLimit) takeBack(ctx context.Context, was *raisedLine) (model.Rais
 }
 
 // putLimitBack lowers the limit that an action raised, beside what was counted since.
-func (u *Undone) putLimitBack(ctx context.Context, i *Injector, first, last entry) error {
+func (u *Undone) putLimitBack(ctx context.Context, i takingBack, first, last entry) error {
 	key, t, err := i.subject(first)
 	if err != nil {
 		return err

@@ -36,6 +36,10 @@ type Undone struct {
 	Units     int64 // of cost
 }
 
+// takingBack takes back what the actions of an injector wrote. It adds nothing to the injector but the
+// ways to do so, and is as safe for concurrent use.
+type takingBack struct{ *Injector }
+
 // restore puts keys back as they were, all or none: KEYS are the keys, ARGV holds for each the
 // digest that it must have now ("" absent), the dump to restore ("" none) and its expiry in
 // milliseconds since the epoch (0 none). It returns the first key that another program has
@@ -59,10 +63,10 @@ return false
 // where another program has written while it was fired or since, where the values were not saved, and where the action
 // is unfinished or was taken back already.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
-	return i.undo(ctx, id, i.o.Reason)
+	return takingBack{i}.undo(ctx, id, i.o.Reason)
 }
 
-func (i *Injector) undo(ctx context.Context, id, reason string) (Undone, error) {
+func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error) {
 	first, last, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
@@ -76,7 +80,7 @@ func (i *Injector) undo(ctx context.Context, id, reason string) (Undone, error) 
 	}
 	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &u)
 	if err == nil && first.Change == "" && first.Target != nil {
-		err = lossless(ctx, i, first, last)
+		err = i.lossless(ctx, first, last)
 	}
 	if err != nil {
 		return Undone{}, err
@@ -103,7 +107,7 @@ func (i *Injector) undo(ctx context.Context, id, reason string) (Undone, error) 
 
 // lossless returns nil where putting back what the keys of an action held before it loses no request of
 // other clients, else one sentence with the difference.
-func lossless(ctx context.Context, i *Injector, first, last entry) error {
+func (i takingBack) lossless(ctx context.Context, first, last entry) error {
 	key, t, err := i.subject(first)
 	if err != nil || layout.IsScratch(key) { // no request of others meets a copy
 		return err
@@ -113,7 +117,7 @@ func lossless(ctx context.Context, i *Injector, first, last entry) error {
 	if err != nil {
 		return err
 	}
-	why := amongOthers(key, t, first, last, charged, asNewOf(ctx, i, key, t))
+	why := amongOthers(key, t, first, last, charged, asNewOf(ctx, i.Injector, key, t))
 	if why == "" {
 		return nil
 	}
@@ -138,9 +142,9 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 			return model.TakenBack{}, err
 		}
 	}
-	back := i.undo
+	back := takingBack{i}.undo
 	if t.Withdraw {
-		back = i.withdraw
+		back = takingBack{i}.withdraw
 	}
 	u, err := back(ctx, t.Action, strings.TrimSpace(t.Reason))
 	if i.o.Sent != nil {
@@ -159,7 +163,7 @@ func heldBefore(first, last entry) []savedKey {
 
 // putBack makes keys as they were, where no other program has written to them since; it returns
 // the first one that one has written to, and then none is changed.
-func (i *Injector) putBack(ctx context.Context, c change) (since string, err error) {
+func (i takingBack) putBack(ctx context.Context, c change) (since string, err error) {
 	if len(c.keys) == 0 {
 		return "", nil
 	}
@@ -172,7 +176,7 @@ func (i *Injector) putBack(ctx context.Context, c change) (since string, err err
 
 // audited returns the first and the last line of an action in the audit file. It is an error where
 // nothing may be fired, because then nothing may be taken back either.
-func (i *Injector) audited(id string) (first, last entry, err error) {
+func (i takingBack) audited(id string) (first, last entry, err error) {
 	if err := i.Armed(); err != nil {
 		return first, last, err
 	}
@@ -185,7 +189,7 @@ func (i *Injector) audited(id string) (first, last entry, err error) {
 // KeyOf returns the key of an action in the audit file. It is an error where that cannot be taken
 // back, as it is for Undo.
 func (i *Injector) KeyOf(id string) (string, error) {
-	first, _, err := i.audited(id)
+	first, _, err := takingBack{i}.audited(id)
 	if err != nil || !first.KeyQuoted {
 		return first.Key, err
 	}
@@ -194,7 +198,7 @@ func (i *Injector) KeyOf(id string) (string, error) {
 
 // undoing writes the line that says that an action is taken back, before anything is sent, and
 // returns it for a line about what went wrong.
-func (i *Injector) undoing(first entry, reason string) (entry, error) {
+func (i takingBack) undoing(first entry, reason string) (entry, error) {
 	line := entry{Action: first.Action, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: reason, person: whoRuns()}
 	if err := i.audit.append(line); err != nil {
 		return line, i.audit.unwritable(err)
@@ -204,7 +208,7 @@ func (i *Injector) undoing(first entry, reason string) (entry, error) {
 
 // difference says what a key held after an action and what it holds now, as the end of a sentence;
 // "" where that is not known.
-func (i *Injector) difference(ctx context.Context, key string, after []savedKey) string {
+func (i takingBack) difference(ctx context.Context, key string, after []savedKey) string {
 	now, err := i.save(ctx, []string{key})
 	if err != nil {
 		return ""
@@ -234,7 +238,7 @@ type change struct {
 }
 
 // changes works out what has to be written. Keys that the action did not change stay as they are.
-func (i *Injector) changes(ctx context.Context, before, after []savedKey, u *Undone) (change, error) {
+func (i takingBack) changes(ctx context.Context, before, after []savedKey, u *Undone) (change, error) {
 	var c change
 	if len(before) == 0 || len(after) != len(before) {
 		return c, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)

@@ -55,10 +55,10 @@ const maxWithdrawn = 500
 // another program has written to since stay as they are. It returns the action and how many units
 // were taken off, and refuses what was taken back already.
 func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
-	return i.withdraw(ctx, id, i.o.Reason)
+	return takingBack{i}.withdraw(ctx, id, i.o.Reason)
 }
 
-func (i *Injector) withdraw(ctx context.Context, id, reason string) (Undone, error) {
+func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, error) {
 	first, last, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
@@ -83,7 +83,7 @@ func (i *Injector) withdraw(ctx context.Context, id, reason string) (Undone, err
 	if err != nil {
 		return Undone{}, err
 	}
-	if amongOthers(key, t, first, last, charged, asNewOf(ctx, i, key, t)) == "" && i.whole(ctx, first, last, &u) {
+	if amongOthers(key, t, first, last, charged, asNewOf(ctx, i.Injector, key, t)) == "" && i.whole(ctx, first, last, &u) {
 		if len(u.Restored)+len(u.Removed) > 0 {
 			for _, c := range charged {
 				u.Units += c.cost
@@ -103,7 +103,7 @@ func (i *Injector) withdraw(ctx context.Context, id, reason string) (Undone, err
 
 // whole puts everything back that an action wrote, and reports whether it could: not where another
 // program has written since, or what was there was not saved.
-func (i *Injector) whole(ctx context.Context, first, last entry, u *Undone) bool {
+func (i takingBack) whole(ctx context.Context, first, last entry, u *Undone) bool {
 	at := *u
 	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &at)
 	if err != nil {
@@ -129,7 +129,7 @@ return 0
 `)
 
 // mend takes back what the requests of an action did to the expiry of a log.
-func (i *Injector) mend(ctx context.Context, key string, t model.Target, last entry, charged []charge) error {
+func (i takingBack) mend(ctx context.Context, key string, t model.Target, last entry, charged []charge) error {
 	if t.Algorithm != limiter.SlidingLog || t.Layout != (layout.Layout{}) || t.Library != "" && t.Library != model.OwnLibrary {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (i *Injector) mend(ctx context.Context, key string, t model.Target, last en
 }
 
 // subject returns the key of an action and how it is limited.
-func (i *Injector) subject(first entry) (string, model.Target, error) {
+func (i takingBack) subject(first entry) (string, model.Target, error) {
 	key := first.Key
 	switch {
 	case first.Server != i.endpoint.Shown || first.Database != i.endpoint.DB():
@@ -162,7 +162,7 @@ func (i *Injector) subject(first entry) (string, model.Target, error) {
 }
 
 // takeOff takes off what is charged to a key, and returns how many units that were.
-func (i *Injector) takeOff(ctx context.Context, key string, t model.Target, charged []charge) (units int64, err error) {
+func (i takingBack) takeOff(ctx context.Context, key string, t model.Target, charged []charge) (units int64, err error) {
 	if len(charged) == 0 {
 		return 0, nil
 	}
@@ -213,7 +213,7 @@ return gone
 
 // takeOffLibrary takes off what is charged to a limiter of another library: counts of the window
 // that its counter counts still, and instants of a list.
-func (i *Injector) takeOffLibrary(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (units int64, err error) {
+func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (units int64, err error) {
 	client := i.locked()
 	name := func(c charge) string { return w.Fetch(key, &t, c.at)[0].Key }
 	switch t.Algorithm {
@@ -257,7 +257,7 @@ func (i *Injector) takeOffLibrary(ctx context.Context, w *foreign.Writer, key st
 
 // refund gives back what must still be charged: of what drains, what would have drained without
 // the action is not given back.
-func (i *Injector) refund(ctx context.Context, key string, t model.Target, charged []charge) (int64, error) {
+func (i takingBack) refund(ctx context.Context, key string, t model.Target, charged []charge) (int64, error) {
 	l, err := i.limiter(t)
 	if err != nil {
 		return 0, err
