@@ -239,7 +239,7 @@ func TestOnePlaceWrites(t *testing.T) {
 	}
 	for name, files := range writers {
 		if len(files) > 0 && !called[name] {
-			t.Errorf("nobody calls %s any more: the rule about it holds for nothing", name)
+			t.Errorf("nothing calls %s any more: remove the rule about it", name)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func BenchmarkCost(b *testing.B) {
 			s := servertest.Start(b)
 			fillKeys(b, s, c.limiters)
 			fillOthers(b, s, c.of)
-			if c.name == "100 keys" { // somebody writes to one of them all the time, so that none may be left alone
+			if c.name == "100 keys" { // a client writes to one of them all the time, so that none may be left alone
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				client := s.Client()

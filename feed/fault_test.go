@@ -403,7 +403,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("missing: %q", h.Missing)
 	}
 	if h.MemoryUsed.Known || h.Ops.Known {
-		t.Errorf("figures that nobody gave: %+v", h)
+		t.Errorf("figures that no server gave: %+v", h)
 	}
 }
 

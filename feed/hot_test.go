@@ -16,7 +16,7 @@ import (
 	"ratescope/model"
 )
 
-// crowded fills a server with n logs of one old request each, and lets somebody hit one of
+// crowded fills a server with n logs of one old request each, and lets a client hit one of
 // them 100 times a second while a crowd hits the others 2,000 times a second in all.
 func crowded(t testing.TB, s *servertest.Server, n int) (attacker string) {
 	t.Helper()
@@ -175,7 +175,7 @@ func TestReadAndNeverWritten(t *testing.T) {
 	board := ranked(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: 100, Rules: []config.Rule{minuteRule("rl:*", 0)}}, key,
 		func(h model.Hottest) bool { return h.Counter.Known && h.Counter.V > 1000 })
 	if h := board.Hottest(2); h[1].Counter.V > h[0].Counter.V/10 {
-		t.Errorf("a key that nobody uses has the counter %+v", h[1])
+		t.Errorf("a key that no client uses has the counter %+v", h[1])
 	}
 	t.Log(board.HotKeys.Sources, board.Hottest(1))
 }

@@ -54,7 +54,7 @@ func TestIdleServerIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestCounterThatLostItsExpiry: a counter without expiry is found where somebody spoke of it,
+// TestCounterThatLostItsExpiry: a counter without expiry is found where a rule or a pattern names it,
 // and among all keys where it is written and called as limiters are; other numbers are not.
 func TestCounterThatLostItsExpiry(t *testing.T) {
 	s := servertest.Start(t)

@@ -147,7 +147,7 @@ func TestHotKeysAreCounted(t *testing.T) {
 	const w = 30 * time.Second
 	rules := []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: w}, LimitKnown: true}}
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: rules, Refresh: 50 * time.Millisecond})
-	// A full window before anybody looks.
+	// A full window before the first look.
 	now := s.Now()
 	p := c.Pipeline()
 	for i := range 60_000 {

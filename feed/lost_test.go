@@ -61,8 +61,8 @@ func TestAHotLogThatLosesMembers(t *testing.T) {
 	agree("the count of the new one")
 }
 
-// TestACounterThatIsDeleted: whoever deletes the counter of the window before frees the key
-// of a weighted counter, and is told so.
+// TestACounterThatIsDeleted: a program that deletes the counter of the window before frees a weighted
+// counter, as the reading says.
 func TestACounterThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)

@@ -78,7 +78,7 @@ func TestAFloodOfNotificationsIsNotHeard(t *testing.T) {
 	servertest.Await(t, "a word about the flood", func() bool {
 		return strings.Contains(strings.Join(run.last().Server.Lacks, " "), "are polled instead")
 	})
-	servertest.Await(t, "nobody to listen", func() bool { return !strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__key") })
+	servertest.Await(t, "no client to listen", func() bool { return !strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__key") })
 	servertest.Await(t, "the count", func() bool { x, _ := run.reading("log"); return used(x) == n+1 })
 }
 

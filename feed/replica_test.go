@@ -225,7 +225,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 	}
 }
 
-// TestReplicaOfOneServer is refused: nobody says where it is.
+// TestReplicaOfOneServer is refused: it is not known where its master is.
 func TestReplicaOfOneServer(t *testing.T) {
 	_, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})
 	if err == nil || !strings.Contains(err.Error(), "the replica's own address") || strings.Contains(err.Error(), "s3cr3t") {

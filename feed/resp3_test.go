@@ -104,7 +104,7 @@ func TestRESP3(t *testing.T) {
 	fire()
 	servertest.Await(t, "the first request", seen)
 	servertest.Await(t, "the channel of the log", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
-	servertest.Await(t, "an ear at the stream", func() bool { return calls(s, "xread") > 0 })
+	servertest.Await(t, "a blocking read of the stream", func() bool { return calls(s, "xread") > 0 })
 	for range 20 {
 		fire()
 		servertest.Await(t, "the request", seen)

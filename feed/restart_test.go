@@ -34,7 +34,7 @@ func loseTheLimits(t *testing.T, refresh time.Duration) {
 	servertest.Await(t, "all limits", func() bool { return len(run.seen()) == limits })
 	s.Kill()
 	s.Start()
-	for i := range 2 { // two are used again before anybody looks
+	for i := range 2 { // two are used again before the next look
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
 	var told model.Alert

@@ -73,7 +73,7 @@ func TestThousandsOfKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	traffic := s.Client()
-	go func() { // somebody is always writing somewhere
+	go func() { // another client is always writing
 		for ctx.Err() == nil {
 			i := rand.IntN(n)
 			at := time.Now().UnixMicro()

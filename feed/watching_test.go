@@ -30,7 +30,7 @@ import (
 )
 
 // BenchmarkWatching saturates a server on one core and tells how much of its throughput
-// is lost to whoever watches it, beside MONITOR and a subscriber to all notifications.
+// is lost to a watcher, beside MONITOR and a subscriber to all notifications.
 //
 // The speed of a shared machine swings by tens of percent within seconds, so that one watcher
 // is lost in the noise. Therefore some watch together, each as if it were alone, and an equal
@@ -93,10 +93,10 @@ const (
 // comparison is what pairs of turns have told of one of those who watch, in percent.
 type comparison struct {
 	cpu, wall, told sample
-	rate, idle      float64 // decisions a second while nobody watches; share of the clients' core
+	rate, idle      float64 // decisions a second while nothing watches; share of the clients' core
 }
 
-// compare lets somebody watch, and not, in turns.
+// compare lets a watcher run, and stops it, in turns.
 func compare(load *load, o *other, turns int) *comparison {
 	c := &comparison{}
 	var idle, over time.Duration
@@ -254,7 +254,7 @@ func (l *load) cpu() time.Duration {
 	return servertest.CPUOf(text)
 }
 
-// other is somebody else who watches the server.
+// other is another program that watches the server.
 type other struct {
 	many         float64 // how many they are
 	on, off, end func()

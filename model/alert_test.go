@@ -193,7 +193,7 @@ func TestAdmittedInATimeThatWasWatched(t *testing.T) {
 		tl.Arrive(model.Arrival{At: at.Add(150 * time.Millisecond), N: 1, Denied: true})
 		since := at
 		if i == 100 {
-			since = 0 // nobody looked before
+			since = 0 // there was no look before
 		}
 		at = at.Add(step)
 		tl.Watch(since, at, model.Count{})

@@ -207,7 +207,7 @@ func TestWhatWasReadBeforeTheLinkWasLostCounts(t *testing.T) {
 	}
 }
 
-// TestAStandstillIsBounded merges twenty minutes of a busy key into a batch that nobody takes.
+// TestAStandstillIsBounded merges twenty minutes of a busy key into a batch that is not taken.
 func TestAStandstillIsBounded(t *testing.T) {
 	const perRefresh = 20
 	window := 10 * time.Second

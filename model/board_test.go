@@ -75,7 +75,7 @@ func TestTimeWithoutALinkIsNotWatched(t *testing.T) {
 		switch {
 		case to <= today: // before the first reading
 		case from > lost && to <= resumed && c.Watched:
-			t.Errorf("nobody was looking from %d to %d, and the column says so not", from-today, to-today)
+			t.Errorf("the program did not look from %d to %d, and the column does not say so", from-today, to-today)
 		case (from > today && to <= lost || from > resumed && to < at-step) && !c.Watched:
 			t.Errorf("the column from %d to %d is a gap", from-today, to-today)
 		}

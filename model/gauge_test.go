@@ -175,7 +175,7 @@ func TestGaugeAgreesWithTheLimiter(t *testing.T) {
 }
 
 // TestStuckWindow: a counter that lost its expiry never frees, however long ago it was read;
-// under its limit it admits, and the rate that nobody can know is not made up.
+// under its limit it admits, and the rate that cannot be known is not made up.
 func TestStuckWindow(t *testing.T) {
 	reading := func(used int64, ttl time.Duration, a limiter.Alignment) model.Reading {
 		return model.Reading{

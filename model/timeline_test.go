@@ -169,7 +169,7 @@ func observe(r *rand.Rand, w time.Duration, length float64, seen func(tl *model.
 	since := limiter.Instant(0)
 	for now := start; now < end; now += limiter.Instant(1 + r.Int64N(micros/8+1)) {
 		if since != 0 {
-			if r.IntN(12) == 0 { // nobody looked for a while
+			if r.IntN(12) == 0 { // the program did not look for a while
 				since = 0
 				now += limiter.Instant(r.Int64N(micros))
 			}

@@ -200,7 +200,7 @@ func wait(tb testing.TB, until func() bool) {
 	}
 }
 
-// blind is an input that nobody types on.
+// blind is an input without keys.
 type blind struct{ ctx context.Context }
 
 func (b blind) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, io.EOF }

@@ -21,24 +21,41 @@ type Clock struct {
 	Asked func() bool
 }
 
-// pipelined sends a pipeline and returns when it was carried out: as TIME at its end says, or, where
-// it is not asked, in the middle between sending and receiving. A time to live counts from there,
-// which is far from the moment of sending where the server is.
+// A pipeline that took a server longer than longestStall is sent again, as often as mostStalls: its
+// answers are of different instants.
+const (
+	longestStall = 25 * time.Millisecond
+	mostStalls   = 2
+)
+
+// pipelined sends a pipeline of commands that read, and returns when it was carried out: as TIME at its
+// beginning and its end says, or, where it is not asked, in the middle between sending and receiving.
+// A time to live counts from there, which is far from the moment of sending where the server is.
 func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redis.Pipeliner)) (at limiter.Instant, cmds []redis.Cmder, err error) {
-	var asked *redis.TimeCmd
-	sent := c.Now()
-	cmds, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
-		fill(p)
-		if c.Asked != nil && c.Asked() {
-			asked = p.Time(ctx)
+	asks := c.Asked != nil && c.Asked()
+	for stalls := 0; ; stalls++ {
+		var begun, ended *redis.TimeCmd
+		sent := c.Now()
+		more, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+			if asks {
+				begun = p.Time(ctx)
+			}
+			fill(p)
+			if asks {
+				ended = p.Time(ctx)
+			}
+			return nil
+		})
+		cmds = append(cmds, more...)
+		at = sent.Add(c.Now().Sub(sent) / 2)
+		if !asks || begun.Err() != nil || ended.Err() != nil {
+			return at, cmds, err
 		}
-		return nil
-	})
-	at = sent.Add(c.Now().Sub(sent) / 2)
-	if asked != nil && asked.Err() == nil {
-		at = limiter.InstantOf(asked.Val())
+		at = limiter.InstantOf(ended.Val())
+		if ended.Val().Sub(begun.Val()) <= longestStall || stalls == mostStalls {
+			return at, cmds, err
+		}
 	}
-	return at, cmds, err
 }
 
 // Classify asks for the types of keys, and for a little of their data, to tell which of

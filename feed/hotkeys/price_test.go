@@ -30,7 +30,7 @@ func cpu(t testing.TB, c *redis.Client) time.Duration {
 }
 
 // BenchmarkListening measures what a server takes for a write of one of 100,000 keys, in
-// pipelines of 16, while nobody listens and while an ear listens all the time. The
+// pipelines of 16, while no sampler listens and while one listens all the time. The
 // difference is the price of an event, as eventPrice has it.
 func BenchmarkListening(b *testing.B) {
 	c := startServer(b)

@@ -54,7 +54,7 @@ func TestRegister(t *testing.T) {
 		{"Redis in RESP2", 2, wire(hasStart), wire([]any{[]any(profile)}), RedisHotkeys, redisKeys, ""},
 		{"Redis in RESP3", 3, wire(hasStart), wire([]any{profile}), RedisHotkeys, redisKeys, ""},
 		{"Redis as its page shows it", 2, wire(hasStart), wire([]any(profile)), RedisHotkeys, redisKeys, ""},
-		{"Redis, nobody has begun", 2, wire(hasStart), wire(nil), RedisHotkeys, nil, ""},
+		{"Redis, not begun", 2, wire(hasStart), wire(nil), RedisHotkeys, nil, ""},
 		{"Redis, nothing", 2, wire(hasStart), wire([]any{}), RedisHotkeys, nil, ""},
 		{"Redis, not permitted", 2, wire(hasStart), wire(errors.New("NOPERM User x has no permissions to run the 'hotkeys|get' command")), RedisHotkeys, nil, "+hotkeys|get"},
 		{"Redis, nonsense", 2, wire(hasStart), wire("what?"), RedisHotkeys, nil, "no known form"},
@@ -102,7 +102,7 @@ func TestRealHotkeys(t *testing.T) {
 	var g Index
 	_, ok, err := g.Read(ctx, c, 0, time.Now())
 	if ok || err != nil {
-		t.Fatalf("before anybody began: %v, %v", ok, err)
+		t.Fatalf("before it began: %v, %v", ok, err)
 	}
 	if g.Kind() != RedisHotkeys {
 		t.Skipf("SKIPPED: the server has %v; decoding was tested against recorded replies alone", g.Kind())

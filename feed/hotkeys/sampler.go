@@ -24,7 +24,7 @@ type Sampler struct {
 }
 
 // NewSampler prepares to listen to a node, whose client must speak RESP3 (Options.Protocol 3)
-// and have no other ear.
+// and are heard in no other way.
 // Only keys with one of the prefixes are told, none of which may begin another; no prefix
 // at all means every key. It does not connect.
 func NewSampler(node *redis.Client, prefixes []string) *Sampler {

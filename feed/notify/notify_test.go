@@ -113,7 +113,7 @@ func TestWebhook(t *testing.T) {
 	cancel()
 	gone := notify.Route{Webhook: func() (string, error) { return "http://127.0.0.1:1/t0ken", nil }}
 	if err := gone.Deliver(ctx, firing("full", "k")); err == nil || strings.Contains(err.Error(), "t0ken") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no receiver: %v", err)
 	}
 	missing := notify.Route{Webhook: func() (string, error) { return "", errors.New("no such file") }}
 	if err := missing.Deliver(t.Context(), firing("full", "k")); err == nil || !strings.Contains(err.Error(), "no such file") {

@@ -161,7 +161,7 @@ func given(b *testing.B, keys *roster) []contestant {
 // BenchmarkLocal prints what a decision costs in this process, one key and ten thousand,
 // one goroutine and two: nanoseconds from one decision to the next, of both goroutines
 // together. In every round all contestants take a turn, in an order drawn anew, so that
-// nobody always follows the same one; what counts is the median of the rounds. With many
+// none always follows the same one; what counts is the median of the rounds. With many
 // keys a turn lasts some windows, as traffic that goes on does, and not only the moment in
 // which all keys come back. The last lines set beside each peer our algorithm that decides as
 // it does, and our slowest.

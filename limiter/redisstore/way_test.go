@@ -91,7 +91,7 @@ func silent(t *testing.T) (*redis.Client, *atomic.Int64) {
 }
 
 // TestTimeoutIsNotRepeated asks a silent server: the outcome of each decision is unknown,
-// and none is sent twice, whoever it left with.
+// and none is sent twice, whichever caller it left with.
 func TestTimeoutIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, way := range ways {
@@ -210,7 +210,7 @@ func (g *gate) Process(ctx context.Context, cmd redis.Cmder) error {
 	return g.BatchClient.Process(ctx, cmd)
 }
 
-// watched is a context that tells when somebody begins to wait for its end.
+// watched is a context that tells when a goroutine begins to wait for its end.
 type watched struct {
 	context.Context
 	seen chan struct{}
@@ -261,7 +261,7 @@ func TestBatcherContext(t *testing.T) {
 	}
 	close(g.open)
 	if err := <-third; err != nil {
-		t.Errorf("a decision that nobody cancelled: %v", err)
+		t.Errorf("a decision that was not cancelled: %v", err)
 	}
 	if n := client.Exists(context.Background(), "waits").Val(); n != 0 {
 		t.Error("a decision that was cancelled before it left was counted")

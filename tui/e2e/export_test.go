@@ -52,7 +52,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	if strings.Contains(page, "ratescope_key_denied{") {
-		t.Error("it tells denials that nobody recorded")
+		t.Error("it tells denials that were not recorded")
 	}
 	ratescope(t, "export", "--listen", address).sentence(t, 1, address)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {

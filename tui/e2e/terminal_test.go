@@ -117,7 +117,7 @@ func (m *terminal) mode() string {
 	return strings.TrimSpace(m.tmux("display-message", "-p", "alternate=#{alternate_on} cursor=#{cursor_flag} mouse=#{mouse_any_flag}"))
 }
 
-// plainMode is the mode of a terminal that nobody left in disorder.
+// plainMode is the mode of a terminal in order.
 const plainMode = "alternate=0 cursor=1 mouse=0"
 
 // settled says that a shell is back on the screen, reads what is typed and shows it.

@@ -96,7 +96,7 @@ func TestBrokenConfig(t *testing.T) {
 }
 
 func TestServerTrouble(t *testing.T) {
-	t.Run("nobody there", func(t *testing.T) {
+	t.Run("no server", func(t *testing.T) {
 		url := "redis://127.0.0.1:" + strconv.Itoa(servertest.FreePort(t))
 		ratescope(t, "snapshot", "--json", "--redis", url).sentence(t, 4, "127.0.0.1")
 		ratescope(t, "peek", "k", "--redis", url).sentence(t, 1, "127.0.0.1")

@@ -150,7 +150,7 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 		x.Press("right")
 		x.See("a denied request changes nothing.")
 		x.Press("esc")
-		x.Gone("2 admitted 8 denied") // the same requests, and nobody is locked out
+		x.Gone("2 admitted 8 denied") // the same requests, and no client is locked out
 		x.Press("v")
 		for range 6 { // from the top upwards
 			x.Press("up")

@@ -57,7 +57,7 @@ func newStudentsView(s *Screen) *studentsView {
 		}, "enter").When(one(true)),
 		act("call or free", "enter", "calls this student to your screen, or frees", func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
 		act("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
-		keymap.New("class", "lock", "o", "locks the class: nobody comes in, those with you are held", func() tea.Cmd {
+		keymap.New("class", "lock", "o", "locks the class: no student comes in, those with you are held", func() tea.Cmd {
 			on := !s.class.Locked()
 			if err := s.class.Lock(on); err != nil {
 				s.fail(err)
