@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"ratescope/model"
@@ -11,23 +12,24 @@ import (
 // SetStep says how often the picture of the screen that is shown moves by itself.
 func (s *Session) SetStep(d time.Duration) { s.step = d }
 
-// Pace returns the time to the next picture. Sending one to the terminal costs most here, so
-// there are as many as there are steps of the timeline to show, and else half as many as
-// are allowed: numbers cannot be read any faster. While nothing moves but time, a picture
-// comes at every full second.
+// Pace returns the time to the next picture. Sending one to the terminal costs most here, so a
+// picture comes with every step of the timeline, and between two steps in even parts of about four
+// times the least that is allowed: numbers cannot be read any faster. While nothing moves but
+// time, a picture comes at every full second.
 func (s *Session) Pace() (wait time.Duration, idle bool) {
 	now := int64(s.LiveAt())
 	if s.Still || s.idleScreen() {
 		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
 	}
 	frame := s.Frame()
-	unhurried := 2 * frame
+	unhurried := 4 * frame
 	quiet := s.Firing() == 0 && !s.Throttled() && s.Quiet() > 2*time.Second
 	switch {
 	case s.step > unhurried && quiet: // at the very moment of the step
 		return max(frame, min(s.step-time.Duration(now)*time.Microsecond%s.step, time.Second)), false
-	case s.step > 0:
-		return max(frame, min(s.step, unhurried)), false
+	case s.step > 0: // so that the picture moves evenly
+		part := s.step / max(time.Duration(math.Round(float64(s.step)/float64(unhurried))), 1)
+		return max(frame, part-time.Duration(now)*time.Microsecond%part), false
 	}
 	return unhurried, false
 }
