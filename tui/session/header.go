@@ -115,6 +115,9 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	}
 	if text := SearchedText(&h.Live().Sweep); text != "" && live {
 		say(text, h.Look.Near)
+		if text := UnseenText(&h.Live().Sweep, h.Live().Totals().Throttled); text != "" {
+			say(text, h.Look.Near)
+		}
 	}
 	if text := PaceText(&h.Live().Sweep); text != "" && live {
 		say(text, h.Look.Dim)

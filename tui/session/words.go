@@ -151,6 +151,16 @@ func LikelyText(w *model.Sweep) string {
 	return fmt.Sprintf("likely, %s alike not looked at", format.Short(w.Sampled))
 }
 
+// UnseenText says how many more throttled keys the rest of the first search may yet find, where so many
+// are known; "" where that is not known.
+func UnseenText(w *model.Sweep, throttled int) string {
+	most, known := w.UnseenAtMost(throttled)
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("at most %s more throttled (95%%)", format.Short(most))
+}
+
 // PaceText says how much of the server the first search may take and why, as in "idle server: up to
 // 10%"; "" where it is as much as always.
 func PaceText(w *model.Sweep) string {

@@ -35,3 +35,14 @@ func TestSearchText(t *testing.T) {
 		t.Errorf("of a sample it says %q", got)
 	}
 }
+
+// TestTheRestOfTheSearchIsBounded: a count that is not final says how far off it may be.
+func TestTheRestOfTheSearchIsBounded(t *testing.T) {
+	half := model.Sweep{Scanned: 500_000, Total: 1_000_000}
+	if got := session.UnseenText(&half, 0); got != "at most 6 more throttled (95%)" {
+		t.Errorf("half of the keys are searched: %q", got)
+	}
+	if got := session.UnseenText(&model.Sweep{Passes: 1}, 5); got != "" {
+		t.Errorf("after the search: %q", got)
+	}
+}
