@@ -177,3 +177,19 @@ func TestLongNamesStayTellable(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFirstSearchShowsHowFarItIs: while no key is found yet, every screen of keys says how much
+// of a large server was searched.
+func TestTheFirstSearchShowsHowFarItIs(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
+		s := newStage(t, size[0], size[1], tui.Options{})
+		at := limiter.InstantOf(s.now)
+		s.app.Update(tui.BatchMsg(model.Batch{At: at, Local: s.now, Server: model.Server{Link: model.Live}, Sweep: model.Sweep{Scanned: 340_000, Total: 1_000_000, Keys: 1_000_000}}))
+		for _, key := range []string{"1", "2", "6"} {
+			s.press(key)
+			if !strings.Contains(s.text(), "34% of 1.0M keys searched") {
+				t.Errorf("at %v on screen %s:\n%s", size, key, s.text())
+			}
+		}
+	}
+}

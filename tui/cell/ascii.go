@@ -4,7 +4,7 @@ package cell
 // that carry a meaning (marks, bars, lines) have a set of their own in package chart.
 var stands = map[rune]rune{
 	'·': '-', '–': '-', '—': '-', '−': '-', '…': '~', '×': 'x', '∞': '~', 'µ': 'u', '‹': '<', '›': '>',
-	'←': '<', '→': '>', '↑': '^', '↓': 'v', '▏': '|', '│': '|', '─': '-', '≥': '>', '≤': '<', '≈': '~',
+	'←': '<', '→': '>', '↑': '^', '↓': 'v', '▏': '|', '│': '|', '─': '-', '≥': '>', '≤': '<', '≈': '~', '±': '~',
 }
 
 // plain returns what stands for r on a terminal that has nothing beyond ASCII.

@@ -83,7 +83,7 @@ func (g *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	v := view{p, g}
 	rows := g.Rows()
 	if len(rows) == 0 {
-		p.Buffer.Text(r.X+2, r.Y+1, r.X+r.W, session.Searching(g.Live()), p.Look.Dim)
+		session.PaintSearch(p, r, g.Live())
 		return
 	}
 	page := g.cols * g.rows

@@ -22,7 +22,7 @@ type view struct {
 
 func (v view) paint(r cell.Rect) {
 	if len(v.rows) == 0 {
-		v.Buffer.Text(r.X+2, r.Y+1, r.X+r.W, session.Searching(v.Live()), v.Look.Dim)
+		session.PaintSearch(v.Canvas, r, v.Live())
 		return
 	}
 	if v.what.on {

@@ -108,15 +108,17 @@ func (v view) paintKeys(r cell.Rect) {
 			v.paintRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
 		}
 	}
-	if len(v.Rows()) == 0 && v.Started() {
+	switch {
+	case len(v.Rows()) > 0 || !v.Started():
+	case v.Board().Len() == 0 && v.Live().Sweep.Passes == 0:
+		session.PaintSearch(v.Canvas, rows, v.Live())
+	default:
 		text := format.Plural(int(v.Live().Sweep.Seen()), "key") + " looked at, none of them a limiter."
 		if sweep := &v.Live().Sweep; sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
 			text = "There is no key on this server yet."
 		}
 		if v.Board().Len() > 0 {
 			text = "No key matches the filter " + safetext.Clean(v.Filter()) + "; esc clears it."
-		} else if v.Live().Sweep.Passes == 0 {
-			text = ""
 		}
 		v.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.Look.Dim)
 	}
