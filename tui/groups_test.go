@@ -44,6 +44,8 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 		t.Fatalf("fired at a group: %+v", orders)
 	}
 	s.see("is a group")
+	s.press("w")
+	s.see("w asks about all of its keys on the heat map")
 	s.press("right")
 	if !table("search › alice") && !table("export › nightly") {
 		t.Fatalf("the group is not open:\n%s", s.text())

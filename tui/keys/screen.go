@@ -62,7 +62,12 @@ func New(s *session.Session) *Screen {
 		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").Hinted("expand"),
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
 		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O"),
-		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if"),
+		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if").When(func() string {
+			if d.Group() == "" {
+				return ""
+			}
+			return d.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
+		}),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
 			if d.expanded || d.what.on || d.Time.Pointing() {
 				return ""
