@@ -66,7 +66,7 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 		s.refused[connect.Remedy(err)] = true
 	}
 	for _, f := range more {
-		s.names.learn(f.Key, f.Evidence == model.Known, f.Evidence == model.Likely && f.Sure && (f.Telling || limiterName(f.Key)))
+		s.names.learn(f.Key, f.Type, f.Evidence == model.Known, f.Evidence == model.Likely && f.Sure && (f.Telling || limiterName(f.Key)))
 	}
 	s.mu.Unlock()
 	s.report(more)
@@ -111,12 +111,12 @@ func (s *Scanner) mentioned(key string) bool {
 	return r != nil && strings.Trim(r.Match, "*") != ""
 }
 
-// Alike says that a key is called as limiters are: by a word that people use for them, or in
-// the form of others that were found to be limiters.
-func (s *Scanner) Alike(key string) bool {
+// Alike says that a key of a type is called as limiters are: by a word that people use for them, or in
+// the form of others of that type that were found to be limiters.
+func (s *Scanner) Alike(key, typ string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.names.hasLimiter(key) || limiterName(key)
+	return s.names.hasLimiter(key, typ) || limiterName(key)
 }
 
 // Forget makes a key worth a look again.

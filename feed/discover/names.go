@@ -1,6 +1,9 @@
 package discover
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // names learns from what the keys of one form of name turned out to be, so that a server
 // with a million sessions is not asked about every one of them. Keys that only differ in
@@ -11,10 +14,11 @@ type names struct {
 
 // form is what is known of the keys of one form of name.
 type form struct {
-	looked  int  // at how many keys
-	passed  int  // how many came that were not, or only as one of few more
-	limiter bool // one of them was a limiter
-	likely  bool // one of them was likely to be one
+	looked  int      // at how many keys
+	passed  int      // how many came that were not, or only as one of few more
+	limiter bool     // one of them was a limiter
+	likely  bool     // one of them was likely to be one
+	types   []string // of those that were limiters
 }
 
 const (
@@ -57,12 +61,13 @@ func (n *names) worth(key string) (look, likely bool) {
 	return f.passed%fewMore == 0, f.likely
 }
 
-// hasLimiter says that one of the keys of the form of this one was a limiter. A form without a word, as
-// that of all names of one part, says nothing.
-func (n *names) hasLimiter(key string) bool {
+// hasLimiter says that one of the keys of the form of this one was a limiter of its type: beside the
+// counter bull:mail:limiter is bull:mail:completed, a sorted set of jobs. A form without a word, as that
+// of all names of one part, says nothing.
+func (n *names) hasLimiter(key, typ string) bool {
 	name := formOf(key)
 	f := n.forms[name]
-	return f != nil && f.limiter && strings.Trim(name, separators+"#*") != ""
+	return f != nil && slices.Contains(f.types, typ) && strings.Trim(name, separators+"#*") != ""
 }
 
 // limiterWords are what people call limiters in the names of their keys, and what libraries do:
@@ -99,8 +104,8 @@ func limiterName(key string) bool {
 	return yes || limit && len(last) >= 10 && strings.Trim(last, "0123456789") == ""
 }
 
-// learn takes note of what a key turned out to be: a limiter, or likely to be one.
-func (n *names) learn(key string, limiter, likely bool) {
+// learn takes note of what a key of a type turned out to be: a limiter, or likely to be one.
+func (n *names) learn(key, typ string, limiter, likely bool) {
 	name := formOf(key)
 	f := n.forms[name]
 	if f == nil {
@@ -115,4 +120,7 @@ func (n *names) learn(key string, limiter, likely bool) {
 	}
 	f.looked++
 	f.limiter, f.likely = f.limiter || limiter, f.likely || likely
+	if limiter && !slices.Contains(f.types, typ) {
+		f.types = append(f.types, typ)
+	}
 }

@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 			look, likely := n.worth(key)
 			if look {
 				looked[prefix]++
-				n.learn(key, prefix == "rl:" && i == 100, prefix == "other:")
+				n.learn(key, "string", prefix == "rl:" && i == 100, prefix == "other:")
 			}
 			if likely != (prefix == "other:" && i > 0) {
 				t.Fatalf("%s after %d keys: the form is likely one of limiters: %v", key, i, likely)
@@ -34,10 +34,21 @@ func TestNames(t *testing.T) {
 		t.Errorf("looked at %v of 10,000 each", looked)
 	}
 	for i := range 2 * mostForms {
-		n.learn(formName(i)+":y", false, false)
+		n.learn(formName(i)+":y", "string", false, false)
 	}
 	if len(n.forms) > mostForms {
 		t.Errorf("%d forms are told apart", len(n.forms))
+	}
+}
+
+// TestLimitersOfAnotherType: beside a limiter a key of the same form is alike only where it is of the
+// same type.
+func TestLimitersOfAnotherType(t *testing.T) {
+	var n names
+	n.learn("bull:mail:limiter", "string", true, false)
+	n.learn("bull:mail:completed", "zset", false, false)
+	if n.hasLimiter("bull:mail:delayed", "zset") || !n.hasLimiter("bull:mail:other", "string") || n.hasLimiter("7f3a", "string") {
+		t.Errorf("of %q, a sorted set is alike: %v, a string: %v", formOf("bull:mail:x"), n.hasLimiter("bull:mail:delayed", "zset"), n.hasLimiter("bull:mail:other", "string"))
 	}
 }
 

@@ -151,7 +151,7 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 	if narrow {
 		return model.Told, true
 	}
-	return model.Likely, f.Sure && (f.Telling || l.scanner.Alike(f.Key))
+	return model.Likely, f.Sure && (f.Telling || l.scanner.Alike(f.Key, f.Type))
 }
 
 // lostExpiry reports whether an integer without an expiry is likely to be a counter whose
@@ -160,7 +160,7 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 // together: sampled writes show that the key is written all the time, and it is named as limiters
 // are. A version, a sequence of ids and a count of visitors have one or none of these.
 func (l *limiters) lostExpiry(f decode.Found) bool {
-	return l.ranker.rates[f.Name] > 0 && l.scanner.Alike(f.Key)
+	return l.ranker.rates[f.Name] > 0 && l.scanner.Alike(f.Key, f.Type)
 }
 
 // replace puts another tracker in the place of t, because its key holds something else now.

@@ -22,6 +22,8 @@ var limiters = []layout{
 	{library: "bullmq", write: func(w *writer, i int) []string {
 		queue := fmt.Sprintf("bull:limited%d:", i)
 		w.do("HSET", queue+"meta", "opts.maxLenEvents", 10000, "version", "bullmq:6.7.0", "max", 100, "duration", 60000)
+		w.do("ZADD", queue+"completed", w.millis(-time.Minute), "1") // as every queue has it: no limiter
+		w.do("ZADD", queue+"failed", w.millis(-time.Second), "2")
 		return w.counter(queue+"limiter", time.Minute)
 	}},
 	{library: "ratelimiter", doubles: []string{"hapi-rate-limitor"}, write: func(w *writer, i int) []string {
