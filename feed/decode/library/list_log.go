@@ -36,6 +36,7 @@ func (l *listLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Sett
 	d.Limit.Count, d.LimitFrom = l.limit, l.from
 	d.State.Log = []limiter.Entry{}
 	if !s.Exists() {
+		l.search = listSearch{}
 		return d
 	}
 	if l.windowOf != nil {
