@@ -14,6 +14,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
@@ -260,44 +261,55 @@ func (d *ticketDialog) title() string {
 	return what
 }
 
+// label is how many columns the words of a ticket have.
+const label = 9
+
+// rows returns the lines of the ticket, a word and what it says in turns, in so many rows at most: of each
+// as many lines as there is room for, up to three.
+func (d *ticketDialog) rows(look *chart.Look, columns, most int) (rows []widget.Span) {
+	for each := 3; each > 0; each-- {
+		if rows = d.wrapped(look, columns, each); len(rows) <= 2*most {
+			return rows
+		}
+	}
+	return rows[:2*most]
+}
+
+// wrapped returns the lines of the ticket with at most so many rows each; what is cut ends in an ellipsis.
+func (d *ticketDialog) wrapped(look *chart.Look, columns, each int) (rows []widget.Span) {
+	add := func(word, text string, most int, style themes.Style) {
+		lines := format.Wrap(text, columns)
+		if len(lines) > most {
+			lines[most-1] = safetext.Clip(lines[most-1]+" "+lines[most], columns, safetext.Ellipsis)
+			lines = lines[:most]
+		}
+		for _, line := range lines {
+			rows = append(rows, widget.Styled(word, style), widget.Styled(line, style))
+			word = ""
+		}
+	}
+	add("key", d.o.name(d.ticket.Order.Key), 2, look.Title.On(look.Raised))
+	for _, l := range d.lines {
+		add(l[0], l[1], each, look.Text.On(look.Raised))
+	}
+	if len(d.why) > 0 {
+		add("PROD", strings.Join(d.why, "; "), 2, look.Injected.On(look.Raised))
+	}
+	if d.wrong != "" {
+		add("", d.wrong, 2, look.Denied.On(look.Raised))
+	}
+	return rows
+}
+
 // Paint draws the ticket in the middle.
 func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	width := min(84, p.Buffer.W-4)
-	const label = 9
-	var rows []widget.Span
-	add := func(word, text string, most int, style themes.Style) {
-		for i, line := range format.Wrap(text, width-4-label) {
-			if i == most {
-				break
-			}
-			if i > 0 {
-				word = ""
-			}
-			rows = append(rows, widget.Styled(word, style), widget.Styled(line, style))
-		}
-	}
-	text := p.Look.Text.On(p.Look.Raised)
-	add("key", d.o.name(d.ticket.Order.Key), 2, p.Look.Title.On(p.Look.Raised))
-	for _, l := range d.lines {
-		most := 3
-		if p.Buffer.H < 30 {
-			most = 1
-		}
-		add(l[0], l[1], most, text)
-	}
-	if len(d.why) > 0 {
-		add("PROD", strings.Join(d.why, "; "), 2, p.Look.Injected.On(p.Look.Raised))
-	}
-	if d.wrong != "" {
-		add("", d.wrong, 2, p.Look.Denied.On(p.Look.Raised))
-	}
+	rows := d.rows(&p.Look, width-4-label, max(p.Buffer.H-6-len(d.inputs), 1))
 	now := d.o.app.Now()
 	foot := "holds for " + timeLeft(d.ticket.Left(now))
 	if d.ticket.Expired(now) {
 		foot = "expired"
 	}
-	most := max(p.Buffer.H-6-len(d.inputs), 1)
-	rows = rows[:min(len(rows), 2*most)]
 	in := p.Overlay(width, len(rows)/2+len(d.inputs)+4, d.title(), foot)
 	y := in.Y
 	for i := 0; i < len(rows); i += 2 {

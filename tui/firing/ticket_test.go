@@ -12,6 +12,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/firing"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 	"ratescope/tui/widget"
 )
@@ -41,22 +42,30 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 	if cmd, open := dialog.Update(enter); cmd != nil || !open {
 		t.Error("the ticket was confirmed before the key was read")
 	}
-	painted := func() string {
-		p := &widget.Canvas{}
-		p.SetTheme(themes.Sixteen(true), false)
-		p.Buffer.Resize(100, 40)
-		p.Begin()
-		dialog.Paint(p, cell.Rect{})
-		return p.Buffer.Plain()
-	}
-	if text := painted(); !strings.Contains(text, "is read first") {
+	if text := painted(dialog, 100, 40); !strings.Contains(text, "is read first") {
 		t.Error(text)
 	}
 	o.Update(read())
-	if text := painted(); !strings.Contains(text, "EVALSHA 0123456789 1 api") || strings.Contains(text, "is read first") {
+	if text := painted(dialog, 100, 40); !strings.Contains(text, "EVALSHA 0123456789 1 api") || strings.Contains(text, "is read first") {
 		t.Error(text)
+	}
+	for height, whole := range map[int]bool{24: true, 20: true, 15: false} {
+		text := painted(dialog, 60, height)
+		if strings.Contains(text, "new in 12s") != whole || strings.Contains(text, "…") == whole || !strings.Contains(text, "EVALSHA") {
+			t.Errorf("at 60x%d:\n%s", height, text)
+		}
 	}
 	if cmd, open := dialog.Update(enter); cmd == nil || open {
 		t.Error("the ticket cannot be confirmed")
 	}
+}
+
+// painted draws a dialog on a canvas of its own.
+func painted(d shell.Overlay, w, h int) string {
+	p := &widget.Canvas{}
+	p.SetTheme(themes.Sixteen(true), false)
+	p.Buffer.Resize(w, h)
+	p.Begin()
+	d.Paint(p, cell.Rect{})
+	return p.Buffer.Plain()
 }
