@@ -57,10 +57,6 @@ func New(app *shell.App, boards *shown.Boards, selection *rows.Selection, name f
 // Set returns the markers that a person set, sorted. The list must not be changed.
 func (m *Markers) Set() []marker.Marker { return m.set }
 
-// Happened returns what is known to have happened in all of the recording, sorted; nil before it
-// was looked for. The list must not be changed.
-func (m *Markers) Happened() []marker.Marker { return m.happened }
-
 // Actions returns what a person can do with markers on every screen.
 func (m *Markers) Actions() keymap.Actions {
 	none := func() string {
