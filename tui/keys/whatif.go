@@ -49,7 +49,7 @@ func (d *Screen) askWhatIf() tea.Cmd {
 		}
 	}
 	try(d.what.text)
-	p = d.NewPrompt("what if ", d.what.text, "algorithm, limit and burst · enter keeps · esc ends", try,
+	p = d.NewPrompt("what if ", d.what.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				d.what = whatIf{}

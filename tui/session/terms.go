@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"ratescope/limiter"
@@ -19,7 +21,7 @@ func TermsText(t model.Target) string {
 }
 
 // ParseTerms reads an algorithm, a limit and a burst in any order; what is left out is as it
-// is. ok is false while what is typed is not complete, and where a word is none of these.
+// is. A factor, as in x2, multiplies the limit before it, and its burst. ok is false while what is typed is not complete, and where a word is none of these.
 func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 	t = model.Target{Algorithm: as.Algorithm, Limit: as.Limit, LimitKnown: true, Window: as.Window}
 	words := strings.Fields(text)
@@ -33,6 +35,11 @@ func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 			t.Limit, t.Window, ok = l, l.Window, true
 			continue
 		}
+		if factor, err := strconv.ParseFloat(strings.TrimPrefix(word, "x"), 64); word[0] == 'x' && err == nil && factor > 0 && factor <= mostFactor {
+			t.Limit.Count, t.Limit.Burst = times(t.Limit.Count, factor), times(t.Limit.Burst, factor)
+			ok = true
+			continue
+		}
 		var burst int64
 		if n, err := fmt.Sscan(word, &burst); i > 0 && words[i-1] == "burst" && n == 1 && err == nil && burst > 0 {
 			t.Limit.Burst, ok = burst, true
@@ -43,6 +50,17 @@ func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 		}
 	}
 	return t, ok && t.Limit.Count > 0 && t.Window > 0 && t.Algorithm != limiter.Unknown
+}
+
+// mostFactor bounds what a limit is multiplied by.
+const mostFactor = 1000
+
+// times multiplies a count that is not too large for that, and rounds it.
+func times(count int64, factor float64) int64 {
+	if count > math.MaxInt64/mostFactor/2 {
+		return count
+	}
+	return int64(math.Round(float64(count) * factor))
 }
 
 // TermsNear lists the same limit under every algorithm.
