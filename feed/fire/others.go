@@ -14,9 +14,9 @@ import (
 	"ratescope/model"
 )
 
-// asNewOf returns the instant at which a key of an algorithm that drains is as new, at the server's clock: of a
-// theoretical arrival time (TAT) and of buckets it tells exactly what is charged. It is 0 where that is
-// not known, as of other algorithms.
+// asNewOf returns the instant, by the server's clock, at which a key of an algorithm that drains is as
+// new: of a theoretical arrival time (TAT) and of buckets it tells exactly what is charged. It is 0
+// where that is not known, as of other algorithms.
 func asNewOf(ctx context.Context, i *Injector, key string, t model.Target) limiter.Instant {
 	if !t.Algorithm.Bursts() {
 		return 0
@@ -77,7 +77,10 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 	switch more := after - before; {
 	case !known || !also:
 		return "another program may have written while it was fired (how much its keys held is not known)"
-	case more != units && !(t.Algorithm == limiter.StreamCounter && more == int64(len(charged))):
+	case more == units, t.Algorithm == limiter.StreamCounter && more == int64(len(charged)):
+	case more < units: // some of what counted before it has left the window, and how much others wrote cannot be told
+		return fmt.Sprintf("another program may have written while it was fired (its keys held %d before it and %d after it, some of that expired, and it was charged %d)", before, after, units)
+	default:
 		return fmt.Sprintf("another program has written while it was fired (its keys held %d before it and %d after it, and it was charged %d)", before, after, units)
 	}
 	return ""

@@ -163,7 +163,8 @@ func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 	act.begun = limiter.InstantOf(time.Now().Add(i.offset()))
 	if s.Change.Kind == model.NoChange {
 		to := aimed(s)
-		act.line.AsNew = int64(asNewOf(ctx, i, to.Key, to.Target)) // before what is saved: what is counted between the two is seen
+		// Read before what is saved, so that a request between the two is seen to be there.
+		act.line.AsNew = int64(asNewOf(ctx, i, to.Key, to.Target))
 	}
 	before, err := i.save(ctx, i.Keys(s, act.begun))
 	if err != nil {

@@ -60,8 +60,8 @@ return false
 
 // Undo takes back what an action wrote: its keys get the values and expiries that they had
 // before its first request, and those that it created are removed. It refuses, with one sentence,
-// where another program has written while it was fired or since, where the values were not saved, and where the action
-// is unfinished or was taken back already.
+// where another program has written while it was fired or since, where the values were not saved,
+// and where the action is unfinished or was taken back already.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	return takingBack{i}.undo(ctx, id, i.o.Reason)
 }

@@ -1,0 +1,49 @@
+package fire
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// TestAmongOthers: what else was counted while an action fired is told from how much more a log held, and
+// of what drains from when the key was as new. What stands beside the counts is none of them.
+func TestAmongOthers(t *testing.T) {
+	limit := limiter.Limit{Count: 60, Window: time.Minute} // one a second
+	at := func(seconds float64) limiter.Instant { return limiter.Instant(seconds * 1e6) }
+	log := func(members string) []savedKey {
+		return []savedKey{
+			{Key: strconv.Quote("k"), Digest: "x", Holds: "zset, " + members + " members"},
+			{Key: strconv.Quote(layout.DeniedKey("k")), Digest: "x", Holds: "zset, 99 members"},
+		}
+	}
+	charged := []charge{{at: at(10), cost: 1, used: 11, asNew: at(21)}, {at: at(11), cost: 1, used: 11, asNew: at(22)}}
+	theirs := []charge{{at: at(10), cost: 1, used: 11, asNew: at(21)}, {at: at(12), cost: 1, used: 11, asNew: at(23)}} // drained as much as they took
+	for name, c := range map[string]struct {
+		algorithm     limiter.Algorithm
+		before, after []savedKey
+		charged       []charge
+		asNew, now    limiter.Instant
+		want          string // "" none
+	}{
+		"alone":                {algorithm: limiter.SlidingLog, before: log("10"), after: log("12"), charged: charged},
+		"one more":             {algorithm: limiter.SlidingLog, before: log("10"), after: log("13"), charged: charged, want: "has written"},
+		"some expired":         {algorithm: limiter.SlidingLog, before: log("10"), after: log("11"), charged: charged, want: "may have written"},
+		"drains, alone":        {algorithm: limiter.GCRA, charged: charged, asNew: at(20), now: at(22)},
+		"drains, as new since": {algorithm: limiter.GCRA, charged: charged, asNew: at(20), now: 0, want: "may have written"},
+		"drains, between":      {algorithm: limiter.GCRA, charged: theirs, asNew: at(20), now: at(23), want: "between its requests"},
+		"drains, before":       {algorithm: limiter.GCRA, charged: charged, asNew: at(19), now: at(22), want: "between its requests"},
+		"drains, since":        {algorithm: limiter.GCRA, charged: charged, asNew: at(20), now: at(23), want: "since its last"},
+	} {
+		target := model.Target{Algorithm: c.algorithm, Limit: limit, LimitKnown: true, Window: limit.Window}
+		got := amongOthers("k", target, entry{Before: c.before, AsNew: int64(c.asNew)}, entry{After: c.after}, c.charged, c.now)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want it to say %q", name, got, c.want)
+		}
+	}
+}
