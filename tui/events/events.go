@@ -181,7 +181,9 @@ func (v view) paintLine(x, y, end int, at limiter.Instant, l line) {
 	x = v.Spans(x, y, end, widget.Styled(clock+" ", v.Look.Dim), widget.Styled(l.mark+" ", l.style))
 	column := min(max(8, (end-x)*2/5), 28)
 	after := v.Buffer.Text(x, y, end, safetext.Shorten(l.who, column, safetext.Ellipsis), v.Look.Text)
-	x = max(after, min(x+column, end)) + 1
+	if x = max(after, min(x+column, end)) + 1; safetext.Width(l.text) > end-x {
+		x = after + 1 // the words come first, then that they stand below each other
+	}
 	v.Buffer.Text(x, y, end, safetext.Clip(l.text, max(end-x, 0), safetext.Ellipsis), l.style)
 }
 
