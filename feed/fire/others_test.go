@@ -47,3 +47,20 @@ func TestAmongOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestAmountIsOfCounters: a time that stands beside a counter moves by itself.
+func TestAmountIsOfCounters(t *testing.T) {
+	for library, keys := range map[string][2]string{"gin-rate-limit": {"192.0.2.1/hits", "192.0.2.1/ts"}, "laravel": {"app:login", "app:login:timer"}} {
+		held := func(hits, second string) []savedKey {
+			return []savedKey{
+				{Key: strconv.Quote(keys[0]), Digest: "x", Holds: "string, " + hits},
+				{Key: strconv.Quote(keys[1]), Digest: "x", Holds: "string, " + second},
+			}
+		}
+		target := model.Target{Library: library, Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Hour}, LimitKnown: true, Window: time.Hour}
+		charged := []charge{{at: 1, cost: 1, used: 2}, {at: 2, cost: 1, used: 3}}
+		if got := amongOthers(keys[0], target, entry{Before: held("1", "1795000000")}, entry{After: held("3", "1795000001")}, charged, 0); got != "" {
+			t.Errorf("%s: %s", library, got)
+		}
+	}
+}

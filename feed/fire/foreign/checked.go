@@ -32,9 +32,9 @@ var (
 	// The twin holds the second of the last admitted request, from which the window runs; both expire
 	// two windows after it.
 	ginRateLimit = &Writer{
-		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true,
+		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Time: ginTime,
 		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
-			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, "hits") + "ts", Type: "string"}}
+			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, "hits") + ginTime, Type: "string"}}
 		},
 		write: func(r *Request) (Written, error) {
 			hits, stamp := &r.Held[0], &r.Held[1]
@@ -68,6 +68,9 @@ var (
 		},
 	}
 )
+
+// ginTime is how the name of the second string ends.
+const ginTime = "ts"
 
 // errReadAddWrite is the error of a state that its library reads, adds to and writes in three steps, so
 // that a request from here could undo one of its own.

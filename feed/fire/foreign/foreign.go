@@ -30,6 +30,8 @@ type Writer struct {
 	Charged bool
 	// Seconds is set where the library keeps windows of whole seconds alone.
 	Seconds bool
+	// Time is how the name of a key ends that stands beside the counter and holds a time; "" there is none.
+	Time string
 	// Assumes says, as the end of a clause, how the limiter must have been made for its requests to
 	// be written so, where its keys do not tell; "" nothing.
 	Assumes string

@@ -89,7 +89,7 @@ const laravelTimer = ":timer"
 // not counted, and the end of the window stands in a timer beside the counter, in whole seconds of
 // its client's clock.
 var laravel = &Writer{
-	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Assumes: "to ask before it counts, as its middleware does",
+	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Time: laravelTimer, Assumes: "to ask before it counts, as its middleware does",
 	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 		return []decode.Fetch{{Key: name, Type: "string"}, {Key: name + laravelTimer, Type: "string"}}
 	},
