@@ -65,7 +65,7 @@ func (p *program) replay() *cobra.Command {
 		}
 		defer under.Close()
 		if file.LeftOut > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "ratescope: %d lines of the recording cannot be read: what was seen from each of them to the next half minute is left out\n", file.LeftOut)
+			fmt.Fprintf(c.ErrOrStderr(), "ratescope: %s of the recording cannot be read: what was seen from there to the next half minute is left out\n", format.Plural(file.LeftOut, "line"))
 		}
 		at, err := f.moment(file)
 		switch {

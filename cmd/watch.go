@@ -16,6 +16,7 @@ import (
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
+	"ratescope/tui/format"
 )
 
 func (p *program) watch() *cobra.Command {
@@ -72,7 +73,7 @@ func (p *program) raise(c *cobra.Command, src cli.Server) error {
 	log := p.log(c)
 	a := cli.NewAlerts(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(err error) { log(err.Error()) })
 	defer a.Close()
-	log(fmt.Sprintf("watching with %d alerts", len(loaded.Alerts)))
+	log("watching with " + format.Plural(len(loaded.Alerts), "alert"))
 	link := model.Connecting
 	err = p.Follow(src, p.reloaded(c, a)).Run(c.Context(), func(b model.Batch) {
 		if b.Server.Link != link {
