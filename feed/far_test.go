@@ -78,7 +78,7 @@ func TestFarAwayIsNotAway(t *testing.T) {
 func TestFarAwayForLong(t *testing.T) {
 	soak, err := time.ParseDuration(os.Getenv("RATESCOPE_SOAK"))
 	if err != nil {
-		t.Skip("RATESCOPE_SOAK=10m watches a far server for ten minutes")
+		t.Skip("SKIPPED: RATESCOPE_SOAK=10m watches a far server for ten minutes")
 	}
 	url, s := farServer(t)
 	fillKeys(t, s, 300)

@@ -135,9 +135,9 @@ func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 	}
 }
 
-// TestNothingIsFiredAtAKeyNobodyChose: the selected key goes away, and the
+// TestNothingIsFiredAtAKeyThatWasNotChosen: the selected key goes away, and the
 // next press was meant for it.
-func TestNothingIsFiredAtAKeyNobodyChose(t *testing.T) {
+func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {
 	injector := &tuitest.Injector{}
 	s := newStage(t, 140, 42, tui.Options{Injector: injector})
 	injector.Feed = s.feed
