@@ -196,7 +196,7 @@ var writers = map[string][]string{
 	"redis.NewFailoverClient":  {"feed/connect/open.go"},
 	"redis.NewUniversalClient": {},
 	"redis.NewRing":            {},
-	"redisstore.New":           {"feed/fire/injector.go", "feed/demo/actor.go", "limiter/scenario/run.go"},
+	"redisstore.New":           {"feed/fire/link.go", "feed/demo/actor.go", "limiter/scenario/run.go"},
 	"feed.Connect":             {"feed/cli/verify.go"},
 }
 
@@ -234,8 +234,8 @@ func TestOnePlaceWrites(t *testing.T) {
 			return true
 		})
 	}
-	if len(unguarded) != 2 || unguarded["feed/fire/injector.go"] != 1 || unguarded["feed/open.go"] != 1 {
-		t.Errorf("clients that may write are made once in feed/fire/injector.go and once in feed/open.go, but in %v", unguarded)
+	if len(unguarded) != 2 || unguarded["feed/fire/link.go"] != 1 || unguarded["feed/open.go"] != 1 {
+		t.Errorf("clients that may write are made once in feed/fire/link.go and once in feed/open.go, but in %v", unguarded)
 	}
 	for name, files := range writers {
 		if len(files) > 0 && !called[name] {

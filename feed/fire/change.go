@@ -47,8 +47,8 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 		return model.Changed{}, err
 	}
 	done := model.Changed{Action: act.id}
-	if i.o.Ready != nil {
-		i.o.Ready()
+	if i.ready != nil {
+		i.ready()
 	}
 	if err = i.carryOut(ctx, act, s, &done); err != nil {
 		act.failed = err.Error()
@@ -56,32 +56,32 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 		if !replied(err) {
 			what = "whether %s was changed (%s) is not known: %s"
 		}
-		err = fmt.Errorf(what, safetext.Clean(s.Key), s.Change, connect.Explain(err, i.endpoint.Shown))
+		err = fmt.Errorf(what, safetext.Clean(s.Key), s.Change, connect.Explain(err, i.link.endpoint.Shown))
 	}
-	if i.o.Sent != nil {
-		i.o.Sent(s.Key)
+	if i.sent != nil {
+		i.sent(s.Key)
 	}
 	return done, errors.Join(err, i.end(act, s, model.Outcomes{}))
 }
 
 // carryOut writes what a change is.
 func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, done *model.Changed) error {
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
 	switch s.Change.Kind {
 	case model.Give:
-		if stored := storedOf(s, i.locked(), i.offset); stored != nil {
+		if stored := storedOf(s, i.link.client(), i.link.offset); stored != nil {
 			return stored.give(ctx, act, s.Change.Units, done)
 		}
-		return give(ctx, i, act, s, done)
+		return give(ctx, i.link, act, s, done)
 	case model.Block:
 		key := layout.BlockedKey(s.Key)
-		now, err := i.locked().Time(ctx).Result()
+		now, err := i.link.client().Time(ctx).Result()
 		if err != nil {
 			return err
 		}
 		done.Written = []string{key}
-		return i.locked().Process(ctx, redis.NewStatusCmd(ctx, blockWords(s, now)...))
+		return i.link.client().Process(ctx, redis.NewStatusCmd(ctx, blockWords(s, now)...))
 	}
 	return i.remove(ctx, act, done)
 }
@@ -114,7 +114,7 @@ func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed)
 		return nil
 	}
 	dumps, expiries := map[string]*redis.StringCmd{}, map[string]*redis.DurationCmd{}
-	_, err := i.locked().TxPipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := i.link.client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for _, k := range keys {
 			if act.before[at[k]].Unsaved == "" {
 				dumps[k], expiries[k] = p.Dump(ctx, k), p.PExpireTime(ctx, k)
@@ -160,16 +160,16 @@ func changed(s model.Order, now limiter.Instant) []string {
 
 // previewChange returns the commands of a change.
 func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, error) {
-	now := time.Now().Add(i.offset())
+	now := i.link.now()
 	switch s.Change.Kind {
 	case model.Give:
-		if stored := storedOf(s, i.locked(), i.offset); stored != nil {
-			ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+		if stored := storedOf(s, i.link.client(), i.link.offset); stored != nil {
+			ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 			defer cancel()
 			return stored.preview(ctx, s.Change.Units)
 		}
 		p := &preview{}
-		l, err := i.storeOn(p, s.Target)
+		l, err := i.link.storeOn(p, s.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -178,10 +178,10 @@ func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, 
 		}
 		return p.commands, nil
 	case model.Block:
-		return []string{written(blockWords(s, now))}, nil
+		return []string{written(blockWords(s, now.Time()))}, nil
 	}
 	lines := []string{"MULTI"}
-	for _, k := range i.Keys(s, limiter.InstantOf(now)) {
+	for _, k := range keysOf(s, now) {
 		lines = append(lines, written([]any{"dump", k}), written([]any{"pexpiretime", k}), written([]any{"unlink", k}))
 	}
 	return append(lines, "EXEC"), nil

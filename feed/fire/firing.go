@@ -12,7 +12,6 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
-	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -158,19 +157,14 @@ func (f *firing) halt(err error) {
 	f.stop(err)
 }
 
-// ask asks the limiter on the server once.
-func (i *Injector) ask(ctx context.Context, l *redisstore.Store, s model.Order) answered {
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+// ask sends one request of an order, which decide does, and says what became of it.
+func (i *Injector) ask(ctx context.Context, s model.Order, decide func(context.Context) (limiter.Decision, error)) answered {
+	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
 	sent := time.Now()
-	d, err := l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost)
-	return i.answer(s, d, err, sent)
-}
-
-// answer says what became of a request that was sent at an instant of this machine's clock.
-func (i *Injector) answer(s model.Order, d limiter.Decision, err error, sent time.Time) answered {
-	if i.o.Sent != nil {
-		i.o.Sent(s.Key)
+	d, err := decide(ctx)
+	if i.sent != nil {
+		i.sent(s.Key)
 	}
 	fired := answered{Fired: model.Fired{Decision: d, At: d.At, Latency: time.Since(sent)}}
 	switch {
@@ -180,15 +174,15 @@ func (i *Injector) answer(s model.Order, d limiter.Decision, err error, sent tim
 		fired.Outcome = model.Denied
 	default:
 		fired.Decision = limiter.Decision{}
-		fired.At = limiter.InstantOf(sent.Add(i.offset()))
-		fired.Outcome, fired.Err = i.fate(err)
+		fired.At = limiter.InstantOf(sent.Add(i.link.offset()))
+		fired.Outcome, fired.Err = i.link.fate(err)
 		fired.gone = errors.As(err, new(*net.OpError))
 	}
 	return fired
 }
 
 // fate tells a request that was refused from one whose answer is missing.
-func (i *Injector) fate(err error) (model.Outcome, string) {
+func (l *link) fate(err error) (model.Outcome, string) {
 	if errors.Is(err, limiter.ErrUnknownOutcome) {
 		return model.Unanswered, err.Error()
 	}
@@ -196,11 +190,11 @@ func (i *Injector) fate(err error) (model.Outcome, string) {
 	case "NOPERM":
 		return model.Failed, "this user must not fire: " + connect.Remedy(err)
 	case "READONLY", "OOM", "MISCONF", "NOREPLICAS", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN":
-		return model.Failed, connect.Explain(err, i.endpoint.Shown)
+		return model.Failed, connect.Explain(err, l.endpoint.Shown)
 	case "":
 		var dial *net.OpError
 		if errors.As(err, &dial) {
-			return model.Failed, connect.Explain(err, i.endpoint.Shown)
+			return model.Failed, connect.Explain(err, l.endpoint.Shown)
 		}
 	}
 	return model.Failed, err.Error()

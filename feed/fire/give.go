@@ -68,8 +68,8 @@ func exchangeSaved(ctx context.Context, c transactor, keys []string, do func(red
 
 // give takes units off what a limiter of this project's has counted, and saves what its keys hold before and
 // after in the same transaction.
-func give(ctx context.Context, i *Injector, act *action, s model.Order, done *model.Changed) error {
-	l, err := i.limiter(s.Target)
+func give(ctx context.Context, to *link, act *action, s model.Order, done *model.Changed) error {
+	l, err := to.limiter(s.Target)
 	if err != nil {
 		return err
 	}
@@ -77,13 +77,13 @@ func give(ctx context.Context, i *Injector, act *action, s model.Order, done *mo
 	if err != nil {
 		return err
 	}
-	saving := &savingClient{scripts: i.scripts}
+	saving := &savingClient{scripts: to.scripts}
 	for _, was := range act.before {
 		if name, err := strconv.Unquote(was.Key); err == nil && was.Unsaved == "" {
 			saving.keys = append(saving.keys, name)
 		}
 	}
-	if l, err = i.storeOn(saving, s.Target); err != nil {
+	if l, err = to.storeOn(saving, s.Target); err != nil {
 		return err
 	}
 	after, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
@@ -92,7 +92,7 @@ func give(ctx context.Context, i *Injector, act *action, s model.Order, done *mo
 	}
 	act.exact, act.left = replaced(act.before, saving.before), replaced(act.before, saving.after)
 	if done.Units = max(before.Used-after.Used, 0); done.Units > 0 {
-		done.Written = i.Keys(s, act.begun)
+		done.Written = keysOf(s, act.begun)
 	}
 	return nil
 }

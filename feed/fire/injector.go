@@ -7,18 +7,12 @@ package fire
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
 	"ratescope/limiter"
-	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
-	"ratescope/model/arming"
 )
 
 // Options says whether and how requests may be fired.
@@ -56,37 +50,19 @@ type Options struct {
 // concurrent use. The client that writes is made by the first Fire of an armed injector;
 // one that is not armed never has any.
 type Injector struct {
-	o        Options
-	endpoint *connect.Endpoint
-	audit    audit
-	offset   func() time.Duration // of the server's clock
-
-	mu       sync.Mutex
-	client   redis.UniversalClient
-	scripts  *scriptClient // over client
-	limiters map[spec]*redisstore.Store
-
-	sent sync.Map // digests of scripts that were sent with their text
-
-	state      arming.State
-	production []string // why the server counts as one of production, as of the last Arm
-}
-
-// spec is all that two orders must share to be decided by the same limiter.
-type spec struct {
-	algorithm  limiter.Algorithm
-	convention limiter.Convention
-	layout     layout.Layout
+	*permission
+	link   *link
+	audit  audit
+	reason string           // why requests are fired; "" where an order may say so itself
+	ready  func()           // called before the first request of an order; nil: nothing is
+	sent   func(key string) // called when the fate of a request is known; nil: nothing is
 }
 
 // Limits of one order beside model.MaxRequests and model.MaxRate.
 const (
-	InFlight  = 16 // requests on the wire at once, at a rate
-	GiveUp    = 5  // requests in a row that the server refused with an error
-	paceTick  = 5 * time.Millisecond
-	firePool  = InFlight
-	ownNames  = "ratescope" // what the names of all our connections begin with
-	writeName = ownNames + "-fire"
+	InFlight = 16 // requests on the wire at once, at a rate
+	GiveUp   = 5  // requests in a row that the server refused with an error
+	paceTick = 5 * time.Millisecond
 )
 
 // New returns an injector of a server; offset is how far its clock is ahead of this machine's.
@@ -97,7 +73,16 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Injector{o: o, endpoint: e, audit: audit{path: o.AuditPath}, offset: offset, limiters: make(map[spec]*redisstore.Store)}
+	i := &Injector{
+		link:   &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials, limiters: make(map[spec]*redisstore.Store)},
+		audit:  audit{path: o.AuditPath},
+		reason: o.Reason, ready: o.Ready, sent: o.Sent,
+	}
+	i.permission = &permission{
+		link: i.link, audit: &i.audit,
+		allowed: o.Armed, refused: o.Refused, byHand: o.ByHand, marked: o.Production, now: o.Now,
+	}
+	return i
 }
 
 // Fire sends the requests of s, and calls report, from one goroutine at a time, with the
@@ -134,7 +119,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	}
 	var l *redisstore.Store
 	if w == nil {
-		if l, err = i.limiter(s.Target); err != nil {
+		if l, err = i.link.limiter(s.Target); err != nil {
 			return model.Outcomes{}, err
 		}
 	}
@@ -142,21 +127,24 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		return model.Outcomes{}, err
 	}
 	f := &firing{audit: &i.audit, order: s, report: report, use: i.use, giveUp: GiveUp}
-	f.send = func(ctx context.Context) answered { return i.ask(ctx, l, s) }
-	if w != nil {
-		f.send = func(ctx context.Context) answered { return i.askLibrary(ctx, w, s) }
+	decide := func(ctx context.Context) (limiter.Decision, error) {
+		return l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost)
 	}
+	if w != nil {
+		decide = func(ctx context.Context) (limiter.Decision, error) { return i.link.write(ctx, w, s) }
+	}
+	f.send = func(ctx context.Context) answered { return i.ask(ctx, s, decide) }
 	if s.N == 0 || s.Lasts() > followEvery {
-		f.follow = i.follow
+		f.follow = i.link.follow
 	}
 	if f.action, err = i.begin(ctx, s); err != nil {
 		return model.Outcomes{}, err
 	}
-	if i.o.Ready != nil {
-		i.o.Ready()
+	if i.ready != nil {
+		i.ready()
 	}
 	if of.Scratch {
-		if err := i.scratch(ctx, of, s, f.action.begun); err != nil {
+		if err := i.link.copyScratch(ctx, of, s, f.action.begun); err != nil {
 			return model.Outcomes{}, errors.Join(err, i.end(f.action, s, model.Outcomes{}))
 		}
 	}
@@ -174,53 +162,7 @@ func limited(t model.Target) error {
 	return nil
 }
 
-// limiter returns what decides about requests at t.
-func (i *Injector) limiter(t model.Target) (*redisstore.Store, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	m := spec{t.Algorithm, t.Convention, t.Layout}
-	if l := i.limiters[m]; l != nil {
-		return l, nil
-	}
-	if i.scripts == nil {
-		i.scripts = &scriptClient{UniversalClient: i.writer()}
-	}
-	l, err := i.storeOn(i.scripts, t)
-	if err == nil {
-		i.limiters[m] = l
-	}
-	return l, err
-}
-
-// storeOn returns what decides about requests at t over a client.
-func (i *Injector) storeOn(c redisstore.Client, t model.Target) (*redisstore.Store, error) {
-	opts := []redisstore.Option{redisstore.WithConvention(t.Convention), redisstore.WithLayout(t.Layout), redisstore.WithPrefix(""), redisstore.WithBatches(0)}
-	if i.o.Denials {
-		opts = append(opts, redisstore.WithDenials())
-	}
-	l, err := redisstore.New(c, t.Algorithm, opts...)
-	if err != nil {
-		return nil, fmt.Errorf("it cannot be fired at: %w", err)
-	}
-	return l, nil
-}
-
-// writer returns the client that may write, made when it is first asked for. i.mu is held.
-func (i *Injector) writer() redis.UniversalClient {
-	if i.client == nil {
-		i.client = i.endpoint.Open(writeName, firePool, nil)
-	}
-	return i.client
-}
-
 // Close ends the connections and the audit file. No Fire may be running.
 func (i *Injector) Close() error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	var err error
-	if i.client != nil {
-		err = errors.Join(err, i.client.Close())
-		i.client, i.scripts, i.limiters = nil, nil, make(map[spec]*redisstore.Store)
-	}
-	return errors.Join(err, i.audit.close())
+	return errors.Join(i.link.close(), i.audit.close())
 }

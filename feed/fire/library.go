@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -70,21 +69,12 @@ func writerOf(s model.Order) (*foreign.Writer, error) {
 	return nil, nil
 }
 
-// askLibrary sends one request as another library writes it.
-func (i *Injector) askLibrary(ctx context.Context, w *foreign.Writer, s model.Order) answered {
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
-	defer cancel()
-	sent := time.Now()
-	d, err := i.write(ctx, w, s)
-	return i.answer(s, d, err, sent)
-}
-
 // write reads what the keys hold, works the request out, and writes it where they hold that still.
-func (i *Injector) write(ctx context.Context, w *foreign.Writer, s model.Order) (limiter.Decision, error) {
-	client := i.locked()
+func (l *link) write(ctx context.Context, w *foreign.Writer, s model.Order) (limiter.Decision, error) {
+	client := l.client()
 	for range mostExchanges {
-		r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: limiter.InstantOf(time.Now().Add(i.offset()))}
-		fetched, err := i.read(ctx, client, w, s.Key, r)
+		r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: l.now()}
+		fetched, err := l.read(ctx, client, w, s.Key, r)
 		if err != nil {
 			return limiter.Decision{}, err
 		}
@@ -93,7 +83,7 @@ func (i *Injector) write(ctx context.Context, w *foreign.Writer, s model.Order) 
 			return written.Decision, err
 		}
 		keys, args := exchanged(fetched, r.Held, written)
-		answer, err := i.run(ctx, exchange, keys, args...).Result()
+		answer, err := l.run(ctx, exchange, keys, args...).Result()
 		switch n, counts := answer.(int64); {
 		case errors.Is(err, redis.Nil): // a key has changed
 		case err != nil:
@@ -108,7 +98,7 @@ func (i *Injector) write(ctx context.Context, w *foreign.Writer, s model.Order) 
 }
 
 // read fills in what the keys of a request hold and, where one server has them all, its clock.
-func (i *Injector) read(ctx context.Context, client redis.UniversalClient, w *foreign.Writer, key string, r *foreign.Request) ([]decode.Fetch, error) {
+func (l *link) read(ctx context.Context, client redis.UniversalClient, w *foreign.Writer, key string, r *foreign.Request) ([]decode.Fetch, error) {
 	_, single := client.(*redis.Client)
 	fetched := w.Fetch(key, r.Target, r.At)
 	var clock *redis.TimeCmd
@@ -195,10 +185,10 @@ func unsure(err error) error {
 // previewLibrary returns the commands that the first request of an order writes, from what the keys
 // hold now. A scratch copy is sent what its original would be.
 func (i *Injector) previewLibrary(ctx context.Context, w *foreign.Writer, s model.Order) (lines []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
-	r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: limiter.InstantOf(time.Now().Add(i.offset()))}
-	if _, err := i.read(ctx, i.locked(), w, s.Key, r); err != nil {
+	r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: i.link.now()}
+	if _, err := i.link.read(ctx, i.link.client(), w, s.Key, r); err != nil {
 		return nil, err
 	}
 	at := aimed(s)

@@ -17,15 +17,15 @@ import (
 // asNewOf returns the instant, by the server's clock, at which a key of an algorithm that drains is as
 // new: of a theoretical arrival time (TAT) and of buckets it tells exactly what is charged. It is 0
 // where that is not known, as of other algorithms.
-func asNewOf(ctx context.Context, i *Injector, key string, t model.Target) limiter.Instant {
+func asNewOf(ctx context.Context, from *link, key string, t model.Target) limiter.Instant {
 	if !t.Algorithm.Bursts() {
 		return 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, from.timeout)
 	defer cancel()
 	if w := foreign.For(&t); w != nil {
-		r := &foreign.Request{Target: &t, Cost: 1, At: limiter.InstantOf(time.Now().Add(i.offset()))}
-		if _, err := i.read(ctx, i.locked(), w, key, r); err != nil {
+		r := &foreign.Request{Target: &t, Cost: 1, At: from.now()}
+		if _, err := from.read(ctx, from.client(), w, key, r); err != nil {
 			return 0
 		}
 		would, err := w.Write(r) // is not sent
@@ -38,7 +38,7 @@ func asNewOf(ctx context.Context, i *Injector, key string, t model.Target) limit
 		}
 		return at
 	}
-	l, err := i.limiter(t)
+	l, err := from.limiter(t)
 	if err != nil {
 		return 0
 	}

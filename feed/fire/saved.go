@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -52,10 +51,10 @@ func touched(key string, t model.Target, now limiter.Instant) []string {
 }
 
 // save returns what keys hold.
-func (i *Injector) save(ctx context.Context, keys []string) ([]savedKey, error) {
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	client := i.locked()
+	client := l.client()
 	sizes, types := make([]*redis.IntCmd, len(keys)), make([]*redis.StatusCmd, len(keys))
 	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, k := range keys {
@@ -159,21 +158,21 @@ func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) saved
 
 // begin writes the line of an order, with what its keys hold, before the first request.
 func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
-	act := i.audit.newAction(i.endpoint.Shown, i.endpoint.DB(), s)
-	act.begun = limiter.InstantOf(time.Now().Add(i.offset()))
+	act := i.audit.newAction(i.link.endpoint.Shown, i.link.endpoint.DB(), s)
+	act.begun = i.link.now()
 	if s.Change.Kind == model.NoChange {
 		to := aimed(s)
 		// Read before what is saved, so that a request between the two is seen to be there.
-		act.line.AsNew = int64(asNewOf(ctx, i, to.Key, to.Target))
+		act.line.AsNew = int64(asNewOf(ctx, i.link, to.Key, to.Target))
 	}
-	before, err := i.save(ctx, i.Keys(s, act.begun))
+	before, err := i.link.save(ctx, keysOf(s, act.begun))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.endpoint.Shown))
+		return nil, fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.link.endpoint.Shown))
 	}
 	act.before = before
 	line := act.line
 	line.Outcome, line.Before, line.person = begun, before, whoRuns()
-	line.Reason, line.Number, line.Rate, line.Library = cmp.Or(s.Reason, i.o.Reason), s.N, s.Rate, s.Target.Library
+	line.Reason, line.Number, line.Rate, line.Library = cmp.Or(s.Reason, i.reason), s.N, s.Rate, s.Target.Library
 	line.Ticket, line.Target = lineOf(s.Ticket), &s.Target
 	if s.Shape.Kind != model.Even {
 		line.Shape = s.Shape.String()
@@ -200,7 +199,7 @@ func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) erro
 				keys = append(keys, name)
 			}
 		}
-		after, err := i.save(context.Background(), keys)
+		after, err := i.link.save(context.Background(), keys)
 		if err == nil {
 			for n := range after {
 				after[n].Dump = nil
@@ -212,11 +211,4 @@ func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) erro
 		return i.audit.unwritable(err)
 	}
 	return nil
-}
-
-// locked returns the client that may write.
-func (i *Injector) locked() redis.UniversalClient {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.writer()
 }

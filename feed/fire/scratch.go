@@ -54,18 +54,18 @@ func kept(key string, t model.Target, now limiter.Instant) (keys []string) {
 	return keys
 }
 
-// scratch makes the copy of the key of that the order s is sent to.
-func (i *Injector) scratch(ctx context.Context, of, s model.Order, now limiter.Instant) error {
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+// copyScratch makes the copy of the key of that the order s is sent to.
+func (l *link) copyScratch(ctx context.Context, of, s model.Order, now limiter.Instant) error {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	_, err := i.locked().TxPipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := l.client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for _, words := range scratchWords(of, s, now) {
 			p.Do(ctx, words...)
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("nothing is fired: %s cannot be copied: %s", safetext.Clean(of.Key), connect.Explain(err, i.endpoint.Shown))
+		return fmt.Errorf("nothing is fired: %s cannot be copied: %s", safetext.Clean(of.Key), connect.Explain(err, l.endpoint.Shown))
 	}
 	return nil
 }

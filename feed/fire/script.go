@@ -20,11 +20,11 @@ type scriptClient struct {
 
 // run runs a script over the client that writes: with its text the first time, so that the server is
 // not asked for a digest that it does not know.
-func (i *Injector) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
-	if _, sent := i.sent.LoadOrStore(s.Hash(), true); !sent {
-		return s.Eval(ctx, i.locked(), keys, args...)
+func (l *link) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
+	if _, sent := l.sent.LoadOrStore(s.Hash(), true); !sent {
+		return s.Eval(ctx, l.client(), keys, args...)
 	}
-	return s.Run(ctx, i.locked(), keys, args...)
+	return s.Run(ctx, l.client(), keys, args...)
 }
 
 // errNoScript is what a server would answer: the caller then sends the script's text.

@@ -21,13 +21,13 @@ const (
 
 // follow looks at the server while an order is carried out. It returns why the rest must not be
 // sent: another server answers, or it has begun to evict keys. It returns nil once ctx ends.
-func (i *Injector) follow(ctx context.Context) error {
-	first, evicted, known := i.glance(ctx)
+func (l *link) follow(ctx context.Context) error {
+	first, evicted, known := l.glance(ctx)
 	for known {
 		if backoff.Sleep(ctx, followEvery) != nil {
 			return nil
 		}
-		now, more, ok := i.glance(ctx)
+		now, more, ok := l.glance(ctx)
 		switch {
 		case !ok: // the requests themselves say what is wrong
 		case now != first:
@@ -41,12 +41,12 @@ func (i *Injector) follow(ctx context.Context) error {
 
 // glance returns which life of the server answers and how many keys it has evicted; ok is false
 // where it does not tell, as a cluster does not for all of its nodes at once.
-func (i *Injector) glance(ctx context.Context) (run string, evicted int, ok bool) {
-	c, single := i.locked().(*redis.Client)
+func (l *link) glance(ctx context.Context) (run string, evicted int, ok bool) {
+	c, single := l.client().(*redis.Client)
 	if !single {
 		return "", 0, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	pipe := c.Pipeline() // one section a command: Redis before 7 takes no more
 	server, stats := pipe.Info(ctx, "server"), pipe.Info(ctx, "stats")

@@ -134,11 +134,11 @@ func (u *Undone) putLimitBack(ctx context.Context, i takingBack, first, last ent
 	if err != nil {
 		return err
 	}
-	l := storedOf(model.Order{Key: key, Target: t, Change: model.Change{Kind: model.Give}}, i.locked(), i.offset)
+	l := storedOf(model.Order{Key: key, Target: t, Change: model.Change{Kind: model.Give}}, i.client(), i.offset)
 	if l == nil {
 		return errNoPlace
 	}
-	ctx, cancel := context.WithTimeout(ctx, i.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, i.timeout)
 	defer cancel()
 	back, err := l.takeBack(ctx, last.Raise)
 	if err == nil {

@@ -36,9 +36,15 @@ type Undone struct {
 	Units     int64 // of cost
 }
 
-// takingBack takes back what the actions of an injector wrote. It adds nothing to the injector but the
-// ways to do so, and is as safe for concurrent use.
-type takingBack struct{ *Injector }
+// takingBack takes back what the actions in an audit file wrote to a server.
+type takingBack struct {
+	*link
+	audit      *audit
+	permission *permission
+}
+
+// back returns what takes back the actions of the injector.
+func (i *Injector) back() takingBack { return takingBack{i.link, &i.audit, i.permission} }
 
 // restore puts keys back as they were, all or none: KEYS are the keys, ARGV holds for each the
 // digest that it must have now ("" absent), the dump to restore ("" none) and its expiry in
@@ -63,7 +69,7 @@ return false
 // where another program has written while it was fired or since, where the values were not saved,
 // and where the action is unfinished or was taken back already.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
-	return takingBack{i}.undo(ctx, id, i.o.Reason)
+	return i.back().undo(ctx, id, i.reason)
 }
 
 func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error) {
@@ -117,7 +123,7 @@ func (i takingBack) lossless(ctx context.Context, first, last entry) error {
 	if err != nil {
 		return err
 	}
-	why := amongOthers(key, t, first, last, charged, asNewOf(ctx, i.Injector, key, t))
+	why := amongOthers(key, t, first, last, charged, asNewOf(ctx, i.link, key, t))
 	if why == "" {
 		return nil
 	}
@@ -131,24 +137,16 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 	if err != nil {
 		return model.TakenBack{}, err
 	}
-	if i.o.ByHand {
-		i.mu.Lock()
-		production := i.production
-		i.mu.Unlock()
-		if err := i.assured(production, key, t.Named, t.Reason, "nothing is taken back"); err != nil {
-			return model.TakenBack{}, err
-		}
-		if err := i.use(); err != nil {
-			return model.TakenBack{}, err
-		}
+	if err := i.permitBack(key, t.Named, t.Reason); err != nil {
+		return model.TakenBack{}, err
 	}
-	back := takingBack{i}.undo
+	back := i.back().undo
 	if t.Withdraw {
-		back = takingBack{i}.withdraw
+		back = i.back().withdraw
 	}
 	u, err := back(ctx, t.Action, strings.TrimSpace(t.Reason))
-	if i.o.Sent != nil {
-		i.o.Sent(key)
+	if i.sent != nil {
+		i.sent(key)
 	}
 	return model.TakenBack{Restored: u.Restored, Removed: u.Removed, Expired: u.Expired, Lowered: u.Lowered, Units: u.Units}, err
 }
@@ -177,7 +175,7 @@ func (i takingBack) putBack(ctx context.Context, c change) (since string, err er
 // audited returns the first and the last line of an action in the audit file. It is an error where
 // nothing may be fired, because then nothing may be taken back either.
 func (i takingBack) audited(id string) (first, last entry, err error) {
-	if err := i.Armed(); err != nil {
+	if err := i.permission.Armed(); err != nil {
 		return first, last, err
 	}
 	if err := i.audit.open(); err != nil {
@@ -189,7 +187,7 @@ func (i takingBack) audited(id string) (first, last entry, err error) {
 // KeyOf returns the key of an action in the audit file. It is an error where that cannot be taken
 // back, as it is for Undo.
 func (i *Injector) KeyOf(id string) (string, error) {
-	first, _, err := takingBack{i}.audited(id)
+	first, _, err := i.back().audited(id)
 	if err != nil || !first.KeyQuoted {
 		return first.Key, err
 	}
@@ -243,7 +241,7 @@ func (i takingBack) changes(ctx context.Context, before, after []savedKey, u *Un
 	if len(before) == 0 || len(after) != len(before) {
 		return c, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)
 	}
-	now, err := i.locked().Time(ctx).Result()
+	now, err := i.client().Time(ctx).Result()
 	if err != nil {
 		return c, fmt.Errorf("%s cannot be taken back: %w", u.Action, err)
 	}

@@ -55,7 +55,7 @@ const maxWithdrawn = 500
 // another program has written to since stay as they are. It returns the action and how many units
 // were taken off, and refuses what was taken back already.
 func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
-	return takingBack{i}.withdraw(ctx, id, i.o.Reason)
+	return i.back().withdraw(ctx, id, i.reason)
 }
 
 func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, error) {
@@ -83,7 +83,7 @@ func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, er
 	if err != nil {
 		return Undone{}, err
 	}
-	if amongOthers(key, t, first, last, charged, asNewOf(ctx, i.Injector, key, t)) == "" && i.whole(ctx, first, last, &u) {
+	if amongOthers(key, t, first, last, charged, asNewOf(ctx, i.link, key, t)) == "" && i.whole(ctx, first, last, &u) {
 		if len(u.Restored)+len(u.Removed) > 0 {
 			for _, c := range charged {
 				u.Units += c.cost
@@ -214,7 +214,7 @@ return gone
 // takeOffLibrary takes off what is charged to a limiter of another library: counts of the window
 // that its counter counts still, and instants of a list.
 func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (units int64, err error) {
-	client := i.locked()
+	client := i.client()
 	name := func(c charge) string { return w.Fetch(key, &t, c.at)[0].Key }
 	switch t.Algorithm {
 	case limiter.SlidingLog:

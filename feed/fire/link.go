@@ -1,0 +1,101 @@
+package fire
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/limiter/redisstore"
+	"ratescope/model"
+)
+
+// link is the connection to one server that may write, and what is asked, read and written over it.
+// The client is made when it is first used. A link is safe for concurrent use.
+type link struct {
+	endpoint *connect.Endpoint
+	offset   func() time.Duration // how far the server's clock is ahead of this machine's
+	timeout  time.Duration        // bounds one request
+	denials  bool                 // denied requests are recorded beside the key
+
+	mu       sync.Mutex
+	opened   redis.UniversalClient      // nil before its first use
+	scripts  *scriptClient              // over opened
+	limiters map[spec]*redisstore.Store // over scripts
+
+	sent sync.Map // digests of scripts that were sent with their text
+}
+
+// spec is all that two orders must share to be decided by the same limiter.
+type spec struct {
+	algorithm  limiter.Algorithm
+	convention limiter.Convention
+	layout     layout.Layout
+}
+
+const (
+	firePool  = InFlight
+	ownNames  = "ratescope" // what the names of all our connections begin with
+	writeName = ownNames + "-fire"
+)
+
+// limiter returns what decides about requests at t.
+func (l *link) limiter(t model.Target) (*redisstore.Store, error) {
+	client := l.client()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := spec{t.Algorithm, t.Convention, t.Layout}
+	if store := l.limiters[m]; store != nil {
+		return store, nil
+	}
+	if l.scripts == nil {
+		l.scripts = &scriptClient{UniversalClient: client}
+	}
+	store, err := l.storeOn(l.scripts, t)
+	if err == nil {
+		l.limiters[m] = store
+	}
+	return store, err
+}
+
+// storeOn returns what decides about requests at t over a client.
+func (l *link) storeOn(c redisstore.Client, t model.Target) (*redisstore.Store, error) {
+	opts := []redisstore.Option{redisstore.WithConvention(t.Convention), redisstore.WithLayout(t.Layout), redisstore.WithPrefix(""), redisstore.WithBatches(0)}
+	if l.denials {
+		opts = append(opts, redisstore.WithDenials())
+	}
+	store, err := redisstore.New(c, t.Algorithm, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be fired at: %w", err)
+	}
+	return store, nil
+}
+
+// client returns the client that may write.
+func (l *link) client() redis.UniversalClient {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened == nil {
+		l.opened = l.endpoint.Open(writeName, firePool, nil)
+	}
+	return l.opened
+}
+
+// now returns the instant by the server's clock.
+func (l *link) now() limiter.Instant { return limiter.InstantOf(time.Now().Add(l.offset())) }
+
+// close ends the connections; the next use of the link makes new ones.
+func (l *link) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened == nil {
+		return nil
+	}
+	err := l.opened.Close()
+	l.opened, l.scripts, l.limiters = nil, nil, make(map[spec]*redisstore.Store)
+	return err
+}

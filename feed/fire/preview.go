@@ -1,0 +1,99 @@
+package fire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
+	"ratescope/model"
+)
+
+// Preview returns the command that the first request of an order is sent as, or the commands of a
+// change, without sending them. It reads the keys of a limiter that another library keeps, because
+// what is written there follows from what they hold; of a request that would be denied now, and
+// writes nothing, it returns none.
+func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error) {
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	if s.Change.Kind != model.NoChange {
+		return i.previewChange(ctx, s)
+	}
+	p := &preview{}
+	switch w, err := writerOf(s); {
+	case err != nil:
+		return nil, err
+	case w != nil:
+		if p.commands, err = i.previewLibrary(ctx, w, s); err != nil {
+			return nil, err
+		}
+	default:
+		l, err := i.link.storeOn(p, s.Target)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.AllowN(ctx, aimed(s).Key, s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
+			return nil, err
+		}
+	}
+	if !s.Scratch {
+		return p.commands, nil
+	}
+	var lines []string
+	for _, words := range scratchWords(s, aimed(s), i.link.now()) {
+		lines = append(lines, written(words))
+	}
+	return append(lines, p.commands...), nil
+}
+
+// errPreview is the answer to a command that is only shown.
+var errPreview = errors.New("it is not sent")
+
+// preview is a client that keeps the commands instead of sending them.
+type preview struct{ commands []string }
+
+var _ redisstore.Client = (*preview)(nil)
+
+// Process implements redisstore.Client.
+func (p *preview) Process(_ context.Context, cmd redis.Cmder) error {
+	p.commands = append(p.commands, written(cmd.Args()))
+	cmd.SetErr(errPreview)
+	return errPreview
+}
+
+// written returns a command as one line.
+func written(args []any) string {
+	var b strings.Builder
+	for n, arg := range args {
+		text := fmt.Sprint(arg)
+		if raw, ok := arg.([]byte); ok {
+			text = string(raw)
+		}
+		if n > 0 {
+			b.WriteByte(' ')
+		} else {
+			text = strings.ToUpper(text)
+		}
+		if quoted := strconv.Quote(text); len(quoted) != len(text)+2 || text == "" || strings.ContainsAny(text, " '") {
+			text = quoted
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// Keys returns the Redis keys that an order, or a change, may write to from an instant on.
+func (i *Injector) Keys(s model.Order, now limiter.Instant) []string { return keysOf(s, now) }
+
+// keysOf returns the Redis keys that an order, or a change, may write to from an instant on.
+func keysOf(s model.Order, now limiter.Instant) []string {
+	if s.Change.Kind != model.NoChange {
+		return changed(s, now)
+	}
+	s = aimed(s)
+	return touched(s.Key, s.Target, now)
+}
