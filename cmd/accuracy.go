@@ -11,7 +11,7 @@ import (
 	"ratescope/model/lab/accuracy"
 )
 
-func (p *program) accuracy() *cobra.Command {
+func newAccuracy(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accuracy",
 		Short: "Measure how far the weighted counter is from the truth",

@@ -7,15 +7,15 @@ import (
 	"ratescope/feed/config"
 )
 
-func (p *program) alert() *cobra.Command {
+func newAlert(p *program) *cobra.Command {
 	c := &cobra.Command{Use: "alert", Short: "Test where alerts go"}
-	c.AddCommand(p.alertTest())
+	c.AddCommand(newAlertTest(p))
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		return cli.Usagef("alert needs a command: use \"ratescope alert test\"")
 	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
 }
 
-func (p *program) alertTest() *cobra.Command {
+func newAlertTest(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test [NAME]",
 		Short: "Deliver a made-up beginning and end of an alert",

@@ -20,7 +20,7 @@ import (
 // capsuleFor is how long a capsule is watched for without a dashboard.
 const capsuleFor = 10 * time.Second
 
-func (p *program) capsule() *cobra.Command {
+func newCapsule(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "capsule FILE",
 		Short: "Save what is going on in one file, for others",

@@ -15,16 +15,16 @@ const afterChange = "\n\nIt needs --allow-inject, is in the audit file before it
 	"what is removed is saved first, with its expiry. --lines writes nothing and prints the lines of redis-cli that do it by hand. " +
 	"Of keys of other libraries those that can be fired at can be freed; where Upstash, Redisson or Bucket4j keeps the limit itself in Redis, give raises that."
 
-func (p *program) free() *cobra.Command {
-	return p.change(&cobra.Command{
+func newFree(p *program) *cobra.Command {
+	return changeCommand(p, &cobra.Command{
 		Use: "free KEY", Short: "Make a key as new",
 		Long:    "Make a key as new: what it has counted is removed, and a block, too. The denials that were recorded stay." + afterChange,
 		Example: "ratescope free rl:alice --redis redis://localhost:6379 --allow-inject",
 	}, 1, func([]string) (model.Change, error) { return model.Change{Kind: model.Free}, nil })
 }
 
-func (p *program) give() *cobra.Command {
-	return p.change(&cobra.Command{
+func newGive(p *program) *cobra.Command {
+	return changeCommand(p, &cobra.Command{
 		Use: "give KEY [N]", Short: "Give a key room for N more requests",
 		Long: "Give a key room for N more requests, 20 without N: the newest that count are refunded, never more than are there.\n\n" +
 			"Where a library keeps the limit itself in Redis (the dynamic limit of @upstash/ratelimit, the hash of Redisson, the value of Bucket4j) that limit is raised by N, for all who share it, until its application sets it anew; " +
@@ -43,27 +43,27 @@ func (p *program) give() *cobra.Command {
 	})
 }
 
-func (p *program) block() *cobra.Command {
+func newBlock(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "block KEY", Short: "Deny every request of a key for a while",
 		Long:    "Deny every request of a key for a while. Only limiters of this project that were made with a Block look for it, and nothing on the server says so before the first block." + afterChange,
 		Example: "ratescope block rl:alice --for 10m --redis redis://localhost:6379 --allow-inject",
 	}
 	lasts := c.Flags().Duration("for", 10*time.Minute, "how long, 1ms to 24h")
-	return p.change(c, 1, func([]string) (model.Change, error) { return model.Change{Kind: model.Block, For: *lasts}, nil })
+	return changeCommand(p, c, 1, func([]string) (model.Change, error) { return model.Change{Kind: model.Block, For: *lasts}, nil })
 }
 
-func (p *program) unblock() *cobra.Command {
-	return p.change(&cobra.Command{
+func newUnblock(p *program) *cobra.Command {
+	return changeCommand(p, &cobra.Command{
 		Use: "unblock KEY", Short: "End the block of a key",
 		Long:    "End the block of a key. What it has counted stays." + afterChange,
 		Example: "ratescope unblock rl:alice --redis redis://localhost:6379 --allow-inject",
 	}, 1, func([]string) (model.Change, error) { return model.Change{Kind: model.Unblock}, nil })
 }
 
-// change completes a command that changes a key; read makes the change of the arguments after the
+// changeCommand completes a command that changes a key; read makes the change of the arguments after the
 // key, of which there are at most so many with it.
-func (p *program) change(c *cobra.Command, most int, read func(rest []string) (model.Change, error)) *cobra.Command {
+func changeCommand(p *program, c *cobra.Command, most int, read func(rest []string) (model.Change, error)) *cobra.Command {
 	var order cli.FireOptions
 	c.Flags().StringVar(&order.Reason, "reason", "", "why, for the audit file")
 	lines := c.Flags().Bool("lines", false, "write nothing, and print the lines of redis-cli")

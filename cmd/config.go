@@ -20,13 +20,13 @@ import (
 	"ratescope/tui/format"
 )
 
-func (p *program) config() *cobra.Command {
+func newConfig(p *program) *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Write, check, find and show the configuration file"}
 	c.AddCommand(
-		p.configCommand("init", "Write a configuration to begin with", "Write a configuration file with every word explained, to --config or to the XDG config folder. A file that is there is not changed.", p.configInit),
-		p.configCommand("check", "Check the configuration file", "Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant.", p.configCheck),
-		p.configCommand("path", "Print where the configuration file is", "Print the path of the configuration file that is read, or, when there is none, of the one that would be.", p.configPath),
-		p.configCommand("show", "Print the configuration file as it is understood", "Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", p.configShow),
+		configCommand(p, "init", "Write a configuration to begin with", "Write a configuration file with every word explained, to --config or to the XDG config folder. A file that is there is not changed.", configInit),
+		configCommand(p, "check", "Check the configuration file", "Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant.", configCheck),
+		configCommand(p, "path", "Print where the configuration file is", "Print the path of the configuration file that is read, or, when there is none, of the one that would be.", configPath),
+		configCommand(p, "show", "Print the configuration file as it is understood", "Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", configShow),
 	)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		return cli.Usagef("config needs a command: use \"ratescope config init\", check, path or show")
@@ -34,13 +34,13 @@ func (p *program) config() *cobra.Command {
 }
 
 // configCommand returns a command about the configuration file. It takes no arguments.
-func (p *program) configCommand(name, short, long string, f func(*cobra.Command) error) *cobra.Command {
+func configCommand(p *program, name, short, long string, f func(*program, *cobra.Command) error) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "ratescope config " + name}
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return cli.Usagef("config %s takes no argument and was given %q: name the file with --config", name, args[0])
 		}
-		return f(c)
+		return f(p, c)
 	}, screenFlags, serverFlags, []string{"ascii", "mask", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
 }
 
@@ -48,7 +48,7 @@ func (p *program) configCommand(name, short, long string, f func(*cobra.Command)
 var errHomeless = cli.Usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
 
 // configInit writes a new file.
-func (p *program) configInit(c *cobra.Command) error {
+func configInit(p *program, c *cobra.Command) error {
 	path := p.Config
 	if path == "" {
 		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
@@ -75,7 +75,7 @@ func (p *program) configInit(c *cobra.Command) error {
 }
 
 // configCheck reads the file.
-func (p *program) configCheck(c *cobra.Command) error {
+func configCheck(p *program, c *cobra.Command) error {
 	loaded, path, err := p.configuration()
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (p *program) configCheck(c *cobra.Command) error {
 }
 
 // configPath prints where the file is.
-func (p *program) configPath(c *cobra.Command) error {
+func configPath(p *program, c *cobra.Command) error {
 	path := p.Config
 	if path == "" {
 		path = cli.DefaultConfigPath()
@@ -108,7 +108,7 @@ func (p *program) configPath(c *cobra.Command) error {
 }
 
 // configShow prints the file as it is understood.
-func (p *program) configShow(c *cobra.Command) error {
+func configShow(p *program, c *cobra.Command) error {
 	loaded, _, err := p.configuration()
 	if err != nil {
 		return err

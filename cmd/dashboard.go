@@ -25,9 +25,9 @@ import (
 	"ratescope/tui/session"
 )
 
-func (p *program) dashboard(c *cobra.Command, args []string) error {
+func runDashboard(p *program, c *cobra.Command, args []string) error {
 	if len(p.from) > 0 {
-		return p.fed(c, args)
+		return runFed(p, c, args)
 	}
 	switch {
 	case len(args) > 1:

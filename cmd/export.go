@@ -21,7 +21,7 @@ import (
 // takes 142. GOGC in the environment wins.
 const exportGC = 50
 
-func (p *program) export() *cobra.Command {
+func newExport(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Tell Prometheus what is watched, without a screen",

@@ -21,8 +21,8 @@ import (
 // exporterSays are the flags that say how a server is watched, which is the exporter's to know.
 var exporterSays = []string{"redis", "target", "watch", "limit", "algorithm", "burst", "refresh", "budget", "allow-inject"}
 
-// fed shows the dashboard of what exporters watch.
-func (p *program) fed(c *cobra.Command, args []string) error {
+// runFed shows the dashboard of what exporters watch.
+func runFed(p *program, c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return cli.Usagef("--from and the target %q both say what is shown: give one of them", args[0])
 	}

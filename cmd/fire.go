@@ -11,7 +11,7 @@ import (
 )
 
 // fireAt fires at an application. A key, where one is named, is read after the last request.
-func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, order model.Order, options cli.FireOptions) error {
+func fireAt(p *program, c *cobra.Command, args []string, web cli.Call, order model.Order, options cli.FireOptions) error {
 	if order.Cost != 1 {
 		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", order.Cost)
 	}
@@ -33,7 +33,7 @@ func (p *program) fireAt(c *cobra.Command, args []string, web cli.Call, order mo
 	})
 }
 
-func (p *program) fire() *cobra.Command {
+func newFire(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fire [KEY]",
 		Short: "Fire synthetic requests at a key or an application",
@@ -71,7 +71,7 @@ func (p *program) fire() *cobra.Command {
 			return err
 		}
 		if web.URL != "" {
-			return p.fireAt(c, args, web, request, order)
+			return fireAt(p, c, args, web, request, order)
 		}
 		if err := web.Unused(); err != nil {
 			return err

@@ -22,7 +22,7 @@ type identifyFlags struct {
 	watched          time.Duration
 }
 
-func (p *program) identify() *cobra.Command {
+func newIdentify(p *program) *cobra.Command {
 	var f identifyFlags
 	c := &cobra.Command{
 		Use:   "identify",
@@ -43,10 +43,10 @@ func (p *program) identify() *cobra.Command {
 	c.Flags().BoolVar(&f.yes, "yes", false, "with --write: write without asking")
 	c.Flags().DurationVar(&f.watched, "for", 0, "how long to watch, as in 5m: what is only likely tells its window and limit by how it changes")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
-	return p.command(c, func(c *cobra.Command, args []string) error { return p.runIdentify(c, args, f) }, screenFlags, []string{"ascii", "refresh", "allow-inject"})
+	return p.command(c, func(c *cobra.Command, args []string) error { return runIdentify(p, c, args, f) }, screenFlags, []string{"ascii", "refresh", "allow-inject"})
 }
 
-func (p *program) runIdentify(c *cobra.Command, args []string, f identifyFlags) error {
+func runIdentify(p *program, c *cobra.Command, args []string, f identifyFlags) error {
 	switch {
 	case len(args) > 0:
 		return cli.Usagef("identify takes no argument and was given %q: use --watch to say which keys", args[0])
@@ -62,7 +62,7 @@ func (p *program) runIdentify(c *cobra.Command, args []string, f identifyFlags) 
 	path := ""
 	if f.write {
 		var err error
-		if path, err = p.writtenConfig(); err != nil {
+		if path, err = writtenConfig(p); err != nil {
 			return err
 		}
 		p.NewConfig = true
@@ -83,7 +83,7 @@ func (p *program) runIdentify(c *cobra.Command, args []string, f identifyFlags) 
 }
 
 // writtenConfig returns the file that --write adds to, whether it is there or not.
-func (p *program) writtenConfig() (string, error) {
+func writtenConfig(p *program) (string, error) {
 	switch {
 	case p.Config != "":
 		return p.Config, nil

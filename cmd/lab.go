@@ -16,7 +16,7 @@ import (
 	screenlab "ratescope/tui/lab"
 )
 
-func (p *program) lab() *cobra.Command {
+func newLab(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab [SCENARIO]",
 		Short: "Learn the algorithms on a virtual clock",

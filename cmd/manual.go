@@ -12,7 +12,7 @@ import (
 	"ratescope/feed/cli"
 )
 
-func (p *program) manual() *cobra.Command {
+func newManual(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "man",
 		Short: "Print the manual page",

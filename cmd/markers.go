@@ -138,7 +138,7 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 }
 
 // printEvents prints what happened in a recording and what was marked, of a key or of all.
-func (p *program) printEvents(c *cobra.Command, name string, recording *record.File, f replayFlags) error {
+func printEvents(p *program, c *cobra.Command, name string, recording *record.File, f replayFlags) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
 		return cli.UsageError{Err: err}

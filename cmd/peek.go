@@ -8,7 +8,7 @@ import (
 	"ratescope/feed/cli"
 )
 
-func (p *program) peek() *cobra.Command {
+func newPeek(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "peek KEY",
 		Short: "Say what would happen to a request now",

@@ -16,7 +16,7 @@ func (p *program) recording(name string) cli.Recording {
 	return cli.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
 }
 
-func (p *program) record() *cobra.Command {
+func newRecord(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "record FILE",
 		Short: "Keep what is seen in a file, without a screen",

@@ -25,7 +25,7 @@ type replayFlags struct {
 	every      time.Duration
 }
 
-func (p *program) replay() *cobra.Command {
+func newReplay(p *program) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay FILE",
@@ -72,9 +72,9 @@ func (p *program) replay() *cobra.Command {
 		case err != nil:
 			return err
 		case f.events:
-			return p.printEvents(c, args[0], file, f)
+			return printEvents(p, c, args[0], file, f)
 		case f.write != "":
-			return p.printRows(c, file, f, at)
+			return printRows(p, c, file, f, at)
 		}
 		player, err := replay.New(file, f.speed, p.lines())
 		if err != nil {
@@ -108,7 +108,7 @@ func (f replayFlags) moment(file *record.File) (limiter.Instant, error) {
 }
 
 // printRows prints what --format, --key and --at ask for.
-func (p *program) printRows(c *cobra.Command, file *record.File, f replayFlags, at limiter.Instant) error {
+func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, at limiter.Instant) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
 		return cli.UsageError{Err: err}

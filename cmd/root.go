@@ -97,7 +97,9 @@ func untilSignal() (context.Context, func()) {
 // Tree returns the command tree, for tests of what the documentation says.
 func Tree() *cobra.Command { return new(program).tree() }
 
-// program is one call of the program: the values of its flags and the error of its command.
+// program is one call of the program: the values of the flags that commands share, what several commands do
+// with them, and the error of the command. Each command is made by a function newX(p) in a file of its own,
+// which also has its own flags.
 type program struct {
 	cli.Settings
 
@@ -155,7 +157,7 @@ func (p *program) tree() *cobra.Command {
 			"ratescope prod\n" +
 			"ratescope --from http://exporter:9464\n" +
 			"ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*'",
-	}, p.dashboard)
+	}, func(c *cobra.Command, args []string) error { return runDashboard(p, c, args) })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		p.failed = flagError(c, err)
 		return nil // ends the command without running it
@@ -165,6 +167,6 @@ func (p *program) tree() *cobra.Command {
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(p.snapshot(), p.identify(), p.peek(), p.watch(), p.alert(), p.record(), p.replay(), p.capsule(), p.export(), p.fire(), p.free(), p.give(), p.block(), p.unblock(), p.undo(), p.verify(), p.lab(), p.tour(), p.accuracy(), p.config(), p.manual())
+	root.AddCommand(newSnapshot(p), newIdentify(p), newPeek(p), newWatch(p), newAlert(p), newRecord(p), newReplay(p), newCapsule(p), newExport(p), newFire(p), newFree(p), newGive(p), newBlock(p), newUnblock(p), newUndo(p), newVerify(p), newLab(p), newTour(p), newAccuracy(p), newConfig(p), newManual(p))
 	return root
 }

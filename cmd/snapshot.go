@@ -9,7 +9,7 @@ import (
 	"ratescope/feed/cli"
 )
 
-func (p *program) snapshot() *cobra.Command {
+func newSnapshot(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Read every watched key once and print it",

@@ -13,7 +13,7 @@ import (
 	"ratescope/tui"
 )
 
-func (p *program) tour() *cobra.Command {
+func newTour(p *program) *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "tour",
 		Short: "See in a minute what there is to see",

@@ -6,7 +6,7 @@ import (
 	"ratescope/feed/cli"
 )
 
-func (p *program) undo() *cobra.Command {
+func newUndo(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo ID",
 		Short: "Take back what was fired",

@@ -6,7 +6,7 @@ import (
 	"ratescope/feed/cli"
 )
 
-func (p *program) verify() *cobra.Command {
+func newVerify(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Run scenario files through the limiters",

@@ -19,7 +19,7 @@ import (
 	"ratescope/tui/format"
 )
 
-func (p *program) watch() *cobra.Command {
+func newWatch(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow along without a screen, and raise alerts",
@@ -40,14 +40,14 @@ func (p *program) watch() *cobra.Command {
 		}
 		defer src.Close()
 		if *alerts {
-			return p.raise(c, src)
+			return raiseAlerts(p, c, src)
 		}
-		return p.follow(c, src)
+		return followAll(p, c, src)
 	}, screenFlags, []string{"ascii", "allow-inject"})
 }
 
-// follow prints what happens in lines of text until ctx ends.
-func (p *program) follow(c *cobra.Command, src cli.Server) error {
+// followAll prints what happens in lines of text until ctx ends.
+func followAll(p *program, c *cobra.Command, src cli.Server) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	box := feed.NewMailbox()
 	ended := make(chan error, 1)
@@ -61,8 +61,8 @@ func (p *program) follow(c *cobra.Command, src cli.Server) error {
 	return cmp.Or(<-ended, err, c.Context().Err())
 }
 
-// raise evaluates and delivers the alerts of the configuration until ctx ends.
-func (p *program) raise(c *cobra.Command, src cli.Server) error {
+// raiseAlerts evaluates and delivers the alerts of the configuration until ctx ends.
+func raiseAlerts(p *program, c *cobra.Command, src cli.Server) error {
 	loaded, err := p.Loaded()
 	if err != nil {
 		return err
