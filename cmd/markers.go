@@ -131,7 +131,7 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 		add(m)
 	}
 	audit, _ := capsule.Lines(f, info.Size(), capsule.AuditName)
-	for _, d := range fire.Deeds(audit) {
+	for _, d := range fire.KeyChanges(audit) {
 		add(marker.Marker{At: d.At.Add(recording.Offset), Kind: marker.Audit, Key: d.Key, Text: d.Text})
 	}
 	return list

@@ -9,18 +9,18 @@ import (
 	"ratescope/limiter"
 )
 
-// Deed is an action of an audit file that fired nothing: a key was changed, or what an action wrote
+// KeyChange is an action of an audit file that fired nothing: a key was changed, or what an action wrote
 // was taken back.
-type Deed struct {
+type KeyChange struct {
 	At   limiter.Instant // by the clock of the machine that wrote the line
 	Key  string
 	Text string // a clause about the key
 }
 
-// Deeds returns those of the lines of an audit file, in their order. Lines that cannot be read are
-// left out; requests and orders to fire are no deeds.
-func Deeds(lines []byte) []Deed {
-	var list []Deed
+// KeyChanges returns those of the lines of an audit file, in their order. Lines that cannot be read are
+// left out; requests and orders to fire are not among them.
+func KeyChanges(lines []byte) []KeyChange {
+	var list []KeyChange
 	for line := range bytes.Lines(lines) {
 		var e entry
 		if json.Unmarshal(line, &e) != nil || e.Request != "" || e.Error != "" {
@@ -30,7 +30,7 @@ func Deeds(lines []byte) []Deed {
 		if err != nil {
 			continue
 		}
-		d := Deed{At: limiter.InstantOf(at), Key: e.Key}
+		d := KeyChange{At: limiter.InstantOf(at), Key: e.Key}
 		if bare, err := strconv.Unquote(e.Key); e.KeyQuoted && err == nil {
 			d.Key = bare
 		}
