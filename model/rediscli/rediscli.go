@@ -3,6 +3,7 @@
 package rediscli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,6 +38,21 @@ func For(r *model.Reading, server model.Server, change model.Change, now limiter
 		return fmt.Sprintf("# ends the block\n%s UNLINK %s\n", c, ShellQuote(layout.BlockedKey(r.Key)))
 	}
 	return "# resets the limit: everybody has a full budget again\n" + unlink(c, server, held(r, now))
+}
+
+// Can says in one sentence why no lines make a change, or returns nil: no other library looks for a
+// block of ours, and some forms no single command changes.
+func Can(r *model.Reading, server model.Server, change model.Change, now limiter.Instant) error {
+	if r.Target.Foreign() && (change.Kind == model.Block || change.Kind == model.Unblock) {
+		return fmt.Errorf("%s looks for no block", r.Target.Library)
+	}
+	lines := For(r, server, change, now)
+	for line := range strings.Lines(lines) {
+		if !strings.HasPrefix(line, "#") {
+			return nil
+		}
+	}
+	return errors.New(strings.TrimSpace(strings.TrimPrefix(lines, "#")))
 }
 
 // command is how redis-cli is called for a server.

@@ -97,3 +97,32 @@ func TestLinesOfChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestCan: what no line does is not offered, and why.
+func TestCan(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 20, 12, 0, 30, 0, time.UTC))
+	of := func(library string, a limiter.Algorithm, kind string) *model.Reading {
+		limit := limiter.Limit{Count: 10, Window: time.Minute}
+		return &model.Reading{Key: "a", Type: kind, State: limiter.State{Algorithm: a}, Target: model.Target{Library: library, Algorithm: a, Limit: limit, LimitKnown: true, Window: time.Minute}}
+	}
+	give, free, block, unblock := model.Change{Kind: model.Give, Units: 20}, model.Change{Kind: model.Free}, model.Change{Kind: model.Block, For: time.Minute}, model.Change{Kind: model.Unblock}
+	for _, c := range []struct {
+		r      *model.Reading
+		change model.Change
+		want   string // "" it can be done
+	}{
+		{of("", limiter.SlidingLog, "zset"), give, ""},
+		{of("", limiter.SlidingLog, "zset"), block, ""},
+		{of("", limiter.SlidingLog, "zset"), unblock, ""},
+		{of("", limiter.FixedWindow, "string"), give, "no requests that could be given back"},
+		{of("redis-rate", limiter.GCRA, "string"), give, "no single command"},
+		{of("redis-rate", limiter.GCRA, "string"), block, "redis-rate looks for no block"},
+		{of("redis-rate", limiter.GCRA, "string"), unblock, "redis-rate looks for no block"},
+		{of("redis-rate", limiter.GCRA, "string"), free, ""},
+	} {
+		err := rediscli.Can(c.r, model.Server{}, c.change, now)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v of %q (%v): %v, want %q", c.change, c.r.Target.Library, c.r.Target.Algorithm, err, c.want)
+		}
+	}
+}

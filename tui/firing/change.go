@@ -31,8 +31,8 @@ type changedMsg struct {
 // usualBlock is how long a block from the screen lasts.
 const usualBlock = 10 * time.Minute
 
-// OpenChanges lists what can be done to the selected key beside firing at it. Where nothing may be
-// written, a choice copies the lines of redis-cli that do it.
+// OpenChanges lists what can be done to the selected key beside firing at it, and leaves out what its
+// library does not allow. Where nothing may be written, a choice copies the lines of redis-cli that do it.
 func (o *Orders) OpenChanges() tea.Cmd {
 	k := o.keys.Live().Key(o.keys.Selected())
 	if k == nil {
@@ -48,9 +48,22 @@ func (o *Orders) OpenChanges() tea.Cmd {
 		}
 		aside = "copies redis-cli"
 	}
+	possible := func(c model.Change) error { _, err := k.Reading.AimChange(c); return err }
+	if copies {
+		possible = func(c model.Change) error {
+			return rediscli.Can(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt())
+		}
+	}
 	var choices []shell.Choice
 	for _, c := range []model.Change{{Kind: model.Give, Units: model.UsualGift}, {Kind: model.Free}, {Kind: model.Block, For: usualBlock}, {Kind: model.Unblock}} {
+		if possible(c) != nil {
+			continue
+		}
 		choices = append(choices, shell.Choice{Name: changeName(c), What: changeWhat(&k.Reading, c), Aside: aside, Last: !copies && o.arming == nil, Value: c})
+	}
+	if len(choices) == 0 {
+		o.app.Warn("Nothing can be changed at " + o.name(k.Reading.Key) + ": " + possible(model.Change{Kind: model.Free}).Error() + ".")
+		return nil
 	}
 	p := o.app.NewPicker(o.name(k.Reading.Key), choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
