@@ -72,12 +72,12 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 	if t.Algorithm.Bursts() {
 		return chain(t, first, charged, now)
 	}
-	clock := "" // how the name of a key with a time ends
+	aside := "" // how the name of a key ends that counts nothing
 	if w := foreign.For(&t); w != nil {
-		clock = w.Time
+		aside = w.Beside
 	}
-	before, known := amount(key, clock, heldBefore(first, last))
-	after, also := amount(key, clock, last.After)
+	before, known := amount(key, aside, heldBefore(first, last))
+	after, also := amount(key, aside, last.After)
 	switch more := after - before; {
 	case !known || !also:
 		return "another program may have written while it was fired (how much its keys held is not known)"
@@ -123,16 +123,16 @@ func chain(t model.Target, first entry, charged []charge, now limiter.Instant) s
 }
 
 // amount returns how many members, entries, elements or counts keys held, without what stands beside
-// them: recorded denials, blocks, the ends of windows and, in a key whose name ends with clock, a time. ok is
-// false where that was not saved.
-func amount(key, clock string, keys []savedKey) (sum int64, ok bool) {
+// them: recorded denials, blocks, the ends of windows and, in a key whose name ends with aside, a time or a
+// block of another library. ok is false where that was not saved.
+func amount(key, aside string, keys []savedKey) (sum int64, ok bool) {
 	beside := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
 	for _, k := range keys {
 		name, err := strconv.Unquote(k.Key)
 		if err != nil || k.Unsaved != "" {
 			return 0, false
 		}
-		if k.Digest == "" || clock != "" && name != key && strings.HasSuffix(name, clock) || slices.Contains(beside, name) {
+		if k.Digest == "" || aside != "" && name != key && strings.HasSuffix(name, aside) || slices.Contains(beside, name) {
 			continue
 		}
 		_, text, _ := strings.Cut(k.Holds, ", ")

@@ -211,11 +211,9 @@ for i = 1, #ARGV, 2 do gone = gone + redis.call('LREM', KEYS[1], ARGV[i + 1], AR
 return gone
 `)
 
-// takeOffLibrary takes off what is charged to a limiter of another library: counts of the window
-// that its counter counts still, and instants of a list.
+// takeOffLibrary takes off what is charged to a limiter of another library: counts of the counters
+// that count them still, and instants of a list.
 func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (units int64, err error) {
-	client := i.client()
-	name := func(c charge) string { return w.Fetch(key, &t, c.at)[0].Key }
 	switch t.Algorithm {
 	case limiter.SlidingLog:
 		for part := range slices.Chunk(charged, maxWithdrawn) {
@@ -223,36 +221,72 @@ func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key s
 			for _, c := range part {
 				args = append(args, foreign.ListedAs(c.at), c.cost)
 			}
-			gone, err := i.run(ctx, withdrawListed, []string{name(part[0])}, args...).Int64()
+			gone, err := i.run(ctx, withdrawListed, []string{w.Fetch(key, &t, part[0].at)[0].Key}, args...).Int64()
 			if units += gone; err != nil {
 				return units, err
 			}
 		}
 		return units, nil
-	case limiter.FixedWindow:
-		ends := map[string]int64{} // in milliseconds since the epoch
-		counts := map[string]int64{}
-		var keys []string
-		for _, c := range charged {
-			k := name(c)
-			if _, asked := ends[k]; !asked {
-				at, err := client.PExpireTime(ctx, k).Result()
-				if err != nil {
-					return 0, err
-				}
-				ends[k], keys = at.Milliseconds(), append(keys, k)
-			}
-			if ends[k] <= 0 || c.at.Millis() >= ends[k]-t.Limit.Window.Milliseconds()-1 {
-				counts[k] += c.cost
-			}
+	case limiter.FixedWindow, limiter.SlidingWindow:
+		keys, counts, err := i.countsOf(ctx, w, key, t, charged)
+		if err != nil || len(keys) == 0 {
+			return 0, err
 		}
-		args := make([]any, len(keys))
-		for n, k := range keys {
-			args[n] = counts[k]
-		}
-		return i.run(ctx, withdrawCounts, keys, args...).Int64()
+		return i.run(ctx, withdrawCounts, keys, counts...).Int64()
 	}
 	return 0, fmt.Errorf("another program has written since, and of %s only counters and lists can then be withdrawn: let it run out, or free the key", t.Library)
+}
+
+// countsOf returns the counters of a limiter that count what is charged still, and how much of it each does.
+func (i takingBack) countsOf(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (keys []string, counts []any, err error) {
+	client := i.client()
+	now, err := client.Time(ctx).Result()
+	if err != nil {
+		return nil, nil, err
+	}
+	expires := map[string]limiter.Instant{}
+	units := map[string]int64{}
+	for _, c := range charged {
+		fetched := w.Fetch(key, &t, c.at)
+		counted := foreign.Counted{Target: &t, At: c.at, Now: limiter.InstantOf(now)}
+		for _, f := range fetched {
+			at, known := expires[f.Key]
+			if !known {
+				if at, err = expiryOf(ctx, client, f.Key); err != nil {
+					return nil, nil, err
+				}
+				expires[f.Key] = at
+			}
+			counted.Expires = append(counted.Expires, at)
+		}
+		n, ok := w.Holder(counted)
+		if !ok {
+			continue
+		}
+		k := fetched[n].Key
+		if units[k] == 0 {
+			keys = append(keys, k)
+		}
+		units[k] += c.cost
+	}
+	for _, k := range keys {
+		counts = append(counts, units[k])
+	}
+	return keys, counts, nil
+}
+
+// expiryOf returns when a key expires, as foreign.Counted has it.
+func expiryOf(ctx context.Context, client redis.UniversalClient, key string) (limiter.Instant, error) {
+	at, err := client.PExpireTime(ctx, key).Result()
+	switch {
+	case err != nil:
+		return 0, err
+	case at == -2: // go-redis hands on the answers below 0 as they are
+		return foreign.Absent, nil
+	case at < 0:
+		return foreign.Immortal, nil
+	}
+	return limiter.Instant(at.Microseconds()), nil
 }
 
 // refund gives back what must still be charged: of what drains, what would have drained without

@@ -32,7 +32,7 @@ var (
 	// The twin holds the second of the last admitted request, from which the window runs; both expire
 	// two windows after it.
 	ginRateLimit = &Writer{
-		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Time: ginTime,
+		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: ginTime, holder: sinceLast,
 		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, "hits") + ginTime, Type: "string"}}
 		},

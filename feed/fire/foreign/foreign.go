@@ -30,8 +30,9 @@ type Writer struct {
 	Charged bool
 	// Seconds is set where the library keeps windows of whole seconds alone.
 	Seconds bool
-	// Time is how the name of a key ends that stands beside the counter and holds a time; "" there is none.
-	Time string
+	// Beside is how the name of a key ends that stands beside the counter and counts nothing: a time, or a
+	// block; "" there is none.
+	Beside string
 	// Assumes says, as the end of a clause, how the limiter must have been made for its requests to
 	// be written so, where its keys do not tell; "" nothing.
 	Assumes string
@@ -39,6 +40,9 @@ type Writer struct {
 	fetch func(name string, t *model.Target, at limiter.Instant) []decode.Fetch
 	// write works out a request.
 	write func(r *Request) (Written, error)
+	// holder says which key counts a request still; nil where that is the first one of fetch, which
+	// expires a window after it was made.
+	holder func(c Counted) (n int, ok bool)
 }
 
 // Request is one request that is about to be written.

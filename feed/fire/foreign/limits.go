@@ -61,7 +61,7 @@ func ListedAs(at limiter.Instant) string { return strconv.FormatFloat(float64(at
 // of two windows, becomes the previous one once less than a window of that is left. That is done
 // by whatever request comes next, a denied one as well.
 var limitsSliding = &Writer{
-	Library: "limits", Algorithm: limiter.SlidingWindow, Seconds: true,
+	Library: "limits", Algorithm: limiter.SlidingWindow, Seconds: true, holder: renamed,
 	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 		return []decode.Fetch{{Key: name, Type: "string"}, {Key: name + "/-1", Type: "string"}}
 	},

@@ -15,7 +15,7 @@ import (
 var (
 	// INCRBY, and PEXPIRE with the first request of the window; denied ones are counted, too.
 	upstashFixed = &Writer{
-		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), Assumes: "without a cache of denials",
+		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), holder: named, Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
 			if s.TTL == model.Forever { // its cached form, which writes otherwise
@@ -40,7 +40,7 @@ var (
 	// what counts has reached the limit: the cost is not part of that, so that a request is counted
 	// whole and denied all the same where it goes beyond.
 	upstashSliding = &Writer{
-		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), Assumes: "without a cache of denials",
+		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), holder: named, Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			current, err := count(&r.Held[0])
 			if err != nil {
@@ -89,7 +89,7 @@ const laravelTimer = ":timer"
 // not counted, and the end of the window stands in a timer beside the counter, in whole seconds of
 // its client's clock.
 var laravel = &Writer{
-	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Time: laravelTimer, Assumes: "to ask before it counts, as its middleware does",
+	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: laravelTimer, Assumes: "to ask before it counts, as its middleware does",
 	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 		return []decode.Fetch{{Key: name, Type: "string"}, {Key: name + laravelTimer, Type: "string"}}
 	},

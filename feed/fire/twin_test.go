@@ -1,0 +1,189 @@
+package fire_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/feed/fire"
+	"ratescope/feed/fire/foreign"
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
+
+// injectorOf returns an armed injector of a server, with an audit file of its own.
+func injectorOf(t *testing.T, s *servertest.Server) *fire.Injector {
+	t.Helper()
+	e, err := connect.Parse([]string{s.URL()}, connect.TLSFiles{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := fire.New(e, fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")}, func() time.Duration { return 0 })
+	t.Cleanup(func() { i.Close() })
+	return i
+}
+
+// held returns what every key of a server holds, with the instant of its expiry.
+func held(t *testing.T, c *redis.Client) string {
+	t.Helper()
+	keys, err := c.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, k := range keys {
+		dump, err := c.Dump(t.Context(), k).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("%q %x %v", k, dump, c.PExpireTime(t.Context(), k).Val()))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// shoot fires n requests of cost 1 and returns the id of the action. meanwhile, where it is not nil, is
+// called after the request with the number at.
+func shoot(t *testing.T, i *fire.Injector, key string, target model.Target, n, at int, meanwhile func()) (id string) {
+	t.Helper()
+	sent := 0
+	got, err := i.Fire(t.Context(), model.Order{Key: key, Target: target, Cost: 1, N: n}, func(f model.Fired) {
+		id, _, _ = strings.Cut(f.Audit, ".")
+		if sent++; sent == at && meanwhile != nil {
+			meanwhile()
+		}
+	})
+	if err != nil || got.Admitted+got.Denied != n {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	return id
+}
+
+// written is the target of the limiters of a form, under a limit whose window does not end while a test runs.
+func written(w *foreign.Writer, limit int64) model.Target {
+	window := 500 * time.Hour
+	return model.Target{Library: w.Library, Algorithm: w.Algorithm, Limit: limiter.Limit{Count: limit, Window: window}, LimitKnown: true, Window: window, Exact: true}
+}
+
+// formOf names a form in a test.
+func formOf(w *foreign.Writer) string { return w.Library + " " + w.Algorithm.String() }
+
+// TestTakenBackAsATwin fires beyond the limit at every form that is written as its library does, seeded by
+// the same writer, and takes that back, by undo and by withdrawing: every key, its expiry and its DUMP
+// are those of a twin at which nothing was fired.
+func TestTakenBackAsATwin(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	for _, w := range foreign.All() {
+		for how, back := range map[string]func(*fire.Injector, context.Context, string) (fire.Undone, error){
+			"undo": (*fire.Injector).Undo, "withdraw": (*fire.Injector).Withdraw,
+		} {
+			for _, seeds := range []int{0, 2} {
+				t.Run(fmt.Sprintf("%s/%s after %d", formOf(w), how, seeds), func(t *testing.T) {
+					c.FlushDB(t.Context())
+					target := written(w, 5)
+					if seeds > 0 {
+						shoot(t, injectorOf(t, s), "k", target, seeds, 0, nil)
+					}
+					twin := held(t, c)
+					i := injectorOf(t, s)
+					id := shoot(t, i, "k", target, 7, 0, nil)
+					if held(t, c) == twin {
+						t.Fatal("seven requests changed nothing")
+					}
+					if _, err := back(i, t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+					if got := held(t, c); got != twin {
+						t.Errorf("the keys hold\n%s\nand their twin\n%s", got, twin)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWithdrawnAmongOthers fires at every form while its own clients count on, as their library writes it: undo
+// refuses, and withdrawing takes its own counts off counters and lists, so that they hold what a twin holds
+// at which only the others came. Of times that a key moves by, what others added cannot be
+// told from it: that is refused, and nothing is written.
+func TestWithdrawnAmongOthers(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	for _, w := range foreign.All() {
+		for when, at := range map[string]int{"between": 3, "after the last": 7} {
+			t.Run(formOf(w)+"/"+when, func(t *testing.T) {
+				c.FlushDB(t.Context())
+				target := written(w, 50)
+				theirs := injectorOf(t, s)
+				others := func() {
+					for _, key := range []string{"k", "twin"} {
+						shoot(t, theirs, key, target, 2, 0, nil)
+					}
+				}
+				others()
+				i := injectorOf(t, s)
+				id := shoot(t, i, "k", target, 7, at, others)
+				before := held(t, c)
+				if _, err := i.Undo(t.Context(), id); err == nil || !strings.Contains(err.Error(), "another program") {
+					t.Errorf("undone over the requests of others: %v", err)
+				}
+				if held(t, c) != before {
+					t.Error("undo was refused, and the keys were changed")
+				}
+				u, err := i.Withdraw(t.Context(), id)
+				if w.Algorithm == limiter.GCRA || w.Algorithm == limiter.TokenBucket {
+					if err == nil || !strings.Contains(err.Error(), "only counters and lists") || held(t, c) != before {
+						t.Errorf("%+v, %v: it is to be refused, and nothing written", u, err)
+					}
+					return
+				}
+				if err != nil || u.Units != 7 {
+					t.Fatalf("%+v, %v, want 7 units", u, err)
+				}
+				sameAmounts(t, c, w, target)
+			})
+		}
+	}
+}
+
+// sameAmounts holds the keys of k to those of its twin, which was made at about the same time: how much they
+// count, and when they expire.
+func sameAmounts(t *testing.T, c *redis.Client, w *foreign.Writer, target model.Target) {
+	t.Helper()
+	now := limiter.InstantOf(time.Now())
+	twins := w.Fetch("twin", &target, now)
+	for n, f := range w.Fetch("k", &target, now) {
+		if w.Beside != "" && strings.HasSuffix(f.Key, w.Beside) {
+			continue // a time, which is no amount
+		}
+		amount := func(key string) string {
+			if f.Type == "list" {
+				return fmt.Sprint(c.LLen(t.Context(), key).Val())
+			}
+			return c.Get(t.Context(), key).Val()
+		}
+		if got, want := amount(f.Key), amount(twins[n].Key); got != want {
+			t.Errorf("%s holds %s, its twin %s", f.Key, got, want)
+		}
+		got, want := c.PExpireTime(t.Context(), f.Key).Val(), c.PExpireTime(t.Context(), twins[n].Key).Val()
+		if (got - want).Abs() > time.Minute { // of 500 hours and more
+			t.Errorf("%s expires at %v, its twin at %v", f.Key, got, want)
+		}
+	}
+}
