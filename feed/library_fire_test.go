@@ -93,6 +93,15 @@ var libraryKeys = map[string]func(t *testing.T, s *servertest.Server) (key strin
 		together(t, s, map[string]any{"LIMITS:LIMITER/{alice/5/1/hour}": 1}, 2*time.Hour)
 		return "LIMITS:LIMITER/{alice/5/1/hour}"
 	},
+	"redis-cell": func(t *testing.T, s *servertest.Server) string {
+		together(t, s, map[string]any{"api:alice": fmt.Sprint((int64(s.Now())+720e6)*1000 + 183)}, 720*time.Second)
+		return "api:alice"
+	},
+	"nest-throttler-storage-redis": func(t *testing.T, s *servertest.Server) string {
+		const id = "{5bb01a0b3b8fcfb969835960db696538eff95f516e116af14564049e2cbdda94:default}"
+		together(t, s, map[string]any{id + ":hits": 1}, time.Hour)
+		return id + ":hits"
+	},
 	"throttled": func(t *testing.T, s *servertest.Server) string {
 		together(t, s, map[string]any{"api:alice": fmt.Sprint((int64(s.Now()) + 720e6) * 1000)}, 720*time.Second)
 		return "api:alice"
@@ -152,7 +161,11 @@ func TestFireAtLibraries(t *testing.T) {
 			if err != nil || got != (model.Outcomes{Admitted: 4, Denied: 3}) {
 				t.Fatalf("%+v, %v", got, err)
 			}
-			if g := reread(t, s, key); g.Remaining.N != 0 || g.Next == 0 {
+			again, _ := libraryInjector(t, s, key)
+			if again.Target.Library != target.Library {
+				t.Errorf("it is then taken for a key of %s", again.Target.Library)
+			}
+			if g := again.Gauge(again.At); g.Remaining.N != 0 || g.Next == 0 {
 				t.Errorf("the decoder then reads %+v", g)
 			}
 			if u, err := i.Undo(context.Background(), id); err != nil || u.Requests != 7 {
@@ -213,13 +226,6 @@ func TestFireAtAMember(t *testing.T) {
 			t.Errorf("%s: undo: %v\n%s\nand held before\n%s", member, err, held(t, s), before)
 		}
 	}
-}
-
-// reread decodes a key anew.
-func reread(t *testing.T, s *servertest.Server, key string) model.Gauge {
-	t.Helper()
-	r, _ := libraryInjector(t, s, key)
-	return r.Gauge(r.At)
 }
 
 // TestFireAtALibraryAmongOthers fires while another program counts at the same key: nothing of

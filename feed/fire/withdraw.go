@@ -13,6 +13,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/safetext"
 )
 
 // withdrawLog removes members of a sorted set: ARGV holds a score and how many members of it to
@@ -228,6 +229,9 @@ func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key s
 		}
 		return units, nil
 	case limiter.FixedWindow, limiter.SlidingWindow:
+		if why := i.blocked(ctx, w, key, t, charged[len(charged)-1].at); why != nil {
+			return 0, why
+		}
 		keys, counts, err := i.countsOf(ctx, w, key, t, charged)
 		if err != nil || len(keys) == 0 {
 			return 0, err
@@ -235,6 +239,20 @@ func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key s
 		return i.run(ctx, withdrawCounts, keys, counts...).Int64()
 	}
 	return 0, fmt.Errorf("another program has written since, and of %s only counters and lists can then be withdrawn: let it run out, or free the key", t.Library)
+}
+
+// blocked says why counts are not withdrawn from a limiter that blocks now, which fewer counts would not end;
+// nil where it does not, or cannot.
+func (i takingBack) blocked(ctx context.Context, w *foreign.Writer, key string, t model.Target, at limiter.Instant) error {
+	if !w.Blocks {
+		return nil
+	}
+	block := w.Fetch(key, &t, at)[1].Key
+	n, err := i.client().Exists(ctx, block).Result()
+	if err == nil && n > 0 {
+		err = fmt.Errorf("another program has written since, and %s denies everything until it expires, however much is withdrawn: free the key", safetext.Clean(block))
+	}
+	return err
 }
 
 // countsOf returns the counters of a limiter that count what is charged still, and how much of it each does.

@@ -15,6 +15,7 @@ import (
 // of one client are rows of their own.
 var nestThrottler = &decode.Library{
 	Name: "nest-throttler-storage-redis", Version: "1.2.0", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := strings.CutSuffix(s.Key, "}:hits")

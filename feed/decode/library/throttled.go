@@ -32,6 +32,7 @@ var throttled = &decode.Library{
 // theoretical arrival time in nanoseconds, and the key expires with it to the millisecond.
 var redisCell = &decode.Library{
 	Name: "redis-cell", Version: "0.4", Published: true, Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.GCRA, Type: "string"}},
 	Silent: []string{"limit and window", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !c.Named && namesExpiry(s.Key) {

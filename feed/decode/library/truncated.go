@@ -16,6 +16,7 @@ import (
 // lags behind: what is used is a lower bound.
 var russellluo = &decode.Library{
 	Name: "russellluo-slidingwindow", Version: "2020-05-28", Types: []string{"string"},
+	Exact:  []decode.Form{{Algorithm: limiter.SlidingWindow, Type: "string"}},
 	Silent: []string{"the limit", "denied requests", "what the processes have not sent yet"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, start, ok := startSuffix(s, '@', c.Now)

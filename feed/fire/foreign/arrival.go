@@ -52,27 +52,55 @@ func arrival(seconds float64) limiter.State {
 var throttled = &Writer{
 	Library: "throttled", Algorithm: limiter.GCRA, fetch: one,
 	write: func(r *Request) (Written, error) {
-		s, l := &r.Held[0], r.limit()
-		now, interval := int64(r.At)*1000, int64(l.Window)/l.Count
-		tat := now
-		if s.Exists() {
-			v, err := strconv.ParseInt(s.Text, 10, 64)
-			if err != nil || v < 0 || v > now+int64(2*limiter.MaxWindow) {
-				return Written{}, errHolds
-			}
-			tat = max(v, now)
+		now := int64(r.At) * 1000
+		w, next, err := r.scheduled(now)
+		if err == nil && w.Decision.Allowed {
+			lives := max((next-now)/int64(time.Second), 1)
+			w.Commands = [][]any{{"set", r.Held[0].Key, strconv.FormatInt(next, 10), "ex", lives}}
 		}
-		if r.Cost > model.Capacity(*r.Target) { // before the product, which may not fit
-			return Written{Decision: r.decide(false, nanoseconds(tat))}, nil
+		return w, err
+	},
+}
+
+// scheduled works out a request at GCRA in whole nanoseconds since the epoch, and the theoretical arrival time
+// after it.
+func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
+	s, l := &r.Held[0], r.limit()
+	interval := int64(l.Window) / l.Count
+	tat := now
+	if s.Exists() {
+		v, err := strconv.ParseInt(s.Text, 10, 64)
+		if err != nil || v < 0 || v > now+int64(2*limiter.MaxWindow) {
+			return w, 0, errHolds
 		}
-		next := tat + interval*r.Cost
-		if next-interval*model.Capacity(*r.Target) > now {
-			return Written{Decision: r.decide(false, nanoseconds(tat))}, nil
+		tat = max(v, now)
+	}
+	next = tat
+	if r.Cost <= model.Capacity(*r.Target) { // else the product may not fit
+		next += interval * r.Cost
+		w.Decision.Allowed = next-interval*model.Capacity(*r.Target) <= now
+	}
+	if !w.Decision.Allowed {
+		next = tat
+	}
+	w.Decision = r.decide(w.Decision.Allowed, nanoseconds(next))
+	return w, next, nil
+}
+
+// redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires with the theoretical
+// arrival time, rounded down to the millisecond. The module reads the host's clock to the nanosecond, of which
+// TIME tells the microsecond: the middle of that keeps the key apart from those of throttled, which
+// hold whole microseconds.
+var redisCell = &Writer{
+	Library: "redis-cell", Algorithm: limiter.GCRA, fetch: one,
+	write: func(r *Request) (Written, error) {
+		now := int64(r.At)*1000 + 500
+		w, next, err := r.scheduled(now)
+		if err == nil && w.Decision.Allowed {
+			lives := (next - now) / int64(time.Millisecond)
+			w.Commands = [][]any{{"set", r.Held[0].Key, strconv.FormatInt(next, 10), "px", max(lives, 1)}}
 		}
-		lives := max((next-now)/int64(time.Second), 1)
-		w := Written{Decision: r.decide(true, nanoseconds(next))}
-		w.Commands = [][]any{{"set", s.Key, strconv.FormatInt(next, 10), "ex", lives}}
-		return w, nil
+		return w, err
 	},
 }
 

@@ -33,6 +33,8 @@ type Writer struct {
 	// Beside is how the name of a key ends that stands beside the counter and counts nothing: a time, or a
 	// block; "" there is none.
 	Beside string
+	// Blocks is set where the key beside the counter denies everything while it exists.
+	Blocks bool
 	// Assumes says, as the end of a clause, how the limiter must have been made for its requests to
 	// be written so, where its keys do not tell; "" nothing.
 	Assumes string
@@ -69,7 +71,7 @@ type Written struct {
 var writers = []*Writer{
 	rateLimitRedis, rateLimiterFlexible, fastifyRateLimit, ulule, increx, limitsFixed, limitsMoving, limitsSliding,
 	redisRate, throttled, upstashFixed, upstashSliding, laravel, goZero, goZeroPeriod, springGateway, stripe,
-	honoRateLimiter, fastapiLimiter, ginRateLimit,
+	honoRateLimiter, fastapiLimiter, ginRateLimit, redisCell, russellluo, nestThrottler,
 }
 
 // For returns the writer of requests at t; nil where no exact one is known.

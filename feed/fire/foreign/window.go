@@ -82,6 +82,50 @@ func (r *Request) halves(current, previous int64) limiter.State {
 	return limiter.State{Algorithm: r.Target.Algorithm, Start: r.At.Floor(r.limit().Window), Current: current, Previous: previous}
 }
 
+// russellluo is RussellLuo/slidingwindow where each request goes to Redis: counters that are named after the
+// start of their window in nanoseconds, aligned as time.Truncate aligns, that is to Go's year one. INCRBY and
+// EXPIRE of two windows with every admitted request; denied requests write nothing.
+var russellluo = &Writer{
+	Library: "russellluo-slidingwindow", Algorithm: limiter.SlidingWindow, Seconds: true, holder: named,
+	Assumes: "to count in Redis at once, and not every 200 ms",
+	fetch: func(name string, t *model.Target, at limiter.Instant) (f []decode.Fetch) {
+		for _, start := range [...]limiter.Instant{truncated(at, window(t)), truncated(at, window(t)).Add(-window(t))} {
+			f = append(f, decode.Fetch{Key: name + "@" + strconv.FormatInt(int64(start)*1000, 10), Type: "string"})
+		}
+		return f
+	},
+	write: func(r *Request) (Written, error) {
+		current, err := count(&r.Held[0])
+		if err != nil {
+			return Written{}, err
+		}
+		previous, err := count(&r.Held[1])
+		if err != nil {
+			return Written{}, err
+		}
+		w := r.limit().Window
+		state := limiter.State{Algorithm: limiter.SlidingWindow, Start: truncated(r.At, w), Current: current, Previous: previous}
+		state.PreviousStart = state.Start.Add(-w)
+		left := float64(w-r.At.Sub(state.Start)) / float64(w)
+		if int64(left*float64(previous))+current+r.Cost > r.Target.Limit.Count {
+			return Written{Decision: r.decide(false, state)}, nil
+		}
+		state.Current += r.Cost
+		return Written{
+			Commands: [][]any{{"incrby", r.Held[0].Key, r.Cost}, {"expire", r.Held[0].Key, 2 * seconds(r)}},
+			Decision: r.decide(true, state),
+		}, nil
+	},
+}
+
+// yearOne is the start of Go's calendar in microseconds of the Unix epoch.
+const yearOne limiter.Instant = -62135596800 * 1e6
+
+// truncated is the start of the window of length w that holds an instant, as time.Truncate has it.
+func truncated(at limiter.Instant, w time.Duration) limiter.Instant {
+	return yearOne + (at - yearOne).Floor(w)
+}
+
 // laravelTimer is what the name of a timer ends in.
 const laravelTimer = ":timer"
 

@@ -1,0 +1,49 @@
+package foreign
+
+import (
+	"strings"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// nestThrottler is the storages of @nestjs/throttler: INCR, and PEXPIRE while the counter does not expire.
+// The first request above the limit sets a block for as long as blockDuration says, by default a
+// window; while that exists everything is denied, and counted.
+var nestThrottler = &Writer{
+	Library: "nest-throttler-storage-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Beside: blockedSuffix, Blocks: true,
+	Assumes: "without a blockDuration of its own",
+	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
+		return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, hitsSuffix) + blockedSuffix, Type: "string"}}
+	},
+	write: func(r *Request) (Written, error) {
+		hits, blocked := &r.Held[0], &r.Held[1]
+		w, err := r.incremented(hits.TTL > 0, []any{"pexpire", hits.Key, r.limit().Window.Milliseconds()})
+		if err != nil {
+			return w, err
+		}
+		w.Counted = nil // a block decides whether it is admitted, too
+		n, _ := count(hits)
+		ttl, over := hits.TTL, n+1 > r.Target.Limit.Count
+		if ttl <= 0 {
+			ttl = r.limit().Window
+		}
+		state := r.window(n+1, ttl)
+		switch {
+		case blocked.Exists():
+			state.BlockedUntil = r.At.Add(max(blocked.TTL, 0))
+		case over:
+			w.Commands = append(w.Commands, []any{"set", blocked.Key, 1, "px", r.limit().Window.Milliseconds()})
+			state.BlockedUntil = r.At.Add(r.limit().Window)
+		}
+		w.Decision = r.decide(!over && !blocked.Exists(), state)
+		return w, nil
+	},
+}
+
+// What the names of a throttler's two keys end in: the count, and the block.
+const (
+	hitsSuffix    = ":hits"
+	blockedSuffix = ":blocked"
+)
