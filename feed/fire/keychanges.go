@@ -17,7 +17,7 @@ type KeyChange struct {
 	Text string // a clause about the key
 }
 
-// KeyChanges returns those of the lines of an audit file, in their order. Lines that cannot be read are
+// KeyChanges returns the changes that the lines of an audit file tell of, in their order. Lines that cannot be read are
 // left out; requests and orders to fire are not among them.
 func KeyChanges(lines []byte) []KeyChange {
 	var list []KeyChange

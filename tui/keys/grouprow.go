@@ -14,9 +14,9 @@ import (
 	"ratescope/tui/session"
 )
 
-// paintGroup draws a group in the columns of the table: its way and how many keys it has,
+// groupRow draws a group in the columns of the table: its way and how many keys it has,
 // how many deny or are near, the fill of the nearest, and the sums of the rates.
-func (v view) paintGroup(x, y, w int, widths *[len(columns)]int, g *group) {
+func (v tableView) groupRow(x, y, w int, widths *[len(columns)]int, g *group) {
 	left, row := x, cell.Rect{X: x, Y: y, W: w, H: 1}
 	mark, markStyle := v.Mark(g.shown(), v.Look)
 	selected := v.groups.at == g.path
@@ -27,8 +27,8 @@ func (v view) paintGroup(x, y, w int, widths *[len(columns)]int, g *group) {
 	x += 3
 	for i, c := range columns {
 		if cw := widths[i]; cw > 0 {
-			if c.sum != nil {
-				c.sum(v, x-1, y, cw, g)
+			if c.group != nil {
+				c.group(groupCell{slot{v.Canvas, x - 1, y, cw}, v.table, g})
 			}
 			x += cw + 1
 		}
@@ -42,7 +42,7 @@ func (v view) paintGroup(x, y, w int, widths *[len(columns)]int, g *group) {
 	}
 	folds := left + 3 + indent*g.depth + 1 // behind its mark
 	v.OnClick(row, func(at int) tea.Cmd {
-		v.focus = paneKeys
+		v.focus()
 		if selected || at <= folds-left {
 			v.openGroup(g, !v.groups.tree.open[g.path])
 		}
@@ -54,89 +54,96 @@ func (v view) paintGroup(x, y, w int, widths *[len(columns)]int, g *group) {
 // indent is how many columns a group stands inside the one around it.
 const indent = 2
 
-func (v view) sumName(x, y, w int, g *group) {
-	mark := v.Look.FoldedMark
-	if v.groups.all || v.groups.tree.open[g.path] {
-		mark = v.Look.OpenMark
+// groupCell draws what a column says of a group.
+type groupCell struct {
+	slot
+	table *table
+	g     *group
+}
+
+func (c groupCell) name() {
+	mark := c.Look.FoldedMark
+	if c.table.groups.all || c.table.groups.tree.open[c.g.path] {
+		mark = c.Look.OpenMark
 	}
-	at := x + 1 + indent*g.depth
-	v.Buffer.Text(at, y, x+w, mark, v.Look.Accent)
-	count := " " + format.Brief(int64(g.keys))
-	room := max(w-3-indent*g.depth-len(count), 4)
-	st := v.Look.Text
-	if g.denied > 0 {
-		st = v.Look.Title
+	at := c.x + 1 + indent*c.g.depth
+	c.Buffer.Text(at, c.y, c.x+c.w, mark, c.Look.Accent)
+	count := " " + format.Brief(int64(c.g.keys))
+	room := max(c.w-3-indent*c.g.depth-len(count), 4)
+	st := c.Look.Text
+	if c.g.denied > 0 {
+		st = c.Look.Title
 	}
-	at = v.Buffer.Text(at+2, y, x+w, safetext.Shorten(v.label(g.label), room, safetext.Ellipsis), st)
-	v.Buffer.Text(at, y, x+w, count, v.Look.Dim)
+	at = c.Buffer.Text(at+2, c.y, c.x+c.w, safetext.Shorten(c.label(c.g.label), room, safetext.Ellipsis), st)
+	c.Buffer.Text(at, c.y, c.x+c.w, count, c.Look.Dim)
 }
 
 // way stands between the parts of a group's name.
 const way = " › "
 
 // label is a group's name in the letters of the terminal.
-func (v view) label(label string) string {
-	if v.Buffer.ASCII {
+func (c groupCell) label(label string) string {
+	if c.Buffer.ASCII {
 		return strings.ReplaceAll(label, way, " > ")
 	}
 	return label
 }
 
-func (v view) sumLimiter(x, y, w int, g *group) {
+func (c groupCell) limiter() {
 	text := "mixed"
-	if g.one {
-		text = g.first.Reading.Target.Algorithm.Short()
+	if c.g.one {
+		text = c.g.first.Reading.Target.Algorithm.Short()
 	}
-	v.Buffer.Text(x, y, x+w, text, v.Look.Dim)
+	c.text(text, c.Look.Dim)
 }
 
-func (v view) sumUsed(x, y, w int, g *group) {
-	text, st := "", v.Look.Dim
+func (c groupCell) used() {
+	text, st := "", c.Look.Dim
 	switch {
-	case g.denied > 0:
-		text, st = format.Brief(int64(g.denied))+" denied", v.Look.Denied
-	case g.near > 0:
-		text, st = format.Brief(int64(g.near))+" near", v.Look.Near
-	case g.worst != nil:
-		text = fmt.Sprintf("%.0f%%", 100*g.worst.Gauge.Utilization)
+	case c.g.denied > 0:
+		text, st = format.Brief(int64(c.g.denied))+" denied", c.Look.Denied
+	case c.g.near > 0:
+		text, st = format.Brief(int64(c.g.near))+" near", c.Look.Near
+	case c.g.worst != nil:
+		text = fmt.Sprintf("%.0f%%", 100*c.g.worst.Gauge.Utilization)
 	}
-	v.Buffer.Right(x, y, x+w, text, st)
+	c.right(text, st)
 }
 
-func (v view) sumFill(x, y, w int, g *group) {
-	if g.worst == nil {
-		v.Buffer.Text(x, y, x+w, format.Unknown, v.Look.Unknown)
+func (c groupCell) fill() {
+	if c.g.worst == nil {
+		c.text(format.Unknown, c.Look.Unknown)
 		return
 	}
-	chart.Meter(&v.Buffer, x, y, w, g.worst.Gauge.Utilization, v.Look)
-	if g.denied+g.near == 0 {
-		v.Buffer.Wash(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Fine)
+	chart.Meter(&c.Buffer, c.x, c.y, c.w, c.g.worst.Gauge.Utilization, c.Look)
+	if c.g.denied+c.g.near == 0 {
+		c.Buffer.Wash(c.rect(), c.Look.Fine)
 	}
 }
 
-func (v view) sumRate(x, y, w int, g *group) {
-	v.sumRight(x, y, w, g.rateKnown, g.rate, v.Look.Text)
+func (c groupCell) rate() {
+	c.perSecond(c.g.rateKnown, c.g.rate, c.Look.Text)
 }
 
-func (v view) sumDenied(x, y, w int, g *group) {
-	v.sumRight(x, y, w, g.deniedKnown, g.deniedSec, v.Look.Denied)
+func (c groupCell) denied() {
+	c.perSecond(c.g.deniedKnown, c.g.deniedSec, c.Look.Denied)
 }
 
-func (v view) sumRight(x, y, w int, known bool, rate float64, st themes.Style) {
+func (c groupCell) perSecond(known bool, rate float64, st themes.Style) {
 	text := format.Unknown
 	switch {
 	case known && rate == 0:
-		text, st = format.PerSecond(0), v.Look.Dim
+		text, st = format.PerSecond(0), c.Look.Dim
 	case known:
 		text = format.PerSecond(rate)
 	default:
-		st = v.Look.Unknown
+		st = c.Look.Unknown
 	}
-	v.Buffer.Right(x, y, x+w, text, st)
+	c.right(text, st)
 }
 
-func (v view) sumNext(x, y, w int, g *group) {
-	if g.worst != nil && g.denied > 0 {
-		v.Buffer.Right(x, y, x+w, session.NextText(&g.worst.Gauge, w), v.Look.Denied)
+func (c groupCell) next() {
+	if c.g.worst != nil && c.g.denied > 0 {
+		c.right(session.NextText(&c.g.worst.Gauge, c.w), c.Look.Denied)
 	}
 }

@@ -24,13 +24,13 @@ func (d *Screen) travel() keymap.Actions {
 			case d.CanScroll() == "":
 				d.Scroll(earlier)
 			case earlier:
-				d.fold()
+				d.table.fold()
 			default:
-				d.unfold()
+				d.table.unfold()
 			}
 			return nil
 		}, keys...).When(func() string {
-			if d.groups.on {
+			if d.table.groups.on {
 				return ""
 			}
 			return d.CanScroll()
@@ -39,156 +39,156 @@ func (d *Screen) travel() keymap.Actions {
 	return keymap.Actions{
 		arrow("earlier", "← h", "scrolls back while paused; folds a group", true, "left", "h"),
 		arrow("later", "→ l", "scrolls on while paused; opens a group", false, "right", "l"),
-		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.toggleGroups, "f").Hinted("fold"),
+		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f").Hinted("fold"),
 	}
 }
 
-func (d *Screen) toggleGroups() tea.Cmd {
-	d.groups = grouping{on: !d.groups.on}
-	d.SetGroup("")
+func (t *table) toggleGroups() tea.Cmd {
+	t.groups = grouping{on: !t.groups.on}
+	t.SetGroup("")
 	name := ""
-	if d.groups.on {
+	if t.groups.on {
 		name = "on"
 	}
-	return d.Remember("groups", name)
+	return t.Remember("groups", name)
 }
 
 // buildGroups brings the lines of the table up to date with the rows and says what the
 // cursor is on.
-func (d *Screen) buildGroups() {
-	g := &d.groups
+func (t *table) buildGroups() {
+	g := &t.groups
 	if !g.on {
 		return
 	}
-	if all := d.Filter() != ""; g.built != d.Sorts() || g.all != all {
-		g.built, g.all = d.Sorts(), all
-		g.tree.build(d.Rows(), d.Name, all)
+	if all := t.Filter() != ""; g.built != t.Sorts() || g.all != all {
+		g.built, g.all = t.Sorts(), all
+		g.tree.build(t.Rows(), t.Name, all)
 	}
 	if g.at != "" && g.tree.groupLine(g.at) < 0 {
 		g.at = ""
 	}
 	if g.at == "" {
-		if i := g.tree.lineOf(d.Selected()); i >= 0 && g.tree.lines[i].group != nil {
+		if i := g.tree.lineOf(t.Selected()); i >= 0 && g.tree.lines[i].group != nil {
 			g.at = g.tree.lines[i].group.path
 		}
 	}
 	if g.at == "" {
-		d.SetGroup("")
+		t.SetGroup("")
 	} else {
-		d.SetGroup(g.tree.lines[g.tree.groupLine(g.at)].group.title())
+		t.SetGroup(g.tree.lines[g.tree.groupLine(g.at)].group.title())
 	}
 }
 
 // lineCount is how many lines the table has.
-func (d *Screen) lineCount() int {
-	if d.groups.on {
-		return len(d.groups.tree.lines)
+func (t *table) lineCount() int {
+	if t.groups.on {
+		return len(t.groups.tree.lines)
 	}
-	return len(d.Rows())
+	return len(t.Rows())
 }
 
 // lineAt returns a line of the table.
-func (d *Screen) lineAt(i int) line {
-	if d.groups.on {
-		return d.groups.tree.lines[i]
+func (t *table) lineAt(i int) line {
+	if t.groups.on {
+		return t.groups.tree.lines[i]
 	}
-	return line{key: d.Rows()[i]}
+	return line{key: t.Rows()[i]}
 }
 
 // cursor is the line under the cursor, or -1.
-func (d *Screen) cursor() int {
+func (t *table) cursor() int {
 	switch {
-	case !d.groups.on:
-		return d.Index()
-	case d.groups.at != "":
-		return d.groups.tree.groupLine(d.groups.at)
+	case !t.groups.on:
+		return t.Index()
+	case t.groups.at != "":
+		return t.groups.tree.groupLine(t.groups.at)
 	}
-	return d.groups.tree.lineOf(d.Selected())
+	return t.groups.tree.lineOf(t.Selected())
 }
 
 // step moves the cursor so many lines down.
-func (d *Screen) step(by int) {
-	if !d.groups.on {
-		d.Move(by)
+func (t *table) step(by int) {
+	if !t.groups.on {
+		t.Move(by)
 		return
 	}
-	at := d.cursor()
+	at := t.cursor()
 	if at < 0 {
 		at, by = 0, 0
 	}
-	d.goTo(at + by)
+	t.goTo(at + by)
 }
 
 // goTo puts the cursor on a line, or the nearest there is. Of a group the key is shown that
 // is nearest to its limit.
-func (d *Screen) goTo(i int) {
-	if d.lineCount() == 0 {
+func (t *table) goTo(i int) {
+	if t.lineCount() == 0 {
 		return
 	}
-	l := d.lineAt(min(max(i, 0), d.lineCount()-1))
+	l := t.lineAt(min(max(i, 0), t.lineCount()-1))
 	if l.group == nil {
-		d.groups.at = ""
-		d.Pick(l.key.Reading.Key)
+		t.groups.at = ""
+		t.Pick(l.key.Reading.Key)
 		return
 	}
-	d.Pick(l.group.shown().Reading.Key)
-	d.groups.at = l.group.path
-	d.SetGroup(l.group.title())
+	t.Pick(l.group.shown().Reading.Key)
+	t.groups.at = l.group.path
+	t.SetGroup(l.group.title())
 }
 
 // group returns the group under the cursor, or nil.
-func (d *Screen) group() *group {
-	if i := d.cursor(); d.groups.on && d.groups.at != "" && i >= 0 {
-		return d.groups.tree.lines[i].group
+func (t *table) group() *group {
+	if i := t.cursor(); t.groups.on && t.groups.at != "" && i >= 0 {
+		return t.groups.tree.lines[i].group
 	}
 	return nil
 }
 
 // openGroup opens the group under the cursor or folds it.
-func (d *Screen) openGroup(g *group, open bool) {
-	d.groups.tree.set(g.path, open)
-	d.groups.tree.list(d.groups.all)
+func (t *table) openGroup(g *group, open bool) {
+	t.groups.tree.set(g.path, open)
+	t.groups.tree.list(t.groups.all)
 }
 
-func (d *Screen) unfold() {
-	if g := d.group(); g != nil {
-		d.openGroup(g, true)
+func (t *table) unfold() {
+	if g := t.group(); g != nil {
+		t.openGroup(g, true)
 	}
 }
 
 // fold folds the group under the cursor; from a key, or from a folded group, it goes to the
 // group around it.
-func (d *Screen) fold() {
-	g := d.group()
+func (t *table) fold() {
+	g := t.group()
 	switch {
 	case g == nil:
-		g = d.groups.tree.of[d.Selected()]
-	case d.groups.tree.open[g.path]:
-		d.openGroup(g, false)
+		g = t.groups.tree.of[t.Selected()]
+	case t.groups.tree.open[g.path]:
+		t.openGroup(g, false)
 		return
 	default:
 		g = g.parent
 	}
 	if g != nil {
-		d.goTo(d.groups.tree.groupLine(g.path))
+		t.goTo(t.groups.tree.groupLine(g.path))
 	}
 }
 
 // seeLines tells the source which keys are on screen: of a group the one that is shown.
-func (d *Screen) seeLines(from, to int) {
-	if !d.groups.on {
-		d.See(from, to)
+func (t *table) seeLines(from, to int) {
+	if !t.groups.on {
+		t.See(from, to)
 		return
 	}
 	var keys []string
-	for i := max(from, 0); i < min(to, d.lineCount()); i++ {
-		k := d.lineAt(i).key
+	for i := max(from, 0); i < min(to, t.lineCount()); i++ {
+		k := t.lineAt(i).key
 		if k == nil {
-			k = d.lineAt(i).group.shown()
+			k = t.lineAt(i).group.shown()
 		}
 		keys = append(keys, k.Reading.Key)
 	}
-	d.SeeKeys(keys)
+	t.SeeKeys(keys)
 }
 
 // shown is the key that stands for the group: the nearest to its limit, else the first.

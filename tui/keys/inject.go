@@ -10,6 +10,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/events"
 	"ratescope/tui/format"
+	"ratescope/tui/session"
 	"ratescope/tui/widget"
 
 	tea "charm.land/bubbletea/v2"
@@ -18,42 +19,49 @@ import (
 // decisionCells is the room for a decision beside the forecast, without its latency.
 const decisionCells = 49
 
-// paintInjector draws what firing would do and what it did.
-func (v view) paintInjector(r cell.Rect) {
+// injectorPane is the pane that says what firing would do and what it did, on the canvas that it is painted on.
+type injectorPane struct {
+	*widget.Canvas
+	*session.Session
+	split bool // the decisions stand beside the forecast
+}
+
+// paint draws the pane; focused says that it has the keyboard.
+func (v injectorPane) paint(r cell.Rect, focused bool) {
 	if r.H == 0 {
 		return
 	}
-	in := v.Section(r, v.focus == paneInjector, v.injectorTitle(widget.TitleRoom(r.W))...)
+	in := v.Section(r, focused, v.title(widget.TitleRoom(r.W))...)
 	left, right := in, cell.Rect{}
-	if v.areas.split {
+	if v.split {
 		left, right = in.Left(in.W * 46 / 100)
 		right, left.W = cell.Rect{X: right.X + 1, Y: right.Y, W: right.W - 1, H: right.H}, left.W-1
 	}
-	y := v.paintButtons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2))
+	y := v.buttons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2))
 	if left.H > 5 {
 		y++
 	}
 	n, rows := len(v.Decisions()), left.Y+left.H-y
 	if rows <= 2 && (rows == 1 || left.H > 2) && right.H == 0 && n > 0 && left.W >= 76 { // the forecast leaves no row: beside it
 		x := left.X + left.W - decisionCells
-		y = v.paintForecast(cell.Rect{X: left.X, Y: left.Y, W: left.W - decisionCells - 1, H: left.H}, y)
+		y = v.forecast(cell.Rect{X: left.X, Y: left.Y, W: left.W - decisionCells - 1, H: left.H}, y)
 		events.PaintDecision(v.Canvas, x, y-1, left.X+left.W, &v.Decisions()[n-1])
 		return
 	}
-	y = v.paintForecast(left, y)
+	y = v.forecast(left, y)
 	if right.H > 0 {
-		v.paintDecisions(right)
+		v.decisions(right)
 	} else if y < left.Y+left.H {
 		if left.H-(y-left.Y) > 3 { // room to set the past apart from the forecast
 			y++
 		}
-		v.paintDecisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
+		v.decisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
 	}
 }
 
-// injectorTitle says what is being fired, and what became of it where there is room for all
+// title says what is being fired, and what became of it where there is room for all
 // of that.
-func (v view) injectorTitle(room int) []widget.Span {
+func (v injectorPane) title(room int) []widget.Span {
 	title := []widget.Span{widget.Styled("injector", v.Look.Title)}
 	var past []widget.Span
 	if n := v.Outcomes().Total(); n > 0 {
@@ -76,8 +84,8 @@ func (v view) injectorTitle(room int) []widget.Span {
 	return append(title, past...)
 }
 
-// paintButtons draws what can be fired, or says why nothing can; it returns the row below.
-func (v view) paintButtons(x, y, end, bottom int) int {
+// buttons draws what can be fired, or says why nothing can; it returns the row below.
+func (v injectorPane) buttons(x, y, end, bottom int) int {
 	if v.Injector == nil {
 		v.Buffer.Text(x, y, end, "nothing can be fired here", v.Look.Dim)
 		return y + 1
@@ -119,8 +127,8 @@ func (v view) paintButtons(x, y, end, bottom int) int {
 	return y + 1
 }
 
-// paintForecast says what the buttons would do now, and returns the row below.
-func (v view) paintForecast(r cell.Rect, y int) int {
+// forecast says what the buttons would do now, and returns the row below.
+func (v injectorPane) forecast(r cell.Rect, y int) int {
 	k := v.Current()
 	if k == nil || y >= r.Y+r.H {
 		return y
@@ -154,7 +162,7 @@ func (v view) paintForecast(r cell.Rect, y int) int {
 	return y
 }
 
-func (v view) fate(f model.Forecast) []widget.Span {
+func (v injectorPane) fate(f model.Forecast) []widget.Span {
 	var out []widget.Span
 	if f.Admitted > 0 {
 		text := fmt.Sprintf("%d admitted", f.Admitted)
@@ -182,8 +190,8 @@ func (v view) fate(f model.Forecast) []widget.Span {
 	return out
 }
 
-// paintDecisions lists what became of the last requests, newest first.
-func (v view) paintDecisions(r cell.Rect) {
+// decisions lists what became of the last requests, newest first.
+func (v injectorPane) decisions(r cell.Rect) {
 	if len(v.Decisions()) == 0 {
 		v.Buffer.Text(r.X, r.Y, r.X+r.W, "no request fired yet", v.Look.Dim)
 		return
@@ -198,7 +206,7 @@ func (v view) paintDecisions(r cell.Rect) {
 }
 
 // doing returns what a click on an action does.
-func (v view) doing(name string) func(int) tea.Cmd {
+func (v injectorPane) doing(name string) func(int) tea.Cmd {
 	return func(int) tea.Cmd {
 		if act := v.All().Named(name); act != nil {
 			return act.Do()

@@ -67,12 +67,12 @@ func (d *Screen) rightClick(x, y int) tea.Cmd {
 	if d.framed {
 		first++
 	}
-	i := d.top + y - first
-	if !d.areas.keys.Holds(x, y) || y < first || i >= d.lineCount() || y-first >= d.rowsShown() {
+	i := d.table.top + y - first
+	if !d.areas.keys.Holds(x, y) || y < first || i >= d.table.lineCount() || y-first >= d.rowsShown() {
 		return nil
 	}
 	d.focus = paneKeys
-	d.goTo(i)
+	d.table.goTo(i)
 	return d.menuAt(x, y)
 }
 
@@ -99,7 +99,7 @@ func (d *Screen) filterPrefix() tea.Cmd {
 		return nil
 	}
 	prefix := ""
-	if g := d.group(); g != nil {
+	if g := d.table.group(); g != nil {
 		prefix = g.path
 	} else if i := strings.LastIndexAny(strings.TrimRight(k.Reading.Key, separators), separators); i >= 0 {
 		prefix = k.Reading.Key[:i+1]

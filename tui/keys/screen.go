@@ -27,15 +27,12 @@ type Screen struct {
 	framed   bool
 	focus    part
 	expanded bool
-	top      int // first row of the table on screen
+	table    table
 	what     whatIf
-	groups   grouping
 	strip    health.Strip
-	names    names
 
 	arrangement arrangement
 	actions     keymap.Actions
-	bins        []model.Bin // scratch of the sparklines
 }
 
 // view is the screen on the canvas that it is painted on.
@@ -46,9 +43,9 @@ type view struct {
 
 // New returns the dashboard of a session.
 func New(s *session.Session) *Screen {
-	d := &Screen{Session: s}
+	d := &Screen{Session: s, table: table{Session: s}, what: whatIf{Session: s}}
 	move := func(by func() int) func() tea.Cmd {
-		return func() tea.Cmd { d.step(by()); return nil }
+		return func() tea.Cmd { d.table.step(by()); return nil }
 	}
 	page := func() int { return max(1, d.rowsShown()-1) }
 	d.actions = append(s.Actions(), d.travel()...)
@@ -57,12 +54,12 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j"),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -d.lineCount() }), "home"),
-		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.lineCount() }), "end", "G"),
+		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -d.table.lineCount() }), "home"),
+		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.table.lineCount() }), "end", "G"),
 		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").Hinted("expand"),
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
 		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O"),
-		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.askWhatIf, "w").Hinted("what if").When(func() string {
+		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").Hinted("what if").When(func() string {
 			if d.Group() == "" {
 				return ""
 			}
@@ -77,7 +74,7 @@ func New(s *session.Session) *Screen {
 	)
 	d.actions = append(d.actions, d.rowActions()...)
 	d.restoreArrangement(s.Recall("arrangement"))
-	d.groups.on = s.Recall("groups") != ""
+	d.table.groups.on = s.Recall("groups") != ""
 	return d
 }
 
@@ -131,14 +128,9 @@ func (d *Screen) layOut() {
 	}
 	d.Time.Arrive(d.Current(), width, d.Moment())
 	d.Revisit()
-	d.runWhatIf()
-	d.buildGroups()
-	n := max(1, d.rowsShown())
-	if i := d.cursor(); i >= 0 {
-		d.top = min(max(d.top, i-n+1), i)
-	}
-	d.top = min(max(d.top, 0), max(0, d.lineCount()-n))
-	d.seeLines(d.top, d.top+n)
+	d.what.run()
+	d.table.buildGroups()
+	d.table.scroll(max(1, d.rowsShown()))
 }
 
 // rowsShown is how many keys the table shows at once.
@@ -151,8 +143,8 @@ func (d *Screen) rowsShown() int {
 }
 
 func (d *Screen) expand() tea.Cmd {
-	if g := d.group(); g != nil && d.focus == paneKeys {
-		d.openGroup(g, !d.groups.tree.open[g.path])
+	if g := d.table.group(); g != nil && d.focus == paneKeys {
+		d.table.openGroup(g, !d.table.groups.tree.open[g.path])
 		return nil
 	}
 	d.expanded = !d.expanded
@@ -179,8 +171,7 @@ func (d *Screen) collapse() tea.Cmd {
 	switch {
 	case d.Time.Leave():
 	case d.what.on:
-		d.what = whatIf{}
-		d.Time.Compare(nil)
+		d.what.end()
 	default:
 		d.expanded = false
 	}
@@ -205,9 +196,9 @@ func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 	case d.areas.timeline.Holds(m.X, m.Y):
 		return d.Zoom(down)
 	case down:
-		d.step(1)
+		d.table.step(1)
 	default:
-		d.step(-1)
+		d.table.step(-1)
 	}
 	return nil
 }
@@ -216,7 +207,7 @@ func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, d}
 	d.Time.Forget()
-	v.paintKeys(d.areas.keys)
+	tableView{Canvas: p, table: &d.table, focused: d.focus == paneKeys, focus: func() { d.focus = paneKeys }}.paint(d.areas.keys)
 	if r := d.areas.timeline; r.H > 0 {
 		if other := d.Pinned(); other != nil && d.expanded {
 			var below cell.Rect
@@ -235,7 +226,7 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 		d.strip.Paint(p, r, d.Session)
 	}
 	v.paintAlerts(d.areas.alerts)
-	v.paintInjector(d.areas.injector)
+	injectorPane{Canvas: p, Session: d.Session, split: d.areas.split}.paint(d.areas.injector, d.focus == paneInjector)
 }
 
 // age is how long ago a reading was, where that is too long to be shown as now.

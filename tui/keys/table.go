@@ -2,96 +2,55 @@ package keys
 
 import (
 	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
-	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/chart"
 	"ratescope/tui/format"
-	"ratescope/tui/rows"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
 
-// column is one column of the key table. Columns with a higher rank go first when the width
-// is short; those that share grow in a wide table.
-type column struct {
-	title string
-	width int
-	rank  int
-	right bool
-	share bool
-	sort  model.Sort
-	paint func(v view, x, y, w int, k *model.Watched)
-	sum   func(v view, x, y, w int, g *group) // the same of a group; nil leaves it blank
+// table is the list of keys: which lines it has, where the cursor stands, and what is in sight.
+type table struct {
+	*session.Session
+
+	groups grouping
+	top    int // first line on screen
+	names  names
+	bins   []model.Bin // scratch of the sparklines
 }
 
-// columns are those of the table, from the left; the name takes what is left over.
-var columns = [...]column{
-	{title: "key", width: 16, sort: model.ByName, paint: view.paintName, sum: view.sumName},
-	{title: "limiter", width: 7, rank: 3, sort: model.ByAlgorithm, paint: view.paintLimiter, sum: view.sumLimiter},
-	{title: "used/limit", width: 10, right: true, sort: model.ByUtilization, paint: view.paintUsed, sum: view.sumUsed},
-	{title: "fill", width: 8, rank: 1, share: true, sort: model.ByUtilization, paint: view.paintFill, sum: view.sumFill},
-	{title: "rate", width: 7, rank: 2, right: true, sort: model.ByRate, paint: view.paintRate, sum: view.sumRate},
-	{title: "denied", width: 7, rank: 5, right: true, sort: model.ByDenied, paint: view.paintDenied, sum: view.sumDenied},
-	{title: "past", width: 6, rank: 4, share: true, sort: model.ByRate, paint: view.paintSpark},
-	{title: "library", width: 10, rank: 6, sort: model.ByAlgorithm, paint: view.paintLibrary},
-	{title: "next", width: 5, right: true, sort: model.ByNext, paint: view.paintNext, sum: view.sumNext},
+// scroll brings the cursor into sight of so many lines, and tells the source what is in sight.
+func (t *table) scroll(lines int) {
+	if i := t.cursor(); i >= 0 {
+		t.top = min(max(t.top, i-lines+1), i)
+	}
+	t.top = min(max(t.top, 0), max(0, t.lineCount()-lines))
+	t.seeLines(t.top, t.top+lines)
 }
 
-// fit says which columns there is room for and how wide each is; the name takes what
-// is left over, the fill bar and the sparkline share in very wide tables.
-func fit(w int) (widths [len(columns)]int) {
-	total := 0
-	for i, c := range columns {
-		widths[i] = c.width
-		total += c.width + 1
-	}
-	const roomy = 16 // the library is worth less than a longer past
-	for rank := 6; rank > 0 && (total > w-1 || rank == 6 && total > w-roomy); rank-- {
-		for i, c := range columns {
-			if c.rank == rank {
-				total -= c.width + 1
-				widths[i] = 0
-			}
-		}
-	}
-	spare := max(0, w-2-total)
-	grow := min(spare, 10)
-	widths[0] += grow
-	spare -= grow
-	for i, c := range columns {
-		if c.share && widths[i] > 0 {
-			share := min(spare*2/5, 40)
-			widths[i] += share
-		}
-	}
-	total = 2
-	for _, n := range widths {
-		if n > 0 {
-			total += n + 1
-		}
-	}
-	widths[0] += max(0, w-total+1)
-	return widths
+// tableView is the table on the canvas that it is painted on.
+type tableView struct {
+	*widget.Canvas
+	*table
+	focused bool   // the table has the keyboard
+	focus   func() // gives it the keyboard
 }
 
-// paintKeys draws the table.
-func (v view) paintKeys(r cell.Rect) {
+// paint draws the table.
+func (v tableView) paint(r cell.Rect) {
 	if r.H == 0 {
 		return
 	}
 	in := r
 	if v.Framed {
-		in = v.Section(r, v.focus == paneKeys, v.keysTitle()...)
+		in = v.Section(r, v.focused, v.heading()...)
 	}
 	widths := fit(in.W)
-	v.paintHeadings(in, &widths)
+	v.columnHeads(in, &widths)
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
 	shown := min(max(rows.H, 0), v.lineCount()-v.top)
 	var alone []string // keys that stand in no group
@@ -103,9 +62,9 @@ func (v view) paintKeys(r cell.Rect) {
 	v.names.shorten(alone, v.Name, widths[0]-1)
 	for i := range shown {
 		if l := v.lineAt(v.top + i); l.group != nil {
-			v.paintGroup(rows.X, rows.Y+i, rows.W, &widths, l.group)
+			v.groupRow(rows.X, rows.Y+i, rows.W, &widths, l.group)
 		} else {
-			v.paintRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
+			v.keyRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
 		}
 	}
 	switch {
@@ -124,7 +83,8 @@ func (v view) paintKeys(r cell.Rect) {
 	}
 }
 
-func (v view) keysTitle() []widget.Span {
+// heading is the title of the pane: how many keys there are, and which.
+func (v tableView) heading() []widget.Span {
 	title := []widget.Span{widget.Styled("keys", v.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.Rows())), v.Look.Dim)}
 	if v.groups.on {
 		groups := " in " + format.Plural(v.groups.tree.groups, "group")
@@ -142,8 +102,9 @@ func (v view) keysTitle() []widget.Span {
 	return append(title, widget.Styled(" · "+v.SortText(), v.Look.Dim))
 }
 
-func (v view) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
-	x, rule := in.X+2, !v.Framed && v.focus == paneKeys
+// columnHeads draws the titles of the columns, which a click sorts by.
+func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
+	x, rule := in.X+2, !v.Framed && v.focused
 	if rule { // in place of the frame that shows where the focus is
 		v.Buffer.Fill(in.X, in.Y, in.W, v.Look.Box.H, v.Look.Accent)
 	}
@@ -183,7 +144,8 @@ func (v view) paintHeadings(in cell.Rect, widths *[len(columns)]int) {
 	}
 }
 
-func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched) {
+// keyRow draws a key in the columns of the table.
+func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watched) {
 	g, key := &v.Buffer, k.Reading.Key
 	left := x
 	mark, markStyle := v.Mark(k, v.Look)
@@ -198,7 +160,7 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		if cw == 0 {
 			continue
 		}
-		columns[i].paint(v, x-1, y, cw, k)
+		columns[i].key(keyCell{slot{v.Canvas, x - 1, y, cw}, v.table, k})
 		x += cw + 1
 	}
 	v.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
@@ -216,153 +178,9 @@ func (v view) paintRow(x, y, w int, widths *[len(columns)]int, k *model.Watched)
 		g.Tint(row, v.Look.Raised)
 	}
 	v.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
-		v.focus, v.groups.at = paneKeys, ""
+		v.focus()
+		v.groups.at = ""
 		v.Pick(key)
 		return nil
 	})
-}
-
-// columnAt returns the title of the column so many cells from the left edge of a row.
-func columnAt(widths *[len(columns)]int, at int) string {
-	x := 3
-	for i, w := range widths {
-		if x += w; w > 0 {
-			if x++; at < x {
-				return columns[i].title
-			}
-		}
-	}
-	return ""
-}
-
-// fine reports whether a key is at ease, and its row therefore without colours.
-func (v view) fine(k *model.Watched) bool {
-	return !k.Gauge.Throttled() && !k.Gauge.Near() && k.Reading.Err == ""
-}
-
-// plain is the style of what a row says.
-func (v view) plain(k *model.Watched) themes.Style {
-	if v.BandOf(k) == rows.SilentBand {
-		return v.Look.Dim
-	}
-	return v.Look.Text
-}
-
-func (v view) paintName(x, y, w int, k *model.Watched) {
-	st := v.plain(k)
-	if k.Gauge.Throttled() {
-		st = v.Look.Title
-	}
-	name := v.Name(k.Reading.Key)
-	if short, ok := v.names[k.Reading.Key]; ok && !k.Pinned {
-		v.Buffer.Text(x+1, y, x+w, short, st)
-		return
-	}
-	if g := v.groups.tree.of[k.Reading.Key]; v.groups.on && g != nil {
-		name = strings.TrimPrefix(name, g.path)
-		x, w = x+indent*(g.depth+1), w-indent*(g.depth+1)
-	}
-	if k.Pinned {
-		name = v.Look.PinMark + " " + name
-	}
-	v.Buffer.Text(x+1, y, x+w, safetext.Shorten(name, w-1, safetext.Ellipsis), st)
-}
-
-func (v view) paintLimiter(x, y, w int, k *model.Watched) {
-	v.Buffer.Text(x, y, x+w, k.Reading.Target.Algorithm.Short(), v.Look.Dim)
-}
-
-// paintLibrary says whose limiter it is, or what else says that it is one.
-func (v view) paintLibrary(x, y, w int, k *model.Watched) {
-	t := &k.Reading.Target
-	text, st := t.Library, v.Look.Dim
-	switch {
-	case t.Evidence == model.Likely:
-		text, st = "~likely", v.Look.Unknown
-	case t.Evidence == model.Told || text == "":
-		text = t.Evidence.String()
-	}
-	v.Buffer.Text(x, y, x+w, safetext.Clip(safetext.Clean(text), w, safetext.Ellipsis), st)
-}
-
-func (v view) paintFill(x, y, w int, k *model.Watched) {
-	if k.Gauge.Remaining.Known {
-		chart.Meter(&v.Buffer, x, y, w, k.Gauge.Utilization, v.Look)
-		if v.fine(k) {
-			v.Buffer.Wash(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Fine)
-		}
-	} else if k.Reading.Err == "" {
-		v.Buffer.Text(x, y, x+w, format.Unknown, v.Look.Unknown)
-	}
-}
-
-func (v view) paintRate(x, y, w int, k *model.Watched) {
-	text, st := format.Unknown, v.Look.Unknown
-	if rate, known := k.Gauge.Pace(); known { // that of the window is beside the timeline
-		text, st = format.PerSecond(rate), v.plain(k)
-		if rate == 0 {
-			st = v.Look.Dim
-		}
-	}
-	v.Buffer.Right(x, y, x+w, text, st)
-}
-
-func (v view) paintDenied(x, y, w int, k *model.Watched) {
-	text, st := format.Unknown, v.Look.Unknown
-	if k.Gauge.DeniedInW.Known {
-		text, st = format.PerSecond(k.Gauge.DeniedPerSec), v.Look.Denied
-		if k.Gauge.DeniedInW.N == 0 {
-			text, st = "", v.Look.Dim
-		}
-	}
-	v.Buffer.Right(x, y, x+w, text, st)
-}
-
-func (v view) paintNext(x, y, w int, k *model.Watched) {
-	text, st := session.NextText(&k.Gauge, w), v.Look.Denied
-	switch {
-	case !k.Gauge.NextKnown:
-		st = v.Look.Unknown
-	case k.Gauge.Next == 0 && !k.Gauge.Near(): // what is fine needs no word
-		return
-	case k.Gauge.Next == 0:
-		st = v.Look.Near
-	}
-	v.Buffer.Right(x, y, x+w, text, st)
-}
-
-func (v view) paintUsed(x, y, w int, k *model.Watched) {
-	if k.Reading.Err != "" {
-		v.Buffer.Right(x, y, x+w, "unreadable", v.Look.Unknown)
-		return
-	}
-	st := v.plain(k)
-	switch {
-	case k.Gauge.Throttled():
-		st = v.Look.Denied
-	case k.Gauge.Near():
-		st = v.Look.Near
-	}
-	v.Buffer.Right(x, y, x+w, session.UsedText(k, w), st)
-}
-
-// paintSpark draws the last two windows of a key in one row.
-func (v view) paintSpark(x, y, w int, k *model.Watched) {
-	if k.Timeline == nil || k.Reading.Target.Algorithm == limiter.Unknown && k.Reading.Err != "" {
-		return
-	}
-	per := model.PerColumn(max(1, w/2))
-	v.bins = resize(v.bins, w)
-	k.Timeline.Columns(v.bins, k.Timeline.Column(v.At(), per), per)
-	chart.Spark(&v.Buffer, x, y, w, v.bins, v.Look)
-	if v.fine(k) {
-		v.Buffer.Recolour(cell.Rect{X: x, Y: y, W: w, H: 1}, v.Look.Admitted.Fg, v.Look.Fine)
-	}
-}
-
-func resize(bins []model.Bin, n int) []model.Bin {
-	if n <= cap(bins) {
-		return bins[:max(n, 0)]
-	}
-	return make([]model.Bin, n)
 }

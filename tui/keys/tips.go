@@ -27,20 +27,20 @@ var titles = map[string]string{
 }
 
 // cellTip says what a cell of a row is made of.
-func (v view) cellTip(title string, k *model.Watched) string {
+func (t *table) cellTip(title string, k *model.Watched) string {
 	if k.Reading.Err != "" {
-		return v.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
+		return t.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
 	}
-	g, t := &k.Gauge, &k.Reading.Target
+	g, target := &k.Gauge, &k.Reading.Target
 	switch title {
 	case "used/limit", "fill":
-		return v.usedTip(k)
+		return t.usedTip(k)
 	case "rate":
-		text := rateOrUnknown(g) + " over the window of " + format.Length(t.Window) + "."
+		text := rateOrUnknown(g) + " over the window of " + format.Length(target.Window) + "."
 		if g.RecentKnown {
 			text = format.PerSecond(g.Recent) + " over the latest seconds; " + text
 		}
-		if k := t.Algorithm.Kind(); k == limiter.KindArrival || k == limiter.KindBucket {
+		if k := target.Algorithm.Kind(); k == limiter.KindArrival || k == limiter.KindBucket {
 			text += " At least: what leaks away between two readings is not seen."
 		}
 		return text
@@ -48,44 +48,44 @@ func (v view) cellTip(title string, k *model.Watched) string {
 		if !g.DeniedInW.Known {
 			return "The store does not record what this limiter denies."
 		}
-		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(t.Window), format.PerSecond(g.DeniedPerSec))
+		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(target.Window), format.PerSecond(g.DeniedPerSec))
 	case "past":
-		return "Two windows of " + format.Length(t.Window) + ", the right end is now; the timeline shows the selected key larger."
+		return "Two windows of " + format.Length(target.Window) + ", the right end is now; the timeline shows the selected key larger."
 	case "next":
 		return nextTip(g)
 	case "limiter":
-		return t.Algorithm.Title() + ", " + session.LimitText(*t) + limitFrom(t) + "."
+		return target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + "."
 	case "library":
-		return evidenceTip(t)
+		return evidenceTip(target)
 	}
-	return v.Name(k.Reading.Key) + ": " + t.Algorithm.Title() + ", " + session.LimitText(*t) + limitFrom(t) + ". " + evidenceTip(t)
+	return t.Name(k.Reading.Key) + ": " + target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + ". " + evidenceTip(target)
 }
 
 // usedTip writes down what the used count is the sum of.
-func (v view) usedTip(k *model.Watched) string {
-	g, t := &k.Gauge, &k.Reading.Target
+func (t *table) usedTip(k *model.Watched) string {
+	g, target := &k.Gauge, &k.Reading.Target
 	if !g.Used.Known {
 		return "What is used is not known."
 	}
 	of := ""
 	if g.Remaining.Known {
-		of = fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*t)), 100*g.Utilization)
+		of = fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*target)), 100*g.Utilization)
 	}
 	used := format.Short(g.Used.N)
-	switch t.Algorithm.Kind() {
+	switch target.Algorithm.Kind() {
 	case limiter.KindWeighted:
 		if g.Previous.Known {
 			return fmt.Sprintf("%s previous × %s + %s current = %s%s. The share of the previous window shrinks as time passes.",
 				format.Short(g.Previous.N), model.ShownWeight(g.Previous.N, g.Weight, 1), format.Short(g.Current.N), used, of)
 		}
 	case limiter.KindLog:
-		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(t.Window), share(g, t))
+		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window), share(g, target))
 	case limiter.KindWindow:
-		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(v.At())))
+		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(t.At())))
 	case limiter.KindArrival:
-		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(v.At()))), format.Plural(int(g.Used.N), "request"), of)
+		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.At()))), format.Plural(int(g.Used.N), "request"), of)
 	case limiter.KindBucket:
-		if t.Algorithm.Fills() {
+		if target.Algorithm.Fills() {
 			return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
 		}
 		return fmt.Sprintf("%s tokens are taken%s; they refill evenly.", used, of)
@@ -151,10 +151,10 @@ func evidenceTip(t *model.Target) string {
 }
 
 // groupTip says what the row of a group adds up.
-func (v view) groupTip(g *group) string {
+func (t *table) groupTip(g *group) string {
 	text := fmt.Sprintf("%s begin with %s: %d denied, %d near.", format.Plural(g.keys, "key"), g.path, g.denied, g.near)
 	if g.worst != nil {
-		text += fmt.Sprintf(" The fill is that of the nearest to its limit, %s.", v.Name(g.worst.Reading.Key))
+		text += fmt.Sprintf(" The fill is that of the nearest to its limit, %s.", t.Name(g.worst.Reading.Key))
 	}
 	return text + " Rates are sums."
 }

@@ -17,8 +17,10 @@ import (
 )
 
 // whatIf is other terms that the requests of the selected key are put through; nothing is
-// written. The zero whatIf is off.
+// written. It is off before ask.
 type whatIf struct {
+	*session.Session
+
 	text   string // as typed
 	on     bool
 	terms  model.Target
@@ -27,59 +29,64 @@ type whatIf struct {
 	result model.WhatIf
 }
 
-// askWhatIf lets a person type other terms and shows at once what they would have done.
-func (d *Screen) askWhatIf() tea.Cmd {
-	k := d.Current()
+// ask lets a person type other terms and shows at once what they would have done.
+func (w *whatIf) ask() tea.Cmd {
+	k := w.Current()
 	if k == nil {
 		return nil
 	}
-	if d.what.text == "" {
-		d.what.text = session.TermsText(k.Reading.Target)
+	if w.text == "" {
+		w.text = session.TermsText(k.Reading.Target)
 	}
 	var p *shell.Prompt
 	try := func(text string) {
-		d.what.text = text
+		w.text = text
 		if p != nil {
 			p.Complain("")
 		}
 		if t, ok := session.ParseTerms(text, k.Reading.Target); ok {
-			d.what.terms, d.what.on, d.what.key = t, true, ""
+			w.terms, w.on, w.key = t, true, ""
 		} else if p != nil {
 			p.Complain("not understood: as in gcra 100/1m")
 		}
 	}
-	try(d.what.text)
-	p = d.NewPrompt("what if ", d.what.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
+	try(w.text)
+	p = w.NewPrompt("what if ", w.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
-				d.what = whatIf{}
-				d.Time.Compare(nil)
+				w.end()
 			}
 			return nil
 		}, nil)
 	p.Suggest(session.TermsNear(k.Reading.Target))
-	d.Open(p)
+	w.Open(p)
 	return nil
 }
 
-// runWhatIf works the other terms out anew where there is a new reading. It begins where the
+// run works the other terms out anew where there is a new reading. It begins where the
 // timeline does, and three windows back at most.
-func (d *Screen) runWhatIf() {
-	k := d.Current()
-	if !d.what.on || k == nil || k.Timeline == nil {
+func (w *whatIf) run() {
+	k := w.Current()
+	if !w.on || k == nil || k.Timeline == nil {
 		return
 	}
-	if d.what.key == k.Reading.Key && d.what.read == k.Reading.At {
+	if w.key == k.Reading.Key && w.read == k.Reading.At {
 		return
 	}
-	d.what.key, d.what.read = k.Reading.Key, k.Reading.At
-	from := max(d.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
-	d.what.result = k.Run(d.what.terms, from, k.Reading.At)
-	line := chart.Line{Style: d.Look.Injected}
-	for _, l := range d.what.result.Levels {
+	w.key, w.read = k.Reading.Key, k.Reading.At
+	from := max(w.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
+	w.result = k.Run(w.terms, from, k.Reading.At)
+	line := chart.Line{Style: w.Look.Injected}
+	for _, l := range w.result.Levels {
 		line.Points = append(line.Points, chart.Point{At: l.At, V: float64(l.Used)})
 	}
-	d.Time.Compare(&line)
+	w.Time.Compare(&line)
+}
+
+// end shows the requests as they were again.
+func (w *whatIf) end() {
+	*w = whatIf{Session: w.Session}
+	w.Time.Compare(nil)
 }
 
 // paintWhatIf draws what became of the requests beside what would have.

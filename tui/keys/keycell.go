@@ -1,0 +1,169 @@
+package keys
+
+import (
+	"strings"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/chart"
+	"ratescope/tui/format"
+	"ratescope/tui/rows"
+	"ratescope/tui/session"
+	"ratescope/tui/widget"
+)
+
+// slot is the room of a column in one row.
+type slot struct {
+	*widget.Canvas
+	x, y, w int
+}
+
+// text writes from the left of the slot; what does not fit is cut off.
+func (s slot) text(text string, st themes.Style) { s.Buffer.Text(s.x, s.y, s.x+s.w, text, st) }
+
+// right writes up to the right end of the slot.
+func (s slot) right(text string, st themes.Style) { s.Buffer.Right(s.x, s.y, s.x+s.w, text, st) }
+
+func (s slot) rect() cell.Rect { return cell.Rect{X: s.x, Y: s.y, W: s.w, H: 1} }
+
+// keyCell draws what a column says of a key.
+type keyCell struct {
+	slot
+	table *table
+	k     *model.Watched
+}
+
+// fine reports whether a key is at ease, and its row therefore without colours.
+func (c keyCell) fine() bool {
+	return !c.k.Gauge.Throttled() && !c.k.Gauge.Near() && c.k.Reading.Err == ""
+}
+
+// plain is the style of what a row says.
+func (c keyCell) plain() themes.Style {
+	if c.table.BandOf(c.k) == rows.SilentBand {
+		return c.Look.Dim
+	}
+	return c.Look.Text
+}
+
+func (c keyCell) name() {
+	st := c.plain()
+	if c.k.Gauge.Throttled() {
+		st = c.Look.Title
+	}
+	name := c.table.Name(c.k.Reading.Key)
+	if short, ok := c.table.names[c.k.Reading.Key]; ok && !c.k.Pinned {
+		c.Buffer.Text(c.x+1, c.y, c.x+c.w, short, st)
+		return
+	}
+	if g := c.table.groups.tree.of[c.k.Reading.Key]; c.table.groups.on && g != nil {
+		name = strings.TrimPrefix(name, g.path)
+		c.x, c.w = c.x+indent*(g.depth+1), c.w-indent*(g.depth+1)
+	}
+	if c.k.Pinned {
+		name = c.Look.PinMark + " " + name
+	}
+	c.Buffer.Text(c.x+1, c.y, c.x+c.w, safetext.Shorten(name, c.w-1, safetext.Ellipsis), st)
+}
+
+func (c keyCell) limiter() {
+	c.text(c.k.Reading.Target.Algorithm.Short(), c.Look.Dim)
+}
+
+// library says whose limiter it is, or what else says that it is one.
+func (c keyCell) library() {
+	t := &c.k.Reading.Target
+	text, st := t.Library, c.Look.Dim
+	switch {
+	case t.Evidence == model.Likely:
+		text, st = "~likely", c.Look.Unknown
+	case t.Evidence == model.Told || text == "":
+		text = t.Evidence.String()
+	}
+	c.text(safetext.Clip(safetext.Clean(text), c.w, safetext.Ellipsis), st)
+}
+
+func (c keyCell) fill() {
+	if c.k.Gauge.Remaining.Known {
+		chart.Meter(&c.Buffer, c.x, c.y, c.w, c.k.Gauge.Utilization, c.Look)
+		if c.fine() {
+			c.Buffer.Wash(c.rect(), c.Look.Fine)
+		}
+	} else if c.k.Reading.Err == "" {
+		c.text(format.Unknown, c.Look.Unknown)
+	}
+}
+
+func (c keyCell) rate() {
+	text, st := format.Unknown, c.Look.Unknown
+	if rate, known := c.k.Gauge.Pace(); known { // that of the window is beside the timeline
+		text, st = format.PerSecond(rate), c.plain()
+		if rate == 0 {
+			st = c.Look.Dim
+		}
+	}
+	c.right(text, st)
+}
+
+func (c keyCell) denied() {
+	text, st := format.Unknown, c.Look.Unknown
+	if c.k.Gauge.DeniedInW.Known {
+		text, st = format.PerSecond(c.k.Gauge.DeniedPerSec), c.Look.Denied
+		if c.k.Gauge.DeniedInW.N == 0 {
+			text, st = "", c.Look.Dim
+		}
+	}
+	c.right(text, st)
+}
+
+func (c keyCell) next() {
+	text, st := session.NextText(&c.k.Gauge, c.w), c.Look.Denied
+	switch {
+	case !c.k.Gauge.NextKnown:
+		st = c.Look.Unknown
+	case c.k.Gauge.Next == 0 && !c.k.Gauge.Near(): // what is fine needs no word
+		return
+	case c.k.Gauge.Next == 0:
+		st = c.Look.Near
+	}
+	c.right(text, st)
+}
+
+func (c keyCell) used() {
+	if c.k.Reading.Err != "" {
+		c.right("unreadable", c.Look.Unknown)
+		return
+	}
+	st := c.plain()
+	switch {
+	case c.k.Gauge.Throttled():
+		st = c.Look.Denied
+	case c.k.Gauge.Near():
+		st = c.Look.Near
+	}
+	c.right(session.UsedText(c.k, c.w), st)
+}
+
+// spark draws the last two windows of a key in one row.
+func (c keyCell) spark() {
+	if c.k.Timeline == nil || c.k.Reading.Target.Algorithm == limiter.Unknown && c.k.Reading.Err != "" {
+		return
+	}
+	per := model.PerColumn(max(1, c.w/2))
+	c.table.bins = resize(c.table.bins, c.w)
+	c.k.Timeline.Columns(c.table.bins, c.k.Timeline.Column(c.table.At(), per), per)
+	chart.Spark(&c.Buffer, c.x, c.y, c.w, c.table.bins, c.Look)
+	if c.fine() {
+		c.Buffer.Recolour(c.rect(), c.Look.Admitted.Fg, c.Look.Fine)
+	}
+}
+
+func resize(bins []model.Bin, n int) []model.Bin {
+	if n <= cap(bins) {
+		return bins[:max(n, 0)]
+	}
+	return make([]model.Bin, n)
+}
