@@ -14,6 +14,9 @@ type Answer struct {
 	RetryAfter Wait  // of Retry-After
 	Reset      Wait  // of RateLimit (t), RateLimit-Reset or X-RateLimit-Reset
 	Remaining  Count // of RateLimit (r), RateLimit-Remaining or X-RateLimit-Remaining
+	// XReset is set where Reset is of an X- field, which no document defines: some libraries name the end of
+	// the window there, and others when nothing is used any more.
+	XReset bool
 }
 
 // Wait is a time that may not be known.
@@ -34,6 +37,7 @@ func ReadAnswer(status int, h http.Header, at time.Time) Answer {
 		}
 		if !a.Reset.Known {
 			a.Reset = resetOf(h.Get(prefix+"Reset"), at)
+			a.XReset = a.Reset.Known && strings.HasPrefix(prefix, "X-")
 		}
 	}
 	return a
@@ -154,7 +158,7 @@ func Findings(list []Fired) []Finding {
 			if said, header = a.Reset, "RateLimit-Reset"; !said.Known {
 				continue
 			}
-		} else if a.Reset.Known && absolute(said.D-a.Reset.D) > headerTick {
+		} else if a.Reset.Known && (said.D-a.Reset.D > headerTick || a.Reset.D-said.D > headerTick && !a.XReset) {
 			worse(&apart, absolute(said.D-a.Reset.D), &apartBy, Finding{Header: "RateLimit-Reset", Said: a.Reset, True: said, What: fmt.Sprintf("one answer has Retry-After %v and a RateLimit reset of %v", rounded(said.D), rounded(a.Reset.D))})
 		}
 		admitted := false

@@ -36,7 +36,7 @@ func TestReadAnswer(t *testing.T) {
 		"the draft's field":     {200, map[string]string{"RateLimit": `"default";r=7;t=30`}, model.Admitted, model.Answer{Remaining: model.Count{Known: true, N: 7}, Reset: known(30 * time.Second)}},
 		"of several the least":  {200, map[string]string{"RateLimit": `"minute";r=7;t=30, "day";r=2;t=900`}, model.Admitted, model.Answer{Remaining: model.Count{Known: true, N: 2}, Reset: known(900 * time.Second)}},
 		"three fields":          {200, map[string]string{"RateLimit-Remaining": "4", "RateLimit-Reset": "12"}, model.Admitted, model.Answer{Remaining: model.Count{Known: true, N: 4}, Reset: known(12 * time.Second)}},
-		"a reset of the epoch":  {200, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795176060"}, model.Admitted, model.Answer{Remaining: model.Count{Known: true, N: 0}, Reset: known(60 * time.Second)}},
+		"a reset of the epoch":  {200, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795176060"}, model.Admitted, model.Answer{Remaining: model.Count{Known: true, N: 0}, Reset: known(60 * time.Second), XReset: true}},
 		"a reset with decimals": {200, map[string]string{"RateLimit-Reset": "1.5"}, model.Admitted, model.Answer{Reset: known(1500 * time.Millisecond)}},
 	} {
 		h := http.Header{}
@@ -85,8 +85,11 @@ func TestFindings(t *testing.T) {
 		"remaining": {[]model.Fired{
 			at(0, 200, "RateLimit-Remaining", "3"), at(time.Second, 429, "Retry-After", "5"),
 		}, []string{"3 remain, and the next request, 990ms later, was denied"}},
-		"headers that disagree": {[]model.Fired{at(0, 429, "Retry-After", "10", "RateLimit", `"a";r=0;t=2`)}, []string{"Retry-After 10s and a RateLimit reset of 2s"}},
-		"no answer":             {[]model.Fired{at(0, 429, "Retry-After", "10"), {Outcome: model.Unanswered}}, nil},
+		"headers that disagree":  {[]model.Fired{at(0, 429, "Retry-After", "10", "RateLimit", `"a";r=0;t=2`)}, []string{"Retry-After 10s and a RateLimit reset of 2s"}},
+		"as new after the wait":  {[]model.Fired{at(0, 429, "Retry-After", "3", "X-RateLimit-Reset", "15")}, nil},
+		"as new before the wait": {[]model.Fired{at(0, 429, "Retry-After", "10", "X-RateLimit-Reset", "2")}, []string{"Retry-After 10s and a RateLimit reset of 2s"}},
+		"the draft's reset":      {[]model.Fired{at(0, 429, "Retry-After", "3", "RateLimit-Reset", "15")}, []string{"Retry-After 3s and a RateLimit reset of 15s"}},
+		"no answer":              {[]model.Fired{at(0, 429, "Retry-After", "10"), {Outcome: model.Unanswered}}, nil},
 	} {
 		got := model.Findings(c.list)
 		if len(got) != len(c.want) {
