@@ -155,7 +155,7 @@ func (c *classroom) follow(s *Screen, f FollowMsg) {
 		return
 	}
 	c.following = true
-	s.guess.asked = f.Ask && s.guess.answered != s.guessed().ID
+	s.guess.asked = f.Ask && s.guess.answered != s.guess.question().ID
 }
 
 // showEvery is how often students get the teacher's moment at most.
@@ -183,7 +183,7 @@ func (c *classroom) report(s *Screen) {
 	}
 	it, run := s.at(), s.shown()
 	c.Report(Place{
-		Lesson: s.lesson, Title: it.Title, View: s.views[s.current].name(), Steps: run.Decided(), At: run.Elapsed(),
+		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: run.Decided(), At: run.Elapsed(),
 		Task: it.Goal != nil, Reached: s.reached[it.ID], With: c.following,
 	})
 }

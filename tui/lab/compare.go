@@ -33,7 +33,7 @@ func (compareView) move(s *Screen, by int) {
 func (p painter) paintCompare(r cell.Rect) {
 	bottom := 5
 	switch {
-	case p.big:
+	case p.presenter.on:
 		bottom = 0
 	case p.Framed:
 		bottom = 9
@@ -53,11 +53,11 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	pictureWidth := 0
 	switch {
 	case !pictures:
-	case p.Framed && p.big && lanes.H/n >= 3*typeRows: // room for three lines of large type
+	case p.Framed && p.presenter.on && lanes.H/n >= 3*typeRows: // room for three lines of large type
 		pictureWidth = min(r.W*42/100, 84)
 	case p.Framed:
 		pictureWidth = min(max(r.W*34/100, 42), 60)
-	case p.big: // the large numbers are the point of it
+	case p.presenter.on: // the large numbers are the point of it
 		pictureWidth = 32
 	}
 	columns := lanes.W - pictureWidth - 2
@@ -69,7 +69,7 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	y := lanes.Y
 	for i := first; i < first+shown; i++ {
 		h := (lanes.Y + lanes.H - y) / (first + shown - i)
-		if p.big { // one size of type for all
+		if p.presenter.on { // one size of type for all
 			h = lanes.H / shown
 		}
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
@@ -87,7 +87,7 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	if run == p.run {
 		p.OnClick(times, func(at int) tea.Cmd { return p.goTo(st.roundest(at)) })
 	}
-	if p.Framed && pictures && !p.big {
+	if p.Framed && pictures && !p.presenter.on {
 		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.Canvas, true), wrong(p.Canvas, false))
 		p.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.Look.Dim)
 	}

@@ -217,17 +217,3 @@ func svgOf(app *shell.App) string {
 	}
 	return svg.Document(b.W, b.H, app.Look.Dark, "", body.String())
 }
-
-// savePicture keeps the picture on screen in two files, for a browser and for a terminal.
-func (s *Screen) savePicture() tea.Cmd {
-	name, write := safeName(s.momentName()), s.save
-	forms := []struct{ name, content string }{{name + ".svg", svgOf(s.App)}, {name + ".ans", ansiOf(s.App)}}
-	return func() tea.Msg {
-		for _, f := range forms {
-			if err := write(f.name, []byte(f.content)); err != nil {
-				return savedMsg{f.name, err}
-			}
-		}
-		return savedMsg{name + ".svg and .ans", nil}
-	}
-}

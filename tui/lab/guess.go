@@ -11,6 +11,7 @@ import (
 
 // guess is the predictions of a person about requests fired by hand, before each is fired.
 type guess struct {
+	s        *Screen
 	on       bool
 	asked    bool   // a request waits for its prediction
 	answered string // the question that was answered last
@@ -21,48 +22,48 @@ type guess struct {
 func newGuess(s *Screen) guess {
 	answer := func(name, key string, admitted bool) keymap.Action {
 		return keymap.New("predict", name, key, "predicts that the algorithm in focus has it "+name+", and fires", func() tea.Cmd {
-			s.answerGuess(admitted)
+			s.guess.answer(admitted)
 			return s.started()
 		}, key).Hinted(name)
 	}
-	return guess{keys: keymap.Actions{
+	return guess{s: s, keys: keymap.Actions{
 		answer("admitted", "a", true), answer("denied", "d", false),
 	}}
 }
 
-// toggleGuess asks for predictions from now on, or stops that.
-func (s *Screen) toggleGuess() {
-	s.guess.on, s.guess.asked = !s.guess.on, false
-	if s.guess.on {
+// toggle asks for predictions from now on, or stops that.
+func (g *guess) toggle() {
+	s := g.s
+	g.on, g.asked = !g.on, false
+	if g.on {
 		s.Say("Before each request that you fire: a says that it will be admitted, d denied. J stops asking.")
 		return
 	}
 	s.Say("Requests are fired without a prediction.")
 }
 
-// fireOne fires a request by hand, or asks for a prediction first.
-func (s *Screen) fireOne() {
-	if !s.guess.on || s.run.Setup().Limit.Count == 0 {
+// fire fires a request by hand, or asks for a prediction first.
+func (g *guess) fire() {
+	s := g.s
+	if !g.on || s.run.Setup().Limit.Count == 0 {
 		s.fire(1)
 		s.follow()
 		return
 	}
 	s.halt()
-	s.guess.asked = true
+	g.asked = true
 }
 
-// answerGuess fires the request that waits, and says whether the prediction was right and why.
+// answer fires the request that waits, and says whether the prediction was right and why.
 // The score is the one of the quizzes.
-func (s *Screen) answerGuess(admitted bool) {
-	s.guess.asked = false
+func (g *guess) answer(admitted bool) {
+	s := g.s
+	g.asked = false
 	setup := s.run.Setup()
 	c, m := setup.Candidates[s.focus], s.run.Ask(s.focus, s.cost())
 	right := m.Decision.Allowed == admitted
-	if s.scores == nil {
-		s.scores = map[string]lab.Score{}
-	}
-	q := s.guessed()
-	s.guess.answered = q.ID
+	q := g.question()
+	g.answered = q.ID
 	if s.class.joined() {
 		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
 	}
@@ -70,10 +71,10 @@ func (s *Screen) answerGuess(admitted bool) {
 	if right {
 		now.Right = 1
 	}
-	s.scores[c.String()] = s.scores[c.String()].Plus(now)
+	all := s.score(c, now)
 	s.fire(1)
 	s.follow()
-	fate, all := "denied", s.scores[c.String()]
+	fate := "denied"
 	if m.Decision.Allowed {
 		fate = "admitted"
 	}
@@ -89,8 +90,9 @@ func (s *Screen) answerGuess(admitted bool) {
 	}
 }
 
-// guessed is the question about a request that is fired now at the candidate in focus.
-func (s *Screen) guessed() Question {
+// question is the question about a request that is fired now at the candidate in focus.
+func (g *guess) question() Question {
+	s := g.s
 	c, at := s.run.Setup().Candidates[s.focus], storyTime(s.run.Elapsed())
 	return Question{
 		ID:   fmt.Sprint("guess ", s.at().ID, s.seed, s.run.Setup(), s.focus, s.run.Decided(), at),

@@ -17,7 +17,7 @@ import (
 
 // shown returns the run whose time the header tells.
 func (s *Screen) shown() *lab.Run {
-	if q, ok := s.views[s.current].(*quizView); ok && q.quiz != nil {
+	if q, ok := s.front().(*quizView); ok && q.quiz != nil {
 		return q.quiz.Run
 	}
 	return s.run

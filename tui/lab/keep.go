@@ -8,11 +8,18 @@ import (
 	"ratescope/model/lab"
 )
 
-// export writes the moment to a file.
-func (s *Screen) export(asScenario bool) tea.Cmd {
-	id := s.momentName()
+// exports is what leaves the lab: files, and text on the clipboard.
+type exports struct {
+	s    *Screen
+	save func(name string, content []byte) error
+}
+
+// moment writes the moment on screen to a file.
+func (e *exports) moment(asScenario bool) tea.Cmd {
+	s := e.s
+	id := e.name()
 	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run))
-	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && !s.firedByHand() {
+	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && !e.firedByHand() {
 		name, content = s.at().ID+".json", s.at().File() // the lesson with its text and its question
 	} else if asScenario {
 		var err error
@@ -23,15 +30,16 @@ func (s *Screen) export(asScenario bool) tea.Cmd {
 		name = id + ".json"
 	}
 	name = safeName(name)
-	write := s.save
+	write := e.save
 	return func() tea.Msg { return savedMsg{name, write(name, content)} }
 }
 
 // firedByHand reports whether a person has added requests to the story.
-func (s *Screen) firedByHand() bool { return len(s.moment().Fired) > 0 }
+func (e *exports) firedByHand() bool { return len(e.s.moment().Fired) > 0 }
 
-// momentName is what a file about the moment on screen is called.
-func (s *Screen) momentName() string {
+// name is what a file about the moment on screen is called.
+func (e *exports) name() string {
+	s := e.s
 	return s.at().ID + "-" + strings.ReplaceAll(strings.TrimSuffix(lab.Seconds(s.run.Elapsed()), " s"), ".", "_")
 }
 
@@ -46,11 +54,12 @@ func safeName(s string) string {
 }
 
 // copyScript puts the script of the inspected step on the clipboard.
-func (s *Screen) copyScript() tea.Cmd {
+func (e *exports) copyScript() tea.Cmd {
+	s := e.s
 	setup := s.run.Setup()
 	c := setup.Candidates[s.focus]
 	m := s.run.Ask(s.focus, s.cost())
-	if d, ok := s.views[s.current].(*decisionView); ok {
+	if d, ok := s.front().(*decisionView); ok {
 		m = d.moment(s)
 	}
 	text, err := lab.Script(c, m, setup)
@@ -59,4 +68,31 @@ func (s *Screen) copyScript() tea.Cmd {
 	}
 	s.Say("Copied the Redis script of this step of " + c.String() + ".")
 	return tea.SetClipboard(text)
+}
+
+// copyMoment puts a line on the clipboard that opens the moment on screen.
+func (e *exports) copyMoment() tea.Cmd {
+	s := e.s
+	line, err := s.moment().Line()
+	if err != nil {
+		s.fail(err)
+		return nil
+	}
+	s.Say("Copied. Open it with: ratescope lab '" + line[:min(len(line), 12)] + "…'")
+	return tea.SetClipboard("ratescope lab '" + line + "'")
+}
+
+// picture keeps the picture on screen in two files, for a browser and for a terminal.
+func (e *exports) picture() tea.Cmd {
+	s := e.s
+	name, write := safeName(e.name()), e.save
+	forms := []struct{ name, content string }{{name + ".svg", svgOf(s.App)}, {name + ".ans", ansiOf(s.App)}}
+	return func() tea.Msg {
+		for _, f := range forms {
+			if err := write(f.name, []byte(f.content)); err != nil {
+				return savedMsg{f.name, err}
+			}
+		}
+		return savedMsg{name + ".svg and .ans", nil}
+	}
 }

@@ -25,7 +25,7 @@ func (s *Screen) bindings() keymap.Actions {
 		return ""
 	}
 	return keymap.Actions{
-		bind("fire", "fire", "space", "fires one request", s.fireOne, "space").Hinted("fire"),
+		bind("fire", "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
 		bind("fire", "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
 		bind("fire", "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
 		bind("fire", "more", "+", "raises N", func() { s.burst = min(s.burst+1, maxBurst) }, "+", "="),
@@ -51,15 +51,15 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lab", "compare", "C", "compares the algorithms", show("compare"), "C"),
 		bind("lab", "decision", "D", "inspects one decision", show("decision"), "D"),
 		bind("lab", "quiz", "Q", "asks you to predict decisions", show("quiz"), "Q"),
-		bind("lab", "predict first", "J", "asks for your prediction before a request", s.toggleGuess, "J"),
+		bind("lab", "predict first", "J", "asks for your prediction before a request", s.guess.toggle, "J"),
 		bind("lab", "lesson", "T", "shows the lesson's text", show("lesson"), "T"),
 		bind("lab", "map", "M", "maps where the algorithms disagree", show("map"), "M"),
 		bind("lab", "accuracy", "A", "measures how far counters are from truth", show("accuracy"), "A"),
 		bind("lab", "which limiter", "X", "plays: which limiter is in the box?", show("box"), "X"),
-		bind("lab", "next view", "tab", "goes to the next of these", func() { s.show(s.views[(s.current+1)%len(s.views)].name()) }, "tab").Hinted("view"),
-		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.views[(s.current+len(s.views)-1)%len(s.views)].name()) }, "shift+tab"),
-		bind("lab", "up", "↑ k", "selects what is above", func() { s.views[s.current].move(s, -1) }, "up", "k"),
-		bind("lab", "down", "↓ j", "selects what is below", func() { s.views[s.current].move(s, 1) }, "down", "j"),
+		bind("lab", "next view", "tab", "goes to the next of these", func() { s.show(s.after(1)) }, "tab").Hinted("view"),
+		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.after(-1)) }, "shift+tab"),
+		bind("lab", "up", "↑ k", "selects what is above", func() { s.front().move(s, -1) }, "up", "k"),
+		bind("lab", "down", "↓ j", "selects what is below", func() { s.front().move(s, 1) }, "down", "j"),
 		bind("lab", "algorithm", "a", "selects the next algorithm", func() { s.focus = (s.focus + 1) % len(s.run.Setup().Candidates) }, "a"),
 		bind("lab", "expand", "enter", "inspects, and from the text tries it", s.enter, "enter"),
 
@@ -68,14 +68,14 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").When(many),
 		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
 		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
-		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.openTerms() }, "w", "v").Hinted("what if"),
+		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.Open(&termsOverlay{s: s}) }, "w", "v").Hinted("what if"),
 
-		bind("room", "present", "B", "presenter mode: large and few", s.present, "B"),
-		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.export(false) }, "e"),
-		keymap.New("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.export(true) }, "E"),
-		keymap.New("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.savePicture, "K"),
-		keymap.New("room", "share", "Y", "copies a line that opens this moment", s.copyMoment, "Y"),
-		keymap.New("room", "copy", "y", "copies the Redis script of the step", s.copyScript, "y"),
+		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B"),
+		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e"),
+		keymap.New("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }, "E"),
+		keymap.New("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture, "K"),
+		keymap.New("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment, "Y"),
+		keymap.New("room", "copy", "y", "copies the Redis script of the step", s.exports.copyScript, "y"),
 	}
 }
 
@@ -84,7 +84,7 @@ func HelpMarkdown() string { return new(Screen).bindings().Markdown() }
 
 // show shows a view, which may have to prepare itself.
 func (s *Screen) show(name string) {
-	for _, v := range s.views {
+	for _, v := range s.views.list {
 		if o, ok := v.(interface{ open(*Screen) error }); ok && v.name() == name {
 			if err := o.open(s); err != nil {
 				s.fail(err)
@@ -100,15 +100,6 @@ func (s *Screen) started() tea.Cmd {
 	later := s.later
 	s.later = nil
 	return tea.Batch(later...)
-}
-
-// follow lets the decision view follow the newest request.
-func (s *Screen) follow() {
-	for _, v := range s.views {
-		if d, ok := v.(*decisionView); ok {
-			d.picked = -1
-		}
-	}
 }
 
 func (s *Screen) play() {
@@ -196,15 +187,6 @@ func (s *Screen) showHow() {
 	s.renew()
 	s.view("compare")
 	s.Say("This is one way. Step back with ← to see it move; R restarts for a try of your own.")
-}
-
-func (s *Screen) present() {
-	s.big = !s.big
-	if s.big {
-		s.Say("Presenter mode is on: large and few. B leaves it.")
-	} else {
-		s.Say("Presenter mode is off.")
-	}
 }
 
 // legend is what the shapes mean.

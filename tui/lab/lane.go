@@ -170,7 +170,7 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	}
 	p.Buffer.Fill(r.X, r.Y, columns+2, p.Look.Axis, p.Look.Border)
 	x := p.Spans(r.X, r.Y, end, widget.Styled(mark, p.Look.Accent), widget.Styled(title(c), name), widget.Styled(" ", name))
-	if p.big {
+	if p.presenter.on {
 		return
 	}
 	right := []widget.Span{

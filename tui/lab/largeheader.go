@@ -13,14 +13,30 @@ import (
 // headerRows is how many rows the lab's own header takes.
 const headerRows = 2
 
-// headerOf returns how many rows the header takes of a screen of that height. In presenter mode it
+// presenter is presenter mode: large and few.
+type presenter struct {
+	s  *Screen
+	on bool
+}
+
+// toggle turns presenter mode on or off.
+func (m *presenter) toggle() {
+	m.on = !m.on
+	if m.on {
+		m.s.Say("Presenter mode is on: large and few. B leaves it.")
+	} else {
+		m.s.Say("Presenter mode is off.")
+	}
+}
+
+// headerRows returns how many rows the header takes of a screen of that height. In presenter mode it
 // is a row of facts, the title in large type, and the goal.
-func (s *Screen) headerOf(height int) int {
-	if !s.big || s.Buffer.ASCII || height < 22 {
+func (m *presenter) headerRows(height int) int {
+	if !m.on || m.s.Buffer.ASCII || height < 22 {
 		return headerRows
 	}
 	const facts = 1
-	return facts + typeRows + s.goalRows(height-facts-typeRows)
+	return facts + typeRows + m.goalRows(height-facts-typeRows)
 }
 
 // boldRows is how many rows a goal in bold has.
@@ -29,12 +45,13 @@ const boldRows = 2
 // goalRows is how many of the rows below the title the goal takes: it is set in large type where
 // every lane keeps room for its own large figure, else in bold. It is the task that counts, so that
 // nothing moves when the words change.
-func (s *Screen) goalRows(height int) int {
+func (m *presenter) goalRows(height int) int {
+	s := m.s
 	const lane, times, seekBar = 5, 1, 1
 	if s.at().Goal == nil || !s.shows("compare") && !s.shows("decision") && !s.shows("map") && !s.shows("accuracy") {
 		return 1
 	}
-	text, width := s.taskWords(), s.Buffer.W-2
+	text, width := m.taskWords(), s.Buffer.W-2
 	room := height - lane*len(s.run.Setup().Candidates) - times - seekBar
 	if lines := typeRows * len(format.WrapBy(text, 2*width+1, dotsOf)); settable(text) && lines <= room {
 		return lines
@@ -43,7 +60,8 @@ func (s *Screen) goalRows(height int) int {
 }
 
 // taskWords is the task, behind the mark of what is still to be done.
-func (s *Screen) taskWords() string {
+func (m *presenter) taskWords() string {
+	s := m.s
 	return s.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
 }
 
@@ -139,5 +157,5 @@ func (p painter) goalWords() (string, themes.Style) {
 	case p.run.Decided() > 0:
 		return safetext.Clean(goal.Text), p.Look.Text
 	}
-	return p.taskWords(), p.Look.Text
+	return p.presenter.taskWords(), p.Look.Text
 }

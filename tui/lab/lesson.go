@@ -38,7 +38,7 @@ func (v *textView) reset()             { v.text.GotoTop() }
 
 // move scrolls the text.
 func (v *textView) move(s *Screen, by int) {
-	if s.big { // whole lines of large type
+	if s.presenter.on { // whole lines of large type
 		by *= typeRows
 	}
 	if by < 0 {
@@ -53,10 +53,10 @@ const widest = 100
 
 func (v *textView) layout(s *Screen, r cell.Rect) {
 	width := min(r.W, widest)
-	if s.big {
+	if s.presenter.on {
 		width = r.W
 	}
-	lines := s.lessonLines(width - 4)
+	lines := v.lines(s, width-4)
 	v.box, v.lanes = cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}, cell.Rect{}
 	if s.Framed {
 		v.box.H = min(len(lines)+4, r.H)
@@ -76,7 +76,7 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 		v.text.SetWidth(width - 4)
 		v.text.SetHeight(max(v.box.H-4, 0))
 	}
-	if s.big && v.text.Height() > typeRows { // no line of large type is cut
+	if s.presenter.on && v.text.Height() > typeRows { // no line of large type is cut
 		v.text.SetHeight(v.text.Height() / typeRows * typeRows)
 	}
 	v.text.SetContentLines(text)
@@ -99,9 +99,9 @@ func (v *textView) paint(p painter, r cell.Rect) {
 	}
 }
 
-// lessonLines is what a lesson says, in lines of a width; in presenter mode in large type, all but
+// lines is what a lesson says, in lines of a width; in presenter mode in large type, all but
 // the keys.
-func (s *Screen) lessonLines(width int) []line {
+func (v *textView) lines(s *Screen, width int) []line {
 	it := s.at()
 	var lines []line
 	small := func(text string, st themes.Style) {
@@ -110,7 +110,7 @@ func (s *Screen) lessonLines(width int) []line {
 		}
 	}
 	write := func(text string, st themes.Style) {
-		if text = safetext.Clean(text); !s.big || s.Buffer.ASCII || !settable(text) {
+		if text = safetext.Clean(text); !s.presenter.on || s.Buffer.ASCII || !settable(text) {
 			small(text, st)
 			return
 		}
@@ -121,7 +121,7 @@ func (s *Screen) lessonLines(width int) []line {
 		}
 	}
 	gap := make([]line, 1)
-	if s.big {
+	if s.presenter.on {
 		gap = make([]line, typeRows)
 	}
 	for _, p := range it.Paragraphs(s.run) {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"ratescope/model/lab"
@@ -15,13 +16,49 @@ type Memory struct {
 	Moment  string               `json:"moment,omitempty"`  // where it was left, as lab.Shared.Line writes it
 }
 
+// results are what a person reached in the lab.
+type results struct {
+	reached map[string]bool      // lessons whose goal was reached
+	scores  map[string]lab.Score // of predictions, by algorithm; those of a quiz once it is over
+	named   Named                // boxes
+	before  string               // what was remembered at the start
+	keep    func(Memory) error   // nil: what was done is forgotten
+}
+
 // recall takes over what was remembered. A moment that cannot be opened any more is
 // forgotten.
-func (s *Screen) recall(m Memory) {
+func (r *results) recall(m Memory) {
 	for _, id := range m.Reached {
-		s.reached[id] = true
+		r.reached[id] = true
 	}
-	s.scores, s.named = m.Scores, m.Named
+	r.scores, r.named = m.Scores, m.Named
+}
+
+// score adds to the predictions of an algorithm, and returns all of them.
+func (r *results) score(c lab.Candidate, now lab.Score) lab.Score {
+	if r.scores == nil {
+		r.scores = map[string]lab.Score{}
+	}
+	r.scores[c.String()] = r.scores[c.String()].Plus(now)
+	return r.scores[c.String()]
+}
+
+// memory is what of them is to be remembered.
+func (r *results) memory() Memory {
+	m := Memory{Scores: maps.Clone(r.scores), Named: r.named}
+	for id := range r.reached {
+		m.Reached = append(m.Reached, id)
+	}
+	slices.Sort(m.Reached)
+	return m
+}
+
+// keepChanged hands what was done to the one that remembers it, where it has changed.
+func (r *results) keepChanged(now Memory) error {
+	if r.keep == nil || now.text() == r.before {
+		return nil
+	}
+	return r.keep(now)
 }
 
 // resume goes on where it was left, and reports whether that was possible.
@@ -42,33 +79,17 @@ func (m Memory) text() string {
 	return string(text)
 }
 
-// Keep hands what was done to who remembers it, at the end of the program.
-func (s *Screen) Keep() error {
-	now := s.memory()
-	if s.keep == nil || now.text() == s.before {
-		return nil
-	}
-	return s.keep(now)
-}
+// Keep has what was done remembered, at the end of the program.
+func (s *Screen) Keep() error { return s.keepChanged(s.memory()) }
 
-// memory is what is to be remembered.
+// memory is what is to be remembered: what was reached, and where the story stands.
 func (s *Screen) memory() Memory {
-	m := Memory{Scores: map[string]lab.Score{}, Named: s.named}
-	for id := range s.reached {
-		m.Reached = append(m.Reached, id)
-	}
-	slices.Sort(m.Reached)
-	for name, score := range s.scores {
-		m.Scores[name] = score
-	}
-	for _, v := range s.views {
+	for _, v := range s.views.list {
 		if q, ok := v.(*quizView); ok && q.quiz != nil {
 			q.keepScores(s)
-			for name, score := range s.scores {
-				m.Scores[name] = score
-			}
 		}
 	}
+	m := s.results.memory()
 	if line, err := s.moment().Line(); err == nil && s.run.Decided() > 0 {
 		m.Moment = line
 	}

@@ -30,7 +30,7 @@ func (p painter) paintPicture(r cell.Rect, i int) {
 	c := s.Candidates[i]
 	state := p.run.State(i)
 	d := p.run.Ask(i, 0).Decision
-	if p.big {
+	if p.presenter.on {
 		p.paintLarge(r, i)
 		return
 	}

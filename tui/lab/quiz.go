@@ -77,12 +77,9 @@ func (q *quizView) reset()                  { q.quiz = nil }
 
 // keepScores adds the scores of the quiz to those of the quizzes before it.
 func (q *quizView) keepScores(s *Screen) {
-	if s.scores == nil {
-		s.scores = map[string]lab.Score{}
-	}
 	for _, c := range q.quiz.Run.Setup().Candidates {
 		if now := q.quiz.Score(c); now.Asked > 0 {
-			s.scores[c.String()] = s.scores[c.String()].Plus(now)
+			s.score(c, now)
 		}
 	}
 	q.quiz.ClearScores()

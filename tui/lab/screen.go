@@ -19,37 +19,19 @@ type Screen struct {
 	*shell.App
 	story
 
-	save    func(name string, content []byte) error
-	keep    func(Memory) error // nil: what was done is forgotten
-	task    task
-	reached map[string]bool      // lessons whose goal was reached
-	scores  map[string]lab.Score // of quizzes that are over, by algorithm
+	views
+	results
 
-	views   []view
-	current int // number of the view that is shown
-	focus   int // candidate
-	zoom    int // steps from the range that a lesson begins with
-	hint    bool
-	big     bool // presenter mode
-	actions keymap.Actions
-	later   []tea.Cmd // to be started when the message at hand was handled
-
-	guess  guess
-	named  Named  // boxes
-	before string // what was remembered at the start
-	class  classroom
-}
-
-// view is one picture of the lab.
-type view interface {
-	name() string
-	// layout is called before paint, with the room there is.
-	layout(s *Screen, r cell.Rect)
-	paint(p painter, r cell.Rect)
-	// move selects what is above or below.
-	move(s *Screen, by int)
-	// keys are those of this view alone; they go before the lab's.
-	keys() keymap.Actions
+	task      task
+	focus     int // candidate
+	zoom      int // steps from the range that a lesson begins with
+	hint      bool
+	actions   keymap.Actions
+	later     []tea.Cmd // to be started when the message at hand was handled
+	guess     guess
+	presenter presenter
+	exports   exports
+	class     classroom
 }
 
 // painter draws the screen on a canvas.
@@ -78,17 +60,18 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, save: o.Save, keep: o.Remember, big: o.Present, reached: map[string]bool{}, class: classroom{Class: o.Class, messages: o.Messages}}
-	s.views = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
+	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}}, class: classroom{Class: o.Class, messages: o.Messages}}
+	s.presenter, s.exports = presenter{s, o.Present}, exports{s, o.Save}
+	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
 	if s.class.teaches() {
-		s.views = append(s.views, newStudentsView(s))
+		s.views.list = append(s.views.list, newStudentsView(s))
 	}
 	s.actions = append(s.bindings(), s.class.keys(s)...)
 	s.guess = newGuess(s)
 	if err := s.open(o.First); err != nil {
 		return nil, err
 	}
-	if s.at().Goal != nil && !s.big {
+	if s.at().Goal != nil && !s.presenter.on {
 		s.view("lesson")
 	}
 	s.recall(o.Memory)
@@ -106,7 +89,7 @@ func (s *Screen) Keys() keymap.Actions {
 	if s.seek != nil {
 		return nil // any key stops it, see Update
 	}
-	v := s.views[s.current]
+	v := s.front()
 	list := append(keymap.Actions(nil), v.keys()...)
 	if s.guess.asked && !s.shows("quiz") {
 		list = append(list, s.guess.keys...)
@@ -135,11 +118,11 @@ func (s *Screen) Pace() time.Duration {
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
-		s.goal()
+		s.task.update(s)
 		s.class.report(s)
-		s.views[s.current].layout(s, s.body(msg.Area))
+		s.front().layout(s, s.body(msg.Area))
 	case measuredMsg:
-		for _, v := range s.views {
+		for _, v := range s.views.list {
 			if a, ok := v.(*accuracyView); ok {
 				a.take(s, msg)
 			}
@@ -172,9 +155,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.seek = nil // it stays where it has come
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelUp {
-			s.views[s.current].move(s, -1)
+			s.front().move(s, -1)
 		} else {
-			s.views[s.current].move(s, 1)
+			s.front().move(s, 1)
 		}
 	case tea.MouseMotionMsg:
 		if m := msg.Mouse(); m.Button == tea.MouseLeft {
@@ -188,7 +171,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // body is the room for a view.
 func (s *Screen) body(r cell.Rect) cell.Rect {
-	_, rest := r.Top(s.headerOf(r.H))
+	_, rest := r.Top(s.presenter.headerRows(r.H))
 	body, _ := rest.Top(rest.H - 1)
 	return body
 }
@@ -196,41 +179,17 @@ func (s *Screen) body(r cell.Rect) cell.Rect {
 // Paint draws the header, the view and the seek bar.
 func (s *Screen) Paint(c *widget.Canvas, r cell.Rect) {
 	p := painter{c, s}
-	header, _ := r.Top(s.headerOf(r.H))
+	header, _ := r.Top(s.presenter.headerRows(r.H))
 	p.paintHeader(header)
-	p.views[p.current].paint(p, s.body(r))
+	p.front().paint(p, s.body(r))
 	p.paintSeek(cell.Rect{X: r.X, Y: r.Y + r.H - 1, W: r.W, H: 1})
 }
-
-// view shows the view of that name.
-func (s *Screen) view(name string) {
-	for i, v := range s.views {
-		if v.name() == name {
-			s.current = i
-		}
-	}
-}
-
-// shows reports whether the view of that name is shown.
-func (s *Screen) shows(name string) bool { return s.views[s.current].name() == name }
 
 // fail says what was not possible.
 func (s *Screen) fail(err error) {
 	text := err.Error()
 	s.Warn(strings.ToUpper(text[:1]) + text[1:] + ".")
 }
-
-// Back leaves a view for the first one, and reports whether there was one to leave.
-func (s *Screen) Back() bool {
-	if !s.CanGoBack() {
-		return false
-	}
-	s.current = 0
-	return true
-}
-
-// CanGoBack reports whether Back would do something.
-func (s *Screen) CanGoBack() bool { return s.current != 0 }
 
 // begin opens a lesson and shows its text, or without a task the lanes.
 func (s *Screen) begin(i int) {
@@ -250,7 +209,7 @@ func (s *Screen) begin(i int) {
 func (s *Screen) renew() {
 	s.guess.asked = false
 	s.focus = min(s.focus, len(s.run.Setup().Candidates)-1)
-	for _, v := range s.views {
+	for _, v := range s.views.list {
 		if q, ok := v.(*quizView); ok && q.quiz != nil {
 			q.keepScores(s)
 		}

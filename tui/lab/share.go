@@ -3,8 +3,6 @@ package lab
 import (
 	"slices"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/model/lab"
 )
 
@@ -12,7 +10,7 @@ import (
 func (s *Screen) moment() lab.Shared {
 	m := lab.MomentOf(s.run)
 	m.Lesson, m.Traffic, m.Key, m.Seed = *s.at(), s.traffic, s.key, s.seed
-	m.View, m.Selected = s.views[s.current].name(), s.focus
+	m.View, m.Selected = s.front().name(), s.focus
 	return m
 }
 
@@ -37,15 +35,4 @@ func (s *Screen) openShared(m lab.Shared) error {
 		s.show("quiz")
 	}
 	return nil
-}
-
-// copyMoment puts a line on the clipboard that opens the moment on screen.
-func (s *Screen) copyMoment() tea.Cmd {
-	line, err := s.moment().Line()
-	if err != nil {
-		s.fail(err)
-		return nil
-	}
-	s.Say("Copied. Open it with: ratescope lab '" + line[:min(len(line), 12)] + "…'")
-	return tea.SetClipboard("ratescope lab '" + line + "'")
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
 )
@@ -65,16 +63,7 @@ func (s *story) trafficName() string {
 	return string(s.traffic[0].Model)
 }
 
-// nextTraffic puts the next traffic in place of the present one, from the beginning of
-// the story on.
-func (s *Screen) nextTraffic(by int) tea.Cmd {
-	list := s.streams()
-	next := list[(max(s.on(list), 0)+by+len(list))%len(list)]
-	s.traffic, s.recorded, s.key = slices.Clone(next.list), next.recorded, 0
-	return s.rerun()
-}
-
-// keys returns how many keys the traffic is spread over; 1 where it is not.
+// keyCount returns how many keys the traffic is spread over; 1 where it is not.
 func (s *story) keyCount() int {
 	if s.recorded {
 		return len(s.trace.Keys)
@@ -103,23 +92,4 @@ func (s *story) keyName() string {
 		name += ", the quietest"
 	}
 	return name
-}
-
-// nextKey looks at the requests of the next key alone, or after the last one at all of
-// them together.
-func (s *Screen) nextKey(by int) tea.Cmd {
-	n := s.keyCount() + 1
-	s.key = int32((int(s.key)+1+by+n)%n) - 1
-	return s.rerun()
-}
-
-// rerun returns to the same moment with the traffic made anew.
-func (s *Screen) rerun() tea.Cmd {
-	cmd, err := s.again(s.run.Setup())
-	if err != nil {
-		s.Warn("The traffic cannot be made: " + err.Error() + ".")
-		return nil
-	}
-	s.renew()
-	return cmd
 }

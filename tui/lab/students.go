@@ -119,7 +119,7 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 	if p.class.Locked() {
 		door = "locked"
 	}
-	in := p.Section(people, true, widget.Styled("students", p.Look.Title), widget.Styled(fmt.Sprintf(" · %s · %s", p.classSize(v.people), door), p.Look.Dim))
+	in := p.Section(people, true, widget.Styled("students", p.Look.Title), widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.Look.Dim))
 	if len(v.people) == 0 {
 		p.Buffer.Text(in.X, in.Y, in.X+in.W, "There are no students in class.", p.Look.Dim)
 	} else {
@@ -129,7 +129,7 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 }
 
 // classSize is how many are there, and how many of them follow.
-func (s *Screen) classSize(people []Student) string {
+func classSize(people []Student) string {
 	there, with := 0, 0
 	for _, o := range people {
 		if !o.Removed {
@@ -319,7 +319,7 @@ type predictedRow struct {
 // paintPredicted draws what the class predicts of the request that the teacher is about to
 // fire, as bars in one row.
 func (p painter) paintPredicted(x, y, end int) {
-	t := p.class.Tally(p.guessed().ID)
+	t := p.class.Tally(p.guess.question().ID)
 	x = p.Buffer.Text(x, y, end, fmt.Sprintf("   class %d of %d  ", t.Admitted+t.Denied, len(p.class.Students())), p.Look.Title)
 	w := min((end-x)/2-16, 20)
 	for _, row := range p.predicted(t) {

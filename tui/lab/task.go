@@ -15,13 +15,12 @@ type task struct {
 	now              limiter.Instant
 }
 
-// goal returns how far the goal is, if the lesson has one. What was reached stays reached
-// until the restart.
-func (s *Screen) goal() lab.Progress {
-	t := &s.task
+// update works out how far the goal of the lesson on screen is, if it has one. What was reached stays
+// reached until the restart.
+func (t *task) update(s *Screen) {
 	g := s.at().Goal
 	if g == nil {
-		return lab.Progress{}
+		return
 	}
 	if t.run != s.run {
 		*t = task{run: s.run, version: -1}
@@ -42,5 +41,4 @@ func (s *Screen) goal() lab.Progress {
 			s.reached[s.at().ID] = true
 		}
 	}
-	return t.Progress
 }

@@ -21,14 +21,90 @@ type term struct {
 	turn        func(by int) tea.Cmd
 }
 
+// termsOverlay is the list of terms with their values.
+type termsOverlay struct {
+	s   *Screen
+	row int
+}
+
+// Modal is true.
+func (*termsOverlay) Modal() bool { return true }
+
+// Update selects a term and changes it.
+func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
+	list := o.terms()
+	rows := len(list)
+	o.row = min(o.row, rows-1)
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			o.row = max(o.row-1, 0)
+		} else {
+			o.row = min(o.row+1, rows-1)
+		}
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "k":
+			o.row = (o.row + rows - 1) % rows
+		case "down", "j":
+			o.row = (o.row + 1) % rows
+		case "left", "h", "-":
+			return list[o.row].turn(-1), true
+		case "right", "l", "space", "+", "=", "enter":
+			return list[o.row].turn(1), true
+		case "esc", "q", "v", "w":
+			if o.s.shows("quiz") {
+				o.s.show("quiz") // anew, where the terms have changed
+			}
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// Paint draws the list, and what the selected value means.
+func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
+	list := o.terms()
+	at := min(o.row, len(list)-1)
+	in := p.Overlay(66, len(list)+2, "what if", "←→ changes · esc closes")
+	top := max(min(at-in.H/2, len(list)-in.H), 0)
+	for row := range in.H {
+		i := top + row
+		if i >= len(list) {
+			break
+		}
+		ground, y := p.Look.Raised, in.Y+row
+		if i == at {
+			ground = p.Look.Selected
+			p.Buffer.Fill(in.X-1, y, in.W+2, ' ', p.Look.Text.On(ground))
+			p.Buffer.Text(in.X-1, y, in.X, p.Look.SelMark, p.Look.Accent.On(ground))
+		}
+		st := p.Look.Title
+		if list[i].value == "off" {
+			st = p.Look.Dim
+		}
+		p.Buffer.Text(in.X+1, y, in.X+36, list[i].name, p.Look.Text.On(ground))
+		p.Buffer.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
+		p.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
+			o.row = i
+			return list[i].turn(1)
+		})
+	}
+	if meaning := meanings[list[at].value]; meaning != "" {
+		p.Buffer.Clear(footer)
+		p.Sentence(footer, meaning, false)
+	}
+}
+
 // terms lists what can be changed: the limit, the conventions, the traffic, and who is
 // compared.
-func (s *Screen) terms() []term {
+func (o *termsOverlay) terms() []term {
+	s := o.s
 	setup := s.run.Setup()
 	set := func(f func(*lab.Setup)) tea.Cmd {
 		c := s.run.Setup()
 		f(&c)
-		return s.apply(c)
+		return o.apply(c)
 	}
 	words := lab.Words(setup.Convention)
 	switchOf := func(name string, f func(*limiter.Convention, int)) term {
@@ -45,41 +121,25 @@ func (s *Screen) terms() []term {
 		switchOf("rule", func(c *limiter.Convention, by int) { c.Rule = cycle(c.Rule, by, 2) }),
 		switchOf("denied", func(c *limiter.Convention, by int) { c.Denied = cycle(c.Denied, by, 2) }),
 		switchOf("refill", func(c *limiter.Convention, by int) { c.Refill = cycle(c.Refill, by, 2) }),
-		{"traffic", s.trafficName(), s.nextTraffic},
+		{"traffic", s.trafficName(), o.nextTraffic},
 	}
 	if s.keyCount() > 1 {
-		list = append(list, term{"whose requests", s.keyName(), s.nextKey})
+		list = append(list, term{"whose requests", s.keyName(), o.nextKey})
 	}
 	for _, a := range limiter.Algorithms() {
-		list = append(list, s.algorithmTerm(lab.Candidate{Algorithm: a}, setup))
+		list = append(list, o.algorithm(lab.Candidate{Algorithm: a}, setup))
 	}
 	for _, c := range s.at().Into { // variants and faults of the lesson
 		if c.Variant != "" || c.Fault != lab.NoFault {
-			list = append(list, s.algorithmTerm(c, setup))
+			list = append(list, o.algorithm(c, setup))
 		}
 	}
 	return list
 }
 
-// meanings say what the values of conventions mean.
-var meanings = map[string]string{
-	"half-open":     "half-open: a request exactly one window old has left the window.",
-	"closed":        "closed: a request exactly one window old still counts.",
-	"epoch":         "epoch: windows begin at multiples of their length, for every key alike.",
-	"first-request": "first-request: a window begins with the first request that finds none.",
-	"floor":         "floor: what is left of the previous window is rounded down.",
-	"exact":         "exact: what is left of the previous window keeps its fraction.",
-	"round":         "round: what is left of the previous window is rounded to the nearest.",
-	"fits":          "fits: admitted while used + cost <= limit.",
-	"below":         "below: admitted while used < limit, whatever the cost.",
-	"free":          "free: a denied request changes nothing.",
-	"charged":       "charged: a denied request is counted too.",
-	"greedy":        "greedy: one token comes back every W/L.",
-	"interval":      "interval: L tokens come back at once, every W.",
-}
-
-// algorithmTerm puts a candidate in or takes it out.
-func (s *Screen) algorithmTerm(c lab.Candidate, setup lab.Setup) term {
+// algorithm puts a candidate in or takes it out.
+func (o *termsOverlay) algorithm(c lab.Candidate, setup lab.Setup) term {
+	s := o.s
 	at := slices.Index(setup.Candidates, c)
 	value := "off"
 	if at >= 0 {
@@ -99,8 +159,68 @@ func (s *Screen) algorithmTerm(c lab.Candidate, setup lab.Setup) term {
 		default:
 			next.Candidates = slices.Delete(next.Candidates, at, at+1)
 		}
-		return s.apply(next)
+		return o.apply(next)
 	}}
+}
+
+// nextTraffic puts the next traffic in place of the present one, from the beginning of
+// the story on.
+func (o *termsOverlay) nextTraffic(by int) tea.Cmd {
+	s := o.s
+	list := s.streams()
+	next := list[(max(s.on(list), 0)+by+len(list))%len(list)]
+	s.traffic, s.recorded, s.key = slices.Clone(next.list), next.recorded, 0
+	return o.rerun()
+}
+
+// nextKey looks at the requests of the next key alone, or after the last one at all of
+// them together.
+func (o *termsOverlay) nextKey(by int) tea.Cmd {
+	s := o.s
+	n := s.keyCount() + 1
+	s.key = int32((int(s.key)+1+by+n)%n) - 1
+	return o.rerun()
+}
+
+// rerun returns to the same moment with the traffic made anew.
+func (o *termsOverlay) rerun() tea.Cmd {
+	s := o.s
+	cmd, err := s.again(s.run.Setup())
+	if err != nil {
+		s.Warn("The traffic cannot be made: " + err.Error() + ".")
+		return nil
+	}
+	s.renew()
+	return cmd
+}
+
+// apply puts the run under another setup and says what is wrong with it if that fails.
+func (o *termsOverlay) apply(setup lab.Setup) tea.Cmd {
+	s := o.s
+	cmd, err := s.change(setup)
+	if err != nil {
+		s.fail(err)
+		return nil
+	}
+	s.renew()
+	return cmd
+}
+
+// meanings say what the values of conventions mean.
+var meanings = map[string]string{
+	"half-open":     "half-open: a request exactly one window old has left the window.",
+	"closed":        "closed: a request exactly one window old still counts.",
+	"epoch":         "epoch: windows begin at multiples of their length, for every key alike.",
+	"first-request": "first-request: a window begins with the first request that finds none.",
+	"floor":         "floor: what is left of the previous window is rounded down.",
+	"exact":         "exact: what is left of the previous window keeps its fraction.",
+	"round":         "round: what is left of the previous window is rounded to the nearest.",
+	"fits":          "fits: admitted while used + cost <= limit.",
+	"below":         "below: admitted while used < limit, whatever the cost.",
+	"free":          "free: a denied request changes nothing.",
+	"charged":       "charged: a denied request is counted too.",
+	"greedy":        "greedy: one token comes back every W/L.",
+	"interval":      "interval: L tokens come back at once, every W.",
 }
 
 func cycle[T ~uint8](v T, by, n int) T { return T((int(v) + by + n) % n) }
@@ -135,92 +255,4 @@ func burstText(s lab.Setup) string {
 		return "as the limit"
 	}
 	return fmt.Sprint(s.Limit.Burst)
-}
-
-// apply puts the run under another setup and says what is wrong with it if that fails.
-func (s *Screen) apply(setup lab.Setup) tea.Cmd {
-	cmd, err := s.change(setup)
-	if err != nil {
-		s.fail(err)
-		return nil
-	}
-	s.renew()
-	return cmd
-}
-
-// termsOverlay is the list of terms with their values.
-type termsOverlay struct {
-	s   *Screen
-	row int
-}
-
-func (s *Screen) openTerms() { s.Open(&termsOverlay{s: s}) }
-
-// Modal is true.
-func (*termsOverlay) Modal() bool { return true }
-
-// Update selects a term and changes it.
-func (t *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
-	list := t.s.terms()
-	rows := len(list)
-	t.row = min(t.row, rows-1)
-	switch msg := msg.(type) {
-	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			t.row = max(t.row-1, 0)
-		} else {
-			t.row = min(t.row+1, rows-1)
-		}
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "k":
-			t.row = (t.row + rows - 1) % rows
-		case "down", "j":
-			t.row = (t.row + 1) % rows
-		case "left", "h", "-":
-			return list[t.row].turn(-1), true
-		case "right", "l", "space", "+", "=", "enter":
-			return list[t.row].turn(1), true
-		case "esc", "q", "v", "w":
-			if t.s.shows("quiz") {
-				t.s.show("quiz") // anew, where the terms have changed
-			}
-			return nil, false
-		}
-	}
-	return nil, true
-}
-
-// Paint draws the list, and what the selected value means.
-func (t *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
-	list := t.s.terms()
-	at := min(t.row, len(list)-1)
-	in := p.Overlay(66, len(list)+2, "what if", "←→ changes · esc closes")
-	top := max(min(at-in.H/2, len(list)-in.H), 0)
-	for row := range in.H {
-		i := top + row
-		if i >= len(list) {
-			break
-		}
-		ground, y := p.Look.Raised, in.Y+row
-		if i == at {
-			ground = p.Look.Selected
-			p.Buffer.Fill(in.X-1, y, in.W+2, ' ', p.Look.Text.On(ground))
-			p.Buffer.Text(in.X-1, y, in.X, p.Look.SelMark, p.Look.Accent.On(ground))
-		}
-		st := p.Look.Title
-		if list[i].value == "off" {
-			st = p.Look.Dim
-		}
-		p.Buffer.Text(in.X+1, y, in.X+36, list[i].name, p.Look.Text.On(ground))
-		p.Buffer.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
-		p.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
-			t.row = i
-			return list[i].turn(1)
-		})
-	}
-	if meaning := meanings[list[at].value]; meaning != "" {
-		p.Buffer.Clear(footer)
-		p.Sentence(footer, meaning, false)
-	}
 }

@@ -97,7 +97,7 @@ func TestTitlesGrowInPresenterMode(t *testing.T) {
 					t.Errorf("at %v row %d of the title %q is %q", size, row, it.Title, frame[1+row])
 				}
 			}
-			if got := s.headerOf(size[1]-1) + s.body(cell.Rect{W: size[0], H: size[1] - 1}).H + 1; got != size[1]-1 {
+			if got := s.presenter.headerRows(size[1]-1) + s.body(cell.Rect{W: size[0], H: size[1] - 1}).H + 1; got != size[1]-1 {
 				t.Errorf("at %v header, body and seek bar take %d rows", size, got)
 			}
 		}
@@ -121,10 +121,10 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 				t.Fatal(err)
 			}
 			app.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
-			rows, width := s.headerOf(size[1]-1), size[0]-2
+			rows, width := s.presenter.headerRows(size[1]-1), size[0]-2
 			frame := strings.Split(ansi.Strip(app.View().Content), "\n")
 			large := true
-			for n, line := range format.WrapBy(s.taskWords(), 2*width+1, dotsOf) {
+			for n, line := range format.WrapBy(s.presenter.taskWords(), 2*width+1, dotsOf) {
 				for row, text := range enlarge(line, finely-1) {
 					if at := 1 + typeRows*(n+1) + row; at >= rows || !strings.Contains(frame[at], strings.TrimSpace(text)) {
 						large = false
@@ -132,11 +132,11 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 				}
 			}
 			bold := strings.Join(strings.Fields(strings.Join(frame[1+typeRows:rows], " ")), " ")
-			if !large && !strings.Contains(bold, s.taskWords()) || !large && size[0] > 80 {
-				t.Errorf("at %v the task %q is not there: %q", size, s.taskWords(), bold)
+			if !large && !strings.Contains(bold, s.presenter.taskWords()) || !large && size[0] > 80 {
+				t.Errorf("at %v the task %q is not there: %q", size, s.presenter.taskWords(), bold)
 			}
 			app.Update(tea.KeyPressMsg{Code: 'H', Text: "H"})
-			if now := s.headerOf(size[1] - 1); now != rows {
+			if now := s.presenter.headerRows(size[1] - 1); now != rows {
 				t.Errorf("at %v the header of %s has %d rows, and %d when the goal is reached", size, it.ID, rows, now)
 			}
 		}

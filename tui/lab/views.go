@@ -1,0 +1,63 @@
+package lab
+
+import (
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+)
+
+// view is one picture of the lab.
+type view interface {
+	name() string
+	// layout is called before paint, with the room there is.
+	layout(s *Screen, r cell.Rect)
+	paint(p painter, r cell.Rect)
+	// move selects what is above or below.
+	move(s *Screen, by int)
+	// keys are those of this view alone; they go before the lab's.
+	keys() keymap.Actions
+}
+
+// views are the pictures of the lab, one of which is shown. The first is the one to go back to.
+type views struct {
+	list    []view
+	current int // number of the one that is shown
+}
+
+// front returns the view that is shown.
+func (v *views) front() view { return v.list[v.current] }
+
+// view shows the view of that name.
+func (v *views) view(name string) {
+	for i, one := range v.list {
+		if one.name() == name {
+			v.current = i
+		}
+	}
+}
+
+// shows reports whether the view of that name is shown.
+func (v *views) shows(name string) bool { return v.front().name() == name }
+
+// after returns the name of the view so many after the one that is shown, or before it.
+func (v *views) after(by int) string { return v.list[(v.current+len(v.list)+by)%len(v.list)].name() }
+
+// follow lets the decision view follow the newest request.
+func (v *views) follow() {
+	for _, one := range v.list {
+		if d, ok := one.(*decisionView); ok {
+			d.picked = -1
+		}
+	}
+}
+
+// Back leaves a view for the first one, and reports whether there was one to leave.
+func (v *views) Back() bool {
+	if !v.CanGoBack() {
+		return false
+	}
+	v.current = 0
+	return true
+}
+
+// CanGoBack reports whether Back would do something.
+func (v *views) CanGoBack() bool { return v.current != 0 }
