@@ -3,18 +3,13 @@ package shell
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 
 	"ratescope/themes"
 	"ratescope/tui/keymap"
-	"ratescope/tui/widget"
 )
 
 // The smallest terminal that a screen is drawn on, and the one from which panes have frames.
@@ -58,32 +53,19 @@ type Options struct {
 // screen that is shown and to the host, and paints them. Make one with New, add screens with
 // Register.
 type App struct {
-	widget.Canvas
-
+	surface
 	stack
 	clock
+	*lifetime
+	memory
 
 	o       Options
+	theming theming
 	host    Host
 	keys    keymap.Actions
-	over    Overlay
-	toast   widget.Toast
-	pointer pointer
-
-	footer     footer
-	frame      string // the last painted picture
-	stale      bool   // something changed since
-	mouse      bool
-	dark       bool
-	sixteen    bool // the terminal has sixteen colours
-	fixedTheme bool
-	used       []string // names of the palette's actions, the last used last
-
-	ctx     context.Context
-	stop    context.CancelFunc
-	failure error // why the program ended by itself
-	crash   sync.Once
-	crashed atomic.Pointer[halt] // a panic: set from any goroutine
+	footer  footer
+	mouse   bool
+	used    []string // names of the palette's actions, the last used last
 }
 
 // New returns a program without screens. It ends when ctx does.
@@ -95,16 +77,17 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if o.Shelf == nil {
 		o.Shelf = themes.BuiltIn()
 	}
-	a := &App{o: o, host: Bare{}, mouse: o.Mouse, fixedTheme: o.Theme != "", dark: true}
+	a := &App{o: o, memory: memory{o.Remember, o.Recall}, host: Bare{}, mouse: o.Mouse}
+	a.theming = theming{on: &a.surface, shelf: o.Shelf, ascii: o.ASCII, fixed: o.Theme != "", dark: true}
 	theme := o.Shelf.Default(true)
-	if a.fixedTheme {
+	if a.theming.fixed {
 		var err error
 		if theme, err = o.Shelf.Find(o.Theme); err != nil {
 			return nil, err
 		}
 	}
-	a.ctx, a.stop = context.WithCancel(ctx)
-	a.setTheme(theme)
+	a.theming.set(theme)
+	a.lifetime = begin(ctx)
 	return a, nil
 }
 
@@ -127,24 +110,7 @@ func (a *App) Run(extra ...tea.ProgramOption) error {
 		model = &timed{Model: model, report: a.o.Timed}
 	}
 	_, err := tea.NewProgram(model, settings...).Run()
-	switch h := a.crashed.Load(); {
-	case h != nil:
-		return h
-	case a.failure != nil:
-		return a.failure
-	case errors.Is(err, tea.ErrProgramKilled) && a.ctx.Err() != nil:
-		return a.ctx.Err()
-	}
-	return err
-}
-
-// Context ends when the program does.
-func (a *App) Context() context.Context { return a.ctx }
-
-// Fail ends the program with an error.
-func (a *App) Fail(err error) tea.Cmd {
-	a.failure = err
-	return tea.Quit
+	return a.ended(err)
 }
 
 // Options returns how the program looks.
@@ -162,24 +128,6 @@ func (o *Options) writes() int {
 
 // Frame is the time between two pictures at the highest rate that is allowed.
 func (a *App) Frame() time.Duration { return time.Second / time.Duration(a.o.FPS) }
-
-// Redraw says that something changed that is on screen.
-func (a *App) Redraw() { a.stale = true }
-
-// Say shows a sentence for some seconds.
-func (a *App) Say(text string) { a.toast, a.stale = widget.Toast{Text: text}, true }
-
-// Warn shows a sentence about trouble for some seconds.
-func (a *App) Warn(text string) { a.toast, a.stale = widget.Toast{Text: text, Bad: true}, true }
-
-// Hush takes the sentence away.
-func (a *App) Hush() { a.toast, a.stale = widget.Toast{}, true }
-
-// Open lays an overlay over the screen; it has the keyboard until it closes.
-func (a *App) Open(o Overlay) { a.over, a.stale = o, true }
-
-// Over returns the open overlay, or nil.
-func (a *App) Over() Overlay { return a.over }
 
 // Show shows the screen of that name.
 func (a *App) Show(name string) tea.Cmd {
@@ -204,36 +152,4 @@ func (a *App) change(i int) tea.Cmd {
 	a.current, a.stale = i, true
 	a.layout()
 	return tea.Batch(left, a.at().Update(ShownMsg{}), a.Wake())
-}
-
-// Remember keeps a choice for the next start.
-func (a *App) Remember(key, value string) tea.Cmd {
-	if a.o.Remember == nil {
-		return nil
-	}
-	return a.o.Remember(key, value)
-}
-
-// Recall returns what was kept of an earlier start under a key, or "".
-func (a *App) Recall(key string) string {
-	if a.o.Recall == nil {
-		return ""
-	}
-	return a.o.Recall(key)
-}
-
-// setTheme puts a theme on. A terminal of sixteen colours gets its own.
-func (a *App) setTheme(t *themes.Theme) {
-	if a.sixteen {
-		t = themes.Sixteen(a.dark)
-	}
-	a.SetTheme(t, a.o.ASCII)
-	a.stale = true
-}
-
-// profiled takes in how many colours the terminal has.
-func (a *App) profiled(p colorprofile.Profile) {
-	if a.sixteen = p == colorprofile.ANSI; a.sixteen {
-		a.setTheme(a.Look.Theme)
-	}
 }

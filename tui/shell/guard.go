@@ -1,14 +1,6 @@
 package shell
 
-import (
-	"fmt"
-	"os"
-	"runtime/debug"
-
-	tea "charm.land/bubbletea/v2"
-
-	"ratescope/model/safetext"
-)
+import tea "charm.land/bubbletea/v2"
 
 // guarded is the App as the program runs it: a panic in what it does ends the program in
 // order, with the terminal as it was and one sentence, not with a trace over the screen.
@@ -51,26 +43,11 @@ func (g guarded) guard(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// caught ends the program when what defers it panics. The trace goes to a file.
+// caught ends the program when what defers it panics.
 func (g guarded) caught() {
 	what := recover()
 	if what == nil {
 		return
 	}
-	g.crash.Do(func() {
-		where := "its trace could not be written"
-		if f, err := os.CreateTemp("", "ratescope-crash-*.txt"); err == nil {
-			_, _ = fmt.Fprintf(f, "%v\n\n%s", what, debug.Stack())
-			if f.Close() == nil {
-				where = "please report it with " + f.Name()
-			}
-		}
-		g.crashed.Store(&halt{fmt.Sprintf("the screen came to a halt by a fault of its own (%s); %s.", safetext.Clip(safetext.Clean(fmt.Sprint(what)), 200, safetext.Ellipsis), where)})
-		g.stop()
-	})
+	g.crash(what)
 }
-
-// halt is a panic as an error.
-type halt struct{ text string }
-
-func (h *halt) Error() string { return h.text }

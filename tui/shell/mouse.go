@@ -1,12 +1,6 @@
 package shell
 
-import (
-	"time"
-
-	tea "charm.land/bubbletea/v2"
-
-	"ratescope/tui/cell"
-)
+import "time"
 
 // resting is how long the mouse stays where it is before the screen says what is there.
 const resting = 400 * time.Millisecond
@@ -47,23 +41,4 @@ func (p *pointer) lift() bool {
 	was := p.rests
 	p.rests = false
 	return was
-}
-
-// follow notes where the mouse is, and returns what says later that it has rested there. It
-// waits for nothing where there is nothing to say.
-func (a *App) follow(x, y int) tea.Cmd {
-	rests, stale := a.pointer.moveTo(x, y)
-	a.stale = a.stale || stale
-	if rests || a.over != nil || a.TipAt(x, y) == "" {
-		return nil
-	}
-	moves := a.pointer.moves
-	return tea.Tick(resting, func(time.Time) tea.Msg { return restMsg{moves} })
-}
-
-// paintTip says what is under the mouse, as it is in this picture.
-func (a *App) paintTip(body cell.Rect) {
-	if a.pointer.rests && a.over == nil {
-		a.PaintTip(a.pointer.x, a.pointer.y, a.TipAt(a.pointer.x, a.pointer.y), cell.Rect{Y: 0, W: a.Buffer.W, H: body.Y + body.H})
-	}
 }

@@ -40,8 +40,8 @@ type Prompt struct {
 // NewPrompt returns a prompt with a text in it. changed has the text after every change, done
 // once at the end: with kept false it was given up. keys takes the keys that are not for the
 // text, and says whether it did. All three may be nil.
-func (a *App) NewPrompt(sign, text, note string, changed func(string), done func(string, bool) tea.Cmd, keys func(tea.KeyPressMsg) bool) *Prompt {
-	p := &Prompt{input: widget.NewInput(a.Look, sign, 0), note: note, changed: changed, done: done, keys: keys}
+func (s *surface) NewPrompt(sign, text, note string, changed func(string), done func(string, bool) tea.Cmd, keys func(tea.KeyPressMsg) bool) *Prompt {
+	p := &Prompt{input: widget.NewInput(s.Look, sign, 0), note: note, changed: changed, done: done, keys: keys}
 	p.input.SetValue(text)
 	p.input.CursorEnd()
 	return p
@@ -103,8 +103,8 @@ type Question struct {
 }
 
 // Ask lays a question over the screen: enter does it, any other key does not.
-func (a *App) Ask(title, yes string, do func() tea.Cmd, lines ...string) {
-	a.Open(&Question{title: title, lines: lines, yes: yes, do: do})
+func (s *surface) Ask(title, yes string, do func() tea.Cmd, lines ...string) {
+	s.Open(&Question{title: title, lines: lines, yes: yes, do: do})
 }
 
 // Update waits for the answer.

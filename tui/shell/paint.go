@@ -75,7 +75,8 @@ func footerActions(a *App, columns int) (shown keymap.Actions) {
 	}
 	const roomForNames = 150
 	if n := len(screens); columns < roomForNames && n > 1 {
-		shown = append(shown, keymap.New("", "", "1-"+screens[n-1].Help().Key, "", a.nextScreen, "1").Hinted("screens"))
+		next := func() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
+		shown = append(shown, keymap.New("", "", "1-"+screens[n-1].Help().Key, "", next, "1").Hinted("screens"))
 		screens = nil
 	}
 	for _, act := range a.at().Keys().Refresh() {
@@ -85,9 +86,6 @@ func footerActions(a *App, columns int) (shown keymap.Actions) {
 	}
 	return append(shown, screens...)
 }
-
-// nextScreen shows the screen after the one that is shown.
-func (a *App) nextScreen() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
 
 // paintFooter shows the keys that matter most, each of which can be clicked.
 func paintFooter(a *App, r cell.Rect) {

@@ -89,11 +89,11 @@ func newThemes(a *App) *Picker {
 	}
 	p := a.NewPicker("theme", choices)
 	p.Select(before.Name)
-	p.Moved = func(c Choice) { a.setTheme(c.Value.(*themes.Theme)) }
-	p.Cancel = func() { a.setTheme(before) }
+	p.Moved = func(c Choice) { a.theming.set(c.Value.(*themes.Theme)) }
+	p.Cancel = func() { a.theming.set(before) }
 	p.Chosen = func(c Choice) tea.Cmd {
-		a.setTheme(c.Value.(*themes.Theme))
-		a.fixedTheme = true
+		a.theming.set(c.Value.(*themes.Theme))
+		a.theming.fixed = true
 		a.Say("Theme: " + c.Name + ".")
 		return a.Remember("theme", c.Name)
 	}

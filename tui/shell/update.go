@@ -38,16 +38,13 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		a.stale = true
 		return a.everywhere(msg)
 	case tea.BackgroundColorMsg:
-		a.dark = msg.IsDark()
-		if (!a.fixedTheme || a.sixteen) && a.Look.Dark != a.dark {
-			a.setTheme(a.o.Shelf.Default(a.dark))
-		}
+		a.theming.background(msg.IsDark())
 		return a.everywhere(msg)
 	case tea.ResumeMsg:
 		a.stale = true
 		a.host.Touch(false)
 	case tea.ColorProfileMsg:
-		a.profiled(msg.Profile)
+		a.theming.profiled(msg.Profile)
 	case restMsg:
 		a.stale = a.pointer.rested(msg) || a.stale
 	case tea.KeyPressMsg:
@@ -85,20 +82,6 @@ func (a *App) advance(at time.Time) tea.Cmd {
 	}
 	a.host.Tick(at)
 	return tea.Batch(a.tickOverlay(at), a.at().Update(TickMsg{at}))
-}
-
-// tickOverlay lets an overlay that goes on by itself do so.
-func (a *App) tickOverlay(at time.Time) tea.Cmd {
-	t, ok := a.over.(Ticker)
-	if !ok {
-		return nil
-	}
-	before := a.over
-	cmd, open := t.Tick(at)
-	if !open && a.over == before {
-		a.over, a.stale = nil, true
-	}
-	return cmd
 }
 
 // nextTick arms the clock.
@@ -158,20 +141,6 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 	return tea.Batch(act.Do(), a.Wake())
 }
 
-// toOverlay gives a message to the open overlay.
-func (a *App) toOverlay(msg tea.Msg) tea.Cmd {
-	if a.over == nil {
-		return nil
-	}
-	a.stale = true
-	over := a.over
-	cmd, open := over.Update(msg)
-	if !open && a.over == over { // it may have opened another one
-		a.over = nil
-	}
-	return cmd
-}
-
 // click does what stands under the mouse; outside an open overlay it closes that.
 func (a *App) click(msg tea.MouseClickMsg) tea.Cmd {
 	a.stale = true
@@ -227,8 +196,6 @@ func (a *App) layout() {
 		a.at().Update(LayoutMsg{a.body(), a.Framed})
 	}
 }
-
-func (a *App) tooSmall() bool { return a.Buffer.W < MinWidth || a.Buffer.H < MinHeight }
 
 // body is the room between the header and the footer.
 func (a *App) body() cell.Rect {
