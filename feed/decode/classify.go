@@ -16,8 +16,8 @@ import (
 type Clock struct {
 	// Now estimates it.
 	Now func() limiter.Instant
-	// Asked reports whether TIME tells it: one server answers, which allows the command. Nil is
-	// never.
+	// Asked reports whether TIME tells it: one server answers, and is not known to forbid the command.
+	// Nil is never.
 	Asked func() bool
 }
 
@@ -30,7 +30,8 @@ const (
 
 // pipelined sends a pipeline of commands that read, and returns when it was carried out: as TIME at its
 // beginning and its end says, or, where it is not asked, in the middle between sending and receiving.
-// A time to live counts from there, which is far from the moment of sending where the server is.
+// A time to live counts from there, which is far from the moment of sending where the server is. The
+// error is of the commands alone: a server that forbids TIME is one that is not asked.
 func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redis.Pipeliner)) (at limiter.Instant, cmds []redis.Cmder, err error) {
 	asks := c.Asked != nil && c.Asked()
 	for stalls := 0; ; stalls++ {
@@ -48,7 +49,11 @@ func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redi
 		})
 		cmds = append(cmds, more...)
 		at = sent.Add(c.Now().Sub(sent) / 2)
-		if !asks || begun.Err() != nil || ended.Err() != nil {
+		if !asks || connect.Away(err) {
+			return at, cmds, err
+		}
+		err = firstError(more[1 : len(more)-1])
+		if begun.Err() != nil || ended.Err() != nil {
 			return at, cmds, err
 		}
 		at = limiter.InstantOf(ended.Val())
@@ -56,6 +61,15 @@ func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redi
 			return at, cmds, err
 		}
 	}
+}
+
+func firstError(cmds []redis.Cmder) error {
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Classify asks for the types of keys, and for a little of their data, to tell which of

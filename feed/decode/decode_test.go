@@ -103,7 +103,7 @@ func FuzzDecoders(f *testing.F) {
 		if base, _, _, ok := splitStart(key, someNow); ok && base == "" {
 			t.Errorf("splitStart(%q) has no base", key)
 		}
-		ByName(key, someNow)
+		ByName(key)
 		bucketField(map[string]string{"tokens": value, "level": id, "at": key})
 		if w := Tidy(time.Duration(ttl) * time.Microsecond); ttl > 0 && w < 0 {
 			t.Errorf("tidy(%d) = %v", ttl, w)

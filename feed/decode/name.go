@@ -11,7 +11,7 @@ import (
 )
 
 // ByName knows a key by its name alone.
-func ByName(key string, now limiter.Instant) (Found, bool) {
+func ByName(key string) (Found, bool) {
 	if name, a, start, ok := layout.ParseKey(key); ok {
 		return Found{Key: key, Type: "string", Name: name, Kind: Counter, Own: a, Start: start, Unit: time.Millisecond, Sure: true, Used: -1, Evidence: model.Known, Library: model.OwnLibrary}, true
 	}
@@ -27,7 +27,7 @@ func ByName(key string, now limiter.Instant) (Found, bool) {
 // NameOf returns the limiter that a key belongs to, by its name alone: what its counters
 // have in common, the key that others stand beside, else the key itself.
 func NameOf(key string, now limiter.Instant) string {
-	if f, ok := ByName(key, now); ok {
+	if f, ok := ByName(key); ok {
 		return f.Name
 	}
 	if base, _, _, ok := splitStart(key, now); ok {

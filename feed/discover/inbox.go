@@ -13,7 +13,6 @@ import (
 	"ratescope/feed/cost"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
-	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -28,7 +27,7 @@ const (
 // then. It returns what that took of the server. Keys that wait are looked at with those of a
 // later page, at the latest of the last.
 func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent time.Duration, err error) {
-	finds, unknown := s.sort(keys, false, s.o.Now())
+	finds, unknown := s.sort(keys, false)
 	s.report(finds)
 	if len(s.waiting) == 0 {
 		s.waits = time.Now()
@@ -75,7 +74,7 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 
 // sort tells the keys that were not looked at before from their names alone, or leaves them
 // to be looked at.
-func (s *Scanner) sort(keys []string, all bool, now limiter.Instant) (finds []decode.Found, unknown []string) {
+func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range keys {
@@ -83,7 +82,7 @@ func (s *Scanner) sort(keys []string, all bool, now limiter.Instant) (finds []de
 		if s.seen[h] {
 			continue
 		}
-		f, ok := decode.ByName(k, now)
+		f, ok := decode.ByName(k)
 		if !ok && !all && !s.mentioned(k) {
 			if look, likely := s.names.worth(k); !look {
 				if s.sweep.Skipped++; likely {

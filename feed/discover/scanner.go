@@ -45,7 +45,7 @@ type Options struct {
 	Now  func() limiter.Instant
 	Away func() bool // the server is known not to answer: do not ask it
 	// Time, when not nil, reports that the server's own TIME says when keys were looked at: there is
-	// one server, which allows it.
+	// one server, which is not known to forbid it.
 	Time func() bool
 	// Rest is the least time between two passes; 0 means a second.
 	Rest time.Duration
@@ -346,7 +346,7 @@ func (s *Scanner) lookAtNamed(ctx context.Context) {
 			return
 		}
 		s.Forget(keys...)
-		finds, unknown := s.sort(keys, true, s.o.Now())
+		finds, unknown := s.sort(keys, true)
 		s.report(finds)
 		spent, _ := s.examine(ctx, unknown) // what failed is looked at when SCAN comes by
 		s.mu.Lock()

@@ -10,9 +10,9 @@ import (
 )
 
 // byName returns the finds among keys that are known by their names alone, and the other keys.
-func byName(keys []string, now limiter.Instant) (finds []decode.Found, others []string) {
+func byName(keys []string) (finds []decode.Found, others []string) {
 	for _, k := range keys {
-		if f, ok := decode.ByName(k, now); ok {
+		if f, ok := decode.ByName(k); ok {
 			finds = append(finds, f)
 			continue
 		}

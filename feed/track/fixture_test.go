@@ -198,7 +198,7 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 		now := limiter.Instant(math.Round(step.At * 1000))
 		keys, restored := restore(t, ctx, client, step.Keys)
 		later := now.Sub(restored) // than the server's clock
-		own, keys := byName(keys, now)
+		own, keys := byName(keys)
 		var finds []decode.Found
 		undisturbed(t, ctx, client, func(at limiter.Instant) {
 			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, decode.Clock{Now: func() limiter.Instant { return at.Add(later) }})

@@ -278,7 +278,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 			return err
 		case connect.Code(err) == "NOPERM":
 			r.link.noTime = connect.Remedy(err)
-			r.shared.facts.time.Store(false)
+			r.shared.facts.noTime.Store(true)
 		}
 	}
 	answered := false

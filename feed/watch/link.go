@@ -39,6 +39,7 @@ type link struct {
 func newLink(client redis.UniversalClient, nodes *connect.Nodes, g *connect.Guard, f *facts) *link {
 	l := &link{client: client, nodes: nodes, guard: g, facts: f, clocks: make(map[string]*clock), outages: make(map[string]*outage)}
 	_, l.cluster = client.(*redis.ClusterClient)
+	f.noTime.Store(l.cluster)
 	return l
 }
 
@@ -153,7 +154,7 @@ func (l *link) takeHello(a *helloAnswer, addr string) error {
 	} else {
 		l.noTime = connect.Remedy(err)
 	}
-	l.facts.time.Store(err == nil && !l.cluster)
+	l.facts.noTime.Store(err != nil || l.cluster)
 	fields := connect.ParseInfo(a.info.Val())
 	l.server = identity{role: fields["role"], version: connect.VersionOf(fields), runID: fields["run_id"]}
 	if l.server.role == "slave" {

@@ -23,7 +23,7 @@ type facts struct {
 	rtt    atomic.Int64 // in ns
 	away   atomic.Bool  // the server does not answer
 	live   atomic.Bool  // the latest result was an answer
-	time   atomic.Bool  // the server's clock may be asked
+	noTime atomic.Bool  // TIME does not tell when keys were looked at: it is forbidden, or there are several servers
 
 	charged atomic.Int64 // what this process took of the server, in ns
 
@@ -36,6 +36,9 @@ type facts struct {
 func (f *facts) now() limiter.Instant {
 	return limiter.InstantOf(time.Now().Add(time.Duration(f.offset.Load())))
 }
+
+// asksTime reports whether TIME tells when keys were looked at, for all that is known.
+func (f *facts) asksTime() bool { return !f.noTime.Load() }
 
 func (f *facts) setVersion(version string) {
 	f.mu.Lock()

@@ -82,7 +82,7 @@ func (w *Watch) open() *reader {
 	r := newReader(o, e, g, w.pasts, w.shared)
 	find := discover.Options{
 		Client: r.link.client, Nodes: r.link.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
-		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Time: r.shared.facts.time.Load, Away: r.shared.facts.away.Load,
+		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Time: r.shared.facts.asksTime, Away: r.shared.facts.away.Load,
 		Own: func() (time.Duration, int64) { return time.Duration(r.shared.facts.charged.Load()), g.Commands.Load() },
 	}
 	if r.embedded {
