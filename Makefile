@@ -8,8 +8,8 @@ help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
-	go test -vet=off ./limiter ./model/... ./tui ./tui/lab
-	RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -race -timeout 20m ./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$)
+	go test -vet=off . ./limiter ./model/... ./tui ./tui/lab
+	RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -race -p 3 -timeout 20m ./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$ -e "^$$(go list -m)$$")
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
 
@@ -21,8 +21,8 @@ adapters: ## checks and tests the adapters for gRPC, OpenTelemetry and Prometheu
 		else echo "SKIPPED: the dependencies of $$dir cannot be downloaded here, so it was not tested" >&2; fi) || exit 1; done
 
 # Arithmetic runs at full volume without the race detector, and at a tenth of it with it;
-# what one goroutine draws runs without it. The two packages that wait the most come first,
-# beside which others compute. go vet has run over everything before.
+# what one goroutine draws or parses runs without it. The two packages that wait the most
+# come first, and a third one computes beside them. go vet has run over everything before.
 # The tests start their own redis-server on a free port, and drive the built program
 # in tmux. -race needs a C compiler.
 tools: ## installs what the tests need

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
@@ -35,12 +36,22 @@ func (s source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.name, s.places.Position(n.Pos()).Line)
 }
 
-// sources parses every Go file.
+// sources returns every Go file, parsed once for all tests.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var list []source
+	list, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 10 {
+		t.Fatalf("only %d Go files were found: the rules hold for nothing", len(list))
+	}
+	return list
+}
+
+var parsed = sync.OnceValues(func() (list []source, err error) {
 	places := token.NewFileSet()
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -65,14 +76,8 @@ func sources(t *testing.T) []source {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) < 10 {
-		t.Fatalf("only %d Go files were found: the rules hold for nothing", len(list))
-	}
-	return list
-}
+	return list, err
+})
 
 const (
 	charm    = "charm.land/"

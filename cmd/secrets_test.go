@@ -71,6 +71,7 @@ func runFor(t *testing.T, done func(printed string) bool, args ...string) string
 // TestNoSecretIsTold holds that no value of a key that is no limiter is in anything that ratescope
 // prints, records or serves when it is pointed at a server without a pattern or a rule.
 func TestNoSecretIsTold(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()

@@ -96,6 +96,7 @@ func background(args ...string) (out, errOut *text, end func() int) {
 // has lasted and one when it ends; the server is restarted empty, and its limits were
 // forgotten; a changed configuration is used; SIGTERM ends it with 0.
 func TestAlertsLeave(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t, "--save", "", "--appendonly", "no")
 	hook := newWebhook(t)
 	rule := "rules: [{match: 'rl:calm*', algorithm: fixed-window, limit: 10/1h}, {match: 'rl:*', algorithm: sliding-log, limit: 10/4s}]\nalerts:\n"

@@ -40,18 +40,14 @@ type stage struct {
 // pass without the race detector, which sees the same goroutines in shorter ones.
 func minutes(t *testing.T) {
 	t.Helper()
-	if race.On {
-		t.Skip("minutes of virtual time: the pass without the race detector runs this")
-	}
+	race.Skip(t, "minutes of virtual time")
 }
 
 // newStage draws in one goroutine, in which the race detector finds nothing and takes ten
 // times as long: the pass of the tests without it runs what needs a stage.
 func newStage(t testing.TB, w, h int, o tui.Options, people ...tuitest.Personality) *stage {
 	t.Helper()
-	if race.On {
-		t.Skip("one goroutine draws: the pass without the race detector runs this")
-	}
+	race.OneGoroutine(t)
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
 	app, err := tui.New(ctx, o)

@@ -29,9 +29,7 @@ type testWidget struct {
 // TestWidgetsStayInTheirRoom draws every testWidget into every rectangle from 0×0 on, in the
 // middle of a larger sheet, and looks at what stands around it.
 func TestWidgetsStayInTheirRoom(t *testing.T) {
-	if race.On {
-		t.Skip("one goroutine draws: the pass without the race detector runs this")
-	}
+	race.OneGoroutine(t)
 	const margin = 3
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, w := range widgets(t) {

@@ -29,9 +29,7 @@ const leastNumbers = 2000
 // be that of a second model which reckons in fractions, and the sums have to add up as
 // they are written.
 func TestFramesAgainstTheReference(t *testing.T) {
-	if race.On {
-		t.Skip("one goroutine draws: the pass without the race detector runs this")
-	}
+	race.OneGoroutine(t)
 	random := rand.New(rand.NewPCG(16, 1))
 	numbers, sums := 0, 0
 	for i, l := range lessons(t) {
