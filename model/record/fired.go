@@ -40,13 +40,14 @@ type answer struct {
 	RetryAfter *int64 `json:"retry_after,omitempty"`
 	Reset      *int64 `json:"reset,omitempty"`
 	Remaining  *int64 `json:"remaining,omitempty"`
+	XReset     bool   `json:"x_reset,omitempty"`
 }
 
 func answerOf(a *model.Answer) *answer {
 	if a == nil {
 		return nil
 	}
-	out := &answer{Status: a.Status}
+	out := &answer{Status: a.Status, XReset: a.XReset}
 	if a.RetryAfter.Known {
 		out.RetryAfter = (*int64)(&a.RetryAfter.D)
 	}
@@ -63,7 +64,7 @@ func (a *answer) model() *model.Answer {
 	if a == nil {
 		return nil
 	}
-	out := &model.Answer{Status: a.Status}
+	out := &model.Answer{Status: a.Status, XReset: a.XReset}
 	if a.RetryAfter != nil {
 		out.RetryAfter = model.Wait{Known: true, D: time.Duration(*a.RetryAfter)}
 	}
