@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,70 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"unicode"
 
 	"ratescope/cmd"
 )
-
-// source is one Go file of the repository.
-type source struct {
-	name   string // from the top, with slashes
-	dir    string // "." at the top
-	test   bool   // a test, or of a package that serves tests alone
-	lines  int
-	file   *ast.File
-	places *token.FileSet
-}
-
-// at says where a node is, for the message of a failure.
-func (s source) at(n ast.Node) string {
-	return fmt.Sprintf("%s:%d", s.name, s.places.Position(n.Pos()).Line)
-}
-
-// sources returns every Go file, parsed once for all tests.
-func sources(t *testing.T) []source {
-	t.Helper()
-	list, err := parsed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) < 10 {
-		t.Fatalf("only %d Go files were found: the rules hold for nothing", len(list))
-	}
-	return list
-}
-
-var parsed = sync.OnceValues(func() (list []source, err error) {
-	places := token.NewFileSet()
-	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && name != "." || d.Name() == "testdata"):
-			return fs.SkipDir // testdata holds programs of their own, with modules of their own
-		case d.IsDir() || !strings.HasSuffix(name, ".go"):
-			return nil
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		file, err := parser.ParseFile(places, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		slashed := filepath.ToSlash(name)
-		list = append(list, source{
-			name: slashed, dir: path.Dir(slashed), file: file, places: places,
-			test:  strings.HasSuffix(name, "_test.go") || strings.HasSuffix(path.Dir(slashed), "test"),
-			lines: strings.Count(string(text), "\n"),
-		})
-		return nil
-	})
-	return list, err
-})
 
 const (
 	charm    = "charm.land/"
@@ -365,7 +303,7 @@ func TestTopLevel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := strings.Fields(".ci .git .gitignore Makefile README.md bin cmd docs feed go.mod go.sum internal limiter main.go main_test.go model ratescope themes tui")
+	allowed := strings.Fields(".ci .git .gitignore Makefile README.md bin cmd docs feed go.mod go.sum internal limiter main.go main_test.go model ratescope source_test.go themes tui")
 	for _, e := range entries {
 		if !slices.Contains(allowed, e.Name()) {
 			t.Errorf("%s does not belong at the top", e.Name())
