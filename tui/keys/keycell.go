@@ -54,11 +54,11 @@ func (c keyCell) name() {
 	if c.k.Gauge.Throttled() {
 		st = c.Look.Title
 	}
-	name := c.table.Name(c.k.Reading.Key)
-	if short, ok := c.table.names[c.k.Reading.Key]; ok && !c.k.Pinned {
+	if short, ok := c.table.names.short[c.k.Reading.Key]; ok && !c.k.Pinned {
 		c.Buffer.Text(c.x+1, c.y, c.x+c.w, short, st)
 		return
 	}
+	name := c.table.Name(c.k.Reading.Key)
 	if g := c.table.groups.tree.of[c.k.Reading.Key]; c.table.groups.on && g != nil {
 		name = strings.TrimPrefix(name, g.path)
 		c.x, c.w = c.x+indent*(g.depth+1), c.w-indent*(g.depth+1)

@@ -69,6 +69,7 @@ type Session struct {
 	Marks   *markers.Markers // moments of a replay
 	alerts  alerts
 	outlook outlook
+	names   cleaned
 	step    time.Duration // how often the picture on screen moves; 0 it does not
 }
 
@@ -165,13 +166,15 @@ func (s *Session) Decorate(v *tea.View) {
 func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.FiringText(columns)) }
 
 // Name returns a key's name as the terminal may show it, without the middle of a name that is
-// wider than any screen: cleaning many kilobytes at every frame costs too much.
+// wider than any screen.
 func (s *Session) Name(key string) string {
-	const end = 512
-	if len(key) > 2*end && !s.Mask {
-		key = key[:end] + key[len(key)-end:]
-	}
-	return FullName(key, s.Mask)
+	return s.names.of(key, func(key string) string {
+		const end = 512
+		if len(key) > 2*end && !s.Mask {
+			key = key[:end] + key[len(key)-end:]
+		}
+		return FullName(key, s.Mask)
+	})
 }
 
 // FullName returns a key's whole name as the terminal may show it, without its middle where
