@@ -20,10 +20,17 @@ const (
 type decisionCmd struct {
 	redis.StringCmd // a value, which saves an allocation a decision
 	script          *script
+	room            [16]any // for the words of the command, which saves another one
 }
 
 func newDecisionCmd(ctx context.Context, text *script, args []any) *decisionCmd {
-	return &decisionCmd{*redis.NewStringCmd(ctx, args...), text}
+	return new(decisionCmd).set(ctx, text, args)
+}
+
+// set makes c the call of a script with the words args, for which c may have the room.
+func (c *decisionCmd) set(ctx context.Context, text *script, args []any) *decisionCmd {
+	c.StringCmd, c.script = *redis.NewStringCmd(ctx, args...), text
+	return c
 }
 
 // NoRetry is what go-redis asks before it sends a command again.

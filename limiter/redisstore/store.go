@@ -264,8 +264,8 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 	case !known:
 		text = s.careful[0]
 	}
-	args := make([]any, 0, 16)
-	args = append(args, verb, text.sha(), nil, s.mainKey(key))
+	cmd := new(decisionCmd)
+	args := append(cmd.room[:0], verb, text.sha(), nil, s.mainKey(key))
 	if s.denials && act == charges {
 		args = append(args, layout.DeniedKey(key))
 	}
@@ -277,7 +277,7 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 	}
 	args[2] = len(args) - 3
 	if lean {
-		return newDecisionCmd(ctx, text, append(args, p.leanArgs...))
+		return cmd.set(ctx, text, append(args, p.leanArgs...))
 	}
 	args = append(args, n, p.count, p.window)
 	if s.clock != nil {
@@ -288,7 +288,7 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 	if s.convention.Block > 0 {
 		args = append(args, int64(s.convention.Block/time.Microsecond))
 	}
-	return newDecisionCmd(ctx, text, s.appendRate(args, p, n, true))
+	return cmd.set(ctx, text, s.appendRate(args, p, n, true))
 }
 
 // mainKey is the first key that a script is given: a whole one, or the beginning of
