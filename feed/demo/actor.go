@@ -30,7 +30,7 @@ const demoSeed = 0x7261746573636f70
 func hire(c redisstore.Client) []*actor {
 	var actors []*actor
 	for i, p := range cast() {
-		l, err := redisstore.New(c, p.algorithm, redisstore.WithDenials(), redisstore.WithPrefix(""))
+		l, err := redisstore.New(c, p.algorithm, redisstore.WithDenials(), redisstore.WithPrefix(""), redisstore.WithBatches(0))
 		if err != nil {
 			continue
 		}

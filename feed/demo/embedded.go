@@ -84,7 +84,7 @@ func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	traffic, ctx := panics.NewGroup(ctx)
-	traffic.Go(func() { perform(ctx, e.actors, e.watch.Written) })
+	traffic.Go(func() { perform(ctx, e.actors, e.watch.Announce) })
 	err := e.watch.Run(ctx, emit)
 	cancel()
 	return cmp.Or(traffic.Wait(), err)

@@ -22,27 +22,28 @@ type persona struct {
 // arrivals says when the next request comes after one at prev, and what it costs.
 type arrivals func(rng *rand.Rand, prev limiter.Instant) (next limiter.Instant, cost int64)
 
-// cast is the demo. The behaviours can be told apart on screen; together they are about
-// twenty requests a second, which the embedded server decides in less than one
-// percent of a core.
+// cast is the demo. The behaviours can be told apart on screen. Together they are about ten requests a
+// second: each is some Lua in an interpreter that is slower than a server's, and moves a row. The most
+// pressing keys, of which the first is selected, have windows of half a minute and more, so that the
+// timeline moves no more than a few times a second.
 func cast() []persona {
 	per := func(n int64, w time.Duration) limiter.Limit { return limiter.Limit{Count: n, Window: w} }
 	return []persona{
-		{"api:search:alice", limiter.SlidingWindow, per(60, 30*time.Second), steady(1.7)},
-		{"api:search:bob", limiter.SlidingWindow, per(40, 20*time.Second), bursts(9, 4*time.Second)},
-		{"export:csv:acme", limiter.FixedWindow, per(20, 10*time.Second), edges(10*time.Second, 20)},
-		{"login:otp:+4915112345678", limiter.SlidingLog, per(5, 30*time.Second), poisson(0.4)},
-		{"scrape:ip:203.0.113.7", limiter.SlidingLog, per(12, 10*time.Second), poisson(4.5)},
-		{"upload:photos:marek", limiter.StreamCounter, per(120, 20*time.Second), costly(0.9, 8)},
-		{"mail:send:newsletter", limiter.StreamCounter, per(60, time.Minute), ramp(time.Minute, 0.1, 2.2)},
-		{"webhook:shop:4711", limiter.SlidingLog, per(25, 15*time.Second), shifts(18*time.Second, 24*time.Second, 1.6)},
-		{"payment:card:visa", limiter.StreamCounter, per(12, 5*time.Second), pairs(1100 * time.Millisecond)},
-		{"suggest:web:eu", limiter.FixedWindow, per(18, 5*time.Second), steady(3.2)},
-		{"graphql:tenant:größe", limiter.SlidingWindow, per(90, time.Minute), tide(40*time.Second, 0.2, 2.6)},
+		{"api:search:alice", limiter.SlidingWindow, per(30, 30*time.Second), steady(0.85)},
+		{"api:search:bob", limiter.SlidingWindow, per(20, 20*time.Second), bursts(6, 5*time.Second)},
+		{"export:csv:acme", limiter.FixedWindow, per(12, 10*time.Second), edges(10*time.Second, 12)},
+		{"login:otp:+4915112345678", limiter.SlidingLog, per(5, 30*time.Second), poisson(0.3)},
+		{"scrape:ip:203.0.113.7", limiter.SlidingLog, per(30, 30*time.Second), poisson(1.8)},
+		{"upload:photos:marek", limiter.StreamCounter, per(80, 20*time.Second), costly(0.6, 8)},
+		{"mail:send:newsletter", limiter.StreamCounter, per(40, time.Minute), ramp(time.Minute, 0.1, 1.4)},
+		{"webhook:shop:4711", limiter.SlidingLog, per(14, 15*time.Second), shifts(18*time.Second, 24*time.Second, 0.9)},
+		{"payment:card:visa", limiter.StreamCounter, per(8, 8*time.Second), pairs(2600 * time.Millisecond)},
+		{"suggest:web:eu", limiter.FixedWindow, per(12, 10*time.Second), steady(0.95)},
+		{"graphql:tenant:größe", limiter.SlidingWindow, per(46, time.Minute), tide(40*time.Second, 0.2, 1.2)},
 		{"report:cron:nightly", limiter.FixedWindow, per(10, 30*time.Second), clockwork(4 * time.Second)},
-		{"chat:room:42", limiter.GCRA, limiter.Limit{Count: 20, Window: 10 * time.Second, Burst: 8}, bursts(6, 2500*time.Millisecond)},
-		{"push:device:9f3c", limiter.TokenBucket, limiter.Limit{Count: 30, Window: 30 * time.Second, Burst: 15}, shifts(10*time.Second, 12*time.Second, 2.4)},
-		{"video:encode:queue", limiter.LeakyBucket, limiter.Limit{Count: 24, Window: 12 * time.Second, Burst: 12}, ramp(25*time.Second, 0.3, 4)},
+		{"chat:room:42", limiter.GCRA, limiter.Limit{Count: 10, Window: 10 * time.Second, Burst: 5}, bursts(5, 4500*time.Millisecond)},
+		{"push:device:9f3c", limiter.TokenBucket, limiter.Limit{Count: 15, Window: 30 * time.Second, Burst: 8}, shifts(10*time.Second, 12*time.Second, 1.4)},
+		{"video:encode:queue", limiter.LeakyBucket, limiter.Limit{Count: 12, Window: 12 * time.Second, Burst: 6}, ramp(25*time.Second, 0.2, 2)},
 	}
 }
 
@@ -116,7 +117,7 @@ func tide(period time.Duration, low, high float64) arrivals {
 	return func(rng *rand.Rand, prev limiter.Instant) (limiter.Instant, int64) {
 		phase := 2 * math.Pi * prev.Sub(prev.Floor(period)).Seconds() / period.Seconds()
 		rate := low + (high-low)*(1-math.Cos(phase))/2
-		return prev.Add(min(seconds(rng.ExpFloat64()/rate), time.Second)), 1
+		return prev.Add(min(seconds(rng.ExpFloat64()/rate), 3*time.Second)), 1
 	}
 }
 

@@ -27,8 +27,8 @@ const (
 	// quickEvery is the time between two looks at what is on screen where the refresh is
 	// longer, so that a request is in a batch within a tenth of a second.
 	quickEvery = 70 * time.Millisecond
-	// wakeupGap is the least time between two rounds for news; the embedded server announces
-	// every request, and a screen shows no more than ten pictures a second.
+	// wakeupGap is the least time between two rounds for news; on the embedded server that is of
+	// requests that a person fires, and a screen shows no more than ten pictures a second.
 	wakeupGap         = 10 * time.Millisecond
 	wakeupGapEmbedded = 100 * time.Millisecond
 )

@@ -11,9 +11,19 @@ import (
 
 // shared is what goroutines beside the reader use too. It is safe for concurrent use.
 type shared struct {
-	focus   focus
-	wakeups wakeups
-	facts   facts
+	focus     focus
+	wakeups   wakeups
+	announced wakeups // news that can wait for the next refresh
+	facts     facts
+}
+
+// news returns the names of limiters of which there is news that an order is for.
+func (s *shared) news(k orderKind) []string {
+	names := s.wakeups.take()
+	if k == orderFull {
+		names = append(names, s.announced.take()...)
+	}
+	return names
 }
 
 // facts are what the goroutines beside the reader need to know of the server. They are safe

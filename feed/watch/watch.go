@@ -67,7 +67,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*track.Past) *Watch {
 		o.ClientName = "ratescope"
 	}
 	w := &Watch{
-		o: o, endpoint: e, pasts: pasts, shared: &shared{wakeups: newWakeups()},
+		o: o, endpoint: e, pasts: pasts, shared: &shared{wakeups: newWakeups(), announced: newWakeups()},
 		server: model.Server{Target: e.Shown, Embedded: pasts != nil},
 		reload: make(chan []config.Rule, 1),
 	}
@@ -127,6 +127,10 @@ func (w *Watch) Focus(keys []string) { w.shared.focus.set(keys) }
 // Written says that this process wrote to a key, so that it is read soon. It may be called
 // from any goroutine.
 func (w *Watch) Written(key string) { w.shared.wakeups.add(key) }
+
+// Announce says that a key was written and that the next refresh is soon enough to read it, which
+// saves a round for each request. It may be called from any goroutine.
+func (w *Watch) Announce(key string) { w.shared.announced.add(key) }
 
 // Expect follows a key that will hold what f says, even while it holds nothing. It is to be
 // called before Run.
@@ -294,7 +298,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		r.shared.facts.away.Store(e.link != model.Live && e.err != "")
 		now = time.Now()
 		if k := s.next(now); k != orderNone {
-			o := order{kind: k, names: r.shared.wakeups.take()}
+			o := order{kind: k, names: r.shared.news(k)}
 			if len(o.names) > 0 {
 				s.tookNames()
 			}
