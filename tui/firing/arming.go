@@ -11,6 +11,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/arming"
 	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 )
 
 // Arming is what stands between a key press and a server of others: firing has to be armed, and
@@ -32,29 +33,38 @@ type Arming interface {
 // armedMsg is what came of an order to arm.
 type armedMsg struct{ err error }
 
+// permission is whether requests may be fired from the screen, and what ends that.
+type permission struct {
+	app      *shell.App
+	injector Injector
+	arming   Arming
+	stop     func() // ends what is under way
+	wasArmed bool   // at the last tick
+}
+
 // Armament returns where firing stands. Where nothing has to be armed, because there is nothing
 // of others to harm, it is armed without an end.
-func (o *Orders) Armament() arming.Status {
+func (p *permission) Armament() arming.Status {
 	switch {
-	case o.injector == nil:
+	case p.injector == nil:
 		return arming.Status{Refused: errNoInjector}
-	case o.arming != nil:
-		return o.arming.Arming()
+	case p.arming != nil:
+		return p.arming.Arming()
 	}
-	err := o.injector.Armed()
+	err := p.injector.Armed()
 	return arming.Status{Refused: err, Armed: err == nil}
 }
 
 var errNoInjector = fmt.Errorf("nothing can be fired at this source")
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
-func (o *Orders) HostKeys() keymap.Actions {
+func (p *permission) HostKeys() keymap.Actions {
 	return keymap.Actions{
-		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", o.ToggleArming, "!").When(func() string {
-			switch st := o.Armament(); {
+		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", p.ToggleArming, "!").When(func() string {
+			switch st := p.Armament(); {
 			case st.Refused != nil:
 				return st.Refused.Error()
-			case o.arming == nil:
+			case p.arming == nil:
 				return "Nothing of others is here: firing is always armed."
 			}
 			return ""
@@ -63,55 +73,55 @@ func (o *Orders) HostKeys() keymap.Actions {
 }
 
 // ToggleArming arms firing, or disarms it and stops what is under way.
-func (o *Orders) ToggleArming() tea.Cmd {
-	if o.arming == nil {
+func (p *permission) ToggleArming() tea.Cmd {
+	if p.arming == nil {
 		return nil
 	}
-	if o.Armament().Armed {
-		o.Stop()
-		o.arming.Disarm()
-		o.wasArmed = false
-		o.app.Say("Firing is disarmed.")
+	if p.Armament().Armed {
+		p.stop()
+		p.arming.Disarm()
+		p.wasArmed = false
+		p.app.Say("Firing is disarmed.")
 		return nil
 	}
-	ctx, a := o.app.Context(), o.arming
+	ctx, a := p.app.Context(), p.arming
 	return func() tea.Msg { return armedMsg{a.Arm(ctx)} }
 }
 
-// arm takes in what came of an order to arm.
-func (o *Orders) arm(msg armedMsg) {
+// armed takes in what came of an order to arm.
+func (p *permission) armed(msg armedMsg) {
 	if msg.err != nil {
-		o.app.Warn(msg.err.Error())
+		p.app.Warn(msg.err.Error())
 		return
 	}
-	st := o.Armament()
-	o.wasArmed = st.Armed
+	st := p.Armament()
+	p.wasArmed = st.Armed
 	text := "Firing is armed for ten minutes: ! disarms, x stops."
 	if len(st.Production) > 0 {
 		text = "Firing is armed. This counts as production because " + st.Production[0] + ": each order asks for the key's name and a reason."
 	}
-	o.app.Warn(text)
+	p.app.Warn(text)
 }
 
 // Meet tells the arming what is known about the server.
-func (o *Orders) Meet(server model.Server) {
-	if o.arming != nil {
-		o.arming.Meet(server)
-		o.WatchArming()
+func (p *permission) Meet(server model.Server) {
+	if p.arming != nil {
+		p.arming.Meet(server)
+		p.WatchArming()
 	}
 }
 
 // WatchArming stops what is under way once the arming has ended by itself, and says why.
-func (o *Orders) WatchArming() {
-	if o.arming == nil {
+func (p *permission) WatchArming() {
+	if p.arming == nil {
 		return
 	}
-	st := o.Armament()
-	if o.wasArmed && !st.Armed {
-		o.Stop()
-		o.app.Warn("Firing is disarmed: " + st.Ended + ".")
+	st := p.Armament()
+	if p.wasArmed && !st.Armed {
+		p.stop()
+		p.app.Warn("Firing is disarmed: " + st.Ended + ".")
 	}
-	o.wasArmed = st.Armed
+	p.wasArmed = st.Armed
 }
 
 // timeLeft writes minutes and seconds, rounded up.
@@ -122,9 +132,9 @@ func timeLeft(d time.Duration) string {
 
 // ArmedText returns the badge of an arming: that it is one, what is at stake, and the time left; ""
 // where there is none that can end.
-func (o *Orders) ArmedText() string {
-	st := o.Armament()
-	if o.arming == nil || !st.Armed {
+func (p *permission) ArmedText() string {
+	st := p.Armament()
+	if p.arming == nil || !st.Armed {
 		return ""
 	}
 	text := "ARMED "

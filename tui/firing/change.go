@@ -21,6 +21,12 @@ type Changer interface {
 	Change(ctx context.Context, s model.Order) (model.Changed, error)
 }
 
+// changes is what can be done to a key beside firing at it.
+type changes struct {
+	orders  *Orders
+	changer Changer // nil: keys cannot be changed
+}
+
 // changedMsg is what came of a change.
 type changedMsg struct {
 	order model.Order
@@ -33,16 +39,17 @@ const usualBlock = 10 * time.Minute
 
 // OpenChanges lists what can be done to the selected key beside firing at it, and leaves out what its
 // library does not allow. Where nothing may be written, a choice copies the lines of redis-cli that do it.
-func (o *Orders) OpenChanges() tea.Cmd {
+func (cs *changes) OpenChanges() tea.Cmd {
+	o := cs.orders
 	k := o.keys.Live().Key(o.keys.Selected())
 	if k == nil {
 		o.app.Warn("There is no key yet.")
 		return nil
 	}
-	copies := o.changer == nil || o.CanFire() != ""
+	copies := cs.changer == nil || o.CanFire() != ""
 	aside := ""
 	if copies {
-		if why := o.cannotCopy(); why != "" {
+		if why := cs.cannotCopy(); why != "" {
 			o.app.Warn(why)
 			return nil
 		}
@@ -69,9 +76,9 @@ func (o *Orders) OpenChanges() tea.Cmd {
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		change := c.Value.(model.Change)
 		if copies {
-			return o.copyChange(change)
+			return cs.copyChange(change)
 		}
-		return o.fireThen(model.Order{Change: change}, o.launchChange)
+		return o.fireThen(model.Order{Change: change}, cs.launchChange)
 	}
 	o.app.Open(p)
 	return nil
@@ -107,7 +114,8 @@ func changeWhat(r *model.Reading, c model.Change) string {
 }
 
 // cannotCopy says why the lines of redis-cli cannot be copied; "" when they can.
-func (o *Orders) cannotCopy() string {
+func (cs *changes) cannotCopy() string {
+	o := cs.orders
 	switch {
 	case o.mask:
 		return "The lines would name the key in full, which --mask hides."
@@ -118,7 +126,8 @@ func (o *Orders) cannotCopy() string {
 }
 
 // copyChange puts the lines of redis-cli that make a change by hand on the clipboard.
-func (o *Orders) copyChange(c model.Change) tea.Cmd {
+func (cs *changes) copyChange(c model.Change) tea.Cmd {
+	o := cs.orders
 	k := o.keys.Live().Key(o.keys.Selected())
 	if k == nil {
 		return nil
@@ -128,8 +137,9 @@ func (o *Orders) copyChange(c model.Change) tea.Cmd {
 }
 
 // launchChange makes a change that nothing stands in the way of.
-func (o *Orders) launchChange(order model.Order) tea.Cmd {
-	ctx, changer := o.app.Context(), o.changer
+func (cs *changes) launchChange(order model.Order) tea.Cmd {
+	o := cs.orders
+	ctx, changer := o.app.Context(), cs.changer
 	return func() tea.Msg {
 		done, err := changer.Change(ctx, order)
 		return changedMsg{order, done, err}
@@ -137,7 +147,8 @@ func (o *Orders) launchChange(order model.Order) tea.Cmd {
 }
 
 // changed says what came of a change.
-func (o *Orders) changed(msg changedMsg) {
+func (cs *changes) changed(msg changedMsg) {
+	o := cs.orders
 	if msg.err != nil {
 		o.app.Warn(msg.err.Error())
 		return
@@ -153,7 +164,7 @@ func (o *Orders) changed(msg changedMsg) {
 		what += ", and there was nothing to remove"
 	}
 	undo := " · U takes it back"
-	if o.takerBack == nil {
+	if o.taker == nil {
 		undo = " · ratescope undo " + msg.done.Action + " takes it back"
 	}
 	if len(msg.done.Unsaved) > 0 {

@@ -6,16 +6,12 @@ package firing
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/safetext"
-	"ratescope/tui/format"
 	"ratescope/tui/shell"
 )
 
@@ -54,36 +50,34 @@ type Options struct {
 // its moment, and what became of it. Make one with New. Not safe for concurrent use: everything
 // but the commands that it returns runs on Bubble Tea's goroutine.
 type Orders struct {
+	*permission
+	underWay
+	account
+	plans
+	takeBacks
+	changes
+	composer
+
 	app  *shell.App
 	keys Keys
-
-	injector  Injector
-	arming    Arming
-	changer   Changer
-	takerBack TakerBack
-	name      func(key string) string
-	mask      bool
-	wasArmed  bool // at the last tick
+	name func(key string) string
+	mask bool
 
 	burst     int
 	perSecond float64 // of the rate that r starts
-	composer  composer
-	orders    map[int64]*runningOrder
-	lastOrder int64 // the number of the newest order
-	results   *inbox
-	decisions []Decision // newest last
-	outcomes  model.Outcomes
-	plans     []plan   // what waits for its moment
-	planned   int64    // the number of the newest plan
-	actions   []action // what can be taken back, newest last
 }
 
 // New returns no orders yet. They are fired at keys, and their sentences appear in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
-	return &Orders{
-		app: app, keys: keys, injector: o.Injector, arming: o.Arming, changer: o.Changer, takerBack: o.Back, name: o.Name, mask: o.Mask,
-		composer: composer{text: suggested[0], recorded: o.Recorded}, burst: 10, perSecond: 5, orders: map[int64]*runningOrder{}, results: &inbox{wake: make(chan struct{}, 1)},
-	}
+	n := &Orders{app: app, keys: keys, name: o.Name, mask: o.Mask, burst: 10, perSecond: 5}
+	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
+	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
+	n.account = account{app: app, inbox: newInbox()}
+	n.plans = plans{app: app, keys: keys}
+	n.takeBacks = takeBacks{app: app, keys: keys, name: o.Name, permission: n.permission, taker: o.Back, orders: n}
+	n.changes = changes{orders: n, changer: o.Changer}
+	n.composer = composer{orders: n, text: suggested[0], recorded: o.Recorded}
+	return n
 }
 
 // Update takes in what injectors and arming report; other messages do nothing.
@@ -93,9 +87,9 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 		o.record(msg)
 		return o.Wait()
 	case plannedMsg:
-		return o.carryOut(msg.id)
+		return o.firePlan(msg.id)
 	case armedMsg:
-		o.arm(msg)
+		o.permission.armed(msg)
 	case changedMsg:
 		o.changed(msg)
 	case previewedMsg:
@@ -109,99 +103,11 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// runningOrder is an order that is being carried out.
-type runningOrder struct {
-	model.Order
-	cancel  context.CancelFunc
-	gate    gate
-	sent    int    // requests whose fate is known
-	stopped bool   // by the person, or by the end of the arming
-	audit   string // the id of the action; "" before its first request was answered
-	at      string // the key that its requests went to: a copy, where it is fired at one
-}
-
-// stop ends the order.
-func (r *runningOrder) stop() {
-	r.stopped = true
-	r.cancel()
-}
-
-// paced reports whether the requests of an order come at a pace, and not as fast as the answers.
-func (r *runningOrder) paced() bool { return r.Rate > 0 || r.Shape.Kind == model.Recorded }
-
-// Decision is a line of the list of decisions.
-type Decision struct {
-	model.Fired
-	N int // how many in a row were alike but for their instant
-}
-
-// keepDecisions bounds the list of decisions.
-const keepDecisions = 200
-
-// Decisions returns what became of the requests fired from here, oldest first. It must not
-// be changed.
-func (o *Orders) Decisions() []Decision { return o.decisions }
-
-// Outcomes returns how many requests were fired from here, by outcome.
-func (o *Orders) Outcomes() model.Outcomes { return o.outcomes }
-
 // Burst returns how many requests a burst fires.
 func (o *Orders) Burst() int { return o.burst }
 
 // PerSecond returns the rate at which requests are fired.
 func (o *Orders) PerSecond() float64 { return o.perSecond }
-
-// Firing returns how many orders are under way.
-func (o *Orders) Firing() int { return len(o.orders) }
-
-// inbox gathers what injectors report until the screen takes it: one command waits on it,
-// however many requests are under way.
-type inbox struct {
-	mu    sync.Mutex
-	fired []model.Fired
-	ended []ended
-	wake  chan struct{} // holds one token when there is something to take
-}
-
-type ended struct {
-	id       int64
-	outcomes model.Outcomes
-	err      error
-}
-
-// firedMsg is what came in since the one before.
-type firedMsg struct {
-	fired []model.Fired
-	ended []ended
-}
-
-func (b *inbox) put(f []model.Fired, e []ended) {
-	b.mu.Lock()
-	b.fired = append(b.fired, f...)
-	b.ended = append(b.ended, e...)
-	b.mu.Unlock()
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Wait returns the command that waits until injectors have something to report.
-func (o *Orders) Wait() tea.Cmd {
-	ctx, b := o.app.Context(), o.results
-	return func() tea.Msg {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-b.wake:
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		msg := firedMsg{b.fired, b.ended}
-		b.fired, b.ended = nil, nil
-		return msg
-	}
-}
 
 // CanFire says why nothing can be fired at all; "" when it can.
 func (o *Orders) CanFire() string {
@@ -263,20 +169,15 @@ func nothing(order model.Order) string {
 
 // launch begins an order that nothing stands in the way of.
 func (o *Orders) launch(order model.Order) tea.Cmd {
-	o.lastOrder++
-	order.ID = o.lastOrder
 	ctx, cancel := context.WithCancel(o.app.Context())
-	r := &runningOrder{cancel: cancel}
-	order.Hold = r.gate.wait
-	r.Order = order
-	o.orders[order.ID] = r
+	order = o.begin(order, cancel)
 	return func() tea.Msg {
 		defer cancel()
 		tally, err := o.injector.Fire(ctx, order, func(f model.Fired) {
 			f.Order = order.ID
-			o.results.put([]model.Fired{f}, nil)
+			o.inbox.put([]model.Fired{f}, nil)
 		})
-		o.results.put(nil, []ended{{order.ID, tally, err}})
+		o.inbox.put(nil, []ended{{order.ID, tally, err}})
 		return nil
 	}
 }
@@ -286,61 +187,31 @@ func (o *Orders) record(msg firedMsg) {
 	o.app.Redraw()
 	for _, f := range msg.fired {
 		o.keys.Live().Mark(f)
-		if r := o.orders[f.Order]; r != nil {
+		if r := o.running[f.Order]; r != nil {
 			r.sent++
 			if id, _, ok := strings.Cut(f.Audit, "."); ok {
 				r.audit, r.at = id, f.Key
 			}
 		}
-		o.outcomes.Add(f.Outcome)
-		if n := len(o.decisions); n > 0 && alike(&o.decisions[n-1].Fired, &f) {
-			o.decisions[n-1] = Decision{f, o.decisions[n-1].N + 1}
-			continue
-		}
-		o.decisions = append(o.decisions, Decision{f, 1})
-	}
-	if n := len(o.decisions); n > keepDecisions {
-		o.decisions = slices.Delete(o.decisions, 0, n-keepDecisions)
+		o.account.add(f)
 	}
 	for _, e := range msg.ended {
-		if r := o.orders[e.id]; r != nil {
+		if r := o.running[e.id]; r != nil {
 			o.ended(r, e.outcomes)
 		}
-		if r := o.orders[e.id]; r != nil && r.Ticket != nil && e.err == nil && !r.stopped {
+		if r := o.running[e.id]; r != nil && r.Ticket != nil && e.err == nil && !r.stopped {
 			o.app.Say(reported(r.Ticket, e.outcomes))
 		}
-		delete(o.orders, e.id)
+		delete(o.running, e.id)
 		if e.err != nil && o.app.Context().Err() == nil && e.err != context.Canceled {
 			o.app.Warn(e.err.Error())
 		}
 	}
 }
 
-// alike says whether two decisions can share a line.
-func alike(x, y *model.Fired) bool {
-	return x.Order == y.Order && x.Outcome == y.Outcome && x.Outcome == model.Denied && x.Cost == y.Cost
-}
-
-// Rate returns the running order that has a pace, or nil.
-func (o *Orders) Rate() *model.Order {
-	if r := o.runningRate(); r != nil {
-		return &r.Order
-	}
-	return nil
-}
-
-func (o *Orders) runningRate() *runningOrder {
-	for _, r := range o.orders {
-		if !r.stopped && r.paced() {
-			return r
-		}
-	}
-	return nil
-}
-
 // ToggleRate starts firing at a rate, or stops it.
 func (o *Orders) ToggleRate() tea.Cmd {
-	if r := o.runningRate(); r != nil {
+	if r := o.atRate(); r != nil {
 		r.stop()
 		return nil
 	}
@@ -349,38 +220,6 @@ func (o *Orders) ToggleRate() tea.Cmd {
 
 // Stop ends everything that is being fired, and takes back what waits for its moment.
 func (o *Orders) Stop() {
-	o.dropPlans()
-	for _, r := range o.orders {
-		r.stop()
-	}
+	o.plans.drop()
+	o.underWay.stop()
 }
-
-// FiringText says what is being fired and how to stop it, in at most so many columns: "" when
-// nothing is, and whatever the screen is it can be read.
-func (o *Orders) FiringText(columns int) string {
-	if len(o.orders) == 0 {
-		return ""
-	}
-	what, key := "firing", ""
-	if s := o.runningRate(); s != nil {
-		what, key = o.UnderWay(&s.Order), s.Key
-	} else if len(o.orders) == 1 {
-		for _, s := range o.orders {
-			what, key = o.UnderWay(&s.Order), s.Key
-		}
-	}
-	const stops = " · x stops"
-	if room := columns - safetext.Width(" "+what+" at "+stops+" "); key != "" && room >= 8 {
-		return " " + what + " at " + safetext.Shorten(o.name(key), room, safetext.Ellipsis) + stops + " "
-	}
-	return format.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
-}
-
-// TakeFired returns what injectors have reported so far as the message that brings it.
-func (o *Orders) TakeFired() tea.Msg {
-	o.results.put(nil, nil)
-	return o.Wait()()
-}
-
-// FiredMsg returns the message that arrives when requests fired from here were decided.
-func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }

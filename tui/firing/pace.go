@@ -17,7 +17,7 @@ var (
 // Adjust raises or lowers the pace of what is being fired, else the burst. A running order is stopped,
 // and what is left of it started anew: more than was confirmed asks for another ticket.
 func (o *Orders) Adjust(up bool) tea.Cmd {
-	r := o.runningRate()
+	r := o.atRate()
 	if r == nil {
 		o.burst = step(bursts, o.burst, up)
 		return nil

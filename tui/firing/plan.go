@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui/format"
+	"ratescope/tui/shell"
 )
 
 // plan is a request that is going to be fired.
@@ -18,6 +19,14 @@ type plan struct {
 	key  string
 	at   limiter.Instant // on the server's clock
 	stop chan struct{}   // closed when it is taken back
+}
+
+// plans are what waits for its moment.
+type plans struct {
+	app  *shell.App
+	keys Keys
+	list []plan
+	last int64 // the number of the newest plan
 }
 
 // plannedMsg says that the moment of a plan has come.
@@ -41,17 +50,22 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 		o.app.Warn("Nothing is fired at " + o.name(k.Reading.Key) + ": " + err.Error() + ".")
 		return nil
 	}
-	if len(o.plans) >= mostPlans {
-		o.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(o.plans)))
+	return o.plans.add(k.Reading.Key, at)
+}
+
+// add plans a request at a key, and returns the command that waits for its moment.
+func (l *plans) add(key string, at limiter.Instant) tea.Cmd {
+	if len(l.list) >= mostPlans {
+		l.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(l.list)))
 		return nil
 	}
-	o.planned++
-	p := plan{o.planned, k.Reading.Key, at, make(chan struct{})}
-	o.plans = append(o.plans, p)
-	o.MarkPlans()
-	wait := max(at.Sub(o.keys.LiveAt()), 0)
-	o.app.Say("One request is fired in " + format.Span(wait) + "; x takes it back.")
-	ctx := o.app.Context()
+	l.last++
+	p := plan{l.last, key, at, make(chan struct{})}
+	l.list = append(l.list, p)
+	l.MarkPlans()
+	wait := max(at.Sub(l.keys.LiveAt()), 0)
+	l.app.Say("One request is fired in " + format.Span(wait) + "; x takes it back.")
+	ctx := l.app.Context()
 	return func() tea.Msg {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
@@ -68,15 +82,24 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 // mostPlans is how many requests may wait for their moment.
 const mostPlans = 20
 
-// carryOut fires a plan whose moment has come, if its key is still the selected one.
-func (o *Orders) carryOut(id int64) tea.Cmd {
-	i := slices.IndexFunc(o.plans, func(p plan) bool { return p.id == id })
+// take takes out a plan whose moment has come; ok is false where it was taken back.
+func (l *plans) take(id int64) (p plan, ok bool) {
+	i := slices.IndexFunc(l.list, func(p plan) bool { return p.id == id })
 	if i < 0 {
+		return plan{}, false
+	}
+	p = l.list[i]
+	l.list = slices.Delete(l.list, i, i+1)
+	l.MarkPlans()
+	return p, true
+}
+
+// firePlan fires a plan whose moment has come, if its key is still the selected one.
+func (o *Orders) firePlan(id int64) tea.Cmd {
+	p, ok := o.plans.take(id)
+	if !ok {
 		return nil
 	}
-	p := o.plans[i]
-	o.plans = slices.Delete(o.plans, i, i+1)
-	o.MarkPlans()
 	if p.key != o.keys.Selected() {
 		o.app.Warn("Nothing was fired at " + o.name(p.key) + ": another key is selected now.")
 		return nil
@@ -84,23 +107,23 @@ func (o *Orders) carryOut(id int64) tea.Cmd {
 	return o.Fire(model.Order{N: 1})
 }
 
-// dropPlans takes back what waits for its moment.
-func (o *Orders) dropPlans() {
-	for _, p := range o.plans {
+// drop takes back what waits for its moment.
+func (l *plans) drop() {
+	for _, p := range l.list {
 		close(p.stop)
 	}
-	o.plans = nil
-	o.MarkPlans()
+	l.list = nil
+	l.MarkPlans()
 }
 
 // MarkPlans marks on the timeline what will be fired at the selected key; it is called when
 // another key is selected.
-func (o *Orders) MarkPlans() {
-	var list []limiter.Instant
-	for _, p := range o.plans {
-		if p.key == o.keys.Selected() {
-			list = append(list, p.at)
+func (l *plans) MarkPlans() {
+	var at []limiter.Instant
+	for _, p := range l.list {
+		if p.key == l.keys.Selected() {
+			at = append(at, p.at)
 		}
 	}
-	o.keys.ShowPlans(list)
+	l.keys.ShowPlans(at)
 }

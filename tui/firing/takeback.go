@@ -28,6 +28,17 @@ type action struct {
 	at            time.Time
 }
 
+// takeBacks is what was fired and changed from here, and can be taken back.
+type takeBacks struct {
+	app        *shell.App
+	keys       Keys
+	name       func(key string) string
+	permission *permission
+	taker      TakerBack // nil: nothing can be taken back
+	orders     *Orders   // whose tickets ask for it to be confirmed
+	actions    []action  // newest last
+}
+
 // mostActions bounds how many can be taken back from the screen; ratescope undo knows them all.
 const mostActions = 50
 
@@ -39,83 +50,83 @@ type takenBackMsg struct {
 }
 
 // did keeps an action, to be taken back from the screen.
-func (o *Orders) did(a action) {
+func (b *takeBacks) did(a action) {
 	if a.id == "" {
 		return
 	}
-	a.at = o.app.Now()
-	o.actions = append(o.actions, a)
-	if n := len(o.actions); n > mostActions {
-		o.actions = slices.Delete(o.actions, 0, n-mostActions)
+	a.at = b.app.Now()
+	b.actions = append(b.actions, a)
+	if n := len(b.actions); n > mostActions {
+		b.actions = slices.Delete(b.actions, 0, n-mostActions)
 	}
 }
 
 // ended keeps an order that is over as an action.
-func (o *Orders) ended(r *runningOrder, tally model.Outcomes) {
+func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
 	if tally.Total() == 0 {
 		return
 	}
-	o.did(action{id: r.audit, key: r.at, fired: true, what: fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)})
+	b.did(action{id: r.audit, key: r.at, fired: true, what: fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)})
 }
 
 // OpenActions lists what was fired and changed from here, the newest first, to be taken back.
-func (o *Orders) OpenActions() tea.Cmd {
+func (b *takeBacks) OpenActions() tea.Cmd {
 	switch {
-	case o.takerBack == nil:
-		o.app.Warn("Nothing can be taken back at this source.")
+	case b.taker == nil:
+		b.app.Warn("Nothing can be taken back at this source.")
 		return nil
-	case len(o.actions) == 0:
-		o.app.Warn("Nothing was fired or changed from here yet.")
+	case len(b.actions) == 0:
+		b.app.Warn("Nothing was fired or changed from here yet.")
 		return nil
 	}
-	if st := o.Armament(); !st.Armed {
-		o.app.Warn("Firing is not armed: press ! to arm it.")
+	if st := b.permission.Armament(); !st.Armed {
+		b.app.Warn("Firing is not armed: press ! to arm it.")
 		return nil
 	}
 	var choices []shell.Choice
-	for _, a := range slices.Backward(o.actions) {
-		what := a.what + ", " + format.Span(o.app.Now().Sub(a.at)) + " ago"
-		choices = append(choices, shell.Choice{Name: "undo " + o.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
+	for _, a := range slices.Backward(b.actions) {
+		what := a.what + ", " + format.Span(b.app.Now().Sub(a.at)) + " ago"
+		choices = append(choices, shell.Choice{Name: "undo " + b.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
 		if a.fired {
-			choices = append(choices, shell.Choice{Name: "withdraw " + o.name(a.key), What: what, Aside: "keeps others'", Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
+			choices = append(choices, shell.Choice{Name: "withdraw " + b.name(a.key), What: what, Aside: "keeps others'", Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
 		}
 	}
-	p := o.app.NewPicker("take back", choices)
+	p := b.app.NewPicker("take back", choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		back := c.Value.(model.TakeBack)
-		if o.arming == nil {
-			return o.takeBack(back)
+		if b.permission.arming == nil {
+			return b.takeBack(back)
 		}
-		o.confirmTakeBack(back, c.What)
+		b.confirmTakeBack(back, c.What)
 		return nil
 	}
-	o.app.Open(p)
+	b.app.Open(p)
 	return nil
 }
 
 // confirmTakeBack lays the ticket of taking an action back over the screen.
-func (o *Orders) confirmTakeBack(back model.TakeBack, what string) {
+func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
-	if i := slices.IndexFunc(o.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && o.actions[i].raise != nil {
-		r := o.actions[i].raise
+	if i := slices.IndexFunc(b.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && b.actions[i].raise != nil {
+		r := b.actions[i].raise
 		does = model.Raise{From: r.To, To: r.From, Whose: r.Whose}.String() + "; what was counted since stays; refused where another program has set it since"
 	}
 	if back.Withdraw {
 		verb, does = "withdraw", "what was charged and still counts is taken off; what other programs have written stays"
 	}
-	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: o.app.Now(), Server: o.keys.Live().Server.Target}
-	d := &ticketDialog{o: o, ticket: t, why: o.Armament().Production, name: verb + " " + what, yes: "take back"}
+	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: b.app.Now(), Server: b.keys.Live().Server.Target}
+	d := &ticketDialog{o: b.orders, ticket: t, why: b.permission.Armament().Production, name: verb + " " + what, yes: "take back"}
 	d.lines = [][2]string{{"will do", does}, {"id", back.Action}, {"server", d.server()}}
 	d.do = func(order model.Order) tea.Cmd {
 		back.Named, back.Reason = order.Named, order.Reason
-		return o.takeBack(back)
+		return b.takeBack(back)
 	}
 	d.open()
 }
 
 // takeBack takes an action back that nothing stands in the way of.
-func (o *Orders) takeBack(back model.TakeBack) tea.Cmd {
-	ctx, taker := o.app.Context(), o.takerBack
+func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
+	ctx, taker := b.app.Context(), b.taker
 	return func() tea.Msg {
 		done, err := taker.TakeBack(ctx, back)
 		return takenBackMsg{back, done, err}
@@ -123,12 +134,12 @@ func (o *Orders) takeBack(back model.TakeBack) tea.Cmd {
 }
 
 // takenBack says what came of taking an action back, which is then not listed any more.
-func (o *Orders) takenBack(msg takenBackMsg) {
+func (b *takeBacks) takenBack(msg takenBackMsg) {
 	if msg.err != nil {
-		o.app.Warn(msg.err.Error())
+		b.app.Warn(msg.err.Error())
 		return
 	}
-	o.actions = slices.DeleteFunc(o.actions, func(a action) bool { return a.id == msg.order.Action })
+	b.actions = slices.DeleteFunc(b.actions, func(a action) bool { return a.id == msg.order.Action })
 	var parts []string
 	for _, p := range []struct {
 		n    int
@@ -147,5 +158,5 @@ func (o *Orders) takenBack(msg takenBackMsg) {
 	if len(parts) == 0 {
 		parts = []string{"no key had changed"}
 	}
-	o.app.Say(o.name(msg.order.Key) + ": taken back, " + strings.Join(parts, ", ") + ".")
+	b.app.Say(b.name(msg.order.Key) + ": taken back, " + strings.Join(parts, ", ") + ".")
 }

@@ -1,0 +1,193 @@
+package firing
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ratescope/model"
+	"ratescope/model/safetext"
+	"ratescope/tui/format"
+	"ratescope/tui/shell"
+)
+
+// underWay is the orders that are being carried out.
+type underWay struct {
+	app     *shell.App
+	name    func(key string) string
+	running map[int64]*runningOrder
+	last    int64 // the number of the newest order
+}
+
+// runningOrder is an order that is being carried out.
+type runningOrder struct {
+	model.Order
+	cancel  context.CancelFunc
+	gate    gate
+	sent    int    // requests whose fate is known
+	stopped bool   // by the person, or by the end of the arming
+	audit   string // the id of the action; "" before its first request was answered
+	at      string // the key that its requests went to: a copy, where it is fired at one
+}
+
+// stop ends the order.
+func (r *runningOrder) stop() {
+	r.stopped = true
+	r.cancel()
+}
+
+// paced reports whether the requests of an order come at a pace, and not as fast as the answers.
+func (r *runningOrder) paced() bool { return r.Rate > 0 || r.Shape.Kind == model.Recorded }
+
+// begin notes that an order is carried out from now on, and returns it with its number and its gate; cancel
+// ends it.
+func (u *underWay) begin(order model.Order, cancel context.CancelFunc) model.Order {
+	u.last++
+	order.ID = u.last
+	r := &runningOrder{cancel: cancel}
+	order.Hold = r.gate.wait
+	r.Order = order
+	u.running[order.ID] = r
+	return order
+}
+
+// stop ends them all.
+func (u *underWay) stop() {
+	for _, r := range u.running {
+		r.stop()
+	}
+}
+
+// Firing returns how many orders are under way.
+func (u *underWay) Firing() int { return len(u.running) }
+
+// Rate returns the running order that has a pace, or nil.
+func (u *underWay) Rate() *model.Order {
+	if r := u.atRate(); r != nil {
+		return &r.Order
+	}
+	return nil
+}
+
+// atRate returns the running order that has a pace, or nil.
+func (u *underWay) atRate() *runningOrder {
+	for _, r := range u.running {
+		if !r.stopped && r.paced() {
+			return r
+		}
+	}
+	return nil
+}
+
+// FiringText says what is being fired and how to stop it, in at most so many columns: "" when
+// nothing is, and whatever the screen is it can be read.
+func (u *underWay) FiringText(columns int) string {
+	if len(u.running) == 0 {
+		return ""
+	}
+	what, key := "firing", ""
+	if s := u.atRate(); s != nil {
+		what, key = u.UnderWay(&s.Order), s.Key
+	} else if len(u.running) == 1 {
+		for _, s := range u.running {
+			what, key = u.UnderWay(&s.Order), s.Key
+		}
+	}
+	const stops = " · x stops"
+	if room := columns - safetext.Width(" "+what+" at "+stops+" "); key != "" && room >= 8 {
+		return " " + what + " at " + safetext.Shorten(u.name(key), room, safetext.Ellipsis) + stops + " "
+	}
+	return format.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
+}
+
+// Hold pauses what is being fired, or lets it go on where all of it is paused. What was due
+// meanwhile is not made up for.
+func (u *underWay) Hold() {
+	if len(u.running) == 0 {
+		u.app.Warn("Nothing is being fired: r fires at a rate.")
+		return
+	}
+	shut := !u.Held()
+	for _, r := range u.running {
+		r.gate.set(shut)
+	}
+	text := "Firing goes on."
+	if shut {
+		text = "Firing is paused: ; goes on, x stops."
+	}
+	u.app.Say(text)
+}
+
+// Held reports whether everything that is being fired is paused.
+func (u *underWay) Held() bool {
+	for _, r := range u.running {
+		if !r.gate.holding() {
+			return false
+		}
+	}
+	return len(u.running) > 0
+}
+
+// UnderWay says in a few words what of an order is under way: its rate and shape or its number, and
+// whether it is paused.
+func (u *underWay) UnderWay(order *model.Order) string {
+	verb := "firing "
+	if u.Held() {
+		verb = "paused, "
+	}
+	switch {
+	case order.Rate > 0 && order.Shape.Kind == model.Even:
+		return verb + format.PerSecond(order.Rate)
+	case order.Shape.Kind == model.Recorded:
+		return verb + "a recording"
+	case order.Rate > 0:
+		shape, _, _ := strings.Cut(order.Shape.String(), ":")
+		return verb + format.PerSecond(order.Rate) + " " + shape
+	}
+	return verb + strconv.Itoa(order.N)
+}
+
+// gate lets requests through, or holds them while an order is paused. The zero gate is open. It is
+// safe for concurrent use.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // closed when the gate opens; nil: it is open
+}
+
+// wait returns when the gate is open, or with the reason of ctx.
+func (g *gate) wait(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		shut := g.shut
+		g.mu.Unlock()
+		if shut == nil {
+			return ctx.Err()
+		}
+		select {
+		case <-shut:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// set shuts or opens the gate.
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case shut && g.shut == nil:
+		g.shut = make(chan struct{})
+	case !shut && g.shut != nil:
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// holding says whether the gate is shut.
+func (g *gate) holding() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut != nil
+}
