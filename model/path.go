@@ -26,7 +26,7 @@ func PathOf(s Order, assumes string) string {
 	case s.Scratch && t.Foreign():
 		return text + ", to " + scratchCopy + ", " + ownConnection
 	case s.Scratch:
-		return text + " on " + scratchCopy
+		return text + " on " + scratchCopy + ", " + ownConnection
 	}
 	return text + ", " + ownConnection
 }
