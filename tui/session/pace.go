@@ -77,8 +77,10 @@ func (s *Session) SubtractInjected() {
 		s.Say("The requests fired from here are in every figure again.")
 	case of.Kept > 0:
 		s.Say(fmt.Sprintf("Without what was fired from here at %s; at %d others it cannot be told apart, which their notes say.", format.Plural(of.Keys, "key"), of.Kept))
+	case of.Keys == 0:
+		s.Say("Nothing was fired from here so far; what is will be left out of every figure. The same key shows it again.")
 	default:
-		s.Say("Without what was fired from here, at " + format.Plural(of.Keys, "key") + ": \\ shows it again.")
+		s.Say("Without what was fired from here, at " + format.Plural(of.Keys, "key") + ". The same key shows it again.")
 	}
 }
 
