@@ -111,6 +111,9 @@ type charge struct {
 	asNew      limiter.Instant // when the key was as new after it; 0 where that is not known
 }
 
+// first reports whether a charge was the first one that its counter counted.
+func (c charge) first() bool { return c.used == c.cost }
+
 // charges returns what the requests of an action charged, oldest first: those that were admitted,
 // and with denied those that were denied, too.
 func (a *audit) charges(id string, denied bool) (list []charge, err error) {

@@ -76,11 +76,23 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 	if w := foreign.For(&t); w != nil {
 		aside = w.Beside
 	}
+	if all, own, ok := added(key, aside, t, last.After, charged); ok {
+		if all > own {
+			return fmt.Sprintf("another program has written while it was fired (its keys were given %d, and %d of them by it)", all, own)
+		}
+		if all == own {
+			return ""
+		}
+	}
+	same, told := asCounted(key, aside, t, heldBefore(first, last), last.After, charged, time.Now())
 	before, known := amount(key, aside, heldBefore(first, last))
 	after, also := amount(key, aside, last.After)
 	switch more := after - before; {
+	case told && same:
 	case !known || !also:
 		return "another program may have written while it was fired (how much its keys held is not known)"
+	case told:
+		return fmt.Sprintf("another program has written while it was fired (its keys held %d before it and %d after it, and it was charged %d)", before, after, units)
 	case more == units, t.Algorithm == limiter.StreamCounter && more == int64(len(charged)):
 	case more < units: // some of what counted before it has left the window, and how much others wrote cannot be told
 		return fmt.Sprintf("another program may have written while it was fired (its keys held %d before it and %d after it, some of that expired, and it was charged %d)", before, after, units)
@@ -126,22 +138,43 @@ func chain(t model.Target, first entry, charged []charge, now limiter.Instant) s
 // them: recorded denials, blocks, the ends of windows and, in a key whose name ends with aside, a time or a
 // block of another library. ok is false where that was not saved.
 func amount(key, aside string, keys []savedKey) (sum int64, ok bool) {
-	beside := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
 	for _, k := range keys {
-		name, err := strconv.Unquote(k.Key)
-		if err != nil || k.Unsaved != "" {
-			return 0, false
-		}
-		if k.Digest == "" || aside != "" && name != key && strings.HasSuffix(name, aside) || slices.Contains(beside, name) {
+		if k.Digest == "" && k.Unsaved == "" || countsNothing(k, key, aside) {
 			continue
 		}
-		_, text, _ := strings.Cut(k.Holds, ", ")
-		text, _, _ = strings.Cut(text, " ")
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
+		n, ok := k.number()
+		if !ok {
 			return 0, false
 		}
 		sum += n
 	}
 	return sum, true
+}
+
+// countsNothing reports whether a key stands beside the counts of a limiter; see amount.
+func countsNothing(k savedKey, key, aside string) bool {
+	name, err := strconv.Unquote(k.Key)
+	beside := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
+	return err == nil && (aside != "" && name != key && strings.HasSuffix(name, aside) || slices.Contains(beside, name))
+}
+
+// number returns how many members, entries, elements or counts a key held, 0 where it did not exist; ok is false
+// where that was not saved.
+func (s *savedKey) number() (n int64, ok bool) {
+	if s.Unsaved != "" {
+		return 0, false
+	}
+	if s.Digest == "" {
+		return 0, true
+	}
+	_, text, _ := strings.Cut(s.Holds, ", ")
+	text, _, _ = strings.Cut(text, " ")
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
+
+// kind returns the type of what a key held; "" where it did not exist.
+func (s *savedKey) kind() string {
+	kind, _, _ := strings.Cut(s.Holds, ",")
+	return kind
 }

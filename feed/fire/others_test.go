@@ -64,3 +64,48 @@ func TestAmountIsOfCounters(t *testing.T) {
 		}
 	}
 }
+
+// TestExpiryIsNoRequestOfOthers: what expired while an action fired is told from what others wrote: in a log by what
+// is newer than all that was there, in counters by their names and expiries.
+func TestExpiryIsNoRequestOfOthers(t *testing.T) {
+	n := func(v int64) *int64 { return &v }
+	key := func(name, holds string, expires int64, newer *int64) savedKey {
+		k := savedKey{Key: strconv.Quote(name), Holds: holds, Expires: expires, Newer: newer}
+		if holds != "" {
+			k.Digest = "x"
+		}
+		return k
+	}
+	const second = int64(1000)
+	begun := time.Now().Truncate(time.Minute).Add(-time.Hour).UnixMilli()
+	at := func(seconds int64) limiter.Instant { return limiter.Instant((begun + seconds*second) * 1000) }
+	charged := []charge{{at: at(1), cost: 1, used: 3}, {at: at(70), cost: 1, used: 1}, {at: at(71), cost: 1, used: 2}}
+	window := func(seconds int64) string {
+		return layout.Counter(limiter.FixedWindow, "k", layout.Layout{}, at(seconds).Floor(time.Minute))
+	}
+	for name, c := range map[string]struct {
+		target        model.Target
+		before, after []savedKey
+		charged       []charge
+		want          string // "" none
+	}{
+		"a log that was trimmed":           {model.Target{Algorithm: limiter.SlidingLog}, []savedKey{key("k", "zset, 9 members", 0, nil)}, []savedKey{key("k", "zset, 5 members", 0, n(2))}, charged[1:], ""},
+		"and one request of others":        {model.Target{Algorithm: limiter.SlidingLog}, []savedKey{key("k", "zset, 9 members", 0, nil)}, []savedKey{key("k", "zset, 11 members", 0, n(3))}, charged[1:], "has written"},
+		"a log that others removed from":   {model.Target{Algorithm: limiter.SlidingLog}, []savedKey{key("k", "zset, 9 members", 0, nil)}, []savedKey{key("k", "zset, 1 members", 0, n(1))}, charged[1:], "may have written"},
+		"longer than the window":           {model.Target{Algorithm: limiter.SlidingLog}, []savedKey{key("k", "zset, 9 members", 0, nil)}, []savedKey{key("k", "zset, 3 members", 0, n(3))}, charged, "may have written"},
+		"a stream":                         {model.Target{Algorithm: limiter.StreamCounter}, []savedKey{key("k", "stream, 9 entries", 0, nil)}, []savedKey{key("k", "stream, 2 entries", 0, n(3))}, charged, ""},
+		"a list":                           {model.Target{Library: "limits", Algorithm: limiter.SlidingLog}, []savedKey{key("k", "list, 9 elements", 0, nil)}, []savedKey{key("k", "list, 9 elements", 0, n(3))}, charged, ""},
+		"a counter whose window ended":     {model.Target{Library: "rate-limit-redis", Algorithm: limiter.FixedWindow}, []savedKey{key("k", "string, 2", begun+30*second, nil)}, []savedKey{key("k", "string, 2", begun+130*second, nil)}, charged, ""},
+		"and others in the next":           {model.Target{Library: "rate-limit-redis", Algorithm: limiter.FixedWindow}, []savedKey{key("k", "string, 2", begun+30*second, nil)}, []savedKey{key("k", "string, 5", begun+130*second, nil)}, charged, "has written"}, // 3 more, as many as it was charged
+		"a counter of the same window":     {model.Target{Library: "rate-limit-redis", Algorithm: limiter.FixedWindow}, []savedKey{key("k", "string, 2", begun+80*second, nil)}, []savedKey{key("k", "string, 5", begun+80*second, nil)}, charged, ""},
+		"a counter that is gone":           {model.Target{Library: "rate-limit-redis", Algorithm: limiter.FixedWindow}, []savedKey{key("k", "string, 2", begun+30*second, nil)}, []savedKey{key("k", "", 0, nil)}, charged[:1], ""},
+		"counters of windows":              {model.Target{Algorithm: limiter.FixedWindow}, []savedKey{key(window(1), "string, 2", begun+60*second, nil), key(window(70), "", 0, nil)}, []savedKey{key(window(1), "", 0, nil), key(window(70), "string, 2", begun+120*second, nil)}, charged, ""},
+		"counters of windows, with others": {model.Target{Algorithm: limiter.FixedWindow}, []savedKey{key(window(1), "string, 2", begun+60*second, nil), key(window(70), "", 0, nil)}, []savedKey{key(window(1), "", 0, nil), key(window(70), "string, 5", begun+120*second, nil)}, charged, "has written"},
+	} {
+		c.target.Limit, c.target.LimitKnown, c.target.Window = limiter.Limit{Count: 60, Window: time.Minute}, true, time.Minute
+		got := amongOthers("k", c.target, entry{Before: c.before}, entry{After: c.after}, c.charged, 0)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want it to say %q", name, got, c.want)
+		}
+	}
+}

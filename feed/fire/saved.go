@@ -28,6 +28,8 @@ type savedKey struct {
 	Expires int64  `json:"expires_at_ms,omitempty"`
 	Unsaved string `json:"unsaved,omitempty"` // why the value is not here
 	Holds   string `json:"holds,omitempty"`   // what it held, in words: "zset, 12 members"
+	Newest  string `json:"newest,omitempty"`  // of a log or a stream: what tells later what it was given since; see newestOf
+	Newer   *int64 `json:"newer,omitempty"`   // after an action: how many it was given since it was saved before
 }
 
 // maxSaved is the size, in bytes of memory, above which the value of a key is not saved: to
@@ -50,8 +52,8 @@ func touched(key string, t model.Target, now limiter.Instant) []string {
 	return keys
 }
 
-// save returns what keys hold.
-func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
+// save returns what keys hold. since is what was saved of the same keys before, nil where that was nothing.
+func (l *link) save(ctx context.Context, keys []string, since []savedKey) ([]savedKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	client := l.client()
@@ -66,13 +68,22 @@ func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
 		return nil, err
 	}
 	dumps, expiries, counts := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys)), make([]redis.Cmder, len(keys))
+	newest, newer := make([]redis.Cmder, len(keys)), make([]redis.Cmder, len(keys))
 	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		// What is counted is asked on that side of the dump on which a request of others that comes
+		// between the two is seen to have come while the action fired.
 		for n, k := range keys {
+			kind := types[n].Val()
+			if since == nil {
+				counts[n], newest[n] = count(ctx, p, kind, k), askNewest(ctx, p, kind, k)
+			}
 			if sizes[n].Val() <= maxSaved {
 				dumps[n] = p.Dump(ctx, k)
 			}
 			expiries[n] = p.PExpireTime(ctx, k)
-			counts[n] = count(ctx, p, types[n].Val(), k)
+			if since != nil {
+				counts[n], newer[n] = count(ctx, p, kind, k), askNewer(ctx, p, kind, k, since[n])
+			}
 		}
 		return nil
 	})
@@ -83,6 +94,9 @@ func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
 	for n, k := range keys {
 		saved[n] = savedOf(k, dumps[n], expiries[n])
 		saved[n].Holds = holds(types[n].Val(), counts[n])
+		if saved[n].Newest = newestOf(newest[n]); since != nil {
+			saved[n].Newer = newerOf(newer[n], since[n])
+		}
 	}
 	return saved, nil
 }
@@ -165,7 +179,7 @@ func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 		// Read before what is saved, so that a request between the two is seen to be there.
 		act.line.AsNew = int64(asNewOf(ctx, i.link, to.Key, to.Target))
 	}
-	before, err := i.link.save(ctx, keysOf(s, act.begun))
+	before, err := i.link.save(ctx, keysOf(s, act.begun), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.link.endpoint.Shown))
 	}
@@ -199,7 +213,7 @@ func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) erro
 				keys = append(keys, name)
 			}
 		}
-		after, err := i.link.save(context.Background(), keys)
+		after, err := i.link.save(context.Background(), keys, act.before)
 		if err == nil {
 			for n := range after {
 				after[n].Dump = nil

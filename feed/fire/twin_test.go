@@ -187,3 +187,58 @@ func sameAmounts(t *testing.T, c *redis.Client, w *foreign.Writer, target model.
 		}
 	}
 }
+
+// TestUndoneAlthoughSomeExpired: what was in a log and had expired is trimmed by the first request that is fired,
+// and no sign of others: undo puts it back, and refuses where one request of others came.
+func TestUndoneAlthoughSomeExpired(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	ctx := t.Context()
+	now := int64(s.Now())
+	ago := func(d time.Duration) int64 { return now - d.Microseconds() }
+	window := 10 * time.Hour
+	list := model.Target{Library: "limits", Algorithm: limiter.SlidingLog}
+	for name, form := range map[string]struct {
+		target model.Target
+		seed   func(n int, at int64)
+	}{
+		"log": {model.Target{Algorithm: limiter.SlidingLog}, func(n int, at int64) {
+			c.ZAdd(ctx, "k", redis.Z{Score: float64(at), Member: fmt.Sprintf("%d-%d", at, n)})
+		}},
+		"stream": {model.Target{Algorithm: limiter.StreamCounter}, func(n int, at int64) {
+			c.XAdd(ctx, &redis.XAddArgs{Stream: "k", ID: fmt.Sprintf("%d-%d%015d", at/1000, at%1000+1, n+1), Values: []string{"count", "1", "total", fmt.Sprint(n + 1)}})
+		}},
+		"list": {list, func(_ int, at int64) { c.LPush(ctx, "k", foreign.ListedAs(limiter.Instant(at))) }},
+	} {
+		for _, others := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", name, others), func(t *testing.T) {
+				c.FlushDB(ctx)
+				target := form.target
+				target.Limit, target.LimitKnown, target.Window = limiter.Limit{Count: 6, Window: window}, true, window
+				for n, age := range []time.Duration{4 * window, 3 * window, 2 * window, window / 2, window / 4, window / 8} {
+					form.seed(n, ago(age))
+				}
+				c.PExpire(ctx, "k", window)
+				twin := held(t, c)
+				i, theirs := injectorOf(t, s), injectorOf(t, s)
+				id := shoot(t, i, "k", target, 4, 2, func() {
+					if others {
+						shoot(t, theirs, "k", target, 1, 0, nil)
+					}
+				})
+				if held(t, c) == twin {
+					t.Fatal("four requests changed nothing")
+				}
+				_, err := i.Undo(ctx, id)
+				if others && (err == nil || !strings.Contains(err.Error(), "another program has written")) {
+					t.Errorf("undone over a request of others: %v", err)
+				}
+				if got := held(t, c); !others && (err != nil || got != twin) {
+					t.Errorf("%v: the key holds\n%s\nand its twin\n%s", err, got, twin)
+				}
+			})
+		}
+	}
+}

@@ -207,7 +207,7 @@ func (i takingBack) undoing(first entry, reason string) (entry, error) {
 // difference says what a key held after an action and what it holds now, as the end of a sentence;
 // "" where that is not known.
 func (i takingBack) difference(ctx context.Context, key string, after []savedKey) string {
-	now, err := i.save(ctx, []string{key})
+	now, err := i.save(ctx, []string{key}, nil)
 	if err != nil {
 		return ""
 	}

@@ -266,7 +266,7 @@ func (i takingBack) countsOf(ctx context.Context, w *foreign.Writer, key string,
 	units := map[string]int64{}
 	for _, c := range charged {
 		fetched := w.Fetch(key, &t, c.at)
-		counted := foreign.Counted{Target: &t, At: c.at, Now: limiter.InstantOf(now)}
+		counted := foreign.Counted{Target: &t, At: c.at, Now: limiter.InstantOf(now), First: c.first()}
 		for _, f := range fetched {
 			at, known := expires[f.Key]
 			if !known {

@@ -33,6 +33,8 @@ type Writer struct {
 	// Beside is how the name of a key ends that stands beside the counter and counts nothing: a time, or a
 	// block; "" there is none.
 	Beside string
+	// Named is set where each window has a counter of its own, which has its name.
+	Named bool
 	// Blocks is set where the key beside the counter denies everything while it exists.
 	Blocks bool
 	// Assumes says, as the end of a clause, how the limiter must have been made for its requests to
@@ -42,8 +44,8 @@ type Writer struct {
 	fetch func(name string, t *model.Target, at limiter.Instant) []decode.Fetch
 	// write works out a request.
 	write func(r *Request) (Written, error)
-	// holder says which key counts a request still; nil where that is the first one of fetch, which
-	// expires a window after it was made.
+	// holder says which key counts a request still; nil where that is the first one of fetch, which has
+	// the name of its window or expires a window after it was made.
 	holder func(c Counted) (n int, ok bool)
 }
 

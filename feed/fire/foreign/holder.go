@@ -11,6 +11,7 @@ import (
 type Counted struct {
 	Target  *model.Target
 	At, Now limiter.Instant   // when it was counted, and now, by the server's clock
+	First   bool              // it was the first one that its counter counted
 	Expires []limiter.Instant // of the keys of Fetch at that instant; Absent and Immortal are none
 }
 
@@ -26,21 +27,39 @@ func (w *Writer) Holder(c Counted) (n int, ok bool) {
 	switch {
 	case w.Algorithm != limiter.FixedWindow && w.Algorithm != limiter.SlidingWindow:
 		return 0, false
+	case w.Named:
+		return 0, c.Expires[0] != Absent
 	case w.holder != nil:
 		return w.holder(c)
 	}
 	return 0, c.begun(0, window(c.Target))
 }
 
-// begun reports whether the n-th key exists and was made by the time of the request, where it expires so
-// long after it was made. Redis rounds an expiry to the millisecond.
-func (c Counted) begun(n int, lives time.Duration) bool {
-	expires := c.Expires[n]
-	return expires == Immortal || expires > 0 && c.At.Millis() >= expires.Add(-lives).Millis()-1
+// Anchored reports whether the expiry of the counter is the end of its window, which began with its first
+// request.
+func (w *Writer) Anchored() bool {
+	return w.Algorithm == limiter.FixedWindow && !w.Named && w.holder == nil
 }
 
-// named holds a request in the counter that has the name of its window, as long as that exists.
-func named(c Counted) (int, bool) { return 0, c.Expires[0] != Absent }
+// begun reports whether the n-th key exists and was made by the time of the request, where it expires so
+// long after it was made.
+func (c Counted) begun(n int, lives time.Duration) bool {
+	expires := c.Expires[n]
+	return expires == Immortal || expires > 0 && CountedSince(expires.Add(-lives), c.At, c.First)
+}
+
+// latest is how long a request may take from the instant at which it was worked out to its write.
+const latest = 5 * time.Second
+
+// CountedSince reports whether a counter that was made at an instant counts a request that was worked out at
+// another. That which was the first one made it, and so came before it by as much as a write takes. Redis
+// rounds an expiry, which tells when a counter was made, to the millisecond.
+func CountedSince(made, at limiter.Instant, first bool) bool {
+	if first {
+		at = at.Add(latest)
+	}
+	return at.Millis() >= made.Millis()-1
+}
 
 // renamed holds a request in the current counter, or in the previous one that it has become. Both
 // expire two windows after they were made.

@@ -15,7 +15,7 @@ import (
 var (
 	// INCRBY, and PEXPIRE with the first request of the window; denied ones are counted, too.
 	upstashFixed = &Writer{
-		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), holder: named, Assumes: "without a cache of denials",
+		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), Named: true, Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
 			if s.TTL == model.Forever { // its cached form, which writes otherwise
@@ -40,7 +40,7 @@ var (
 	// what counts has reached the limit: the cost is not part of that, so that a request is counted
 	// whole and denied all the same where it goes beyond.
 	upstashSliding = &Writer{
-		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), holder: named, Assumes: "without a cache of denials",
+		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), Named: true, Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			current, err := count(&r.Held[0])
 			if err != nil {
@@ -86,7 +86,7 @@ func (r *Request) halves(current, previous int64) limiter.State {
 // start of their window in nanoseconds, aligned as time.Truncate aligns, that is to Go's year one. INCRBY and
 // EXPIRE of two windows with every admitted request; denied requests write nothing.
 var russellluo = &Writer{
-	Library: "russellluo-slidingwindow", Algorithm: limiter.SlidingWindow, Seconds: true, holder: named,
+	Library: "russellluo-slidingwindow", Algorithm: limiter.SlidingWindow, Seconds: true, Named: true,
 	Assumes: "to count in Redis at once, and not every 200 ms",
 	fetch: func(name string, t *model.Target, at limiter.Instant) (f []decode.Fetch) {
 		for _, start := range [...]limiter.Instant{truncated(at, window(t)), truncated(at, window(t)).Add(-window(t))} {

@@ -1,0 +1,164 @@
+package fire
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/fire/foreign"
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// askNewest asks for what tells later which members, entries or elements a key was given since; nil for a
+// type that has none.
+func askNewest(ctx context.Context, p redis.Pipeliner, kind, key string) redis.Cmder {
+	switch kind {
+	case "zset":
+		return p.ZRangeWithScores(ctx, key, -1, -1)
+	case "stream":
+		return p.XInfoStream(ctx, key)
+	case "list":
+		return p.LIndex(ctx, key, 0)
+	}
+	return nil
+}
+
+// newestOf returns the highest score of a sorted set, how many entries a stream was ever given, or the newest
+// element of a list; "" where that is not known.
+func newestOf(asked redis.Cmder) string {
+	if asked == nil || asked.Err() != nil {
+		return ""
+	}
+	switch c := asked.(type) {
+	case *redis.ZSliceCmd:
+		if list := c.Val(); len(list) == 1 {
+			return strconv.FormatFloat(list[0].Score, 'g', -1, 64)
+		}
+	case *redis.XInfoStreamCmd:
+		if n := c.Val().EntriesAdded; n > 0 { // servers before Redis 7 do not count them
+			return strconv.FormatInt(n, 10)
+		}
+	case *redis.StringCmd:
+		return c.Val()
+	}
+	return ""
+}
+
+// askNewer asks how many members, entries or elements a key has that it had not when was was saved,
+// whatever has expired of the others; nil where that cannot be told.
+func askNewer(ctx context.Context, p redis.Pipeliner, kind, key string, was savedKey) redis.Cmder {
+	existed := was.Digest != ""
+	switch {
+	case was.Unsaved != "" || existed && was.Newest == "":
+	case kind == "zset" && !existed:
+		return p.ZCard(ctx, key)
+	case kind == "zset":
+		return p.ZCount(ctx, key, "("+was.Newest, "+inf")
+	case kind == "stream":
+		return p.XInfoStream(ctx, key)
+	case kind == "list" && !existed:
+		return p.LLen(ctx, key)
+	case kind == "list":
+		return p.LPos(ctx, key, was.Newest, redis.LPosArgs{})
+	}
+	return nil
+}
+
+// newerOf returns how many of them there are; nil where that is not known.
+func newerOf(asked redis.Cmder, was savedKey) *int64 {
+	if asked == nil || asked.Err() != nil {
+		return nil
+	}
+	n := int64(-1)
+	switch c := asked.(type) {
+	case *redis.IntCmd:
+		n = c.Val()
+	case *redis.XInfoStreamCmd:
+		before, err := strconv.ParseInt(was.Newest, 10, 64)
+		if was.Digest != "" && err != nil {
+			return nil
+		}
+		n = c.Val().EntriesAdded - before
+	}
+	if n < 0 { // the key was made anew
+		return nil
+	}
+	return &n
+}
+
+// added returns how many members, entries or elements the keys of a log or a stream were given while an
+// action fired, in all and of those how many the action gave them; ok is false where that is not known.
+// Members of a sorted set that came and went meanwhile are not there to be counted.
+func added(key, aside string, t model.Target, after []savedKey, charged []charge) (all, own int64, ok bool) {
+	for _, c := range charged {
+		if own += c.cost; t.Algorithm == limiter.StreamCounter {
+			own += 1 - c.cost
+		}
+	}
+	logs := t.Algorithm == limiter.SlidingLog || t.Algorithm == limiter.StreamCounter
+	if !logs || len(charged) == 0 {
+		return 0, 0, false
+	}
+	gone := charged[len(charged)-1].at.Sub(charged[0].at) >= max(t.Limit.Window, t.Window)
+	for _, k := range after {
+		if k.Digest == "" || countsNothing(k, key, aside) {
+			continue
+		}
+		if k.Newer == nil || gone && k.kind() == "zset" {
+			return 0, 0, false
+		}
+		all += *k.Newer
+	}
+	return all, own, true
+}
+
+// asCounted reports whether each counter holds after an action what it held before it and what the action
+// counted there, whatever has expired of the others: counters whose names or expiries say of which window they are.
+// ok is false where they do not. now is this machine's clock, of the moment at which it is asked.
+func asCounted(key, aside string, t model.Target, before, after []savedKey, charged []charge, now time.Time) (same, ok bool) {
+	w := foreign.For(&t)
+	named := w == nil && t.Convention.Alignment == limiter.AlignEpoch || w != nil && w.Named
+	kind := t.Algorithm.Kind()
+	if kind != limiter.KindWindow && kind != limiter.KindWeighted || !named && (w == nil || !w.Anchored()) || len(before) != len(after) {
+		return false, false
+	}
+	for n, is := range after {
+		was := before[n]
+		if is.Key != was.Key {
+			return false, false
+		}
+		if countsNothing(is, key, aside) || is.Digest == "" && (was.Digest == "" || was.Expires > 0 && was.Expires <= now.UnixMilli()) {
+			continue // there is nothing left to lose
+		}
+		held, known := was.number()
+		counts, also := is.number()
+		if !known || !also {
+			return false, false
+		}
+		made := limiter.Instant(0) // the counter of another window
+		if !named && was.Expires != is.Expires {
+			held, made = 0, limiter.Instant(is.Expires*1000).Add(-t.Limit.Window)
+		}
+		for _, c := range charged {
+			if foreign.CountedSince(made, c.at, c.first()) && strconv.Quote(counterOf(key, t, w, c)) == is.Key {
+				held += c.cost
+			}
+		}
+		if counts != held {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// counterOf returns the key of the counter that counted a charge.
+func counterOf(key string, t model.Target, w *foreign.Writer, c charge) string {
+	if w != nil {
+		return w.Fetch(key, &t, c.at)[0].Key
+	}
+	return layout.Counter(t.Algorithm, key, t.Layout, c.at.Floor(t.Limit.Window))
+}
