@@ -18,6 +18,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/capsule"
+	"ratescope/model/plural"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
 	"ratescope/model/span"
@@ -63,7 +64,7 @@ func Capsule(ctx context.Context, src feed.Source, w Watching, content func(*mod
 		failed = tail.Write(b)
 		board.Apply(b)
 		if w.Progress {
-			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", span.Elapsed(b.Local.Sub(begun)), span.Length(w.For), plural(board.Len(), "key")))
+			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", span.Elapsed(b.Local.Sub(begun)), span.Length(w.For), plural.Of(board.Len(), "key")))
 		}
 		return failed == nil && b.Local.Sub(begun) < w.For
 	})
@@ -151,5 +152,5 @@ func Saved(name string, c *capsule.Content) string {
 	if err == nil {
 		n = info.Size()
 	}
-	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", span.Elapsed(c.Board.At.Sub(c.Begin)), plural(c.Board.Len(), "key"), safetext.Clean(name), size(n))
+	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", span.Elapsed(c.Board.At.Sub(c.Begin)), plural.Of(c.Board.Len(), "key"), safetext.Clean(name), size(n))
 }

@@ -51,7 +51,7 @@ func Peek(ctx context.Context, src feed.Source, key string, cost int64, o Output
 	}
 	batch, r, err := feed.Glance(ctx, src, key)
 	if err != nil {
-		return err
+		return nothingRead(ctx, err)
 	}
 	o.lacks(batch)
 	if t, err := r.Aim(); err == nil && r.Type == "none" {

@@ -19,6 +19,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/model"
 	"ratescope/model/identify"
+	"ratescope/model/plural"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -93,7 +94,7 @@ func IdentifyWrite(ctx context.Context, src feed.Source, long time.Duration, pat
 	if err := file.Replace(path, content, after); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", plural(len(lacking), "rule"), shown)
+	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", plural.Of(len(lacking), "rule"), shown)
 	return nil
 }
 
@@ -101,7 +102,7 @@ func IdentifyWrite(ctx context.Context, src feed.Source, long time.Duration, pat
 func identified(ctx context.Context, src feed.Source, long time.Duration, o Output) (report.Identified, error) {
 	b, err := feed.OnceWithin(ctx, src, feed.Bounds{Least: long})
 	if err != nil {
-		return report.Identified{}, err
+		return report.Identified{}, nothingRead(ctx, err)
 	}
 	o.lacks(b)
 	if err := unread(b); err != nil {
@@ -164,7 +165,7 @@ func entriesOf(r report.Identified) (entries []config.Entry, examples []string) 
 		}
 	}
 	for _, x := range all {
-		x.entry.Above, x.entry.Below = fmt.Sprintf("%s, %s", plural(x.keys, "key"), strings.Join(x.grades, " and ")), x.hint
+		x.entry.Above, x.entry.Below = fmt.Sprintf("%s, %s", plural.Of(x.keys, "key"), strings.Join(x.grades, " and ")), x.hint
 		if slices.Contains(x.grades, model.Likely.String()) {
 			x.entry.Above += ": remove this rule if they are no limiters"
 		}

@@ -11,6 +11,7 @@ import (
 	"ratescope/feed"
 	"ratescope/internal/file"
 	"ratescope/model"
+	"ratescope/model/plural"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
 	"ratescope/model/span"
@@ -126,12 +127,12 @@ func (w *batchWriter) close() error {
 // account describes what was recorded.
 func (w *batchWriter) account() string {
 	text := fmt.Sprintf("recorded %s in %s over %s: %s in %s",
-		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), span.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
+		plural.Of(w.out.Keys(), "key"), plural.Of(w.out.Batches(), "batch"), span.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
 	if w.full {
 		text += ", which is full"
 	}
 	if n := w.out.Skipped(); n > 0 {
-		text += fmt.Sprintf("; %s too large to be kept", plural(n, "reading"))
+		text += fmt.Sprintf("; %s too large to be kept", plural.Of(n, "reading"))
 	}
 	return text
 }
@@ -139,17 +140,7 @@ func (w *batchWriter) account() string {
 // progress describes what was recorded so far.
 func (w *batchWriter) progress() string {
 	return fmt.Sprintf("recording  %s  %s  %s  %s  ctrl+c ends it",
-		plural(w.out.Keys(), "key"), plural(w.out.Batches(), "batch"), span.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes()))
-}
-
-func plural(n int, thing string) string {
-	switch {
-	case n == 1:
-		return "1 " + thing
-	case strings.HasSuffix(thing, "ch"):
-		thing += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+		plural.Of(w.out.Keys(), "key"), plural.Of(w.out.Batches(), "batch"), span.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes()))
 }
 
 // size prints a number of bytes.

@@ -11,6 +11,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/model"
+	"ratescope/model/plural"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -47,11 +48,8 @@ func (s Snapshot) Print(ctx context.Context, src feed.Source, o Output) error {
 	}
 	batch, err := feed.OnceWithin(ctx, src, bounds)
 	line.clear()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return ExitError{ExitNothing, err}
+	if err != nil || ctx.Err() != nil {
+		return nothingRead(ctx, err)
 	}
 	o.lacks(batch)
 	snapshot := report.SnapshotOf(batch, o.Names)
@@ -126,5 +124,5 @@ func (s Snapshot) over(all report.Snapshot) error {
 	if more := len(full) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return ExitError{ExitOver, fmt.Errorf("%s at or above %g of the limit: %s", plural(len(full), "key"), s.FailOver, text)}
+	return ExitError{ExitOver, fmt.Errorf("%s at or above %g of the limit: %s", plural.Of(len(full), "key"), s.FailOver, text)}
 }

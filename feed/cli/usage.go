@@ -1,6 +1,9 @@
 package cli
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // UsageError is an error in how the program was called: it makes the exit code 2.
 type UsageError struct{ Err error }
@@ -27,6 +30,14 @@ func (e ExitError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error that it wraps.
 func (e ExitError) Unwrap() error { return e.Err }
+
+// nothingRead returns the error of a read that gave nothing, or that ctx ended.
+func nothingRead(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return ExitError{ExitNothing, err}
+}
 
 // Usagef returns a UsageError with a formatted text.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }

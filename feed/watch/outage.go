@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/plural"
 )
 
 // outage is a node of a cluster that does not answer. Its keys are stale; those of the
@@ -93,7 +94,7 @@ func (l *link) anyNodeAnswers() bool {
 func (l *link) away() (nodes []model.Node) {
 	for _, addr := range slices.Sorted(maps.Keys(l.outages)) {
 		if o := l.outages[addr]; !o.over.Load() {
-			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: fmt.Sprintf("%s; %d keys are stale", connect.Explain(o.err, addr), o.trackers)})
+			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: fmt.Sprintf("%s; %s stale", connect.Explain(o.err, addr), plural.Are(o.trackers, "key"))})
 		}
 	}
 	return nodes

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/plural"
 )
 
 // Change is what was done to one key instead of firing requests at it.
@@ -117,12 +118,12 @@ func (c *Change) JSON(w io.Writer) error { return writeJSON(w, c) }
 
 // Text prints c as one line.
 func (c *Change) Text(w io.Writer) error {
-	what := plural(len(c.Removed), "key") + " removed"
+	what := plural.Of(len(c.Removed), "key") + " removed"
 	switch {
 	case c.Limit != "":
 		what = c.Limit
 	case c.Units != nil:
-		what = plural(int(*c.Units), "unit") + " given"
+		what = plural.Of(int(*c.Units), "unit") + " given"
 	case len(c.Written) > 0:
 		what = "blocked until " + instant(c.At+c.Forecast.blocked())
 	case len(c.Removed) == 0:

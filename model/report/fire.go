@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/plural"
 )
 
 // Fire is what became of the requests fired at one key.
@@ -189,7 +190,7 @@ func (f *Fire) Total() string {
 		took = " · " + v + took
 	}
 	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s%s",
-		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural(s.Error, "error"), s.Unknown, took, id)
+		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural.Of(s.Error, "error"), s.Unknown, took, id)
 }
 
 // Trouble says in one sentence what went wrong, or is empty when every request was
@@ -211,7 +212,7 @@ func (f *Fire) Trouble() string {
 		verb = "was"
 	}
 	return fmt.Sprintf("%d of %s %s not decided (%s, %d without an answer)%s",
-		bad, plural(len(f.Requests), "request"), verb, plural(f.Summary.Error, "error"), f.Summary.Unknown, first)
+		bad, plural.Of(len(f.Requests), "request"), verb, plural.Of(f.Summary.Error, "error"), f.Summary.Unknown, first)
 }
 
 // inMillis prints microseconds as milliseconds.
@@ -224,11 +225,3 @@ func instant(ms int64) string {
 
 // clock is the time of day alone.
 func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format("15:04:05.000") }
-
-// plural prints n things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}

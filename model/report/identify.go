@@ -8,6 +8,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/identify"
+	"ratescope/model/plural"
 	"ratescope/model/safetext"
 )
 
@@ -99,7 +100,7 @@ func (i Identified) Text(w io.Writer) error {
 			or(g.Algorithm), windowText(g.Window), number(g.Limit), or(g.LimitFrom))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.clean(), plural(len(i.Groups), "group"), i.others())
+	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.clean(), plural.Of(len(i.Groups), "group"), i.others())
 	if len(i.Groups) == 0 {
 		b.WriteString("\nNo key is a limiter by the layout of a library. Name the keys of your own with --watch 'rl:*'.\n")
 		_, err := io.WriteString(w, b.String())
@@ -124,10 +125,10 @@ func (i *Identified) others() (text string) {
 		text += fmt.Sprintf(", %d keys are no limiters", i.NotLimiters)
 	}
 	if rest := i.Unknown - i.Sampled; rest > 0 {
-		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", plural(int(rest), "key"))
+		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", plural.Of(int(rest), "key"))
 	}
 	if i.Sampled > 0 {
-		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them", plural(int(i.Sampled), "key"))
+		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them", plural.Of(int(i.Sampled), "key"))
 	}
 	return text
 }

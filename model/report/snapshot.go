@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/plural"
 	"ratescope/model/safetext"
 )
 
@@ -60,10 +61,10 @@ func (s Snapshot) Text(w io.Writer) error {
 	}
 	part := ""
 	if !s.Seen.Complete && s.Seen.Keys > 0 {
-		part = fmt.Sprintf(", not all: %s looked at", plural(int(s.Seen.Keys-s.Seen.Sampled), "key"))
+		part = fmt.Sprintf(", not all: %s looked at", plural.Of(int(s.Seen.Keys-s.Seen.Sampled), "key"))
 	}
 	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s%s\n\n%s",
-		s.Server.clean(), instant(s.At), plural(len(s.Keys), "key"), part, c)
+		s.Server.clean(), instant(s.At), plural.Of(len(s.Keys), "key"), part, c)
 	return err
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"ratescope/model/plural"
 	"strings"
 )
 
@@ -43,19 +44,19 @@ func (u Undone) Text(w io.Writer) error {
 		what string
 	}{{u.Restored, "as before"}, {u.Removed, "removed"}, {u.Expired, "expired already"}} {
 		if len(p.keys) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", plural(len(p.keys), "key"), p.what))
+			parts = append(parts, fmt.Sprintf("%s %s", plural.Of(len(p.keys), "key"), p.what))
 		}
 	}
 	if u.Lowered != "" {
 		parts = append(parts, u.Lowered+", and what was counted since stays")
 	}
 	if u.Withdrawn != nil {
-		parts = append(parts, plural(int(*u.Withdrawn), "unit")+" taken off")
+		parts = append(parts, plural.Of(int(*u.Withdrawn), "unit")+" taken off")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no key had changed")
 	}
-	what := plural(int(u.Requests), "request") + " at"
+	what := plural.Of(int(u.Requests), "request") + " at"
 	if u.Change != "" {
 		what = u.Change
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ratescope/limiter/scenario"
+	"ratescope/model/plural"
 	"ratescope/model/safetext"
 )
 
@@ -72,5 +73,5 @@ func tally(counts map[scenario.Status]int, total int) string {
 	if left > 0 {
 		parts = append(parts, fmt.Sprintf("%d not run", left))
 	}
-	return fmt.Sprintf("%s: %s", plural(total, "run"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", plural.Of(total, "run"), strings.Join(parts, ", "))
 }
