@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"ratescope/feed/backoff"
+	"ratescope/internal/backoff"
 )
 
 // look is the time between two looks at whether the file has changed.

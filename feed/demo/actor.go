@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/config"
+	"ratescope/internal/backoff"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 )

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
+	"ratescope/internal/backoff"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/model"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
+	"ratescope/internal/backoff"
 )
 
 // What ends a firing by itself, beside requests that come to nothing.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"ratescope/feed/backoff"
+	"ratescope/internal/backoff"
 	"ratescope/model"
 	"ratescope/model/record"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ratescope/feed/decode"
-	"ratescope/feed/infer"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 )

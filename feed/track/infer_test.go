@@ -8,7 +8,7 @@ import (
 
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
-	"ratescope/feed/infer"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 )

@@ -21,7 +21,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/infer"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/cost"
 	"ratescope/feed/track"
+	"ratescope/feed/watch/cost"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"

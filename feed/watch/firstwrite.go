@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/push"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
-	"ratescope/feed/hotkeys"
+	"ratescope/feed/watch/hotkeys"
+	"ratescope/internal/backoff"
 	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )

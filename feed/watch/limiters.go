@@ -8,8 +8,8 @@ import (
 
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
-	"ratescope/feed/discover"
 	"ratescope/feed/track"
+	"ratescope/feed/watch/discover"
 	"ratescope/limiter"
 	"ratescope/model"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
+	"ratescope/internal/backoff"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/plural"

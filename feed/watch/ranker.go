@@ -13,7 +13,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/hotkeys"
+	"ratescope/feed/watch/hotkeys"
 	"ratescope/limiter"
 	"ratescope/model"
 )

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/cost"
-	"ratescope/feed/health"
-	"ratescope/feed/infer"
 	"ratescope/feed/track"
+	"ratescope/feed/track/infer"
+	"ratescope/feed/watch/cost"
+	"ratescope/feed/watch/health"
 	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/handoff"

@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/hotkeys"
+	"ratescope/feed/watch/hotkeys"
+	"ratescope/internal/backoff"
 	"ratescope/model"
 	"ratescope/model/handoff"
 )

@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"ratescope/feed/backoff"
+	"ratescope/internal/backoff"
 )
 
 // order is what the reader is to do next.

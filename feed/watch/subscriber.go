@@ -13,9 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
+	"ratescope/internal/backoff"
 	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )

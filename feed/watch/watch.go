@@ -28,13 +28,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/discover"
-	"ratescope/feed/health"
 	"ratescope/feed/track"
+	"ratescope/feed/watch/discover"
+	"ratescope/feed/watch/health"
+	"ratescope/internal/backoff"
 	"ratescope/internal/panics"
 	"ratescope/model"
 )

@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"ratescope/feed/notify"
+	"ratescope/feed/cli/notify"
 	"ratescope/model/report"
 )
 

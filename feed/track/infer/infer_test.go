@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/infer"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/push"
 
-	"ratescope/feed/backoff"
+	"ratescope/internal/backoff"
 )
 
 // Sampler listens to the writes of one node for moments, on a connection of its own. It is made

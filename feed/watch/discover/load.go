@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/cost"
+	"ratescope/feed/watch/cost"
 	"ratescope/model"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
-	"ratescope/feed/cost"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
+	"ratescope/feed/watch/cost"
 	"ratescope/model"
 )
 

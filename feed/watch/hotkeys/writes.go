@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/backoff"
+	"ratescope/internal/backoff"
 	"ratescope/limiter"
 )
 

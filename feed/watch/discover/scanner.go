@@ -13,11 +13,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/time/rate"
 
-	"ratescope/feed/backoff"
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
-	"ratescope/feed/cost"
 	"ratescope/feed/decode"
+	"ratescope/feed/watch/cost"
+	"ratescope/internal/backoff"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"ratescope/feed/backoff"
+	"ratescope/internal/backoff"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
