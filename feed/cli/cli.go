@@ -51,7 +51,7 @@ func Peek(ctx context.Context, src feed.Source, key string, cost int64, o Output
 	}
 	batch, r, err := feed.Glance(ctx, src, key)
 	if err != nil {
-		return nothingRead(ctx, err)
+		return err
 	}
 	o.lacks(batch)
 	if t, err := r.Aim(); err == nil && r.Type == "none" {

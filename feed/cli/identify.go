@@ -102,7 +102,7 @@ func IdentifyWrite(ctx context.Context, src feed.Source, long time.Duration, pat
 func identified(ctx context.Context, src feed.Source, long time.Duration, o Output) (report.Identified, error) {
 	b, err := feed.OnceWithin(ctx, src, feed.Bounds{Least: long})
 	if err != nil {
-		return report.Identified{}, nothingRead(ctx, err)
+		return report.Identified{}, err
 	}
 	o.lacks(b)
 	if err := unread(b); err != nil {

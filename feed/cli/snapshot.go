@@ -48,8 +48,11 @@ func (s Snapshot) Print(ctx context.Context, src feed.Source, o Output) error {
 	}
 	batch, err := feed.OnceWithin(ctx, src, bounds)
 	line.clear()
-	if err != nil || ctx.Err() != nil {
-		return nothingRead(ctx, err)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return ExitError{ExitNothing, err}
 	}
 	o.lacks(batch)
 	snapshot := report.SnapshotOf(batch, o.Names)

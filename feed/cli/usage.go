@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 )
 
@@ -17,7 +16,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 const (
 	ExitUsage   = 2
 	ExitOver    = 3 // a key is at or above Snapshot's FailOver
-	ExitNothing = 4 // nothing could be read
+	ExitNothing = 4 // snapshot and capsule: nothing could be read
 )
 
 // ExitError is an error with an exit code of its own.
@@ -30,14 +29,6 @@ func (e ExitError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error that it wraps.
 func (e ExitError) Unwrap() error { return e.Err }
-
-// nothingRead returns the error of a read that gave nothing, or that ctx ended.
-func nothingRead(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return ExitError{ExitNothing, err}
-}
 
 // Usagef returns a UsageError with a formatted text.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
