@@ -259,6 +259,8 @@ type other struct {
 	many         float64 // how many they are
 	on, off, end func()
 	told         atomic.Int64 // of the server's time, by its own account, in ns
+	passes       atomic.Int64 // of the search for limiters
+	pid          int          // of watcher
 }
 
 // watcher runs sources in a process of their own, as users would, which can be stopped and
@@ -275,10 +277,10 @@ func watcher(b *testing.B, s *servertest.Server, many int, pattern string, n int
 		b.Fatal(err)
 	}
 	o := &other{
-		many: float64(many),
-		on:   func() { c.Process.Signal(syscall.SIGCONT) },
-		off:  func() { c.Process.Signal(syscall.SIGSTOP) },
-		end:  func() { c.Process.Kill(); c.Wait() },
+		many: float64(many), pid: c.Process.Pid,
+		on:  func() { c.Process.Signal(syscall.SIGCONT) },
+		off: func() { c.Process.Signal(syscall.SIGSTOP) },
+		end: func() { c.Process.Kill(); c.Wait() },
 	}
 	ready := make(chan struct{})
 	begun := time.Now()
@@ -286,9 +288,10 @@ func watcher(b *testing.B, s *servertest.Server, many int, pattern string, n int
 		ready := sync.OnceFunc(func() { close(ready) })
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			var keys int
-			var told int64
-			if k, _ := fmt.Sscanf(lines.Text(), "%d keys, %d ns", &keys, &told); k == 2 {
+			var told, passes int64
+			if k, _ := fmt.Sscanf(lines.Text(), "%d keys, %d ns, %d passes", &keys, &told, &passes); k == 3 {
 				o.told.Store(told)
+				o.passes.Store(passes)
 				if keys >= n || time.Since(begun) > 40*time.Second {
 					ready()
 				}
@@ -331,7 +334,7 @@ func TestWatchOnBehalf(t *testing.T) {
 					}
 				}
 				told += batch.Cost.Server
-				fmt.Printf("%d keys, %d ns\n", read/many, told.Nanoseconds())
+				fmt.Printf("%d keys, %d ns, %d passes\n", read/many, told.Nanoseconds(), batch.Sweep.Passes)
 			})
 		})
 	}
