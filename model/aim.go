@@ -71,13 +71,16 @@ func (r *Reading) AimChange(c Change) (Target, error) {
 
 // harms says of libraries what a request that is written in another way would do to their keys.
 var harms = map[string]string{
-	"apisix":               "its keys hold what is left, so that a request that is counted up would give requests",
-	"redisson":             "its members are packed permits, so that another member breaks its script",
-	"bucket4j":             "its value is a serialized state of several limits, which a count would destroy",
-	"symfony-rate-limiter": "its value is a serialized object, which a count would destroy",
-	"fiber-limiter":        "its value is a serialized record, which a count would destroy",
-	"bull":                 "its counter belongs to a queue, whose jobs a request would hold up",
-	"bullmq":               "its counter belongs to a queue, whose jobs a request would hold up",
+	"apisix":                "its keys hold what is left, so that a request that is counted up would give requests",
+	"redisson":              "its members are packed permits, so that another member breaks its script",
+	"bucket4j":              "its value is a serialized state of several limits, which a count would destroy",
+	"symfony-rate-limiter":  "its value is a serialized object, which a count would destroy",
+	"fiber-limiter":         "its value is a serialized record, which a count would destroy",
+	"django-rest-framework": "its value is a serialized list, which its client reads, adds to and writes in three steps, so that a request from here could undo one of its own",
+	"django-ratelimit":      "the name of its next counter is a hash, which cannot be worked out from this one",
+	"httprate-redis":        "the name of its next counter is a hash, which cannot be worked out from this one",
+	"bull":                  "its counter belongs to a queue, whose jobs a request would hold up",
+	"bullmq":                "its counter belongs to a queue, whose jobs a request would hold up",
 }
 
 // harm says what a request would do to a key that another program keeps, beside being
