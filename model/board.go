@@ -39,6 +39,8 @@ type Watched struct {
 
 	injected  []injection     // requests fired from here, oldest first
 	forgotten limiter.Instant // of the newest of them that is not known any more; 0 all are
+	anchor    anchor          // of windows that begin with their first request
+	owed      *owed           // what they have put onto a key that drains; nil nothing
 }
 
 // Board is the state of everything that is watched: the reducer of Batches. The
@@ -176,7 +178,7 @@ func (b *Board) apply(r *Reading) {
 	begun := k.Timeline == nil || k.Reading.Target.Window != r.Target.Window || k.Reading.At.Sub(r.At) > window
 	if begun {
 		k.Timeline = b.timeline(window)
-		k.injected = nil
+		k.injected, k.owed, k.anchor = nil, nil, anchor{}
 	}
 	k.Gone = false
 	again := r.Since == 0 && !begun // a source that starts anew may tell again what it told before
@@ -204,6 +206,10 @@ func (b *Board) apply(r *Reading) {
 		k.Timeline.Watch(b.unbroken(r.watched(), r.At), r.At, k.Gauge.Used)
 	}
 	k.forget(r)
+	k.settle(r)
+	if r.Target.anchors() && r.Err == "" && !r.Partial {
+		k.anchor.observe(r)
+	}
 	k.Reading = *r
 	k.paceByArrivals(r.At)
 	k.Reading.Arrivals, k.Reading.Trace = nil, nil
@@ -223,6 +229,7 @@ func (b *Board) Mark(f Fired) {
 	if k := b.keys[f.Key]; k != nil && (f.Outcome == Admitted || f.Outcome == Denied) {
 		k.Timeline.Mark(f.At, f.Outcome == Denied)
 		k.inject(&f)
+		k.owe(&f)
 	}
 }
 
@@ -266,7 +273,7 @@ func (b *Board) Freeze(now limiter.Instant) *Board {
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
 		still := *k
-		still.Timeline = k.Timeline.Freeze()
+		still.Timeline, still.owed = k.Timeline.Freeze(), k.owed.clone()
 		f.keys[name] = &still
 	}
 	return &f

@@ -28,6 +28,9 @@ func (k *Watched) inject(f *Fired) {
 	for len(k.injected) > 0 && f.At.Sub(k.injected[0].at) > k.Timeline.Reach() {
 		k.injected = k.injected[1:]
 	}
+	if f.Outcome == Admitted && f.Decision.Used <= max(f.Cost, 1) {
+		k.anchor.open(f.At)
+	}
 	k.injected = append(k.injected, injection{f.At, max(f.Cost, 1), f.Outcome == Denied}) // a frozen board shares what is before it
 }
 
@@ -46,9 +49,11 @@ type Subtracted struct{ Keys, Kept int }
 
 // Organic returns the board as it stands at now without the requests that were fired from here:
 // without the members of logs that are theirs, and less their counts in the counters of their
-// windows. Of GCRA, of buckets, of windows that begin with their first request, and of keys that
-// are read as counts, they cannot be told apart: those keep them, and a note says so. It shares with b the keys at which nothing was fired, so that it holds until the
-// next batch.
+// windows. Of GCRA and buckets they are refunded, as long as no request of others can have met a key that would
+// have been as new without them; of windows that begin with their first request they are subtracted
+// where that was one of others. Elsewhere, and of keys that are read as counts, they cannot be told apart: those
+// keep them, and a note says so. It shares with b the keys at which nothing was fired, so that it holds until
+// the next batch.
 func (b *Board) Organic(now limiter.Instant) (*Board, Subtracted) {
 	f := *b
 	f.At, f.summed = now, false
@@ -91,9 +96,27 @@ func (k *Watched) subtractable(now limiter.Instant) bool {
 	case limiter.KindLog:
 		return true
 	case limiter.KindWindow, limiter.KindWeighted:
-		return r.Target.Convention.Alignment == limiter.AlignEpoch && r.Target.Window > 0
+		return r.Target.Window > 0 && !k.chargedDenied() && (r.Target.Convention.Alignment == limiter.AlignEpoch || k.anchoredByOthers())
+	case limiter.KindArrival, limiter.KindBucket:
+		unit := r.Target.emission()
+		return unit > 0 && (k.owed == nil || !k.owed.at(r.At, unit).broken)
 	}
 	return false
+}
+
+// chargedDenied says whether denied requests fired from here may be among what a library counts.
+func (k *Watched) chargedDenied() bool {
+	return k.Reading.Target.Foreign() && slices.ContainsFunc(k.injected, func(i injection) bool { return i.denied })
+}
+
+// anchoredByOthers says whether the window that counts now, which began with its first request, would have begun
+// at the same instant without the requests fired from here.
+func (k *Watched) anchoredByOthers() bool {
+	r := &k.Reading
+	if !r.Target.anchors() || slices.Contains(r.Notes, WindowInferred) || k.anchor.moved() {
+		return false
+	}
+	return !slices.ContainsFunc(k.injected, func(i injection) bool { return i.at.Sub(r.State.Start).Abs() <= anchorSlack })
 }
 
 // subtract takes the requests fired from here off the reading and the timeline of a frozen key.
@@ -102,6 +125,11 @@ func (k *Watched) subtract(denials bool) {
 	r, w := &k.Reading, k.Reading.Target.span()
 	r.State = r.State.Clone()
 	s := &r.State
+	if unit := r.Target.emission(); unit > 0 && k.owed != nil {
+		limit := r.Target.Limit
+		limit.Window = r.Target.Window
+		s.Refund(r.At, limit, r.Target.Convention, k.owed.at(r.At, unit).units)
+	}
 	bins := map[int64]int64{} // what was admitted, by bin
 	for _, i := range k.injected {
 		k.Timeline.unmark(k.Timeline.Index(i.at))
@@ -132,7 +160,30 @@ func (k *Watched) subtract(denials bool) {
 	s.Log = slices.DeleteFunc(s.Log, func(e limiter.Entry) bool { return e.Count == 0 })
 	for bin, cost := range bins {
 		k.Timeline.withdraw(bin, k.Timeline.Index(r.At), cost, false)
-		k.Timeline.lower(bin, cost, r.Target.Algorithm)
+		if !r.Target.Algorithm.Bursts() {
+			k.Timeline.lower(bin, cost, r.Target.Algorithm)
+		}
+	}
+	if r.Target.Algorithm.Bursts() {
+		k.Timeline.lowerDrained(bins)
+	}
+}
+
+// lowerDrained takes what was charged in bins off the levels of used of a key that drains, until it was as new.
+func (t *Timeline) lowerDrained(bins map[int64]int64) {
+	if len(bins) == 0 {
+		return
+	}
+	owed := int64(0)
+	for i := slices.Min(slices.Collect(maps.Keys(bins))); i <= t.seen; i++ {
+		p, _ := t.peek(i)
+		if p.UsedKnown && p.Used == 0 {
+			owed = 0
+		}
+		if owed += bins[i]; p.UsedKnown && owed > 0 {
+			b := t.at(i)
+			b.Used = max(b.Used-owed, 0)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // TestOrganic fires between the requests of others: without what was fired, every figure is that of
-// a twin at which nothing was fired; and what cannot be told apart stays, and says so.
+// a twin at which nothing was fired.
 func TestOrganic(t *testing.T) {
 	const step = 200 * time.Millisecond
 	limit := limiter.Limit{Count: 1000, Window: 10 * time.Second}
@@ -19,7 +19,6 @@ func TestOrganic(t *testing.T) {
 			target := Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}
 			var both, alone Board
 			with, without := limiter.State{Algorithm: a}, limiter.State{Algorithm: a}
-			exact := a.Kind() == limiter.KindLog || a == limiter.FixedWindow || a == limiter.SlidingWindow
 			for n := range 100 {
 				at := start.Add(time.Duration(n) * step)
 				var arrived, own []Arrival
@@ -54,12 +53,6 @@ func TestOrganic(t *testing.T) {
 				got, s := both.Organic(at)
 				k, twin := got.Key("k"), alone.Key("k")
 				if n < 2 {
-					continue
-				}
-				if !exact {
-					if s.Kept != 1 || s.Keys != 0 || !slices.Contains(k.Reading.Notes, InjectedKept) || k.Gauge.Used != both.Key("k").Gauge.Used {
-						t.Fatalf("step %d: %+v, notes %q", n, s, k.Reading.Notes)
-					}
 					continue
 				}
 				if s.Keys != 1 || s.Kept != 0 || !slices.Contains(k.Reading.Notes, WithoutInjected) {
