@@ -286,18 +286,31 @@ func (r *Reader) accept(in *reading) (*known, error) {
 	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries || len(in.Trace)/3 > maxEntries {
 		return nil, &Damage{"a reading has half a pair, or too many"}
 	}
-	if r.fresh += len(in.Arrivals)/2 + len(in.Trace)/3; r.fresh > maxFresh {
-		return nil, &Damage{"a batch holds more than any source reports"}
+	if err := r.receive(len(in.Arrivals)/2 + len(in.Trace)/3); err != nil {
+		return nil, err
 	}
 	was := len(k.log)
 	if err := k.extend(in); err != nil {
 		return nil, err
 	}
 	k.note(in)
-	if r.entries += len(k.log) - was; r.entries > maxHeld {
-		return nil, &Damage{"its logs are larger than any server's"}
+	return k, r.hold(len(k.log) - was)
+}
+
+// receive counts arrivals and levels of the batch in the making.
+func (r *Reader) receive(n int) error {
+	if r.fresh += n; r.fresh > maxFresh {
+		return &Damage{"a batch holds more than any source reports"}
 	}
-	return k, nil
+	return nil
+}
+
+// hold counts entries of logs.
+func (r *Reader) hold(n int) error {
+	if r.entries += n; r.entries > maxHeld {
+		return &Damage{"its logs are larger than any server's"}
+	}
+	return nil
 }
 
 // told returns the reading that a line, which was accepted last, tells.
@@ -318,7 +331,7 @@ func (k *known) told(in *reading) model.Reading {
 			s.Log = []limiter.Entry{}
 		}
 	}
-	out.Arrivals = arrivals(nil, in)
+	out.Arrivals = arrivals(nil, in.At, in.Arrivals)
 	for p := range slices.Chunk(in.Trace, 3) {
 		l := model.Level{At: in.At - limiter.Instant(p[0]), Used: p[2]}
 		if p[1] != -1 {
@@ -329,10 +342,10 @@ func (k *known) told(in *reading) model.Reading {
 	return out
 }
 
-// arrivals appends those of a reading to a list.
-func arrivals(list []model.Arrival, in *reading) []model.Arrival {
-	for p := range slices.Chunk(in.Arrivals, 2) {
-		list = append(list, model.Arrival{At: in.At - limiter.Instant(p[0]), N: p[1] >> 1, Denied: p[1]&1 == 1})
+// arrivals appends those of a reading at an instant to a list; a line has them in pairs.
+func arrivals(list []model.Arrival, at limiter.Instant, pairs []int64) []model.Arrival {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		list = append(list, model.Arrival{At: at - limiter.Instant(pairs[i]), N: pairs[i+1] >> 1, Denied: pairs[i+1]&1 == 1})
 	}
 	return list
 }
@@ -352,16 +365,13 @@ func (k *known) extend(in *reading) error {
 	if in.Drop < 0 || in.Keep < 0 || in.Drop > len(old) || in.Keep > len(old)-in.Drop {
 		return &Damage{"a log refers to entries that are not there"}
 	}
-	log := old[in.Drop : in.Drop+in.Keep]
-	if in.Drop+in.Keep < len(old) || cap(log) > 4*len(log)+4096 {
-		log = slices.Clone(log)
-	}
+	log := own(old[in.Drop:in.Drop+in.Keep], len(old)-in.Drop)
 	last := in.At
 	if len(log) > 0 {
 		last = log[len(log)-1].At
 	}
 	if len(log)+len(in.Log)/2 > maxEntries {
-		return &Damage{"a log is longer than any server's"}
+		return errLong
 	}
 	for p := range slices.Chunk(in.Log, 2) {
 		last += limiter.Instant(p[0])
@@ -369,6 +379,17 @@ func (k *known) extend(in *reading) error {
 	}
 	k.log = log
 	return nil
+}
+
+var errLong = &Damage{"a log is longer than any server's"}
+
+// own returns the kept ones of so many entries of a log so that others may be appended: those that
+// were handed out before are not written to.
+func own(kept []limiter.Entry, of int) []limiter.Entry {
+	if len(kept) < of || cap(kept) > 4*len(kept)+4096 {
+		return slices.Clone(kept)
+	}
+	return kept
 }
 
 func (k *key) into(r *model.Reading) error {

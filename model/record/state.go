@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,11 +13,18 @@ import (
 	"ratescope/model"
 )
 
-// sum is what was read of a key by StateAt.
+// sum is what was read of a key by StateAt, beside the latest reading, whose fields are in its row.
 type sum struct {
-	last  reading         // the latest, without lists
 	since limiter.Instant // from here on came is complete; 0 only the latest was seen
 	came  []model.Arrival
+}
+
+// add takes in a reading at an instant, which came after one at was, and what arrived.
+func (s *sum) add(since, at, was limiter.Instant, came []int64) {
+	if since == 0 || since != was || s.since == 0 { // else it was watched all along
+		s.since = since
+	}
+	s.came = arrivals(s.came, at, came)
 }
 
 // StateAt reads on to a moment and returns where everything stood then, as one batch: the latest
@@ -111,6 +119,10 @@ func (r *Reader) readQueue(end *closing) error {
 
 // add takes a reading into the batch in the making or, for StateAt, to what was read of its key.
 func (r *Reader) add(in *reading) error {
+	was := limiter.Instant(0)
+	if k := r.keys[in.ID]; k != nil {
+		was = limiter.Instant(k.row[fieldAt])
+	}
 	k, err := r.accept(in)
 	if err != nil {
 		return err
@@ -119,20 +131,34 @@ func (r *Reader) add(in *reading) error {
 		r.batch.Readings = append(r.batch.Readings, k.told(in))
 		return nil
 	}
-	s := k.sum
-	switch {
-	case s == nil:
-		s = &sum{since: in.Since}
-		k.sum = s
-	case in.Since == 0 || in.Since != s.last.At: // it was not watched all along
-		s.since = in.Since
-	case s.since == 0:
-		s.since = in.Since
-	}
-	s.came = arrivals(s.came, in)
-	s.last = *in
-	s.last.Arrivals, s.last.Trace, s.last.Log = nil, nil, nil
+	k.sumUp().add(in.Since, in.At, was, in.Arrivals)
 	return nil
+}
+
+// addRow takes a reading of a pack into what was read of its key: as add does, without making a
+// reading of it, of which only the last one counts.
+func (r *Reader) addRow(k *known, x *row, u *unpacker) error {
+	if err := r.receive(len(u.came) / 2); err != nil {
+		return err
+	}
+	kept, _ := x.kept(k.log) // as next has found
+	if len(kept)+len(u.fresh) > maxEntries {
+		return errLong
+	}
+	was, entries := limiter.Instant(k.row[fieldAt]), len(k.log)
+	k.log = append(own(kept, len(k.log)-int(x[fieldDrop])), u.fresh...)
+	x.expire(&k.row)
+	k.row = *x
+	k.sumUp().add(limiter.Instant(x[fieldSince]), limiter.Instant(x[fieldAt]), was, u.came)
+	return r.hold(len(k.log) - entries)
+}
+
+// sumUp returns what was read of a key, from now on.
+func (k *known) sumUp() *sum {
+	if k.sum == nil {
+		k.sum = &sum{}
+	}
+	return k.sum
 }
 
 // total is brought forward by a batch that ended.
@@ -170,11 +196,14 @@ func (r *Reader) state() model.Batch {
 			b.HotKeys = cmp.Or(end.Hot.model(r.nameOf), b.HotKeys)
 		}
 	}
-	for _, k := range r.keys {
+	b.Readings = make([]model.Reading, 0, len(r.keys))
+	for _, id := range slices.Sorted(maps.Keys(r.keys)) { // mostly in the order of the names
+		k := r.keys[id]
 		if k.sum == nil {
 			continue
 		}
-		reading := k.told(&k.sum.last)
+		last := k.row.reading(0)
+		reading := k.told(&last)
 		reading.Since, reading.Arrivals = k.sum.since, k.sum.came
 		k.sum = nil
 		b.Readings = append(b.Readings, reading)

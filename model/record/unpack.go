@@ -30,11 +30,18 @@ func (r *Reader) unpack(p *pack) error {
 		if k == nil {
 			return &Damage{"a reading is of a key that was not named"}
 		}
-		in, err := u.next(i, id, k)
+		x, err := u.next(i, k)
 		if err != nil {
 			return err
 		}
-		if err := r.add(&in); err != nil {
+		if r.total != nil {
+			err = r.addRow(k, &x, &u)
+		} else {
+			in := x.reading(id)
+			in.Log, in.Arrivals = u.log, u.came
+			err = r.add(&in)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -50,17 +57,17 @@ type unpacker struct {
 	at      int64 // number of the time
 	entries int   // of the log that were taken
 
-	// Of one reading, used again for the next.
-	log      []int64
-	fresh    []limiter.Entry
-	expected []int64
+	// Of the latest reading.
+	log      []int64         // new entries, as a line has them; used again for the next
+	fresh    []limiter.Entry // the same; used again, too
+	came     []int64         // arrivals, as a line has them
+	expected []int64         // used again
 }
 
 var errPack = &Damage{"a pack of readings does not fit together"}
 
-// next returns reading i, which is of the key k.
-func (u *unpacker) next(i, id int, k *known) (reading, error) {
-	var x row
+// next returns the fields of reading i, which is of the key k.
+func (u *unpacker) next(i int, k *known) (x row, err error) {
 	was := &k.row
 	var ttl, rest int64
 	for f := range fields {
@@ -68,14 +75,14 @@ func (u *unpacker) next(i, id int, k *known) (reading, error) {
 		switch {
 		case f == fieldAt:
 			if u.at += d; u.at < 0 || u.at >= int64(len(u.Times)) {
-				return reading{}, errPack
+				return x, errPack
 			}
 			x[f] = u.Times[u.at]
 		case f == fieldTTL:
 			ttl, rest = d, u.rest.take(i)
 		case f == fieldLevel && d != 0:
 			if len(u.Levels) == 0 {
-				return reading{}, errPack
+				return x, errPack
 			}
 			x[f] = int64(math.Float64bits(float64(u.Levels[0])))
 			u.Levels = u.Levels[1:]
@@ -83,19 +90,19 @@ func (u *unpacker) next(i, id int, k *known) (reading, error) {
 			x[f] = x.expect(f, was, len(k.log)) + d
 		}
 	}
-	in := x.reading(id)
 	if x[fieldFresh] < 0 || x[fieldFresh] > int64(len(u.Log)) || x[fieldCame] < 0 || x[fieldCame] > maxEntries {
-		return reading{}, errPack
+		return x, errPack
 	}
 	gaps := u.Log[:x[fieldFresh]]
 	u.Log = u.Log[x[fieldFresh]:]
 	u.log, u.fresh = u.log[:0], u.fresh[:0]
-	if in.Drop < 0 || in.Keep < 0 || in.Drop > len(k.log) || in.Keep > len(k.log)-in.Drop {
-		return reading{}, errPack
+	kept, ok := x.kept(k.log)
+	if !ok {
+		return x, errPack
 	}
-	last, kept := in.At, k.log[in.Drop:in.Drop+in.Keep]
-	if in.Keep > 0 {
-		last = kept[in.Keep-1].At
+	last := limiter.Instant(x[fieldAt])
+	if len(kept) > 0 {
+		last = kept[len(kept)-1].At
 	}
 	for _, gap := range gaps {
 		n := u.counts.take(u.entries) + 1
@@ -104,20 +111,28 @@ func (u *unpacker) next(i, id int, k *known) (reading, error) {
 		u.log = append(u.log, gap, n)
 		u.fresh = append(u.fresh, limiter.Entry{At: last, Count: n})
 	}
-	in.Log = u.log
 	x.follow(kept, u.fresh, &k.reading.Target)
 	x.setTTL(was, ttl, rest)
-	in.TTL = x[fieldTTL]
+	u.came = nil
 	switch n := 2 * (x[fieldCame] - 1); {
 	case n > int64(len(u.Arrivals)):
-		return reading{}, errPack
+		return x, errPack
 	case n >= 0:
-		in.Arrivals, u.Arrivals = u.Arrivals[:n:n], u.Arrivals[n:]
+		u.came, u.Arrivals = u.Arrivals[:n:n], u.Arrivals[n:]
 	case !u.Held:
 		u.expected = x.arrivals(u.expected[:0], was, kept, u.fresh)
-		in.Arrivals = u.expected
+		u.came = u.expected
 	}
-	return in, nil
+	return x, nil
+}
+
+// kept returns the entries of a log that a reading keeps; ok is false where they are not there.
+func (x *row) kept(log []limiter.Entry) (kept []limiter.Entry, ok bool) {
+	drop, keep := x[fieldDrop], x[fieldKeep]
+	if drop < 0 || keep < 0 || drop > int64(len(log)) || keep > int64(len(log))-drop {
+		return nil, false
+	}
+	return log[drop : drop+keep], true
 }
 
 // ended returns an error when a column says more than there are readings.
