@@ -16,6 +16,7 @@ func TestScriptsRead(t *testing.T) {
 	t.Parallel()
 	left := regexp.MustCompile(`\{\{|<no value>|if true|\+ 0 \+| \* 1 |ARGV\[\d+ `)
 	clock := redisstore.WithClock(func() limiter.Instant { return far })
+	seen := make(map[string]bool)
 	for _, v := range variants() {
 		for _, opts := range [][]redisstore.Option{nil, {clock}, {clock, redisstore.WithDenials()}} {
 			opts = v.options(opts[:len(opts):len(opts)]...)
@@ -24,6 +25,10 @@ func TestScriptsRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if seen[words[1]] {
+					continue
+				}
+				seen[words[1]] = true
 				depth := 0
 				for line := range strings.Lines(words[1]) {
 					indent := len(line) - len(strings.TrimLeft(line, " "))
