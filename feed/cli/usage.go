@@ -16,7 +16,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 const (
 	ExitUsage   = 2
 	ExitOver    = 3 // a key is at or above Snapshot's FailOver
-	ExitNothing = 4 // snapshot and capsule: nothing could be read
+	ExitNothing = 4 // of snapshot, identify and capsule: the server gave nothing
 )
 
 // ExitError is an error with an exit code of its own.

@@ -11,6 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/plural"
 	"ratescope/model/safetext"
 )
 
@@ -136,12 +137,7 @@ func WrapBy(text string, w int, measure func(string) int) []string {
 }
 
 // Plural writes a count with what is counted.
-func Plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
-}
+func Plural(n int, what string) string { return plural.Of(n, what) }
 
 // Percent writes a share of 1 as percent.
 func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
