@@ -38,7 +38,7 @@ func BenchmarkRecovery(b *testing.B) {
 			p := servertest.StartProxy(b, s.Addr())
 			defer p.Close()
 			run := runSource(b, newRedis(b, feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}}))
-			link := func(l model.Link) func() bool { return func() bool { return run.last().Server.Link == l } }
+			link := func(l model.Link) func() bool { return func() bool { return run.Last().Server.Link == l } }
 			servertest.Await(b, "the link", link(model.Live))
 			var took []time.Duration
 			for range times {
@@ -50,7 +50,7 @@ func BenchmarkRecovery(b *testing.B) {
 				servertest.Await(b, "the link", link(model.Live))
 				took = append(took, time.Since(since))
 			}
-			run.stop()
+			run.Stop()
 			slices.Sort(took)
 			b.ReportMetric(float64(took[times/2])/1e6, "p50-ms")
 			b.ReportMetric(float64(took[times-1])/1e6, "most-ms")

@@ -52,21 +52,19 @@ func BenchmarkCost(b *testing.B) {
 				Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 100, Window: 10 * time.Minute}, LimitKnown: true}}}))
 			time.Sleep(c.settle)
 			told := func() (sum time.Duration) {
-				run.mu.Lock()
-				defer run.mu.Unlock()
-				for _, batch := range run.batches {
+				for _, batch := range run.All() {
 					sum += batch.Cost.Server
 				}
 				return sum
 			}
-			before, mine, begun, scanned := told(), cpu(), time.Now(), run.last().Sweep.Scanned
+			before, mine, begun, scanned := told(), cpu(), time.Now(), run.Last().Sweep.Scanned
 			server := share(15 * time.Second)
 			over := float64(time.Since(begun))
 			b.ReportMetric(server-alone, "%server")
 			b.ReportMetric(100*float64(told()-before)/over, "%told")
 			b.ReportMetric(100*float64(cpu()-mine)/over, "%here")
 			if c.of > 0 {
-				b.ReportMetric(float64(run.last().Sweep.Scanned-scanned)/(over/1e9), "keys/s")
+				b.ReportMetric(float64(run.Last().Sweep.Scanned-scanned)/(over/1e9), "keys/s")
 			}
 			b.ReportMetric(0, "ns/op")
 		})

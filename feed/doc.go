@@ -13,19 +13,17 @@
 //	decode     telling limiters from other keys and decoding their values; library holds one
 //	           layout a file
 //	config     rules that say how keys are limited, targets, alerts, and their YAML file
-//	pace       waits and backoff
-//	cost       what commands cost the server
-//	notify     delivering alerts to webhooks and commands
-//	track      following one limiter from reading to reading
-//	discover   finding keys with SCAN
-//	hotkeys    finding the hottest of very many keys
-//	health     how the server does
-//	watch      rounds of reading inside a budget, and the batches they make
-//	fire       firing requests, the one place that writes
+//	track      following one limiter from reading to reading; infer tells limits from what was
+//	           watched
+//	watch      rounds of reading inside a budget, and the batches they make; beneath it what it
+//	           alone uses: discover (SCAN), cost, health and hotkeys
+//	fire       firing requests, the one place that writes; foreign knows what other libraries write
 //	demo       the embedded Redis and its traffic
 //
-// Beside them, replay plays a recording, metrics is the Prometheus endpoint, and cli holds the
-// flags and the commands without a screen.
+// Beside them, replay plays a recording, relay streams what an exporter watches, metrics is the
+// Prometheus endpoint, and cli holds the flags and the commands without a screen, with notify for
+// their alerts.
 //
-// The tests start servers of their own with servertest, and hold every Source to feedtest.
+// The tests start servers of their own with servertest. They run sources with feedtest, which also holds
+// every Source to what it promises.
 package feed

@@ -44,14 +44,14 @@ func TestFarAwayIsNotAway(t *testing.T) {
 	t.Parallel()
 	url, s := farServer(t)
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Rules: farRules, Refresh: 50 * time.Millisecond}))
-	servertest.Await(t, "the first reading", func() bool { r, ok := run.reading("rl:stream"); return ok && used(r) == 5 })
+	servertest.Await(t, "the first reading", func() bool { r, ok := run.Reading("rl:stream"); return ok && used(r) == 5 })
 	readings, last := 0, limiter.Instant(0)
 	servertest.Await(t, "thirty readings", func() bool {
-		b := run.last()
+		b := run.Last()
 		if b.Server.Link != model.Live {
 			t.Fatalf("a server that answers after %v is said to be away: %s", farAway, b.Server.Err)
 		}
-		if r, _ := run.reading("rl:stream"); r.At != last {
+		if r, _ := run.Reading("rl:stream"); r.At != last {
 			last = r.At
 			if readings++; readings%5 == 0 {
 				s.CLI("XADD", "rl:stream", "*", "count", "1")
@@ -60,13 +60,13 @@ func TestFarAwayIsNotAway(t *testing.T) {
 		return readings >= 30
 	})
 	servertest.Await(t, "the round trip of the way", func() bool {
-		rtt := run.last().Server.RTT
+		rtt := run.Last().Server.RTT
 		if rtt < farAway {
 			t.Fatalf("the round trip is said to be %v, and is %v", rtt, farAway)
 		}
 		return rtt <= farAway*3/2
 	})
-	for i, b := range run.all() {
+	for i, b := range run.All() {
 		if i > 0 && b.Server.Link == model.Down {
 			t.Fatalf("batch %d says that the server is away: %s", i, b.Server.Err)
 		}
@@ -84,11 +84,11 @@ func TestFarAwayForLong(t *testing.T) {
 	fillKeys(t, s, 300)
 	rules := append(slices.Clip(farRules), config.Rule{Match: "*", Window: time.Minute})
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Watch: everyKey, Rules: rules}))
-	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("rl:stream"); return ok })
+	servertest.Await(t, "the first reading", func() bool { _, ok := run.Reading("rl:stream"); return ok })
 	c, ctx := s.Client(), t.Context()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	seen, longest := len(run.all()), time.Duration(0)
+	seen, longest := len(run.All()), time.Duration(0)
 	var before model.Batch
 	for end := time.After(soak); ; {
 		select {
@@ -100,7 +100,7 @@ func TestFarAwayForLong(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		all := run.all()
+		all := run.All()
 		for _, b := range all[seen:] {
 			if b.Server.Link != model.Live {
 				t.Fatalf("after %d batches the server is said to be away: %s", seen, b.Server.Err)
@@ -121,9 +121,9 @@ func BenchmarkFirstReadingFarAway(b *testing.B) {
 	for b.Loop() {
 		begun := time.Now()
 		run := runSource(b, newRedis(b, feed.Options{URLs: []string{url}, Rules: farRules}))
-		servertest.Await(b, "the first reading", func() bool { _, ok := run.reading("rl:stream"); return ok })
+		servertest.Await(b, "the first reading", func() bool { _, ok := run.Reading("rl:stream"); return ok })
 		b.ReportMetric(float64(time.Since(begun))/float64(farAway), "trips")
-		run.stop()
+		run.Stop()
 	}
 }
 

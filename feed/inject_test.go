@@ -44,13 +44,13 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 	i := r.Injector(fire.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
 	run := runSource(t, r)
 	servertest.Await(t, "thirty batches over two passes", func() bool {
-		b := run.last()
+		b := run.Last()
 		return b.Sweep.Passes >= 2 && b.Sweep.Matched >= 6
 	})
 	if _, err := i.Fire(context.Background(), model.Order{Key: "log", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil); !errors.Is(err, connect.ErrReadOnly) || !strings.Contains(err.Error(), "--allow-inject") {
 		t.Errorf("firing without being armed: %v", err)
 	}
-	run.stop()
+	run.Stop()
 	names := m.Names()
 	if !slices.Contains(names, "scan") || !slices.Contains(names, "zrangebyscore") {
 		t.Fatalf("the monitor saw only %v", names)
@@ -74,8 +74,8 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"api:alice"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond})
 	i := r.Injector(fire.Options{Armed: true, AuditPath: path, Denials: true})
 	run := runSource(t, r)
-	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("api:alice"); return ok && x.Type == "none" })
-	x, _ := run.reading("api:alice")
+	servertest.Await(t, "the first reading", func() bool { x, ok := run.Reading("api:alice"); return ok && x.Type == "none" })
+	x, _ := run.Reading("api:alice")
 	for n := range 4 {
 		begun := time.Now()
 		outcomes, err := i.Fire(context.Background(), model.Order{Key: "api:alice", Target: mustAim(t, x), Cost: 1, N: 1}, nil)
@@ -90,15 +90,15 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 			t.Fatalf("order %d: %+v, want %+v", n+1, outcomes, want)
 		}
 		servertest.Await(t, "the reading to follow", func() bool {
-			x, _ := run.reading("api:alice")
-			return used(x) == int64(min(n+1, 3)) && run.came("api:alice", false) == int64(min(n+1, 3))
+			x, _ := run.Reading("api:alice")
+			return used(x) == int64(min(n+1, 3)) && run.Came("api:alice", false) == int64(min(n+1, 3))
 		})
 		t.Logf("order %d was seen after %v", n+1, time.Since(begun))
 	}
 	if n := s.CLI("ZCARD", "api:alice"); n != "3" {
 		t.Errorf("ZCARD is %s, want 3", n)
 	}
-	servertest.Await(t, "the denial to be seen", func() bool { return run.came("api:alice", true) == 1 })
+	servertest.Await(t, "the denial to be seen", func() bool { return run.Came("api:alice", true) == 1 })
 	checkAudit(t, path)
 }
 

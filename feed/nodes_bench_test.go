@@ -100,15 +100,15 @@ func BenchmarkMasters(b *testing.B) {
 			}
 			defer r.Close()
 			run := runSource(b, r)
-			servertest.Await(b, "all keys", func() bool { return len(run.seen()) == 10*masters })
-			servertest.Await(b, "the link", func() bool { return run.last().Server.Link == model.Live })
+			servertest.Await(b, "all keys", func() bool { return len(run.Seen()) == 10*masters })
+			servertest.Await(b, "the link", func() bool { return run.Last().Server.Link == model.Live })
 			for b.Loop() {
 				const long = 20 * time.Second
-				first, begun := len(run.all()), s.commands.Load()
+				first, begun := len(run.All()), s.commands.Load()
 				time.Sleep(long)
 				commands := s.commands.Load() - begun
 				var cost model.Cost
-				for _, batch := range run.all()[first:] {
+				for _, batch := range run.All()[first:] {
 					cost.Add(batch.Cost)
 				}
 				connections := 0

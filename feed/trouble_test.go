@@ -29,15 +29,15 @@ func TestBusyServer(t *testing.T) {
 	s := servertest.Start(t, "--busy-reply-threshold", "100")
 	s.CLI("XADD", "k", "*", "count", "1")
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
-	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	servertest.Await(t, "the first reading", func() bool { _, ok := run.Reading("k"); return ok })
 	c := s.Client()
 	go c.Do(context.Background(), "EVAL", "while true do end", "0")
 	servertest.Await(t, "word of the script", func() bool {
-		b := run.last()
+		b := run.Last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "busy with a script")
 	})
 	s.CLI("SCRIPT", "KILL")
-	servertest.Await(t, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Await(t, "the link", func() bool { return run.Last().Server.Link == model.Live })
 }
 
 // TestLoadingServer watches a server that comes back with much to load: the link is down in
@@ -49,17 +49,17 @@ func TestLoadingServer(t *testing.T) {
 	s.CLI("XADD", "k", "*", "count", "2")
 	s.CLI("SAVE")
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
-	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	servertest.Await(t, "the first reading", func() bool { _, ok := run.Reading("k"); return ok })
 	s.Kill()
 	// It answers while it loads every 1,024 bytes, and waits 200 µs at every key.
 	s.Start("--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024")
 	servertest.Await(t, "word of the loading", func() bool {
-		b := run.last()
+		b := run.Last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "is loading its data")
 	})
 	servertest.Await(t, "the reading after it", func() bool {
-		x, _ := run.reading("k")
-		return run.last().Server.Link == model.Live && used(x) == 2
+		x, _ := run.Reading("k")
+		return run.Last().Server.Link == model.Live && used(x) == 2
 	})
 }
 
@@ -78,14 +78,14 @@ func TestClusterDown(t *testing.T) {
 		}
 	}
 	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Refresh: 50 * time.Millisecond}))
-	servertest.Await(t, "all keys", func() bool { return run.last().Sweep.Matched == 12 })
+	servertest.Await(t, "all keys", func() bool { return run.Last().Sweep.Matched == 12 })
 	nodes[2].Kill()
 	servertest.Await(t, "word of the cluster that is down", func() bool {
-		b := run.last()
+		b := run.Last()
 		return strings.Contains(b.Server.Err+strings.Join(b.Server.Lacks, " "), "the cluster is down")
 	})
 	nodes[2].Start()
-	servertest.Await(t, "the link", func() bool { b := run.last(); return b.Server.Link == model.Live && len(b.Server.Lacks) == 0 })
+	servertest.Await(t, "the link", func() bool { b := run.Last(); return b.Server.Link == model.Live && len(b.Server.Lacks) == 0 })
 }
 
 // TestWatchingAFullServer watches a server that takes no writes any more: readings go on,
@@ -100,11 +100,11 @@ func TestWatchingAFullServer(t *testing.T) {
 	}
 	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond}))
 	servertest.Await(t, "the reading and the health", func() bool {
-		x, _ := run.reading("k")
-		h := run.health()
+		x, _ := run.Reading("k")
+		h := run.Health()
 		return used(x) == 2 && x.Err == "" && h != nil && h.MemoryUsed.V > h.MemoryMax.V && slices.ContainsFunc(h.Errors, func(e model.ErrorStat) bool { return e.Name == "OOM" })
 	})
-	if b := run.last(); b.Server.Link != model.Live {
+	if b := run.Last(); b.Server.Link != model.Live {
 		t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
 	}
 }
@@ -214,11 +214,11 @@ func TestBlockedKeys(t *testing.T) {
 	}
 	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
 	servertest.Await(t, "the block", func() bool {
-		x, _ := run.reading("otp")
+		x, _ := run.Reading("otp")
 		left := x.State.BlockedUntil.Sub(x.At)
 		return left > 50*time.Minute && left <= time.Hour
 	})
-	if _, ok := run.reading("{otp}:blocked"); ok {
+	if _, ok := run.Reading("{otp}:blocked"); ok {
 		t.Error("the block was taken for a limiter")
 	}
 }

@@ -1,4 +1,4 @@
-// Package feedtest holds every source to what feed.Source promises.
+// Package feedtest runs sources in tests, and holds every source to what feed.Source promises.
 package feedtest
 
 import (

@@ -1,4 +1,4 @@
-// Package track follows limiters from reading to reading. A Look knows one limiter; its
+// Package track follows limiters from reading to reading. A Tracker knows one limiter; its
 // decoder knows one way of keeping state: a sorted set of instants, a stream of counts, a
 // counter a window, one value. A reading adds its commands to a pipeline (Ask) and turns the
 // answers into a model.Reading (Take): what is new since the reading before, and a count of

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"fmt"
@@ -9,18 +9,12 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 )
-
-func minuteRule(match string, a limiter.Algorithm) config.Rule {
-	return config.Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
-}
-
-// used is what the screen would say.
-func used(r model.Reading) int64 { return r.Gauge(r.At).Used.N }
 
 // TestReadsSortedSetsInEveryUnit writes logs as the articles do, with redis-cli, and reads
 // them without a word about their unit.
@@ -35,14 +29,14 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 		s.CLI("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
 		s.CLI("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
 	}
-	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []config.Rule{minuteRule("log:*", limiter.SlidingLog)}})
+	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.MinuteRule("log:*", limiter.SlidingLog)}})
 	for key, unit := range map[string]time.Duration{"log:s": time.Second, "log:frac": time.Second, "log:ms": time.Millisecond, "log:us": time.Microsecond} {
 		r, ok := got[key]
 		if !ok {
 			t.Errorf("%s was not found", key)
 			continue
 		}
-		if n := used(r); n != 4 {
+		if n := feedtest.Used(r); n != 4 {
 			t.Errorf("%s: used %d, want the 4 members of the last minute", key, n)
 		}
 		if r.Target.Layout.Unit != unit {
@@ -62,9 +56,9 @@ func TestReadsForeignStreams(t *testing.T) {
 	}
 	s.CLI("XADD", "events", "*", "user", "alice")
 	s.CLI("PEXPIRE", "calls", "60000")
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey})
+	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: feedtest.EveryKey})
 	r := got["calls"]
-	if n := used(r); n != 6 || r.Target.Algorithm != limiter.StreamCounter || r.Target.Library != "counter-sliding-window" {
+	if n := feedtest.Used(r); n != 6 || r.Target.Algorithm != limiter.StreamCounter || r.Target.Library != "counter-sliding-window" {
 		t.Errorf("calls: used %d by %v of %q, want 6 by the stream of counter-sliding-window", n, r.Target.Algorithm, r.Target.Library)
 	}
 	if r.Target.Window != time.Minute || r.Target.LimitKnown {
@@ -73,19 +67,19 @@ func TestReadsForeignStreams(t *testing.T) {
 	if slices.Contains(r.Notes, model.NoCountField) || !r.Target.Layout.NoTotals {
 		t.Errorf("calls: notes %v, layout %+v", r.Notes, r.Target.Layout)
 	}
-	if r := got["events"]; !slices.Contains(r.Notes, model.NoCountField) || used(r) != 1 {
-		t.Errorf("events: used %d, notes %v: an entry without count counts 1 and says so", used(r), r.Notes)
+	if r := got["events"]; !slices.Contains(r.Notes, model.NoCountField) || feedtest.Used(r) != 1 {
+		t.Errorf("events: used %d, notes %v: an entry without count counts 1 and says so", feedtest.Used(r), r.Notes)
 	}
 }
 
 // calmMinute returns the server's clock when the edge of a minute is far enough for a short
 // test not to meet it.
-func calmMinute(s *servertest.Server) limiter.Instant {
-	now := s.Now()
-	if left := now.Floor(time.Minute).Add(time.Minute).Sub(now); left < 10*time.Second {
-		time.Sleep(left)
+func calmMinute(t *testing.T, s *servertest.Server) (now limiter.Instant) {
+	t.Helper()
+	servertest.Await(t, "the next minute", func() bool {
 		now = s.Now()
-	}
+		return now.Floor(time.Minute).Add(time.Minute).Sub(now) >= 10*time.Second
+	})
 	return now
 }
 
@@ -94,7 +88,7 @@ func calmMinute(s *servertest.Server) limiter.Instant {
 func TestReadsForeignCounters(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	now := calmMinute(s)
+	now := calmMinute(t, s)
 	cur := now.Floor(time.Minute)
 	prev := cur.Add(-time.Minute)
 	sec := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e6, 10) }
@@ -103,7 +97,7 @@ func TestReadsForeignCounters(t *testing.T) {
 	s.CLI("SET", "rl:search:alice:"+sec(cur), "31", "PX", "120000")
 	s.CLI("SET", "rl:login:bob:"+ms(cur), "7", "PX", "60000")
 	s.CLI("SET", "user:1234567890", "17")
-	_, got := once(t, feed.Options{Watch: []string{"rl:*"}, URLs: []string{s.URL()}})
+	_, got := feedtest.Once(t, feed.Options{Watch: []string{"rl:*"}, URLs: []string{s.URL()}})
 	alice, bob := got["rl:search:alice"], got["rl:login:bob"]
 	if alice.Target.Algorithm != limiter.SlidingWindow || alice.State.Previous != 84 || alice.State.Current != 31 || !alice.PreviousKnown {
 		t.Errorf("alice: %v, previous %d (known %v), current %d, want a sliding window of 84 and 31",

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -20,7 +21,7 @@ func TestStreamsAreSeenAtOnce(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}})
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.MinuteRule("k", limiter.StreamCounter)}})
 	r.Focus([]string{"k"})
 	sent := make(chan time.Time, 1)
 	seen := make(chan time.Duration, 1)
@@ -52,7 +53,7 @@ func TestStreamsAreSeenAtOnce(t *testing.T) {
 	for i := range times {
 		time.Sleep(time.Duration(70+7*(i%9)) * time.Millisecond)
 		sent <- time.Now()
-		if err := c.XAdd(ctx, xadd("k", "1")).Err(); err != nil {
+		if err := c.XAdd(ctx, feedtest.XAdd("k", "1")).Err(); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -78,13 +79,13 @@ func TestQuittingDoesNotWaitForAFrozenServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 30 * time.Millisecond})
-	run := runSource(t, r)
-	servertest.Await(t, "the first reading", func() bool { _, ok := run.reading("k"); return ok })
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 30 * time.Millisecond})
+	run := feedtest.Run(t, r)
+	servertest.Await(t, "the first reading", func() bool { _, ok := run.Reading("k"); return ok })
 	s.Freeze()
 	defer s.Thaw()
-	servertest.Await(t, "word of the silence", func() bool { return run.last().Server.Link == model.Down })
+	servertest.Await(t, "word of the silence", func() bool { return run.Last().Server.Link == model.Down })
 	begun := time.Now()
-	run.stop()
+	run.Stop()
 	t.Logf("it took %v to quit", time.Since(begun))
 }

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"strconv"
@@ -7,6 +7,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -30,8 +31,8 @@ func loseTheLimits(t *testing.T, refresh time.Duration) {
 	for i := range limits {
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: refresh, Rules: []config.Rule{minuteRule("*", limiter.StreamCounter)}}))
-	servertest.Await(t, "all limits", func() bool { return len(run.seen()) == limits })
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: refresh, Rules: []config.Rule{feedtest.MinuteRule("*", limiter.StreamCounter)}}))
+	servertest.Await(t, "all limits", func() bool { return len(run.Seen()) == limits })
 	s.Kill()
 	s.Start()
 	for i := range 2 { // two are used again before the next look
@@ -40,7 +41,7 @@ func loseTheLimits(t *testing.T, refresh time.Duration) {
 	var told model.Alert
 	servertest.Await(t, "word of the restart", func() bool {
 		var board model.Board
-		for _, b := range run.all() {
+		for _, b := range run.All() {
 			board.Apply(b)
 		}
 		for _, a := range board.Alerts() {

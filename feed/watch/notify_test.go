@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -34,7 +35,7 @@ func TestNotificationsStandInForPolling(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--notify-keyspace-events", "KA")
 	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}, Refresh: 400 * time.Millisecond}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}, Refresh: 400 * time.Millisecond}))
 	add := func() { s.CLI("ZADD", "log", fmt.Sprint(int64(s.Now())), fmt.Sprint(int64(s.Now()))) }
 	add()
 	servertest.Await(t, "the channel of the key", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
@@ -42,16 +43,16 @@ func TestNotificationsStandInForPolling(t *testing.T) {
 	for range 5 { // the first ones show that notifications come
 		add()
 		sent++
-		servertest.Await(t, "the request", func() bool { x, _ := run.reading("log"); return used(x) == int64(sent) })
+		servertest.Await(t, "the request", func() bool { x, _ := run.Reading("log"); return feedtest.Used(x) == int64(sent) })
 	}
 	servertest.Await(t, "ten refreshes without a look between them", func() bool {
-		asked, batches := calls(s, "zrangebyscore"), run.count()
-		servertest.Await(t, "ten refreshes", func() bool { return run.count() >= batches+10 })
+		asked, batches := calls(s, "zrangebyscore"), run.Count()
+		servertest.Await(t, "ten refreshes", func() bool { return run.Count() >= batches+10 })
 		return calls(s, "zrangebyscore")-asked <= 12
 	})
 	add()
 	sent++
-	servertest.Await(t, "the last request", func() bool { x, _ := run.reading("log"); return used(x) == int64(sent) })
+	servertest.Await(t, "the last request", func() bool { x, _ := run.Reading("log"); return feedtest.Used(x) == int64(sent) })
 	if setting := s.CLI("CONFIG", "GET", "notify-keyspace-events"); !strings.Contains(setting, "AK") {
 		t.Errorf("the setting is now %q", setting)
 	}
@@ -63,23 +64,23 @@ func TestAFloodOfNotificationsIsNotHeard(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--notify-keyspace-events", "KA")
 	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100_000, Window: time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}}))
 	s.CLI("ZADD", "log", fmt.Sprint(int64(s.Now())), "first")
 	servertest.Await(t, "the channel of the key", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
 	const n = 5000
 	p := s.Client().Pipeline()
 	at := s.Now()
 	for i := range n {
-		p.ZAdd(context.Background(), "log", zed(float64(at), "m"+strconv.Itoa(i)))
+		p.ZAdd(context.Background(), "log", feedtest.Z(float64(at), "m"+strconv.Itoa(i)))
 	}
 	if _, err := p.Exec(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Await(t, "a word about the flood", func() bool {
-		return strings.Contains(strings.Join(run.last().Server.Lacks, " "), "are polled instead")
+		return strings.Contains(strings.Join(run.Last().Server.Lacks, " "), "are polled instead")
 	})
 	servertest.Await(t, "no client to listen", func() bool { return !strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__key") })
-	servertest.Await(t, "the count", func() bool { x, _ := run.reading("log"); return used(x) == n+1 })
+	servertest.Await(t, "the count", func() bool { x, _ := run.Reading("log"); return feedtest.Used(x) == n+1 })
 }
 
 // TestAClusterIsHeardNodeByNode wants the notifications of every master to be heard where
@@ -112,9 +113,9 @@ func TestAClusterIsHeardNodeByNode(t *testing.T) {
 	for _, s := range nodes {
 		s.CLI("CONFIG", "SET", "notify-keyspace-events", "KA")
 	}
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true}}})
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true}}})
 	r.Focus(names)
-	run := runSource(t, r)
+	run := feedtest.Run(t, r)
 	for _, s := range nodes {
 		servertest.Await(t, "the channels of a node", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
 		servertest.Await(t, "a node whose streams are listened to", func() bool { return !strings.Contains(s.CLI("INFO", "clients"), "blocked_clients:0") })
@@ -130,7 +131,7 @@ func TestAClusterIsHeardNodeByNode(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			servertest.Await(t, "every request", func() bool { x, _ := run.reading(name); return used(x) == int64(n+2) })
+			servertest.Await(t, "every request", func() bool { x, _ := run.Reading(name); return feedtest.Used(x) == int64(n+2) })
 		}
 	}
 }

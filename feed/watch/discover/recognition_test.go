@@ -1,4 +1,4 @@
-package feed_test
+package discover_test
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/decode/decodetest"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/model"
 )
@@ -64,7 +65,7 @@ func recognizeSoon(t *testing.T, s *servertest.Server, client *redis.Client, url
 // recognize fills a server, looks at it by the URL, and returns how many of all subjects are known or likely,
 // and how much of what is likely is a limiter.
 func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url string) (recallLikely, precisionLikely float64) {
-	recorded := decodetest.FillQueues(t, client, filepath.Join("decode", "testdata", "unrelated"))
+	recorded := decodetest.FillQueues(t, client, filepath.Join("..", "..", "decode", "testdata", "unrelated"))
 	p := decodetest.Populate(s.Now(), 5000, 1)
 	p.Fill(t, client)
 	if recorded < 10 {
@@ -73,7 +74,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 	if len(p.Kinds) < 40 || p.Keys < 5000 || len(p.Secrets) < 1000 {
 		t.Fatalf("%d kinds of %d unrelated keys with %d secrets", len(p.Kinds), p.Keys, len(p.Secrets))
 	}
-	b, _ := once(t, feed.Options{URLs: []string{url}, Budget: 0.5})
+	b, _ := feedtest.Once(t, feed.Options{URLs: []string{url}, Budget: 0.5})
 
 	owner := make(map[string]*decodetest.Subject) // by key
 	for i := range p.Subjects {

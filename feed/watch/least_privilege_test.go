@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"strconv"
@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 )
@@ -35,21 +36,21 @@ func TestLeastPrivilege(t *testing.T) {
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
 	s.CLI("XADD", "secret", "*", "count", "1")
-	run := runSource(t, newRedis(t, feed.Options{
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{
 		URLs: []string{"redis://watcher:pw@" + s.Addr()}, Watch: []string{"rl:*"}, Keys: []string{"secret", "rl:none"}, Refresh: 20 * time.Millisecond,
-		Rules: []config.Rule{minuteRule("*", limiter.StreamCounter)},
+		Rules: []config.Rule{feedtest.MinuteRule("*", limiter.StreamCounter)},
 	}))
-	servertest.Await(t, "all keys", func() bool { return len(run.last().Server.Lacks) > 0 && run.last().Sweep.Matched >= keys+2 })
-	servertest.Await(t, "word of the denials", func() bool { return strings.Contains(run.words(), "recorded denials cannot be read") })
+	servertest.Await(t, "all keys", func() bool { return len(run.Last().Server.Lacks) > 0 && run.Last().Sweep.Matched >= keys+2 })
+	servertest.Await(t, "word of the denials", func() bool { return strings.Contains(words(run), "recorded denials cannot be read") })
 	settled := refusals(s)
 	if settled > 40 {
 		t.Errorf("%d refusals to begin with", settled)
 	}
-	before, since := run.count(), time.Now()
+	before, since := run.Count(), time.Now()
 	for i := range keys / 2 {
 		s.CLI("XADD", "rl:more"+strconv.Itoa(i), "*", "count", "1")
 	}
-	servertest.Await(t, "a hundred batches with those that came", func() bool { return run.count() > before+100 && run.last().Sweep.Matched >= keys*3/2 })
+	servertest.Await(t, "a hundred batches with those that came", func() bool { return run.Count() > before+100 && run.Last().Sweep.Matched >= keys*3/2 })
 	took := time.Since(since)
 	if n := refusals(s) - settled; n > 8+2*int(took/(5*time.Second)) {
 		t.Errorf("%d refusals in %v: want those of a key that cannot be read, every 5 s", n, took)

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -24,7 +25,7 @@ import (
 func TestSameReadingsOverRESP3(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lfu")
-	now := calmMinute(s)
+	now := calmMinute(t, s)
 	minute := limiter.Limit{Count: 10, Window: time.Minute}
 	ctx := context.Background()
 	c := s.Client()
@@ -59,7 +60,7 @@ func TestSameReadingsOverRESP3(t *testing.T) {
 		previous, sure  bool
 	}
 	read := func(protocol int) map[string]told {
-		_, got := once(t, feed.Options{URLs: []string{fmt.Sprintf("%s?protocol=%d", s.URL(), protocol)}, Watch: everyKey, Rules: list})
+		_, got := feedtest.Once(t, feed.Options{URLs: []string{fmt.Sprintf("%s?protocol=%d", s.URL(), protocol)}, Watch: feedtest.EveryKey, Rules: list})
 		all := make(map[string]told)
 		for key, r := range got {
 			all[key] = told{r.Type, r.Err, fmt.Sprint(r.Notes), r.Target, model.Count{Known: true, N: r.Gauge(now).Used.N}, r.Denied, r.PreviousKnown, r.ExactKnown}
@@ -87,8 +88,8 @@ func TestRESP3(t *testing.T) {
 	s := servertest.Start(t, "--notify-keyspace-events", "KA", "--latency-monitor-threshold", "1", "--slowlog-log-slower-than", "0")
 	s.CLI("DEBUG", "SLEEP", "0")
 	minute := limiter.Limit{Count: 1000, Window: time.Minute}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL() + "?protocol=3"}, Keys: []string{"log", "stream"}, Refresh: 100 * time.Millisecond, Rules: []config.Rule{
-		{Match: "log", Algorithm: limiter.SlidingLog, Limit: minute, LimitKnown: true}, minuteRule("stream", limiter.StreamCounter)}}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL() + "?protocol=3"}, Keys: []string{"log", "stream"}, Refresh: 100 * time.Millisecond, Rules: []config.Rule{
+		{Match: "log", Algorithm: limiter.SlidingLog, Limit: minute, LimitKnown: true}, feedtest.MinuteRule("stream", limiter.StreamCounter)}}))
 	sent := int64(0)
 	fire := func() {
 		at := fmt.Sprint(int64(s.Now()))
@@ -97,9 +98,9 @@ func TestRESP3(t *testing.T) {
 		sent++
 	}
 	seen := func() bool {
-		a, _ := run.reading("log")
-		b, _ := run.reading("stream")
-		return used(a) == sent && used(b) == sent
+		a, _ := run.Reading("log")
+		b, _ := run.Reading("stream")
+		return feedtest.Used(a) == sent && feedtest.Used(b) == sent
 	}
 	fire()
 	servertest.Await(t, "the first request", seen)
@@ -110,10 +111,10 @@ func TestRESP3(t *testing.T) {
 		servertest.Await(t, "the request", seen)
 	}
 	servertest.Await(t, "the health of the server", func() bool {
-		h := run.health()
+		h := run.Health()
 		return h != nil && h.Ops.Known && h.MemoryUsed.Known && len(h.Commands) > 0 && len(h.Slow) > 0 && h.Slow[0].Command != ""
 	})
-	if b := run.last(); b.Server.Link != model.Live || len(b.Server.Lacks) > 0 {
+	if b := run.Last(); b.Server.Link != model.Live || len(b.Server.Lacks) > 0 {
 		t.Errorf("link %v, lacks %q", b.Server.Link, b.Server.Lacks)
 	}
 }
@@ -129,7 +130,7 @@ func TestRESP3Cluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := limiter.Limit{Count: 1000, Window: 24 * time.Hour} // whose edge does not come while the test runs
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&protocol=3"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true&protocol=3"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{
 		{Match: "*", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}}))
 	for n := range int64(3) {
 		for i := range 12 {
@@ -139,7 +140,7 @@ func TestRESP3Cluster(t *testing.T) {
 		}
 		servertest.Await(t, "all keys", func() bool {
 			for i := range 12 {
-				if x, ok := run.reading("k" + strconv.Itoa(i)); !ok || used(x) != n+1 || x.Err != "" {
+				if x, ok := run.Reading("k" + strconv.Itoa(i)); !ok || feedtest.Used(x) != n+1 || x.Err != "" {
 					return false
 				}
 			}

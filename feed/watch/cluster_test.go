@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -59,35 +60,33 @@ func TestCluster(t *testing.T) {
 	if err := c.Set(ctx, fmt.Sprintf("rl:x:y:%d", start.Millis()/1000), 7, day).Err(); err != nil {
 		t.Fatal(err)
 	}
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis://" + addrs[0] + "?cluster=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: day}}})
-	run := runSource(t, r)
+	run := feedtest.Run(t, r)
 	servertest.Await(t, "all keys of all masters", func() bool {
 		for key := range home {
-			if x, ok := run.reading(key); !ok || used(x) != 3 {
+			if x, ok := run.Reading(key); !ok || feedtest.Used(x) != 3 {
 				return false
 			}
 		}
-		x, ok := run.reading("rl:x:y")
+		x, ok := run.Reading("rl:x:y")
 		return ok && x.State.Current+x.State.Previous == 7
 	})
-	if b := run.last(); b.Server.Role != "cluster" || b.Server.Link != model.Live {
+	if b := run.Last(); b.Server.Role != "cluster" || b.Server.Link != model.Live {
 		t.Errorf("role %q, link %v, %q", b.Server.Role, b.Server.Link, b.Server.Err)
 	}
 	moveSlot(t, c, nodes, "k0", home)
 	if _, err := stream.AllowN(ctx, "k0", limit, 2); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Await(t, "the key whose slot moved", func() bool { x, _ := run.reading("k0"); return used(x) == 5 && x.Err == "" })
-	if run.came("k0", false) != 5 {
-		t.Errorf("k0: %d units told, want 5", run.came("k0", false))
+	servertest.Await(t, "the key whose slot moved", func() bool { x, _ := run.Reading("k0"); return feedtest.Used(x) == 5 && x.Err == "" })
+	if run.Came("k0", false) != 5 {
+		t.Errorf("k0: %d units told, want 5", run.Came("k0", false))
 	}
-	run.mu.Lock()
 	var sent int64
-	for _, b := range run.batches {
+	for _, b := range run.All() {
 		sent += b.Cost.Commands
 	}
-	run.mu.Unlock()
 	if sent == 0 {
 		t.Error("a cluster was read for seconds, and no command was counted")
 	}
@@ -114,7 +113,7 @@ func moveSlot(t *testing.T, c *redis.ClusterClient, nodes []*servertest.Server, 
 }
 
 // killMaster kills a node, wants its keys stale and the others read on.
-func killMaster(t *testing.T, run *running, dead *servertest.Server, home map[string]string, l *redisstore.Store, limit limiter.Limit) {
+func killMaster(t *testing.T, run *feedtest.Running, dead *servertest.Server, home map[string]string, l *redisstore.Store, limit limiter.Limit) {
 	t.Helper()
 	addr := dead.Addr()
 	alive := ""
@@ -125,19 +124,19 @@ func killMaster(t *testing.T, run *running, dead *servertest.Server, home map[st
 	}
 	dead.Kill()
 	servertest.Await(t, "word of the dead node", func() bool {
-		b := run.last()
+		b := run.Last()
 		return len(b.Server.Lacks) > 0 && strings.Contains(b.Server.Lacks[0], "stale")
 	})
-	t.Log(run.last().Server.Lacks)
-	before, _ := run.reading(alive)
+	t.Log(run.Last().Server.Lacks)
+	before, _ := run.Reading(alive)
 	if _, err := l.AllowN(context.Background(), alive, limit, 1); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Await(t, "the keys of the other masters to be read on", func() bool {
-		x, _ := run.reading(alive)
-		return used(x) == used(before)+1
+		x, _ := run.Reading(alive)
+		return feedtest.Used(x) == feedtest.Used(before)+1
 	})
-	if b := run.last(); b.Server.Link != model.Live {
+	if b := run.Last(); b.Server.Link != model.Live {
 		t.Errorf("link %v, %q: one dead node is no dead cluster", b.Server.Link, b.Server.Err)
 	}
 }
@@ -153,17 +152,17 @@ func TestSentinel(t *testing.T) {
 	servertest.Await(t, "the replica to be known", func() bool {
 		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.Port)) && replica.CLI("EXISTS", "k") == "1"
 	})
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
-		Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}})
-	run := runSource(t, r)
-	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 2 })
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
+		Rules: []config.Rule{feedtest.MinuteRule("k", limiter.StreamCounter)}})
+	run := feedtest.Run(t, r)
+	servertest.Await(t, "the first reading", func() bool { x, ok := run.Reading("k"); return ok && feedtest.Used(x) == 2 })
 	master.Kill()
 	servertest.Await(t, "the replica to be promoted", func() bool { return strings.Contains(replica.Ask("ROLE"), "master") })
 	promoted := time.Now()
 	servertest.Await(t, "the new master to take a request", func() bool { return strings.Contains(replica.Ask("XADD", "k", "*", "count", "3"), "-") })
 	servertest.Await(t, "the readings to go on at the new master", func() bool {
-		x, _ := run.reading("k")
-		return used(x) == 5 && run.last().Server.Link == model.Live
+		x, _ := run.Reading("k")
+		return feedtest.Used(x) == 5 && run.Last().Server.Link == model.Live
 	})
 	t.Logf("went on %v after the promotion", time.Since(promoted))
 }

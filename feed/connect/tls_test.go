@@ -1,4 +1,4 @@
-package feed_test
+package connect_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/connect"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 )
 
@@ -22,13 +23,13 @@ func TestTLS(t *testing.T) {
 	s.CLI("XADD", "k", "*", "count", "2")
 	url := "rediss://127.0.0.1:" + strconv.Itoa(port)
 	full := connect.TLSFiles{CA: a.Path("ca.crt"), Cert: a.Path("client.crt"), Key: a.Path("client.key")}
-	b, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}, TLS: full})
-	if x := got["k"]; used(x) != 2 {
-		t.Errorf("used %d through TLS, want 2 (%q)", used(x), b.Server.Err)
+	b, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}, TLS: full})
+	if x := got["k"]; feedtest.Used(x) != 2 {
+		t.Errorf("used %d through TLS, want 2 (%q)", feedtest.Used(x), b.Server.Err)
 	}
 	named := full
 	named.ServerName = "redis.example"
-	if _, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}, TLS: named}); used(got["k"]) != 2 {
+	if _, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}, TLS: named}); feedtest.Used(got["k"]) != 2 {
 		t.Error("the server's name was not taken")
 	}
 	wrong := full
@@ -42,13 +43,13 @@ func TestTLS(t *testing.T) {
 		"another name":   {wrong, "another name"},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
-		_, err := feed.Once(ctx, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{url}, TLS: c.files}))
+		_, err := feed.Once(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}, TLS: c.files}))
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	if _, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{url}, TLS: connect.TLSFiles{CA: a.Path("absent")}}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+	if _, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}, TLS: connect.TLSFiles{CA: a.Path("absent")}}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("an absent authority: %v", err)
 	}
 }

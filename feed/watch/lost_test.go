@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 )
@@ -22,9 +23,9 @@ func TestAHotLogThatLosesMembers(t *testing.T) {
 	const window = 10 * time.Minute // of which nothing leaves during the test, however long it takes
 	s := servertest.Start(t)
 	c := s.Client()
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"hot"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "hot", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: window}, LimitKnown: true}}})
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"hot"}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "hot", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: window}, LimitKnown: true}}})
 	r.Focus([]string{"hot"})
-	run := runSource(t, r)
+	run := feedtest.Run(t, r)
 	// fill puts the key there at once, so that all of it is old enough to be counted once.
 	fill := func(members int, over time.Duration) {
 		now := s.Now()
@@ -45,8 +46,8 @@ func TestAHotLogThatLosesMembers(t *testing.T) {
 		var got, want int64
 		servertest.Await(t, what, func() bool {
 			want = c.ZCount(context.Background(), "hot", fmt.Sprint(s.Now().Add(-window).Millis()), "+inf").Val()
-			r, ok := run.reading("hot")
-			got = used(r) // as of its own instant
+			r, ok := run.Reading("hot")
+			got = feedtest.Used(r) // as of its own instant
 			return ok && r.Approximate && got == want
 		})
 	}
@@ -66,19 +67,19 @@ func TestAHotLogThatLosesMembers(t *testing.T) {
 func TestACounterThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, Refresh: 50 * time.Millisecond,
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: feedtest.EveryKey, Refresh: 50 * time.Millisecond,
 		Rules: []config.Rule{{Match: "*", Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}}}))
 	cur := s.Now().Floor(time.Hour)
 	name := func(start limiter.Instant) string { return fmt.Sprintf("rl:api:alice:%d", start.Millis()/1000) }
 	s.CLI("SET", name(cur), "20", "PX", "7200000")
 	s.CLI("SET", name(cur.Add(-time.Hour)), "100000", "PX", "7200000")
 	servertest.Await(t, "both windows", func() bool {
-		r, ok := run.reading("rl:api:alice")
+		r, ok := run.Reading("rl:api:alice")
 		return ok && r.State.Previous == 100_000 && r.State.Current == 20
 	})
 	s.CLI("DEL", name(cur.Add(-time.Hour)))
 	servertest.Await(t, "the window before to be nothing", func() bool {
-		r, _ := run.reading("rl:api:alice")
-		return r.State.Previous == 0 && used(r) == 20
+		r, _ := run.Reading("rl:api:alice")
+		return r.State.Previous == 0 && feedtest.Used(r) == 20
 	})
 }

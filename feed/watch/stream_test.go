@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -50,7 +51,7 @@ func TestLongStreamsAreCounted(t *testing.T) {
 		key := fmt.Sprintf("rl:totals=%v", totals)
 		fillStream(t, c, key, 50_000, 2, 4*time.Minute, totals)
 		rule := config.Rule{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limit, LimitKnown: true}
-		_, got := once(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []config.Rule{rule}})
+		_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []config.Rule{rule}})
 		r := got[key]
 		g := r.Gauge(r.At)
 		if r.Partial || g.Used != (model.Count{Known: true, N: 100_000}) || !g.Throttled() {
@@ -81,10 +82,10 @@ func TestUnreadStreamHasNoVerdict(t *testing.T) {
 	s := servertest.Start(t)
 	fillStream(t, s.Client(), "rl:long", 60_000, 1, 4*time.Minute, false)
 	rule := config.Rule{Match: "rl:*", Algorithm: limiter.StreamCounter, Limit: limiter.Limit{Count: 1000, Window: 5 * time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:long"}, Rules: []config.Rule{rule}, Refresh: 20 * time.Millisecond}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:long"}, Rules: []config.Rule{rule}, Refresh: 20 * time.Millisecond}))
 	partial := 0
 	servertest.Await(t, "the stream to be read whole", func() bool {
-		r, ok := run.reading("rl:long")
+		r, ok := run.Reading("rl:long")
 		if !ok {
 			return false
 		}
@@ -104,7 +105,7 @@ func TestUnreadStreamHasNoVerdict(t *testing.T) {
 	if partial == 0 {
 		t.Error("60000 entries were read in one look: the test shows nothing")
 	}
-	if n := run.came("rl:long", false); n != 60_000 {
+	if n := run.Came("rl:long", false); n != 60_000 {
 		t.Errorf("%d of 60000 units were told", n)
 	}
 }

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -27,8 +28,8 @@ func TestLogFollowsEverything(t *testing.T) {
 	ctx := context.Background()
 	const w = 10 * time.Second
 	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: w}, LimitKnown: true}
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}, Refresh: 20 * time.Millisecond})
-	run := runSource(t, r)
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}, Refresh: 20 * time.Millisecond})
+	run := feedtest.Run(t, r)
 	rng := rand.New(rand.NewPCG(1, 2))
 	added := int64(0)
 	member := 0
@@ -62,18 +63,18 @@ func TestLogFollowsEverything(t *testing.T) {
 		}
 		want := int64(-1)
 		servertest.Await(t, fmt.Sprintf("step %d: the reading to agree with ZCOUNT", step), func() bool {
-			x, ok := run.reading("log")
+			x, ok := run.Reading("log")
 			if !ok {
 				return false
 			}
 			from := strconv.FormatFloat(float64(x.At.Add(-w))/1e3, 'f', -1, 64)
 			want = c.ZCount(ctx, "log", "("+from, "+inf").Val()
-			return used(x) == want
+			return feedtest.Used(x) == want
 		})
 	}
 	// Every member that was there at a reading was told once; those popped in between two
 	// readings never were.
-	if told := run.came("log", false); told > added || told < added*8/10 {
+	if told := run.Came("log", false); told > added || told < added*8/10 {
 		t.Errorf("%d members were told and %d added", told, added)
 	}
 }
@@ -84,9 +85,9 @@ func TestTellsEachMemberOnce(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	rules := []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: 5 * time.Second}, LimitKnown: true}}
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
-	run := runSource(t, r)
-	servertest.Await(t, "a first reading", func() bool { _, ok := run.reading("z"); return ok })
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"z", "own", "st", "plain"}, Rules: rules, Refresh: 20 * time.Millisecond})
+	run := feedtest.Run(t, r)
+	servertest.Await(t, "a first reading", func() bool { _, ok := run.Reading("z"); return ok })
 	own, err := redisstore.New(c, limiter.SlidingLog, redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
@@ -115,26 +116,30 @@ func TestTellsEachMemberOnce(t *testing.T) {
 			}
 		}
 	}
-	for range 40 {
-		send(3)
-		time.Sleep(5 * time.Millisecond)
+	batches := func(more int) { // waits for so many
+		least := run.Count() + more
+		servertest.Await(t, "more batches", func() bool { return run.Count() >= least })
 	}
-	for range 5 { // far more than is fetched one by one
+	for i := range 40 {
+		send(3)
+		batches(i % 2)
+	}
+	for i := range 5 { // far more than is fetched one by one
 		send(3000)
-		time.Sleep(10 * time.Millisecond)
+		batches(i % 2)
 	}
 	for range 20 {
 		send(2)
-		time.Sleep(30 * time.Millisecond)
+		batches(1)
 	}
 	for key, want := range map[string]int64{"z": n, "own": n, "st": n, "plain": 2 * n} {
-		servertest.Await(t, "everything of "+key+" to be told", func() bool { return run.came(key, false) >= want })
-		time.Sleep(100 * time.Millisecond)
-		if told := run.came(key, false); told != want {
+		servertest.Await(t, "everything of "+key+" to be told", func() bool { return run.Came(key, false) >= want })
+		batches(3) // which tell nothing twice
+		if told := run.Came(key, false); told != want {
 			t.Errorf("%s: %d units were told, want %d", key, told, want)
 		}
-		x, _ := run.reading(key)
-		t.Logf("%s: %d entries in the log, used %d, approximate %v, notes %v", key, len(x.State.Log), used(x), x.Approximate, x.Notes)
+		x, _ := run.Reading(key)
+		t.Logf("%s: %d entries in the log, used %d, approximate %v, notes %v", key, len(x.State.Log), feedtest.Used(x), x.Approximate, x.Notes)
 	}
 }
 
@@ -146,7 +151,7 @@ func TestHotKeysAreCounted(t *testing.T) {
 	ctx := context.Background()
 	const w = 30 * time.Second
 	rules := []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 1_000_000_000, Window: w}, LimitKnown: true}}
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: rules, Refresh: 50 * time.Millisecond})
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: rules, Refresh: 50 * time.Millisecond})
 	// A full window before the first look.
 	now := s.Now()
 	p := c.Pipeline()
@@ -157,26 +162,26 @@ func TestHotKeysAreCounted(t *testing.T) {
 	if _, err := p.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	run := runSource(t, r)
-	servertest.Await(t, "the key to be read as counts", func() bool { x, ok := run.reading("hot"); return ok && x.Approximate })
-	x, _ := run.reading("hot")
+	run := feedtest.Run(t, r)
+	servertest.Await(t, "the key to be read as counts", func() bool { x, ok := run.Reading("hot"); return ok && x.Approximate })
+	x, _ := run.Reading("hot")
 	want := c.ZCount(ctx, "hot", strconv.FormatInt(int64(x.At.Add(-w)), 10), "+inf").Val()
-	if got := used(x); got < want*98/100 || got > want*102/100 {
+	if got := feedtest.Used(x); got < want*98/100 || got > want*102/100 {
 		t.Errorf("used %d, and the server counts %d", got, want)
 	}
 	if len(x.State.Log) > 2*model.BinsPerWindow+2 {
 		t.Errorf("a log of %d entries was handed on", len(x.State.Log))
 	}
-	if n := len(run.last().Readings); n != 1 {
+	if n := len(run.Last().Readings); n != 1 {
 		t.Errorf("%d readings", n)
 	}
-	t.Logf("%d told of %d", run.came("hot", false), want)
-	servertest.Await(t, "a cheap batch", func() bool { c := run.last().Cost; return c.Commands > 0 && c.Commands < 40 })
+	t.Logf("%d told of %d", run.Came("hot", false), want)
+	servertest.Await(t, "a cheap batch", func() bool { c := run.Last().Cost; return c.Commands > 0 && c.Commands < 40 })
 	// When it calms down, it is read entry by entry again.
 	c.Del(ctx, "hot")
 	servertest.Await(t, "the key to be read entry by entry", func() bool {
 		c.ZAdd(ctx, "hot", redis.Z{Score: float64(time.Now().UnixMicro()), Member: rand.Int64()})
-		x, _ := run.reading("hot")
+		x, _ := run.Reading("hot")
 		return !x.Approximate && len(x.State.Log) > 0
 	})
 }
@@ -190,11 +195,11 @@ func TestCountersRollOver(t *testing.T) {
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 1 << 30, Window: time.Second}
 	rules := []config.Rule{{Match: "fw", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}, {Match: "sw", Algorithm: limiter.SlidingWindow, Limit: limit, LimitKnown: true}}
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"fw", "sw"}, Rules: rules, Refresh: 20 * time.Millisecond})
-	run := runSource(t, r)
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"fw", "sw"}, Rules: rules, Refresh: 20 * time.Millisecond})
+	run := feedtest.Run(t, r)
 	fixed, _ := redisstore.New(c, limiter.FixedWindow, redisstore.WithPrefix(""))
 	sliding, _ := redisstore.New(c, limiter.SlidingWindow, redisstore.WithPrefix(""))
-	servertest.Await(t, "a first reading", func() bool { _, ok := run.reading("sw"); return ok })
+	servertest.Await(t, "a first reading", func() bool { _, ok := run.Reading("sw"); return ok })
 	n := int64(0)
 	for begun := time.Now(); time.Since(begun) < 3500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
 		for l, k := range map[*redisstore.Store]string{fixed: "fw", sliding: "sw"} {
@@ -204,23 +209,23 @@ func TestCountersRollOver(t *testing.T) {
 		}
 		n++
 	}
-	servertest.Await(t, "all to be told", func() bool { return run.came("sw", false) == n })
+	servertest.Await(t, "all to be told", func() bool { return run.Came("sw", false) == n })
 	// A fixed window's counter is gone at its edge, and with it what came after the last
 	// reading before it: at each of at most five edges what comes between two readings, which
 	// are as far apart as the machine is busy.
 	var longest time.Duration
-	all := run.all()
+	all := run.All()
 	for i := 1; i < len(all); i++ {
 		longest = max(longest, all[i].Local.Sub(all[i-1].Local))
 	}
-	if told := run.came("fw", false); told > n || told < n-5*(2+int64(longest/(10*time.Millisecond))) {
+	if told := run.Came("fw", false); told > n || told < n-5*(2+int64(longest/(10*time.Millisecond))) {
 		t.Errorf("fw: %d of %d told, with readings at most %v apart", told, n, longest)
 	}
-	x, _ := run.reading("sw")
+	x, _ := run.Reading("sw")
 	if !x.PreviousKnown || x.State.Previous == 0 {
 		t.Errorf("sw: previous %d (known %v)", x.State.Previous, x.PreviousKnown)
 	}
-	if x, _ := run.reading("fw"); !x.PreviousKnown || x.State.Previous == 0 {
+	if x, _ := run.Reading("fw"); !x.PreviousKnown || x.State.Previous == 0 {
 		t.Errorf("fw: previous %d (known %v)", x.State.Previous, x.PreviousKnown)
 	}
 }
@@ -235,7 +240,7 @@ func TestHotStreamsAreSkimmed(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	rule := config.Rule{Match: "hot", Limit: limiter.Limit{Count: 10_000_000, Window: 10 * time.Minute}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
 	eval := func(script string, args ...any) { // at the server and in one go
 		if err := c.Eval(ctx, script, []string{"hot"}, args...).Err(); err != nil {
 			t.Fatal(err)
@@ -254,7 +259,7 @@ func TestHotStreamsAreSkimmed(t *testing.T) {
 		if calls(s, "xinfo|stream") > 0 {
 			return true
 		}
-		if x, ok := run.reading("hot"); ok && used(x) == 2*c.XLen(ctx, "hot").Val() {
+		if x, ok := run.Reading("hot"); ok && feedtest.Used(x) == 2*c.XLen(ctx, "hot").Val() {
 			eval(`for i = 0, ARGV[2] - 1 do
 				redis.call('XADD', KEYS[1], string.format('%d-%d', ARGV[1] + math.floor(i / ARGV[3]), i + 1), 'count', '2')
 			end return 1`, at+1, flood, pace)
@@ -269,27 +274,27 @@ func TestHotStreamsAreSkimmed(t *testing.T) {
 	want := 2 * c.XLen(ctx, "hot").Val()
 	within := func(n int64) bool { return n > want*95/100 && n < want*105/100 }
 	servertest.Await(t, "about what the server holds", func() bool {
-		x, _ := run.reading("hot")
-		return within(used(x)) && within(run.came("hot", false))
+		x, _ := run.Reading("hot")
+		return within(feedtest.Used(x)) && within(run.Came("hot", false))
 	})
-	if !slices.ContainsFunc(run.all(), func(b model.Batch) bool {
+	if !slices.ContainsFunc(run.All(), func(b model.Batch) bool {
 		return len(b.Readings) == 1 && b.Readings[0].Approximate && b.Cost.Commands > 0 && b.Cost.Commands < 12
 	}) {
 		t.Error("no cheap batch has an approximate reading of the stream")
 	}
 	servertest.Await(t, "the stream to be read entry by entry", func() bool { return reads(t, s, run) })
-	before, _ := run.reading("hot")
+	before, _ := run.Reading("hot")
 	add(3)
 	servertest.Await(t, "three more", func() bool {
-		x, _ := run.reading("hot")
-		return used(x) == used(before)+6
+		x, _ := run.Reading("hot")
+		return feedtest.Used(x) == feedtest.Used(before)+6
 	})
 }
 
 // reads says whether the stream is asked for entries and no longer for their number.
-func reads(t *testing.T, s *servertest.Server, run *running) bool {
+func reads(t *testing.T, s *servertest.Server, run *feedtest.Running) bool {
 	t.Helper()
-	asked, n := calls(s, "xinfo|stream"), run.count()
-	servertest.Await(t, "five batches", func() bool { return run.count() >= n+5 })
+	asked, n := calls(s, "xinfo|stream"), run.Count()
+	servertest.Await(t, "five batches", func() bool { return run.Count() >= n+5 })
 	return calls(s, "xinfo|stream") == asked
 }

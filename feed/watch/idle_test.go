@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -28,14 +29,14 @@ func TestIdleServerIsLeftAlone(t *testing.T) {
 			s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "&*", "+@all", "-client|tracking")
 			s.CLI("SET", "rl:user", "3", "EX", "3600")
 			rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
-			r := newRedis(t, feed.Options{URLs: []string{c.url + s.Addr()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}, Refresh: 400 * time.Millisecond})
+			r := feedtest.NewRedis(t, feed.Options{URLs: []string{c.url + s.Addr()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}, Refresh: 400 * time.Millisecond})
 			r.Focus([]string{"rl:user"})
-			run := runSource(t, r)
+			run := feedtest.Run(t, r)
 			var read, asked, told, pinged, scanned int
 			servertest.Await(t, "ten refreshes with few looks and little listening", func() bool {
 				before := [...]int{calls(s, "getrange"), calls(s, "info"), calls(s, "client|tracking"), calls(s, "ping"), calls(s, "scan")}
-				batches := run.count()
-				servertest.Await(t, "ten refreshes", func() bool { return run.count() >= batches+10 })
+				batches := run.Count()
+				servertest.Await(t, "ten refreshes", func() bool { return run.Count() >= batches+10 })
 				read, asked = calls(s, "getrange")-before[0], calls(s, "info")-before[1]
 				told, pinged, scanned = calls(s, "client|tracking")-before[2], calls(s, "ping")-before[3], calls(s, "scan")-before[4]
 				return read <= 6 && told <= 6 && pinged <= 10 && (c.asks || scanned == 0 && asked <= 8)
@@ -46,10 +47,10 @@ func TestIdleServerIsLeftAlone(t *testing.T) {
 			}
 			for i := range int64(3) {
 				s.CLI("INCR", "rl:user")
-				servertest.Await(t, "the request", func() bool { x, _ := run.reading("rl:user"); return used(x) == 3+i+1 })
+				servertest.Await(t, "the request", func() bool { x, _ := run.Reading("rl:user"); return feedtest.Used(x) == 3+i+1 })
 			}
 			s.CLI("SET", "rl:other", "3", "EX", "3600")
-			servertest.Await(t, "a new key", func() bool { _, ok := run.reading("rl:other"); return ok })
+			servertest.Await(t, "a new key", func() bool { _, ok := run.Reading("rl:other"); return ok })
 		})
 	}
 }
@@ -68,7 +69,7 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 	minute := config.Rule{Match: "*", Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true}
 
 	// Spoken of.
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"throttle:*"}, Rules: []config.Rule{minute}})
+	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"throttle:*"}, Rules: []config.Rule{minute}})
 	r, ok := got["throttle:login"]
 	if !ok {
 		t.Fatalf("with a pattern for it, found were only %d keys", len(got))
@@ -78,13 +79,13 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 	}
 	named := minute
 	named.Match = "throttle:l*"
-	if _, got = once(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{named, minute}}); got["throttle:login"].Key == "" || len(got) != 2 {
+	if _, got = feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{named, minute}}); got["throttle:login"].Key == "" || len(got) != 2 {
 		t.Errorf("with a rule for it, found were %d keys", len(got))
 	}
 
 	// Written.
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{minute}}))
-	servertest.Await(t, "the counter that expires", func() bool { _, ok := run.reading("throttle:search"); return ok })
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{minute}}))
+	servertest.Await(t, "the counter that expires", func() bool { _, ok := run.Reading("throttle:search"); return ok })
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
@@ -101,9 +102,9 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 		}
 	}()
 	defer func() { close(stop); <-done }()
-	servertest.Await(t, "the counter that lost its expiry", func() bool { return run.came("throttle:login", false) > 10 })
+	servertest.Await(t, "the counter that lost its expiry", func() bool { return run.Came("throttle:login", false) > 10 })
 	for _, k := range []string{"app:version", "visitors", "rl:still"} {
-		if _, ok := run.reading(k); ok {
+		if _, ok := run.Reading(k); ok {
 			t.Errorf("%s is taken for a limiter", k)
 		}
 	}
@@ -116,10 +117,10 @@ func TestCounterThatOutlivesItsWindow(t *testing.T) {
 	s := servertest.Start(t)
 	s.CLI("SET", "rl:user", "47000", "PX", "5000")
 	rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: time.Second}, LimitKnown: true}
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:user"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:user"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
 	late := false
 	servertest.Await(t, "the end of the counter's life", func() bool {
-		x, ok := run.reading("rl:user")
+		x, ok := run.Reading("rl:user")
 		late = late || ok && x.TTL > 0 && x.TTL < time.Second
 		if ok && x.TTL > 0 && (x.Gauge(x.At).RateKnown || !slices.Contains(x.Notes, model.Outlives)) {
 			t.Fatalf("%v before its end: %+v, notes %v", x.TTL, x.Gauge(x.At), x.Notes)

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -12,23 +12,12 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
-
-// health returns the latest look at the server's health, nil before the first.
-func (r *running) health() (h *model.Health) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, b := range r.batches {
-		if b.Health != nil {
-			h = b.Health
-		}
-	}
-	return h
-}
 
 // visited says whether a server has been sent a command by something that watches.
 func visited(s *servertest.Server) bool {
@@ -41,22 +30,22 @@ func TestAReplica(t *testing.T) {
 	t.Parallel()
 	master := servertest.Start(t)
 	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port), "--repl-timeout", "2")
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{feedtest.MinuteRule("k", limiter.StreamCounter)}}))
 	master.CLI("XADD", "k", "*", "count", "2")
 	servertest.Await(t, "the count at the replica", func() bool {
-		x, ok := run.reading("k")
-		return ok && used(x) == 2 && run.last().Server.Role == "replica"
+		x, ok := run.Reading("k")
+		return ok && feedtest.Used(x) == 2 && run.Last().Server.Role == "replica"
 	})
 	servertest.Await(t, "how far it is behind", func() bool {
-		h := run.health()
+		h := run.Health()
 		return h != nil && h.LinkUp && h.Lag.Known && h.Lag.V < 1000 && h.Unheard.Known && h.Unheard.V < 20
 	})
 	if visited(master) {
 		t.Error("the master was asked too")
 	}
 	master.Kill()
-	servertest.Await(t, "word of the lost master", func() bool { h := run.health(); return !h.LinkUp && h.Unheard.V >= 2 })
-	if b := run.last(); b.Server.Link != model.Live {
+	servertest.Await(t, "word of the lost master", func() bool { h := run.Health(); return !h.LinkUp && h.Unheard.V >= 2 })
+	if b := run.Last(); b.Server.Link != model.Live {
 		t.Errorf("link %v, %q: the replica can be read all the same", b.Server.Link, b.Server.Err)
 	}
 }
@@ -78,11 +67,11 @@ func TestAReplicaOfSentinels(t *testing.T) {
 			return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(r.Port)) && r.CLI("EXISTS", "k") == "1"
 		})
 	}
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster?replica=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster?replica=true"}, Refresh: 50 * time.Millisecond,
+		Rules: []config.Rule{feedtest.MinuteRule("k", limiter.StreamCounter)}}))
 	servertest.Await(t, "the count at a replica", func() bool {
-		x, ok := run.reading("k")
-		return ok && used(x) == 2 && run.last().Server.Role == "replica"
+		x, ok := run.Reading("k")
+		return ok && feedtest.Used(x) == 2 && run.Last().Server.Role == "replica"
 	})
 	var read *servertest.Server
 	for addr, r := range replicas {
@@ -99,7 +88,10 @@ func TestAReplicaOfSentinels(t *testing.T) {
 	}
 	read.Kill()
 	master.CLI("XADD", "k", "*", "count", "3")
-	servertest.Await(t, "the readings to go on at the other replica", func() bool { x, _ := run.reading("k"); return used(x) == 5 && run.last().Server.Link == model.Live })
+	servertest.Await(t, "the readings to go on at the other replica", func() bool {
+		x, _ := run.Reading("k")
+		return feedtest.Used(x) == 5 && run.Last().Server.Link == model.Live
+	})
 	if visited(master) {
 		t.Error("the master was asked")
 	}
@@ -126,12 +118,12 @@ func TestReplicasOfACluster(t *testing.T) {
 		}
 	}
 	fire()
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []config.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true}}}))
 	all := func(n int64) func() bool {
 		return func() bool {
 			for i := range 12 {
-				if x, ok := run.reading("k" + strconv.Itoa(i)); !ok || used(x) != n || x.Err != "" {
+				if x, ok := run.Reading("k" + strconv.Itoa(i)); !ok || feedtest.Used(x) != n || x.Err != "" {
 					return false
 				}
 			}
@@ -141,8 +133,8 @@ func TestReplicasOfACluster(t *testing.T) {
 	servertest.Await(t, "all keys of all replicas", all(1))
 	fire()
 	servertest.Await(t, "what came since", all(2))
-	servertest.Await(t, "how far they are behind", func() bool { h := run.health(); return h != nil && h.LinkUp && h.Unheard.Known && h.Unheard.V < 20 })
-	if b := run.last(); b.Server.Role != "cluster replicas" || len(b.Server.Lacks) > 0 {
+	servertest.Await(t, "how far they are behind", func() bool { h := run.Health(); return h != nil && h.LinkUp && h.Unheard.Known && h.Unheard.V < 20 })
+	if b := run.Last(); b.Server.Role != "cluster replicas" || len(b.Server.Lacks) > 0 {
 		t.Errorf("role %q, lacks %q", b.Server.Role, b.Server.Lacks)
 	}
 	for i, s := range nodes {
@@ -152,7 +144,7 @@ func TestReplicasOfACluster(t *testing.T) {
 	}
 	nodes[masters].Kill()
 	servertest.Await(t, "word of the replica that is gone", func() bool {
-		return strings.Contains(strings.Join(run.last().Server.Lacks, " "), "so that the master is read")
+		return strings.Contains(strings.Join(run.Last().Server.Lacks, " "), "so that the master is read")
 	})
 	fire()
 	servertest.Await(t, "the readings to go on at its master", all(3))
@@ -180,12 +172,12 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 		}
 	}
 	count()
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
 		Rules: []config.Rule{{Match: "*", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}}}))
 	all := func(n int64) func() bool {
 		return func() bool {
 			for i := range keys {
-				if x, ok := run.reading(name(i)); !ok || x.State.Current != n || x.Err != "" {
+				if x, ok := run.Reading(name(i)); !ok || x.State.Current != n || x.Err != "" {
 					return false
 				}
 			}
@@ -227,7 +219,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 
 // TestReplicaOfOneServer is refused: it is not known where its master is.
 func TestReplicaOfOneServer(t *testing.T) {
-	_, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})
+	_, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})
 	if err == nil || !strings.Contains(err.Error(), "the replica's own address") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("%v", err)
 	}

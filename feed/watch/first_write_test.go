@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 )
@@ -35,9 +36,9 @@ func TestFirstWriteWatcher(t *testing.T) {
 	s := servertest.Start(t)
 	s.CLI("SET", "rl:user", "3", "EX", "3600")
 	rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}})
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}})
 	r.Focus([]string{"rl:user"})
-	run := runSource(t, r)
+	run := feedtest.Run(t, r)
 	waits := func() bool { return len(firstWriteClients(s)) == 1 }
 	servertest.Await(t, "a client that waits for the first write", waits)
 	id := firstWriteClients(s)[0]
@@ -48,14 +49,14 @@ func TestFirstWriteWatcher(t *testing.T) {
 		t.Errorf("after writes to other keys the waiting client is %v, was %s", now, id)
 	}
 	s.CLI("INCR", "rl:user")
-	servertest.Await(t, "the request", func() bool { x, _ := run.reading("rl:user"); return used(x) == 4 })
+	servertest.Await(t, "the request", func() bool { x, _ := run.Reading("rl:user"); return feedtest.Used(x) == 4 })
 	servertest.Await(t, "its end", func() bool { return len(firstWriteClients(s)) == 0 })
 	servertest.Await(t, "the next one", waits)
 	s.CLI("CLIENT", "KILL", "ID", firstWriteClients(s)[0])
 	s.CLI("INCR", "rl:user")
-	servertest.Await(t, "the request after it was lost", func() bool { x, _ := run.reading("rl:user"); return used(x) == 5 })
+	servertest.Await(t, "the request after it was lost", func() bool { x, _ := run.Reading("rl:user"); return feedtest.Used(x) == 5 })
 	servertest.Await(t, "another one", waits)
-	run.stop()
+	run.Stop()
 	r.Close()
 	servertest.Await(t, "the end of all connections", func() bool { return !strings.Contains(s.CLI("CLIENT", "LIST"), "name=ratescope") })
 }

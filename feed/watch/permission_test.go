@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -18,11 +19,9 @@ import (
 var unsaid = map[string]bool{"hello": true, "client": true, "select": true, "command": true, "config|get": true, "dbsize": true, "ping": true, "quit": true}
 
 // words are all sentences of a run about what cannot be told.
-func (r *running) words() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func words(r *feedtest.Running) string {
 	var all []string
-	for _, b := range r.batches {
+	for _, b := range r.All() {
 		all = append(all, b.Server.Lacks...)
 		if b.Health != nil {
 			all = append(all, b.Health.Missing...)
@@ -53,21 +52,21 @@ func TestEachPermission(t *testing.T) {
 		s.CLI("HSET", "bucket", "tokens", "3", "at", fmt.Sprint(int64(now)))
 	}
 	keep()
-	open := func(url string) *running {
-		r := newRedis(t, feed.Options{URLs: []string{url}, Watch: everyKey, Refresh: 50 * time.Millisecond, Rules: []config.Rule{
-			minuteRule("stream", limiter.StreamCounter), {Match: "*", Limit: limiter.Limit{Count: 10}, LimitKnown: true}}})
+	open := func(url string) *feedtest.Running {
+		r := feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Watch: feedtest.EveryKey, Refresh: 50 * time.Millisecond, Rules: []config.Rule{
+			feedtest.MinuteRule("stream", limiter.StreamCounter), {Match: "*", Limit: limiter.Limit{Count: 10}, LimitKnown: true}}})
 		r.Focus([]string{"stream"})
-		return runSource(t, r)
+		return feedtest.Run(t, r)
 	}
 	m := s.Monitor()
 	all := open(s.URL())
 	servertest.Await(t, "all there is to see", func() bool {
-		b := all.last()
-		return b.Sweep.Passes > 1 && b.Sweep.Matched == 6 && all.health() != nil && strings.Contains(strings.Join(m.Names(), " "), "xread")
+		b := all.Last()
+		return b.Sweep.Passes > 1 && b.Sweep.Matched == 6 && all.Health() != nil && strings.Contains(strings.Join(m.Names(), " "), "xread")
 	})
-	all.stop()
-	if words := strings.TrimSpace(all.words()); strings.Contains(words, "ACL") {
-		t.Fatalf("with all permissions: %s", words)
+	all.Stop()
+	if said := strings.TrimSpace(words(all)); strings.Contains(said, "ACL") {
+		t.Fatalf("with all permissions: %s", said)
 	}
 	for _, command := range m.Names() {
 		if unsaid[command] {
@@ -78,11 +77,11 @@ func TestEachPermission(t *testing.T) {
 			s.CLI("ACL", "SETUSER", name, "on", ">pw", "~*", "&*", "+@all", "-"+command)
 			for _, protocol := range []string{"", "?protocol=3"} {
 				run := open("redis://" + name + ":pw@" + s.Addr() + protocol)
-				servertest.Await(t, "the missing permission", func() bool { return strings.Contains(run.words(), "+"+command) })
-				if b := run.last(); b.Server.Link != model.Live {
+				servertest.Await(t, "the missing permission", func() bool { return strings.Contains(words(run), "+"+command) })
+				if b := run.Last(); b.Server.Link != model.Live {
 					t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
 				}
-				run.stop()
+				run.Stop()
 			}
 		})
 	}

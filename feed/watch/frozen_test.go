@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -31,7 +32,7 @@ func TestFrozenNode(t *testing.T) {
 	home := map[string]string{}
 	for i := range 24 {
 		key := "rl:k" + strconv.Itoa(i)
-		if err := c.XAdd(ctx, xadd(key, "1")).Err(); err != nil {
+		if err := c.XAdd(ctx, feedtest.XAdd(key, "1")).Err(); err != nil {
 			t.Fatal(err)
 		}
 		node, err := c.MasterForKey(ctx, key)
@@ -40,34 +41,34 @@ func TestFrozenNode(t *testing.T) {
 		}
 		home[key] = node.Options().Addr
 	}
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Refresh: 50 * time.Millisecond}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Refresh: 50 * time.Millisecond}))
 	fresh := func(since map[string]limiter.Instant, frozen string) bool {
 		for key, addr := range home {
-			if r, ok := run.reading(key); !ok || addr != frozen && r.At <= since[key] {
+			if r, ok := run.Reading(key); !ok || addr != frozen && r.At <= since[key] {
 				return false
 			}
 		}
 		return true
 	}
 	servertest.Await(t, "all keys", func() bool { return fresh(nil, "") })
-	begun := run.count()
+	begun := run.Count()
 	frozen := nodes[0].Addr()
 	nodes[0].Freeze()
 	t.Cleanup(nodes[0].Thaw)
 	named := func() bool {
-		lacks := strings.Join(run.last().Server.Lacks, "; ")
+		lacks := strings.Join(run.Last().Server.Lacks, "; ")
 		return strings.Contains(lacks, frozen) && strings.Contains(lacks, "stale")
 	}
 	servertest.Await(t, "the frozen node to be named", named)
 	for range 3 { // the others are read on, again and again
 		since := map[string]limiter.Instant{}
 		for key := range home {
-			r, _ := run.reading(key)
+			r, _ := run.Reading(key)
 			since[key] = r.At
 		}
 		servertest.Await(t, "the keys of the two others", func() bool { return fresh(since, frozen) })
 	}
-	for _, lack := range run.last().Server.Lacks {
+	for _, lack := range run.Last().Server.Lacks {
 		for _, s := range nodes[1:] {
 			if strings.Contains(lack, s.Addr()) {
 				t.Errorf("%s is blamed for what %s does: %s", s.Addr(), frozen, lack)
@@ -78,11 +79,11 @@ func TestFrozenNode(t *testing.T) {
 	servertest.Await(t, "the frozen node to be read again", func() bool { return !named() && fresh(nil, "") })
 	since := map[string]limiter.Instant{}
 	for key := range home {
-		r, _ := run.reading(key)
+		r, _ := run.Reading(key)
 		since[key] = r.At
 	}
 	servertest.Await(t, "all keys again", func() bool { return fresh(since, "") })
-	for _, b := range run.all()[begun:] {
+	for _, b := range run.All()[begun:] {
 		if b.Server.Link != model.Live {
 			t.Fatalf("one frozen node of three made the link %v: %s", b.Server.Link, b.Server.Err)
 		}

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -28,19 +29,19 @@ func TestStartsBeforeItsServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.Kill()
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond})
-	run := runSource(t, r)
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond})
+	run := feedtest.Run(t, r)
 	servertest.Await(t, "a sentence about the absent server", func() bool {
-		b := run.last()
+		b := run.Last()
 		return b.Server.Link == model.Connecting && strings.Contains(b.Server.Err, "nothing listens at "+s.URL())
 	})
 	begun := time.Now()
 	s.Start()
 	up := time.Now()
-	servertest.Await(t, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Await(t, "the link", func() bool { return run.Last().Server.Link == model.Live })
 	t.Logf("live %v after the server answered (it took %v to start)", time.Since(up), up.Sub(begun))
 	s.CLI("XADD", "late", "*", "count", "3")
-	servertest.Await(t, "a key written later", func() bool { x, ok := run.reading("late"); return ok && used(x) == 3 })
+	servertest.Await(t, "a key written later", func() bool { x, ok := run.Reading("late"); return ok && feedtest.Used(x) == 3 })
 }
 
 // TestServerStopsAndComesBack kills the server while it is watched and starts it again,
@@ -51,19 +52,15 @@ func TestServerStopsAndComesBack(t *testing.T) {
 	now := s.Now()
 	s.CLI("ZADD", "log", fmt.Sprint(int64(now)/1e3), "a")
 	s.CLI("PEXPIRE", "log", "2000")
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
-	run := runSource(t, r)
-	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("log"); return ok && used(x) >= 0 })
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "*", Window: time.Second, Limit: limiter.Limit{Window: time.Second}}}})
+	run := feedtest.Run(t, r)
+	servertest.Await(t, "the first reading", func() bool { x, ok := run.Reading("log"); return ok && feedtest.Used(x) >= 0 })
 	s.Kill()
-	servertest.Await(t, "word of the loss", func() bool { return run.last().Server.Link == model.Down })
-	run.mu.Lock()
-	n := len(run.batches)
-	run.mu.Unlock()
+	servertest.Await(t, "word of the loss", func() bool { return run.Last().Server.Link == model.Down })
+	n := len(run.All())
 	var down []model.Batch
 	servertest.Await(t, "twelve batches without a server", func() bool {
-		run.mu.Lock()
-		defer run.mu.Unlock()
-		down = run.batches[n:]
+		down = run.All()[n:]
 		return len(down) >= 12
 	})
 	for i, b := range down {
@@ -76,17 +73,15 @@ func TestServerStopsAndComesBack(t *testing.T) {
 	}
 	s.Start()
 	up := time.Now()
-	servertest.Await(t, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Await(t, "the link", func() bool { return run.Last().Server.Link == model.Live })
 	t.Logf("live again after %v", time.Since(up))
-	before, _ := run.reading("log")
+	before, _ := run.Reading("log")
 	servertest.Await(t, "the next reading", func() bool {
-		x, _ := run.reading("log")
-		return x.At > before.At && x.Type == "none" && used(x) == 0
+		x, _ := run.Reading("log")
+		return x.At > before.At && x.Type == "none" && feedtest.Used(x) == 0
 	})
 	servertest.Await(t, "the key to be given up", func() bool {
-		run.mu.Lock()
-		defer run.mu.Unlock()
-		return slices.Contains(run.gone, "log")
+		return slices.Contains(run.Gone(), "log")
 	})
 }
 
@@ -96,31 +91,31 @@ func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{minuteRule("k", limiter.StreamCounter)}})
-	run := runSource(t, r)
-	servertest.Await(t, "the first reading", func() bool { x, ok := run.reading("k"); return ok && used(x) == 1 })
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{feedtest.MinuteRule("k", limiter.StreamCounter)}})
+	run := feedtest.Run(t, r)
+	servertest.Await(t, "the first reading", func() bool { x, ok := run.Reading("k"); return ok && feedtest.Used(x) == 1 })
 	s.Freeze()
 	begun := time.Now()
 	servertest.Await(t, "word of the silence", func() bool {
-		b := run.last()
+		b := run.Last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "does not answer")
 	})
 	t.Logf("the silence was told after %v", time.Since(begun))
 	servertest.Await(t, "ten seconds of silence", func() bool {
-		if b := run.last(); b.Server.Link == model.Live || len(b.Readings) > 0 {
+		if b := run.Last(); b.Server.Link == model.Live || len(b.Readings) > 0 {
 			t.Fatalf("a frozen server was read: link %v, %d readings", b.Server.Link, len(b.Readings))
 		}
 		return time.Since(begun) >= 10*time.Second
 	})
-	if b := run.last(); b.Server.Down < 9*time.Second {
+	if b := run.Last(); b.Server.Down < 9*time.Second {
 		t.Errorf("after ten seconds of silence the server is said to be down for %v", b.Server.Down)
 	}
 	s.Thaw()
 	up := time.Now()
-	servertest.Await(t, "the link", func() bool { return run.last().Server.Link == model.Live })
+	servertest.Await(t, "the link", func() bool { return run.Last().Server.Link == model.Live })
 	t.Logf("live again after %v", time.Since(up))
 	s.CLI("XADD", "k", "*", "count", "4")
-	servertest.Await(t, "the count to go on", func() bool { x, _ := run.reading("k"); return used(x) == 5 && run.came("k", false) == 5 })
+	servertest.Await(t, "the count to go on", func() bool { x, _ := run.Reading("k"); return feedtest.Used(x) == 5 && run.Came("k", false) == 5 })
 }
 
 // TestWhatGoesWrongIsSaid connects to servers that refuse in different ways.
@@ -162,7 +157,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 			defer cancel()
-			_, err := feed.Once(ctx, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{c.url}}))
+			_, err := feed.Once(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{c.url}}))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -183,7 +178,7 @@ func TestBadURLs(t *testing.T) {
 		"localhost:6379", "http://u:s3cr3t@h:80", "redis://u:s3cr3t@host:port", "redis://u:s3cr3t@h:6379/x", "redis://u:s3cr3t%zz@h",
 		"redis+sentinel://u:s3cr3t@host:26379", "redis://:s3cr3t@h?max_retries=x&password=s3cr3t", "://", "",
 	} {
-		_, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{raw}})
+		_, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: []string{raw}})
 		if err == nil {
 			t.Errorf("%q was accepted", raw)
 			continue
@@ -201,9 +196,9 @@ func TestMissingPermissionsAreNamed(t *testing.T) {
 	s.CLI("XADD", "shut:b", "*", "count", "1")
 	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "%R~open:*", "+@read", "+scan", "+time", "+client|setname", "-info")
 	url := "redis://eye:pw@" + s.Addr()
-	b, got := once(t, feed.Options{URLs: []string{url}, Keys: []string{"open:a", "shut:b"}})
-	if x := got["open:a"]; x.Err != "" || used(x) != 1 {
-		t.Errorf("open:a: %q, used %d", x.Err, used(x))
+	b, got := feedtest.Once(t, feed.Options{URLs: []string{url}, Keys: []string{"open:a", "shut:b"}})
+	if x := got["open:a"]; x.Err != "" || feedtest.Used(x) != 1 {
+		t.Errorf("open:a: %q, used %d", x.Err, feedtest.Used(x))
 	}
 	if x := got["shut:b"]; !strings.Contains(x.Err, "ACL SETUSER") {
 		t.Errorf("shut:b: %q does not name the missing permission", x.Err)
@@ -211,8 +206,8 @@ func TestMissingPermissionsAreNamed(t *testing.T) {
 	if b.Server.Link != model.Live {
 		t.Errorf("link %v, %q", b.Server.Link, b.Server.Err)
 	}
-	b, got = once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
-	if x := got["open:a"]; used(x) != 1 || len(got) != 1 {
+	b, got = feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}})
+	if x := got["open:a"]; feedtest.Used(x) != 1 || len(got) != 1 {
 		t.Errorf("of all keys, the one that may be read: %v", got)
 	}
 	if lacks := strings.Join(b.Server.Lacks, " "); !strings.Contains(lacks, "some keys cannot be looked at") || !strings.Contains(lacks, "%R~pattern") {
@@ -231,18 +226,18 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	}
 	s.CLI("ZADD", "a:mixed", fmt.Sprint(int64(now)/1e3), "ok", "-7", "bad", fmt.Sprint(int64(now)/1e6), "seconds")
 	s.CLI("ZADD", "a:future", fmt.Sprint(int64(now)/1e3), "now", fmt.Sprint(int64(now)/1e3+5_000_000), "later")
-	_, got := once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{minuteRule("a:*", limiter.SlidingLog)}})
+	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{feedtest.MinuteRule("a:*", limiter.SlidingLog)}})
 	if x := got["a:string"]; x.Err != "holds a string, the rule says sliding-log (zset): correct --algorithm or its rule" || !slices.Contains(x.Notes, model.WrongType) {
 		t.Errorf("a:string: %q, notes %v", x.Err, x.Notes)
 	}
 	if x := got["a:list"]; x.Err != "holds a list, the rule says sliding-log (zset): correct --algorithm or its rule" {
 		t.Errorf("a:list: %q", x.Err)
 	}
-	if x := got["a:garbage"]; x.Err != "" || used(x) != 0 || !slices.Contains(x.Notes, model.GarbageScore) {
-		t.Errorf("a:garbage: err %q, used %d, notes %v", x.Err, used(x), x.Notes)
+	if x := got["a:garbage"]; x.Err != "" || feedtest.Used(x) != 0 || !slices.Contains(x.Notes, model.GarbageScore) {
+		t.Errorf("a:garbage: err %q, used %d, notes %v", x.Err, feedtest.Used(x), x.Notes)
 	}
-	if x := got["a:mixed"]; used(x) != 1 || !slices.Contains(x.Notes, model.GarbageScore) || !slices.Contains(x.Notes, model.MixedUnits) {
-		t.Errorf("a:mixed: used %d, notes %v", used(x), x.Notes)
+	if x := got["a:mixed"]; feedtest.Used(x) != 1 || !slices.Contains(x.Notes, model.GarbageScore) || !slices.Contains(x.Notes, model.MixedUnits) {
+		t.Errorf("a:mixed: used %d, notes %v", feedtest.Used(x), x.Notes)
 	}
 	if x := got["a:future"]; !slices.Contains(x.Notes, model.FutureScore) {
 		t.Errorf("a:future: notes %v", x.Notes)
@@ -250,7 +245,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	s.CLI("SET", "b:count", "42", "EX", "60")
 	s.CLI("SET", "b:late", fmt.Sprint(now.Millis()+600_000), "EX", "60")
 	s.CLI("SET", "b:tat", fmt.Sprint(int64(now.Add(time.Minute))), "EX", "60")
-	_, got = once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"b:*"}, Rules: []config.Rule{minuteRule("b:*", limiter.GCRA)}})
+	_, got = feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"b:*"}, Rules: []config.Rule{feedtest.MinuteRule("b:*", limiter.GCRA)}})
 	for key, want := range map[string]string{"b:count": "holds a number that is no theoretical arrival time", "b:late": "expire at their theoretical arrival time"} {
 		if x := got[key]; !strings.Contains(x.Err, want) || !slices.Contains(x.Notes, model.WrongType) {
 			t.Errorf("%s: %q, notes %v, want %q", key, x.Err, x.Notes, want)
@@ -259,7 +254,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	if x := got["b:tat"]; x.Err != "" || x.State.TAT != now.Add(time.Minute) || slices.Contains(x.Notes, model.WrongType) {
 		t.Errorf("b:tat: %q, TAT %v, notes %v", x.Err, x.State.TAT, x.Notes)
 	}
-	_, got = once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
+	_, got = feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}})
 	if _, ok := got["a:string"]; ok {
 		t.Error("a plain string was taken for a limiter")
 	}
@@ -275,7 +270,7 @@ func TestHostileNames(t *testing.T) {
 		"*", "?[a-z]\\", "new\nline\r\n", "\x00nul", " ", "k:fw:", ":denied", "{x}:sw:abc", "$-1\r\n", `"quoted"`, "\u202ertl",
 	}
 	for _, n := range names {
-		if err := c.XAdd(ctx, xadd(n, "2")).Err(); err != nil {
+		if err := c.XAdd(ctx, feedtest.XAdd(n, "2")).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -290,10 +285,10 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
-	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
+	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}})
 	for _, n := range names {
-		if x, ok := got[n]; !ok || used(x) != 2 {
-			t.Errorf("stream %.40q: found %v, used %d", n, ok, used(x))
+		if x, ok := got[n]; !ok || feedtest.Used(x) != 2 {
+			t.Errorf("stream %.40q: found %v, used %d", n, ok, feedtest.Used(x))
 		}
 		x, ok := got[n+"#"]
 		if !ok || x.State.Current+x.State.Previous != 1 {
@@ -303,7 +298,7 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("counter %.40q: denied %+v, want 1", n+"#", x.Denied)
 		}
 	}
-	exact, _ := once(t, feed.Options{URLs: []string{s.URL()}, Keys: names})
+	exact, _ := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Keys: names})
 	if len(exact.Readings) != len(names) {
 		t.Errorf("%d readings of %d exact names", len(exact.Readings), len(names))
 	}
@@ -312,12 +307,12 @@ func TestHostileNames(t *testing.T) {
 // TestAPatternThatMatchesNothing says so and keeps looking.
 func TestAPatternThatMatchesNothing(t *testing.T) {
 	s := servertest.Start(t)
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"later:*"}, Refresh: 50 * time.Millisecond})
-	run := runSource(t, r)
-	servertest.Await(t, "a pass without a match", func() bool { b := run.last(); return b.Sweep.Passes > 0 && b.Sweep.Matched == 0 })
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"later:*"}, Refresh: 50 * time.Millisecond})
+	run := feedtest.Run(t, r)
+	servertest.Await(t, "a pass without a match", func() bool { b := run.Last(); return b.Sweep.Passes > 0 && b.Sweep.Matched == 0 })
 	s.CLI("XADD", "later:x", "*", "count", "1")
-	servertest.Await(t, "the key", func() bool { _, ok := run.reading("later:x"); return ok })
-	if b := run.last(); b.Sweep.Matched != 1 || b.Sweep.Patterns[0] != "later:*" {
+	servertest.Await(t, "the key", func() bool { _, ok := run.Reading("later:x"); return ok })
+	if b := run.Last(); b.Sweep.Matched != 1 || b.Sweep.Patterns[0] != "later:*" {
 		t.Errorf("sweep %+v", b.Sweep)
 	}
 }
@@ -327,7 +322,7 @@ func TestUnixSocket(t *testing.T) {
 	path := t.TempDir() + "/r.sock"
 	s := servertest.Start(t, "--unixsocket", path)
 	s.CLI("XADD", "k", "*", "count", "2")
-	if _, got := once(t, feed.Options{Watch: everyKey, URLs: []string{"unix://" + path}}); used(got["k"]) != 2 {
+	if _, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{"unix://" + path}}); feedtest.Used(got["k"]) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -340,14 +335,14 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 	now := s.Now()
 	p := c.Pipeline()
 	for i := range 3000 {
-		p.ZAdd(ctx, "z", zed(float64(now.Add(-time.Duration(i)*10*time.Millisecond))/1e3, i))
+		p.ZAdd(ctx, "z", feedtest.Z(float64(now.Add(-time.Duration(i)*10*time.Millisecond))/1e3, i))
 	}
 	if _, err := p.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, got := once(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Rules: []config.Rule{minuteRule("z", limiter.SlidingLog)}})
-	if x := got["z"]; used(x) != 3000 || x.Approximate || !x.ExactKnown {
-		t.Errorf("used %d of 3000, approximate %v", used(x), x.Approximate)
+	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.MinuteRule("z", limiter.SlidingLog)}})
+	if x := got["z"]; feedtest.Used(x) != 3000 || x.Approximate || !x.ExactKnown {
+		t.Errorf("used %d of 3000, approximate %v", feedtest.Used(x), x.Approximate)
 	}
 }
 
@@ -359,19 +354,17 @@ func TestHealth(t *testing.T) {
 	s.CLI("EVAL", "return 1", "0")
 	exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "EVALSHA", strings.Repeat("a", 40), "0").Run()
 	look := func(url string) *model.Health {
-		run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Watch: []string{"none:*"}, Refresh: 50 * time.Millisecond}))
+		run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Watch: []string{"none:*"}, Refresh: 50 * time.Millisecond}))
 		var h *model.Health
 		servertest.Await(t, "a second look", func() bool {
-			run.mu.Lock()
-			defer run.mu.Unlock()
-			for _, b := range run.batches {
+			for _, b := range run.All() {
 				if b.Health != nil && (b.Health.Over > 0 || len(b.Health.Missing) > 0) {
 					h = b.Health
 				}
 			}
 			return h != nil
 		})
-		run.stop()
+		run.Stop()
 		return h
 	}
 	h := look(s.URL())
@@ -412,11 +405,11 @@ func TestHealth(t *testing.T) {
 func TestWritersAheadOfTheServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{minuteRule("a:*", 0)}, Refresh: 50 * time.Millisecond}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{feedtest.MinuteRule("a:*", 0)}, Refresh: 50 * time.Millisecond}))
 	c := s.Client()
 	ctx := context.Background()
 	want := func(key, kind string) bool {
-		x, ok := run.reading(key)
+		x, ok := run.Reading(key)
 		return ok && slices.Contains(x.Notes, model.FutureScore) && slices.ContainsFunc(x.Notes, func(n model.Note) bool {
 			text := string(n)
 			return strings.HasPrefix(text, kind+" up to 3.0 s in the future") || strings.HasPrefix(text, kind+" up to 2.9 s in the future")

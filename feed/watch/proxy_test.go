@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -22,14 +23,14 @@ func TestAHarmfulNetwork(t *testing.T) {
 	for i := range 20 {
 		s.CLI("XADD", "k:"+string(rune('a'+i)), "*", "count", "2")
 	}
-	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}, Refresh: 30 * time.Millisecond,
-		Rules: []config.Rule{minuteRule("k:*", limiter.StreamCounter)}})
+	r, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis://" + p.Listener.Addr().String()}, Refresh: 30 * time.Millisecond,
+		Rules: []config.Rule{feedtest.MinuteRule("k:*", limiter.StreamCounter)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := runSource(t, r)
+	run := feedtest.Run(t, r)
 	live := func() bool {
-		b := run.last()
+		b := run.Last()
 		return b.Server.Link == model.Live && len(b.Readings) == 20 && time.Since(b.Local) < 200*time.Millisecond
 	}
 	servertest.Await(t, "twenty readings", live)
@@ -41,8 +42,8 @@ func TestAHarmfulNetwork(t *testing.T) {
 	} {
 		p.Set(harm)
 		p.HangUp()
-		harmed := run.count()
-		servertest.Await(t, "forty batches while the network was "+name, func() bool { return run.count() >= harmed+40 })
+		harmed := run.Count()
+		servertest.Await(t, "forty batches while the network was "+name, func() bool { return run.Count() >= harmed+40 })
 		p.Set(func(*servertest.Proxy) {})
 		p.HangUp()
 		well := time.Now()
@@ -50,14 +51,14 @@ func TestAHarmfulNetwork(t *testing.T) {
 		t.Logf("%s: well again after %v", name, time.Since(well))
 		servertest.Await(t, "the right numbers after the network was "+name, func() bool {
 			for i := range 20 {
-				if x, ok := run.reading("k:" + string(rune('a'+i))); !ok || used(x) != 2 || x.Err != "" {
+				if x, ok := run.Reading("k:" + string(rune('a'+i))); !ok || feedtest.Used(x) != 2 || x.Err != "" {
 					return false
 				}
 			}
 			return true
 		})
 	}
-	run.stop()
+	run.Stop()
 	r.Close()
 	p.Close()
 	goleak.VerifyNone(t, before)
