@@ -2,7 +2,7 @@ SHELL   := /bin/sh
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BENCH   ?= .
 
-.PHONY: help test adapters tools tidy format vet staticcheck bench fuzz build cross manual completions rename
+.PHONY: help test adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions rename
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -59,7 +59,10 @@ vet: ## runs go vet
 staticcheck: ## runs staticcheck
 	go tool staticcheck ./...
 
-bench: ## runs the benchmarks and prints their tables
+bench: ## measures what docs/performance.md promises and prints it as one page
+	go run ./internal/figures
+
+benchmarks: ## runs every benchmark, or those of BENCH, and prints their tables
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 25m ./...
 	cd limiter/bench && go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m .
 

@@ -126,15 +126,19 @@ func BenchmarkThroughput(b *testing.B) {
 					best[i] = one
 				}
 			}
+			found := make(map[string]pace, len(all))
 			for i, r := range all {
+				found[r.name] = best[i]
 				_, _ = fmt.Fprintf(out, "%s\t%.0f\t%d\t%.1f\t%d\n", r.name, best[i].rate, best[i].p99.Microseconds(), best[i].allocs, best[i].failed)
 				if best[i].failed > 0 && strings.Contains(r.name, "ratescope") {
 					b.Errorf("%s: %d decisions failed", r.name, best[i].failed)
 				}
 			}
+			reportRatios(b, goroutines, found)
 		}
 		_ = out.Flush()
 	}
+	b.ReportMetric(0, "ns/op")
 }
 
 // pace is how one contestant did in one of its turns.
