@@ -13,7 +13,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -141,6 +143,35 @@ func BenchmarkFlood(b *testing.B) {
 			s.app.Update(tui.BatchMsg(batch))
 			s.frame()
 			s.app.Update(tui.TickMsg(s.now.Add(100 * time.Millisecond)))
+			s.frame()
+		}
+	}
+}
+
+// BenchmarkFired is a second of 20,000 requests fired from here at one of ten keys, twenty times what one order
+// may send: as many messages as firing.Gather lets through, each with its frame, and five batches. An iteration
+// has to take less than a second for the screen to keep its frames.
+func BenchmarkFired(b *testing.B) {
+	s := newStage(b, 160, 48, tui.Options{}, flooded()...)
+	s.run(12 * time.Second)
+	key := flooded()[0].Name
+	const messages = int(time.Second / firing.Gather)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		for n := range messages {
+			if n%(messages/5) == 0 {
+				b.StopTimer()
+				s.now = s.now.Add(tuitest.Refresh)
+				batch := s.feed.Advance(s.now)
+				b.StartTimer()
+				s.app.Update(tui.BatchMsg(batch))
+			}
+			fired := make([]model.Fired, 20_000/messages)
+			for i := range fired {
+				fired[i] = model.Fired{Key: key, Cost: 1, At: limiter.InstantOf(s.now), Outcome: model.Outcome(i % 2), Latency: time.Duration(i) * time.Microsecond}
+			}
+			s.app.Update(tui.FiredMsg(fired...))
 			s.frame()
 		}
 	}

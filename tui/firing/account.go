@@ -3,6 +3,7 @@ package firing
 import (
 	"slices"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -87,6 +88,10 @@ func (b *inbox) put(f []model.Fired, e []ended) {
 	}
 }
 
+// Gather is how long reports are gathered before they are shown: at the highest rate each would else be a
+// message, and a frame, of its own.
+const Gather = 40 * time.Millisecond
+
 // Wait returns the command that waits until injectors have something to report.
 func (a *account) Wait() tea.Cmd {
 	ctx, b := a.app.Context(), a.inbox
@@ -96,19 +101,30 @@ func (a *account) Wait() tea.Cmd {
 			return nil
 		case <-b.wake:
 		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		msg := firedMsg{b.fired, b.ended}
-		b.fired, b.ended = nil, nil
-		return msg
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(Gather):
+		}
+		return b.take()
 	}
 }
 
-// TakeFired returns what injectors have reported so far as the message that brings it.
-func (a *account) TakeFired() tea.Msg {
-	a.inbox.put(nil, nil)
-	return a.Wait()()
+// take returns what was put in since it was called before.
+func (b *inbox) take() firedMsg {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	msg := firedMsg{b.fired, b.ended}
+	b.fired, b.ended = nil, nil
+	select {
+	case <-b.wake:
+	default:
+	}
+	return msg
 }
+
+// TakeFired returns what injectors have reported so far as the message that brings it.
+func (a *account) TakeFired() tea.Msg { return a.inbox.take() }
 
 // FiredMsg returns the message that arrives when requests fired from here were decided.
 func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }
