@@ -102,7 +102,7 @@ func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o O
 	}
 	o.lacks(batch)
 	if r.Type == "none" && !order.Create && !batch.Server.Embedded {
-		return Usagef("there is no key %s at %s, and a request would create one: check the name, or give --create", safetext.Clean(s.Key), batch.Server.Target)
+		return Usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and not of a row with several, or give --create", safetext.Clean(s.Key), batch.Server.Target)
 	}
 	if s.Target, err = r.Aim(); err != nil {
 		return Usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
