@@ -69,8 +69,13 @@ func writerOf(s model.Order) (*foreign.Writer, error) {
 	return nil, nil
 }
 
-// write reads what the keys hold, works the request out, and writes it where they hold that still.
+// write writes a request as another library does.
 func (l *link) write(ctx context.Context, w *foreign.Writer, s model.Order) (limiter.Decision, error) {
+	return l.work(ctx, w, s, w.Write)
+}
+
+// work reads what the keys hold, works out what is to be written, and writes it where they hold that still.
+func (l *link) work(ctx context.Context, w *foreign.Writer, s model.Order, out func(*foreign.Request) (foreign.Written, error)) (limiter.Decision, error) {
 	client := l.client()
 	for range mostExchanges {
 		r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: l.now()}
@@ -78,7 +83,7 @@ func (l *link) write(ctx context.Context, w *foreign.Writer, s model.Order) (lim
 		if err != nil {
 			return limiter.Decision{}, err
 		}
-		written, err := w.Write(r)
+		written, err := out(r)
 		if err != nil || len(written.Commands) == 0 {
 			return written.Decision, err
 		}

@@ -213,7 +213,7 @@ return gone
 `)
 
 // takeOffLibrary takes off what is charged to a limiter of another library: counts of the counters
-// that count them still, and instants of a list.
+// that count them still, instants of a list, and of what drains what must be there still.
 func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (units int64, err error) {
 	switch t.Algorithm {
 	case limiter.SlidingLog:
@@ -238,7 +238,16 @@ func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key s
 		}
 		return i.run(ctx, withdrawCounts, keys, counts...).Int64()
 	}
-	return 0, fmt.Errorf("another program has written since, and of %s only counters and lists can then be withdrawn: let it run out, or free the key", t.Library)
+	now, err := i.client().Time(ctx).Result()
+	if err != nil {
+		return 0, err
+	}
+	n := stillCharged(t, charged, limiter.InstantOf(now))
+	if n <= 0 {
+		return 0, nil
+	}
+	d, err := i.work(ctx, w, model.Order{Key: key, Target: t, Cost: n}, func(r *foreign.Request) (foreign.Written, error) { return w.Refund(r, n) })
+	return d.Cost, err
 }
 
 // blocked says why counts are not withdrawn from a limiter that blocks now, which fewer counts would not end;
@@ -318,20 +327,26 @@ func (i takingBack) refund(ctx context.Context, key string, t model.Target, char
 	if err != nil {
 		return 0, err
 	}
-	n := int64(0)
-	for _, c := range charged {
-		if d.At.Sub(c.at) < t.Limit.Window {
-			n += c.cost
-		}
-	}
-	if t.Algorithm.Bursts() && t.Limit.Count > 0 {
-		drained := float64(t.Limit.Count) * float64(d.At.Sub(charged[0].at)) / float64(t.Limit.Window)
-		idle := int64(drained) - (charged[0].used - charged[0].cost)
-		n = min(n, n-idle)
-	}
-	if n = min(n, d.Used); n <= 0 {
+	n := min(stillCharged(t, charged, d.At), d.Used)
+	if n <= 0 {
 		return 0, nil
 	}
 	after, err := l.Refund(ctx, key, t.Limit, n)
 	return max(d.Used-after.Used, 0), err
+}
+
+// stillCharged returns how many units of what is charged the key must still hold at an instant: those of the
+// window, and of what drains not what would have drained without them.
+func stillCharged(t model.Target, charged []charge, now limiter.Instant) (n int64) {
+	for _, c := range charged {
+		if now.Sub(c.at) < t.Limit.Window {
+			n += c.cost
+		}
+	}
+	if t.Algorithm.Bursts() && t.Limit.Count > 0 {
+		drained := float64(t.Limit.Count) * float64(now.Sub(charged[0].at)) / float64(t.Limit.Window)
+		idle := int64(drained) - (charged[0].used - charged[0].cost)
+		n = min(n, n-idle)
+	}
+	return n
 }

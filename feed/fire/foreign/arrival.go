@@ -16,7 +16,7 @@ const start2017 = 1483228800
 // that every digit is the same. The products are rounded one by one: a fused multiplication would
 // give another last digit. Denied requests write nothing.
 var redisRate = &Writer{
-	Library: "redis-rate", Algorithm: limiter.GCRA, fetch: one,
+	Library: "redis-rate", Algorithm: limiter.GCRA, fetch: one, refund: refundSeconds,
 	write: func(r *Request) (Written, error) {
 		s, l := &r.Held[0], r.limit()
 		now := float64(int64(r.At)/1e6-start2017) + float64(float64(int64(r.At)%1e6)/1e6)
@@ -51,6 +51,7 @@ func arrival(seconds float64) limiter.State {
 // throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds and never below one.
 var throttled = &Writer{
 	Library: "throttled", Algorithm: limiter.GCRA, fetch: one,
+	refund: refundNanoseconds(func(wait time.Duration) []any { return []any{"ex", max(int64(wait/time.Second), 1)} }),
 	write: func(r *Request) (Written, error) {
 		now := int64(r.At) * 1000
 		w, next, err := r.scheduled(now)
@@ -93,6 +94,7 @@ func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
 // hold whole microseconds.
 var redisCell = &Writer{
 	Library: "redis-cell", Algorithm: limiter.GCRA, fetch: one,
+	refund: refundNanoseconds(func(wait time.Duration) []any { return []any{"px", max(wait.Milliseconds(), 1)} }),
 	write: func(r *Request) (Written, error) {
 		now := int64(r.At)*1000 + 500
 		w, next, err := r.scheduled(now)

@@ -29,7 +29,7 @@ var errFull = errors.New("its bucket fills so fast that its library keeps nothin
 
 func leftBucket(library, stamp string) *Writer {
 	return &Writer{
-		Library: library, Algorithm: limiter.TokenBucket,
+		Library: library, Algorithm: limiter.TokenBucket, refund: refundTokens,
 		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, leftTokens) + stamp, Type: "string"}}
 		},

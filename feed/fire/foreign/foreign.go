@@ -47,6 +47,9 @@ type Writer struct {
 	// holder says which key counts a request still; nil where that is the first one of fetch, which has
 	// the name of its window or expires a window after it was made.
 	holder func(c Counted) (n int, ok bool)
+	// refund works out how units are given back to a limiter that drains; nil of others, which Refund must not
+	// be called for.
+	refund func(r *Request, units int64) (Written, error)
 }
 
 // Request is one request that is about to be written.
