@@ -15,6 +15,7 @@ import (
 	"ratescope/model/capsule"
 	"ratescope/model/report"
 	"ratescope/tui"
+	"ratescope/tui/shell"
 )
 
 // capsuleFor is how long a capsule is watched for without a dashboard.
@@ -58,7 +59,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 	if err != nil {
 		return capsule.Content{}, err
 	}
-	text, svg, err := tui.Picture(board, tui.Options{Shelf: shelf, Theme: cmp.Or(p.theme, "phosphor"), Mask: p.mask})
+	text, svg, err := tui.Picture(board, tui.Options{Look: shell.Options{Shelf: shelf, Theme: cmp.Or(p.theme, "phosphor")}, Mask: p.mask})
 	if err != nil {
 		return capsule.Content{}, err
 	}

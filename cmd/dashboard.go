@@ -21,7 +21,9 @@ import (
 	"ratescope/model/handoff"
 	"ratescope/model/report"
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	screenlab "ratescope/tui/lab"
+	"ratescope/tui/saving"
 	"ratescope/tui/session"
 )
 
@@ -64,23 +66,26 @@ func runDashboard(p *program, c *cobra.Command, args []string) error {
 	}()
 	recent := cli.NewRecent(p.recording("").Header)
 	defer recent.Close()
-	firing := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
-	injector := &recordedInjector{Injector: firing, keep: recent.Fired}
+	inner := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
+	injector := &recordedInjector{Injector: inner, keep: recent.Fired}
 	options := tui.Options{
 		Choices: stateFile("choices.json"),
-		Take:    box.Take, Focus: src.Focus, Injector: injector, Changer: firing, Back: firing, Recorded: cli.Recorded,
+		Source:  session.Source{Take: box.Take, Focus: src.Focus},
+		Inject:  firing.Options{Injector: injector, Changer: inner, Back: inner, Recorded: cli.Recorded},
 		Library: cli.About, Adopt: p.Adopter(src),
-		Record: func() (tui.Recorder, string, error) {
-			r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
-			recorder, err := injector.record(r)
-			return recorder, r.File, err
+		Saving: saving.Options{
+			Record: func() (tui.Recorder, string, error) {
+				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
+				recorder, err := injector.record(r)
+				return recorder, r.File, err
+			},
+			Keep:    recent.Put,
+			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
 		},
 		News: news.Take, Production: p.Named().Production, Colour: p.Named().Colour,
-		Keep:    recent.Put,
-		Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
 	}
-	if firing.ByHand() {
-		options.Arming = firing
+	if inner.ByHand() {
+		options.Inject.Arming = inner
 	}
 	err = p.show(ctx, c, options)
 	cancel()
@@ -99,19 +104,19 @@ func stateFile(name string) string {
 // show runs the screen, or with --plain the text, on the source in o until the user quits,
 // ctx ends or the source does.
 func (p *program) show(ctx context.Context, c *cobra.Command, o tui.Options) (err error) {
-	if o.Shelf, err = p.shelf(); err != nil {
+	if o.Look.Shelf, err = p.shelf(); err != nil {
 		return err
 	}
-	o.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
-	o.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
-	o.ExportEvents = p.exportEvents
-	o.Save = screenlab.SaveNew
-	o.Memory, o.KeepMemory = labMemory()
-	o.Theme, o.FPS, o.Still, o.ASCII, o.Mask = p.theme, p.fps, p.still, p.ascii || asciiOnly(), p.mask
+	o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
+	o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
+	o.Saving.ExportEvents = p.exportEvents
+	o.Lab.Save = screenlab.SaveNew
+	o.Lab.Memory, o.Lab.Remember = labMemory()
+	o.Look.Theme, o.Look.FPS, o.Look.Still, o.Look.ASCII = p.theme, p.fps, p.still, p.ascii || asciiOnly()
 	if o.Notify, err = p.notifying(); err != nil {
 		return err
 	}
-	o.Suspend, o.Timed = true, p.timed()
+	o.Mask, o.Look.Suspend, o.Look.Timed = p.mask, true, p.timed()
 	switch {
 	case p.lines():
 		return tui.Plain(ctx, c.OutOrStdout(), o)

@@ -15,6 +15,8 @@ import (
 	"ratescope/model/handoff"
 	"ratescope/model/report"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/saving"
 	"ratescope/tui/session"
 )
 
@@ -65,15 +67,19 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	defer recent.Close()
 	err = p.show(ctx, c, tui.Options{
 		Choices: stateFile("choices.json"),
-		Take:    box.Take, Focus: src.Focus, Injector: src,
+		Source:  session.Source{Take: box.Take, Focus: src.Focus},
+		Inject:  firing.Options{Injector: src},
 		Library: cli.About,
-		Record: func() (tui.Recorder, string, error) {
-			r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
-			recorder, err := cli.NewRecorder(r)
-			return recorder, r.File, err
+		Saving: saving.Options{
+			Record: func() (tui.Recorder, string, error) {
+				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
+				recorder, err := cli.NewRecorder(r)
+				return recorder, r.File, err
+			},
+			Keep:    recent.Put,
+			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
 		},
-		News: news.Take, Keep: recent.Put,
-		Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
+		News: news.Take,
 	})
 	cancel()
 	return cmp.Or(<-ended, err)

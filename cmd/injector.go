@@ -6,13 +6,13 @@ import (
 
 	"ratescope/feed/cli"
 	"ratescope/model"
-	"ratescope/tui"
+	"ratescope/tui/firing"
 )
 
 // recordedInjector is the injector of a dashboard that writes what it fires into the
 // recording that is under way, so that a replay tells those requests from the others.
 type recordedInjector struct {
-	tui.Injector
+	firing.Injector
 
 	keep func(model.Fired) // gets every request that was fired; may be nil
 
@@ -20,7 +20,7 @@ type recordedInjector struct {
 	recorder *cli.Recorder // the last one that was started; nil before
 }
 
-// Fire implements tui.Injector.
+// Fire implements firing.Injector.
 func (i *recordedInjector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	return i.Injector.Fire(ctx, s, func(f model.Fired) {
 		if r := i.current(); r != nil {

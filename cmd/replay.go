@@ -13,7 +13,9 @@ import (
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/format"
+	"ratescope/tui/session"
 )
 
 // replayFlags are the flags of replay alone.
@@ -88,7 +90,7 @@ func newReplay(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.show(c.Context(), c, tui.Options{Take: player.Take, Focus: player.Focus, Injector: player, Player: player, Markers: marks})
+		return p.show(c.Context(), c, tui.Options{Source: session.Source{Take: player.Take, Focus: player.Focus, Player: player}, Inject: firing.Options{Injector: player}, Markers: marks})
 	}, serverFlags, keyFlags, []string{"allow-inject"})
 }
 

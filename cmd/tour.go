@@ -11,6 +11,8 @@ import (
 	"ratescope/feed/fire"
 	"ratescope/internal/panics"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/session"
 )
 
 func newTour(p *program) *cobra.Command {
@@ -38,7 +40,7 @@ func newTour(p *program) *cobra.Command {
 			ended <- panics.Call(func() error { return demo.Run(ctx, box.Put) })
 			cancel() // without a source there is nothing to show
 		}()
-		err = p.show(ctx, c, tui.Options{Tour: true, Take: box.Take, Focus: demo.Focus, Injector: demo.Injector(fire.Options{})})
+		err = p.show(ctx, c, tui.Options{Tour: true, Source: session.Source{Take: box.Take, Focus: demo.Focus}, Inject: firing.Options{Injector: demo.Injector(fire.Options{})}})
 		cancel()
 		return cmp.Or(<-ended, err)
 	}, serverFlags, keyFlags, []string{"plain", "allow-inject"})

@@ -17,6 +17,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui"
 	"ratescope/tui/format"
+	"ratescope/tui/session"
 )
 
 func newWatch(p *program) *cobra.Command {
@@ -56,7 +57,7 @@ func followAll(p *program, c *cobra.Command, src cli.Server) error {
 		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
 		cancel()
 	}()
-	err := tui.Plain(ctx, c.OutOrStdout(), tui.Options{Take: box.Take, Mask: p.mask})
+	err := tui.Plain(ctx, c.OutOrStdout(), tui.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
 	cancel()
 	return cmp.Or(<-ended, err, c.Context().Err())
 }

@@ -9,13 +9,15 @@ import (
 	"ratescope/model"
 	"ratescope/model/arming"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
 // armable shows a server of others, at which firing has to be armed.
 func armable(t *testing.T, w, h int, a *tuitest.Arming, play func(x *tuitest.Terminal, injector *tuitest.Injector)) {
 	t.Helper()
-	told(t, w, h, tui.Options{Arming: a}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, w, h, tui.Options{Inject: firing.Options{Arming: a}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		play(x, injector)
@@ -94,7 +96,7 @@ func TestTheArmingIsSeenEverywhere(t *testing.T) {
 func TestArmingEnds(t *testing.T) {
 	minutes(t)
 	a := &tuitest.Arming{}
-	told(t, 140, 42, tui.Options{Arming: a, FPS: 1}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: a}, Look: shell.Options{FPS: 1}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		x.Press("!")
@@ -156,7 +158,7 @@ func TestProductionAsksForTheName(t *testing.T) {
 // TestATicketIsNew: one that is asked for as soon as there are rows is as old as it is, and not as
 // the beginning of time.
 func TestATicketIsNew(t *testing.T) {
-	told(t, 140, 42, tui.Options{Arming: &tuitest.Arming{}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: &tuitest.Arming{}}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		send := func(keys ...string) { // without a pause between them
 			for _, key := range keys {
 				x.Send(tuitest.Key(key))

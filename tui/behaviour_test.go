@@ -11,6 +11,9 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -139,7 +142,7 @@ func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 // next press was meant for it.
 func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {
 	injector := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: injector})
+	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}})
 	injector.Feed = s.feed
 	fire := func() {
 		if _, cmd := s.app.Update(tuitest.Key("space")); cmd != nil {
@@ -175,7 +178,7 @@ func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
 	for i := range people {
 		people[i].Name = fmt.Sprintf("key%03d", i) // short enough to stand in full everywhere
 	}
-	s := newStage(t, 140, 42, tui.Options{Focus: func(keys []string) { focused = slices.Clone(keys) }}, people...)
+	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Focus: func(keys []string) { focused = slices.Clone(keys) }}}, people...)
 	for _, press := range []string{"home", "end", "pgup", "down", "2", "pgdown", "down", "1", "home"} {
 		s.press(press)
 		s.run(2 * time.Second)
@@ -204,7 +207,7 @@ func TestMaskedNamesStayHidden(t *testing.T) {
 	secret := "session:9f8e7d6c5b4a39281706:requests"
 	p := tuitest.Cast()[0]
 	p.Name = secret
-	s := newStage(t, 140, 42, tui.Options{Mask: true, Injector: &tuitest.Injector{}}, p)
+	s := newStage(t, 140, 42, tui.Options{Mask: true, Inject: firing.Options{Injector: &tuitest.Injector{}}}, p)
 	s.run(15 * time.Second)
 	s.app.Update(tui.FiredMsg(outcomes(secret)...))
 	for _, scene := range scenes {
@@ -236,7 +239,7 @@ func TestAKeyThatLeavesIsNotCountedAsThrottled(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []tui.Options{{FPS: -1}, {FPS: 1000}, {Theme: "no such theme"}} {
+	for _, o := range []tui.Options{{Look: shell.Options{FPS: -1}}, {Look: shell.Options{FPS: 1000}}, {Look: shell.Options{Theme: "no such theme"}}} {
 		if err := tui.Run(t.Context(), o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}

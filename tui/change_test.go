@@ -7,6 +7,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -16,7 +17,7 @@ type changer struct {
 	orders []model.Order
 }
 
-// Change implements tui.Changer.
+// Change implements firing.Changer.
 func (c *changer) Change(_ context.Context, s model.Order) (model.Changed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +37,7 @@ type backer struct {
 	back []model.TakeBack
 }
 
-// TakeBack implements tui.TakerBack.
+// TakeBack implements firing.TakerBack.
 func (b *backer) TakeBack(_ context.Context, t model.TakeBack) (model.TakenBack, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +56,7 @@ func (b *backer) taken() []model.TakeBack {
 func TestTakingBack(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		b := &backer{}
-		o := tui.Options{Arming: &tuitest.Arming{Production: []string{"it has replicas (2)"}}, Changer: &changer{}, Back: b}
+		o := tui.Options{Inject: firing.Options{Arming: &tuitest.Arming{Production: []string{"it has replicas (2)"}}, Changer: &changer{}, Back: b}}
 		told(t, size[0], size[1], o, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("U")
 			x.See("Nothing was fired or changed from here yet")
@@ -96,7 +97,7 @@ func TestTakingBack(t *testing.T) {
 func TestGivingRoom(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		c := &changer{}
-		told(t, size[0], size[1], tui.Options{Arming: &tuitest.Arming{}, Changer: c}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		told(t, size[0], size[1], tui.Options{Inject: firing.Options{Arming: &tuitest.Arming{}, Changer: c}}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("$")
 			x.See("copies redis-cli")
 			x.Press("down", "enter")

@@ -7,6 +7,8 @@ import (
 
 	"ratescope/themes"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -22,7 +24,7 @@ func TestTextCanBeRead(t *testing.T) {
 		if got := tuitest.Contrast(theme.Window, ground); got < 1.5 {
 			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
 		}
-		s := newStage(t, 140, 42, tui.Options{Theme: name, Injector: &tuitest.Injector{}}, mixed()...)
+		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name}, Inject: firing.Options{Injector: &tuitest.Injector{}}}, mixed()...)
 		s.run(25 * time.Second)
 		for _, scene := range scenes {
 			if scene.name == "compare" { // the lab's own to test

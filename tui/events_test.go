@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -37,7 +38,7 @@ func TestEventsFilterAndMeasure(t *testing.T) {
 // TestAToastLeavesTheButtonsAlone: at the smallest sizes too.
 func TestAToastLeavesTheButtonsAlone(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
-		s := newStage(t, size[0], size[1], tui.Options{Injector: &tuitest.Injector{}})
+		s := newStage(t, size[0], size[1], tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 		s.run(2 * time.Second)
 		s.press("t", "enter") // says which theme it is
 		s.see("Theme: ", "fire 1", "burst of 10", "? help")

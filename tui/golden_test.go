@@ -10,6 +10,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -144,7 +145,7 @@ func TestFramesOfOverlays(t *testing.T) {
 		})
 	}
 	t.Run("ascii", func(t *testing.T) {
-		x := situation(t, "busy", 100, 30, tui.Options{ASCII: true})
+		x := situation(t, "busy", 100, 30, tui.Options{Look: shell.Options{ASCII: true}})
 		text := x.text()
 		for _, r := range text {
 			if r > '~' {
@@ -164,7 +165,7 @@ func TestColours(t *testing.T) {
 	}{{"busy", "phosphor", 120, 32}, {"busy", "paper", 120, 32}, {"over", "monochrome", 80, 24}, {"stale", "paper", 80, 24}}
 	for _, p := range list {
 		t.Run(fmt.Sprintf("%s-%s", p.situation, p.theme), func(t *testing.T) {
-			x := situation(t, p.situation, p.w, p.h, tui.Options{Theme: p.theme})
+			x := situation(t, p.situation, p.w, p.h, tui.Options{Look: shell.Options{Theme: p.theme}})
 			golden.RequireEqual(t, x.frame()+"\n")
 		})
 	}

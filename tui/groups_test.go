@@ -8,13 +8,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
 // TestGroupsFoldAndUnfold walks through the tree as a person does.
 func TestGroupsFoldAndUnfold(t *testing.T) {
 	injector := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: injector}, crowd(24)...)
+	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, crowd(24)...)
 	injector.Feed = s.feed
 	s.run(3 * time.Second)
 	s.press("f")

@@ -13,6 +13,8 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/saving"
 	"ratescope/tui/tuitest"
 )
 
@@ -109,7 +111,7 @@ func TestTheWindowSaysWhatCounts(t *testing.T) {
 // TestPanesKeepTheirSize fires, pauses and lets keys come and go: no border moves.
 func TestPanesKeepTheirSize(t *testing.T) {
 	injector := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: injector}, crowd(40)...)
+	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, crowd(40)...)
 	injector.Feed = s.feed
 	few := true
 	s.edit = func(b *model.Batch) {
@@ -175,7 +177,7 @@ func TestAToastLeavesTheKeys(t *testing.T) {
 // TestDiskWaitsOutsideUpdate: an export that takes long holds no key up.
 func TestDiskWaitsOutsideUpdate(t *testing.T) {
 	began := make(chan struct{})
-	o := tui.Options{Export: func(model.Batch) (string, error) { close(began); return "", context.Canceled }}
+	o := tui.Options{Saving: saving.Options{Export: func(model.Batch) (string, error) { close(began); return "", context.Canceled }}}
 	s := newStage(t, 80, 24, o)
 	s.run(time.Second)
 	_, cmd := s.app.Update(tea.KeyPressMsg{Code: 'e', Text: "e"})
@@ -192,7 +194,7 @@ func TestDiskWaitsOutsideUpdate(t *testing.T) {
 // TestWhatIf types other terms: their outcome stands beside the real one, and nothing fires.
 func TestWhatIf(t *testing.T) {
 	injector := &tuitest.Injector{}
-	s := newStage(t, 140, 42, tui.Options{Injector: injector}, tuitest.Overrun()...)
+	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, tuitest.Overrun()...)
 	s.run(20 * time.Second)
 	s.press("home", "w")
 	s.see("what if", "as it was", "nothing is written")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -74,7 +75,7 @@ func TestKeysArriveAsTheyAreBound(t *testing.T) {
 }
 
 func TestTheHelpShowsEveryKey(t *testing.T) {
-	s := newStage(t, 140, 70, tui.Options{Injector: &tuitest.Injector{}})
+	s := newStage(t, 140, 70, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 	s.run(time.Second)
 	s.press("?")
 	for _, b := range s.app.Bindings() {
@@ -83,7 +84,7 @@ func TestTheHelpShowsEveryKey(t *testing.T) {
 }
 
 func TestThePaletteFindsEveryAction(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{Injector: &tuitest.Injector{}})
+	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 	s.run(time.Second)
 	for _, b := range s.app.Bindings() {
 		if slices.Contains(b.Keys(), ":") {

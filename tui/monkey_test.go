@@ -16,6 +16,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -42,7 +43,7 @@ func TestMonkey(t *testing.T) {
 // monkeyAtWork lets the monkey of a seed work for so many seconds.
 func monkeyAtWork(t *testing.T, seed uint64, seconds int) {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := newStage(t, 120, 36, tui.Options{Injector: hasty{}}, crowd(24)...)
+	s := newStage(t, 120, 36, tui.Options{Inject: firing.Options{Injector: hasty{}}}, crowd(24)...)
 	m := monkey{stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0, "heat": 0}}
 	var keys []string
 	for _, b := range s.app.Bindings() {

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/tui"
 	"ratescope/tui/chart"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -138,7 +139,7 @@ func TestTheMouseAsks(t *testing.T) {
 // TestARightClickOffersTheRowsActions: what fires is the last, and asks.
 func TestARightClickOffersTheRowsActions(t *testing.T) {
 	injector := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		byName(x)
 		open := func() {
 			x.Press("home") // else its name stands above its timeline first

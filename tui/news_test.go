@@ -11,6 +11,7 @@ import (
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/session"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -85,7 +86,7 @@ func TestTwoEscapesAtOnce(t *testing.T) {
 // TestSuspend hands the terminal back where that is the program's own.
 func TestSuspend(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
-		s := newStage(t, 100, 30, tui.Options{Suspend: allowed})
+		s := newStage(t, 100, 30, tui.Options{Look: shell.Options{Suspend: allowed}})
 		_, cmd := s.app.Update(tuitest.Key("ctrl+z"))
 		if suspends := cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.SuspendMsg"; suspends != allowed {
 			t.Errorf("with %v it suspends: %v", allowed, suspends)

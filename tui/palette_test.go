@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -26,7 +27,7 @@ var ordinary = map[string]string{
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 	injector := &tuitest.Injector{}
-	s := newStage(t, 140, 60, tui.Options{Injector: injector})
+	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: injector}})
 	injector.Feed = s.feed
 	s.run(time.Second)
 	hit := func(typed string) string {
@@ -93,7 +94,7 @@ func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 // enter fires.
 func TestAWritingActionAsks(t *testing.T) {
 	injector := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 		x.Press(":", "b", "u", "r", "enter")
 		x.See("burst")
 		if len(injector.Orders()) != 0 {

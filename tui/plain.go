@@ -22,7 +22,7 @@ const plainEvery = 10 * time.Second
 func Plain(ctx context.Context, w io.Writer, o Options) error {
 	p := &plain{w: w, o: o}
 	for {
-		batch, err := o.Take(ctx)
+		batch, err := o.Source.Take(ctx)
 		if err == io.EOF {
 			return p.close()
 		}
@@ -44,7 +44,7 @@ func (p *plain) close() error {
 	if err := p.summary(); err != nil {
 		return err
 	}
-	if play := p.o.Player; play != nil {
+	if play := p.o.Source.Player; play != nil {
 		if why := play.Playback(time.Now()).CutOff; why != "" {
 			return p.line("the recording ends too soon: %s", safetext.Clean(why))
 		}

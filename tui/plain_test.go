@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/session"
 )
 
 var opened = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -22,14 +23,14 @@ func TestPlainLines(t *testing.T) {
 	for want, batch := range map[string]model.Batch{"--:--:--  nothing listens at redis://h": away, "  1 key: ": there} {
 		batches := []model.Batch{batch}
 		var out bytes.Buffer
-		err := tui.Plain(t.Context(), &out, tui.Options{Take: func(context.Context) (model.Batch, error) {
+		err := tui.Plain(t.Context(), &out, tui.Options{Source: session.Source{Take: func(context.Context) (model.Batch, error) {
 			if len(batches) == 0 {
 				return model.Batch{}, io.EOF
 			}
 			b := batches[0]
 			batches = nil
 			return b, nil
-		}})
+		}}})
 		if err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v, lines %q, want them to hold %q", err, &out, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ratescope/tui"
+	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
 )
 
@@ -54,7 +55,7 @@ func TestAClickOnTheFutureFiresThen(t *testing.T) {
 func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
 	minutes(t)
 	injector := &tuitest.Injector{Refuse: errors.New("Read-only here: start with --allow-inject.")}
-	story(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal) {
 		x.Wait(3 * time.Second)
 		column, line := future(t, x, 8)
 		x.Click(column, line)

@@ -29,8 +29,8 @@ var screens = []struct {
 
 // newLab returns the lab, which keeps its place while another screen is shown.
 func newLab(s *session.Session, o Options) (shell.Screen, error) {
-	if o.Save == nil {
-		o.Save = func(string, []byte) error { return errors.New("this screen keeps no files") }
+	if o.Lab.Save == nil {
+		o.Lab.Save = func(string, []byte) error { return errors.New("this screen keeps no files") }
 	}
-	return lab.NewScreen(s.App, lab.Options{Save: o.Save, Memory: o.Memory, Remember: o.KeepMemory})
+	return lab.NewScreen(s.App, o.Lab)
 }

@@ -10,6 +10,8 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -31,7 +33,7 @@ func TestEverySizeIsFilledExactly(t *testing.T) {
 }
 
 func TestEverySceneAtManySizes(t *testing.T) {
-	s := newStage(t, 0, 0, tui.Options{Injector: &tuitest.Injector{}})
+	s := newStage(t, 0, 0, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 	s.run(6 * time.Second)
 	s.app.Update(tui.FiredMsg(outcomes(s.app.Selected())...))
 	sizes := [][2]int{{0, 0}, {1, 1}, {59, 20}, {60, 19}, {60, 20}, {61, 21}, {64, 24}, {79, 23}, {80, 24}, {80, 60}, {99, 27}, {100, 28}, {109, 30}, {110, 29}, {110, 30}, {111, 31}, {140, 42}, {160, 20}, {200, 55}, {220, 60}, {400, 100}}
@@ -76,14 +78,14 @@ var evil = []string{
 // TestHostileNamesStayText shows every kind of name, and every other string that comes
 // from a server, on every screen.
 func TestHostileNamesStayText(t *testing.T) {
-	for n, o := range []tui.Options{{}, {ASCII: true}, {Mask: true}} {
+	for n, o := range []tui.Options{{}, {Look: shell.Options{ASCII: true}}, {Mask: true}} {
 		var people []tuitest.Personality
 		for i, name := range evil {
 			p := tuitest.Cast()[i%4]
 			p.Name = name
 			people = append(people, p)
 		}
-		o.Injector = &tuitest.Injector{Refuse: fmt.Errorf("%s is opened read-only", evil[0])}
+		o.Inject.Injector = &tuitest.Injector{Refuse: fmt.Errorf("%s is opened read-only", evil[0])}
 		s := newStage(t, 140, 42, o, people...)
 		turn := 0
 		s.edit = func(b *model.Batch) {

@@ -17,6 +17,9 @@ import (
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/chart"
+	"ratescope/tui/firing"
+	"ratescope/tui/saving"
+	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
 
@@ -32,12 +35,12 @@ func told(t *testing.T, w, h int, o tui.Options, tell func(*tuitest.Terminal, *t
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		feed := tuitest.NewFeed(time.Now())
-		if o.Take == nil {
-			o.Take = feed.Take
+		if o.Source.Take == nil {
+			o.Source.Take = feed.Take
 		}
 		injector := &tuitest.Injector{Feed: feed}
-		if o.Injector == nil {
-			o.Injector = injector
+		if o.Inject.Injector == nil {
+			o.Inject.Injector = injector
 		}
 		x := tuitest.Start(t, w, h, tuitest.Dark, o)
 		x.See("used/limit")
@@ -292,10 +295,10 @@ func TestTheServerGoesAwayAndComesBack(t *testing.T) {
 
 func TestConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Take: func(ctx context.Context) (model.Batch, error) {
+		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
 			<-ctx.Done()
 			return model.Batch{}, ctx.Err()
-		}})
+		}}})
 		x.See("CONNECTING")
 		x.Press("b", "p", "enter", "y", "down", "5", "2", "1")
 		x.See("CONNECTING")
@@ -305,7 +308,7 @@ func TestConnecting(t *testing.T) {
 func TestASourceThatFailsEndsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("the recording ends in the middle of a line")
-		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Take: func(context.Context) (model.Batch, error) { return model.Batch{}, broken }})
+		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Source: session.Source{Take: func(context.Context) (model.Batch, error) { return model.Batch{}, broken }}})
 		x.Wait(time.Second)
 		x.Done()
 		if err := x.Err(); !errors.Is(err, broken) {
@@ -319,7 +322,7 @@ func TestASourceThatFailsEndsTheProgram(t *testing.T) {
 
 func TestNoKeysAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Take: func(ctx context.Context) (model.Batch, error) {
+		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
 			select {
 			case <-ctx.Done():
 				return model.Batch{}, ctx.Err()
@@ -327,7 +330,7 @@ func TestNoKeysAtAll(t *testing.T) {
 			}
 			now := time.Now()
 			return model.Batch{At: limiter.InstantOf(now), Local: now, Server: model.Server{Link: model.Live, Target: "redis://x"}, Sweep: model.Sweep{Passes: 1, Patterns: []string{"rl:*"}}}, nil
-		}})
+		}}})
 		x.See("No key matches [rl:*] yet; still looking.")
 		x.Press("space", "y", "P", "enter", "tab", "down", "end")
 		x.See("LIVE")
@@ -336,7 +339,7 @@ func TestNoKeysAtAll(t *testing.T) {
 
 func TestReadOnlySaysHowToAllowIt(t *testing.T) {
 	injector := &tuitest.Injector{Refuse: errors.New("redis://prod is opened read-only, so nothing is fired at it: start ratescope with --allow-inject to allow it")}
-	story(t, 140, 42, tui.Options{Injector: injector}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal) {
 		x.See("read-only")
 		x.Press("space")
 		x.See("start ratescope with --allow-inject")
@@ -433,7 +436,7 @@ func TestCopy(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	var got model.Batch
-	o := tui.Options{Export: func(b model.Batch) (string, error) { got = b; return "/tmp/out.json", nil }}
+	o := tui.Options{Saving: saving.Options{Export: func(b model.Batch) (string, error) { got = b; return "/tmp/out.json", nil }}}
 	story(t, 140, 42, o, func(x *tuitest.Terminal) {
 		x.Press("e")
 		x.See("/tmp/out.json")
@@ -447,7 +450,7 @@ func TestExport(t *testing.T) {
 func TestExportOfRows(t *testing.T) {
 	var got model.Batch
 	var as report.Format
-	o := tui.Options{ExportRows: func(b model.Batch, f report.Format) (string, error) { got, as = b, f; return "/tmp/out.md", nil }}
+	o := tui.Options{Saving: saving.Options{ExportRows: func(b model.Batch, f report.Format) (string, error) { got, as = b, f; return "/tmp/out.md", nil }}}
 	story(t, 140, 42, o, func(x *tuitest.Terminal) {
 		x.Press("/", "o", "t", "p", "enter", "E")
 		x.See("export 1 key as")

@@ -7,6 +7,7 @@ import (
 
 	"ratescope/model/lab"
 	"ratescope/tui"
+	screenlab "ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestAKeyBecomesALesson(t *testing.T) {
 	minutes(t)
 	saved := map[string][]byte{}
-	o := tui.Options{Save: func(name string, content []byte) error { saved[name] = content; return nil }}
+	o := tui.Options{Lab: screenlab.Options{Save: func(name string, content []byte) error { saved[name] = content; return nil }}}
 	told(t, 140, 42, o, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 		x.Wait(20 * time.Second)
 		key := strings.Fields(selected(t, x))

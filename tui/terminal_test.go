@@ -17,6 +17,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
 
@@ -42,8 +43,8 @@ func (t *outputLog) String() string {
 func runRecorded(t *testing.T, profile colorprofile.Profile, o tui.Options, tell func(x *tuitest.Terminal, out *outputLog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		if o.Take == nil {
-			o.Take = tuitest.NewFeed(time.Now()).Take
+		if o.Source.Take == nil {
+			o.Source.Take = tuitest.NewFeed(time.Now()).Take
 		}
 		out := &outputLog{}
 		x := tuitest.Launch(t, 120, 36, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
@@ -109,7 +110,7 @@ func TestCopyReachesTheClipboard(t *testing.T) {
 func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 	done := false
 	var mu sync.Mutex
-	o := tui.Options{Take: func(ctx context.Context) (model.Batch, error) {
+	o := tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
 		select {
 		case <-ctx.Done():
 			return model.Batch{}, io.EOF
@@ -122,7 +123,7 @@ func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 			b.Sweep = model.Sweep{Scanned: 100, Total: 100, Passes: 1}
 		}
 		return b, nil
-	}}
+	}}}
 	runRecorded(t, colorprofile.TrueColor, o, func(x *tuitest.Terminal, out *outputLog) {
 		for _, want := range []string{"\x1b]9;4;1;40", "\x1b]2;ratescope redis://prod-eu-1:6379/0"} {
 			if !strings.Contains(out.String(), want) {
@@ -151,7 +152,7 @@ func TestACalmScreenRests(t *testing.T) {
 		t.Run("screen "+key, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				feed := tuitest.NewFeed(time.Now(), people...)
-				x := tuitest.Start(t, 140, 42, tuitest.Dark, tui.Options{Take: feed.Take})
+				x := tuitest.Start(t, 140, 42, tuitest.Dark, tui.Options{Source: session.Source{Take: feed.Take}})
 				x.See("used/limit")
 				x.Press(key)
 				x.Wait(25 * time.Second) // longer than two windows

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -34,7 +35,7 @@ func TestDraggingZooms(t *testing.T) {
 
 // Without animation the picture changes with the seconds of the clock alone.
 func TestStillScreenChangesOnceASecond(t *testing.T) {
-	told(t, 140, 42, tui.Options{Still: true}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Look: shell.Options{Still: true}}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 		seen := map[string]bool{}
 		for range 100 { // ten seconds
 			seen[x.Screen()] = true

@@ -16,6 +16,8 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/shell"
 	"ratescope/tui/svg"
 	"ratescope/tui/tuitest"
 )
@@ -64,7 +66,7 @@ func film() (string, error) {
 	feed.Server.Target = "redis://cache:6379"
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	stage, err := tui.NewStage(ctx, tui.Options{Theme: "phosphor", Injector: &tuitest.Injector{Feed: feed}}, filmW, filmH)
+	stage, err := tui.NewStage(ctx, tui.Options{Look: shell.Options{Theme: "phosphor"}, Inject: firing.Options{Injector: &tuitest.Injector{Feed: feed}}}, filmW, filmH)
 	if err != nil {
 		return "", err
 	}

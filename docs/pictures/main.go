@@ -22,6 +22,9 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/fire"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
 	"ratescope/tui/svg"
 )
 
@@ -101,8 +104,9 @@ func (p picture) take() error {
 	shown := make(chan error, 1)
 	go func() {
 		shown <- tui.Run(ctx, tui.Options{
-			Take: box.Take, Focus: demo.Focus, Theme: p.theme,
-			Injector: demo.Injector(fire.Options{AuditPath: audit}),
+			Source: session.Source{Take: box.Take, Focus: demo.Focus},
+			Look:   shell.Options{Theme: p.theme},
+			Inject: firing.Options{Injector: demo.Injector(fire.Options{AuditPath: audit})},
 		}, func(t *tea.Program) { program = t; close(started) },
 			tea.WithInput(keys), tea.WithOutput(terminal{screen}), tea.WithWindowSize(p.w, p.h), tea.WithoutSignalHandler(),
 			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))

@@ -86,7 +86,7 @@ func (v injectorPane) title(room int) []widget.Span {
 
 // buttons draws what can be fired, or says why nothing can; it returns the row below.
 func (v injectorPane) buttons(x, y, end, bottom int) int {
-	if v.Injector == nil {
+	if v.Inject.Injector == nil {
 		v.Buffer.Text(x, y, end, "nothing can be fired here", v.Look.Dim)
 		return y + 1
 	}
@@ -105,7 +105,7 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 			v.Buffer.Text(x, y, end, line, v.Look.Dim)
 			y++
 		}
-		if v.Arming != nil && v.Armament().Refused == nil && y < bottom {
+		if v.Inject.Arming != nil && v.Armament().Refused == nil && y < bottom {
 			v.Button(x, y, end, "!", "arm", v.doing("arm"))
 			y++
 		}
@@ -121,7 +121,7 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 	x = v.Button(x, y, end, "x", "stop", v.doing("stop"))
 	x = v.Button(x-1, y, end, "-", "less", v.doing("less"))
 	x = v.Button(x-1, y, end, "+", "more", v.doing("more"))
-	if v.Arming != nil {
+	if v.Inject.Arming != nil {
 		v.Button(x, y, end, "!", "disarm", v.doing("arm"))
 	}
 	return y + 1

@@ -18,7 +18,7 @@ func (s *Session) SetStep(d time.Duration) { s.step = d }
 // time, a picture comes at every full second.
 func (s *Session) Pace() (wait time.Duration, idle bool) {
 	now := int64(s.LiveAt())
-	if s.Still || s.idleScreen() {
+	if s.App.Options().Still || s.idleScreen() {
 		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
 	}
 	frame := s.Frame()

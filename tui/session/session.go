@@ -23,30 +23,28 @@ import (
 	"ratescope/tui/shown"
 )
 
-// Options says what a session shows.
-type Options struct {
-	Take     func(context.Context) (model.Batch, error) // waits for the next batch
-	Focus    func(keys []string)                        // gets the keys on screen; may be nil
-	Injector firing.Injector                            // nil: firing is not possible
-	Arming   firing.Arming                              // nil: what can be fired is fired at once
-	Changer  firing.Changer                             // nil: keys cannot be changed
-	Back     firing.TakerBack                           // nil: nothing can be taken back
-	Recorded firing.Recorded                            // nil: no recording can be fired
+// Source is where what is shown comes from.
+type Source struct {
+	Take  func(context.Context) (model.Batch, error) // waits for the next batch
+	Focus func(keys []string)                        // gets the keys on screen; may be nil
 
 	// Player, when what is shown is a replay, plays it; Take hands out its batches.
 	Player shown.Player
-	Saving saving.Options // what can be kept in files
+}
 
-	Markers markers.Options // of a replay
+// Options says what a session shows.
+type Options struct {
+	Source  Source
+	Inject  firing.Options // Name and Mask are the session's
+	Saving  saving.Options // what can be kept in files
+	Markers markers.Options
 
 	// Library says what is known of a library by its name; nil: nothing.
 	Library func(name string) (identify.Library, bool)
 	// Adopt makes a rule of a likely group for as long as the program runs; nil: not possible.
 	Adopt func(g identify.Group) error
 
-	ASCII bool // nothing beyond ASCII
-	Still bool // no animation: the picture changes once a second
-	Mask  bool // hide the middle of key names
+	Mask bool // hide the middle of key names
 
 	Production bool   // the target is marked as production
 	Colour     string // of the target's name; "" the theme's
@@ -75,10 +73,12 @@ type Session struct {
 
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
-	s := &Session{App: app, Options: o, Boards: shown.New(o.Player, o.Still)}
+	o.Inject.Mask = o.Mask
+	s := &Session{App: app, Options: o, Boards: shown.New(o.Source.Player, app.Options().Still)}
 	s.List = rows.NewList(s.Boards, s.Redraw)
-	s.Selection = rows.NewSelection(s.Boards, s.List, rows.Hooks{Redraw: s.Redraw, Picked: func() { s.MarkPlans() }, Focus: o.Focus})
-	s.Orders = firing.New(app, s, firing.Options{Injector: o.Injector, Arming: o.Arming, Changer: o.Changer, Back: o.Back, Recorded: o.Recorded, Name: s.Name, Mask: o.Mask})
+	s.Selection = rows.NewSelection(s.Boards, s.List, rows.Hooks{Redraw: s.Redraw, Picked: func() { s.MarkPlans() }, Focus: o.Source.Focus})
+	o.Inject.Name = s.Name
+	s.Orders = firing.New(app, s, o.Inject)
 	s.Files = saving.New(app, s.Boards, o.Saving)
 	s.Marks = markers.New(app, s.Boards, s.Selection, s.Name, o.Markers)
 	s.alerts = alerts{app: app, next: o.News, notify: o.Notify}
@@ -113,7 +113,7 @@ type batchMsg struct {
 func (s *Session) nextBatch() tea.Cmd {
 	ctx := s.Context()
 	return func() tea.Msg {
-		b, err := s.Take(ctx)
+		b, err := s.Source.Take(ctx)
 		return batchMsg{b, err}
 	}
 }
@@ -132,7 +132,7 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 		s.Rebind() // the rows are those of the board before
 	}
 	s.Meet(s.Live().Server)
-	moves := change.Moves && !s.Still // else the next second is soon enough
+	moves := change.Moves && !s.App.Options().Still // else the next second is soon enough
 	if !s.Paused() && (change.Anew || s.Grown()) {
 		moves = true
 		s.Resort()

@@ -20,7 +20,7 @@ type Arming struct {
 	state arming.State
 }
 
-// Arming implements tui.Arming.
+// Arming implements firing.Arming.
 func (a *Arming) Arming() arming.Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -29,7 +29,7 @@ func (a *Arming) Arming() arming.Status {
 	return s
 }
 
-// Arm implements tui.Arming.
+// Arm implements firing.Arming.
 func (a *Arming) Arm(context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,14 +37,14 @@ func (a *Arming) Arm(context.Context) error {
 	return nil
 }
 
-// Disarm implements tui.Arming.
+// Disarm implements firing.Arming.
 func (a *Arming) Disarm() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state.Disarm()
 }
 
-// Meet implements tui.Arming.
+// Meet implements firing.Arming.
 func (a *Arming) Meet(s model.Server) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,13 +53,13 @@ func (a *Arming) Meet(s model.Server) {
 	}
 }
 
-// Preview implements tui.Arming.
+// Preview implements firing.Arming.
 func (a *Arming) Preview(_ context.Context, s model.Order) ([]string, error) {
 	return []string{"EVALSHA 0123456789 1 " + s.Key}, nil
 }
 
-// Path implements tui.Arming.
+// Path implements firing.Arming.
 func (a *Arming) Path(model.Order) string { return "the limiter's own script" }
 
-// Keys implements tui.Arming.
+// Keys implements firing.Arming.
 func (a *Arming) Keys(s model.Order, _ limiter.Instant) []string { return []string{s.Key} }

@@ -20,7 +20,7 @@ type Injector struct {
 	orders []model.Order
 }
 
-// Armed implements tui.Injector.
+// Armed implements firing.Injector.
 func (i *Injector) Armed() error { return i.Refuse }
 
 // Orders returns what was ordered so far, oldest first.
@@ -30,7 +30,7 @@ func (i *Injector) Orders() []model.Order {
 	return append([]model.Order(nil), i.orders...)
 }
 
-// Fire implements tui.Injector.
+// Fire implements firing.Injector.
 func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	i.mu.Lock()
 	i.orders = append(i.orders, s)

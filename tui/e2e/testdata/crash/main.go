@@ -13,6 +13,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
 )
 
 // faulty is an injector that panics where it is told to.
@@ -32,9 +33,9 @@ func (f faulty) Fire(context.Context, model.Order, func(model.Fired)) (model.Out
 
 func main() {
 	in := os.Args[1]
-	o := tui.Options{Injector: faulty{in}}
+	o := tui.Options{Inject: firing.Options{Injector: faulty{in}}}
 	begun := time.Now()
-	o.Take = func(ctx context.Context) (model.Batch, error) {
+	o.Source.Take = func(ctx context.Context) (model.Batch, error) {
 		select {
 		case <-ctx.Done():
 			return model.Batch{}, ctx.Err()
@@ -50,7 +51,7 @@ func main() {
 				Algorithm: limiter.FixedWindow, LimitKnown: true, Limit: limiter.Limit{Count: 5, Window: time.Second}, Window: time.Second}}}}, nil
 	}
 	if in == "Update" {
-		o.Export = func(model.Batch) (string, error) { panic("a fault in Update") }
+		o.Saving.Export = func(model.Batch) (string, error) { panic("a fault in Update") }
 	}
 	if err := tui.Run(context.Background(), o, tea.WithoutSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
