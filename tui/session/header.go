@@ -163,7 +163,7 @@ func (h header) playing() (string, themes.Style) {
 	case h.Paused():
 		return "PAUSED", h.Look.BadgeWarn
 	case !h.Started() || h.Live().Server.Link == model.Connecting:
-		return "CONNECTING", h.Look.BadgeWarn
+		return h.Waiting(h.Now()) + " CONNECTING", h.Look.BadgeWarn
 	case h.Live().Server.Link == model.Down:
 		return "DOWN " + format.Span(h.Live().Server.Down), h.Look.BadgeBad
 	}
