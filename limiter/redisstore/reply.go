@@ -35,7 +35,7 @@ const (
 type reply struct {
 	code    int64
 	now     limiter.Instant
-	values  []int64 // after the code and the instant
+	values  [maxReplyNumbers]int64 // after the code and the instant; an array, which stays off the heap
 	blocked limiter.Instant
 	peeked  bool
 	limit   *prepared
@@ -100,7 +100,8 @@ func (s *Store) replyOf(vals []int64) (reply, error) {
 	if vals[1] < 0 || vals[1] > latest {
 		return reply{}, fmt.Errorf("the script for %s answered the instant %d, which no clock shows", s.algorithm, vals[1])
 	}
-	r.code, r.now, r.values = vals[0], limiter.Instant(vals[1]), vals[2:]
+	r.code, r.now = vals[0], limiter.Instant(vals[1])
+	copy(r.values[:], vals[2:])
 	return r, nil
 }
 
