@@ -75,9 +75,9 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		l := laneOf(run, st, i)
 		p.paintLaneTitle(box, run, i, i == focus, columns)
-		p.paintLane(box, l, columns, coming, most)
+		lanePainter{p.Canvas, l, p.guess.asked}.paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
-			p.paintPicture(pic, i)
+			picture{p, i}.paint(pic)
 		}
 		p.OnClick(box, func(int) tea.Cmd { p.Screen.focus = min(i, len(p.run.Setup().Candidates)-1); return nil })
 		y += h

@@ -84,10 +84,17 @@ func scale(run *lab.Run, s timeRange) int64 {
 // levelFrom is the height of a lane from which it shows the level that is used too.
 const levelFrom = 7
 
-// paintLane draws one candidate's columns with the disagreements under them, and where
+// lanePainter draws a lane on a canvas.
+type lanePainter struct {
+	*widget.Canvas
+	lane
+	asked bool // a request waits for its prediction: what would become of it is not shown
+}
+
+// paint draws one candidate's columns with the disagreements under them, and where
 // there is room what was used against the limit.
-func (p painter) paintLane(r cell.Rect, l lane, columns int, coming []lab.Arrival, most int64) {
-	run, i, s := l.run, l.i, l.s
+func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most int64) {
+	run, i, s := p.run, p.i, p.s
 	body := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: columns, H: r.H - 1}
 	if body.H <= 0 {
 		return
@@ -111,7 +118,7 @@ func (p painter) paintLane(r cell.Rect, l lane, columns int, coming []lab.Arriva
 		}
 	}
 	past := min(s.now+1, s.n)
-	cols := chart.Columns{Bins: l.bins[:past], Max: most, Ground: edge}
+	cols := chart.Columns{Bins: p.bins[:past], Max: most, Ground: edge}
 	cols.Draw(&p.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.Look)
 	for _, a := range coming { // what comes by itself, not decided yet
 		if at := s.column(a.At) - s.first; (a.Only == 0 || int(a.Only) == i+1) && at > int64(s.now) && at < int64(s.n) {
@@ -119,24 +126,24 @@ func (p painter) paintLane(r cell.Rect, l lane, columns int, coming []lab.Arriva
 		}
 	}
 	if axis.Y != plot.Y {
-		p.paintAxis(axis, s)
+		p.axis(axis)
 	}
 	if level.H > 0 {
-		p.paintLevel(level, run, i, s)
+		p.level(level)
 	}
-	p.paintWindow(body, plot, axis, l)
-	if axis.Y != plot.Y && !p.guess.asked {
-		p.paintRibbon(axis, l, max(run.Setup().Cost, 1))
+	p.window(body, plot, axis)
+	if axis.Y != plot.Y && !p.asked {
+		p.ribbon(axis, max(run.Setup().Cost, 1))
 	}
-	p.paintMarks(axis, l, axis.Y != plot.Y)
+	p.marks(axis, axis.Y != plot.Y)
 	if plot.H == 1 && axis.Y != plot.Y {
-		p.paintBoth(plot, l.bins[:past])
+		p.both(plot, p.bins[:past])
 	}
 }
 
-// paintBoth lets a lane of one row show admitted requests on denied ones, where a column
+// both lets a lane of one row show admitted requests on denied ones, where a column
 // has both: there is no room to stack them.
-func (p painter) paintBoth(r cell.Rect, bins []model.Bin) {
+func (p lanePainter) both(r cell.Rect, bins []model.Bin) {
 	for c := range bins {
 		if b := &bins[c]; b.Admitted > 0 && b.Denied > 0 {
 			half := p.Look.Rise[(len(p.Look.Rise)-1)/2]
@@ -145,8 +152,9 @@ func (p painter) paintBoth(r cell.Rect, bins []model.Bin) {
 	}
 }
 
-// paintLevel draws what a candidate had used against its limit.
-func (p painter) paintLevel(r cell.Rect, run *lab.Run, i int, s timeRange) {
+// level draws what a candidate had used against its limit.
+func (p lanePainter) level(r cell.Rect) {
+	run, i, s := p.run, p.i, p.s
 	setup := run.Setup()
 	limit := setup.Candidates[i].Room(setup.Limit)
 	past := min(s.now+1, s.n)
@@ -207,8 +215,9 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	p.Spans(max(end-width, x), r.Y, end, right...)
 }
 
-// paintAxis draws the line under the columns, with the edges of the windows on the clock.
-func (p painter) paintAxis(r cell.Rect, s timeRange) {
+// axis draws the line under the columns, with the edges of the windows on the clock.
+func (p lanePainter) axis(r cell.Rect) {
+	s := p.s
 	for c := range s.n {
 		glyph, st := p.Look.Axis, p.Look.Faint
 		if s.opensWindow(c) {
@@ -218,11 +227,11 @@ func (p painter) paintAxis(r cell.Rect, s timeRange) {
 	}
 }
 
-// paintMarks draws under the columns where the candidate decided wrongly, and, where there
+// marks draws under the columns where the candidate decided wrongly, and, where there
 // is an axis, what was fired by hand.
-func (p painter) paintMarks(r cell.Rect, l lane, axis bool) {
-	for c := range min(l.s.now+1, l.s.n) {
-		switch b, m := &l.bins[c], l.wrong[c]; {
+func (p lanePainter) marks(r cell.Rect, axis bool) {
+	for c := range min(p.s.now+1, p.s.n) {
+		switch b, m := &p.bins[c], p.lane.wrong[c]; {
 		case m.admitted > 0:
 			p.Buffer.Set(r.X+c, r.Y, wrong(p.Canvas, true), p.Look.Near)
 		case m.denied > 0:

@@ -38,9 +38,12 @@ var large = map[rune][5]string{
 	'–': {"   ", "   ", "###", "   ", "   "}, '≤': {"  #", " # ", "#  ", " ##", "## "}, '’': {"#", "#", " ", " ", " "},
 }
 
-// paintGlyphs writes large glyphs: of full cells, two to a dot where the width allows it,
+// largeType writes for the back row of a room.
+type largeType struct{ *widget.Canvas }
+
+// glyphs writes large glyphs: of full cells, two to a dot where the width allows it,
 // or where the height is short with two rows in one cell. It returns the column after them.
-func (p painter) paintGlyphs(x, y, end, h int, text string, st themes.Style) int {
+func (p largeType) glyphs(x, y, end, h int, text string, st themes.Style) int {
 	dot, full := 1, '█'
 	if h >= 5 && x+8*len(text)+2 <= end {
 		dot = 2
@@ -70,7 +73,7 @@ func (p painter) paintGlyphs(x, y, end, h int, text string, st themes.Style) int
 }
 
 // half fills the upper or the lower half of a cell.
-func (p painter) half(x, y int, upper bool, st themes.Style) {
+func (p largeType) half(x, y int, upper bool, st themes.Style) {
 	switch at := p.Buffer.At(x, y).R; {
 	case p.Buffer.ASCII:
 		p.Buffer.Set(x, y, '#', st)
@@ -147,13 +150,13 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 	if r.H < h || x+4*len(f.number)+20 > end {
 		x = p.Buffer.Text(x, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
 	} else {
-		x = p.paintGlyphs(x, r.Y, end-20, h, f.number, f.style) + 1
+		x = largeType{p.Canvas}.glyphs(x, r.Y, end-20, h, f.number, f.style) + 1
 	}
 	grows := p.grows(r)
 	for row, line := range f.words {
 		switch {
 		case grows:
-			p.paintType(x, r.Y+typeRows*row, end, line.Text, true, line.Style)
+			largeType{p.Canvas}.line(x, r.Y+typeRows*row, end, line.Text, true, line.Style)
 		case row < r.H:
 			p.Buffer.Text(x, r.Y+row, end, line.Text, line.Style.With(themes.Bold))
 		}

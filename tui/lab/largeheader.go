@@ -74,8 +74,8 @@ func cellsOf(text string, fine bool) int {
 	return dotsOf(text) - 1
 }
 
-// paintType writes a line of large type.
-func (p painter) paintType(x, y, end int, text string, fine bool, st themes.Style) {
+// line writes a line of large type.
+func (p largeType) line(x, y, end int, text string, fine bool, st themes.Style) {
 	cells := finely
 	if fine {
 		cells--
@@ -94,7 +94,7 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	}
 	title, clock, room := safetext.Clean(p.at().Title), storyTime(p.shown().Elapsed()), r.W-2
 	if beside := cellsOf(clock, true) + 3; cellsOf(title, true)+beside <= room {
-		p.paintType(end-beside+3, r.Y+1, end, clock, true, p.Look.Accent)
+		largeType{p.Canvas}.line(end-beside+3, r.Y+1, end, clock, true, p.Look.Accent)
 		room -= beside
 	} else {
 		p.Buffer.Right(x, r.Y, end, clock, p.Look.Title)
@@ -102,7 +102,7 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	}
 	p.Buffer.Right(x, r.Y, end, p.facts(end-x-2), p.Look.Dim)
 	if fine := r.W < finely || cellsOf(title, false) > room; settable(title) && cellsOf(title, fine) <= room {
-		p.paintType(r.X+1, r.Y+1, r.X+r.W, title, fine, p.Look.Title)
+		largeType{p.Canvas}.line(r.X+1, r.Y+1, r.X+r.W, title, fine, p.Look.Title)
 	} else {
 		p.Buffer.Text(r.X+1, r.Y+1, r.X+1+room, safetext.Clip(title, room, safetext.Ellipsis), p.Look.Title)
 	}
@@ -130,7 +130,7 @@ func (p painter) paintLargeGoal(r cell.Rect) {
 	}
 	for i, line := range lines {
 		if rows == typeRows {
-			p.paintType(r.X, r.Y+rows*i, r.X+r.W, line, true, st)
+			largeType{p.Canvas}.line(r.X, r.Y+rows*i, r.X+r.W, line, true, st)
 		} else {
 			p.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st.With(themes.Bold))
 		}

@@ -23,10 +23,16 @@ type bar struct {
 	note         string
 }
 
-// paintPicture draws what a candidate keeps, in its own way: a counter, ticks, two
+// picture is what a candidate keeps.
+type picture struct {
+	painter
+	i int // the candidate
+}
+
+// paint draws the picture in the candidate's own way: a counter, ticks, two
 // weighted bars, a TAT, a level.
-func (p painter) paintPicture(r cell.Rect, i int) {
-	s := p.run.Setup()
+func (p picture) paint(r cell.Rect) {
+	s, i := p.run.Setup(), p.i
 	c := s.Candidates[i]
 	state := p.run.State(i)
 	d := p.run.Ask(i, 0).Decision
@@ -38,22 +44,22 @@ func (p painter) paintPicture(r cell.Rect, i int) {
 	ticks := false
 	switch c.Algorithm.Kind() {
 	case limiter.KindWindow:
-		bars = []bar{{"current", fmt.Sprint(d.Current), p.solid(float64(d.Current), p.Look.Current), float64(s.Limit.Count), "edge in " + lab.Seconds(d.End.Sub(p.run.Now()))}}
+		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.Look.Current), float64(s.Limit.Count), "edge in " + lab.Seconds(d.End.Sub(p.run.Now()))}}
 	case limiter.KindWeighted:
-		bars = p.weighted(d, s, r.W)
+		bars = p.weighted(d, r.W)
 	case limiter.KindLog:
-		bars = []bar{{"in window", fmt.Sprint(d.Used), p.solid(float64(d.Used), p.Look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", p.run.Ask(i, 0).Stored.Entries())}}
+		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.Look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", p.run.Ask(i, 0).Stored.Entries())}}
 		ticks = true
 	case limiter.KindArrival:
 		ahead, steps := lab.Ahead(state, p.run.Now(), s.Limit)
-		bars = []bar{{"TAT", lab.Number(steps) + " T", p.solid(steps, p.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
+		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
 	case limiter.KindBucket:
 		label := "tokens"
 		if c.Algorithm.Fills() {
 			label = "level"
 		}
 		level := state.LevelAt(p.run.Now(), s.Limit, p.run.Terms(i))
-		bars = []bar{{label, lab.Number(level), p.solid(level, p.Look.Current), float64(c.Room(s.Limit)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
+		bars = []bar{{label, lab.Number(level), solid(level, p.Look.Current), float64(c.Room(s.Limit)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
 	full, note := 1.0, 0
 	for _, b := range bars {
@@ -71,19 +77,19 @@ func (p painter) paintPicture(r cell.Rect, i int) {
 		bars = bars[len(bars)-1:]
 	}
 	for _, b := range bars {
-		p.paintBar(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, full, note, b)
+		p.bar(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, full, note, b)
 		y++
 	}
 	if ticks && y < room {
-		p.paintTicks(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, state, reachOf(c, s))
+		p.ticks(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, state, reachOf(c, s))
 		y++
 	}
-	p.paintVerdict(cell.Rect{X: r.X, Y: y, W: r.W, H: room - y}, i, d)
+	p.verdict(cell.Rect{X: r.X, Y: y, W: r.W, H: room - y}, d)
 }
 
-// paintVerdict says what would become of one more request, and where there is room why.
-func (p painter) paintVerdict(r cell.Rect, i int, d limiter.Decision) {
-	s := p.run.Setup()
+// verdict says what would become of one more request, and where there is room why.
+func (p picture) verdict(r cell.Rect, d limiter.Decision) {
+	s, i := p.run.Setup(), p.i
 	c := s.Candidates[i]
 	m := p.run.Ask(i, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
@@ -126,12 +132,14 @@ func reachOf(c lab.Candidate, s lab.Setup) time.Duration {
 	return s.Limit.Window
 }
 
-func (p painter) solid(v float64, st themes.Style) []chart.Segment {
+// solid is a bar of one style.
+func solid(v float64, st themes.Style) []chart.Segment {
 	return []chart.Segment{{Value: v, Style: st}}
 }
 
 // weighted are the bars of the sliding window counter.
-func (p painter) weighted(d limiter.Decision, s lab.Setup, width int) []bar {
+func (p picture) weighted(d limiter.Decision, width int) []bar {
+	s := p.run.Setup()
 	counts := float64(d.Previous) * d.Weight
 	rounded := d.Estimate - float64(d.Current)
 	factor, product := lab.Weighted(d.Previous, d.Weight)
@@ -145,13 +153,14 @@ func (p painter) weighted(d limiter.Decision, s lab.Setup, width int) []bar {
 	return []bar{
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.Look.Previous}, {Value: float64(d.Previous) - counts, Glyph: p.Look.Gone, Style: p.Look.Faint}},
 			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product)}, // so that bars keep their width
-		{"current", fmt.Sprint(d.Current), p.solid(float64(d.Current), p.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.run.Now()))},
+		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.run.Now()))},
 		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.Look.Previous}, {Value: float64(d.Current), Style: p.Look.Current}},
 			float64(s.Limit.Count), of},
 	}
 }
 
-func (p painter) paintBar(r cell.Rect, full float64, note int, b bar) {
+// bar draws one row; note is how many columns the longest note takes.
+func (p picture) bar(r cell.Rect, full float64, note int, b bar) {
 	const label, number = 10, 8
 	end := r.X + r.W
 	p.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.Look.Dim)
@@ -172,9 +181,9 @@ func (p painter) paintBar(r cell.Rect, full float64, note int, b bar) {
 	p.Buffer.Text(x+w+1, r.Y, end, b.note, p.Look.Dim)
 }
 
-// paintTicks draws the entries of a log where they stand in the window that ends now, so
+// ticks draws the entries of a log where they stand in the window that ends now, so
 // that they can be seen to leave on the left.
-func (p painter) paintTicks(r cell.Rect, state limiter.State, w time.Duration) {
+func (p picture) ticks(r cell.Rect, state limiter.State, w time.Duration) {
 	p.Buffer.Fill(r.X, r.Y, r.W, p.Look.Axis, p.Look.Faint)
 	p.Buffer.Set(r.X, r.Y, p.Look.Box.BL, p.Look.Accent)
 	p.Buffer.Set(r.X+r.W-1, r.Y, p.Look.Box.BR, p.Look.Accent)

@@ -54,11 +54,11 @@ func windowOf(run *lab.Run, i int) ownWindow {
 	return o
 }
 
-// paintWindow draws what a lane's candidate looks at: on its body as ground, on its axis as
+// window draws what a lane's candidate looks at: on its body as ground, on its axis as
 // a bracket, and over what is still to come the TAT or the level.
-func (p painter) paintWindow(body, plot, axis cell.Rect, l lane) {
-	o, s := windowOf(l.run, l.i), l.s
-	now := l.run.Now()
+func (p lanePainter) window(body, plot, axis cell.Rect) {
+	o, s := windowOf(p.run, p.i), p.s
+	now := p.run.Now()
 	column := func(t limiter.Instant) int { return int(max(min(s.column(t)-s.first, int64(s.n)), -1)) }
 	ground := func(from, to limiter.Instant, ink themes.Ink) {
 		a, b := max(column(from), 0), min(column(to), s.now)
@@ -74,7 +74,7 @@ func (p painter) paintWindow(body, plot, axis cell.Rect, l lane) {
 		return
 	}
 	if o.from < o.to {
-		p.paintBracket(axis, column(o.from), column(o.to), column(o.faded))
+		p.bracket(axis, column(o.from), column(o.to), column(o.faded))
 	}
 	if o.leaves != 0 && column(o.leaves) >= 0 {
 		p.Buffer.Set(plot.X+column(o.leaves), plot.Y, p.Look.Leaves, p.Look.Accent)
@@ -86,12 +86,12 @@ func (p painter) paintWindow(body, plot, axis cell.Rect, l lane) {
 		p.Buffer.Set(plot.X+max(end, ahead), plot.Y, p.Look.Ahead, p.Look.Accent)
 		p.Buffer.Text(plot.X+max(end, ahead)+1, plot.Y, plot.X+s.n, " TAT", p.Look.Accent)
 	case o.level >= 0:
-		p.paintVessel(cell.Rect{X: plot.X + ahead + 1, Y: plot.Y, W: 4, H: plot.H}, o.level, plot.X+s.n)
+		p.vessel(cell.Rect{X: plot.X + ahead + 1, Y: plot.Y, W: 4, H: plot.H}, o.level, plot.X+s.n)
 	}
 }
 
-// paintBracket draws the ends of a window on the axis.
-func (p painter) paintBracket(axis cell.Rect, from, to, faded int) {
+// bracket draws the ends of a window on the axis.
+func (p lanePainter) bracket(axis cell.Rect, from, to, faded int) {
 	box := p.Look.Box
 	if faded < from && faded >= 0 {
 		p.Buffer.Set(axis.X+faded, axis.Y, box.BL, p.Look.Dim)
@@ -104,8 +104,8 @@ func (p painter) paintBracket(axis cell.Rect, from, to, faded int) {
 	}
 }
 
-// paintVessel draws a bucket with its level.
-func (p painter) paintVessel(r cell.Rect, level float64, end int) {
+// vessel draws a bucket with its level.
+func (p lanePainter) vessel(r cell.Rect, level float64, end int) {
 	if r.X+r.W > end || r.H < 1 {
 		return
 	}
@@ -120,16 +120,16 @@ func (p painter) paintVessel(r cell.Rect, level float64, end int) {
 	}
 }
 
-// paintRibbon draws on the axis of what is still to come whether one more request would be
+// ribbon draws on the axis of what is still to come whether one more request would be
 // admitted there, if nothing else came but what comes by itself.
-func (p painter) paintRibbon(axis cell.Rect, l lane, cost int64) {
-	s := l.s
+func (p lanePainter) ribbon(axis cell.Rect, cost int64) {
+	s := p.s
 	from := s.now + 1
-	if from >= s.n || l.run.Setup().Limit.Count == 0 {
+	if from >= s.n || p.run.Setup().Limit.Count == 0 {
 		return
 	}
 	step := s.length()
-	fits := l.run.Future(l.i, s.begin(from), max(step, time.Microsecond), s.n-from, cost)
+	fits := p.run.Future(p.i, s.begin(from), max(step, time.Microsecond), s.n-from, cost)
 	for k, ok := range fits {
 		glyph, st := p.Look.Limit, p.Look.Denied
 		if ok {
