@@ -101,7 +101,9 @@ func (d *ticketDialog) open() {
 		d.inputs = append(d.inputs, in)
 	}
 	d.focus = len(d.inputs) - 1
-	d.inputs[d.focus].Focus()
+	for i := range d.inputs[:d.focus] {
+		d.inputs[i].Blur() // a cursor stands in one of them alone
+	}
 	d.o.app.Open(d)
 }
 

@@ -60,12 +60,51 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 	}
 }
 
+// TestOneCursor: a ticket of production asks for the name of the key and for a reason, and a cursor stands where
+// the next letter goes, in that one alone.
+func TestOneCursor(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	app, k, arming := newApp(t), &keys{}, &tuitest.Arming{Production: []string{"it has replicas (2)"}}
+	limit := limiter.Limit{Count: 5, Window: time.Minute}
+	k.board.Apply(model.Batch{At: limiter.InstantOf(now), Readings: []model.Reading{{
+		Key: "api", Type: "zset", At: limiter.InstantOf(now), State: limiter.State{Algorithm: limiter.SlidingLog},
+		Target: model.Target{Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true, Window: limit.Window},
+	}}})
+	if err := arming.Arm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := firing.New(app, k, firing.Options{Injector: &tuitest.Injector{Feed: tuitest.NewFeed(now)}, Arming: arming, Name: func(key string) string { return key }})
+	o.Fire(model.Order{N: 1})
+	for _, want := range []string{"key ", "reason"} {
+		p := canvas(100, 40)
+		app.Over().Paint(p, cell.Rect{})
+		var rows []string
+		lines := strings.Split(p.Buffer.Plain(), "\n")
+		for y := range p.Buffer.H {
+			for x := range p.Buffer.W {
+				if c := p.Buffer.At(x, y); c.R == ' ' && c.S.Attr&themes.Reverse != 0 {
+					rows = append(rows, strings.Trim(lines[y], " │"))
+				}
+			}
+		}
+		if len(rows) != 1 || !strings.HasPrefix(rows[0], strings.TrimSpace(want)) {
+			t.Errorf("cursors stand in %q, want one behind %s", rows, want)
+		}
+		app.Over().Update(tea.KeyPressMsg{Code: tea.KeyTab})
+	}
+}
+
 // painted draws a dialog on a canvas of its own.
 func painted(d shell.Overlay, w, h int) string {
+	p := canvas(w, h)
+	d.Paint(p, cell.Rect{})
+	return p.Buffer.Plain()
+}
+
+func canvas(w, h int) *widget.Canvas {
 	p := &widget.Canvas{}
 	p.SetTheme(themes.Sixteen(true), false)
 	p.Buffer.Resize(w, h)
 	p.Begin()
-	d.Paint(p, cell.Rect{})
-	return p.Buffer.Plain()
+	return p
 }
