@@ -76,8 +76,8 @@ func firstError(cmds []redis.Cmder) error {
 // them are limiters, or look like one. It takes two pipelines, whatever the number of keys,
 // and a third one where sibling keys have to agree. With an error NOPERM, which is about some
 // of the keys or one of the commands, come those that could be told. It returns the commands
-// that this took.
-func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, clock Clock) (finds []Found, cmds []redis.Cmder, err error) {
+// that this took. named returns the library that a rule names for a key, "" none; nil is no rule.
+func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, named func(key string) string, clock Clock) (finds []Found, cmds []redis.Cmder, err error) {
 	if len(keys) == 0 {
 		return nil, nil, nil
 	}
@@ -106,7 +106,11 @@ func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []str
 	at, err := run(func(p redis.Pipeliner) {
 		for i, k := range keys {
 			if typ := types[i].Val(); typ != "none" && typ != "" {
-				probes = append(probes, AskProbe(ctx, p, r, k, typ, ""))
+				library := ""
+				if named != nil {
+					library = named(k)
+				}
+				probes = append(probes, AskProbe(ctx, p, r, k, typ, library))
 			}
 		}
 	})

@@ -57,7 +57,7 @@ func TestClassifyWithoutPermission(t *testing.T) {
 	for forbidden, code := range map[string]string{"": "", "time": "", "type": "NOPERM"} {
 		client := redis.NewClient(&redis.Options{})
 		client.AddHook(forbids(forbidden))
-		_, _, err := decode.Classify(t.Context(), client, library.Recognizer, []string{"a", "b"}, clock)
+		_, _, err := decode.Classify(t.Context(), client, library.Recognizer, []string{"a", "b"}, nil, clock)
 		if got := connect.Code(err); got != code {
 			t.Errorf("without permission for %q the error is %v, want the code %q", forbidden, err, code)
 		}

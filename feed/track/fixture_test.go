@@ -201,7 +201,7 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 		own, keys := byName(keys)
 		var finds []decode.Found
 		undisturbed(t, ctx, client, func(at limiter.Instant) {
-			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, decode.Clock{Now: func() limiter.Instant { return at.Add(later) }})
+			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return at.Add(later) }})
 			if err != nil {
 				t.Fatal(err)
 			}

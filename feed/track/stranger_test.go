@@ -40,7 +40,7 @@ func TestNoStranger(t *testing.T) {
 				undisturbed(t, ctx, client, func(at limiter.Instant) {
 					var err error
 					clock := decode.Clock{Now: func() limiter.Instant { return at.Add(now.Sub(restored)) }}
-					finds, _, err = decode.Classify(ctx, client, library.Recognizer, keys, clock)
+					finds, _, err = decode.Classify(ctx, client, library.Recognizer, keys, nil, clock)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -114,3 +114,23 @@ func TestReadsForeignCounters(t *testing.T) {
 		t.Errorf("found %d keys, want 2: a plain number is no limiter", len(got))
 	}
 }
+
+// TestARuleNamesTheLibraryOfWhatIsFound: keys that a search finds are recognized as those that are asked for by
+// name: a rule that names a library is believed about their prefix, and a request from here is then
+// written as that library writes one.
+func TestARuleNamesTheLibraryOfWhatIsFound(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("SET", "shop:bob", "2", "PX", "3600000")
+	s.CLI("SET", "other:bob", "2", "PX", "3600000")
+	limit := limiter.Limit{Count: 5, Window: time.Hour}
+	rule := func(match, library string) config.Rule {
+		return config.Rule{Match: match, Library: library, Limit: limit, LimitKnown: true, Window: time.Hour}
+	}
+	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{rule("shop:*", "rate-limit-redis"), rule("other:*", "")}})
+	for key, want := range map[string]string{"shop:bob": "rate-limit-redis", "other:bob": ""} {
+		if r := got[key]; r.Target.Library != want || r.Target.Exact != (want != "") || feedtest.Used(r) != 2 {
+			t.Errorf("%s: %+v, want it to be of %q", key, r.Target, want)
+		}
+	}
+}

@@ -71,7 +71,7 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 
 // look asks the server what keys hold, at once. It returns what that took of it.
 func (s *Scanner) look(ctx context.Context, unknown []string) (spent time.Duration, err error) {
-	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, decode.Clock{Now: s.o.Now, Asked: s.o.Time})
+	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, s.library, decode.Clock{Now: s.o.Now, Asked: s.o.Time})
 	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 	if err != nil && !refused {
@@ -232,4 +232,12 @@ func (s *Scanner) Lacks() []string {
 		out = append(out, "some keys cannot be looked at by this user: "+remedy)
 	}
 	return out
+}
+
+// library returns the library that a rule which speaks of some keys names for a key; "" none.
+func (s *Scanner) library(key string) string {
+	if rule := config.RuleFor(s.rules, key); rule.Narrow() {
+		return rule.Names()
+	}
+	return ""
 }
