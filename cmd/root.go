@@ -39,7 +39,7 @@ const maxError = 600
 // Run does what the arguments say and returns the exit code. version is that of a
 // release, or "".
 func Run(version string, args []string, out, errOut io.Writer) int {
-	connect.Quiet()
+	connect.SilenceLogs()
 	ctx, stop := untilSignal()
 	defer stop()
 	p := &program{version: version}

@@ -59,7 +59,7 @@ func TestOneNodeOfACluster(t *testing.T) {
 		t.Errorf("role %q, said %q", batch.Server.Role, says)
 	}
 	r := newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []config.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
-	_, reading, err := feed.Glance(context.Background(), r, other)
+	_, reading, err := feed.ReadKey(context.Background(), r, other)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestOneNodeAlone(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 		defer cancel()
-		_, _, err := feed.Glance(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
+		_, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
 		if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
 			t.Errorf("%s: a key of another node is read with %v", url, err)
 		}

@@ -118,7 +118,7 @@ func TestForecastOnAServer(t *testing.T) {
 			}
 			order := model.Order{Key: key, Cost: int64(1 + n%3), N: 2 + 3*n}
 			src := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []config.Rule{{Match: key, Algorithm: a, Limit: limit, LimitKnown: true, Library: model.OwnLibrary}}})
-			batch, r, err := feed.Glance(context.Background(), src, key)
+			batch, r, err := feed.ReadKey(context.Background(), src, key)
 			if err != nil {
 				t.Fatal(err)
 			}

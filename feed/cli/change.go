@@ -36,7 +36,7 @@ func Change(ctx context.Context, src Server, s model.Order, order FireOptions, l
 	if order.Production && order.Ask == nil && strings.TrimSpace(order.Reason) == "" && !lines {
 		return Usagef("nothing is changed: the configuration says production: true, so give --reason")
 	}
-	batch, r, err := feed.Glance(ctx, src, s.Key)
+	batch, r, err := feed.ReadKey(ctx, src, s.Key)
 	if err != nil {
 		return err
 	}

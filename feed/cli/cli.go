@@ -49,7 +49,7 @@ func Peek(ctx context.Context, src feed.Source, key string, cost int64, o Output
 	if cost < 1 {
 		return Usagef("a cost of %d is out of range: give 1 or more", cost)
 	}
-	batch, r, err := feed.Glance(ctx, src, key)
+	batch, r, err := feed.ReadKey(ctx, src, key)
 	if err != nil {
 		return err
 	}

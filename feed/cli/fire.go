@@ -96,7 +96,7 @@ func Fire(ctx context.Context, src Server, s model.Order, order FireOptions, o O
 	if err := reportable(order.Report); err != nil {
 		return err
 	}
-	batch, r, err := feed.Glance(ctx, src, s.Key)
+	batch, r, err := feed.ReadKey(ctx, src, s.Key)
 	if err != nil {
 		return err
 	}

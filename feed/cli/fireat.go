@@ -112,7 +112,7 @@ func FireAt(ctx context.Context, src Server, c Call, s model.Order, fo fire.Opti
 
 // compareReading reads the key and compares it with the wait that the last answer announced.
 func compareReading(ctx context.Context, src Server, key string, list []model.Fired) ([]model.Finding, error) {
-	batch, r, err := feed.Glance(ctx, src, key)
+	batch, r, err := feed.ReadKey(ctx, src, key)
 	if err != nil {
 		return nil, err
 	}

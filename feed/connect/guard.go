@@ -56,8 +56,8 @@ var reading = map[string][]string{
 	"subscribe": nil, "psubscribe": nil,
 }
 
-// Reads says whether a command is on the list of reading ones, in some form.
-func Reads(name string) bool {
+// IsReadCommand says whether a command is on the list of reading ones, in some form.
+func IsReadCommand(name string) bool {
 	_, known := reading[name]
 	return known
 }

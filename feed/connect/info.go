@@ -31,13 +31,13 @@ func VersionOf(fields map[string]string) string {
 	return fields["redis_version"]
 }
 
-// Unnoticed says whether connections to a server of that version read without counting as
+// HasNoTouch says whether connections to a server of that version read without counting as
 // use of the keys: by CLIENT NO-TOUCH, which Redis has from 7.2 on. Where a connection
 // has asked for it, Redis 8.0 to 8.2 and Valkey before 9 may crash: while a slot migrates,
 // or when another client that blocks is woken (redis/redis#14415, valkey-io/valkey#2347;
 // seen on Redis 8.0.6 and Valkey 8.1.1). Some of these are mended in later patches, but
 // no server is watched at that risk.
-func Unnoticed(version string) bool {
+func HasNoTouch(version string) bool {
 	number, isValkey := strings.CutPrefix(version, valkey)
 	major, rest, _ := strings.Cut(number, ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -66,7 +66,7 @@ func introduce(name string, watching bool) func(context.Context, *redis.Conn) er
 		// The server is told not to count this connection's reads as use of the keys, so that
 		// watching neither keeps keys from being evicted nor makes them look hot: where that is
 		// known to be safe, and where the user may ask.
-		if watching && info.Err() == nil && Unnoticed(VersionOf(ParseInfo(info.Val()))) {
+		if watching && info.Err() == nil && HasNoTouch(VersionOf(ParseInfo(info.Val()))) {
 			_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
 		}
 		return nil

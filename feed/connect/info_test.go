@@ -13,7 +13,7 @@ func TestUnnoticed(t *testing.T) {
 		"8.0.0": false, "8.0.6": false, "8.2.3": false, "8.4.0": true, "8.6.3": true, "9.0.0": true, "255.255.255": true,
 		"valkey 7.2.8": false, "valkey 8.1.1": false, "valkey 9.1.2": true, "garbage": false,
 	} {
-		if got := Unnoticed(version); got != want {
+		if got := HasNoTouch(version); got != want {
 			t.Errorf("version %q: %v, want %v", version, got, want)
 		}
 	}

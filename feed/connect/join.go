@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrAlone is in the error of Join where the URL says ?cluster=false.
-var ErrAlone = errors.New("the URL asks for this node alone")
+// ErrOneNode is in the error of Join where the URL says ?cluster=false.
+var ErrOneNode = errors.New("the URL asks for this node alone")
 
 // Join makes an endpoint of a single server, which turned out to be a node of a cluster, the
 // way to the whole cluster, if every master of it answers: clients that are opened from then
@@ -19,14 +19,14 @@ var ErrAlone = errors.New("the URL asks for this node alone")
 // announces, as behind a tunnel, the error says so and the endpoint stays as it was.
 func (e *Endpoint) Join(ctx context.Context) (masters int, err error) {
 	if e.joined == nil {
-		return 0, ErrAlone
+		return 0, ErrOneNode
 	}
 	whole := *e
 	whole.joined = new(atomic.Bool)
 	whole.joined.Store(true)
 	c, ok := whole.Open("ratescope-join", 1, &Guard{}).(*redis.ClusterClient)
 	if !ok {
-		return 0, ErrAlone
+		return 0, ErrOneNode
 	}
 	defer c.Close()
 	var n atomic.Int64

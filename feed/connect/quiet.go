@@ -12,7 +12,7 @@ type quiet struct{}
 // Printf drops the line.
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// Quiet keeps go-redis from writing to standard error, which a screen owns: what goes wrong
+// SilenceLogs keeps go-redis from writing to standard error, which a screen owns: what goes wrong
 // is reported in the batches. It is for the program to call, once, since it holds for every
 // client of the process.
-func Quiet() { redis.SetLogger(quiet{}) }
+func SilenceLogs() { redis.SetLogger(quiet{}) }

@@ -24,7 +24,7 @@ func TestSamplesAreReadable(t *testing.T) {
 			t.Errorf("%s: nothing is read", typ)
 		}
 		for _, c := range p.Cmds() {
-			if !connect.Reads(c.Name()) {
+			if !connect.IsReadCommand(c.Name()) {
 				t.Errorf("%s: %s is not known to read", typ, c.Name())
 			}
 		}

@@ -137,7 +137,7 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 	}
 	r.keys = append(r.keys, counted...)
 	source := "LFU counters, of the keys that SCAN has come by"
-	if !connect.Unnoticed(version) {
+	if !connect.HasNoTouch(version) {
 		source += "; the watching counts too, on this version of the server"
 	}
 	r.sources = append(r.sources, source)

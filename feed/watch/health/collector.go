@@ -197,7 +197,7 @@ func (d *Collector) reprice(now *figures) {
 		if calls < 0 { // another life of the server
 			calls, usec = s.calls, s.usec
 		}
-		if !connect.Reads(name) || calls < enoughCalls {
+		if !connect.IsReadCommand(name) || calls < enoughCalls {
 			continue
 		}
 		mean := usec / calls

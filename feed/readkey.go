@@ -9,10 +9,10 @@ import (
 	"ratescope/model/safetext"
 )
 
-// Glance reads one of the Options.Keys of s once, and returns the whole batch too, which
-// says at what instant it was read and what could not be told. A key that cannot be read is an error, whose sentence names it; one that does
-// not exist is a reading of Type "none".
-func Glance(ctx context.Context, s Source, key string) (model.Batch, model.Reading, error) {
+// ReadKey reads one of the Options.Keys of s once, and returns the whole batch too, which
+// says at what instant it was read and what could not be told. A key that cannot be read is an
+// error, whose sentence names it; one that does not exist is a reading of Type "none".
+func ReadKey(ctx context.Context, s Source, key string) (model.Batch, model.Reading, error) {
 	batch, err := Once(ctx, s)
 	if err != nil {
 		return model.Batch{}, model.Reading{}, err
