@@ -87,10 +87,32 @@ func (l *lockedBuffer) String() string {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	Need(t)
-	s := &Server{t: t, Port: FreePort(t), args: args, Dir: t.TempDir()}
-	s.Start()
-	t.Cleanup(s.Kill)
-	return s
+	for range mostPorts {
+		s := &Server{t: t, Port: FreePort(t), args: args, Dir: t.TempDir()}
+		if s.Start(); s.listens() {
+			t.Cleanup(s.Kill)
+			return s
+		}
+		s.Kill()
+	}
+	t.Fatalf("each of %d free ports was taken by another program before the server listened there", mostPorts)
+	return nil
+}
+
+// mostPorts is on how many ports a server is tried. A port that was free may be given to another test, of this
+// package or of one that is tested at the same time, before the server listens there: what then answers is
+// the other's server.
+const mostPorts = 5
+
+// listens waits until the server itself listens on its port, and reports false where another program does.
+func (s *Server) listens() (own bool) {
+	s.t.Helper()
+	Await(s.t, "the server to say that it listens", func() bool {
+		log := s.log.String()
+		own = strings.Contains(log, "Ready to accept connections")
+		return own || strings.Contains(log, "Failed listening") || strings.Contains(log, "already in use")
+	})
+	return own
 }
 
 // Client starts a server and returns a client of it. Its options are go-redis' defaults,
