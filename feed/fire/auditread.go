@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/feed/fire/foreign"
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -109,6 +110,21 @@ type charge struct {
 	at         limiter.Instant
 	cost, used int64
 	asNew      limiter.Instant // when the key was as new after it; 0 where that is not known
+}
+
+// held is how much more a log, a stream or a counter holds after a charge: a stream has an entry for each request,
+// or one for each unit.
+func (c charge) held(t *model.Target) int64 {
+	if t.Algorithm == limiter.StreamCounter && !t.Layout.PerUnit {
+		return 1
+	}
+	return c.cost
+}
+
+// deniedCharged reports whether the limiter of t counts denied requests, too.
+func deniedCharged(t *model.Target) bool {
+	w := foreign.For(t)
+	return w != nil && w.Charged || w == nil && t.Convention.Denied == limiter.DeniedCharged
 }
 
 // first reports whether a charge was the first one that its counter counted.

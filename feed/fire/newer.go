@@ -91,17 +91,11 @@ func newerOf(asked redis.Cmder, was savedKey) *int64 {
 }
 
 // added returns how many members, entries or elements the keys of a log or a stream were given while an
-// action fired, in all and of those how many the action gave them; ok is false where that is not known.
-// Members of a sorted set that came and went meanwhile are not there to be counted.
-func added(key, aside string, t model.Target, after []savedKey, charged []charge) (all, own int64, ok bool) {
-	for _, c := range charged {
-		if own += c.cost; t.Algorithm == limiter.StreamCounter {
-			own += 1 - c.cost
-		}
-	}
-	logs := t.Algorithm == limiter.SlidingLog || t.Algorithm == limiter.StreamCounter
-	if !logs || len(charged) == 0 {
-		return 0, 0, false
+// action fired; ok is false where that is not known. Members of a sorted set that came and went meanwhile are
+// not there to be counted.
+func added(key, aside string, t model.Target, after []savedKey, charged []charge) (all int64, ok bool) {
+	if t.Algorithm.Kind() != limiter.KindLog || len(charged) == 0 {
+		return 0, false
 	}
 	gone := charged[len(charged)-1].at.Sub(charged[0].at) >= max(t.Limit.Window, t.Window)
 	for _, k := range after {
@@ -109,11 +103,11 @@ func added(key, aside string, t model.Target, after []savedKey, charged []charge
 			continue
 		}
 		if k.Newer == nil || gone && k.kind() == "zset" {
-			return 0, 0, false
+			return 0, false
 		}
 		all += *k.Newer
 	}
-	return all, own, true
+	return all, true
 }
 
 // asCounted reports whether each counter holds after an action what it held before it and what the action

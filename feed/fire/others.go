@@ -58,7 +58,8 @@ func emission(t model.Target) time.Duration {
 // saved before an action and after it: putting back what was there before would lose them. It returns ""
 // where there were none. now is when the key is as new now, 0 where that is not known.
 //
-// Of logs, streams and counters it is told by how much more they held afterwards. Of what drains it is
+// Of logs and streams it is told by what they were given meanwhile, of counters by what the windows that are left
+// count, and where neither is known by how much more they held afterwards. Of what drains it is
 // told by the chain of instants at which the key was as new: each request of cost n moves that by n
 // emission intervals, from itself or from where it was.
 func amongOthers(key string, t model.Target, first, last entry, charged []charge, now limiter.Instant) string {
@@ -67,7 +68,7 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 		if n > 0 && c.used > charged[n-1].used+c.cost {
 			return "another program has written between its requests"
 		}
-		units += c.cost
+		units += c.held(&t)
 	}
 	if t.Algorithm.Bursts() {
 		return chain(t, first, charged, now)
@@ -76,13 +77,11 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 	if w := foreign.For(&t); w != nil {
 		aside = w.Beside
 	}
-	if all, own, ok := added(key, aside, t, last.After, charged); ok {
-		if all > own {
-			return fmt.Sprintf("another program has written while it was fired (its keys were given %d, and %d of them by it)", all, own)
-		}
-		if all == own {
-			return ""
-		}
+	switch all, ok := added(key, aside, t, last.After, charged); {
+	case ok && all > units:
+		return fmt.Sprintf("another program has written while it was fired (its keys were given %d, and %d of them by it)", all, units)
+	case ok && all == units:
+		return ""
 	}
 	same, told := asCounted(key, aside, t, heldBefore(first, last), last.After, charged, time.Now())
 	before, known := amount(key, aside, heldBefore(first, last))
@@ -93,7 +92,7 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 		return "another program may have written while it was fired (how much its keys held is not known)"
 	case told:
 		return fmt.Sprintf("another program has written while it was fired (its keys held %d before it and %d after it, and it was charged %d)", before, after, units)
-	case more == units, t.Algorithm == limiter.StreamCounter && more == int64(len(charged)):
+	case more == units:
 	case more < units: // some of what counted before it has left the window, and how much others wrote cannot be told
 		return fmt.Sprintf("another program may have written while it was fired (its keys held %d before it and %d after it, some of that expired, and it was charged %d)", before, after, units)
 	default:

@@ -80,6 +80,7 @@ func TestExpiryIsNoRequestOfOthers(t *testing.T) {
 	begun := time.Now().Truncate(time.Minute).Add(-time.Hour).UnixMilli()
 	at := func(seconds int64) limiter.Instant { return limiter.Instant((begun + seconds*second) * 1000) }
 	charged := []charge{{at: at(1), cost: 1, used: 3}, {at: at(70), cost: 1, used: 1}, {at: at(71), cost: 1, used: 2}}
+	dear := []charge{{at: at(1), cost: 3, used: 3}, {at: at(2), cost: 4, used: 7}}
 	window := func(seconds int64) string {
 		return layout.Counter(limiter.FixedWindow, "k", layout.Layout{}, at(seconds).Floor(time.Minute))
 	}
@@ -94,6 +95,8 @@ func TestExpiryIsNoRequestOfOthers(t *testing.T) {
 		"a log that others removed from":   {model.Target{Algorithm: limiter.SlidingLog}, []savedKey{key("k", "zset, 9 members", 0, nil)}, []savedKey{key("k", "zset, 1 members", 0, n(1))}, charged[1:], "may have written"},
 		"longer than the window":           {model.Target{Algorithm: limiter.SlidingLog}, []savedKey{key("k", "zset, 9 members", 0, nil)}, []savedKey{key("k", "zset, 3 members", 0, n(3))}, charged, "may have written"},
 		"a stream":                         {model.Target{Algorithm: limiter.StreamCounter}, []savedKey{key("k", "stream, 9 entries", 0, nil)}, []savedKey{key("k", "stream, 2 entries", 0, n(3))}, charged, ""},
+		"a stream, and others":             {model.Target{Algorithm: limiter.StreamCounter}, []savedKey{key("k", "stream, 9 entries", 0, nil)}, []savedKey{key("k", "stream, 8 entries", 0, n(7))}, dear, "has written"}, // 5 of theirs, 7 units of its own
+		"a stream of units":                {model.Target{Algorithm: limiter.StreamCounter, Layout: layout.Layout{PerUnit: true}}, []savedKey{key("k", "stream, 9 entries", 0, nil)}, []savedKey{key("k", "stream, 8 entries", 0, n(7))}, dear, ""},
 		"a list":                           {model.Target{Library: "limits", Algorithm: limiter.SlidingLog}, []savedKey{key("k", "list, 9 elements", 0, nil)}, []savedKey{key("k", "list, 9 elements", 0, n(3))}, charged, ""},
 		"a counter whose window ended":     {model.Target{Library: "rate-limit-redis", Algorithm: limiter.FixedWindow}, []savedKey{key("k", "string, 2", begun+30*second, nil)}, []savedKey{key("k", "string, 2", begun+130*second, nil)}, charged, ""},
 		"and others in the next":           {model.Target{Library: "rate-limit-redis", Algorithm: limiter.FixedWindow}, []savedKey{key("k", "string, 2", begun+30*second, nil)}, []savedKey{key("k", "string, 5", begun+130*second, nil)}, charged, "has written"}, // 3 more, as many as it was charged

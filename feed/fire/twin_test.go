@@ -278,3 +278,32 @@ func TestUndoneAlthoughSomeExpired(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenBackWhereDeniedAreCharged: a limiter that counts denied requests, too, gives them back as the others.
+func TestTakenBackWhereDeniedAreCharged(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow, limiter.SlidingLog, limiter.StreamCounter} {
+		t.Run(a.String(), func(t *testing.T) {
+			c.FlushDB(t.Context())
+			limit := limiter.Limit{Count: 5, Window: 500 * time.Hour}
+			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window, Convention: limiter.Convention{Denied: limiter.DeniedCharged}}
+			theirs := injectorOf(t, s)
+			shoot(t, theirs, "k", target, 2, 0, nil)
+			twin := held(t, c)
+			i := injectorOf(t, s)
+			if _, err := i.Undo(t.Context(), shoot(t, i, "k", target, 7, 0, nil)); err != nil || held(t, c) != twin {
+				t.Errorf("%v: the keys hold\n%s\nand their twin\n%s", err, held(t, c), twin)
+			}
+			id := shoot(t, i, "k", target, 7, 3, func() { shoot(t, theirs, "k", target, 1, 0, nil) })
+			if _, err := i.Undo(t.Context(), id); err == nil {
+				t.Error("undone over a request of others")
+			}
+			if u, err := i.Withdraw(t.Context(), id); err != nil || u.Units != 7 {
+				t.Errorf("%+v, %v, want 7 units", u, err)
+			}
+		})
+	}
+}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/fire/foreign"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/safetext"
@@ -118,8 +117,7 @@ func (i takingBack) lossless(ctx context.Context, first, last entry) error {
 	if err != nil || layout.IsScratch(key) { // no request of others meets a copy
 		return err
 	}
-	w := foreign.For(&t)
-	charged, err := i.audit.charges(first.Action, w != nil && w.Charged)
+	charged, err := i.audit.charges(first.Action, deniedCharged(&t))
 	if err != nil {
 		return err
 	}

@@ -71,8 +71,7 @@ func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, er
 	if err != nil {
 		return Undone{}, err
 	}
-	w := foreign.For(&t)
-	charged, err := i.audit.charges(id, w != nil && w.Charged)
+	charged, err := i.audit.charges(id, deniedCharged(&t))
 	if err != nil {
 		return Undone{}, err
 	}
