@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestWhatBenchmarksTell: metrics by name and unit, and the tables that stand between them.
@@ -27,5 +30,30 @@ ok  	ratescope/limiter/bench	1.2s
 	}
 	if got := strings.Join(printed(out), "\n"); got != "50 goroutines    decisions/s\nfixed/ratescope  93477" {
 		t.Errorf("the table is %q", got)
+	}
+}
+
+// TestPageIsInTheDocs: docs/performance.md has a page with every figure that is measured, and its date.
+func TestPageIsInTheDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page, found := strings.Cut(string(text), "\n## Figures of ")
+	page, _, _ = strings.Cut(page, "\n## ")
+	date, _, _ := strings.Cut(page, "\n")
+	if _, err := time.Parse(time.DateOnly, date); !found || err != nil {
+		t.Fatalf("docs/performance.md has no page of make bench with a date: %v", err)
+	}
+	for _, r := range runs() {
+		for _, f := range r.figures {
+			line := regexp.MustCompile(regexp.QuoteMeta("| "+f.what+" | ") + `\S+` + regexp.QuoteMeta(fmt.Sprintf(" %s | %s | %s |", f.unit, f.wanted, f.benchmark)))
+			if !line.MatchString(page) {
+				t.Errorf("the page in docs/performance.md has no line of %q, %s: put what make bench prints there", f.what, f.benchmark)
+			}
+		}
+		if !strings.Contains(page, r.command()) {
+			t.Errorf("the page in docs/performance.md does not name %s", r.command())
+		}
 	}
 }
