@@ -53,5 +53,9 @@ func (c *choices) remember(key, value string) tea.Cmd {
 	}
 }
 
-// firstRun says what there is to try, the first time that the program runs.
-const firstRun = "Three things to try: space fires, p and ← go back, : finds anything."
+// What there is to try, which is said the first time that the program runs: where requests can be fired at
+// once, and where they cannot.
+const (
+	firstRun         = "Three things to try: space fires, p and ← go back, : finds anything."
+	firstRunReadOnly = "Three things to try: p and ← go back, enter looks closer, : finds anything."
+)

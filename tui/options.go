@@ -100,7 +100,11 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		app.Open(tour.New(s))
 	}
 	if o.Choices != "" && len(kept.values) == 0 {
-		app.Say(firstRun)
+		hint := firstRun
+		if !s.Armament().Armed {
+			hint = firstRunReadOnly
+		}
+		app.Say(hint)
 		kept.remember("welcomed", "yes")()
 	}
 	return app, s, nil

@@ -200,7 +200,7 @@ func (h header) armed(columns int) (string, themes.Style) {
 func (h header) paintVerdict(x, y, end int) {
 	s := h.Live().Server
 	if s.Link != model.Live && s.Err != "" {
-		h.Spans(x+1, y, end, widget.Styled(h.Look.OverMark+" ", h.Look.Denied), widget.Styled(safetext.Clean(s.Err), h.Look.Denied))
+		h.Spans(x+1, y, end, widget.Styled(h.Look.OverMark+" ", h.Look.Denied), widget.Styled(safetext.Clip(safetext.Clean(s.Err), end-x-4, safetext.Ellipsis), h.Look.Denied))
 		return
 	}
 	if !h.Started() {
