@@ -141,17 +141,19 @@ func settled(calls *atomic.Int64, sent int64) int64 {
 	return calls.Load()
 }
 
-// swallow answers everything but script calls, which it counts.
+// swallow answers everything but script calls, which it counts, also those whose name two reads share.
 func swallow(conn net.Conn, calls *atomic.Int64) {
-	buf := make([]byte, 4096)
+	const call = "evalsha"
+	buf, rest, called := make([]byte, 4096), "", false
 	for {
 		n, err := conn.Read(buf)
 		if err != nil {
 			return
 		}
-		text := strings.ToLower(string(buf[:n]))
-		calls.Add(int64(strings.Count(text, "evalsha")))
-		if strings.Contains(text, "evalsha") {
+		text := rest + strings.ToLower(string(buf[:n]))
+		rest = text[max(len(text)-len(call)+1, 0):]
+		calls.Add(int64(strings.Count(text, call)))
+		if called = called || strings.Contains(text, call); called { // all that follows is of scripts
 			continue
 		}
 		answer := "+OK\r\n"
