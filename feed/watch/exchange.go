@@ -23,10 +23,6 @@ import (
 const (
 	rangesPerPipe   = 50
 	commandsPerPipe = 400
-	// commandsBetween is that of a server which others use, and which is near: their requests wait
-	// until a pipeline is done, some 2 µs a command, and one round trip more costs nothing there.
-	commandsBetween = 40
-	near            = 2 * time.Millisecond
 	asksPerRound    = 24 // times that a tracker may ask for more in one round
 )
 
@@ -181,9 +177,6 @@ func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) 
 	f.query = &track.Query{Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.link.cluster, Entries: track.EntriesFor(len(r.limiters.trackers)), Windows: &r.limiters.windows, Inferred: &r.inferred, Denials: &r.link.denials}
 	f.measured = measurable && !quick && !r.embedded && len(g.due) > 1 && r.spending.meter.Due(f.sent)
 	most := commandsPerPipe
-	if trip := f.clock.rtt(); r.spending.shared && trip > 0 && trip < near {
-		most = commandsBetween
-	}
 	if f.measured {
 		r.spending.meter.Begin(ctx, f.query.Pipe)
 		most = cost.Most

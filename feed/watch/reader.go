@@ -44,8 +44,6 @@ type spending struct {
 	costs    cost.Model
 	meter    cost.Meter
 	strained bool          // the server has hardly any time to spare: it is watched with restraint
-	shared   bool          // other clients use the server
-	sent     int64         // commands of this process, at the latest examination
 	quick    time.Duration // what a tracker in a quick look costs beside the round trip, smoothed
 	spent    time.Duration // of the server, since the result before
 	charged  *atomic.Int64 // of the server, in ns, in all
@@ -58,18 +56,6 @@ func (s *spending) charge(d time.Duration) {
 	s.budget.pay(d)
 	s.spent += d
 	s.charged.Add(int64(d))
-}
-
-// othersRate is how many commands a second of other clients make a server one that they use.
-const othersRate = 200
-
-// divide works out from an examination whether other clients use the server, when this process has
-// sent so many commands in all.
-func (s *spending) divide(h *model.Health, sent int64) {
-	if h.Ops.Known && h.Over > 0 {
-		s.shared = h.Ops.V-float64(sent-s.sent)/h.Over.Seconds() > othersRate
-	}
-	s.sent = sent
 }
 
 func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[string]*track.Past, s *shared) *reader {
@@ -213,13 +199,11 @@ func (r *reader) takeExamination() *model.Health {
 	s := &r.spending
 	s.charge(e.Cost)
 	s.strained = e.Strained
-	s.divide(e.Health, r.link.guard.Commands.Load())
 	if len(e.Prices) > 0 {
 		s.costs.Exec = e.Prices
 	}
 	s.costs.Turn = e.RoundTrip
 	r.limiters.scanner.Strain(e.Strained)
-	r.limiters.scanner.Shared(s.shared)
 	r.limiters.scanner.Reprice(s.costs)
 	r.limiters.ranker.writes.Strain(e.Strained)
 	r.listener.turn.Store(int64(s.costs.Wake()))

@@ -1,10 +1,8 @@
 package discover
 
 import (
-	"cmp"
 	"context"
 	"hash/maphash"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +21,6 @@ import (
 const (
 	batchKeys = 100
 	batchWait = 300 * time.Millisecond
-	busyKeys  = 10 // that are looked at together while others use the server: a pipeline keeps it until it is done
 )
 
 // inspect sorts out the keys of a page, those of a form that never was a limiter's only now and
@@ -54,23 +51,8 @@ func (s *Scanner) report(finds []decode.Found) {
 	s.found.Send()
 }
 
-// examine asks the server what keys hold, of few at a time while others use it. It returns what that
-// took of it.
+// examine asks the server what keys hold. It returns what that took of it.
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
-	some := max(len(unknown), 1)
-	if s.busy() {
-		some = busyKeys
-	}
-	for keys := range slices.Chunk(unknown, some) {
-		took, failed := s.look(ctx, keys)
-		spent += took
-		err = cmp.Or(err, failed)
-	}
-	return spent, err
-}
-
-// look asks the server what keys hold, at once. It returns what that took of it.
-func (s *Scanner) look(ctx context.Context, unknown []string) (spent time.Duration, err error) {
 	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, s.library, decode.Clock{Now: s.o.Now, Asked: s.o.Time})
 	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
@@ -175,21 +157,6 @@ func (s *Scanner) Strain(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strained = yes
-}
-
-// Shared says whether other clients use the server: it is then asked for little at a time, for their
-// requests wait until an answer is complete.
-func (s *Scanner) Shared(yes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shared = yes
-}
-
-// busy reports whether other clients use the server, as far as is known.
-func (s *Scanner) busy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shared || s.sweep.Pace == model.PaceBusy
 }
 
 // rest returns for how long to leave the server alone after a pass that took so long: at most

@@ -90,7 +90,7 @@ func (s *Scanner) share() float64 {
 // pageSize returns how many keys the next call of SCAN goes through. While others use the
 // server it wakes up for them anyway, so that many short calls cost it no more than few long.
 func (s *Scanner) pageSize() int {
-	if s.busy() {
+	if s.governor.Pace() == model.PaceBusy {
 		return busyCount
 	}
 	return scanCount

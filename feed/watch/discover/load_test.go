@@ -19,7 +19,6 @@ import (
 type crowd struct {
 	keys     int
 	pages    int           // SCAN calls so far
-	longest  int           // commands of a pipeline
 	latest   int           // keys of the latest of them
 	cpu      time.Duration // of the server
 	commands int64
@@ -36,7 +35,6 @@ func (c *crowd) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 func (c *crowd) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(_ context.Context, cmds []redis.Cmder) error {
 		c.spend(50 * time.Microsecond)
-		c.longest = max(c.longest, len(cmds))
 		for _, cmd := range cmds {
 			c.answer(cmd)
 		}
@@ -116,29 +114,6 @@ func (c *crowd) search(t *testing.T, o Options, limit time.Duration) (shares map
 }
 
 func alone() (time.Duration, int64) { return 0, 0 }
-
-// TestKeysAreLookedAtFewAtATime where other clients use the server, whose requests wait until a
-// pipeline is done, and all together where none does.
-func TestKeysAreLookedAtFewAtATime(t *testing.T) {
-	var keys []string
-	for i := range 95 {
-		keys = append(keys, fmt.Sprint("key", i))
-	}
-	for shared, want := range map[bool]int{false: len(keys), true: busyKeys} {
-		c := &crowd{others: alone}
-		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-		defer client.Close()
-		client.AddHook(c)
-		s := New(Options{Client: client, Now: func() limiter.Instant { return 0 }})
-		s.Shared(shared)
-		if _, err := s.examine(t.Context(), keys); err != nil {
-			t.Fatal(err)
-		}
-		if c.longest != want || c.commands != int64(len(keys)) {
-			t.Errorf("shared %t: %d commands are sent, up to %d at once, want %d", shared, c.commands, c.longest, want)
-		}
-	}
-}
 
 // TestAMillionKeys: the first pass over a server that no other client uses takes half a minute, within the bound
 // that a person gave four times as long and more, and as long where the server does not tell how

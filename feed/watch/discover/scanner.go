@@ -87,7 +87,6 @@ type Scanner struct {
 	spent    time.Duration   // of the server, not told yet
 	tariff   cost.Model
 	strained bool
-	shared   bool    // other clients use the server
 	count    float64 // keys of a call of SCAN, the mean of late
 }
 
@@ -104,7 +103,7 @@ type filter struct {
 // hundred of them.
 const (
 	scanCount   = 500
-	busyCount   = 50 // while others use the server, whose requests may have to wait for a page
+	busyCount   = 50 // while others use the server, each of whom may have to wait for a page
 	scanPause   = 10 * time.Millisecond
 	firstShare  = 0.75
 	laterShare  = 0.2
