@@ -103,8 +103,8 @@ func TestAttackerAmongMany(t *testing.T) {
 		t.Errorf("%d keys are said to be dropped of %d", d, n)
 	}
 	// The budget is 1 %: what commands cost is measured, and on a busy machine by a server that is
-	// interrupted. BenchmarkWatching tells it exactly.
-	if share := float64(cost.Server) / float64(cost.Over); share > 0.03 {
+	// interrupted, so that only a cost without bounds is found here. BenchmarkWatching tells it exactly.
+	if share := float64(cost.Server) / float64(cost.Over); share > 0.1 {
 		t.Errorf("watching took %.2f %% of the server", 100*share)
 	}
 	if k := board.Key(attacker); k == nil || k.Gauge.Used.N < 300 {
