@@ -72,7 +72,7 @@ func (o Output) explain(b model.Batch, s report.Snapshot) {
 	case b.Sweep.Dropped > 0:
 		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n", b.Sweep.Dropped)
 	case len(s.Keys) == 0 && hidden > 0:
-		fmt.Fprintf(o.Err, "ratescope: %d keys that match %s may be limiters, and none is one by its name: list them with --likely, or name them with --watch\n", hidden, patterns)
+		fmt.Fprintf(o.Err, "ratescope: only likely limiters match %s, %s: list them with --likely, or name them with --watch\n", patterns, plural.Of(hidden, "key"))
 	case len(s.Keys) == 0 && len(b.Server.Lacks) == 0:
 		fmt.Fprintf(o.Err, "ratescope: there is no limiter among the keys that match %s\n", patterns)
 	}
