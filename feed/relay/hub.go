@@ -223,7 +223,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return control.Flush() == nil
 	}
-	// What comes while this is made is queued, and told again at worst.
+	// What comes while this is made is queued, and may be told again.
 	if !send(h.state(c.zip)) {
 		return
 	}
