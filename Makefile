@@ -9,7 +9,7 @@ help: ## lists the targets
 
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
 	go test -vet=off . ./limiter ./model/... ./tui ./tui/lab
-	RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -race -p 3 -timeout 20m ./feed/watch ./tui/e2e $$(go list ./... | grep -v -e /feed/watch$$ -e /tui/e2e$$ -e /feed$$ -e "^$$(go list -m)$$") ./feed
+	RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -race -timeout 20m ./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$ -e "^$$(go list -m)$$")
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
 
@@ -22,8 +22,7 @@ adapters: ## checks and tests the adapters for gRPC, OpenTelemetry and Prometheu
 
 # Arithmetic runs at full volume without the race detector, and at a tenth of it with it;
 # what one goroutine draws or parses runs without it. The two packages that wait the most
-# come first, and a third one computes beside them; feed, which starts as many servers as
-# feed/watch, comes last. go vet has run over everything before.
+# come first, beside which others compute. go vet has run over everything before.
 # The tests start their own redis-server on a free port, and drive the built program
 # in tmux. -race needs a C compiler.
 tools: ## installs what the tests need
