@@ -387,7 +387,7 @@ func TestArchitecture(t *testing.T) {
 // TestRename gives a copy of the module another path, under which every import is found.
 func TestRename(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it copies everything and resolves all imports again")
+		t.Skip("SKIPPED: -short leaves out the test that copies everything and resolves all imports again")
 	}
 	folder := t.TempDir()
 	if err := os.CopyFS(folder, sourceTree{os.DirFS(".")}); err != nil {

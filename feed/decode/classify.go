@@ -63,6 +63,7 @@ func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redi
 	}
 }
 
+// firstError returns the error of the first command that has one, nil where all were answered.
 func firstError(cmds []redis.Cmder) error {
 	for _, cmd := range cmds {
 		if err := cmd.Err(); err != nil {

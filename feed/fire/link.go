@@ -14,7 +14,8 @@ import (
 	"ratescope/model"
 )
 
-// link is the connection to one server that may write, and what is asked, read and written over it.
+// link is the Injector's connection to its server, which may write: it decides requests through our own
+// limiters and their scripts, and reads, saves and changes keys.
 // The client is made when it is first used. A link is safe for concurrent use.
 type link struct {
 	endpoint *connect.Endpoint
