@@ -1,18 +1,15 @@
 package safetext
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Distinct shortens clean names to cells cells, as Shorten does, and lets those that would come out
 // alike keep what tells them apart: of names that begin alike the beginning goes, up to the word in
 // which they differ.
-func Distinct(names []string, cells int, mark string) []string {
+func (f *Families) Distinct(names []string, cells int, mark string) []string {
 	short := make([]string, len(names))
 	alike := map[string][]int{}
 	for i, name := range names {
-		short[i] = Shorten(name, cells, mark)
+		short[i] = f.Shorten(name, cells, mark)
 		if short[i] != name {
 			alike[short[i]] = append(alike[short[i]], i)
 		}
@@ -41,7 +38,7 @@ func SharedWords(a, b string) int {
 		if other, _ := utf8.DecodeRuneInString(b[n:]); other != r {
 			return words
 		}
-		if n += size; !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if n += size; separates(r) {
 			words = n
 		}
 	}

@@ -21,7 +21,8 @@ func TestDistinctNamesStayTellable(t *testing.T) {
 		{[]string{"a-long-name-with-x-in-it", "b-long-name-with-x-in-it"}, 3, []string{"a…t", "b…t"}},
 		{nil, 5, []string{}},
 	} {
-		got := safetext.Distinct(c.names, c.cells, "…")
+		var unknown safetext.Families
+		got := unknown.Distinct(c.names, c.cells, "…")
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%q in %d cells: %q, want %q", c.names, c.cells, got, c.want)
 		}

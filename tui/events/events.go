@@ -69,9 +69,13 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 		v.quietSoFar(in)
 		return
 	}
+	list := make([]event, 0, max(in.H, 0))
 	for i := range min(in.H, len(alerts)) {
-		e := event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]}
-		v.paintEvent(in.X, in.Y+i, in.X+in.W, e)
+		list = append(list, event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]})
+	}
+	who := v.whoColumns(list, in.W)
+	for i, e := range list {
+		v.paintEvent(in.X, in.Y+i, in.X+in.W, who, e)
 		if s.Board().Key(e.key()) != nil {
 			p.OnClick(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, func(int) tea.Cmd { return lead(s, e) })
 		}
@@ -144,9 +148,42 @@ func (v view) fits(e *event) bool {
 // narrow is the width of a log below which its times are in seconds.
 const narrow = 64
 
-func (v view) paintEvent(x, y, end int, e event) {
+// roomForWords is what the words of most events take.
+const roomForWords = 32
+
+// whoColumns returns how many columns the names of listed events have in a log of so many: at least
+// what short names need, so that the words of most logs stand in one place; more where a name is
+// longer and leaves the words their room.
+func (v view) whoColumns(list []event, columns int) int {
+	room, longest := columns-widthOfTime(columns), 0
+	for i := range list {
+		longest = max(longest, safetext.Width(v.who(&list[i])))
+	}
+	least := min(max(8, room*2/5), 28)
+	return min(max(longest, least), max(least, room-roomForWords))
+}
+
+// who is what an event is about.
+func (v view) who(e *event) string {
+	if e.alert != nil {
+		return session.Subject(e.alert, v.Name)
+	}
+	return v.Name(e.key())
+}
+
+// widthOfTime is what the time and the mark of an event take in a log of so many columns.
+func widthOfTime(columns int) int {
+	const mark = len(" x ")
+	if columns < narrow {
+		return len("15:04:05") + mark
+	}
+	return len("15:04:05.000") + mark
+}
+
+// paintEvent draws an event in the columns from x to end, of which so many are for what it is about.
+func (v view) paintEvent(x, y, end, who int, e event) {
 	if e.mark != nil {
-		v.paintLine(x, y, end, e.at, line{string(v.Look.Flag), v.Look.Title, v.Name(e.mark.Key), cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
+		v.paintLine(x, y, end, who, e.at, line{string(v.Look.Flag), v.Look.Title, v.who(&e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
 		return
 	}
 	if e.fired != nil {
@@ -162,7 +199,7 @@ func (v view) paintEvent(x, y, end int, e event) {
 	case e.lasted > 0:
 		text += " for " + format.Span(e.lasted)
 	}
-	v.paintLine(x, y, end, e.at, line{mark, st, session.Subject(e.alert, v.Name), text})
+	v.paintLine(x, y, end, who, e.at, line{mark, st, v.who(&e), text})
 }
 
 // line is what stands behind the time of an event.
@@ -173,15 +210,14 @@ type line struct {
 	text  string
 }
 
-func (v view) paintLine(x, y, end int, at limiter.Instant, l line) {
+func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
 	clock := format.ClockMillis(at)
 	if end-x < narrow { // the words need the room of the milliseconds
 		clock = format.Clock(at)
 	}
 	x = v.Spans(x, y, end, widget.Styled(clock+" ", v.Look.Dim), widget.Styled(l.mark+" ", l.style))
-	column := min(max(8, (end-x)*2/5), 28)
-	after := v.Buffer.Text(x, y, end, safetext.Shorten(l.who, column, safetext.Ellipsis), v.Look.Text)
-	if x = max(after, min(x+column, end)) + 1; safetext.Width(l.text) > end-x {
+	after := v.Buffer.Text(x, y, end, v.Families().Shorten(l.who, who, safetext.Ellipsis), v.Look.Text)
+	if x = max(after, min(x+who, end)) + 1; safetext.Width(l.text) > end-x {
 		x = after + 1 // the words come first, then that they stand below each other
 	}
 	v.Buffer.Text(x, y, end, safetext.Clip(l.text, max(end-x, 0), safetext.Ellipsis), l.style)

@@ -7,7 +7,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
 	"ratescope/tui/widget"
@@ -100,7 +99,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 		} else {
 			st = v.Look.Dim
 		}
-		v.Buffer.Text(in.X+2, y, in.X+2+name, safetext.Shorten(v.Name(l.key), name, safetext.Ellipsis), st)
+		v.Buffer.Text(in.X+2, y, in.X+2+name, v.ShortName(l.key, name), st)
 		v.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(x int) tea.Cmd {
 			at := max(x-(plot.X-in.X), 0)
 			return v.Visit(l.key, from.Add(column*time.Duration(at)+column/2))

@@ -139,9 +139,11 @@ func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 		v.quietSoFar(in)
 		return
 	}
-	for i := range min(in.H, len(e.list)-e.top) {
+	lines := min(max(in.H, 0), len(e.list)-e.top)
+	who := v.whoColumns(e.list[e.top:e.top+lines], in.W-1)
+	for i := range lines {
 		n, row := e.top+i, cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}
-		v.paintEvent(in.X+1, row.Y, in.X+in.W, e.list[n])
+		v.paintEvent(in.X+1, row.Y, in.X+in.W, who, e.list[n])
 		if n == e.at {
 			p.Buffer.Text(in.X, row.Y, in.X+1, p.Look.SelMark, p.Look.Accent)
 			p.Buffer.Tint(row, p.Look.Selected)

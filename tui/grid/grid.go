@@ -58,7 +58,7 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	})
 	mark, style := v.Mark(k, v.Look)
 	used := " " + session.UsedText(k, 11) + " "
-	name := safetext.Shorten(v.Name(key), max(4, r.W-8-safetext.Width(used)), safetext.Ellipsis)
+	name := v.ShortName(key, max(4, r.W-8-safetext.Width(used)))
 	x := v.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", v.Look.Title))
 	v.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)

@@ -74,7 +74,7 @@ func (v view) paintCursorText(r cell.Rect) {
 func (v view) rowName(r *row, columns int) string {
 	first := v.Name(r.keys[0].Reading.Key)
 	if len(r.keys) == 1 {
-		return safetext.Shorten(first, columns, safetext.Ellipsis)
+		return v.ShortName(r.keys[0].Reading.Key, columns)
 	}
 	if r.prefix != "" {
 		first = v.Name(r.prefix)
@@ -113,7 +113,7 @@ func (v view) rowNames(list []row, columns int) []string {
 			texts[i] = v.rowName(r, columns)
 		}
 	}
-	return safetext.Distinct(texts, columns, safetext.Ellipsis)
+	return v.Families().Distinct(texts, columns, safetext.Ellipsis)
 }
 
 func (v view) paintRow(i int, r *row, name string) {

@@ -74,7 +74,7 @@ func (v injectorPane) title(room int) []widget.Span {
 	}
 	if s := v.Rate(); s != nil {
 		title = append(title, widget.Styled(" · "+v.UnderWay(s)+" at ", v.Look.Injected),
-			widget.Styled(safetext.Shorten(v.Name(s.Key), 30, safetext.Ellipsis), v.Look.Injected))
+			widget.Styled(v.ShortName(s.Key, 30), v.Look.Injected))
 	} else if v.Firing() > 0 {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d under way", v.Firing()), v.Look.Injected))
 	}

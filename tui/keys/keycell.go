@@ -66,7 +66,7 @@ func (c keyCell) name() {
 	if c.k.Pinned {
 		name = c.Look.PinMark + " " + name
 	}
-	c.Buffer.Text(c.x+1, c.y, c.x+c.w, safetext.Shorten(name, c.w-1, safetext.Ellipsis), st)
+	c.Buffer.Text(c.x+1, c.y, c.x+c.w, c.table.Families().Shorten(name, c.w-1, safetext.Ellipsis), st)
 }
 
 func (c keyCell) limiter() {

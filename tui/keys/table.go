@@ -59,7 +59,7 @@ func (v tableView) paint(r cell.Rect) {
 			alone = append(alone, l.key.Reading.Key)
 		}
 	}
-	v.names.shorten(alone, v.Name, widths[0]-1)
+	v.names.shorten(v.Session, alone, widths[0]-1)
 	for i := range shown {
 		if l := v.lineAt(v.top + i); l.group != nil {
 			v.groupRow(rows.X, rows.Y+i, rows.W, &widths, l.group)
@@ -87,9 +87,9 @@ func (v tableView) paint(r cell.Rect) {
 func (v tableView) heading() []widget.Span {
 	title := []widget.Span{widget.Styled("keys", v.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.Rows())), v.Look.Dim)}
 	if v.groups.on {
-		groups := " in " + format.Plural(v.groups.tree.groups, "group")
+		groups := " · " + format.Plural(v.groups.tree.groups, "group")
 		if v.groups.tree.groups == 0 {
-			groups = ", no two of a group"
+			groups = " · no two of a group"
 		}
 		title = append(title, widget.Styled(groups, v.Look.Dim))
 	}

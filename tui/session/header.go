@@ -241,17 +241,21 @@ func (h header) paintVerdict(x, y, end int) {
 			return
 		}
 		from, limit := x+3, " · "+LimitText(k.Reading.Target)
-		if name := min(safetext.Width(h.Name(k.Reading.Key)), 28); room < name+safetext.Width(limit) {
+		name := h.ShortName(k.Reading.Key, min(room, longestName))
+		if room < safetext.Width(name)+safetext.Width(limit) {
 			limit = ""
 		}
 		frees := WaitText(&k.Gauge)
 		x = h.Spans(from, y, end, widget.Styled("longest: ", h.Look.Dim),
-			widget.Styled(safetext.Shorten(h.Name(k.Reading.Key), min(room, 28), safetext.Ellipsis), h.Look.Text),
+			widget.Styled(name, h.Look.Text),
 			widget.Styled(limit, h.Look.Dim), widget.Styled(frees, h.Look.Denied))
 		key := k.Reading.Key
 		h.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.Pick(key); return nil })
 	}
 }
+
+// longestName is how many columns the verdict gives the key that is denied the longest.
+const longestName = 48
 
 // paintFlow writes what is admitted and denied a second at the right, where there is
 // room, and returns the column before it.

@@ -64,11 +64,12 @@ type Session struct {
 	*saving.Files
 	Options
 
-	Marks   *markers.Markers // moments of a replay
-	alerts  alerts
-	outlook outlook
-	names   cleaned
-	step    time.Duration // how often the picture on screen moves; 0 it does not
+	Marks    *markers.Markers // moments of a replay
+	alerts   alerts
+	outlook  outlook
+	names    cleaned
+	families families
+	step     time.Duration // how often the picture on screen moves; 0 it does not
 }
 
 // New returns a session in a program.

@@ -1,0 +1,121 @@
+package safetext
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Families shortens names by what they have in common. Names that begin with the same word are a
+// family; the words that all of it begin and end with do not tell one key from another, so they
+// are the first to go: LIMITS:LIMITER/10.0.0.7/login/10/1/minute becomes …10.0.0.7/login/10… where
+// Shorten would keep the prefix and cut the address. The zero value knows no name and is ready.
+// Not safe for concurrent use.
+type Families struct {
+	of      map[string]*family
+	changes int
+}
+
+// family is what the names that begin with one word have in common, counted in the bytes of one.
+type family struct {
+	example    string
+	start, end int
+	several    bool // it has more than the example
+}
+
+// Learn counts clean names among those that may be shortened. What it has once learned stays:
+// a family never has more in common than before.
+func (f *Families) Learn(name string) {
+	first := name[:firstWord(name)]
+	one := f.of[first]
+	switch {
+	case one == nil:
+		if f.of == nil {
+			f.of = map[string]*family{}
+		}
+		f.of[first] = &family{example: name, start: len(name), end: len(name)}
+		return
+	case one.example == name:
+		return
+	}
+	start, end := min(one.start, SharedWords(one.example, name)), min(one.end, sharedEnd(one.example, name))
+	if !one.several || start != one.start || end != one.end {
+		f.changes++
+	}
+	one.start, one.end, one.several = start, end, true
+}
+
+// Changes grows whenever Shorten may return another text than before for the same name.
+func (f *Families) Changes() int { return f.changes }
+
+// Shorten cuts a clean name to at most cells cells, marks included: first words from its beginning
+// that its family shares, as few as will do, then such words from its end, then its middle.
+func (f *Families) Shorten(name string, cells int, mark string) string {
+	if len(name) <= cells || Width(name) <= cells {
+		return name
+	}
+	one := f.of[name[:firstWord(name)]]
+	if one == nil || !one.has(name) {
+		return Shorten(name, cells, mark)
+	}
+	for at := 0; at < one.start; {
+		if at += firstWord(name[at:]); at <= one.start && fits(name[at:], cells-Width(mark)) {
+			return mark + name[at:]
+		}
+	}
+	cells -= 2 * Width(mark)
+	rest := name[one.start:]
+	for own := len(rest) - one.end; len(rest) > own; {
+		if rest = rest[:strings.LastIndexFunc(rest, separates)]; fits(rest, cells) {
+			return mark + rest + mark
+		}
+	}
+	if cells < leastOwn {
+		return Shorten(name, cells+2*Width(mark), mark)
+	}
+	return mark + Shorten(rest, cells, mark) + mark
+}
+
+// has reports whether a name begins and ends as the family does, and has words of its own between.
+func (f *family) has(name string) bool {
+	return f.several && f.start+f.end < len(name) &&
+		strings.HasPrefix(name, f.example[:f.start]) && strings.HasSuffix(name, f.example[len(f.example)-f.end:])
+}
+
+// leastOwn is how many cells a family's name needs for what is its own; in less both ends of the
+// whole name say more.
+const leastOwn = 8
+
+func fits(s string, cells int) bool { return len(s) <= cells || Width(s) <= cells }
+
+// separates reports the runes that end a word of a name.
+func separates(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// firstWord returns how many bytes the first word of a name takes, with what ends it.
+func firstWord(name string) int {
+	at := strings.IndexFunc(name, separates)
+	if at < 0 {
+		return len(name)
+	}
+	_, size := utf8.DecodeRuneInString(name[at:])
+	return at + size
+}
+
+// sharedEnd returns how many bytes two names end with alike, in whole words with what precedes
+// them; all of them where the names are the same.
+func sharedEnd(a, b string) int {
+	n, words := 0, 0
+	for n < len(a) && n < len(b) {
+		r, size := utf8.DecodeLastRuneInString(a[:len(a)-n])
+		if other, _ := utf8.DecodeLastRuneInString(b[:len(b)-n]); other != r {
+			return words
+		}
+		if n += size; separates(r) {
+			words = n
+		}
+	}
+	if len(a) == len(b) {
+		return n
+	}
+	return words
+}
