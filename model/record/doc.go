@@ -23,7 +23,7 @@
 //	{"p":{"ids":[3,1,4],"times":[…],"keys":[{"id":3,"key":{…}}],"cols":{"current":[0,2]},"log":[…]}}
 //	    a pack: many readings, field by field. Each column has, of one field, how the values
 //	    differ from what the reading before of the key leads to expect, as pairs: how many
-//	    readings are passed over, and the difference; see row.expect, row.ttl and
+//	    readings are passed over, and the difference; see row.expected, row.ttl and
 //	    row.arrivals. ids are differences, as are times; new entries of logs are as in "r",
 //	    with their counts apart. Of version 2, as is
 //	{"held":{"at":…,…}}

@@ -109,28 +109,28 @@ func (x *row) reading(id int) reading {
 	return r
 }
 
-// expect returns what a field of x is expected to be, after those before it, when the reading
-// before of the same key was was and its log has so many entries. The zero row is that of none.
-func (x *row) expect(f field, was *row, entries int) int64 {
+// expected returns the fields that the next reading of the key is expected to have, whose log has
+// so many entries. The zero row is that of a key without a reading.
+func (x *row) expected(entries int) row {
+	next := *x
+	next[fieldSince] = x[fieldAt]
+	next[fieldDrop], next[fieldFresh], next[fieldCame] = 0, 0, 0
+	next[fieldKeep] = int64(entries)
+	return next
+}
+
+// differ adds to a field of an expected row the difference d, which is not 0, from what was
+// expected, and corrects the fields after it whose expectation depends on it. It is called in the
+// order of the fields.
+func (x *row) differ(f field, d int64) {
+	x[f] += d
 	switch f {
-	case fieldSince:
-		return was[fieldAt]
-	case fieldPrevious: // in a new window the current count is the previous one
-		if x[fieldStart] != was[fieldStart] {
-			return was[fieldCurrent]
-		}
-	case fieldCurrent:
-		if x[fieldStart] != was[fieldStart] {
-			return 0
-		}
-	case fieldBefore:
-		return was[fieldBefore] + x[fieldStart] - was[fieldStart]
-	case fieldDrop, fieldFresh, fieldCame:
-		return 0
-	case fieldKeep:
-		return int64(entries) - x[fieldDrop]
+	case fieldStart: // in a new window the current count becomes the previous one
+		x[fieldPrevious], x[fieldCurrent] = x[fieldCurrent], 0
+		x[fieldBefore] += d
+	case fieldDrop:
+		x[fieldKeep] -= d
 	}
-	return was[f]
 }
 
 // milli is a millisecond in nanoseconds.
@@ -305,6 +305,7 @@ func (p *packer) add(r *reading, x, was *row, entries int, log []limiter.Entry) 
 	at := p.time(x[fieldAt])
 	p.columns[fieldAt].put(i, int64(at-p.at))
 	p.at = at
+	next := was.expected(entries)
 	for f := fieldAt + 1; f < fields; f++ {
 		if f == fieldTTL { // after follow
 			ms, rest := x.ttl(was)
@@ -312,7 +313,7 @@ func (p *packer) add(r *reading, x, was *row, entries int, log []limiter.Entry) 
 			p.rest.put(i, rest)
 			continue
 		}
-		d := x[f] - x.expect(f, was, entries)
+		d := x[f] - next[f]
 		switch {
 		case d == 0:
 		case f == fieldLevel:
@@ -320,6 +321,7 @@ func (p *packer) add(r *reading, x, was *row, entries int, log []limiter.Entry) 
 			p.levels = append(p.levels, r.Level)
 		default:
 			p.columns[f].put(i, d)
+			next.differ(f, d)
 		}
 	}
 	for j := 0; j < len(r.Log); j += 2 {

@@ -21,7 +21,10 @@ func (r *Reader) unpack(p *pack) error {
 	}
 	u := unpacker{pack: p, rest: column{pairs: p.Columns[restName]}, counts: column{pairs: p.Counts}}
 	for f, name := range fieldNames {
-		u.columns[f].pairs = p.Columns[name]
+		if pairs := p.Columns[name]; len(pairs) > 0 {
+			u.columns[f].pairs = pairs
+			u.told = append(u.told, field(f))
+		}
 	}
 	id := 0
 	for i, gap := range p.IDs {
@@ -52,6 +55,7 @@ func (r *Reader) unpack(p *pack) error {
 type unpacker struct {
 	*pack
 	columns [fields]column
+	told    []field // those whose columns are not empty, in their order
 	rest    column
 	counts  column
 	at      int64 // number of the time
@@ -70,26 +74,31 @@ var errPack = &Damage{"a pack of readings does not fit together"}
 func (u *unpacker) next(i int, k *known) (x row, err error) {
 	was := &k.row
 	var ttl, rest int64
-	for f := range fields {
+	x = was.expected(len(k.log))
+	for _, f := range u.told {
 		d := u.columns[f].take(i)
-		switch {
-		case f == fieldAt:
-			if u.at += d; u.at < 0 || u.at >= int64(len(u.Times)) {
-				return x, errPack
-			}
-			x[f] = u.Times[u.at]
-		case f == fieldTTL:
+		if d == 0 {
+			continue
+		}
+		switch f {
+		case fieldAt:
+			u.at += d
+		case fieldTTL:
 			ttl, rest = d, u.rest.take(i)
-		case f == fieldLevel && d != 0:
+		case fieldLevel:
 			if len(u.Levels) == 0 {
 				return x, errPack
 			}
 			x[f] = int64(math.Float64bits(float64(u.Levels[0])))
 			u.Levels = u.Levels[1:]
 		default:
-			x[f] = x.expect(f, was, len(k.log)) + d
+			x.differ(f, d)
 		}
 	}
+	if u.at < 0 || u.at >= int64(len(u.Times)) {
+		return x, errPack
+	}
+	x[fieldAt] = u.Times[u.at]
 	if x[fieldFresh] < 0 || x[fieldFresh] > int64(len(u.Log)) || x[fieldCame] < 0 || x[fieldCame] > maxEntries {
 		return x, errPack
 	}
