@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ratescope/feed"
+	"ratescope/internal/cores"
 	"ratescope/internal/servertest"
 	"ratescope/model"
 )
@@ -25,22 +26,25 @@ const (
 	othersConns  = 16
 	othersKeys   = 100
 	searchedKeys = 1_000_000
-	slice        = 5 * time.Second
+	slice        = 2500 * time.Millisecond
 	settling     = 500 * time.Millisecond // left out at the beginning of a slice: a stopped watcher has budget saved up
-	sliced       = 16                     // slices with the search
+	sliced       = 32                     // slices with the search
+	tenth        = 100 * time.Millisecond // the part of a slice that has percentiles of its own
+	fewTenths    = 5                      // so many are needed of a slice
 )
 
 // BenchmarkOthersLatency tells how much longer the requests of others take while a server of a million
 // keys is searched for limiters. The search begins on an idle server; then 5,000 decisions a second
 // are sent, at random instants and whether or not those before were answered, and the process that
-// searches is stopped and let go on every five seconds:
+// searches is stopped and let go on every two and a half seconds:
 //
 //	go test ./feed -run '^$' -bench OthersLatency -benchtime 1x -timeout 20m
 //
 // The server has a core to itself, and this process and the watcher share another, on which the
 // watcher runs when nothing else does: as on machines of their own, it does not make those who send
-// requests wait, but by what it does to the server. Each slice with the search is compared with
-// those before and after it; %p99 is the Hodges-Lehmann estimate with its interval of 95 %.
+// requests wait, but by what it does to the server. Tenths of a second in which the host of a virtual
+// machine took a core away are left out; %calm is the share of the others. Each slice with the search
+// is compared with those before and after it; %p99 is the Hodges-Lehmann estimate with its interval of 95 %.
 func BenchmarkOthersLatency(b *testing.B) {
 	s := servertest.Start(b, "--enable-debug-command", "yes")
 	s.CLI("DEBUG", "POPULATE", strconv.Itoa(searchedKeys), "item", "16")
@@ -55,9 +59,14 @@ func BenchmarkOthersLatency(b *testing.B) {
 		o.off()
 		var p50, p99 [2][]time.Duration // without the search, and with it
 		var more [2]sample              // percent, of the medians and of the 99th percentiles
+		calm := 0                       // tenths of a second
 		take := func(i int) (mid, high time.Duration) {
 			time.Sleep(settling)
-			mid, high = l.slice(slice - settling)
+			mid, high, tenths := l.slice(slice - settling)
+			calm += tenths
+			if tenths < fewTenths {
+				return 0, 0
+			}
 			p50[i], p99[i] = append(p50[i], mid), append(p99[i], high)
 			return mid, high
 		}
@@ -67,15 +76,22 @@ func BenchmarkOthersLatency(b *testing.B) {
 			mid, high := take(1)
 			o.off()
 			midAfter, highAfter := take(0)
-			more[0] = append(more[0], 100*(2*float64(mid)/float64(midBefore+midAfter)-1))
-			more[1] = append(more[1], 100*(2*float64(high)/float64(highBefore+highAfter)-1))
+			if min(high, highBefore, highAfter) > 0 {
+				more[0] = append(more[0], 100*(2*float64(mid)/float64(midBefore+midAfter)-1))
+				more[1] = append(more[1], 100*(2*float64(high)/float64(highBefore+highAfter)-1))
+			}
 			midBefore, highBefore = midAfter, highAfter
 		}
+		b.ReportMetric(100*float64(calm)/float64((2*sliced+1)*((slice-settling)/tenth)), "%calm")
+		b.ReportMetric(float64(len(more[1])), "compared")
 		if o.passes.Load() > 0 {
 			b.Error("the search was over before the last slice")
 		}
 		o.end()
 		l.stop()
+		if len(more[1]) == 0 {
+			b.Fatal("the host of this machine left no slice whole to compare with those beside it")
+		}
 		for i, name := range [...]string{"off", "on"} {
 			slices.Sort(p50[i])
 			slices.Sort(p99[i])
@@ -185,22 +201,26 @@ func (l *openLoad) send(conn net.Conn, sha string) {
 	}
 }
 
-// slice returns the median and the 99th percentile of what requests take in a tenth of a second, of
-// the next stretch of time the medians: where the machine stands still now and then, they are those of
-// the tenths in which it does not.
-func (l *openLoad) slice(d time.Duration) (mid, high time.Duration) {
+// slice returns the median and the 99th percentile of what requests take in a tenth of a second, the
+// medians of all tenths in which the host took no core away, and how many these were in that time.
+func (l *openLoad) slice(d time.Duration) (mid, high time.Duration, calm int) {
 	var mids, highs []time.Duration
 	l.take()
+	stolen := cores.Stolen()
 	for end := time.Now().Add(d); time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond)
-		if took := l.take(); len(took) > 0 {
+		time.Sleep(tenth)
+		took, was := l.take(), stolen
+		if stolen = cores.Stolen(); len(took) > 0 && stolen == was {
 			slices.Sort(took)
 			mids, highs = append(mids, took[len(took)/2]), append(highs, took[len(took)*99/100])
 		}
 	}
+	if calm = len(mids); calm == 0 {
+		return 0, 0, 0
+	}
 	slices.Sort(mids)
 	slices.Sort(highs)
-	return mids[len(mids)/2], highs[len(highs)/2]
+	return mids[calm/2], highs[calm/2], calm
 }
 
 // take returns what the requests took since the call before.

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,6 +23,7 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/watch"
+	"ratescope/internal/cores"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -104,10 +104,10 @@ func compare(load *load, o *other, turns int) *comparison {
 	for range turns {
 		o.on()
 		time.Sleep(left)
-		told, idled, from := o.told.Load(), idleTime(1), time.Now()
+		told, idled, from := o.told.Load(), cores.Idle(1), time.Now()
 		w := load.turn(watched)
 		over += time.Since(from)
-		idle += idleTime(1) - idled
+		idle += cores.Idle(1) - idled
 		c.told = append(c.told, 100*float64(o.told.Load()-told)/float64(time.Since(from))/o.many)
 		o.off()
 		after := load.turn(unwatched)
@@ -152,21 +152,6 @@ func pin(b *testing.B, s *servertest.Server) {
 			b.Logf("taskset: %v: %s", err, out)
 		}
 	}
-}
-
-// idleTime is for how long a core has had nothing to do, where the system tells; else 0.
-func idleTime(core int) time.Duration {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), fmt.Sprintf("\ncpu%d ", core))
-	f := strings.Fields(rest)
-	if len(f) < 4 {
-		return 0
-	}
-	ticks, _ := strconv.ParseInt(f[3], 10, 64)
-	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // slidingLog is a limiter as many write it: 60 requests in three seconds. The load keeps each

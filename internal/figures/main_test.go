@@ -33,6 +33,24 @@ ok  	ratescope/limiter/bench	1.2s
 	}
 }
 
+// TestBest: the largest value of a figure with a lower bound, and the smallest of the others.
+func TestBest(t *testing.T) {
+	rounds := []map[string]map[string]string{{"A": {"x": "2.0", "y": "9"}}, {"A": {"x": "10", "y": "30"}}, {}}
+	for _, tc := range []struct {
+		f     figure
+		value string
+		known bool
+	}{
+		{figure{benchmark: "A", unit: "x", wanted: "≥ 3"}, "10", true},
+		{figure{benchmark: "A", unit: "y", wanted: "< 5"}, "9", true},
+		{figure{benchmark: "A", unit: "z", wanted: "< 5"}, "", false},
+	} {
+		if value, known := tc.f.best(rounds); value != tc.value || known != tc.known {
+			t.Errorf("the best %s is %q, %v; want %q, %v", tc.f.unit, value, known, tc.value, tc.known)
+		}
+	}
+}
+
 // TestPageIsInTheDocs: docs/performance.md has a page with every figure that is measured, and its date.
 func TestPageIsInTheDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/performance.md")

@@ -57,7 +57,7 @@ func BenchmarkFiringBesideTheScreen(b *testing.B) {
 		b.ReportMetric(float64(done.Load())/took, "requests/s")
 		b.ReportMetric(float64(frames.Load()-drawn)/took, "frames/s")
 	}
-	if n := c.PoolStats().TotalConns; n != 1 {
+	if n := c.PoolStats().TotalConns; n > 1 { // 0 when the last requests were given up
 		b.Errorf("the requests went through %d connections", n)
 	}
 	b.ReportMetric(0, "ns/op")
