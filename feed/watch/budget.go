@@ -2,23 +2,24 @@ package watch
 
 import "time"
 
-// budget keeps watching inside its share of the server's time. It is filled as time goes by
-// and pays for every command at its price; what is on screen is read even when it is
-// empty, and the rest waits.
+// budget keeps the reader within its share of the server's time. It earns server time as time
+// passes, and every command is paid for from it. When it is empty, keys on screen are still
+// read, and all others wait.
 type budget struct {
-	share   float64 // of the server's time
+	share   float64 // share of the server's time
 	left    time.Duration
-	filled  time.Time
-	allRead bool // every key was read once: no more than maxSaved may be saved
+	filled  time.Time // the latest call of fill
+	allRead bool      // every key was read once, so that savings are limited by maxSaved
 }
 
 const (
-	// start is what a budget holds at first, so that ten thousand keys are read once soon.
+	// start is the server time that a budget holds at first, so that ten thousand keys are
+	// read once soon.
 	start = 200 * time.Millisecond
-	// maxSaved is how much share may be saved up, as time.
+	// maxSaved bounds savings and debts: the server time that the share earns in maxSaved.
 	maxSaved = time.Second
-	// roundShare is the share of the time since the round before that a round may take of the
-	// server, however much is saved.
+	// roundShare bounds a round whatever is saved: its server time as a share of the time since
+	// the previous round.
 	roundShare = 0.05
 )
 
@@ -29,9 +30,9 @@ func newBudget(share float64) budget {
 	return budget{share: share, left: start}
 }
 
-// fill adds what has been earned up to now. While the process or the machine slept nothing was:
-// of more time than two refreshes only so much counts. share is what may be taken just now,
-// which is more than that of the budget while no other client uses the server.
+// fill adds the server time earned since the previous call. At most two refreshes count, since
+// nothing is earned while the process or the machine sleeps. share is the share that may be
+// taken at present, which is above the budget's own while no other client uses the server.
 func (b *budget) fill(now time.Time, refresh time.Duration, share float64) {
 	if !b.filled.IsZero() {
 		earned := time.Duration(float64(min(now.Sub(b.filled), 2*refresh)) * max(share, b.share))
@@ -44,7 +45,7 @@ func (b *budget) fill(now time.Time, refresh time.Duration, share float64) {
 	b.filled = now
 }
 
-// pay takes what was spent.
+// pay takes the spent server time. The budget may go into debt.
 func (b *budget) pay(spent time.Duration) {
 	b.left = max(b.left-spent, -time.Duration(float64(maxSaved)*b.share))
 }

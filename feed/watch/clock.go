@@ -7,28 +7,30 @@ import (
 	"ratescope/limiter"
 )
 
-// clock estimates the server's clock from its answers to TIME. Each answer, given at some
-// moment between sending and receiving, bounds the offset between the two clocks from
-// both sides; the estimate moves only as far as the newest bounds demand, so that slow
-// round trips do not disturb what fast ones have told. The zero value knows nothing yet.
+// clock estimates the server's clock from its answers to TIME. The server reads its clock at
+// some moment between sending and receiving, so that each answer bounds the offset between
+// the two clocks from both sides. The estimate moves only as far as the newest bounds demand,
+// so that slow round trips do not spoil the estimate of fast ones. The zero value has seen no
+// answer.
 type clock struct {
 	known  bool
-	offset time.Duration // server minus local
-	width  time.Duration // of the bounds that set offset: twice the uncertainty
-	set    time.Time
+	offset time.Duration   // server minus local
+	width  time.Duration   // between the bounds that set offset: twice the uncertainty
+	set    time.Time       // when these bounds were set
 	trips  []time.Duration // the latest round trips, the newest last
 }
 
 const (
-	// boundsLast is for how long the narrowest bounds are trusted: clocks drift.
+	// boundsLast is how long the narrowest bounds are trusted, because clocks drift.
 	boundsLast = 30 * time.Second
-	// tripsKept is of how many round trips the median is told: a stall of the server does
-	// not look like a longer way.
+	// tripsKept is the number of round trips whose median is the RTT: a single stall of the
+	// server does not change it.
 	tripsKept = 9
 )
 
-// observe takes an answer: server was read between sent and received. A long pipeline, or
-// one for which a connection had to be made, is no measure of the way: its trip is not short.
+// observe takes an answer: the server's clock read server between sent and received. short is
+// false for a long pipeline, and for one that had to connect first: their duration counts for
+// the offset, but not for the round trip.
 func (c *clock) observe(sent, received time.Time, server limiter.Instant, short bool) {
 	at := server.Time()
 	lo, hi := at.Sub(received), at.Sub(sent)
@@ -54,11 +56,12 @@ func (c *clock) rtt() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// at returns the server's clock at a local moment.
+// at converts a local time to the server's clock.
 func (c *clock) at(local time.Time) limiter.Instant { return limiter.InstantOf(local.Add(c.offset)) }
 
-// uncertainty returns how far the offset may be off either way: half of the narrowest round trip of
-// late, for the server read its clock somewhere in it. 0 before the first answer.
+// uncertainty returns by how much the offset may be wrong in either direction: half of the
+// narrowest recent round trip, because the server read its clock at some point within it. It
+// is 0 before the first answer.
 func (c *clock) uncertainty() time.Duration {
 	if !c.known {
 		return 0

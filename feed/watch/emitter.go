@@ -8,51 +8,52 @@ import (
 	"ratescope/model"
 )
 
-// result is what one order brought, and what the reader knew after it.
+// result is the reader's answer to one order: the readings, and what the reader knows of the
+// server after them.
 type result struct {
 	kind          orderKind
 	readings      []model.Reading
 	gone, leftOut []string
 	hot           *model.HotKeys
 	health        *model.Health
-	err           error // the server is away; the readings came before it went
+	err           error // the server is away; the readings came before
 
-	commands         int64         // sent for the order, by everything that watches
-	cost             time.Duration // of the server since the result before
+	commands         int64         // sent while the order ran, by all goroutines of the session
+	cost             time.Duration // server time since the previous result
 	rtt              time.Duration
-	offset, offsetBy time.Duration // of the server's clock, and how far it may be off
+	offset, offsetBy time.Duration // of the server's clock from the local one, and its uncertainty
 	server           identity
 	sweep            model.Sweep
 	lacks            []string
 	away             []model.Node
-	idle             bool // nothing is written
-	covered          bool // and the next write is announced
+	idle             bool // the server is idle
+	covered          bool // the server's next write will be announced
 }
 
-// identity is what a server says about itself.
+// identity holds what a server says about itself in INFO.
 type identity struct {
 	role, version, runID string
-	clusterNode          bool // of a cluster, and not all of it
+	clusterNode          bool // it is a node of a cluster, watched on its own
 }
 
 // emitter builds the batches and keeps the state of the link. It belongs to the goroutine
 // of Watch.Run.
 type emitter struct {
 	emit     func(model.Batch)
-	server   model.Server // what does not change
-	patterns []string     // of discovery
-	begun    time.Time
+	server   model.Server // the fields that never change
+	patterns []string     // the patterns that discovery searches for
+	begun    time.Time    // start of the session
 
 	link  model.Link
-	err   string    // why the link is not live
-	since time.Time // of the latest answer
-	sent  time.Time // of the latest batch
-	at    limiter.Instant
-	cost  model.Cost
-	last  result // the latest that was answered
+	err   string          // why the link is not live
+	since time.Time       // when the latest answer came
+	sent  time.Time       // when the latest batch was emitted
+	at    limiter.Instant // of the latest batch
+	cost  model.Cost      // since the latest batch
+	last  result          // the latest result with an answer
 }
 
-// take emits what a result brought.
+// take takes a result and emits a batch if there is something to report.
 func (e *emitter) take(now time.Time, r result) {
 	e.cost.Commands += r.commands
 	e.cost.Server += r.cost
@@ -72,7 +73,7 @@ func (e *emitter) take(now time.Time, r result) {
 	}
 }
 
-// lost notes that the server is away. A reason that is known is not replaced by silence.
+// lost notes that the server is away. errSilent does not replace a more specific reason.
 func (e *emitter) lost(err error) {
 	if e.link == model.Live {
 		e.link = model.Down
@@ -83,7 +84,8 @@ func (e *emitter) lost(err error) {
 	e.err = connect.Explain(err, e.server.Target)
 }
 
-// send emits a batch.
+// send emits a batch with the readings, the names of the limiters that are gone, and the state
+// of the link.
 func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 	b := model.Batch{Local: now, Readings: readings, Gone: gone, Server: e.server}
 	s := &b.Server

@@ -23,27 +23,28 @@ import (
 const (
 	rangesPerPipe   = 50
 	commandsPerPipe = 400
-	asksPerRound    = 24 // times that a tracker may ask for more in one round
+	asksPerRound    = 24 // pipelines that one tracker may take part in
 )
 
-// restingEvery is how often a key is asked for that cannot be read: it is on a node of the
-// cluster which is not read, or this user may not read it.
+// restingEvery is the time between two attempts at a key that cannot be read: it is on a node
+// of a cluster that is not watched, or this user may not read it.
 const restingEvery = 5 * time.Second
 
-// group is trackers whose keys live on one node, each in order.
+// group holds the trackers whose keys are on one node, in the order in which they are read.
 type group struct {
 	addr string        // "" is the client as a whole
 	node *redis.Client // nil for the client as a whole
 	pipe func() redis.Pipeliner
 	due  []*tracked
 
-	again  []*tracked // that have more to ask in this round
+	again  []*tracked // trackers that need another pipeline in this round
 	failed error
 }
 
 // groups sorts trackers by the node that holds their keys. There is one group unless the
-// server is a cluster. Counters that others keep have a slot for every window, so that the
-// client sends each of them where it belongs. waiting are those of nodes that do not answer.
+// server is a cluster. Some libraries keep a counter for every window, each in a slot of its
+// own; these trackers form the group of the client as a whole, which routes every command.
+// waiting holds the outages of the nodes that are left out because they do not answer.
 func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, waiting []*outage) {
 	whole := &group{pipe: r.link.client.Pipeline, due: due}
 	if !r.link.cluster {
@@ -88,9 +89,9 @@ func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, wait
 	return all, waiting
 }
 
-// readAll reads what is due, as far as the budget reaches, of all nodes at the same time.
-// With quick it is a look between two refreshes. The error is for a server of which no part
-// answers.
+// readAll reads the trackers in due, as far as the budget reaches, from all nodes at the same
+// time, and adds their readings to ready. quick marks a round between two refreshes. It fails
+// when no node answers.
 func (r *reader) readAll(ctx context.Context, due []*tracked, quick bool, ready *[]model.Reading) error {
 	if len(due) == 0 {
 		return nil
@@ -107,7 +108,7 @@ func (r *reader) readAll(ctx context.Context, due []*tracked, quick bool, ready 
 		}
 		left := false
 		for _, g := range groups {
-			g.due, g.again = g.again, nil // what is left after the last pass goes on in the next round
+			g.due, g.again = g.again, nil // after the last pass the rest goes on in the next round
 			left = left || len(g.due) > 0
 		}
 		if !left {
@@ -144,16 +145,17 @@ type flight struct {
 	query          *track.Query
 	trackers       []*tracked
 	clock          *clock
-	time           *redis.TimeCmd // nil where the clock may not be asked
+	time           *redis.TimeCmd // nil where this user may not ask for TIME
 	cmds           []redis.Cmder
 	err            error
 	sent, received time.Time
-	short          bool // its round trip measures the way
-	measured       bool // its cost is measured
+	short          bool // few enough commands that its duration measures the network's round trip
+	measured       bool // the meter measures what it costs the server
 }
 
-// depart prepares one pipeline for each group that has something due which the budget
-// covers: what is on screen always is, and what has more to say in this round.
+// depart prepares one pipeline for each group that has trackers due within the budget. Trackers
+// on screen are read whatever the budget holds, and so are quick rounds and, with again,
+// trackers that need another pipeline in this round.
 func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool, spent time.Duration) []*flight {
 	s := &r.spending
 	most := time.Duration(float64(min(s.since, time.Second)) * roundShare)
@@ -194,8 +196,8 @@ func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) 
 	return f
 }
 
-// ask adds the questions of the first trackers of due to a pipeline of so many commands at
-// most, and returns how many trackers these are.
+// ask adds the commands of the first trackers of due to a pipeline, until it has most commands,
+// and returns how many trackers those are: at least one, unless due is empty.
 func (r *reader) ask(q *track.Query, due []*tracked, quick bool, most int) (n int) {
 	for n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < most) {
 		t := due[n]
@@ -209,7 +211,7 @@ func (r *reader) ask(q *track.Query, due []*tracked, quick bool, most int) (n in
 }
 
 // land sends the pipelines at the same time, takes their answers one after the other, and
-// returns what they cost the server.
+// returns what they cost the server in all.
 func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready *[]model.Reading) (price time.Duration) {
 	limited, cancel := context.WithTimeout(ctx, r.link.answerLimit())
 	defer cancel()
@@ -232,8 +234,8 @@ func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready 
 	return price
 }
 
-// atOnce calls f for every number below n in goroutines of their own and waits for all. A
-// panic of one of them is the caller's.
+// atOnce calls f for every number from 0 to n-1, each in its own goroutine, and waits for all
+// of them. It panics in the caller's goroutine if one of them panics.
 func atOnce(n int, f func(i int)) {
 	if n == 1 {
 		f(0)
@@ -248,7 +250,7 @@ func atOnce(n int, f func(i int)) {
 	}
 }
 
-// pay takes what a pipeline cost from the budget.
+// pay takes the cost of a pipeline from the budget and returns it.
 func (r *reader) pay(f *flight, quick bool) (price time.Duration) {
 	s := &r.spending
 	if f.measured {
@@ -263,7 +265,8 @@ func (r *reader) pay(f *flight, quick bool) (price time.Duration) {
 	return price
 }
 
-// settle takes the answers of a pipeline. The error is for a node that is away.
+// settle hands the answers of a pipeline to its trackers, and adds their readings to ready. It
+// fails when the node is away.
 func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	now := f.clock.at(f.received)
 	if f.time != nil {
@@ -273,7 +276,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 			now = limiter.InstantOf(t)
 			f.clock.observe(f.sent, f.received, now, f.short && !r.link.guard.Dialed().After(f.sent))
 		case connect.Away(err) && f.group.node == nil && r.link.cluster:
-			// The client asked some node for the time: that one may be away, and others not.
+			// The client asked a node of its choice for the time; the other nodes may well answer.
 		case connect.Away(err):
 			return err
 		case connect.Code(err) == "NOPERM":
@@ -293,9 +296,9 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 			continue
 		case connect.Redirected(err):
 			r.link.nodes.Avoid(f.group.addr)
-			t.moved, answered = true, true // its slot is moving: the client finds it in the next round
+			t.moved, answered = true, true // its slot has moved: the client routes it in the next round
 		case err != nil && f.group.node == nil && r.link.cluster:
-			lost = err // of the nodes that the client asked this one is away
+			lost = err // one of the nodes that the client asked is away
 		case err != nil:
 			return err
 		case came == track.Again:
@@ -318,12 +321,12 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 		return cmp.Or(lost, f.err)
 	}
 	if f.group.addr != "" && (r.link.clock.rtt() == 0 || f.group.addr == r.link.leader()) {
-		r.link.clock = *f.clock // the header shows one clock: that of the first node
+		r.link.clock = *f.clock // the screen's header shows the clock of the first node
 	}
 	return nil
 }
 
-// finish plans a tracker's next turn.
+// finish decides when a tracker is read next, after its reading at a moment.
 func (r *reader) finish(t *tracked, reading *model.Reading, at time.Time) {
 	if len(reading.Arrivals) > 0 {
 		r.arrived(at)

@@ -17,31 +17,33 @@ import (
 	"ratescope/model/handoff"
 )
 
-// firstWrite waits for the first write after a silence. The server announces it on a
-// connection of its own, as it tells caches what to forget (CLIENT TRACKING with BCAST,
-// Redis 6), so that neither side does anything while nothing happens, and a request is seen
-// at once. After the first write it hangs up: where much is written, polling is cheaper. An
-// announcement is a reason to read, never the count. Its methods are safe for concurrent
-// use; without a client it never begins.
+// firstWrite waits for the first write after an idle time. The server announces the write with
+// an invalidation message (CLIENT TRACKING with BCAST, Redis 6 and later) on a connection of
+// its own: while nothing happens neither side does any work, and a request is seen at once.
+// After the first write the connection is closed, because polling is cheaper where there are
+// many writes. An announcement causes keys to be read; it is not counted as a request. The
+// methods are safe for concurrent use. Without a client it never listens.
 type firstWrite struct {
-	client  *redis.Client  // every connection of which is told of writes
-	wanted  handoff.Signal // run shall begin
-	written handoff.Signal // for Watch.Run
-	over    handoff.Signal // for listen
+	client  *redis.Client  // with tracking on for all of its connections; nil for none
+	wanted  handoff.Signal // tells run to listen
+	written handoff.Signal // tells the session that something was written
+	over    handoff.Signal // tells listen that something was written
 
-	armed  atomic.Bool
-	seen   atomic.Int64 // writes, and beginnings
-	events atomic.Int64 // writes whose cost was not taken yet
-	begun  atomic.Int64 // beginnings, likewise
-	vain   atomic.Int64 // news in a row that were not announced
+	armed  atomic.Bool  // it is listening
+	seen   atomic.Int64 // writes, and starts of listening
+	events atomic.Int64 // writes since the last call of cost
+	begun  atomic.Int64 // starts of listening since the last call of cost
+	vain   atomic.Int64 // consecutive writes that were found without an announcement
 }
 
 const (
-	firstWriteRest   = 500 * time.Millisecond // between two
-	firstWritePing   = 20 * time.Second       // whether the connection is still there
-	firstWriteMissed = 3                      // before it is believed no more, for refusedFor
-	firstWriteTrips  = 6                      // round trips of a connection that introduces itself
+	firstWriteRest   = 500 * time.Millisecond // pause before it listens again
+	firstWritePing   = 20 * time.Second       // interval of checks that the connection is alive
+	firstWriteMissed = 3                      // missing announcements after which it stops for refusedFor
+	firstWriteTrips  = 6                      // round trips that set up a connection
 )
+
+// newFirstWrite prepares to listen over a client with tracking on; nil is for none.
 
 func newFirstWrite(c redis.UniversalClient) *firstWrite {
 	f := &firstWrite{wanted: handoff.NewSignal(), written: handoff.NewSignal(), over: handoff.NewSignal()}
@@ -52,24 +54,24 @@ func newFirstWrite(c redis.UniversalClient) *firstWrite {
 	return f
 }
 
-// changes tells states apart: it is the same as before when nothing was written since. known
-// is false while it does not listen.
+// changes returns a state that stays the same as long as nothing is written. known is false
+// while it does not listen.
 func (f *firstWrite) changes() (state string, known bool) {
 	return "seen " + strconv.FormatInt(f.seen.Load(), 10), f.armed.Load()
 }
 
-// want asks it to begin.
+// want starts listening, unless it listens already.
 func (f *firstWrite) want() {
 	if f.client != nil && !f.armed.Load() {
 		f.wanted.Send()
 	}
 }
 
-// missed notes news that it should have announced, and did not.
+// missed notes a write that should have been announced and was not.
 func (f *firstWrite) missed() { f.vain.Add(1) }
 
-// cost returns what it took of the server since the call before, where a round trip costs so
-// much.
+// cost returns the server time that it took since the previous call; trip is the server time
+// of one round trip.
 func (f *firstWrite) cost(trip time.Duration) time.Duration {
 	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*firstWriteTrips*trip
 }
@@ -84,7 +86,7 @@ func (f *firstWrite) HandlePushNotification(context.Context, push.NotificationHa
 	return nil
 }
 
-// run listens whenever that is wanted, until ctx ends.
+// run listens each time want asks for it, until ctx ends.
 func (f *firstWrite) run(ctx context.Context) {
 	for f.client != nil {
 		select {
@@ -95,7 +97,7 @@ func (f *firstWrite) run(ctx context.Context) {
 		rest := firstWriteRest
 		if err := f.listen(ctx); err != nil && !connect.Away(err) || f.vain.Load() >= firstWriteMissed {
 			f.vain.Store(0)
-			rest = refusedFor // it may not listen, or nothing is announced to it
+			rest = refusedFor // listening is not permitted, or writes are not announced
 		}
 		if backoff.Sleep(ctx, rest) != nil {
 			return
@@ -103,7 +105,8 @@ func (f *firstWrite) run(ctx context.Context) {
 	}
 }
 
-// listen waits until something is written. The error says why it could not.
+// listen waits until something is written, writes go unannounced, or ctx ends. It fails when
+// the server refuses or the connection breaks.
 func (f *firstWrite) listen(ctx context.Context) error {
 	f.begun.Add(1)
 	p := f.client.Subscribe(ctx)
@@ -139,7 +142,7 @@ func (f *firstWrite) listen(ctx context.Context) error {
 			return nil
 		case err := <-ended:
 			return err
-		case <-f.over: // or one that was sent before
+		case <-f.over: // possibly left over from earlier, so that the loop checks seen
 		case <-alive.C:
 			if err := p.Ping(ctx); err != nil {
 				return err
@@ -149,7 +152,7 @@ func (f *firstWrite) listen(ctx context.Context) error {
 	return nil
 }
 
-// close ends the connections.
+// close closes the connections.
 func (f *firstWrite) close() error {
 	if f.client == nil {
 		return nil

@@ -9,35 +9,34 @@ import (
 	"ratescope/feed/connect"
 )
 
-// idleDetector saves the readings between two refreshes of keys to which nothing happens.
-// After a while without any arrival one command asks the server whether anything at
-// all was written (INFO persistence: rdb_changes_since_last_save, which counts every change
-// since Redis 2.4), and only then are the keys read: a request still shows within a
-// tenth of a second, and an idle server answers one command instead of hundreds. Where
-// firstWrite listens it answers none at all.
+// idleDetector avoids quick rounds while the server is idle. After idleAfter without an
+// arrival, one command asks the server whether anything was written at all (INFO persistence:
+// rdb_changes_since_last_save, which counts every change since Redis 2.4), and the keys are
+// read only if so. A request still shows within a tenth of a second, and an idle server
+// answers one command instead of hundreds; while firstWrite listens it answers none.
 //
-// A server that says nothing of the kind, a cluster, and one where others write all the
-// time are polled as ever. Each key is read now and then in any case, so that a proxy that
-// answers for one of several servers costs a delay, and no more. The zero value is ready; it
-// is used by the goroutine that reads.
+// Keys are polled as usual on a cluster, on a server that does not report its changes, and on
+// a server where other keys are written all the time. Every key is read now and then anyway,
+// so that behind a proxy that answers for only one of several servers a request shows late,
+// but is not lost. The zero value is ready; it is used by the reader's goroutine.
 type idleDetector struct {
-	arrival time.Time // the last one
-	idle    bool      // nothing was written when it was last asked
-	covered bool      // and the next write is announced
-	changes string    // as the server told before the last look
-	vain    int       // looks in a row that were made for changes and brought no news
-	resume  time.Time // not asked before
+	arrival time.Time // the latest arrival
+	idle    bool      // nothing was written when last checked
+	covered bool      // the next write will be announced
+	changes string    // the state of the server at the previous check
+	vain    int       // consecutive rounds for changes that brought no arrival
+	resume  time.Time // no check before this time
 }
 
 const (
-	infoPrice  = 20 * time.Microsecond // of one question, beside its round trip
-	idleAfter  = 2 * time.Second       // without an arrival
-	maxVain    = 5                     // looks for changes that others made
-	resumeNext = 10 * time.Second      // after these
+	infoPrice  = 20 * time.Microsecond // server time of one INFO without its round trip
+	idleAfter  = 2 * time.Second       // time without an arrival before the first check
+	maxVain    = 5                     // rounds in vain after which checking stops
+	resumeNext = 10 * time.Second      // how long checking stops then
 )
 
-// isIdle reports that no look is needed at what is on screen, for nothing was written since
-// the last one. The error is for a server that is away.
+// isIdle reports whether nothing was written since the previous check, so that a quick round
+// is not needed. It fails when the server is away.
 func (r *reader) isIdle(ctx context.Context, now time.Time) (bool, error) {
 	d := &r.idle
 	d.idle, d.covered = false, false
@@ -59,7 +58,7 @@ func (r *reader) isIdle(ctx context.Context, now time.Time) (bool, error) {
 	}
 	fields := connect.ParseInfo(text)
 	changes, known := fields["rdb_changes_since_last_save"]
-	changes += " since " + fields["rdb_last_save_time"] // which begins to count anew
+	changes += " since " + fields["rdb_last_save_time"] // each save resets the count to 0
 	if err != nil || !known {
 		d.resume = now.Add(refusedFor)
 		return false, nil
@@ -67,8 +66,7 @@ func (r *reader) isIdle(ctx context.Context, now time.Time) (bool, error) {
 	return d.same(changes, now), nil
 }
 
-// arrived notes that something has arrived, which firstWrite, where it listens, should have
-// announced.
+// arrived notes an arrival. If firstWrite was listening, it should have announced the arrival.
 func (r *reader) arrived(at time.Time) {
 	if r.idle.covered {
 		r.firstWrite.missed()
@@ -77,7 +75,7 @@ func (r *reader) arrived(at time.Time) {
 	d.arrival, d.vain, d.idle, d.covered = at, 0, false, false
 }
 
-// same reports whether nothing was written since the look before.
+// same reports whether the state of the server is the same as at the previous check.
 func (d *idleDetector) same(changes string, now time.Time) bool {
 	if changes == d.changes {
 		d.vain, d.idle = 0, true

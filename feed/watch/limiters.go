@@ -14,21 +14,22 @@ import (
 	"ratescope/model"
 )
 
-// limiters is what is watched: a tracker for each limiter that was found or named, what finds
-// them, and what says which of very many are worth it. It belongs to the goroutine that reads.
+// limiters holds the limiters that are watched: a tracker for each limiter that was found or
+// named, the scanner that finds them, and the ranker that finds the hottest where there are
+// more than MaxKeys. It belongs to the reader's goroutine.
 type limiters struct {
 	o        Options
-	pasts    map[string]*track.Past // what is known from before; not nil where the server is embedded
+	pasts    map[string]*track.Past // earlier traffic by key; not nil for an embedded server
 	scanner  *discover.Scanner
 	ranker   *ranker
 	trackers map[string]*tracked
-	visible  []*tracked      // those that are polled between two refreshes, the most important first
-	dropped  map[uint64]bool // limiters beyond MaxKeys, by their hash
-	unlikely map[string]bool // patterns of keys that were seen not to be limiters
-	windows  decode.Windows  // of all keys of a kind
+	visible  []*tracked      // trackers polled between two refreshes, the most important first
+	dropped  map[uint64]bool // hashes of the names of limiters beyond MaxKeys
+	unlikely map[string]bool // patterns of keys that turned out not to be limiters
+	windows  decode.Windows  // windows learned from all keys of a kind
 }
 
-// newLimiters returns trackers of the limiters that are named.
+// newLimiters returns limiters with a tracker for each name of Options.Keys.
 func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
 	l := &limiters{o: o, pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool), unlikely: make(map[string]bool)}
 	for _, k := range o.Keys {
@@ -43,14 +44,14 @@ func (l *limiters) newTracked(name, key string) *tracked {
 	return &tracked{Tracker: track.New(name, config.RuleFor(l.o.Rules, name, key), l.pasts != nil, l.pasts[name])}
 }
 
-// resync has every tracker read anew, because what it knows may be of another server.
+// resync makes every tracker read its whole key again, because a different server may answer.
 func (l *limiters) resync() {
 	for _, t := range l.trackers {
 		t.Resync()
 	}
 }
 
-// adopt makes trackers of what discovery found; now is the server's clock.
+// adopt adds trackers for the limiters that discovery has found; now is the server's clock.
 func (l *limiters) adopt(now limiter.Instant) {
 	finds := l.scanner.Collect()
 	for _, f := range finds {
@@ -61,6 +62,8 @@ func (l *limiters) adopt(now limiter.Instant) {
 	}
 }
 
+// adoptOne adds a find to the tracker of its limiter, or adds a tracker if there is none and
+// the find is a limiter worth watching.
 func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 	t := l.trackers[f.Name]
 	switch {
@@ -87,7 +90,7 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 	l.follow(f)
 }
 
-// follow makes a tracker of a find.
+// follow adds a tracker for a find.
 func (l *limiters) follow(f decode.Found) *tracked {
 	t := l.newTracked(f.Name, f.Key)
 	l.trackers[f.Name] = t
@@ -95,7 +98,7 @@ func (l *limiters) follow(f decode.Found) *tracked {
 	return t
 }
 
-// expect makes a tracker of a key that will hold what f says, even while it holds nothing.
+// expect adds a tracker for a key that will hold the limiter f, even while it does not exist.
 func (l *limiters) expect(f decode.Found) {
 	t := l.newTracked(f.Name, f.Key)
 	t.Await()
@@ -103,7 +106,7 @@ func (l *limiters) expect(f decode.Found) {
 	t.Attach(f)
 }
 
-// stale reports whether a find is a counter of a window long over.
+// stale reports whether a find is a counter whose window ended long ago.
 func (l *limiters) stale(f decode.Found, now limiter.Instant) bool {
 	if f.Kind != decode.Counter {
 		return false
@@ -115,7 +118,7 @@ func (l *limiters) stale(f decode.Found, now limiter.Instant) bool {
 	return f.Start.Add(3*rule.Span()) < now
 }
 
-// max returns how many limiters are followed at most.
+// max returns how many limiters may be watched at most.
 func (l *limiters) max() int {
 	if l.o.MaxKeys > 0 {
 		return l.o.MaxKeys
@@ -123,9 +126,10 @@ func (l *limiters) max() int {
 	return DefaultMaxKeys
 }
 
-// grade says on what evidence a find is a limiter; ok is false where there is none. A library's
-// layout makes it known. A rule that names the key, or a pattern narrower than *, says that it is
-// one. Else the form of its value says so only together with a name that limiters have.
+// grade returns the evidence that a find is a limiter; ok is false where there is none. A find
+// in a library's layout is known to be a limiter. A rule that names the key, or a pattern
+// narrower than *, tells that it is one. Otherwise it is a likely limiter only when the form
+// of its value and its name both suggest one.
 func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 	if f.Evidence == model.Known {
 		return model.Known, true
@@ -155,15 +159,15 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 }
 
 // lostExpiry reports whether an integer without an expiry is likely to be a counter whose
-// EXPIRE was lost: the process died after INCR, or a SET went over it, and since then it
-// denies for ever. Any number of a program looks the same, so that two things must come
-// together: sampled writes show that the key is written all the time, and it is named as limiters
-// are. A version, a sequence of ids and a count of visitors have one or none of these.
+// EXPIRE was lost: the process died between INCR and EXPIRE, or a SET removed the expiry, and
+// the counter denies for ever. Other numbers look the same, so two signs are required: sampled
+// writes show that the key is written all the time, and its name is one that limiters have.
+// Version numbers, sequences of ids and counts of visitors show one sign at most.
 func (l *limiters) lostExpiry(f decode.Found) bool {
 	return l.ranker.rates[f.Name] > 0 && l.scanner.Alike(f.Key, f.Type)
 }
 
-// replace puts another tracker in the place of t, because its key holds something else now.
+// replace puts a new tracker in the place of t, because the key now holds something else.
 func (l *limiters) replace(t *tracked, f decode.Found) *tracked {
 	fresh := l.newTracked(t.Name, f.Key)
 	fresh.Succeed(t.Tracker, f)
@@ -197,13 +201,13 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 	return gone
 }
 
-// mostUnlikely bounds how many patterns of keys that are no limiters are told apart.
+// mostUnlikely bounds how many patterns of keys that are not limiters are remembered.
 const mostUnlikely = 4096
 
-// maxDropped bounds how many limiters beyond the cap are told apart.
+// maxDropped bounds how many limiters beyond MaxKeys are counted.
 const maxDropped = 1 << 20
 
-// drop counts a limiter that is known and not read.
+// drop counts a limiter that was found but is not read.
 func (l *limiters) drop(name string) {
 	if len(l.dropped) < maxDropped {
 		l.dropped[hashOf(name)] = true
@@ -212,11 +216,11 @@ func (l *limiters) drop(name string) {
 
 var seed = maphash.MakeSeed()
 
-// hashOf returns the hash under which a name is in dropped.
+// hashOf returns the hash of a name for limiters.dropped.
 func hashOf(name string) uint64 { return maphash.String(seed, name) }
 
-// makeRoom lets the coldest tracker go for a find that is sure to be hotter, and reports
-// whether there is room now.
+// makeRoom evicts the coldest tracker for a find that is certainly hotter, and reports whether
+// there is room for it.
 func (l *limiters) makeRoom(f decode.Found) bool {
 	if !l.hotter(f) {
 		return false
@@ -227,7 +231,7 @@ func (l *limiters) makeRoom(f decode.Found) bool {
 	}
 	n := len(k.coldest)
 	if n == 0 {
-		delete(k.asked, f.Name) // soon there will be room
+		delete(k.asked, f.Name) // look at it again soon, when there may be room
 		return false
 	}
 	t := k.coldest[n-1]
@@ -238,8 +242,8 @@ func (l *limiters) makeRoom(f decode.Found) bool {
 	return true
 }
 
-// hotter reports whether a find is worth a place that a cold key holds: it is written all the
-// time, or it is near its limit as far as one look can tell.
+// hotter reports whether a find should replace a cold tracker: it is written all the time, or
+// it is near its limit as far as discovery can tell.
 func (l *limiters) hotter(f decode.Found) bool {
 	if l.ranker.rates[f.Name] > 0 {
 		return true
@@ -251,8 +255,8 @@ func (l *limiters) hotter(f decode.Found) bool {
 	return float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)
 }
 
-// cold returns the trackers that may be evicted: not on screen, not named, read and quiet for a
-// while. The coldest come last.
+// cold returns the trackers that may be evicted, the coldest last: those that are neither on
+// screen nor named, and have been quiet for coldEnough readings.
 func (l *limiters) cold() []*tracked {
 	list := make([]*tracked, 0, len(l.trackers))
 	for _, t := range l.trackers {

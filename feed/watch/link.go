@@ -15,25 +15,25 @@ import (
 	"ratescope/limiter/layout"
 )
 
-// link is the connection that reads, and what is known of the servers behind it: who they are,
-// what time they have, and which of them do not answer.
+// link is the connection that the reader uses, with the state of the servers behind it: their
+// identity, their clocks, and which of them do not answer.
 type link struct {
 	client  redis.UniversalClient
 	cluster bool
 	nodes   *connect.Nodes // of client
 	guard   *connect.Guard
 	facts   *facts
-	beside  *panics.Group // of Watch.Run
+	beside  *panics.Group // the goroutines of the session
 
 	server  identity
-	joins   bool         // a node of a cluster is to be exchanged for the whole cluster
-	known   bool         // the server was asked who it is, since it last was away
-	greeted time.Time    // when it last answered who it is
-	noTime  string       // what would allow to ask for the server's clock, where that is forbidden
+	joins   bool         // if the server is one node of a cluster, watch the whole cluster instead
+	known   bool         // the server has given its identity since it was last away
+	greeted time.Time    // when the server last gave its identity
+	noTime  string       // the ACL command that would permit TIME; "" where TIME is permitted
 	denials track.Access // to the streams of recorded denials
 	clock   clock
-	clocks  map[string]*clock  // of the nodes of a cluster, by address
-	outages map[string]*outage // of nodes of a cluster, by address
+	clocks  map[string]*clock  // clocks of the nodes of a cluster, by address
+	outages map[string]*outage // nodes of a cluster that do not answer, by address
 }
 
 func newLink(client redis.UniversalClient, nodes *connect.Nodes, g *connect.Guard, f *facts) *link {
@@ -43,15 +43,16 @@ func newLink(client redis.UniversalClient, nodes *connect.Nodes, g *connect.Guar
 	return l
 }
 
-// How long one answer may take: so long beside some round trips of the usual length. A
-// server that is far away is not one that does not answer. A node of a cluster is waited
-// for less, since the others wait with it.
+// Bounds of the time that one answer may take: answerLimit, or nodeAnswerLimit for a node of a
+// cluster because the other nodes wait for it, plus tripsLimit usual round trips, so that a
+// distant server does not count as away.
 const (
 	answerLimit     = connect.Timeout
 	nodeAnswerLimit = time.Second
 	tripsLimit      = 4
 )
 
+// answerLimit returns how long an answer may take before the server counts as away.
 func (l *link) answerLimit() time.Duration {
 	limit := answerLimit
 	if l.cluster {
@@ -60,8 +61,8 @@ func (l *link) answerLimit() time.Duration {
 	return limit + tripsLimit*l.clock.rtt()
 }
 
-// hello asks a server that has just answered who it is and what time it has, in one round
-// trip. Of a cluster all nodes are asked at once, and one that answers is enough.
+// hello asks the server for its identity and its clock in one round trip. In a cluster it asks
+// all nodes at the same time, and succeeds when at least one answers.
 func (l *link) hello(ctx context.Context) error {
 	if !l.cluster {
 		if err := l.takeHello(askHello(ctx, l.client), ""); err != nil {
@@ -99,12 +100,12 @@ func (l *link) hello(ctx context.Context) error {
 	if !answered {
 		return err
 	}
-	for addr := range l.clocks { // of nodes that have left the cluster
+	for addr := range l.clocks { // delete those of nodes that have left the cluster
 		if !slices.ContainsFunc(nodes, func(n *redis.Client) bool { return n.Options().Addr == addr }) {
 			delete(l.clocks, addr)
 		}
 	}
-	l.server.role, l.server.runID = "cluster", "" // each node has one of its own
+	l.server.role, l.server.runID = "cluster", "" // each node has a run ID of its own
 	if l.nodes.Replicas() {
 		l.server.role = "cluster replicas"
 	}
@@ -112,14 +113,15 @@ func (l *link) hello(ctx context.Context) error {
 	return nil
 }
 
-// helloAnswer is what one server says of itself.
+// helloAnswer holds the replies of one server to askHello.
 type helloAnswer struct {
 	sent, received time.Time
 	time           *redis.TimeCmd
 	info           *redis.StringCmd
-	denied         *redis.XMessageSliceCmd // whether recorded denials may be read
+	denied         *redis.XMessageSliceCmd // its error shows whether recorded denials may be read
 }
 
+// askHello asks one server for its identity, its clock and access to recorded denials.
 func askHello(ctx context.Context, c redis.UniversalClient) *helloAnswer {
 	a := &helloAnswer{sent: time.Now()}
 	pipe := c.Pipeline()
@@ -134,7 +136,8 @@ func askHello(ctx context.Context, c redis.UniversalClient) *helloAnswer {
 	return a
 }
 
-// takeHello takes in how a node answered the greeting: its clock, its role and what it lacks.
+// takeHello takes over a node's clock, identity and missing permissions from its answer; addr
+// is "" for a single server. It fails when the node is away.
 func (l *link) takeHello(a *helloAnswer, addr string) error {
 	t, err := a.time.Result()
 	if err != nil && connect.Code(err) != "NOPERM" {
@@ -146,7 +149,7 @@ func (l *link) takeHello(a *helloAnswer, addr string) error {
 	l.greeted = a.received
 	l.noTime, l.denials = "", track.AccessOf(a.denied.Err())
 	if err == nil {
-		dialed := l.guard.Dialed().After(a.sent) // this was no measure of the way
+		dialed := l.guard.Dialed().After(a.sent) // then the duration includes connecting
 		l.clockOf(addr).observe(a.sent, a.received, limiter.InstantOf(t), !dialed)
 		if addr == l.leader() {
 			l.clock = *l.clockOf(addr)
@@ -170,7 +173,7 @@ func (l *link) takeHello(a *helloAnswer, addr string) error {
 	return nil
 }
 
-// tick asks for the time alone.
+// tick asks for the server's clock alone, which shows that the server still answers.
 func (l *link) tick(ctx context.Context) error {
 	if l.cluster {
 		return l.hello(ctx)
@@ -192,7 +195,7 @@ func (l *link) tick(ctx context.Context) error {
 	return nil
 }
 
-// now returns the server's clock.
+// now returns the present time by the server's clock.
 func (l *link) now() limiter.Instant { return l.clock.at(time.Now()) }
 
 // clockOf returns the clock of a node; "" is the one server.
@@ -208,7 +211,8 @@ func (l *link) clockOf(addr string) *clock {
 	return c
 }
 
-// leader returns the node whose clock stands for the cluster's.
+// leader returns the address of the node whose clock stands for that of the cluster: the first
+// by address that answers; "" when there is none.
 func (l *link) leader() string {
 	first := ""
 	for addr := range l.clocks {
@@ -219,8 +223,8 @@ func (l *link) leader() string {
 	return first
 }
 
-// nodeOf returns the node that holds a key, and a name for the connection that may wait
-// for it; nil when it is not known which node that is.
+// nodeOf returns the node that holds a key, nil when that is not known, and a name for the
+// connection that may wait for the key in a blocking read: keys of one slot share a name.
 func (l *link) nodeOf(ctx context.Context, key string) (string, redis.UniversalClient) {
 	node, err := l.nodes.For(ctx, key)
 	switch {
@@ -232,8 +236,8 @@ func (l *link) nodeOf(ctx context.Context, key string) (string, redis.UniversalC
 	return node.Options().Addr + "/" + hashTag(key), node
 }
 
-// hashTag returns the part of a key that decides about its slot, by the rule of Redis
-// Cluster: what stands between the first { and the next }, unless that is nothing.
+// hashTag returns the part of a key that determines its slot by the rule of Redis Cluster: the
+// text between the first { and the next }, or the whole key when there is no such text.
 func hashTag(key string) string {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -243,7 +247,7 @@ func hashTag(key string) string {
 	return key
 }
 
-// addressOf tells the nodes of a cluster apart.
+// addressOf returns the address of a node of a cluster; "" and false for a single server.
 func (l *link) addressOf(node redis.UniversalClient) (addr string, clustered bool) {
 	if !l.cluster {
 		return "", false

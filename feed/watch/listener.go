@@ -16,27 +16,27 @@ import (
 )
 
 // listener waits for the next entries of the streams on screen with XREAD BLOCK, so that a
-// request is seen when it comes and not at the next refresh. An entry is a reason to read,
-// never the count.
+// request is seen when it comes and not at the next refresh. A new entry wakes the tracker of
+// its stream, which then reads the stream; the entry itself is not counted.
 //
-// A single server needs one connection for all streams. A cluster takes no command with
-// keys of several slots, not even of one node, so that there every slot needs a connection
-// of its own: the most important readsPerNode of a node have one, the others are polled.
+// A single server needs one connection for all streams. A cluster refuses a command with keys
+// of several slots, even on one node, so that there every slot needs a connection of its own:
+// the readsPerNode most important slots of each node get one, the others are polled.
 type listener struct {
 	wakeups wakeups
-	spent   atomic.Int64 // of the server's time, in ns, not taken yet
-	turn    atomic.Int64 // what one round trip costs the server, in ns
+	spent   atomic.Int64 // server time since the last call of cost, in ns
+	turn    atomic.Int64 // server time of one round trip, in ns
 
 	mu      sync.Mutex
-	reads   map[string]*blockingRead
+	reads   map[string]*blockingRead // by the name of the connection, as link.nodeOf gives it
 	change  handoff.Signal
-	refused string // what would allow to listen, where that is forbidden
+	refused string // the ACL command that would permit XREAD; "" where it is permitted
 }
 
-// blockingRead is what one connection waits for.
+// blockingRead is a connection that waits for entries.
 type blockingRead struct {
 	node    redis.UniversalClient
-	last    map[string]string // stream → id of the last entry read; empty ends it
+	last    map[string]string // stream → id of the last entry read; the read ends when it is empty
 	running bool
 }
 
@@ -45,12 +45,13 @@ const (
 	readsPerNode = 4  // connections to a node of a cluster
 	blockFor     = time.Second
 
-	// Where requests come often, a wakeup saves nothing and costs the server more than polling,
-	// so that a busier stream than this many entries a second is polled.
+	// A stream with more than busyRate entries a second is polled, until it has fewer than
+	// quietAgain: for frequent entries a wakeup comes hardly sooner than the next poll, and
+	// costs the server more.
 	busyRate, quietAgain = 40, 20
 
-	// readPrice is the least that one XREAD takes of a server beside its streams: it is
-	// parsed, it blocks and is woken (measured on Redis 7.0).
+	// readPrice is the least server time of one XREAD without its streams: parsing, blocking
+	// and waking up (measured on Redis 7.0). streamPrice is the server time of each stream.
 	readPrice   = 10 * time.Microsecond
 	streamPrice = 500 * time.Nanosecond
 )
@@ -59,7 +60,7 @@ func newListener(w wakeups) *listener {
 	return &listener{wakeups: w, reads: make(map[string]*blockingRead), change: handoff.NewSignal()}
 }
 
-// follow says which streams matter, by which connection, and how far they have been read.
+// follow sets the streams to wait for, by connection, with the ids up to which they were read.
 func (l *listener) follow(want map[string]*blockingRead) {
 	l.mu.Lock()
 	if l.refused != "" {
@@ -82,10 +83,10 @@ func (l *listener) follow(want map[string]*blockingRead) {
 	l.change.Send()
 }
 
-// cost returns what listening took of the server since the call before.
+// cost returns the server time that listening took since the previous call.
 func (l *listener) cost() time.Duration { return time.Duration(l.spent.Swap(0)) }
 
-// lack says why streams are not listened to; "" when they are.
+// lack returns a sentence that says why streams are polled; "" when they are listened to.
 func (l *listener) lack() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +96,7 @@ func (l *listener) lack() string {
 	return "streams may not be listened to by this user, so that they are polled: " + l.refused
 }
 
-// run listens until ctx ends, in goroutines of the group.
+// run listens until ctx ends, each connection in a goroutine of the group.
 func (l *listener) run(ctx context.Context, all *panics.Group) {
 	for {
 		l.mu.Lock()
@@ -114,7 +115,8 @@ func (l *listener) run(ctx context.Context, all *panics.Group) {
 	}
 }
 
-// streams returns the arguments of XREAD: the keys and then their ids.
+// streams returns the arguments of XREAD: the keys, followed by the id for each key after which
+// entries are wanted. seen holds the ids that blocking reads have returned.
 func (l *listener) streams(b *blockingRead, seen map[string]string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +162,7 @@ func (l *listener) listen(ctx context.Context, name string, b *blockingRead) {
 			l.refused = connect.Remedy(err)
 			l.mu.Unlock()
 			return
-		case err != nil: // polling does as well; in a cluster a slot may have moved
+		case err != nil: // refreshes go on reading the streams; in a cluster a slot may have moved
 			pause = time.Second
 		default:
 			for _, s := range got {
@@ -179,8 +181,8 @@ func (l *listener) listen(ctx context.Context, name string, b *blockingRead) {
 	}
 }
 
-// listen says to the listener which streams are on screen, in their order. Those that it
-// waits for need no polling.
+// listen gives the listener the streams on screen, the most important first, and marks the
+// trackers that it waits for: these need no polling.
 func (r *reader) listen(ctx context.Context) {
 	want := make(map[string]*blockingRead)
 	perNode := make(map[string]int)

@@ -25,18 +25,19 @@ type Options struct {
 	Watch []string
 	// Keys are exact names, read even while they do not exist (Type "none").
 	Keys []string
-	// Slots is the part of the limiters that is watched, by the hash slot of their names, which
-	// all keys of a limiter share wherever they are; the zero value is all. Keys are read in any case.
+	// Slots restricts watching to the limiters whose names hash to these slots; the zero value
+	// means all slots. The slot is that of the limiter's name, not of its keys, so that all keys
+	// of a limiter go together. The names in Keys are read whatever their slot.
 	Slots connect.Slots
 	// Rules say how keys are limited; the first that matches wins.
 	Rules []config.Rule
 	// Refresh is the time between two batches; 0 means DefaultRefresh.
 	Refresh time.Duration
-	// MaxKeys bounds how many limiters are watched; 0 means DefaultMaxKeys. What is found
-	// beyond is counted in Sweep.Dropped.
+	// MaxKeys bounds how many limiters are watched; 0 means DefaultMaxKeys. Limiters found
+	// beyond it are counted in Sweep.Dropped.
 	MaxKeys int
 	// Budget is the share of the server's time that watching may take, 0.01 for one
-	// percent. 0 means DefaultBudget, and up to IdleBudget for the first look at every key
+	// percent. 0 means DefaultBudget, and up to IdleBudget for the first pass over the keyspace
 	// while no other client uses the server.
 	Budget float64
 	// ClientName is what CLIENT LIST shows; "" means "ratescope".
@@ -55,8 +56,8 @@ const (
 	IdleBudget     = 0.10
 )
 
-// Endpoint returns the way to the server. It does not connect; the error is for URLs that do
-// not parse or TLS files that cannot be read.
+// Endpoint returns the server's endpoint. It does not connect; it fails when a URL does not
+// parse or a TLS file cannot be read.
 func (o Options) Endpoint() (*connect.Endpoint, error) {
 	e, err := connect.Parse(o.URLs, o.TLS)
 	if err != nil {

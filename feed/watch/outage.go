@@ -16,17 +16,16 @@ import (
 	"ratescope/model/plural"
 )
 
-// outage is a node of a cluster that does not answer. Its keys are stale; those of the
-// other nodes are read as if nothing were wrong, and do not wait for it: a goroutine of its
-// own asks the node until it answers.
+// outage is a node of a cluster that does not answer. Its keys are stale, and the keys of the
+// other nodes are read without waiting for it. A goroutine pings the node until it answers.
 type outage struct {
 	err      error
-	trackers int         // limiters whose keys it holds
-	over     atomic.Bool // it answers again
+	trackers int         // limiters whose keys the node holds
+	over     atomic.Bool // the node answers again
 	stop     context.CancelFunc
 }
 
-// noteOutage leaves a node out until it answers.
+// noteOutage leaves a node out of all rounds until it answers.
 func (l *link) noteOutage(ctx context.Context, addr string, node *redis.Client, trackers int, err error) {
 	if o := l.outages[addr]; o != nil {
 		if !o.over.Load() {
@@ -40,7 +39,7 @@ func (l *link) noteOutage(ctx context.Context, addr string, node *redis.Client, 
 	l.outages[addr] = o
 	l.nodes.Avoid(addr)
 	if c, ok := l.client.(*redis.ClusterClient); ok {
-		c.ReloadState(context.WithoutCancel(ctx)) // perhaps a replica has taken its place
+		c.ReloadState(context.WithoutCancel(ctx)) // a replica may have taken its place
 	}
 	limit := l.answerLimit()
 	l.beside.Go(func() {
@@ -68,7 +67,8 @@ func (l *link) keysAt(ctx context.Context, addr string, trackers map[string]*tra
 	return n
 }
 
-// reviewOutages forgets the nodes that no longer hold keys: others have taken their place.
+// reviewOutages forgets the outages of nodes that no longer hold keys, because other nodes have
+// taken their place.
 func (l *link) reviewOutages(ctx context.Context, trackers map[string]*tracked) {
 	for addr, o := range l.outages {
 		if n := l.keysAt(ctx, addr, trackers); n > 0 {
@@ -80,7 +80,7 @@ func (l *link) reviewOutages(ctx context.Context, trackers map[string]*tracked) 
 	}
 }
 
-// anyNodeAnswers reports whether a node of the cluster is not known to be away.
+// anyNodeAnswers reports whether at least one node of the cluster is not known to be away.
 func (l *link) anyNodeAnswers() bool {
 	for addr := range l.clocks {
 		if o := l.outages[addr]; o == nil || o.over.Load() {
@@ -90,7 +90,7 @@ func (l *link) anyNodeAnswers() bool {
 	return false
 }
 
-// away returns the nodes that do not answer, by address.
+// away returns the nodes that do not answer, sorted by address.
 func (l *link) away() (nodes []model.Node) {
 	for _, addr := range slices.Sorted(maps.Keys(l.outages)) {
 		if o := l.outages[addr]; !o.over.Load() {

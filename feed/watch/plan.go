@@ -9,35 +9,35 @@ import (
 	"ratescope/feed/track"
 )
 
-// tracked is a tracker with its place among the others.
+// tracked is a tracker with what the reader plans for it.
 type tracked struct {
 	*track.Tracker
-	due   time.Time // not to be read before
+	due   time.Time // the next reading, or sooner if the key is on screen
 	rank  rank
-	place int  // on screen, from 1; 0 is not
+	place int  // place on screen, from 1; 0 is off screen
 	quiet int  // readings in a row without news
-	moved bool // to another node of a cluster
+	moved bool // its key has moved to another node of the cluster
 
-	resting bool // not read before due, although it is on screen: it cannot be read
+	resting bool // it could not be read, and is not tried before due even if it is on screen
 
 	blocking  bool   // a blocking read waits for its next entry
-	announced bool   // changes of it come as notifications
-	node      string // the node that sends them
-	woken     bool   // it is read because there is news of it
-	busy      bool   // it has more entries than are worth a blocking read
+	announced bool   // keyspace notifications announce its changes
+	node      string // the node that sends these notifications
+	woken     bool   // it was written or announced, and is read for that reason
+	busy      bool   // it gets entries too often for a blocking read
 }
 
-// rank says who is read first.
+// rank orders trackers by importance: the smallest rank is read first.
 type rank uint8
 
 const (
 	onScreen rank = iota // on screen, or named by the user
-	unread               // never read yet
-	pressing             // near its limit, or busy, or not read for long
+	unread               // not read yet
+	pressing             // near its limit, busy, or overdue by longestWait
 	ordinary
 )
 
-// plan returns the trackers to read now, the most important first.
+// plan ranks all trackers and returns those to read in a full round, the most important first.
 func (r *reader) plan(now time.Time) []*tracked {
 	place := r.shared.focus.places()
 	due := make([]*tracked, 0, len(r.limiters.trackers))
@@ -71,8 +71,8 @@ func (r *reader) plan(now time.Time) []*tracked {
 	return due
 }
 
-// covered reports whether the next write is announced: by the wait for the first write or, on
-// the embedded server, by those who write. Then keys need only be looked at now and then.
+// covered reports whether the next write will be announced: by firstWrite or, on the embedded
+// server, by its writers. Keys then need only be read now and then.
 func (r *reader) covered() bool { return r.idle.idle || r.embedded }
 
 // before orders trackers by their importance.
@@ -86,13 +86,13 @@ func before(a, b *tracked) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(offScreen(a), offScreen(b)), cmp.Compare(a.place, b.place), a.due.Compare(b.due), strings.Compare(a.Name, b.Name))
 }
 
-// quickShare is how much of the budget looks between two refreshes may take, and strainedShare
-// how much of that while the server is strained.
+// quickShare is the part of the budget that quick rounds may take; strainedShare is the part
+// of that which is left while the server is almost saturated.
 const quickShare, strainedShare = 0.5, 0.2
 
-// dueBetween returns the trackers to read between two refreshes: those of which there is
-// news, and for a quick order as many of those on screen as half of the budget allows, the
-// most important first. Of the latter, those whose news is announced need none.
+// dueBetween returns the trackers to read between two refreshes, the most important first:
+// those that the order names and, for a quick order, as many of those on screen as quickShare
+// of the budget allows. Trackers on screen whose changes are announced are left out.
 func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	var due []*tracked
 	for _, name := range o.names {
@@ -112,7 +112,7 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	}
 	spend := time.Duration(share*float64(quickEvery)) - s.costs.Wake()
 	allowed := 1 + int(max(spend, 0)/max(s.quick, time.Microsecond))
-	news := due // a tracker answers one question at a time
+	news := due // a tracker may be in a pipeline only once
 	for _, t := range r.limiters.visible {
 		if len(due) >= allowed {
 			break
@@ -124,19 +124,19 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	return due
 }
 
-// How often keys are read. A busy key is read at every refresh; a quiet one less and less
-// often, and as a whole only every fourth time: in between it is asked for news alone.
+// How often keys are read. A busy key is read at every refresh, a quiet one less and less
+// often. Every wholeEvery-th reading covers the whole key, the others only what is new.
 const (
-	fewTrackers = 200         // so few are all read at every refresh
-	stillPause  = time.Second // on screen, while nothing is written anywhere
+	fewTrackers = 200         // up to this many trackers are all read at every refresh
+	stillPause  = time.Second // between readings of a key on screen while the server is idle
 	quietPause  = 500 * time.Millisecond
 	longestWait = 3 * time.Second
 	wholeEvery  = 4
 )
 
-// pause returns how long a tracker may wait for its next turn: while nothing is written anywhere not
-// longer than its expiry, which comes without a write. On a strained server only what is near
-// its limit is read at every refresh while it is not on screen.
+// pause returns how long a tracker waits for its next reading. While the server is idle it
+// waits at most until the key expires, since an expiry is no write. On a server that is almost
+// saturated, keys that are off screen are read at every refresh only when near their limit.
 func (r *reader) pause(t *tracked) time.Duration {
 	if t.Pressing() && !r.covered() {
 		t.quiet = 0
@@ -147,7 +147,7 @@ func (r *reader) pause(t *tracked) time.Duration {
 	}
 	t.quiet = min(t.quiet+1, 6)
 	if t.rank == onScreen || len(r.limiters.trackers) <= fewTrackers {
-		return min(stillPause, t.Lasts()) // or sooner, when something is written
+		return min(stillPause, t.Lasts()) // a write brings it forward
 	}
 	return min(quietPause*time.Duration(t.quiet), longestWait)
 }

@@ -18,9 +18,9 @@ import (
 	"ratescope/model"
 )
 
-// ranker finds the hottest keys of a server that may have far more than are read: it samples
-// the writes, has the keys that are written most looked at although SCAN has not come by,
-// and makes room for them among those that are read.
+// ranker finds the hottest keys of a server that may have many more keys than are watched. It
+// samples the writes, has the keys that are written most examined before SCAN reaches them,
+// and names the cold trackers that make room for them.
 type ranker struct {
 	client   redis.UniversalClient // speaks RESP3; nil on the embedded server
 	nodes    *connect.Nodes        // of client
@@ -28,24 +28,25 @@ type ranker struct {
 	retained *retained // nil on the embedded server
 
 	next    time.Time
-	asked   map[string]time.Time // limiters that were looked at for their heat
-	rates   map[string]float64   // what is sure of the writes a second of the hottest
+	asked   map[string]time.Time // when limiters were last examined because they are hot
+	rates   map[string]float64   // the least possible writes a second of the hottest limiters
 	report  retainedReport       // the latest
-	coldest []*tracked           // trackers that may be evicted, the first to go last; nil when not worked out
-	leftOut []string             // limiters that went since the last batch
-	news    *model.HotKeys
+	coldest []*tracked           // trackers that may be evicted, the coldest last; nil until needed
+	leftOut []string             // limiters evicted since the last batch
+	news    *model.HotKeys       // the ranking for the next batch; nil when there is no new one
 }
 
 // The pace of the ranking.
 const (
 	rankEvery    = 500 * time.Millisecond
-	hottest      = 64               // keys that are looked at for their heat
-	askAgain     = 10 * time.Second // a key that was looked at and not taken
+	hottest      = 64               // limiters that are ranked
+	askAgain     = 10 * time.Second // before a hot key that was not adopted is examined again
 	samplesShare = 0.25             // of the budget goes to sampling writes
 	coldEnough   = 1                // readings in a row without news
 )
 
-// newRanker prepares to sample with a client of its own; without one, nothing is ranked.
+// newRanker prepares to sample writes over a client of its own, which must speak RESP3. With a
+// nil client nothing is ranked.
 func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now func() limiter.Instant) *ranker {
 	return &ranker{
 		client: c, nodes: nodes, asked: make(map[string]time.Time),
@@ -59,13 +60,15 @@ func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now fun
 	}
 }
 
-// covers reports whether the patterns cover a key or the limiter that it belongs to.
+// covers reports whether one of the patterns matches a key or the name of its limiter. No
+// patterns match everything.
 func covers(patterns []string, key, name string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return config.MatchGlob(p, key) || config.MatchGlob(p, name) })
 }
 
-// prefixes returns what all keys that the patterns cover begin with, the counters of this
-// library in their braces too; nil for every key.
+// prefixes returns the fixed beginnings of the keys that the patterns match, each also with a
+// { before it, as the counters of ratescope's own library have; nil stands for every key. No
+// prefix begins with another one, which CLIENT TRACKING would refuse.
 func prefixes(patterns []string) []string {
 	var all []string
 	for _, p := range patterns {
@@ -76,7 +79,7 @@ func prefixes(patterns []string) []string {
 		all = append(all, fixed, "{"+fixed)
 	}
 	slices.Sort(all)
-	// One that begins another stands for both.
+	// In sorted order a prefix comes before the longer ones that it covers.
 	kept := all[:0]
 	for _, p := range all {
 		if len(kept) == 0 || !strings.HasPrefix(p, kept[len(kept)-1]) {
@@ -95,13 +98,13 @@ func (k *ranker) run(ctx context.Context, live func() bool) {
 		if !live() {
 			return nil
 		}
-		all, _ := k.nodes.All(ctx) // that a cluster is away is said elsewhere
+		all, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
 		return all
 	}, nil)
 }
 
-// rank ranks the keys that are written, and has those looked at that are not read yet. at is a
-// moment of the server's clock, and cost what hearing of them has taken of it.
+// rank ranks the hottest limiters every rankEvery, and has those examined that are not watched
+// yet. at is now by the server's clock; cost is the server time that sampling has taken.
 func (l *limiters) rank(now time.Time, at limiter.Instant) (cost time.Duration) {
 	k := l.ranker
 	k.coldest = nil
@@ -145,7 +148,7 @@ func (l *limiters) rank(now time.Time, at limiter.Instant) (cost time.Duration) 
 	return cost
 }
 
-// tell puts what is known of hot keys into the next batch.
+// tell puts the ranking into the next batch.
 func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 	all, missed, duty := k.writes.Sampling()
 	n := &model.HotKeys{At: now}
@@ -165,14 +168,15 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 	k.news = n
 }
 
-// takeNews returns what is new since the call before.
+// takeNews returns the latest ranking, nil if it was returned before, and the limiters evicted
+// since the previous call.
 func (k *ranker) takeNews() (news *model.HotKeys, leftOut []string) {
 	news, leftOut = k.news, k.leftOut
 	k.news, k.leftOut = nil, nil
 	return news, leftOut
 }
 
-// close ends the connections.
+// close closes the connections.
 func (k *ranker) close() error {
 	if k.client == nil {
 		return nil

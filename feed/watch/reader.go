@@ -17,41 +17,42 @@ import (
 	"ratescope/model/handoff"
 )
 
-// reader reads what is due of the limiters over the link. It belongs to one goroutine, but for what
-// says otherwise; orders, results and shared are all that it shares.
+// reader reads the limiters that are due over the link. Its methods and fields belong to the
+// goroutine of run, unless their comment says otherwise; it shares data with other goroutines
+// only through the channels of orders and results and through shared.
 type reader struct {
 	o        Options
 	link     *link
 	limiters *limiters
 	shared   *shared
 	embedded bool
-	notice   string // what the user is to know of the cluster; "" nothing
+	notice   string // a sentence for the user about the cluster; "" is none
 
 	listener   *listener
 	subscriber *subscriber
 	firstWrite *firstWrite
 	examined   *handoff.Latest[health.Examination]
 
-	inferred infer.Engine // of limiters that are only likely
+	inferred infer.Engine // infers the limits of keys that are only likely to be limiters
 	idle     idleDetector
 	spending spending
-	sweep    model.Sweep // as it stood before the finds of this round were adopted
+	sweep    model.Sweep // discovery's progress before this round adopted its finds
 }
 
-// spending is what reading may cost and what it did.
+// spending keeps account of the server's time: how much reading may take, and how much it took.
 type spending struct {
 	budget   budget
 	costs    cost.Model
 	meter    cost.Meter
-	strained bool          // the server has hardly any time to spare: it is watched with restraint
-	quick    time.Duration // what a tracker in a quick look costs beside the round trip, smoothed
-	spent    time.Duration // of the server, since the result before
-	charged  *atomic.Int64 // of the server, in ns, in all
-	begun    time.Time     // of the last round
-	since    time.Duration // from the round before to this one
+	strained bool          // the server is almost saturated, and is read less
+	quick    time.Duration // server time of one tracker in a quick round, without the round trip, smoothed
+	spent    time.Duration // server time since the previous result
+	charged  *atomic.Int64 // server time since the start, in ns
+	begun    time.Time     // start of the latest full round
+	since    time.Duration // from the start of the full round before it to begun
 }
 
-// charge takes from the budget what was spent beside the readings.
+// charge takes server time from the budget and adds it to the account.
 func (s *spending) charge(d time.Duration) {
 	s.budget.pay(d)
 	s.spent += d
@@ -73,7 +74,8 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 	return r
 }
 
-// run answers orders until ctx ends. Nodes that are away are asked in goroutines of the group.
+// run answers orders until ctx ends. Nodes that do not answer are pinged by goroutines of the
+// group beside.
 func (r *reader) run(ctx context.Context, beside *panics.Group, orders <-chan order, results chan<- result) {
 	r.link.beside = beside
 	for {
@@ -106,13 +108,13 @@ func (r *reader) run(ctx context.Context, beside *panics.Group, orders <-chan or
 	}
 }
 
-// round reads what is due into res. The error is for a server that is away; what was read
-// before it went comes with it. Only a full round reads all that is due, and adopts what
-// was found.
+// round reads the trackers that are due into res. It fails when the server is away; res then
+// holds the readings that came before. Only a full round reads all trackers that are due,
+// and adopts the keys that discovery has found.
 func (r *reader) round(ctx context.Context, o order, res *result) (h *model.Health, err error) {
 	defer func() {
 		if err != nil {
-			r.link.known = false // it may be another one when it comes back
+			r.link.known = false // a different server may answer next
 		}
 		slices.SortFunc(res.readings, func(a, b model.Reading) int { return strings.Compare(a.Key, b.Key) })
 	}()
@@ -128,9 +130,9 @@ func (r *reader) round(ctx context.Context, o order, res *result) (h *model.Heal
 	return h, err
 }
 
-// confirm asks who the server is where a connection was made since it last said so. One that
-// was started anew between two rounds never seemed to be away: the first of them on a
-// new connection has read another server, and its result says so.
+// confirm asks the server for its identity again if a connection was made since it last gave
+// it. A server that restarts between two rounds never appears to be away: the new connection
+// is the only sign, and the run ID shows whether the round read a different server.
 func (r *reader) confirm(ctx context.Context) error {
 	if r.link.cluster || r.embedded || !r.link.guard.Dialed().After(r.link.greeted) {
 		return nil
@@ -145,7 +147,7 @@ func (r *reader) confirm(ctx context.Context) error {
 	return nil
 }
 
-// read reads what is due of a server that is known.
+// read carries out an order on a server whose identity is known.
 func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Health, err error) {
 	if o.kind != orderFull {
 		due := r.dueBetween(o, time.Now())
@@ -163,10 +165,10 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	}
 	r.link.reviewOutages(ctx, r.limiters.trackers)
 	r.spending.charge(r.limiters.rank(time.Now(), r.link.now()))
-	// What a pass has found is adopted in the round that tells of the pass.
+	// Progress comes before adopt: a pass is reported only with the limiters that it found.
 	r.sweep = r.limiters.scanner.Progress()
 	r.limiters.adopt(r.link.now())
-	if len(r.limiters.trackers) == 0 { // nothing to read: is the server still there?
+	if len(r.limiters.trackers) == 0 { // no reading shows whether the server still answers
 		if err := r.link.tick(ctx); err != nil {
 			return nil, err
 		}
@@ -182,7 +184,7 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 		return nil, err
 	}
 	h = r.takeExamination()
-	if !r.embedded { // whose traffic announces itself
+	if !r.embedded { // the embedded server's writers announce their writes
 		r.listen(ctx)
 		r.subscribe(ctx)
 	}
@@ -190,7 +192,8 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	return h, nil
 }
 
-// takeExamination takes what the examination of the server has found, if there was one.
+// takeExamination takes the latest examination of the server's health, and adjusts the costs
+// to it; nil when there is no new one.
 func (r *reader) takeExamination() *model.Health {
 	e, ok := r.examined.TryTake()
 	if !ok {
@@ -210,7 +213,8 @@ func (r *reader) takeExamination() *model.Health {
 	return e.Health
 }
 
-// lacks says what cannot be told just now although the link is live, one sentence each.
+// lacks returns a sentence for each thing that cannot be shown at present although the link
+// is live.
 func (r *reader) lacks() []string {
 	out := r.limiters.scanner.Lacks()
 	if r.notice != "" {

@@ -19,8 +19,8 @@ import (
 	"ratescope/model/handoff"
 )
 
-// retained asks the server for what it retains of how hot keys are: HOTKEYS and LFU
-// counters. Its goroutine hands reports over; only page is called by another one.
+// retained asks the server for its own statistics of hot keys: HOTKEYS and LFU counters. Its
+// goroutine hands over reports; only page is called from another goroutine.
 type retained struct {
 	client redis.UniversalClient
 	nodes  *connect.Nodes
@@ -28,14 +28,14 @@ type retained struct {
 
 	indexes     map[string]*hotkeys.Index // by node
 	frequencies *hotkeys.Frequencies
-	lfu         atomic.Bool // the server keeps counters
+	lfu         atomic.Bool // the server keeps LFU counters, and they may be read
 	reports     *handoff.Latest[retainedReport]
 }
 
-// retainedReport is what one question brought.
+// retainedReport holds the statistics of hot keys at one moment.
 type retainedReport struct {
-	keys    []model.HotKey // by Redis key
-	sources []string
+	keys    []model.HotKey // one for each Redis key and source
+	sources []string       // phrases for model.HotKeys.Sources
 }
 
 func newRetained(c redis.UniversalClient, nodes *connect.Nodes, f *facts) *retained {
@@ -45,22 +45,22 @@ func newRetained(c redis.UniversalClient, nodes *connect.Nodes, f *facts) *retai
 	}
 }
 
-// The pace of asking, and what makes a key worth a look.
+// The pace of asking, and the least statistics for which a key is looked at.
 const (
 	askEvery    = 2 * time.Second
-	pagesAPage  = 3    // of so many pages of SCAN the counters of one are asked for, by chance
-	hotShare    = 0.01 // of the server's time or bytes
-	hotAccesses = 20   // a second
-	hotCounter  = 500  // accesses
-	freqPrice   = 2 * time.Microsecond
+	pagesAPage  = 3                    // counters are read for one page of SCAN in pagesAPage, chosen at random
+	hotShare    = 0.01                 // of the server's time or bytes
+	hotAccesses = 20                   // a second
+	hotCounter  = 500                  // accesses that an LFU counter stands for
+	freqPrice   = 2 * time.Microsecond // server time of one OBJECT FREQ
 )
 
-// isHot reports whether what the server retains of a key makes it worth a look.
+// isHot reports whether the server's statistics make a key worth a look.
 func isHot(h *model.HotKey) bool {
 	return h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Accesses.V >= hotAccesses || h.Counter.V >= hotCounter
 }
 
-// run asks again and again, while the server answers, until ctx ends.
+// run asks every askEvery, while the server is live, until ctx ends.
 func (k *retained) run(ctx context.Context) {
 	for wait := time.Duration(0); backoff.Sleep(ctx, wait) == nil; {
 		if wait = askEvery; !k.facts.live.Load() {
@@ -71,8 +71,8 @@ func (k *retained) run(ctx context.Context) {
 	}
 }
 
-// ask asks the server, or every node of a cluster that is read. A node that does not answer
-// leaves its keys out.
+// ask asks the server, or every node of a cluster that is watched. The keys of a node that
+// does not answer are missing from the report.
 func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	case *redis.Client:
 		k.askNode(ctx, "", c, c.Options().DB, now, &r)
 	case *redis.ClusterClient:
-		nodes, _ := k.nodes.All(ctx) // that a cluster is away is said elsewhere
+		nodes, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
 		for _, node := range nodes {
 			k.askNode(ctx, node.Options().Addr, node, 0, now, &r)
 		}
@@ -91,8 +91,8 @@ func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	return r
 }
 
-// learn notes whether the server keeps LFU counters. Where it does not, or does not say by
-// which policy it evicts, none are asked for: each would be counted as an error there.
+// learn notes whether the server keeps LFU counters, which its eviction policy tells. Without
+// an LFU policy none are read: each attempt would count as an error in the server's statistics.
 func (k *retained) learn(policy string, r *retainedReport) {
 	lfu, refused := strings.Contains(policy, "lfu"), k.frequencies.Lack()
 	k.lfu.Store(lfu && refused == "")
@@ -110,7 +110,7 @@ func (k *retained) askNode(ctx context.Context, addr string, node redis.Cmdable,
 	}
 	report, ok, err := g.Read(ctx, node, db, now)
 	switch {
-	case err != nil: // that it is away is said elsewhere
+	case err != nil: // the reader reports a node that is away
 	case ok:
 		r.keys = append(r.keys, report.Keys...)
 		r.sources = append(r.sources, report.Says())
@@ -119,7 +119,7 @@ func (k *retained) askNode(ctx context.Context, addr string, node redis.Cmdable,
 	}
 }
 
-// count asks again for the counters of the keys that had the highest.
+// count reads the LFU counters of the hottest known keys again, and adds them to a report.
 func (k *retained) count(ctx context.Context, version string, now time.Time, r *retainedReport) {
 	if !k.lfu.Load() {
 		return
@@ -129,7 +129,7 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 		keys = append(keys, h.Key)
 	}
 	if len(keys) > 0 {
-		_, _ = k.frequencies.Ask(ctx, k.client, keys, now) // what it holds is as old as it says
+		_, _ = k.frequencies.Ask(ctx, k.client, keys, now) // on an error the older counters remain
 	}
 	counted := k.frequencies.HotKeys(hotkeys.LogFactorStd, now)
 	if len(counted) == 0 {
@@ -143,8 +143,8 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 	r.sources = append(r.sources, source)
 }
 
-// page asks for the counters of some of the keys that SCAN finds, and returns what that
-// costs the server. It is called by the scanner's goroutine.
+// page reads the LFU counters of one page of SCAN in pagesAPage, and returns the server time
+// that it took. It is called by the scanner's goroutine.
 func (k *retained) page(ctx context.Context, node redis.Cmdable, keys []string) time.Duration {
 	if !k.lfu.Load() || len(keys) == 0 || rand.IntN(pagesAPage) != 0 {
 		return 0
@@ -155,8 +155,8 @@ func (k *retained) page(ctx context.Context, node redis.Cmdable, keys []string) 
 	return time.Duration(len(keys)) * freqPrice
 }
 
-// addTo adds the report to what was heard of writes: the figures of a limiter's keys are
-// summed, for each is a share of the same whole, and the highest of its counters counts.
+// addTo adds the report to the ranking by sampled writes. A limiter with several keys gets the
+// sum of their shares and accesses, and the highest of their counters.
 func (r *retainedReport) addTo(n *model.HotKeys) {
 	at := make(map[string]int, len(n.Keys))
 	for i, h := range n.Keys {
@@ -182,6 +182,7 @@ func (r *retainedReport) addTo(n *model.HotKeys) {
 	n.Sources = append(n.Sources, r.sources...)
 }
 
+// add adds m to sum, if m is known.
 func add(sum *model.Measure, m model.Measure) {
 	if m.Known {
 		sum.Known, sum.V = true, sum.V+m.V

@@ -6,53 +6,54 @@ import (
 	"ratescope/internal/backoff"
 )
 
-// order is what the reader is to do next.
+// order tells the reader which limiters to read next.
 type order struct {
 	kind  orderKind
-	names []string // limiters of which there is news
+	names []string // limiters that were written or announced since the order before
 }
 
-// orderKind is how much an order reads. A greater kind answers a smaller one too.
+// orderKind says how much an order reads. A greater kind includes the smaller ones.
 type orderKind uint8
 
 const (
 	orderNone  orderKind = iota
-	orderWoken           // the limiters of which there is news
-	orderQuick           // these and what is on screen
-	orderFull            // all that is due
+	orderWoken           // the limiters that the order names
+	orderQuick           // these and the limiters on screen
+	orderFull            // every limiter that is due
 )
 
 // Intervals between orders.
 const (
-	// quickEvery is the time between two looks at what is on screen where the refresh is
-	// longer, so that a request is in a batch within a tenth of a second.
+	// quickEvery is the time between two quick orders where the refresh is longer, so that a
+	// request is in a batch within a tenth of a second.
 	quickEvery = 70 * time.Millisecond
-	// wakeupGap is the least time between two rounds for news; on the embedded server that is of
-	// requests that a person fires, and a screen shows no more than ten pictures a second.
+	// wakeupGap is the least time between two orders that name limiters. It is longer on the
+	// embedded server, where only requests fired from the screen wake limiters, and the screen
+	// draws at most ten frames a second.
 	wakeupGap         = 10 * time.Millisecond
 	wakeupGapEmbedded = 100 * time.Millisecond
 )
 
-// schedule decides what the reader does when. It is pure: it does nothing by itself, and
-// every method is told the time. The zero time of a field means that it is not planned.
+// schedule decides when the reader gets which order. It is pure: it has no clock and no
+// goroutine, and every method is given the time. A zero time means that nothing is planned.
 type schedule struct {
 	refresh time.Duration
-	gap     time.Duration // wakeupGap
+	gap     time.Duration // wakeupGap or wakeupGapEmbedded
 
-	live   bool      // the latest result was an answer
-	busy   bool      // the reader has an order
-	wanted orderKind // what is ordered as soon as the reader is free
-	retry  time.Time // no order before: the server is away
+	live   bool      // the latest result held an answer of the server
+	busy   bool      // the reader is carrying out an order
+	wanted orderKind // the kind to order as soon as the reader is free
+	retry  time.Time // no order before this time, because the server is away
 
 	tick  time.Time // the next refresh
-	found time.Time // when what discovery found is read
-	woken time.Time // when that of which there is news is read
-	quick time.Time // when what is on screen is read
+	found time.Time // the next full order for keys that discovery found
+	woken time.Time // the next order for limiters that were written
+	quick time.Time // the next quick order
 
-	ordered     time.Time // the latest order
-	orderedFull time.Time // … of all that is due
-	orderedNear time.Time // … that looked at what is on screen
-	orderedNews time.Time // … that had names
+	ordered     time.Time // the latest order of any kind
+	orderedFull time.Time // the latest full order
+	orderedNear time.Time // the latest quick or full order
+	orderedNews time.Time // the latest order with names
 
 	backoff backoff.Exponential
 }
@@ -62,8 +63,8 @@ func newSchedule(refresh, gap time.Duration, now time.Time) *schedule {
 	return &schedule{refresh: refresh, gap: gap, wanted: orderFull, tick: now.Add(refresh)}
 }
 
-// ticked reports whether a refresh is due, and plans the next. A refresh that was missed is
-// not made up for.
+// ticked reports whether a refresh is due, and plans the next one. Missed refreshes are
+// skipped.
 func (s *schedule) ticked(now time.Time) bool {
 	if now.Before(s.tick) {
 		return false
@@ -75,32 +76,32 @@ func (s *schedule) ticked(now time.Time) bool {
 	return true
 }
 
-// hasNews notes that there is news of some limiters.
+// hasNews plans an order for limiters that were written.
 func (s *schedule) hasNews(now time.Time) {
 	if s.live && s.woken.IsZero() {
 		s.woken = later(now, s.orderedNews.Add(s.gap))
 	}
 }
 
-// hasFinds notes that discovery found something.
+// hasFinds plans a full order for keys that discovery found.
 func (s *schedule) hasFinds(now time.Time) {
 	if s.live && s.found.IsZero() {
 		s.found = later(now, s.ordered.Add(s.refresh/4))
 	}
 }
 
-// hasWrites notes that something was written after a silence.
+// hasWrites plans a quick order at once, because a key was written after an idle time.
 func (s *schedule) hasWrites(now time.Time) {
 	if s.live {
 		s.quick = now
 	}
 }
 
-// want asks for an order of at least a kind.
+// want makes the next order at least of kind k.
 func (s *schedule) want(k orderKind) { s.wanted = max(s.wanted, k) }
 
-// next returns what the reader is to do now; orderNone while it is busy, while the server
-// is given time to come back, or when nothing is due.
+// next returns the kind of order to give the reader now: orderNone while the reader is busy,
+// before the next attempt at a server that is away, and when nothing is due.
 func (s *schedule) next(now time.Time) orderKind {
 	for _, plan := range []struct {
 		at *time.Time
@@ -132,11 +133,12 @@ func (s *schedule) next(now time.Time) orderKind {
 	return k
 }
 
-// tookNames notes that the order that was just given names limiters of which there is news.
+// tookNames notes that the latest order has names.
 func (s *schedule) tookNames() { s.orderedNews, s.woken = s.ordered, time.Time{} }
 
-// answered plans on after a result. idle is set when nothing is written anywhere, and
-// covered when the next write is announced, so that nothing need be looked at before.
+// answered plans the next order after a result. idle is set when nothing was written to the
+// server, and covered when the next write will be announced, so that no quick order is needed
+// before it.
 func (s *schedule) answered(now time.Time, idle, covered bool) {
 	s.busy, s.live = false, true
 	s.retry, s.backoff = time.Time{}, backoff.Exponential{}
@@ -145,25 +147,25 @@ func (s *schedule) answered(now time.Time, idle, covered bool) {
 	}
 	next := s.orderedNear.Add(quickEvery)
 	if idle && next.After(s.orderedFull.Add(s.refresh-quickEvery/2)) {
-		return // the next refresh comes about as soon
+		return // the next refresh comes at about the same time
 	}
 	if s.quick.IsZero() {
 		s.quick = later(now, next)
 	}
 }
 
-// failed plans another attempt after a result that says that the server is away.
+// failed plans another attempt after a result with the error that the server is away.
 func (s *schedule) failed(now time.Time) {
 	s.busy, s.live = false, false
 	s.retry = now.Add(s.backoff.Next())
 	s.want(orderFull)
 }
 
-// silent notes that the server has not answered the order for too long: the reader is still
-// busy with it.
+// silent notes that the server takes too long to answer an order, on which the reader still
+// waits.
 func (s *schedule) silent() { s.live = false }
 
-// wake returns when the schedule has to be asked again at the latest.
+// wake returns the latest time at which ticked and next have to be called again.
 func (s *schedule) wake() time.Time {
 	at := s.tick
 	for _, t := range []time.Time{s.found, s.woken, s.quick} {
@@ -177,6 +179,7 @@ func (s *schedule) wake() time.Time {
 	return at
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -9,15 +9,16 @@ import (
 	"ratescope/limiter"
 )
 
-// shared is what goroutines beside the reader use too. It is safe for concurrent use.
+// shared holds the state that the reader shares with other goroutines. It is safe for
+// concurrent use.
 type shared struct {
 	focus     focus
-	wakeups   wakeups
-	announced wakeups // news that can wait for the next refresh
+	wakeups   wakeups // limiters to read at once
+	announced wakeups // limiters to read at the next refresh
 	facts     facts
 }
 
-// news returns the names of limiters of which there is news that an order is for.
+// news takes the names of the limiters that an order of kind k is to read.
 func (s *shared) news(k orderKind) []string {
 	names := s.wakeups.take()
 	if k == orderFull {
@@ -26,28 +27,28 @@ func (s *shared) news(k orderKind) []string {
 	return names
 }
 
-// facts are what the goroutines beside the reader need to know of the server. They are safe
+// facts holds what the goroutines beside the reader need to know about the server. It is safe
 // for concurrent use.
 type facts struct {
 	offset atomic.Int64 // of the server's clock from this machine's, in ns
 	rtt    atomic.Int64 // in ns
 	away   atomic.Bool  // the server does not answer
-	live   atomic.Bool  // the latest result was an answer
-	noTime atomic.Bool  // TIME does not tell when keys were looked at: it is forbidden, or there are several servers
+	live   atomic.Bool  // the latest result held an answer
+	noTime atomic.Bool  // TIME cannot date a reading: it is forbidden, or there are several servers
 
-	charged atomic.Int64 // what this process took of the server, in ns
+	charged atomic.Int64 // server time that this process has used, in ns
 
 	mu      sync.Mutex
 	version string
 	policy  string // maxmemory-policy; "" unknown
 }
 
-// now returns the server's clock.
+// now returns the present time by the server's clock.
 func (f *facts) now() limiter.Instant {
 	return limiter.InstantOf(time.Now().Add(time.Duration(f.offset.Load())))
 }
 
-// asksTime reports whether TIME tells when keys were looked at, for all that is known.
+// asksTime reports whether TIME can date a reading, as far as is known.
 func (f *facts) asksTime() bool { return !f.noTime.Load() }
 
 func (f *facts) setVersion(version string) {
@@ -62,14 +63,14 @@ func (f *facts) setPolicy(policy string) {
 	f.policy = policy
 }
 
-// eviction returns the version of the server and by which policy it evicts keys.
+// eviction returns the server's version and its maxmemory-policy; "" where it is unknown.
 func (f *facts) eviction() (version, policy string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.version, f.policy
 }
 
-// focus is which keys are on screen. It is safe for concurrent use.
+// focus holds the keys on screen. It is safe for concurrent use.
 type focus struct {
 	mu   sync.Mutex
 	keys []string
@@ -81,7 +82,7 @@ func (f *focus) set(keys []string) {
 	f.keys = slices.Clone(keys)
 }
 
-// places returns the place of each key on screen, from 1.
+// places returns the place of each key on screen, counted from 1.
 func (f *focus) places() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// subscribe says to the subscriber which keys are on screen, and finds out of which of them
-// changes are announced: those need not be polled between two refreshes.
+// subscribe gives the subscriber the keys on screen, and marks the trackers whose changes are
+// announced: these need no polling between two refreshes.
 func (r *reader) subscribe(ctx context.Context) {
 	want := make(map[string]*subscription)
 	now := r.link.clock.at(time.Now())

@@ -20,37 +20,38 @@ import (
 	"ratescope/model/handoff"
 )
 
-// subscriber receives keyspace notifications about the keys on screen, where the
-// server has them on: notify-keyspace-events with K and the classes of the keys. The
-// setting is never changed. Where it may not be asked for, the subscriber listens and
-// sees whether anything comes. A notification is a reason to read, never the count: it is
-// sent once, to the connections that are open, by the node that holds the key.
+// subscriber receives keyspace notifications about the keys on screen, if the server sends
+// them: notify-keyspace-events contains K and the classes of the keys. It never changes the
+// setting. Where this user may not read the setting, it subscribes anyway and waits whether
+// notifications come. A notification wakes the tracker of its key and is not counted as a
+// request, because delivery is not guaranteed: the node that holds the key sends it once, to
+// the connections that are open.
 //
-// It subscribes to the channels of single keys, not to a pattern, so that keys that are
-// not on screen cost nothing. Where even these are many, it hangs up for a while: a subscriber
-// takes 8 to 13 % of a saturated server.
+// It subscribes to the channels of single keys, not to a pattern, so that keys off screen cost
+// nothing. If more than maxEvents notifications a second come, it unsubscribes for a while: a
+// subscriber takes 8 to 13 % of a saturated server.
 type subscriber struct {
 	wakeups wakeups
 	db      int
-	spent   atomic.Int64 // of the server's time, in ns, not taken yet
+	spent   atomic.Int64 // server time since the last call of cost, in ns
 
 	mu     sync.Mutex
-	nodes  map[string]*subscription
+	nodes  map[string]*subscription // by address
 	change handoff.Signal
 }
 
-// subscription is the channels of one node.
+// subscription holds the channels of one node.
 type subscription struct {
-	addr    string // "" is the only one
+	addr    string // "" for a single server
 	node    *redis.Client
-	want    map[string]subject // channel → what it is about
+	want    map[string]subject // channel → the limiter that it is about
 	running bool
 	change  handoff.Signal
 
-	open   map[string]bool // channels that the server has confirmed
-	proven map[track.Class]bool
-	vain   int    // changes in a row that were not announced
-	lack   string // why there are no notifications
+	open   map[string]bool      // channels that the server has confirmed
+	proven map[track.Class]bool // classes of which a notification has come
+	vain   int                  // consecutive changes that were not announced
+	lack   string               // why there are no notifications; "" when there are
 }
 
 // subject is the limiter that a channel is about.
@@ -60,22 +61,22 @@ type subject struct {
 }
 
 const (
-	maxSubjects = 64                     // limiters a node
-	maxEvents   = 300                    // a second, before it hangs up
-	changeEvery = 250 * time.Millisecond // what is subscribed to, at most
-	askSetting  = 30 * time.Second       // whether the setting is on
-	maxMissed   = 5
-	eventPrice  = 3 * time.Microsecond // of one notification to one subscriber, Redis 7.0
+	maxSubjects = 64                     // limiters on one node
+	maxEvents   = 300                    // notifications a second, beyond which it unsubscribes
+	changeEvery = 250 * time.Millisecond // least time between two changes of the channels
+	askSetting  = 30 * time.Second       // interval at which the setting is read
+	maxMissed   = 5                      // unannounced changes after which it is not relied on
+	eventPrice  = 3 * time.Microsecond   // server time of one notification to one subscriber, Redis 7.0
 )
 
 func newSubscriber(w wakeups, db int) *subscriber {
 	return &subscriber{wakeups: w, db: db, nodes: make(map[string]*subscription), change: handoff.NewSignal()}
 }
 
-// cost returns what notifications took of the server since the call before.
+// cost returns the server time that notifications took since the previous call.
 func (s *subscriber) cost() time.Duration { return time.Duration(s.spent.Swap(0)) }
 
-// follow says which channels matter, node by node.
+// follow sets the channels to subscribe to, by the address of their node.
 func (s *subscriber) follow(want map[string]*subscription) {
 	s.mu.Lock()
 	for addr, n := range s.nodes {
@@ -97,8 +98,8 @@ func (s *subscriber) follow(want map[string]*subscription) {
 	s.change.Send()
 }
 
-// trusts reports whether changes of a limiter are announced: its channels are open at its node, and
-// notifications of its class have come.
+// trusts reports whether changes of a limiter are announced: its channels are open at its node,
+// and a notification of its class has come.
 func (s *subscriber) trusts(addr string, channels []string, c track.Class) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +115,7 @@ func (s *subscriber) trusts(addr string, channels []string, c track.Class) bool 
 	return true
 }
 
-// missed notes a change that was found by polling although it should have been announced.
+// missed notes a change that polling found and no notification announced.
 func (s *subscriber) missed(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +126,7 @@ func (s *subscriber) missed(addr string) {
 	}
 }
 
-// lacks says, one sentence a node, why there are no notifications where that is worth a word.
+// lacks returns a sentence for each node that fails to send notifications.
 func (s *subscriber) lacks() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +139,7 @@ func (s *subscriber) lacks() []string {
 	return out
 }
 
-// run listens until ctx ends, in goroutines of the group.
+// run listens until ctx ends, to each node in a goroutine of the group.
 func (s *subscriber) run(ctx context.Context, all *panics.Group) {
 	for {
 		s.mu.Lock()
@@ -157,10 +158,10 @@ func (s *subscriber) run(ctx context.Context, all *panics.Group) {
 	}
 }
 
-// errFlood is why a subscriber hangs up by itself.
+// errFlood ends a subscription because too many notifications come.
 var errFlood = errors.New("too many notifications")
 
-// attend listens to one node until ctx ends or nothing is wanted of it any more.
+// attend listens to one node until ctx ends or no channel of the node is wanted.
 func (s *subscriber) attend(ctx context.Context, n *subscription) {
 	var back backoff.Exponential
 	for ctx.Err() == nil {
@@ -201,8 +202,8 @@ func (s *subscriber) attend(ctx context.Context, n *subscription) {
 	}
 }
 
-// notifies reports whether the server sends notifications, as far as it may be asked: a
-// server that refuses to say may do so all the same.
+// notifies reports whether the server sends keyspace notifications. A server that refuses
+// CONFIG GET may send them, so that the answer is then true. It fails when the server is away.
 func notifies(ctx context.Context, node *redis.Client) (bool, error) {
 	setting, err := node.ConfigGet(ctx, "notify-keyspace-events").Result()
 	switch {
@@ -214,7 +215,7 @@ func notifies(ctx context.Context, node *redis.Client) (bool, error) {
 	return strings.Contains(setting["notify-keyspace-events"], "K"), nil
 }
 
-// receive subscribes and turns notifications into wakeups. It returns why it ended.
+// receive subscribes and turns notifications into wakeups, until an error ends it.
 func (s *subscriber) receive(ctx context.Context, node *redis.Client, n *subscription) error {
 	p := node.Subscribe(ctx)
 	defer p.Close()
@@ -253,7 +254,7 @@ func (s *subscriber) receive(ctx context.Context, node *redis.Client, n *subscri
 	return ctx.Err()
 }
 
-// notified takes a notification.
+// notified takes a notification on a channel and wakes the limiter that the channel is about.
 func (s *subscriber) notified(n *subscription, channel string) {
 	s.mu.Lock()
 	about, ok := n.want[channel]
@@ -267,7 +268,8 @@ func (s *subscriber) notified(n *subscription, channel string) {
 	}
 }
 
-// resubscribe brings the channels that are open to those that are wanted.
+// resubscribe subscribes to the channels that are wanted and not open, and unsubscribes from
+// those that are open and not wanted.
 func (s *subscriber) resubscribe(ctx context.Context, p *redis.PubSub, n *subscription) error {
 	select {
 	case <-n.change:
@@ -300,6 +302,7 @@ func (s *subscriber) resubscribe(ctx context.Context, p *redis.PubSub, n *subscr
 	return nil
 }
 
+// begun reports whether the server has confirmed a channel of the subscription.
 func (s *subscriber) begun(n *subscription) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

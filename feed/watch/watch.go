@@ -1,21 +1,21 @@
 // Package watch watches the limiters of a server and reports them in batches.
 //
-// A schedule decides what is read when; it is pure and runs on any clock. A reader owns the
-// connection and the trackers of all limiters, and answers orders with results. An emitter
-// builds the batches and keeps the state of the link. Schedule and emitter share the
-// goroutine of Run, which also reports when no result comes, so that a server that hangs
-// never stops the screen; the reader has one of its own. Between them are two channels.
+// The schedule decides which keys are read and when; it is pure and runs on any clock. The
+// reader owns the connection and the trackers of all limiters, and answers each order with a
+// result. The emitter builds the batches and keeps the state of the link. The schedule and
+// the emitter share the goroutine of Run, which also emits batches while no result comes, so
+// that a server that hangs never stops the screen. The reader has a goroutine of its own.
 //
 //	schedule ──orders──▶ reader ──results──▶ emitter ──▶ batches
 //
-// Beside them goroutines scan for keys inside a budget, wait for entries of the streams on
-// screen, receive keyspace notifications, sample what is written most, ask the server how it
-// does, and wait, while nothing is written, for the first write. What they find reaches the
-// reader through hand-offs, so that the readings wait for none of them. All wait on the
-// network, and none outlives Run.
+// Other goroutines scan for keys within a budget, wait for new entries of the streams on
+// screen, receive keyspace notifications, sample which keys are written most, ask the server
+// for its health, and, while the server is idle, wait for the first write. They hand their
+// findings to the reader, which never waits for them. All of them wait on the network, and
+// all of them end before Run returns.
 //
-// Rounds are paid from a budget that is a share of the server's time; keys on screen are
-// read first, then those near their limit or busy, and quiet ones less often.
+// Each round is paid for from a budget, a share of the server's time. Keys on screen are read
+// first, then keys that are busy or near their limit; quiet keys are read less often.
 package watch
 
 import (
@@ -40,9 +40,9 @@ import (
 )
 
 const (
-	poolSize   = 6 // connections: a round, discovery twice, an examination, a report, and one to spare
-	listenPool = 2 // the connection that samples writes, and the one that takes its place
-	// refusedFor is how long the server is not asked again for what it refused.
+	poolSize   = 6 // connections: one for a round, two for discovery, one for health, one for hot keys, one spare
+	listenPool = 2 // the connection that samples writes, and the one that replaces it
+	// refusedFor is how long to wait before a request that the server refused is repeated.
 	refusedFor = time.Minute
 )
 
@@ -52,13 +52,14 @@ type Watch struct {
 	endpoint *connect.Endpoint
 	pasts    map[string]*track.Past
 	shared   *shared
-	reader   *reader            // of the session that runs
-	reload   chan []config.Rule // holds the rules that are to be put in place
-	server   model.Server       // what does not change
+	reader   *reader            // of the current session
+	reload   chan []config.Rule // holds the rules that the next session is to use
+	server   model.Server       // the fields that never change
 }
 
-// New prepares to watch an endpoint; it does not connect. pasts is what is known of keys
-// from before; it is nil unless the server is embedded, where all denials are recorded, too.
+// New prepares to watch an endpoint; it does not connect. pasts holds the earlier traffic of
+// keys by name. It is nil unless the server is embedded; an embedded server records every
+// denial too.
 func New(o Options, e *connect.Endpoint, pasts map[string]*track.Past) *Watch {
 	if o.Refresh <= 0 {
 		o.Refresh = DefaultRefresh
@@ -99,7 +100,7 @@ func (w *Watch) open() *reader {
 	passed := ""
 	find.Unchanged = func() bool {
 		state, known := r.firstWrite.changes()
-		// Where the server counts the use of keys, passes ask it for that too.
+		// A server with LFU counters is scanned anyway, because a pass reads the counters too.
 		same := known && state == passed && !kept.lfu.Load()
 		passed = state
 		return same
@@ -107,7 +108,7 @@ func (w *Watch) open() *reader {
 	r.limiters.scanner = discover.New(find)
 	var client redis.UniversalClient
 	var nodes *connect.Nodes
-	if len(r.limiters.scanner.Patterns()) > 0 { // else nothing is to be found
+	if len(r.limiters.scanner.Patterns()) > 0 { // without patterns nothing is searched for
 		client = e.OpenPush(o.ClientName, listenPool, g)
 		nodes = e.NodesOf(client)
 	}
@@ -121,38 +122,40 @@ func (w *Watch) open() *reader {
 	return r
 }
 
-// Focus says which keys matter most. It may be called from any goroutine.
+// Focus sets the keys that are read first: those on screen, the most important first. It may
+// be called from any goroutine.
 func (w *Watch) Focus(keys []string) { w.shared.focus.set(keys) }
 
-// Written says that this process wrote to a key, so that it is read soon. It may be called
-// from any goroutine.
+// Written reports that this process wrote to a key, which is then read at once. It may be
+// called from any goroutine.
 func (w *Watch) Written(key string) { w.shared.wakeups.add(key) }
 
-// Announce says that a key was written and that the next refresh is soon enough to read it, which
-// saves a round for each request. It may be called from any goroutine.
+// Announce reports that a key was written and can wait for the next refresh, which saves one
+// round for each request. It may be called from any goroutine.
 func (w *Watch) Announce(key string) { w.shared.announced.add(key) }
 
-// Expect follows a key that will hold what f says, even while it holds nothing. It is to be
-// called before Run.
+// Expect watches a key that will hold the limiter described by f, even while the key does not
+// exist yet. It must be called before Run.
 func (w *Watch) Expect(f decode.Found) { w.reader.limiters.expect(f) }
 
 // Offset returns how far the server's clock is ahead of this machine's. It may be called
 // from any goroutine.
 func (w *Watch) Offset() time.Duration { return time.Duration(w.shared.facts.offset.Load()) }
 
-// Close ends the connections. It is to be called after Run.
+// Close closes the connections. It must be called after Run has returned.
 func (w *Watch) Close() error { return w.reader.close() }
 
-// close ends the connections of a session.
+// close closes the connections of a session.
 func (r *reader) close() error {
 	return errors.Join(r.firstWrite.close(), r.limiters.ranker.close(), r.link.client.Close())
 }
 
-// silentAfter is how long a server may say nothing, beside some round trips, before it counts
-// as away: a frozen server must be said to be so before the read times out.
+// silentAfter is how long a server may send nothing, in addition to tripsLimit round trips,
+// before it counts as away. It is shorter than the read timeout, so that the screen shows
+// soon that a server is frozen.
 const silentAfter = time.Second
 
-// errSilent stands for an answer that does not come.
+// errSilent is the error of an order whose answer does not come.
 var errSilent = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
 
 // errClusterNode ends a session with one node of a cluster.
@@ -161,20 +164,20 @@ var errClusterNode = errors.New("this is one node of a cluster")
 // errReload ends a session whose rules have changed.
 var errReload = errors.New("the rules have changed")
 
-// SetRules puts other rules in place, with a new session in which every key is found again.
-// It may be called from any goroutine, and is not for an embedded server.
+// SetRules replaces the rules and starts a new session, which discovers every key again. It
+// may be called from any goroutine. It is not supported for an embedded server.
 func (w *Watch) SetRules(list []config.Rule) {
 	for {
 		select {
 		case w.reload <- list:
 			return
-		case <-w.reload: // rules that came before, and were not put in place yet
+		case <-w.reload: // discard earlier rules that no session has taken up
 		}
 	}
 }
 
-// Run implements feed.Source. A session with a server that turns out to be one node of a
-// cluster is followed by one with the whole cluster, where that can be reached.
+// Run implements feed.Source. If the server turns out to be one node of a cluster, Run starts
+// a new session with the whole cluster, as far as its other nodes can be reached.
 func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 	for err := w.session(ctx, emit); ; err = w.session(ctx, emit) {
 		switch {
@@ -194,8 +197,8 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 	}
 }
 
-// afterConnecting leaves out the batches of a new session that say only that it has not
-// begun, because the one before it was live.
+// afterConnecting returns an emit function that drops the first batches of a new session as
+// long as they only say that it is connecting, because the session before it was live.
 func afterConnecting(emit func(model.Batch)) func(model.Batch) {
 	begun := false
 	return func(b model.Batch) {
@@ -205,7 +208,7 @@ func afterConnecting(emit func(model.Batch)) func(model.Batch) {
 	}
 }
 
-// join prepares a session with the whole cluster of which the server is one node.
+// join prepares a session with the whole cluster that the server belongs to.
 func (w *Watch) join(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, joinLimit)
 	masters, err := w.endpoint.Join(limited)
@@ -217,7 +220,7 @@ func (w *Watch) join(ctx context.Context) error {
 	return w.reopen(ctx, notice)
 }
 
-// reopen prepares another session.
+// reopen closes the current session and prepares the next one, with a notice for the user.
 func (w *Watch) reopen(ctx context.Context, notice string) error {
 	if err := w.reader.close(); err != nil && ctx.Err() == nil {
 		return err
@@ -227,10 +230,11 @@ func (w *Watch) reopen(ctx context.Context, notice string) error {
 	return nil
 }
 
-// joinLimit bounds the question whether all nodes of a cluster can be reached.
+// joinLimit bounds the check whether all nodes of a cluster can be reached.
 const joinLimit = 2 * connect.Timeout
 
-// session watches until ctx ends. The error is errClusterNode, errReload or a panic.
+// session watches until ctx ends. The error is errClusterNode, errReload or the panic of a
+// goroutine.
 func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error) {
 	r := w.reader
 	beside, ctx := panics.NewGroup(ctx)
@@ -248,7 +252,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	beside.Go(func() { r.run(ctx, beside, orders, results) })
 	defer func() {
 		cancel()
-		r.link.guard.HangUp() // a server that hangs must not keep anything waiting
+		r.link.guard.HangUp() // so that no goroutine waits for a server that hangs
 		err = cmp.Or(beside.Wait(), err)
 	}()
 
@@ -312,14 +316,15 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	}
 }
 
-// silence reports whether the server has said nothing for too long, on no connection, while
-// an order waits for its answers. How far away it is does not matter.
+// silence reports whether an order has waited too long in which the server sent nothing on any
+// connection. The limit grows with the round trip, so that a distant server does not count as
+// silent.
 func (w *Watch) silence(now, ordered time.Time) bool {
 	r := w.reader
 	return now.Sub(later(ordered, r.link.guard.LastReceived())) > silentAfter+tripsLimit*time.Duration(r.shared.facts.rtt.Load())
 }
 
-// examine asks the server how it does, again and again until ctx ends.
+// examine collects the server's health every health.Every until ctx ends.
 func (r *reader) examine(ctx context.Context) {
 	var c health.Collector
 	for wait := time.Duration(0); backoff.Sleep(ctx, wait) == nil; {
