@@ -8,61 +8,62 @@ import (
 
 // Governor decides how much of a server's time the first search for limiters may take: a
 // fixed share while other clients use the server, and more while none does. It starts at the
-// fixed share, doubles it with every calm Sample after calmBefore of them, and goes back
-// with the first that is not calm, so that a load which begins is met within one interval.
+// fixed share. After calmBefore calm samples each further one doubles the share, and the first
+// that is not calm resets it, so that the search yields to a new load within one interval.
 //
-// It is pure: it asks nothing and has no clock. It is used by one goroutine.
+// It is pure: it sends no commands and has no clock. It is used by one goroutine.
 type Governor struct {
 	base, most float64
 	share      float64
 	pace       model.Pace
 	before     Sample
 	trip       time.Duration // the shortest round trip
-	calm       int           // samples in a row
-	slow       int           // round trips in a row
-	executed   int64         // for others, the most that was counted
+	calm       int           // consecutive calm samples
+	slow       int           // consecutive slow round trips
+	executed   int64         // the highest count of commands of other clients
 }
 
-// Sample is what is known of a server at one moment. CPU, Commands and the own part of both
-// count from any beginning, as INFO does.
+// Sample describes the load of a server at one moment. CPU, OwnCPU, Commands and OwnCommands
+// are counters since any common start, like those of INFO.
 type Sample struct {
 	At          time.Time
-	CPU         time.Duration // that the server used, of all its threads
-	Commands    int64         // that it executed
-	OwnCPU      time.Duration // that this program took of it, as it was estimated
-	OwnCommands int64         // that this program sent to it
+	CPU         time.Duration // processor time of all the server's threads
+	Commands    int64         // commands that the server executed
+	OwnCPU      time.Duration // processor time spent for this program, an estimate
+	OwnCommands int64         // commands that this program sent
 	Trip        time.Duration // how long the answer to this sample took
 }
 
-// What counts as use by others, between two samples.
+// Thresholds between two samples beyond which other clients use the server.
 const (
-	calmBefore    = 3    // samples before more is taken
+	calmBefore    = 3    // calm samples before the share grows
 	othersCPU     = 0.03 // of a core
 	othersRate    = 50   // commands a second
-	uncertain     = 0.75 // of the own cost: so far may the estimate of it be off
-	slowBefore    = 2    // answers in a row: a single one may be this machine's doing
-	tripFactor    = 4    // times the shortest round trip, and the allowance: such an answer is slow
+	uncertain     = 0.75 // possible error of OwnCPU, as a part of it
+	slowBefore    = 2    // consecutive slow answers; a single one may be due to this machine
+	tripFactor    = 4    // an answer is slow beyond tripFactor shortest round trips plus tripAllowance
 	tripAllowance = 3 * time.Millisecond
-	overdrawn     = 1.5 // times the most that may be taken: what the server really used
+	overdrawn     = 1.5 // use of the processor, as a multiple of the greatest share
 )
 
-// NewGovernor returns a Governor that allows base, a share of a core, and up to most while
-// no other client uses the server. With a most of no more than base it always allows base.
+// NewGovernor returns a Governor that allows a share of base, 0.01 for one percent of a core,
+// and up to most while no other client uses the server. If most is at most base, the share is
+// always base.
 func NewGovernor(base, most float64) *Governor {
 	return &Governor{base: base, most: max(base, most), share: base}
 }
 
-// Share returns what may be taken now, 0.01 for one percent of a core.
+// Share returns the share that may be taken now, 0.01 for one percent of a core.
 func (g *Governor) Share() float64 { return g.share }
 
-// Pace says why.
+// Pace returns the reason for the share.
 func (g *Governor) Pace() model.Pace { return g.pace }
 
 // Fixed reports whether the share never changes, so that no samples are needed.
 func (g *Governor) Fixed() bool { return g.most <= g.base }
 
-// Take takes the next sample. One that does not follow the one before, because the server
-// was restarted or another one is asked, begins anew.
+// Take takes the next sample. A sample whose counters are below the previous ones comes from a
+// server that was restarted or replaced: the Governor then starts again from it.
 func (g *Governor) Take(s Sample) {
 	was := g.before
 	g.before = s
@@ -82,8 +83,8 @@ func (g *Governor) Take(s Sample) {
 	seconds := over.Seconds()
 	cpu, own := (s.CPU-was.CPU).Seconds()/seconds, (s.OwnCPU-was.OwnCPU).Seconds()/seconds
 	others := 0.0
-	// Own commands count when they are sent and the server's when they are executed: what is on
-	// its way makes the difference too small, and never too large.
+	// Own commands count when they are sent, the server's when they are executed: commands in
+	// flight make the difference too small, never too large.
 	if executed := s.Commands - s.OwnCommands; executed > g.executed {
 		others = float64(executed-g.executed) / seconds
 		g.executed = executed
@@ -98,7 +99,7 @@ func (g *Governor) Take(s Sample) {
 	}
 }
 
-// Reset forgets the samples: another server is asked, or none.
+// Reset forgets the samples, before another server is sampled.
 func (g *Governor) Reset() {
 	g.share, g.pace, g.calm, g.before, g.trip, g.slow = g.base, model.PaceSteady, 0, Sample{}, 0, 0
 }

@@ -13,46 +13,46 @@ import (
 	"ratescope/feed/connect"
 )
 
-// Meter measures what the commands of a pipeline really take of the server's processor: it
-// asks INFO cpu before and after them. A server executes what it has read from one socket
-// without a pause, so that no other client's commands are in between; where the network cuts a
-// pipeline in pieces some are, so that the median of the latest measurements counts. What it
-// asks for itself is measured too, and left out.
+// Meter measures how much of the server's processor time the commands of a pipeline take, by
+// INFO cpu before and after them. A server executes all commands that it has read from one
+// socket without a pause, so that normally no other client's commands come in between. If the
+// network splits the pipeline some do, and therefore the median of the latest measurements
+// counts. A third INFO measures the cost of INFO itself, which is left out.
 //
 // The zero value is ready. It is used by one goroutine.
 type Meter struct {
-	next    time.Time
-	refused bool // the server does not tell
-	ratios  []float64
+	next    time.Time // the next measurement
+	refused bool      // the server does not answer INFO cpu
+	ratios  []float64 // measured time to predicted time, the latest last
 
 	before, after, again *redis.StringCmd
 }
 
 const (
 	measureEvery = 2 * time.Second
-	measureFirst = 200 * time.Millisecond // until there are enough
+	measureFirst = 200 * time.Millisecond // between measurements until there are enoughRatios
 	enoughRatios = 5
 	mostRatios   = 15
-	// Fewest is how many commands a pipeline must have to be measured, and Most how many it may
-	// have: what a server reads at once.
+	// Fewest and Most bound the number of commands of a pipeline that is measured: beyond Most
+	// the server may read it in pieces.
 	Fewest, Most = 30, 120
-	// A ratio beyond these bounds was no measurement: others were in between.
+	// A ratio beyond these bounds includes commands of other clients, and is clamped.
 	leastRatio, mostRatio = 0.25, 8
 )
 
-// Due says that it is time to measure a pipeline.
+// Due reports whether it is time to measure a pipeline.
 func (m *Meter) Due(now time.Time) bool { return !m.refused && !now.Before(m.next) }
 
-// Begin adds the first question to a pipeline that is still empty.
+// Begin adds the first INFO to a pipeline that is still empty.
 func (m *Meter) Begin(ctx context.Context, p redis.Pipeliner) { m.before = p.Info(ctx, "cpu") }
 
-// End adds the last questions to a pipeline.
+// End adds the last two INFO to a pipeline.
 func (m *Meter) End(ctx context.Context, p redis.Pipeliner) {
 	m.after, m.again = p.Info(ctx, "cpu"), p.Info(ctx, "cpu")
 }
 
-// Take takes the answers for a pipeline that was executed. It returns the tariff with what
-// it has learned, and the price of the pipeline.
+// Take takes the answers of a pipeline that was executed. It returns t with the Factor that it
+// has measured, and the price of the pipeline.
 func (m *Meter) Take(now time.Time, cmds []redis.Cmder, t Model) (Model, time.Duration) {
 	own := make([]redis.Cmder, 0, len(cmds))
 	for _, c := range cmds {
@@ -90,8 +90,8 @@ func (m *Meter) Take(now time.Time, cmds []redis.Cmder, t Model) (Model, time.Du
 	return t, price + 3*asking
 }
 
-// Used reads the processor time of INFO cpu, of all the server's threads but not of the
-// processes that save its data. known is false for an answer without it.
+// Used returns the processor time in the text of INFO cpu: of all the server's threads, without
+// the child processes that save its data. known is false when the text has none.
 func Used(info string) (sum time.Duration, known bool) {
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")

@@ -1,7 +1,6 @@
-// Package cost tells what commands cost a server: the time that its processor takes for
-// them. The server's own statistics hold only a part of it, the execution; reading the
-// commands off the socket, parsing and answering them, and fetching cold keys from memory
-// in between come on top, and are measured by a Meter.
+// Package cost estimates the processor time that commands cost a server. The server's own
+// statistics contain only the execution of commands. Reading them from the socket, parsing
+// them, answering, and fetching cold keys from memory come on top; a Meter measures these.
 package cost
 
 import (
@@ -10,29 +9,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Model is what a server takes for a command. The zero value holds what was measured on Redis
-// 7.0 on one core. It is safe for concurrent use as long as no goroutine changes it.
+// Model holds the prices of commands, as processor time of the server. The zero value holds
+// prices measured on Redis 7.0 on one core. It is safe for concurrent use as long as no
+// goroutine changes it.
 type Model struct {
-	// Exec is how long a call of a command is executed, by its name in lower case, as the
-	// server measures it over all its clients; nil where it does not tell.
+	// Exec is the mean execution time of each command, by its name in lower case, as the server
+	// measures it over all its clients; nil if the server does not report it.
 	Exec map[string]time.Duration
-	// Turn is what one pipeline takes beside its commands: the server wakes up, reads its socket
-	// and writes to it. 0 is busyTurn.
+	// Turn is the price of one pipeline without its commands: the server wakes up, reads from
+	// the socket and writes to it. 0 means busyTurn.
 	Turn time.Duration
-	// Factor is how much more the processor takes than Exec and the constants below say; 0 is
-	// not known, and stands for 1.
+	// Factor is the ratio of the measured processor time to the time that Exec and the
+	// constants below predict; 0 means that it is unknown, and counts as 1.
 	Factor float64
 }
 
 const (
-	// unknown is the execution of a short reading command where the server does not tell.
+	// unknown is the execution time of a short read command that Exec does not hold.
 	unknown = 1500 * time.Nanosecond
-	// overhead is what a command takes beside its execution: parsing and answering, in a
-	// pipeline.
+	// overhead is the time for parsing and answering one command of a pipeline.
 	overhead = 700 * time.Nanosecond
-	// busyTurn is the price of a turn of a server that need not wake up for it.
+	// busyTurn is the price of a turn on a server that is awake anyway.
 	busyTurn = 15 * time.Microsecond
-	// chunk is how many short commands a server reads at once from a socket (16 KB).
+	// chunk is how many short commands a server reads from a socket at once (16 KB).
 	chunk = 200
 )
 
@@ -49,15 +48,15 @@ func (t Model) Command(name string) time.Duration {
 	return d
 }
 
-// Pipeline returns the price of a pipeline.
+// Pipeline returns the price of a pipeline, with its turns.
 func (t Model) Pipeline(cmds []redis.Cmder) time.Duration {
 	return t.Wake() + busyTurn*time.Duration(len(cmds)/chunk) + t.commands(cmds)
 }
 
-// Wake returns the price of a turn.
+// Wake returns the price of one turn.
 func (t Model) Wake() time.Duration { return max(t.Turn, busyTurn) }
 
-// commands returns the price of the commands of a pipeline alone.
+// commands returns the price of the commands of a pipeline without its turns.
 func (t Model) commands(cmds []redis.Cmder) (sum time.Duration) {
 	for _, c := range cmds {
 		sum += t.Command(c.Name())

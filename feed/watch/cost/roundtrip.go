@@ -2,35 +2,37 @@ package cost
 
 import "time"
 
-// Idleness is what a server did in a stretch of time, summed over the nodes of a cluster.
+// Idleness describes the work of a server over a period, summed over the nodes of a cluster.
 type Idleness struct {
-	Over     time.Duration
-	CPU      time.Duration // of its processor
-	Executed time.Duration // commands, but not those that scripts call, as far as that can be told
-	Reads    float64       // of sockets
-	Commands float64
+	Over     time.Duration // length of the period
+	CPU      time.Duration // processor time
+	Executed time.Duration // execution time of commands, as far as possible without those that scripts call
+	Reads    float64       // reads from sockets
+	Commands float64       // commands executed
 	Nodes    int
 }
 
 const (
-	// wakeUnknown is what waking up a server takes until it was measured, and wakeMost the most
-	// that is believed.
+	// wakeUnknown is the price of waking up a server before it was measured, and wakeMost the
+	// greatest price that a measurement may give.
 	wakeUnknown = 50 * time.Microsecond
 	wakeMost    = 300 * time.Microsecond
-	// A server that is busier than calmBelow wakes up too seldom to tell what that takes.
+	// measurableLoad is the load of a core above which a server wakes up too seldom to measure
+	// the price of waking up.
 	measurableLoad = 0.3
-	ticks          = 10 // a second, at which a server wakes up by itself (hz)
+	ticks          = 10 // times a second that a server wakes up by itself (hz)
 )
 
-// Waker learns what a turn costs a server: what its processor took beside executing commands,
-// for each time that it read a socket or woke up by itself. On a machine with nothing to do
-// that is many times as much as on a busy one, where no goroutine sleeps. The zero value is ready.
+// Waker measures the price of a turn: the processor time that did not go into executing
+// commands, for each time that the server read from a socket or woke up by itself. On an idle
+// machine it is many times the price on a busy one, where the server hardly sleeps. The zero
+// value is ready.
 type Waker struct {
 	wake  time.Duration
 	known bool
 }
 
-// Learn takes what the server did of late, and returns the price of a turn.
+// Learn takes the latest period, and returns the price of a turn.
 func (w *Waker) Learn(i Idleness) time.Duration {
 	wake := wakeUnknown
 	if i.Over <= 0 || i.Nodes == 0 {

@@ -16,16 +16,17 @@ import (
 	"ratescope/model"
 )
 
-// A look at few keys costs the server as much as one at many, so that those of several pages
-// of SCAN wait for each other: until they are so many, or for so long.
+// Examining few keys costs the server about as much as examining many. The keys of several
+// pages of SCAN are therefore examined together, once there are batchKeys of them or the first
+// has waited for batchWait.
 const (
 	batchKeys = 100
 	batchWait = 300 * time.Millisecond
 )
 
-// inspect sorts out the keys of a page, those of a form that never was a limiter's only now and
-// then. It returns what that took of the server. Keys that wait are looked at with those of a
-// later page, at the latest of the last.
+// inspect reports the limiters among the keys of a page, and returns the server time spent.
+// Keys that the name alone does not identify wait, to be examined with those of a later page;
+// last marks the last page of a pass.
 func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent time.Duration, err error) {
 	finds, unknown := s.sort(keys, false)
 	s.report(finds)
@@ -40,7 +41,7 @@ func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent 
 	return s.examine(ctx, unknown)
 }
 
-// report puts finds into the inbox.
+// report adds finds to the inbox.
 func (s *Scanner) report(finds []decode.Found) {
 	if len(finds) == 0 {
 		return
@@ -51,7 +52,8 @@ func (s *Scanner) report(finds []decode.Found) {
 	s.found.Send()
 }
 
-// examine asks the server what keys hold. It returns what that took of it.
+// examine asks the server for the contents of keys, reports the limiters among them, and
+// returns the server time spent.
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
 	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, s.library, decode.Clock{Now: s.o.Now, Asked: s.o.Time})
 	spent = s.costOf(cmds)
@@ -72,8 +74,9 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 	return spent, nil
 }
 
-// sort tells the keys that were not looked at before from their names alone, or leaves them
-// to be looked at.
+// sort splits the keys that were not seen before: finds are limiters by their name alone, and
+// unknown keys have to be examined. Unless all is set, most keys of a form of name that was
+// never a limiter are left out.
 func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +104,8 @@ func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown [
 	return finds, unknown
 }
 
-// mentioned reports whether a --watch pattern or a rule that is not for all keys matches a key.
+// mentioned reports whether a --watch pattern or a rule matches a key; those for all keys do
+// not count.
 func (s *Scanner) mentioned(key string) bool {
 	if s.narrow {
 		return true
@@ -110,15 +114,15 @@ func (s *Scanner) mentioned(key string) bool {
 	return r != nil && strings.Trim(r.Match, "*") != ""
 }
 
-// Alike says that a key of a type is called as limiters are: by a word that people use for them, or in
-// the form of others of that type that were found to be limiters.
+// Alike reports whether a key of a Redis type is named like a limiter: it contains a word that
+// people use for limiters, or it has the form of name of known limiters of this type.
 func (s *Scanner) Alike(key, typ string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.names.hasLimiter(key, typ) || limiterName(key)
 }
 
-// Forget makes a key worth a look again.
+// Forget makes the next pass look at keys again.
 func (s *Scanner) Forget(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +131,7 @@ func (s *Scanner) Forget(keys ...string) {
 	}
 }
 
-// Collect returns what was found since the call before.
+// Collect returns the finds since the previous call.
 func (s *Scanner) Collect() []decode.Found {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +140,7 @@ func (s *Scanner) Collect() []decode.Found {
 	return finds
 }
 
-// Cost returns what discovery took of the server since the call before.
+// Cost returns the server time that discovery took since the previous call.
 func (s *Scanner) Cost() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,22 +149,22 @@ func (s *Scanner) Cost() time.Duration {
 	return d
 }
 
-// Reprice tells what commands cost the server.
+// Reprice sets the prices of commands.
 func (s *Scanner) Reprice(t cost.Model) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tariff = t
 }
 
-// Strain says whether the server has hardly any time to spare: passes are then fewer.
+// Strain sets whether the server is almost saturated. Pauses between passes are then longer.
 func (s *Scanner) Strain(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strained = yes
 }
 
-// rest returns for how long to leave the server alone after a pass that took so long: at most
-// half of the time is spent in passes, and at most a fifth on a strained server.
+// rest returns how long to pause after a pass that took so long: passes take at most half of
+// the time, and at most a fifth on a server that is almost saturated.
 func (s *Scanner) rest(pass time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +174,7 @@ func (s *Scanner) rest(pass time.Duration) time.Duration {
 	return max(s.o.Rest, pass)
 }
 
-// costOf returns the price of the two pipelines of a classification.
+// costOf returns the price of the two pipelines of decode.Classify.
 func (s *Scanner) costOf(cmds []redis.Cmder) time.Duration {
 	if len(cmds) == 0 {
 		return 0
@@ -180,14 +184,14 @@ func (s *Scanner) costOf(cmds []redis.Cmder) time.Duration {
 	return s.tariff.Wake() + s.tariff.Pipeline(cmds)
 }
 
-// Progress returns how far discovery has come.
+// Progress returns the progress of discovery.
 func (s *Scanner) Progress() model.Sweep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sweep
 }
 
-// Lacks says, one sentence each, why keys cannot be discovered, or not all.
+// Lacks returns a sentence for each reason why keys, or some of them, cannot be discovered.
 func (s *Scanner) Lacks() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +205,8 @@ func (s *Scanner) Lacks() []string {
 	return out
 }
 
-// library returns the library that a rule which speaks of some keys names for a key; "" none.
+// library returns the library that the rule for a key names, unless the rule is for all keys;
+// "" is none.
 func (s *Scanner) library(key string) string {
 	if rule := config.RuleFor(s.rules, key); rule.Narrow() {
 		return rule.Names()

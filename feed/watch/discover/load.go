@@ -12,16 +12,16 @@ import (
 	"ratescope/model"
 )
 
-// How often the first pass asks a server how busy it is: while others use it less often, for
-// there is nothing to take back.
+// How often the first pass samples the server's load. While other clients use the server the
+// share is at its lowest, and less frequent samples are enough.
 const (
 	loadEvery     = 100 * time.Millisecond
 	loadEveryBusy = 250 * time.Millisecond
-	infoPrice     = 20 * time.Microsecond // of one section of INFO, measured on Redis 7.0
+	infoPrice     = 20 * time.Microsecond // server time of one section of INFO, measured on Redis 7.0
 )
 
-// sampleLoad tells the governor how busy a node is, where that is due. A server that does not
-// tell is searched within the budget.
+// sampleLoad gives the governor a sample of a node's load, if one is due. A server that does
+// not report its load is searched within the fixed budget. It fails when the node is away.
 func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
 	every := loadEvery
 	if s.governor.Pace() == model.PaceBusy {
@@ -59,7 +59,7 @@ func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
 	return nil
 }
 
-// own returns a sample of what this process did.
+// own returns a sample with the server time and the commands of this process alone.
 func (s *Scanner) own() (sample cost.Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *Scanner) own() (sample cost.Sample) {
 	return sample
 }
 
-// forgetLoad forgets how busy a node was: another one comes next, or none.
+// forgetLoad forgets the load of a node, before another node is searched.
 func (s *Scanner) forgetLoad() {
 	s.governor.Reset()
 	s.sampled = time.Time{}
@@ -79,7 +79,7 @@ func (s *Scanner) forgetLoad() {
 	s.sweep.Share, s.sweep.Pace = s.governor.Share(), s.governor.Pace()
 }
 
-// share returns the part of the server's time that this pass may take.
+// share returns the share of the server's time that this pass may take.
 func (s *Scanner) share() float64 {
 	if s.Progress().Passes > 0 {
 		return laterShare * s.o.Budget
@@ -87,8 +87,8 @@ func (s *Scanner) share() float64 {
 	return firstShare * s.governor.Share()
 }
 
-// pageSize returns how many keys the next call of SCAN goes through. While others use the
-// server it wakes up for them anyway, so that many short calls cost it no more than few long.
+// pageSize returns the COUNT of the next SCAN. While other clients use the server it is awake
+// anyway, so that many short calls cost no more than a few long ones.
 func (s *Scanner) pageSize() int {
 	if s.governor.Pace() == model.PaceBusy {
 		return busyCount
@@ -96,8 +96,8 @@ func (s *Scanner) pageSize() int {
 	return scanCount
 }
 
-// scanCost returns the price of one call of SCAN for so many keys. What the server tells is
-// the mean of its calls of late, which may have been for more or fewer.
+// scanCost returns the price of one SCAN with a COUNT. The server reports the mean of recent
+// calls, whose COUNT may have been different, so that the price is scaled by their mean COUNT.
 func (s *Scanner) scanCost(count int) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

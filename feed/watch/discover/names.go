@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// names learns from what the keys of one form of name turned out to be, so that a server
-// with a million sessions is not asked about every one of them. Keys that only differ in
-// their last part, or in parts with digits, are of one form.
+// names learns which forms of names limiters have, so that the server is not asked about each
+// of a million sessions. Keys that differ only in their last part, or in parts with digits,
+// have the same form.
 type names struct {
 	forms map[string]*form
 }
 
-// form is what is known of the keys of one form of name.
+// form holds what is known about the keys of one form of name.
 type form struct {
-	looked  int      // at how many keys
-	passed  int      // how many came that were not, or only as one of few more
-	limiter bool     // one of them was a limiter
-	likely  bool     // one of them was likely to be one
-	types   []string // of those that were limiters
+	looked  int      // keys that were examined
+	passed  int      // keys that came after enough others had been examined in vain
+	limiter bool     // one of the keys was a limiter
+	likely  bool     // one of the keys was likely to be a limiter
+	types   []string // Redis types of the keys that were limiters
 }
 
 const (
-	// enough is how many keys of one form must have been looked at in vain before only one
-	// of few more is. What is passed over may be looked at in the next pass.
+	// enough is how many keys of a form are examined without finding a limiter before only one
+	// in fewMore is. The others may be examined in a later pass.
 	enough  = 256
 	fewMore = 64
-	// mostForms bounds how many forms are told apart; keys of others are all looked at.
+	// mostForms bounds how many forms are remembered; all keys of further forms are examined.
 	mostForms = 4096
 )
 
@@ -51,7 +51,8 @@ func formOf(key string) string {
 	}
 }
 
-// worth says whether a key is worth a look, and whether others of its form were likely limiters.
+// worth reports whether a key is worth examining, and whether a key of its form was likely to
+// be a limiter.
 func (n *names) worth(key string) (look, likely bool) {
 	f := n.forms[formOf(key)]
 	if f == nil || f.limiter || f.looked < enough {
@@ -61,33 +62,33 @@ func (n *names) worth(key string) (look, likely bool) {
 	return f.passed%fewMore == 0, f.likely
 }
 
-// hasLimiter says that one of the keys of the form of this one was a limiter of its type: beside the
-// counter bull:mail:limiter is bull:mail:completed, a sorted set of jobs. A form without a word, as that
-// of all names of one part, says nothing.
+// hasLimiter reports whether a key of the same form and type was a limiter. The type matters:
+// the counter bull:mail:limiter has the same form as bull:mail:completed, a sorted set of jobs.
+// It is false for forms without any word, such as that of all names of one part.
 func (n *names) hasLimiter(key, typ string) bool {
 	name := formOf(key)
 	f := n.forms[name]
 	return f != nil && slices.Contains(f.types, typ) && strings.Trim(name, separators+"#*") != ""
 }
 
-// limiterWords are what people call limiters in the names of their keys, and what libraries do:
-// Django REST framework's throttles, limits of Flask-Limiter and SlowAPI.
+// limiterWords are the words for limiters in the names of keys, by people and by libraries such
+// as Django REST framework (throttle), Flask-Limiter and SlowAPI (limiter).
 var limiterWords = map[string]bool{
 	"rl": true, "ratelimit": true, "ratelimits": true, "ratelimiter": true, "limiter": true,
 	"throttle": true, "throttled": true,
 }
 
-// settingWords are what stands in the names of what is kept beside limiters: switches, settings and
-// lists of clients.
+// settingWords are the words in the names of keys that are kept with limiters and are none:
+// switches, settings and lists of clients.
 var settingWords = map[string]bool{
 	"enabled": true, "disabled": true, "enable": true, "disable": true, "config": true, "configs": true, "setting": true, "settings": true,
 	"flag": true, "flags": true, "feature": true, "features": true, "allowlist": true, "whitelist": true, "denylist": true, "blacklist": true,
 	"exempt": true, "bypass": true, "rules": true, "policy": true, "policies": true, "lock": true, "version": true, "cache": true,
 }
 
-// limiterName says that a name has a part that people give to limiters: "rl:login", "api:rate_limit:7",
-// or ends with an instant after the word limit: "mail-limit@1795300000". One that has a word for
-// settings does not.
+// limiterName reports whether a name contains a word for limiters, as "rl:login" and
+// "api:rate_limit:7" do, or the word limit and an instant at its end, as
+// "mail-limit@1795300000". It is false for names with a word for settings.
 func limiterName(key string) bool {
 	before := ""
 	yes, limit, last := false, false, ""
@@ -104,7 +105,7 @@ func limiterName(key string) bool {
 	return yes || limit && len(last) >= 10 && strings.Trim(last, "0123456789") == ""
 }
 
-// learn takes note of what a key of a type turned out to be: a limiter, or likely to be one.
+// learn notes whether a key of a type turned out to be a limiter, or likely to be one.
 func (n *names) learn(key, typ string, limiter, likely bool) {
 	name := formOf(key)
 	f := n.forms[name]

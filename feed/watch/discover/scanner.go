@@ -1,5 +1,5 @@
-// Package discover finds keys: it goes through the keyspace with SCAN again and again,
-// within a budget, and has those that it has not seen yet looked at closer.
+// Package discover finds limiters: it goes through the keyspace with SCAN again and again,
+// within a budget, and examines the keys that it has not seen before.
 package discover
 
 import (
@@ -25,95 +25,95 @@ import (
 	"ratescope/model/handoff"
 )
 
-// Options says what a Scanner looks for and what it may take. Client, Nodes, Now and Away
-// are required.
+// Options says what a Scanner looks for and how much server time it may take. Client, Nodes,
+// Now and Away are required.
 type Options struct {
 	Client redis.UniversalClient
-	// Nodes returns the servers to scan: the one, or those of a cluster that are read.
+	// Nodes returns the servers to scan: the single one, or the watched nodes of a cluster.
 	Nodes func(context.Context) ([]*redis.Client, error)
-	// Patterns are globs of keys, and Names exact names of limiters whose counters are found
-	// by them; without either every key is looked for.
+	// Patterns are globs of keys. Names are exact names of limiters, whose counters are searched
+	// for. Without either, every key is examined.
 	Patterns, Names []string
 	Rules           []config.Rule
 	Budget          float64 // share of the server's time
-	// Most is the share that the first pass may take while no other client uses the server; no more
-	// than Budget is always Budget.
+	// Most is the share that the first pass may take while no other client uses the server; a
+	// value below Budget means Budget.
 	Most float64
-	// Own returns what this process has taken of the server, but for what Cost has not told yet,
-	// and how many commands it has sent; nil stands for nothing.
+	// Own returns the server time that this process has taken, without the time that Cost has
+	// yet to return, and the number of commands that it has sent; nil means zero of both.
 	Own  func() (cpu time.Duration, commands int64)
-	Now  func() limiter.Instant
-	Away func() bool // the server is known not to answer: do not ask it
-	// Time, when not nil, reports that the server's own TIME says when keys were looked at: there is
-	// one server, which is not known to forbid it.
+	Now  func() limiter.Instant // the server's clock
+	Away func() bool            // reports whether the server is known not to answer
+	// Time reports whether the server's TIME can date the examination of keys: there is a single
+	// server, and TIME is not known to be forbidden. It may be nil.
 	Time func() bool
 	// Rest is the least time between two passes; 0 means a second.
 	Rest time.Duration
-	// Unchanged, when not nil, reports that no key came since the pass before began, so that
-	// the next one may wait.
+	// Unchanged reports whether no key was written since the start of the previous pass, so that
+	// the next pass is not needed. It may be nil.
 	Unchanged func() bool
-	// Page, when not nil, is called with the keys of every page of SCAN, and returns what it
-	// took of the server.
+	// Page is called with the keys of every page of SCAN, and returns the server time that it
+	// took. It may be nil.
 	Page func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
 }
 
-// Scanner finds keys: it goes through the keyspace with SCAN again and again, within a
-// budget, and looks closer at the keys that it has not seen yet. Its methods are safe for
+// Scanner finds limiters: it goes through the keyspace with SCAN again and again, within a
+// budget, and examines the keys that it has not seen before. Its methods are safe for
 // concurrent use with Run.
 type Scanner struct {
 	client  redis.UniversalClient
 	o       Options
 	rules   []config.Rule
-	filters []filter // the patterns that are given to SCAN
-	narrow  bool     // the patterns are not for all keys
+	filters []filter // one SCAN through the keyspace for each
+	narrow  bool     // there is a pattern that is not for all keys
 	found   handoff.Signal
-	named   *handoff.Latest[[]string] // keys to look at now
+	named   *handoff.Latest[[]string] // keys of Look, to be examined at once
 
-	waiting []string  // keys that SCAN has returned and that are not classified yet; used by Run alone
-	waits   time.Time // since when
+	waiting []string  // keys of SCAN that are not examined yet; used by Run alone
+	waits   time.Time // since when the first of them waits
 
 	governor *cost.Governor // used by Run alone
-	sampled  time.Time      // when the governor was last told of the server
-	deaf     bool           // the server does not tell it
+	sampled  time.Time      // the governor's latest sample
+	deaf     bool           // the server does not report its load
 
 	mu       sync.Mutex
 	sweep    model.Sweep
 	inbox    []decode.Found
-	lacks    string          // why there is no discovery at all
-	refused  map[string]bool // what would allow to look at keys that could not be
+	lacks    string          // why no key can be discovered; "" when keys can be
+	refused  map[string]bool // the ACL commands that would permit examining more keys
 	names    names
 	seed     maphash.Seed
-	seen     map[uint64]bool // keys that need no second look
-	spent    time.Duration   // of the server, not told yet
+	seen     map[uint64]bool // hashes of the keys that were examined
+	spent    time.Duration   // server time since the last call of Cost
 	tariff   cost.Model
-	strained bool
-	count    float64 // keys of a call of SCAN, the mean of late
+	strained bool    // the server is almost saturated
+	count    float64 // recent mean of COUNT in the calls of SCAN
 }
 
-// filter is one way through the keyspace.
+// filter selects keys in one SCAN through the keyspace.
 type filter struct {
-	match string   // what SCAN lets through
-	keep  []string // of which only what one of these matches is wanted; all, where there are none
+	match string   // the MATCH of SCAN
+	keep  []string // globs, one of which a key must match as well; none for all keys
 }
 
-// The pace of discovery: SCAN calls of scanCount keys, so many a second that the first pass
-// takes firstShare of the budget and later ones laterShare of it, at most one every
-// scanPause; and none at all for a while between passes. Of very many keys each is a miss of the
-// server's caches, 1.4 µs, so that a call keeps it for 0.7 ms; its waking up is as much as a
-// hundred of them.
+// The pace of discovery: SCAN calls of scanCount keys, as many a second as the first pass
+// needs to take firstShare of the budget and later passes laterShare of it, at most one every
+// scanPause; and a pause between passes. In a large keyspace every key is a cache miss on the
+// server, 1.4 µs, so that one call takes 0.7 ms; waking up the server takes as long as a
+// hundred keys.
 const (
 	scanCount   = 500
-	busyCount   = 50 // while others use the server, each of whom may have to wait for a page
+	busyCount   = 50 // while other clients use the server, which may have to wait for a call
 	scanPause   = 10 * time.Millisecond
 	firstShare  = 0.75
 	laterShare  = 0.2
-	keyPrice    = 1500 * time.Nanosecond // of one key of a call where the server does not tell, measured on Redis 7.0
-	scanAtOnce  = 5                      // calls at the start of a pass that need not wait
+	keyPrice    = 1500 * time.Nanosecond // server time of one key if the server reports none, measured on Redis 7.0
+	scanAtOnce  = 5                      // calls at the start of a pass without a pause between them
 	restBetween = time.Second
-	seenMost    = 1 << 20
+	seenMost    = 1 << 20 // keys beyond which seen is emptied
 )
 
-// New returns a Scanner that has not looked yet.
+// New returns a Scanner that has not scanned yet.
 func New(o Options) *Scanner {
 	if len(o.Patterns) == 0 && len(o.Names) == 0 {
 		o.Patterns = []string{"*"}
@@ -129,8 +129,8 @@ func New(o Options) *Scanner {
 	}
 	for _, p := range o.Patterns {
 		one := filter{match: p}
-		// A pattern for the limiter's name should find the counters that it keeps too. One pass for
-		// both lets more through than is wanted, and is half the work of two.
+		// A pattern for a limiter's name has to find the limiter's counters too. One SCAN for both
+		// returns more keys than are wanted, and takes half the work of two.
 		if !(strings.HasPrefix(p, "*") && strings.HasSuffix(p, "*")) {
 			one = filter{match: "*" + p + "*", keep: []string{p, "{" + p + "}:[fs]w:*"}}
 		}
@@ -139,7 +139,7 @@ func New(o Options) *Scanner {
 	}
 	for _, k := range o.Names {
 		if r := config.RuleFor(o.Rules, k); r == nil || r.Span() == 0 {
-			// Without the window the names of its counters cannot be worked out.
+			// Without a rule that gives the window, the names of the counters are not known.
 			own := layout.Keys(limiter.FixedWindow, k, limiter.Limit{Window: time.Second}, layout.Layout{}, 0)[0]
 			keep := []string{config.LiteralGlob(strings.TrimSuffix(own, "fw:0")) + "[fs]w:*", config.LiteralGlob(k) + ":[0-9]*"}
 			s.filters = append(s.filters, filter{match: "*" + config.LiteralGlob(k) + "*", keep: keep})
@@ -152,15 +152,14 @@ func New(o Options) *Scanner {
 	return s
 }
 
-// Patterns returns the globs of what is looked for.
+// Patterns returns the globs of the keys that are searched for.
 func (s *Scanner) Patterns() []string { return s.o.Patterns }
 
-// Found returns a channel that can be received from after keys were found, or when the
-// first pass is over.
+// Found returns a channel that delivers a value after keys were found and after the first pass.
 func (s *Scanner) Found() <-chan struct{} { return s.found }
 
-// Run goes through the keyspace until ctx ends; keys of Look are looked at in a goroutine
-// of the group.
+// Run goes through the keyspace until ctx ends; a goroutine of the group examines the keys of
+// Look.
 func (s *Scanner) Run(ctx context.Context, beside *panics.Group) {
 	beside.Go(func() { s.lookAtNamed(ctx) })
 	if len(s.filters) == 0 {
@@ -191,7 +190,7 @@ func (s *Scanner) Run(ctx context.Context, beside *panics.Group) {
 	}
 }
 
-// pass looks at the whole keyspace once, for every pattern.
+// pass goes through the whole keyspace once for every filter.
 func (s *Scanner) pass(ctx context.Context) error {
 	for s.o.Away() {
 		if err := backoff.Sleep(ctx, 20*time.Millisecond); err != nil {
@@ -231,14 +230,14 @@ func (s *Scanner) pass(ctx context.Context) error {
 	first := s.sweep.Passes == 1
 	s.lacks = ""
 	s.mu.Unlock()
-	if first { // of the later ones only what they found is news
+	if first { // later passes are reported only with their finds
 		s.found.Send()
 	}
 	return nil
 }
 
-// eachNode calls do for every node that holds keys, one after the other, and counts in
-// missed those that failed. The error is for a server of which no node answers.
+// eachNode calls do for every node, one after the other, and adds the nodes that failed to
+// missed. It fails when do failed for all of them.
 func (s *Scanner) eachNode(ctx context.Context, missed *int, do func(context.Context, redis.Cmdable) error) error {
 	nodes, err := s.o.Nodes(ctx)
 	if len(nodes) == 0 {
@@ -247,7 +246,7 @@ func (s *Scanner) eachNode(ctx context.Context, missed *int, do func(context.Con
 	var last error
 	for _, node := range nodes {
 		if err := do(ctx, node); err != nil {
-			last = err // the keys of the other nodes can be found all the same
+			last = err // continue with the keys of the other nodes
 			*missed++
 		}
 	}
@@ -257,7 +256,7 @@ func (s *Scanner) eachNode(ctx context.Context, missed *int, do func(context.Con
 	return nil
 }
 
-// wanted returns those of the keys that SCAN let through that are looked for.
+// wanted returns the keys of a page that match the filter's globs.
 func (s *filter) wanted(keys []string) []string {
 	if len(s.keep) == 0 {
 		return keys
@@ -267,8 +266,8 @@ func (s *filter) wanted(keys []string) []string {
 	})
 }
 
-// looked returns at how many keys a page of SCAN has looked that returned so many. Where the pattern
-// lets not all of them through, only how many it was to look at is known.
+// looked returns how many keys of the keyspace one call of SCAN has covered: those that it
+// returned, or about its COUNT if MATCH may have left some out.
 func (s *filter) looked(returned, count int) int64 {
 	if strings.Trim(s.match, "*") == "" {
 		return int64(returned)
@@ -276,8 +275,8 @@ func (s *filter) looked(returned, count int) int64 {
 	return int64(count)
 }
 
-// scan goes through the keyspace of a node once. With sized the first page comes together
-// with the number of its keys.
+// scan goes through the keyspace of a node once. If sized is set, the first page comes with the
+// number of the node's keys, which size receives.
 func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) error {
 	var cursor uint64
 	for {
@@ -316,7 +315,8 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 	}
 }
 
-// page returns one page of SCAN.
+// page returns the keys of one call of SCAN and the next cursor. If sized is set, size receives
+// the number of the node's keys.
 func (s *Scanner) page(ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, sized bool, size func(int64)) ([]string, uint64, error) {
 	if !sized {
 		return node.Scan(ctx, cursor, match, int64(count)).Result()
@@ -330,15 +330,15 @@ func (s *Scanner) page(ctx context.Context, node redis.Cmdable, cursor uint64, m
 	return page.Result()
 }
 
-// Look looks at keys soon, also at those that it has looked at before: they are written
-// often, and SCAN may take its time to come by. It does not wait.
+// Look has keys examined at once, even if they were examined before: they are written often,
+// and SCAN may take long to reach them. It does not wait for the result.
 func (s *Scanner) Look(keys ...string) {
 	if len(keys) > 0 {
 		s.named.Put(slices.Clone(keys))
 	}
 }
 
-// lookAtNamed looks at the keys of Look until ctx ends.
+// lookAtNamed examines the keys of Look until ctx ends.
 func (s *Scanner) lookAtNamed(ctx context.Context) {
 	for {
 		keys, err := s.named.Take(ctx)
@@ -348,7 +348,7 @@ func (s *Scanner) lookAtNamed(ctx context.Context) {
 		s.Forget(keys...)
 		finds, unknown := s.sort(keys, true)
 		s.report(finds)
-		spent, _ := s.examine(ctx, unknown) // what failed is looked at when SCAN comes by
+		spent, _ := s.examine(ctx, unknown) // keys that failed are examined when SCAN reaches them
 		s.mu.Lock()
 		s.spent += spent
 		s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package health tells how the server behind the keys does: it asks INFO, SLOWLOG and
-// LATENCY every two seconds and works out rates from what they say.
+// Package health collects the health of the watched server: it asks for INFO, SLOWLOG and
+// LATENCY every two seconds, and calculates rates from the counters.
 package health
 
 import (
@@ -20,30 +20,30 @@ import (
 	"ratescope/model"
 )
 
-// Collector examines the server, or all nodes of a cluster that are read. What a
-// permission forbids is not asked again, and named. The zero value is ready; it is used by
-// one goroutine.
+// Collector examines the server, or all watched nodes of a cluster. Commands that this user
+// may not call are not repeated, and the missing permission is named in Health.Missing. The
+// zero value is ready; it is used by one goroutine.
 type Collector struct {
 	before figures
-	at     limiter.Instant
-	shut   map[string]string // command → remedy, for what is not asked any more
+	at     limiter.Instant   // of the previous examination, by the server's clock
+	shut   map[string]string // forbidden command → the ACL command that would permit it
 	prices map[string]time.Duration
 	waker  cost.Waker
 }
 
-// Examination is what one look found.
+// Examination is the result of one call of Examine.
 type Examination struct {
 	Health *model.Health
-	// Prices are what the reading commands cost a call, as the server measures them over all
-	// its clients; empty while it does not tell. It must not be changed.
+	// Prices holds the mean execution time of the read commands, as the server measures it over
+	// all its clients; empty if the server does not report it. It must not be changed.
 	Prices map[string]time.Duration
-	// RoundTrip is what a server takes for one beside its commands.
+	// RoundTrip is the server time of one round trip without its commands.
 	RoundTrip time.Duration
-	// Strained is set when the server had hardly any time to spare since the look before, or
-	// the servers of a cluster on average: each of them decides on one core.
+	// Strained is set when the server was almost saturated since the previous examination. For
+	// a cluster the mean of its nodes counts, each of which executes commands on one core.
 	Strained bool
-	// Cost is what the look took of the servers, about: INFO is the dearest command of a round,
-	// and takes the longer the more commands a server has seen (Redis 7.0 to 8.6).
+	// Cost is about the server time of the examination. INFO is the dearest of all commands
+	// sent, and takes longer the more kinds of commands a server has seen (Redis 7.0 to 8.6).
 	Cost time.Duration
 }
 
@@ -51,18 +51,18 @@ type Examination struct {
 const Every = 2 * time.Second
 
 const (
-	lookPrice   = 300 * time.Microsecond
-	mostListed  = 12
-	mostSlow    = 16
-	longestSlow = 200 // bytes of a name in the slow log
-	mostSpikes  = 8
+	lookPrice   = 300 * time.Microsecond // server time of the commands of one examination
+	mostListed  = 12                     // commands, and kinds of errors
+	mostSlow    = 16                     // entries of the slow log
+	longestSlow = 200                    // bytes of a name in the slow log
+	mostSpikes  = 8                      // latency events
 )
 
-// sections of INFO that are looked at; before Redis 7 "all" is asked instead.
+// sections lists the sections of INFO that are used. Before Redis 7, INFO all replaces them.
 var sections = []string{"server", "clients", "memory", "persistence", "stats", "replication", "cpu", "commandstats", "errorstats", "latencystats", "keyspace"}
 
-// Examine asks all nodes at once, each in one round trip; at is the server's clock. A node
-// that does not answer leaves its figures out; the error is for servers of which none does.
+// Examine asks all nodes at the same time, each in one round trip; at is the server's clock.
+// The figures of nodes that do not answer are left out. It fails when no node answers.
 func (d *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limiter.Instant) (Examination, error) {
 	if d.shut == nil {
 		d.shut = make(map[string]string)
@@ -109,8 +109,8 @@ func (d *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	return e, nil
 }
 
-// forbidden notes a missing permission. Every other error reply is passed over, for a
-// server that does not know a command has nothing to say with it.
+// forbidden notes a missing permission. Other error replies are ignored, since a server may
+// not know the command. It returns err if the node is away.
 func (d *Collector) forbidden(command string, err error) error {
 	switch {
 	case connect.Away(err):
@@ -121,7 +121,7 @@ func (d *Collector) forbidden(command string, err error) error {
 	return nil
 }
 
-// answer is what one node said; a command that is not asked any more is nil.
+// answer holds the replies of one node; a command that was not sent is nil.
 type answer struct {
 	info    *redis.StringCmd
 	slow    *redis.SlowLogCmd
@@ -152,8 +152,7 @@ func (d *Collector) ask(ctx context.Context, node *redis.Client) (a answer) {
 	return a
 }
 
-// take adds the answer of a node to the figures of all. The error is for a node that does
-// not answer.
+// take adds the answer of one node to the figures of all. It fails when the node is away.
 func (d *Collector) take(a answer, f *figures, h *model.Health) error {
 	if a.info != nil {
 		if err := d.forbidden("info", a.info.Err()); err != nil {
@@ -182,19 +181,20 @@ func (d *Collector) take(a answer, f *figures, h *model.Health) error {
 	return nil
 }
 
-// enoughCalls is how many calls of a command since the look before tell its price.
+// enoughCalls is how many calls of a command since the previous examination give its price.
 const enoughCalls = 10
 
-// dearest is how many times its median a command may cost on average: what is more is the
-// server waiting for a processor, not working.
+// dearest bounds the mean execution time of a command to this multiple of its median: a greater
+// mean includes time in which the server waited for a processor.
 const dearest = 4
 
-// reprice works out what the reading commands cost a call since the look before.
+// reprice calculates the mean execution time of the read commands since the previous
+// examination.
 func (d *Collector) reprice(now *figures) {
 	for name, s := range now.commands {
 		was := d.before.commands[name]
 		calls, usec := s.calls-was.calls, s.usec-was.usec
-		if calls < 0 { // another life of the server
+		if calls < 0 { // the server was restarted
 			calls, usec = s.calls, s.usec
 		}
 		if !connect.IsReadCommand(name) || calls < enoughCalls {
@@ -211,12 +211,13 @@ func (d *Collector) reprice(now *figures) {
 	}
 }
 
-// strainedAt is the share of a core from which on a server counts as strained.
+// strainedAt is the share of a core from which a server counts as almost saturated.
 const strainedAt = 0.8
 
-// idleness sums up what the servers did since the look before. Commands that scripts call are
-// counted a second time in the time of their script, so that with scripts all of these may be
-// among the others: what was executed is then told too low, and a turn too dear.
+// idleness sums up the work of the servers since the previous examination. The time of a script
+// includes the commands that it calls, which are counted on their own as well. Where there are
+// scripts, the greater of both sums is taken as executed: it may be too low, and the price of a
+// turn then too high.
 func idleness(h *model.Health, now, before *figures, nodes int) cost.Idleness {
 	i := cost.Idleness{Nodes: nodes}
 	if !h.CPU.Known {

@@ -8,29 +8,30 @@ import (
 	"ratescope/model"
 )
 
-// figures are the sums of INFO over the nodes of a server, since its start.
+// figures holds the fields of INFO, summed over the nodes of a server since their start.
 type figures struct {
-	values   map[string]float64 // single numbers by INFO's names
-	words    map[string]string
-	commands map[string]commandSums
-	errors   map[string]float64
-	keys     float64
+	values   map[string]float64     // numbers, by their names in INFO
+	words    map[string]string      // texts, by their names in INFO
+	commands map[string]commandSums // commandstats, by command
+	errors   map[string]float64     // errorstats, by error code
+	keys     float64                // keys in all databases
 
-	lag     model.Measure   // the most of all nodes, in bytes
-	unheard model.Measure   // … of all replicas, in seconds
+	lag     model.Measure   // the greatest replication lag of all nodes, in bytes
+	unheard model.Measure   // the longest silence of a master toward a replica, in seconds
 	unlink  bool            // a replica has no link to its master
-	failed  map[string]bool // what could not be written to the disk, in words
+	failed  map[string]bool // what could not be written to the disk, in words of writes
 }
 
+// commandSums holds the statistics of one command: numbers of calls, and times in µs.
 type commandSums struct {
-	calls, usec, failed, p50, p99 float64 // percentiles in µs
+	calls, usec, failed, p50, p99 float64
 }
 
 func newFigures() figures {
 	return figures{values: map[string]float64{}, words: map[string]string{}, commands: map[string]commandSums{}, errors: map[string]float64{}, failed: map[string]bool{}}
 }
 
-// add takes the INFO of one node.
+// add adds the INFO of one node.
 func (f *figures) add(text string) {
 	fields := connect.ParseInfo(text)
 	f.replicate(fields)
@@ -68,6 +69,7 @@ func (f *figures) add(text string) {
 	}
 }
 
+// addCommand adds a line of commandstats.
 func (f *figures) addCommand(name, value string) {
 	p := parts(value)
 	s := f.commands[name]
@@ -79,7 +81,7 @@ func (f *figures) addCommand(name, value string) {
 	f.commands[name] = s
 }
 
-// parts reads a=1,b=2.
+// parts parses fields of the form a=1,b=2.
 func parts(s string) map[string]string {
 	m := make(map[string]string)
 	for _, p := range strings.Split(s, ",") {
@@ -90,22 +92,23 @@ func parts(s string) map[string]string {
 	return m
 }
 
-// same says that both looks are at the same life of the server: after a restart its sums
-// begin anew.
+// same reports whether both figures are from the same process of the server: after a restart
+// its counters begin at 0.
 func (f *figures) same(now *figures) bool {
 	return f.words["run_id"] == now.words["run_id"] && f.values["total_commands_processed"] <= now.values["total_commands_processed"]
 }
 
-// writes are the words of INFO about what was last written to the disk, "ok" or "err".
+// writes maps the fields of INFO that hold the status of writing to the disk, "ok" or "err", to
+// what is written.
 var writes = map[string]string{
 	"rdb_last_bgsave_status":    "the last snapshot",
 	"aof_last_write_status":     "the last write to the append-only file",
 	"aof_last_bgrewrite_status": "the last rewrite of the append-only file",
 }
 
-// replicate takes what the INFO of one node says about replication: how many bytes the
-// slowest replica of a master is behind; of a replica, what it has received and not applied
-// yet, and how long ago it heard of its master, beyond which it cannot know what is new.
+// replicate adds the replication fields of one node: for a master, how many bytes its slowest
+// replica is behind; for a replica, how many bytes it has received and not applied, and how
+// long ago it last heard from its master.
 func (f *figures) replicate(fields map[string]string) {
 	number := func(text string) model.Measure {
 		v, err := strconv.ParseFloat(text, 64)

@@ -10,7 +10,8 @@ import (
 	"ratescope/model"
 )
 
-// fillHealth works the figures out.
+// fillHealth fills h from the present figures, and its rates over h.Over from the figures
+// before.
 func fillHealth(h *model.Health, now, before *figures) {
 	level := func(name string) model.Measure {
 		v, ok := now.values[name]
@@ -48,11 +49,13 @@ func fillHealth(h *model.Health, now, before *figures) {
 	h.Errors = errorStats(h.Over, now, before)
 }
 
-// scripted are the commands that run scripts.
+// scripted reports whether a command runs scripts; name is in lower case.
 func scripted(name string) bool {
 	return strings.HasPrefix(name, "eval") || strings.HasPrefix(name, "fcall")
 }
 
+// commandStats returns the commands that took the most time, those that run scripts first.
+// Their rates are over the time since the figures before; 0 means since the server's start.
 func commandStats(over time.Duration, now, before *figures) []model.CommandStat {
 	type costed struct {
 		model.CommandStat
@@ -92,6 +95,8 @@ func commandStats(over time.Duration, now, before *figures) []model.CommandStat 
 	return out
 }
 
+// errorStats returns the most frequent kinds of errors, by their rate over the time since the
+// figures before; 0 means that there are no rates.
 func errorStats(over time.Duration, now, before *figures) []model.ErrorStat {
 	out := make([]model.ErrorStat, 0, len(now.errors))
 	for name, n := range now.errors {

@@ -10,9 +10,9 @@ import (
 	"ratescope/model"
 )
 
-// ofOneKey are the commands whose first argument is a key and whose others are values,
-// and ofKeys those of which every argument is a key.
+// Commands by the position of the keys in their arguments. Only keys are shown.
 var (
+	// ofOneKey have a key as their first argument, followed by values.
 	ofOneKey = words(`APPEND BITCOUNT BITFIELD BITFIELD_RO BITPOS DECR DECRBY DUMP EXPIRE EXPIREAT EXPIRETIME GEOADD GEOSEARCH GET GETBIT
 		GETDEL GETEX GETRANGE GETSET HDEL HEXISTS HGET HGETALL HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET HSCAN HSET HSETNX HVALS INCR
 		INCRBY INCRBYFLOAT LINDEX LINSERT LLEN LPOP LPOS LPUSH LPUSHX LRANGE LREM LSET LTRIM PERSIST PEXPIRE PEXPIREAT PEXPIRETIME
@@ -20,13 +20,15 @@ var (
 		SORT_RO SPOP SRANDMEMBER SREM SSCAN STRLEN TTL TYPE XACK XADD XAUTOCLAIM XCLAIM XDEL XLEN XPENDING XRANGE XREVRANGE XTRIM ZADD
 		ZCARD ZCOUNT ZINCRBY ZLEXCOUNT ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYLEX
 		ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE CL.THROTTLE`)
+	// ofKeys have keys as all their arguments.
 	ofKeys = words("DEL EXISTS MGET PFCOUNT PFMERGE RENAME RENAMENX SDIFF SINTER SUNION TOUCH UNLINK WATCH")
-	// ofScripts have a script, how many keys there are, and these.
+	// ofScripts have a script, the number of keys, the keys, and values.
 	ofScripts = words("EVAL EVALSHA EVAL_RO EVALSHA_RO FCALL FCALL_RO")
-	// withSubcommands name what they do in their first argument.
+	// withSubcommands have a subcommand as their first argument.
 	withSubcommands = words("ACL CLIENT CLUSTER COMMAND CONFIG DEBUG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP XINFO")
 )
 
+// words returns the set of the words of a text.
 func words(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(text) {
@@ -35,11 +37,11 @@ func words(text string) map[string]bool {
 	return set
 }
 
-// mostSlowKeys bounds the keys of one entry. The server itself keeps 32 arguments.
+// mostSlowKeys bounds the keys of one entry. The server keeps up to 32 arguments.
 const mostSlowKeys = 16
 
-// slowCommand returns an entry of the slow log without the values in it: they may be of keys
-// that are no limiters, and secrets. Of a command that is not known only the name is kept.
+// slowCommand converts an entry of the slow log and removes all values from it: they may be
+// secrets in keys that are not limiters. An unknown command keeps only its name.
 func slowCommand(l redis.SlowLog) model.SlowCommand {
 	c := model.SlowCommand{ID: l.ID, At: limiter.InstantOf(l.Time), Took: l.Duration}
 	if len(l.Args) == 0 {
@@ -73,5 +75,5 @@ func slowCommand(l redis.SlowLog) model.SlowCommand {
 	return c
 }
 
-// clipped bounds what the server sent.
+// clipped shortens a text of the server to at most longestSlow bytes.
 func clipped(text string) string { return text[:min(len(text), longestSlow)] }

@@ -1,45 +1,45 @@
-// Package hotkeys finds the hottest keys of a server that has too many of them to read: which
-// are used most, out of a million perhaps, in memory that does not grow with their number
-// and for a share of the server's time that is known before.
+// Package hotkeys finds the hottest keys of a server that has too many keys to read them all:
+// the most used ones out of a million, in bounded memory and within a fixed share of the
+// server's time.
 //
 // # The sketch
 //
 // A Sketch holds the heavy hitters of a stream of keys by the Space-Saving algorithm
 // (Metwally, Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in
-// data streams, ICDT 2005). It counts at most its capacity m of keys and says of each
-// count by how much it may be too high. With N the weight of all that was added:
+// data streams, ICDT 2005). It counts at most m keys, its capacity, and gives for each count
+// the error by which it may be too high. With N, the total weight added:
 //
 //	count - err <= true count <= count,  err <= N/m,
 //	and every key whose true count is above N/m is held.
 //
 // Counts fade by half every half-life, by forward decay (Cormode, Shkapenyuk, Srivastava,
-// Xu: Forward decay, ICDE 2009), so that what was hot an hour ago does not stand in the
-// way of what is hot now; the bounds hold for the faded counts and the faded N alike.
-// Divided by the Span of the fading window, a count is a rate.
+// Xu: Forward decay, ICDE 2009), so that keys that were hot an hour ago do not hide keys that
+// are hot now. The bounds hold for faded counts and a faded N. Divided by the Span of the
+// fading window, a count is a rate.
 //
-// # Where it hears of keys
+// # Sampling writes
 //
-// A Sampler listens to the writes of a server for moments: a connection asks for
-// invalidation messages (CLIENT TRACKING ON BCAST, Redis 6 and later, Valkey), which the
-// server then sends for every key that is written, and takes that back a few milliseconds
-// later. It needs no setting of the server, no key and no script, and costs only while it
-// listens; how long that is follows from what the events cost and from the budget. A key
-// written twice in one turn of the server's event loop is told once, and a request that
-// changes nothing, as most denied ones, is not told, so that what is counted is a lower
-// bound of the requests: it ranks keys to be looked at and is never shown as a count.
+// A Sampler listens to the writes of a server for a few milliseconds at a time. It turns on
+// invalidation messages for its connection (CLIENT TRACKING ON BCAST, Redis 6 and later,
+// Valkey), which the server then sends for every key that is written, and turns them off
+// again. It needs no setting of the server, no key and no script, and costs only while it
+// listens; the budget and the cost of a message determine for how long it listens. A key that
+// is written twice in one turn of the server's event loop is reported once, and a request that
+// changes nothing, like most denied ones, is not reported. The counts are therefore a lower
+// bound of the requests: they rank keys to be examined and are never shown as counts.
 //
-// # What servers keep themselves
+// # Statistics of the server
 //
-// Redis 8.6 and Valkey after 9.1 both have a command HOTKEYS, and not the same. Redis
-// profiles for a while after HOTKEYS START and reports microseconds and bytes a key;
-// START changes the state of the server, so that it is not this package which sends it.
-// Valkey samples all the time when hotkey-top-k is set, has no START, and reports requests
-// a second. A Register tells the two apart by the subcommands that COMMAND INFO lists,
-// never by version, and reads the reply of either. Under an LFU maxmemory-policy, OBJECT
-// FREQ tells the logarithmic counter of a key, which Hits turns into a number of accesses.
+// Redis 8.6 and Valkey after 9.1 have different commands of the same name HOTKEYS. Redis
+// profiles for a while after HOTKEYS START and reports microseconds and bytes of each key;
+// START changes the state of the server, so that this package never sends it. Valkey samples
+// all the time if hotkey-top-k is set, has no START, and reports requests a second. An Index
+// tells the two apart by the subcommands that COMMAND INFO lists, never by version, and reads
+// the replies of both. Under an LFU maxmemory-policy, OBJECT FREQ returns the logarithmic
+// counter of a key, which Hits converts to a number of accesses.
 //
-// Verified how: Redis 8.6.3's HOTKEYS and OBJECT FREQ against servers that the tests start
-// when RATESCOPE_REDIS_SERVER names one that has them, and against replies recorded from
-// such servers always; Valkey's HOTKEYS, which no released server of the tests has yet,
-// against replies written after its source.
+// The tests check HOTKEYS and OBJECT FREQ of Redis 8.6.3 against replies recorded from such a
+// server, and against a real one if RATESCOPE_REDIS_SERVER names it. HOTKEYS of Valkey, which
+// no released server had when this was written, is checked against replies written after its
+// source.
 package hotkeys

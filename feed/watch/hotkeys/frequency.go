@@ -14,17 +14,17 @@ import (
 	"ratescope/model"
 )
 
-// Frequencies keeps the keys of the highest LFU counters that were seen, in bounded memory.
-// It is made by NewFrequencies and safe for concurrent use.
+// Frequencies keeps the keys with the highest LFU counters, in bounded memory. Use
+// NewFrequencies to make one. It is safe for concurrent use.
 type Frequencies struct {
 	mu    sync.Mutex
 	seen  map[string]frequency
-	floor int64 // no key below is worth a place; 0 while there is room
+	floor int64 // the least counter for which a key is kept; 0 while there is room
 
-	refused string // what would allow to ask, where that is forbidden
+	refused string // the ACL command that would permit OBJECT FREQ; "" where it is permitted
 }
 
-// frequency is a counter with when it was read: counters decay.
+// frequency is an LFU counter and the time at which it was read, since counters decay.
 type frequency struct {
 	counter int64
 	at      time.Time
@@ -32,19 +32,19 @@ type frequency struct {
 
 // Bounds of what is kept, and Redis's constants.
 const (
-	mostFrequent = 64
-	frequencyOld = time.Minute
-	lfuInit      = 5   // the counter of a key that was just made
-	lfuMost      = 255 // where counters end
-	LogFactorStd = 10  // lfu-log-factor as it comes
+	mostFrequent = 64          // keys
+	frequencyOld = time.Minute // age at which a counter is dropped
+	lfuInit      = 5           // the counter of a new key
+	lfuMost      = 255         // the highest counter
+	LogFactorStd = 10          // the default of lfu-log-factor
 )
 
-// NewFrequencies returns an empty one.
+// NewFrequencies returns Frequencies without keys.
 func NewFrequencies() *Frequencies { return &Frequencies{seen: make(map[string]frequency)} }
 
-// Ask reads the counters of keys in one pipeline. OBJECT FREQ leaves them as they are. It
-// returns false when the server keeps none, which it says when its maxmemory-policy is not
-// an LFU one.
+// Ask reads the counters of keys in one pipeline; OBJECT FREQ does not change them. kept is
+// false when the counters cannot be read: the maxmemory-policy is not an LFU one, or this user
+// may not call OBJECT FREQ. It fails when the server is away.
 func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string, now time.Time) (kept bool, err error) {
 	answers := make([]*redis.IntCmd, len(keys))
 	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -68,12 +68,12 @@ func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string
 		}
 	}
 	if _, isReply := err.(redis.Error); isReply {
-		err = nil // a key that has gone in between
+		err = nil // such as that of a key that is gone
 	}
 	return kept, err
 }
 
-// Lack says why the counters may not be asked; "" when they may.
+// Lack returns a sentence that says why the counters may not be read; "" when they may.
 func (f *Frequencies) Lack() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +99,8 @@ func (f *Frequencies) take(key string, counter int64, now time.Time) {
 	f.floor = f.seen[list[mostFrequent/2-1]].counter
 }
 
-// ordered returns the keys by their counters, the highest first, without those that are old.
+// ordered drops the counters that are too old, and returns the keys of the others, the highest
+// counter first.
 func (f *Frequencies) ordered(now time.Time) []string {
 	list := make([]string, 0, len(f.seen))
 	for k, v := range f.seen {
@@ -116,7 +117,8 @@ func (f *Frequencies) ordered(now time.Time) []string {
 	return list
 }
 
-// HotKeys returns what is known, the highest counter first.
+// HotKeys returns the keys that are kept, with the accesses that their counters stand for, the
+// highest counter first. logFactor is the server's lfu-log-factor.
 func (f *Frequencies) HotKeys(logFactor float64, now time.Time) []model.HotKey {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,9 +131,9 @@ func (f *Frequencies) HotKeys(logFactor float64, now time.Time) []model.HotKey {
 }
 
 // Hits returns how many accesses an LFU counter stands for, on average and without decay. Redis
-// raises a counter c with the probability 1/((c-5)×factor+1) at each access (LFULogIncr),
-// so that from one value to the next it takes the inverse. At 255 it stands still: "at
-// least so many".
+// raises a counter c with the probability 1/((c-5)×factor+1) at each access (LFULogIncr), so
+// that one step takes the inverse number of accesses. A counter of 255 grows no further; the
+// result is then a lower bound.
 func Hits(counter int64, logFactor float64) float64 {
 	n := float64(min(counter, lfuMost) - lfuInit)
 	if n <= 0 {

@@ -9,23 +9,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Index reads what one server itself keeps of its hot keys. The zero value is ready; it
-// is used by one goroutine.
+// Index reads the hot keys that one server reports with HOTKEYS. The zero value is ready; it is
+// used by one goroutine.
 type Index struct {
 	kind   Kind
-	known  bool
-	next   time.Time // no look before
-	denied error     // a permission that is missing
+	known  bool      // kind is known
+	next   time.Time // no request before this time
+	denied error     // the server's refusal, or errReport
 	off    bool      // Valkey: hotkey-top-k is 0
 }
 
-// askKindAgain is how long the answer of a server that has no HOTKEYS holds: it may be
-// replaced by another one.
+// askKindAgain is how long a server counts as one without HOTKEYS, before it is asked again: it
+// may have been upgraded.
 const askKindAgain = 5 * time.Minute
 
-// Read asks for the report. ok is false when there is none: the server has no such command,
-// profiles nothing, or does not let itself be asked. The error is for a server that is
-// away.
+// Read asks for the report. ok is false when there is none: the server has no HOTKEYS, does not
+// profile, or refuses. It fails when the server is away.
 func (g *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.Time) (r Report, ok bool, err error) {
 	if now.Before(g.next) {
 		return Report{}, false, nil
@@ -65,8 +64,8 @@ func (g *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.T
 	return r, r.Over > 0 || r.Kind == ValkeyHotkeys, nil
 }
 
-// refused passes over an answer that is an error, for a while, and returns what is no
-// answer.
+// refused notes an error reply, after which HOTKEYS is not sent for refusedFor, and returns
+// nil. It returns any other error.
 func (g *Index) refused(err error, now time.Time) error {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
@@ -77,11 +76,11 @@ func (g *Index) refused(err error, now time.Time) error {
 	return nil
 }
 
-// Kind returns which HOTKEYS the server has, as far as it was asked.
+// Kind returns the kind of HOTKEYS that the server has; NoHotkeys before it was asked.
 func (g *Index) Kind() Kind { return g.kind }
 
-// Lack says, in a phrase as model.Hot.Sources has it, why there is no report although the
-// server has the command; "" when there is nothing to say.
+// Lack returns a phrase for model.HotKeys.Sources that says why there is no report although the
+// server has the command; "" when there is no such reason.
 func (g *Index) Lack() string {
 	switch {
 	case g.off:

@@ -11,14 +11,14 @@ import (
 	"ratescope/model/span"
 )
 
-// Report is what a server's own HOTKEYS says at one moment.
+// Report is the reply to HOTKEYS GET at one moment.
 type Report struct {
 	Kind   Kind
 	Active bool            // Redis: it is profiling now
-	Since  limiter.Instant // Redis: when it began
+	Since  limiter.Instant // Redis: when profiling began
 	Over   time.Duration   // Redis: for how long it has profiled
-	Sample int64           // Redis: one key of so many is measured; at least 1
-	Keys   []model.HotKey  // by Redis key, at most one each and mostReported in all
+	Sample int64           // Redis: one key in Sample is measured; at least 1
+	Keys   []model.HotKey  // one for each Redis key, at most mostReported
 }
 
 // Kind tells the two commands of the same name apart.
@@ -36,15 +36,15 @@ func (k Kind) String() string {
 	return [...]string{"no HOTKEYS", "HOTKEYS of Redis", "HOTKEYS of Valkey"}[k%3]
 }
 
-// mostReported bounds how many keys of a report are looked at. Servers send at most 64 for
-// each of two measures (Redis) or what hotkey-top-k says (Valkey).
+// mostReported bounds how many keys of a report are used. Redis sends at most 64 for each of
+// two measures, Valkey at most hotkey-top-k.
 const mostReported = 128
 
-// errReport is in the error of a reply that is not in either form.
+// errReport is the error of a reply that has neither form.
 var errReport = errors.New("HOTKEYS GET answered in no known form")
 
-// kindOf tells by the reply to COMMAND INFO HOTKEYS which of the two it is: the one of Redis
-// has a subcommand START. Each is an array whose tenth element lists the subcommands.
+// kindOf returns the kind of HOTKEYS by the reply to COMMAND INFO HOTKEYS, an array whose tenth
+// element lists the subcommands: that of Redis has a subcommand START.
 func kindOf(reply any) Kind {
 	list, _ := reply.([]any)
 	if len(list) != 1 {
@@ -71,8 +71,8 @@ func kindOf(reply any) Kind {
 	return kind
 }
 
-// decode reads the reply to HOTKEYS GET, in RESP2 or RESP3. db is the database whose keys
-// matter; Redis does not tell them apart.
+// decode decodes the reply to HOTKEYS GET, in RESP2 or RESP3. db is the database whose keys are
+// wanted; the reply of Redis does not say in which database a key is.
 func (k Kind) decode(reply any, db int) (Report, error) {
 	switch k {
 	case RedisHotkeys:
@@ -83,7 +83,8 @@ func (k Kind) decode(reply any, db int) (Report, error) {
 	return Report{}, errReport
 }
 
-// decodeRedis reads an array of one map; the pages of the first version show the map alone.
+// decodeRedis decodes an array of one map, or the map alone, as the documentation of the first
+// version shows it.
 func decodeRedis(reply any) (Report, error) {
 	list, isList := reply.([]any)
 	if isList && len(list) == 0 {
@@ -122,7 +123,7 @@ func decodeRedis(reply any) (Report, error) {
 				at[key] = j
 				r.Keys = append(r.Keys, model.HotKey{Key: key})
 			}
-			// What is sampled is compared with all commands, which are measured always.
+			// Sampling applies to n, but not to all.
 			set(&r.Keys[j], model.Measure{Known: true, V: min(float64(n)*float64(r.Sample)/float64(all), 1)})
 		}
 	}
@@ -131,7 +132,7 @@ func decodeRedis(reply any) (Report, error) {
 	return r, nil
 }
 
-// decodeValkey reads an array of maps of key, db and qps.
+// decodeValkey decodes an array of maps with key, db and qps.
 func decodeValkey(reply any, db int) (Report, error) {
 	list, ok := reply.([]any)
 	if !ok {
@@ -155,7 +156,7 @@ func decodeValkey(reply any, db int) (Report, error) {
 	return r, nil
 }
 
-// fields reads a map of RESP3, or the flat array that RESP2 has for it.
+// fields converts a map of RESP3, or the flat array that RESP2 has in its place.
 func fields(v any) (map[string]any, bool) {
 	out := make(map[string]any)
 	switch v := v.(type) {
@@ -182,7 +183,7 @@ func fields(v any) (map[string]any, bool) {
 	return out, true
 }
 
-// Says describes the report in a phrase, as model.Hot.Sources has it.
+// Says describes the report in a phrase for model.HotKeys.Sources.
 func (r *Report) Says() string {
 	switch {
 	case r.Kind == ValkeyHotkeys:

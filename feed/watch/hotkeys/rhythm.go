@@ -2,36 +2,36 @@ package hotkeys
 
 import "time"
 
-// Prices of listening, in time of the server: an event is what BenchmarkListening measures
-// (2.0 µs a write on Redis 7.0 and on Valkey 9.1, one core), a moment is its three commands
-// and their packets.
+// Prices of listening, as server time. eventPrice is what BenchmarkListening measures (2.0 µs
+// a write on Redis 7.0 and on Valkey 9.1, one core); samplePrice is for the three commands of
+// a sample and their packets.
 const (
 	eventPrice  = 2 * time.Microsecond
 	samplePrice = 40 * time.Microsecond
 )
 
-// Bounds of a moment and of the time between the beginnings of two.
+// Bounds of the length of a sample, and of the period from the start of one to the next.
 const (
-	firstSample    = 5 * time.Millisecond // nothing is known yet of how much is written
+	firstSample    = 5 * time.Millisecond // before the rate of writes is known
 	shortestSample = time.Millisecond
 	period         = 250 * time.Millisecond
-	// longestPeriod is how rare moments become while nothing is heard: as long as a server that
-	// wakes up is not noticed by this, and one that sleeps is left alone.
+	// longestPeriod is the period that a lasting silence leads to: short enough to notice soon
+	// when writes begin, and long enough to leave an idle server alone.
 	longestPeriod = 3 * time.Second
-	// emptySamples in a row are taken at the usual pace: a client that writes now and then
-	// is not silent.
+	// emptySamples is how many consecutive samples without a write keep the usual period, since
+	// a client may write only now and then.
 	emptySamples = 4
 )
 
-// dutyCycle works out how long to listen and how long not to, so that listening takes a share of
-// the server's time and no more, however much is written.
+// dutyCycle calculates how long to listen and how long to pause, so that listening stays within
+// a share of the server's time however much is written.
 type dutyCycle struct {
-	share float64 // of the server's time
-	rate  float64 // events a second while listening; 0 before the first moment
-	quiet int     // moments in a row in which nothing was heard
+	share float64 // share of the server's time
+	rate  float64 // events a second while listening; 0 before the first sample
+	quiet int     // consecutive samples without an event
 }
 
-// length returns how long the next moment is to be.
+// length returns the length of the next sample.
 func (p *dutyCycle) length() time.Duration {
 	if p.rate == 0 {
 		return firstSample
@@ -40,11 +40,12 @@ func (p *dutyCycle) length() time.Duration {
 	return time.Duration(min(max(affordable, float64(shortestSample)), float64(period*9/10)))
 }
 
-// record takes what a moment brought, and returns what it cost and how long to be silent.
+// record takes the length and the events of a sample, and returns its cost as server time and
+// how long to pause before the next.
 func (p *dutyCycle) record(lasted time.Duration, events int) (cost, silence time.Duration) {
 	rate := float64(max(events, 1)) / max(lasted, shortestSample).Seconds()
 	if p.rate == 0 || rate > p.rate {
-		p.rate = rate // at once: a burst must not be paid for twice
+		p.rate = rate // at once, so that a burst exceeds the share in one sample only
 	} else {
 		p.rate += (rate - p.rate) / 4
 	}
@@ -52,8 +53,8 @@ func (p *dutyCycle) record(lasted time.Duration, events int) (cost, silence time
 	return cost, max(p.period(events), time.Duration(float64(cost)/p.share)) - lasted
 }
 
-// period returns how long after the beginning of a moment that brought so many events the next may
-// begin: the usual time, and twice as long after each moment of a lasting silence.
+// period returns the time from the start of a sample with so many events to the next: the usual
+// period, which doubles with every sample of a lasting silence.
 func (p *dutyCycle) period(events int) time.Duration {
 	if events > 0 {
 		p.quiet = 0

@@ -12,50 +12,48 @@ import (
 	"ratescope/internal/backoff"
 )
 
-// Sampler listens to the writes of one node for moments, on a connection of its own. It is made
-// by Open, used by one goroutine, and ends with Close; a connection that broke is
-// replaced by the next Listen.
+// Sampler listens to the writes of one node for a short time, on a connection of its own. Use
+// NewSampler to make one, and Close when it is no longer needed. It is used by one goroutine.
+// If the connection breaks, the next Sample makes a new one.
 type Sampler struct {
 	node     *redis.Client
 	prefixes []string
 	conn     *redis.Conn
-	each     func(key string)
-	events   int
+	each     func(key string) // of the running Sample
+	events   int              // keys reported in the running Sample
 }
 
-// NewSampler prepares to listen to a node, whose client must speak RESP3 (Options.Protocol 3)
-// and are heard in no other way.
-// Only keys with one of the prefixes are told, none of which may begin another; no prefix
-// at all means every key. It does not connect.
+// NewSampler prepares to listen to a node, whose client must speak RESP3 (Options.Protocol 3).
+// Only keys with one of the prefixes are reported, none of which may begin with another; no
+// prefix means every key. It does not connect.
 func NewSampler(node *redis.Client, prefixes []string) *Sampler {
 	return &Sampler{node: node, prefixes: prefixes}
 }
 
-// Channel is subscribed to for one reason: the server then counts the connection among
-// those of class pubsub, and cuts it when more than client-output-buffer-limit (32 MB as
-// it comes) waits for a reader that has stopped, as a process does that is suspended. An
-// ordinary connection may take memory without a limit.
+// Channel is a channel that the connection subscribes to, although nothing is published there:
+// the server then counts the connection as a pubsub client, and closes it when more than
+// client-output-buffer-limit (32 MB by default) waits for a reader that has stopped, such as a
+// suspended process. For a normal connection the server's memory has no such limit.
 const Channel = "ratescope"
 
-// Pushed is the name of what the server pushes.
+// Pushed is the name of the server's push messages.
 const Pushed = "invalidate"
 
-// drainEvery is after how long, in a longer moment, what has come is read, so that it does
-// not wait at the server. Where that were fewer than drainFew events, it waits twice as long
-// for the next: a connection on which nothing comes needs no reading.
+// drainEvery is how often a long sample reads the messages that have come, so that they do not
+// fill the server's memory. After fewer than drainFew events the interval doubles.
 const (
 	drainEvery = 20 * time.Millisecond
 	drainFew   = 100
 )
 
-// ErrNoTracking is in the error of Listen when the server knows no invalidation messages or this
-// user may not ask for them: trying again is of no use.
+// ErrNoTracking is in the error of Sample when the server has no invalidation messages or this
+// user may not ask for them. Trying again is of no use.
 var ErrNoTracking = errors.New("writes cannot be listened to")
 
-// Sample calls each for every key that is written within d, again for every turn of the
-// server's event loop in which it is, and returns how long it listened and how many keys
-// that were. A database that was emptied is told as no key. ctx ends it at once, by
-// closing the connection.
+// Sample calls each for every key that is written within d, once for every turn of the server's
+// event loop in which the key is written. It returns how long it listened and how often it
+// called each. FLUSHDB and FLUSHALL are not reported. If ctx ends, Sample closes the
+// connection and returns at once.
 func (e *Sampler) Sample(ctx context.Context, d time.Duration, each func(key string)) (lasted time.Duration, events int, err error) {
 	if err := e.connect(ctx); err != nil {
 		return 0, 0, err
@@ -93,12 +91,12 @@ func (e *Sampler) Sample(ctx context.Context, d time.Duration, each func(key str
 		}
 	}
 	lasted = time.Since(begun)
-	// What came before the answer to this is read with it.
+	// The messages that came before the reply to this command are read together with it.
 	err = e.conn.Process(ctx, redis.NewStatusCmd(ctx, "client", "tracking", "off"))
 	return lasted, e.events, err
 }
 
-// connect makes the connection when there is none.
+// connect makes the connection if there is none.
 func (e *Sampler) connect(ctx context.Context) error {
 	if e.conn != nil {
 		return nil
@@ -119,8 +117,8 @@ func (e *Sampler) connect(ctx context.Context) error {
 	return nil
 }
 
-// HandlePushNotification implements push.NotificationHandler: what is pushed is the message's
-// name and the keys, or nil for all of them.
+// HandlePushNotification implements push.NotificationHandler. A message has a name and the
+// list of keys, or nil when a database was emptied.
 func (e *Sampler) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
 	if len(pushed) < 2 {
 		return nil
@@ -137,28 +135,28 @@ func (e *Sampler) HandlePushNotification(_ context.Context, _ push.NotificationH
 	return nil
 }
 
-// Close ends the connection, and with it whatever the server does for it.
+// Close closes the connection, and the server stops sending messages.
 func (e *Sampler) Close() error {
 	if e.conn == nil {
 		return nil
 	}
 	conn := e.conn
 	e.conn = nil
-	// It must not go back among the pool's: what it subscribed to would go with it. The
-	// second command meets the end of the connection, at which the pool lets it go.
+	// The connection must not go back to the pool, because it is still subscribed. QUIT ends it,
+	// and the second command fails, whereupon the pool drops the connection.
 	for range 2 {
 		ctx := context.Background()
 		_ = conn.Process(ctx, redis.NewStatusCmd(ctx, "quit"))
 	}
-	// The client and its connections share their handlers, but where sentinels name the server:
-	// the next connection brings its own.
+	// A client and its connections share their handlers, except where sentinels name the server.
+	// The next connection registers its own.
 	if shared := e.node.Options().PushNotificationProcessor; shared != nil {
 		_ = shared.UnregisterHandler(Pushed)
 	}
 	return conn.Close()
 }
 
-// refusal tells an answer that will not change from a connection that broke.
+// refusal adds ErrNoTracking to an error reply; errors of the connection stay as they are.
 func refusal(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {

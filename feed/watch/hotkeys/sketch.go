@@ -10,37 +10,38 @@ import (
 	"ratescope/limiter"
 )
 
-// Sketch counts the heaviest keys of a stream in bounded memory; see the package's
-// comment for what it promises. It is made by NewSketch and not safe for concurrent use.
-// The same additions in the same order give the same sketch, ties and all.
+// Sketch counts the heaviest keys of a stream in bounded memory; the package comment gives its
+// guarantees. Use NewSketch to make one. It is not safe for concurrent use. The same additions
+// in the same order give the same sketch, with the same order of ties.
 type Sketch struct {
 	capacity int
-	halfLife time.Duration // 0: nothing fades
+	halfLife time.Duration // 0: counts do not fade
 
-	landmark limiter.Instant // the instant at which a weight counts as itself
+	landmark limiter.Instant // the instant to which all weights are scaled
 	first    limiter.Instant // of the first addition
-	newest   limiter.Instant // of the latest one
-	total    float64         // of all weights, at the landmark
-	turn     uint64
+	newest   limiter.Instant // the latest of all additions
+	total    float64         // sum of all weights, at the landmark
+	turn     uint64          // counts the keys that were taken in
 
 	heap []*slot // the smallest count on top
 	at   map[string]*slot
 }
 
-// slot is one key that is counted.
+// slot is a key in the sketch.
 type slot struct {
 	key        string
 	count, err float64 // at the landmark
-	turn       uint64  // of the addition that brought the key in: breaks ties
-	place      int     // in the heap
+	turn       uint64  // Sketch.turn when the key was taken in; breaks ties
+	place      int     // index in the heap
 }
 
-// Bounds of what a Sketch takes.
+// Bounds of a Sketch.
 const (
-	// LongestKey is the most bytes of a key's name that is counted, so that a sketch of
-	// capacity m holds at most m of them; longer names are weighed, but not held.
+	// LongestKey is the greatest length of a key in bytes, so that a sketch of capacity m holds
+	// at most m×LongestKey bytes of keys. Longer keys add to the total, but are not held.
 	LongestKey = 1024
-	// rescaleAfter half-lives the landmark moves, long before 2^x leaves float64.
+	// rescaleAfter is the number of half-lives after which the landmark moves, long before 2^x
+	// overflows a float64.
 	rescaleAfter = 64
 )
 
@@ -51,9 +52,9 @@ func NewSketch(capacity int, halfLife time.Duration) *Sketch {
 	return &Sketch{capacity: capacity, halfLife: max(halfLife, 0), at: make(map[string]*slot, capacity)}
 }
 
-// Add counts weight for key at an instant of the server's clock. Instants need not be in
-// order, but a clock that falls back by more than rescaleAfter half-lives empties the sketch:
-// what it holds was of another time. A weight that is not a positive number is ignored.
+// Add counts weight for key at an instant of the server's clock. Instants need not be in order,
+// but a clock that is set back by more than rescaleAfter half-lives empties the sketch. A
+// weight that is not a positive, finite number is ignored.
 func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
 	if !(weight > 0) || math.IsInf(weight, 1) {
 		return
@@ -77,7 +78,8 @@ func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
 		s.up(e.place)
 		return
 	}
-	// The key that counts least gives its place and its count, which is now the error.
+	// The new key takes the place of the key with the smallest count, and takes over this count
+	// as its error.
 	e := s.heap[0]
 	delete(s.at, e.key)
 	e.key, e.err, e.turn = key, e.count, s.turn
@@ -103,38 +105,38 @@ func (s *Sketch) advance(at limiter.Instant) {
 	s.newest = max(s.newest, at)
 }
 
-// halfLifes returns the time from one instant to another, in half-lives; 0 when nothing fades.
+// halfLifes returns the time from since to at in half-lives; 0 when counts do not fade.
 func (s *Sketch) halfLifes(at, since limiter.Instant) float64 {
 	if s.halfLife == 0 {
 		return 0
 	}
-	// As floating point, because a hostile clock may be further off than a Duration reaches.
+	// In floating point, because a hostile clock may be further off than a Duration can hold.
 	return (float64(at) - float64(since)) / (float64(s.halfLife) / float64(time.Microsecond))
 }
 
-// scale returns what a weight at an instant is worth at the landmark.
+// scale returns the factor that scales a weight added at an instant to the landmark.
 func (s *Sketch) scale(at limiter.Instant) float64 { return math.Exp2(s.halfLifes(at, s.landmark)) }
 
-// fade brings a weight at the landmark to what it is worth at now, which is no earlier than
-// the latest addition.
+// fade returns the factor that scales a weight at the landmark to now, or to the latest
+// addition if that is later.
 func (s *Sketch) fade(now limiter.Instant) float64 { return 1 / s.scale(max(now, s.newest)) }
 
-// Reset forgets everything.
+// Reset removes all keys.
 func (s *Sketch) Reset() {
 	clear(s.at)
 	clear(s.heap)
 	s.heap, s.total, s.turn = s.heap[:0], 0, 0
 }
 
-// Hit is a key that a Sketch holds.
+// Hit is a key of a Sketch with its count.
 type Hit struct {
 	Key string
 	// Count is the faded weight of the key, too high by at most Err and never too low.
 	Count, Err float64
 }
 
-// Top returns the n keys of the highest counts at now, the highest first; fewer when fewer
-// are held.
+// Top returns the n keys with the highest counts at now, the highest first, or all keys if the
+// sketch holds fewer.
 func (s *Sketch) Top(n int, now limiter.Instant) []Hit {
 	order := slices.Clone(s.heap)
 	slices.SortFunc(order, func(a, b *slot) int {
@@ -149,8 +151,8 @@ func (s *Sketch) Top(n int, now limiter.Instant) []Hit {
 	return top
 }
 
-// Count returns what is known of one key; a Hit without Key when it is not held, and its
-// Err is then the most that its true count can be.
+// Count returns the count of one key. For a key that is not held it returns a Hit without Key,
+// whose Err is the greatest possible true count.
 func (s *Sketch) Count(key string, now limiter.Instant) Hit {
 	fade := s.fade(now)
 	if e := s.at[key]; e != nil {
@@ -162,15 +164,15 @@ func (s *Sketch) Count(key string, now limiter.Instant) Hit {
 	return Hit{Err: s.heap[0].count * fade}
 }
 
-// Total returns the faded weight of everything that was added.
+// Total returns the faded sum of all weights that were added.
 func (s *Sketch) Total(now limiter.Instant) float64 { return s.total * s.fade(now) }
 
 // Len returns how many keys are held.
 func (s *Sketch) Len() int { return len(s.heap) }
 
-// Span returns the length of the window that fading amounts to: a count divided by it is a
-// rate. A constant rate r makes a count of r × halfLife/ln 2 × (1 - 2^-(age/halfLife)), of
-// which this is the factor. It is 0 before anything was added.
+// Span returns the effective length of the fading window: a count divided by it is a rate. A
+// constant rate r leads to a count of r × halfLife/ln 2 × (1 - 2^-(age/halfLife)), and Span is
+// that count divided by r. It is 0 before the first addition.
 func (s *Sketch) Span(now limiter.Instant) time.Duration {
 	if s.total == 0 {
 		return 0

@@ -15,30 +15,31 @@ import (
 	"ratescope/limiter"
 )
 
-// Writes ranks keys by how often they are written: a Sketch that a Sampler of the server's
-// writes fills while Run runs. It is made by NewWrites; its methods are safe for concurrent
-// use.
+// Writes ranks limiters by how often their keys are written: a Sketch that the samples taken by
+// Run fill. Use NewWrites to make one. Its methods are safe for concurrent use.
 type Writes struct {
 	o WritesOptions
 
-	strained atomic.Bool
+	strained atomic.Bool // the server is almost saturated
 
 	mu     sync.Mutex
 	sketch *Sketch
-	raw    map[string]string // limiter → a key of it that was written
-	weight float64           // of an event in the latest moment
-	duty   float64           // share of the time that is listened to, smoothed
-	spent  time.Duration     // not told yet
-	lack   error
+	raw    map[string]string // limiter → one of its keys that was written
+	weight float64           // writes that one event of the latest sample stands for
+	duty   float64           // share of the time that samples cover, smoothed
+	spent  time.Duration     // server time since the last call of Cost
+	lack   error             // why there are no samples
 }
 
 // WritesOptions says what to listen for. All but Name and Now have useful zero values.
 type WritesOptions struct {
-	// Share of the server's time that listening may take; 0 means a quarter of a percent.
+	// Share is the share of the server's time that listening may take; 0 means a quarter of a
+	// percent.
 	Share float64
-	// Prefixes of the keys that matter, of which none begins another; none means all keys.
+	// Prefixes restricts listening to keys with one of these prefixes, none of which may begin
+	// with another; none means all keys.
 	Prefixes []string
-	// Name returns the limiter that a key belongs to, and false for keys that do not matter.
+	// Name returns the limiter that a key belongs to, and false for keys to be ignored.
 	Name func(key string) (limiter string, ok bool)
 	// Now is the server's clock.
 	Now func() limiter.Instant
@@ -46,14 +47,14 @@ type WritesOptions struct {
 
 // Sizes of the ranking.
 const (
-	capacity   = 1024             // keys: an error of at most a thousandth of all writes
-	halfLife   = 10 * time.Second // of what was heard
-	mostEvents = 20_000           // of one moment that are kept one by one
-	refusedFor = time.Minute      // after a refusal
-	brokenFor  = time.Second      // after a connection that broke
+	capacity   = 1024             // limiters: an error of at most a thousandth of all writes
+	halfLife   = 10 * time.Second // of the counts
+	mostEvents = 20_000           // events of one sample that are kept; the others raise their weight
+	refusedFor = time.Minute      // pause after a refusal
+	brokenFor  = time.Second      // pause after a connection that broke
 )
 
-// NewWrites returns a ranking that knows nothing yet.
+// NewWrites returns an empty ranking.
 func NewWrites(o WritesOptions) *Writes {
 	if o.Share <= 0 {
 		o.Share = 0.0025
@@ -61,9 +62,9 @@ func NewWrites(o WritesOptions) *Writes {
 	return &Writes{o: o, sketch: NewSketch(capacity, halfLife), raw: make(map[string]string)}
 }
 
-// Run listens to every node that nodes names, one after the other and again and again,
-// until ctx ends. nodes is called before each turn, because the nodes of a cluster come and
-// go; their clients must speak RESP3. hear, when not nil, is called after every moment.
+// Run samples the nodes that nodes returns, one after the other and again and again, until ctx
+// ends. nodes is called before each turn, because the nodes of a cluster change; their clients
+// must speak RESP3. sampled, when not nil, is called after every sample.
 func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.Client, sampled func()) {
 	samplers := make(map[*redis.Client]*nodeSampler)
 	defer func() {
@@ -104,15 +105,15 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 	}
 }
 
-// nodeSampler is an Ear with its own rhythm.
+// nodeSampler is the Sampler of a node with the node's own duty cycle.
 type nodeSampler struct {
 	*Sampler
 	dutyCycle
-	begun time.Time // of the moment before
-	due   time.Time
+	begun time.Time // start of the previous sample; zero for none
+	due   time.Time // the next sample
 }
 
-// sample has one moment and returns how long to wait for the next.
+// sample takes one sample and returns how long to wait for the next.
 func (w *Writes) sample(ctx context.Context, e *nodeSampler) time.Duration {
 	var keys []string
 	e.share = w.share()
@@ -134,7 +135,7 @@ func (w *Writes) sample(ctx context.Context, e *nodeSampler) time.Duration {
 		return pause
 	}
 	cost, silence := e.record(lasted, events)
-	// What was heard in a moment stands for all the time since the moment before.
+	// A sample stands for the whole time since the start of the previous one.
 	weight := 1.0
 	if !e.begun.IsZero() {
 		weight = float64(begun.Sub(e.begun)) / float64(lasted)
@@ -149,7 +150,7 @@ func (w *Writes) sample(ctx context.Context, e *nodeSampler) time.Duration {
 	return silence
 }
 
-// take adds the keys of one moment, each of which stands for weight writes.
+// take adds the keys of one sample, each of which stands for weight writes.
 func (w *Writes) take(keys []string, weight float64, cost time.Duration) {
 	now := w.o.Now()
 	w.mu.Lock()
@@ -160,7 +161,7 @@ func (w *Writes) take(keys []string, weight float64, cost time.Duration) {
 		w.weight = weight
 	}
 	if len(w.raw) > 4*capacity {
-		clear(w.raw) // the hot ones are heard again at once
+		clear(w.raw) // hot keys come again in the next sample
 	}
 	for _, k := range keys {
 		name, ok := w.o.Name(k)
@@ -177,9 +178,9 @@ func (w *Writes) take(keys []string, weight float64, cost time.Duration) {
 // Written is a limiter that is written often.
 type Written struct {
 	Name string // of the limiter
-	Key  string // a Redis key of it that was written; "" when it is not known any more
-	// Rate is in writes a second, and Err is how far it may be off either way: the bound of
-	// the sketch and two standard errors of the sampling.
+	Key  string // one of its Redis keys that was written; "" if it is no longer known
+	// Rate is in writes a second. Err is its possible error in either direction: the bound of
+	// the sketch plus two standard errors of the sampling.
 	Rate, Err float64
 }
 
@@ -195,16 +196,16 @@ func (w *Writes) Top(n int) []Written {
 	hits := w.sketch.Top(n, now)
 	top := make([]Written, len(hits))
 	for i, h := range hits {
-		// Each of the events that were heard counts for weight of them, as in a sample by
-		// chance: the variance of their sum is count × (weight - 1).
+		// Each event stands for weight writes, as in a random sample, in which the variance of
+		// the sum is count × (weight - 1).
 		chance := 2 * math.Sqrt(h.Count*max(w.weight-1, 0))
 		top[i] = Written{Name: h.Key, Key: w.raw[h.Key], Rate: h.Count / span, Err: (h.Err + chance) / span}
 	}
 	return top
 }
 
-// Sampling says what listening amounts to: how many writes a second there are in all, the most that
-// a key outside the ranking can have, and the share of the time that was listened to.
+// Sampling returns the writes a second of all keys, the greatest possible rate of a limiter
+// outside the ranking, and the share of the time that samples cover.
 func (w *Writes) Sampling() (rate, bound, duty float64) {
 	now := w.o.Now()
 	w.mu.Lock()
@@ -216,10 +217,10 @@ func (w *Writes) Sampling() (rate, bound, duty float64) {
 	return w.sketch.Total(now) / span, w.sketch.Count("", now).Err / span, w.duty
 }
 
-// strainedPart is what is left of the share while the server is strained.
+// strainedPart is the part of the share that is left while the server is almost saturated.
 const strainedPart = 0.2
 
-// Strain says whether the server has hardly any time to spare: it is then listened to less.
+// Strain sets whether the server is almost saturated. Samples are then shorter or rarer.
 func (w *Writes) Strain(yes bool) { w.strained.Store(yes) }
 
 // share returns the part of the server's time, 0 to 1, that listening may take.
@@ -230,7 +231,7 @@ func (w *Writes) share() float64 {
 	return w.o.Share
 }
 
-// Cost returns what listening took of the server since the call before.
+// Cost returns the server time that listening took since the previous call.
 func (w *Writes) Cost() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +240,8 @@ func (w *Writes) Cost() time.Duration {
 	return d
 }
 
-// Lack says why writes cannot be listened to; nil when they can, or when it is not known yet.
+// Lack returns the error because of which writes cannot be listened to; nil when they can, or
+// when it is not known yet.
 func (w *Writes) Lack() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
