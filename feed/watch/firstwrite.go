@@ -29,11 +29,11 @@ type firstWrite struct {
 	written handoff.Signal // tells the session that something was written
 	over    handoff.Signal // tells listen that something was written
 
-	armed  atomic.Bool  // it is listening
-	seen   atomic.Int64 // writes, and starts of listening
-	events atomic.Int64 // writes since the last call of cost
-	begun  atomic.Int64 // starts of listening since the last call of cost
-	vain   atomic.Int64 // consecutive writes that were found without an announcement
+	armed       atomic.Bool  // it is listening
+	seen        atomic.Int64 // writes, and starts of listening
+	events      atomic.Int64 // writes since the last call of cost
+	begun       atomic.Int64 // starts of listening since the last call of cost
+	unannounced atomic.Int64 // consecutive writes that were found without an announcement
 }
 
 const (
@@ -68,7 +68,7 @@ func (f *firstWrite) want() {
 }
 
 // missed notes a write that should have been announced and was not.
-func (f *firstWrite) missed() { f.vain.Add(1) }
+func (f *firstWrite) missed() { f.unannounced.Add(1) }
 
 // cost returns the server time that it took since the previous call; trip is the server time
 // of one round trip.
@@ -80,7 +80,7 @@ func (f *firstWrite) cost(trip time.Duration) time.Duration {
 func (f *firstWrite) HandlePushNotification(context.Context, push.NotificationHandlerContext, []any) error {
 	f.events.Add(1)
 	f.seen.Add(1)
-	f.vain.Store(0)
+	f.unannounced.Store(0)
 	f.written.Send()
 	f.over.Send()
 	return nil
@@ -95,8 +95,8 @@ func (f *firstWrite) run(ctx context.Context) {
 		case <-f.wanted:
 		}
 		rest := firstWriteRest
-		if err := f.listen(ctx); err != nil && !connect.Away(err) || f.vain.Load() >= firstWriteMissed {
-			f.vain.Store(0)
+		if err := f.listen(ctx); err != nil && !connect.Away(err) || f.unannounced.Load() >= firstWriteMissed {
+			f.unannounced.Store(0)
 			rest = refusedFor // listening is not permitted, or writes are not announced
 		}
 		if backoff.Sleep(ctx, rest) != nil {
@@ -136,7 +136,7 @@ func (f *firstWrite) listen(ctx context.Context) error {
 	defer f.armed.Store(false)
 	alive := time.NewTicker(firstWritePing)
 	defer alive.Stop()
-	for f.seen.Load() == before && f.vain.Load() < firstWriteMissed {
+	for f.seen.Load() == before && f.unannounced.Load() < firstWriteMissed {
 		select {
 		case <-ctx.Done():
 			return nil

@@ -66,8 +66,8 @@ func (r *reader) plan(now time.Time) []*tracked {
 		}
 	}
 	r.spending.budget.allRead = allRead
-	slices.SortFunc(r.limiters.visible, before)
-	slices.SortFunc(due, before)
+	slices.SortFunc(r.limiters.visible, moreImportant)
+	slices.SortFunc(due, moreImportant)
 	return due
 }
 
@@ -75,8 +75,8 @@ func (r *reader) plan(now time.Time) []*tracked {
 // server, by its writers. Keys then need only be read now and then.
 func (r *reader) covered() bool { return r.idle.idle || r.embedded }
 
-// before orders trackers by their importance.
-func before(a, b *tracked) int {
+// moreImportant orders trackers by their importance.
+func moreImportant(a, b *tracked) int {
 	offScreen := func(t *tracked) int {
 		if t.place == 0 {
 			return 1
@@ -102,7 +102,7 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 		}
 	}
 	if o.kind == orderWoken || r.embedded {
-		slices.SortFunc(due, before)
+		slices.SortFunc(due, moreImportant)
 		return due
 	}
 	s := &r.spending

@@ -47,12 +47,12 @@ func newRetained(c redis.UniversalClient, nodes *connect.Nodes, f *facts) *retai
 
 // The pace of asking, and the least statistics for which a key is looked at.
 const (
-	askEvery    = 2 * time.Second
-	pagesAPage  = 3                    // counters are read for one page of SCAN in pagesAPage, chosen at random
-	hotShare    = 0.01                 // of the server's time or bytes
-	hotAccesses = 20                   // a second
-	hotCounter  = 500                  // accesses that an LFU counter stands for
-	freqPrice   = 2 * time.Microsecond // server time of one OBJECT FREQ
+	askEvery      = 2 * time.Second
+	countersEvery = 3                    // counters are read for one page of SCAN in countersEvery, chosen at random
+	hotShare      = 0.01                 // of the server's time or bytes
+	hotAccesses   = 20                   // a second
+	hotCounter    = 500                  // accesses that an LFU counter stands for
+	freqPrice     = 2 * time.Microsecond // server time of one OBJECT FREQ
 )
 
 // isHot reports whether the server's statistics make a key worth a look.
@@ -143,10 +143,10 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 	r.sources = append(r.sources, source)
 }
 
-// page reads the LFU counters of one page of SCAN in pagesAPage, and returns the server time
+// page reads the LFU counters of one page of SCAN in countersEvery, and returns the server time
 // that it took. It is called by the scanner's goroutine.
 func (k *retained) page(ctx context.Context, node redis.Cmdable, keys []string) time.Duration {
-	if !k.lfu.Load() || len(keys) == 0 || rand.IntN(pagesAPage) != 0 {
+	if !k.lfu.Load() || len(keys) == 0 || rand.IntN(countersEvery) != 0 {
 		return 0
 	}
 	if kept, err := k.frequencies.Ask(ctx, node, keys, time.Now()); err == nil && !kept {

@@ -48,10 +48,10 @@ type subscription struct {
 	running bool
 	change  handoff.Signal
 
-	open   map[string]bool      // channels that the server has confirmed
-	proven map[track.Class]bool // classes of which a notification has come
-	vain   int                  // consecutive changes that were not announced
-	lack   string               // why there are no notifications; "" when there are
+	open        map[string]bool      // channels that the server has confirmed
+	proven      map[track.Class]bool // classes of which a notification has come
+	unannounced int                  // consecutive changes that were not announced
+	lack        string               // why there are no notifications; "" when there are
 }
 
 // subject is the limiter that a channel is about.
@@ -120,7 +120,7 @@ func (s *subscriber) missed(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := s.nodes[addr]; n != nil {
-		if n.vain++; n.vain >= maxMissed {
+		if n.unannounced++; n.unannounced >= maxMissed {
 			clear(n.proven)
 		}
 	}
@@ -258,7 +258,7 @@ func (s *subscriber) receive(ctx context.Context, node *redis.Client, n *subscri
 func (s *subscriber) notified(n *subscription, channel string) {
 	s.mu.Lock()
 	about, ok := n.want[channel]
-	n.vain, n.lack = 0, ""
+	n.unannounced, n.lack = 0, ""
 	if ok {
 		n.proven[about.class] = true
 	}

@@ -80,10 +80,10 @@ func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), '
 // TestWaker: on an idle server a turn is a wake-up, on a busy one it is not, and what was
 // learned while it was idle is remembered.
 func TestWaker(t *testing.T) {
-	idle := Idleness{Over: 2 * time.Second, CPU: 20 * time.Millisecond, Executed: 4 * time.Millisecond, Reads: 80, Nodes: 1}
-	busy := Idleness{Over: 2 * time.Second, CPU: 2 * time.Second, Executed: time.Second, Reads: 10_000, Nodes: 1}
+	idle := Work{Over: 2 * time.Second, CPU: 20 * time.Millisecond, Executed: 4 * time.Millisecond, Reads: 80, Nodes: 1}
+	busy := Work{Over: 2 * time.Second, CPU: 2 * time.Second, Executed: time.Second, Reads: 10_000, Nodes: 1}
 	var w Waker
-	if got := w.Learn(Idleness{}); got != busyTurn+wakeUnknown {
+	if got := w.Learn(Work{}); got != busyTurn+wakeUnknown {
 		t.Errorf("nothing is known, and a turn costs %v", got)
 	}
 	if got := w.Learn(busy); got != busyTurn {
@@ -98,7 +98,7 @@ func TestWaker(t *testing.T) {
 	if got := w.Learn(half); got < 80*time.Microsecond || got > 90*time.Microsecond {
 		t.Errorf("a turn of a server that is half busy costs %v", got)
 	}
-	if got := w.Learn(Idleness{Over: time.Second, CPU: time.Millisecond, Executed: time.Second, Reads: 1, Nodes: 1}); got < busyTurn {
+	if got := w.Learn(Work{Over: time.Second, CPU: time.Millisecond, Executed: time.Second, Reads: 1, Nodes: 1}); got < busyTurn {
 		t.Errorf("a turn costs %v", got)
 	}
 }

@@ -2,8 +2,8 @@ package cost
 
 import "time"
 
-// Idleness describes the work of a server over a period, summed over the nodes of a cluster.
-type Idleness struct {
+// Work describes the work of a server over a period, summed over the nodes of a cluster.
+type Work struct {
 	Over     time.Duration // length of the period
 	CPU      time.Duration // processor time
 	Executed time.Duration // execution time of commands, as far as possible without those that scripts call
@@ -33,7 +33,7 @@ type Waker struct {
 }
 
 // Learn takes the latest period, and returns the price of a turn.
-func (w *Waker) Learn(i Idleness) time.Duration {
+func (w *Waker) Learn(i Work) time.Duration {
 	wake := wakeUnknown
 	if i.Over <= 0 || i.Nodes == 0 {
 		return busyTurn + wake

@@ -31,10 +31,10 @@ func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent 
 	finds, unknown := s.sort(keys, false)
 	s.report(finds)
 	if len(s.waiting) == 0 {
-		s.waits = time.Now()
+		s.waitingSince = time.Now()
 	}
 	s.waiting = append(s.waiting, unknown...)
-	if len(s.waiting) < batchKeys && time.Since(s.waits) < batchWait && !last {
+	if len(s.waiting) < batchKeys && time.Since(s.waitingSince) < batchWait && !last {
 		return 0, nil
 	}
 	unknown, s.waiting = s.waiting, nil
@@ -153,7 +153,7 @@ func (s *Scanner) Cost() time.Duration {
 func (s *Scanner) Reprice(t cost.Model) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tariff = t
+	s.prices = t
 }
 
 // Strain sets whether the server is almost saturated. Pauses between passes are then longer.
@@ -181,7 +181,7 @@ func (s *Scanner) costOf(cmds []redis.Cmder) time.Duration {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tariff.Wake() + s.tariff.Pipeline(cmds)
+	return s.prices.Wake() + s.prices.Pipeline(cmds)
 }
 
 // Progress returns the progress of discovery.

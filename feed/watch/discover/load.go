@@ -28,7 +28,7 @@ func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
 		every = loadEveryBusy
 	}
 	now := time.Now()
-	if s.deaf || s.governor.Fixed() || s.Progress().Passes > 0 || now.Sub(s.sampled) < every {
+	if s.loadUnknown || s.governor.Fixed() || s.Progress().Passes > 0 || now.Sub(s.sampled) < every {
 		return nil
 	}
 	s.sampled = now
@@ -46,7 +46,7 @@ func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
 	fields := connect.ParseInfo(stats.Val())
 	commands, err := strconv.ParseInt(fields["total_commands_processed"], 10, 64)
 	used, known := cost.Used(cpu.Val())
-	if s.deaf = err != nil || !known; s.deaf {
+	if s.loadUnknown = err != nil || !known; s.loadUnknown {
 		s.forgetLoad()
 		return nil
 	}
@@ -54,7 +54,7 @@ func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
 	s.governor.Take(sample)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spent += s.tariff.Wake() + 2*infoPrice
+	s.spent += s.prices.Wake() + 2*infoPrice
 	s.sweep.Share, s.sweep.Pace = s.governor.Share(), s.governor.Pace()
 	return nil
 }
@@ -102,9 +102,9 @@ func (s *Scanner) scanCost(count int) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	executed := time.Duration(count) * keyPrice
-	if told, ok := s.tariff.Exec["scan"]; ok {
+	if told, ok := s.prices.Exec["scan"]; ok {
 		executed = time.Duration(float64(told) * float64(count) / s.count)
 	}
 	s.count += (float64(count) - s.count) / 32
-	return s.tariff.Wake() + executed
+	return s.prices.Wake() + executed
 }

@@ -69,12 +69,12 @@ type Scanner struct {
 	found   handoff.Signal
 	named   *handoff.Latest[[]string] // keys of Look, to be examined at once
 
-	waiting []string  // keys of SCAN that are not examined yet; used by Run alone
-	waits   time.Time // since when the first of them waits
+	waiting      []string  // keys of SCAN that are not examined yet; used by Run alone
+	waitingSince time.Time // since when the first of them waits
 
-	governor *cost.Governor // used by Run alone
-	sampled  time.Time      // the governor's latest sample
-	deaf     bool           // the server does not report its load
+	governor    *cost.Governor // used by Run alone
+	sampled     time.Time      // the governor's latest sample
+	loadUnknown bool           // the server does not report its load
 
 	mu       sync.Mutex
 	sweep    model.Sweep
@@ -85,7 +85,7 @@ type Scanner struct {
 	seed     maphash.Seed
 	seen     map[uint64]bool // hashes of the keys that were examined
 	spent    time.Duration   // server time since the last call of Cost
-	tariff   cost.Model
+	prices   cost.Model
 	strained bool    // the server is almost saturated
 	count    float64 // recent mean of COUNT in the calls of SCAN
 }

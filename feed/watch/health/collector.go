@@ -103,7 +103,7 @@ func (d *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	d.reprice(&now)
 	e := Examination{Health: h, Prices: maps.Clone(d.prices), Cost: time.Duration(answered) * lookPrice}
 	e.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)
-	e.RoundTrip = d.waker.Learn(idleness(h, &now, &d.before, answered))
+	e.RoundTrip = d.waker.Learn(workSince(h, &now, &d.before, answered))
 	e.Cost += e.RoundTrip * time.Duration(answered)
 	d.before, d.at = now, at
 	return e, nil
@@ -214,12 +214,12 @@ func (d *Collector) reprice(now *figures) {
 // strainedAt is the share of a core from which a server counts as almost saturated.
 const strainedAt = 0.8
 
-// idleness sums up the work of the servers since the previous examination. The time of a script
+// workSince sums up the work of the servers since the previous examination. The time of a script
 // includes the commands that it calls, which are counted on their own as well. Where there are
 // scripts, the greater of both sums is taken as executed: it may be too low, and the price of a
 // turn then too high.
-func idleness(h *model.Health, now, before *figures, nodes int) cost.Idleness {
-	i := cost.Idleness{Nodes: nodes}
+func workSince(h *model.Health, now, before *figures, nodes int) cost.Work {
+	i := cost.Work{Nodes: nodes}
 	if !h.CPU.Known {
 		return i
 	}
