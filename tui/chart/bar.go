@@ -49,7 +49,13 @@ func Bar(g *cell.Buffer, x, y, w int, full float64, gl *Glyphs, segments ...Segm
 	}
 }
 
-// Meter draws a utilization of 0 to 1 (more is full) as one bar with its free part
+// Progress draws the share of a task that is done, 0 to 1, as one bar whose rest is dotted.
+func Progress(g *cell.Buffer, x, y, w int, done float64, look Look) {
+	g.Fill(x, y, w, look.Room, look.Faint)
+	Bar(g, x, y, w, 1, look.Glyphs, Segment{Value: min(done, 1), Style: look.Accent})
+}
+
+// Meter draws a utilization, 0 to 1 with greater values as 1, as one bar whose free part is
 // dotted.
 func Meter(g *cell.Buffer, x, y, w int, utilization float64, look Look) {
 	g.Fill(x, y, w, look.Room, look.Faint)

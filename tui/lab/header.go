@@ -15,7 +15,7 @@ import (
 	"ratescope/tui/widget"
 )
 
-// shown returns the run whose time the header tells.
+// shown returns the run whose time the header shows.
 func (s *Screen) shown() *lab.Run {
 	if q, ok := s.front().(*quizView); ok && q.quiz != nil {
 		return q.quiz.Run
@@ -23,10 +23,10 @@ func (s *Screen) shown() *lab.Run {
 	return s.run
 }
 
-// storyTime writes the time of the story.
+// storyTime formats the time since the start of the story, in seconds.
 func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
-// paintHeader says what is taught, where the clock stands, and how far the goal is.
+// paintHeader draws the lesson's title, the clock, and the progress toward the goal.
 func (p painter) paintHeader(r cell.Rect) {
 	if r.H > headerRows {
 		p.paintLargeHeader(r)
@@ -48,7 +48,7 @@ func (p painter) paintHeader(r cell.Rect) {
 	p.paintGoal(r.X+1, r.Y+1, end-1)
 }
 
-// paintBadge says whether the clock runs and who is in class, and returns the column after it.
+// paintBadge draws whether the clock runs and who is in class, and returns the next free column.
 func (p painter) paintBadge(r cell.Rect) int {
 	end := r.X + r.W
 	badge, style := "PAUSED", p.Look.BadgeWarn
@@ -62,8 +62,8 @@ func (p painter) paintBadge(r cell.Rect) int {
 	return x
 }
 
-// facts are the terms and the pace in at most so many columns: the title goes before them, and
-// the limit goes before the pace and the seed.
+// facts returns the terms, the pace and the seed in at most so many columns. Where there is too
+// little room the seed is left out first; then the terms, or the pace if it is 1x.
 func (p painter) facts(columns int) string {
 	s := p.run.Setup()
 	terms := fmt.Sprintf("limit %d in %s", s.Limit.Count, format.Length(s.Limit.Window))
@@ -74,13 +74,13 @@ func (p painter) facts(columns int) string {
 		terms += fmt.Sprintf(" · cost %d", s.Cost)
 	}
 	pace := fmt.Sprintf("%gx", speeds[p.clock.speed])
-	if speeds[p.clock.speed] != 1 { // it is not what one expects
+	if speeds[p.clock.speed] != 1 { // unlike the usual pace, it must be shown
 		return format.First(columns, fmt.Sprintf("%s · %s · seed %d", pace, terms, p.seed), pace+" · "+terms, pace)
 	}
 	return format.First(columns, fmt.Sprintf("%s · %s · seed %d", pace, terms, p.seed), pace+" · "+terms, terms)
 }
 
-// paintGoal is the task in one line, and how far it is.
+// paintGoal draws the task and the progress toward its goal in one line.
 func (p painter) paintGoal(x, y, end int) {
 	g, goal := p.at().Goal, p.task.Progress
 	switch {
@@ -107,7 +107,7 @@ func (p painter) paintGoal(x, y, end int) {
 		case safetext.Width(say)+2+safetext.Width(goal.Text) <= room:
 			at = p.Buffer.Text(at, y, end, say, p.Look.Text)
 			p.Buffer.Text(at+2, y, end, goal.Text, p.Look.Dim)
-		case p.run.Decided() > 0: // the task is known by now
+		case p.run.Decided() > 0: // the user has read the task
 			p.Buffer.Text(at, y, end, safetext.Clip(goal.Text, room, safetext.Ellipsis), p.Look.Text)
 		default:
 			p.Buffer.Text(at, y, end, safetext.Clip(say, room, safetext.Ellipsis), p.Look.Text)
@@ -115,7 +115,7 @@ func (p painter) paintGoal(x, y, end int) {
 	}
 }
 
-// paintGuess names the answers, and beside them what the class answers.
+// paintGuess draws the possible answers and, in a class, how many students chose each.
 func (p painter) paintGuess(x, y, end int) {
 	x = p.Spans(x, y, end, widget.Styled("a", p.Look.Accent), widget.Styled(" admitted  ", p.Look.Text), widget.Styled("d", p.Look.Accent), widget.Styled(" denied", p.Look.Text))
 	if p.class.teaches() {
@@ -123,9 +123,10 @@ func (p painter) paintGuess(x, y, end int) {
 	}
 }
 
-// paintSeek is the whole story in one line: where it stands, and what was fired by hand.
+// paintSeek draws the whole story as one line, with the present time and the requests that were
+// fired by hand.
 func (p painter) paintSeek(r cell.Rect) {
-	if p.shows("quiz") || p.shows("box") { // they have stories of their own
+	if p.shows("quiz") || p.shows("box") { // these run stories of their own
 		return
 	}
 	if p.seek != nil {
@@ -159,14 +160,13 @@ func (p painter) paintSeek(r cell.Rect) {
 	})
 }
 
-// paintProgress is how far a seek is, in the place of the seek bar.
+// paintProgress draws the progress of a seek in the place of the seek bar.
 func (p painter) paintProgress(r cell.Rect) {
 	done := p.seek.done(p.run.Now())
 	end := r.X + r.W
 	x := p.Spans(r.X+1, r.Y, end, widget.Styled("going to "+lab.Seconds(p.seek.to.Sub(p.run.Setup().Zero))+" ", p.Look.Text))
 	tail := fmt.Sprintf(" %3.0f%%  any key stops", 100*done)
 	w := max(min(end-x-len(tail)-1, 60), 0)
-	p.Buffer.Fill(x, r.Y, w, p.Look.Room, p.Look.Faint)
-	chart.Bar(&p.Buffer, x, r.Y, w, 1, p.Look.Glyphs, chart.Segment{Value: done, Style: p.Look.Accent})
+	chart.Progress(&p.Buffer, x, r.Y, w, done, p.Look)
 	p.Buffer.Text(x+w, r.Y, end, tail, p.Look.Dim)
 }

@@ -9,9 +9,9 @@ import (
 	"ratescope/tui/widget"
 )
 
-// PaintSearch says in the room of a screen without a key what the search for limiters has found,
-// and while the first one of many keys goes on how far it is; of a server that does not answer the
-// whole sentence, which the header may have to cut.
+// PaintSearch fills a screen without any key: it draws the result of the search for limiters
+// and, during the first search of a large keyspace, its progress. If the server does not answer,
+// it draws the whole error, which the header may have to cut.
 func PaintSearch(c *widget.Canvas, r cell.Rect, b *model.Board) {
 	text := Searching(b)
 	if s := &b.Server; s.Link != model.Live && s.Err != "" {
@@ -28,7 +28,6 @@ func PaintSearch(c *widget.Canvas, r cell.Rect, b *model.Board) {
 	}
 	const widest = 80
 	width := max(min(r.W-4, widest)-safetext.Width(far)-1, 0)
-	c.Buffer.Fill(x, y, width, c.Look.Room, c.Look.Faint)
-	chart.Bar(&c.Buffer, x, y, width, float64(w.Total), c.Look.Glyphs, chart.Segment{Value: float64(min(w.Scanned, w.Total)), Style: c.Look.Accent})
+	chart.Progress(&c.Buffer, x, y, width, float64(w.Scanned)/float64(w.Total), c.Look)
 	c.Buffer.Text(x+width+1, y, r.X+r.W, far, c.Look.Dim)
 }
