@@ -52,7 +52,9 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 	servertest.Await(t, "a hundred batches with those that came", func() bool { return run.Count() > before+100 && run.Last().Sweep.Matched >= keys*3/2 })
 	took := time.Since(since)
-	if n := refusals(s) - settled; n > 8+2*int(took/(5*time.Second)) {
-		t.Errorf("%d refusals in %v: want those of a key that cannot be read, every 5 s", n, took)
+	// A key that cannot be read is refused every 5 s, and each connection that is still made a few
+	// times. One refusal for each of the limiters that came would be too many.
+	if n := refusals(s) - settled; n >= keys/2+2*int(took/(5*time.Second)) {
+		t.Errorf("%d refusals in %v, while %d limiters came: want fewer than one for each", n, took, keys/2)
 	}
 }
