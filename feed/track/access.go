@@ -7,21 +7,20 @@ import (
 	"ratescope/limiter"
 )
 
-// Access is whether this user may read keys of one kind that may lie beside every limiter,
-// such as recorded denials. A user without the permission is refused once and not once for
-// every limiter: each refusal goes into the server's ACL LOG. So one limiter asks first, and the
-// others once it was answered. The zero value knows nothing yet; it is used by one
-// goroutine.
+// Access finds out whether this user may read keys that exist beside every limiter, such as
+// recorded denials. One limiter asks first, and the others wait for its answer, so that a user
+// without the permission is refused once and not for every limiter: each refusal adds to the
+// server's ACL LOG. The zero value has asked nothing; it is used by one goroutine.
 type Access struct {
 	granted   bool
-	requested limiter.Instant // by the one that asks first
-	remedy    string
+	requested limiter.Instant // when the first limiter asked
+	remedy    string          // the ACL command that would permit it; "" while it is not refused
 }
 
-// askAgain is for how long the others wait for an answer that may have been lost.
+// askAgain is how long the other limiters wait for the first answer, which may have been lost.
 const askAgain = 5 * time.Second
 
-// may reports whether a limiter may ask now. A nil Access permits everything.
+// may reports whether a limiter may ask now. A nil Access permits it always.
 func (a *Access) may(now limiter.Instant) bool {
 	switch {
 	case a == nil || a.granted:
@@ -33,7 +32,7 @@ func (a *Access) may(now limiter.Instant) bool {
 	return true
 }
 
-// learn takes the outcome of a question, and reports whether it was refused.
+// learn takes the answer to a limiter, and reports whether it was a refusal.
 func (a *Access) learn(err error) (refused bool) {
 	if refused = connect.Code(err) == "NOPERM"; a == nil {
 		return refused
@@ -46,11 +45,11 @@ func (a *Access) learn(err error) (refused bool) {
 	return refused
 }
 
-// AccessOf returns what an answer about a key of the kind tells before any limiter asks:
-// a refusal proves nothing, since other keys may be allowed.
+// AccessOf returns the Access that an answer about some key of the kind shows before any
+// limiter asks. A refusal proves nothing, because other keys may be permitted.
 func AccessOf(err error) Access {
 	return Access{granted: err == nil || connect.Redirected(err)}
 }
 
-// Refused returns what would allow it, "" while it is not refused.
+// Refused returns the ACL command that would permit it; "" while it is not refused.
 func (a *Access) Refused() string { return a.remedy }

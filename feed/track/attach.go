@@ -10,7 +10,7 @@ import (
 	"ratescope/model"
 )
 
-// Attach gives the tracker the decoder that reads what was found.
+// Attach gives the tracker the decoder for a find.
 func (l *Tracker) Attach(f decode.Found) {
 	l.kind, l.typ, l.wrong = f.Kind, f.Type, ""
 	l.library, l.evidence = f.Library, f.Evidence
@@ -19,11 +19,11 @@ func (l *Tracker) Attach(f decode.Found) {
 		if l.attachLibrary(f) {
 			return
 		}
-		f = f.Form() // the rule speaks of another algorithm: it is taken at its word
+		f = f.Form() // the rule names another algorithm, which overrides the library's
 		l.kind, l.library = f.Kind, ""
 	}
 	if f.Kind == decode.Opaque && f.Evidence != model.Likely {
-		f.Kind = decode.Wrong // a person named the key: it is said what is wrong with it
+		f.Kind = decode.Wrong // the user named the key, so that an error explains what is wrong
 		l.kind = f.Kind
 	}
 	a := limiter.Unknown
@@ -63,7 +63,7 @@ func (l *Tracker) Attach(f decode.Found) {
 	}
 	l.note(model.WrongType, false)
 	if rule.Kind() == limiter.KindArrival && f.Type == "string" && f.Key == l.Name {
-		f.Kind = decode.TAT // its reader says what is wrong with a value that is none
+		f.Kind = decode.TAT // its decoder reports what is wrong with a value that is no TAT
 		l.kind = f.Kind
 	}
 	if f.Kind == decode.Wrong || !suits(f.Kind, rule) {
@@ -76,8 +76,8 @@ func (l *Tracker) Attach(f decode.Found) {
 	}
 }
 
-// attachLibrary gives the tracker the decoder of the library that was recognized. It returns false
-// where a rule that names the key speaks of another algorithm.
+// attachLibrary gives the tracker the decoder of the library that was recognized. It returns
+// false if a rule for the key names another algorithm.
 func (l *Tracker) attachLibrary(f decode.Found) bool {
 	r := l.rule
 	if r.Narrow() && r.Algorithm != limiter.Unknown && r.Algorithm != f.Match.Algorithm {
@@ -89,7 +89,8 @@ func (l *Tracker) attachLibrary(f decode.Found) bool {
 	return true
 }
 
-// misfit makes the tracker say that the key holds another type than wanted.
+// misfit makes the tracker report that the key does not hold what rule keeps, or, with
+// limiter.Unknown, what any known limiter keeps.
 func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.kind = decode.Wrong
 	l.note(model.WrongType, true)
@@ -103,7 +104,7 @@ func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	}
 }
 
-// wants returns the Redis type that an algorithm lives in, for the sentence about a wrong one.
+// wants returns the Redis type in which an algorithm keeps its state.
 func wants(a limiter.Algorithm) string {
 	switch {
 	case a == limiter.StreamCounter:
@@ -116,7 +117,7 @@ func wants(a limiter.Algorithm) string {
 	return "string"
 }
 
-// lacks says what a key of the right type misses to be the algorithm's.
+// lacks returns what is missing in a key that has the right type and is not the algorithm's.
 func lacks(a limiter.Algorithm) string {
 	switch a.Kind() {
 	case limiter.KindWeighted:
@@ -127,7 +128,7 @@ func lacks(a limiter.Algorithm) string {
 	return "no count of requests, as a " + a.Title() + " keeps it"
 }
 
-// bucketField is the field of a bucket's level.
+// bucketField returns the name of the field with a bucket's level.
 func bucketField(a limiter.Algorithm) string {
 	if a.Fills() {
 		return "level"
@@ -135,7 +136,7 @@ func bucketField(a limiter.Algorithm) string {
 	return "tokens"
 }
 
-// article puts a or an before a type.
+// article returns a type with its indefinite article.
 func article(typ string) string {
 	if strings.ContainsRune("aeiou", rune(typ[0])) {
 		return "an " + typ
@@ -143,7 +144,7 @@ func article(typ string) string {
 	return "a " + typ
 }
 
-// suits says whether data of a kind can be what the algorithm keeps.
+// suits reports whether data of a kind can be the state of an algorithm.
 func suits(k decode.Kind, a limiter.Algorithm) bool {
 	switch a.Kind() {
 	case limiter.KindUnknown:
@@ -162,7 +163,7 @@ func suits(k decode.Kind, a limiter.Algorithm) bool {
 	return false
 }
 
-// newDecoder returns what reads a find, nil for what cannot be read.
+// newDecoder returns the decoder of a find; nil if there is none.
 func newDecoder(f decode.Found) decoder {
 	switch f.Kind {
 	case decode.Log:

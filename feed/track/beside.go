@@ -15,18 +15,19 @@ import (
 
 // denials follows the stream in which denied requests are recorded.
 type denials struct {
-	key    string
+	key    string // "" if the stream cannot be read
 	record record
 	tail   tail
-	seen   bool // the stream was there at least once
-	always bool // its absence means that nothing was denied
-	skip   int  // readings left before it is looked for again
+	seen   bool // the stream has existed
+	always bool // all denials are recorded, so that no stream means no denials
+	skip   int  // readings before it is looked for again
 
-	asked  bool
-	access *Access // as it was given with the latest question
+	asked  bool    // the latest Ask asked for it
+	access *Access // of the latest query
 }
 
-// absentEvery is how often a stream of denials that was never there is looked for.
+// absentEvery is the number of readings between two attempts to read a key that has not
+// existed so far.
 const absentEvery = 5
 
 func (d *denials) ask(q *Query, l *Tracker) {
@@ -59,13 +60,13 @@ func (d *denials) take(now limiter.Instant) (again bool, err error) {
 	fresh, again, err := d.tail.take(now)
 	if err == nil || connect.Code(err) == "NOPERM" {
 		if d.access.learn(err) {
-			d.key = "" // they cannot be read
+			d.key = "" // this user may not read it
 			return false, nil
 		}
 	}
 	switch {
 	case err != nil && connect.Code(err) == "WRONGTYPE":
-		d.key = "" // another program's key of that name
+		d.key = "" // another program uses the name for something else
 		return false, nil
 	case err != nil:
 		return false, err
@@ -76,8 +77,8 @@ func (d *denials) take(now limiter.Instant) (again bool, err error) {
 	return again, nil
 }
 
-// span sets the window. When it is longer than the one before, the stream is read anew
-// from further back.
+// span sets the window. For a longer window than before, the stream is read again from further
+// back.
 func (d *denials) span(w time.Duration) {
 	was := d.record.span()
 	d.record.setWindow(w)
@@ -87,8 +88,8 @@ func (d *denials) span(w time.Duration) {
 	}
 }
 
-// tell puts what is known of denials into r, which may know of them from elsewhere where there is no
-// such stream.
+// tell adds the denials to r. If there is no stream it leaves r.Denied as it is, because a
+// library's decoder may have set it.
 func (d *denials) tell(now limiter.Instant, r *model.Reading) {
 	if !d.seen && !d.always {
 		return
@@ -99,7 +100,7 @@ func (d *denials) tell(now limiter.Instant, r *model.Reading) {
 	}
 }
 
-// mergeArrivals joins two runs that are each in order of time.
+// mergeArrivals merges two lists that are each in order of time.
 func mergeArrivals(a, b []model.Arrival) []model.Arrival {
 	out := make([]model.Arrival, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -112,17 +113,17 @@ func mergeArrivals(a, b []model.Arrival) []model.Arrival {
 	return append(append(out, a...), b...)
 }
 
-// block reads until when a key is blocked. It is looked for at every reading where the rule speaks of
-// blocks or discovery saw one, and now and then beside a key of ours that a person named, since
-// discovery may not come by its name.
+// block reads until when a limiter is blocked. The key with the block is read at every reading
+// if the rule has blocks or discovery has found one. It is read every absentEvery readings for
+// a limiter of ratescope's own library that the user named, because discovery may not find it.
 type block struct {
-	key     string // "" is not looked for
-	seldom  bool   // nothing speaks of blocks
-	skip    int    // readings left before it is looked for again
-	refused bool   // the server does not let us read it
+	key     string // the key with the block; "" is not read
+	seldom  bool   // neither the rule nor discovery suggests a block
+	skip    int    // readings before it is read again
+	refused bool   // this user may not read it
 	until   limiter.Instant
 	till    *redis.StringCmd
-	life    string // a key whose expiry is the end of the block, where a library keeps it so; else ""
+	life    string // a library's key whose expiry is the end of the block; "" for none
 	ttl     *redis.DurationCmd
 }
 

@@ -8,20 +8,19 @@ import (
 	"ratescope/limiter"
 )
 
-// bins reads a key that is too hot to be fetched entry by entry: it asks the server how
-// many entries there are in each bin of time, which costs the same however many there
-// are. The bins are those of model.Timeline, joined where they would be shorter than
-// shortestBin.
+// bins reads a key with too many entries to fetch them: it asks the server for the number of
+// entries in each bin of time, which costs the same however many there are. The bins are those
+// of model.Timeline, joined where they would be shorter than shortestBin.
 type bins struct {
 	on        bool
-	next      limiter.Instant // start of the first bin that has to be counted (again)
-	started   limiter.Instant
+	next      limiter.Instant // start of the first bin to be counted, or counted again
+	started   limiter.Instant // start of the first bin counted in this reading
 	asked     []binCount
 	fresh     []limiter.Entry
-	low       int      // readings in a row that were few enough to be fetched
-	edge      binCount // the bin in which what the server holds began at the reading before
-	doubtful  bool     // some bins have lost members since all were counted
-	recounted limiter.Instant
+	low       int             // consecutive readings with few enough entries to fetch them
+	edge      binCount        // the bin of the server's oldest entry at the previous reading
+	doubtful  bool            // bins have lost members since all bins were counted
+	recounted limiter.Instant // when all bins were last counted again
 }
 
 type binCount struct {
@@ -31,10 +30,10 @@ type binCount struct {
 
 const (
 	shortestBin = 50 * time.Millisecond
-	// recount is how much of the recent past is counted again at every reading, so that
-	// writers whose clocks are a little behind are seen.
+	// recount is the part of the recent past that every reading counts again, so that entries of
+	// writers whose clocks are a little behind are not missed.
 	recount   = 300 * time.Millisecond
-	countsAsk = 50 // in one pipeline
+	countsAsk = 50 // bins in one pipeline
 )
 
 func (b *bins) ask(q *Query, r *record, count func(lo, hi limiter.Instant) *redis.IntCmd) {
@@ -47,7 +46,7 @@ func (b *bins) ask(q *Query, r *record, count func(lo, hi limiter.Instant) *redi
 		b.started = r.begin(i)
 	}
 	b.asked = b.asked[:0]
-	// One bin beyond now, because the server's clock may be a little ahead of the guess.
+	// One bin beyond now, because the server's clock may be a little ahead of the estimate.
 	for last := r.bin(q.Now) + per; i <= last && len(b.asked) < countsAsk; i += per {
 		lo, hi := r.begin(i), r.begin(i+per)
 		b.asked = append(b.asked, binCount{lo: lo, hi: hi, n: count(lo, hi)})
@@ -76,16 +75,16 @@ func (b *bins) take(now limiter.Instant, r *record) (again bool, err error) {
 	return false, nil
 }
 
-// recheck counts the bin again in which what the server holds began: part of it may be gone.
+// recheck counts the bin of the server's oldest entry again, because part of it may be gone.
 func (b *bins) recheck(count func(lo, hi limiter.Instant) *redis.IntCmd) {
 	if b.edge.hi != 0 {
 		b.edge.n = count(b.edge.lo, b.edge.hi)
 	}
 }
 
-// shrink drops from the last window what the server no longer holds, which begins at
-// oldest: its owner trims it earlier, or deleted it and began again. It says whether there
-// was any.
+// shrink removes the entries of the last window that the server no longer has, and reports
+// whether there were any. oldest is the server's oldest entry: the key's owner may trim it
+// earlier than its window, or may have deleted it and started again.
 func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
 	less := false
 	if e := b.edge; e.n != nil && e.n.Err() == nil && e.lo >= now.Add(-r.span()) {
@@ -95,9 +94,9 @@ func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
 	bin := floorDiv(r.bin(oldest), per) * per
 	b.edge = binCount{lo: r.begin(bin), hi: r.begin(bin + per)}
 	less = r.lose(now.Add(-r.span()), b.edge.lo) || less
-	// What is left may not be what was counted, but what came in its place. An owner that
-	// trims with every request loses some at every reading, so that all is counted again now and
-	// then only.
+	// The entries that are left may not be those that were counted, but others that came in their
+	// place, so that all bins are counted again. An owner that trims with every request loses
+	// entries at every reading, so that this is done only every surveyEvery.
 	b.doubtful = b.doubtful || less
 	if b.doubtful && now.Sub(b.recounted) > surveyEvery {
 		b.doubtful, b.recounted, b.next = false, now, b.edge.lo
@@ -105,8 +104,8 @@ func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
 	return less
 }
 
-// cool says that the key has been calm for long enough to be read entry by entry: for
-// ten readings its last window held no more than two pages.
+// cool reports whether the key has been calm for long enough to be read entry by entry: for
+// ten readings, its last window had at most two pages of entries.
 func (b *bins) cool(r *record, now limiter.Instant) bool {
 	if r.sum(now.Add(-r.span())) > 2*pageSize {
 		b.low = 0

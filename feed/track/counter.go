@@ -13,33 +13,34 @@ import (
 	"ratescope/model"
 )
 
-// counterDecoder reads a limiter that keeps one counter a window: its own layout
-// {key}:fw:<ms> and {key}:sw:<ms>, or the articles' prefix:resource:subject:<start>.
+// counterDecoder reads a limiter that keeps one counter for each window: in the layout of
+// ratescope's own library, {key}:fw:<ms> and {key}:sw:<ms>, or in the form that many articles
+// show, prefix:resource:subject:<start>.
 type counterDecoder struct {
-	base   string // the limiter's key
-	own    limiter.Algorithm
-	unit   time.Duration // of the start in a foreign name
-	starts []limiter.Instant
+	base   string            // the limiter's name
+	own    limiter.Algorithm // of the own layout; Unknown for other names
+	unit   time.Duration     // of the start in the names of other layouts
+	starts []limiter.Instant // of windows whose counters discovery has found
 
 	window  time.Duration
-	values  map[limiter.Instant]int64 // as last read
-	watched limiter.Instant           // since when the counters have been watched without a break
-	overlap bool                      // a counter was seen to live as long as a weight needs it
+	values  map[limiter.Instant]int64 // latest values, by the start of their window
+	watched limiter.Instant           // since when the counters have been read without a gap
+	overlap bool                      // a counter lived as long as a sliding window needs it
 
 	asked []counterAsk
-	many  *redis.SliceCmd // the values of all that was asked, in one command
-	alive bool            // the counter of the current window was there at the last reading
-	held  []string        // the keys of the counters that were there then, oldest first; never changed
+	many  *redis.SliceCmd // the values of all counters, where one command reads them
+	alive bool            // the counter of the current window existed at the latest reading
+	held  []string        // keys of the counters that existed then, oldest first; never changed
 }
 
 type counterAsk struct {
 	start limiter.Instant
 	name  string
-	value *redis.StringCmd   // nil when the values come in one command
-	ttl   *redis.DurationCmd // nil when it was not asked for
+	value *redis.StringCmd   // nil if one command reads all values
+	ttl   *redis.DurationCmd // nil if the expiry was not asked for
 }
 
-// text returns the value of counter i; ok is false when it does not exist.
+// text returns the value of counter i; ok is false if the counter does not exist.
 func (b *counterDecoder) text(i int) (text string, ok bool, err error) {
 	if b.many == nil {
 		text, err = b.asked[i].value.Result()
@@ -52,11 +53,11 @@ func (b *counterDecoder) text(i int) (text string, ok bool, err error) {
 	if err != nil || i >= len(values) {
 		return "", false, err
 	}
-	text, ok = values[i].(string) // nil too for a key of another type
+	text, ok = values[i].(string) // MGET returns nil for keys of other types too
 	return text, ok, nil
 }
 
-// layout returns how the counters are named.
+// layout returns the form of the counters' names.
 func (b *counterDecoder) layout() layout.Layout {
 	if b.own != limiter.Unknown {
 		return layout.Layout{}
@@ -64,7 +65,8 @@ func (b *counterDecoder) layout() layout.Layout {
 	return layout.Layout{Unit: b.unit, Suffixed: true}
 }
 
-// algorithm returns the algorithm that the names tell, else the one that the expiries show.
+// algorithm returns the algorithm by the names of the counters or, where these do not show it,
+// by their expiries.
 func (b *counterDecoder) algorithm() limiter.Algorithm {
 	switch {
 	case b.own != limiter.Unknown:
@@ -85,7 +87,7 @@ func (b *counterDecoder) name(l *Tracker, start limiter.Instant) string {
 	return layout.Keys(a, b.base, limit, b.layout(), start)[0]
 }
 
-// meet takes note of a counter that discovery found, and says whether it is news.
+// meet notes the start of a window whose counter discovery has found; 0 is none.
 func (b *counterDecoder) meet(start limiter.Instant) {
 	if start == 0 {
 		return
@@ -102,7 +104,8 @@ func (b *counterDecoder) meet(start limiter.Instant) {
 	b.starts = append(b.starts, start)
 }
 
-// spacing returns the greatest window of which all known starts are multiples apart.
+// spacing returns the longest window that fits all known starts: their distances are multiples
+// of it. It is 0 for fewer than two starts.
 func (b *counterDecoder) spacing() time.Duration {
 	var g int64
 	for i := 1; i < len(b.starts); i++ {
@@ -111,6 +114,7 @@ func (b *counterDecoder) spacing() time.Duration {
 	return time.Duration(g) * time.Microsecond
 }
 
+// gcd returns the greatest common divisor of two numbers.
 func gcd(a, b int64) int64 {
 	if b < 0 {
 		b = -b
@@ -121,9 +125,9 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// infer guesses the window where the rule gives none: from the distance between the
-// starts; with one start alone, the longest usual window that begins there and that
-// the expiry allows, which is at most one window (fixed) or two (sliding) after it.
+// infer guesses the window if the rule gives none: from the distances between the starts or,
+// with a single start, as the longest usual window that begins there and agrees with the
+// expiry, which is at most one window (fixed) or two (sliding) after the window's start.
 func (b *counterDecoder) infer(now limiter.Instant, ttl time.Duration) time.Duration {
 	if g := b.spacing(); g > 0 {
 		return g
@@ -140,13 +144,13 @@ func (b *counterDecoder) infer(now limiter.Instant, ttl time.Duration) time.Dura
 		if start.Floor(w) != start {
 			continue
 		}
-		// This library's counters of a sliding window live two windows from their first
-		// request, which is somewhere in their own.
+		// The own counters of a sliding window expire two windows after their first request,
+		// which came at some point within their window.
 		if b.own == limiter.SlidingWindow && ttl > 0 && (lives >= 3*w || lives < 2*w-2*time.Second) {
 			continue
 		}
 		switch {
-		case now.Sub(start) >= w: // it is over, or it is not this window
+		case now.Sub(start) >= w: // such a window would be over
 			continue
 		case ttl > 0 && (ttl > 2*w || lives < w-time.Second):
 			continue
@@ -166,11 +170,11 @@ func (b *counterDecoder) ask(q *Query, l *Tracker) {
 		// The next window too: the server's clock may be past the edge already.
 		starts = []limiter.Instant{cur.Add(-b.window), cur, cur.Add(b.window)}
 	case len(starts) > 0:
-		b.window = time.Millisecond // the names of known starts need no window
+		b.window = time.Millisecond // any window gives the names of known starts
 		defer func() { b.window = 0 }()
 	}
 	b.many = nil
-	together := !q.Slots || b.own != limiter.Unknown // names of this library share a slot
+	together := !q.Slots || b.own != limiter.Unknown // own counters of one limiter share a slot
 	names := make([]string, 0, len(starts))
 	for i, s := range starts {
 		name := b.name(l, s)
@@ -179,7 +183,7 @@ func (b *counterDecoder) ask(q *Query, l *Tracker) {
 		if !together {
 			a.value = q.Pipe.Get(q.Ctx, name)
 		}
-		// The expiry of the current counter tells all, while there is one.
+		// While the current counter exists, its expiry alone is enough.
 		if known := b.alive && b.window > 0 && len(starts) == 3; q.Whole && (!known || i == 1) {
 			a.ttl = q.Pipe.PTTL(q.Ctx, name)
 		}
@@ -232,8 +236,8 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	return false, nil
 }
 
-// members returns the keys of the counters that are there: the same slice as at the reading before
-// while they are the same.
+// members returns the keys of the counters that exist: the same slice as at the previous
+// reading while they are the same.
 func (b *counterDecoder) members(values map[limiter.Instant]int64) []string {
 	b.asked = slices.DeleteFunc(b.asked, func(a counterAsk) bool { _, ok := values[a.start]; return !ok })
 	if !slices.EqualFunc(b.asked, b.held, func(a counterAsk, name string) bool { return a.name == name }) {
@@ -245,10 +249,10 @@ func (b *counterDecoder) members(values map[limiter.Instant]int64) []string {
 	return b.held
 }
 
-// takeTTL takes the expiry of the newest counter that exists, and what the expiries say
-// about the algorithm. A weighted counter needs each window for as long as the one after
-// it, so that its expiry lies beyond the end of that one; a fixed window's expiry, even
-// where every request sets it anew, never does.
+// takeTTL takes the expiry of the newest counter, and infers the algorithm from the expiries. A
+// sliding window needs a counter until the end of the next window, so that the counter expires
+// later than that. A counter of a fixed window never does, even if every request renews its
+// expiry.
 func (b *counterDecoder) takeTTL(now limiter.Instant, l *Tracker) error {
 	const slack = 5 * time.Millisecond // between the answers of PTTL and TIME
 	if l.typ == "none" {
@@ -277,7 +281,7 @@ func (b *counterDecoder) takeTTL(now limiter.Instant, l *Tracker) error {
 	return nil
 }
 
-// tell fills in the reading and works out what came since the one before.
+// tell fills in the reading, with the arrivals since the previous one.
 func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, values map[limiter.Instant]int64) {
 	w := b.window
 	cur := now.Floor(w)
@@ -293,7 +297,7 @@ func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading,
 	previous, held := values[prev]
 	remembered, seen := b.values[prev]
 	if !held && seen && l.target.Algorithm != limiter.SlidingWindow {
-		previous = remembered // the server dropped it at the edge, and it counts no more
+		previous = remembered // the counter expired at the end of its window
 	}
 	r.State.Start, r.State.PreviousStart = cur, prev
 	r.State.Previous, r.State.Current = previous, values[cur]
@@ -312,14 +316,15 @@ func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading,
 	r.ExactKnown = false
 }
 
-// unwatched is how long a key may go unread and still count as having been watched.
+// unwatched is the gap between two readings after which a key no longer counts as watched
+// without a gap.
 const unwatched = 2500 * time.Millisecond
 
-// rises turns the difference between two readings into arrivals: at the instant of the
-// reading, or at the end of their window when that is over.
+// rises turns the differences between two readings into arrivals: at the instant of the
+// reading or, if the window is over, at its end.
 func (b *counterDecoder) rises(now, since limiter.Instant, values map[limiter.Instant]int64) []model.Arrival {
 	if b.values == nil || since == 0 {
-		return nil // the instants of the requests that are counted already are unknown
+		return nil // it is unknown when the requests that were counted before came
 	}
 	var out []model.Arrival
 	for _, a := range b.asked { // in order of time
@@ -332,7 +337,7 @@ func (b *counterDecoder) rises(now, since limiter.Instant, values map[limiter.In
 			continue
 		}
 		if n -= before; n < 0 {
-			n += before // deleted and begun again
+			n += before // the counter was deleted and started again
 		}
 		if n == 0 {
 			continue

@@ -9,8 +9,8 @@ import (
 	"ratescope/model"
 )
 
-// infer learns from a reading of a limiter that is only likely, and takes over of what was
-// inferred of the limiters of its pattern what is sure. What a rule says stands.
+// infer gives the inference engine a reading of a likely limiter, and adopts the terms that are
+// sure for the limiters of its pattern. Terms that a rule gives are not changed.
 func (l *Tracker) infer(r *model.Reading) {
 	if l.inferred == nil || l.evidence != model.Likely {
 		return
@@ -22,7 +22,7 @@ func (l *Tracker) infer(r *model.Reading) {
 	l.unlikely = terms.Verdict == infer.NoLimits
 	t := &l.target
 	if l.fixedWindow() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single {
-		t.Window = 0 // of what one key alone suggests nothing is sure
+		t.Window = 0 // the window that one key alone suggests is not sure
 		if terms.Window.Sure {
 			t.Window = terms.Window.Value
 		}
@@ -33,7 +33,7 @@ func (l *Tracker) infer(r *model.Reading) {
 	r.Unsettled = slices.Clone(terms.Settle)
 }
 
-// inferLimit takes over the limit that was inferred, or gives it up again.
+// inferLimit adopts the inferred limit, or removes it if it is no longer sure.
 func (l *Tracker) inferLimit(terms *infer.Terms) {
 	t := &l.target
 	if t.LimitKnown && t.LimitFrom != model.LimitInferred {
@@ -57,7 +57,7 @@ func (l *Tracker) inferLimit(terms *infer.Terms) {
 	l.note(model.LimitGuessed, ok)
 }
 
-// Unlikely says that a limiter that was only likely has been seen not to be one.
+// Unlikely reports whether a likely limiter turned out not to be a limiter.
 func (l *Tracker) Unlikely() bool { return l.unlikely && l.evidence == model.Likely && !l.Named }
 
 // Pattern returns the glob of the limiters of l's kind.

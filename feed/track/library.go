@@ -6,17 +6,18 @@ import (
 	"ratescope/model"
 )
 
-// libraryDecoder follows a limiter in the keys of a library that was recognized.
+// libraryDecoder reads a limiter in the layout of a library that was recognized.
 type libraryDecoder struct {
 	match *decode.Match
 
 	asked   []*decode.Pending
 	windows *decode.Windows
-	last    model.Reading // to tell what came since; the zero Reading before the first
-	lost    int           // readings in a row that could not be decoded
+	last    model.Reading // the previous reading; zero for none
+	lost    int           // consecutive readings that could not be decoded
 }
 
-// lostMost is after how many readings that cannot be decoded a key is recognized anew.
+// lostMost is how many consecutive readings may fail to be decoded before the key is recognized
+// again.
 const lostMost = 3
 
 func (b *libraryDecoder) ask(q *Query, _ *Tracker) {
@@ -77,9 +78,9 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	return false, nil
 }
 
-// rise reports what was charged since the reading before: how much more is used now than would
-// be if nothing had come. Where denied requests are counted, too, what is beyond the limit was
-// denied.
+// rise adds arrivals for the units charged since the previous reading: how much more is used
+// now than would be without a request. If denied requests are counted too, units above the limit
+// were denied.
 func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading, d *decode.Decoded) {
 	most := model.Capacity(r.Target)
 	at := settled(&r.State, l.since, now)
@@ -108,10 +109,11 @@ func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading,
 	}
 }
 
-// turnedAway returns how many requests of the present window were denied where those are counted,
-// too: what is used beyond the limit. It is not known of a window that weighs the one before, of one
-// whose length is not known, during a block, whose beginning may write a count of its own, and, where
-// the library hides denials, or the key never expires, as soon as the limit is reached.
+// turnedAway returns how many requests of the present window were denied, for limiters that
+// count denied requests too: the units above the limit. The number is unknown for weighted
+// windows, for windows of unknown length, and during a block, at whose start a library may set
+// the count. With hides, set if the library hides denials or the key never expires, it is also
+// unknown as soon as the limit is reached.
 func turnedAway(r *model.Reading, used, most int64, hides bool) model.Count {
 	t := &r.Target
 	if t.Algorithm != limiter.FixedWindow || t.Window <= 0 || r.State.BlockedUntil > r.At || hides && used >= most {
@@ -120,7 +122,7 @@ func turnedAway(r *model.Reading, used, most int64, hides bool) model.Count {
 	return model.Count{Known: true, N: max(used-most, 0)}
 }
 
-// given returns what the rule says of the limit.
+// given returns the settings that the rule gives.
 func (l *Tracker) given() decode.Settings {
 	var s decode.Settings
 	if r := l.rule; r != nil {
@@ -132,10 +134,9 @@ func (l *Tracker) given() decode.Settings {
 	return s
 }
 
-// adopt makes what the keys say the target. A limit that the decoder has from the rule is the
-// rule's in the terms of the decoder, and stands as it is. Else a rule that names the keys
-// overrules what they say of the limit; one that is for all keys only fills in what they do not
-// say.
+// adopt sets the target from the settings in the keys. If the decoder has its limit from the
+// rule, translated to its own terms, that limit is taken as it is. Otherwise a rule that names
+// the keys overrides their settings, and a rule for all keys only fills in missing ones.
 func (l *Tracker) adopt(s decode.Settings) {
 	t := &l.target
 	given := l.given()
@@ -143,7 +144,7 @@ func (l *Tracker) adopt(s decode.Settings) {
 		t.Algorithm = s.Algorithm
 	}
 	t.Tick, t.Inferred, t.LimitKey = s.Tick, false, s.LimitKey
-	if l.library != model.OwnLibrary { // whose convention the rule says, for no key holds it
+	if l.library != model.OwnLibrary { // own keys do not contain their convention, which the rule gives
 		t.Convention = s.Convention
 	}
 	if translated := s.LimitFrom != model.NoLimit && s.LimitFrom == given.LimitFrom; translated {

@@ -11,27 +11,28 @@ import (
 	"ratescope/model"
 )
 
-// New returns a tracker of the limiter of that name that has no decoder yet. always says
-// that the absence of recorded denials means that nothing was denied; p is what is known
-// from before, or nil.
+// New returns a tracker of the limiter of that name, without a decoder yet. always means that
+// all denials are recorded, so that no record means no denial. p holds earlier traffic, or nil.
 func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
 	l := &Tracker{Name: name, typ: "none", rule: r, past: p}
 	l.denied = denials{key: layout.DeniedKey(name), always: always}
 	return l
 }
 
-// Probe makes the tracker wait for whatever comes under its name, because a person named it.
+// Probe makes the tracker wait until a key of its name exists, in whatever form, because the
+// user named it.
 func (l *Tracker) Probe() {
 	l.Named = true
 	l.decoder = &probeDecoder{key: l.Name}
 	l.settle(limiter.Unknown, layout.Layout{}, 0)
 }
 
-// Await says that what the key will hold is known, even while it holds nothing.
+// Await makes the tracker keep its decoder even while the key does not exist, because the form
+// that the key will have is known.
 func (l *Tracker) Await() { l.Named, l.certain = true, true }
 
-// Meet takes note of a find of the tracker's own name. It returns false when the find has
-// to take its place.
+// Meet takes a find for the tracker's own limiter. It returns false if a new tracker of the
+// find has to replace this one.
 func (l *Tracker) Meet(f decode.Found) bool {
 	switch {
 	case f.Denied:
@@ -45,11 +46,11 @@ func (l *Tracker) Meet(f decode.Found) bool {
 		b.meet(f.Start)
 		return true
 	}
-	// The name is taken by something that lives.
+	// The find must not replace a key of another kind that still exists.
 	return l.silent == 0 && l.kind != decode.None && l.kind != f.Kind || l.kind == f.Kind
 }
 
-// Succeed makes l, which is new, the tracker of what f found in the place of was.
+// Succeed makes l, a new tracker, the successor of was for the find f.
 func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 	l.Named, l.past = was.Named, was.past
 	l.since = was.since
@@ -58,7 +59,7 @@ func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 	if was.kind != decode.None || was.since == 0 {
 		return
 	}
-	switch b := l.decoder.(type) { // it was not there then, so all that is there is new
+	switch b := l.decoder.(type) { // the key did not exist before, so that all it holds is new
 	case *counterDecoder:
 		b.values = make(map[limiter.Instant]int64)
 		b.watched = was.since
@@ -70,17 +71,17 @@ func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 	}
 }
 
-// fate is what is to become of a tracker.
+// fate says whether a tracker is still needed.
 type fate uint8
 
 const (
 	fateLives   fate = iota
-	FateGone         // its key left the server
-	FateChanged      // its key holds another type: find out anew
+	FateGone         // its key no longer exists
+	FateChanged      // its key holds another type, and must be recognized again
 )
 
-// Fate says what is to become of the tracker. One that was asked for by name never ends: it
-// waits for whatever comes under it.
+// Fate reports whether the tracker is still needed at now. A tracker of a named key always is:
+// when the key is gone or has changed, it waits for a key of its name again.
 func (l *Tracker) Fate(now limiter.Instant) fate {
 	switch {
 	case l.gone(now):
@@ -96,21 +97,21 @@ func (l *Tracker) Fate(now limiter.Instant) fate {
 	return fateLives
 }
 
-// Resync makes the tracker read its last window anew, because what it knows may be wrong.
+// Resync makes the tracker read its last window again, because its record may be wrong.
 func (l *Tracker) Resync() {
 	if b, ok := l.decoder.(interface{ resync() }); ok {
 		b.resync()
 	}
 }
 
-// Scattered says that the parts of the limiter have slots of their own in a cluster:
-// others' counters have one for every window.
+// Scattered reports whether the keys of the limiter may be on different nodes of a cluster, as
+// the counters of foreign libraries are, whose names differ for every window.
 func (l *Tracker) Scattered() bool {
 	b, ok := l.decoder.(*counterDecoder)
 	return ok && b.own == limiter.Unknown
 }
 
-// Hit returns what a tracker that waited for its name has found, nil when it has not.
+// Hit returns the find of a tracker that waited for a key of its name; nil if there is none.
 func (l *Tracker) Hit() *decode.Found {
 	if p, ok := l.decoder.(*probeDecoder); ok {
 		return p.hit
@@ -118,8 +119,8 @@ func (l *Tracker) Hit() *decode.Found {
 	return nil
 }
 
-// Stream returns the key of the stream that the tracker follows and the id of the last entry
-// read; ok is false where it follows none.
+// Stream returns the key of the stream that the tracker follows, and the id of the last entry
+// that it has read; ok is false if it follows no stream.
 func (l *Tracker) Stream() (key, last string, ok bool) {
 	b, ok := l.decoder.(*streamDecoder)
 	if !ok || !b.tail.known {
@@ -128,10 +129,11 @@ func (l *Tracker) Stream() (key, last string, ok bool) {
 	return b.key, b.tail.last.String(), true
 }
 
-// Pressing says that the key is busy or near its limit.
+// Pressing reports whether the key is busy or near its limit.
 func (l *Tracker) Pressing() bool { return l.arrived > 0 || l.near }
 
-// Lasts returns for how long the key will be there unless it is written to, as far as is known.
+// Lasts returns how long the key will exist if nothing is written to it: its expiry, or the
+// greatest Duration if it has none or is unknown.
 func (l *Tracker) Lasts() time.Duration {
 	if l.typ == "none" || l.ttl < 0 || l.ttl == model.Forever {
 		return math.MaxInt64
@@ -139,19 +141,19 @@ func (l *Tracker) Lasts() time.Duration {
 	return l.ttl
 }
 
-// Rate returns how many units a second come, smoothed over about a second.
+// Rate returns the arrivals in units a second, smoothed over about a second.
 func (l *Tracker) Rate() float64 { return l.rate }
 
-// Refused reports whether this user may not read the key, as the latest answer says.
+// Refused reports whether the server's latest answer was that this user may not read the key.
 func (l *Tracker) Refused() bool { return l.refused }
 
-// Near says that the key is near its limit or over it.
+// Near reports whether the key is near its limit or over it.
 func (l *Tracker) Near() bool { return l.near }
 
 // Class is a class of keyspace notifications, by the letter of notify-keyspace-events.
 type Class byte
 
-// The classes of the types in which limiters live.
+// The classes of the Redis types that limiters use.
 const (
 	Strings    Class = '$'
 	Hashes     Class = 'h'
@@ -159,8 +161,8 @@ const (
 	Streams    Class = 't'
 )
 
-// Keys returns the Redis keys whose changes are news of the limiter, the most telling
-// first, and the class of the notifications about them; none where that is not known yet.
+// Keys returns the Redis keys whose changes concern the limiter, the one that every request
+// changes first, and the class of their notifications; none while they are not known.
 func (l *Tracker) Keys(now limiter.Instant) ([]string, Class) {
 	switch b := l.decoder.(type) {
 	case *logDecoder:
@@ -184,15 +186,15 @@ func (l *Tracker) Keys(now limiter.Instant) ([]string, Class) {
 	return nil, 0
 }
 
-// Past is what is known of a key from before the first reading: the embedded source made
-// it. It stands in the first reading in the place of what that reading finds.
+// Past is the traffic of a key before its first reading, which the embedded source generates.
+// Its arrivals replace those of the first reading.
 type Past struct {
-	From     limiter.Instant
+	From     limiter.Instant // the start of the past
 	Arrivals []model.Arrival
 	Trace    []model.Level
-	Log      []limiter.Entry // what was charged, for algorithms that keep a log
+	Log      []limiter.Entry // admitted requests, for algorithms that keep a log
 	Denied   []limiter.Entry
-	Previous int64 // charged in the previous clock-aligned window
+	Previous int64 // units charged in the previous clock-aligned window
 }
 
 // open puts the past into the first reading of its key.
@@ -200,7 +202,7 @@ func (p *Past) open(r *model.Reading) {
 	r.Since, r.Arrivals, r.Trace = p.From, p.Arrivals, p.Trace
 }
 
-// lay gives the decoder of a tracker the entries that the server no longer holds.
+// lay gives the decoder of a tracker the entries that the server no longer has.
 func (p *Past) lay(l *Tracker) {
 	switch b := l.decoder.(type) {
 	case *logDecoder:

@@ -12,28 +12,28 @@ import (
 	"ratescope/model"
 )
 
-// logDecoder reads a ZSET with one member a request, whose score is its time.
+// logDecoder reads a sorted set with one member for each request, whose score is its time.
 //
-// A reading fetches the members above the highest score seen, counts those between the
-// window's start and that score to notice what was removed or came late, and reads the
-// lot again when the count is not the one expected. When more comes in a reading than may
-// be fetched one by one, it counts per bin instead; see bins.
+// A reading fetches the members above the highest score seen. It also counts the members from
+// the window's start to that score, to notice members that were removed or came late, and reads
+// all members of the window again if the count is not the expected one. When more members come
+// than one reading may fetch, it counts them per bin instead; see bins.
 type logDecoder struct {
 	key    string
 	record record
 	bins   bins
 
 	unit   time.Duration // of the scores; 0 until one is seen
-	synced bool          // entries hold all that the server has of the window
-	last   float64       // highest score taken
-	ties   int64         // members seen with exactly that score
-	from   float64       // while syncing: where the first page began
+	synced bool          // the record holds all members of the window
+	last   float64       // highest score read
+	ties   int64         // members read with exactly this score
+	from   float64       // while not synced: where the first page began
 	fresh  []limiter.Entry
 	pages  int
 
-	surveyed limiter.Instant
-	own      bool // members carry their instants, so that no scores are needed
-	mixed    bool // some do not, so that scores are needed after all
+	surveyed limiter.Instant // when the units of the scores were last counted
+	own      bool            // members contain their instants, so that scores need not be read
+	mixed    bool            // some members do not, so that scores have to be read
 	recent   *redis.ZSliceCmd
 	members  *redis.StringSliceCmd
 	check    *redis.IntCmd
@@ -48,8 +48,8 @@ const (
 	pageSize      = 500 // entries in one range
 	pagesAtOnce   = 8   // pages before counting per bin
 	surveyEvery   = 5 * time.Second
-	surveyRarely  = time.Minute            // of keys that are not on screen
-	futureAllowed = 100 * time.Millisecond // skew of writers' clocks that is not worth a note
+	surveyRarely  = time.Minute            // for keys off screen
+	futureAllowed = 100 * time.Millisecond // skew of writers' clocks that is not reported
 )
 
 func (b *logDecoder) ask(q *Query, l *Tracker) {
@@ -86,7 +86,7 @@ func (b *logDecoder) ask(q *Query, l *Tracker) {
 			b.check = q.Pipe.ZCount(q.Ctx, b.key, decode.Score(b.since), decode.Score(b.last))
 		}
 		page.Min, page.Offset = decode.Score(b.last), b.ties
-		if b.last <= b.since { // what had that score may be trimmed, and is not to be skipped
+		if b.last <= b.since { // the members of this score may be trimmed, and no offset may skip others
 			page.Min, page.Offset = "("+decode.Score(max(b.last, decode.NumberIn(q.Now.Add(-b.record.span())-1, b.unit))), 0
 		}
 	case b.pages == 0:
@@ -125,7 +125,7 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 		}
 	}
 	switch {
-	case b.unit == 0: // nothing but garbage
+	case b.unit == 0: // no score is a time
 	case b.bins.on:
 		if again, err = b.bins.take(now, &b.record); again || err != nil {
 			return again, err
@@ -144,7 +144,7 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 	b.guess(now, l)
 	if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
 		b.record.setWindow(l.target.Window)
-		if b.record.span() > span { // what is in the longer window was never asked for
+		if b.record.span() > span { // the earlier part of the longer window was not read
 			b.resync()
 			b.bins = bins{on: b.bins.on}
 			b.record.clear()
@@ -156,7 +156,8 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 	return false, nil
 }
 
-// takeFirst drops what the server holds no longer of a key that is counted.
+// takeFirst removes the entries that the server no longer has, for a key that is counted per
+// bin.
 func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) error {
 	if b.first == nil {
 		return nil
@@ -173,7 +174,7 @@ func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) error {
 	return nil
 }
 
-// guess tells the window from the expiry.
+// guess infers the window from the expiry.
 func (b *logDecoder) guess(now limiter.Instant, l *Tracker) {
 	if k := len(b.record.entries); k > 0 && l.ttl > 0 && !b.bins.on {
 		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
@@ -194,7 +195,7 @@ func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {
 	return nil
 }
 
-// takePage takes what is new. It returns true to be asked for more at once.
+// takePage takes a page of new members. It returns true if ask has to be called again at once.
 func (b *logDecoder) takePage(now limiter.Instant, l *Tracker) (again bool, err error) {
 	got, again, err := b.scores()
 	if err != nil || again {
@@ -242,9 +243,9 @@ func (b *logDecoder) takePage(now limiter.Instant, l *Tracker) (again bool, err 
 	return false, nil
 }
 
-// unexpected compares the server's count of what was known before, up to the highest
-// score, with what is remembered of the same stretch. Members that joined the highest
-// score may be in the count or not, for they may have come just after it.
+// unexpected reports whether the server's count of the known members, up to the highest score,
+// differs from the record. New members with the highest score may be in the count or not,
+// because they may have come just after it.
 func (b *logDecoder) unexpected(fresh []limiter.Entry) bool {
 	if b.check == nil || b.record.joined {
 		return false
@@ -261,16 +262,16 @@ func (b *logDecoder) unexpected(fresh []limiter.Entry) bool {
 	return n < known || n > known+joined
 }
 
-// resync reads the last window anew, because what was read may be wrong or gone.
+// resync makes the next reading read the last window again.
 func (b *logDecoder) resync() { b.synced, b.pages = false, 0 }
 
-// useBins goes over to counting.
+// useBins changes to counting per bin.
 func (b *logDecoder) useBins() {
 	b.bins = bins{on: true}
 	b.synced, b.pages, b.fresh = false, 0, nil
 }
 
-// vanish takes note of a key that is not there: what was remembered stays as the past.
+// vanish notes that the key does not exist: entries before the last window stay in the record.
 func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
 	l.moved = l.moved || len(b.record.entries) > 0
 	span := b.record.span()
@@ -303,9 +304,9 @@ func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	l.ahead("scores", now, entries, r.Arrivals, r.Since == 0)
 }
 
-// inferWindow guesses the window from the expiry, which limiters set to one window at
-// every request: now + TTL - the last request. A limiter that sets it for denied
-// requests too makes it look longer, so that the shortest guess is kept.
+// inferWindow returns the window that the expiry suggests: limiters set it to one window at
+// every request, so that the window is now + ttl - last. Where denied requests renew the expiry
+// too this is too long, and so a longer guess does not replace was, the previous one.
 func inferWindow(now limiter.Instant, ttl time.Duration, last limiter.Instant, was time.Duration) time.Duration {
 	w := decode.Tidy(now.Add(ttl).Sub(last))
 	if w < time.Millisecond || was > 0 && w >= was {
@@ -314,9 +315,9 @@ func inferWindow(now limiter.Instant, ttl time.Duration, last limiter.Instant, w
 	return w
 }
 
-// scores returns the scores of the page. Members of this library are their scores, which
-// is a fifth of the server's work; when one turns out not to be, the page is asked for
-// again with scores.
+// scores returns the scores of a page. The members of ratescope's own library contain their
+// scores; reading them alone takes a fifth of the server's time. If a member does not, the page
+// is read again with scores.
 func (b *logDecoder) scores() (got []float64, again bool, err error) {
 	if b.own {
 		members, err := b.members.Result()
@@ -353,8 +354,8 @@ func (b *logDecoder) scores() (got []float64, again bool, err error) {
 	return got, false, nil
 }
 
-// ownMember returns the instant in a member of this library: microseconds, and a number
-// after a dash where one microsecond saw several.
+// ownMember returns the instant in a member of ratescope's own library: microseconds since the
+// epoch, and for further requests of the same microsecond a dash and a number.
 func ownMember(member string) (limiter.Instant, bool) {
 	stamp, _, _ := strings.Cut(member, "-")
 	n, err := strconv.ParseInt(stamp, 10, 64)

@@ -13,15 +13,15 @@ import (
 	"ratescope/model"
 )
 
-// probeDecoder waits for a key that was asked for by name: it looks whether the key itself is
-// there, and, where the window is known, whether counters of that name are.
+// probeDecoder waits for a key that the user named: it checks whether the key itself exists or,
+// if the window is known, counters of that name.
 type probeDecoder struct {
 	key  string
-	hit  *decode.Found
+	hit  *decode.Found // the find; nil for none
 	typ  *redis.StatusCmd
-	more *decode.Probe // a first look at what the key holds; nil while only its type is asked
-	held string
-	kin  bool // the siblings of the key are asked, which have to agree
+	more *decode.Probe // examines the key; nil while only its type is asked for
+	held string        // the type of the key that is being examined; "" for none
+	kin  bool          // the second step: the siblings of the key, which have to agree with it
 
 	counters []decode.Found
 	exists   []*redis.IntCmd
@@ -30,7 +30,7 @@ type probeDecoder struct {
 
 func (b *probeDecoder) ask(q *Query, l *Tracker) {
 	b.hit = nil
-	if b.held != "" { // the second time: what does it hold?
+	if b.held != "" { // the key exists: examine it
 		if b.kin {
 			b.more.AskSiblings(q.Ctx, q.Pipe)
 			return
@@ -77,10 +77,10 @@ func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (
 			f.Evidence = model.Told
 		}
 		if f.Kind == decode.Counter {
-			f.Kind = decode.Single // this very key was asked for
+			f.Kind = decode.Single // the user named the counter itself
 		}
 		b.hit, b.held, b.more, b.kin = &f, "", nil, false
-		return true, nil // to be read by the decoder of its kind
+		return true, nil // read again at once, by the decoder of its kind
 	}
 	typ, err := b.typ.Result()
 	if err != nil {
@@ -102,14 +102,13 @@ func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (
 	return false, nil
 }
 
-// wrongDecoder watches a key that holds what its rule does not speak of, until it holds
-// something else.
+// wrongDecoder watches a key whose value does not fit its rule, until its type changes.
 type wrongDecoder struct {
 	key  string
 	rule limiter.Algorithm
 	typ  *redis.StatusCmd
 	ttl  *redis.DurationCmd
-	seen string
+	seen string // the type at the previous reading
 }
 
 func (b *wrongDecoder) ask(q *Query, _ *Tracker) {

@@ -9,20 +9,19 @@ import (
 	"ratescope/model"
 )
 
-// record is what a source remembers of the requests of one key: the entries of the
-// last two clock-aligned windows, and which of them it has reported. It outlives what
-// the server trims.
+// record remembers the requests of one key: the entries of the last two clock-aligned windows,
+// also those that the server has trimmed, and which of them were not reported yet.
 //
-// What log returns is shared with the receivers of readings and never written again:
-// entries are only appended, and everything else makes a new slice.
+// The slice that log returns is shared with the receivers of readings and never changes:
+// entries are appended to it, and every other change makes a new slice.
 type record struct {
 	window  time.Duration
 	entries []limiter.Entry // ascending
-	most    int             // entries kept one by one; beyond, they are joined in bins
+	most    int             // entries kept one by one; more are joined into bins
 	joined  bool            // some entries stand for a bin
-	until   limiter.Instant // the newest of those
+	until   limiter.Instant // the newest entry that stands for a bin
 
-	pending map[int64]model.Arrival // by bin: what has to be reported
+	pending map[int64]model.Arrival // arrivals to report, by bin
 }
 
 // Bounds of record.most, and of the entries of all records together.
@@ -35,9 +34,10 @@ const (
 // EntriesFor returns how many entries each of n keys may keep one by one.
 func EntriesFor(n int) int { return min(max(allEntries/max(n, 1), fewestEntries), mostEntries) }
 
-// unknownWindow is how much is remembered of a key whose window is not known.
+// unknownWindow takes the place of the window while that is not known.
 const unknownWindow = time.Minute
 
+// span returns the window, or unknownWindow.
 func (r *record) span() time.Duration {
 	if r.window > 0 {
 		return r.window
@@ -45,7 +45,7 @@ func (r *record) span() time.Duration {
 	return unknownWindow
 }
 
-// bin numbers the stretch of time that holds at, as model.Timeline does.
+// bin returns the number of the bin that contains at, as model.Timeline counts them.
 func (r *record) bin(at limiter.Instant) int64 {
 	return floorDiv(int64(at)*model.BinsPerWindow, int64(r.span()/time.Microsecond))
 }
@@ -55,6 +55,7 @@ func (r *record) begin(bin int64) limiter.Instant {
 	return limiter.Instant(-floorDiv(-bin*int64(r.span()/time.Microsecond), model.BinsPerWindow))
 }
 
+// floorDiv returns a/b, rounded down.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
@@ -63,8 +64,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// horizon returns how far back the server is read: two windows the first time, and after
-// that one, because what is older is remembered and may be trimmed there.
+// horizon returns the instant from which the server's entries are read: two windows back at
+// first, and later one window, because older entries are remembered and may be trimmed there.
 func (r *record) horizon(now limiter.Instant) limiter.Instant {
 	k := len(r.entries)
 	if k == 0 {
@@ -73,8 +74,8 @@ func (r *record) horizon(now limiter.Instant) limiter.Instant {
 	return min(now.Add(-r.span()+r.span()/64), r.entries[k-1].At+1)
 }
 
-// setWindow changes the window. The timeline of the key begins anew with it, so that
-// everything known is reported again.
+// setWindow changes the window. A new window makes the key's timeline start again, so that all
+// entries are reported again.
 func (r *record) setWindow(w time.Duration) {
 	if r.window == w {
 		return
@@ -86,13 +87,13 @@ func (r *record) setWindow(w time.Duration) {
 	}
 }
 
-// remember starts the record with entries that need no report.
+// remember starts the record with entries that are not to be reported.
 func (r *record) remember(window time.Duration, entries []limiter.Entry) {
 	r.window, r.entries = window, entries
 }
 
-// extend appends entries in their order. The first ones may be of the instant of the
-// last one remembered; what is before it is put in its place.
+// extend appends fresh entries, which are in order. Those that are not later than the last
+// remembered entry are inserted at their places.
 func (r *record) extend(fresh []limiter.Entry) {
 	for i := 0; i < len(fresh); i++ {
 		e := fresh[i]
@@ -112,7 +113,7 @@ func (r *record) extend(fresh []limiter.Entry) {
 	}
 }
 
-// insert puts a late entry in its place.
+// insert inserts a late entry at its place.
 func (r *record) insert(e limiter.Entry) {
 	i := r.from(e.At)
 	if i < len(r.entries) && r.entries[i].At == e.At {
@@ -124,7 +125,7 @@ func (r *record) insert(e limiter.Entry) {
 	r.report(e)
 }
 
-// report notes that e has to be told as an arrival.
+// report notes that e has to be reported as an arrival.
 func (r *record) report(e limiter.Entry) {
 	if r.pending == nil {
 		r.pending = make(map[int64]model.Arrival)
@@ -140,7 +141,7 @@ func (r *record) from(at limiter.Instant) int {
 	return sort.Search(len(r.entries), func(i int) bool { return r.entries[i].At >= at })
 }
 
-// sum returns the units from at on.
+// sum returns the units of the entries at or after at.
 func (r *record) sum(at limiter.Instant) int64 {
 	var n int64
 	for _, e := range r.entries[r.from(at):] {
@@ -149,11 +150,10 @@ func (r *record) sum(at limiter.Instant) int64 {
 	return n
 }
 
-// replace puts fresh, which is complete from at on, in the place of what was
-// remembered of that time. Only what is more than before is reported; before and after
-// are compared by grains of so many bins.
+// replace replaces the entries from at on with fresh, which is complete from there. Only units
+// that come in addition are reported; old and new units are compared by groups of grain bins.
 func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64) {
-	if b := r.bin(at); r.begin(b) < at { // whole bins, so that both counts speak of the same time
+	if b := r.bin(at); r.begin(b) < at { // whole bins, so that both counts cover the same time
 		at = r.begin(b + 1)
 	}
 	keep := r.entries[:r.from(at)]
@@ -163,7 +163,7 @@ func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64)
 	}
 	for b, p := range r.pending {
 		if b >= r.bin(at) {
-			was[floorDiv(b, grain)] -= p.N // not told yet, so to be told again
+			was[floorDiv(b, grain)] -= p.N // not reported yet, so still to be reported
 			delete(r.pending, b)
 		}
 	}
@@ -190,8 +190,8 @@ func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64)
 	r.entries, r.joined = entries, false
 }
 
-// lose forgets what was remembered of a stretch of time, because the server holds it no
-// longer, and says whether there was any.
+// lose removes the entries from from to to, because the server no longer has them, and reports
+// whether there were any.
 func (r *record) lose(from, to limiter.Instant) bool {
 	i, j := r.from(from), r.from(to)
 	if i >= j {
@@ -203,8 +203,7 @@ func (r *record) lose(from, to limiter.Instant) bool {
 	return true
 }
 
-// lower corrects the entry at an instant to what is left of it, and says whether it was
-// more.
+// lower reduces the count of the entry at an instant to left, and reports whether it was higher.
 func (r *record) lower(at limiter.Instant, left int64) bool {
 	i := r.from(at)
 	if i == len(r.entries) || r.entries[i].At != at || r.entries[i].Count <= left {
@@ -217,8 +216,8 @@ func (r *record) lower(at limiter.Instant, left int64) bool {
 	return true
 }
 
-// trim forgets what is older than the window before the current one, and joins
-// entries in bins when there are too many to keep one by one.
+// trim removes the entries that are older than the previous window, and joins entries into bins
+// when there are too many to keep one by one.
 func (r *record) trim(now limiter.Instant) {
 	oldest := now.Floor(r.span()).Add(-r.span())
 	if i := r.from(oldest); i > 0 {
@@ -228,14 +227,14 @@ func (r *record) trim(now limiter.Instant) {
 		r.joined = false
 	}
 	if cap(r.entries) > 4*len(r.entries)+64 {
-		r.entries = slices.Clone(r.entries) // let go of a burst long past
+		r.entries = slices.Clone(r.entries) // free the memory of an old burst
 	}
 	if most := max(r.most, fewestEntries); len(r.entries) > most {
 		r.join()
 	}
 }
 
-// join leaves at most one entry a bin of an eighth of the usual length.
+// join joins the entries of each half bin of the timeline into one.
 func (r *record) join() {
 	const finer = 2
 	per := int64(r.span()/time.Microsecond) / (model.BinsPerWindow * finer)
@@ -253,15 +252,15 @@ func (r *record) join() {
 	r.until = out[len(out)-1].At
 }
 
-// clear forgets everything, without a trace in what is reported.
+// clear removes all entries, reported or not.
 func (r *record) clear() {
 	r.entries, r.pending, r.joined = nil, nil, false
 }
 
-// log returns the entries, to be read only.
+// log returns the entries; the caller must not change them.
 func (r *record) log() []limiter.Entry { return r.entries[:len(r.entries):len(r.entries)] }
 
-// arrivals returns what was not reported yet, oldest first.
+// arrivals returns the arrivals that were not reported yet, oldest first.
 func (r *record) arrivals(denied bool) []model.Arrival {
 	if len(r.pending) == 0 {
 		return nil

@@ -11,18 +11,18 @@ import (
 	"ratescope/model"
 )
 
-// singleDecoder reads a window that begins with its first request: one string that counts
-// and whose expiry, set when it was created, is the end of the window (INCR + EXPIRE).
+// singleDecoder reads a window that begins with its first request: a string that counts
+// requests, whose expiry is set when it is created and ends the window (INCR + EXPIRE).
 type singleDecoder struct {
 	key   string
 	value *redis.StringCmd
 	ttl   *redis.DurationCmd
 
 	last  int64
-	ends  limiter.Instant // of the window last seen
-	known bool
-	// outlives is set once the expiry was seen to be farther off than the window is long: near
-	// its end such a counter looks like one that has just begun.
+	ends  limiter.Instant // end of the window at the latest reading; 0 for none
+	known bool            // last and ends are valid
+	// outlives is set when the time to the expiry has been longer than the window. It is kept,
+	// because near its end such a counter looks like one that has just begun.
 	outlives bool
 }
 
@@ -55,19 +55,19 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
 	l.target.Convention.Alignment = limiter.AlignFirstRequest
 	ends := limiter.Instant(0)
-	if l.ttl > 0 { // the key goes in the millisecond after its expiry
+	if l.ttl > 0 { // the key is removed in the millisecond after its expiry
 		ends = limiter.Instant(now.Millis() * 1000).Add(l.ttl + time.Millisecond)
 	}
-	// A later end alone is no new window: its owner may set the expiry anew with every request,
-	// and a server may have been interrupted between the answers about the expiry and the time.
+	// A later end alone is no new window: the key's owner may renew the expiry with every request,
+	// and the server may have paused between its answers to PTTL and TIME.
 	over := b.ends != 0 && now >= b.ends.Add(-futureAllowed) && ends.Sub(b.ends) > futureAllowed
 	fresh := n < b.last || over
 	if b.known && l.since != 0 {
 		rise := n - b.last
 		if fresh {
 			rise = n
-			// A window that began since the reading before shows how long it is: a little more
-			// than what is left of it.
+			// A window that began since the previous reading shows its length, which is a little
+			// more than the time to its expiry.
 			if up := (l.ttl + time.Second - 1).Truncate(time.Second); up-l.ttl <= now.Sub(l.since) {
 				l.guess(up)
 			}
@@ -78,11 +78,11 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	}
 	b.last, b.ends, b.known = n, ends, true
 	w := l.target.Window
-	const slack = 5 * time.Millisecond // of the answers
+	const slack = 5 * time.Millisecond // between the answers to PTTL and TIME
 	switch {
 	case w > 0 && l.ttl > w+slack:
 		b.outlives = true
-	case fresh && now.Sub(l.since) < w: // it was seen from its first requests on
+	case fresh && now.Sub(l.since) < w: // a new window was watched from its start
 		b.outlives = false
 	}
 	l.note(model.Outlives, b.outlives)

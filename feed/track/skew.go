@@ -9,24 +9,24 @@ import (
 	"ratescope/model"
 )
 
-// skew follows by how much the clocks of a limiter's writers are ahead of the server's: how
-// far in the future the entries lie that they write. A clock that is behind cannot be told
-// from entries that came late.
+// skew measures how far the clocks of a limiter's writers are ahead of the server's: how far in
+// the future their entries are. Clocks that are behind cannot be detected, because their entries
+// look like late ones.
 type skew struct {
-	recent []time.Duration // of entries that came between two readings, newest last
-	note   model.Note      // as it was told last; "" when nothing lies in the future
+	recent []time.Duration // skews of recent entries, the newest last
+	note   model.Note      // the latest note; "" when no entry is in the future
 }
 
-// Bounds of what is remembered.
+// Bounds of the memory.
 const (
 	skewsKept    = 64
-	skewsAtOnce  = 8 // of one reading
-	skewsToJudge = 5 // fewer do not make a rule
+	skewsAtOnce  = 8 // from one reading
+	skewsToJudge = 5 // needed for a median
 )
 
-// ahead tells of entries in the future. what they are told by is "scores" or "ids";
-// arrivals are those that came with this reading, and first says that there was none before,
-// so that nothing is known of when they came.
+// ahead adds a note if entries are in the future. what is the source of their instants,
+// "scores" or "ids". arrivals came with this reading; if it is the first reading, it is unknown
+// when they came, and they are not measured.
 func (l *Tracker) ahead(what string, now limiter.Instant, entries []limiter.Entry, arrivals []model.Arrival, first bool) {
 	s := &l.skew
 	l.note(model.FutureScore, false)
@@ -52,7 +52,7 @@ func (l *Tracker) ahead(what string, now limiter.Instant, entries []limiter.Entr
 }
 
 // learn takes the entries that came with a reading. They were written a little before it, so
-// that each is a lower bound of its writer's skew.
+// that each gives a lower bound of its writer's skew.
 func (s *skew) learn(now limiter.Instant, arrivals []model.Arrival) {
 	taken := 0
 	for i := len(arrivals) - 1; i >= 0 && taken < skewsAtOnce; i-- {
@@ -78,7 +78,7 @@ func (s *skew) usual() (d time.Duration, known bool) {
 	return sorted[len(sorted)/2], true
 }
 
-// brief writes a duration with two digits or so.
+// brief formats a duration with about two digits.
 func brief(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -10,16 +10,16 @@ import (
 	"ratescope/model"
 )
 
-// streamDecoder reads a stream with an entry a request.
+// streamDecoder reads a stream with one entry for each request.
 type streamDecoder struct {
 	key    string
 	record record
 	tail   tail
-	hot    int        // readings in a row that had to jump
-	unread model.Note // says how much is known of a stream that was not read to its end; "" once it was
+	hot    int        // readings for which the count still counts as approximate after a jump
+	unread model.Note // says how much was read of a stream that was not read to its end; "" once it was
 
-	synced bool            // the record holds all that the server has of the window
-	from   limiter.Instant // while syncing: where reading began
+	synced bool            // the record holds all entries of the window
+	from   limiter.Instant // while not synced: where reading began
 	fresh  []limiter.Entry
 
 	ttl   *redis.DurationCmd
@@ -41,7 +41,7 @@ func (b *streamDecoder) ask(q *Query, l *Tracker) {
 	b.tail.ask(q, decode.IdAt(b.from))
 }
 
-// resync reads the last window anew, because what was read may be wrong or gone.
+// resync makes the next reading read the last window again.
 func (b *streamDecoder) resync() {
 	b.synced, b.fresh = false, nil
 	b.tail = tail{uncounted: b.tail.uncounted, untotaled: b.tail.untotaled}
@@ -83,7 +83,7 @@ func (b *streamDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		b.guess(now, l)
 		if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
 			b.record.setWindow(l.target.Window)
-			if b.record.span() > span { // what is in the longer window was never asked for
+			if b.record.span() > span { // the earlier part of the longer window was not read
 				b.resync()
 				b.record.clear()
 				return true, nil
@@ -95,7 +95,8 @@ func (b *streamDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 	return false, nil
 }
 
-// there says whether the stream exists, as far as was asked, and drops what it lost.
+// there reports whether the stream exists, if that was asked for, and removes the entries that
+// it has lost.
 func (b *streamDecoder) there(now limiter.Instant, l *Tracker) (bool, error) {
 	if b.ttl == nil {
 		return true, nil
@@ -115,8 +116,9 @@ func (b *streamDecoder) there(now limiter.Instant, l *Tracker) (bool, error) {
 	return true, nil
 }
 
-// trimmed drops from the last window what the server no longer holds: a stream that was
-// deleted and begun again, or trimmed earlier than its window. It says whether it was so.
+// trimmed removes the entries of the last window that the server no longer has, because the
+// stream was deleted and started again, or is trimmed earlier than its window. It reports
+// whether there were any. first is the stream's oldest entry.
 func (b *streamDecoder) trimmed(first []redis.XMessage, now limiter.Instant) bool {
 	oldest := now
 	if len(first) > 0 {
@@ -127,7 +129,7 @@ func (b *streamDecoder) trimmed(first []redis.XMessage, now limiter.Instant) boo
 	return b.record.lose(now.Add(-b.record.span()), oldest)
 }
 
-// guess tells the window from the expiry, once the newest entry was read.
+// guess infers the window from the expiry, once the newest entry was read.
 func (b *streamDecoder) guess(now limiter.Instant, l *Tracker) {
 	if b.tail.behind {
 		return

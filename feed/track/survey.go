@@ -9,7 +9,7 @@ import (
 	"ratescope/limiter"
 )
 
-// survey counts the members by the unit in which their scores are times.
+// survey counts the members of a sorted set by the unit in which their scores are times.
 type survey struct {
 	now  limiter.Instant
 	card *redis.IntCmd
@@ -26,8 +26,8 @@ func askSurvey(q *Query, key string) *survey {
 	return s
 }
 
-// read returns the unit of most members, 0 when none is a time, how many are in
-// another unit, and how many are no times at all.
+// read returns the unit of most members, 0 if no score is a time; the number of members in
+// other units; and the number of members whose scores are no times.
 func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
 	left, err := s.card.Result()
 	if err != nil {
@@ -44,6 +44,6 @@ func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
 			best, unit = n, decode.Units[i]
 		}
 	}
-	// The commands are not one transaction, so that members may come in between.
+	// The commands are not a transaction: members may come in between.
 	return unit, all - best, max(left-all, 0), nil
 }

@@ -9,45 +9,44 @@ import (
 	"ratescope/limiter"
 )
 
-// tail follows a stream of counts from entry to entry. It is shared by stream counters
-// and recorded denials.
+// tail follows a stream of counts from entry to entry, for stream counters and for recorded
+// denials.
 //
-// What the stream holds at first is its history. A long one is counted by its totals, where
-// entries have them; else it is read page by page, over several readings, and behind says that
-// there is more than was read.
+// The entries that the stream has at first are its history. A long history is counted by its
+// running totals if the entries have them. Otherwise it is read page by page over several
+// readings, and behind is set until its end is reached.
 //
-// A stream that grows faster than it is worth reading is skimmed: where entries have
-// running totals, the newest one tells how much came; where they have not, XINFO tells how
-// many entries were ever added, and the newest of them what one counts on average. Either
-// costs the same however much comes.
+// A stream that grows too fast to be read is skimmed. If entries have running totals, the
+// newest entry shows how much came. If not, XINFO gives the number of entries ever added, and
+// the newest entries give the mean count of an entry. Both cost the same however much comes.
 type tail struct {
 	key    string
-	record *record // whose bins a long history is counted in
+	record *record // gives the bins in which a long history is counted
 	from   decode.ID
-	begun  limiter.Instant // of the first reading, by the server's clock: the history ends here
-	behind bool            // the server holds more than was read: what is known is a lower bound
-	caught bool            // the history was read to its end once
+	begun  limiter.Instant // the first reading, by the server's clock, where the history ends
+	behind bool            // the server has more entries than were read: counts are lower bounds
+	caught bool            // the history was read to its end
 	counts *totals         // counts the history; nil while pages are read
-	binned bool            // the history was counted by bins in this reading
-	paged  bool            // the history cannot be counted by its totals, which began anew in it
+	binned bool            // this reading counted the history by bins
+	paged  bool            // the history cannot be counted by its totals, which restarted within it
 
-	last  decode.ID // the newest entry taken
-	total int64     // its running total, where entries have one
-	known bool      // last and total hold
-	pages int
+	last  decode.ID // the newest entry read
+	total int64     // its running total, if entries have one
+	known bool      // last and total are valid
+	pages int       // pages read in this reading
 
 	uncounted bool // an entry had no count
 	untotaled bool // an entry had no total
-	jumped    bool // entries were passed over and counted by their totals or their number
+	jumped    bool // entries were skipped, and counted by their totals or their number
 
-	busy   int       // readings in a row that read many pages
-	before decode.ID // the newest entry taken before this reading
-	taken  int64     // entries in this reading
-	skims  bool      // entries are not read one by one
-	quiet  int       // readings in a row that could have read them all
-	added  int64     // entries that were ever added, at the reading before; 0 unknown
-	pace   float64   // entries a µs when reading one by one ended
-	exempt bool      // the server does not tell how many entries were added
+	busy   int       // consecutive readings that read many pages
+	before decode.ID // the newest entry read before this reading
+	taken  int64     // entries read in this reading
+	skims  bool      // the stream is skimmed
+	quiet  int       // consecutive skims that found no more than one page of entries
+	added  int64     // entries ever added, at the previous reading; 0 is unknown
+	pace   float64   // entries per µs when skimming began
+	exempt bool      // the server does not report how many entries were added
 
 	size   int // of page
 	page   *redis.XMessageSliceCmd
@@ -56,22 +55,23 @@ type tail struct {
 }
 
 const (
-	// pagesBehind is how many pages of a stream with totals are read in one reading before the
-	// rest is passed over; one without is read twice as far, and goes on in the next reading.
+	// pagesBehind is how many pages one reading reads of a stream with totals before it is
+	// skimmed. Of a stream without totals one reading reads twice as many, and the next reading
+	// continues.
 	pagesBehind = 4
 	// historyPage is how many entries of the history are read at once: 0.3 ms of the server's
 	// time, and half the round trips of live pages.
 	historyPage = 2 * pageSize
-	// A stream that had busyPages in each of busyReadings readings is skimmed: from about 5,000
-	// entries a second on at the default refresh.
+	// A stream with at least busyPages in each of busyReadings consecutive readings is skimmed:
+	// at the default refresh, from about 5,000 entries a second.
 	busyPages, busyReadings = 2, 8
-	// sample is how many of the newest entries tell what one counts.
+	// sample is how many of the newest entries give the mean count of an entry.
 	sample = 20
-	// quietReadings is how many readings in a row must have found no more than a page for entries
-	// to be read one by one again.
+	// quietReadings is how many consecutive skims must find at most a page of entries before
+	// these are read one by one again.
 	quietReadings = 10
-	// spread is over how many instants the entries of one reading are laid at most, when only
-	// their number is known.
+	// spread is the greatest number of instants over which the entries of one reading are
+	// distributed if only their number is known.
 	spread = 32
 )
 
@@ -103,7 +103,8 @@ func (t *tail) ask(q *Query, from decode.ID) {
 	t.page = q.Pipe.XRangeN(q.Ctx, t.key, from.String(), "+", int64(t.size))
 }
 
-// take returns the entries that are new at now. It returns again when there are more.
+// take returns the new entries; now is the server's clock. again means that ask has to be
+// called at once, because there are more.
 func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err error) {
 	t.jumped, t.binned = false, false
 	switch {
@@ -135,16 +136,16 @@ func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err
 		t.counts = totalsOf(t.record, t.from.At(), now)
 		return nil, true, nil
 	case t.behind && t.caught && !t.untotaled && t.pages >= pagesBehind:
-		t.skim() // at once: what is passed over is counted by its total
+		t.skim() // at once, because the totals count the skipped entries
 		return fresh, true, nil
 	case t.behind && t.pages < 2*pagesBehind:
 		return fresh, true, nil
-	case !t.caught: // the history is read however long it is, and is no sign of a busy stream
+	case !t.caught: // a long history is no sign of a busy stream
 		if t.begun == 0 {
 			t.begun = now
 		}
-		// What came since the first reading is not history: a stream that is flooded all the
-		// while would else be read further and further behind, and never skimmed.
+		// Entries that came since the first reading are not history. Otherwise a stream that is
+		// flooded all the time would be read ever further behind and never be skimmed.
 		t.caught = !t.behind || t.last.At() >= t.begun
 		t.pages, t.taken, t.before = 0, 0, t.last
 		return fresh, false, nil
@@ -159,8 +160,8 @@ func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err
 	return fresh, false, nil
 }
 
-// takeTotals takes what was counted of the history. Where that cannot be, its pages are
-// read from the beginning.
+// takeTotals takes the counts of the history. If it cannot be counted by its totals, its pages
+// are read from the beginning.
 func (t *tail) takeTotals() (fresh []limiter.Entry, again bool, err error) {
 	entries, newest, done, ok, err := t.counts.take()
 	switch {
@@ -179,12 +180,12 @@ func (t *tail) takeTotals() (fresh []limiter.Entry, again bool, err error) {
 	return entries, false, nil
 }
 
-// forget drops what was read so far, to read it in another way.
+// forget discards the entries read so far, which are then read in another way.
 func (t *tail) forget() {
 	t.known, t.last, t.total, t.pages, t.taken = false, decode.ID{}, 0, 0, 0
 }
 
-// skim stops reading entries one by one.
+// skim changes from reading entries one by one to skimming.
 func (t *tail) skim() {
 	t.behind = false
 	t.pace = 0
@@ -194,7 +195,7 @@ func (t *tail) skim() {
 	t.skims, t.quiet, t.busy, t.pages, t.added = true, 0, 0, 0, 0
 }
 
-// read takes entries that come in order.
+// read takes entries in the order of the stream, and returns those that are new.
 func (t *tail) read(got []redis.XMessage) (fresh []limiter.Entry) {
 	for _, m := range got {
 		e, ok := readEntry(m)
@@ -204,15 +205,15 @@ func (t *tail) read(got []redis.XMessage) (fresh []limiter.Entry) {
 		t.uncounted = t.uncounted || !e.hasCount
 		t.untotaled = t.untotaled || !e.hasTotal
 		if t.known && e.hasTotal && t.total > 0 {
-			// Entries between the two may have been trimmed before they were read, or were
-			// passed over; the totals still tell how much they were.
+			// Entries between the two may have been trimmed before they were read, or skipped; the
+			// totals still give their units.
 			if missed := e.total - t.total; missed > e.n {
 				e.n = missed
 				t.jumped = true
 			}
 		}
 		if t.known && !e.id.After(t.last) {
-			continue // there is nothing newer
+			continue // the newest entry was read before
 		}
 		t.last, t.total, t.known = e.id, e.total, true
 		t.taken++
@@ -221,7 +222,8 @@ func (t *tail) read(got []redis.XMessage) (fresh []limiter.Entry) {
 	return fresh
 }
 
-// settle goes back to reading entries one by one when they have been few for long enough.
+// settle changes back from skimming to reading entries one by one, when few enough came for
+// quietReadings readings.
 func (t *tail) settle(came int64) {
 	t.jumped = true
 	if t.quiet++; came > pageSize {
@@ -232,9 +234,9 @@ func (t *tail) settle(came int64) {
 	}
 }
 
-// count tells what came from how many entries were added since the reading before. What was
-// added between the last entry that was read and the first reading of this kind, which no
-// number tells, is taken to have come as fast as what was read last.
+// count estimates the units that came, from the number of entries added since the previous
+// reading. For the first skim that number is unknown; entries are then taken to have come at
+// the pace of the last ones that were read.
 func (t *tail) count() ([]limiter.Entry, error) {
 	info, err := t.info.Result()
 	if err != nil {
@@ -261,7 +263,7 @@ func (t *tail) count() ([]limiter.Entry, error) {
 	case t.added == 0:
 		passed := math.Round(t.pace * float64(id.At().Sub(from).Microseconds()))
 		added = int64(min(max(passed, 0), float64(info.Length)))
-	case added < 0: // deleted and begun again
+	case added < 0: // the stream was deleted and started again
 		added = info.EntriesAdded
 	}
 	t.added, t.last = info.EntriesAdded, id
@@ -269,7 +271,7 @@ func (t *tail) count() ([]limiter.Entry, error) {
 	return lay(from, id.At(), int64(math.Round(float64(added)*mean))), nil
 }
 
-// lay spreads n units evenly over a stretch of time, which ends with the last of them.
+// lay spreads n units evenly over the time from from to until, at which the last of them come.
 func lay(from, until limiter.Instant, n int64) []limiter.Entry {
 	if n <= 0 {
 		return nil
@@ -283,6 +285,7 @@ func lay(from, until limiter.Instant, n int64) []limiter.Entry {
 	return out
 }
 
+// unitsOf returns the sum of the units of entries.
 func unitsOf(entries []limiter.Entry) (n int64) {
 	for _, e := range entries {
 		n += e.Count

@@ -10,21 +10,21 @@ import (
 	"ratescope/model"
 )
 
-// totals counts a long stream whose entries have running totals without reading it: the
-// first entry at or after the beginning of a bin tells how much had come before that bin,
-// so that one short range a bin gives the count of every bin exactly, however many entries
-// there are.
+// totals counts a long stream whose entries have running totals, without reading it all. The
+// first entry at or after the start of a bin shows how many units came before that bin, so that
+// one short range for each bin gives the exact count of every bin, however many entries there
+// are.
 type totals struct {
-	edges  []limiter.Instant // beginnings of the bins
-	firsts []*redis.XMessageSliceCmd
-	newest *redis.XMessageSliceCmd
-	before []int64 // units that came before each edge
+	edges  []limiter.Instant         // starts of the bins
+	firsts []*redis.XMessageSliceCmd // the first entry of each bin that was asked for
+	newest *redis.XMessageSliceCmd   // the newest entry of the stream; nil before the last bins
+	before []int64                   // units that came before each edge, as far as is known
 }
 
-// edgesAsked bounds the ranges of one pipeline: each is a few µs of the server's time.
+// edgesAsked bounds the ranges of one pipeline: each takes a few µs of the server's time.
 const edgesAsked = 160
 
-// totalsOf plans to count what came from an instant on, in the bins of r.
+// totalsOf plans to count the units that came from from to now, in the bins of r.
 func totalsOf(r *record, from, now limiter.Instant) *totals {
 	per := binsPerCount(r)
 	t := &totals{}
@@ -34,7 +34,7 @@ func totalsOf(r *record, from, now limiter.Instant) *totals {
 	return t
 }
 
-// ask adds the ranges of the next edges, and after the last of them the newest entry.
+// ask adds the commands for the next edges and, after the last edge, for the newest entry.
 func (t *totals) ask(q *Query, key string) {
 	t.firsts, t.newest = t.firsts[:0], nil
 	left := t.edges[len(t.before):]
@@ -47,9 +47,9 @@ func (t *totals) ask(q *Query, key string) {
 	}
 }
 
-// take reads the answers. Once done it returns an entry for each bin that is not empty,
-// and the newest entry with its total. ok is false for a stream that cannot be counted in
-// this way: one of its entries has no total, or the totals began anew.
+// take reads the answers. When done it returns an entry for each bin that is not empty, and the
+// newest entry of the stream. ok is false for a stream that cannot be counted in this way: an
+// entry has no total, or the totals restart.
 func (t *totals) take() (entries []limiter.Entry, newest streamEntry, done, ok bool, err error) {
 	for _, cmd := range t.firsts {
 		got, err := cmd.Result()
@@ -57,7 +57,7 @@ func (t *totals) take() (entries []limiter.Entry, newest streamEntry, done, ok b
 			return nil, newest, false, false, err
 		}
 		if len(got) == 0 {
-			break // nothing came after this edge: the newest entry closes the account
+			break // nothing came after this edge: the newest entry's total ends the last bin
 		}
 		e, good := readEntry(got[0])
 		if !good || !e.hasTotal {
@@ -92,7 +92,7 @@ func (t *totals) take() (entries []limiter.Entry, newest streamEntry, done, ok b
 		}
 	}
 	if k := len(entries); k > 0 {
-		entries[k-1].At = newest.at() // the last bin is not over: its units came until now
+		entries[k-1].At = newest.at() // the last bin is not over: its units came until the newest entry
 	}
 	return entries, newest, true, true, nil
 }
@@ -104,14 +104,14 @@ type streamEntry struct {
 	hasCount, hasTotal bool
 }
 
-// readEntry reads an entry; ok is false where its id is none.
+// readEntry parses an entry; ok is false if its id does not parse.
 func readEntry(m redis.XMessage) (e streamEntry, ok bool) {
 	e.id, ok = decode.ParseID(m.ID)
 	e.n, e.total, e.hasCount, e.hasTotal = decode.CountOf(m.Values)
 	return e, ok
 }
 
-// at returns the instant of the entry, to the microsecond where this library wrote it.
+// at returns the instant of the entry, to the microsecond if ratescope's own library wrote it.
 func (e streamEntry) at() limiter.Instant {
 	if e.hasTotal {
 		return e.id.Fine()
@@ -119,7 +119,7 @@ func (e streamEntry) at() limiter.Instant {
 	return e.id.At()
 }
 
-// binsPerCount returns how many of the timeline's bins make one counted bin, which is not
+// binsPerCount returns how many bins of the timeline are counted together, so that they are not
 // shorter than shortestBin.
 func binsPerCount(r *record) int64 {
 	for per := int64(1); per < model.BinsPerWindow; per++ {

@@ -1,12 +1,13 @@
-// Package track follows limiters from reading to reading. A Tracker knows one limiter; its
-// decoder knows one way of keeping state: a sorted set of instants, a stream of counts, a
-// counter a window, one value. A reading adds its commands to a pipeline (Ask) and turns the
-// answers into a model.Reading (Take): what is new since the reading before, and a count of
-// what is known already, to notice what was removed or came late. A key that is too hot to
-// be fetched is counted per bin of time, which costs the same however busy it is. What is
-// remembered of two windows outlives what the server trims, and is bounded.
+// Package track follows limiters from reading to reading. A Tracker follows one limiter; its
+// decoder knows one form of state: a sorted set of instants, a stream of counts, a counter for
+// each window, or a single value. For each reading, Ask adds commands to a pipeline and Take
+// turns the answers into a model.Reading. The commands fetch the entries that are new since
+// the previous reading, and count the known ones to notice entries that were removed or came
+// late. Where too many entries come to fetch them, they are counted per bin of time, which
+// costs the same however many there are. The entries of two windows are remembered, in bounded
+// memory, even after the server has trimmed them.
 //
-// Nothing here is safe for concurrent use, and nothing talks to a server by itself.
+// Nothing here is safe for concurrent use, and nothing sends commands by itself.
 package track
 
 import (
@@ -32,23 +33,23 @@ type Query struct {
 	Ctx      context.Context
 	Pipe     redis.Pipeliner
 	Now      limiter.Instant // the server's clock as far as it is known before the answer
-	Ranges   int             // commands that return ranges; see rangesPerPipe
+	Ranges   int             // commands so far that return ranges, which the caller limits
 	Slots    bool            // a cluster: several keys in one command must share a slot
-	Whole    bool            // everything about the key; else only what is new
+	Whole    bool            // read everything about the key; else only what is new
 	Entries  int             // entries that a record may keep one by one
-	OnScreen bool            // the key is on screen: look at it as closely as can be
-	Windows  *decode.Windows // what is inferred of windows over all keys; nil infers nothing
-	Inferred *infer.Engine   // what is inferred of limiters that are only likely; nil infers nothing
-	Denials  *Access         // to the recorded denials; nil permits
-	Quick    bool            // between two refreshes: a reading that brings no news is not reported
+	OnScreen bool            // the key is on screen, and its members are surveyed more often
+	Windows  *decode.Windows // windows inferred over all keys of a kind; nil infers none
+	Inferred *infer.Engine   // infers the limits of likely limiters; nil infers none
+	Denials  *Access         // to the recorded denials; nil permits it
+	Quick    bool            // between two refreshes: a reading without news is not reported
 }
 
-// decoder reads what one limiter keeps on the server, in the way of its type.
+// decoder reads one form of state.
 type decoder interface {
 	// ask adds the commands of the next reading.
 	ask(q *Query, l *Tracker)
-	// take reads their answers into r, at now. It returns true to be asked again at once,
-	// because there was more than one reading may fetch; r is then not ready.
+	// take reads their answers into r; now is the server's clock. It returns true if ask has to
+	// be called again at once, because there was more to fetch; r is then incomplete.
 	take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error)
 }
 
@@ -56,18 +57,18 @@ type decoder interface {
 type Tracker struct {
 	Name    string // Reading.Key
 	Named   bool   // the user named exactly this key
-	certain bool   // what it will hold is known, even while it holds nothing
+	certain bool   // the form of its state is known even while the key does not exist
 	rule    *config.Rule
 	kind    decode.Kind
 	typ     string
 	decoder decoder
 
-	library  string // whose layout the key has, "" where that is not known
+	library  string // the library in whose layout the key is; "" if unknown
 	evidence model.Evidence
-	why      []string // the evidence in clauses
-	pattern  string   // the glob of the limiters of its kind
+	why      []string // the evidence, in clauses
+	pattern  string   // a glob of the limiters of the same kind
 
-	windowKnown bool // the layout of the library says the window: nothing has to be guessed
+	windowKnown bool // the library's layout gives the window, so that it need not be guessed
 
 	target model.Target
 	notes  map[model.Note]bool
@@ -77,25 +78,26 @@ type Tracker struct {
 	skew   skew
 
 	ttl      time.Duration
-	since    limiter.Instant // of the reading before
-	silent   limiter.Instant // since when the server holds nothing of it; 0 while it does
-	arrived  int64           // units that came with the last reading
+	since    limiter.Instant // of the previous reading
+	silent   limiter.Instant // since when the key does not exist; 0 while it does
+	arrived  int64           // units that came with the latest reading
 	near     bool            // near its limit, or over it
 	Readings int             // readings so far
 	rate     float64         // units a second, smoothed over about a second
-	wrong    string          // why the key cannot be read, one sentence
-	refused  bool            // this user may not read it
-	changed  bool            // the key holds another type than before: find out anew
+	wrong    string          // why the key cannot be read, in one sentence
+	refused  bool            // this user may not read the key
+	changed  bool            // the key holds another type than before, and must be recognized again
 
-	inferred *infer.Engine // of the query
-	unlikely bool          // it does not count as a limiter does
+	inferred *infer.Engine // of the latest query
+	unlikely bool          // its values do not change like those of a limiter
 
-	quick    bool    // the reading under way is such a one
-	moved    bool    // something left what the server holds, which no arrival tells
-	reported figures // by the reading before
+	quick    bool    // the present reading is a quick one
+	moved    bool    // entries were removed since the previous reading, which no arrival shows
+	reported figures // of the previous reading
 }
 
-// settle works out how the key is limited from its rule and what its data shows.
+// settle sets the target from the rule and, where the rule gives nothing, from the arguments,
+// which the key's data shows.
 func (l *Tracker) settle(a limiter.Algorithm, layout layout.Layout, window time.Duration) {
 	t := model.Target{Algorithm: a, Inferred: true, Layout: layout, Window: window}
 	if r := l.rule; r != nil {
@@ -112,7 +114,7 @@ func (l *Tracker) settle(a limiter.Algorithm, layout layout.Layout, window time.
 	l.target = t
 }
 
-// fixedWindow returns the window that the rule gives, 0 when it gives none.
+// fixedWindow returns the window that the rule gives; 0 if it gives none.
 func (l *Tracker) fixedWindow() time.Duration {
 	if l.rule == nil {
 		return 0
@@ -120,7 +122,8 @@ func (l *Tracker) fixedWindow() time.Duration {
 	return l.rule.Span()
 }
 
-// guess takes a window that the data suggests, unless the rule knows better.
+// guess sets the window that the data suggests, unless the rule or the library's layout gives
+// one.
 func (l *Tracker) guess(w time.Duration) {
 	if w <= 0 || l.windowKnown || l.fixedWindow() > 0 || l.target.Window == w {
 		return
@@ -128,6 +131,7 @@ func (l *Tracker) guess(w time.Duration) {
 	l.target.Window, l.target.Limit.Window = w, w
 }
 
+// note adds a note to all further readings, or removes it.
 func (l *Tracker) note(n model.Note, on bool) {
 	if on {
 		if l.notes == nil {
@@ -149,17 +153,17 @@ func (l *Tracker) Ask(q *Query) {
 	l.block.ask(q, l)
 }
 
-// Outcome is what came of a reading.
+// Outcome is the result of Take.
 type Outcome uint8
 
 const (
 	Ready   Outcome = iota // the reading is complete
-	Again                  // there is more: ask again at once
-	Nothing                // a quick reading brought no news, as if it had not been
+	Again                  // there is more to fetch: call Ask again at once
+	Nothing                // a quick reading brought no news and is dropped
 )
 
-// Take turns the answers into a reading, which holds only when it is Ready. An error says
-// why nothing can be told of the server as a whole.
+// Take turns the answers into a reading, which is valid only if the outcome is Ready. now is
+// the server's clock. It fails when the server is away or the key is on another node.
 func (l *Tracker) Take(now limiter.Instant) (r model.Reading, o Outcome, err error) {
 	again := false
 	l.refused = false
@@ -190,8 +194,8 @@ func (l *Tracker) Take(now limiter.Instant) (r model.Reading, o Outcome, err err
 	return r, Ready, nil
 }
 
-// finish completes a reading with what holds for every type. It returns false when the
-// reading tells nothing that the one before has not told.
+// finish completes a reading with the fields that are common to all types. It returns false for
+// a quick reading without news.
 func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	r.Type, r.TTL = l.typ, l.ttl
 	r.Target = l.target
@@ -246,7 +250,8 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	return true
 }
 
-// figures is what a reading said beside its arrivals, as far as a quick reading can see it.
+// figures holds the values of a reading that make it news when they change, as far as a quick
+// reading can see them.
 type figures struct {
 	typ, err           string
 	denied             model.Count
@@ -258,7 +263,7 @@ type figures struct {
 	known              bool
 }
 
-// news says whether r tells more than the reading before, and takes note of what it tells.
+// news reports whether r differs from the previous reading, and remembers its figures.
 func (l *Tracker) news(r *model.Reading) bool {
 	s := &r.State
 	t := figures{
@@ -272,7 +277,7 @@ func (l *Tracker) news(r *model.Reading) bool {
 	return true
 }
 
-// measure smooths the rate.
+// measure adds the latest arrivals to the smoothed rate.
 func (l *Tracker) measure(now limiter.Instant) {
 	over := now.Sub(l.since).Seconds()
 	if l.since == 0 || over <= 0 {
@@ -310,8 +315,8 @@ func (l *Tracker) describe(err error) string {
 	return fmt.Sprintf("cannot be read: %v", err)
 }
 
-// present takes the answer of PTTL: in milliseconds, -1 for no expiry, -2 for no key
-// (which go-redis returns as nanoseconds).
+// present takes the type of the key and the answer of PTTL, and reports whether the key exists.
+// go-redis returns PTTL's -1 (no expiry) and -2 (no key) as that many nanoseconds.
 func (l *Tracker) present(ttl time.Duration, typ string) bool {
 	switch {
 	case ttl == -2:
@@ -326,8 +331,8 @@ func (l *Tracker) present(ttl time.Duration, typ string) bool {
 	return true
 }
 
-// gone says that the key has been away for so long that it is not looked for any more: two
-// windows, and not less than ten seconds.
+// gone reports whether the key has not existed for so long that it is no longer watched: for
+// two windows, and for at least ten seconds.
 func (l *Tracker) gone(now limiter.Instant) bool {
 	return !l.Named && l.silent != 0 && now.Sub(l.silent) > max(2*l.target.Window, 10*time.Second)
 }

@@ -10,11 +10,11 @@ import (
 	"ratescope/model"
 )
 
-// valueDecoder reads an algorithm whose whole state is a value or two: GCRA in a string, a
-// token or leaky bucket in a hash.
+// valueDecoder reads an algorithm whose state is one or two values: GCRA in a string, a token or
+// leaky bucket in a hash.
 type valueDecoder struct {
 	key   string
-	field string // of a bucket: "tokens" or "level"; "" for GCRA
+	field string // a bucket's field, "tokens" or "level"; "" for GCRA
 
 	value *redis.StringCmd
 	pair  *redis.SliceCmd
@@ -95,10 +95,10 @@ func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State)
 	return nil
 }
 
-// rise estimates what was charged since the reading before: how much more is used than
-// would be if nothing had come. It is exact while the key was never empty in between, and
-// at least 1 when anything changed. What leaked away before the next reading is not seen,
-// so that it is a lower bound of a key that is often empty.
+// rise estimates the units charged since the previous reading: how much more is used than would
+// be without a request. It is exact if the key was never empty in between, and at least 1 if
+// anything changed. Units that leaked away before this reading are missed, so that it is a lower
+// bound for a key that is often empty.
 func (b *valueDecoder) rise(now limiter.Instant, l *Tracker, s limiter.State) []model.Arrival {
 	t := l.target
 	if !b.known || l.since == 0 || !t.LimitKnown || t.Window <= 0 || s.TAT == 0 && s.Filled == 0 {
@@ -113,9 +113,10 @@ func (b *valueDecoder) rise(now limiter.Instant, l *Tracker, s limiter.State) []
 	return []model.Arrival{{At: now, N: max(after-before, 1)}}
 }
 
-// settled returns the instant at which two readings of a limiter are compared: that of which a
-// bucket keeps its level, for what leaked since then was charged all the same. The theoretical
-// arrival time of GCRA does not say when a request came: that is compared now.
+// settled returns the instant at which two readings of a limiter are compared. For a bucket it
+// is the instant of its stored level, because units that have leaked since then were charged
+// too. For GCRA it is now, because its theoretical arrival time does not show when a request
+// came.
 func settled(s *limiter.State, since, now limiter.Instant) limiter.Instant {
 	if s.Filled == 0 {
 		return now

@@ -6,20 +6,20 @@ import (
 	"ratescope/feed/decode"
 )
 
-// expirySlack is how far two readings of one expiry may lie apart: PTTL is in milliseconds, and
-// the instant of a reading is an estimate.
+// expirySlack is how much two readings of the same expiry may differ: PTTL is in milliseconds,
+// and the instant of a reading is an estimate.
 const expirySlack = 50 * time.Millisecond
 
-// windows gathers when windows began and how long they were to last.
+// windows collects the lengths of windows whose start was seen.
 type windows struct {
-	least, most time.Duration // between which every window lies whose beginning was seen
-	births      int
-	renewed     int // expiries that moved on while the count went on
-	disagree    bool
+	least, most time.Duration // bounds that all these lengths agree with
+	births      int           // windows whose start was seen
+	renewed     int           // expiries that were renewed while the count went on
+	disagree    bool          // no length agrees with all bounds
 }
 
-// begun notes a window that began after one reading and before the next, gap later, in which it
-// has left of its life.
+// begun notes a window that began between two readings that are gap apart; left is the time to
+// its expiry at the second one.
 func (w *windows) begun(left, gap time.Duration) {
 	least, most := left-expirySlack, left+gap+expirySlack
 	if w.births++; w.births == 1 {
@@ -30,7 +30,8 @@ func (w *windows) begun(left, gap time.Duration) {
 	w.disagree = w.disagree || w.least > w.most
 }
 
-// figure returns the window: the only usual period in which all that was seen fits.
+// figure returns the window: the only usual period within the bounds or, if there is none, a
+// length that narrow bounds determine.
 func (w *windows) figure() (f Figure[time.Duration]) {
 	if w.births == 0 || w.disagree || w.renewed > 0 {
 		return f
@@ -45,7 +46,7 @@ func (w *windows) figure() (f Figure[time.Duration]) {
 	switch {
 	case fits == 1:
 		f.Known = true
-		// A window that is not usual may lie as near as this to a usual one.
+		// Without narrow bounds an unusual window could be taken for a usual one near it.
 		f.Sure = w.births >= 2 && w.most-w.least <= max(f.Value/20, 4*expirySlack)
 	case fits == 0 && w.most-w.least <= 4*expirySlack:
 		f.Value = decode.Tidy(w.least + expirySlack)
@@ -54,20 +55,20 @@ func (w *windows) figure() (f Figure[time.Duration]) {
 	return f
 }
 
-// counts gathers at which counts windows ended.
+// counts collects the counts at which windows ended.
 type counts struct {
-	highest int64             // count of all
-	stops   map[uint64]*stops // windows that ended at highest, by key
-	windows int               // that were seen from their beginning to their end
-	changes int               // counts that rose
-	falls   int               // counts that fell within a window
-	refuted int               // counts above what had been the limit
+	highest int64             // the highest count of all keys
+	stops   map[uint64]*stops // windows that stopped at highest, by key
+	windows int               // windows seen from their start to their end
+	changes int               // readings in which a count had risen
+	falls   int               // readings in which a count had fallen within its window
+	refuted int               // times that a count exceeded a limit that was sure
 }
 
-// stops is where the windows of one key stopped.
+// stops describes the windows of one key that stopped at the highest count.
 type stops struct {
 	times           int
-	earliest, later float64 // share of the window at which the count was reached
+	earliest, later float64 // first and last share of the window at which the count was reached
 }
 
 // learnCount takes a reading of a counter that expires.
@@ -89,7 +90,7 @@ func (g *group) learnCount(id uint64, was, now *key) {
 				g.windows.begun(now.expiry.Sub(now.at), now.at.Sub(was.at))
 			}
 		}
-		if now.count > 1 && was.at != 0 && now.count != was.count { // a mark is set to what it was
+		if now.count > 1 && was.at != 0 && now.count != was.count { // a mark is set to its old value again
 			c.changes++
 		}
 	case was.at == 0:
@@ -116,7 +117,7 @@ func (g *group) learnCount(id uint64, was, now *key) {
 	}
 }
 
-// ended notes the end of a window of which was is the last reading.
+// ended notes the end of a window, whose last reading is was.
 func (c *counts) ended(id uint64, was *key, window Figure[time.Duration]) {
 	if was.born == 0 || !window.Known {
 		return
@@ -138,16 +139,16 @@ func (c *counts) ended(id uint64, was *key, window Figure[time.Duration]) {
 	s.earliest, s.later = min(s.earliest, share), max(s.later, share)
 }
 
-// stopped says whether a count stopped, rather than that nothing more came: as often as it rose
-// until then, ten more rises were to be expected in the rest of its window.
+// stopped reports whether a count stopped at a limit, and not for want of requests: at the rate
+// at which it had risen, ten more rises would have come before its last reading.
 func stopped(k *key) bool {
 	rising, silent := k.reached.Sub(k.born), k.at.Sub(k.reached)
 	return k.rises >= 3 && silent > 0 && float64(k.rises)*silent.Seconds() >= 10*rising.Seconds()
 }
 
-// limit returns the count at which windows stop. Counts that happen to be equal look the same:
-// three keys have to have stopped there, twice as many windows, at times of theirs that differ,
-// and no count may ever have been higher.
+// limit returns the count at which windows stop. To rule out counts that are equal by chance, it
+// is sure only if three keys and six windows have stopped there, at different times of their
+// windows, and no count was ever higher. Each refuted limit raises these numbers.
 func (c *counts) limit(window Figure[time.Duration]) (f Figure[int64]) {
 	times, earliest, later := 0, 1.0, 0.0
 	for _, s := range c.stops {
@@ -163,8 +164,8 @@ func (c *counts) limit(window Figure[time.Duration]) (f Figure[int64]) {
 	return f
 }
 
-// verdict says whether the keys of the group count as limiters do. Marks and switches hold the
-// same number from their beginning to their end, stocks go down.
+// verdict reports whether the keys of the group count like limiters. Marks and switches keep
+// the same number until they expire, and stocks count down.
 func (g *group) verdict(window Figure[time.Duration]) Verdict {
 	c := &g.counts
 	long := window.Value

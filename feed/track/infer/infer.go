@@ -1,10 +1,11 @@
-// Package infer tells from what was watched how limiters limit whose keys do not say it: the
-// window from expiries and their resets, the limit from where counts stop, the emission interval
-// of a TAT and the refill interval of a bucket from their steps, and whether denied requests are
-// charged. It is pure and runs on the instants of the readings that it is given.
+// Package infer infers the terms of limiters whose keys do not contain them, from a series of
+// readings: the window from expiries and their resets, the limit from the counts at which
+// windows stop, the emission interval of a TAT and the refill interval of a bucket from their
+// steps, and whether denied requests are charged. It is pure: its only clock is the instants of
+// the readings.
 //
-// A figure is sure only where several keys agree and nothing speaks against it; everything else is
-// unknown, and Settle says what would settle it. No figure is better than a wrong one.
+// A figure is sure only if several keys agree and no reading contradicts it. Everything else is
+// unknown, and Terms.Settle says what would settle it. No figure is better than a wrong one.
 package infer
 
 import (
@@ -15,32 +16,32 @@ import (
 	"ratescope/model"
 )
 
-// Figure is a number with how much speaks for it. The zero value is unknown.
+// Figure is an inferred number with the strength of its evidence. The zero value is unknown.
 type Figure[T any] struct {
 	Value T
 	Known bool // there is evidence for Value
-	Sure  bool // and enough of it to show it, marked as inferred
+	Sure  bool // there is enough evidence to show Value, marked as inferred
 }
 
-// Verdict is whether keys behave as limiters do.
+// Verdict says whether keys behave like limiters.
 type Verdict uint8
 
 const (
-	Untold   Verdict = iota // nothing was seen yet
+	Untold   Verdict = iota // not known yet
 	Limiters                // they count
-	NoLimits                // for two windows none of them counted, or they count down
+	NoLimits                // none of them counted for two windows, or they count down
 )
 
-// Denials is what becomes of denied requests.
+// Denials says whether denied requests are charged.
 type Denials uint8
 
 const (
-	DenialsUntold  Denials = iota
-	DenialsFree            // counts stop at the limit
-	DenialsCharged         // counts go on above the limit
+	DenialsUntold  Denials = iota // not known yet
+	DenialsFree                   // counts stop at the limit
+	DenialsCharged                // counts go on above the limit
 )
 
-// Terms is what was inferred of the limiters of one pattern.
+// Terms holds the inferred terms of the limiters of one pattern.
 type Terms struct {
 	Window   Figure[time.Duration]
 	Limit    Figure[int64]         // requests in a window, or the capacity of a bucket
@@ -48,51 +49,51 @@ type Terms struct {
 	Burst    Figure[int64]         // of a GCRA
 	Denials  Denials
 	Verdict  Verdict
-	Settle   []string // what would settle what is not sure, in clauses
+	Settle   []string // how to settle the figures that are not sure, in clauses
 }
 
-// Engine learns from readings of likely limiters, by the pattern of their names. The zero value
-// has seen nothing. It is for one goroutine.
+// Engine learns from readings of likely limiters, grouped by the pattern of their names. The
+// zero value has seen no reading. It is used by one goroutine.
 type Engine struct {
 	groups map[string]*group
 	seed   maphash.Seed
 }
 
-// Bounds of the memory: hostile names could make a pattern of each key.
+// Bounds of the memory, since with hostile names every key could have its own pattern.
 const (
 	mostGroups = 1024
-	mostKeys   = 256 // of a pattern; further ones teach nothing new
+	mostKeys   = 256 // keys of one pattern; further keys are ignored
 )
 
-// group is the limiters of one pattern.
+// group holds the limiters of one pattern.
 type group struct {
 	algorithm limiter.Algorithm
-	keys      map[uint64]*key
-	first     limiter.Instant // reading of it
-	last      limiter.Instant
+	keys      map[uint64]*key // by the hash of their names
+	first     limiter.Instant // the first reading
+	last      limiter.Instant // the latest reading
 	windows   windows
 	counts    counts
 	steps     steps
 }
 
-// key is what the reading before said of one limiter.
+// key holds the previous reading of one limiter.
 type key struct {
 	at      limiter.Instant // of the reading
-	present bool
+	present bool            // the key existed
 	count   int64
-	expiry  limiter.Instant // 0 none
+	expiry  limiter.Instant // 0 for none
 	mark    limiter.Instant // the TAT, or the instant at which a bucket was filled
 	level   float64
 
-	born    limiter.Instant // when its window began, as late as it may have; 0 not seen
-	reached limiter.Instant // when count was seen first
-	rises   int             // readings of the window that saw it rise
-	ceiling int64           // of a TAT's backlog, in units
-	stood   int             // readings in a row with that ceiling
+	born    limiter.Instant // the latest possible start of its window; 0 if the start was not seen
+	reached limiter.Instant // when count was first read
+	rises   int             // readings of the window in which the count had risen
+	ceiling int64           // backlog of a TAT, in units
+	stood   int             // changes of the TAT in a row with this backlog
 }
 
-// Learn takes a reading of a limiter whose terms nothing else says. Readings of one key come in
-// the order of their instants.
+// Learn takes a reading of a limiter whose terms are not known otherwise. The readings of one
+// key must come in the order of their instants.
 func (e *Engine) Learn(r *model.Reading) {
 	if r.Pattern == "" || r.Err != "" || r.Partial || r.At <= 0 {
 		return
@@ -111,7 +112,7 @@ func (e *Engine) Learn(r *model.Reading) {
 	g.learn(maphash.String(e.seed, r.Key), r)
 }
 
-// learn takes a reading of the key with that hash.
+// learn takes a reading of the key with the hash id.
 func (g *group) learn(id uint64, r *model.Reading) {
 	if g.algorithm != r.Target.Algorithm {
 		*g = group{algorithm: r.Target.Algorithm, keys: make(map[uint64]*key), first: r.At}
@@ -143,7 +144,7 @@ func (g *group) learn(id uint64, r *model.Reading) {
 	*was = now
 }
 
-// Terms returns what was inferred of the limiters of a pattern.
+// Terms returns the inferred terms of the limiters of a pattern.
 func (e *Engine) Terms(pattern string) Terms {
 	g := e.groups[pattern]
 	if g == nil {
@@ -169,10 +170,10 @@ func (e *Engine) Terms(pattern string) Terms {
 	return t
 }
 
-// Forget drops a pattern, as when a rule says now what its keys are.
+// Forget removes a pattern, for example when a rule now gives the terms of its keys.
 func (e *Engine) Forget(pattern string) { delete(e.groups, pattern) }
 
-// settle says what is missing.
+// settle fills in Settle for the figures that are not sure.
 func (t *Terms) settle(a limiter.Algorithm) {
 	say := func(missing bool, what string) {
 		if missing {

@@ -7,17 +7,19 @@ import (
 	"ratescope/limiter"
 )
 
-// steps gathers by how much times moved on that do so in whole units: a TAT while there is
-// backlog, the instant to which a bucket was filled.
+// steps collects the steps of instants that move in whole units: a TAT while there is backlog,
+// or the instant to which a bucket was filled.
 type steps struct {
-	moves   []float64 // microseconds, of a unit or several; the last mostMoves of them
-	ceiling int64     // highest backlog in units
-	stood   map[*key]bool
-	highest float64 // level of a bucket
+	moves   []float64     // the latest steps in microseconds, each of one or more units
+	ceiling int64         // highest backlog of a TAT, in units
+	stood   map[*key]bool // keys whose backlog has stayed at the ceiling
+	highest float64       // highest level of a bucket
 }
 
+// mostMoves bounds steps.moves.
 const mostMoves = 64
 
+// moved adds a step; 0 and less is none.
 func (s *steps) moved(d time.Duration) {
 	if d <= 0 {
 		return
@@ -28,8 +30,8 @@ func (s *steps) moved(d time.Duration) {
 	s.moves = append(s.moves, float64(d)/1e3)
 }
 
-// learnTAT takes a reading of a theoretical arrival time. While it lay ahead at both readings,
-// every admitted request moved it by whole emission intervals.
+// learnTAT takes a reading of a theoretical arrival time (TAT). If the TAT was in the future at
+// both readings, every admitted request has moved it by whole emission intervals.
 func (s *steps) learnTAT(was, now *key) {
 	if was.at == 0 || !was.present || !now.present || was.mark <= now.at || was.mark == 0 {
 		return
@@ -57,8 +59,8 @@ func (s *steps) learnTAT(was, now *key) {
 	}
 }
 
-// learnBucket takes a reading of a bucket. The instant to which it was filled moves by whole
-// refill intervals where fractions of a token are kept as time.
+// learnBucket takes a reading of a bucket. Where fractions of a token are kept as time, the
+// instant to which the bucket was filled moves by whole refill intervals.
 func (s *steps) learnBucket(was, now *key) {
 	if !now.present {
 		return
@@ -69,16 +71,16 @@ func (s *steps) learnBucket(was, now *key) {
 	}
 }
 
-// interval returns the longest time of which all moves are multiples. Moves of several units each
-// would make it too long, so that moves of three different lengths have to be among eight, the
-// shortest of them twice.
+// interval returns the longest interval that divides all steps. It is too long if every step is
+// of several units; it is therefore sure only with eight steps of at least three different
+// lengths, among them two of the shortest.
 func (s *steps) interval() (f Figure[time.Duration]) {
 	if len(s.moves) < 3 {
 		return f
 	}
 	unit := s.moves[0]
 	for _, m := range s.moves[1:] {
-		if unit = common(unit, m); unit < 1000 { // a millisecond: no multiple of anything
+		if unit = common(unit, m); unit < 1000 { // below a millisecond there is no common interval
 			return f
 		}
 	}
@@ -94,7 +96,7 @@ func (s *steps) interval() (f Figure[time.Duration]) {
 	return f
 }
 
-// common returns the longest time of which a and b are multiples, but for some microseconds of
+// common returns the longest time that divides both a and b, apart from some microseconds of
 // rounding.
 func common(a, b float64) float64 {
 	const slack = 4
@@ -108,8 +110,8 @@ func common(a, b float64) float64 {
 	return a
 }
 
-// tidyInterval returns the interval that was probably meant: a second, a minute, an hour or a day
-// divided by a whole number.
+// tidyInterval rounds an interval to a second, a minute, an hour or a day divided by a whole
+// number, if one is near, and else to the microsecond.
 func tidyInterval(us float64) time.Duration {
 	for _, period := range [...]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} {
 		n := math.Round(float64(period.Microseconds()) / us)
@@ -120,8 +122,8 @@ func tidyInterval(us float64) time.Duration {
 	return time.Duration(us * 1e3).Round(time.Microsecond)
 }
 
-// burst returns how many units a GCRA admits at once: the backlog of keys that are denied stays
-// within one unit below it, however it moves.
+// burst returns how many units a GCRA admits at once: the backlog of a key that is denied
+// requests stays within one unit below it.
 func (s *steps) burst() (f Figure[int64]) {
 	if s.ceiling == 0 || !s.interval().Sure {
 		return f
@@ -129,8 +131,8 @@ func (s *steps) burst() (f Figure[int64]) {
 	return Figure[int64]{Value: s.ceiling, Known: true, Sure: len(s.stood) >= 3}
 }
 
-// capacity returns the highest level that was seen. It is never sure: what is stored is what a
-// request left, so that no bucket that is used is ever seen full.
+// capacity returns the highest level seen. It is never sure: the stored level is that after a
+// request, so that a bucket in use is never seen full.
 func (s *steps) capacity() (f Figure[int64]) {
 	if s.highest < 1 || s.highest >= 1<<53 || s.highest != math.Trunc(s.highest) {
 		return f
@@ -138,8 +140,8 @@ func (s *steps) capacity() (f Figure[int64]) {
 	return Figure[int64]{Value: int64(s.highest), Known: true}
 }
 
-// Rate writes an interval as a limit: so many units in the shortest of a second, a minute, an hour
-// and a day that holds a whole number of them. ok is false where none does.
+// Rate converts an interval to a limit in the shortest of a second, a minute, an hour and a day
+// that contains a whole number of intervals; ok is false if none does.
 func Rate(interval time.Duration) (l limiter.Limit, ok bool) {
 	for _, period := range [...]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} {
 		if n := int64(math.Round(float64(period) / float64(interval))); n >= 1 && (period/time.Duration(n)-interval).Abs() <= 2*time.Microsecond {
