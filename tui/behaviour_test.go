@@ -266,3 +266,14 @@ func BenchmarkPaintLongNames(b *testing.B) {
 		})
 	}
 }
+
+func TestAnEmptyScreenSaysWhatToDo(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{})
+	s.feed.Break(s.now, "nothing listens at redis://x:1: start the server or correct the address")
+	s.edit = func(b *model.Batch) { b.Readings = nil }
+	s.run(2 * time.Second)
+	s.see("Check the address, the port")
+	s.feed.Mend()
+	s.run(5 * time.Second)
+	s.see("sixty limiter libraries", "Does yours write a form of its own?")
+}

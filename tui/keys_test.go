@@ -83,6 +83,20 @@ func TestTheHelpShowsEveryKey(t *testing.T) {
 	}
 }
 
+func TestTheHelpSaysOnceWhyKeysDoNothing(t *testing.T) {
+	s := newStage(t, 80, 70, tui.Options{})
+	s.run(time.Second)
+	s.press("?")
+	for _, b := range s.app.Bindings() {
+		if b.Group == "fire" && b.Reason() != "" {
+			s.see(b.What())
+		}
+	}
+	if text := s.text(); strings.Count(text, "Only a replay has markers") != 1 || strings.Contains(text, "(Only") {
+		t.Errorf("the help does not say once why the keys of markers do nothing:\n%s", text)
+	}
+}
+
 func TestThePaletteFindsEveryAction(t *testing.T) {
 	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 	s.run(time.Second)

@@ -49,7 +49,8 @@ func (f *Families) Learn(name string) {
 func (f *Families) Changes() int { return f.changes }
 
 // Shorten cuts a clean name to at most cells cells, marks included: first words from its beginning
-// that its family shares, as few as will do, then such words from its end, then its middle.
+// that its family shares, as few as will do, then such words from its end, then up to a third of what is its own from the end
+// of that, in whole words, then the middle of it.
 func (f *Families) Shorten(name string, cells int, mark string) string {
 	if len(name) <= cells || Width(name) <= cells {
 		return name
@@ -72,6 +73,14 @@ func (f *Families) Shorten(name string, cells int, mark string) string {
 	}
 	if cells < leastOwn {
 		return Shorten(name, cells+2*Width(mark), mark)
+	}
+	for part := rest; 3*len(part) >= 2*len(rest); part = part[:strings.LastIndexFunc(part, separates)] {
+		if fits(part, cells) { // most of what is its own, and whole words
+			return mark + part + mark
+		}
+		if !strings.ContainsFunc(part, separates) {
+			break
+		}
 	}
 	return mark + Shorten(rest, cells, mark) + mark
 }

@@ -27,6 +27,8 @@ func TestFamiliesKeepWhatIsAKeysOwn(t *testing.T) {
 		{limits, limits[0], 21, "…10.0.0.7/login/10/1…"},
 		{limits, limits[0], 20, "…10.0.0.7/login/10…"},
 		{limits, limits[2], 21, "…alice/upload/20/1…"},
+		{limits, limits[0], 16, "…10.0.0.7/login…"},
+		{limits, limits[1], 15, "…10.0.0.11/api…"},
 		{limits, limits[0], 15, "…10.0.0…gin/10…"},
 		{limits, limits[0], 9, "LIMI…nute"},
 		{limits[:1], limits[0], 21, "LIMITS:LIM…0/1/minute"}, // alone it has no family

@@ -70,7 +70,7 @@ func Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.Instant,
 		s.paintSummary(in, y, k, &k.Gauge)
 	}
 	if y+1 < in.Y+in.H {
-		s.paintNotes(in, y+1, k)
+		s.paintNotes(cell.Rect{X: in.X, Y: y + 1, W: in.W, H: in.Y + in.H - y - 1}, k)
 	}
 	if old {
 		s.Buffer.Wash(r, s.Look.Unknown.Fg)
@@ -134,6 +134,7 @@ func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l
 	chart.Bar(g, x, y, w, full, s.Look.Glyphs, l.segments...)
 	if l.limit && k.Reading.Target.LimitKnown {
 		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
+		s.Buffer.Wash(cell.Rect{X: x + at, Y: y, W: w - at, H: 1}, s.Look.Denied.Fg) // what is beyond the limit
 		st := s.Look.Denied
 		if under := g.At(x+min(at, w), y); under.R == s.Look.Reach[len(s.Look.Reach)-1] {
 			st = s.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
@@ -222,7 +223,16 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 			return []line{previous, current, estimate}
 		}
 	case limiter.KindLog:
-		exact.decides = true
+		if !g.Exact.Known { // a log that tells how many it holds, but not when each was
+			exact = line{label: "used", value: format.Counted(g.Used), limit: true, room: float64(model.Capacity(t)),
+				segments: []chart.Segment{solid(float64(g.Used.N), s.Look.Good)}, formula: "counted in the log"}
+			if !g.Used.Known {
+				exact.segments, exact.formula = nil, "not read"
+			}
+		}
+		if exact.decides = true; !g.Exact.Known && !g.Previous.Known {
+			return []line{exact}
+		}
 	default:
 		estimate.decides = true
 	}
@@ -300,6 +310,10 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 // paintSummary is the sentence that everything above adds up to.
 func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
 	end := in.X + in.W
+	if t := k.Reading.Target; !g.NextKnown && t.LimitKnown && t.Window > 0 {
+		s.Spans(in.X, y, end, widget.Styled("how much is used is not known, so there is no verdict", s.Look.Unknown))
+		return
+	}
 	if !g.NextKnown {
 		s.Spans(in.X, y, end, widget.Styled("limit unknown: give it with --limit, as in --limit 100/1m", s.Look.Unknown))
 		return
@@ -338,7 +352,8 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 	s.Spans(in.X, y, end, room, dot, next, dot, reset)
 }
 
-func (s *sheet) paintNotes(in cell.Rect, y int, k *model.Watched) {
+// paintNotes says what else is known of the key, in as many rows of in as it takes.
+func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 	r := &k.Reading
 	var parts []string
 	if d := k.Gauge.DeniedInW; d.Known {
@@ -353,5 +368,17 @@ func (s *sheet) paintNotes(in cell.Rect, y int, k *model.Watched) {
 	if r.Type != "" {
 		parts = append(parts, safetext.Clean(r.Type))
 	}
-	s.Buffer.Text(in.X, y, in.X+in.W, safetext.Clip(strings.Join(parts, " · "), in.W, safetext.Ellipsis), s.Look.Dim)
+	row, text := 0, ""
+	for _, part := range parts {
+		longer := part
+		if text != "" {
+			longer = text + " · " + part
+		}
+		if text != "" && row+1 < in.H && safetext.Width(longer) > in.W {
+			s.Buffer.Text(in.X, in.Y+row, in.X+in.W, text, s.Look.Dim)
+			row, longer = row+1, part
+		}
+		text = longer
+	}
+	s.Buffer.Text(in.X, in.Y+row, in.X+in.W, safetext.Clip(text, in.W, safetext.Ellipsis), s.Look.Dim)
 }

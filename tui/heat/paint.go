@@ -51,6 +51,8 @@ func (v view) paintCursorText(r cell.Rect) {
 	switch {
 	case c.known:
 		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.level), v.Look.Text))
+	case c.arrivals:
+		spans = append(spans, widget.Styled(" · requests, limit unknown", v.Look.Unknown))
 	case !c.watched:
 		spans = append(spans, widget.Styled(" · not watched", v.Look.Unknown))
 	}
@@ -150,6 +152,8 @@ func (v view) shape(c heat) (rune, themes.Style) {
 			st = themes.Style{Fg: l.Fine}
 		}
 		return shades[min(int(c.level*float32(len(shades))), len(shades)-1)], st
+	case c.arrivals && !c.known: // how full the key is, is not known: no colour of the scale
+		return l.Shade[0], l.Unknown
 	case c.arrivals:
 		return l.Shade[0], l.Admitted
 	case c.watched:

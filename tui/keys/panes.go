@@ -28,17 +28,25 @@ func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	v.Time.Paint(v.Canvas, in, k, v.Moment(), k != nil && k.Reading.Key == v.Selected())
 }
 
-// advice is what to know while there is no key to show.
-const advice = `What is found by itself: streams with a field count; sorted sets whose scores are times; counters named prefix:resource:subject:<window start>; GCRA and bucket values; and what the limiters of this program's library write.
-Say which keys with --watch 'rl:*', what limits them with --limit 100/1m, or both for many kinds of keys in a file of rules with --config.`
+// advice is what to know while a server shows no key, and awayAdvice while it has never answered.
+const (
+	advice = `The keys of about sixty limiter libraries are known by their names and values, and appear here by themselves as soon as a request is counted.
+Does yours write a form of its own? Name its keys with --watch 'rl:*' and its limit with --limit 100/1m, or give rules for several kinds of keys in a file: ratescope config init writes one to begin with.
+ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic.`
+	awayAdvice = `Check the address, the port and the password: --redis redis://user:password@host:6379/0, or rediss:// for TLS. This screen connects by itself when the server answers.
+ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic.`
+)
 
 // paintAdvice fills the room of a timeline that has no key.
 func (v view) paintAdvice(r cell.Rect) {
 	if !v.Started() || v.Board().Len() > 0 {
 		return
 	}
-	y := r.Y + 1
-	for paragraph := range strings.SplitSeq(advice, "\n") {
+	y, text := r.Y+1, advice
+	if s := v.Live().Server; s.Link != model.Live && s.Err != "" {
+		text = awayAdvice
+	}
+	for paragraph := range strings.SplitSeq(text, "\n") {
 		for _, line := range format.Wrap(paragraph, min(r.W-2, 90)) {
 			if y < r.Y+r.H {
 				v.Buffer.Text(r.X+1, y, r.X+r.W, line, v.Look.Dim)

@@ -38,7 +38,7 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("time", "faster", ">", "speeds it up, to 50x", func() { s.clock.faster(1) }, ">"),
 		bind("time", "go to", "g", "goes to a time you type, as 9.9s or 999ms", s.askTime, "g").Hinted("go to"),
 		bind("time", "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) }, "R", "home").Hinted("restart"),
-		bind("time", "undo", "U", "takes the restart back", s.takeBack, "U").When(func() string {
+		bind("time", "undo", "U", "undoes the restart", s.takeBack, "U").When(func() string {
 			if s.past == nil {
 				return "Nothing was restarted."
 			}

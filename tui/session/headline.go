@@ -27,6 +27,8 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 		word, st = "last known "+format.Span(age)+" ago", l.Unknown
 	case g.Throttled():
 		word = "denied"
+	case !g.NextKnown && k.Reading.Err == "" && t.LimitKnown && t.Window > 0:
+		word = "used: not known"
 	case !g.NextKnown && k.Reading.Err == "":
 		word = "limit unknown"
 	case g.Near() && k.Reading.Err == "":

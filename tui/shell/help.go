@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
+	"ratescope/tui/format"
 	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
@@ -97,6 +99,22 @@ func at(list []string, i int) string {
 
 func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0)) }
 
+// possibleFirst returns actions with those first that are possible now, then the others, those with
+// the same reason together.
+func possibleFirst(list keymap.Actions) keymap.Actions {
+	reasons := []string{""}
+	for _, act := range list {
+		if reason := act.Reason(); !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(x, y keymap.Action) int {
+		return cmp.Compare(slices.Index(reasons, x.Reason()), slices.Index(reasons, y.Reason()))
+	})
+	return sorted
+}
+
 // columns are the lines of the help, rendered: the groups in turn to the shorter column,
 // then the legend.
 func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
@@ -119,16 +137,34 @@ func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 	}
 	for _, g := range h.groups {
 		lines := []string{heading.Render(g.name)}
-		for _, act := range g.list {
+		list := possibleFirst(g.list)
+		for i, act := range list {
 			shown := act.Help().Key
 			if p.Buffer.ASCII {
 				shown = strings.Join(act.Keys()[:min(len(act.Keys()), 2)], " ")
 			}
-			ks, st, what := key, text, act.What()
-			if reason := act.Reason(); reason != "" {
-				ks, st, what = dim, dim, what+" ("+strings.TrimSuffix(reason, ".")+")"
+			reason := act.Reason()
+			if reason == "" {
+				lines = append(lines, line(key.Render(shown), text.Render(safetext.Clip(act.What(), room, safetext.Ellipsis))))
+				continue
 			}
-			lines = append(lines, line(ks.Render(shown), st.Render(safetext.Clip(what, room, safetext.Ellipsis))))
+			before, more := i > 0 && list[i-1].Reason() == reason, i+1 < len(list) && list[i+1].Reason() == reason
+			if whole := act.What() + " (" + strings.TrimSuffix(reason, ".") + ")"; !before && !more && safetext.Width(whole) <= room {
+				lines = append(lines, line(dim.Render(shown), dim.Render(whole)))
+				continue
+			}
+			row := line(dim.Render(shown), dim.Render(safetext.Clip(act.What(), room, safetext.Ellipsis)))
+			lines = append(lines, dim.Render(string(p.Look.Box.V))+strings.TrimPrefix(row, " "))
+			if more {
+				continue // the reason stands once, below the last action that it is of
+			}
+			for n, part := range format.Wrap(safetext.Clean(reason), keys+room-2) {
+				corner := string(p.Look.Box.BL) + string(p.Look.Box.H) + " "
+				if n > 0 {
+					corner = "   "
+				}
+				lines = append(lines, dim.Render(corner+part))
+			}
 		}
 		add(lines)
 	}

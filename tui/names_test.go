@@ -1,0 +1,35 @@
+package tui_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/tui"
+	"ratescope/tui/tuitest"
+)
+
+// TestLongNamesSayWhoseKeyItIs has keys as the library limits names them, which begin and end
+// alike, and looks for the part between on the screens that list keys.
+func TestLongNamesSayWhoseKeyItIs(t *testing.T) {
+	var people []tuitest.Personality
+	for _, who := range []string{"10.0.0.7/login/10", "10.0.0.11/api/100", "alice/upload/20"} {
+		one := tuitest.Overrun()[0]
+		one.Name, one.How, one.Limit = "LIMITS:LIMITER/"+who+"/1/minute", limiter.SlidingLog, limiter.Limit{Count: 2, Window: time.Minute}
+		people = append(people, one)
+	}
+	for _, size := range [][2]int{{140, 42}, {80, 24}} {
+		s := newStage(t, size[0], size[1], tui.Options{}, people...)
+		s.run(5 * time.Second)
+		for screen, own := range map[string]string{"1": "10.0.0.7/login", "2": "10.0.0.7/login", "5": "10.0.0.7/login", "6": "…10.0.0"} {
+			s.press(screen)
+			s.see(own)
+			for _, line := range strings.Split(s.text(), "\n") {
+				if at := strings.Index(line, "LIMITS:LI"); at >= 0 && strings.Contains(line[at:min(at+40, len(line))], "…") {
+					t.Errorf("screen %s in %dx%d keeps what all names begin with and cuts the rest: %s", screen, size[0], size[1], line)
+				}
+			}
+		}
+	}
+}
