@@ -30,9 +30,9 @@ type Call struct {
 	Body   []byte
 }
 
-// Application fires at an application over HTTP. It has the caps, the pace, the audit file and
-// the rules about what is unknown of an Injector, and no Redis. Make one with NewApplication. It
-// is safe for concurrent use.
+// Application fires requests at an application over HTTP, without Redis. The caps, the pace, the
+// audit file and the handling of unknown outcomes are those of an Injector. Use NewApplication to
+// make one. It is safe for concurrent use.
 type Application struct {
 	o      Options
 	call   Call
@@ -44,13 +44,14 @@ type Application struct {
 
 // Limits of requests to an application.
 const (
-	MaxBody       = 1 << 20          // of a request, in bytes
-	maxAnswer     = 64 << 10         // of an answer that is read before its connection is given up
-	answerTimeout = 10 * time.Second // for one request; Options.Timeout overrides it
-	giveUpCalls   = 20               // errors in a row
+	MaxBody       = 1 << 20          // bytes in the body of a request
+	maxAnswer     = 64 << 10         // bytes of an answer that are read
+	answerTimeout = 10 * time.Second // for one request, if Options.Timeout is not set
+	giveUpCalls   = 20               // consecutive errors after which an order stops
 )
 
-// NewApplication prepares to fire; it does not connect. The error is one sentence about the call.
+// NewApplication prepares to fire the call c; it does not connect. It fails, with one sentence, if
+// the call is not valid.
 func NewApplication(o Options, c Call) (*Application, error) {
 	u, err := url.Parse(c.URL)
 	switch {
@@ -90,10 +91,10 @@ func (a *Application) Shown() string { return a.shown }
 // Method returns the method of the requests.
 func (a *Application) Method() string { return a.call.Method }
 
-// Loopback says that the application is on this machine.
+// Loopback reports whether the application is on this machine.
 func (a *Application) Loopback() bool { return connect.LoopbackHost(a.url.Host) }
 
-// Armed returns nil when firing is allowed, else an error that says how to allow it.
+// Armed returns nil if firing is allowed, and else an error that says how to allow it.
 func (a *Application) Armed() error {
 	switch {
 	case !a.o.Armed && a.o.Refused != "":
@@ -110,7 +111,8 @@ func (a *Application) Armed() error {
 	return nil
 }
 
-// Fire sends the requests of s as Injector.Fire does. s.Key is what they are called.
+// Fire sends the requests of s as Injector.Fire does. s.Key is the name under which they are
+// reported.
 func (a *Application) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	if err := a.Armed(); err != nil {
 		return model.Outcomes{}, err
@@ -141,7 +143,7 @@ func (a *Application) Fire(ctx context.Context, s model.Order, report func(model
 	})
 }
 
-// one sends one request. Only what was never sent is Failed for want of an answer; the rest is
+// one sends one request. Without an answer its outcome is Failed if it was never sent, and else
 // Unanswered.
 func (a *Application) one(ctx context.Context) answered {
 	ctx, cancel := context.WithTimeout(ctx, a.o.Timeout)
@@ -149,12 +151,12 @@ func (a *Application) one(ctx context.Context) answered {
 	var wrote atomic.Bool
 	var connections atomic.Int32
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		// The transport sends some requests again over another connection when the first one is
-		// lost: that is when it asks for the second one.
+		// When a connection is lost, the transport may send the request again over a second one. The
+		// request is canceled then, so that it is never sent twice.
 		GotConn: func(got httptrace.GotConnInfo) {
 			if connections.Add(1) > 1 && wrote.Load() {
 				cancel()
-				_ = got.Conn.Close() // so that nothing is written before the end of the context is seen
+				_ = got.Conn.Close() // nothing may be written before the transport notices the cancel
 			}
 		},
 		WroteHeaders: func() { wrote.Store(true) },
@@ -189,7 +191,7 @@ func (a *Application) one(ctx context.Context) answered {
 		fired.Outcome, fired.Err = model.Failed, safetext.Clean(a.url.Host)+" cannot be reached: "+reasonOf(err)
 		return fired
 	}
-	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer) // the status has said what there is to know
+	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer) // so that the connection can be used again
 	answer.Body.Close()
 	said := model.ReadAnswer(answer.StatusCode, answer.Header, fired.Received)
 	fired.Answer, fired.Outcome = &said, said.Outcome()
@@ -226,16 +228,16 @@ func reasonOf(err error) string {
 	return safetext.Clean(err.Error())
 }
 
-// Close gives the connections up and closes the audit file. No Fire may be running.
+// Close closes idle connections and the audit file. No Fire may be running.
 func (a *Application) Close() error {
 	a.client.CloseIdleConnections()
 	return a.audit.close()
 }
 
-// hidden stands for a value that may be secret.
+// hidden replaces a value that may be secret.
 const hidden = "***"
 
-// showURL writes a URL without its password and the values of its query.
+// showURL formats a URL without its password and the values of its query.
 func showURL(u *url.URL) string {
 	v := *u
 	if v.User != nil {
@@ -256,7 +258,7 @@ func showURL(u *url.URL) string {
 	return v.String()
 }
 
-// plainHeaders are those whose values are never secret.
+// plainHeaders lists the headers whose values are never secret.
 var plainHeaders = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type", "Host", "User-Agent"}
 
 // showHeader returns the fields of a header; values that may be secret are hidden.
@@ -274,7 +276,8 @@ func showHeader(h http.Header) map[string]string {
 	return shown
 }
 
-// ReadHeader reads fields as -H takes them, "Name: value". The error does not hold the value.
+// ReadHeader parses header fields in the form "Name: value" of the flag -H. Its error does not
+// contain the value.
 func ReadHeader(fields []string) (http.Header, error) {
 	h := http.Header{}
 	for i, f := range fields {
@@ -290,7 +293,7 @@ func ReadHeader(fields []string) (http.Header, error) {
 	return h, nil
 }
 
-// validName says that a name is one that a header may have: the token of RFC 9110.
+// validName reports whether a name is a valid header name: a token of RFC 9110.
 func validName(name string) bool {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c) {

@@ -13,24 +13,24 @@ import (
 	"ratescope/model/arming"
 )
 
-// permission says whether requests may be fired now: by what the program was started with, and, where
-// firing has to be armed by hand, by an arming that ends. It is safe for concurrent use.
+// permission decides whether requests may be fired now: the program's flags must allow it and,
+// if firing is armed by hand, the arming must not have ended. It is safe for concurrent use.
 type permission struct {
 	link    *link
 	audit   *audit
-	allowed bool             // the program was started so that firing may be armed
-	refused string           // the remedy where it was not; "" names --allow-inject
+	allowed bool             // the program's flags allow firing
+	refused string           // the remedy if they do not; "" names --allow-inject
 	byHand  bool             // Arm has to be called first, and each order needs a ticket
-	marked  bool             // the configuration calls the server one of production
+	marked  bool             // the configuration says production: true
 	now     func() time.Time // this machine's clock
 
 	mu         sync.Mutex
 	state      arming.State
-	production []string // why the server counts as one of production, as of the last Arm
+	production []string // why the server counted as production at the last Arm; nil if it did not
 }
 
-// Allowed returns nil when the program was started so that firing may be armed, else an error
-// that wraps ErrReadOnly and says how to allow it.
+// Allowed returns nil if the program's flags allow firing, and else an error that wraps
+// connect.ErrReadOnly and names the remedy.
 func (p *permission) Allowed() error {
 	if p.allowed {
 		return nil
@@ -42,10 +42,10 @@ func (p *permission) Allowed() error {
 	return fmt.Errorf("%s is %w, so nothing is fired at it: %s", p.link.endpoint.Shown, connect.ErrReadOnly, remedy)
 }
 
-// ByHand says that firing has to be armed first, and each order needs a ticket.
+// ByHand reports whether firing has to be armed first and each order needs a ticket.
 func (p *permission) ByHand() bool { return p.byHand }
 
-// Armed returns nil when firing is possible now, else an error that says why not.
+// Armed returns nil if firing is permitted now, and else an error that says why not.
 func (p *permission) Armed() error {
 	if err := p.Allowed(); err != nil || !p.byHand {
 		return err
@@ -55,7 +55,7 @@ func (p *permission) Armed() error {
 	return p.state.Err(p.now())
 }
 
-// Arming returns where firing stands now.
+// Arming returns the present state of the arming.
 func (p *permission) Arming() arming.Status {
 	refused := p.Allowed()
 	p.mu.Lock()
@@ -65,8 +65,8 @@ func (p *permission) Arming() arming.Status {
 	return s
 }
 
-// Arm makes firing possible for arming.Lasts without use. It asks the server who it is, over the
-// client that will write. The error is one sentence.
+// Arm permits firing until it is unused for arming.Lasts. It asks the server for its identity
+// over the client that will write. The error is one sentence.
 func (p *permission) Arm(ctx context.Context) error {
 	if err := p.Allowed(); err != nil {
 		return err
@@ -92,11 +92,11 @@ func (p *permission) Disarm() {
 	p.state.Disarm()
 	p.mu.Unlock()
 	if was {
-		_ = p.note(disarmed, "") // the arming has ended, whether that can be written or not
+		_ = p.note(disarmed, "") // the arming has ended even if the audit file cannot be written
 	}
 }
 
-// note writes that the state of the arming has changed.
+// note writes a change of the arming to the audit file; run is the server's run ID.
 func (p *permission) note(outcome, run string) error {
 	line := entry{Action: outcome, Server: p.link.endpoint.Shown, Database: p.link.endpoint.DB(), Outcome: outcome, RunID: run, person: whoRuns()}
 	if err := p.audit.append(line); err != nil {
@@ -105,8 +105,8 @@ func (p *permission) note(outcome, run string) error {
 	return nil
 }
 
-// Meet takes in what is known about the server: the arming ends where the connection was lost
-// and another one answers.
+// Meet takes the present state of the server: the arming ends if the connection was lost and a
+// different server answers afterwards.
 func (p *permission) Meet(s model.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +120,7 @@ func (p *permission) Meet(s model.Server) {
 	}
 }
 
-// permit returns nil when the order s may be carried out now, and counts it as use.
+// permit returns nil if the order s may be carried out now, and counts it as use of the arming.
 func (p *permission) permit(ctx context.Context, s model.Order) error {
 	if err := p.Armed(); err != nil || !p.byHand {
 		return err
@@ -147,9 +147,9 @@ func (p *permission) permit(ctx context.Context, s model.Order) error {
 	return p.state.Use(now)
 }
 
-// assured returns nil where a person has typed what a server of production asks for: the name of the
-// key and a reason. production says why the server counts as one, nil where it does not; nothing
-// begins the sentence that refuses.
+// assured returns nil if the user has typed what a production server requires: the name of the
+// key and a reason. production says why the server counts as production, and is nil if it does
+// not; nothing is the start of the error's sentence.
 func (p *permission) assured(production []string, key, named, reason, nothing string) error {
 	switch {
 	case len(production) == 0:
@@ -162,7 +162,7 @@ func (p *permission) assured(production []string, key, named, reason, nothing st
 	return nil
 }
 
-// nothing begins the sentence that says why an order is not carried out.
+// nothing returns the start of the sentence that says why an order is not carried out.
 func nothing(s model.Order) string {
 	if s.Change.Kind != model.NoChange {
 		return "nothing is changed"
@@ -170,8 +170,8 @@ func nothing(s model.Order) string {
 	return "nothing is fired"
 }
 
-// permitBack returns nil when an action on a key may be taken back now, and counts it as use. It asks for
-// what a person has typed, as permit does.
+// permitBack returns nil if an action on a key may be taken back now, and counts it as use of
+// the arming. On a production server it requires the key's name and a reason, as permit does.
 func (p *permission) permitBack(key, named, reason string) error {
 	if !p.byHand {
 		return nil
@@ -185,7 +185,7 @@ func (p *permission) permitBack(key, named, reason string) error {
 	return p.use()
 }
 
-// use counts a request as use of the arming, and says whether it holds still.
+// use counts a request as use of the arming, and fails if the arming has ended.
 func (p *permission) use() error {
 	if !p.byHand {
 		return nil
@@ -195,14 +195,14 @@ func (p *permission) use() error {
 	return p.state.Use(p.now())
 }
 
-// identify asks the server which life of it this is, and what tells whether it is one of production.
+// identify asks the server for its identity and for the traits that mark a production server.
 func (p *permission) identify(ctx context.Context) (arming.Server, arming.Traits, error) {
 	server, traits, err := p.link.identify(ctx)
 	traits.Marked = p.marked
 	return server, traits, err
 }
 
-// Production returns, a clause each, why the server counts as one of production; nil where it
+// Production returns the reasons, a clause each, why the server counts as production; nil if it
 // does not, or does not answer.
 func (p *permission) Production(ctx context.Context) (why []string) {
 	if _, traits, err := p.identify(ctx); err == nil {

@@ -23,40 +23,40 @@ import (
 )
 
 // audit appends JSON lines to a file that only its owner may read: one before a request is
-// sent, and one when its outcome is known. A request that has only the first, because the
-// program or its machine went down between the two, may have been counted by the server or
-// not: its outcome is unknown. Each order to fire has a line before its first request, with what
-// the keys held, and one after its last; both are on the disk before the program goes on. Lines
-// are one write each, so that several processes may share the file.
+// sent, and one when its outcome is known. If the program or the machine stops between the two,
+// the outcome of the request is unknown. Each order has a line before its first request, with
+// the contents of the keys, and a line after its last request; both are synced to the disk
+// before the program goes on. Each line is a single write, so that several processes may share
+// the file.
 type audit struct {
 	path string
 	mu   sync.Mutex
 	file *os.File
 	user string
-	run  string // tells the requests of this run from those of others
-	n    int64
+	run  string // prefix of the actions of this process
+	n    int64  // actions so far
 }
 
-// stamp is how instants are written.
+// stamp is the layout of times in the file.
 const stamp = "2006-01-02T15:04:05.000000Z"
 
-// What a line says beside the outcomes of requests.
+// Outcomes in the file, in addition to those of requests.
 const (
-	begun   = "begun"   // of an action: its requests follow
-	pending = "pending" // of a request: it is about to be sent
-	ended   = "ended"   // of an action: all its requests are accounted for
-	undone  = "undone"  // of an action: what it wrote was taken back
+	begun   = "begun"   // an action: its requests follow
+	pending = "pending" // a request: it is about to be sent
+	ended   = "ended"   // an action: all its requests are accounted for
+	undone  = "undone"  // an action: it is taken back
 
-	armed    = "armed"    // of no action: firing was armed by hand
-	disarmed = "disarmed" // of no action: the arming was ended by hand
+	armed    = "armed"    // no action: the user has armed firing
+	disarmed = "disarmed" // no action: the user has ended the arming
 )
 
-// entry is one line. Key is quoted as Go quotes it when it is not valid UTF-8, which
-// KeyQuoted says.
+// entry is one line of the file. If the key is not valid UTF-8, KeyQuoted is set and Key is
+// quoted as Go quotes strings.
 type entry struct {
 	At           string `json:"at"`      // by this machine's clock
-	Action       string `json:"action"`  // the same in all lines of one order to fire; undo takes it
-	Request      string `json:"request"` // the same in both lines of a request; "" for the action as a whole
+	Action       string `json:"action"`  // id of the action, in all its lines; undo takes it
+	Request      string `json:"request"` // id of the request, in both its lines; "" for the action as a whole
 	Server       string `json:"server"`
 	Database     int    `json:"database,omitempty"`
 	Key          string `json:"key,omitempty"`
@@ -65,22 +65,22 @@ type entry struct {
 	Limit        string `json:"limit,omitempty"`
 	Cost         int64  `json:"cost,omitempty"`
 	Outcome      string `json:"outcome"`
-	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"` // -1 never; only when denied
-	ServerAt     int64  `json:"server_us,omitempty"`      // when it was decided, by the server's clock in µs since the epoch
-	Used         int64  `json:"used,omitempty"`           // after it
-	AsNew        int64  `json:"as_new_us,omitempty"`      // of what drains: when the key is as new after it; of an action, before it
+	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"` // of a denied request; -1 is never
+	ServerAt     int64  `json:"server_us,omitempty"`      // when it was decided, by the server's clock, in µs since the epoch
+	Used         int64  `json:"used,omitempty"`           // units used after the request
+	AsNew        int64  `json:"as_new_us,omitempty"`      // see asNewOf: after the request, or before the action
 	Error        string `json:"error,omitempty"`
 	User         string `json:"user"`
 	PID          int    `json:"pid"`
 
-	// Of requests to an application.
+	// Fields of requests to an application.
 	URL     string            `json:"url,omitempty"` // without the values of its query
 	Method  string            `json:"method,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"` // without the values that may be secret
+	Headers map[string]string `json:"headers,omitempty"` // without values that may be secret
 	Body    int               `json:"body_bytes,omitempty"`
 	Status  int               `json:"status,omitempty"`
 
-	// Of an action as a whole.
+	// Fields of an action as a whole.
 	person
 	Reason   string          `json:"reason,omitempty"`
 	Number   int             `json:"number,omitempty"`
@@ -88,16 +88,16 @@ type entry struct {
 	Library  string          `json:"library,omitempty"`
 	Target   *model.Target   `json:"target,omitempty"` // how the key is limited
 	Shape    string          `json:"shape,omitempty"`
-	Change   string          `json:"change,omitempty"` // what was done to the key instead of firing at it
-	Raise    *raisedLine     `json:"raise,omitempty"`  // of a limit that its library keeps in Redis
-	Ticket   *ticketLine     `json:"ticket,omitempty"` // what the person who ordered was told
-	RunID    string          `json:"run_id,omitempty"` // of the server that firing was armed for
-	Before   []savedKey      `json:"before,omitempty"` // what the keys held before the first request
-	After    []savedKey      `json:"after,omitempty"`  // a digest of what they held after the last
+	Change   string          `json:"change,omitempty"` // the change of the key, if it was not fired at
+	Raise    *raisedLine     `json:"raise,omitempty"`  // the change of a limit that its library keeps in Redis
+	Ticket   *ticketLine     `json:"ticket,omitempty"` // the forecast that the user was shown
+	RunID    string          `json:"run_id,omitempty"` // the server that firing was armed for
+	Before   []savedKey      `json:"before,omitempty"` // contents of the keys before the first request
+	After    []savedKey      `json:"after,omitempty"`  // digests of their contents after the last request
 	Outcomes *model.Outcomes `json:"tally,omitempty"`
 }
 
-// person is who ran the program, as far as the machine says.
+// person says who ran the program, as far as the machine knows.
 type person struct {
 	Host     string `json:"host,omitempty"`
 	Terminal string `json:"terminal,omitempty"`
@@ -107,18 +107,18 @@ type person struct {
 
 // ticketLine is a forecast in the audit file. Durations are in milliseconds; -1 is never.
 type ticketLine struct {
-	At        int64    `json:"at_ms"` // of the server's clock
+	At        int64    `json:"at_ms"` // by the server's clock
 	Path      string   `json:"path"`
 	Admitted  int      `json:"admitted"`
 	Denied    int      `json:"denied"`
 	LastIn    int64    `json:"last_in_ms"`
 	AsNew     int64    `json:"as_new_ms"`
-	Displaced *int64   `json:"displaced,omitempty"` // requests of others; not there where it is not known
-	Keys      []string `json:"keys,omitempty"`      // quoted as Go quotes them
+	Displaced *int64   `json:"displaced,omitempty"` // requests of other clients; absent if unknown
+	Keys      []string `json:"keys,omitempty"`      // quoted as Go quotes strings
 	Commands  []string `json:"commands,omitempty"`
 }
 
-// lineOf returns a ticket as the audit file has it; nil for none.
+// lineOf converts a ticket for the audit file; nil stays nil.
 func lineOf(t *model.Ticket) *ticketLine {
 	if t == nil {
 		return nil
@@ -139,7 +139,7 @@ func lineOf(t *model.Ticket) *ticketLine {
 	return l
 }
 
-// whoRuns returns who runs the program.
+// whoRuns returns the person who runs the program.
 func whoRuns() person {
 	p := person{Sudo: os.Getenv("SUDO_USER")}
 	p.Host, _ = os.Hostname()
@@ -150,7 +150,7 @@ func whoRuns() person {
 	return p
 }
 
-// auditPath returns the default file. The error is for a process without a home, whose
+// auditPath returns the path of the default file. It fails for a process without a home, whose
 // state folder would be in the root of the file system.
 func auditPath() (string, error) {
 	if os.Getenv("HOME") == "" && os.Getenv("XDG_STATE_HOME") == "" && runtime.GOOS != "windows" {
@@ -159,7 +159,7 @@ func auditPath() (string, error) {
 	return filepath.Join(xdg.StateHome, "ratescope", "audit.jsonl"), nil
 }
 
-// open makes sure that lines can be written.
+// open opens the file, unless it is open.
 func (a *audit) open() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -186,20 +186,22 @@ func (a *audit) open() error {
 	return nil
 }
 
-// action is one order to fire. The lines of its requests have its id.
+// action is an order in the audit file: requests to fire, or one change of a key. All its lines
+// have its id.
 type action struct {
 	id     string
-	line   entry
-	before []savedKey
-	exact  []savedKey  // of a change: what its keys held in the same transaction; nil where before has to do
-	left   []savedKey  // with exact: what they held after it
-	failed string      // of a change: what went wrong
-	raised *raisedLine // of a change of a limit that its library keeps in Redis; else nil
-	begun  limiter.Instant
-	n      atomic.Int64 // requests so far
+	line   entry      // fields that all lines share
+	before []savedKey // contents of the keys before the action
+	// Contents before and after a change, saved in the transaction that made it; nil if they
+	// were not, and before counts.
+	exact, left []savedKey
+	failed      string      // error of a change
+	raised      *raisedLine // change of a limit that its library keeps in Redis; else nil
+	begun       limiter.Instant
+	n           atomic.Int64 // requests so far
 }
 
-// newAction returns the action of an order, with an id of its own.
+// newAction returns the action of an order, with a new id.
 func (a *audit) newAction(server string, database int, s model.Order) *action {
 	a.mu.Lock()
 	a.n++
@@ -216,7 +218,7 @@ func (a *audit) newAction(server string, database int, s model.Order) *action {
 	return act
 }
 
-// request returns the line of the next request of the action, which is about to be sent.
+// request returns the line for the next request of the action, to be written before it is sent.
 func (act *action) request(s model.Order) entry {
 	e := act.line
 	e.Request = act.id + "." + strconv.FormatInt(act.n.Add(1), 10)
@@ -224,7 +226,7 @@ func (act *action) request(s model.Order) entry {
 	return e
 }
 
-// fired writes what came of a request that was begun.
+// fired writes the outcome of a request, whose first line is e.
 func (a *audit) fired(e entry, f model.Fired) error {
 	e.Outcome, e.Error = f.Outcome.String(), f.Err
 	if f.Answer == nil && (f.Outcome == model.Admitted || f.Outcome == model.Denied) {
@@ -249,7 +251,7 @@ func (a *audit) fired(e entry, f model.Fired) error {
 	return a.append(e)
 }
 
-// append writes one line.
+// append writes one line. Lines of an action as a whole are synced to the disk.
 func (a *audit) append(e entry) error {
 	e.At, e.User, e.PID = time.Now().UTC().Format(stamp), a.user, os.Getpid()
 	line, err := json.Marshal(e)
@@ -267,10 +269,10 @@ func (a *audit) append(e entry) error {
 	return a.file.Sync()
 }
 
-// maxAudit is how long the file grows, in bytes, before it is put aside under the time of that.
+// maxAudit is the size of the file in bytes above which the next run renames it.
 const maxAudit = 32 << 20
 
-// rotate puts a file aside that has grown too long. a.mu is held.
+// rotate renames a file that has grown beyond maxAudit. a.mu must be held.
 func (a *audit) rotate() error {
 	info, err := os.Lstat(a.path)
 	if err != nil || info.Size() < maxAudit {

@@ -22,20 +22,21 @@ import (
 // maxLine bounds one line of the audit file, in bytes.
 const maxLine = 16 << 20
 
-// maxAside is how many of the files that rotate has put aside are searched for an action.
+// maxAside is how many of the files that rotate has renamed are searched for an action.
 const maxAside = 16
 
-// asideName returns the name under which rotate puts the file aside at a time.
+// asideName returns the name that rotate gives to the file at a time.
 func (a *audit) asideName(at time.Time) string {
 	return a.asidePrefix() + at.UTC().Format("20060102T150405") + ".jsonl"
 }
 
 func (a *audit) asidePrefix() string { return strings.TrimSuffix(a.path, ".jsonl") + "-" }
 
-// files returns the audit files to search, oldest first: those put aside, and the current one.
+// files returns the audit files to search, oldest first: the latest renamed ones, and the
+// current one.
 func (a *audit) files() []string {
 	folder, prefix := filepath.Split(a.asidePrefix())
-	found, _ := os.ReadDir(filepath.Clean(folder)) // sorted by name, which is a time; what is wrong with it, opening the current file says
+	found, _ := os.ReadDir(filepath.Clean(folder)) // sorted by name, which is a time; opening the current file reports an error
 	var list []string
 	for _, e := range found {
 		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".jsonl") && e.Type().IsRegular() {
@@ -45,8 +46,8 @@ func (a *audit) files() []string {
 	return append(list[max(len(list)-maxAside, 0):], a.path)
 }
 
-// each calls take for every line of an action, oldest first, across the files. A line that was torn is
-// passed over.
+// each calls take for every line of an action in all files, oldest first. Incomplete lines are
+// skipped.
 func (a *audit) each(id string, take func(e *entry)) error {
 	for _, name := range a.files() {
 		if err := eachLine(name, id, take); err != nil {
@@ -56,6 +57,7 @@ func (a *audit) each(id string, take func(e *entry)) error {
 	return nil
 }
 
+// eachLine calls take for every line of an action in one file.
 func eachLine(name, id string, take func(e *entry)) error {
 	f, err := file.Open(name)
 	if err != nil {
@@ -76,9 +78,10 @@ func eachLine(name, id string, take func(e *entry)) error {
 	return nil
 }
 
-// find returns the first and the last line of an action as a whole.
+// find returns the first and the last line of an action as a whole. It fails if the action is
+// unknown, unfinished, or was taken back.
 func (a *audit) find(id string) (first, last entry, err error) {
-	taken := "" // when it was taken back
+	taken := "" // when it was taken back; "" if it was not
 	err = a.each(id, func(e *entry) {
 		switch {
 		case e.Request != "":
@@ -86,7 +89,7 @@ func (a *audit) find(id string) (first, last entry, err error) {
 			first = *e
 		case e.Outcome == ended:
 			last = *e
-		case e.Outcome == undone: // announced before it is done; a second line says when that failed
+		case e.Outcome == undone: // written before it is done; a second line has the error if that failed
 			if taken = e.At; e.Error != "" {
 				taken = ""
 			}
@@ -105,15 +108,15 @@ func (a *audit) find(id string) (first, last entry, err error) {
 	return first, last, nil
 }
 
-// charge is one admitted request of an action.
+// charge is one request of an action that was charged.
 type charge struct {
-	at         limiter.Instant
-	cost, used int64
-	asNew      limiter.Instant // when the key was as new after it; 0 where that is not known
+	at         limiter.Instant // when it was decided
+	cost, used int64           // its cost, and the units used after it
+	asNew      limiter.Instant // see asNewOf, after the request; 0 if unknown
 }
 
-// held is how much more a log, a stream or a counter holds after a charge: a stream has an entry for each request,
-// or one for each unit.
+// held returns by how much a charge increases the number that a log, a stream or a counter
+// holds: a stream has one entry for each request or for each unit.
 func (c charge) held(t *model.Target) int64 {
 	if t.Algorithm == limiter.StreamCounter && !t.Layout.PerUnit {
 		return 1
@@ -121,17 +124,17 @@ func (c charge) held(t *model.Target) int64 {
 	return c.cost
 }
 
-// deniedCharged reports whether the limiter of t counts denied requests, too.
+// deniedCharged reports whether the limiter of t counts denied requests too.
 func deniedCharged(t *model.Target) bool {
 	w := foreign.For(t)
 	return w != nil && w.Charged || w == nil && t.Convention.Denied == limiter.DeniedCharged
 }
 
-// first reports whether a charge was the first one that its counter counted.
+// first reports whether the charge was the first one of its counter.
 func (c charge) first() bool { return c.used == c.cost }
 
-// charges returns what the requests of an action charged, oldest first: those that were admitted,
-// and with denied those that were denied, too.
+// charges returns the charges of an action's requests, oldest first: of the admitted ones and,
+// with denied, of the denied ones too.
 func (a *audit) charges(id string, denied bool) (list []charge, err error) {
 	err = a.each(id, func(e *entry) {
 		charged := e.Outcome == model.Admitted.String() || denied && e.Outcome == model.Denied.String()

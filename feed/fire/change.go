@@ -18,10 +18,10 @@ import (
 	"ratescope/model/safetext"
 )
 
-// Change makes the change of an order to its key: it frees it, gives room, blocks it or ends a
-// block. As with Fire, it has to be armed, is in the audit file before anything is written, and
-// is never sent twice. What is removed is saved in the transaction that removes it, so that Undo
-// can put it back.
+// Change carries out the change of an order: it frees the key, gives units back, blocks the key
+// or ends a block. As with Fire, the injector has to be armed, the change is in the audit file
+// before anything is written, and it is never sent twice. The transaction that removes a value
+// also saves it, so that Undo can restore it.
 func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, error) {
 	if err := i.Armed(); err != nil {
 		return model.Changed{}, err
@@ -64,7 +64,7 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 	return done, errors.Join(err, i.end(act, s, model.Outcomes{}))
 }
 
-// carryOut writes what a change is.
+// carryOut sends the commands of a change.
 func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, done *model.Changed) error {
 	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
@@ -86,14 +86,14 @@ func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, don
 	return i.remove(ctx, act, done)
 }
 
-// blockWords returns the command that blocks a key from the instant now of the server's clock on. The
-// limiter's script writes the same.
+// blockWords returns the command that blocks a key from now on, which is a time of the server's
+// clock. The limiter's script writes the same.
 func blockWords(s model.Order, now time.Time) []any {
 	return []any{"set", layout.BlockedKey(s.Key), strconv.FormatInt(now.Add(s.Change.For).UnixMicro(), 10), "px", strconv.FormatInt(s.Change.For.Milliseconds(), 10)}
 }
 
-// remove unlinks those keys of an action that exist, and in the same transaction saves what they
-// hold, where that can be saved.
+// remove unlinks the keys of an action that exist, and in the same transaction saves their
+// values, except those that are too large.
 func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed) error {
 	var keys []string
 	at := map[string]int{}
@@ -140,7 +140,7 @@ func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed)
 	return nil
 }
 
-// changed returns the keys that the change of an order may write from the instant now on.
+// changed returns the keys that the change of an order may write from now on.
 func changed(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind == model.Block || s.Change.Kind == model.Unblock {
 		return []string{layout.BlockedKey(s.Key)}
@@ -158,7 +158,7 @@ func changed(s model.Order, now limiter.Instant) []string {
 	return append(keys, layout.BlockedKey(s.Key))
 }
 
-// previewChange returns the commands of a change.
+// previewChange returns the commands of a change without sending them.
 func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, error) {
 	now := i.link.now()
 	switch s.Change.Kind {

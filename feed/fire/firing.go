@@ -15,26 +15,26 @@ import (
 	"ratescope/model"
 )
 
-// firing is one order on its way.
+// firing is an order that is being carried out.
 type firing struct {
 	audit  *audit
-	send   func(ctx context.Context) answered // sends one request; what it was and when is filled in
-	follow func(ctx context.Context) error    // returns why the rest is not to be sent; nil: nothing is looked at
-	use    func() error                       // says whether firing is possible still; nil: it is
-	giveUp int                                // requests in a row that may come to nothing
+	send   func(ctx context.Context) answered // sends one request; the caller fills in which it was
+	follow func(ctx context.Context) error    // watches the server, and returns why firing has to stop; may be nil
+	use    func() error                       // fails if firing is no longer permitted; may be nil
+	giveUp int                                // consecutive failures after which firing stops
 	action *action
 	order  model.Order
-	report func(model.Fired)
+	report func(model.Fired) // may be nil
 	stop   context.CancelCauseFunc
 
 	mu       sync.Mutex
 	outcomes model.Outcomes
-	failed   int // in a row
-	slow     int // answers in a row
+	failed   int // consecutive failed requests
+	slow     int // consecutive slow answers
 	err      error
 }
 
-// carryOut sends the requests of the order and calls end with what became of them.
+// carryOut sends the requests of the order, and calls end with their outcomes.
 func (f *firing) carryOut(ctx context.Context, end func(model.Outcomes) error) (model.Outcomes, error) {
 	ctx, f.stop = context.WithCancelCause(ctx)
 	defer f.stop(nil)
@@ -55,6 +55,7 @@ func (f *firing) carryOut(ctx context.Context, end func(model.Outcomes) error) (
 	return f.outcomes, f.err
 }
 
+// run sends the requests: one after the other if the order has no rate and no shape.
 func (f *firing) run(ctx context.Context) {
 	n := f.order.N
 	if n == 0 {
@@ -80,6 +81,7 @@ func (f *firing) run(ctx context.Context) {
 	f.paced(ctx)
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -87,8 +89,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// paced fires requests when the order's shape says that they are due. A wait that took too long
-// moves the rest back instead of bunching it.
+// paced fires requests when they are due by the order's shape. A delay of more than paceTick
+// postpones the rest, which is not sent faster to catch up.
 func (f *firing) paced(ctx context.Context) {
 	flying, ctx := panics.NewGroup(ctx)
 	defer func() { f.fail(flying.Wait()) }()
@@ -122,7 +124,7 @@ func (f *firing) hold(ctx context.Context) error {
 	return f.order.Hold(ctx)
 }
 
-// one sends one request and accounts for it.
+// one writes one request to the audit file, sends it, and accounts for its outcome.
 func (f *firing) one(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
@@ -145,19 +147,19 @@ func (f *firing) one(ctx context.Context) {
 	f.account(fired, line)
 }
 
-// answered is one request and what became of it.
+// answered is a request with its outcome.
 type answered struct {
 	model.Fired
-	gone bool // there is no connection any more
+	gone bool // the connection is lost
 }
 
-// halt ends the firing; the first reason stays.
+// halt stops firing; the first reason is kept.
 func (f *firing) halt(err error) {
 	f.fail(err)
 	f.stop(err)
 }
 
-// ask sends one request of an order, which decide does, and says what became of it.
+// ask sends one request of an order by calling decide, and returns its outcome.
 func (i *Injector) ask(ctx context.Context, s model.Order, decide func(context.Context) (limiter.Decision, error)) answered {
 	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
@@ -181,7 +183,8 @@ func (i *Injector) ask(ctx context.Context, s model.Order, decide func(context.C
 	return fired
 }
 
-// fate tells a request that was refused from one whose answer is missing.
+// fate returns the outcome of a request that failed with err, and a sentence about it: Failed
+// if the server refused it or was not reached, Unanswered if the request may have been counted.
 func (l *link) fate(err error) (model.Outcome, string) {
 	if errors.Is(err, limiter.ErrUnknownOutcome) {
 		return model.Unanswered, err.Error()
@@ -200,7 +203,8 @@ func (l *link) fate(err error) (model.Outcome, string) {
 	return model.Failed, err.Error()
 }
 
-// account counts a request that was answered, or not, and reports it.
+// account adds the outcome of a request to the audit file and the totals, reports it, and stops
+// firing if the server is in trouble.
 func (f *firing) account(fired answered, line entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +224,7 @@ func (f *firing) account(fired answered, line entry) {
 			f.stop(f.err)
 		}
 	case fired.Outcome == model.Unanswered && f.err == nil && left:
-		// A server that stalls is not sent more: what is on its way may have been counted.
+		// Nothing more is sent to a server that stalls: the request may have been counted.
 		f.err = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
 		f.stop(f.err)
 	case fired.gone && f.err == nil && left:
@@ -246,7 +250,7 @@ func (f *firing) fail(err error) {
 	}
 }
 
-// unwritable stops the firing: what cannot be accounted for is not sent. f.mu is held.
+// unwritable stops firing because the audit file cannot be written. f.mu must be held.
 func (f *firing) unwritable(err error) {
 	if f.err == nil {
 		f.err = f.audit.unwritable(err)
@@ -254,7 +258,7 @@ func (f *firing) unwritable(err error) {
 	}
 }
 
-// unwritable returns the error of an audit file that cannot be written.
+// unwritable wraps the error of writing the audit file in a sentence.
 func (a *audit) unwritable(err error) error {
 	return fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", a.path, err)
 }

@@ -11,12 +11,12 @@ import (
 	"ratescope/model"
 )
 
-// savingClient sends each command in a transaction with what keys hold before and after it, so that no
-// request of another client comes in between.
+// savingClient sends each command in a transaction that also saves the contents of keys before
+// and after it, so that no request of another client comes in between.
 type savingClient struct {
 	scripts       *scriptClient
 	keys          []string
-	before, after []savedKey // of the last command
+	before, after []savedKey // contents of the keys around the last command
 }
 
 // Process implements redisstore.Client.
@@ -37,8 +37,8 @@ type transactor interface {
 	TxPipelined(ctx context.Context, fn func(redis.Pipeliner) error) ([]redis.Cmder, error)
 }
 
-// exchangeSaved runs the commands that do adds in one transaction with what the keys hold before and
-// after them.
+// exchangeSaved runs the commands that do adds, and in the same transaction saves the contents of
+// the keys before and after them.
 func exchangeSaved(ctx context.Context, c transactor, keys []string, do func(redis.Pipeliner)) (before, after []savedKey, err error) {
 	type held struct {
 		dump   *redis.StringCmd
@@ -66,8 +66,8 @@ func exchangeSaved(ctx context.Context, c transactor, keys []string, do func(red
 	return before, after, nil
 }
 
-// give takes units off what a limiter of this project's has counted, and saves what its keys hold before and
-// after in the same transaction.
+// give takes units off the count of a limiter of ratescope's own library, and in the same
+// transaction saves the contents of its keys before and after.
 func give(ctx context.Context, to *link, act *action, s model.Order, done *model.Changed) error {
 	l, err := to.limiter(s.Target)
 	if err != nil {
@@ -97,7 +97,7 @@ func give(ctx context.Context, to *link, act *action, s model.Order, done *model
 	return nil
 }
 
-// replaced returns a list of saved keys with those of another in their place.
+// replaced returns list with the keys that by has too replaced by those of by.
 func replaced(list, by []savedKey) []savedKey {
 	list = slices.Clone(list)
 	for n := range list {

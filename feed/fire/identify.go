@@ -12,8 +12,8 @@ import (
 	"ratescope/model/arming"
 )
 
-// identify asks the server which life of it this is, and what of it tells whether it is one of
-// production. A user that may not see INFO leaves the run id unknown.
+// identify asks the server for its identity and for the traits that mark a production server.
+// The run ID is unknown if this user may not call INFO.
 func (l *link) identify(ctx context.Context) (arming.Server, arming.Traits, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -48,13 +48,14 @@ func (l *link) identify(ctx context.Context) (arming.Server, arming.Traits, erro
 	return server, traits, nil
 }
 
-// mostListed is the number of connections up to which our own are looked for among them: a list of
-// more keeps a server busy, and ours are then not what makes them many.
+// mostListed bounds the number of connections that are listed to find ratescope's own: a longer
+// list keeps a server busy, and ratescope's own connections are then not the reason for it.
 const mostListed = 1000
 
-// others returns how many of the connections to a node are of other programs. Those of ours are
-// looked for only where there are so many that it matters: a script that fires in many processes at
-// once is no sign of production. Where the user may not list them all are counted.
+// others returns how many connections to a node are of other programs. Ratescope's own
+// connections are left out, since a script that fires in many processes at once is no sign of
+// production; they are looked for only if there are enough connections to matter. If this user
+// may not list connections, all of them count.
 func others(ctx context.Context, n *redis.Client, clients int) int {
 	if clients <= arming.ManyClients || clients > mostListed {
 		return clients
@@ -66,7 +67,7 @@ func others(ctx context.Context, n *redis.Client, clients int) int {
 	return clients - strings.Count(list, " name="+ownNames)
 }
 
-// number reads a whole number of INFO, -1 where it has none.
+// number parses a whole number in INFO; -1 if there is none.
 func number(text string) int {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
@@ -74,7 +75,7 @@ func number(text string) int {
 	return -1
 }
 
-// clustered reports whether the client that was made is one of a cluster.
+// clustered reports whether the client has been made, and is connected to a cluster.
 func (l *link) clustered() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package fire is the one place that writes to the servers of others. An Injector has a
-// client of its own, made only when it is armed; it checks the caps, asks the limiter,
-// never sends a request twice, and accounts for every request in an audit file without
-// which it does not fire.
+// Package fire is the only place in ratescope that writes to a user's server. An Injector fires
+// requests at limiters and changes their keys. It has a client of its own, made only when it is
+// armed. It checks the caps, never sends a request twice, and writes every request to an audit
+// file before it is sent; without that file it does not fire.
 package fire
 
 import (
@@ -19,12 +19,12 @@ import (
 type Options struct {
 	// Armed allows firing. On the embedded Redis it is always set.
 	Armed bool
-	// Refused is the remedy where Armed is not set; "" names --allow-inject.
+	// Refused is the remedy that an error names if Armed is not set; "" names --allow-inject.
 	Refused string
-	// ByHand asks for more than Armed: Arm has to be called first, what is armed ends, and each
-	// order needs a ticket. It is for a screen, where a key is soon pressed by mistake.
+	// ByHand requires more than Armed: Arm has to be called first, the arming ends after a while,
+	// and each order needs a ticket. It is for a screen, where keys are pressed by mistake.
 	ByHand bool
-	// Production says that the configuration calls the server one of production.
+	// Production is set if the configuration says production: true.
 	Production bool
 	// Now is this machine's clock; nil means time.Now.
 	Now func() time.Time
@@ -34,38 +34,39 @@ type Options struct {
 	// Timeout bounds one request; 0 means two seconds. A request without an answer in that
 	// time is Unanswered and never sent again.
 	Timeout time.Duration
-	// Denials records denied requests beside the key, as redisstore.WithDenials does. On the
-	// embedded Redis it is always set.
+	// Denials records denied requests in a stream beside the key, as redisstore.WithDenials does.
+	// On the embedded Redis it is always set.
 	Denials bool
-	// Reason is why requests are fired, for the audit file; "" where none was given.
+	// Reason is why requests are fired, for the audit file; "" if none was given.
 	Reason string
-	// Ready, when not nil, is called when an order has been checked and written down, before its
-	// first request.
+	// Ready is called when an order has been checked and written to the audit file, before its
+	// first request. It may be nil.
 	Ready func()
-	// Sent, when not nil, is called with the key of every request as soon as its fate is known.
+	// Sent is called with the key of every request once its outcome is known. It may be nil.
 	Sent func(key string)
 }
 
-// Injector is the one place from which ratescope writes to a Redis. It is safe for
-// concurrent use. The client that writes is made by the first Fire of an armed injector;
-// one that is not armed never has any.
+// Injector fires requests at the limiters of one server, changes their keys, and takes both
+// back. It is safe for concurrent use. The first Fire of an armed injector makes the client; an
+// injector that is not armed never has one.
 type Injector struct {
 	*permission
 	link   *link
 	audit  audit
-	reason string           // why requests are fired; "" where an order may say so itself
-	ready  func()           // called before the first request of an order; nil: nothing is
-	sent   func(key string) // called when the fate of a request is known; nil: nothing is
+	reason string           // why requests are fired, if the order itself does not say
+	ready  func()           // called before the first request of an order; may be nil
+	sent   func(key string) // called when the outcome of a request is known; may be nil
 }
 
-// Limits of one order beside model.MaxRequests and model.MaxRate.
+// Limits of one order, in addition to model.MaxRequests and model.MaxRate.
 const (
-	InFlight = 16 // requests on the wire at once, at a rate
-	GiveUp   = 5  // requests in a row that the server refused with an error
-	paceTick = 5 * time.Millisecond
+	InFlight = 16                   // requests on the wire at the same time, for an order with a rate
+	GiveUp   = 5                    // consecutive errors after which an order stops
+	paceTick = 5 * time.Millisecond // delay beyond which the rest of an order is postponed
 )
 
-// New returns an injector of a server; offset is how far its clock is ahead of this machine's.
+// New returns an injector for a server; offset returns how far the server's clock is ahead of
+// this machine's.
 func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector {
 	if o.Timeout <= 0 {
 		o.Timeout = connect.Timeout
@@ -85,15 +86,16 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 	return i
 }
 
-// Fire sends the requests of s, and calls report, from one goroutine at a time, with the
-// fate of each as it becomes known. With Rate 0 each waits for the answer to the one
-// before; with a Rate up to 16 are on the way at once, and a stall is not made up for.
-// N 0 with a Rate goes on until ctx ends or MaxRequests are sent.
+// Fire sends the requests of s, and calls report with the outcome of each as it becomes known,
+// from one goroutine at a time. With Rate 0 each request waits for the answer to the previous
+// one. With a Rate, up to InFlight requests are on the wire at the same time, and after a stall
+// the rest is sent later, not faster. N 0 with a Rate goes on until ctx ends or MaxRequests are
+// sent.
 //
-// It returns when all is answered or ctx has ended, which is no error. An error says in
-// one sentence why nothing, or nothing more, was fired: it is not armed, the order is
-// over the caps, the audit file cannot be written, or too many requests in a row came to
-// nothing.
+// It returns when all requests are answered or ctx has ended, which is no error. The error is
+// one sentence that says why nothing, or nothing more, was fired: the injector is not armed, the
+// order exceeds the caps, the audit file cannot be written, or too many requests failed in a
+// row.
 func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	if err := i.Armed(); err != nil {
 		return model.Outcomes{}, err
@@ -112,7 +114,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		return model.Outcomes{}, err
 	}
 	of := s
-	s = aimed(s) // from here on the copy is the key
+	s = aimed(s) // an order with Scratch goes to the copy from here on
 	w, err := writerOf(s)
 	if err != nil {
 		return model.Outcomes{}, err
@@ -151,7 +153,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	return f.carryOut(ctx, func(t model.Outcomes) error { return i.end(f.action, s, t) })
 }
 
-// limited says what is not known of how a key is limited, or returns nil.
+// limited returns an error if the limit or the algorithm of a target is not known.
 func limited(t model.Target) error {
 	if !t.LimitKnown {
 		return errors.New("its limit is not known: give --limit, as in --limit 100/1m")
@@ -162,7 +164,7 @@ func limited(t model.Target) error {
 	return nil
 }
 
-// Close ends the connections and the audit file. No Fire may be running.
+// Close closes the connections and the audit file. No Fire may be running.
 func (i *Injector) Close() error {
 	return errors.Join(i.link.close(), i.audit.close())
 }

@@ -9,16 +9,16 @@ import (
 	"ratescope/limiter"
 )
 
-// KeyChange is an action of an audit file that fired nothing: a key was changed, or what an action wrote
-// was taken back.
+// KeyChange is an action in an audit file that fired no request: a key was changed, or an earlier
+// action was taken back.
 type KeyChange struct {
 	At   limiter.Instant // by the clock of the machine that wrote the line
 	Key  string
 	Text string // a clause about the key
 }
 
-// KeyChanges returns the changes that the lines of an audit file tell of, in their order. Lines that cannot be read are
-// left out; requests and orders to fire are not among them.
+// KeyChanges returns the changes in the lines of an audit file, in their order. Lines that do not
+// parse are skipped.
 func KeyChanges(lines []byte) []KeyChange {
 	var list []KeyChange
 	for line := range bytes.Lines(lines) {

@@ -15,7 +15,7 @@ import (
 	"ratescope/model"
 )
 
-// Path returns how the requests of an order reach its limiter, in words.
+// Path describes in words how the requests of an order reach its limiter.
 func (i *Injector) Path(s model.Order) string {
 	assumes := ""
 	if w := foreign.For(&s.Target); w != nil {
@@ -24,10 +24,11 @@ func (i *Injector) Path(s model.Order) string {
 	return model.PathOf(s, assumes)
 }
 
-// exchange runs commands where the keys KEYS still hold what was read of them, all or none. ARGV
-// holds the number of checks, each with what the command must answer, "+" and the text or "-" for
-// none, then the number of commands; a command is its number of words and the words. It returns what
-// the last command answers, or false where a key has changed since, and then nothing is written.
+// exchange runs commands if the keys KEYS still have the contents that were read, all or none.
+// ARGV holds the number of checks; for each check the required answer, "+" and the text or "-"
+// for none, and a command; then the number of commands to run, and these. A command is its
+// number of words, followed by the words. The script returns the answer of the last command, or
+// false if a key has changed, and then it writes nothing.
 var exchange = redis.NewScript(`
 local n = 0
 local function word()
@@ -49,15 +50,16 @@ for i = 1, tonumber(word()) do answer = redis.call(unpack(command())) end
 return answer
 `)
 
-// mostExchanges is how often one request is worked out anew because another program wrote to the
-// key between reading and writing. Nothing was written then.
+// mostExchanges is how often one request is attempted. An attempt writes nothing if another
+// program has written to the key between reading and writing.
 const mostExchanges = 20
 
-// errBusy is the error of a key that others write to all the time.
+// errBusy is the error of a key to which other programs write all the time.
 var errBusy = fmt.Errorf("others wrote to the key %d times between reading and writing it, so that nothing was written: fire at a lower rate", mostExchanges)
 
-// writerOf returns what writes the requests of an order in the place of our own limiter's script:
-// nil where that does. The error is one sentence without the key.
+// writerOf returns the writer for the requests of an order at another library's limiter; nil for
+// a limiter of ratescope's own library, whose script writes them. The error is one sentence
+// without the key.
 func writerOf(s model.Order) (*foreign.Writer, error) {
 	w := foreign.For(&s.Target)
 	switch {
@@ -69,12 +71,13 @@ func writerOf(s model.Order) (*foreign.Writer, error) {
 	return nil, nil
 }
 
-// write writes a request as another library does.
+// write writes a request as another library would.
 func (l *link) write(ctx context.Context, w *foreign.Writer, s model.Order) (limiter.Decision, error) {
 	return l.work(ctx, w, s, w.Write)
 }
 
-// work reads what the keys hold, works out what is to be written, and writes it where they hold that still.
+// work reads the keys, calls out to compute the commands, and runs them if the keys have not
+// changed meanwhile.
 func (l *link) work(ctx context.Context, w *foreign.Writer, s model.Order, out func(*foreign.Request) (foreign.Written, error)) (limiter.Decision, error) {
 	client := l.client()
 	for range mostExchanges {
@@ -102,7 +105,7 @@ func (l *link) work(ctx context.Context, w *foreign.Writer, s model.Order, out f
 	return limiter.Decision{}, errBusy
 }
 
-// read fills in what the keys of a request hold and, where one server has them all, its clock.
+// read fills in the contents of a request's keys and, unless the server is a cluster, its clock.
 func (l *link) read(ctx context.Context, client redis.UniversalClient, w *foreign.Writer, key string, r *foreign.Request) ([]decode.Fetch, error) {
 	_, single := client.(*redis.Client)
 	fetched := w.Fetch(key, r.Target, r.At)
@@ -176,7 +179,8 @@ func exchanged(fetched []decode.Fetch, held []decode.Sample, written foreign.Wri
 	return keys, args
 }
 
-// unsure marks the error of a write without an answer as one whose outcome is unknown.
+// unsure wraps the error of a write in limiter.ErrUnknownOutcome, unless the write was refused or
+// never sent.
 func unsure(err error) error {
 	var network *net.OpError
 	switch {
@@ -187,8 +191,8 @@ func unsure(err error) error {
 	return fmt.Errorf("%w: no answer came, so the request may or may not have been counted: %w", limiter.ErrUnknownOutcome, err)
 }
 
-// previewLibrary returns the commands that the first request of an order writes, from what the keys
-// hold now. A scratch copy is sent what its original would be.
+// previewLibrary returns the commands of the first request of an order, computed from the
+// present contents of the keys. Those for a scratch copy are computed from the original.
 func (i *Injector) previewLibrary(ctx context.Context, w *foreign.Writer, s model.Order) (lines []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()

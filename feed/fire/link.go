@@ -14,9 +14,9 @@ import (
 	"ratescope/model"
 )
 
-// link is the Injector's connection to its server, which may write: it decides requests through our own
-// limiters and their scripts, and reads, saves and changes keys.
-// The client is made when it is first used. A link is safe for concurrent use.
+// link is the Injector's connection to its server, which may write: it decides requests with
+// redisstore, and reads, saves and changes keys. The client is made when it is first used. A
+// link is safe for concurrent use.
 type link struct {
 	endpoint *connect.Endpoint
 	offset   func() time.Duration // how far the server's clock is ahead of this machine's
@@ -25,13 +25,13 @@ type link struct {
 
 	mu       sync.Mutex
 	opened   redis.UniversalClient      // nil before its first use
-	scripts  *scriptClient              // over opened
-	limiters map[spec]*redisstore.Store // over scripts
+	scripts  *scriptClient              // uses opened
+	limiters map[spec]*redisstore.Store // use scripts
 
 	sent sync.Map // digests of scripts that were sent with their text
 }
 
-// spec is all that two orders must share to be decided by the same limiter.
+// spec identifies a limiter: orders with the same spec are decided by the same Store.
 type spec struct {
 	algorithm  limiter.Algorithm
 	convention limiter.Convention
@@ -40,11 +40,11 @@ type spec struct {
 
 const (
 	firePool  = InFlight
-	ownNames  = "ratescope" // what the names of all our connections begin with
+	ownNames  = "ratescope" // prefix of the names of all ratescope's connections
 	writeName = ownNames + "-fire"
 )
 
-// limiter returns what decides about requests at t.
+// limiter returns the Store that decides requests at t.
 func (l *link) limiter(t model.Target) (*redisstore.Store, error) {
 	client := l.client()
 	l.mu.Lock()
@@ -63,7 +63,7 @@ func (l *link) limiter(t model.Target) (*redisstore.Store, error) {
 	return store, err
 }
 
-// storeOn returns what decides about requests at t over a client.
+// storeOn returns a new Store that decides requests at t over a client.
 func (l *link) storeOn(c redisstore.Client, t model.Target) (*redisstore.Store, error) {
 	opts := []redisstore.Option{redisstore.WithConvention(t.Convention), redisstore.WithLayout(t.Layout), redisstore.WithPrefix(""), redisstore.WithBatches(0)}
 	if l.denials {
@@ -86,10 +86,10 @@ func (l *link) client() redis.UniversalClient {
 	return l.opened
 }
 
-// now returns the instant by the server's clock.
+// now returns the present instant by the server's clock.
 func (l *link) now() limiter.Instant { return limiter.InstantOf(time.Now().Add(l.offset())) }
 
-// close ends the connections; the next use of the link makes new ones.
+// close closes the connections; the next use of the link makes new ones.
 func (l *link) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"ratescope/model"
 )
 
-// askNewest asks for what tells later which members, entries or elements a key was given since; nil for a
-// type that has none.
+// askNewest asks for a mark by which askNewer can later count the members, entries or elements
+// added to a key since; nil for other types.
 func askNewest(ctx context.Context, p redis.Pipeliner, kind, key string) redis.Cmder {
 	switch kind {
 	case "zset":
@@ -27,8 +27,8 @@ func askNewest(ctx context.Context, p redis.Pipeliner, kind, key string) redis.C
 	return nil
 }
 
-// newestOf returns the highest score of a sorted set, how many entries a stream was ever given, or the newest
-// element of a list; "" where that is not known.
+// newestOf returns the mark that askNewest asked for: the highest score of a sorted set, the
+// number of entries ever added to a stream, or the newest element of a list; "" if unknown.
 func newestOf(asked redis.Cmder) string {
 	if asked == nil || asked.Err() != nil {
 		return ""
@@ -48,8 +48,8 @@ func newestOf(asked redis.Cmder) string {
 	return ""
 }
 
-// askNewer asks how many members, entries or elements a key has that it had not when was was saved,
-// whatever has expired of the others; nil where that cannot be told.
+// askNewer asks how many members, entries or elements were added to a key after was was saved,
+// however many of the earlier ones have expired; nil if that cannot be found out.
 func askNewer(ctx context.Context, p redis.Pipeliner, kind, key string, was savedKey) redis.Cmder {
 	existed := was.Digest != ""
 	switch {
@@ -68,7 +68,7 @@ func askNewer(ctx context.Context, p redis.Pipeliner, kind, key string, was save
 	return nil
 }
 
-// newerOf returns how many of them there are; nil where that is not known.
+// newerOf returns the number that askNewer asked for; nil if unknown.
 func newerOf(asked redis.Cmder, was savedKey) *int64 {
 	if asked == nil || asked.Err() != nil {
 		return nil
@@ -84,15 +84,15 @@ func newerOf(asked redis.Cmder, was savedKey) *int64 {
 		}
 		n = c.Val().EntriesAdded - before
 	}
-	if n < 0 { // the key was made anew
+	if n < 0 { // the key was deleted and created again
 		return nil
 	}
 	return &n
 }
 
-// added returns how many members, entries or elements the keys of a log or a stream were given while an
-// action fired; ok is false where that is not known. Members of a sorted set that came and went meanwhile are
-// not there to be counted.
+// added returns how many members, entries or elements were added to the keys of a log or a stream
+// while an action fired; ok is false if that is unknown. That is so for a sorted set if the action
+// lasted longer than the window, because members may have come and gone meanwhile.
 func added(key, aside string, t model.Target, after []savedKey, charged []charge) (all int64, ok bool) {
 	if t.Algorithm.Kind() != limiter.KindLog || len(charged) == 0 {
 		return 0, false
@@ -110,9 +110,10 @@ func added(key, aside string, t model.Target, after []savedKey, charged []charge
 	return all, true
 }
 
-// asCounted reports whether each counter holds after an action what it held before it and what the action
-// counted there, whatever has expired of the others: counters whose names or expiries say of which window they are.
-// ok is false where they do not. now is this machine's clock, of the moment at which it is asked.
+// asCounted reports whether each counter holds after an action exactly its earlier count plus the
+// charges of the action, leaving out counters that have expired. ok is false if that cannot be
+// found out, for example because neither the names nor the expiries of the counters show their
+// windows. now is the present time by this machine's clock.
 func asCounted(key, aside string, t model.Target, before, after []savedKey, charged []charge, now time.Time) (same, ok bool) {
 	w := foreign.For(&t)
 	named := w == nil && t.Convention.Alignment == limiter.AlignEpoch || w != nil && w.Named
@@ -126,14 +127,14 @@ func asCounted(key, aside string, t model.Target, before, after []savedKey, char
 			return false, false
 		}
 		if countsNothing(is, key, aside) || is.Digest == "" && (was.Digest == "" || was.Expires > 0 && was.Expires <= now.UnixMilli()) {
-			continue // there is nothing left to lose
+			continue // an expired counter has nothing to compare
 		}
 		held, known := was.number()
 		counts, also := is.number()
 		if !known || !also {
 			return false, false
 		}
-		made := limiter.Instant(0) // the counter of another window
+		made := limiter.Instant(0) // when the counter was created, if that was during the action
 		if !named && was.Expires != is.Expires {
 			held, made = 0, limiter.Instant(is.Expires*1000).Add(-t.Limit.Window)
 		}
@@ -149,7 +150,7 @@ func asCounted(key, aside string, t model.Target, before, after []savedKey, char
 	return true, true
 }
 
-// counterOf returns the key of the counter that counted a charge.
+// counterOf returns the key of the counter to which a charge was added.
 func counterOf(key string, t model.Target, w *foreign.Writer, c charge) string {
 	if w != nil {
 		return w.Fetch(key, &t, c.at)[0].Key

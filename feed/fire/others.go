@@ -14,9 +14,9 @@ import (
 	"ratescope/model"
 )
 
-// asNewOf returns the instant, by the server's clock, at which a key of an algorithm that drains is as
-// new: of a theoretical arrival time (TAT) and of buckets it tells exactly what is charged. It is 0
-// where that is not known, as of other algorithms.
+// asNewOf returns the instant, by the server's clock, at which a key will have drained completely
+// and be like a new one. For GCRA and buckets it shows exactly how much is charged. It is 0 if
+// unknown, and for algorithms that do not drain.
 func asNewOf(ctx context.Context, from *link, key string, t model.Target) limiter.Instant {
 	if !t.Algorithm.Bursts() {
 		return 0
@@ -28,7 +28,7 @@ func asNewOf(ctx context.Context, from *link, key string, t model.Target) limite
 		if _, err := from.read(ctx, from.client(), w, key, r); err != nil {
 			return 0
 		}
-		would, err := w.Write(r) // is not sent
+		would, err := w.Write(r) // only computed, not sent
 		if err != nil {
 			return 0
 		}
@@ -49,19 +49,20 @@ func asNewOf(ctx context.Context, from *link, key string, t model.Target) limite
 	return d.At.Add(d.ResetAfter)
 }
 
-// emission is how long one unit of cost takes to come back.
+// emission returns the time in which one unit drains.
 func emission(t model.Target) time.Duration {
 	return max(t.Limit.Window, t.Window) / time.Duration(max(t.Limit.Count, 1))
 }
 
-// amongOthers says, as a clause, why requests of other clients may have been counted between what was
-// saved before an action and after it: putting back what was there before would lose them. It returns ""
-// where there were none. now is when the key is as new now, 0 where that is not known.
+// amongOthers returns a clause that says why other clients' requests may have been counted while
+// an action fired, or "" if there were none. Restoring the contents from before the action would
+// lose such requests. now is the present value of asNewOf, 0 if unknown.
 //
-// Of logs and streams it is told by what they were given meanwhile, of counters by what the windows that are left
-// count, and where neither is known by how much more they held afterwards. Of what drains it is
-// told by the chain of instants at which the key was as new: each request of cost n moves that by n
-// emission intervals, from itself or from where it was.
+// For logs and streams, the entries added meanwhile are compared with the charges of the action.
+// For counters, the counts of the windows that have not expired are compared. If neither is
+// known, the total before and after is. For algorithms that drain, the values of asNewOf must
+// form a chain: each request of cost n moves the value by n emission intervals, from the
+// instant of the request or from the previous value, whichever is later.
 func amongOthers(key string, t model.Target, first, last entry, charged []charge, now limiter.Instant) string {
 	units := int64(0)
 	for n, c := range charged {
@@ -73,7 +74,7 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 	if t.Algorithm.Bursts() {
 		return chain(t, first, charged, now)
 	}
-	aside := "" // how the name of a key ends that counts nothing
+	aside := "" // suffix of the key that counts nothing; see amount
 	if w := foreign.For(&t); w != nil {
 		aside = w.Beside
 	}
@@ -93,7 +94,7 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 	case told:
 		return fmt.Sprintf("another program has written while it was fired (its keys held %d before it and %d after it, and it was charged %d)", before, after, units)
 	case more == units:
-	case more < units: // some of what counted before it has left the window, and how much others wrote cannot be told
+	case more < units: // entries have left the window, so that others may have written unnoticed
 		return fmt.Sprintf("another program may have written while it was fired (its keys held %d before it and %d after it, some of that expired, and it was charged %d)", before, after, units)
 	default:
 		return fmt.Sprintf("another program has written while it was fired (its keys held %d before it and %d after it, and it was charged %d)", before, after, units)
@@ -101,7 +102,8 @@ func amongOthers(key string, t model.Target, first, last entry, charged []charge
 	return ""
 }
 
-// chain says where the instants at which a key was as new do not follow from each other; "" nowhere.
+// chain returns a clause if the values of asNewOf around an action's requests do not follow from
+// each other, and else "".
 func chain(t model.Target, first entry, charged []charge, now limiter.Instant) string {
 	const gap = "another program has written between its requests"
 	if len(charged) == 0 {
@@ -119,7 +121,7 @@ func chain(t model.Target, first entry, charged []charge, now limiter.Instant) s
 		return "another program may have written while it was fired (when the key was as new is not in the audit file)"
 	}
 	at := limiter.Instant(first.AsNew)
-	slack := emission(t) / 2 // of libraries that round
+	slack := emission(t) / 2 // for libraries that round
 	for _, c := range charged {
 		at = max(at, c.at).Add(time.Duration(c.cost) * emission(t))
 		if d := c.asNew.Sub(at); d > slack || d < -slack {
@@ -133,9 +135,9 @@ func chain(t model.Target, first entry, charged []charge, now limiter.Instant) s
 	return ""
 }
 
-// amount returns how many members, entries, elements or counts keys held, without what stands beside
-// them: recorded denials, blocks, the ends of windows and, in a key whose name ends with aside, a time or a
-// block of another library. ok is false where that was not saved.
+// amount returns how many members, entries, elements or counts keys held in all. It leaves out
+// keys that count nothing: recorded denials, blocks, the ends of windows and keys with the suffix
+// aside, in which another library keeps a time or a block. ok is false if a value was not saved.
 func amount(key, aside string, keys []savedKey) (sum int64, ok bool) {
 	for _, k := range keys {
 		if k.Digest == "" && k.Unsaved == "" || countsNothing(k, key, aside) {
@@ -150,15 +152,15 @@ func amount(key, aside string, keys []savedKey) (sum int64, ok bool) {
 	return sum, true
 }
 
-// countsNothing reports whether a key stands beside the counts of a limiter; see amount.
+// countsNothing reports whether a key of a limiter counts no requests; see amount.
 func countsNothing(k savedKey, key, aside string) bool {
 	name, err := strconv.Unquote(k.Key)
 	beside := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
 	return err == nil && (aside != "" && name != key && strings.HasSuffix(name, aside) || slices.Contains(beside, name))
 }
 
-// number returns how many members, entries, elements or counts a key held, 0 where it did not exist; ok is false
-// where that was not saved.
+// number returns how many members, entries, elements or counts a key held, 0 if it did not exist;
+// ok is false if that was not saved.
 func (s *savedKey) number() (n int64, ok bool) {
 	if s.Unsaved != "" {
 		return 0, false
@@ -172,7 +174,7 @@ func (s *savedKey) number() (n int64, ok bool) {
 	return n, err == nil
 }
 
-// kind returns the type of what a key held; "" where it did not exist.
+// kind returns the Redis type of a saved key; "" if it did not exist.
 func (s *savedKey) kind() string {
 	kind, _, _ := strings.Cut(s.Holds, ",")
 	return kind

@@ -14,10 +14,9 @@ import (
 	"ratescope/model"
 )
 
-// Preview returns the command that the first request of an order is sent as, or the commands of a
-// change, without sending them. It reads the keys of a limiter that another library keeps, because
-// what is written there follows from what they hold; of a request that would be denied now, and
-// writes nothing, it returns none.
+// Preview returns the commands of an order's first request, or of a change, without sending them.
+// For a limiter of another library it reads the keys, because the commands depend on their
+// contents; it returns no commands if the request would be denied and write nothing.
 func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error) {
 	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
 	if s.Change.Kind != model.NoChange {
@@ -50,10 +49,10 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	return append(lines, p.commands...), nil
 }
 
-// errPreview is the answer to a command that is only shown.
+// errPreview is the error of every command of a preview.
 var errPreview = errors.New("it is not sent")
 
-// preview is a client that keeps the commands instead of sending them.
+// preview is a client that collects commands instead of sending them.
 type preview struct{ commands []string }
 
 var _ redisstore.Client = (*preview)(nil)
@@ -65,7 +64,7 @@ func (p *preview) Process(_ context.Context, cmd redis.Cmder) error {
 	return errPreview
 }
 
-// written returns a command as one line.
+// written formats a command as one line of redis-cli.
 func written(args []any) string {
 	var b strings.Builder
 	for n, arg := range args {
@@ -86,10 +85,11 @@ func written(args []any) string {
 	return b.String()
 }
 
-// Keys returns the Redis keys that an order, or a change, may write to from an instant on.
+// Keys returns the Redis keys to which an order may write from now on.
 func (i *Injector) Keys(s model.Order, now limiter.Instant) []string { return keysOf(s, now) }
 
-// keysOf returns the Redis keys that an order, or a change, may write to from an instant on.
+// keysOf returns the Redis keys to which an order, of requests or of a change, may write from now
+// on.
 func keysOf(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind != model.NoChange {
 		return changed(s, now)

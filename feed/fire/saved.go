@@ -19,24 +19,24 @@ import (
 	"ratescope/model"
 )
 
-// savedKey is what a Redis key held at one moment. A key that did not exist has neither Dump nor
-// Digest.
+// savedKey holds the contents of a Redis key at one moment. A key that did not exist has neither
+// Dump nor Digest.
 type savedKey struct {
-	Key     string `json:"key"`              // quoted as Go quotes it
+	Key     string `json:"key"`              // quoted as Go quotes strings
 	Dump    []byte `json:"dump,omitempty"`   // as DUMP serializes it
 	Digest  string `json:"digest,omitempty"` // SHA-1 of the dump
 	Expires int64  `json:"expires_at_ms,omitempty"`
-	Unsaved string `json:"unsaved,omitempty"` // why the value is not here
-	Holds   string `json:"holds,omitempty"`   // what it held, in words: "zset, 12 members"
-	Newest  string `json:"newest,omitempty"`  // of a log or a stream: what tells later what it was given since; see newestOf
-	Newer   *int64 `json:"newer,omitempty"`   // after an action: how many it was given since it was saved before
+	Unsaved string `json:"unsaved,omitempty"` // why the value was not saved
+	Holds   string `json:"holds,omitempty"`   // the contents in words: "zset, 12 members"
+	Newest  string `json:"newest,omitempty"`  // the mark of a log or a stream; see newestOf
+	Newer   *int64 `json:"newer,omitempty"`   // after an action: entries added since the mark; see newerOf
 }
 
-// maxSaved is the size, in bytes of memory, above which the value of a key is not saved: to
-// serialize a large one would keep the server busy.
+// maxSaved is the memory of a key in bytes above which its value is not saved, because
+// serializing it would keep the server busy.
 const maxSaved = 256 << 10
 
-// touched returns the keys that requests at t may write from the instant now on, for two windows.
+// touched returns the keys that requests at t may write within two windows from now on.
 func touched(key string, t model.Target, now limiter.Instant) []string {
 	if w := foreign.For(&t); w != nil {
 		return w.Keys(key, &t, now)
@@ -52,7 +52,8 @@ func touched(key string, t model.Target, now limiter.Instant) []string {
 	return keys
 }
 
-// save returns what keys hold. since is what was saved of the same keys before, nil where that was nothing.
+// save returns the present contents of keys. since is what an earlier save of the same keys
+// returned, or nil.
 func (l *link) save(ctx context.Context, keys []string, since []savedKey) ([]savedKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -70,8 +71,8 @@ func (l *link) save(ctx context.Context, keys []string, since []savedKey) ([]sav
 	dumps, expiries, counts := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys)), make([]redis.Cmder, len(keys))
 	newest, newer := make([]redis.Cmder, len(keys)), make([]redis.Cmder, len(keys))
 	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		// What is counted is asked on that side of the dump on which a request of others that comes
-		// between the two is seen to have come while the action fired.
+		// Counts are read before the first dump and after the second one, so that a request of
+		// another client that comes between a count and a dump is seen as one during the action.
 		for n, k := range keys {
 			kind := types[n].Val()
 			if since == nil {
@@ -101,7 +102,8 @@ func (l *link) save(ctx context.Context, keys []string, since []savedKey) ([]sav
 	return saved, nil
 }
 
-// count asks how much a key of a type holds; it returns nil for a type that no limiter has.
+// count asks how many members, entries or fields a key has, or for a string's value; nil for types
+// that no limiter uses.
 func count(ctx context.Context, p redis.Pipeliner, kind, key string) redis.Cmder {
 	switch kind {
 	case "zset":
@@ -118,10 +120,10 @@ func count(ctx context.Context, p redis.Pipeliner, kind, key string) redis.Cmder
 	return nil
 }
 
-// maxNumber is the length, in bytes, of the longest number that is shown.
+// maxNumber is the length in bytes of the longest number that is read.
 const maxNumber = 24
 
-// holds says in words what a key of a type holds; "" where that is nothing, or not known.
+// holds describes the contents of a key in words; "" if it does not exist, or is unknown.
 func holds(kind string, counted redis.Cmder) string {
 	if counted == nil || counted.Err() != nil {
 		return ""
@@ -138,14 +140,14 @@ func holds(kind string, counted redis.Cmder) string {
 	return kind
 }
 
-// replied says that a server answered with an error, as one does that lacks a command.
+// replied reports whether err is an error reply of the server, not a lost connection.
 func replied(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
 }
 
-// savedOf reads the answers about one key. A server before Redis 7 cannot tell when a key expires
-// to the millisecond, so that nothing can be taken back there.
+// savedOf returns the contents of a key from the answers to DUMP and PEXPIRETIME. Redis before
+// version 7 has no PEXPIRETIME, so that nothing can be taken back there.
 func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) savedKey {
 	s := savedKey{Key: strconv.Quote(key)}
 	if dump == nil {
@@ -166,17 +168,17 @@ func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) saved
 	if err != nil {
 		s.Dump, s.Unsaved = nil, "the server does not tell when it expires"
 	}
-	s.Expires = max(at.Milliseconds(), 0) // below 0 where it never does
+	s.Expires = max(at.Milliseconds(), 0) // negative answers mean that it never expires
 	return s
 }
 
-// begin writes the line of an order, with what its keys hold, before the first request.
+// begin writes the first line of an order to the audit file, with the contents of its keys.
 func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 	act := i.audit.newAction(i.link.endpoint.Shown, i.link.endpoint.DB(), s)
 	act.begun = i.link.now()
 	if s.Change.Kind == model.NoChange {
 		to := aimed(s)
-		// Read before what is saved, so that a request between the two is seen to be there.
+		// Read before the keys are saved, so that a request between the two is noticed.
 		act.line.AsNew = int64(asNewOf(ctx, i.link, to.Key, to.Target))
 	}
 	before, err := i.link.save(ctx, keysOf(s, act.begun), nil)
@@ -198,8 +200,8 @@ func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
 	return act, nil
 }
 
-// end writes that the requests of an order are accounted for, with a digest of what its keys
-// hold now, so that undo can tell whether another program has written since.
+// end writes the last line of an order to the audit file, with the outcomes and digests of the
+// keys' present contents, by which undo finds out whether another program has written since.
 func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) error {
 	line := act.line
 	line.Outcome, line.Outcomes, line.Error = ended, &outcomes, act.failed

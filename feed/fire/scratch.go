@@ -15,7 +15,7 @@ import (
 	"ratescope/model/safetext"
 )
 
-// aimed returns the order as it is sent: to its own key, or to the copy of it.
+// aimed returns an order as it is sent: with Scratch, to the copy of its key.
 func aimed(s model.Order) model.Order {
 	if !s.Scratch {
 		return s
@@ -27,14 +27,14 @@ func aimed(s model.Order) model.Order {
 	return s
 }
 
-// scratchWords are the commands that copy what the key of the order of holds to that of s. The copy is gone
-// two windows later, unless a request renews it, and then a window after the last one.
+// scratchWords returns the commands that copy the keys of the order of to those of s. The copy
+// expires after two windows, unless a request sets the expiry anew.
 func scratchWords(of, s model.Order, now limiter.Instant) (list [][]any) {
 	lasts := max(2*s.Target.Limit.Window, time.Second).Milliseconds()
 	to := kept(s.Key, s.Target, now)
 	for n, from := range kept(of.Key, of.Target, now) {
 		expire := []any{"pexpire", to[n], lasts}
-		if foreign.For(&s.Target) != nil { // whose expiry says when the window ends
+		if foreign.For(&s.Target) != nil { // the copied expiry is the end of the window
 			expire = append(expire, "nx")
 		}
 		list = append(list, []any{"copy", from, to[n], "replace"}, expire)
@@ -42,7 +42,7 @@ func scratchWords(of, s model.Order, now limiter.Instant) (list [][]any) {
 	return list
 }
 
-// kept returns the Redis keys that hold what is counted of a limiter at the instant now.
+// kept returns the Redis keys that hold a limiter's state at now.
 func kept(key string, t model.Target, now limiter.Instant) (keys []string) {
 	w := foreign.For(&t)
 	if w == nil {
@@ -54,7 +54,7 @@ func kept(key string, t model.Target, now limiter.Instant) (keys []string) {
 	return keys
 }
 
-// copyScratch makes the copy of the key of that the order s is sent to.
+// copyScratch copies the keys of the order of to those of s.
 func (l *link) copyScratch(ctx context.Context, of, s model.Order, now limiter.Instant) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()

@@ -9,17 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// scriptClient asks a server whether it knows a script before it is first called by its
-// digest. A digest that is not known would be answered as well, but the server counts that
-// as an error (errorstat_NOSCRIPT, failed_calls), which alarms those who watch it. It is
-// safe for concurrent use.
+// scriptClient asks a server whether it knows a script before the script is first called by its
+// digest. The server would count the call of an unknown digest as an error (errorstat_NOSCRIPT,
+// failed_calls), which may alarm those who monitor it. It is safe for concurrent use.
 type scriptClient struct {
 	redis.UniversalClient
-	asked sync.Map // digests
+	asked sync.Map // digests that were asked for
 }
 
-// run runs a script over the client that writes: with its text the first time, so that the server is
-// not asked for a digest that it does not know.
+// run runs a script over the client that writes, the first time with its text, so that no unknown
+// digest is called.
 func (l *link) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
 	if _, sent := l.sent.LoadOrStore(s.Hash(), true); !sent {
 		return s.Eval(ctx, l.client(), keys, args...)
@@ -27,7 +26,7 @@ func (l *link) run(ctx context.Context, s *redis.Script, keys []string, args ...
 	return s.Run(ctx, l.client(), keys, args...)
 }
 
-// errNoScript is what a server would answer: the caller then sends the script's text.
+// errNoScript has the text of the server's own reply, so that the caller sends the script's text.
 var errNoScript = errors.New("NOSCRIPT the server does not know the script yet")
 
 // unknown reports whether a command calls a script by a digest that the server does not know. It asks

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Injectors are those that a source has handed out. It is safe for concurrent use.
+// Injectors holds the injectors that a source has handed out. It is safe for concurrent use.
 type Injectors struct {
 	mu  sync.Mutex
 	all []*Injector
@@ -18,7 +18,7 @@ func (s *Injectors) Add(i *Injector) {
 	s.all = append(s.all, i)
 }
 
-// Close closes them all.
+// Close closes all injectors.
 func (s *Injectors) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

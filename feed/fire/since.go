@@ -13,20 +13,20 @@ import (
 	"ratescope/model/safetext"
 )
 
-// maxSince bounds, in bytes, how far from its end the audit file is looked at.
+// maxSince is the size in bytes of the end of the audit file that is read.
 const maxSince = 8 << 20
 
-// Extract says which lines of an audit file are of interest. The file is of everything that was
-// fired from this machine, at other servers and by other sessions too.
+// Extract selects lines of an audit file, which holds everything that was fired from this
+// machine, also at other servers and by other processes.
 type Extract struct {
 	Since  limiter.Instant       // by this machine's clock
 	Server string                // as it is shown
-	Shown  func(key string) bool // whether a key is of interest; lines of this process are in any case
-	Mask   bool                  // leave out the middle of the names
+	Shown  func(key string) bool // selects keys; lines of this process are always selected
+	Mask   bool                  // replace the middle of keys
 }
 
-// AuditSince returns lines of an audit file, without what the keys held. "" is the default file.
-// It returns nil where there are none, or the file cannot be read.
+// AuditSince returns the selected lines of an audit file, without the contents of keys. A path of
+// "" is the default file. It returns nil if no line is selected or the file cannot be read.
 func AuditSince(path string, x Extract) []byte {
 	if path == "" {
 		var err error
@@ -66,8 +66,8 @@ func AuditSince(path string, x Extract) []byte {
 	return out.Bytes()
 }
 
-// takes reports whether a line is of this process, or of this server and a key of interest. Lines
-// about the arming of the server name no key.
+// takes reports whether a line is selected: it is of this process, or of the server and a selected
+// key. Lines about arming have no key.
 func (x *Extract) takes(e *entry) bool {
 	switch {
 	case e.PID == os.Getpid():
@@ -86,7 +86,7 @@ func (x *Extract) takes(e *entry) bool {
 	return x.Shown(key)
 }
 
-// shorten leaves out what the keys held, and the middle of their names where so said.
+// shorten removes the contents of keys from a line and, with mask, the middle of their names.
 func (e *entry) shorten(mask bool) {
 	for _, list := range [...][]savedKey{e.Before, e.After} {
 		for i := range list {

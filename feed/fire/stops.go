@@ -12,15 +12,15 @@ import (
 	"ratescope/internal/backoff"
 )
 
-// What ends a firing by itself, beside requests that come to nothing.
+// Conditions that stop firing, in addition to failed requests.
 const (
 	slowAnswer  = time.Second // an answer that takes longer is slow
-	slowInARow  = 5
-	followEvery = time.Second // how often the server is looked at while an order lasts
+	slowInARow  = 5           // consecutive slow answers
+	followEvery = time.Second // interval at which the server is checked while an order lasts
 )
 
-// follow looks at the server while an order is carried out. It returns why the rest must not be
-// sent: another server answers, or it has begun to evict keys. It returns nil once ctx ends.
+// follow checks the server while an order is carried out. It returns an error if the rest must not
+// be sent, because a different server answers or keys are being evicted, and nil once ctx ends.
 func (l *link) follow(ctx context.Context) error {
 	first, evicted, known := l.glance(ctx)
 	for known {
@@ -29,7 +29,7 @@ func (l *link) follow(ctx context.Context) error {
 		}
 		now, more, ok := l.glance(ctx)
 		switch {
-		case !ok: // the requests themselves say what is wrong
+		case !ok: // the requests themselves report what is wrong
 		case now != first:
 			return errors.New("firing stopped because the server was started anew, or another one took its place")
 		case more > evicted:
@@ -39,8 +39,8 @@ func (l *link) follow(ctx context.Context) error {
 	return nil
 }
 
-// glance returns which life of the server answers and how many keys it has evicted; ok is false
-// where it does not tell, as a cluster does not for all of its nodes at once.
+// glance returns the server's run ID and how many keys it has evicted; ok is false if it does not
+// say, and for a cluster.
 func (l *link) glance(ctx context.Context) (run string, evicted int, ok bool) {
 	c, single := l.client().(*redis.Client)
 	if !single {
@@ -48,7 +48,7 @@ func (l *link) glance(ctx context.Context) (run string, evicted int, ok bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	pipe := c.Pipeline() // one section a command: Redis before 7 takes no more
+	pipe := c.Pipeline() // one section for each command, because Redis before 7 takes no more
 	server, stats := pipe.Info(ctx, "server"), pipe.Info(ctx, "stats")
 	if _, err := pipe.Exec(ctx); err != nil {
 		return "", 0, false

@@ -16,7 +16,7 @@ import (
 	"ratescope/model"
 )
 
-// storedLimit changes a limit where its library keeps it in Redis.
+// storedLimit changes a limit that its library keeps in Redis.
 type storedLimit struct {
 	client redis.UniversalClient
 	target *model.Target
@@ -24,8 +24,8 @@ type storedLimit struct {
 	now    func() limiter.Instant // the server's clock
 }
 
-// storedOf returns the limit that the change of an order raises; nil where it changes none. client may
-// be nil where only its keys are of interest.
+// storedOf returns the stored limit that the change of an order raises; nil if it raises none.
+// client may be nil if only the keys are needed.
 func storedOf(s model.Order, client redis.UniversalClient, offset func() time.Duration) *storedLimit {
 	at, ok := s.Target.StoredLimit(s.Key)
 	if !ok || s.Change.Kind != model.Give {
@@ -34,7 +34,7 @@ func storedOf(s model.Order, client redis.UniversalClient, offset func() time.Du
 	return &storedLimit{client: client, target: &s.Target, at: at, now: func() limiter.Instant { return limiter.InstantOf(time.Now().Add(offset())) }}
 }
 
-// keys are those that a change writes.
+// keys returns the keys that a change writes.
 func (l *storedLimit) keys() []string {
 	var keys []string
 	for _, f := range foreign.FetchStored(l.target, l.at) {
@@ -43,14 +43,16 @@ func (l *storedLimit) keys() []string {
 	return keys
 }
 
-// stepped is a limit that was changed, with what its keys held in the same transaction.
+// stepped is a changed limit, with the contents of its keys before and after it in the same
+// transaction.
 type stepped struct {
 	foreign.Raised
 	before, after []savedKey
 }
 
-// raise raises the limit by so many units, or lowers it, in a transaction that holds only while its keys
-// are as they were read. Where was is not nil, nothing is written unless the keys say that limit.
+// raise raises the limit by units, or lowers it for negative units, in a transaction that fails if
+// its keys have changed since they were read. If was is not nil, nothing is written unless the
+// stored limit equals it.
 func (l *storedLimit) raise(ctx context.Context, units int64, was *limiter.Limit) (done stepped, err error) {
 	keys := l.keys()
 	for range mostExchanges {
@@ -78,7 +80,7 @@ func (l *storedLimit) raise(ctx context.Context, units int64, was *limiter.Limit
 	return done, errBusy
 }
 
-// work reads the keys and works out what changes them.
+// work reads the keys and computes the commands that change the limit.
 func (l *storedLimit) work(ctx context.Context, c redis.Cmdable, units int64) (foreign.Raised, error) {
 	fetched := foreign.FetchStored(l.target, l.at)
 	asked := make([]*decode.Pending, len(fetched))
@@ -100,7 +102,7 @@ func (l *storedLimit) work(ctx context.Context, c redis.Cmdable, units int64) (f
 	return foreign.RaiseStored(l.target, held, units, l.now())
 }
 
-// changedLimit is the error of a limit that somewhere else was set since.
+// changedLimit is the error of a limit that another program has changed since an action.
 type changedLimit struct{ written, held limiter.Limit }
 
 // Error implements error.
@@ -108,7 +110,7 @@ func (e *changedLimit) Error() string {
 	return fmt.Sprintf("another program has set the limit since: it was %s after it, and is %s now", model.LimitText(e.written), model.LimitText(e.held))
 }
 
-// give makes the change of an action: it raises the limit by so many units.
+// give carries out the change of an action: it raises the limit by units.
 func (l *storedLimit) give(ctx context.Context, act *action, units int64, done *model.Changed) error {
 	raised, err := l.raise(ctx, units, nil)
 	if err != nil {
@@ -121,14 +123,14 @@ func (l *storedLimit) give(ctx context.Context, act *action, units int64, done *
 	return nil
 }
 
-// takeBack lowers a limit by what an action raised it by, where requests have been counted beside it
-// since: those stay. It is an error where another program has set the limit since.
+// takeBack lowers the limit by the units by which an action raised it, and keeps the requests
+// counted since. It fails if another program has changed the limit since.
 func (l *storedLimit) takeBack(ctx context.Context, was *raisedLine) (model.Raise, error) {
 	back, err := l.raise(ctx, -was.Units, &was.To)
 	return model.Raise{From: back.Was, To: back.Is, Whose: l.at.Whose}, err
 }
 
-// putLimitBack lowers the limit that an action raised, beside what was counted since.
+// putLimitBack lowers the limit that an action raised, and keeps the requests counted since.
 func (u *Undone) putLimitBack(ctx context.Context, i takingBack, first, last entry) error {
 	key, t, err := i.subject(first)
 	if err != nil {
@@ -150,7 +152,8 @@ func (u *Undone) putLimitBack(ctx context.Context, i takingBack, first, last ent
 // errNoPlace is the error of an action whose limit cannot be found again.
 var errNoPlace = errors.New("its lines in the audit file do not say where its limit is kept")
 
-// preview returns the commands that raise the limit, from what its keys hold now.
+// preview returns the commands that raise the limit, computed from the present contents of its
+// keys.
 func (l *storedLimit) preview(ctx context.Context, units int64) ([]string, error) {
 	r, err := l.work(ctx, l.client, units)
 	if err == nil {

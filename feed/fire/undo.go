@@ -16,39 +16,39 @@ import (
 	"ratescope/model/safetext"
 )
 
-// Undone is what was taken back.
+// Undone describes an action that was taken back.
 type Undone struct {
-	Action   string // the id of what was taken back
+	Action   string // id of the action
 	Key      string
-	Requests int64    // how many requests the action had sent
-	Restored []string // the keys that are as they were before
-	Removed  []string // the keys that the action had created
-	Expired  []string // the keys that have expired since, with what was written to them
+	Requests int64    // requests that the action had sent
+	Restored []string // keys that have their earlier contents again
+	Removed  []string // keys that the action had created, and that were removed
+	Expired  []string // keys that had expired since the action
 
-	Change string // what had been done to the key; "" where requests were sent
+	Change string // the change of the key; "" if the action sent requests
 
-	// Lowered is the limit that was put back where its library keeps it, beside requests that were
-	// counted since; nil where no limit was raised, or nothing else was written since.
+	// Lowered is the change of a raised limit back to its earlier value, if that was done without
+	// restoring the keys, because requests were counted since; else nil.
 	Lowered *model.Raise
 
-	Withdrawn bool  // nothing was put back: Units were taken off what the key holds
-	Units     int64 // of cost
+	Withdrawn bool  // Withdraw has taken it back
+	Units     int64 // units of cost that Withdraw has taken off
 }
 
-// takingBack takes back what the actions in an audit file wrote to a server.
+// takingBack takes back the actions of an audit file.
 type takingBack struct {
 	*link
 	audit      *audit
 	permission *permission
 }
 
-// back returns what takes back the actions of the injector.
+// back returns the takingBack of the injector's audit file and server.
 func (i *Injector) back() takingBack { return takingBack{i.link, &i.audit, i.permission} }
 
-// restore puts keys back as they were, all or none: KEYS are the keys, ARGV holds for each the
-// digest that it must have now ("" absent), the dump to restore ("" none) and its expiry in
-// milliseconds since the epoch (0 none). It returns the first key that another program has
-// written to since, or false.
+// restore restores the contents of keys, all or none. ARGV holds for each of the KEYS the digest
+// that it must have now ("" for no key), the dump to restore ("" to remove the key) and its expiry
+// in milliseconds since the epoch (0 for none). The script returns the first key whose digest
+// differs, because another program has written to it, or false if there is none.
 var restore = redis.NewScript(`
 for i, key in ipairs(KEYS) do
   local held = redis.call('DUMP', key)
@@ -63,10 +63,10 @@ end
 return false
 `)
 
-// Undo takes back what an action wrote: its keys get the values and expiries that they had
-// before its first request, and those that it created are removed. It refuses, with one sentence,
-// where another program has written while it was fired or since, where the values were not saved,
-// and where the action is unfinished or was taken back already.
+// Undo takes back an action: its keys get the values and expiries that they had before its first
+// request, and the keys that it created are removed. It fails, with one sentence, if another
+// program has written while the action fired or since, if the values were not saved, and if the
+// action is unfinished or was taken back before.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	return i.back().undo(ctx, id, i.reason)
 }
@@ -110,11 +110,11 @@ func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error)
 	return Undone{}, errors.Join(err, i.audit.append(line))
 }
 
-// lossless returns nil where putting back what the keys of an action held before it loses no request of
-// other clients, else one sentence with the difference.
+// lossless returns nil if restoring the contents from before an action loses no request of other
+// clients, and else one sentence with the difference.
 func (i takingBack) lossless(ctx context.Context, first, last entry) error {
 	key, t, err := i.subject(first)
-	if err != nil || layout.IsScratch(key) { // no request of others meets a copy
+	if err != nil || layout.IsScratch(key) { // other clients do not use scratch copies
 		return err
 	}
 	charged, err := i.audit.charges(first.Action, deniedCharged(&t))
@@ -128,8 +128,8 @@ func (i takingBack) lossless(ctx context.Context, first, last entry) error {
 	return fmt.Errorf("%s cannot be taken back: %s, whose requests would be lost: --withdraw takes off its own and keeps them", first.Action, why)
 }
 
-// TakeBack takes an action back for a screen, as Undo and Withdraw do. Where it counts as production
-// it asks for the name of the key and a reason, as an order does.
+// TakeBack takes an action back for a screen, as Undo or Withdraw does. On a production server it
+// requires the key's name and a reason, as an order does.
 func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenBack, error) {
 	key, err := i.KeyOf(t.Action)
 	if err != nil {
@@ -149,16 +149,16 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 	return model.TakenBack{Restored: u.Restored, Removed: u.Removed, Expired: u.Expired, Lowered: u.Lowered, Units: u.Units}, err
 }
 
-// heldBefore is what the keys of an action held before it.
+// heldBefore returns the contents of an action's keys before it.
 func heldBefore(first, last entry) []savedKey {
-	if last.Before != nil { // of a change, taken in its own transaction
+	if last.Before != nil { // saved in the transaction of a change
 		return last.Before
 	}
 	return first.Before
 }
 
-// putBack makes keys as they were, where no other program has written to them since; it returns
-// the first one that one has written to, and then none is changed.
+// putBack restores keys, unless another program has written to one of them since: it then returns
+// the first such key, and changes none.
 func (i takingBack) putBack(ctx context.Context, c change) (since string, err error) {
 	if len(c.keys) == 0 {
 		return "", nil
@@ -170,8 +170,8 @@ func (i takingBack) putBack(ctx context.Context, c change) (since string, err er
 	return held, err
 }
 
-// audited returns the first and the last line of an action in the audit file. It is an error where
-// nothing may be fired, because then nothing may be taken back either.
+// audited returns the first and the last line of an action in the audit file. It fails if firing is
+// not permitted now, because taking back writes as well.
 func (i takingBack) audited(id string) (first, last entry, err error) {
 	if err := i.permission.Armed(); err != nil {
 		return first, last, err
@@ -182,8 +182,8 @@ func (i takingBack) audited(id string) (first, last entry, err error) {
 	return i.audit.find(id)
 }
 
-// KeyOf returns the key of an action in the audit file. It is an error where that cannot be taken
-// back, as it is for Undo.
+// KeyOf returns the key of an action in the audit file. It fails, as Undo does, if firing is not
+// permitted or the action is unknown, unfinished or taken back.
 func (i *Injector) KeyOf(id string) (string, error) {
 	first, _, err := i.back().audited(id)
 	if err != nil || !first.KeyQuoted {
@@ -192,8 +192,8 @@ func (i *Injector) KeyOf(id string) (string, error) {
 	return strconv.Unquote(first.Key)
 }
 
-// undoing writes the line that says that an action is taken back, before anything is sent, and
-// returns it for a line about what went wrong.
+// undoing writes to the audit file that an action is about to be taken back, and returns the line,
+// to which the caller adds an error if that fails.
 func (i takingBack) undoing(first entry, reason string) (entry, error) {
 	line := entry{Action: first.Action, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: reason, person: whoRuns()}
 	if err := i.audit.append(line); err != nil {
@@ -202,8 +202,8 @@ func (i takingBack) undoing(first entry, reason string) (entry, error) {
 	return line, nil
 }
 
-// difference says what a key held after an action and what it holds now, as the end of a sentence;
-// "" where that is not known.
+// difference returns the end of a sentence with the contents of a key after an action and now; ""
+// if they are unknown.
 func (i takingBack) difference(ctx context.Context, key string, after []savedKey) string {
 	now, err := i.save(ctx, []string{key}, nil)
 	if err != nil {
@@ -227,13 +227,14 @@ func (i takingBack) difference(ctx context.Context, key string, after []savedKey
 	return ""
 }
 
-// change is what has to be written to take an action back.
+// change holds the KEYS and ARGV of restore.
 type change struct {
 	keys []string
 	args []any
 }
 
-// changes works out what has to be written. Keys that the action did not change stay as they are.
+// changes returns what has to be written to take an action back, and lists the keys in u. Keys that
+// the action did not change are left out.
 func (i takingBack) changes(ctx context.Context, before, after []savedKey, u *Undone) (change, error) {
 	var c change
 	if len(before) == 0 || len(after) != len(before) {
@@ -271,7 +272,7 @@ func (i takingBack) changes(ctx context.Context, before, after []savedKey, u *Un
 	return c, nil
 }
 
-// age returns when a line was written, as a clause.
+// age returns a clause with the time at which a line was written.
 func age(at string) string {
 	t, err := time.Parse(stamp, at)
 	if err != nil {

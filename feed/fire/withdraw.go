@@ -16,8 +16,9 @@ import (
 	"ratescope/model/safetext"
 )
 
-// withdrawLog removes members of a sorted set: ARGV holds a score and how many members of it to
-// remove, in turns. Members of one score are alike to the limiter. It returns how many it removed.
+// withdrawLog removes members of the sorted set KEYS[1]: ARGV holds pairs of a score and the number
+// of members with this score to remove. To the limiter, members of the same score are alike. The
+// script returns how many members it removed.
 var withdrawLog = redis.NewScript(`
 local gone = 0
 for i = 1, #ARGV, 2 do
@@ -27,9 +28,9 @@ end
 return gone
 `)
 
-// withdrawCounts takes ARGV[i] off the counter KEYS[i], where that is still there, and never below
-// 0; one that comes to 0 is removed, as it would never have been made. Expiries stay. It returns
-// how much it took off.
+// withdrawCounts takes ARGV[i] off the counter KEYS[i], if it still exists, but not below 0. A
+// counter that reaches 0 is removed, because without the action it would not exist. Expiries stay
+// as they are. The script returns how much it took off in all.
 var withdrawCounts = redis.NewScript(`
 local gone = 0
 for i, key in ipairs(KEYS) do
@@ -43,18 +44,18 @@ end
 return gone
 `)
 
-// maxWithdrawn bounds the members that one call of withdrawLog removes.
+// maxWithdrawn bounds the charges that one call of withdrawLog removes.
 const maxWithdrawn = 500
 
-// Withdraw takes back what an action charged. Where no other program has written to its keys since,
-// they get the values and the expiries that they had, as Undo gives them. Else what was charged is
-// taken off what they hold now: the members of a log by their instants, the counts of counters from
-// the counters of their windows. From a stream, a bucket and a theoretical arrival time (TAT) it
-// refunds at most what must still be there. What had left the window is not touched.
+// Withdraw takes back the charges of an action. If no other program has written to its keys, their
+// earlier values and expiries are restored, as Undo does. Otherwise the charges are taken off the
+// present values: members of a log by their instants, and counts from the counters of their
+// windows. For streams, buckets and GCRA it refunds at most the units that must still be charged.
+// Charges that have left the window need no withdrawal.
 //
-// The expiry of a log is then that of the newest member that is left. Those of counters and of what
-// another program has written to since stay as they are. It returns the action and how many units
-// were taken off, and refuses what was taken back already.
+// The expiry of a log then follows from its newest remaining member; other expiries stay as they
+// are. Withdraw returns the action and how many units were taken off. It fails if the action was
+// taken back before.
 func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 	return i.back().withdraw(ctx, id, i.reason)
 }
@@ -101,8 +102,8 @@ func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, er
 	return u, nil
 }
 
-// whole puts everything back that an action wrote, and reports whether it could: not where another
-// program has written since, or what was there was not saved.
+// whole restores all keys of an action, and reports whether it did. It does not if another program
+// has written since, or if the earlier contents were not saved.
 func (i takingBack) whole(ctx context.Context, first, last entry, u *Undone) bool {
 	at := *u
 	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &at)
@@ -117,9 +118,10 @@ func (i takingBack) whole(ctx context.Context, first, last entry, u *Undone) boo
 	return true
 }
 
-// mendLog sets the expiry of the sorted set KEYS[1] to that which the newest member that is left set
-// when it was added: ARGV holds the score of the newest member that was removed, and how long a
-// member lets the set live, in milliseconds. A newer member has set the expiry itself.
+// mendLog sets the expiry of the sorted set KEYS[1] to the one that its newest remaining member set
+// when it was added. ARGV holds the score of the newest member that was removed, and the time from
+// a member to the expiry that it sets, in milliseconds. If there is a newer member, it has set the
+// expiry itself, and nothing is changed.
 var mendLog = redis.NewScript(`
 local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]
 if newest and tonumber(newest) < tonumber(ARGV[1]) and redis.call('PTTL', KEYS[1]) > 0 then
@@ -128,7 +130,7 @@ end
 return 0
 `)
 
-// mend takes back what the requests of an action did to the expiry of a log.
+// mend takes back the effect of an action's requests on the expiry of a log.
 func (i takingBack) mend(ctx context.Context, key string, t model.Target, last entry, charged []charge) error {
 	if t.Algorithm != limiter.SlidingLog || t.Layout != (layout.Layout{}) || t.Library != "" && t.Library != model.OwnLibrary {
 		return nil
@@ -142,7 +144,7 @@ func (i takingBack) mend(ctx context.Context, key string, t model.Target, last e
 	return nil
 }
 
-// subject returns the key of an action and how it is limited.
+// subject returns the key of an action, and its target.
 func (i takingBack) subject(first entry) (string, model.Target, error) {
 	key := first.Key
 	switch {
@@ -161,7 +163,7 @@ func (i takingBack) subject(first entry) (string, model.Target, error) {
 	return key, *first.Target, nil
 }
 
-// takeOff takes off what is charged to a key, and returns how many units that were.
+// takeOff takes charges off a key's present value, and returns how many units it took off.
 func (i takingBack) takeOff(ctx context.Context, key string, t model.Target, charged []charge) (units int64, err error) {
 	if len(charged) == 0 {
 		return 0, nil
@@ -203,16 +205,17 @@ func (i takingBack) takeOff(ctx context.Context, key string, t model.Target, cha
 	return i.refund(ctx, key, t, charged)
 }
 
-// withdrawListed removes elements of the list KEYS[1]: ARGV holds an element and how many of it to
-// remove, in turns. It returns how many it removed.
+// withdrawListed removes elements of the list KEYS[1]: ARGV holds pairs of an element and how often
+// to remove it. The script returns how many elements it removed.
 var withdrawListed = redis.NewScript(`
 local gone = 0
 for i = 1, #ARGV, 2 do gone = gone + redis.call('LREM', KEYS[1], ARGV[i + 1], ARGV[i]) end
 return gone
 `)
 
-// takeOffLibrary takes off what is charged to a limiter of another library: counts of the counters
-// that count them still, instants of a list, and of what drains what must be there still.
+// takeOffLibrary takes charges off a limiter of another library: instants from a list, counts from
+// the counters that still hold them and, for limiters that drain, the units that must still be
+// charged.
 func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (units int64, err error) {
 	switch t.Algorithm {
 	case limiter.SlidingLog:
@@ -249,8 +252,8 @@ func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key s
 	return d.Cost, err
 }
 
-// blocked says why counts are not withdrawn from a limiter that blocks now, which fewer counts would not end;
-// nil where it does not, or cannot.
+// blocked returns an error if the limiter blocks now, because lower counts would not end the block;
+// at is the instant of the latest charge.
 func (i takingBack) blocked(ctx context.Context, w *foreign.Writer, key string, t model.Target, at limiter.Instant) error {
 	if !w.Blocks {
 		return nil
@@ -263,7 +266,8 @@ func (i takingBack) blocked(ctx context.Context, w *foreign.Writer, key string, 
 	return err
 }
 
-// countsOf returns the counters of a limiter that count what is charged still, and how much of it each does.
+// countsOf returns the counters of a limiter that still hold charges, and how many units of them
+// each counter holds.
 func (i takingBack) countsOf(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (keys []string, counts []any, err error) {
 	client := i.client()
 	now, err := client.Time(ctx).Result()
@@ -301,13 +305,13 @@ func (i takingBack) countsOf(ctx context.Context, w *foreign.Writer, key string,
 	return keys, counts, nil
 }
 
-// expiryOf returns when a key expires, as foreign.Counted has it.
+// expiryOf returns when a key expires, in the form of foreign.Counted.Expires.
 func expiryOf(ctx context.Context, client redis.UniversalClient, key string) (limiter.Instant, error) {
 	at, err := client.PExpireTime(ctx, key).Result()
 	switch {
 	case err != nil:
 		return 0, err
-	case at == -2: // go-redis hands on the answers below 0 as they are
+	case at == -2: // go-redis returns negative answers unchanged
 		return foreign.Absent, nil
 	case at < 0:
 		return foreign.Immortal, nil
@@ -315,8 +319,7 @@ func expiryOf(ctx context.Context, client redis.UniversalClient, key string) (li
 	return limiter.Instant(at.Microseconds()), nil
 }
 
-// refund gives back what must still be charged: of what drains, what would have drained without
-// the action is not given back.
+// refund gives the units back that must still be charged, and returns how many.
 func (i takingBack) refund(ctx context.Context, key string, t model.Target, charged []charge) (int64, error) {
 	l, err := i.limiter(t)
 	if err != nil {
@@ -334,8 +337,8 @@ func (i takingBack) refund(ctx context.Context, key string, t model.Target, char
 	return max(d.Used-after.Used, 0), err
 }
 
-// stillCharged returns how many units of what is charged the key must still hold at an instant: those of the
-// window, and of what drains not what would have drained without them.
+// stillCharged returns how many units of the charges the key must still hold at now: the charges
+// within the window and, for algorithms that drain, at most the units that cannot have drained.
 func stillCharged(t model.Target, charged []charge, now limiter.Instant) (n int64) {
 	for _, c := range charged {
 		if now.Sub(c.at) < t.Limit.Window {

@@ -9,12 +9,12 @@ import (
 	"ratescope/model"
 )
 
-// start2017 is where redis_rate's times begin, in seconds of the Unix epoch.
+// start2017 is the epoch of redis_rate's times, in seconds of the Unix epoch.
 const start2017 = 1483228800
 
-// redisRate is GCRA in doubles of seconds, computed in the order in which the library does, so
-// that every digit is the same. The products are rounded one by one: a fused multiplication would
-// give another last digit. Denied requests write nothing.
+// redisRate is GCRA in seconds as floating-point numbers, computed in the same order as in the
+// library, so that every digit is the same. Each product is rounded by a conversion, because a
+// fused multiply-add would change the last digit. Denied requests write nothing.
 var redisRate = &Writer{
 	Library: "redis-rate", Algorithm: limiter.GCRA, fetch: one, refund: refundSeconds,
 	write: func(r *Request) (Written, error) {
@@ -42,13 +42,14 @@ var redisRate = &Writer{
 	},
 }
 
-// arrival is the state of a theoretical arrival time in seconds since 2017, rounded down to the
-// microsecond as its decoder does.
+// arrival returns the state for a theoretical arrival time in seconds since 2017, rounded down to
+// the microsecond as its decoder does.
 func arrival(seconds float64) limiter.State {
 	return limiter.State{Algorithm: limiter.GCRA, TAT: limiter.Instant(start2017*1e6 + int64(seconds*1e6) - 1)}
 }
 
-// throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds and never below one.
+// throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds, but is at least
+// one second.
 var throttled = &Writer{
 	Library: "throttled", Algorithm: limiter.GCRA, fetch: one,
 	refund: refundNanoseconds(func(wait time.Duration) []any { return []any{"ex", max(int64(wait/time.Second), 1)} }),
@@ -63,8 +64,8 @@ var throttled = &Writer{
 	},
 }
 
-// scheduled works out a request at GCRA in whole nanoseconds since the epoch, and the theoretical arrival time
-// after it.
+// scheduled computes a request at a GCRA in whole nanoseconds since the epoch, without its commands,
+// and the theoretical arrival time after it.
 func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
 	s, l := &r.Held[0], r.limit()
 	interval := int64(l.Window) / l.Count
@@ -77,7 +78,7 @@ func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
 		tat = max(v, now)
 	}
 	next = tat
-	if r.Cost <= model.Capacity(*r.Target) { // else the product may not fit
+	if r.Cost <= model.Capacity(*r.Target) { // a greater cost is denied, and its product may overflow
 		next += interval * r.Cost
 		w.Decision.Allowed = next-interval*model.Capacity(*r.Target) <= now
 	}
@@ -88,10 +89,10 @@ func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
 	return w, next, nil
 }
 
-// redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires with the theoretical
-// arrival time, rounded down to the millisecond. The module reads the host's clock to the nanosecond, of which
-// TIME tells the microsecond: the middle of that keeps the key apart from those of throttled, which
-// hold whole microseconds.
+// redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires at the
+// theoretical arrival time, rounded down to the millisecond. The module reads the host's clock in
+// nanoseconds, but TIME gives only microseconds. Half a microsecond is added, so that the key does
+// not look like one of throttled, whose values are whole microseconds.
 var redisCell = &Writer{
 	Library: "redis-cell", Algorithm: limiter.GCRA, fetch: one,
 	refund: refundNanoseconds(func(wait time.Duration) []any { return []any{"px", max(wait.Milliseconds(), 1)} }),
@@ -106,6 +107,7 @@ var redisCell = &Writer{
 	},
 }
 
+// nanoseconds returns the state for a theoretical arrival time in nanoseconds since the epoch.
 func nanoseconds(tat int64) limiter.State {
 	return limiter.State{Algorithm: limiter.GCRA, TAT: limiter.Instant(tat / 1000)}
 }

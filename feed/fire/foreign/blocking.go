@@ -8,9 +8,9 @@ import (
 	"ratescope/model"
 )
 
-// nestThrottler is the storages of @nestjs/throttler: INCR, and PEXPIRE while the counter does not expire.
-// The first request above the limit sets a block for as long as blockDuration says, by default a
-// window; while that exists everything is denied, and counted.
+// nestThrottler is the Redis storage of @nestjs/throttler: INCR, and PEXPIRE if the counter has no
+// expiry. The first request above the limit sets a block for blockDuration, by default a window.
+// While the block exists, all requests are denied and counted.
 var nestThrottler = &Writer{
 	Library: "nest-throttler-storage-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Beside: blockedSuffix, Blocks: true,
 	Assumes: "without a blockDuration of its own",
@@ -23,7 +23,7 @@ var nestThrottler = &Writer{
 		if err != nil {
 			return w, err
 		}
-		w.Counted = nil // a block decides whether it is admitted, too
+		w.Counted = nil // the decision depends on the block too
 		n, _ := count(hits)
 		ttl, over := hits.TTL, n+1 > r.Target.Limit.Count
 		if ttl <= 0 {
@@ -42,7 +42,7 @@ var nestThrottler = &Writer{
 	},
 }
 
-// What the names of a throttler's two keys end in: the count, and the block.
+// Suffixes of a throttler's two keys: the counter and the block.
 const (
 	hitsSuffix    = ":hits"
 	blockedSuffix = ":blocked"

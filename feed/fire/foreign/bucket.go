@@ -12,21 +12,23 @@ import (
 	"ratescope/model"
 )
 
-// Buckets of what is left, in whole seconds: two strings, the tokens and the second of the last
-// request. A denied request moves the second, too, and stores what had come back by then. Both
-// expire after twice the time that an empty bucket takes to fill, in whole seconds.
+// Token buckets in whole seconds, in two strings: the tokens left and the second of the last
+// request. A denied request updates both as well, with the tokens refilled by then. Both expire
+// after twice the time that an empty bucket takes to fill, in whole seconds.
 var (
 	goZero        = leftBucket("go-zero", ".ts")
 	springGateway = leftBucket("spring-cloud-gateway", ".timestamp")
 	stripe        = leftBucket("stripe", ".timestamp")
 )
 
-// leftTokens is what the name of a bucket's tokens ends in.
+// leftTokens is the suffix of the key with a bucket's tokens.
 const leftTokens = ".tokens"
 
-// errFull is the error of a bucket that its library keeps nothing of.
+// errFull is the error of a bucket that fills so fast that its library stores nothing.
 var errFull = errors.New("its bucket fills so fast that its library keeps nothing of it: fire at its application with --url")
 
+// leftBucket returns the writer for the token buckets of a library; stamp is the suffix of the key
+// with the second of the last request.
 func leftBucket(library, stamp string) *Writer {
 	return &Writer{
 		Library: library, Algorithm: limiter.TokenBucket, refund: refundTokens,
@@ -37,7 +39,7 @@ func leftBucket(library, stamp string) *Writer {
 	}
 }
 
-// drawn works out a request at a bucket of what is left.
+// drawn computes a request at a token bucket of leftBucket.
 func (r *Request) drawn() (Written, error) {
 	l, full := r.limit(), float64(model.Capacity(*r.Target))
 	rate, now := float64(l.Count)/l.Window.Seconds(), int64(r.At)/1e6
@@ -62,7 +64,7 @@ func (r *Request) drawn() (Written, error) {
 	}
 	tokens = min(full, tokens+float64(max(now-then, 0))*rate)
 	d := limiter.Decision{Allowed: tokens >= float64(r.Cost), At: r.At, Limit: l, Cost: r.Cost}
-	wait := func(units float64) time.Duration { // until that many have come back: at the beginning of a second
+	wait := func(units float64) time.Duration { // until so many tokens are refilled, at the start of a second
 		return limiter.Instant((now + int64(math.Ceil(units/rate))) * 1e6).Sub(r.At)
 	}
 	switch {

@@ -9,10 +9,10 @@ import (
 	"ratescope/model"
 )
 
-// Counters that are read first, and written where the request is admitted. Denied requests change
-// nothing.
+// Counters that are read first, and written only if the request is admitted. Denied requests
+// change nothing.
 var (
-	// GET, then SET 1 PX where there is no counter, else INCRBY below the limit.
+	// GET, then SET 1 PX if there is no counter, else INCRBY if it is below the limit.
 	fastapiLimiter = &Writer{
 		Library: "fastapi-limiter", Algorithm: limiter.FixedWindow, Single: true, fetch: one,
 		write: func(r *Request) (Written, error) {
@@ -29,8 +29,8 @@ var (
 			return r.counted(n+1, s.TTL, []any{"incrby", s.Key, 1})
 		},
 	}
-	// The twin holds the second of the last admitted request, from which the window runs; both expire
-	// two windows after it.
+	// A second key holds the second of the last admitted request, at which the window begins. Both
+	// keys expire two windows after that request.
 	ginRateLimit = &Writer{
 		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: ginTime, holder: sinceLast,
 		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
@@ -69,9 +69,9 @@ var (
 	}
 )
 
-// ginTime is how the name of the second string ends.
+// ginTime is the suffix of the second key.
 const ginTime = "ts"
 
-// errReadAddWrite is the error of a state that its library reads, adds to and writes in three steps, so
-// that a request from here could undo one of its own.
+// errReadAddWrite is the error of a limiter whose library reads, adds and writes in separate steps,
+// so that the library could overwrite a request from here.
 var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's UnstorageStore, which reads, adds and writes one after the other: a request from here could be lost in between, so that none is fired")

@@ -9,9 +9,9 @@ import (
 	"ratescope/model"
 )
 
-// Counters whose expiry, set with the first request, ends the window.
+// Counters whose expiry is set with the first request and ends the window.
 var (
-	// SET 1 PX where the counter does not exist or never expires, else INCR.
+	// SET 1 PX if the counter does not exist or never expires, else INCR.
 	rateLimitRedis = &Writer{
 		Library: "rate-limit-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
 		write: func(r *Request) (Written, error) {
@@ -22,7 +22,7 @@ var (
 			return r.counting([]any{"incr", s.Key})
 		},
 	}
-	// SET 0 EX NX, then INCRBY. Whether the limit is followed by a block is not in the keys, and
+	// SET 0 EX NX, then INCRBY. The keys do not show whether exceeding the limit starts a block, and
 	// none is written.
 	rateLimiterFlexible = &Writer{
 		Library: "rate-limiter-flexible", Algorithm: limiter.FixedWindow, Charged: true, Seconds: true, fetch: one,
@@ -40,7 +40,7 @@ var (
 			return r.incremented(r.Held[0].Exists(), []any{"pexpire", r.Held[0].Key, r.limit().Window.Milliseconds()})
 		},
 	}
-	// INCRBY, and PEXPIRE where the counter then holds nothing but this request.
+	// INCRBY, and PEXPIRE if the counter holds only this request afterwards.
 	ulule = &Writer{
 		Library: "ulule-limiter", Algorithm: limiter.FixedWindow, Charged: true, fetch: one,
 		write: func(r *Request) (Written, error) {
@@ -51,8 +51,8 @@ var (
 			return r.incremented(n != 0, []any{"pexpire", r.Held[0].Key, r.limit().Window.Milliseconds()})
 		},
 	}
-	// INCRBY, and EXPIRE where the counter then holds nothing but this request. The elastic form of
-	// versions before 5 renews the expiry with every request, which the keys do not tell.
+	// INCRBY, and EXPIRE if the counter holds only this request afterwards. The elastic form of
+	// versions before 5 renews the expiry with every request, which the keys do not show.
 	limitsFixed = &Writer{
 		Library: "limits", Algorithm: limiter.FixedWindow, Charged: true, Seconds: true, fetch: one,
 		Assumes: "without elastic expiry",
@@ -64,7 +64,7 @@ var (
 			return r.incremented(n != 0, []any{"expire", r.Held[0].Key, seconds(r)})
 		},
 	}
-	// INCR, and PEXPIRE while the counter does not expire.
+	// INCR, and PEXPIRE if the counter has no expiry.
 	honoRateLimiter = &Writer{
 		Library: "hono-rate-limiter", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
 		Assumes: "without resetExpiryOnChange",
@@ -76,7 +76,7 @@ var (
 			return r.incremented(s.TTL > 0, []any{"pexpire", s.Key, r.limit().Window.Milliseconds()})
 		},
 	}
-	// INCRBY, and EXPIRE where the counter then holds nothing but this request.
+	// INCRBY, and EXPIRE if the counter holds only this request afterwards.
 	goZeroPeriod = &Writer{
 		Library: "go-zero", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Seconds: true, fetch: one,
 		Assumes: "without Align",
@@ -101,21 +101,22 @@ var (
 				return Written{Decision: r.decide(false, r.window(n, s.TTL))}, nil
 			}
 			w, err := r.incremented(s.TTL > 0, []any{"pexpire", s.Key, r.limit().Window.Milliseconds()})
-			w.Counted = nil // what it holds decides whether it is counted
+			w.Counted = nil // the commands depend on the counter's value
 			return w, err
 		},
 	}
 )
 
-// one reads a limiter that is one string.
+// one is the fetch of a limiter in a single string.
 func one(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 	return []decode.Fetch{{Key: name, Type: "string"}}
 }
 
-// seconds is the window in whole seconds.
+// seconds returns the window in whole seconds.
 func seconds(r *Request) int64 { return int64(r.limit().Window / time.Second) }
 
-// incremented adds the cost to the counter, and sets its expiry where it was not running.
+// incremented adds the cost to the counter, and sets its expiry with the command expire unless
+// running is set.
 func (r *Request) incremented(running bool, expire []any) (Written, error) {
 	incr := []any{"incrby", r.Held[0].Key, r.Cost}
 	if running {
@@ -128,7 +129,8 @@ func (r *Request) incremented(running bool, expire []any) (Written, error) {
 	return r.counted(n+r.Cost, r.limit().Window, incr, expire)
 }
 
-// counting adds the cost to what the counter holds; its expiry stays, or is that of a new window.
+// counting returns a request whose commands add the cost to the counter. Its expiry stays, or is
+// that of a new window.
 func (r *Request) counting(commands ...[]any) (Written, error) {
 	s := &r.Held[0]
 	n, err := count(s)
@@ -146,13 +148,13 @@ func (r *Request) counting(commands ...[]any) (Written, error) {
 	return w, err
 }
 
-// counted is a request after which the counter holds n: it is admitted up to the limit, and
-// counted in any case.
+// counted returns a request after which the counter holds n and expires in ttl. It is admitted if
+// n is at most the limit, and counted in any case.
 func (r *Request) counted(n int64, ttl time.Duration, commands ...[]any) (Written, error) {
 	return Written{Commands: commands, Decision: r.decide(n <= r.Target.Limit.Count, r.window(n, ttl))}, nil
 }
 
-// window is the state of a counter that expires in ttl.
+// window returns the state of a counter that holds n and expires in ttl.
 func (r *Request) window(n int64, ttl time.Duration) limiter.State {
 	s := limiter.State{Algorithm: limiter.FixedWindow, Start: r.At, Current: max(n, 0)}
 	if ttl > 0 {

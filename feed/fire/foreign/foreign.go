@@ -1,11 +1,12 @@
-// Package foreign knows how clients of other libraries write one request: which commands change
-// the keys, and whether the request is admitted, by that library's own arithmetic. It computes
-// commands and sends nothing; feed/fire does, in a transaction of its own that holds only while
-// the keys are as they were read. Scripts of libraries are not copied: what is written is their
-// effect, which fixtures recorded by the libraries themselves hold it to, value by value.
+// Package foreign computes how clients of other rate limiting libraries write a request: the
+// commands that change the keys, and whether the request is admitted, by the arithmetic of that
+// library. It sends nothing; feed/fire sends the commands in a transaction that fails if the keys
+// have changed since they were read. The scripts of the libraries are not copied: the commands
+// have the same effect, and tests compare it, value by value, with fixtures that the libraries
+// themselves have recorded.
 //
-// What a process of the library remembers beside Redis (denials in memory, an insurance limiter)
-// is not there for a request from here, as it is not for one from another process.
+// State that a client of the library keeps in its own memory (denials, an insurance limiter) has
+// no effect on a request from here, just as it has none on requests of other processes.
 package foreign
 
 import (
@@ -19,67 +20,70 @@ import (
 	"ratescope/model"
 )
 
-// Writer writes the requests of one library at one form of limiter. It is safe for concurrent use.
+// Writer computes the requests of one library at limiters of one algorithm. It is safe for
+// concurrent use.
 type Writer struct {
-	// Library is the name that decode.Library has, Algorithm that of the limiter.
+	// Library is the library's name in package decode. Algorithm is the limiter's algorithm.
 	Library   string
 	Algorithm limiter.Algorithm
-	// Single is set where the library's requests have no cost: each counts once.
+	// Single is set if the library's requests have no cost, so that each counts once.
 	Single bool
-	// Charged is set where denied requests are counted, too.
+	// Charged is set if denied requests are counted too.
 	Charged bool
-	// Seconds is set where the library keeps windows of whole seconds alone.
+	// Seconds is set if the library's windows are whole seconds.
 	Seconds bool
-	// Beside is how the name of a key ends that stands beside the counter and counts nothing: a time, or a
-	// block; "" there is none.
+	// Beside is the suffix of a key beside the counter that counts nothing: a time or a block; ""
+	// for none.
 	Beside string
-	// Named is set where each window has a counter of its own, which has its name.
+	// Named is set if each window has its own counter, whose name contains the window.
 	Named bool
-	// Blocks is set where the key beside the counter denies everything while it exists.
+	// Blocks is set if all requests are denied while the key beside the counter exists.
 	Blocks bool
-	// Assumes says, as the end of a clause, how the limiter must have been made for its requests to
-	// be written so, where its keys do not tell; "" nothing.
+	// Assumes names, as the end of a clause, an option of the limiter on which the commands depend
+	// and which its keys do not show; "" for none.
 	Assumes string
-	// fetch returns what to read of the limiter of that name for a request at an instant.
+	// fetch returns the keys to read for a request at an instant.
 	fetch func(name string, t *model.Target, at limiter.Instant) []decode.Fetch
-	// write works out a request.
+	// write computes a request.
 	write func(r *Request) (Written, error)
-	// holder says which key counts a request still; nil where that is the first one of fetch, which has
-	// the name of its window or expires a window after it was made.
+	// holder returns which key of fetch still counts a request; nil if it is the first one, which
+	// is named after its window or expires one window after it was created.
 	holder func(c Counted) (n int, ok bool)
-	// refund works out how units are given back to a limiter that drains; nil of others, which Refund must not
-	// be called for.
+	// refund computes how units are given back to a limiter that drains; nil for other limiters,
+	// for which Refund must not be called.
 	refund func(r *Request, units int64) (Written, error)
 }
 
-// Request is one request that is about to be written.
+// Request is a request to be computed.
 type Request struct {
 	Target *model.Target
 	Cost   int64
-	At     limiter.Instant // the server's clock when the keys were read
-	Held   []decode.Sample // what they held, in the order of Fetch
+	At     limiter.Instant // when the keys were read, by the server's clock
+	Held   []decode.Sample // contents of the keys, in the order of Fetch
 }
 
-// Written is what a request does.
+// Written is a computed request.
 type Written struct {
-	// Commands change the keys, in this order and at once; none where the library writes nothing.
+	// Commands change the keys; they run in this order, as one transaction. None means that the
+	// library writes nothing.
 	Commands [][]any
 	Decision limiter.Decision
-	// Counted, where it is not nil, returns the decision from the answer of the last command, which
-	// is what a counter then holds. The commands are right whatever the counter holds, as long as
-	// its key exists: a key that others count at all the time can be fired at, too.
+	// Counted returns the decision from the answer of the last command, which is the new value of
+	// a counter; nil if Decision holds. With Counted the commands are right for any value of the
+	// counter, as long as its key exists. Keys that other clients count at all the time can then
+	// be fired at.
 	Counted func(n int64) limiter.Decision
 }
 
-// writers are the forms of limiter at which requests are fired, with the version of the library
-// that decode.Library names.
+// writers lists the limiters at which requests can be fired, in the versions of the libraries that
+// package decode names.
 var writers = []*Writer{
 	rateLimitRedis, rateLimiterFlexible, fastifyRateLimit, ulule, increx, limitsFixed, limitsMoving, limitsSliding,
 	redisRate, throttled, upstashFixed, upstashSliding, laravel, goZero, goZeroPeriod, springGateway, stripe,
 	honoRateLimiter, fastapiLimiter, ginRateLimit, redisCell, russellluo, nestThrottler,
 }
 
-// For returns the writer of requests at t; nil where no exact one is known.
+// For returns the writer for requests at t; nil if there is none.
 func For(t *model.Target) *Writer {
 	if t.Library == "" || t.Library == model.OwnLibrary {
 		return nil
@@ -95,8 +99,8 @@ func For(t *model.Target) *Writer {
 // All returns every writer. The list must not be changed.
 func All() []*Writer { return writers }
 
-// Check says in one sentence, without the key, why requests of a cost cannot be written at t, or
-// returns nil.
+// Check returns an error, one sentence without the key, if requests of a cost cannot be written at
+// t.
 func (w *Writer) Check(t *model.Target, cost int64) error {
 	window := window(t)
 	switch {
@@ -110,8 +114,8 @@ func (w *Writer) Check(t *model.Target, cost int64) error {
 	return nil
 }
 
-// Fetch returns what has to be read before a request at the instant at. The name is that of the
-// reading, for which Target.Base stands in where it is another one.
+// Fetch returns the keys to read before a request at an instant. name is the key of the reading; if
+// Target.Base is set, it is used instead.
 func (w *Writer) Fetch(name string, t *model.Target, at limiter.Instant) []decode.Fetch {
 	if t.Base != "" {
 		name = t.Base
@@ -119,7 +123,7 @@ func (w *Writer) Fetch(name string, t *model.Target, at limiter.Instant) []decod
 	return w.fetch(name, t, at)
 }
 
-// Keys returns the Redis keys that requests may write from an instant on, for two windows.
+// Keys returns the Redis keys that requests may write within two windows from an instant on.
 func (w *Writer) Keys(name string, t *model.Target, at limiter.Instant) (keys []string) {
 	seen := map[string]bool{}
 	for n := range 3 {
@@ -133,10 +137,10 @@ func (w *Writer) Keys(name string, t *model.Target, at limiter.Instant) (keys []
 	return keys
 }
 
-// errHolds is the error of a key that does not hold what the library keeps there.
+// errHolds is the error of a key whose contents are not those of its library.
 var errHolds = errors.New("the key holds something else than its library keeps there: look at it with ratescope peek")
 
-// Write works out what a request does to what r holds.
+// Write computes the request r.
 func (w *Writer) Write(r *Request) (Written, error) {
 	for i := range r.Held {
 		if r.Held[i].Mismatch {
@@ -146,7 +150,7 @@ func (w *Writer) Write(r *Request) (Written, error) {
 	return w.write(r)
 }
 
-// window is the window of a target.
+// window returns the window of a target.
 func window(t *model.Target) time.Duration { return max(t.Limit.Window, t.Window) }
 
 // limit returns the limit with its window.
@@ -156,7 +160,7 @@ func (r *Request) limit() limiter.Limit {
 	return l
 }
 
-// count returns the whole number that a sample holds, 0 where the key does not exist.
+// count returns the whole number that a sample holds; 0 if the key does not exist.
 func count(s *decode.Sample) (int64, error) {
 	if !s.Exists() {
 		return 0, nil
@@ -168,15 +172,15 @@ func count(s *decode.Sample) (int64, error) {
 	return n, nil
 }
 
-// decide returns the decision about a request: whether it was admitted is the library's word, what
-// is left after it and the waits are those of the state it leaves.
+// decide returns the decision about a request. The library decides whether it is allowed; the
+// remaining units and the waits follow from the state s after the request.
 func (r *Request) decide(allowed bool, s limiter.State) limiter.Decision {
 	l, c := r.limit(), r.Target.Convention
 	d := s.Peek(r.At, l, c, 0)
 	d.Allowed, d.Cost, d.RetryAfter = allowed, r.Cost, 0
 	if !allowed {
 		if d.RetryAfter = s.Peek(r.At, l, c, r.Cost).RetryAfter; d.RetryAfter == 0 {
-			d.RetryAfter = time.Microsecond // its own arithmetic said no
+			d.RetryAfter = time.Microsecond // the library denies it although the state would admit it
 		}
 	}
 	return d

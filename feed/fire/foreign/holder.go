@@ -7,22 +7,22 @@ import (
 	"ratescope/model"
 )
 
-// Counted is a request that a limiter of counters has counted, and how its keys stand.
+// Counted is a request that a counter has counted, with the expiries of the limiter's keys.
 type Counted struct {
 	Target  *model.Target
 	At, Now limiter.Instant   // when it was counted, and now, by the server's clock
 	First   bool              // it was the first one that its counter counted
-	Expires []limiter.Instant // of the keys of Fetch at that instant; Absent and Immortal are none
+	Expires []limiter.Instant // expiries of the keys of Fetch at At, or Absent or Immortal
 }
 
-// What Counted.Expires says of a key that has no instant of expiry.
+// Values of Counted.Expires for keys without an expiry.
 const (
 	Absent   limiter.Instant = -1 // the key does not exist
 	Immortal limiter.Instant = 0  // the key never expires
 )
 
-// Holder returns which of the keys of Fetch counts a request still, by its place in that list; ok is
-// false where none does: its window is over, or the limiter is not one of counters.
+// Holder returns the index of the key of Fetch that still counts a request; ok is false if none
+// does, because its window is over or the limiter has no counters.
 func (w *Writer) Holder(c Counted) (n int, ok bool) {
 	switch {
 	case w.Algorithm != limiter.FixedWindow && w.Algorithm != limiter.SlidingWindow:
@@ -35,25 +35,25 @@ func (w *Writer) Holder(c Counted) (n int, ok bool) {
 	return 0, c.begun(0, window(c.Target))
 }
 
-// Anchored reports whether the expiry of the counter is the end of its window, which began with its first
-// request.
+// Anchored reports whether the window begins with its first request and ends with the expiry of
+// the counter.
 func (w *Writer) Anchored() bool {
 	return w.Algorithm == limiter.FixedWindow && !w.Named && w.holder == nil
 }
 
-// begun reports whether the n-th key exists and was made by the time of the request, where it expires so
-// long after it was made.
+// begun reports whether the n-th key exists and was created no later than the request; lives is
+// the time from its creation to its expiry.
 func (c Counted) begun(n int, lives time.Duration) bool {
 	expires := c.Expires[n]
 	return expires == Immortal || expires > 0 && CountedSince(expires.Add(-lives), c.At, c.First)
 }
 
-// latest is how long a request may take from the instant at which it was worked out to its write.
+// latest is how long a request may take from its computation to its write.
 const latest = 5 * time.Second
 
-// CountedSince reports whether a counter that was made at an instant counts a request that was worked out at
-// another. That which was the first one made it, and so came before it by as much as a write takes. Redis
-// rounds an expiry, which tells when a counter was made, to the millisecond.
+// CountedSince reports whether a counter created at made counts a request computed at at. The
+// first request of a counter creates it, so that made is later than at by up to latest. made is
+// exact to the millisecond, to which Redis rounds expiries.
 func CountedSince(made, at limiter.Instant, first bool) bool {
 	if first {
 		at = at.Add(latest)
@@ -61,8 +61,8 @@ func CountedSince(made, at limiter.Instant, first bool) bool {
 	return at.Millis() >= made.Millis()-1
 }
 
-// renamed holds a request in the current counter, or in the previous one that it has become. Both
-// expire two windows after they were made.
+// renamed is a holder for a counter that is renamed when its window is over: the request is in the
+// current or in the previous counter. Both expire two windows after they were created.
 func renamed(c Counted) (int, bool) {
 	for n := range c.Expires {
 		if c.begun(n, 2*window(c.Target)) {
@@ -72,8 +72,9 @@ func renamed(c Counted) (int, bool) {
 	return 0, false
 }
 
-// sinceLast holds a request in a counter that begins anew once no request was admitted for a window, in
-// whole seconds: what is older than that may be counted or not, and is left.
+// sinceLast is a holder for a counter that restarts after a window without an admitted request, in
+// whole seconds. It is unknown whether older requests are still counted, and they are taken as not
+// counted.
 func sinceLast(c Counted) (int, bool) {
 	age := time.Duration(int64(c.Now)/1e6-int64(c.At)/1e6) * time.Second
 	return 0, c.Expires[0] != Absent && age < window(c.Target)

@@ -10,12 +10,13 @@ import (
 	"ratescope/model"
 )
 
-// mostListed is the largest limit of a list that is fired at: each request reads that many instants.
+// mostListed is the largest limit of a list that is fired at, because each request reads as many
+// instants.
 const mostListed = 1000
 
-// limitsMoving is the moving window of limits: a list of instants in seconds, the newest first,
-// one a unit of cost. One that is exactly a window old still counts. Denied requests write nothing.
-// The instant is the server's, where the library's is that of its client.
+// limitsMoving is the moving window of the library limits: a list of instants in seconds, the newest
+// first, one for each unit of cost. An instant that is exactly a window old still counts. Denied
+// requests write nothing. The instants are by the server's clock; the library uses its client's.
 var limitsMoving = &Writer{
 	Library: "limits", Algorithm: limiter.SlidingLog, Seconds: true,
 	fetch: func(name string, t *model.Target, _ limiter.Instant) []decode.Fetch {
@@ -53,13 +54,13 @@ var limitsMoving = &Writer{
 	},
 }
 
-// ListedAs returns an instant as it stands in a list: in seconds, with as many digits as tell it from
-// any other double.
+// ListedAs formats an instant as an element of the list: in seconds, with as many digits as a
+// float64 needs.
 func ListedAs(at limiter.Instant) string { return strconv.FormatFloat(float64(at)/1e6, 'f', -1, 64) }
 
-// limitsSliding is the sliding window counter of limits: the current counter, made with an expiry
-// of two windows, becomes the previous one once less than a window of that is left. That is done
-// by whatever request comes next, a denied one as well.
+// limitsSliding is the sliding window counter of the library limits. The current counter is created
+// with an expiry of two windows. Once less than a window of that is left, the next request, even a
+// denied one, renames it to be the previous counter.
 var limitsSliding = &Writer{
 	Library: "limits", Algorithm: limiter.SlidingWindow, Seconds: true, holder: renamed,
 	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
@@ -103,7 +104,7 @@ var limitsSliding = &Writer{
 	},
 }
 
-// halves is the state of a sliding window of two counters that lie apart.
+// halves returns the state of a sliding window whose two counters have expiries of their own.
 func halves(r *Request, n int64, current decode.Sample, before int64, previous decode.Sample) limiter.State {
 	w := r.limit().Window
 	s := limiter.State{Algorithm: limiter.SlidingWindow, Start: r.At, PreviousStart: r.At.Add(-w)}

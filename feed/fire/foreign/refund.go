@@ -9,9 +9,10 @@ import (
 	"ratescope/model"
 )
 
-// Refund works out how so many units are given back to a limiter that drains, at most those that count still. Decision.Cost
-// of what it returns is how many; there are no commands where that is none. What no library does itself is
-// written as its next request would leave it.
+// Refund computes how units are given back to a limiter that drains, at most those that still
+// count. Decision.Cost of the result is the number of units; if it is 0, there are no commands. No
+// library has a refund of its own: the values are written in the form that its next request would
+// leave.
 func (w *Writer) Refund(r *Request, units int64) (Written, error) {
 	for i := range r.Held {
 		if r.Held[i].Mismatch {
@@ -21,12 +22,12 @@ func (w *Writer) Refund(r *Request, units int64) (Written, error) {
 	return w.refund(r, units)
 }
 
-// refunded is what is written where so many units were given back.
+// refunded returns the Written for a refund of units.
 func refunded(units int64, commands ...[]any) (Written, error) {
 	return Written{Commands: commands, Decision: limiter.Decision{Cost: units}}, nil
 }
 
-// refundSeconds gives back of GCRA in doubles of seconds.
+// refundSeconds refunds units of a GCRA that is kept in seconds as a floating-point number.
 func refundSeconds(r *Request, units int64) (Written, error) {
 	s, l := &r.Held[0], r.limit()
 	if !s.Exists() {
@@ -49,8 +50,8 @@ func refundSeconds(r *Request, units int64) (Written, error) {
 	return refunded(units, []any{"set", s.Key, strconv.FormatFloat(next, 'g', 17, 64), "ex", int64(math.Ceil(next - now))})
 }
 
-// refundNanoseconds returns what gives back of GCRA in whole nanoseconds; expire are the words that set the expiry of
-// a key that is as new so long after now.
+// refundNanoseconds returns a refund for a GCRA that is kept in whole nanoseconds; expire returns
+// the arguments of SET for a key whose arrival time is wait from now.
 func refundNanoseconds(expire func(wait time.Duration) []any) func(r *Request, units int64) (Written, error) {
 	return func(r *Request, units int64) (Written, error) {
 		s, l := &r.Held[0], r.limit()
@@ -74,7 +75,7 @@ func refundNanoseconds(expire func(wait time.Duration) []any) func(r *Request, u
 	}
 }
 
-// refundTokens gives back to a bucket of what is left, whose second and expiries stay.
+// refundTokens refunds tokens to a bucket; the second of its last request and its expiries stay.
 func refundTokens(r *Request, units int64) (Written, error) {
 	s, full := &r.Held[0], float64(model.Capacity(*r.Target))
 	if !s.Exists() {

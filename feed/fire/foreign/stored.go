@@ -11,16 +11,16 @@ import (
 	"ratescope/model"
 )
 
-// Raised is what changes a limit where its library keeps it in Redis.
+// Raised is the computed change of a limit that its library keeps in Redis.
 type Raised struct {
-	Commands [][]any       // they change the keys, in this order and at once
-	Was, Is  limiter.Limit // what the keys say before and after them
+	Commands [][]any       // change the keys; they run in this order, as one transaction
+	Was, Is  limiter.Limit // the limit before and after the commands
 }
 
 // mostBucket is how many bytes of a bucket are read; see library.RaiseBucket4j.
 const mostBucket = 4 << 10
 
-// FetchStored returns what to read before the limit of t is changed where it is stored.
+// FetchStored returns the keys to read before the stored limit of t is changed.
 func FetchStored(t *model.Target, at model.StoredLimit) []decode.Fetch {
 	switch t.Library {
 	case "redisson":
@@ -34,11 +34,11 @@ func FetchStored(t *model.Target, at model.StoredLimit) []decode.Fetch {
 // errNotStored is the error of a limit that is not where it was read.
 var errNotStored = errors.New("its limit is not stored there any more: look at it with ratescope peek")
 
-// RaiseStored works out how the limit of t is raised by so many units, from what the keys of FetchStored
-// hold; below 0 it is lowered. Expiries stay as they are.
+// RaiseStored computes how the limit of t is raised by units, or lowered for negative units, from
+// the contents of the keys of FetchStored. Expiries stay as they are.
 //
-// Redisson counts what is left and not what is used: what is left is raised as the rate is, so that
-// it holds for the next request and not only once permits have expired.
+// Redisson keeps the permits that are left. They are raised together with the rate, so that the
+// change takes effect with the next request and not only when permits expire.
 func RaiseStored(t *model.Target, held []decode.Sample, units int64, now limiter.Instant) (w Raised, err error) {
 	for i := range held {
 		if held[i].Mismatch {
@@ -85,7 +85,7 @@ func RaiseStored(t *model.Target, held []decode.Sample, units int64, now limiter
 	return w, nil
 }
 
-// Check says in one sentence why the limit must not be written, or returns nil.
+// Check returns an error, in one sentence, if the new limit is out of range.
 func (w *Raised) Check() error {
 	for _, n := range []int64{w.Is.Count, w.Is.Burst} {
 		if n < 0 || n > limiter.MaxCount || w.Is.Count == 0 {

@@ -10,15 +10,15 @@ import (
 	"ratescope/model"
 )
 
-// Counters that are named after their window. The clock is the server's, where the library's is
-// that of its client.
+// Counters that are named after their window. The instants are by the server's clock; the library
+// uses its client's.
 var (
-	// INCRBY, and PEXPIRE with the first request of the window; denied ones are counted, too.
+	// INCRBY, and PEXPIRE with the first request of the window. Denied requests are counted too.
 	upstashFixed = &Writer{
 		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), Named: true, Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
-			if s.TTL == model.Forever { // its cached form, which writes otherwise
+			if s.TTL == model.Forever { // a limiter with a cache, which uses other commands
 				return Written{}, errHolds
 			}
 			n, err := count(s)
@@ -37,8 +37,8 @@ var (
 		},
 	}
 	// INCRBY, and PEXPIRE of two windows and a second with the first request of the window, unless
-	// what counts has reached the limit: the cost is not part of that, so that a request is counted
-	// whole and denied all the same where it goes beyond.
+	// the weighted count has reached the limit. The request's cost is not included in this check,
+	// so that a request that exceeds the limit is counted in full and denied.
 	upstashSliding = &Writer{
 		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), Named: true, Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
@@ -66,7 +66,8 @@ var (
 	}
 )
 
-// indexes reads the counters <name>:<index> of the current window and of those before it.
+// indexes returns a fetch of the counters <name>:<index> of the current window and of those before
+// it, as many as windows.
 func indexes(windows int) func(string, *model.Target, limiter.Instant) []decode.Fetch {
 	return func(name string, t *model.Target, at limiter.Instant) (f []decode.Fetch) {
 		w := max(window(t).Milliseconds(), 1)
@@ -77,14 +78,14 @@ func indexes(windows int) func(string, *model.Target, limiter.Instant) []decode.
 	}
 }
 
-// halves is the state of two clock-aligned counters.
+// halves returns the state of a window of two clock-aligned counters.
 func (r *Request) halves(current, previous int64) limiter.State {
 	return limiter.State{Algorithm: r.Target.Algorithm, Start: r.At.Floor(r.limit().Window), Current: current, Previous: previous}
 }
 
-// russellluo is RussellLuo/slidingwindow where each request goes to Redis: counters that are named after the
-// start of their window in nanoseconds, aligned as time.Truncate aligns, that is to Go's year one. INCRBY and
-// EXPIRE of two windows with every admitted request; denied requests write nothing.
+// russellluo is RussellLuo/slidingwindow, if it sends each request to Redis: counters named after the
+// start of their window in nanoseconds, aligned like time.Truncate to Go's year one. Every admitted
+// request sends INCRBY and EXPIRE of two windows; denied requests write nothing.
 var russellluo = &Writer{
 	Library: "russellluo-slidingwindow", Algorithm: limiter.SlidingWindow, Seconds: true, Named: true,
 	Assumes: "to count in Redis at once, and not every 200 ms",
@@ -121,16 +122,16 @@ var russellluo = &Writer{
 // yearOne is the start of Go's calendar in microseconds of the Unix epoch.
 const yearOne limiter.Instant = -62135596800 * 1e6
 
-// truncated is the start of the window of length w that holds an instant, as time.Truncate has it.
+// truncated returns the start of the window of length w that contains an instant, like time.Truncate.
 func truncated(at limiter.Instant, w time.Duration) limiter.Instant {
 	return yearOne + (at - yearOne).Floor(w)
 }
 
-// laravelTimer is what the name of a timer ends in.
+// laravelTimer is the suffix of the key with the timer.
 const laravelTimer = ":timer"
 
-// laravel is the counter of Laravel's RateLimiter as its middleware uses it: denied requests are
-// not counted, and the end of the window stands in a timer beside the counter, in whole seconds of
+// laravel is the counter of Laravel's RateLimiter as its middleware uses it. Denied requests are not
+// counted. A second key, the timer, holds the end of the window in whole seconds, in the library by
 // its client's clock.
 var laravel = &Writer{
 	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: laravelTimer, Assumes: "to ask before it counts, as its middleware does",
@@ -160,7 +161,7 @@ var laravel = &Writer{
 		switch {
 		case !s.Exists():
 			w.Commands = append(w.Commands, []any{"setex", s.Key, lives, 0}, []any{"incrby", s.Key, 1})
-		case n == 0: // it was given back
+		case n == 0: // the counter was reset to 0
 			w.Commands = append(w.Commands, []any{"setex", s.Key, lives, 1})
 		default:
 			w.Commands = append(w.Commands, []any{"incrby", s.Key, 1})
