@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -9,24 +10,35 @@ import (
 var peersOf = map[string][]string{"fixed": {"ulule"}, "gcra": {"redis_rate", "throttled"}}
 
 // reportRatios tells the decisions a second of what the plain constructor gives, at so many goroutines,
-// beside the best peer of its algorithm and the bounds, and its allocations.
-func reportRatios(b *testing.B, goroutines int, found map[string]pace) {
+// beside the best peer of its algorithm and the bounds, and its allocations. took has the turns of each
+// contestant, those of one round at the same place.
+func reportRatios(b *testing.B, goroutines int, took map[string][]pace) {
 	for algorithm, peers := range peersOf {
-		ours := found[algorithm+"/ratescope"]
-		beside := func(name, what string) {
-			if other := found[algorithm+"/"+name]; other.rate > 0 {
-				b.ReportMetric(ours.rate/other.rate, fmt.Sprintf("%s-%d/%s", algorithm, goroutines, what))
+		ours := took[algorithm+"/ratescope"]
+		beside := func(what string, others ...string) {
+			var ratios []float64
+			for i, our := range ours {
+				best := 0.0
+				for _, name := range others {
+					best = max(best, took[algorithm+"/"+name][i].rate)
+				}
+				ratios = append(ratios, our.rate/best)
 			}
+			b.ReportMetric(median(ratios), fmt.Sprintf("%s-%d/%s", algorithm, goroutines, what))
 		}
-		best := peers[0]
-		for _, peer := range peers {
-			if found[algorithm+"/"+peer].rate > found[algorithm+"/"+best].rate {
-				best = peer
-			}
+		beside("peer", peers...)
+		beside("rueidis", "rueidis EVALSHA")
+		beside("EVALSHA", "plain EVALSHA")
+		var allocations []float64
+		for _, our := range ours {
+			allocations = append(allocations, our.allocs)
 		}
-		beside(best, "peer")
-		beside("rueidis EVALSHA", "rueidis")
-		beside("plain EVALSHA", "EVALSHA")
-		b.ReportMetric(ours.allocs, fmt.Sprintf("%s-%d-allocations", algorithm, goroutines))
+		b.ReportMetric(median(allocations), fmt.Sprintf("%s-%d-allocations", algorithm, goroutines))
 	}
+}
+
+// median returns the middle of some numbers, which it sorts.
+func median(numbers []float64) float64 {
+	slices.Sort(numbers)
+	return numbers[len(numbers)/2]
 }
