@@ -116,14 +116,18 @@ func (a *App) Run(extra ...tea.ProgramOption) error {
 // Options returns how the program looks.
 func (a *App) Options() Options { return a.o }
 
-// writes returns how often a second a changed picture may be sent to the terminal: twice as often as
-// pictures move by themselves. A person who asks for fewer pictures than usual has a slow line, and
-// gets no more than that.
+// writes returns how often a second a changed picture may be sent to the terminal: more often than
+// pictures move by themselves, so that the first picture and what a key does wait for less. A person who
+// asks for fewer pictures than usual has a slow line, and gets no more than that.
 func (o *Options) writes() int {
-	if o.FPS < defaultFPS {
+	switch {
+	case o.FPS < defaultFPS:
 		return o.FPS
+	case o.FPS == defaultFPS:
+		return promptFPS
+	default:
+		return maxFPS
 	}
-	return max(min(2*o.FPS, maxFPS), promptFPS)
 }
 
 // Frame is the time between two pictures at the highest rate that is allowed.
