@@ -85,7 +85,7 @@ func configCheck(p *program, c *cobra.Command) error {
 			return cli.Usagef("%s: the target %s: %w", safetext.Clean(path), safetext.Clean(name), err)
 		}
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is well: %s, %s, %s\n", safetext.Clean(path),
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is valid: %s, %s, %s\n", safetext.Clean(path),
 		format.Plural(len(loaded.Rules), "rule"), format.Plural(len(loaded.Targets), "target"), format.Plural(len(loaded.Alerts), "alert"))
 	return err
 }

@@ -175,7 +175,7 @@ func TestConfigCommands(t *testing.T) {
 		t.Fatalf("exit code %d, %q %q", r.code, r.out, r.err)
 	}
 	call(t, "config", "init", "--config", path).sentence(t, 2, "is there already")
-	if r := call(t, "config", "check", "--config", path); r.code != 0 || !strings.Contains(r.out, "is well") {
+	if r := call(t, "config", "check", "--config", path); r.code != 0 || !strings.Contains(r.out, "is valid") {
 		t.Errorf("exit code %d, %q %q", r.code, r.out, r.err)
 	}
 	if r := call(t, "config", "path", "--config", path); r.code != 0 || strings.TrimSpace(r.out) != path {

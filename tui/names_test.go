@@ -33,3 +33,21 @@ func TestLongNamesSayWhoseKeyItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestThePastBeforeWatchingBeganIsUnknown scrolls a pause back beyond the first reading, where
+// counters tell nothing.
+func TestThePastBeforeWatchingBeganIsUnknown(t *testing.T) {
+	one := tuitest.Overrun()[0]
+	one.How, one.Limit = limiter.FixedWindow, limiter.Limit{Count: 20, Window: time.Minute}
+	s := newStage(t, 140, 42, tui.Options{}, one)
+	s.run(5 * time.Second)
+	s.press("p")
+	for range 6 {
+		s.press("left")
+	}
+	s.see("Nothing was watched yet at", "– admitted  – denied")
+	s.press("right", "right", "right", "right", "right", "right")
+	if text := s.text(); strings.Contains(text, "– admitted") {
+		t.Errorf("the moment of the pause is not known any more:\n%s", text)
+	}
+}

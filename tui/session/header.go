@@ -268,11 +268,17 @@ func (h header) paintFlow(x, y, end int, t *model.Totals) int {
 		}
 	}
 	admitted := widget.Styled(fmt.Sprintf("%7s admitted", format.PerSecond(t.Admitted)), h.Look.Admitted)
+	if unwatched(*t) {
+		admitted, denied = widget.Styled(format.Unknown+" admitted", h.Look.Dim), widget.Styled(format.Unknown+" denied", h.Look.Dim)
+	}
 	width := widget.Width(admitted, denied) + 2
 	if end-x < width+3 { // in marks
 		admitted.Text, denied.Text = h.Look.YesMark+" "+format.PerSecond(t.Admitted), h.Look.OverMark+" "+format.PerSecond(t.Denied)
 		if t.DeniedKnown == 0 {
 			denied.Text = h.Look.OverMark + " " + format.Unknown
+		}
+		if unwatched(*t) {
+			admitted.Text = h.Look.YesMark + " " + format.Unknown
 		}
 		width = widget.Width(admitted, denied) + 2
 	}

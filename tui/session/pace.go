@@ -91,5 +91,17 @@ func (s *Session) Revisit() {
 	}
 }
 
-// Scroll goes back in time, or forward. In a replay it moves the replay.
-func (s *Session) Scroll(earlier bool) { s.Boards.Scroll(earlier, s.Current()) }
+// Scroll goes back in time, or forward, and says when it comes to a time of which no key tells
+// anything. In a replay it moves the replay.
+func (s *Session) Scroll(earlier bool) {
+	s.Boards.Scroll(earlier, s.Current())
+	s.Revisit()
+	if earlier && !s.Replayed() && unwatched(s.Board().Totals()) && !unwatched(s.Live().Totals()) {
+		s.Say("Nothing was watched yet at " + format.Clock(s.At()) + ": → goes on, p is now again.")
+	}
+}
+
+// unwatched reports whether nothing is known of any key: neither how it stands nor a request.
+func unwatched(t model.Totals) bool {
+	return t.Keys > 0 && t.Unknown == t.Keys && t.DeniedKnown == 0 && t.Admitted == 0
+}
