@@ -6,24 +6,24 @@ import (
 	"ratescope/limiter"
 )
 
-// Batch is what a source has to say at one moment. A source emits one at every
-// refresh, also when nothing changed, so that a screen can tell quiet from dead.
+// Batch is what a source reports at one moment. A source emits a batch at every refresh, even if
+// nothing has changed, so that a screen can tell a quiet server from one that is away. A batch
+// belongs to its receiver.
 type Batch struct {
 	At       limiter.Instant // server clock; the last known one while the server is away
 	Local    time.Time       // this machine's clock at the same moment
 	Server   Server
 	Readings []Reading
 	Gone     []string // keys (Reading.Key) that left the server
-	LeftOut  []string // keys that are read no more, in favour of hotter ones; they are still there
+	LeftOut  []string // keys that still exist and are no longer read, in favour of hotter ones
 	Sweep    Sweep
 	Cost     Cost
-	Health   *Health  // nil when there was no new look
-	HotKeys  *HotKeys // nil when there is no news of it
-	Fired    []Fired  // requests that were fired from here, of a recording; a running source reports none
+	Health   *Health  // nil if there is no new examination
+	HotKeys  *HotKeys // nil if there is no new ranking
+	Fired    []Fired  // requests fired from here, in a recording; a live source reports none
 
-	// Anew is set by a source that goes elsewhere in time: everything that was known is to
-	// be forgotten for this board. It is the receiver's, as the batch is, and holds what the
-	// batch would bring: its other fields are only those of the board.
+	// Anew is set by a source that moves to another time, such as a replay: the receiver replaces
+	// its board with this one, and ignores the other fields, which are those of the board.
 	Anew *Board
 }
 
@@ -33,28 +33,28 @@ type Link uint8
 const (
 	Connecting Link = iota // no answer yet
 	Live
-	Down // it answered before and does not now
+	Down // it has answered before and does not answer now
 )
 
-// Server is what is known about the server behind the keys.
+// Server is the state of the watched server.
 type Server struct {
-	Target   string // as the user may see it: the URL without its password
+	Target   string // the URL without its password
 	Embedded bool
 	Role     string // "embedded", "master", "replica", "cluster", "sentinel"; "" unknown
 	Version  string
 	Link     Link
-	Err      string // one sentence while Link is not Live: what is wrong and what to do
+	Err      string // while Link is not Live, one sentence with the error and its remedy
 	RTT      time.Duration
 	Offset   time.Duration // server clock minus this machine's
-	OffsetBy time.Duration // how far Offset may be off either way, from round trips; 0 not known
-	Down     time.Duration // how long it has been away
+	OffsetBy time.Duration // possible error of Offset in either direction; 0 unknown
+	Down     time.Duration // how long the server has been away
 
-	// Lacks says, one sentence each, what cannot be told although the link is live: for want
-	// of a permission, or because a node of a cluster is down.
+	// Lacks has a sentence for each thing that cannot be shown although the link is live, because
+	// a permission is missing or a node of a cluster is down.
 	Lacks []string
 
-	// RunID tells two lives of the server apart; "" unknown, and of a cluster. Away are the
-	// nodes of a cluster that do not answer.
+	// RunID changes when the server is restarted or replaced; "" if unknown, and for a cluster.
+	// Away lists the nodes of a cluster that do not answer.
 	RunID string
 	Away  []Node
 }
@@ -62,42 +62,42 @@ type Server struct {
 // Node is a node of a cluster that does not answer.
 type Node struct {
 	Addr string
-	Keys int    // that it holds of those that are watched
+	Keys int    // watched keys that it holds
 	Err  string // one sentence
 }
 
-// Sweep is how far the discovery of keys has come.
+// Sweep is the progress of discovery.
 type Sweep struct {
 	Patterns []string
-	Scanned  int64 // keys looked at in this pass
-	Total    int64 // keys on the server; 0 unknown
+	Scanned  int64 // keys scanned in this pass
+	Total    int64 // keys to scan in a pass; 0 unknown
 	Matched  int   // limiters found
-	Passes   int   // passes completed; a pattern that matches nothing shows as Passes > 0 and Matched 0
-	Dropped  int   // keys found beyond the cap and not watched
-	Skipped  int64 // keys of this pass whose type was not asked for: none of their form was a limiter
-	Sampled  int64 // those of them whose form is that of keys that are likely limiters
-	Keys     int64 // keys on the server as they were counted last; 0 unknown
-	Missed   int   // nodes of a cluster that the latest pass could not look at
+	Passes   int   // passes completed; for a pattern without matches, Passes > 0 and Matched 0
+	Dropped  int   // limiters found beyond the cap and not watched
+	Skipped  int64 // keys of this pass that were not examined, because none of their form was a limiter
+	Sampled  int64 // those of Skipped whose form is that of likely limiters
+	Keys     int64 // latest count of the keys on the server; 0 unknown
+	Missed   int   // nodes of a cluster that the latest pass could not reach
 
 	Share float64 // of the server's time that watching may take now, 0.01 for one percent; 0 unknown
-	Pace  Pace    // why it may take so much
+	Pace  Pace    // the reason for Share
 }
 
-// Pace is why the search for limiters may take as much of the server as it does.
+// Pace is the reason for the share of the server's time that the search for limiters may take.
 type Pace uint8
 
 // The paces.
 const (
-	PaceSteady Pace = iota // as much as always, or it is not known yet how busy the server is
-	PaceIdle               // more, while no other client uses the server
-	PaceBusy               // no more, for others use the server
+	PaceSteady Pace = iota // the usual share: the server's load is not known, or the share is fixed
+	PaceIdle               // a greater share, because no other client uses the server
+	PaceBusy               // the usual share, because other clients use the server
 )
 
-// Complete reports whether every key was looked at: a pass is over, and it reached every
-// node. What is counted before that is not final.
+// Complete reports whether every key was scanned: a pass is over, and it reached every node.
+// Counts of limiters before that are not final.
 func (s *Sweep) Complete() bool { return s.Passes > 0 && s.Missed == 0 }
 
-// Seen returns how many keys of the server were looked at, about.
+// Seen returns about how many keys of the server were scanned.
 func (s *Sweep) Seen() int64 {
 	switch {
 	case s.Passes > 0:
@@ -108,22 +108,22 @@ func (s *Sweep) Seen() int64 {
 	return int64(float64(s.Keys) * min(float64(s.Scanned)/float64(s.Total), 1))
 }
 
-// Cost is what the watching itself did since the batch before.
+// Cost is the cost of watching since the previous batch.
 type Cost struct {
 	Commands int64
-	Server   time.Duration // time of the server that they took, estimated; 0 unknown
-	Over     time.Duration // the time that this covers
+	Server   time.Duration // server time that the commands took, an estimate; 0 unknown
+	Over     time.Duration // the period that the cost covers
 }
 
-// Add counts what other cost on top of c.
+// Add adds another cost to c.
 func (c *Cost) Add(other Cost) {
 	c.Commands += other.Commands
 	c.Server += other.Server
 	c.Over += other.Over
 }
 
-// Merge brings b forward by a newer batch that has not been delivered yet: the latest
-// reading of each key wins and keeps the arrivals of both, costs add up.
+// Merge adds a newer batch to b, which has not been delivered yet. The newer reading of a key
+// replaces the older one and gets the arrivals of both; costs add up.
 func (b *Batch) Merge(newer Batch) {
 	if newer.Anew != nil {
 		*b = newer
@@ -190,14 +190,14 @@ func (b *Batch) Merge(newer Batch) {
 	}
 }
 
-// join puts into r the part of an older reading of the same key that was not delivered.
+// join adds the arrivals and levels of an older reading of the same key, which was not delivered.
 func (r *Reading) join(old *Reading) {
-	if r.Target.Window != old.Target.Window { // the source tells the past again, in other bins
+	if r.Target.Window != old.Target.Window { // for another window the source reports the past again
 		return
 	}
-	arrivals := old.Arrivals // a batch is its receiver's: nothing else appends to it
+	arrivals := old.Arrivals // no other code appends to the slices of a batch
 	for _, a := range r.Arrivals {
-		if r.Since != 0 || a.At > old.At { // a source that starts anew may tell again what it told before
+		if r.Since != 0 || a.At > old.At { // a source that restarts may repeat arrivals
 			arrivals = append(arrivals, a)
 		}
 	}
@@ -208,11 +208,11 @@ func (r *Reading) join(old *Reading) {
 	r.Since = old.Since
 }
 
-// maxArrivals bounds what gathers while a screen stands still, for hours perhaps.
+// maxArrivals bounds the arrivals that merged batches collect while a screen is paused.
 const maxArrivals = 4 * maxWindows * BinsPerWindow
 
-// thin returns the arrivals of r joined by the bins of a timeline, without those that
-// are too old for it.
+// thin returns the arrivals of r, joined by the bins of a timeline and without those that are too
+// old for it.
 func (r *Reading) thin() []Arrival {
 	t := NewTimeline(r.Target.span())
 	for _, a := range r.Arrivals {
@@ -235,8 +235,8 @@ func (r *Reading) thin() []Arrival {
 	return joined
 }
 
-// watched returns the instant from which on r itself, beside its Trace, says how the key
-// went; 0 when it speaks of nothing but its own instant.
+// watched returns the instant since which r itself describes the key, after the levels in its
+// Trace; 0 if r describes only its own instant.
 func (r *Reading) watched() limiter.Instant {
 	from := r.Since
 	if n := len(r.Trace); n > 0 {
@@ -248,11 +248,11 @@ func (r *Reading) watched() limiter.Instant {
 	return from
 }
 
-// maxTrace bounds Reading.Trace: a screen that is this far behind shows steps.
+// maxTrace bounds Reading.Trace. A screen that is further behind shows coarser levels.
 const maxTrace = 512
 
-// joinTrace returns the levels of the older reading and its own level, then those of the
-// newer one.
+// joinTrace returns the levels of the older reading with its own level, followed by those of the
+// newer reading.
 func joinTrace(old, newer *Reading) []Level {
 	trace := old.Trace
 	if used := old.Gauge(old.At).Used; used.Known {

@@ -11,14 +11,14 @@ import (
 	"ratescope/limiter"
 )
 
-// lapse is the longest time between two readings of a key that still counts as
-// having watched it all along.
+// lapse is the longest gap between two readings of a key for which the key counts as watched
+// without a gap.
 const lapse = 2500 * time.Millisecond
 
-// displayWindow is the window of the timeline of a key whose own is not known.
+// displayWindow is the window of a timeline whose key has no known window.
 const displayWindow = time.Minute
 
-// span is the window of the timeline.
+// span returns the window of the key's timeline.
 func (t *Target) span() time.Duration {
 	if t.Window <= 0 {
 		return displayWindow
@@ -26,53 +26,53 @@ func (t *Target) span() time.Duration {
 	return t.Window
 }
 
-// Watched is all that is known about one key.
+// Watched is the state of one key.
 type Watched struct {
 	Reading  Reading
-	Gauge    Gauge // Reading worked out at the board's latest instant
+	Gauge    Gauge // the gauge of Reading at the board's latest instant
 	Timeline *Timeline
 	Pinned   bool
-	Gone     bool            // it left the server; its past is still on screen
-	LastHit  limiter.Instant // of the newest arrival seen; 0 none
+	Gone     bool            // the key left the server, and its past is still on screen
+	LastHit  limiter.Instant // of the newest arrival; 0 for none
 	episode  episode
 	recent   recent
 
 	injected  []injection     // requests fired from here, oldest first
-	forgotten limiter.Instant // of the newest of them that is not known any more; 0 all are
-	anchor    anchor          // of windows that begin with their first request
-	owed      *owed           // what they have put onto a key that drains; nil nothing
+	forgotten limiter.Instant // of the newest injected request that was dropped; 0 for none
+	anchor    anchor          // for windows that begin with their first request
+	owed      *owed           // charges of injected requests, for keys that drain; nil for none
 }
 
-// Board is the state of everything that is watched: the reducer of Batches. The
-// zero value is ready. Not safe for concurrent use.
+// Board is the state of everything that is watched, a reducer of Batches. The zero value is
+// ready. It is not safe for concurrent use.
 type Board struct {
-	At      limiter.Instant // server clock of the latest batch
-	Local   time.Time
+	At      limiter.Instant // of the latest batch
+	Local   time.Time       // this machine's clock at the latest batch
 	Server  Server
 	Sweep   Sweep
 	Cost    Cost
 	Health  Health
 	HotKeys HotKeys
 
-	// Rough, set before the first batch, keeps of the past of keys only what their rates need, for
-	// a board that nothing draws.
+	// Rough keeps only as much of the past of keys as their rates need, for a board that is not
+	// drawn. It must be set before the first batch.
 	Rough bool
 
 	keys     map[string]*Watched
 	alerts   []Alert
 	raised   int
 	samples  []HealthSample
-	pressed  []Alert // of this batch: keys that became throttled or near, or free again
+	pressed  []Alert // alerts of this batch about keys that became throttled, near their limit, or free
 	restart  restart
 	troubles map[string]trouble
-	spent    Cost            // by the watching since the last vital
-	swept    bool            // the first pass of discovery is over: keys that come now are news
-	lost     limiter.Instant // the last moment before the link was lost; 0 it never was
-	totals   Totals          // of the gauges as they are,
-	summed   bool            // unless they changed since
+	spent    Cost            // of watching, since the latest health sample
+	swept    bool            // the first pass of discovery is over, so that new keys are news
+	lost     limiter.Instant // the latest instant before the link was lost; 0 if it never was
+	totals   Totals          // valid if summed is set
+	summed   bool
 }
 
-// Apply brings the board forward by one batch.
+// Apply updates the board with one batch.
 func (b *Board) Apply(batch Batch) {
 	if batch.Anew != nil {
 		b.replace(batch.Anew)
@@ -92,7 +92,7 @@ func (b *Board) Apply(batch Batch) {
 	if batch.HotKeys != nil {
 		b.HotKeys = *batch.HotKeys
 	}
-	// A batch that comes late moves nothing back, but a server whose clock was set back rules.
+	// A late batch does not turn the board's clock back, but a server whose clock was set back does.
 	if batch.At > b.At || batch.Server.Link == Live && b.At.Sub(batch.At) > lapse {
 		b.At = batch.At
 	}
@@ -138,14 +138,14 @@ func (b *Board) Apply(batch Batch) {
 	if batch.Server.Link != Live {
 		b.lost = b.At
 	}
-	for name, k := range b.keys { // what left stays until its past has left the screen too
+	for name, k := range b.keys { // keys that are gone stay for two windows after their last arrival
 		if k.Gone && !k.Pinned && b.At.Sub(k.LastHit) > k.Timeline.Window()*2 {
 			delete(b.keys, name)
 		}
 	}
 }
 
-// replace puts another board in the place of b, with the pins of b.
+// replace replaces b with another board, which takes over the pins of b.
 func (b *Board) replace(by *Board) {
 	for name, k := range b.keys {
 		if other := by.keys[name]; other != nil {
@@ -155,17 +155,19 @@ func (b *Board) replace(by *Board) {
 	*b = *by
 }
 
-// Anew returns a batch that puts the board as it stands at now in the place of another.
+// Anew returns a batch that replaces the receiver's board with a copy of b at now.
 func (b *Board) Anew(now limiter.Instant) Batch {
 	f := b.Freeze(now)
 	f.At = b.At
 	return f.anew()
 }
 
+// anew returns a batch that replaces the receiver's board with b itself.
 func (b *Board) anew() Batch {
 	return Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Cost: b.Cost, Anew: b}
 }
 
+// apply updates the key of a reading.
 func (b *Board) apply(r *Reading) {
 	k := b.keys[r.Key]
 	if k == nil {
@@ -173,22 +175,22 @@ func (b *Board) apply(r *Reading) {
 		b.keys[r.Key] = k
 	}
 	window := r.Target.span()
-	// With another window the source tells the past again; a clock that was set back by
-	// more than a window would write where a later past stands.
+	// For another window the source reports the past again. If the clock was set back by more
+	// than a window, new arrivals would overwrite a later past.
 	begun := k.Timeline == nil || k.Reading.Target.Window != r.Target.Window || k.Reading.At.Sub(r.At) > window
 	if begun {
 		k.Timeline = b.timeline(window)
 		k.injected, k.owed, k.anchor = nil, nil, anchor{}
 	}
 	k.Gone = false
-	again := r.Since == 0 && !begun // a source that starts anew may tell again what it told before
+	again := r.Since == 0 && !begun // a source that restarts may repeat arrivals
 	k.recent.watch(r)
 	var denied int64
 	for _, a := range r.Arrivals {
 		if again && a.At <= k.Reading.At {
 			continue
 		}
-		a.At = min(a.At, r.At) // a writer whose clock is ahead
+		a.At = min(a.At, r.At) // the writer's clock may be ahead
 		if a.Denied {
 			denied += a.N
 		}
@@ -216,7 +218,7 @@ func (b *Board) apply(r *Reading) {
 	b.judge(k, denied)
 }
 
-// unbroken returns since, or 0 when the link was lost between it and at.
+// unbroken returns since, or 0 if the link was lost between since and at.
 func (b *Board) unbroken(since, at limiter.Instant) limiter.Instant {
 	if since <= b.lost && b.lost < at {
 		return 0
@@ -233,7 +235,7 @@ func (b *Board) Mark(f Fired) {
 	}
 }
 
-// Refresh works every gauge out anew at now, and their totals with them.
+// Refresh calculates all gauges and their totals at now.
 func (b *Board) Refresh(now limiter.Instant) {
 	var s sum
 	for _, k := range b.keys {
@@ -244,8 +246,8 @@ func (b *Board) Refresh(now limiter.Instant) {
 	b.totals, b.summed = s.total(), true
 }
 
-// paceByArrivals gives the gauge the rate of the latest arrivals, and a key whose store
-// keeps no counts (GCRA, buckets) the rate over its window that its arrivals show.
+// paceByArrivals sets the gauge's Recent from the latest arrivals and, for a key whose state
+// contains no counts (GCRA, buckets), its Rate from the arrivals of a window.
 func (k *Watched) paceByArrivals(now limiter.Instant) {
 	if k.Reading.Err == "" && !k.Reading.Partial {
 		k.Gauge.Recent, k.Gauge.RecentKnown = k.recent.rate(now)
@@ -257,15 +259,15 @@ func (k *Watched) paceByArrivals(now limiter.Instant) {
 	k.Gauge.Rate, k.Gauge.RateKnown = float64(n)/k.Timeline.Window().Seconds(), watched
 }
 
-// Pin keeps a key at the top of every order, or lets it go again.
+// Pin keeps a key at the top of every order, or ends that.
 func (b *Board) Pin(name string) {
 	if k := b.keys[name]; k != nil {
 		k.Pinned = !k.Pinned
 	}
 }
 
-// Freeze returns the board as it stands at now, worked out once. Later batches change
-// nothing of it.
+// Freeze returns a copy of the board at now, which later batches do not change. Its gauges are
+// those of b; see Refresh.
 func (b *Board) Freeze(now limiter.Instant) *Board {
 	f := *b
 	f.At, f.summed = now, false
@@ -279,7 +281,7 @@ func (b *Board) Freeze(now limiter.Instant) *Board {
 	return &f
 }
 
-// Batch returns what the board holds as one batch, without what is only on its timelines.
+// Batch returns the board's readings as one batch, without the past on its timelines.
 func (b *Board) Batch() Batch {
 	batch := Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Cost: b.Cost}
 	for _, k := range b.keys {
@@ -290,8 +292,8 @@ func (b *Board) Batch() Batch {
 	return batch
 }
 
-// Past returns what the board holds as one batch, with what is on its timelines: applied
-// to an empty board it leads to much the same.
+// Past returns the board's readings and the past on its timelines as one batch. Applied to an
+// empty board, it leads to about the same board.
 func (b *Board) Past() Batch {
 	batch := b.Batch()
 	for i := range batch.Readings {
@@ -301,10 +303,10 @@ func (b *Board) Past() Batch {
 	return batch
 }
 
-// Key returns what is known about a key, or nil.
+// Key returns a key by its name; nil if it is not watched.
 func (b *Board) Key(name string) *Watched { return b.keys[name] }
 
-// Keys returns all keys with what is known about them, in no order.
+// Keys returns all keys by their names, in no order.
 func (b *Board) Keys() iter.Seq2[string, *Watched] { return maps.All(b.keys) }
 
 // Len returns how many keys are watched.
@@ -326,7 +328,7 @@ const (
 
 var sortNames = [...]string{"utilization", "rate", "denied", "next", "name", "algorithm"}
 
-// String names the order for the screen.
+// String returns the name of the order for the screen.
 func (s Sort) String() string { return sortNames[s%sorts] }
 
 // Succ returns the order after s, and the first after the last.
@@ -339,8 +341,8 @@ type View struct {
 	Filter  string // letters that must appear in the name in this order, any case; "" all
 }
 
-// Select returns the keys that v asks for, pinned ones first. Keys that compare
-// equal stay in the order of their names, so that rows do not swap for nothing.
+// Select returns the keys that v selects, in its order, pinned ones first. Keys that compare equal
+// are ordered by name, so that rows do not swap without a reason.
 func (b *Board) Select(v View) []*Watched {
 	list := make([]*Watched, 0, len(b.keys))
 	for name, k := range b.keys {
@@ -367,6 +369,7 @@ func (b *Board) Select(v View) []*Watched {
 	return list
 }
 
+// compare compares two keys by an order of Sort.
 func compare(s Sort, x, y *Watched) int {
 	switch s {
 	case ByRate:
@@ -385,7 +388,7 @@ func compare(s Sort, x, y *Watched) int {
 	return cmp.Compare(press(y), press(x))
 }
 
-// press orders by utilization, unknown last.
+// press returns a key's utilization for sorting; unknown ones come last.
 func press(k *Watched) float64 {
 	switch {
 	case k.Reading.Err != "" || k.Gone:
@@ -396,7 +399,7 @@ func press(k *Watched) float64 {
 	return k.Gauge.Utilization
 }
 
-// wait orders by the time to the next admission: never longest, unknown last.
+// wait returns the time to a key's next admission for sorting; unknown ones come last.
 func wait(k *Watched) time.Duration {
 	if !k.Gauge.NextKnown {
 		return -1
@@ -404,8 +407,7 @@ func wait(k *Watched) time.Duration {
 	return k.Gauge.Next
 }
 
-// Fuzzy says whether the runes of pattern appear in name in their order, ignoring
-// the case of ASCII letters.
+// Fuzzy reports whether the letters of pattern appear in name in this order, in any case.
 func Fuzzy(name, pattern string) bool {
 	rest := strings.ToLower(name)
 	for _, r := range strings.ToLower(pattern) {
@@ -418,8 +420,8 @@ func Fuzzy(name, pattern string) bool {
 	return true
 }
 
-// AtEase counts the keys that seem neither throttled nor near their limit by a reading that
-// was taken before an instant.
+// AtEase returns how many keys are neither throttled nor near their limit by readings that are
+// older than an instant.
 func (b *Board) AtEase(before limiter.Instant) (n int) {
 	for _, k := range b.keys {
 		g := &k.Gauge

@@ -1,9 +1,9 @@
-// Package model is what is known about the watched keys: plain values and the
-// reducers that bring them forward. It does no I/O, starts no goroutine and reads
-// no clock; every instant is on the server's clock and comes in from outside.
+// Package model holds the state of the watched keys: plain values, and the reducers that update
+// them. It does no I/O, starts no goroutine and reads no clock; all instants are arguments, by
+// the server's clock unless their comment says otherwise.
 //
-// A source emits Batches of Readings. A Board applies them and keeps, for every
-// key, the latest Reading and a Timeline of what happened. What the screens show is
-// derived from these by pure functions (Gauge, Forecast) at an explicit instant, so
-// that numbers move between two readings as they do on the server.
+// A source emits Batches of Readings. A Board applies them and keeps the latest Reading of every
+// key and a Timeline of its past. Pure functions (Gauge, Forecast) derive the numbers on the
+// screens from these at an explicit instant, so that they move between two readings as they do
+// on the server.
 package model

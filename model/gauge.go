@@ -11,38 +11,38 @@ import (
 // NearLimit is the utilization from which a key counts as close to its limit.
 const NearLimit = 0.8
 
-// Gauge is a Reading worked out at one instant: every number that a screen or the
-// JSON output shows about a key. It moves with the instant, also between readings.
+// Gauge holds the numbers that screens and the JSON output show about a key, calculated from a
+// Reading at one instant. They change with the instant, also between readings.
 type Gauge struct {
 	Used        Count
 	Remaining   Count   // known when the limit is known and above 0
-	Utilization float64 // used/limit, 0 or more; meaningful when Remaining.Known
+	Utilization float64 // used/limit, 0 or more; valid if Remaining.Known
 
 	// The clock-aligned windows around the instant, and the weighted counter over them.
-	// Start and End are zero when the window is not known.
+	// Start and End are zero if the window is not known.
 	Start, End   limiter.Instant
 	Previous     Count
 	Current      Count
-	Weight       float64 // of previous, 0..1
-	Estimate     float64 // known when Previous is
+	Weight       float64 // of Previous, 0 to 1
+	Estimate     float64 // valid if Previous is known
 	Exact        Count   // the true count in the sliding window
-	Rate         float64 // requests a second over the last window; RateKnown says if it means anything
+	Rate         float64 // requests a second over the last window; valid if RateKnown
 	RateKnown    bool
-	Recent       float64 // requests a second over RecentSpan, where they were watched: a Board's alone
+	Recent       float64 // requests a second over RecentSpan; valid if RecentKnown, which only a Board sets
 	RecentKnown  bool
 	NextKnown    bool
-	Next         time.Duration // until one request of cost 1 is admitted; 0 now, limiter.Never never
-	Reset        time.Duration // until the key is as new; limiter.Never never
-	Stuck        bool          // the window began with its first request and has no expiry: it never ends
-	TAT          limiter.Instant
-	Level        float64 // buckets: tokens left or water level at the instant
-	BlockedFor   time.Duration
-	DeniedPerSec float64 // recorded denials a second over the last window, when Denied.Known
-	DeniedInW    Count
-	Likely       bool // nothing but the form of its value says that the key is a limiter
+	Next         time.Duration   // until one request of cost 1 is admitted; 0 is now, limiter.Never is never
+	Reset        time.Duration   // until nothing is used any more; limiter.Never is never
+	Stuck        bool            // the window began with its first request and has no expiry, so that it never ends
+	TAT          limiter.Instant // GCRA: the theoretical arrival time
+	Level        float64         // buckets: tokens left or water level at the instant
+	BlockedFor   time.Duration   // until a block ends; 0 for none
+	DeniedPerSec float64         // recorded denials a second over the last window; valid if DeniedInW.Known
+	DeniedInW    Count           // recorded denials in the last window
+	Likely       bool            // the key is only likely to be a limiter; see Evidence
 }
 
-// Gauge works r out at now.
+// Gauge calculates the numbers of r at now.
 func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	t := r.Target
 	g := Gauge{DeniedInW: r.Denied, Likely: t.Evidence == Likely}
@@ -65,7 +65,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	}
 	state := r.State
 	if g.Stuck = r.stuck(); g.Stuck {
-		state.Start = now // no instant is beyond its end
+		state.Start = now // so that the window has not ended at now
 	}
 	seen := now // by the limiter's own clock
 	if t.Tick > 0 {
@@ -73,7 +73,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	}
 	d := state.Peek(seen, limit, t.Convention, 0)
 	if r.Partial {
-		g.Used.N = d.Used // at least; not known
+		g.Used.N = d.Used // a lower bound, and not Known
 		r.block(&g, now)
 		return g
 	}
@@ -88,7 +88,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		g.Level = float64(d.Remaining)
 	case limiter.KindWindow:
 		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
-		if t.Convention.Alignment == limiter.AlignEpoch { // it forgets; the weighted counter would not
+		if t.Convention.Alignment == limiter.AlignEpoch { // what a weighted counter would make of the same windows
 			g.Weight = float64(d.End.Sub(now)) / float64(w)
 			g.Estimate = math.Floor(float64(d.Previous)*g.Weight) + float64(d.Current)
 		}
@@ -122,7 +122,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	return g
 }
 
-// block takes a block into account: until its end nothing is admitted, whatever the limit is.
+// block adds a block to a gauge: nothing is admitted until it ends.
 func (r *Reading) block(g *Gauge, now limiter.Instant) {
 	if r.State.BlockedUntil <= now {
 		return
@@ -134,8 +134,8 @@ func (r *Reading) block(g *Gauge, now limiter.Instant) {
 	}
 }
 
-// from returns how long after now it is until a wait is over that began at seen, when the clock
-// of the limiter has reached its end.
+// from converts a wait that begins at seen, by the limiter's own clock, to the time from now until
+// that clock has reached the end of the wait.
 func (t *Target) from(now, seen limiter.Instant, wait time.Duration) time.Duration {
 	if t.Tick <= 0 || wait <= 0 || wait >= limiter.MaxWindow {
 		return wait
@@ -144,8 +144,8 @@ func (t *Target) from(now, seen limiter.Instant, wait time.Duration) time.Durati
 	return max(end.Sub(now), 0)
 }
 
-// gaugeUntil works out a fixed window of which only the end is known: what it has counted counts
-// until then.
+// gaugeUntil calculates the gauge of a fixed window of which only the end is known: its count is
+// used until then.
 func (r *Reading) gaugeUntil(g *Gauge, now limiter.Instant) {
 	var used int64
 	if r.Ends == 0 || now < r.Ends {
@@ -156,7 +156,7 @@ func (r *Reading) gaugeUntil(g *Gauge, now limiter.Instant) {
 		g.Reset = max(r.Ends.Sub(now), 0)
 	}
 	if r.Partial {
-		g.Used.N = used // at least; not known
+		g.Used.N = used // a lower bound, and not Known
 		return
 	}
 	g.Used, g.Current, g.End = Count{true, used}, Count{true, used}, r.Ends
@@ -175,16 +175,16 @@ func (r *Reading) gaugeUntil(g *Gauge, now limiter.Instant) {
 	}
 }
 
-// stuck says that r is of a window that began with its first request and never ends, because
-// no expiry was set: an INCR whose EXPIRE was lost. What it has counted, it keeps.
+// stuck reports whether the window of r began with its first request and never ends, because it
+// has no expiry: the EXPIRE after an INCR was lost. It keeps its count for ever.
 func (r *Reading) stuck() bool {
 	t := &r.Target
 	return t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.AlignFirstRequest &&
 		r.TTL == Forever && r.Ends == 0 && r.State.Current > 0
 }
 
-// Capacity is what used is measured against: the limit's count, or the burst where
-// the algorithm admits bursts.
+// Capacity returns the number of units that may be used: the limit's count, or its burst if the
+// algorithm has one.
 func Capacity(t Target) int64 {
 	if t.Algorithm.Bursts() && t.Limit.Burst > 0 {
 		return t.Limit.Burst
@@ -192,8 +192,8 @@ func Capacity(t Target) int64 {
 	return t.Limit.Count
 }
 
-// Pace returns the requests a second of the latest seconds, or, where they are not known, of
-// the last window.
+// Pace returns the requests a second over RecentSpan or, if that is not known, over the last
+// window.
 func (g *Gauge) Pace() (perSecond float64, known bool) {
 	if g.RecentKnown {
 		return g.Recent, true
@@ -201,16 +201,16 @@ func (g *Gauge) Pace() (perSecond float64, known bool) {
 	return g.Rate, g.RateKnown
 }
 
-// Throttled says that a request of cost 1 would not be admitted now. It is false for a key that
-// is only likely to be a limiter: no verdict is given about it.
+// Throttled reports whether a request of cost 1 would be denied now. It is false for keys that are
+// only likely to be limiters, about which no verdict is given.
 func (g *Gauge) Throttled() bool { return !g.Likely && g.NextKnown && g.Next != 0 }
 
-// Near says that the key is at or above NearLimit of its limit. It is false for a key that is
-// only likely to be a limiter.
+// Near reports whether the key is at or above NearLimit of its limit. It is false for keys that are
+// only likely to be limiters.
 func (g *Gauge) Near() bool { return !g.Likely && g.Remaining.Known && g.Utilization >= NearLimit }
 
-// rate is the requests a second over the last window: the true count where it is
-// known, else the weighted estimate, else what the current window shows so far.
+// rate returns the requests a second over the last window: from the true count if that is known,
+// else from the weighted estimate, else from the current window so far.
 func rate(g *Gauge, w time.Duration, now limiter.Instant) (perSecond float64, known bool) {
 	switch {
 	case g.Exact.Known:
@@ -225,6 +225,7 @@ func rate(g *Gauge, w time.Duration, now limiter.Instant) (perSecond float64, kn
 	return 0, false
 }
 
+// total returns the units in a log.
 func total(log []limiter.Entry) int64 {
 	var n int64
 	for _, e := range log {
@@ -233,7 +234,7 @@ func total(log []limiter.Entry) int64 {
 	return n
 }
 
-// liveIn counts the entries of log that are in the window of length w that ends now.
+// liveIn returns the units of log within the window of length w that ends at now.
 func liveIn(log []limiter.Entry, now limiter.Instant, w time.Duration, edge limiter.Edge) int64 {
 	from := now.Add(-w)
 	var n int64

@@ -8,25 +8,26 @@ import (
 	"ratescope/limiter"
 )
 
-// BinsPerWindow is the finest resolution of a Timeline: a window is this many bins.
-// It has many divisors, so that a chart can join whole bins into columns at nearly
-// any width and a column never changes once its time has passed.
+// BinsPerWindow is the number of bins in a window of a Timeline, its finest resolution. It has
+// many divisors, so that a chart can join whole bins into columns at nearly any width, and a
+// column never changes once its time has passed.
 const BinsPerWindow = 240
 
-const maxWindows = 12 // how far back a timeline reaches
+const maxWindows = 12 // windows that a timeline holds
 
-// A rough timeline is for what nothing draws: a window and the one before it, in few bins.
+// A rough timeline, for a board that is not drawn, holds fewer windows in fewer bins.
 const roughBins, roughWindows = 24, 2
 
-// Bin is what happened in a stretch of time. Counts are units of cost.
+// Bin holds the requests of a period. Counts are in units of cost.
 type Bin struct {
 	Admitted, Denied   int64
-	InjectedAdmitted   int32 // requests fired from here, part of Admitted
-	InjectedDenied     int32
-	Used               int64 // highest seen; meaningful when UsedKnown
-	UsedKnown, Watched bool  // Watched: the source was looking during all of it
+	InjectedAdmitted   int32 // requests fired from here, a part of Admitted
+	InjectedDenied     int32 // requests fired from here, a part of Denied
+	Used               int64 // the highest level of used units; valid if UsedKnown
+	UsedKnown, Watched bool  // Watched: the source watched the key during the whole period
 }
 
+// join adds another bin to b.
 func (b *Bin) join(c *Bin) {
 	b.Admitted += c.Admitted
 	b.Denied += c.Denied
@@ -38,32 +39,31 @@ func (b *Bin) join(c *Bin) {
 	}
 }
 
-// Timeline is the recent past of one key in bins that are aligned to the server's
-// clock. It holds a bounded number of windows; quiet stretches cost nothing. The
-// zero value is not ready, see NewTimeline. Not safe for concurrent use.
+// Timeline is the recent past of one key, in bins that are aligned to the server's clock. It
+// holds a bounded number of windows; periods without requests take no memory. The zero value is
+// not ready: use NewTimeline. It is not safe for concurrent use.
 type Timeline struct {
 	window time.Duration
 	micros int64 // the window in µs
-	bins   int64 // of a window
-	per    int64 // bins of a chunk
+	bins   int64 // bins in a window
+	per    int64 // bins in a chunk
 	reach  int64 // windows that are held
 	seen   int64 // the newest bin that was watched
 	first  int64 // the oldest bin that was watched
 
-	newest *chunk   // the newest that was written to; nil before anything was
-	late   *chunk   // an older one, the latest that was written to; nil for none
-	past   []packed // all others, by their number modulo the length; nil while there are none
-	shared bool     // past, with a frozen timeline
+	newest *chunk   // the newest chunk; nil before the first write
+	late   *chunk   // the older chunk that was last written to; nil for none
+	past   []packed // all other chunks, by their number modulo the length; nil for none
+	shared bool     // a frozen timeline shares past
 }
 
-// NewTimeline returns an empty timeline for a window; one below a microsecond counts
-// as that long.
+// NewTimeline returns an empty timeline for a window of at least a microsecond.
 func NewTimeline(window time.Duration) *Timeline {
 	return newTimeline(window, BinsPerWindow, maxWindows)
 }
 
-// timeline returns an empty timeline for a key of the board. A rough one takes 1 kB where a full
-// one takes up to 10: its rates are those of 23 to 24 parts of a window.
+// timeline returns an empty timeline for a key of the board. A rough timeline takes 1 kB, a full
+// one up to 10 kB. The rates of a rough one cover 23 to 24 twenty-fourths of a window.
 func (b *Board) timeline(window time.Duration) *Timeline {
 	if b.Rough {
 		return newTimeline(window, roughBins, roughWindows)
@@ -71,12 +71,13 @@ func (b *Board) timeline(window time.Duration) *Timeline {
 	return NewTimeline(window)
 }
 
+// newTimeline returns an empty timeline with so many bins in a window, for reach windows.
 func newTimeline(window time.Duration, bins, reach int64) *Timeline {
 	return &Timeline{window: window, micros: max(int64(window/time.Microsecond), 1), bins: bins, per: min(bins, chunkBins), reach: reach, seen: math.MinInt64, first: math.MaxInt64}
 }
 
-// Freeze returns the timeline as it stands. What is written to t later does not change
-// it; the bins are shared until then.
+// Freeze returns a copy of the timeline, which later writes to t do not change. The bins are
+// shared until t is written to.
 func (t *Timeline) Freeze() *Timeline {
 	for _, c := range [...]*chunk{t.newest, t.late} {
 		if c != nil && !c.shared { // a frozen timeline shares it, perhaps in another goroutine
@@ -93,11 +94,11 @@ func (t *Timeline) Freeze() *Timeline {
 // Window returns the window's length.
 func (t *Timeline) Window() time.Duration { return t.window }
 
-// Reach returns how far back a timeline can remember.
+// Reach returns how far back a timeline reaches at least.
 func (t *Timeline) Reach() time.Duration { return time.Duration(t.reach-1) * t.window }
 
 // FirstColumn returns the number of the first column of `per` bins that was watched;
-// math.MaxInt64 when none was.
+// math.MaxInt64 if none was.
 func (t *Timeline) FirstColumn(per int) int64 {
 	if t.first == math.MaxInt64 {
 		return t.first
@@ -105,14 +106,14 @@ func (t *Timeline) FirstColumn(per int) int64 {
 	return floorDiv(t.first, int64(per))
 }
 
-// OpensWindow says whether a clock-aligned window begins in column c of `per` bins.
+// OpensWindow reports whether a clock-aligned window begins in column c of `per` bins.
 func OpensWindow(c int64, per int) bool {
 	first := c * int64(per)
 	return -floorDiv(-first, BinsPerWindow)*BinsPerWindow < first+int64(per)
 }
 
-// Index returns the number of the bin that holds at. Every multiple of
-// BinsPerWindow, or of a rough timeline's bins, begins a clock-aligned window.
+// Index returns the number of the bin that contains at. A clock-aligned window begins with every
+// multiple of BinsPerWindow, or of roughBins in a rough timeline.
 func (t *Timeline) Index(at limiter.Instant) int64 {
 	return floorDiv(int64(at)*t.bins, t.micros)
 }
@@ -122,6 +123,7 @@ func (t *Timeline) Begin(i int64) limiter.Instant {
 	return limiter.Instant(-floorDiv(-i*t.micros, t.bins))
 }
 
+// floorDiv returns a/b, rounded down.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
@@ -130,8 +132,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// chunkOf returns the number of the chunk that holds bin i. A full timeline divides by a constant,
-// which is faster: charts look at every bin.
+// chunkOf returns the number of the chunk that contains bin i. A full timeline divides by a
+// constant, which is faster, because charts read every bin.
 func (t *Timeline) chunkOf(i int64) int64 {
 	if t.per == chunkBins {
 		return floorDiv(i, chunkBins)
@@ -139,7 +141,7 @@ func (t *Timeline) chunkOf(i int64) int64 {
 	return floorDiv(i, t.per)
 }
 
-// holds reports whether the chunk of a number is neither too old for the timeline nor too new.
+// holds reports whether the chunk of a number is neither too old nor too new for the timeline.
 func (t *Timeline) holds(number int64) bool {
 	if t.newest == nil || number > t.newest.number {
 		return false
@@ -148,14 +150,14 @@ func (t *Timeline) holds(number int64) bool {
 	return floorDiv(number, n) > floorDiv(t.newest.number, n)-t.reach
 }
 
-// slot returns the place in past of the chunk of a number.
+// slot returns the index in past for the chunk of a number.
 func (t *Timeline) slot(number int64) int64 {
 	n := int64(len(t.past))
 	return (number%n + n) % n
 }
 
-// at returns bin i to write to, or nil when it is older than what the timeline holds. It is
-// good until the next call.
+// at returns bin i for writing, or nil if it is too old for the timeline. The bin is valid until
+// the next call.
 func (t *Timeline) at(i int64) *Bin {
 	number := t.chunkOf(i)
 	c := &t.newest
@@ -180,7 +182,7 @@ func (t *Timeline) at(i int64) *Bin {
 	return &(*c).bins[i-number*t.per]
 }
 
-// turn begins a chunk that is newer than all.
+// turn begins a new newest chunk.
 func (t *Timeline) turn(number int64) {
 	was := t.newest
 	t.newest = t.begin(number)
@@ -192,12 +194,12 @@ func (t *Timeline) turn(number int64) {
 		return
 	}
 	t.own()
-	for n := max(was.number+1, number-int64(len(t.past))+1); n <= number; n++ { // what was so long ago is over
+	for n := max(was.number+1, number-int64(len(t.past))+1); n <= number; n++ { // these places hold chunks that are too old now
 		t.past[t.slot(n)] = ""
 	}
 }
 
-// begin packs the older chunk that was written to, and returns an empty one in its place.
+// begin packs the late chunk, and returns an empty chunk of a number.
 func (t *Timeline) begin(number int64) *chunk {
 	c := t.late
 	if t.late = nil; c == nil {
@@ -218,24 +220,23 @@ func (t *Timeline) begin(number int64) *chunk {
 	return c
 }
 
-// own makes past the timeline's own.
+// own copies past if a frozen timeline shares it.
 func (t *Timeline) own() {
 	if t.shared {
 		t.past, t.shared = slices.Clone(t.past), false
 	}
 }
 
-// walk is where a look at bins one after the other is. It is passed on by value, so that the
-// bins that are unpacked on the way stay on the stack.
+// walk is an iteration over bins in their order. It is passed by value, so that the buffer of
+// unpacked bins stays on the stack.
 type walk struct {
 	t      *Timeline
-	number int64 // of the chunk of bins
-	bins   []Bin // nil: there are none
+	number int64 // number of the present chunk
+	bins   []Bin // bins of the present chunk; nil if it was never written to
 	begun  bool
 }
 
-// at returns bin i, to be read only and until the next call; nil when nothing was ever written
-// near it.
+// at returns bin i for reading, valid until the next call; nil if its chunk was never written to.
 func (w walk) at(i int64, buffer *[chunkBins]Bin) (walk, *Bin) {
 	if number := w.t.chunkOf(i); !w.begun || number != w.number {
 		w.begun, w.number = true, number
@@ -247,8 +248,8 @@ func (w walk) at(i int64, buffer *[chunkBins]Bin) (walk, *Bin) {
 	return w, &w.bins[i-w.number*w.t.per]
 }
 
-// chunk returns the bins of a chunk, in buffer where they are packed; nil when nothing was
-// written to it.
+// chunk returns the bins of a chunk, unpacked into buffer if they are packed; nil if the chunk was
+// never written to.
 func (t *Timeline) chunk(number int64, buffer []Bin) []Bin {
 	switch {
 	case !t.holds(number):
@@ -268,7 +269,7 @@ func (t *Timeline) chunk(number int64, buffer []Bin) []Bin {
 	return buffer
 }
 
-// peek returns bin i, and whether anything was ever written near it.
+// peek returns bin i, and whether its chunk was ever written to.
 func (t *Timeline) peek(i int64) (Bin, bool) {
 	var buffer [chunkBins]Bin
 	_, b := walk{t: t}.at(i, &buffer)
@@ -278,7 +279,7 @@ func (t *Timeline) peek(i int64) (Bin, bool) {
 	return *b, true
 }
 
-// Arrive records requests.
+// Arrive adds requests.
 func (t *Timeline) Arrive(a Arrival) {
 	b := t.at(t.Index(a.At))
 	switch {
@@ -290,8 +291,8 @@ func (t *Timeline) Arrive(a Arrival) {
 	}
 }
 
-// Mark records that one request was fired from here. Whether it was admitted comes
-// in by the ordinary reading as well; the mark says only whose it was.
+// Mark notes that one request was fired from here. The request itself is added by Arrive, like
+// any other.
 func (t *Timeline) Mark(at limiter.Instant, denied bool) {
 	b := t.at(t.Index(at))
 	switch {
@@ -303,9 +304,8 @@ func (t *Timeline) Mark(at limiter.Instant, denied bool) {
 	}
 }
 
-// Watch records that the source was looking from since to at and that the key's
-// used level was `used` at the end of it. A since of 0 (or one too long ago for the
-// ring) covers only the bin that holds at.
+// Watch notes that the source watched the key from since to at, and that the key's level was
+// `used` at the end. With a since of 0 only the bin that contains at counts as watched.
 func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 	last := t.Index(at)
 	first := last
@@ -329,8 +329,8 @@ func (t *Timeline) Watch(since, at limiter.Instant, used Count) {
 	}
 }
 
-// report puts the timeline into the words of a reading at an instant: since when it was
-// watched, what arrived, and how the level went.
+// report returns the past in the form of a reading at now: since when the key was watched, the
+// arrivals, and the levels.
 func (t *Timeline) report(now limiter.Instant) (since limiter.Instant, arrivals []Arrival, trace []Level) {
 	if t.first > t.seen {
 		return 0, nil, nil
@@ -359,8 +359,8 @@ func (t *Timeline) report(now limiter.Instant) (since limiter.Instant, arrivals 
 	return t.Begin(from), arrivals, trace[max(0, len(trace)-maxTrace):]
 }
 
-// Admitted returns how many were admitted in the whole bins from since to at, and
-// whether the source was watching all of that time.
+// Admitted returns the units admitted in the whole bins from since to at, and whether the source
+// watched the key during all of that time.
 func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 	first, last := t.Index(since)+1, t.Index(at)
 	watched = first >= t.first && last <= t.seen
@@ -382,7 +382,7 @@ func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 	return n, watched
 }
 
-// Between joins the bins from one instant to the one before another.
+// Between returns the joined bins from one instant until before another.
 func (t *Timeline) Between(from, to limiter.Instant) Bin {
 	sum := Bin{Watched: true}
 	first, last := t.Index(from), t.Index(max(from, to-1))
@@ -391,7 +391,7 @@ func (t *Timeline) Between(from, to limiter.Instant) Bin {
 	w := walk{t: t}
 	for i := first; i <= last; i++ {
 		w, b = w.at(i, &buffer)
-		if b == nil { // so are all bins of its chunk
+		if b == nil { // no bin of this chunk was written to
 			sum.Watched = false
 			i = (t.chunkOf(i)+1)*t.per - 1
 			continue
@@ -401,9 +401,9 @@ func (t *Timeline) Between(from, to limiter.Instant) Bin {
 	return sum
 }
 
-// Columns joins `per` bins a column and writes the columns that end with the one
-// numbered last (a multiple of per bins; see Column) into dst, oldest first.
-// Stretches that were never written come back as unwatched and empty.
+// Columns joins `per` bins to a column and writes columns into dst, oldest first, the last of
+// which has the number last; see Column. Columns that were never written to are empty and
+// unwatched.
 func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 	var buffer [chunkBins]Bin
 	var b *Bin
@@ -417,7 +417,7 @@ func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 			case b == nil:
 				sum.Watched = sum.Watched && !t.within(from+k)
 				continue
-			case !t.within(from + k): // a column in the making counts as watched
+			case !t.within(from + k): // bins that are still to come do not make a column unwatched
 				watched := sum.Watched
 				sum.join(b)
 				sum.Watched = watched
@@ -432,10 +432,10 @@ func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 	}
 }
 
-// within says whether bin i lies between the first and the last that was watched.
+// within reports whether bin i is between the first and the last bin that was watched.
 func (t *Timeline) within(i int64) bool { return i >= t.first && i <= t.seen }
 
-// Column returns the number of the column of `per` bins that holds at.
+// Column returns the number of the column of `per` bins that contains at.
 func (t *Timeline) Column(at limiter.Instant, per int) int64 {
 	return floorDiv(t.Index(at), int64(per))
 }
@@ -443,8 +443,8 @@ func (t *Timeline) Column(at limiter.Instant, per int) int64 {
 // ColumnBegin returns the instant at which column c of `per` bins begins.
 func (t *Timeline) ColumnBegin(c int64, per int) limiter.Instant { return t.Begin(c * int64(per)) }
 
-// columnWidths are how many bins a column may join, finest first: what divides a window,
-// and whole windows.
+// columnWidths lists the numbers of bins that a column may join, finest first: the divisors of a
+// window, and two windows.
 var columnWidths = func() (widths []int) {
 	for per := 1; per <= BinsPerWindow; per++ {
 		if BinsPerWindow%per == 0 {
@@ -454,14 +454,14 @@ var columnWidths = func() (widths []int) {
 	return append(widths, 2*BinsPerWindow)
 }()
 
-// PerColumn returns how many bins to join so that a window fills at most `columns`
-// columns, which never drops below one column a window.
+// PerColumn returns how many bins to join so that a window fills at most `columns` columns, and at
+// least one.
 func PerColumn(columns int) int {
 	return FitColumns(BinsPerWindow, columns)
 }
 
-// FitColumns returns the finest width of a column, in bins, at which so many bins fill
-// at most `columns` columns; the widest there is when none does.
+// FitColumns returns the smallest width of a column, in bins, at which so many bins fill at most
+// `columns` columns; the greatest width if none does.
 func FitColumns(bins int64, columns int) int {
 	for _, per := range columnWidths {
 		if bins <= int64(per)*int64(max(columns, 1)) {
@@ -471,8 +471,8 @@ func FitColumns(bins int64, columns int) int {
 	return columnWidths[len(columnWidths)-1]
 }
 
-// NextWidth returns the width of a column one step coarser or finer than per; per itself
-// where there is none.
+// NextWidth returns the width of a column one step coarser or finer than per, or per itself if
+// there is none.
 func NextWidth(per int, coarser bool) int {
 	i, found := slices.BinarySearch(columnWidths, per)
 	switch {
