@@ -8,7 +8,7 @@ import (
 	"ratescope/limiter"
 )
 
-// Pressure is how pressing a key is.
+// Pressure says how close a key is to denying requests.
 type Pressure uint8
 
 // The pressures, from calm to bad.
@@ -19,18 +19,18 @@ const (
 	Unreadable
 )
 
-// Alert is something that happened to a key or to the server, for the record.
+// Alert is an event of a key or of the server.
 type Alert struct {
 	At   limiter.Instant
-	Key  string // "" for the server itself, and for many keys at once
+	Key  string // "" for an event of the server, or of several keys
 	What AlertKind
-	For  time.Duration // how long what ended had lasted
-	N    int64         // what the kind counts: denied requests of an episode; keys that did the same together, 0 for the one Key
-	Of   int64         // how many there were, where N are some of them
-	Text string        // the server's trouble, one sentence
+	For  time.Duration // how long the episode lasted that has ended
+	N    int64         // a number by kind: denied requests of an episode, or keys of a common event, 0 for the one Key
+	Of   int64         // the total of which N is a part
+	Text string        // the server's error, one sentence
 }
 
-// AlertKind says what an Alert is about.
+// AlertKind is the kind of an Alert.
 type AlertKind uint8
 
 // The kinds.
@@ -43,11 +43,11 @@ const (
 	Left
 	LinkLost
 	LinkBack
-	Restarted // the server lost N of the Of limits that it held
-	Erring    // the server answered N times with the error that Text names
+	Restarted // the server was restarted, and has lost N of its Of limits
+	Erring    // the server answered N times with the error code Text
 	Evicting  // the server evicted N keys
 	NodeLost  // a node of a cluster, with N keys, does not answer; Text says which
-	NodeBack  // Text is its address
+	NodeBack  // the node of a cluster with the address Text answers again
 )
 
 // keepAlerts bounds the record.
@@ -56,9 +56,10 @@ const keepAlerts = 500
 // Alerts returns the record, oldest first. It must not be changed.
 func (b *Board) Alerts() []Alert { return b.alerts }
 
-// Raised returns how many alerts there ever were; the record holds the last of them.
+// Raised returns how many alerts there have been; the record holds the latest of them.
 func (b *Board) Raised() int { return b.raised }
 
+// alert adds an alert to the record.
 func (b *Board) alert(a Alert) {
 	b.raised++
 	b.alerts = append(b.alerts, a)
@@ -68,19 +69,20 @@ func (b *Board) alert(a Alert) {
 	}
 }
 
-// minor says whether a is about keys that came or went: of those the record drops the
-// oldest first, so that they push out nothing that is pressing.
+// minor reports whether an alert is about keys that came or went. A full record drops the oldest
+// minor alert first, so that these do not displace more important ones.
 func (a Alert) minor() bool { return a.What == Appeared || a.What == Left }
 
-// Keys that come or go together, or are pressed together, are told in one alert: more than
-// a few in a batch, or the ones after a few within one wave.
+// Events of several keys at the same time are joined in one alert: if more than fewKeys come or
+// go, or more than fewPressed change their pressure, in one batch or within one wave.
 const (
 	fewKeys    = 3
 	fewPressed = 12
 	wave       = 10 * time.Second
 )
 
-// move records that keys came or went; moved has one alert for each.
+// move records events of the same kind, one for each key, and joins them if there are more than a
+// few.
 func (b *Board) move(moved []Alert, few int) {
 	if len(moved) == 0 {
 		return
@@ -109,14 +111,14 @@ func (b *Board) move(moved []Alert, few int) {
 	}
 }
 
-// order sorts the newest n alerts by time: the readings of one batch come by key. Those
-// before them stay where they are, for they may have been told already.
+// order sorts the newest n alerts by time, because the readings of a batch are in the order of
+// their keys. Earlier alerts stay in place, because they may have been shown.
 func (b *Board) order(n int) {
 	newest := b.alerts[len(b.alerts)-min(n, len(b.alerts)):]
 	slices.SortStableFunc(newest, func(x, y Alert) int { return cmp.Compare(x.At, y.At) })
 }
 
-// pressureOf says how pressing k is right now.
+// pressureOf returns the pressure of a key at present.
 func pressureOf(k *Watched) Pressure {
 	switch g := &k.Gauge; {
 	case k.Reading.Err != "":
@@ -129,25 +131,25 @@ func pressureOf(k *Watched) Pressure {
 	return NoPressure
 }
 
-// episode follows a key's pressure. A key at its limit frees a slot and loses it many
-// times a second, so an episode of throttling ends only after it was over for a while.
+// episode follows a key's pressure. A key at its limit may admit and deny requests in turns many
+// times a second, so that an episode ends only after its pressure has been lower for a while.
 type episode struct {
 	pressure Pressure
 	began    limiter.Instant
-	last     limiter.Instant // when it was last as bad as pressure says
-	denied   int64
+	last     limiter.Instant // when the key last had this pressure
+	denied   int64           // denied requests since began
 }
 
-// Pressure is how pressing k has been of late: an episode ends only after it was over for a
-// while, so that a key at its limit does not change its place with every slot that frees.
+// Pressure returns the pressure of the key's present episode. It does not fall before the pressure
+// has been lower for a while, so that the place of a key at its limit is stable.
 func (k *Watched) Pressure() Pressure { return k.episode.pressure }
 
-// patience is how long a key must be better before its episode is over.
+// patience returns how long a key's pressure must be lower before its episode ends.
 func patience(k *Watched) time.Duration {
 	return min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second)
 }
 
-// judge brings a key's episode forward and records where one begins or ends.
+// judge updates a key's episode, and records its start or end.
 func (b *Board) judge(k *Watched, denied int64) {
 	at, e, now := k.Reading.At, &k.episode, pressureOf(k)
 	e.denied += denied
@@ -172,7 +174,7 @@ func (b *Board) judge(k *Watched, denied int64) {
 	}
 }
 
-// link records that the server went away or came back.
+// link records that the link to the server was lost or is back.
 func (b *Board) link(batch *Batch) {
 	down, was := batch.Server.Link == Down, b.Server.Link == Down
 	switch {

@@ -9,32 +9,32 @@ import (
 	"ratescope/limiter/layout"
 )
 
-// ChangeKind is what an Order does to its key beside firing requests at it.
+// ChangeKind is the kind of a Change.
 type ChangeKind uint8
 
 const (
 	NoChange ChangeKind = iota // the order fires requests
-	Free                       // the key becomes as new
-	Give                       // Units are taken off what is used, or added to a limit that a library keeps in Redis
+	Free                       // the key's state is removed
+	Give                       // Units are subtracted from the used units, or added to a limit that a library keeps in Redis
 	Block                      // every request is denied for For
 	Unblock                    // a block ends
 )
 
-// Change is what an Order does to its key instead of firing requests at it. The zero value is
-// none.
+// Change is a change of a key, which an Order makes instead of firing requests. The zero value is
+// no change.
 type Change struct {
 	Kind  ChangeKind
 	Units int64         // of Give
 	For   time.Duration // of Block
 }
 
-// UsualGift is how many units Give gives where no number is named.
+// UsualGift is the number of units of Give if none is named.
 const UsualGift = 20
 
 // MaxBlock is the longest block of one Change.
 const MaxBlock = 24 * time.Hour
 
-// Check says in one sentence what is wrong with the amounts of c, or returns nil.
+// Check returns an error, in one sentence, if the amounts of c are out of range.
 func (c Change) Check() error {
 	switch {
 	case c.Kind == NoChange || c.Kind > Unblock:
@@ -47,7 +47,7 @@ func (c Change) Check() error {
 	return nil
 }
 
-// String returns the change as the audit file and the ticket name it, "" for none.
+// String returns the change as the audit file and tickets name it; "" for no change.
 func (c Change) String() string {
 	switch c.Kind {
 	case Free:
@@ -62,28 +62,29 @@ func (c Change) String() string {
 	return ""
 }
 
-// Changed is what came of a Change.
+// Changed is the result of a Change.
 type Changed struct {
 	Action  string   // the id that undo takes
-	Units   int64    // taken off, of Give
+	Units   int64    // units that Give has subtracted or added
 	Removed []string // Redis keys that were removed
 	Written []string // Redis keys that were written
-	Raise   *Raise   // of a limit that a library keeps in Redis; nil where none was changed
-	// Unsaved says, a clause each, what was removed and cannot be put back.
+	Raise   *Raise   // change of a limit that a library keeps in Redis; nil for none
+	// Unsaved has a clause for each key that was removed and cannot be restored.
 	Unsaved []string
 }
 
-// Standing is how a key stands at one instant. Waits are limiter.Never where no wait helps.
+// Standing is the state of a key at one instant, as tickets show it. Waits are limiter.Never if
+// they have no end.
 type Standing struct {
-	Known           bool // false where the key is not read whole
+	Known           bool // false if the key could not be read completely
 	Used, Remaining int64
 	Next            time.Duration // until one request of cost 1 is admitted
-	AsNew           time.Duration
-	Blocked         time.Duration // 0: it is not blocked
+	AsNew           time.Duration // until nothing is used and no block is left
+	Blocked         time.Duration // until a block ends; 0 for none
 }
 
-// ChangeTicket works out how the key stands now and how it will stand after the change of s. The
-// caller fills in where and when it was issued, and the commands.
+// ChangeTicket returns the ticket of a change: the key's state at now and after the change of s. The
+// caller fills in Server, Path, Issued, Keys, Commands and InSlot.
 func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 	r := k.Reading
 	r.Target = s.Target
@@ -113,7 +114,7 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 	return t
 }
 
-// standing works out how the key stands.
+// standing returns the key's state at now.
 func (r *Reading) standing(now limiter.Instant) Standing {
 	g := r.Gauge(now)
 	s := Standing{Known: g.Used.Known && g.Remaining.Known && g.NextKnown, Used: g.Used.N, Remaining: g.Remaining.N, Next: g.Next, AsNew: g.Reset, Blocked: g.BlockedFor}
@@ -121,14 +122,14 @@ func (r *Reading) standing(now limiter.Instant) Standing {
 	return s
 }
 
-// ObeysBlock says that the limiter of r has been seen to look for a block beside its key: not
-// every limiter does, and nothing on the server says so before the first block.
+// ObeysBlock reports whether the limiter of r is known to obey a block beside its key. Not every
+// limiter does, and before the first block nothing on the server shows it.
 func (r *Reading) ObeysBlock() bool {
 	return r.Target.Convention.Block > 0 || r.State.BlockedUntil > 0
 }
 
-// Keys returns the Redis keys that a decision about key at the instant now reads or writes, as
-// layout.Keys does; a window that begins with its first request is kept under the key itself.
+// Keys returns the Redis keys that a decision about key at now reads or writes, as layout.Keys does.
+// A window that begins with its first request is kept in the key itself.
 func (t *Target) Keys(key string, now limiter.Instant) []string {
 	limit := t.Limit
 	limit.Window = max(limit.Window, t.Window)

@@ -8,18 +8,18 @@ import (
 	"ratescope/limiter"
 )
 
-// injection is one request that was fired from here.
+// injection is a request that was fired from here.
 type injection struct {
 	at     limiter.Instant
 	cost   int64
 	denied bool
 }
 
-// maxInjections bounds what one key remembers of the requests fired at it: two orders of the
-// largest number.
+// maxInjections bounds the injections that a key remembers: two orders of MaxRequests.
 const maxInjections = 2 * MaxRequests
 
-// inject remembers a request that was fired from here, as far back as the timeline reaches.
+// inject remembers a request that was fired from here, and drops those that are older than the
+// timeline reaches.
 func (k *Watched) inject(f *Fired) {
 	if len(k.injected) >= maxInjections {
 		k.forgotten = max(k.forgotten, k.injected[0].at)
@@ -31,11 +31,11 @@ func (k *Watched) inject(f *Fired) {
 	if f.Outcome == Admitted && f.Decision.Used <= max(f.Cost, 1) {
 		k.anchor.open(f.At)
 	}
-	k.injected = append(k.injected, injection{f.At, max(f.Cost, 1), f.Outcome == Denied}) // a frozen board shares what is before it
+	k.injected = append(k.injected, injection{f.At, max(f.Cost, 1), f.Outcome == Denied}) // a frozen board shares the earlier elements
 }
 
-// forget notes that a counter fell within its window: the key was freed, or units were given
-// back, and which of the requests fired from here it still counts is not known.
+// forget drops the injections of a key whose counter fell within its window: the key was freed or
+// units were given back, so that it is unknown which injections still count.
 func (k *Watched) forget(r *Reading) {
 	was := &k.Reading.State
 	if len(k.injected) > 0 && r.Target.Algorithm.Kind() != limiter.KindLog && r.State.Start == was.Start && r.State.Current < was.Current {
@@ -43,22 +43,22 @@ func (k *Watched) forget(r *Reading) {
 	}
 }
 
-// Subtracted says what Organic could subtract: of how many keys, and how many keep their injected
-// requests because those cannot be told from the others.
+// Subtracted is the number of Keys from which Organic has subtracted injected requests, and of those
+// that have Kept them because they cannot be subtracted.
 type Subtracted struct{ Keys, Kept int }
 
-// Organic returns the board as it stands at now without the requests that were fired from here:
-// without the members of logs that are theirs, and less their counts in the counters of their
-// windows. Of GCRA and buckets they are refunded, as long as no request of others can have met a key that would
-// have been as new without them; of windows that begin with their first request they are subtracted
-// where that was one of others. Elsewhere, and of keys that are read as counts, they cannot be told apart: those
-// keep them, and a note says so. It shares with b the keys at which nothing was fired, so that it holds until
-// the next batch.
+// Organic returns a copy of the board at now without the requests that were fired from here. They
+// are removed from logs and from the counters of their windows. For GCRA and buckets they are
+// refunded, if no request of another client can have come while the key would have been empty
+// without them. For a window that begins with its first request they are subtracted if that
+// request was another client's. Other keys, and keys that are read as counts, keep them with a note
+// that says so. The copy shares with b the keys at which nothing was fired, so that it is valid
+// until the next batch.
 func (b *Board) Organic(now limiter.Instant) (*Board, Subtracted) {
 	f := *b
 	f.At, f.summed = now, false
 	f.alerts, f.samples = slices.Clone(b.alerts), slices.Clone(b.samples)
-	f.keys = maps.Clone(b.keys) // a key at which nothing was fired is that of b
+	f.keys = maps.Clone(b.keys) // shares the keys at which nothing was fired
 	var s Subtracted
 	for name, of := range b.keys {
 		if len(of.injected) == 0 && of.forgotten == 0 {
@@ -83,7 +83,7 @@ func (b *Board) Organic(now limiter.Instant) (*Board, Subtracted) {
 	return &f, s
 }
 
-// subtractable says whether the requests fired from here can be told from the others.
+// subtractable reports whether the requests fired from here can be subtracted.
 func (k *Watched) subtractable(now limiter.Instant) bool {
 	r := &k.Reading
 	switch {
@@ -104,13 +104,13 @@ func (k *Watched) subtractable(now limiter.Instant) bool {
 	return false
 }
 
-// chargedDenied says whether denied requests fired from here may be among what a library counts.
+// chargedDenied reports whether a library's count may include denied requests fired from here.
 func (k *Watched) chargedDenied() bool {
 	return k.Reading.Target.Foreign() && slices.ContainsFunc(k.injected, func(i injection) bool { return i.denied })
 }
 
-// anchoredByOthers says whether the window that counts now, which began with its first request, would have begun
-// at the same instant without the requests fired from here.
+// anchoredByOthers reports whether the present window, which began with its first request, would
+// have begun at the same instant without the requests fired from here.
 func (k *Watched) anchoredByOthers() bool {
 	r := &k.Reading
 	if !r.Target.anchors() || slices.Contains(r.Notes, WindowInferred) || k.anchor.moved() {
@@ -119,8 +119,8 @@ func (k *Watched) anchoredByOthers() bool {
 	return !slices.ContainsFunc(k.injected, func(i injection) bool { return i.at.Sub(r.State.Start).Abs() <= anchorSlack })
 }
 
-// subtract takes the requests fired from here off the reading and the timeline of a frozen key.
-// The denied ones were recorded, and arrived, on the embedded server alone.
+// subtract subtracts the requests fired from here from the reading and the timeline of a frozen key.
+// denials is set for the embedded server, which alone records denied ones.
 func (k *Watched) subtract(denials bool) {
 	r, w := &k.Reading, k.Reading.Target.span()
 	r.State = r.State.Clone()
@@ -130,11 +130,11 @@ func (k *Watched) subtract(denials bool) {
 		limit.Window = r.Target.Window
 		s.Refund(r.At, limit, r.Target.Convention, k.owed.at(r.At, unit).units)
 	}
-	bins := map[int64]int64{} // what was admitted, by bin
+	bins := map[int64]int64{} // admitted units, by bin
 	for _, i := range k.injected {
 		k.Timeline.unmark(k.Timeline.Index(i.at))
 		if i.at > r.At {
-			continue // not read yet
+			continue // later than the reading
 		}
 		if i.denied {
 			if !denials {
@@ -169,7 +169,8 @@ func (k *Watched) subtract(denials bool) {
 	}
 }
 
-// lowerDrained takes what was charged in bins off the levels of used of a key that drains, until it was as new.
+// lowerDrained subtracts the units charged in bins from the later levels of a key that drains, until
+// a level of 0.
 func (t *Timeline) lowerDrained(bins map[int64]int64) {
 	if len(bins) == 0 {
 		return
@@ -187,7 +188,7 @@ func (t *Timeline) lowerDrained(bins map[int64]int64) {
 	}
 }
 
-// stamp is the instant under which a log keeps a request.
+// stamp returns the instant at which a log keeps a request, in the unit of its layout.
 func (t *Target) stamp(at limiter.Instant) limiter.Instant {
 	if t.Layout.Unit > 0 {
 		return at.Floor(t.Layout.Unit)
@@ -195,7 +196,7 @@ func (t *Target) stamp(at limiter.Instant) limiter.Instant {
 	return at
 }
 
-// takeFromLog takes a cost off the entries of an instant; what is there no more was taken back.
+// takeFromLog subtracts a cost from the entries of an instant. Missing units were taken back before.
 func takeFromLog(log []limiter.Entry, at limiter.Instant, cost int64) {
 	for i := sort.Search(len(log), func(i int) bool { return log[i].At >= at }); i < len(log) && log[i].At == at && cost > 0; i++ {
 		n := min(log[i].Count, cost)
@@ -204,8 +205,8 @@ func takeFromLog(log []limiter.Entry, at limiter.Instant, cost int64) {
 	}
 }
 
-// withdraw takes a cost off bin i, and what is not there off the ones after it up to a bin: what a
-// counter has counted is seen by the reading after it.
+// withdraw subtracts a cost from bin i and, as far as that holds too little, from the bins after it
+// up to last, because a counter's units arrive with the next reading.
 func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 	for end := min(last, i+BinsPerWindow/4); i <= end && cost > 0; i++ {
 		if p, _ := t.peek(i); p.Admitted+p.Denied == 0 {
@@ -222,7 +223,7 @@ func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 	}
 }
 
-// unmark takes the marks of requests fired from here off a bin.
+// unmark removes the marks of requests fired from here from a bin.
 func (t *Timeline) unmark(i int64) {
 	if p, _ := t.peek(i); p.InjectedAdmitted+p.InjectedDenied > 0 {
 		b := t.at(i)
@@ -230,8 +231,9 @@ func (t *Timeline) unmark(i int64) {
 	}
 }
 
-// lower takes a cost that was charged in bin i off the levels of used as long as it counted there:
-// a window long, to the end of its clock-aligned window, or less and less to the end of the next.
+// lower subtracts a cost charged in bin i from the levels for as long as it counted: for a window
+// (logs), to the end of its clock-aligned window (fixed windows), or with falling weight to the end
+// of the next one (weighted windows).
 func (t *Timeline) lower(i, cost int64, a limiter.Algorithm) {
 	edge := (floorDiv(i, BinsPerWindow) + 1) * BinsPerWindow // the first bin of the next window
 	end := i + BinsPerWindow
@@ -253,7 +255,7 @@ func (t *Timeline) lower(i, cost int64, a limiter.Algorithm) {
 	}
 }
 
-// withdraw takes units off the second that they came in.
+// withdraw subtracts units from the second in which they came.
 func (c *recent) withdraw(at limiter.Instant, n int64) {
 	second := int64(at) / 1e6
 	if second > c.second-int64(len(c.units)) && second <= c.second {

@@ -7,36 +7,40 @@ import (
 	"ratescope/limiter"
 )
 
-// owed is what requests fired from here have put onto a key that drains, GCRA or a bucket, and whether it can be
-// taken off exactly. Without them the key would be as new earlier, by the emission intervals of their units, as long
-// as it was never as new in between: a request of others that comes to a key that is as new counts from
-// itself, and the difference shrinks by the idle time. Between two observations the key is as new at the earliest
-// when the former said, so that this is known without watching every request. When the key itself is as new,
-// nothing is owed any more.
+// owed counts the units that requests fired from here have charged to a key that drains, GCRA or a
+// bucket, and that are still charged.
+//
+// Each observation gives the instant at which the key will be empty. Without the injected units it
+// would be empty earlier, by one emission interval for each, unless it would have been empty in
+// between: a request of another client at an empty key is charged from its own instant, and the
+// difference shrinks by the idle time. Between two observations the key is empty no earlier than
+// the first one says, so that this can be decided without seeing every request. Once the key is
+// empty, nothing is owed.
 type owed struct {
 	base account
-	list []observed // since base, in the order of their instants
+	list []observed // observations after base, in the order of their instants
 }
 
-// observed is when a key was as new as of an instant: as a reading says, or the answer to a request that was
-// fired from here.
+// observed is an observation, from a reading or from the answer to an injected request: as of at,
+// the key will be empty at asNew.
 type observed struct {
 	at, asNew limiter.Instant
-	cost      int64 // of the request; 0 of a reading
+	cost      int64 // of the request; 0 for a reading
 }
 
-// account is what is owed after some of the observations.
+// account is the state after some of the observations.
 type account struct {
 	at, asNew limiter.Instant
-	units     int64
-	broken    bool // how many units of them the key still holds is not known
+	units     int64 // injected units that are still charged
+	broken    bool  // units is unknown
 }
 
-// maxObserved bounds the observations that are kept apart: what is reported later than so many others
-// came is not taken in any more.
+// maxObserved bounds owed.list. Observations that come out of order by more than that make the
+// account unknown.
 const maxObserved = 64
 
-// observe takes in an observation, which may come after later ones. unit is the emission interval.
+// observe adds an observation, possibly after later ones. unit is the emission interval in
+// nanoseconds.
 func (o *owed) observe(x observed, unit float64) {
 	i, _ := slices.BinarySearchFunc(o.list, x, func(a, b observed) int { return int(min(max(a.at-b.at, -1), 1)) })
 	switch {
@@ -51,7 +55,7 @@ func (o *owed) observe(x observed, unit float64) {
 	}
 }
 
-// at returns what is owed as of an instant.
+// at returns the account as of an instant.
 func (o *owed) at(now limiter.Instant, unit float64) account {
 	a := o.base
 	if now < a.at {
@@ -65,7 +69,7 @@ func (o *owed) at(now limiter.Instant, unit float64) account {
 	return a
 }
 
-// clone returns a copy that shares nothing with o; nil of nil.
+// clone returns a deep copy of o; nil for nil.
 func (o *owed) clone() *owed {
 	if o == nil {
 		return nil
@@ -73,18 +77,18 @@ func (o *owed) clone() *owed {
 	return &owed{base: o.base, list: slices.Clone(o.list)}
 }
 
-// rounding is how far the instants of two observations of the same state may lie apart.
+// rounding is the possible difference between two observations of the same state.
 const rounding = 5 * time.Microsecond
 
-// take takes an observation in, in the order of their instants.
+// take adds the next observation in the order of their instants.
 func (a *account) take(x observed, unit float64) {
 	before := x.asNew.Add(-drainTime(x.cost, unit))
 	slack := min(rounding, time.Duration(unit/2))
-	came := before.Sub(a.asNew) // of others, in emission intervals
+	came := before.Sub(a.asNew) // the emission intervals of other clients' requests
 	switch {
-	case before <= x.at: // it was as new, and with less on it as well
+	case before <= x.at: // the key was empty before the request
 		a.units, a.broken = 0, false
-	case came < -slack: // something was given back
+	case came < -slack: // units were given back
 		a.broken = true
 	case came > slack && a.asNew.Add(-drainTime(a.units, unit)) < x.at:
 		a.broken = true
@@ -93,11 +97,11 @@ func (a *account) take(x observed, unit float64) {
 	a.units += x.cost
 }
 
-// drainTime is how long so many units take to come back.
+// drainTime returns the time in which so many units drain.
 func drainTime(units int64, unit float64) time.Duration { return time.Duration(float64(units) * unit) }
 
-// emission returns the emission interval of a target in nanoseconds; 0 where it does not drain evenly, or its
-// library rounds its times.
+// emission returns the emission interval of a target in nanoseconds; 0 if it does not drain evenly,
+// or if its library rounds times.
 func (t *Target) emission() float64 {
 	drains := t.Algorithm.Kind() == limiter.KindArrival || t.Algorithm.Kind() == limiter.KindBucket && !t.Foreign()
 	if !drains || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Tick > time.Microsecond || t.Convention.Refill == limiter.RefillInterval {
@@ -106,7 +110,7 @@ func (t *Target) emission() float64 {
 	return float64(t.Window) / float64(t.Limit.Count)
 }
 
-// owe takes in a request that was fired from here.
+// owe adds a request that was fired from here.
 func (k *Watched) owe(f *Fired) {
 	unit := k.Reading.Target.emission()
 	if unit == 0 || f.Outcome != Admitted {
@@ -118,7 +122,7 @@ func (k *Watched) owe(f *Fired) {
 	k.owed.observe(observed{f.At, f.At.Add(f.Decision.ResetAfter), max(f.Cost, 1)}, unit)
 }
 
-// settle takes in what a reading says of a key that something is owed to.
+// settle adds a reading of a key, if injected units are charged to it.
 func (k *Watched) settle(r *Reading) {
 	if k.owed == nil {
 		return

@@ -7,53 +7,53 @@ import (
 	"ratescope/limiter"
 )
 
-// TicketLasts is how long a Ticket holds: after that what it says may be wrong.
+// TicketLasts is how long a Ticket is valid, because its forecast may be wrong later.
 const TicketLasts = 30 * time.Second
 
-// Ticket forecasts what an order will do, if no other client sends a request meanwhile.
+// Ticket is the forecast of an order, for the case that no other client sends requests.
 type Ticket struct {
 	Order    Order
-	Server   string          // as the user may see it
+	Server   string          // as it is shown to the user
 	Path     string          // how the requests reach the limiter, in words
-	At       limiter.Instant // server clock of the forecast
-	Issued   time.Time       // this machine's clock; the ticket holds for TicketLasts from then on
+	At       limiter.Instant // the server's clock at the forecast
+	Issued   time.Time       // this machine's clock; the ticket is valid for TicketLasts from here
 	Forecast Forecast
-	Over     time.Duration // from the first request to the last; 0 as fast as the answers come
-	LastIn   time.Duration // until all of them would be in, if the denied ones came again; limiter.Never never
-	AsNew    time.Duration // until the key is as new, from now
+	Over     time.Duration // from the order to its last request; 0 if they are sent as fast as the answers come
+	LastIn   time.Duration // until all requests are admitted, if denied ones are repeated; limiter.Never is never
+	AsNew    time.Duration // from now until nothing is used any more
 	Organic  Organic
-	Keys     []string // that may be written to
-	Commands []string // as they are sent, one for each kind
-	Slot     int      // of the key in a cluster, 0 to 16383
-	InSlot   int      // how many other watched keys share it
+	Keys     []string // keys that may be written to
+	Commands []string // the commands, one of each kind
+	Slot     int      // slot of the key in a cluster, 0 to 16383
+	InSlot   int      // other watched keys in the same slot
 
-	// Of an order that changes the key: how it stands now, and how it will stand. Of the rest
-	// AsNew alone is worked out for such an order.
+	// Was and Will are set for an order that changes its key, before and after the change. Of the
+	// forecast only AsNew is set then.
 	Was, Will Standing
-	Raise     *Raise // of a limit that a library keeps in Redis; nil where none is changed
+	Raise     *Raise // change of a limit that a library keeps in Redis; nil for none
 }
 
-// Organic is what an order takes from the requests of others.
+// Organic is the effect of an order on the requests of other clients.
 type Organic struct {
 	Known     bool
-	PerSecond float64 // requests of others, over the last window
-	Lost      int64   // of them, how many are denied that would be admitted without the order
+	PerSecond float64 // requests of other clients, over the last window
+	Lost      int64   // requests of theirs that are denied because of the order
 }
 
-// Expired says that the ticket holds no more.
+// Expired reports whether the ticket is no longer valid.
 func (t *Ticket) Expired(now time.Time) bool { return now.Sub(t.Issued) >= TicketLasts }
 
-// Left returns how long the ticket holds.
+// Left returns how long the ticket is still valid.
 func (t *Ticket) Left(now time.Time) time.Duration {
 	return min(max(TicketLasts-now.Sub(t.Issued), 0), TicketLasts)
 }
 
-// Ticket works out what an order at the key will do from the instant now on. The caller fills in
-// where and when it was issued, and the commands.
+// Ticket returns the forecast of an order at the key from now on. The caller fills in Server, Path,
+// Issued, Keys, Commands and InSlot.
 func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 	r := k.Reading
 	r.Target = s.Target
-	if r.State.Algorithm == limiter.Unknown { // a key that does not exist, for which Aim has chosen
+	if r.State.Algorithm == limiter.Unknown { // the key does not exist, and Aim has chosen an algorithm
 		r.State.Algorithm = s.Target.Algorithm
 	}
 	t := Ticket{Order: s, At: now, Over: s.Lasts(), Slot: HashSlot(s.Key)}
@@ -67,7 +67,7 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 		t.AsNew = t.Over + state.Peek(now.Add(t.Over), limit, s.Target.Convention, 0).ResetAfter
 	}
 	t.LastIn = r.lastIn(now, limit, s)
-	if s.Scratch { // no request of others meets the copy
+	if s.Scratch { // other clients do not use the copy
 		t.Organic.Known = true
 		return t
 	}
@@ -79,8 +79,8 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 	return t
 }
 
-// play charges the requests of an order to a state, when they are due, and returns how many were
-// admitted.
+// play charges the requests of an order to a state at the instants at which they are due, and
+// returns how many were admitted.
 func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Order) (admitted int) {
 	for due := range s.Due() {
 		if state.Take(now.Add(due), limit, s.Target.Convention, s.Cost).Allowed {
@@ -90,8 +90,8 @@ func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Orde
 	return admitted
 }
 
-// lastIn returns how long it takes until all requests of an order are in, where each one that is
-// denied is sent again at the moment that its answer names.
+// lastIn returns how long it takes until all requests of an order are admitted, if each denied
+// request is repeated after its RetryAfter; limiter.Never if that does not happen.
 func (r *Reading) lastIn(now limiter.Instant, limit limiter.Limit, s Order) time.Duration {
 	state, at := r.State.Clone(), now
 	for due := range s.Due() {
@@ -110,11 +110,11 @@ func (r *Reading) lastIn(now limiter.Instant, limit limiter.Limit, s Order) time
 	return at.Sub(now)
 }
 
-// maxOrganic bounds how many steps the requests of others are worked out in.
+// maxOrganic bounds the number of steps in which organic plays the requests of others.
 const maxOrganic = 2000
 
-// organic works out how many requests of others an order pushes out, where they come evenly at
-// the rate of the last window, until the key is as new.
+// organic returns how many requests of other clients are denied because of an order, if they come
+// evenly at perSecond for the time over.
 func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Order, perSecond float64, over time.Duration) Organic {
 	o := Organic{Known: true, PerSecond: perSecond}
 	total := perSecond * min(over, math.MaxInt64/2).Seconds()
@@ -141,8 +141,8 @@ func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Order, per
 	return o
 }
 
-// HashSlot returns the slot of a key in a Redis cluster: CRC-16 (XMODEM) of its hash tag, or of
-// all of it where it has none, as in the cluster specification.
+// HashSlot returns the slot of a key in a Redis cluster: CRC-16 (XMODEM) of its hash tag, or of the
+// whole key if it has none, by the cluster specification.
 func HashSlot(key string) int {
 	for i := range len(key) {
 		if key[i] != '{' {

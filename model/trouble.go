@@ -8,18 +8,18 @@ import (
 	"ratescope/limiter"
 )
 
-// restart follows a server that was started anew: which limits it has forgotten.
+// restart finds out which limits a restarted server has lost.
 type restart struct {
-	at   limiter.Instant // 0 there was none, or all is told
-	held map[string]bool // limits that held something before it, and were not read since
-	all  int
-	lost int
+	at   limiter.Instant // of the restart; 0 if there was none, or it was reported
+	held map[string]bool // limits that were in use before, and were not read since
+	all  int             // limits that were in use before
+	lost int             // limits that no longer exist
 }
 
-// restartPatience is how long limits are waited for that are not read after a restart.
+// restartPatience is how long the report of a restart waits for limits that are not read.
 const restartPatience = 10 * time.Second
 
-// restarted begins to follow a restart, where the server's run id says that there was one.
+// restarted notes a restart, which a new run ID of the server shows.
 func (b *Board) restarted(batch *Batch) {
 	was, is := b.Server.RunID, batch.Server.RunID
 	if was == "" || is == "" || was == is {
@@ -38,7 +38,8 @@ func (b *Board) restarted(batch *Batch) {
 	b.restart.all = len(b.restart.held)
 }
 
-// remember counts the limits that a restart has forgotten, and tells them once all are read.
+// remember counts the limits that were lost in a restart, and reports the restart once all limits
+// are read.
 func (b *Board) remember(batch *Batch) {
 	s := &b.restart
 	if s.at == 0 {
@@ -65,22 +66,22 @@ func (b *Board) remember(batch *Batch) {
 	*s = restart{}
 }
 
-// trouble is an episode in which the server answered with errors of a kind, or evicted keys.
+// trouble is an episode in which the server answered with one kind of error, or evicted keys.
 type trouble struct {
-	last  limiter.Instant // when it was last so
-	place int             // the number of its alert among all that were raised
+	last  limiter.Instant // when this last happened
+	place int             // number of its alert among all alerts raised
 }
 
-// troubleOver is how long there must be none before the next is news.
+// troubleOver is the pause after which the same trouble is a new episode.
 const troubleOver = time.Minute
 
-// troubling are the kinds of error replies that are an event.
+// troubling holds the error codes that raise an alert.
 var troubling = map[string]bool{
 	"OOM": true, "WRONGTYPE": true, "NOPERM": true, "READONLY": true, "MISCONF": true, "NOREPLICAS": true, "BUSY": true,
 }
 
-// notice tells what a look at the server's health has found: replies with errors, and keys
-// that were evicted. Further ones of an episode are added to its event.
+// notice raises alerts for error replies and evicted keys in a server's health. Further ones of
+// the same episode are added to its alert.
 func (b *Board) notice(h *Health) {
 	if h.Over <= 0 {
 		return
@@ -95,7 +96,7 @@ func (b *Board) notice(h *Health) {
 	}
 }
 
-// add raises an alert about the server, or adds its number to that of the same episode.
+// add raises an alert about the server, or adds its number to the alert of the same episode.
 func (b *Board) add(a Alert) {
 	if b.troubles == nil {
 		b.troubles = make(map[string]trouble)
@@ -112,7 +113,7 @@ func (b *Board) add(a Alert) {
 	b.alert(a)
 }
 
-// nodes tells which nodes of a cluster went away or came back.
+// nodes raises alerts for nodes of a cluster that stopped answering or answer again.
 func (b *Board) nodes(batch *Batch) {
 	if batch.Server.Link != Live {
 		return
@@ -134,11 +135,10 @@ func (b *Board) nodes(batch *Batch) {
 	}
 }
 
-// fruitless works out how many script calls a second changed nothing: what the server
-// counts less what was admitted at the keys that are watched. Most libraries record no
-// denial, so that this is all there is to see of a retry storm. It is a lower bound: what
-// was admitted without a script, or at a cost above 1, is taken off too. It is not known
-// while keys are missing that may have admitted.
+// fruitless returns the script calls a second that changed nothing: the server's script calls
+// minus the requests admitted at the watched keys. Most libraries record no denials, so that this
+// is the only sign of a retry storm. It is a lower bound, because requests admitted without a
+// script and costs above 1 are subtracted too. It is unknown while not all keys are watched.
 func (b *Board) fruitless(h *Health) Measure {
 	if h.Over <= 0 || !b.Sweep.Complete() || b.Sweep.Dropped > 0 {
 		return Measure{}
