@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Totals are sums over all watched keys.
 type Totals struct {
@@ -73,9 +76,14 @@ func (s *sum) add(k *Watched) {
 }
 
 // admitted returns how many requests a second were admitted over the last window: where denied ones
-// are counted, too, what is used beyond the limit was not.
+// are counted, too, what is used beyond the limit was not. Of a window that is only inferred from
+// the expiry the beginning is not known, and a count divided by what is left of it can be ten times
+// too high; there it is the rate of the latest seconds, 0 until that is known.
 func (k *Watched) admitted() float64 {
 	g, t := &k.Gauge, &k.Reading.Target
+	if slices.Contains(k.Reading.Notes, WindowInferred) {
+		return g.Recent
+	}
 	if most := Capacity(*t); g.DeniedInW.Known && t.LimitKnown && g.Used.N > most && most >= 0 {
 		return g.Rate * float64(most) / float64(g.Used.N)
 	}

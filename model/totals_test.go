@@ -65,3 +65,27 @@ func TestTotalsOfWhatIsCountedBeyondTheLimit(t *testing.T) {
 		t.Errorf("%g admitted and %g denied a second, want %g and %g", got.Admitted, got.Denied, 100/(w/2), 37/w)
 	}
 }
+
+// TestTotalsOfAnInferredWindow has a counter that counted 300 before it was seen, with a window that
+// only its expiry tells: what came then is not of the latest seconds.
+func TestTotalsOfAnInferredWindow(t *testing.T) {
+	at, since, count := today, limiter.Instant(0), int64(300)
+	var b model.Board
+	for range 40 {
+		r := logReading("counter", at, 0, 0, 100)
+		r.Target.Algorithm, r.Target.Convention.Alignment, r.Target.LimitKnown = limiter.FixedWindow, limiter.AlignFirstRequest, false
+		r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: today, Current: count}
+		r.ExactKnown, r.PreviousKnown, r.Notes, r.Since = false, false, []model.Note{model.WindowInferred}, since
+		if since != 0 {
+			r.Arrivals = []model.Arrival{{At: at, N: 1}}
+		}
+		b.Apply(live(at, r))
+		if got := b.Totals().Admitted; got > 5 {
+			t.Fatalf("%v after the first reading %g requests a second were admitted; there are four", at.Sub(today), got)
+		}
+		since, at, count = at, at.Add(250*time.Millisecond), count+1
+	}
+	if got := b.Totals().Admitted; math.Abs(got-4) > 1 {
+		t.Errorf("%g requests a second were admitted, want 4", got)
+	}
+}

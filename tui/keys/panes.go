@@ -94,6 +94,8 @@ func (v view) paintBars(r cell.Rect) {
 	}
 	if v.Framed {
 		in = v.Section(r, false, title...)
+	} else { // in one line with the rows around it
+		in.X, in.W = r.X+1, max(r.W-2, 0)
 	}
 	explain.Paint(v.Canvas, in, k, v.At(), old)
 }
