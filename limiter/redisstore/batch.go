@@ -10,7 +10,7 @@ import (
 	"ratescope/limiter"
 )
 
-// Request is one of a batch.
+// Request is a request of a batch.
 type Request struct {
 	Key   string
 	Limit limiter.Limit
@@ -23,14 +23,14 @@ type Answer struct {
 	Err      error // as AllowN returns it
 }
 
-// Pipeliner is a client that can send several commands at once, as all of go-redis are.
+// Pipeliner is a client that can send several commands together, as all clients of go-redis can.
 type Pipeliner interface {
 	Pipeline() redis.Pipeliner
 }
 
-// AllowBatch decides about many requests in one round trip. They are independent: each is
-// admitted or denied for itself, in order, and one that fails does not stop the others.
-// The error is that of the batch as a whole.
+// AllowBatch decides about many requests in one round trip. The requests are independent: they are
+// decided one after the other in their order, and an error of one does not stop the others. The
+// returned error is one of the batch as a whole.
 func (s *Store) AllowBatch(ctx context.Context, requests []Request) ([]Answer, error) {
 	if s == nil {
 		return nil, errNotMade
@@ -81,8 +81,8 @@ type sentRequest struct {
 	cmd   *decisionCmd
 }
 
-// collect reads one answer of a batch. A script that the server did not know has decided
-// nothing, so it is sent again, with its text.
+// collect returns the answer to one request of a batch. If the server did not know the script, it
+// has decided nothing, and the request is sent again with the script's text.
 func (s *Store) collect(ctx context.Context, q sentRequest) (a Answer) {
 	text, err := q.cmd.Val(), q.cmd.Err()
 	about := subject{key: s.prefix + q.Key, limits: q.limit.limits}

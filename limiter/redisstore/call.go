@@ -7,9 +7,9 @@ import (
 	"ratescope/limiter"
 )
 
-// Call returns the words of the command with which a Store decides about one request, EVAL
-// with the whole script, as it is sent to a server that has not seen the script yet.
-// Nothing is sent. It is for people who want to read it or try it by hand.
+// Call returns the words of the command that a Store sends for one request to a server that does not
+// know the script: EVAL with the text of the script. It sends nothing. It is for reading the command
+// or trying it by hand.
 func Call(a limiter.Algorithm, key string, limit limiter.Limit, n int64, opts ...Option) ([]string, error) {
 	s, err := newStore(nil, a, opts)
 	if err != nil {

@@ -14,29 +14,28 @@ const (
 	verbPeek = "evalsha_ro"
 )
 
-// decisionCmd is the call of a script, whose answer is whole numbers with spaces between
-// them. A client that repeats what timed out would charge a request twice, so it asks
-// not to be repeated.
+// decisionCmd is the call of a script, whose answer is whole numbers separated by spaces. The
+// client must not repeat it after a timeout, because the request could be charged twice.
 type decisionCmd struct {
-	redis.StringCmd // a value, which saves an allocation a decision
+	redis.StringCmd // not a pointer, which saves an allocation for each decision
 	script          *script
-	room            [16]any // for the words of the command, which saves another one
+	room            [16]any // holds the arguments, which saves another allocation
 }
 
 func newDecisionCmd(ctx context.Context, text *script, args []any) *decisionCmd {
 	return new(decisionCmd).set(ctx, text, args)
 }
 
-// set makes c the call of a script with the words args, for which c may have the room.
+// set makes c the call of a script with args, which may be a slice of c.room.
 func (c *decisionCmd) set(ctx context.Context, text *script, args []any) *decisionCmd {
 	c.StringCmd, c.script = *redis.NewStringCmd(ctx, args...), text
 	return c
 }
 
-// NoRetry is what go-redis asks before it sends a command again.
+// NoRetry tells go-redis not to send the command again.
 func (c *decisionCmd) NoRetry() bool { return true }
 
-// Clone keeps that promise for the copies that a client makes.
+// Clone returns a copy that is not sent again either.
 func (c *decisionCmd) Clone() redis.Cmder {
 	if inner, ok := c.StringCmd.Clone().(*redis.StringCmd); ok {
 		return &clonedCmd{inner}
@@ -47,10 +46,10 @@ func (c *decisionCmd) Clone() redis.Cmder {
 // clonedCmd is a copy of a decisionCmd.
 type clonedCmd struct{ *redis.StringCmd }
 
-// NoRetry keeps the promise of the original.
+// NoRetry tells go-redis not to send the command again.
 func (c *clonedCmd) NoRetry() bool { return true }
 
-// Clone keeps that promise for copies of copies.
+// Clone returns a copy that is not sent again either.
 func (c *clonedCmd) Clone() redis.Cmder {
 	if inner, ok := c.StringCmd.Clone().(*redis.StringCmd); ok {
 		return &clonedCmd{inner}
@@ -58,15 +57,15 @@ func (c *clonedCmd) Clone() redis.Cmder {
 	return c
 }
 
-// subject is what a call is about, for the sentence that says why it failed.
+// subject is the key and the limits of a call, for its errors.
 type subject struct {
 	key     string
 	limits  []limiter.Limit
-	several bool // limits with keys of their own
+	several bool // each limit has keys of its own
 }
 
-// run sends the command. A server that does not know the script, after a restart, a
-// failover or SCRIPT FLUSH, has decided nothing: it gets the text, once.
+// run sends a command. If the server does not know the script, after a restart, a failover or SCRIPT
+// FLUSH, it has decided nothing, and run sends the script's text once.
 func (s *Store) run(ctx context.Context, cmd *decisionCmd, about subject, act action) (string, error) {
 	err := s.client.Process(ctx, cmd)
 	if err == nil {
@@ -86,7 +85,7 @@ func (s *Store) run(ctx context.Context, cmd *decisionCmd, about subject, act ac
 	return cmd.Val(), nil
 }
 
-// reload is the same call with the script's text, which the server keeps from then on.
+// reload returns the same call with the script's text, which the server then keeps.
 func (s *Store) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
 	args := append([]any(nil), cmd.Args()...)
 	args[0], args[1] = "eval", cmd.script.text()
@@ -96,6 +95,7 @@ func (s *Store) reload(ctx context.Context, cmd *decisionCmd, act action) *decis
 	return newDecisionCmd(ctx, cmd.script, args)
 }
 
+// unknownCommand reports whether the server does not know a command.
 func unknownCommand(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), "unknown command")
 }

@@ -13,14 +13,14 @@ import (
 	"ratescope/limiter/internal/keyname"
 )
 
-// WrongTypeError says which key holds what instead of what.
+// WrongTypeError is the error of a key that holds anything else than a state of the algorithm.
 type WrongTypeError struct {
-	Key  string // as it is on the server: raw bytes
-	Type string // as TYPE says; "" when that could not be found out
-	Want string // what the algorithm keeps there
+	Key  string // the name on the server, raw
+	Type string // its Redis type; "" if unknown
+	Want string // the state that the algorithm keeps there, in words
 }
 
-// Error is one sentence with the key quoted, so that it is safe on a terminal.
+// Error returns one sentence. The key in it is quoted, so that it is safe on a terminal.
 func (e *WrongTypeError) Error() string {
 	holds := "a " + e.Type
 	switch {
@@ -35,7 +35,7 @@ func (e *WrongTypeError) Error() string {
 // Is makes errors.Is(err, limiter.ErrWrongType) true.
 func (e *WrongTypeError) Is(target error) bool { return target == limiter.ErrWrongType }
 
-// unknownOutcome wraps the reason for which no answer came.
+// unknownOutcome wraps the reason why no answer came in limiter.ErrUnknownOutcome.
 type unknownOutcome struct{ cause error }
 
 func (e *unknownOutcome) Error() string {
@@ -44,7 +44,7 @@ func (e *unknownOutcome) Error() string {
 
 func (e *unknownOutcome) Unwrap() []error { return []error{limiter.ErrUnknownOutcome, e.cause} }
 
-// explainFailure says in one sentence what went wrong with a decision.
+// explainFailure turns the error of a decision into one sentence.
 func (s *Store) explainFailure(ctx context.Context, err error, about subject) error {
 	text, key := err.Error(), about.key
 	switch {
@@ -62,8 +62,8 @@ func (s *Store) explainFailure(ctx context.Context, err error, about subject) er
 	return failure(err)
 }
 
-// wrongType finds out which of the keys of a decision holds what. Where it cannot, the
-// sentence says less.
+// wrongType returns the WrongTypeError of a decision. It asks the server which of the keys is
+// concerned; without an answer, the error has no Type.
 func (s *Store) wrongType(ctx context.Context, about subject) error {
 	if about.several {
 		s.known.forget(about.key, about.limits)
@@ -98,12 +98,12 @@ func (s *Store) wrongType(ctx context.Context, about subject) error {
 	return unknown
 }
 
-// otherState is the error of a key that holds something else.
+// otherState returns the WrongTypeError of a key that holds something else.
 func (s *Store) otherState(ctx context.Context, k ownKey) error {
 	return &WrongTypeError{Key: k.name, Type: s.typeOf(ctx, k.name), Want: k.holds}
 }
 
-// typeOf reads the type of a key; "" when there is none, or no answer.
+// typeOf returns the Redis type of a key; "" if the key does not exist or no answer comes.
 func (s *Store) typeOf(ctx context.Context, name string) string {
 	cmd := redis.NewStatusCmd(ctx, "type", name)
 	if s.client.Process(ctx, cmd) != nil || cmd.Val() == "none" {
@@ -112,8 +112,8 @@ func (s *Store) typeOf(ctx context.Context, name string) string {
 	return cmd.Val()
 }
 
-// failure sorts an error of the client. What the server answered is known: nothing was
-// charged. What failed before anything was sent is known as well. All else is not.
+// failure wraps an error of the client. After an error reply, and after an error before anything was
+// sent, nothing was charged. All other errors are limiter.ErrUnknownOutcome.
 func failure(err error) error {
 	var answered redis.Error
 	var network *net.OpError

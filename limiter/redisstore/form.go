@@ -6,33 +6,32 @@ import (
 	"ratescope/limiter"
 )
 
-// form is how one algorithm is kept on Redis. A new algorithm is an entry of forms, a
-// script, and its entry in package limiter.
+// form describes how one algorithm is kept on Redis. A new algorithm needs an entry in forms, a
+// script, and its arithmetic in package limiter.
 type form struct {
 	script func(settings) (file string, err error)
-	kind   string // the type of its keys, as TYPE says
-	holds  string // what is kept, with the word that TYPE uses for it
-	// byWindow says that the keys are counters, each named after the start of its window.
+	kind   string // the Redis type of its keys
+	holds  string // the state in words, with the word of TYPE
+	// byWindow is set if the keys are counters, each named after the start of its window.
 	byWindow bool
-	// values is how many numbers a reply has, and usual how many of the last ones are left
-	// out when they are 0.
+	// values is how many numbers a reply has. The last usual ones are left out if they are 0.
 	values, usual int
 	decode        func(reply) limiter.Reply
-	// args appends what the script has to know of a rate, when burst units come back in steps
-	// of the refill and n are asked for. It is nil for an algorithm that counts.
+	// args appends the script's arguments for a rate: for a burst that comes back in steps of f,
+	// and a cost of n. It is nil for algorithms that count.
 	args func(s settings, args []any, f refill, burst, n int64, parts bool) []any
-	// argCount is how many that are with the fractions, of a refill that is no batch.
+	// argCount is how many arguments args appends, with the fractions, if f is not a batch.
 	argCount int
-	// refills says that the convention's Refill means something to the algorithm.
+	// refills is set if the convention's Refill applies to the algorithm.
 	refills bool
 }
 
-// batches reports whether all units of a limit come back at once.
+// batches reports whether all units of a limit come back at the same time.
 func (f form) batches(c limiter.Convention) bool {
 	return f.refills && c.Refill == limiter.RefillInterval
 }
 
-// rateArgCount is how many arguments the algorithm adds to the common ones.
+// rateArgCount returns how many arguments the algorithm adds to the common ones.
 func (f form) rateArgCount(c limiter.Convention) int {
 	if f.batches(c) {
 		return f.argCount + 1
@@ -71,6 +70,7 @@ var forms = map[limiter.Algorithm]form{
 	},
 }
 
+// always returns a form.script that is the same for all settings.
 func always(file string) func(settings) (string, error) {
 	return func(settings) (string, error) { return file, nil }
 }

@@ -8,23 +8,22 @@ import (
 	"ratescope/limiter"
 )
 
-// knownKeys remembers names whose value was found to be a state of the algorithm. To find
-// that out costs the server another command, about a tenth of a decision, so the scripts for
-// known names leave it out. A name is looked at again after every 63 decisions, because another
-// program may have replaced its value since. The table is lossy: a name that another one
-// pushed out is only looked at again. It may be used by many goroutines; updates that are lost
-// between two of them do no harm.
+// knownKeys remembers keys whose value was found to be a state of the algorithm. The check costs
+// the server another command, about a tenth of a decision, so that the scripts for known keys leave
+// it out. A key is checked again after 63 decisions, because another program may have replaced its
+// value. The table is lossy: a key that another one has displaced is checked again. It is safe for
+// concurrent use; a lost update only causes another check.
 type knownKeys struct {
 	seed  maphash.Seed
-	slots [1 << 12]atomic.Uint64 // a hash, and in its low bits how often it was trusted
+	slots [1 << 12]atomic.Uint64 // the hash of a key; its low bits count the decisions without a check
 }
 
-const trusted = 63 // decisions between two looks at a known key; one less than a power of two
+const trusted = 63 // decisions between two checks of a known key; one less than a power of two
 
 func newKnownKeys() *knownKeys { return &knownKeys{seed: maphash.MakeSeed()} }
 
-// hash is the name's, without the bits that count. Several limits on one key have names of
-// their own on the server, so their windows are part of it.
+// hash returns the hash of a name, with the counting bits set. It includes the windows of several
+// limits on one key, which have keys of their own on the server.
 func (k *knownKeys) hash(name string, several []limiter.Limit) uint64 {
 	h := maphash.String(k.seed, name)
 	for _, l := range several {
@@ -35,8 +34,8 @@ func (k *knownKeys) hash(name string, several []limiter.Limit) uint64 {
 
 func (k *knownKeys) slot(h uint64) *atomic.Uint64 { return &k.slots[h>>52] }
 
-// trust reports whether a name is known, and counts that it was trusted. Of many decisions
-// at the same time one looks again and the others go on.
+// trust reports whether the check may be left out for a name, and counts the decision. When a check
+// is due, only one of several concurrent decisions makes it.
 func (k *knownKeys) trust(name string, several []limiter.Limit) bool {
 	if k == nil {
 		return true
@@ -53,7 +52,7 @@ func (k *knownKeys) trust(name string, several []limiter.Limit) bool {
 	return true
 }
 
-// learn notes that a decision about the name found nothing foreign.
+// learn notes that a decision about a name has found a state of the algorithm.
 func (k *knownKeys) learn(name string, several []limiter.Limit) {
 	if k == nil {
 		return
@@ -64,7 +63,7 @@ func (k *knownKeys) learn(name string, several []limiter.Limit) {
 	}
 }
 
-// forget makes the next decision about a name look closely.
+// forget makes the next decision about a name check its value.
 func (k *knownKeys) forget(name string, several []limiter.Limit) {
 	if k == nil {
 		return

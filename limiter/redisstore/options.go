@@ -20,35 +20,35 @@ type settings struct {
 	batches    int
 }
 
-// WithConvention picks the variant of the algorithm. The default is the zero Convention.
+// WithConvention selects the variant of the algorithm. The default is the zero Convention.
 func WithConvention(c limiter.Convention) Option { return func(s *settings) { s.convention = c } }
 
-// WithClock replaces the server's own TIME. It is meant for tests and lessons: stores that
-// share keys must share a clock, and only the server's is one.
+// WithClock replaces the server's clock. It is meant for tests and lessons, because stores that
+// share keys must share a clock, which only the server can provide.
 func WithClock(now func() limiter.Instant) Option { return func(s *settings) { s.clock = now } }
 
-// WithDenials records denied requests in the stream layout.DeniedKey for two windows, in
-// the same script that denies them.
+// WithDenials records denied requests for two windows in the stream layout.DeniedKey, in the same
+// script that denies them.
 func WithDenials() Option { return func(s *settings) { s.denials = true } }
 
-// WithLayout writes in the format of another program that keeps the same keys.
+// WithLayout sets the format of the keys, to share them with another program.
 func WithLayout(l layout.Layout) Option { return func(s *settings) { s.layout = l } }
 
-// DefaultPrefix is what the names of keys begin with unless WithPrefix says otherwise.
+// DefaultPrefix is the prefix of all keys, unless WithPrefix sets another one.
 const DefaultPrefix = "ratelimit:"
 
 const maxPrefix = 1024 // bytes
 
-// WithPrefix begins the names of all keys with p instead of DefaultPrefix. A prefix keeps
-// limiters apart from each other and from everything else on the server. "" takes the keys as
-// they are, as for those that another program keeps; whatever holds no state of the
-// algorithm is left as it is all the same. A key that this Store found to be its own is looked
-// at less closely for 63 decisions: another program that replaces its value then is noticed late.
+// WithPrefix sets the prefix of all keys. A prefix keeps limiters apart from each other and from
+// other keys on the server. "" uses the keys as they are, for example those of another program. A
+// key that holds anything else than a state of the algorithm is not changed in any case. After
+// that was checked for a key, the next 63 decisions about it leave the check out, so that a value
+// that another program puts there meanwhile is noticed late.
 func WithPrefix(p string) Option { return func(s *settings) { s.prefix = p } }
 
-// WithBatches sends decisions that are asked for at the same time together, with at most n
-// batches under way at once, as a Batcher does. The default is 2; 0 sends each decision by
-// itself. It has no effect on a client that has no Pipeline.
+// WithBatches sends concurrent decisions together, with at most n batches on the wire at the same
+// time, as a Batcher does. The default is 2; 0 sends each decision by itself. It has no effect on a
+// client without a Pipeline.
 func WithBatches(n int) Option { return func(s *settings) { s.batches = n } }
 
 func settingsOf(opts []Option) (settings, error) {
@@ -62,7 +62,7 @@ func settingsOf(opts []Option) (settings, error) {
 	return s, nil
 }
 
-// validate says what is wrong with the settings of a store of the algorithm.
+// validate returns an error if the settings are not possible for the algorithm.
 func (s settings) validate(a limiter.Algorithm) error {
 	if _, known := forms[a]; !known {
 		return fmt.Errorf("%w: %s cannot limit anything on Redis: use one of limiter.Algorithms", limiter.ErrBadRequest, a)

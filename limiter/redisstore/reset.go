@@ -13,9 +13,9 @@ import (
 	"ratescope/limiter/layout"
 )
 
-// Reset implements limiter.Limiter. Counters are named after their windows, so of those it
-// removes the current one and its neighbours. What AllowAll keeps is apart: see ResetAll. A
-// key that holds something else is ErrWrongType, and nothing is removed.
+// Reset implements limiter.Limiter. Of counters, which are named after their windows, it removes the
+// current one, the previous and the next. It does not remove the keys of AllowAll; see ResetAll. If a
+// key holds something else, it removes nothing, and the error is limiter.ErrWrongType.
 func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) error {
 	if _, err := s.check(ctx, key, limit, 0); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 	return s.remove(ctx, append(s.keys(key, limit, now), s.keysBeside(key)...))
 }
 
-// ResetAll makes the key as new for limits of AllowAll.
+// ResetAll removes the state of a key for limits of AllowAll.
 func (s *Store) ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error {
 	if _, err := s.checkAll(ctx, key, 0, limits); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Store) ResetAll(ctx context.Context, key string, limits ...limiter.Limi
 // ownKey is a key of a limiter on the server, and the type that it must have.
 type ownKey struct{ name, kind, holds string }
 
-// keysBeside lists the keys of a limiter that hold no charges.
+// keysBeside returns the keys of a limiter that hold no charges.
 func (s *Store) keysBeside(key string) []ownKey {
 	var keys []ownKey
 	if s.denials {
@@ -66,9 +66,8 @@ func (s *Store) keysBeside(key string) []ownKey {
 	return keys
 }
 
-// keys lists what holds the charges of a key under a limit: the key itself, or the
-// counters of the windows around now, of which the next one is there when the clock jumped
-// back.
+// keys returns the keys that hold charges of a limiter: the key itself, or the counters of the
+// previous, the current and the next window. The next one exists after the clock was set back.
 func (s *Store) keys(key string, limit limiter.Limit, now limiter.Instant) []ownKey {
 	if !s.namedByWindow() {
 		return []ownKey{{key, s.form.kind, s.form.holds}}
@@ -81,7 +80,7 @@ func (s *Store) keys(key string, limit limiter.Limit, now limiter.Instant) []own
 	return keys
 }
 
-// remove unlinks the keys, or none where one of them holds something else.
+// remove unlinks keys, or none if one of them holds something else.
 func (s *Store) remove(ctx context.Context, keys []ownKey) error {
 	args := []any{verbTake, s.reset.sha(), len(keys)}
 	for _, k := range keys {
@@ -104,7 +103,7 @@ func (s *Store) remove(ctx context.Context, keys []ownKey) error {
 	return nil
 }
 
-// now reads the clock that decisions are made on.
+// now returns the present instant by the clock of the decisions.
 func (s *Store) now(ctx context.Context) (limiter.Instant, error) {
 	if s.clock != nil {
 		return s.clock(), nil

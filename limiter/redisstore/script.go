@@ -14,20 +14,20 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// script is a text that a server can run by its digest. It is written when it is first sent,
-// for a limiter has several and most programs send one or two. Scripts are compared by address:
-// compile makes each one once.
+// script is a Lua script that a server can run by its digest. Its text is written when it is first
+// needed, because a limiter has several scripts and most programs send one or two. Scripts are
+// compared by address: compile makes each one once.
 type script struct {
 	write func() (text string, sha any)
 }
 
-// text is what the server runs.
+// text returns the script's text.
 func (s *script) text() string {
 	text, _ := s.write()
 	return text
 }
 
-// sha is the digest of the text, a string as an argument of a command: converted once.
+// sha returns the digest of the text as an argument of a command.
 func (s *script) sha() any {
 	_, sha := s.write()
 	return sha
@@ -37,7 +37,7 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{"arg": arg, "code": code}).ParseFS(luaFiles, "lua/decision.lua", "lua/several.lua", "lua/reset.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/guard.lua")
 })
 
-// arg is an argument of a script by its place, counted from another one.
+// arg returns the argument of a script at the sum of places.
 func arg(places ...int) string {
 	sum := 0
 	for _, p := range places {
@@ -46,7 +46,7 @@ func arg(places ...int) string {
 	return fmt.Sprintf("ARGV[%d]", sum)
 }
 
-// code is the number with which a reply says why a script did not decide.
+// code returns the number in a reply for the reason why a script did not decide.
 func code(why string) (int, error) {
 	for name, n := range map[string]int{"no totals": replyNoTotals, "read on": replyReadOn, "start anew": replyStartAnew, "no count": replyNoCount, "too many": replyTooMany, "foreign": replyForeign} {
 		if name == why {
@@ -56,7 +56,7 @@ func code(why string) (int, error) {
 	return 0, fmt.Errorf("there is no code for %q", why)
 }
 
-// compiled are the scripts of this process, by scriptName.
+// compiled holds the scripts of this process, by scriptName.
 var compiled sync.Map
 
 type scriptName struct {
@@ -64,8 +64,7 @@ type scriptName struct {
 	parameters
 }
 
-// compile returns the script that decides with one algorithm with the given parameters, about
-// one limit or about several together.
+// compile returns the script of a file with the given parameters.
 func compile(file string, t parameters) *script {
 	name := scriptName{file, t}
 	if known, ok := compiled.Load(name); ok {
@@ -84,7 +83,7 @@ func compile(file string, t parameters) *script {
 	return known.(*script)
 }
 
-// lua writes a script.
+// lua returns the text of a script.
 func lua(file string, t parameters) (string, error) {
 	frame := "decision.lua"
 	switch {
@@ -116,8 +115,7 @@ var (
 	luaWords  = regexp.MustCompile(`\b(function|if|do|repeat|else|elseif|end|until)\b`)
 )
 
-// indented sets a script as if it had been written in one go: its parts come from several
-// files and know nothing of the blocks around them, and people read and copy the whole.
+// indented indents a script, whose parts come from several files, for those who read it.
 func indented(lua string) string {
 	var b strings.Builder
 	depth := 0

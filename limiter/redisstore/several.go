@@ -9,10 +9,10 @@ import (
 	"ratescope/limiter/layout"
 )
 
-// AllowAll decides about a request of cost n under several limits with different windows,
-// as in 10 a second and 300 a minute, in one script. It is charged in all of them when
-// every decision is allowed, and in none otherwise. These limits have keys of their own,
-// which they share with other calls of AllowAll, and not with AllowN.
+// AllowAll decides about a request of cost n under several limits with different windows, such as 10
+// a second and 300 a minute, in one script. The request is charged to all limits if all of them
+// allow it, and else to none. These limits have keys of their own, which other calls of AllowAll
+// share, but AllowN does not.
 func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
 	if n == 0 {
 		return s.PeekAll(ctx, key, 0, limits...)
@@ -50,8 +50,8 @@ func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...lim
 	return s.decodeAll(ctx, about, all, n, answer)
 }
 
-// checkAll says what is wrong with a request under several limits before the server is
-// asked, and returns the limits as they are sent.
+// checkAll validates a request under several limits before anything is sent, and returns the limits
+// in the form in which they are sent.
 func (s *Store) checkAll(ctx context.Context, key string, n int64, limits []limiter.Limit) ([]*prepared, error) {
 	if s == nil || s.form.script == nil {
 		return nil, errNotMade
@@ -75,13 +75,13 @@ func (s *Store) checkAll(ctx context.Context, key string, n int64, limits []limi
 	return all, nil
 }
 
-// PeekAll says what AllowAll would answer, one limit after another.
+// PeekAll returns what AllowAll would answer, without charging. It reads one limit after the other.
 func (s *Store) PeekAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
 	return s.each(ctx, key, n, limits, looks)
 }
 
-// RefundAll refunds n units that AllowAll charged, in one limit after another; after an
-// error those before it are refunded.
+// RefundAll refunds n units that AllowAll charged, one limit after the other. After an error, the
+// limits before it are refunded.
 func (s *Store) RefundAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
 	if err := s.checkRefund(n); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (s *Store) each(ctx context.Context, key string, n int64, limits []limiter.
 	return all, nil
 }
 
-// decodeAll takes the reply about several limits apart. When not all were charged none
-// was, and each decision is what its limit would have said alone.
+// decodeAll decodes the reply about several limits. If the request was not charged, each decision is
+// the one that its limit would give alone.
 func (s *Store) decodeAll(ctx context.Context, about subject, limits []*prepared, n int64, text string) ([]limiter.Decision, error) {
 	vals, err := numbers(nil, text)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"ratescope/limiter/layout"
 )
 
-// Client is what a Store needs. Every client of go-redis is one: single, sentinel,
-// cluster, ring, and the automatic pipeliner. A decision is one command, which asks the
-// client never to send it twice.
+// Client sends the commands of a Store. Every client of go-redis implements it: single, sentinel,
+// cluster, ring, and the automatic pipeliner. A decision is one command, which the client must not
+// send twice; see the method NoRetry of go-redis's commands.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 }
 
-// Store decides on a Redis server: one script call a decision, by digest, on the
-// server's own clock. It may be used by many goroutines, and any number of processes
-// may share the keys. Its zero value is not usable.
+// Store is a limiter.Limiter on a Redis server. Each decision is one call of a script by its
+// digest, on the server's own clock. It is safe for concurrent use, and any number of processes
+// may share the keys. The zero value is not usable: use New.
 //
-// Its decisions leave out what would cost the server another look: Previous of
-// the fixed window, and the clock-aligned windows of logs.
+// Its decisions leave out the fields for which the server would have to read more: Previous of the
+// fixed window, and the clock-aligned windows of logs.
 type Store struct {
 	settings
 	algorithm  limiter.Algorithm
@@ -33,17 +33,17 @@ type Store struct {
 	client     Client
 	file       string
 	scripts    [3]*script // by action
-	several    *script    // nil where several limits cannot be kept
-	careful    [2]*script // charges and several for keys that are not known; nil where all are
+	several    *script    // for several limits on one key; nil if these are not possible
+	careful    [2]*script // scripts[charges] and several with a check of the keys' contents; nil if it is not needed
 	reset      *script
-	noReadOnly atomic.Bool // the server is older than EVALSHA_RO
+	noReadOnly atomic.Bool // the server does not know EVALSHA_RO
 	limits     atomic.Pointer[[]*prepared]
-	sums       *sums      // nil unless streams have no totals
-	known      *knownKeys // nil where all keys are
+	sums       *sums      // running sums of streams without totals; nil for other layouts
+	known      *knownKeys // keys whose contents were checked; nil if no check is needed
 }
 
-// New returns a limiter that keeps its keys on the server behind c. Decisions that are
-// asked for at the same time are sent together: see WithBatches.
+// New returns a limiter that keeps its keys on the server behind c. Concurrent decisions are sent
+// together; see WithBatches.
 func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	if absent.Value(c) {
 		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", limiter.ErrBadRequest)
@@ -59,8 +59,8 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-// batched returns the client behind a Batcher, unless the options say otherwise or it sends
-// commands together already.
+// batched returns a Batcher over the client, unless batches are turned off or the client sends
+// commands together itself.
 func (s *Store) batched(c Client) Client {
 	switch c.(type) {
 	case *Batcher, *redis.AutoPipeliner:
@@ -72,6 +72,7 @@ func (s *Store) batched(c Client) Client {
 	return c
 }
 
+// newStore returns a Store without a Batcher.
 func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 	set, err := settingsOf(opts)
 	if err != nil {
@@ -107,14 +108,14 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 	return s, nil
 }
 
-// keepsSeveral reports whether several limits on one key can be kept.
+// keepsSeveral reports whether the settings allow several limits on one key.
 func (s *Store) keepsSeveral() bool {
 	return s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == limiter.AlignFirstRequest)
 }
 
 var errNotMade = fmt.Errorf("%w: the Store is nil or the zero value: make it with New", limiter.ErrBadRequest)
 
-// Sleep implements limiter.Sleeper: where a clock was given, waits end by it.
+// Sleep implements limiter.Sleeper. It waits by the clock of WithClock, if there is one.
 func (s *Store) Sleep(ctx context.Context, d time.Duration) error {
 	return limiter.SleepUntil(ctx, s.clock, d)
 }
@@ -127,14 +128,14 @@ func (s *Store) AllowN(ctx context.Context, key string, limit limiter.Limit, n i
 	return s.decide(ctx, key, limit, n, charges)
 }
 
-// Peek implements limiter.Limiter. It runs under EVALSHA_RO where the server knows it, so
-// the server itself refuses any write.
+// Peek implements limiter.Limiter. It uses EVALSHA_RO if the server knows it, so that the server
+// itself refuses any write.
 func (s *Store) Peek(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
 	return s.decide(ctx, key, limit, n, looks)
 }
 
-// Refund takes back n units that were charged, and never more than are still charged.
-// It returns the key as a peek of cost 0 sees it afterwards.
+// Refund takes back n units, but no more than are still charged. It returns the decision of a peek
+// of cost 0 after it.
 func (s *Store) Refund(ctx context.Context, key string, limit limiter.Limit, n int64) (limiter.Decision, error) {
 	if err := s.checkRefund(n); err != nil {
 		return limiter.Decision{}, err
@@ -142,7 +143,7 @@ func (s *Store) Refund(ctx context.Context, key string, limit limiter.Limit, n i
 	return s.decide(ctx, key, limit, n, refunds)
 }
 
-// checkRefund says what is wrong with a refund of n.
+// checkRefund returns an error if a refund of n units is not possible.
 func (s *Store) checkRefund(n int64) error {
 	if s == nil {
 		return errNotMade
@@ -156,6 +157,7 @@ func (s *Store) checkRefund(n int64) error {
 	return nil
 }
 
+// decide sends a request about a key, without its prefix.
 func (s *Store) decide(ctx context.Context, key string, limit limiter.Limit, n int64, act action) (limiter.Decision, error) {
 	p, err := s.check(ctx, key, limit, n)
 	if err != nil {
@@ -164,10 +166,10 @@ func (s *Store) decide(ctx context.Context, key string, limit limiter.Limit, n i
 	return s.decideNamed(ctx, s.prefix+key, p, n, act)
 }
 
-// decideNamed decides about a key by its name on the server.
+// decideNamed sends a request about a key by its full name on the server.
 func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int64, act action) (limiter.Decision, error) {
 	if p.limit.Count == 0 && s.algorithm.Bursts() {
-		act = looks // without a rate there is nothing to keep
+		act = looks // a limit of 0 keeps no state
 	}
 	about := subject{key: name, limits: p.limits}
 	if s.sums != nil {
@@ -183,8 +185,8 @@ func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int
 	return s.decode(ctx, about, p, n, act != charges, text)
 }
 
-// check says what is wrong with a request before anything is sent, and returns the
-// limit as it is sent.
+// check validates a request before anything is sent, and returns its limit in the form in which it
+// is sent.
 func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n int64) (*prepared, error) {
 	if s == nil || s.form.script == nil {
 		return nil, errNotMade
@@ -214,7 +216,7 @@ func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n in
 	return p, nil
 }
 
-// mostCost is the largest cost of one request.
+// mostCost returns the largest cost of one request.
 func (s *Store) mostCost() int64 {
 	switch {
 	case s.algorithm == limiter.SlidingLog:
@@ -226,14 +228,14 @@ func (s *Store) mostCost() int64 {
 }
 
 const (
-	maxMembers = 10_000
-	maxUnits   = 1000
-	mostUnits  = 50_000
-	unlimited  = 1 << 53
+	maxMembers = 10_000  // members or entries that one request adds or removes
+	maxUnits   = 1000    // entries that one request adds to a stream of units
+	mostUnits  = 50_000  // entries of a stream of units
+	unlimited  = 1 << 53 // more than any sum of units
 )
 
-// checkLimit says what is wrong with a valid limit on Redis: counters are named in whole
-// units of their windows, and Lua has to count exactly.
+// checkLimit returns an error if a valid limit is not possible on Redis: windows must be whole units
+// of the counters' names, and all numbers must be exact in Lua.
 func (s *Store) checkLimit(limit limiter.Limit) error {
 	if s.algorithm.Bursts() {
 		return s.checkExact(limit)
@@ -247,7 +249,7 @@ func (s *Store) checkLimit(limit limiter.Limit) error {
 	return nil
 }
 
-// perUnit reports whether each unit of cost is an entry of a stream.
+// perUnit reports whether the store keeps a stream with one entry for each unit of cost.
 func (s *Store) perUnit() bool { return s.algorithm == limiter.StreamCounter && s.layout.PerUnit }
 
 // command builds the call of the script that decides about one request.
@@ -291,8 +293,7 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 	return cmd.set(ctx, text, s.appendRate(args, p, n, true))
 }
 
-// mainKey is the first key that a script is given: a whole one, or the beginning of
-// the counters' names.
+// mainKey returns the first key of a script: a key, or the beginning of the counters' names.
 func (s *Store) mainKey(key string) string {
 	if s.namedByWindow() {
 		return layout.CounterPrefix(s.algorithm, key, s.layout)
@@ -300,15 +301,15 @@ func (s *Store) mainKey(key string) string {
 	return key
 }
 
-// namedByWindow reports whether the keys are named after their windows. A window that
-// begins with its first request is kept under the key itself.
+// namedByWindow reports whether the keys are named after their windows. A window that begins with
+// its first request is kept in the key itself.
 func (s *Store) namedByWindow() bool {
 	return s.form.byWindow && s.convention.Alignment == limiter.AlignEpoch
 }
 
-// endsApart reports whether the end of a window is kept in a key of its own: a window that
-// begins with its first request ends when its key expires, and a given clock does not
-// expire anything.
+// endsApart reports whether the end of a window is kept in a second key. A window that begins with
+// its first request normally ends when its key expires, but keys do not expire by the clock of
+// WithClock.
 func (s *Store) endsApart() bool {
 	return s.clock != nil && s.algorithm == limiter.FixedWindow && s.convention.Alignment == limiter.AlignFirstRequest
 }
