@@ -15,7 +15,7 @@ import (
 	screenlab "ratescope/tui/lab"
 )
 
-// classFlags say how a class is held.
+// classFlags are the flags of class.
 type classFlags struct {
 	serve, password, keys string
 	most                  int
@@ -50,7 +50,7 @@ func (f *classFlags) admission() (class.Admission, error) {
 	return a, nil
 }
 
-// run holds the class until the teacher leaves, or without a terminal until it is stopped.
+// run serves the class until the teacher leaves or, without a terminal, until it is stopped.
 func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error {
 	admission, err := f.admission()
 	if err != nil {

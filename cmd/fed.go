@@ -20,10 +20,11 @@ import (
 	"ratescope/tui/session"
 )
 
-// exporterSays are the flags that say how a server is watched, which is the exporter's to know.
+// exporterSays lists the flags that the exporter has, and not the dashboard that it feeds: those
+// that say how a server is watched.
 var exporterSays = []string{"redis", "target", "watch", "limit", "algorithm", "burst", "refresh", "budget", "allow-inject"}
 
-// runFed shows the dashboard of what exporters watch.
+// runFed shows the dashboard of the keys that exporters watch.
 func runFed(p *program, c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return cli.Usagef("--from and the target %q both say what is shown: give one of them", args[0])

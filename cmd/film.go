@@ -15,7 +15,7 @@ import (
 	"ratescope/tui/shell"
 )
 
-// filmFlags say what is drawn of the lab without a terminal.
+// filmFlags are the flags that draw the lab without a terminal.
 type filmFlags struct {
 	cast, picture, size string
 	from, length        time.Duration
@@ -29,10 +29,10 @@ func (f *filmFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.size, "size", "120x36", "columns and rows of what is drawn")
 }
 
-// asked reports whether something is to be drawn.
+// asked reports whether one of the flags is set.
 func (f *filmFlags) asked() bool { return f.cast != "" || f.picture != "" }
 
-// draw writes what was asked for and says where it is.
+// draw writes the files that the flags name, and prints their names.
 func (f *filmFlags) draw(c *cobra.Command, o screenlab.Options) error {
 	film := screenlab.Film{From: f.from, For: f.length}
 	if n, err := fmt.Sscanf(f.size, "%dx%d", &film.Width, &film.Height); n != 2 || err != nil {
@@ -64,7 +64,7 @@ func (f *filmFlags) draw(c *cobra.Command, o screenlab.Options) error {
 	return err
 }
 
-// newFile writes a file that does not exist yet, and leaves none that is half written.
+// newFile writes a new file. After an error it leaves no incomplete file.
 func newFile(name string, write func(io.Writer) error) error {
 	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

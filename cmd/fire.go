@@ -10,7 +10,7 @@ import (
 	"ratescope/model"
 )
 
-// fireAt fires at an application. A key, where one is named, is read after the last request.
+// fireAt fires at an application. If a key is named, it is read after the last request.
 func fireAt(p *program, c *cobra.Command, args []string, web cli.Call, order model.Order, options cli.FireOptions) error {
 	if order.Cost != 1 {
 		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", order.Cost)

@@ -56,7 +56,7 @@ func algorithmNames() []string {
 	return names
 }
 
-// flagError puts an error of the flags' parser into one sentence.
+// flagError turns an error of the flag parser into one sentence.
 func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if !errors.As(err, &value) {
@@ -66,7 +66,7 @@ func flagError(c *cobra.Command, err error) error {
 	return cli.Usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
 }
 
-// open prepares the server that the flags name. With keys, only these are looked at.
+// open prepares to watch the server that the flags name. With keys, only these are read.
 func (p *program) open(keys ...string) (cli.Server, error) {
 	if p.fps < 1 || p.fps > 60 {
 		return nil, cli.Usagef("--fps %d is out of range: give 1 to 60", p.fps)
@@ -101,8 +101,7 @@ func (p *program) ask() error {
 // of the configuration may forbid what the flag allows. It is to be called after open.
 func (p *program) armed() bool { return p.allow && !p.Named().NoInject }
 
-// refused returns the remedy where the configuration forbids what the flag allows; "" where it
-// does not.
+// refused returns the remedy if the configuration forbids what the flag allows; else "".
 func (p *program) refused() string {
 	if p.allow && p.Named().NoInject {
 		return "its target in the configuration says inject: false"
@@ -110,7 +109,7 @@ func (p *program) refused() string {
 	return ""
 }
 
-// shelf is the built-in themes and the user's own.
+// shelf returns the built-in themes and the user's own.
 func (p *program) shelf() (themes.Shelf, error) {
 	shelf, err := themes.BuiltIn().Add(os.DirFS(filepath.Join(xdg.ConfigHome, "ratescope", "themes")))
 	if err == nil && p.theme != "" {
@@ -126,7 +125,7 @@ func (p *program) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&p.json, "json", false, "print one JSON object")
 }
 
-// output is where a command prints and how.
+// output returns where a command prints, and how.
 func (p *program) output(c *cobra.Command) cli.Output {
 	return cli.Output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: p.json, Names: p.names()}
 }

@@ -89,8 +89,8 @@ func newLab(p *program) *cobra.Command {
 	}, serverFlags, keyFlags, []string{"fps", "plain", "mask", "allow-inject"})
 }
 
-// labMemory returns what was done in the lab before, and what keeps it for the next time; nil
-// where nothing is kept.
+// labMemory returns the user's progress in the lab, and a function that saves it; nil if it is not
+// saved.
 func labMemory() (screenlab.Memory, func(screenlab.Memory) error) {
 	state := stateFile("lab.json")
 	if state == "" {
@@ -99,7 +99,7 @@ func labMemory() (screenlab.Memory, func(screenlab.Memory) error) {
 	return recall(state), func(m screenlab.Memory) error { return remember(state, m) }
 }
 
-// recall reads what was done in the lab before; what cannot be read was nothing.
+// recall reads the user's progress in the lab. A file that cannot be read counts as no progress.
 func recall(name string) (m screenlab.Memory) {
 	if content, err := os.ReadFile(name); err != nil || json.Unmarshal(content, &m) != nil {
 		return screenlab.Memory{}
@@ -107,7 +107,7 @@ func recall(name string) (m screenlab.Memory) {
 	return m
 }
 
-// remember keeps what was done in the lab, for this user alone.
+// remember saves the user's progress in the lab, in a file that only the user may read.
 func remember(name string, m screenlab.Memory) error {
 	content, err := json.Marshal(m)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"ratescope/model/report"
 )
 
-// recording says what every recording of this call has in common.
+// recording returns what all recordings of this run have in common.
 func (p *program) recording(name string) cli.Recording {
 	return cli.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
 }

@@ -1,6 +1,6 @@
-// Package cmd is the command line: one file a command, the flags that they share, and
-// the exit codes. A command parses its arguments and hands over to feed/cli, tui or
-// feed/metrics; its errors are one sentence each, printed here.
+// Package cmd is the command line, with one file for each command, the flags that they share, and
+// the exit codes. A command parses its arguments and calls feed/cli, tui or feed/metrics. Each
+// error is one sentence, which this package prints.
 package cmd
 
 import (
@@ -36,7 +36,7 @@ const (
 // maxError bounds an error message, which may name a key, in terminal cells.
 const maxError = 600
 
-// Run does what the arguments say and returns the exit code. version is that of a
+// Run runs the command in the arguments and returns the exit code. version is the version of a
 // release, or "".
 func Run(version string, args []string, out, errOut io.Writer) int {
 	connect.SilenceLogs()
@@ -54,7 +54,7 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 	err = cmp.Or(p.failed, err)
 	switch {
 	case p.service && errors.Is(context.Cause(ctx), errTerminated) && (err == nil || errors.Is(err, context.Canceled)):
-		return exitDone // what a service manager sends is no failure
+		return exitDone // a service manager has stopped the program, which is no failure
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case err == nil:
@@ -74,8 +74,8 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 // errTerminated is the cause of a context that SIGTERM has ended.
 var errTerminated = errors.New("terminated")
 
-// untilSignal returns a context that the first signal ends. A second one ends the program,
-// for a command that does not watch the context.
+// untilSignal returns a context that ends with the first signal. A second signal ends the program,
+// in case a command does not watch the context.
 func untilSignal() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -94,12 +94,12 @@ func untilSignal() (context.Context, func()) {
 	return ctx, func() { signal.Stop(signals); cancel(nil) }
 }
 
-// Tree returns the command tree, for tests of what the documentation says.
+// Tree returns the command tree, for tests of the documentation.
 func Tree() *cobra.Command { return new(program).tree() }
 
-// program is one call of the program: the values of the flags that commands share, what several commands do
-// with them, and the error of the command. Each command is made by a function newX(p) in a file of its own,
-// which also has its own flags.
+// program is one run of the program: the values of the shared flags, the code that several commands
+// share, and the error of the command. Each command is made by a function newX(p) in its own file,
+// together with its own flags.
 type program struct {
 	cli.Settings
 
@@ -119,16 +119,16 @@ type program struct {
 	debugLog *cli.DebugLog // open while a command runs; nil without --debug
 }
 
-// Shared flags, by their subject. Every command accepts all of them, so that scripts may
-// give every command the same ones, and its help hides those that it ignores.
+// Shared flags, by their subject. Every command accepts all of them, so that scripts can give the
+// same flags to every command. Its help hides the flags that it ignores.
 var (
 	screenFlags = []string{"theme", "fps", "no-animation", "plain", "notify"}
 	serverFlags = []string{"redis", "target", "password-file", "askpass", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
 	keyFlags    = []string{"watch", "limit", "algorithm", "burst", "config", "refresh", "budget"}
 )
 
-// command completes c: f runs it and checks the arguments. The help leaves out the shared
-// flags that c ignores.
+// command completes c: f checks the arguments and runs it. The help leaves out the shared flags that
+// c ignores.
 func (p *program) command(c *cobra.Command, f func(c *cobra.Command, args []string) error, ignored ...[]string) *cobra.Command {
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
 		for _, name := range slices.Concat(ignored...) {

@@ -47,7 +47,7 @@ func newWatch(p *program) *cobra.Command {
 	}, screenFlags, []string{"ascii", "allow-inject"})
 }
 
-// followAll prints what happens in lines of text until ctx ends.
+// followAll prints events as lines of text until ctx ends.
 func followAll(p *program, c *cobra.Command, src cli.Server) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	box := feed.NewMailbox()
@@ -91,8 +91,8 @@ func raiseAlerts(p *program, c *cobra.Command, src cli.Server) error {
 	return cmp.Or(err, c.Context().Err())
 }
 
-// alerts returns the alerts of the configuration for a command that shows something else
-// beside; nil when there are none.
+// alerts returns the alerts of the configuration for a command with another main output; nil if there
+// are none.
 func (p *program) alerts(change func(report.Alert), failed func(error)) (*cli.Alerts, error) {
 	loaded, err := p.Loaded()
 	if err != nil || len(loaded.Alerts) == 0 {
@@ -101,7 +101,7 @@ func (p *program) alerts(change func(report.Alert), failed func(error)) (*cli.Al
 	return cli.NewAlerts(loaded, p.names(), change, failed), nil
 }
 
-// reloaded returns what is called with a configuration that has changed.
+// reloaded returns the function to call with a changed configuration.
 func (p *program) reloaded(c *cobra.Command, a *cli.Alerts) func(*config.Config, error) {
 	log := p.log(c)
 	return func(loaded *config.Config, err error) {
@@ -114,7 +114,7 @@ func (p *program) reloaded(c *cobra.Command, a *cli.Alerts) func(*config.Config,
 	}
 }
 
-// log returns what writes one line on stderr, with the time, from any goroutine.
+// log returns a function that writes one line with the time to stderr. It is safe for concurrent use.
 func (p *program) log(c *cobra.Command) func(string) {
 	return func(text string) {
 		fmt.Fprintf(c.ErrOrStderr(), "%s ratescope: %s\n", time.Now().UTC().Format(time.RFC3339), safetext.Clip(safetext.Sentence(text), maxError, safetext.Ellipsis))

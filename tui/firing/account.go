@@ -11,7 +11,7 @@ import (
 	"ratescope/tui/shell"
 )
 
-// account is what became of the requests that were fired from here.
+// account holds the outcomes of the requests that were fired from here.
 type account struct {
 	app       *shell.App
 	inbox     *inbox
@@ -22,20 +22,20 @@ type account struct {
 // Decision is a line of the list of decisions.
 type Decision struct {
 	model.Fired
-	N int // how many in a row were alike but for their instant
+	N int // consecutive decisions that differ only in their instant
 }
 
 // keepDecisions bounds the list of decisions.
 const keepDecisions = 200
 
-// Decisions returns what became of the requests fired from here, oldest first. It must not
-// be changed.
+// Decisions returns the outcomes of the latest requests fired from here, oldest first. The caller
+// must not change it.
 func (a *account) Decisions() []Decision { return a.decisions }
 
 // Outcomes returns how many requests were fired from here, by outcome.
 func (a *account) Outcomes() model.Outcomes { return a.outcomes }
 
-// add takes in what became of a request.
+// add adds the outcome of a request.
 func (a *account) add(f model.Fired) {
 	a.outcomes.Add(f.Outcome)
 	if n := len(a.decisions); n > 0 && alike(&a.decisions[n-1].Fired, &f) {
@@ -53,8 +53,8 @@ func alike(x, y *model.Fired) bool {
 	return x.Order == y.Order && x.Outcome == y.Outcome && x.Outcome == model.Denied && x.Cost == y.Cost
 }
 
-// inbox gathers what injectors report until the screen takes it: one command waits on it,
-// however many requests are under way.
+// inbox collects the reports of injectors until the screen takes them. A single command waits for
+// it, however many requests are under way.
 type inbox struct {
 	mu    sync.Mutex
 	fired []model.Fired
@@ -64,14 +64,14 @@ type inbox struct {
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
-// ended is what came of an order as a whole.
+// ended is the result of an order as a whole.
 type ended struct {
 	id       int64
 	outcomes model.Outcomes
 	err      error
 }
 
-// firedMsg is what came in since the one before.
+// firedMsg delivers the reports since the previous one.
 type firedMsg struct {
 	fired []model.Fired
 	ended []ended
@@ -88,8 +88,8 @@ func (b *inbox) put(f []model.Fired, e []ended) {
 	}
 }
 
-// Gather is how long reports are gathered before they are shown: at the highest rate each would else be a
-// message, and a frame, of its own.
+// Gather is how long reports are collected before they are shown. At high rates every report would
+// otherwise cause a message and a frame.
 const Gather = 40 * time.Millisecond
 
 // Wait returns the command that waits until injectors have something to report.
@@ -110,7 +110,7 @@ func (a *account) Wait() tea.Cmd {
 	}
 }
 
-// take returns what was put in since it was called before.
+// take returns the reports since the previous call.
 func (b *inbox) take() firedMsg {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +123,7 @@ func (b *inbox) take() firedMsg {
 	return msg
 }
 
-// TakeFired returns what injectors have reported so far as the message that brings it.
+// TakeFired returns the message with all reports so far.
 func (a *account) TakeFired() tea.Msg { return a.inbox.take() }
 
 // FiredMsg returns the message that arrives when requests fired from here were decided.

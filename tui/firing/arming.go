@@ -14,26 +14,26 @@ import (
 	"ratescope/tui/shell"
 )
 
-// Arming is what stands between a key press and a server of others: firing has to be armed, and
-// each order confirmed.
+// Arming protects servers other than the embedded one: firing has to be armed first, and each order
+// confirmed.
 type Arming interface {
 	Arming() arming.Status
-	// Arm blocks until the server has said who it is.
+	// Arm arms firing. It blocks until the server has given its identity.
 	Arm(ctx context.Context) error
 	Disarm()
-	// Meet says what is known about the server with every batch.
+	// Meet receives the state of the server with every batch.
 	Meet(s model.Server)
-	// Preview returns the commands that an order is sent as, one for each kind, Keys the keys that it
-	// may write to, and Path how it reaches the limiter, in words.
+	// Preview returns the commands of an order, one of each kind. Keys returns the keys that it may
+	// write to, and Path describes in words how it reaches the limiter.
 	Preview(ctx context.Context, s model.Order) ([]string, error)
 	Keys(s model.Order, now limiter.Instant) []string
 	Path(s model.Order) string
 }
 
-// armedMsg is what came of an order to arm.
+// armedMsg delivers the result of Arming.Arm.
 type armedMsg struct{ err error }
 
-// permission is whether requests may be fired from the screen, and what ends that.
+// permission decides whether requests may be fired from the screen.
 type permission struct {
 	app      *shell.App
 	injector Injector
@@ -42,8 +42,8 @@ type permission struct {
 	wasArmed bool   // at the last tick
 }
 
-// Armament returns where firing stands. Where nothing has to be armed, because there is nothing
-// of others to harm, it is armed without an end.
+// Armament returns the state of the arming. On the embedded server, where nothing has to be armed,
+// firing is always armed.
 func (p *permission) Armament() arming.Status {
 	switch {
 	case p.injector == nil:
@@ -72,7 +72,7 @@ func (p *permission) HostKeys() keymap.Actions {
 	}
 }
 
-// ToggleArming arms firing, or disarms it and stops what is under way.
+// ToggleArming arms firing, or disarms it and stops all running orders.
 func (p *permission) ToggleArming() tea.Cmd {
 	if p.arming == nil {
 		return nil
@@ -88,7 +88,7 @@ func (p *permission) ToggleArming() tea.Cmd {
 	return func() tea.Msg { return armedMsg{a.Arm(ctx)} }
 }
 
-// armed takes in what came of an order to arm.
+// armed handles the result of Arming.Arm.
 func (p *permission) armed(msg armedMsg) {
 	if msg.err != nil {
 		p.app.Warn(msg.err.Error())
@@ -103,7 +103,7 @@ func (p *permission) armed(msg armedMsg) {
 	p.app.Warn(text)
 }
 
-// Meet tells the arming what is known about the server.
+// Meet gives the arming the present state of the server.
 func (p *permission) Meet(server model.Server) {
 	if p.arming != nil {
 		p.arming.Meet(server)
@@ -111,7 +111,7 @@ func (p *permission) Meet(server model.Server) {
 	}
 }
 
-// WatchArming stops what is under way once the arming has ended by itself, and says why.
+// WatchArming stops all running orders after the arming has ended by itself, and says why.
 func (p *permission) WatchArming() {
 	if p.arming == nil {
 		return
@@ -124,14 +124,14 @@ func (p *permission) WatchArming() {
 	p.wasArmed = st.Armed
 }
 
-// timeLeft writes minutes and seconds, rounded up.
+// timeLeft formats a duration as minutes and seconds, rounded up.
 func timeLeft(d time.Duration) string {
 	n := int((d + time.Second - 1) / time.Second)
 	return fmt.Sprintf("%d:%02d", n/60, n%60)
 }
 
-// ArmedText returns the badge of an arming: that it is one, what is at stake, and the time left; ""
-// where there is none that can end.
+// ArmedText returns the badge of an arming, with the server's risk and the time left; "" if firing is
+// not armed or always armed.
 func (p *permission) ArmedText() string {
 	st := p.Armament()
 	if p.arming == nil || !st.Armed {

@@ -15,19 +15,19 @@ import (
 	"ratescope/tui/shell"
 )
 
-// Changer changes keys: it frees them, gives them room, blocks them. It decides alone what may be
-// changed, and every change is in the audit file first.
+// Changer changes keys: it frees them, gives units back, and blocks them. It decides which changes
+// are allowed, and writes every change to the audit file first.
 type Changer interface {
 	Change(ctx context.Context, s model.Order) (model.Changed, error)
 }
 
-// changes is what can be done to a key beside firing at it.
+// changes makes changes of keys.
 type changes struct {
 	orders  *Orders
 	changer Changer // nil: keys cannot be changed
 }
 
-// changedMsg is what came of a change.
+// changedMsg delivers the result of a change.
 type changedMsg struct {
 	order model.Order
 	done  model.Changed
@@ -37,8 +37,8 @@ type changedMsg struct {
 // usualBlock is how long a block from the screen lasts.
 const usualBlock = 10 * time.Minute
 
-// OpenChanges lists what can be done to the selected key beside firing at it, and leaves out what its
-// library does not allow. Where nothing may be written, a choice copies the lines of redis-cli that do it.
+// OpenChanges lists the changes that the selected key's library allows. If nothing may be written,
+// choosing one copies the lines of redis-cli that make it.
 func (cs *changes) OpenChanges() tea.Cmd {
 	o := cs.orders
 	k := o.keys.Live().Key(o.keys.Selected())
@@ -97,7 +97,7 @@ func changeName(c model.Change) string {
 	return "unblock"
 }
 
-// changeWhat says what a change does to the key of a reading.
+// changeWhat describes what a change does to the key of a reading.
 func changeWhat(r *model.Reading, c model.Change) string {
 	if _, raises := r.Target.RaiseOf(r.Key, c); raises {
 		return "raises its limit, which Redis keeps"
@@ -113,7 +113,7 @@ func changeWhat(r *model.Reading, c model.Change) string {
 	return "ends a block; what is counted stays"
 }
 
-// cannotCopy says why the lines of redis-cli cannot be copied; "" when they can.
+// cannotCopy returns why the lines of redis-cli cannot be copied; "" if they can.
 func (cs *changes) cannotCopy() string {
 	o := cs.orders
 	switch {
@@ -136,7 +136,7 @@ func (cs *changes) copyChange(c model.Change) tea.Cmd {
 	return tea.SetClipboard(rediscli.For(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt()))
 }
 
-// launchChange makes a change that nothing stands in the way of.
+// launchChange makes a change that is checked and confirmed.
 func (cs *changes) launchChange(order model.Order) tea.Cmd {
 	o := cs.orders
 	ctx, changer := o.app.Context(), cs.changer
@@ -146,7 +146,7 @@ func (cs *changes) launchChange(order model.Order) tea.Cmd {
 	}
 }
 
-// changed says what came of a change.
+// changed shows the result of a change.
 func (cs *changes) changed(msg changedMsg) {
 	o := cs.orders
 	if msg.err != nil {
@@ -194,7 +194,7 @@ func (d *ticketDialog) changeWords() [][2]string {
 	return lines
 }
 
-// standing says how a key stands.
+// standing describes the state of a key.
 func standing(s model.Standing) string {
 	if !s.Known {
 		return "not known"

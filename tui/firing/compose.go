@@ -11,7 +11,7 @@ import (
 	"ratescope/model"
 )
 
-// suggested are orders to begin with, in the words that model.ParseOrder reads.
+// suggested lists examples of orders, in the form of model.ParseOrder.
 var suggested = []string{
 	"60 5/s", "60 5/s poisson", "60 5/s poisson cost:2", "100 2/s ramp:50/s:30s", "5/s on-off:2s:8s", "20 phase:0.9", "20 scratch",
 }
@@ -19,14 +19,14 @@ var suggested = []string{
 // Recorded returns when requests came at a key in a recording, counted from its first one.
 type Recorded func(ctx context.Context, file, key string) ([]time.Duration, error)
 
-// composer makes orders of what a person types.
+// composer makes orders of typed text.
 type composer struct {
 	orders   *Orders
 	text     string   // the last one
 	recorded Recorded // nil: no recording can be fired
 }
 
-// recordedMsg is an order to fire a recording, once that was read.
+// recordedMsg delivers an order to fire a recording, after the recording was read.
 type recordedMsg struct {
 	order model.Order
 	key   string
@@ -43,7 +43,7 @@ func (c *composer) read(ctx context.Context, order model.Order, key string) tea.
 	}
 }
 
-// fireRecorded orders the requests of a recording that was read.
+// fireRecorded orders the requests of a recording.
 func (c *composer) fireRecorded(msg recordedMsg) tea.Cmd {
 	o := c.orders
 	switch {
@@ -59,7 +59,7 @@ func (c *composer) fireRecorded(msg recordedMsg) tea.Cmd {
 	return nil
 }
 
-// Compose lets a person type an order with its number, rate, shape, cost and phase.
+// Compose asks for an order with its number, rate, shape, cost and phase.
 func (c *composer) Compose() tea.Cmd {
 	o := c.orders
 	p := o.app.NewPrompt("fire ", c.text, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s from:FILE", func(string) {},
@@ -75,8 +75,8 @@ func (c *composer) Compose() tea.Cmd {
 	return nil
 }
 
-// FireText orders at the selected key what text says, as model.ParseOrder reads it; nil where that
-// is no order, which the screen then says.
+// FireText orders the requests of text, in the form of model.ParseOrder, at the selected key. It
+// returns nil and shows an error if text is no order.
 func (c *composer) FireText(text string) tea.Cmd {
 	o := c.orders
 	order, phase, err := model.ParseOrder(text)

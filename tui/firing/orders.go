@@ -1,7 +1,7 @@
-// Package firing fires requests from the screen: it says what may be fired and why not, asks for
-// a ticket where the server is not the user's own, runs bursts and rates, and lists what became of
-// every request. What is sent, and the audit file, are the Injector's; see feed/fire. It is a
-// package of its own so that the way from a key press to a request can be read in one place.
+// Package firing fires requests from the screen: it says why something cannot be fired, asks for the
+// confirmation of a ticket unless the server is the embedded one, runs bursts and rates, and lists
+// the outcomes of all requests. The Injector sends the requests and writes the audit file; see
+// feed/fire. The package contains all steps from a key press to the Injector.
 package firing
 
 import (
@@ -15,7 +15,7 @@ import (
 	"ratescope/tui/shell"
 )
 
-// Injector fires synthetic requests. It decides alone what may be fired.
+// Injector fires synthetic requests, and decides which requests may be fired.
 type Injector interface {
 	// Armed returns nil when firing is allowed, else a sentence that says why not and
 	// how to allow it.
@@ -24,7 +24,7 @@ type Injector interface {
 	Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error)
 }
 
-// Keys are what can be fired at: the keys on the board, of which one is selected.
+// Keys gives access to the keys that can be fired at: those on the board, one of which is selected.
 type Keys interface {
 	Live() *model.Board          // the board that goes on collecting behind a pause
 	LiveAt() limiter.Instant     // its instant, on the server's clock
@@ -35,7 +35,7 @@ type Keys interface {
 	ShowPlans([]limiter.Instant) // marks on the timeline when requests will be fired at the selected key
 }
 
-// Options says what Orders fire with.
+// Options configures Orders.
 type Options struct {
 	Injector Injector                // nil: nothing can be fired
 	Arming   Arming                  // nil: what can be fired is fired at once
@@ -46,9 +46,9 @@ type Options struct {
 	Mask     bool                    // the middle of key names is hidden
 }
 
-// Orders are the requests that are fired from the screen: what is being fired, what waits for
-// its moment, and what became of it. Make one with New. Not safe for concurrent use: everything
-// but the commands that it returns runs on Bubble Tea's goroutine.
+// Orders holds the requests that are fired from the screen: the running orders, the planned ones,
+// and the outcomes. Use New to make one. It is not safe for concurrent use: everything except the
+// commands that it returns runs on Bubble Tea's goroutine.
 type Orders struct {
 	*permission
 	underWay
@@ -67,7 +67,7 @@ type Orders struct {
 	perSecond float64 // of the rate that r starts
 }
 
-// New returns no orders yet. They are fired at keys, and their sentences appear in app.
+// New returns Orders that fire at keys and show their messages in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
 	n := &Orders{app: app, keys: keys, name: o.Name, mask: o.Mask, burst: 10, perSecond: 5}
 	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
@@ -80,7 +80,7 @@ func New(app *shell.App, keys Keys, o Options) *Orders {
 	return n
 }
 
-// Update takes in what injectors and arming report; other messages do nothing.
+// Update handles the messages of injectors and arming, and ignores others.
 func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case firedMsg:
@@ -109,7 +109,7 @@ func (o *Orders) Burst() int { return o.burst }
 // PerSecond returns the rate at which requests are fired.
 func (o *Orders) PerSecond() float64 { return o.perSecond }
 
-// CanFire says why nothing can be fired at all; "" when it can.
+// CanFire returns why nothing can be fired at all; "" if firing is possible.
 func (o *Orders) CanFire() string {
 	if o.injector == nil {
 		return "Nothing can be fired at this source."
@@ -126,12 +126,12 @@ func (o *Orders) CanFire() string {
 	return ""
 }
 
-// Fire orders requests at the selected key. What may be fired is the injector's to say. At a server
-// of others nothing is sent before its ticket was confirmed.
+// Fire orders requests at the selected key, if the injector allows them. On any server but the
+// embedded one, nothing is sent before the order's ticket is confirmed.
 func (o *Orders) Fire(order model.Order) tea.Cmd { return o.fireThen(order, o.launch) }
 
-// fireThen checks that an order can be fired at the selected key and completes it, then does what
-// then says, after its ticket was confirmed where there is one.
+// fireThen checks and completes an order at the selected key, and calls then, after the confirmation
+// of a ticket if one is needed.
 func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea.Cmd {
 	k := o.keys.Live().Key(o.keys.Selected())
 	switch why := o.CanFire(); {
@@ -159,7 +159,7 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 	return then(order)
 }
 
-// nothing begins the sentence that says why an order is not carried out.
+// nothing returns the start of the sentence that says why an order is not carried out.
 func nothing(order model.Order) string {
 	if order.Change.Kind != model.NoChange {
 		return "Nothing was changed at "
@@ -167,7 +167,7 @@ func nothing(order model.Order) string {
 	return "Nothing was fired at "
 }
 
-// launch begins an order that nothing stands in the way of.
+// launch starts an order that is checked and confirmed.
 func (o *Orders) launch(order model.Order) tea.Cmd {
 	ctx, cancel := context.WithCancel(o.app.Context())
 	order = o.begin(order, cancel)
@@ -182,7 +182,7 @@ func (o *Orders) launch(order model.Order) tea.Cmd {
 	}
 }
 
-// record takes in what was fired.
+// record adds the outcomes of fired requests.
 func (o *Orders) record(msg firedMsg) {
 	o.app.Redraw()
 	for _, f := range msg.fired {
@@ -218,7 +218,7 @@ func (o *Orders) ToggleRate() tea.Cmd {
 	return o.Fire(model.Order{Rate: o.perSecond})
 }
 
-// Stop ends everything that is being fired, and takes back what waits for its moment.
+// Stop ends all running orders, and cancels the planned ones.
 func (o *Orders) Stop() {
 	o.plans.drop()
 	o.underWay.stop()

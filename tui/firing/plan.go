@@ -21,7 +21,7 @@ type plan struct {
 	stop chan struct{}   // closed when it is taken back
 }
 
-// plans are what waits for its moment.
+// plans holds the requests that are to be fired at a later instant.
 type plans struct {
 	app  *shell.App
 	keys Keys
@@ -29,11 +29,11 @@ type plans struct {
 	last int64 // the number of the newest plan
 }
 
-// plannedMsg says that the moment of a plan has come.
+// plannedMsg says that the instant of a plan has come.
 type plannedMsg struct{ id int64 }
 
-// FireAt fires one request at the selected key at an instant that is still to come. It goes the
-// way of every other order when its moment has come; the stop key takes it back.
+// FireAt fires one request at the selected key at a future instant, at which it becomes an order
+// like any other. The stop key cancels it before.
 func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 	k := o.keys.Live().Key(o.keys.Selected())
 	switch why := o.CanFire(); {
@@ -53,7 +53,7 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 	return o.plans.add(k.Reading.Key, at)
 }
 
-// add plans a request at a key, and returns the command that waits for its moment.
+// add plans a request at a key, and returns the command that waits for its instant.
 func (l *plans) add(key string, at limiter.Instant) tea.Cmd {
 	if len(l.list) >= mostPlans {
 		l.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(l.list)))
@@ -79,10 +79,10 @@ func (l *plans) add(key string, at limiter.Instant) tea.Cmd {
 	}
 }
 
-// mostPlans is how many requests may wait for their moment.
+// mostPlans bounds the number of plans.
 const mostPlans = 20
 
-// take takes out a plan whose moment has come; ok is false where it was taken back.
+// take removes and returns a plan whose instant has come; ok is false if it was canceled.
 func (l *plans) take(id int64) (p plan, ok bool) {
 	i := slices.IndexFunc(l.list, func(p plan) bool { return p.id == id })
 	if i < 0 {
@@ -94,7 +94,7 @@ func (l *plans) take(id int64) (p plan, ok bool) {
 	return p, true
 }
 
-// firePlan fires a plan whose moment has come, if its key is still the selected one.
+// firePlan fires a plan whose instant has come, if its key is still selected.
 func (o *Orders) firePlan(id int64) tea.Cmd {
 	p, ok := o.plans.take(id)
 	if !ok {
@@ -107,7 +107,7 @@ func (o *Orders) firePlan(id int64) tea.Cmd {
 	return o.Fire(model.Order{N: 1})
 }
 
-// drop takes back what waits for its moment.
+// drop cancels all plans.
 func (l *plans) drop() {
 	for _, p := range l.list {
 		close(p.stop)

@@ -14,13 +14,13 @@ import (
 	"ratescope/tui/shell"
 )
 
-// TakerBack takes back what actions wrote. It decides alone what can be, and the audit file has it
-// first.
+// TakerBack takes actions back. It decides which actions can be taken back, and writes that to the
+// audit file first.
 type TakerBack interface {
 	TakeBack(ctx context.Context, t model.TakeBack) (model.TakenBack, error)
 }
 
-// action is something that was fired or changed from here.
+// action is an order of requests or a change that was carried out from here.
 type action struct {
 	id, key, what string
 	fired         bool         // requests, which can also be withdrawn
@@ -28,7 +28,7 @@ type action struct {
 	at            time.Time
 }
 
-// takeBacks is what was fired and changed from here, and can be taken back.
+// takeBacks holds the actions from here that can be taken back.
 type takeBacks struct {
 	app        *shell.App
 	keys       Keys
@@ -39,17 +39,18 @@ type takeBacks struct {
 	actions    []action  // newest last
 }
 
-// mostActions bounds how many can be taken back from the screen; ratescope undo knows them all.
+// mostActions bounds the actions that can be taken back from the screen; ratescope undo knows all of
+// them.
 const mostActions = 50
 
-// takenBackMsg is what came of taking an action back.
+// takenBackMsg delivers the result of taking an action back.
 type takenBackMsg struct {
 	order model.TakeBack
 	done  model.TakenBack
 	err   error
 }
 
-// did keeps an action, to be taken back from the screen.
+// did adds an action that can be taken back.
 func (b *takeBacks) did(a action) {
 	if a.id == "" {
 		return
@@ -69,7 +70,7 @@ func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
 	b.did(action{id: r.audit, key: r.at, fired: true, what: fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)})
 }
 
-// OpenActions lists what was fired and changed from here, the newest first, to be taken back.
+// OpenActions lists the actions that can be taken back, the newest first.
 func (b *takeBacks) OpenActions() tea.Cmd {
 	switch {
 	case b.taker == nil:
@@ -104,7 +105,7 @@ func (b *takeBacks) OpenActions() tea.Cmd {
 	return nil
 }
 
-// confirmTakeBack lays the ticket of taking an action back over the screen.
+// confirmTakeBack shows the ticket for taking an action back.
 func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
 	if i := slices.IndexFunc(b.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && b.actions[i].raise != nil {
@@ -124,7 +125,7 @@ func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 	d.open()
 }
 
-// takeBack takes an action back that nothing stands in the way of.
+// takeBack takes an action back that is checked and confirmed.
 func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
 	ctx, taker := b.app.Context(), b.taker
 	return func() tea.Msg {
@@ -133,7 +134,7 @@ func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
 	}
 }
 
-// takenBack says what came of taking an action back, which is then not listed any more.
+// takenBack shows the result of taking an action back, and removes the action from the list.
 func (b *takeBacks) takenBack(msg takenBackMsg) {
 	if msg.err != nil {
 		b.app.Warn(msg.err.Error())

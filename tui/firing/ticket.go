@@ -19,8 +19,8 @@ import (
 	"ratescope/tui/widget"
 )
 
-// ticketDialog says what an order will do and asks for it to be confirmed. It is the only way
-// from a key press to a request at a server of others.
+// ticketDialog shows the forecast of an order and asks for its confirmation. On any server but the
+// embedded one, no request is sent from the screen without it.
 type ticketDialog struct {
 	o      *Orders
 	ticket model.Ticket
@@ -35,13 +35,13 @@ type ticketDialog struct {
 	do     func(model.Order) tea.Cmd
 }
 
-// The inputs of a ticket: a server of production alone asks for the name of the key.
+// The inputs of a ticket. Only a production server requires the name of the key.
 const (
 	inputReason = iota
 	inputName
 )
 
-// issue lays the ticket of an order over the screen; do carries the order out.
+// issue shows the ticket of an order; do carries the order out.
 func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) tea.Cmd {
 	of := order
 	if of.N == 0 { // without an end: what its first minute does
@@ -54,7 +54,7 @@ func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order)
 	return o.show(order, t(of, o.keys.LiveAt()), do)
 }
 
-// show completes a ticket and lays it over the screen.
+// show completes a ticket and shows it.
 func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) tea.Cmd) tea.Cmd {
 	t.Order = order
 	t.Issued, t.Server = o.app.Now(), o.keys.Live().Server.Target
@@ -88,7 +88,7 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 	return later
 }
 
-// open makes the inputs of a ticket and lays it over the screen.
+// open makes the inputs of a ticket and shows it.
 func (d *ticketDialog) open() {
 	look := d.o.app.Look
 	asked := []string{"reason "}
@@ -107,7 +107,7 @@ func (d *ticketDialog) open() {
 	d.o.app.Open(d)
 }
 
-// previewedMsg is what the first request of a ticket would write.
+// previewedMsg delivers the commands of a ticket's first request.
 type previewedMsg struct {
 	d        *ticketDialog
 	commands []string
@@ -212,7 +212,7 @@ func (d *ticketDialog) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return cmd, true
 }
 
-// confirm carries the order out where every answer is right.
+// confirm carries the order out if all answers are right.
 func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 	order := d.ticket.Order
 	order.Ticket, order.Reason = &d.ticket, strings.TrimSpace(d.inputs[inputReason].Value())
@@ -235,7 +235,7 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 	return nil, true
 }
 
-// title says what is ordered.
+// title returns the title, which names the order.
 func (d *ticketDialog) title() string {
 	order := &d.ticket.Order
 	if d.name != "" {
@@ -263,7 +263,7 @@ func (d *ticketDialog) title() string {
 	return what
 }
 
-// label is how many columns the words of a ticket have.
+// label is the number of columns for the labels of a ticket.
 const label = 9
 
 // rows returns the lines of the ticket, a word and what it says in turns, in so many rows at most: of each
@@ -342,7 +342,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 // Modal returns true: the screen below takes no key.
 func (d *ticketDialog) Modal() bool { return true }
 
-// reported says how an order went beside its ticket.
+// reported compares the outcomes of an order with its ticket.
 func reported(t *model.Ticket, tally model.Outcomes) string {
 	text := fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)
 	if odd := tally.Failed + tally.Unanswered; odd > 0 {

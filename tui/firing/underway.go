@@ -12,7 +12,7 @@ import (
 	"ratescope/tui/shell"
 )
 
-// underWay is the orders that are being carried out.
+// underWay holds the orders that are being carried out.
 type underWay struct {
 	app     *shell.App
 	name    func(key string) string
@@ -25,10 +25,10 @@ type runningOrder struct {
 	model.Order
 	cancel  context.CancelFunc
 	gate    gate
-	sent    int    // requests whose fate is known
-	stopped bool   // by the person, or by the end of the arming
+	sent    int    // requests whose outcome is known
+	stopped bool   // the user, or the end of the arming, has stopped it
 	audit   string // the id of the action; "" before its first request was answered
-	at      string // the key that its requests went to: a copy, where it is fired at one
+	at      string // the key that its requests went to, which may be a scratch copy
 }
 
 // stop ends the order.
@@ -37,11 +37,10 @@ func (r *runningOrder) stop() {
 	r.cancel()
 }
 
-// paced reports whether the requests of an order come at a pace, and not as fast as the answers.
+// paced reports whether an order has a rate, and is not sent as fast as the answers come.
 func (r *runningOrder) paced() bool { return r.Rate > 0 || r.Shape.Kind == model.Recorded }
 
-// begin notes that an order is carried out from now on, and returns it with its number and its gate; cancel
-// ends it.
+// begin adds an order, with a new number and a gate; cancel ends it.
 func (u *underWay) begin(order model.Order, cancel context.CancelFunc) model.Order {
 	u.last++
 	order.ID = u.last
@@ -52,7 +51,7 @@ func (u *underWay) begin(order model.Order, cancel context.CancelFunc) model.Ord
 	return order
 }
 
-// stop ends them all.
+// stop ends all orders.
 func (u *underWay) stop() {
 	for _, r := range u.running {
 		r.stop()
@@ -80,8 +79,8 @@ func (u *underWay) atRate() *runningOrder {
 	return nil
 }
 
-// FiringText says what is being fired and how to stop it, in at most so many columns: "" when
-// nothing is, and whatever the screen is it can be read.
+// FiringText describes the running orders and how to stop them, in at most so many columns; "" if
+// there are none.
 func (u *underWay) FiringText(columns int) string {
 	if len(u.running) == 0 {
 		return ""
@@ -101,8 +100,8 @@ func (u *underWay) FiringText(columns int) string {
 	return format.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
 }
 
-// Hold pauses what is being fired, or lets it go on where all of it is paused. What was due
-// meanwhile is not made up for.
+// Hold pauses all running orders, or continues them if all are paused. Requests that were due
+// meanwhile are sent later, not faster.
 func (u *underWay) Hold() {
 	if len(u.running) == 0 {
 		u.app.Warn("Nothing is being fired: r fires at a rate.")
@@ -129,8 +128,8 @@ func (u *underWay) Held() bool {
 	return len(u.running) > 0
 }
 
-// UnderWay says in a few words what of an order is under way: its rate and shape or its number, and
-// whether it is paused.
+// UnderWay describes a running order in a few words: its rate and shape or its number, and whether
+// it is paused.
 func (u *underWay) UnderWay(order *model.Order) string {
 	verb := "firing "
 	if u.Held() {
@@ -148,8 +147,8 @@ func (u *underWay) UnderWay(order *model.Order) string {
 	return verb + strconv.Itoa(order.N)
 }
 
-// gate lets requests through, or holds them while an order is paused. The zero gate is open. It is
-// safe for concurrent use.
+// gate holds the requests of an order while it is paused. The zero value is open. It is safe for
+// concurrent use.
 type gate struct {
 	mu   sync.Mutex
 	shut chan struct{} // closed when the gate opens; nil: it is open
@@ -185,7 +184,7 @@ func (g *gate) set(shut bool) {
 	}
 }
 
-// holding says whether the gate is shut.
+// holding reports whether the gate is shut.
 func (g *gate) holding() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

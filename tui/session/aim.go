@@ -6,8 +6,8 @@ import (
 	"ratescope/limiter"
 )
 
-// Visit shows a key on the dashboard as it was at an instant: the picture is paused with the
-// cursor there.
+// Visit shows a key on the dashboard at an instant of the past: it pauses the picture, with the
+// cursor at that instant.
 func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 	if s.Board().Key(key) == nil {
 		s.Say("That key is no longer on the board.")
@@ -21,14 +21,14 @@ func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 	return s.Show("dashboard")
 }
 
-// ShowPlans marks on the timeline when requests will be fired at the selected key.
+// ShowPlans marks on the timeline the instants at which requests will be fired at the selected key.
 func (s *Session) ShowPlans(at []limiter.Instant) {
 	s.Time.Plan(at)
 	s.Redraw()
 }
 
-// SelectionMoved says, once, that the selected key went away and another one stands in its place:
-// a request that was meant for the one must not reach the other.
+// SelectionMoved reports, once, whether the selected key is gone and another key is selected in its
+// place, so that a request for the first one does not go to the other.
 func (s *Session) SelectionMoved() bool {
 	lost := s.TakeLost()
 	if lost == "" {

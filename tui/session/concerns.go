@@ -10,14 +10,14 @@ import (
 	"ratescope/tui/format"
 )
 
-// Concern is something that is wrong with the server, or soon will be.
+// Concern is a present or coming problem of the server.
 type Concern struct {
-	Bad  bool   // it harms now; else it is to be kept an eye on
-	What string // in a few words with the figure; raw, not for a terminal before it is cleaned
-	Why  string // what it means for rate limits, and the remedy where there is one; raw too
+	Bad  bool   // it does harm now, and is not only a warning
+	What string // the problem in a few words, with the figure; raw, to be cleaned for a terminal
+	Why  string // the effect on rate limits, and the remedy if there is one; raw, too
 }
 
-// The figures from which on a server is a concern.
+// Thresholds of concerns.
 const (
 	slowTrip   = 50 * time.Millisecond // a round trip
 	busyCPU    = 0.8                   // of the one core that runs commands
@@ -28,7 +28,7 @@ const (
 // Concerns lists what is wrong, the worst first, as far as it is known.
 func Concerns(h *model.Health, s model.Server) []Concern {
 	if s.Link != model.Live {
-		return nil // the link is the trouble, and the header says so
+		return nil // the header reports a link that is down
 	}
 	var list []Concern
 	say := func(bad bool, what, why string) { list = append(list, Concern{bad, what, why}) }
@@ -86,7 +86,7 @@ func rank(c Concern) int {
 // Above reports whether a figure is known and greater than least.
 func Above(m model.Measure, least float64) bool { return m.Known && m.V > least }
 
-// ErrorMeaning says what a kind of error reply means to those who decide on this server.
+// ErrorMeaning returns what an error code means for limiters on this server.
 func ErrorMeaning(name string) (bad bool, why string) {
 	switch name {
 	case "NOSCRIPT":
@@ -111,7 +111,7 @@ func ErrorMeaning(name string) (bad bool, why string) {
 	return false, "commands are answered with this error"
 }
 
-// full says what happens when the memory is used up.
+// full returns what happens when the server's memory is full.
 func full(policy string) string {
 	switch policy {
 	case "":

@@ -33,8 +33,8 @@ func (s *Session) HeaderRows() int {
 	return 2
 }
 
-// Header answers the three questions of the person on call in two lines: is
-// Redis well, who is throttled, who is close.
+// Header draws two lines that answer the questions of the person on call: is Redis healthy, which
+// keys are throttled, and which are near their limit.
 func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	h := header{p, s}
 	h.paintServer(r.X, r.Y, r.X+r.W)
@@ -45,7 +45,8 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	h.tips(r)
 }
 
-// paintServer draws the first line: what is shown, of which server, and whether it can be fired at.
+// paintServer draws the first line: the state of the screen, the server, and whether it can be fired
+// at.
 func (h header) paintServer(x, y, end int) {
 	s := h.Server()
 	label, style := h.state()
@@ -74,7 +75,7 @@ func (h header) paintServer(x, y, end int) {
 		return
 	}
 	facts := h.serverFacts(s)
-	room := edge - x - 1 // the name of the server goes before what is said of it, but for trouble
+	room := edge - x - 1 // the server's name comes before facts about it, but after trouble
 	const leastName = 12
 	if len(facts) > 0 && facts[0].Style != h.Look.Good && facts[0].Style != h.Look.Dim {
 		if left := room - safetext.Width(facts[0].Text) - 3; left >= leastName {
@@ -83,7 +84,7 @@ func (h header) paintServer(x, y, end int) {
 	}
 	room = max(leastName, room)
 	target := safetext.Clean(s.Target)
-	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host says more than the scheme
+	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host matters more than the scheme
 		target = host
 	}
 	x = h.Spans(x, y, edge, widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.targetStyle()))
@@ -95,8 +96,8 @@ func (h header) paintServer(x, y, end int) {
 	}
 }
 
-// serverFacts returns what there is to say of the server beside its name, what matters most
-// first: those that do not fit are left out.
+// serverFacts returns facts about the server, the most important first. Those that do not fit are
+// left out.
 func (h header) serverFacts(s model.Server) []widget.Span {
 	var facts []widget.Span
 	say := func(text string, st themes.Style) { facts = append(facts, widget.Styled(safetext.Clean(text), st)) }
@@ -155,7 +156,7 @@ func (h header) state() (string, themes.Style) {
 	return text, style
 }
 
-// playing says whether the picture moves, and which one it is.
+// playing returns the badge that says whether the picture moves, and which one it is.
 func (h header) playing() (string, themes.Style) {
 	switch {
 	case h.Replayed() && h.Started():
@@ -257,8 +258,8 @@ func (h header) paintVerdict(x, y, end int) {
 // longestName is how many columns the verdict gives the key that is denied the longest.
 const longestName = 48
 
-// paintFlow writes what is admitted and denied a second at the right, where there is
-// room, and returns the column before it.
+// paintFlow draws the requests admitted and denied a second at the right, if there is room, and
+// returns the column before them.
 func (h header) paintFlow(x, y, end int, t *model.Totals) int {
 	denied := widget.Styled("denied: not recorded", h.Look.Dim)
 	if t.DeniedKnown > 0 {

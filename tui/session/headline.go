@@ -13,12 +13,13 @@ import (
 	"ratescope/tui/widget"
 )
 
-// Headline says in one sentence how a key stands: whether a request is admitted, how much of
-// the limit is used, when the next one is, and what is turned away. Clauses that do not fit
-// into so many columns are left out from the end.
+// Headline describes the state of a key in one sentence: whether a request is admitted, how much of
+// the limit is used, when the next request is admitted, and how many are denied. Clauses that do not
+// fit into so many columns are left out from the end.
 func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
 	mark, st := s.Mark(k, l)
-	// The bands of the table change slowly, so that rows stand still; the sentence is of now.
+	// The bands of the table change slowly, so that rows keep their places. The sentence is about the
+	// present instant.
 	word := map[rows.Band]string{rows.DeniedBand: "free again", rows.NearBand: "ok", rows.BrokenBand: "cannot be read", rows.EaseBand: "ok", rows.SilentBand: "silent", rows.LikelyBand: "likely a limiter"}[s.BandOf(k)]
 	g, t := &k.Gauge, &k.Reading.Target
 	age, old := s.Outdated(k)
@@ -67,8 +68,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	return spans
 }
 
-// NextSlot says when a request would be admitted, or for how many there is room; an empty text
-// where that is not known.
+// NextSlot returns when a request would be admitted, or how many would be now; "" if unknown.
 func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
 	g := &k.Gauge
 	_, old := s.Outdated(k)
@@ -84,7 +84,8 @@ func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
 	return widget.Span{}
 }
 
-// outlook is when keys will deny, worked out once a second of the screen's clock.
+// outlook holds the times until keys will deny requests, calculated once a second of the screen's
+// clock.
 type outlook struct {
 	second int64
 	denied map[string]time.Duration // -1: not within a window

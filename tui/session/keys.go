@@ -8,7 +8,7 @@ import (
 	"ratescope/tui/rows"
 )
 
-// do makes an action of what starts nothing.
+// do makes an action of a function that returns no command.
 func do(f func()) func() tea.Cmd {
 	return func() tea.Cmd {
 		f()
@@ -16,8 +16,8 @@ func do(f func()) func() tea.Cmd {
 	}
 }
 
-// Actions returns what a person can do with the keys on any screen that shows them. A screen
-// puts its own in front; up, down and the arrows are its own to say.
+// Actions returns the actions that every screen with keys has. A screen puts its own actions before
+// these, and defines up, down and the arrows itself.
 func (s *Session) Actions() keymap.Actions {
 	live := func() string {
 		if s.Replayed() {
@@ -87,7 +87,7 @@ func (s *Session) TimeActions() keymap.Actions {
 	}
 }
 
-// openFilter lets a person type what the rows are filtered by.
+// openFilter asks for the filter of the rows.
 func (s *Session) openFilter() {
 	p := s.NewPrompt("/", s.Filter(), "enter keeps it · esc clears it", s.SetFilter,
 		func(text string, kept bool) tea.Cmd {

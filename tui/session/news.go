@@ -22,7 +22,7 @@ type News struct {
 	Failed string // one sentence; "" nothing failed
 }
 
-// Notify says how an alert that begins reaches a person who does not look at the screen.
+// Notify says how a new alert is announced to a user who does not look at the screen.
 type Notify uint8
 
 // The ways, each with those before it.
@@ -40,7 +40,7 @@ type alerts struct {
 	list   []report.Alert // the oldest first
 }
 
-// newsMsg brings news; err is set when there is no more.
+// newsMsg delivers news; err is set when there will be no more.
 type newsMsg struct {
 	news []News
 	err  error
@@ -58,7 +58,7 @@ func (a *alerts) wait() tea.Cmd {
 	}
 }
 
-// hear takes in news and waits for more.
+// hear handles news and waits for more.
 func (a *alerts) hear(msg newsMsg) tea.Cmd {
 	if msg.err != nil {
 		return nil
@@ -81,12 +81,12 @@ func (a *alerts) hear(msg newsMsg) tea.Cmd {
 	return tea.Batch(a.wait(), a.call(begun), a.app.Wake())
 }
 
-// sameAlert says whether two are of the same rule and key.
+// sameAlert reports whether two alerts have the same rule and key.
 func sameAlert(x, y *report.Alert) bool {
 	return x.Alert == y.Alert && (x.Key == nil) == (y.Key == nil) && (x.Key == nil || *x.Key == *y.Key)
 }
 
-// call rings, or notifies the desktop, for alerts that have just begun: once for all of them.
+// call rings the bell or notifies the desktop, once for all alerts that have just begun.
 func (a *alerts) call(begun []report.Alert) tea.Cmd {
 	if len(begun) == 0 || a.notify == NotifyNot {
 		return nil
@@ -103,10 +103,10 @@ func (a *alerts) call(begun []report.Alert) tea.Cmd {
 	return tea.Raw(text)
 }
 
-// sentence returns what an alert says, fit for a terminal.
+// sentence returns the text of an alert, cleaned for a terminal.
 func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text)) }
 
-// title returns what the title of the window begins with while alerts fire.
+// title returns the beginning of the window's title while alerts fire.
 func (a *alerts) title() string {
 	if n := len(a.list); n > 0 {
 		return "(" + format.Plural(n, "alert") + ") "

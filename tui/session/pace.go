@@ -9,7 +9,7 @@ import (
 	"ratescope/tui/format"
 )
 
-// SetStep says how often the picture of the screen that is shown moves by itself.
+// SetStep sets the time between two steps of the screen's timeline; 0 if it has none.
 func (s *Session) SetStep(d time.Duration) { s.step = d }
 
 // Pace returns the time to the next picture. Sending one to the terminal costs most here, so a
@@ -34,8 +34,8 @@ func (s *Session) Pace() (wait time.Duration, idle bool) {
 	return unhurried, false
 }
 
-// idleScreen says that nothing on screen changes faster than its clock: nothing arrives, no
-// column moves within a second, nothing counts down.
+// idleScreen reports whether nothing on screen changes more often than its clock: no request
+// arrives, no column moves within a second, and nothing counts down.
 func (s *Session) idleScreen() bool {
 	if !s.Started() || s.Live().Server.Link != model.Live || s.Firing() > 0 || s.Throttled() {
 		return false
@@ -60,15 +60,15 @@ func (s *Session) Tick(local time.Time) {
 	}
 }
 
-// Pause freezes the picture, or lets it go on; the board collects underneath.
+// Pause pauses the picture, or continues it. The board is updated meanwhile.
 func (s *Session) Pause() {
 	if s.Boards.Pause() {
 		s.Reorder()
 	}
 }
 
-// SubtractInjected takes the requests that were fired from here out of every figure, or shows them
-// again, and says where they cannot be told apart.
+// SubtractInjected subtracts the requests fired from here from all figures, or shows them again. It
+// says for which keys that is not possible.
 func (s *Session) SubtractInjected() {
 	of := s.Subtract()
 	s.Rebind()
@@ -91,8 +91,8 @@ func (s *Session) Revisit() {
 	}
 }
 
-// Scroll goes back in time, or forward, and says when it comes to a time of which no key tells
-// anything. In a replay it moves the replay.
+// Scroll goes back or forward in time, and says so if nothing is known about any key at that time.
+// In a replay it moves the replay.
 func (s *Session) Scroll(earlier bool) {
 	s.Boards.Scroll(earlier, s.Current())
 	s.Revisit()
@@ -101,7 +101,7 @@ func (s *Session) Scroll(earlier bool) {
 	}
 }
 
-// unwatched reports whether nothing is known of any key: neither how it stands nor a request.
+// unwatched reports whether neither a level nor a request of any key is known.
 func unwatched(t model.Totals) bool {
 	return t.Keys > 0 && t.Unknown == t.Keys && t.DeniedKnown == 0 && t.Admitted == 0
 }

@@ -1,7 +1,7 @@
-// Package session is what all screens of the dashboard share: the board of keys and the
-// moment at which it is looked at, the selected key, the order of the rows, what is being
-// fired, what is being recorded, and the two lines at the top. It is the Host of the shell.
-// Each screen draws it in a package of its own.
+// Package session holds the state that all screens of the dashboard share: the board of keys and
+// the instant at which it is shown, the selected key, the order of the rows, the requests being
+// fired, the recording, and the two lines of the header. It implements shell.Host. Each screen is
+// drawn by a package of its own.
 package session
 
 import (
@@ -23,38 +23,39 @@ import (
 	"ratescope/tui/shown"
 )
 
-// Source is where what is shown comes from.
+// Source delivers the batches that are shown.
 type Source struct {
 	Take  func(context.Context) (model.Batch, error) // waits for the next batch
 	Focus func(keys []string)                        // gets the keys on screen; may be nil
 
-	// Player, when what is shown is a replay, plays it; Take hands out its batches.
+	// Player controls a replay, whose batches Take returns; nil for a live source.
 	Player shown.Player
 }
 
-// Options says what a session shows.
+// Options configures a Session.
 type Options struct {
 	Source  Source
-	Inject  firing.Options // Name and Mask are the session's
-	Saving  saving.Options // what can be kept in files
+	Inject  firing.Options // the session sets Name and Mask
+	Saving  saving.Options // the files that can be saved
 	Markers markers.Options
 
-	// Library says what is known of a library by its name; nil: nothing.
+	// Library describes a library by its name; nil for none.
 	Library func(name string) (identify.Library, bool)
-	// Adopt makes a rule of a likely group for as long as the program runs; nil: not possible.
+	// Adopt makes a rule for a group of likely limiters, until the program ends; nil if that is not
+	// possible.
 	Adopt func(g identify.Group) error
 
 	Mask bool // hide the middle of key names
 
-	Production bool   // the target is marked as production
-	Colour     string // of the target's name; "" the theme's
+	Production bool   // the configuration marks the target as production
+	Colour     string // colour of the target's name; "" is the theme's
 
 	News   func(context.Context) ([]News, error) // waits for news of the alerts of the configuration; nil: there are none
 	Notify Notify
 }
 
-// Session is the state that the screens share. Make one with New. Not safe for concurrent
-// use: everything but its commands runs on Bubble Tea's goroutine.
+// Session is the state that the screens share. Use New to make one. It is not safe for concurrent
+// use: everything except its commands runs on Bubble Tea's goroutine.
 type Session struct {
 	*shell.App
 	*shown.Boards
@@ -69,7 +70,7 @@ type Session struct {
 	outlook  outlook
 	names    cleaned
 	families families
-	step     time.Duration // how often the picture on screen moves; 0 it does not
+	step     time.Duration // time between two steps of the screen's timeline; 0 if it has none
 }
 
 // New returns a session in a program.
@@ -87,10 +88,10 @@ func New(app *shell.App, o Options) *Session {
 	return s
 }
 
-// Init waits for the first batch and for what is fired.
+// Init returns the commands that wait for the first batch and for outcomes of fired requests.
 func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.alerts.wait()) }
 
-// Update handles what comes from the source, the injector and the recorder.
+// Update handles the messages of the source, the injector and the recorder.
 func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case batchMsg:
@@ -105,7 +106,7 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	return tea.Batch(s.Marks.Update(msg), s.Orders.Update(msg))
 }
 
-// batchMsg is what the source said.
+// batchMsg delivers a batch of the source.
 type batchMsg struct {
 	batch model.Batch
 	err   error
@@ -163,7 +164,8 @@ func (s *Session) Decorate(v *tea.View) {
 	}
 }
 
-// TooSmall says on a terminal that is too small for a screen what is being fired.
+// TooSmall returns the sentence about the requests being fired, for a terminal that is too small
+// for a screen.
 func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.FiringText(columns)) }
 
 // Name returns a key's name as the terminal may show it, without the middle of a name that is
@@ -187,8 +189,8 @@ func FullName(key string, mask bool) string {
 	return safetext.Clean(key)
 }
 
-// BatchMsg returns what arrives when the source has a batch.
+// BatchMsg returns the message that delivers a batch.
 func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
 
-// NewsMsg returns what arrives when there is news of the alerts of the configuration.
+// NewsMsg returns the message that delivers news of the configuration's alerts.
 func NewsMsg(n ...News) tea.Msg { return newsMsg{news: n} }

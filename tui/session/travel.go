@@ -12,7 +12,7 @@ import (
 	"ratescope/tui/format"
 )
 
-// Zoom shows a longer stretch of time or a shorter one, and keeps that for the next start.
+// Zoom shows a longer or a shorter period, and remembers it for the next start.
 func (s *Session) Zoom(coarser bool) tea.Cmd {
 	if !s.Time.Zoom(coarser) {
 		if coarser {
@@ -25,14 +25,15 @@ func (s *Session) Zoom(coarser bool) tea.Cmd {
 	return s.Remember("zoom", strconv.Itoa(s.Time.Zoomed()))
 }
 
-// RestoreZoom takes up the zoom of an earlier start; what is no number is left.
+// RestoreZoom restores the zoom of an earlier start. A text that is no number is ignored.
 func (s *Session) RestoreZoom(steps string) {
 	if n, err := strconv.Atoi(steps); err == nil {
 		s.Time.SetZoom(n)
 	}
 }
 
-// Adjust raises or lowers what + and - change: the speed of a replay, else how much is fired.
+// Adjust raises or lowers what + and - change: the speed of a replay, or the amount of requests that
+// are fired.
 func (s *Session) Adjust(up bool) tea.Cmd {
 	if !s.Replayed() {
 		return s.Orders.Adjust(up)
@@ -42,7 +43,7 @@ func (s *Session) Adjust(up bool) tea.Cmd {
 	return nil
 }
 
-// askTime lets a person type an instant of the past, to be shown under the cursor.
+// askTime asks for an instant of the past, and shows it under the cursor.
 func (s *Session) askTime() tea.Cmd {
 	hint := "14:02:11, a date before it, or 30s for as long ago · enter goes"
 	s.Open(s.NewPrompt("go to ", "", hint, nil, func(text string, kept bool) tea.Cmd {
@@ -63,12 +64,12 @@ func (s *Session) askTime() tea.Cmd {
 	return nil
 }
 
-// askFormat lets a person say how the rows that fit the filter are exported.
+// askFormat asks for the format in which the rows that match the filter are exported.
 func (s *Session) askFormat() {
 	s.AskFormat(format.Plural(len(s.Rows()), "key"), func(f report.Format) tea.Cmd { return s.ExportRows(s.Rows(), f) })
 }
 
-// AskFormat lets a person say in which format something is exported, which what names.
+// AskFormat asks for the format of an export; what names the exported data.
 func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) {
 	s.Open(s.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil, func(text string, kept bool) tea.Cmd {
 		f, err := report.ReadFormat(strings.TrimSpace(text))

@@ -15,10 +15,10 @@ import (
 	"ratescope/tui/widget"
 )
 
-// likelyMark stands at a key of which nothing but the form of its value says that it is a limiter.
+// likelyMark marks keys that are only likely to be limiters.
 const likelyMark = "~"
 
-// Mark returns the shape and the colour of how pressing a key is.
+// Mark returns the mark of a key's pressure, and its style.
 func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
 	g := &k.Gauge
 	if _, old := s.Outdated(k); old {
@@ -43,8 +43,8 @@ func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
 	return l.OKMark, l.Dim
 }
 
-// UsedText writes used/limit in at most so many columns, ten or more. A figure is never cut,
-// for it would read as another one; both become shorter.
+// UsedText formats used/limit in at most so many columns, ten or more. Both numbers are shortened,
+// and neither is cut, because a cut number would look like another one.
 func UsedText(k *model.Watched, columns int) string {
 	text := ""
 	for _, short := range [...]func(int64) string{format.Short, format.Brief} {
@@ -129,12 +129,12 @@ func Searching(b *model.Board) string {
 	return text + " yet; still looking."
 }
 
-// searchedFrom is how many keys a server has of which it is said how many were searched: fewer
-// are at once.
+// searchedFrom is the number of keys from which the progress of a search is shown. A search of fewer
+// keys takes hardly any time.
 const searchedFrom = 10_000
 
-// SearchedText says how far the first search for limiters is, as in "34% of 1.0M keys
-// searched"; "" when it is over, or about to be.
+// SearchedText returns the progress of the first search for limiters, such as "34% of 1.0M keys
+// searched"; "" if it is over or short.
 func SearchedText(w *model.Sweep) string {
 	if w.Passes > 0 || w.Total < searchedFrom {
 		return ""
