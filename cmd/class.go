@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
 
 	tea "charm.land/bubbletea/v2"
@@ -77,7 +78,7 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 		o.Class = server.Room.Teacher()
 		err = screenlab.Run(ctx, o, tea.WithoutSignalHandler())
 	} else {
-		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s.\n", server.Addr())
+		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: students join with %s\n", server.Addr(), studentLine(server.Addr()))
 		<-ctx.Done()
 		err = ctx.Err()
 	}
@@ -86,4 +87,17 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 		err = closed
 	}
 	return err
+}
+
+// studentLine is what a student types to join a class at an address; of a class at every address
+// of this machine the name of the machine is left to fill in.
+func studentLine(at net.Addr) string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return "ssh"
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "THIS-MACHINE"
+	}
+	return "ssh -p " + port + " NAME@" + host
 }

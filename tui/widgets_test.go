@@ -123,7 +123,7 @@ func widgets(t *testing.T) []testWidget {
 		add(fmt.Sprintf("health, link %d", link), func(p *widget.Canvas, r cell.Rect) {
 			v := health.View{
 				Canvas: p, Health: &board.Health, Past: board.HealthSamples(), Link: s, Server: s, Cost: model.Cost{Commands: 9, Server: time.Millisecond, Over: time.Second},
-				Hot: &model.HotKeys{At: at, Sources: []string{evil[1]}}, Hottest: []model.Hottest{{HotKey: model.HotKey{Key: "hot"}}}, Name: func(key string) string { return key },
+				Hot: &model.HotKeys{At: at, Sources: []string{evil[1]}}, Hottest: []model.Hottest{{HotKey: model.HotKey{Key: "hot"}}}, Name: func(key string, _ int) string { return key },
 			}
 			v.Paint(r)
 		})

@@ -44,7 +44,7 @@ func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
 	b := h.Board()
 	v := &View{
-		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.Name,
+		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.ShortName,
 		Link: h.Live().Server, Server: h.Server(), Cost: h.Cost(), Pace: session.PaceText(&h.Live().Sweep), Plots: &h.plots,
 	}
 	if b.HotKeys.At != 0 {

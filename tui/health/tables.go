@@ -244,11 +244,14 @@ func (v *View) paintSlow(r cell.Rect) {
 	}
 }
 
+// longestSlowKey is how many columns of a line of the slow log a key may take.
+const longestSlowKey = 48
+
 // slowText is a command of the slow log, without the values that it had.
 func (v *View) slowText(c *model.SlowCommand) string {
 	text := safetext.Clean(c.Command)
 	for _, key := range c.Keys {
-		text += " " + v.Name(key)
+		text += " " + v.Name(key, longestSlowKey)
 	}
 	if c.Rest > 0 {
 		text += " and " + format.Plural(c.Rest, "argument")
@@ -266,6 +269,8 @@ func (v *View) paintHot(r cell.Rect) {
 	if in.H == 0 {
 		return
 	}
+	const figures = 3
+	name := in.W - figures*figureWidth(in.W) - 1
 	var rows [][]widget.Span
 	for i := range v.Hottest {
 		h := &v.Hottest[i]
@@ -276,7 +281,7 @@ func (v *View) paintHot(r cell.Rect) {
 		if !h.Watched {
 			st = v.Look.Dim
 		}
-		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key), st), widget.Styled(measured(h.Rate, format.PerSecond), v.Look.Text),
+		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st), widget.Styled(measured(h.Rate, format.PerSecond), v.Look.Text),
 			widget.Styled(measured(h.Writes, format.PerSecond), v.Look.Text), widget.Styled(format.Percent(h.Share), v.Look.Text)})
 	}
 	v.table("hot", in, []string{"key", "rate", "writes", "share"}, rows)

@@ -23,9 +23,9 @@ type View struct {
 	Past    []model.HealthSample
 	Hot     *model.HotKeys
 	Hottest []model.Hottest
-	Name    func(key string) string // of a key, as the terminal may show it
-	Link    model.Server            // as it is at this moment
-	Server  model.Server            // figures that change no faster than they can be read
+	Name    func(key string, columns int) string // of a key, as the terminal may show it in so many columns
+	Link    model.Server                         // as it is at this moment
+	Server  model.Server                         // figures that change no faster than they can be read
 	Cost    model.Cost
 	Pace    string // what watching may take of the server and why; "" as much as always
 	Plots   *Plots // kept from one picture to the next; may be nil
