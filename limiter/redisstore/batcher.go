@@ -12,44 +12,44 @@ import (
 	"ratescope/limiter/internal/absent"
 )
 
-// Batcher sends decisions of many goroutines together: while some batches are on their way,
-// calls that come meanwhile wait for the next one, as in a group commit. From many
-// goroutines that makes a multiple of the decisions a second, because client and server
-// wake up once for all of them. A single goroutine gains nothing.
+// Batcher sends the decisions of many goroutines together: calls that come while batches are on the
+// wire wait for the next batch, as in a group commit. Many goroutines get a multiple of the
+// decisions a second, because client and server wake up once for all calls of a batch. A single
+// goroutine gains nothing.
 //
-// It is a Client, for New, over any client of go-redis. It repeats nothing: a call that was
-// sent and got no answer has an unknown outcome. The context of each decision holds for
-// that decision alone; one that ends before its batch is sent is not sent. It may be used by
-// many goroutines, and keeps none running while there are no calls.
+// It implements Client over any client of go-redis. It repeats nothing: a call without an answer has
+// an unknown outcome. The context of a decision applies to that decision alone; if it ends before
+// its batch is sent, the decision is not sent. A Batcher is safe for concurrent use, and has no
+// goroutine while there are no calls.
 type Batcher struct {
 	client     BatchClient
-	concurrent int
+	concurrent int // greatest number of batches on the wire
 	mu         sync.Mutex
 	queue      []*call
-	busy       int // batches on their way
+	busy       int // batches on the wire
 }
 
-// BatchClient is what a Batcher needs: every client of go-redis is one.
+// BatchClient is the client of a Batcher. Every client of go-redis implements it.
 type BatchClient interface {
 	Client
 	Pipeliner
 }
 
-// maxBatch is how many commands are sent together at most. A batch is answered as a
-// whole, so those in a longer one would only wait for each other.
+// maxBatch bounds the commands of a batch. All of them are answered together, so that in a longer
+// batch they would only wait for each other.
 const maxBatch = 64
 
-// call is a command that waits for its batch, and then for its answer.
+// call is a command that waits for its batch and then for its answer.
 type call struct {
 	cmd  redis.Cmder
-	done chan struct{} // receives when the answer is there
-	sent bool          // its batch is on its way; guarded by Batcher.mu
+	done chan struct{} // gets a value when the answer is there
+	sent bool          // its batch is on the wire; guarded by Batcher.mu
 }
 
 var calls = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }}
 
-// NewBatcher returns a Batcher over a client, with at most concurrent batches under way at
-// once, each of which takes a connection of its pool. Two are a good number for one server.
+// NewBatcher returns a Batcher over a client, with at most concurrent batches on the wire at the same
+// time. Each takes a connection of the client's pool. Two are a good number for one server.
 func NewBatcher(c BatchClient, concurrent int) (*Batcher, error) {
 	if absent.Value(c) {
 		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", limiter.ErrBadRequest)
@@ -60,14 +60,13 @@ func NewBatcher(c BatchClient, concurrent int) (*Batcher, error) {
 	return &Batcher{client: c, concurrent: concurrent}, nil
 }
 
-// Pipeline implements Pipeliner: a pipeline is a batch already.
+// Pipeline implements Pipeliner. The pipeline is one of the client, since it needs no batch.
 func (b *Batcher) Pipeline() redis.Pipeliner { return b.client.Pipeline() }
 
-// errNotSent is a command whose context ended before it was sent.
+// errNotSent is the error of a command whose context ended before it was sent.
 var errNotSent = errors.New("the request was not sent")
 
-// Process implements Client. It returns when the command was answered or its context is
-// over, whichever comes first.
+// Process implements Client. It returns when the command is answered or its context has ended.
 func (b *Batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	if ctx.Done() == nil && b.alone() {
 		_ = b.client.Process(ctx, cmd)
@@ -93,8 +92,8 @@ func (b *Batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	}
 }
 
-// alone reports whether no other call waits and takes the place of a batch for a call that
-// nothing can cancel: it is sent from the goroutine of its caller, which saves two switches.
+// alone reports whether no other call waits, and then counts the call as a batch. A call whose
+// context cannot end is sent from its own goroutine in this case, which saves two switches.
 func (b *Batcher) alone() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +104,7 @@ func (b *Batcher) alone() bool {
 	return true
 }
 
-// next sends what has come since alone, or gives up the place of a batch.
+// next ends a call that was sent alone, and sends the calls that have come meanwhile.
 func (b *Batcher) next() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,14 +115,14 @@ func (b *Batcher) next() {
 	b.busy--
 }
 
-// abandon leaves the queue. A command that was sent cannot be cancelled, and is not waited
-// for; the batch owns it from then on.
+// abandon removes a call from the queue, because its context has ended. A command that was sent
+// cannot be canceled: abandon does not wait for its answer, and the batch owns it from then on.
 func (b *Batcher) abandon(ctx context.Context, c *call) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c.sent {
 		select {
-		case <-c.done: // both at once
+		case <-c.done: // the answer came at the same time
 			return c.cmd.Err()
 		default:
 			return ctx.Err()
@@ -138,7 +137,7 @@ func (b *Batcher) abandon(ctx context.Context, c *call) error {
 	return fmt.Errorf("%w: %w", errNotSent, ctx.Err())
 }
 
-// drain sends batches until no call waits.
+// drain sends batches until no call is waiting.
 func (b *Batcher) drain() {
 	var batch []*call
 	for {
@@ -162,8 +161,8 @@ func (b *Batcher) drain() {
 	}
 }
 
-// send makes one round trip. Its time is bounded by the client's timeouts, not by the
-// context of one of the calls.
+// send sends a batch in one round trip, whose duration is bounded by the client's timeouts and not by
+// the context of a call.
 func (b *Batcher) send(batch []*call) {
 	ctx := context.Background()
 	if len(batch) == 1 {

@@ -9,24 +9,24 @@ import (
 	"ratescope/limiter/internal/rate"
 )
 
-// prepared is a checked limit in the form in which it is sent. Most limiters are asked
-// about the same few limits again and again, so they are kept.
+// prepared is a validated limit in the form in which it is sent. A Store keeps prepared limits,
+// because most limiters use the same few limits again and again.
 type prepared struct {
 	limit         limiter.Limit
-	limits        []limiter.Limit // the limit alone
-	mostCost      int64
-	count, window any
-	den           int64   // denominator of the moments of what refills; else 0
-	lean          *script // for a cost of 1; nil where there is none
-	leanArgs      []any
+	limits        []limiter.Limit // a slice of the limit alone
+	mostCost      int64           // the largest cost of one request
+	count, window any             // arguments of scripts
+	den           int64           // denominator of the moments of algorithms that refill; else 0
+	lean          *script         // the script for a cost of 1; nil if there is none
+	leanArgs      []any           // its arguments
 }
 
-// maxPrepared is how many limits are kept so; with more of them in use at once each
+// maxPrepared is how many prepared limits a Store keeps. If it uses more at the same time, each
 // decision prepares its own.
 const maxPrepared = 16
 
-// keep adds a limit to those that are kept. When two goroutines do this at once one of the
-// limits is prepared again later.
+// keep adds a limit to the prepared ones. If two goroutines do so at the same time, one of the
+// limits may be lost, and is prepared again later.
 func (s *Store) keep(p *prepared) {
 	all := *s.limits.Load()
 	if len(all) == maxPrepared {
@@ -36,7 +36,7 @@ func (s *Store) keep(p *prepared) {
 	s.limits.Store(&all)
 }
 
-// prepare returns what is sent about a limit.
+// prepare returns a limit in the form in which it is sent.
 func (s *Store) prepare(limit limiter.Limit) *prepared {
 	p := &prepared{limit: limit, limits: []limiter.Limit{limit}, mostCost: s.mostCost(), count: limit.Count, window: micros(limit.Window)}
 	switch {
@@ -66,18 +66,18 @@ func (s *Store) prepare(limit limiter.Limit) *prepared {
 	return p
 }
 
-// refill is the step in which a limit comes back: units every interval. In a batch all
-// units of the limit come at once.
+// refill is the step in which a limit comes back: so many units in each interval. In a batch, all
+// units of the limit come back at the same time.
 type refill struct {
 	rate.Interval
 	units int64
 	batch bool
 }
 
-// steps returns how many refills bring back n units.
+// steps returns how many intervals it takes until n units are back.
 func (f refill) steps(n int64) int64 { return (n + f.units - 1) / f.units }
 
-// refill returns the step of a limit, reduced.
+// refill returns the step of a limit, as a reduced fraction.
 func (s *Store) refill(limit limiter.Limit) refill {
 	w, count := micros(limit.Window), max(limit.Count, 1)
 	if s.form.batches(s.convention) {
@@ -86,8 +86,8 @@ func (s *Store) refill(limit limiter.Limit) refill {
 	return refill{rate.Interval{Num: w, Den: count}.Reduced(), 1, false}
 }
 
-// appendRate appends what a script has to know of a rate, in whole numbers that Lua adds
-// and multiplies exactly. The fractions come last: a lean script without them takes no parts.
+// appendRate appends a script's arguments for a rate, as whole numbers that Lua adds and multiplies
+// exactly. The fractions come last, and only if parts is set.
 func (s *Store) appendRate(args []any, p *prepared, n int64, parts bool) []any {
 	if s.form.args == nil {
 		return args
@@ -95,6 +95,7 @@ func (s *Store) appendRate(args []any, p *prepared, n int64, parts bool) []any {
 	return s.form.args(s.settings, args, s.refill(p.limit), burstOf(p.limit), n, parts)
 }
 
+// gcraArgs is the form.args of GCRA.
 func gcraArgs(s settings, args []any, f refill, burst, n int64, parts bool) []any {
 	one, all := f.Times(n), f.Times(burst)
 	args = append(args, one.US, all.US, s.lifeOf(all))
@@ -104,6 +105,7 @@ func gcraArgs(s settings, args []any, f refill, burst, n int64, parts bool) []an
 	return args
 }
 
+// bucketArgs is the form.args of buckets.
 func bucketArgs(s settings, args []any, f refill, burst, _ int64, parts bool) []any {
 	args = append(args, s.lifeOf(f.Times(f.steps(burst))), f.Num/f.Den)
 	if f.batch {
@@ -115,7 +117,7 @@ func bucketArgs(s settings, args []any, f refill, burst, _ int64, parts bool) []
 	return args
 }
 
-// lifeOf is how many milliseconds a key lives until all of a limit is back.
+// lifeOf returns the expiry of a key in milliseconds: until all of a limit is back.
 func (s settings) lifeOf(all rate.Moment) int64 {
 	if s.clock != nil {
 		return all.US/1000 + 1 + slackMillis
@@ -123,8 +125,8 @@ func (s settings) lifeOf(all rate.Moment) int64 {
 	return all.US/1000 + 1
 }
 
-// checkExact says what is wrong with a limit for Lua, where everything that is multiplied
-// has to stay a whole number in a double.
+// checkExact returns an error if a limit cannot be counted exactly in Lua, where all products must be
+// whole numbers that a float64 holds.
 func (s *Store) checkExact(limit limiter.Limit) error {
 	if limit.Count == 0 {
 		return nil
@@ -136,7 +138,7 @@ func (s *Store) checkExact(limit limiter.Limit) error {
 	return nil
 }
 
-// burstOf is how much a key can take at once.
+// burstOf returns the number of units that a key admits at once.
 func burstOf(limit limiter.Limit) int64 {
 	if limit.Burst > 0 {
 		return limit.Burst
@@ -144,4 +146,5 @@ func burstOf(limit limiter.Limit) int64 {
 	return limit.Count
 }
 
+// micros returns a duration in microseconds.
 func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
