@@ -9,19 +9,19 @@ import (
 	"ratescope/limiter"
 )
 
-// Forecast is what firing would do if there were no other requests. Where others send requests
-// meanwhile, and all cost 1, never more are admitted than it says, and at most as many fewer as
-// requests of others were admitted before the last of the order.
+// Forecast is the result of firing requests if no other client sends any. If other clients do, and
+// all requests cost 1, no more are admitted than Admitted. Fewer are admitted by at most the number
+// of other clients' requests that are admitted before the last one of the order.
 type Forecast struct {
 	Known     bool // false when the limit or the state is not known
 	Admitted  int
 	Denied    int
 	Remaining int64         // after the last request
-	Next      time.Duration // until one more of the same cost is admitted, afterwards; limiter.Never never
+	Next      time.Duration // from the last request until one more of the same cost is admitted; limiter.Never is never
 }
 
-// ForecastOrder plays the requests of an order from now on, when they are due, against a copy of the
-// state. Next is counted from its last request.
+// ForecastOrder plays the requests of an order against a copy of the state, from now on and at the
+// instants at which they are due.
 func (r *Reading) ForecastOrder(now limiter.Instant, s Order) Forecast {
 	if s.Rate == 0 && s.Shape.Kind == Even || r.stuck() {
 		n := s.N
@@ -66,8 +66,8 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 	}
 	f := Forecast{Known: true}
 	if t.Convention.Rule == limiter.RuleFits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
-		// At one instant what fits one by one fits at once, so that a large burst needs no
-		// large number of decisions.
+		// At one instant, requests that are admitted one by one are admitted together too, so that a
+		// large burst needs only a few decisions.
 		f.Admitted = sort.Search(n, func(k int) bool { return !s.Peek(now, limit, t.Convention, int64(k+1)*cost).Allowed })
 		if f.Admitted > 0 {
 			f.Remaining = s.Take(now, limit, t.Convention, int64(f.Admitted)*cost).Remaining
@@ -80,7 +80,7 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 			f.Admitted++
 			continue
 		}
-		if t.Convention.Denied == limiter.DeniedFree { // nothing changes any more: so are the rest
+		if t.Convention.Denied == limiter.DeniedFree { // the state no longer changes: all others are denied too
 			f.Denied += n - i
 			break
 		}
@@ -96,10 +96,10 @@ func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
 // deniedSteps bounds how many requests DeniedIn plays.
 const deniedSteps = 2000
 
-// DeniedIn returns after how long a request is denied if requests of cost 1 go on coming at a
-// rate, in requests a second, evenly. ok is false where none is within a window, one is denied
-// already, or the state or the limit is not known. It plays at most deniedSteps requests: where
-// there would be more, each stands for several.
+// DeniedIn returns after how long a request is denied if requests of cost 1 come evenly at a rate, in
+// requests a second. ok is false if none is denied within a window, if a request would be denied
+// now, and if the state or the limit is not known. It plays at most deniedSteps requests; if there
+// would be more, each stands for several.
 func (r *Reading) DeniedIn(now limiter.Instant, rate float64) (after time.Duration, ok bool) {
 	t := r.Target
 	if r.Err != "" || r.Partial || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Algorithm == limiter.Unknown || !(rate > 0) || len(r.State.Log) > maxPlayed || r.stuck() {

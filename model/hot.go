@@ -8,51 +8,49 @@ import (
 	"ratescope/limiter"
 )
 
-// HotKeys is what is known of how hot keys are beside the readings, for there may be far more
-// keys than are read. A zero At means that nothing is known.
+// HotKeys is the ranking of keys by how often they are used, from other sources than readings, since
+// a server may have many more keys than are read. A zero At means that there is no ranking.
 type HotKeys struct {
 	At   limiter.Instant
-	Keys []HotKey // in no order; at most one a key
+	Keys []HotKey // at most one for each key, in no order
 
-	Writes Measure // writes a second, of all keys that match what is watched
-	// Missed is the most writes a second that a key outside Keys may have.
+	Writes Measure // writes a second of all keys that match the watched patterns
+	// Missed is the greatest possible rate of writes of a key outside Keys.
 	Missed Measure
-	// Sources says, one phrase each, where the figures come from: "writes, heard 3 % of the
-	// time", "HOTKEYS of Redis, by cpu, for 12 s".
+	// Sources has a phrase for each source of the figures: "writes, heard 3 % of the time",
+	// "HOTKEYS of Redis, by cpu, for 12 s".
 	Sources []string
 }
 
-// HotKey is how hot one key is. Each figure comes from another source and is not Known where
-// that one does not speak of the key.
+// HotKey holds the figures of one key. Each comes from a different source, and is not Known if that
+// source does not have the key.
 type HotKey struct {
-	Key string // the limiter's name, or a Redis key that is none; raw, not for a terminal
+	Key string // the limiter's name, or a Redis key that is no limiter; raw, to be cleaned for a terminal
 
-	// Writes a second that were heard of, a lower bound of the requests, and by how much
-	// the figure may be off either way.
+	// Writes is the rate of sampled writes a second, a lower bound of the requests. WritesBy is its
+	// possible error in either direction.
 	Writes   Measure
 	WritesBy float64
-	CPU      Measure // share of the server's time in commands, 0 to 1, as Redis's HOTKEYS has it
-	Net      Measure // share of the bytes in and out, 0 to 1, of the same
-	Accesses Measure // a second, reads too, as Valkey's HOTKEYS has it
-	Counter  Measure // accesses that the LFU counter stands for, since it last decayed
+	CPU      Measure // share of the server's time in commands, 0 to 1, by Redis's HOTKEYS
+	Net      Measure // share of the bytes in and out, 0 to 1, by Redis's HOTKEYS
+	Accesses Measure // accesses a second, also reads, by Valkey's HOTKEYS
+	Counter  Measure // accesses that the LFU counter stands for
 }
 
-// Hottest is a key of the ranking: what the board reads of it and what is heard of it.
+// Hottest is a key of the ranking, with figures of its reading and of HotKeys.
 type Hottest struct {
 	HotKey
-	Watched     bool    // the board has it, and Rate and Utilization are of its reading
+	Watched     bool    // the key is on the board, and has a Rate and a Utilization
 	Rate        Measure // requests a second
 	Utilization Measure
-	// Share orders the ranking: the largest share of anything that the key has, of the
-	// requests of all keys that are read, of the writes that were heard, of the server's
-	// time, of its bytes, of the accesses in Valkey's list or of those that the LFU counters
-	// stand for.
+	// Share orders the ranking. It is the largest of the key's shares: of the requests of all keys
+	// on the board, of the sampled writes, of the server's time and bytes, and of all accesses by
+	// Valkey's HOTKEYS and by the LFU counters.
 	Share float64
 }
 
-// Hottest returns the n hottest keys, the hottest first: those with the largest shares, of
-// equal ones the fullest. Gauges are taken as
-// they were last worked out.
+// Hottest returns the n hottest keys, the one with the largest share first, and of equal ones the one
+// with the highest utilization. It uses the latest gauges.
 func (b *Board) Hottest(n int) []Hottest {
 	var all, accesses, counted float64
 	list := make([]Hottest, 0, len(b.keys)+len(b.HotKeys.Keys))
@@ -94,7 +92,7 @@ func (b *Board) Hottest(n int) []Hottest {
 	return list[:min(max(n, 0), len(list))]
 }
 
-// share returns which part of a whole m is, 0 where either is not known.
+// share returns m as a part of a whole; 0 if either is not known.
 func share(m Measure, whole float64) float64 {
 	if !m.Known || !(whole > 0) || !(m.V > 0) {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"ratescope/limiter"
 )
 
-// AsOf returns the board as it stood at an instant of its past, as far as the timelines can
-// tell: every gauge is worked out from what they hold. The timelines themselves are shared.
+// AsOf returns the board at an instant of its past, as far as its timelines go back: all gauges are
+// calculated from the timelines, which both boards share.
 func (b *Board) AsOf(t limiter.Instant) *Board {
 	f := *b
 	f.At, f.summed = t, false
@@ -24,8 +24,8 @@ func (b *Board) AsOf(t limiter.Instant) *Board {
 	return &f
 }
 
-// readingAt returns the reading that would have been taken at t, and whether the timeline
-// reaches far enough back to tell.
+// readingAt returns the reading of the key at t, calculated from its timeline; known is false if the
+// timeline does not reach far enough back.
 func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	r = k.Reading
 	if r.At <= t || r.Err != "" {
@@ -61,7 +61,7 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	return r, known
 }
 
-// usedAt returns the level in the bin that holds t.
+// usedAt returns the level in the bin that contains at, and whether it is known.
 func (t *Timeline) usedAt(at limiter.Instant) (int64, bool) {
 	b, _ := t.peek(t.Index(at))
 	if !b.UsedKnown {
@@ -70,7 +70,7 @@ func (t *Timeline) usedAt(at limiter.Instant) (int64, bool) {
 	return b.Used, true
 }
 
-// deniedIn returns how many were denied in the whole bins from since to at.
+// deniedIn returns the units denied in the whole bins from since to at.
 func (t *Timeline) deniedIn(since, at limiter.Instant) (n int64) {
 	var buffer [chunkBins]Bin
 	var b *Bin
@@ -83,8 +83,8 @@ func (t *Timeline) deniedIn(since, at limiter.Instant) (n int64) {
 	return n
 }
 
-// entries returns what was admitted from since to at as a log, and whether the second half of
-// that time was watched.
+// entries returns the units admitted from since to at as a log, and whether the key was watched
+// during the last window before at.
 func (t *Timeline) entries(since, at limiter.Instant) (log []limiter.Entry, watched bool) {
 	log = []limiter.Entry{}
 	var buffer [chunkBins]Bin

@@ -9,16 +9,16 @@ import (
 // RecentSpan is the time that Gauge.Recent covers.
 const RecentSpan = 10 * time.Second
 
-// recent counts the units that came in each of the latest seconds of the server's clock.
-// The zero value knows nothing yet.
+// recent counts the units that came in each of the latest seconds of the server's clock. The zero
+// value is ready.
 type recent struct {
-	since  limiter.Instant // from here on everything that came is counted; 0 unknown
-	second int64           // the newest that units[second%len] counts
-	units  [RecentSpan/time.Second + 1]int64
+	since  limiter.Instant                   // all units since this instant are counted; 0 before the first reading
+	second int64                             // the newest second that is counted
+	units  [RecentSpan/time.Second + 1]int64 // by second, modulo the length
 }
 
-// watch notes that everything that came since the reading before r is counted. Of a first
-// reading that is its own instant; where later ones were merged into it, its Trace has that.
+// watch notes that r is complete since the reading before it. A first reading is complete since its
+// own instant or, if later readings were merged into it, since the first level of its Trace.
 func (c *recent) watch(r *Reading) {
 	since := r.Since
 	if since == 0 {
@@ -26,13 +26,13 @@ func (c *recent) watch(r *Reading) {
 			since = r.Trace[0].At
 		}
 	}
-	if c.since == 0 || since > limiter.Instant(c.second+1)*1e6 { // a gap that is longer than a second
+	if c.since == 0 || since > limiter.Instant(c.second+1)*1e6 { // there is a gap of more than a second
 		c.since = since
 	}
 	c.advance(r.At)
 }
 
-// advance clears the seconds between the newest one and that of at.
+// advance makes the second of at the newest one, and clears the seconds before it.
 func (c *recent) advance(at limiter.Instant) {
 	second := int64(at) / 1e6
 	if second < c.second-1 { // the clock was set back
@@ -56,8 +56,8 @@ func (c *recent) add(at limiter.Instant, n int64) {
 	}
 }
 
-// rate returns the units a second over RecentSpan before now, or since it was watched where
-// that is shorter. It is not known for less than two seconds.
+// rate returns the units a second over the RecentSpan before now, or since the first reading if that
+// is less. It is not known for less than two seconds.
 func (c *recent) rate(now limiter.Instant) (perSecond float64, known bool) {
 	if c.since == 0 {
 		return 0, false

@@ -8,12 +8,12 @@ import (
 // Totals are sums over all watched keys.
 type Totals struct {
 	Keys      int
-	Throttled int // would be denied now
-	Near      int // at or above NearLimit and not throttled
-	Broken    int // cannot be read
-	Sick      int // have a Fault; those that cannot be read are among them, and the others are counted as they stand, too
-	Unknown   int // neither denied nor fine: their limit, or what is used of it, is not known
-	Likely    int // nothing but their form says that they are limiters; counted nowhere else but in Keys
+	Throttled int // keys that would deny a request now
+	Near      int // keys at or above NearLimit that are not throttled
+	Broken    int // keys that cannot be read
+	Sick      int // keys with a Fault, including Broken; the others are also counted by their state
+	Unknown   int // keys whose limit or used units are not known
+	Likely    int // keys that are only likely to be limiters; otherwise counted only in Keys
 	Admitted  float64
 	Denied    float64
 	// DeniedKnown counts the keys whose denials are recorded; Denied sums those only.
@@ -22,8 +22,7 @@ type Totals struct {
 	Worst *Watched
 }
 
-// Totals adds up the gauges as they were last worked out. While they do not change it costs
-// nothing.
+// Totals returns the totals of the latest gauges. They are calculated once for each change.
 func (b *Board) Totals() Totals {
 	if !b.summed {
 		var s sum
@@ -35,14 +34,14 @@ func (b *Board) Totals() Totals {
 	return b.totals
 }
 
-// sum is Totals on the way. Rates add up in millionths: fractions would come to another sum in
-// another order.
+// sum calculates Totals. It adds up rates in millionths, because the sum of fractions would depend on
+// their order.
 type sum struct {
 	Totals
 	admitted, denied int64
 }
 
-// add takes one key in.
+// add adds one key.
 func (s *sum) add(k *Watched) {
 	s.Keys++
 	g := &k.Gauge
@@ -75,8 +74,8 @@ func (s *sum) add(k *Watched) {
 	}
 }
 
-// admitted returns how many requests a second were admitted over the last window: where denied ones
-// are counted, too, what is used beyond the limit was not. Of a window that is only inferred from
+// admitted returns the requests a second admitted over the last window. If the limiter counts denied
+// requests too, units above the limit are left out. Of a window that is only inferred from
 // the expiry the beginning is not known, and a count divided by what is left of it can be ten times
 // too high; there it is the rate of the latest seconds, 0 until that is known.
 func (k *Watched) admitted() float64 {
@@ -90,11 +89,11 @@ func (k *Watched) admitted() float64 {
 	return g.Rate
 }
 
-// total returns what was added up.
+// total returns the totals.
 func (s *sum) total() Totals {
 	s.Admitted, s.Denied = float64(s.admitted)/1e6, float64(s.denied)/1e6
 	return s.Totals
 }
 
-// millionths converts a rate; what a hostile store makes of it stays far from overflow.
+// millionths converts a rate to millionths. It is clamped, so that hostile values do not overflow.
 func millionths(rate float64) int64 { return int64(math.Round(min(max(rate, 0), 1e8) * 1e6)) }

@@ -2,18 +2,17 @@ package model
 
 import "math"
 
-// leastSearched is the share of the keys that must have been searched before it says anything about
-// the rest.
+// leastSearched is the least share of the keys that must be searched for an estimate of the rest.
 const leastSearched = 0.02
 
-// UnseenAtMost returns how many more keys of a kind there are at most, with 95 % confidence, in the part
-// of the server that the first search has not come to, where so many of the kind are known. It is not
-// known before a fiftieth was searched, or when the search is over.
+// UnseenAtMost returns an upper bound, with 95 % confidence, of the number of keys of a kind that the
+// first search has yet to find, when it has found so many of them. It is not known before
+// leastSearched of the keys were searched, or when the search is over.
 //
-// SCAN goes through keys in the order of their hashes, so that what was searched is a random sample: of
-// N keys in all it has met a number with the mean N times the share. The bound is that of a Poisson
-// distribution, by the approximation of Wilson and Hilferty (a tenth of a key off at 0, less above).
-// Keys that were found in another way only make it larger.
+// SCAN goes through keys in the order of their hashes, so that the searched keys are a random sample:
+// of N keys in all, it has met N times the searched share on average. The bound is that of a Poisson
+// distribution, by the approximation of Wilson and Hilferty (wrong by a tenth of a key at 0, by less
+// above). Keys that were found in another way only increase it.
 func (s *Sweep) UnseenAtMost(found int) (most int64, known bool) {
 	if s.Passes > 0 || s.Total <= 0 || s.Scanned >= s.Total {
 		return 0, false

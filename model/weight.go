@@ -5,15 +5,14 @@ import (
 	"strconv"
 )
 
-// product is what the previous window still counts, as it is written with so
-// many decimals.
+// product formats the weighted count of the previous window, with so many decimals.
 func product(previous int64, weight float64, decimals int) string {
 	return strconv.FormatFloat(float64(previous)*weight, 'f', decimals, 64)
 }
 
-// ShownWeight writes the weight of the previous window with as few decimals, two or more,
-// as let a reader multiply it by previous and come to the product that is shown beside it
-// with so many decimals.
+// ShownWeight formats the weight of the previous window with as few decimals as possible, two or
+// more, so that a reader who multiplies it by previous gets the product that is shown beside it with
+// so many decimals.
 func ShownWeight(previous int64, weight float64, decimals int) string {
 	want := product(previous, weight, decimals)
 	for digits := 2; digits < 12; digits++ {

@@ -6,19 +6,19 @@ import (
 	"ratescope/limiter"
 )
 
-// WhatIf is what would have become of the requests of a key under other terms.
+// WhatIf holds the outcomes that a key's requests would have had under other terms.
 type WhatIf struct {
-	From, To         limiter.Instant // what was run
-	Admitted, Denied int64           // under the other terms
-	Was, WasDenied   int64           // as it was; WasDenied of recorded denials only
-	DeniedKnown      bool            // denials are recorded: else there were at least as many requests as were admitted
-	Longest          time.Duration   // the longest that a denied request would have had to wait
-	Differs          limiter.Instant // the first moment at which the outcome is another; 0 there is none
-	Stricter         bool            // at that moment the other terms deny more
-	Levels           []Level         // how the used level would have gone, one for each bin that was watched
+	From, To         limiter.Instant // the period
+	Admitted, Denied int64           // units under the other terms
+	Was, WasDenied   int64           // units that were admitted and denied; WasDenied has recorded denials only
+	DeniedKnown      bool            // denials are recorded; if not, there may have been more requests
+	Longest          time.Duration   // the longest wait of a denied request under the other terms
+	Differs          limiter.Instant // the first instant with a different outcome; 0 for none
+	Stricter         bool            // at that instant the other terms deny more
+	Levels           []Level         // levels under the other terms, one for each bin that was watched
 }
 
-// First returns the beginning of the time that was watched; 0 while there is none.
+// First returns the start of the period that was watched; 0 if there is none.
 func (t *Timeline) First() limiter.Instant {
 	if t.first > t.seen {
 		return 0
@@ -26,22 +26,21 @@ func (t *Timeline) First() limiter.Instant {
 	return t.Begin(t.first)
 }
 
-// Past returns the requests that the timeline remembers up to an instant, in the order of time.
-// Those of one bin come at its beginning.
+// Past returns the requests on the timeline up to now, in the order of time. The requests of a bin
+// are at its start.
 func (t *Timeline) Past(now limiter.Instant) []Arrival {
 	_, arrivals, _ := t.report(now)
 	return arrivals
 }
 
-// Run puts the requests that arrived at k between two instants through other terms, on a
-// limiter that is new at the first. Requests of one bin of the timeline count as coming at its
-// beginning. Nothing is written anywhere.
+// Run plays the requests that arrived at k between two instants against a new limiter with other
+// terms. The requests of a bin are played at its start.
 func (k *Watched) Run(terms Target, from, to limiter.Instant) WhatIf {
 	return k.compare(terms, from, to, nil)
 }
 
-// compare is Run, and adds what became of the requests and what would have to columns of time; nil
-// for none.
+// compare is Run, and also adds the actual and the other outcomes to columns of time; into may be
+// nil.
 func (k *Watched) compare(terms Target, from, to limiter.Instant, into *Compared) WhatIf {
 	limit := terms.Limit
 	limit.Window = terms.Window
@@ -77,15 +76,15 @@ func (k *Watched) compare(terms Target, from, to limiter.Instant, into *Compared
 	return w
 }
 
-// Compared is what became of requests, and what would have under other terms, in columns of time.
+// Compared holds the outcomes of requests, and those under other terms, in columns of time.
 type Compared struct {
 	End        limiter.Instant // of the newest column
 	Column     time.Duration
 	Was, Would []Bin // a bin for each column, oldest first; both have the same length
 }
 
-// add takes in the requests of a bin that begins at an instant, of which so many would have been
-// admitted. What is older than the columns is left out.
+// add adds the requests of a bin that begins at an instant; admitted is how many the other terms
+// admit. Bins outside the columns are left out.
 func (c *Compared) add(at limiter.Instant, was *Bin, admitted int64) {
 	if c == nil || at >= c.End {
 		return
@@ -98,8 +97,8 @@ func (c *Compared) add(at limiter.Instant, was *Bin, admitted int64) {
 	c.Would[i].Admitted, c.Would[i].Denied = c.Would[i].Admitted+admitted, c.Would[i].Denied+was.Admitted+was.Denied-admitted
 }
 
-// fit charges as many of n requests of cost 1 as are admitted at one instant, and returns how
-// many that were.
+// fit charges as many of n requests of cost 1 as are admitted at an instant, and returns their
+// number.
 func fit(s *limiter.State, at limiter.Instant, limit limiter.Limit, c limiter.Convention, n int64) int64 {
 	room := min(s.Peek(at, limit, c, 0).Remaining, n)
 	for room > 0 {
