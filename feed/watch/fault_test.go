@@ -159,7 +159,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 			defer cancel()
 			_, err := feed.Once(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{c.url}}))
 			if err == nil {
-				t.Fatal("no error")
+				t.Fatalf("%s can be read, want an error", c.url)
 			}
 			t.Log(err)
 			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -211,7 +211,7 @@ func TestMissingPermissionsAreNamed(t *testing.T) {
 		t.Errorf("of all keys, the one that may be read: %v", got)
 	}
 	if lacks := strings.Join(b.Server.Lacks, " "); !strings.Contains(lacks, "some keys cannot be looked at") || !strings.Contains(lacks, "%R~pattern") {
-		t.Errorf("lacks %q", b.Server.Lacks)
+		t.Errorf("lacks are %q, want the keys that cannot be looked at, and the remedy", b.Server.Lacks)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestAPatternThatMatchesNothing(t *testing.T) {
 	s.CLI("XADD", "later:x", "*", "count", "1")
 	servertest.Await(t, "the key", func() bool { _, ok := run.Reading("later:x"); return ok })
 	if b := run.Last(); b.Sweep.Matched != 1 || b.Sweep.Patterns[0] != "later:*" {
-		t.Errorf("sweep %+v", b.Sweep)
+		t.Errorf("the sweep is %+v, want 1 key matched by later:*", b.Sweep)
 	}
 }
 
@@ -323,7 +323,7 @@ func TestUnixSocket(t *testing.T) {
 	s := servertest.Start(t, "--unixsocket", path)
 	s.CLI("XADD", "k", "*", "count", "2")
 	if _, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{"unix://" + path}}); feedtest.Used(got["k"]) != 2 {
-		t.Errorf("%+v", got)
+		t.Errorf("over a Unix socket the readings are %+v, want k with 2 used", got)
 	}
 }
 
@@ -369,31 +369,31 @@ func TestHealth(t *testing.T) {
 	}
 	h := look(s.URL())
 	if !h.MemoryUsed.Known || h.MemoryUsed.V < 100_000 || h.MemoryMax.V != 100<<20 || h.Policy != "allkeys-lru" {
-		t.Errorf("memory %+v of %+v, policy %q", h.MemoryUsed, h.MemoryMax, h.Policy)
+		t.Errorf("memory %+v of %+v, policy %q, want at least 100,000 bytes of 100 MB, allkeys-lru", h.MemoryUsed, h.MemoryMax, h.Policy)
 	}
 	if !h.Ops.Known || h.Ops.V <= 0 || h.Ops.V > 2000 || !h.Clients.Known || h.Clients.V < 1 || !h.CPU.Known || !h.NetOut.Known {
-		t.Errorf("ops %+v, clients %+v, CPU %+v, out %+v", h.Ops, h.Clients, h.CPU, h.NetOut)
+		t.Errorf("ops %+v, clients %+v, CPU %+v, out %+v, want all known, 1 to 2000 ops a second and a client", h.Ops, h.Clients, h.CPU, h.NetOut)
 	}
 	if len(h.Commands) == 0 || !h.Commands[0].Scripts || h.Commands[0].Total < 1 {
-		t.Errorf("scripts do not come first: %+v", h.Commands)
+		t.Errorf("the commands are %+v, want those that run scripts first", h.Commands)
 	}
-	if len(h.Errors) == 0 || h.Errors[slices.IndexFunc(h.Errors, func(e model.ErrorStat) bool { return e.Name == "NOSCRIPT" })].Total != 1 {
-		t.Errorf("errors %+v", h.Errors)
+	if i := slices.IndexFunc(h.Errors, func(e model.ErrorStat) bool { return e.Name == "NOSCRIPT" }); i < 0 || h.Errors[i].Total != 1 {
+		t.Errorf("the errors are %+v, want 1 NOSCRIPT", h.Errors)
 	}
 	if len(h.Slow) == 0 || h.Slow[0].Command == "" {
-		t.Errorf("slow log %+v", h.Slow)
+		t.Errorf("the slow log is %+v, want entries with their commands", h.Slow)
 	}
 	if !h.Scripts.Known || h.Scripts.V < 2 || !h.Unsaved.Known || h.Saving || len(h.SaveFailed) > 0 {
-		t.Errorf("scripts %+v, unsaved %+v, saving %v, failed %q", h.Scripts, h.Unsaved, h.Saving, h.SaveFailed)
+		t.Errorf("scripts %+v, unsaved %+v, saving %v, failed %q, want at least 2 scripts and no saving", h.Scripts, h.Unsaved, h.Saving, h.SaveFailed)
 	}
 	// On a busy machine other events may have been slow, too.
 	if i := slices.IndexFunc(h.Spikes, func(s model.Spike) bool { return s.Event == "command" }); i < 0 || h.Spikes[i].Most < 20*time.Millisecond || h.Spikes[i].At == 0 {
-		t.Errorf("spikes %+v", h.Spikes)
+		t.Errorf("the spikes are %+v, want one of commands of at least 20 ms", h.Spikes)
 	}
 	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "+@all", "-info", "-slowlog", "-latency")
 	h = look("redis://eye:pw@" + s.Addr())
 	if len(h.Missing) != 3 || !strings.Contains(h.Missing[0], "+info") || !strings.Contains(h.Missing[1], "+latency") || !strings.Contains(h.Missing[2], "+slowlog") {
-		t.Errorf("missing: %q", h.Missing)
+		t.Errorf("missing permissions are %q, want +info, +latency and +slowlog", h.Missing)
 	}
 	if h.MemoryUsed.Known || h.Ops.Known {
 		t.Errorf("figures that no server gave: %+v", h)

@@ -108,7 +108,7 @@ func TestAttackerAmongMany(t *testing.T) {
 		t.Errorf("watching took %.2f %% of the server", 100*share)
 	}
 	if k := board.Key(attacker); k == nil || k.Gauge.Used.N < 300 {
-		t.Errorf("what is read of it: %+v", k)
+		t.Errorf("%s is read as %+v, want at least 300 used", attacker, k)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 		t.Fatalf("with a pattern for it, found were only %d keys", len(got))
 	}
 	if g := r.Gauge(r.At); !g.Stuck || g.Next != limiter.Never || g.Used.N != 150 || r.TTL != model.Forever {
-		t.Errorf("it is shown as %+v", g)
+		t.Errorf("the gauge is %+v with TTL %v, want 150 used of a window that never ends", g, r.TTL)
 	}
 	named := minute
 	named.Match = "throttle:l*"

@@ -170,10 +170,10 @@ func TestHotKeysAreCounted(t *testing.T) {
 		t.Errorf("used %d, and the server counts %d", got, want)
 	}
 	if len(x.State.Log) > 2*model.BinsPerWindow+2 {
-		t.Errorf("a log of %d entries was handed on", len(x.State.Log))
+		t.Errorf("the reading's log has %d entries, want at most one for each bin", len(x.State.Log))
 	}
 	if n := len(run.Last().Readings); n != 1 {
-		t.Errorf("%d readings", n)
+		t.Errorf("the latest batch has %d readings, want 1", n)
 	}
 	t.Logf("%d told of %d", run.Came("hot", false), want)
 	servertest.Await(t, "a cheap batch", func() bool { c := run.Last().Cost; return c.Commands > 0 && c.Commands < 40 })

@@ -221,6 +221,6 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 func TestReplicaOfOneServer(t *testing.T) {
 	_, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis://:s3cr3t@localhost:6379?replica=true"}})
 	if err == nil || !strings.Contains(err.Error(), "the replica's own address") || strings.Contains(err.Error(), "s3cr3t") {
-		t.Errorf("%v", err)
+		t.Errorf("the error is %v, want the remedy and no password", err)
 	}
 }
