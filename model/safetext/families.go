@@ -59,28 +59,35 @@ func (f *Families) Shorten(name string, cells int, mark string) string {
 	if one == nil || !one.has(name) {
 		return Shorten(name, cells, mark)
 	}
-	for at := 0; at < one.start; {
-		if at += firstWord(name[at:]); at <= one.start && fits(name[at:], cells-Width(mark)) {
+	for at, left := 0, Width(name); at < one.start; { // left is the width of what is not cut off
+		word := firstWord(name[at:])
+		left -= Width(name[at : at+word])
+		if at += word; at <= one.start && left <= cells-Width(mark) {
 			return mark + name[at:]
 		}
 	}
 	cells -= 2 * Width(mark)
 	rest := name[one.start:]
-	for own := len(rest) - one.end; len(rest) > own; {
-		if rest = rest[:strings.LastIndexFunc(rest, separates)]; fits(rest, cells) {
+	for own, left := len(rest)-one.end, Width(rest); len(rest) > own; {
+		at := strings.LastIndexFunc(rest, separates)
+		left -= Width(rest[at:])
+		if rest = rest[:at]; left <= cells {
 			return mark + rest + mark
 		}
 	}
 	if cells < leastOwn {
 		return Shorten(name, cells+2*Width(mark), mark)
 	}
-	for part := rest; 3*len(part) >= 2*len(rest); part = part[:strings.LastIndexFunc(part, separates)] {
-		if fits(part, cells) { // most of what is its own, and whole words
+	for part, left := rest, Width(rest); 3*len(part) >= 2*len(rest); {
+		if left <= cells { // most of what is its own, and whole words
 			return mark + part + mark
 		}
-		if !strings.ContainsFunc(part, separates) {
+		at := strings.LastIndexFunc(part, separates)
+		if at < 0 {
 			break
 		}
+		left -= Width(part[at:])
+		part = part[:at]
 	}
 	return mark + Shorten(rest, cells, mark) + mark
 }
@@ -94,8 +101,6 @@ func (f *family) has(name string) bool {
 // leastOwn is how many cells a family's name needs for what is its own; in less both ends of the
 // whole name say more.
 const leastOwn = 8
-
-func fits(s string, cells int) bool { return len(s) <= cells || Width(s) <= cells }
 
 // separates reports the runes that end a word of a name.
 func separates(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
