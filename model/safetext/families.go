@@ -16,6 +16,9 @@ type Families struct {
 	changes int
 }
 
+// mostFamilies bounds the memory of Families where names that begin with ever other words come and go.
+const mostFamilies = 4096
+
 // family is what the names that begin with one word have in common, counted in the bytes of one.
 type family struct {
 	example    string
@@ -23,12 +26,14 @@ type family struct {
 	several    bool // it has more than the example
 }
 
-// Learn counts clean names among those that may be shortened. What it has once learned stays:
-// a family never has more in common than before.
+// Learn counts a clean name among those that may be shortened. What it has once learned stays:
+// a family never has more in common than before. Names beyond mostFamilies families are not learned.
 func (f *Families) Learn(name string) {
 	first := name[:firstWord(name)]
 	one := f.of[first]
 	switch {
+	case one == nil && len(f.of) >= mostFamilies:
+		return
 	case one == nil:
 		if f.of == nil {
 			f.of = map[string]*family{}
@@ -49,8 +54,8 @@ func (f *Families) Learn(name string) {
 func (f *Families) Changes() int { return f.changes }
 
 // Shorten cuts a clean name to at most cells cells, marks included: first words from its beginning
-// that its family shares, as few as will do, then such words from its end, then up to a third of what is its own from the end
-// of that, in whole words, then the middle of it.
+// that its family shares, as few as will do, then such words from its end, then whole words from the
+// end of what is its own, up to a third of that, then the middle of it.
 func (f *Families) Shorten(name string, cells int, mark string) string {
 	if len(name) <= cells || Width(name) <= cells {
 		return name

@@ -1,6 +1,7 @@
 package safetext_test
 
 import (
+	"fmt"
 	"testing"
 
 	"ratescope/model/safetext"
@@ -90,4 +91,18 @@ func FuzzFamilies(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFamiliesAreBounded: names that begin with ever other words are not all remembered.
+func TestFamiliesAreBounded(t *testing.T) {
+	var f safetext.Families
+	for i := range 5000 {
+		f.Learn(fmt.Sprintf("word%d:x", i))
+	}
+	for _, name := range limits {
+		f.Learn(name)
+	}
+	if got, want := f.Shorten(limits[0], 21, "…"), safetext.Shorten(limits[0], 21, "…"); got != want {
+		t.Errorf("after 5,000 other families a name is cut to %q, want %q as without a family", got, want)
+	}
 }
