@@ -89,28 +89,29 @@ func Start(t testing.TB, args ...string) *Server {
 	Need(t)
 	for range mostPorts {
 		s := &Server{t: t, Port: FreePort(t), args: args, Dir: t.TempDir()}
-		if s.Start(); s.listens() {
+		if s.launch(); s.listens() {
+			s.await(false)
 			t.Cleanup(s.Kill)
 			return s
 		}
 		s.Kill()
 	}
-	t.Fatalf("each of %d free ports was taken by another program before the server listened there", mostPorts)
+	t.Fatalf("the server could listen on none of %d ports that were free", mostPorts)
 	return nil
 }
 
 // mostPorts is on how many ports a server is tried. A port that was free may be given to another test, of this
 // package or of one that is tested at the same time, before the server listens there: what then answers is
-// the other's server.
-const mostPorts = 5
+// the other's server. A node of a cluster listens on a second port, 10,000 above, which may be taken or too high.
+const mostPorts = 10
 
-// listens waits until the server itself listens on its port, and reports false where another program does.
+// listens waits until the server itself listens on its ports, and reports false where it cannot.
 func (s *Server) listens() (own bool) {
 	s.t.Helper()
 	Await(s.t, "the server to say that it listens", func() bool {
 		log := s.log.String()
 		own = strings.Contains(log, "Ready to accept connections")
-		return own || strings.Contains(log, "Failed listening") || strings.Contains(log, "already in use")
+		return own || strings.Contains(log, "Failed listening") || strings.Contains(log, "already in use") || strings.Contains(log, "port number too high")
 	})
 	return own
 }
@@ -128,6 +129,13 @@ func Client(t testing.TB) *redis.Client {
 // until it answers, if only that it is loading where that was asked for.
 func (s *Server) Start(more ...string) {
 	s.t.Helper()
+	s.launch(more...)
+	s.await(len(more) > 0)
+}
+
+// launch starts the process of the server.
+func (s *Server) launch(more ...string) {
+	s.t.Helper()
 	s.log = &lockedBuffer{}
 	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir}, s.args...)
 	args = append(args, more...)
@@ -136,6 +144,11 @@ func (s *Server) Start(more ...string) {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// await waits until the server answers; with loading, also that it is loading.
+func (s *Server) await(loading bool) {
+	s.t.Helper()
 	Await(s.t, "the server to listen", func() bool {
 		c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 		if err != nil {
@@ -145,7 +158,7 @@ func (s *Server) Start(more ...string) {
 		fmt.Fprintf(c, "PING\r\n")
 		c.SetReadDeadline(time.Now().Add(time.Second))
 		line, err := bufio.NewReader(c).ReadString('\n')
-		return err == nil && (len(more) > 0 || !strings.Contains(line, "LOADING"))
+		return err == nil && (loading || !strings.Contains(line, "LOADING"))
 	})
 }
 

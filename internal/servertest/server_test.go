@@ -1,16 +1,37 @@
 package servertest
 
-import "testing"
+import (
+	"net"
+	"testing"
+)
 
 // TestAPortThatIsTaken: a server whose port another one has taken is told from that one, which answers there.
 func TestAPortThatIsTaken(t *testing.T) {
 	first := Start(t)
 	second := &Server{t: t, Port: first.Port, Dir: t.TempDir()}
 	t.Cleanup(second.Kill)
-	if second.Start(); second.listens() {
+	if second.launch(); second.listens() {
 		t.Error("the server of another test is taken for its own")
 	}
 	if !first.listens() {
 		t.Error("the server that listens is not known")
+	}
+}
+
+// TestAClusterPortThatIsTaken: a node of a cluster that cannot listen on its second port, 10,000 above
+// the first, says so at once, as does one whose second port would be too high.
+func TestAClusterPortThatIsTaken(t *testing.T) {
+	Need(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, port := range []int{taken.Addr().(*net.TCPAddr).Port - 10_000, 60_000} {
+		node := &Server{t: t, Port: port, Dir: t.TempDir(), args: []string{"--cluster-enabled", "yes"}}
+		t.Cleanup(node.Kill)
+		if node.launch(); node.listens() {
+			t.Errorf("a node listens on port %d", port)
+		}
 	}
 }
