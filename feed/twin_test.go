@@ -44,8 +44,7 @@ func TestTakenBackAsATwin(t *testing.T) {
 	}
 	for name, seed := range libraryKeys {
 		subjects[name] = func(t *testing.T) subject {
-			key := seed(t, s)
-			r, i := libraryInjector(t, s, key)
+			key, r, i := seededInjector(t, s, seed)
 			target, err := r.Aim()
 			if err != nil {
 				t.Fatal(err)
