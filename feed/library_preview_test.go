@@ -14,8 +14,7 @@ import (
 func TestPreviewAtALibrary(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	key := libraryKeys["redis-rate"](t, s)
-	r, i := libraryInjector(t, s, key)
+	key, r, i := seededInjector(t, s, libraryKeys["redis-rate"])
 	target, err := r.Aim()
 	if err != nil {
 		t.Fatal(err)
