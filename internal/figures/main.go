@@ -13,12 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"ratescope/internal/cores"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"ratescope/internal/cores"
 )
 
 // run is benchmarks of one package that are measured together, and how many times. The page has the best
