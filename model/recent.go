@@ -45,8 +45,12 @@ func (c *recent) advance(at limiter.Instant) {
 	c.second = max(c.second, second)
 }
 
-// add counts units that came at an instant.
+// add counts units that came at an instant. Those from before c.since, which a first reading reports
+// as the past, are left out, because rate divides by the time since then.
 func (c *recent) add(at limiter.Instant, n int64) {
+	if at < c.since {
+		return
+	}
 	second := int64(at) / 1e6
 	if second > c.second {
 		c.advance(at)

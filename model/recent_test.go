@@ -50,3 +50,36 @@ func TestRecentRate(t *testing.T) {
 		t.Errorf("%d keys", len(got))
 	}
 }
+
+// TestRecentRateLeavesOutThePast watches 20 units a second that also came before the first reading.
+// A reading in between gives another window, for which its source reports all of them again.
+func TestRecentRateLeavesOutThePast(t *testing.T) {
+	at := limiter.InstantOf(time.Unix(1_700_000_000, 0))
+	begun := at
+	var b model.Board
+	var all []model.Arrival
+	for came := at.Add(-30 * time.Second); came <= at; came = came.Add(50 * time.Millisecond) {
+		all = append(all, model.Arrival{At: came, N: 1})
+	}
+	window, since, fresh := time.Minute, limiter.Instant(0), all
+	for range 12 {
+		b.Apply(model.Batch{At: at, Server: model.Server{Link: model.Live}, Readings: []model.Reading{{
+			Key: "k", Type: "zset", At: at, Since: since, Arrivals: fresh, ExactKnown: true, PreviousKnown: true,
+			Target: model.Target{Algorithm: limiter.SlidingLog, Window: window, Limit: limiter.Limit{Count: 1000, Window: window}, LimitKnown: true},
+		}}})
+		b.Refresh(at)
+		if g := b.Key("k").Gauge; g.RecentKnown && math.Abs(g.Recent-20) > 2 {
+			t.Errorf("20/s are told as %v, %v after the first reading", g.Recent, at.Sub(begun))
+		}
+		since = at
+		fresh = nil
+		for range 10 {
+			at = at.Add(50 * time.Millisecond)
+			fresh = append(fresh, model.Arrival{At: at, N: 1})
+		}
+		all = append(all, fresh...)
+		if at.Sub(begun) == 3*time.Second {
+			window, fresh = 30*time.Second, all
+		}
+	}
+}
