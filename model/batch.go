@@ -197,7 +197,7 @@ func (r *Reading) join(old *Reading) {
 	}
 	arrivals := old.Arrivals // no other code appends to the slices of a batch
 	for _, a := range r.Arrivals {
-		if r.Since != 0 || a.At > old.At { // a source that restarts may repeat arrivals
+		if !r.Repeats(old) || a.At > old.At {
 			arrivals = append(arrivals, a)
 		}
 	}

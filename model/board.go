@@ -183,22 +183,24 @@ func (b *Board) apply(r *Reading) {
 		k.injected, k.owed, k.anchor = nil, nil, anchor{}
 	}
 	k.Gone = false
-	again := r.Since == 0 && !begun // a source that restarts may repeat arrivals
+	repeats := r.Repeats(&k.Reading)
 	k.recent.watch(r)
 	var denied int64
 	for _, a := range r.Arrivals {
-		if again && a.At <= k.Reading.At {
+		counted := repeats && a.At <= k.Reading.At
+		if counted && !begun {
 			continue
 		}
 		a.At = min(a.At, r.At) // the writer's clock may be ahead
-		if a.Denied {
-			denied += a.N
-		}
 		k.Timeline.Arrive(a)
-		if !a.Denied {
+		k.LastHit = max(k.LastHit, a.At)
+		switch {
+		case counted: // in the numbers of the reading that reported it first
+		case a.Denied:
+			denied += a.N
+		default:
 			k.recent.add(a.At, a.N)
 		}
-		k.LastHit = max(k.LastHit, a.At)
 	}
 	k.Gauge = r.Gauge(r.At)
 	for _, l := range r.Trace {

@@ -34,7 +34,8 @@ type Reading struct {
 	PreviousKnown, ExactKnown bool
 
 	// Arrivals are the requests that the source had not reported before, oldest first, with at most
-	// one entry for each instant and kind.
+	// one entry for each instant and kind. A source that begins anew, or finds another window,
+	// reports earlier ones too; see Repeats.
 	Arrivals []Arrival
 	// Since is the instant of the source's previous reading; 0 for the first one. The Arrivals
 	// from Since to At are complete.
@@ -63,6 +64,15 @@ type Reading struct {
 	TTL    time.Duration
 	Err    string // why the key cannot be read (wrong type, no permission); one sentence without the key
 	Notes  []Note
+}
+
+// Repeats reports whether the Arrivals of r up to old.At were reported before: old is the previous
+// reading of the key, and r is the first one of a source that began anew, or the first one for
+// another window, whose timeline starts again. If the clock was set back by more than a window,
+// what is reported anew is new.
+func (r *Reading) Repeats(old *Reading) bool {
+	anew := r.Since == 0 || r.Target.Window != old.Target.Window
+	return anew && old.At.Sub(r.At) <= r.Target.span()
 }
 
 // Forever is the TTL of a key that never expires.

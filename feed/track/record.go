@@ -21,7 +21,15 @@ type record struct {
 	joined  bool            // some entries stand for a bin
 	until   limiter.Instant // the newest entry that stands for a bin
 
-	pending map[int64]model.Arrival // arrivals to report, by bin
+	pending map[slot]model.Arrival // arrivals to report
+	told    limiter.Instant        // the newest arrival that was reported
+}
+
+// slot names the arrivals that are reported as one: those of one bin that are reported for the
+// first time, or again because the window has changed.
+type slot struct {
+	bin   int64
+	again bool
 }
 
 // Bounds of record.most, and of the entries of all records together.
@@ -75,7 +83,8 @@ func (r *record) horizon(now limiter.Instant) limiter.Instant {
 }
 
 // setWindow changes the window. A new window makes the key's timeline start again, so that all
-// entries are reported again.
+// entries are reported again. Those that were reported before are not joined with newer ones, so
+// that receivers can tell them apart; see model.Reading.Repeats.
 func (r *record) setWindow(w time.Duration) {
 	if r.window == w {
 		return
@@ -83,7 +92,7 @@ func (r *record) setWindow(w time.Duration) {
 	r.window = w
 	r.pending = nil
 	for _, e := range r.entries {
-		r.report(e)
+		r.add(slot{r.bin(e.At), e.At <= r.told}, e)
 	}
 }
 
@@ -126,14 +135,16 @@ func (r *record) insert(e limiter.Entry) {
 }
 
 // report notes that e has to be reported as an arrival.
-func (r *record) report(e limiter.Entry) {
+func (r *record) report(e limiter.Entry) { r.add(slot{bin: r.bin(e.At)}, e) }
+
+// add adds an entry to the arrivals of a slot.
+func (r *record) add(s slot, e limiter.Entry) {
 	if r.pending == nil {
-		r.pending = make(map[int64]model.Arrival)
+		r.pending = make(map[slot]model.Arrival)
 	}
-	b := r.bin(e.At)
-	p := r.pending[b]
+	p := r.pending[s]
 	p.At, p.N = max(p.At, e.At), p.N+e.Count
-	r.pending[b] = p
+	r.pending[s] = p
 }
 
 // from returns the index of the first entry at or after at.
@@ -161,10 +172,10 @@ func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64)
 	for _, e := range r.entries[len(keep):] {
 		was[floorDiv(r.bin(e.At), grain)] += e.Count
 	}
-	for b, p := range r.pending {
-		if b >= r.bin(at) {
-			was[floorDiv(b, grain)] -= p.N // not reported yet, so still to be reported
-			delete(r.pending, b)
+	for s, p := range r.pending {
+		if s.bin >= r.bin(at) {
+			was[floorDiv(s.bin, grain)] -= p.N // not reported yet, so still to be reported
+			delete(r.pending, s)
 		}
 	}
 	entries := make([]limiter.Entry, 0, len(keep)+len(fresh))
@@ -272,5 +283,6 @@ func (r *record) arrivals(denied bool) []model.Arrival {
 	}
 	clear(r.pending)
 	slices.SortFunc(out, func(a, b model.Arrival) int { return int(a.At - b.At) })
+	r.told = max(r.told, out[len(out)-1].At)
 	return out
 }

@@ -66,6 +66,22 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
+// TestAnotherWindowReportsAgain changes the window while an entry is not reported yet: those that
+// were reported come again, apart from it, although one bin of the new window holds them all.
+func TestAnotherWindowReportsAgain(t *testing.T) {
+	var r record
+	r.setWindow(time.Second)
+	at := limiter.InstantOf(time.Unix(1_700_000_000, 0))
+	r.extend([]limiter.Entry{{At: at, Count: 2}, {At: at + 5, Count: 1}})
+	r.arrivals(false)
+	r.extend([]limiter.Entry{{At: at + 9, Count: 4}})
+	r.setWindow(time.Minute)
+	want := []model.Arrival{{At: at + 5, N: 3}, {At: at + 9, N: 4}}
+	if got := r.arrivals(false); !slices.Equal(got, want) {
+		t.Errorf("arrivals %v, want %v", got, want)
+	}
+}
+
 // FuzzOwnMember wants what is taken for a member of this library to be a time.
 func FuzzOwnMember(f *testing.F) {
 	f.Add("1795000000123456-2")

@@ -89,7 +89,7 @@ func readRecording(r io.Reader) (Trace, error) {
 	if err != nil {
 		return t, err
 	}
-	numbers := map[string]int32{}
+	numbers, previous := map[string]int32{}, map[string]model.Reading{}
 	for {
 		batch, err := in.Next()
 		if d := (*record.Damage)(nil); errors.As(err, &d) {
@@ -99,6 +99,9 @@ func readRecording(r io.Reader) (Trace, error) {
 			break
 		}
 		for _, reading := range batch.Readings {
+			old := previous[reading.Key]
+			repeats := reading.Repeats(&old)
+			previous[reading.Key] = model.Reading{At: reading.At, Target: model.Target{Window: reading.Target.Window}}
 			if len(reading.Arrivals) == 0 {
 				continue
 			}
@@ -110,6 +113,9 @@ func readRecording(r io.Reader) (Trace, error) {
 			}
 			t.Targets[number] = reading.Target
 			for _, a := range reading.Arrivals {
+				if repeats && a.At <= old.At {
+					continue
+				}
 				if a.N > int64(maxArrivals-len(t.Arrivals)) {
 					return t, fmt.Errorf("the recording holds more than %d requests: record a shorter time, or fewer keys", maxArrivals)
 				}

@@ -173,7 +173,10 @@ func TestRecordingAsTrace(t *testing.T) {
 				{Key: "quiet", At: second(1001), Arrivals: []model.Arrival{{At: second(1000.5), N: 1}}},
 				{Key: "busy", At: second(1001), Arrivals: []model.Arrival{{At: second(1000.25), N: 2}, {At: second(1000.75), N: 1, Denied: true}}},
 			}},
-			{At: second(1002), Readings: []model.Reading{{Key: "busy", At: second(1002), Since: second(1001), Arrivals: []model.Arrival{{At: second(1001.5), N: 1}}}}},
+			{At: second(1002), Readings: []model.Reading{
+				{Key: "quiet", At: second(1002), Since: second(1001), Target: model.Target{Window: time.Second}, Arrivals: []model.Arrival{{At: second(1000.5), N: 1}}}, // again, for another window
+				{Key: "busy", At: second(1002), Since: second(1001), Arrivals: []model.Arrival{{At: second(1001.5), N: 1}}},
+			}},
 		} {
 			if err := w.Write(b); err != nil {
 				t.Fatal(err)
