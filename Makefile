@@ -7,9 +7,13 @@ BENCH   ?= .
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
+# A test that fails is run once more, after all others, because a machine that stands still for
+# seconds makes servers miss their time limits. The first failure is printed too.
+TESTS := go tool gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=20
+
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
-	go test -vet=off . ./limiter ./model/... ./tui ./tui/lab
-	RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -race -timeout 20m ./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$ -e "^$$(go list -m)$$")
+	$(TESTS) --packages=". ./limiter ./model/... ./tui ./tui/lab" -- -vet=off -timeout 20m
+	RATESCOPE_REQUIRE_REDIS=1 $(TESTS) --packages="./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$ -e "^$$(go list -m)$$" | tr '\n' ' ')" -- -vet=off -race -timeout 20m
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
 
