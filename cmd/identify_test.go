@@ -16,8 +16,8 @@ func TestIdentifyWrite(t *testing.T) {
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
-	for key, value := range map[string]string{"rl:203.0.113.7": "3", "LIMITS:LIMITER/10.0.0.1/10/1/minute": "4", "throttle:login:7": "2"} {
-		if err := client.Set(t.Context(), key, value, time.Minute).Err(); err != nil {
+	for key, value := range map[string]string{"rl:203.0.113.7": "3", "LIMITS:LIMITER/10.0.0.1/10/1/hour": "4", "throttle:login:7": "2"} {
+		if err := client.Set(t.Context(), key, value, time.Hour).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
