@@ -59,7 +59,12 @@ func need(t testing.TB, name string) {
 type result struct {
 	out, err string
 	code     int
+	took     time.Duration
 }
+
+// still reports that the run came to nothing, or to a request of unknown outcome, because the machine may
+// have stood still.
+func (r result) still() bool { return r.code != 0 && servertest.StoodStill(r.took, r.err) }
 
 // environment is that of a fresh user: no settings, no server, audit files apart.
 func environment(t testing.TB, extra ...string) []string {
@@ -78,19 +83,31 @@ func ratescope(t testing.TB, args ...string) result {
 	return ratescopeIn(t, environment(t), args...)
 }
 
-func ratescopeIn(t testing.TB, env []string, args ...string) result {
+// ratescopeIn runs the program to its end, again where it had nothing to tell but of a server that stood still.
+func ratescopeIn(t testing.TB, env []string, args ...string) (r result) {
+	t.Helper()
+	servertest.Anew(t, func() (upset bool) {
+		r = once(t, env, args...)
+		return r.out == "" && r.still()
+	})
+	return r
+}
+
+// once runs the program to its end.
+func once(t testing.TB, env []string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, env
+	begun := time.Now()
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
 		t.Errorf("ratescope %q: %v", args, errors.Join(err, ctx.Err())) // may be called from any goroutine
 	}
-	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode(), time.Since(begun)}
 }
 
 // ok fails unless the run ended well, and decodes its output into v when v is not nil.
@@ -167,12 +184,13 @@ func (s redisServer) now(t testing.TB) time.Time {
 	return time.UnixMicro(a*1_000_000 + b)
 }
 
-// quietWindow is a window of about ten minutes whose clock-aligned edges are at least
-// half a minute away from now, so that none passes during the test.
+// quietWindow is a window of about ten minutes whose last clock-aligned edge is half a minute away
+// from now at least, and the next one four minutes, so that none passes during the test, on a machine
+// that stands still now and then too.
 func quietWindow(now time.Time) time.Duration {
 	for w := 10 * time.Minute; ; w += time.Minute {
 		start := time.UnixMilli(now.UnixMilli() / w.Milliseconds() * w.Milliseconds())
-		if into := now.Sub(start); into > 30*time.Second && into < w-30*time.Second {
+		if into := now.Sub(start); into > 30*time.Second && into < w-4*time.Minute {
 			return w
 		}
 	}
@@ -196,5 +214,5 @@ func interrupt(t *testing.T, requests int, args ...string) result {
 		t.Error(err)
 	}
 	_ = cmd.Wait() // its exit code is looked at by the caller
-	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+	return result{out: out.String(), err: errOut.String(), code: cmd.ProcessState.ExitCode()}
 }

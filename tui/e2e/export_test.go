@@ -29,7 +29,7 @@ func TestExport(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(2*servertest.Patience, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	var page string
 	servertest.Await(t, "the key is told", func() bool {

@@ -8,9 +8,39 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"ratescope/internal/servertest"
+	"ratescope/model/record"
 )
+
+// arrivals returns how many arrivals of a key a recording holds so far, while it goes on too.
+func arrivals(t *testing.T, file, key string) (n int64) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		return 0 // it has not begun
+	}
+	defer f.Close()
+	in, err := record.NewReader(f)
+	if err != nil {
+		return 0
+	}
+	for {
+		b, err := in.Next()
+		if err != nil {
+			return n
+		}
+		for _, r := range b.Readings {
+			if r.Key != key {
+				continue
+			}
+			for _, a := range r.Arrivals {
+				n += a.N
+			}
+		}
+	}
+}
 
 // TestRecordAndReplay records what other programs do on a server, takes the server away,
 // and looks at the same figures again.
@@ -25,16 +55,23 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 	hit(4)
 	file := filepath.Join(t.TempDir(), "seen.jsonl.gz")
-	cmd := exec.Command(program, "record", file, "--for", "4s", "--redis", s.URL(), "--watch", "rl:*", "--limit", "20/"+window.String())
+	cmd := exec.Command(program, "record", file, "--redis", s.URL(), "--watch", "rl:*", "--limit", "20/"+window.String())
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errOut, environment(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Await(t, "the recording has begun", func() bool { _, err := os.Stat(file); return err == nil })
+	kill := time.AfterFunc(3*servertest.Patience, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	servertest.Await(t, "the recording has begun", func() bool { return arrivals(t, file, "rl:alice") == 4 })
 	hit(9)
-	if err := cmd.Wait(); err != nil || out.Len() > 0 || !strings.Contains(errOut.String(), "recorded 1 key in ") {
-		t.Fatalf("%v, stdout %q, stderr %q", err, &out, &errOut)
+	servertest.Await(t, "the recording has the rest", func() bool { return arrivals(t, file, "rl:alice") == 13 })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 || out.Len() > 0 || !strings.Contains(errOut.String(), "recorded 1 key in ") {
+		t.Fatalf("exit code %d, stdout %q, stderr %q", code, &out, &errOut)
 	}
 	var snap snapshot
 	ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--watch", "rl:*", "--limit", "20/"+window.String()).ok(t, &snap)
@@ -59,23 +96,18 @@ func TestRecordAndReplay(t *testing.T) {
 
 	term := openTerminal(t, 120, 30)
 	term.run("%s replay %s --speed 2", program, file)
-	term.wait("REPLAY 0:0", "×2", "rl:alice")
+	term.wait("REPLAY 0:", "rl:alice")
 	screen := term.wait("end of recording", "13/20")
 	if !strings.Contains(screen, "this is a recording") {
 		t.Errorf("the screen does not say why nothing can be fired:\n%s", screen)
 	}
 	term.press("Space")
 	term.wait("this is a recording: nothing can be fired at it")
-	term.press("R")
-	term.wait("REPLAY 0:00")
-	term.press("p")
+	term.pressUntil("R", "REPLAY 0:00", "×2") // it goes on at once: pressed again, it begins again
+	term.press("R", "p")
 	term.wait("paused")
-	for range 9 {
-		term.press("Left")
-	}
-	term.wait("REPLAY 0:00", "paused", "4/20")
-	term.press("Right", "Right", "Right", "Right", "Right", "Right", "Right", "Right", "Right")
-	term.wait("paused", "13/20")
+	term.pressUntil("Left", "REPLAY 0:00", "paused", "4/20")
+	term.pressUntil("Right", "13/20")
 	term.press("q")
 	term.settled()
 }

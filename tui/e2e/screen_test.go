@@ -22,6 +22,10 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	w := quietWindow(s.now(t))
 	logs, counters := formats(t, s, w)
 	spy := s.watch(t)
+	estimate := func() int { // what counts of the previous window falls meanwhile
+		return 7 + int(5*(1-float64(s.now(t).UnixMilli()%w.Milliseconds())/float64(w.Milliseconds())))
+	}
+	most := estimate()
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --watch '?*' --limit %s", program, s.URL(), limitFlag(10, w))
 	term.wait(append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
@@ -30,13 +34,14 @@ func TestScreenOfOthersFormats(t *testing.T) {
 			t.Errorf("%s: 12 of 10 are used, the row says %q", name, got)
 		}
 	}
-	estimate := 7 + int(5*(1-float64(s.now(t).UnixMilli()%w.Milliseconds())/float64(w.Milliseconds())))
 	for _, name := range counters {
-		term.wait(name)
-		got := row(term.screen(), name)
-		// The weight of the previous window may have fallen by one request meanwhile.
-		if !strings.Contains(got, fmt.Sprintf(" %d/10 ", estimate)) && !strings.Contains(got, fmt.Sprintf(" %d/10 ", estimate-1)) {
-			t.Errorf("%s: the estimate is %d of 10, the row says %q", name, estimate, got)
+		got, fits := row(term.wait(name), name), false
+		least := estimate()
+		for n := least; n <= most; n++ {
+			fits = fits || strings.Contains(got, fmt.Sprintf(" %d/10 ", n))
+		}
+		if !fits {
+			t.Errorf("%s: the estimate is %d to %d of 10, the row says %q", name, least, most, got)
 		}
 	}
 	// The weighted bars of the selected key: 5 before the edge, 7 since, 12 in the log.
@@ -92,20 +97,18 @@ func TestSpaceFiresOne(t *testing.T) {
 	term.wait("LIVE", "read-only, ! arms", " 1/1000 ")
 	term.press("Space")
 	term.wait("press ! to arm it")
-	term.press("!")
-	term.wait("ARMED ")
+	term.arm()
 	const presses = 12
 	var server, screen []time.Duration
 	for n := 2; n < 2+presses; n++ {
 		want := strconv.Itoa(n)
-		term.press("Space")
-		term.wait("will do", "EVALSHA")
-		if got := s.cli(t, "ZCARD", "z:live"); got != strconv.Itoa(n-1) {
-			t.Fatalf("ZCARD is %s before the order was confirmed, want %d", got, n-1)
-		}
-		pressed := time.Now()
-		term.press("Enter")
-		servertest.Await(t, "ZCARD is "+want, func() bool { return s.cli(t, "ZCARD", "z:live") == want })
+		var pressed time.Time
+		term.fireOne("ZCARD is "+want, func() {
+			if got := s.cli(t, "ZCARD", "z:live"); got != strconv.Itoa(n-1) {
+				t.Fatalf("ZCARD is %s before the order was confirmed, want %d", got, n-1)
+			}
+			pressed = time.Now()
+		}, func() bool { return s.cli(t, "ZCARD", "z:live") == want })
 		server = append(server, time.Since(pressed))
 		term.wait(" " + want + "/1000 ")
 		screen = append(screen, time.Since(pressed))
@@ -159,7 +162,7 @@ func TestScreenSurvivesTheServer(t *testing.T) {
 	term.wait("z:k", " 2/100 ")
 	s.Kill()
 	// A shorter absence than a column of the timeline, 1.5 s, is not seen on it.
-	gone := regexp.MustCompile(`DOWN [2-9]\.\ds`)
+	gone := regexp.MustCompile(`DOWN ([2-9]\.\d|\d\d)`)
 	servertest.Await(t, "the server has been away for two seconds", func() bool { return gone.MatchString(term.screen()) })
 	s.Start()
 	now = s.now(t).UnixMilli()

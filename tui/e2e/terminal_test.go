@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -96,6 +97,55 @@ func (m *terminal) wait(words ...string) string {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// pressUntil presses a key again and again until the screen holds all of the words.
+func (m *terminal) pressUntil(key string, words ...string) {
+	m.t.Helper()
+	servertest.Await(m.t, fmt.Sprintf("%s leads to %q", key, words), func() bool {
+		m.press(key)
+		screen := m.screen()
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(screen, w) })
+	})
+}
+
+// arm arms firing, again where that is refused because the server stood still.
+func (m *terminal) arm() {
+	m.t.Helper()
+	const refused = "firing cannot be armed: "
+	servertest.Anew(m.t, func() bool {
+		m.press("!")
+		servertest.Await(m.t, "the key takes a refusal off the screen", func() bool { return !strings.Contains(m.screen(), refused) })
+		upset := false
+		servertest.Await(m.t, "firing is armed, or refused", func() bool {
+			screen := m.screen()
+			upset = strings.Contains(screen, refused) && strings.Contains(screen, "does not answer")
+			return upset || strings.Contains(screen, "ARMED ")
+		})
+		return upset
+	})
+}
+
+// fireOne fires one request by its ticket, calls confirm before it is confirmed, and returns when it has done
+// what it should. A request that is not sent because the server stood still is ordered again.
+func (m *terminal) fireOne(what string, confirm func(), done func() bool) {
+	m.t.Helper()
+	servertest.Anew(m.t, func() bool {
+		m.press("Space")
+		m.wait("will do", "EVALSHA")
+		confirm()
+		m.press("Enter")
+		upset := false
+		servertest.Await(m.t, what, func() bool {
+			if done() {
+				return true
+			}
+			screen := m.screen()
+			upset = strings.Contains(screen, "nothing is fired: ") && strings.Contains(screen, "does not answer")
+			return upset
+		})
+		return upset
+	})
 }
 
 // row returns the line of the key table that is about that key: it stands in the frame

@@ -161,7 +161,7 @@ func TestStrangeKeys(t *testing.T) {
 
 // TestInterrupted: a signal ends what takes long, with what was done so far.
 func TestInterrupted(t *testing.T) {
-	r := interrupt(t, 3, "fire", "demo:mine", "-n", "1000", "--rate", "20/s", "--limit", "100/1m", "--json")
+	r := interrupt(t, 3, "fire", "demo:mine", "-n", "1000", "--rate", "20/s", "--limit", "1000/1h", "--json")
 	if r.code != 130 {
 		t.Errorf("exit code %d, want 130; stderr %q", r.code, r.err)
 	}
