@@ -15,6 +15,10 @@ import (
 // then is returned as it is: a reading that is Partial, without a verdict.
 const partialFor = 15 * time.Second
 
+// silentFor is how long Once waits for a server that does not answer. The server may have stood still, as
+// one does that forks or is throttled, or this machine may have; a server that refuses is not waited for.
+const silentFor = 5 * time.Second
+
 // Bounds say how long Once looks, and who follows it.
 type Bounds struct {
 	For      time.Duration     // after which what was seen so far is returned; 0 until everything was seen
@@ -22,10 +26,15 @@ type Bounds struct {
 	Progress func(model.Batch) // gets what was seen so far at every refresh; may be nil
 }
 
+// waits reports whether a server that is away may still answer in time. A look began at begun.
+func (o Bounds) waits(b model.Batch, begun time.Time) bool {
+	return b.Server.Silent && b.Server.Down < silentFor && (o.For == 0 || b.Local.Sub(begun) < o.For)
+}
+
 // Once runs s until one pass of discovery is done and everything that it found was read,
 // and returns all of it as one batch. Its Sweep.Scanned is how many keys were looked at in
 // all. A server that cannot be reached is an error, whose text is the sentence of the first
-// batch that says so.
+// batch that says so; one that does not answer is asked for silentFor before.
 func Once(ctx context.Context, s Source) (model.Batch, error) { return OnceWithin(ctx, s, Bounds{}) }
 
 // OnceWithin is Once within bounds. What was not seen in time is missing: Sweep.Passes is 0
@@ -48,7 +57,7 @@ func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, erro
 			begun = b.Local
 		}
 		if b.Server.Link != model.Live {
-			if b.Server.Err != "" {
+			if b.Server.Err != "" && !bounds.waits(b, begun) {
 				verdict, done = errors.New(b.Server.Err), true
 				cancel()
 			}

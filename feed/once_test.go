@@ -3,6 +3,7 @@ package feed_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ratescope/feed"
@@ -45,5 +46,57 @@ func TestOnceWaitsForLongStreamsOnly(t *testing.T) {
 		if waited := len(b.Readings) > 1; waited != c.waits {
 			t.Errorf("%s: waited %v, want %v", c.typ, waited, c.waits)
 		}
+	}
+}
+
+// awaySource emits one batch every 200 ms: of a server that is away, and after some time of one that
+// answers.
+type awaySource struct {
+	feed.Source
+	silent bool
+	lasts  time.Duration // how long the server is away
+}
+
+func (s awaySource) Run(ctx context.Context, emit func(model.Batch)) error {
+	for begun := time.Now(); ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
+		away := time.Since(begun)
+		b := model.Batch{Local: time.Now(), Server: model.Server{Link: model.Connecting, Err: "it is away", Silent: s.silent, Down: away}}
+		if away >= s.lasts {
+			b.Server, b.Sweep = model.Server{Link: model.Live}, model.Sweep{Passes: 1, Matched: 1}
+			b.Readings = []model.Reading{{Key: "k", Type: "string"}}
+		}
+		emit(b)
+	}
+	return nil
+}
+
+// TestOnceWaitsForSilentServers: a server that stands still for some seconds is waited for, within
+// the bounds, and one that refuses is not.
+func TestOnceWaitsForSilentServers(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		s      awaySource
+		bounds feed.Bounds
+		takes  time.Duration
+		fails  bool
+	}{
+		{"refuses", awaySource{lasts: time.Second}, feed.Bounds{}, 0, true},
+		{"stands still", awaySource{silent: true, lasts: 3 * time.Second}, feed.Bounds{}, 3 * time.Second, false},
+		{"is frozen", awaySource{silent: true, lasts: time.Hour}, feed.Bounds{}, 5 * time.Second, true},
+		{"stands still beyond the bounds", awaySource{silent: true, lasts: 3 * time.Second}, feed.Bounds{For: 2 * time.Second}, 2 * time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				b, err := feed.OnceWithin(t.Context(), c.s, c.bounds)
+				if (err != nil) != c.fails || err == nil && len(b.Readings) != 1 {
+					t.Errorf("%d readings, %v", len(b.Readings), err)
+				}
+				// The source ends a refresh after the last batch.
+				if took := time.Since(begun) - 200*time.Millisecond; took != c.takes {
+					t.Errorf("it took %v, want %v", took, c.takes)
+				}
+			})
+		})
 	}
 }

@@ -48,6 +48,7 @@ type Server struct {
 	Offset   time.Duration // server clock minus this machine's
 	OffsetBy time.Duration // possible error of Offset in either direction; 0 unknown
 	Down     time.Duration // how long the server has been away
+	Silent   bool          // it is away because an answer did not come in time; one that is refused is not silent
 
 	// Lacks has a sentence for each thing that cannot be shown although the link is live, because
 	// a permission is missing or a node of a cluster is down.

@@ -268,7 +268,7 @@ func (f *fleet) describeAway(b *model.Batch, now time.Time) {
 	s := &b.Server
 	s.Embedded, s.Lacks, s.Away = false, nil, nil
 	s.Target = f.target(s.Target)
-	s.Link, s.Err, s.Down = model.Connecting, "", now.Sub(f.begun)
+	s.Link, s.Err, s.Silent, s.Down = model.Connecting, "", false, now.Sub(f.begun)
 	if !heard.IsZero() {
 		s.Link, s.Down = model.Down, now.Sub(heard)
 	}

@@ -46,6 +46,7 @@ type emitter struct {
 
 	link  model.Link
 	err   string          // why the link is not live
+	quiet bool            // because no answer came in time
 	since time.Time       // when the latest answer came
 	sent  time.Time       // when the latest batch was emitted
 	at    limiter.Instant // of the latest batch
@@ -58,7 +59,7 @@ func (e *emitter) take(now time.Time, r result) {
 	e.cost.Commands += r.commands
 	e.cost.Server += r.cost
 	if r.err == nil || len(r.readings) > 0 {
-		e.link, e.err, e.since = model.Live, "", now
+		e.link, e.err, e.quiet, e.since = model.Live, "", false, now
 		e.last = r
 		if r.kind == orderFull || len(r.readings) > 0 || r.err != nil {
 			e.send(now, r.readings, r.gone)
@@ -81,7 +82,7 @@ func (e *emitter) lost(err error) {
 	if err == errSilent && e.err != "" {
 		return
 	}
-	e.err = connect.Explain(err, e.server.Target)
+	e.err, e.quiet = connect.Explain(err, e.server.Target), connect.TimedOut(err)
 }
 
 // send emits a batch with the readings, the names of the limiters that are gone, and the state
@@ -89,7 +90,7 @@ func (e *emitter) lost(err error) {
 func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 	b := model.Batch{Local: now, Readings: readings, Gone: gone, Server: e.server}
 	s := &b.Server
-	s.Link, s.Err = e.link, e.err
+	s.Link, s.Err, s.Silent = e.link, e.err, e.quiet
 	s.Role, s.Version, s.RTT, s.Offset, s.OffsetBy = e.last.server.role, e.last.server.version, e.last.rtt, e.last.offset, e.last.offsetBy
 	if s.Embedded {
 		s.Role = "embedded"

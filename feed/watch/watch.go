@@ -150,14 +150,6 @@ func (r *reader) close() error {
 	return errors.Join(r.firstWrite.close(), r.limiters.ranker.close(), r.link.client.Close())
 }
 
-// silentAfter is how long a server may send nothing, in addition to tripsLimit round trips,
-// before it counts as away. It is shorter than the read timeout, so that the screen shows
-// soon that a server is frozen.
-const silentAfter = time.Second
-
-// errSilent is the error of an order whose answer does not come.
-var errSilent = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
-
 // errClusterNode ends a session with one node of a cluster.
 var errClusterNode = errors.New("this is one node of a cluster")
 
@@ -261,7 +253,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		gap = wakeupGapEmbedded
 	}
 	s := newSchedule(w.o.Refresh, gap, now)
-	e := &emitter{emit: emit, server: w.server, patterns: r.limiters.scanner.Patterns(), begun: now}
+	e, quiet := &emitter{emit: emit, server: w.server, patterns: r.limiters.scanner.Patterns(), begun: now}, silence{every: w.o.Refresh}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -289,7 +281,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		case <-timer.C:
 			now = time.Now()
 			if s.ticked(now) {
-				if s.busy && w.silence(now, s.ordered) {
+				if s.busy && quiet.lasts(now, later(s.ordered, r.link.guard.LastReceived())) > r.shared.facts.silenceLimit() {
 					e.lost(errSilent)
 					s.silent()
 				}
@@ -314,14 +306,6 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		}
 		timer.Reset(s.wake().Sub(now))
 	}
-}
-
-// silence reports whether an order has waited too long in which the server sent nothing on any
-// connection. The limit grows with the round trip, so that a distant server does not count as
-// silent.
-func (w *Watch) silence(now, ordered time.Time) bool {
-	r := w.reader
-	return now.Sub(later(ordered, r.link.guard.LastReceived())) > silentAfter+tripsLimit*time.Duration(r.shared.facts.rtt.Load())
 }
 
 // examine collects the server's health every health.Every until ctx ends.

@@ -243,7 +243,7 @@ func (r *Reader) close(b *batch) {
 	}
 	s := &out.Server
 	s.Link, s.Err = min(model.Link(b.Link), model.Down), string(b.Err)
-	s.RTT, s.Down = time.Duration(b.RTT), time.Duration(b.Down)
+	s.RTT, s.Down, s.Silent = time.Duration(b.RTT), time.Duration(b.Down), b.Silent
 	s.Offset, s.OffsetBy = time.Duration(b.Offset), time.Duration(b.OffBy)
 	out.Cost = model.Cost{Commands: b.Cost[0], Server: time.Duration(b.Cost[1]), Over: time.Duration(b.Cost[2])}
 	out.Gone, out.LeftOut = plain[string](b.Gone), plain[string](b.Left)

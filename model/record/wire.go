@@ -74,6 +74,7 @@ type closing struct {
 	Offset int64           `json:"offset,omitempty"`
 	OffBy  int64           `json:"offset_by,omitempty"`
 	Down   int64           `json:"down,omitempty"`
+	Silent bool            `json:"silent,omitempty"`
 	Server *server         `json:"server,omitempty"`
 	Sweep  *sweep          `json:"sweep,omitempty"`
 	Cost   [3]int64        `json:"cost,omitzero"` // commands, nanoseconds of the server, nanoseconds covered
