@@ -68,23 +68,23 @@ func TestCluster(t *testing.T) {
 		l := newStore(t, client, a, redisstore.WithDenials(), redisstore.WithConvention(limiter.Convention{Block: time.Minute}))
 		for _, key := range []string{"user:42", "{user:42}:api", "a{b}c{d}"} {
 			for range 7 {
-				allow(t, l, key, minute, 1)
+				allow(t, l, key, yearly, 1)
 			}
 			if n := client.XLen(ctx, layout.DeniedKey(key)).Val(); n != 2 {
 				t.Errorf("%s, key %q: %d denials recorded, want 2", a, key, n)
 			}
 			together := newStore(t, client, a, redisstore.WithDenials())
-			if all, err := together.AllowAll(ctx, key, 1, pair...); err != nil || !limiter.Combine(all).Allowed {
+			if all, err := together.AllowAll(ctx, key, 1, lasting...); err != nil || !limiter.Combine(all).Allowed {
 				t.Errorf("%s, key %q: several limits: %v", a, key, err)
 			}
-			if err := l.Reset(ctx, key, minute); err != nil {
+			if err := l.Reset(ctx, key, yearly); err != nil {
 				t.Errorf("%s, key %q: reset: %v", a, key, err)
 			}
 		}
 	}
 	var spread []redisstore.Request // over both masters
 	for i := range 40 {
-		spread = append(spread, redisstore.Request{Key: fmt.Sprint("spread:", i%20), Limit: limiter.Limit{Count: 1, Window: time.Hour}, Cost: 1})
+		spread = append(spread, redisstore.Request{Key: fmt.Sprint("spread:", i%20), Limit: limiter.Limit{Count: 1, Window: yearly.Window}, Cost: 1})
 	}
 	answers, err := newStore(t, client, limiter.GCRA).AllowBatch(ctx, spread)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	l := newStore(t, client, limiter.SlidingLog, redisstore.WithDenials())
-	if _, err := l.AllowN(ctx, "a}", minute, 1); err == nil || !strings.Contains(err.Error(), "hash tag") {
+	if _, err := l.AllowN(ctx, "a}", yearly, 1); err == nil || !strings.Contains(err.Error(), "hash tag") {
 		t.Errorf("a key whose slot no other name has: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func (w *load) more(t *testing.T, what string) {
 	w.until(t, what, func() bool { return w.ok.Load() > before+100 })
 }
 
-var endless = limiter.Limit{Count: 1 << 30, Window: 24 * time.Hour}
+var endless = limiter.Limit{Count: 1 << 30, Window: yearly.Window}
 
 // TestSlotMovesUnderLoad moves a slot to the other master while clients ask about a key in
 // it. Redirections are no second try: every decision is counted once.

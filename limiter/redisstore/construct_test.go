@@ -30,8 +30,8 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		s, err := made()
 		if err == nil {
-			_, err = s.AllowN(context.Background(), "k", minute, 1)
-			if all := s.Reset(context.Background(), "k", minute); all == nil {
+			_, err = s.AllowN(context.Background(), "k", yearly, 1)
+			if all := s.Reset(context.Background(), "k", yearly); all == nil {
 				t.Errorf("%s: a reset is done", name)
 			}
 			if _, all := s.AllowAll(context.Background(), "k", 1, pair...); all == nil {

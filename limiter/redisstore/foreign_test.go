@@ -78,7 +78,6 @@ func TestForeignValuesStay(t *testing.T) {
 	t.Parallel()
 	client := servertest.Client(t)
 	ctx := context.Background()
-	hour := limiter.Limit{Count: 5, Window: time.Hour}
 	for _, v := range variants() {
 		if v.layout != (layout.Layout{}) && !v.layout.PerUnit {
 			continue
@@ -91,17 +90,20 @@ func TestForeignValuesStay(t *testing.T) {
 			key := "user:42"
 			on := key
 			if v.c.Alignment != limiter.AlignFirstRequest {
-				on = layout.Keys(v.algorithm, key, hour, layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0]
+				on = layout.Keys(v.algorithm, key, yearly, layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0]
 			}
 			client.FlushAll(ctx)
 			put(ctx, client, on)
 			before := dump(t, client)
 			for verb, call := range map[string]func() error{
-				"AllowN 1":    func() error { _, err := l.AllowN(ctx, key, hour, 1); return err },
-				"AllowN 3":    func() error { _, err := l.AllowN(ctx, key, hour, 3); return err },
-				"other limit": func() error { _, err := l.AllowN(ctx, key, limiter.Limit{Count: 7, Window: time.Hour}, 2); return err },
-				"Refund":      func() error { _, err := l.Refund(ctx, key, hour, 2); return err },
-				"Reset":       func() error { return l.Reset(ctx, key, hour) },
+				"AllowN 1": func() error { _, err := l.AllowN(ctx, key, yearly, 1); return err },
+				"AllowN 3": func() error { _, err := l.AllowN(ctx, key, yearly, 3); return err },
+				"other limit": func() error {
+					_, err := l.AllowN(ctx, key, limiter.Limit{Count: 7, Window: yearly.Window}, 2)
+					return err
+				},
+				"Refund": func() error { _, err := l.Refund(ctx, key, yearly, 2); return err },
+				"Reset":  func() error { return l.Reset(ctx, key, yearly) },
 			} {
 				err := call()
 				peeked := verb == "Refund" && v.algorithm == limiter.SlidingWindow // reads what is no counter as none
@@ -123,11 +125,11 @@ func TestResetTakesOnlyItsOwn(t *testing.T) {
 	client := servertest.Client(t)
 	ctx := context.Background()
 	l := newStore(t, client, limiter.GCRA, redisstore.WithDenials())
-	allow(t, l, "k", minute, 1)
+	allow(t, l, "k", yearly, 1)
 	client.Set(ctx, layout.DeniedKey("k"), "mine", 0)
 	before := dump(t, client)
 	var wrong *redisstore.WrongTypeError
-	if err := l.Reset(ctx, "k", minute); !errors.As(err, &wrong) || wrong.Key != layout.DeniedKey("k") || wrong.Type != "string" {
+	if err := l.Reset(ctx, "k", yearly); !errors.As(err, &wrong) || wrong.Key != layout.DeniedKey("k") || wrong.Type != "string" {
 		t.Errorf("%v", err)
 	}
 	if after := dump(t, client); after != before {
@@ -148,13 +150,13 @@ func TestPrefix(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := allow(t, l, "user:42", minute, 2); d.Used != 2 {
+			if d := allow(t, l, "user:42", yearly, 2); d.Used != 2 {
 				t.Errorf("%s, store %d: %d used, want 2: it shares a key with another", a, i, d.Used)
 			}
-			if all, err := l.AllowAll(ctx, "user:42", 3, pair...); err != nil || all[0].Used != 3 {
+			if all, err := l.AllowAll(ctx, "user:42", 3, lasting...); err != nil || all[0].Used != 3 {
 				t.Errorf("%s, store %d: %+v, %v", a, i, all, err)
 			}
-			if all, err := l.PeekAll(ctx, "user:42", 0, pair...); err != nil || all[0].Used != 3 {
+			if all, err := l.PeekAll(ctx, "user:42", 0, lasting...); err != nil || all[0].Used != 3 {
 				t.Errorf("%s, store %d: a peek at several limits sees %+v, %v", a, i, all, err)
 			}
 		}
@@ -167,10 +169,10 @@ func TestPrefix(t *testing.T) {
 			t.Errorf("%s: no key has the default prefix: %q", a, client.Keys(ctx, "*").Val())
 		}
 		l, _ := redisstore.New(client, a)
-		if err := l.Reset(ctx, "user:42", minute); err != nil {
+		if err := l.Reset(ctx, "user:42", yearly); err != nil {
 			t.Error(err)
 		}
-		if err := l.ResetAll(ctx, "user:42", pair...); err != nil {
+		if err := l.ResetAll(ctx, "user:42", lasting...); err != nil {
 			t.Error(err)
 		}
 		if left := client.Keys(ctx, "*"+redisstore.DefaultPrefix+"*").Val(); len(left) > 0 {

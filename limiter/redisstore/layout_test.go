@@ -29,39 +29,44 @@ func TestForeignLog(t *testing.T) {
 			key := "zset:" + unit.String()
 			now := client.Time(ctx).Val()
 			per := float64(time.Second / unit)
+			scores := []float64{}
 			for i, ago := range []time.Duration{70, 50, 20} {
-				score := float64(now.Add(-ago*time.Second).UnixMicro()) / 1e6 * per
-				client.ZAdd(ctx, key, redis.Z{Score: math.Floor(score), Member: fmt.Sprintf("req-%d", i)})
+				scores = append(scores, math.Floor(float64(now.Add(-ago*time.Minute).UnixMicro())/1e6*per))
+				client.ZAdd(ctx, key, redis.Z{Score: scores[i], Member: fmt.Sprintf("req-%d", i)})
 			}
+			instant := func(score float64) limiter.Instant { return limiter.Instant(score / per * 1e6) }
 			l := newStore(t, client, limiter.SlidingLog, redisstore.WithLayout(layout.Layout{Unit: unit}))
-			limit := limiter.Limit{Count: 4, Window: time.Minute}
+			limit := limiter.Limit{Count: 4, Window: time.Hour}
+			var admitted limiter.Instant
 			for i := range 2 {
-				if d := allow(t, l, key, limit, 1); !d.Allowed || d.Used != int64(3+i) {
+				d := allow(t, l, key, limit, 1)
+				if admitted = d.At; !d.Allowed || d.Used != int64(3+i) {
 					t.Fatalf("request %d: %+v", i, d)
 				}
 			}
 			d := allow(t, l, key, limit, 1)
-			if d.Allowed || d.RetryAfter < 8*time.Second || d.RetryAfter > 11*time.Second {
-				t.Errorf("full: %+v, want a wait of 10 s for the entry of 50 s ago", d)
+			if free := instant(scores[1]).Add(limit.Window); d.Allowed || d.At.Add(d.RetryAfter).Sub(free).Abs() > time.Millisecond {
+				t.Errorf("full: %+v, want a wait until %d, for the entry of 50 minutes ago", d, free)
 			}
 			if n := client.ZCard(ctx, key).Val(); n != 5 {
 				t.Errorf("%d members, want 5: nothing of another program's is trimmed", n)
 			}
 			last := client.ZRevRangeWithScores(ctx, key, 0, 0).Val()[0]
-			if want := float64(now.UnixMicro()) / 1e6 * per; math.Abs(last.Score-want) > 2*per {
-				t.Errorf("our score is %v, want about %v", last.Score, want)
+			if at := instant(last.Score); at.Sub(admitted).Abs() > time.Millisecond {
+				t.Errorf("our score is %v, which is %d, want %d", last.Score, at, admitted)
 			}
 			if ttl := client.PTTL(ctx, key).Val(); ttl != -1 {
 				t.Errorf("the key got an expiry of %v and had none", ttl)
 			}
-			client.PExpire(ctx, key, time.Hour)
+			client.PExpire(ctx, key, 3*time.Hour)
+			expires := client.PExpireTime(ctx, key).Val()
 			client.ZRemRangeByRank(ctx, key, 0, 2)
 			allow(t, l, key, limit, 1)
-			if ttl := client.PTTL(ctx, key).Val(); ttl < 59*time.Minute {
-				t.Errorf("an expiry of an hour became %v", ttl)
+			if after := client.PExpireTime(ctx, key).Val(); after < expires {
+				t.Errorf("the key expires %v earlier", expires-after)
 			}
 			allow(t, l, "fresh:"+key, limit, 1)
-			if ttl := client.PTTL(ctx, "fresh:"+key).Val(); ttl <= 0 || ttl > time.Minute {
+			if ttl := client.PTTL(ctx, "fresh:"+key).Val(); ttl <= 0 || ttl > limit.Window {
 				t.Errorf("a new key expires after %v, want a window", ttl)
 			}
 		})
@@ -75,11 +80,11 @@ func TestSuffixedCounters(t *testing.T) {
 	for _, unit := range []time.Duration{time.Second, time.Millisecond} {
 		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
 			form := layout.Layout{Unit: unit, Suffixed: true}
-			limit := limiter.Limit{Count: 10, Window: time.Hour}
+			limit := limiter.Limit{Count: 10, Window: yearly.Window}
 			key := "rate:" + a.String() + ":" + unit.String()
 			now := limiter.InstantOf(client.Time(ctx).Val())
 			name := layout.Keys(a, key, limit, form, now)[0]
-			start := int64(now.Floor(time.Hour)) / int64(unit/time.Microsecond)
+			start := int64(now.Floor(limit.Window)) / int64(unit/time.Microsecond)
 			if name != key+":"+strconv.FormatInt(start, 10) {
 				t.Fatalf("the counter is called %q", name)
 			}
@@ -122,7 +127,7 @@ func TestUntotalledStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit := limiter.Limit{Count: 5000, Window: 10 * time.Minute}
+	limit := limiter.Limit{Count: 5000, Window: yearly.Window}
 	l := newStore(t, client, limiter.StreamCounter, redisstore.WithLayout(layout.Layout{NoTotals: true}))
 	total := int64(0)
 	for i, n := range []int{0, 3, 40, 1700, 120, 0, 101} {
@@ -138,7 +143,7 @@ func TestUntotalledStream(t *testing.T) {
 		}
 	}
 	d := allow(t, l, key, limit, limit.Count-total+1)
-	if d.Allowed || d.RetryAfter <= 9*time.Minute || d.RetryAfter > 10*time.Minute {
+	if d.Allowed || d.RetryAfter <= limit.Window-time.Hour || d.RetryAfter > limit.Window {
 		t.Errorf("one too many: %+v", d)
 	}
 	if d := allow(t, l, key, limit, limit.Count-total); !d.Allowed || d.Remaining != 0 {
@@ -203,11 +208,11 @@ func TestUnits(t *testing.T) {
 	ctx := context.Background()
 	units := redisstore.WithLayout(layout.Layout{PerUnit: true})
 	l := newStore(t, client, limiter.StreamCounter, units)
-	limit := limiter.Limit{Count: 10_000, Window: time.Second}
+	limit := limiter.Limit{Count: 10_000, Window: yearly.Window}
 	for range 10 {
 		allow(t, l, "units", limit, 1000)
 	}
-	if d := allow(t, l, "units", limit, 1); d.Allowed || d.Used != limit.Count || d.RetryAfter <= 0 || d.RetryAfter > time.Second {
+	if d := allow(t, l, "units", limit, 1); d.Allowed || d.Used != limit.Count || d.RetryAfter <= 0 || d.RetryAfter > limit.Window {
 		t.Errorf("one too many: %+v", d)
 	}
 	first := client.XRangeN(ctx, "units", "-", "+", 1).Val()[0]
@@ -225,9 +230,9 @@ func TestUnits(t *testing.T) {
 
 	// A limit of 0 denies nothing, so the stream grows until it is too long.
 	for range 40 {
-		allow(t, l, "units", limiter.Limit{Window: time.Minute}, 1000)
+		allow(t, l, "units", limiter.Limit{Window: yearly.Window}, 1000)
 	}
-	over := allow(t, l, "units", limiter.Limit{Window: time.Minute}, 1)
+	over := allow(t, l, "units", limiter.Limit{Window: yearly.Window}, 1)
 	if !over.Allowed || over.Used != 50_001 {
 		t.Errorf("the last that is counted: %+v", over)
 	}
@@ -267,7 +272,7 @@ func TestTrimIsBounded(t *testing.T) {
 		{"stream", limiter.StreamCounter, client.XLen, 500, 100},
 	} {
 		l := newStore(t, client, c.algorithm)
-		limit := limiter.Limit{Count: 1_000_000, Window: time.Minute}
+		limit := limiter.Limit{Count: 1_000_000, Window: yearly.Window}
 		before, used := int64(expired+1), int64(1)
 		for i := 0; before > used+c.stays; i++ {
 			used++
@@ -294,7 +299,7 @@ func TestTrimOfWideNodes(t *testing.T) {
 	const expired = 10_000
 	fillStream(t, client, "wide", expired)
 	l := newStore(t, client, limiter.StreamCounter)
-	limit := limiter.Limit{Count: 1_000_000, Window: time.Minute}
+	limit := limiter.Limit{Count: 1_000_000, Window: yearly.Window}
 	for i := range 128 {
 		if d := allow(t, l, "wide", limit, 64); d.Used != int64(1+64*(i+1)) {
 			t.Fatalf("request %d: %+v", i, d)
@@ -327,7 +332,7 @@ func TestLayoutsDenyAlike(t *testing.T) {
 	t.Parallel()
 	client := servertest.Client(t)
 	ctx := context.Background()
-	limit := limiter.Limit{Count: 3, Window: time.Minute}
+	limit := limiter.Limit{Count: 3, Window: yearly.Window}
 	for _, c := range []struct {
 		algorithm limiter.Algorithm
 		layout    layout.Layout

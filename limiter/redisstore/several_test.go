@@ -25,6 +25,9 @@ type severalLimiter interface {
 
 var pair = []limiter.Limit{{Count: 3, Window: time.Second}, {Count: 7, Window: time.Minute}}
 
+// lasting are two limits for tests on the server's own clock, with windows as long as that of yearly.
+var lasting = []limiter.Limit{{Count: 3, Window: 100 * 24 * time.Hour}, {Count: 7, Window: limiter.MaxWindow}}
+
 // TestSeveral charges several limits in one go, or none of them, on both stores alike.
 func TestSeveral(t *testing.T) {
 	t.Parallel()
@@ -162,9 +165,9 @@ func TestBatch(t *testing.T) {
 		l := newStore(t, client, a)
 		var requests []redisstore.Request
 		for i := range 30 {
-			requests = append(requests, redisstore.Request{Key: fmt.Sprintf("b:%s:%d", a, i%3), Limit: minute, Cost: 1})
+			requests = append(requests, redisstore.Request{Key: fmt.Sprintf("b:%s:%d", a, i%3), Limit: yearly, Cost: 1})
 		}
-		requests = append(requests, redisstore.Request{Key: "", Limit: minute, Cost: 1}, redisstore.Request{Key: "b:" + a.String() + ":0", Limit: minute})
+		requests = append(requests, redisstore.Request{Key: "", Limit: yearly, Cost: 1}, redisstore.Request{Key: "b:" + a.String() + ":0", Limit: yearly})
 		for range 2 {
 			answers, err := l.AllowBatch(ctx, requests)
 			if err != nil {
