@@ -77,10 +77,11 @@ func (s *sum) add(k *Watched) {
 // admitted returns the requests a second admitted over the last window. If the limiter counts denied
 // requests too, units above the limit are left out. Of a window that is only inferred from
 // the expiry the beginning is not known, and a count divided by what is left of it can be ten times
-// too high; there it is the rate of the latest seconds, 0 until that is known.
+// too high; there, and where that rate is not known, it is the rate of the latest seconds, 0 until
+// that is known.
 func (k *Watched) admitted() float64 {
 	g, t := &k.Gauge, &k.Reading.Target
-	if slices.Contains(k.Reading.Notes, WindowInferred) {
+	if !g.RateKnown || slices.Contains(k.Reading.Notes, WindowInferred) {
 		return g.Recent
 	}
 	if most := Capacity(*t); g.DeniedInW.Known && t.LimitKnown && g.Used.N > most && most >= 0 {

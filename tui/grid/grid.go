@@ -78,8 +78,8 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	end := r.X + r.W - 2
 	v.Buffer.Right(r.X+2, foot, end, next, st)
 	rate := format.Unknown
-	if g.RateKnown {
-		rate = format.PerSecond(g.Rate)
+	if pace, known := g.Pace(); known {
+		rate = format.PerSecond(pace)
 	}
 	v.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), v.Look.Dim),
 		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.Look.Dim), widget.Styled(" · "+rate+" ", v.Look.Text))

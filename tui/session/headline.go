@@ -49,13 +49,14 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	if next := s.NextSlot(k, l); next.Text != "" {
 		add(next.Text, next.Style)
 	}
+	pace, known := g.Pace()
 	switch {
 	case !g.DeniedInW.Known:
 		add("denied: not recorded", l.Dim)
 	case g.DeniedInW.N > 0:
 		add(format.PerSecond(g.DeniedPerSec)+" turned away", l.Denied)
-	case g.RateKnown && g.Rate > 0 && g.Reset != time.Duration(0):
-		add(format.PerSecond(g.Rate), l.Dim)
+	case known && pace > 0 && g.Reset != time.Duration(0):
+		add(format.PerSecond(pace), l.Dim)
 	}
 	if g.NextKnown && g.Next == 0 && !old {
 		if in, known := s.deniedIn(k); known {

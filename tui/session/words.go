@@ -96,8 +96,8 @@ func RowText(k *model.Watched, name string) string {
 	if t.Window > 0 {
 		text += " in " + format.Length(t.Window)
 	}
-	if g.RateKnown {
-		text += "  " + format.PerSecond(g.Rate)
+	if pace, known := g.Pace(); known {
+		text += "  " + format.PerSecond(pace)
 	}
 	return text + "  next " + NextText(g, 6)
 }
