@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -20,6 +21,7 @@ type Endpoint struct {
 	way       way
 	network   string                                   // of a single server: "tcp" or "unix"
 	onConnect func(context.Context, *redis.Conn) error // asked of every connection; nil for nothing
+	timeout   time.Duration                            // of a dial, a read and a write; 0 is Timeout
 	Shown     string                                   // as the user may see it, without passwords
 
 	// joined is set once the one server was found to be a node of a cluster that can be

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -13,9 +14,17 @@ import (
 // it is reported as away.
 const Timeout = 2 * time.Second
 
+// Waiting returns the endpoint with clients that wait longer than Timeout for a dial, a read and a
+// write. A shorter wait changes nothing: a context bounds it.
+func (e *Endpoint) Waiting(d time.Duration) *Endpoint {
+	waiting := *e
+	waiting.timeout = max(d, Timeout)
+	return &waiting
+}
+
 // Open makes a client. It never retries by itself: the observer waits with a backoff
 // of its own, and a request whose answer is lost must not be sent twice. Every wait of
-// it is bounded by ioTimeout. With a guard, every command goes through it on its way to a
+// it is bounded by Timeout, or by what Waiting has set. With a guard, every command goes through it on its way to a
 // node; without one the client may write.
 func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	o := e.options
@@ -27,7 +36,8 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 		}
 	}
 	o.MaxRetries, o.DialerRetries = -1, 1
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = Timeout, Timeout, Timeout, Timeout
+	bound := cmp.Or(e.timeout, Timeout)
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = bound, bound, bound, bound
 	o.ContextTimeoutEnabled, o.DisableIdentity, o.Dialer = true, true, e.dial
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	if o.Protocol == 0 {

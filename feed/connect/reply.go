@@ -2,6 +2,7 @@ package connect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -35,7 +36,7 @@ func (e *ReplyError) Error() string { return "redis: invalid reply: the server "
 
 // dial opens a connection whose replies are bounded before go-redis reads them.
 func (e *Endpoint) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := redis.NewDialer(&redis.Options{DialTimeout: Timeout, TLSConfig: e.options.TLSConfig})(ctx, network, addr)
+	c, err := redis.NewDialer(&redis.Options{DialTimeout: cmp.Or(e.timeout, Timeout), TLSConfig: e.options.TLSConfig})(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (e *Endpoint) dial(ctx context.Context, network, addr string) (net.Conn, er
 
 // boundReplies wraps a connection to a server.
 func boundReplies(c net.Conn) net.Conn {
-	b := &boundedConn{Conn: c}
+	b := &boundedConn{Conn: &resumedConn{Conn: c}, beneath: c}
 	if _, raw := c.(syscall.Conn); raw {
 		return &boundedSocket{b}
 	}
@@ -54,7 +55,8 @@ func boundReplies(c net.Conn) net.Conn {
 // boundedConn is a connection that follows the protocol in both directions, and fails a
 // Read that would hand over more than the bounds allow.
 type boundedConn struct {
-	net.Conn
+	net.Conn // of beneath
+	beneath  net.Conn
 
 	sent        scanner      // of Write alone
 	outstanding atomic.Int64 // commands without a reply
@@ -70,11 +72,11 @@ type boundedSocket struct{ *boundedConn }
 
 // SyscallConn implements syscall.Conn.
 func (b *boundedSocket) SyscallConn() (syscall.RawConn, error) {
-	return b.Conn.(syscall.Conn).SyscallConn()
+	return b.beneath.(syscall.Conn).SyscallConn()
 }
 
 // NetConn returns the connection beneath.
-func (b *boundedConn) NetConn() net.Conn { return b.Conn }
+func (b *boundedConn) NetConn() net.Conn { return b.beneath }
 
 // Write counts the commands that it sends.
 func (b *boundedConn) Write(p []byte) (int, error) {

@@ -81,7 +81,7 @@ func (l *link) client() redis.UniversalClient {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.opened == nil {
-		l.opened = l.endpoint.Open(writeName, firePool, nil)
+		l.opened = l.endpoint.Waiting(l.timeout).Open(writeName, firePool, nil)
 	}
 	return l.opened
 }
