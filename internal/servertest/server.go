@@ -202,8 +202,9 @@ func (s *Server) Ask(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// Client returns a client of the server, which bears a server that stands still, for the time of the test.
 func (s *Server) Client() *redis.Client {
-	c := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2})
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, ReadTimeout: Patience, WriteTimeout: Patience})
 	s.t.Cleanup(func() { c.Close() })
 	return c
 }
