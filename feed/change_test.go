@@ -33,7 +33,7 @@ func changing(t *testing.T, s *servertest.Server, a limiter.Algorithm) (*fire.In
 			t.Fatalf("%+v, %v", d, err)
 		}
 	}
-	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	i := armed(t, s)
 	return i, store, model.Order{Key: "k", Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}}
 }
 

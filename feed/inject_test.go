@@ -69,13 +69,14 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 // TestFiringShowsInTheReadings fires at a log and sees ZCARD move, and the reading with it.
 func TestFiringShowsInTheReadings(t *testing.T) {
 	s := servertest.Start(t)
-	rule := config.Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Minute}, LimitKnown: true}
+	rule := config.Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Hour}, LimitKnown: true}
 	path := filepath.Join(t.TempDir(), "state", "audit.jsonl")
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"api:alice"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond})
-	i := r.Injector(fire.Options{Armed: true, AuditPath: path, Denials: true})
+	i := r.Injector(fire.Options{Armed: true, AuditPath: path, Denials: true, Timeout: servertest.Patience})
 	run := runSource(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.Reading("api:alice"); return ok && x.Type == "none" })
 	x, _ := run.Reading("api:alice")
+	first := time.Now()
 	for n := range 4 {
 		begun := time.Now()
 		outcomes, err := i.Fire(context.Background(), model.Order{Key: "api:alice", Target: mustAim(t, x), Cost: 1, N: 1}, nil)
@@ -99,10 +100,11 @@ func TestFiringShowsInTheReadings(t *testing.T) {
 		t.Errorf("ZCARD is %s, want 3", n)
 	}
 	servertest.Await(t, "the denial to be seen", func() bool { return run.Came("api:alice", true) == 1 })
-	checkAudit(t, path)
+	checkAudit(t, path, time.Since(first))
 }
 
-func checkAudit(t *testing.T, path string) {
+// checkAudit holds the audit file to three admitted requests and a denied one, all sent within a while.
+func checkAudit(t *testing.T, path string, within time.Duration) {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -142,7 +144,7 @@ func checkAudit(t *testing.T, path string) {
 			outcome = "pending"
 		case n == 7:
 			outcome = "denied"
-			if e.RetryAfterMS == nil || *e.RetryAfterMS < 50_000 || *e.RetryAfterMS > 60_000 {
+			if hour := time.Hour.Milliseconds(); e.RetryAfterMS == nil || *e.RetryAfterMS < hour-within.Milliseconds()-1 || *e.RetryAfterMS > hour {
 				t.Errorf("line 8: retry_after_ms %v", e.RetryAfterMS)
 			}
 		}
@@ -150,7 +152,7 @@ func checkAudit(t *testing.T, path string) {
 			t.Errorf("line %d is about request %q, the one before about %q", n+1, e.Request, request)
 		}
 		request = e.Request
-		if e.Outcome != outcome || e.Key != "api:alice" || e.Algorithm != "sliding-log" || e.Limit != "3/1m0s" || e.Cost != 1 || e.PID != os.Getpid() || e.User == "" || e.At == "" || !strings.HasPrefix(e.Server, "redis://127.0.0.1") {
+		if e.Outcome != outcome || e.Key != "api:alice" || e.Algorithm != "sliding-log" || e.Limit != "3/1h0m0s" || e.Cost != 1 || e.PID != os.Getpid() || e.User == "" || e.At == "" || !strings.HasPrefix(e.Server, "redis://127.0.0.1") {
 			t.Errorf("line %d: %s", n+1, line)
 		}
 	}
@@ -279,7 +281,7 @@ func mustAim(t *testing.T, r model.Reading) model.Target {
 	return a
 }
 
-// TestEightInjectorsShareALimit fires 8 × 200 requests at once against 100 in ten minutes.
+// TestEightInjectorsShareALimit fires 8 × 200 requests at once against a limit of 100.
 func TestEightInjectorsShareALimit(t *testing.T) {
 	s := servertest.Start(t)
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter} {
@@ -289,9 +291,9 @@ func TestEightInjectorsShareALimit(t *testing.T) {
 			var sum model.Outcomes
 			for range 8 {
 				r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
-				i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+				i := patient(t, r, filepath.Join(t.TempDir(), "audit"))
 				all.Go(func() {
-					outcomes, err := i.Fire(context.Background(), model.Order{Key: "k:" + a.String(), Target: target(a, 100, 10*time.Minute), Cost: 1, N: 200}, nil)
+					outcomes, err := i.Fire(context.Background(), model.Order{Key: "k:" + a.String(), Target: target(a, 100, 500*time.Hour), Cost: 1, N: 200}, nil)
 					if err != nil {
 						t.Error(err)
 					}
@@ -335,42 +337,12 @@ func TestFireIsRefused(t *testing.T) {
 		if c.audit == "" {
 			c.audit = filepath.Join(dir, "audit")
 		}
-		i := r.Injector(fire.Options{Armed: true, AuditPath: c.audit})
+		i := patient(t, r, c.audit)
 		if outcomes, err := i.Fire(context.Background(), c.order, nil); err == nil || !strings.Contains(err.Error(), c.want) || outcomes.Total() != 0 {
 			t.Errorf("%s: %+v, error %v, want one about %q", name, outcomes, err, c.want)
 		}
 	}
 	if n := s.CLI("DBSIZE"); n != "0" {
 		t.Errorf("the server holds %s keys after refusals", n)
-	}
-}
-
-// TestFirePaces fires at a rate and stops when told to.
-func TestFirePaces(t *testing.T) {
-	s := servertest.Start(t)
-	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
-	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
-	order := model.Order{Key: "k", Target: target(limiter.FixedWindow, 10_000, time.Hour), Cost: 1, N: 50, Rate: 100}
-	begun := time.Now()
-	outcomes, err := i.Fire(context.Background(), order, nil)
-	if took := time.Since(begun); err != nil || outcomes.Admitted != 50 || took < 480*time.Millisecond {
-		t.Errorf("50 at 100/s: %+v in %v, error %v; they cannot be faster than 490 ms", outcomes, took, err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	order.N = 0
-	n := 0
-	outcomes, err = i.Fire(ctx, order, func(model.Fired) {
-		if n++; n == 10 {
-			cancel()
-		}
-	})
-	if err != nil || outcomes.Total() < 10 || outcomes.Total() > 10+fire.InFlight {
-		t.Errorf("until stopped: %+v, error %v, want about 10", outcomes, err)
-	}
-	order.N = 30
-	order.Rate = 0
-	begun = time.Now()
-	if _, err := i.Fire(context.Background(), order, nil); err != nil || time.Since(begun) < 28*time.Millisecond {
-		t.Errorf("30 at once took %v (error %v): the cap is 1,000 a second", time.Since(begun), err)
 	}
 }

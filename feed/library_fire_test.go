@@ -15,6 +15,7 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/decode/library"
+	"ratescope/feed/feedtest"
 	"ratescope/feed/fire"
 	"ratescope/feed/fire/foreign"
 	"ratescope/internal/servertest"
@@ -48,62 +49,68 @@ func TestExactFormsHaveWriters(t *testing.T) {
 // limit of 5 in an hour, so that none ends while a test runs.
 var libraryKeys = map[string]func(t *testing.T, s *servertest.Server) (key string){
 	"rate-limit-redis": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"rl:203.0.113.7": 1}, time.Hour)
+		together(t, s, s.Now(), map[string]any{"rl:203.0.113.7": 1}, time.Hour)
 		return "rl:203.0.113.7"
 	},
 	"rate-limiter-flexible": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"rlflx:alice": 1}, time.Hour)
+		together(t, s, s.Now(), map[string]any{"rlflx:alice": 1}, time.Hour)
 		return "rlflx:alice"
 	},
 	"limits": func(t *testing.T, s *servertest.Server) string {
-		s.CLI("LPUSH", "LIMITS:LIMITER/alice/5/1/hour", fmt.Sprintf("%.6f", float64(s.Now())/1e6))
-		s.CLI("EXPIRE", "LIMITS:LIMITER/alice/5/1/hour", "3600")
+		now := s.Now()
+		s.CLI("LPUSH", "LIMITS:LIMITER/alice/5/1/hour", fmt.Sprintf("%.6f", float64(now)/1e6))
+		s.CLI("PEXPIREAT", "LIMITS:LIMITER/alice/5/1/hour", fmt.Sprint(now.Add(time.Hour).Millis()))
 		return "LIMITS:LIMITER/alice/5/1/hour"
 	},
 	"laravel": func(t *testing.T, s *servertest.Server) string {
 		const key = "shop_database_shop_cache:ac3478d69a3c81fa62e60f5c3696165a4e5e6ac4"
-		together(t, s, map[string]any{key: 1, key + ":timer": int64(s.Now())/1e6 + 3600}, time.Hour)
+		now := s.Now()
+		together(t, s, now, map[string]any{key: 1, key + ":timer": int64(now)/1e6 + 3600}, time.Hour)
 		return key
 	},
 	"hono-rate-limiter": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"hrl:203.0.113.7": 1}, time.Hour)
+		together(t, s, s.Now(), map[string]any{"hrl:203.0.113.7": 1}, time.Hour)
 		return "hrl:203.0.113.7"
 	},
 	"fastapi-limiter": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"fastapi-limiter:198.51.100.7:/orders:3:0": 1}, time.Hour)
+		together(t, s, s.Now(), map[string]any{"fastapi-limiter:198.51.100.7:/orders:3:0": 1}, time.Hour)
 		return "fastapi-limiter:198.51.100.7:/orders:3:0"
 	},
 	"gin-rate-limit": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"192.0.2.1/hits": 1, "192.0.2.1/ts": int64(s.Now()) / 1e6}, 2*time.Hour)
+		now := s.Now()
+		together(t, s, now, map[string]any{"192.0.2.1/hits": 1, "192.0.2.1/ts": int64(now) / 1e6}, 2*time.Hour)
 		return "192.0.2.1/hits"
 	},
 	"redis-rate": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"rate:alice": fmt.Sprintf("%.17g", float64(s.Now())/1e6-1483228800+720)}, 720*time.Second)
+		now := s.Now()
+		together(t, s, now, map[string]any{"rate:alice": fmt.Sprintf("%.17g", float64(now)/1e6-1483228800+720)}, 720*time.Second)
 		return "rate:alice"
 	},
 	"fastify-rate-limit": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"fastify-rate-limit-203.0.113.7": 1}, time.Hour)
+		together(t, s, s.Now(), map[string]any{"fastify-rate-limit-203.0.113.7": 1}, time.Hour)
 		return "fastify-rate-limit-203.0.113.7"
 	},
 	"limits fixed": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"LIMITS:LIMITER/alice/5/1/hour": 1}, time.Hour)
+		together(t, s, s.Now(), map[string]any{"LIMITS:LIMITER/alice/5/1/hour": 1}, time.Hour)
 		return "LIMITS:LIMITER/alice/5/1/hour"
 	},
 	"limits sliding": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"LIMITS:LIMITER/{alice/5/1/hour}": 1}, 2*time.Hour)
+		together(t, s, s.Now(), map[string]any{"LIMITS:LIMITER/{alice/5/1/hour}": 1}, 2*time.Hour)
 		return "LIMITS:LIMITER/{alice/5/1/hour}"
 	},
 	"redis-cell": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"api:alice": fmt.Sprint((int64(s.Now())+720e6)*1000 + 183)}, 720*time.Second)
+		now := s.Now()
+		together(t, s, now, map[string]any{"api:alice": fmt.Sprint((int64(now)+720e6)*1000 + 183)}, 720*time.Second)
 		return "api:alice"
 	},
 	"nest-throttler-storage-redis": func(t *testing.T, s *servertest.Server) string {
 		const id = "{5bb01a0b3b8fcfb969835960db696538eff95f516e116af14564049e2cbdda94:default}"
-		together(t, s, map[string]any{id + ":hits": 1}, time.Hour)
+		together(t, s, s.Now(), map[string]any{id + ":hits": 1}, time.Hour)
 		return id + ":hits"
 	},
 	"throttled": func(t *testing.T, s *servertest.Server) string {
-		together(t, s, map[string]any{"api:alice": fmt.Sprint((int64(s.Now()) + 720e6) * 1000)}, 720*time.Second)
+		now := s.Now()
+		together(t, s, now, map[string]any{"api:alice": fmt.Sprint((int64(now) + 720e6) * 1000)}, 720*time.Second)
 		return "api:alice"
 	},
 }
@@ -118,20 +125,22 @@ func libraryInjector(t *testing.T, s *servertest.Server, key string) (model.Read
 	return r, i
 }
 
-// seededInjector does the same for a key that it makes, anew where that is not recognized: a relation
-// between a value and its expiry is lost on a machine that stands still for a second.
-func seededInjector(t *testing.T, s *servertest.Server, seed func(*testing.T, *servertest.Server) string) (string, model.Reading, *fire.Injector) {
+// seededInjector does the same for a key that it makes.
+func seededInjector(t *testing.T, s *servertest.Server, seed func(*testing.T, *servertest.Server) string) (key string, r model.Reading, i *fire.Injector) {
 	t.Helper()
-	for range 5 {
+	err := feedtest.Anew(t, func() error {
 		s.CLI("FLUSHALL")
-		key := seed(t, s)
-		if r, i, recognized := recognizedInjector(t, s, key); recognized {
-			return key, r, i
+		key = seed(t, s)
+		recognized := false
+		if r, i, recognized = recognizedInjector(t, s, key); !recognized {
+			return fmt.Errorf("%s is not recognized", key)
 		}
-		t.Logf("anew: %s is not recognized", key)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("the key is not recognized")
-	return "", model.Reading{}, nil
+	return key, r, i
 }
 
 func recognizedInjector(t *testing.T, s *servertest.Server, key string) (r model.Reading, i *fire.Injector, recognized bool) {
@@ -139,7 +148,7 @@ func recognizedInjector(t *testing.T, s *servertest.Server, key string) (r model
 	o := feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 5, Window: time.Hour}, LimitKnown: true, Window: time.Hour}}}
 	_, all := once(t, o)
 	r, recognized = all[key]
-	return r, newRedis(t, o).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")}), recognized
+	return r, patient(t, newRedis(t, o), filepath.Join(t.TempDir(), "audit")), recognized
 }
 
 // TestFireAtLibraries recognizes a key of each of several libraries, fires at it beyond its limit, and
@@ -201,14 +210,16 @@ func TestFireAtLibraries(t *testing.T) {
 	}
 }
 
-// together sets strings that expire at the same instant.
-func together(t *testing.T, s *servertest.Server, values map[string]any, lives time.Duration) {
+// together sets strings that expire at the same instant, so long after at: a relation between a value that
+// was made at that instant and the expiry holds however late the server gets them.
+func together(t *testing.T, s *servertest.Server, at limiter.Instant, values map[string]any, lives time.Duration) {
 	t.Helper()
 	c := s.Client()
 	defer c.Close()
 	if _, err := c.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
 		for k, v := range values {
-			p.Set(t.Context(), k, v, lives)
+			p.Set(t.Context(), k, v, 0)
+			p.PExpireAt(t.Context(), k, at.Add(lives).Time())
 		}
 		return nil
 	}); err != nil {
@@ -223,7 +234,8 @@ func TestFireAtAMember(t *testing.T) {
 	s := servertest.Start(t)
 	for _, member := range []string{"{alice}.ts", "{alice}.tokens"} {
 		s.CLI("FLUSHALL")
-		together(t, s, map[string]any{"{alice}.tokens": 3, "{alice}.ts": int64(s.Now()) / 1e6}, 1000*time.Second)
+		now := s.Now()
+		together(t, s, now, map[string]any{"{alice}.tokens": 3, "{alice}.ts": int64(now) / 1e6}, 1000*time.Second)
 		limit := limiter.Limit{Count: 1, Window: time.Second, Burst: 500}
 		o := feed.Options{URLs: []string{s.URL()}, Keys: []string{member}, Rules: []config.Rule{{Match: "*", Limit: limit, LimitKnown: true, Window: time.Second}}}
 		_, all := once(t, o)
@@ -232,7 +244,7 @@ func TestFireAtAMember(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := newRedis(t, o).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+		i := patient(t, newRedis(t, o), filepath.Join(t.TempDir(), "audit"))
 		before := held(t, s)
 		id := ""
 		got, err := i.Fire(context.Background(), model.Order{Key: member, Target: target, Cost: 501, N: 1}, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") })
@@ -287,7 +299,7 @@ func TestFireAtALibraryAmongOthers(t *testing.T) {
 func TestFireRefusesOtherLibraries(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	i := armed(t, s)
 	limit := limiter.Limit{Count: 5, Window: time.Minute}
 	for _, l := range library.All() {
 		for _, a := range limiter.Algorithms() {

@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,7 +12,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/feed/fire"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -48,27 +49,27 @@ func TestOneNodeOfACluster(t *testing.T) {
 	t.Parallel()
 	nodes, byAddr := clusterWithKeys(t)
 	url, other := nodes[0].URL(), byAddr[nodes[1].Addr()]
-	batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
-	for _, key := range byAddr {
-		if r, ok := got[key]; !ok || used(r) != 1 {
-			t.Errorf("%s was not found by way of one node", key)
+	var r *feed.Redis
+	var reading model.Reading
+	err := feedtest.Anew(t, func() (err error) {
+		batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+		for _, key := range byAddr {
+			if r, ok := got[key]; !ok || used(r) != 1 {
+				return fmt.Errorf("%s was not found by way of one node", key)
+			}
 		}
-	}
-	says := strings.Join(batch.Server.Lacks, "\n")
-	if !strings.Contains(says, "one node of a cluster of 3 masters") || !strings.Contains(says, "?cluster=true") || batch.Server.Role != "cluster" {
-		t.Errorf("role %q, said %q", batch.Server.Role, says)
-	}
-	r := newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []config.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
-	_, reading, err := feed.ReadKey(context.Background(), r, other)
+		says := strings.Join(batch.Server.Lacks, "\n")
+		if !strings.Contains(says, "one node of a cluster of 3 masters") || !strings.Contains(says, "?cluster=true") || batch.Server.Role != "cluster" {
+			return fmt.Errorf("role %q, said %q", batch.Server.Role, says)
+		}
+		r = newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []config.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
+		_, reading, err = feed.ReadKey(context.Background(), r, other)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := reading.Aim()
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl")})
-	outcomes, err := i.Fire(context.Background(), model.Order{Key: other, Target: target, N: 1, Cost: 1}, nil)
+	outcomes, err := patient(t, r, filepath.Join(t.TempDir(), "audit.jsonl")).Fire(context.Background(), model.Order{Key: other, Target: mustAim(t, reading), N: 1, Cost: 1}, nil)
 	if err != nil || outcomes.Total() != 1 || outcomes.Failed+outcomes.Unanswered != 0 {
 		t.Errorf("fired at a key of another node: %+v, %v", outcomes, err)
 	}
@@ -82,16 +83,22 @@ func TestOneNodeAlone(t *testing.T) {
 	own, other := byAddr[nodes[0].Addr()], byAddr[nodes[1].Addr()]
 	check := func(url, why string) {
 		t.Helper()
-		batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
-		says := strings.Join(batch.Server.Lacks, "\n")
-		if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" || !strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
-			t.Errorf("%s: %d keys, role %q, said %q", url, len(got), batch.Server.Role, says)
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
-		defer cancel()
-		_, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
-		if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
-			t.Errorf("%s: a key of another node is read with %v", url, err)
+		err := feedtest.Anew(t, func() error {
+			batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+			says := strings.Join(batch.Server.Lacks, "\n")
+			if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" || !strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
+				return fmt.Errorf("%d keys, role %q, said %q", len(got), batch.Server.Role, says)
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
+			defer cancel()
+			_, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
+			if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
+				return fmt.Errorf("a key of another node is read with %v", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 	check(nodes[0].URL()+"?cluster=false", "asks for this node alone")

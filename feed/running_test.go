@@ -2,9 +2,12 @@ package feed_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
+	"ratescope/feed"
 	"ratescope/feed/feedtest"
+	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
 )
 
@@ -21,3 +24,16 @@ var (
 	xadd       = feedtest.XAdd
 	zed        = feedtest.Z
 )
+
+// armed returns an injector for a server, with an audit file of its own. It bears a server that stands
+// still for a while, as one of a busy machine does.
+func armed(t *testing.T, s *servertest.Server) *fire.Injector {
+	t.Helper()
+	return patient(t, newRedis(t, feed.Options{URLs: []string{s.URL()}}), filepath.Join(t.TempDir(), "audit"))
+}
+
+// patient returns an injector for the server of a source with this audit file.
+func patient(t *testing.T, r *feed.Redis, audit string) *fire.Injector {
+	t.Helper()
+	return r.Injector(fire.Options{Armed: true, AuditPath: audit, Timeout: servertest.Patience})
+}

@@ -109,7 +109,7 @@ func TestForecastOnAServer(t *testing.T) {
 	s := servertest.Start(t)
 	limit := limiter.Limit{Count: 20, Window: 500 * time.Hour} // nothing comes back while the test runs
 	for _, a := range limiter.Algorithms() {
-		i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+		i := armed(t, s)
 		for n := range 8 {
 			key := fmt.Sprintf("f%d.%d", a, n)
 			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}
@@ -117,12 +117,8 @@ func TestForecastOnAServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			order := model.Order{Key: key, Cost: int64(1 + n%3), N: 2 + 3*n}
-			src := newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []config.Rule{{Match: key, Algorithm: a, Limit: limit, LimitKnown: true, Library: model.OwnLibrary}}})
-			batch, r, err := feed.ReadKey(context.Background(), src, key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			order.Target = mustAim(t, r)
+			batch, all := once(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{key}, Rules: []config.Rule{{Match: key, Algorithm: a, Limit: limit, LimitKnown: true, Library: model.OwnLibrary}}})
+			order.Target = mustAim(t, all[key])
 			var b model.Board
 			b.Apply(batch)
 			ticket := b.Key(key).Ticket(order, batch.At)

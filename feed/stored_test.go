@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
 	"ratescope/model"
 )
@@ -114,7 +113,7 @@ func TestRaiseAStoredLimit(t *testing.T) {
 			key := library.seed(s)
 			o := feed.Options{URLs: []string{s.URL()}, Keys: []string{key}}
 			audit := filepath.Join(t.TempDir(), "audit")
-			i := newRedis(t, o).Injector(fire.Options{Armed: true, AuditPath: audit})
+			i := patient(t, newRedis(t, o), audit)
 			raise := func() model.Changed {
 				t.Helper()
 				_, all := once(t, o)

@@ -2,12 +2,10 @@ package feed_test
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"ratescope/feed"
 	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
@@ -38,7 +36,7 @@ func TestTakenBackAsATwin(t *testing.T) {
 			if _, err := store.AllowN(context.Background(), "k", limit, 2); err != nil {
 				t.Fatal(err)
 			}
-			i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			i := armed(t, s)
 			return subject{i, model.Order{Key: "k", Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}}}
 		}
 	}
@@ -99,7 +97,7 @@ func TestWithdrawMendsTheExpiry(t *testing.T) {
 		}
 		return c.PExpireTime(ctx, "k").Val()
 	}
-	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	i := armed(t, s)
 	order := model.Order{Key: "k", Target: model.Target{Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true, Window: limit.Window}, Cost: 1, N: 7}
 	organic()
 	set, id := time.Duration(0), ""

@@ -43,7 +43,7 @@ func held(t *testing.T, s *servertest.Server) string {
 // every key with its expiry to what it was.
 func TestUndo(t *testing.T) {
 	s := servertest.Start(t)
-	limit := limiter.Limit{Count: 5, Window: 10 * time.Minute}
+	limit := limiter.Limit{Count: 5, Window: 500 * time.Hour} // no window ends while the test runs
 	for _, a := range limiter.Algorithms() {
 		t.Run(a.String(), func(t *testing.T) {
 			c := s.Client()
@@ -57,7 +57,7 @@ func TestUndo(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := held(t, s)
-			i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			i := armed(t, s)
 			id := shoot(t, i, a, limit, 7)
 			if held(t, s) == before {
 				t.Fatal("seven requests changed nothing")
@@ -80,8 +80,8 @@ func TestUndo(t *testing.T) {
 func TestUndoRefuses(t *testing.T) {
 	s := servertest.Start(t)
 	path := filepath.Join(t.TempDir(), "audit")
-	limit := limiter.Limit{Count: 5, Window: 10 * time.Minute}
-	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path})
+	limit := limiter.Limit{Count: 5, Window: 500 * time.Hour} // no window ends while the test runs
+	i := patient(t, newRedis(t, feed.Options{URLs: []string{s.URL()}}), path)
 	id := shoot(t, i, limiter.SlidingLog, limit, 1)
 	s.CLI("ZADD", "k", "1", "of another program")
 	before := held(t, s)
@@ -93,7 +93,7 @@ func TestUndoRefuses(t *testing.T) {
 		"written since":  {i, id, "another program has written"},
 		"unknown id":     {i, "nothing-1", "there is no action"},
 		"not armed":      {newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{AuditPath: path}), id, "--allow-inject"},
-		"another server": {newRedis(t, feed.Options{URLs: []string{s.URL() + "/1"}}).Injector(fire.Options{Armed: true, AuditPath: path}), id, "name that server"},
+		"another server": {patient(t, newRedis(t, feed.Options{URLs: []string{s.URL() + "/1"}}), path), id, "name that server"},
 	} {
 		if _, err := c.i.Undo(context.Background(), c.id); err == nil || !strings.Contains(err.Error(), c.cause) {
 			t.Errorf("%s: %v", name, err)
@@ -127,7 +127,7 @@ func TestUndoKeepsOthers(t *testing.T) {
 					}
 				}
 				other()
-				i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+				i := armed(t, s)
 				id, n := "", 0
 				order := model.Order{Key: "k", Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}, Cost: 1, N: 7}
 				if _, err := i.Fire(ctx, order, func(f model.Fired) {

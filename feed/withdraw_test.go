@@ -42,7 +42,7 @@ func TestWithdraw(t *testing.T) {
 			if a != limiter.SlidingLog {
 				theirs = ""
 			}
-			i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			i := armed(t, s)
 			id := shoot(t, i, a, limit, 7)
 			other(4)
 			if _, err := i.Undo(ctx, id); err == nil || !strings.Contains(err.Error(), "another program has written") {
@@ -76,7 +76,7 @@ func TestWithdrawRefuses(t *testing.T) {
 	s := servertest.Start(t)
 	path := filepath.Join(t.TempDir(), "audit")
 	limit := limiter.Limit{Count: 50, Window: time.Hour}
-	i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path})
+	i := patient(t, newRedis(t, feed.Options{URLs: []string{s.URL()}}), path)
 	id := shoot(t, i, limiter.SlidingLog, limit, 2)
 	for cause, c := range map[string]struct {
 		url   string
@@ -87,7 +87,7 @@ func TestWithdrawRefuses(t *testing.T) {
 		"name that server":   {s.URL() + "/1", true, id},
 		"there is no action": {s.URL(), true, "nothing-1"},
 	} {
-		other := newRedis(t, feed.Options{URLs: []string{c.url}}).Injector(fire.Options{Armed: c.armed, AuditPath: path})
+		other := newRedis(t, feed.Options{URLs: []string{c.url}}).Injector(fire.Options{Armed: c.armed, AuditPath: path, Timeout: servertest.Patience})
 		if _, err := other.Withdraw(context.Background(), c.id); err == nil || !strings.Contains(err.Error(), cause) {
 			t.Errorf("%v, want it to say %q", err, cause)
 		}
