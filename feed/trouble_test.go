@@ -51,8 +51,9 @@ func TestLoadingServer(t *testing.T) {
 	run := runSource(t, newRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"k"}, Refresh: 50 * time.Millisecond}))
 	servertest.Await(t, "the first reading", func() bool { _, ok := run.Reading("k"); return ok })
 	s.Kill()
-	// It answers while it loads every 1,024 bytes, and waits 200 µs at every key.
-	s.Start("--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024")
+	// It answers while it loads every 1,024 bytes, and waits 500 µs at every key: ten seconds in all, which
+	// no machine stands still.
+	s.Start("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
 	servertest.Await(t, "word of the loading", func() bool {
 		b := run.Last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "is loading its data")
@@ -130,7 +131,7 @@ func TestFiringWhereNothingIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{c.url}})
-			i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+			i := patient(t, r, filepath.Join(t.TempDir(), "audit"))
 			var said string
 			outcomes, err := i.Fire(context.Background(), model.Order{Key: c.key, Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 100}, func(f model.Fired) {
 				said = f.Err
@@ -145,7 +146,7 @@ func TestFiringWhereNothingIsWritten(t *testing.T) {
 	}
 	dead := servertest.Start(t)
 	dead.Kill()
-	i := newRedis(t, feed.Options{URLs: []string{dead.URL()}}).Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")})
+	i := patient(t, newRedis(t, feed.Options{URLs: []string{dead.URL()}}), filepath.Join(t.TempDir(), "audit"))
 	outcomes, err := i.Fire(context.Background(), model.Order{Key: "f", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 100}, nil)
 	if outcomes.Total() != 0 || err == nil || !strings.Contains(err.Error(), "nothing listens") {
 		t.Errorf("at a server that is away: %+v, %v", outcomes, err)
@@ -160,8 +161,8 @@ func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
 	p := servertest.StartProxy(t, s.Addr())
 	defer p.Close()
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}})
-	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 3 * time.Second})
-	order := model.Order{Key: "k", Target: target(limiter.SlidingLog, 100, time.Minute), Cost: 1, N: 1}
+	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 6 * time.Second})
+	order := model.Order{Key: "k", Target: target(limiter.SlidingLog, 100, time.Hour), Cost: 1, N: 1}
 	if outcomes, err := i.Fire(context.Background(), order, nil); err != nil || outcomes.Admitted != 1 {
 		t.Fatalf("%+v, %v", outcomes, err)
 	}
@@ -208,11 +209,11 @@ func TestBlockedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := l.AllowN(ctx, "otp", limiter.Limit{Count: 1, Window: time.Second}, 1); err != nil {
+		if _, err := l.AllowN(ctx, "otp", limiter.Limit{Count: 1, Window: 10 * time.Minute}, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: time.Second}, LimitKnown: true}}}))
+	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{{Match: "otp", Limit: limiter.Limit{Count: 1, Window: 10 * time.Minute}, LimitKnown: true}}}))
 	servertest.Await(t, "the block", func() bool {
 		x, _ := run.Reading("otp")
 		left := x.State.BlockedUntil.Sub(x.At)
