@@ -105,6 +105,10 @@ func (e *Embedded) Injector(o fire.Options) *fire.Injector {
 // Close ends the server. It is to be called after Run has returned.
 func (e *Embedded) Close() error {
 	err := errors.Join(e.injectors.Close(), e.watch.Close(), e.traffic.Close())
+	// Miniredis.Close forgets its server before the connections of that have ended, and an INFO that
+	// is still being carried out would panic. Therefore they end first, those that block too.
+	e.server.CtxCancel()
+	e.server.Server().Close()
 	e.server.Close()
 	return err
 }
