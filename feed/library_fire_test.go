@@ -15,7 +15,6 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/feedtest"
 	"ratescope/feed/fire"
 	"ratescope/feed/fire/foreign"
 	"ratescope/internal/servertest"
@@ -128,7 +127,7 @@ func libraryInjector(t *testing.T, s *servertest.Server, key string) (model.Read
 // seededInjector does the same for a key that it makes.
 func seededInjector(t *testing.T, s *servertest.Server, seed func(*testing.T, *servertest.Server) string) (key string, r model.Reading, i *fire.Injector) {
 	t.Helper()
-	err := feedtest.Anew(t, func() error {
+	anew(t, func() error {
 		s.CLI("FLUSHALL")
 		key = seed(t, s)
 		recognized := false
@@ -137,9 +136,6 @@ func seededInjector(t *testing.T, s *servertest.Server, seed func(*testing.T, *s
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return key, r, i
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -51,7 +50,7 @@ func TestOneNodeOfACluster(t *testing.T) {
 	url, other := nodes[0].URL(), byAddr[nodes[1].Addr()]
 	var r *feed.Redis
 	var reading model.Reading
-	err := feedtest.Anew(t, func() (err error) {
+	anew(t, func() (err error) {
 		batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
 		for _, key := range byAddr {
 			if r, ok := got[key]; !ok || used(r) != 1 {
@@ -66,9 +65,6 @@ func TestOneNodeOfACluster(t *testing.T) {
 		_, reading, err = feed.ReadKey(context.Background(), r, other)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	outcomes, err := patient(t, r, filepath.Join(t.TempDir(), "audit.jsonl")).Fire(context.Background(), model.Order{Key: other, Target: mustAim(t, reading), N: 1, Cost: 1}, nil)
 	if err != nil || outcomes.Total() != 1 || outcomes.Failed+outcomes.Unanswered != 0 {
 		t.Errorf("fired at a key of another node: %+v, %v", outcomes, err)
@@ -83,23 +79,20 @@ func TestOneNodeAlone(t *testing.T) {
 	own, other := byAddr[nodes[0].Addr()], byAddr[nodes[1].Addr()]
 	check := func(url, why string) {
 		t.Helper()
-		err := feedtest.Anew(t, func() error {
+		anew(t, func() error {
 			batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
 			says := strings.Join(batch.Server.Lacks, "\n")
 			if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" || !strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
-				return fmt.Errorf("%d keys, role %q, said %q", len(got), batch.Server.Role, says)
+				return fmt.Errorf("%s: %d keys, role %q, said %q", url, len(got), batch.Server.Role, says)
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 			defer cancel()
 			_, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
 			if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
-				return fmt.Errorf("a key of another node is read with %v", err)
+				return fmt.Errorf("%s: a key of another node is read with %v", url, err)
 			}
 			return nil
 		})
-		if err != nil {
-			t.Errorf("%s: %v", url, err)
-		}
 	}
 	check(nodes[0].URL()+"?cluster=false", "asks for this node alone")
 	nodes[1].Freeze()

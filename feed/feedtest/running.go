@@ -147,49 +147,23 @@ func NewRedis(t testing.TB, o feed.Options) *feed.Redis {
 	return r
 }
 
-// Standstill is the time without an answer after which a source may hold a server to be away, as it
-// does where a busy machine stops the server, or the test itself, for that long.
-const Standstill = time.Second
-
-// mostAttempts is how often Anew calls what it is given.
-const mostAttempts = 5
-
-// Anew calls attempt, and again from the beginning where it fails after Standstill or more: then the
-// machine may have stood still. An attempt that fails sooner has failed by itself. Anew returns the error
-// of the last attempt.
-func Anew(t testing.TB, attempt func() error) error {
-	t.Helper()
-	for n := 1; ; n++ {
-		begun := time.Now()
-		err := attempt()
-		took := time.Since(begun)
-		if err == nil || took < Standstill || n == mostAttempts {
-			return err
-		}
-		t.Logf("anew, after %v: %v", took, err)
-	}
-}
-
 // Once reads everything once, and returns the readings by their keys too.
-func Once(t testing.TB, o feed.Options) (b model.Batch, byKey map[string]model.Reading) {
+func Once(t testing.TB, o feed.Options) (model.Batch, map[string]model.Reading) {
 	t.Helper()
-	err := Anew(t, func() (err error) {
-		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
-		defer cancel()
-		b, err = feed.Once(ctx, NewRedis(t, o))
-		return err
-	})
+	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
+	defer cancel()
+	b, err := feed.Once(ctx, NewRedis(t, o))
 	if err != nil {
 		t.Fatal(err)
 	}
-	byKey = map[string]model.Reading{}
+	m := map[string]model.Reading{}
 	for _, r := range b.Readings {
-		if _, twice := byKey[r.Key]; twice {
+		if _, twice := m[r.Key]; twice {
 			t.Errorf("two readings of %q in one batch", r.Key)
 		}
-		byKey[r.Key] = r
+		m[r.Key] = r
 	}
-	return b, byKey
+	return b, m
 }
 
 // XAdd is an entry of a stream that counts.

@@ -4,17 +4,21 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Pulse measures for how long the server, or the test itself, stood still: what a test then sees may be
-// the machine's doing.
+// Pulse measures when the server, or the test itself, stood still: what a test sees then may be the
+// machine's doing.
 type Pulse struct {
-	mu      sync.Mutex
-	latest  time.Time // answer to PING
-	longest time.Duration
+	mu     sync.Mutex
+	latest time.Time // answer to PING
+	gaps   []gap     // between two answers that are Standstill or more apart, in order
 }
+
+// gap is a time without an answer.
+type gap struct{ from, to time.Time }
 
 // beat is the time between an answer to PING and the next PING.
 const beat = 10 * time.Millisecond
@@ -33,17 +37,31 @@ func (s *Server) Pulse() *Pulse {
 			if _, err := fmt.Fprint(c, "PING\r\n"); err != nil || !answers.Scan() {
 				return
 			}
-			p.mu.Lock()
-			p.longest, p.latest = max(p.longest, time.Since(p.latest)), time.Now()
-			p.mu.Unlock()
+			p.answered(time.Now())
 		}
 	}()
 	return p
 }
 
-// Longest returns the longest time without an answer so far, the present one included.
-func (p *Pulse) Longest() time.Duration {
+// answered takes an answer.
+func (p *Pulse) answered(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(p.longest, time.Since(p.latest))
+	if at.Sub(p.latest) >= Standstill {
+		p.gaps = append(p.gaps, gap{p.latest, at})
+	}
+	p.latest = at
+}
+
+// StoodStill reports whether for Standstill no answer came within the time between from and to, or across
+// one of its ends.
+func (p *Pulse) StoodStill(from, to time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range slices.Concat(p.gaps, []gap{{p.latest, time.Now()}}) {
+		if g.to.Sub(g.from) >= Standstill && g.to.After(from) && g.from.Before(to) {
+			return true
+		}
+	}
+	return false
 }
