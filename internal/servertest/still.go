@@ -14,7 +14,7 @@ const Standstill = time.Second
 // that stood still: no answer came, and the run took so long that the server, the program or both may have
 // been stopped meanwhile.
 func StoodStill(took time.Duration, says string) bool {
-	return took > Standstill && (strings.Contains(says, "does not answer") || strings.Contains(says, "outcome unknown"))
+	return took > Standstill && (strings.Contains(says, "does not answer") || strings.Contains(says, "no answer came"))
 }
 
 // Anew makes attempts until one of them was not upset by a machine that stood still, and fails the test if

@@ -14,7 +14,7 @@ func TestStoodStill(t *testing.T) {
 		want bool
 	}{
 		{2 * Standstill, "redis://a does not answer: it is frozen", true},
-		{2 * Standstill, "firing stopped after a request whose outcome is unknown: outcome unknown: i/o timeout", true},
+		{2 * Standstill, "firing stopped after a request whose outcome is unknown: no answer came: i/o timeout", true},
 		{Standstill, "redis://a does not answer: it is frozen", false},
 		{2 * Standstill, "nothing listens at redis://a", false},
 		{time.Hour, "", false},
