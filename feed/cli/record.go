@@ -85,8 +85,12 @@ type batchWriter struct {
 	err         error
 }
 
-// write appends a batch; what goes wrong is in w.err.
+// write appends a batch; what goes wrong is in w.err. Batches from before the server's first answer have no
+// instant, and are left out: a recording that began with one would begin in 1970.
 func (w *batchWriter) write(b model.Batch) {
+	if w.out == nil && b.At == 0 {
+		return
+	}
 	if w.out == nil {
 		w.first = b.Local
 		h := w.Header

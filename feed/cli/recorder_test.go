@@ -73,6 +73,23 @@ func TestCloseKeepsTheLastBatch(t *testing.T) {
 	}
 }
 
+// TestNothingIsRecordedBeforeTheFirstAnswer: what a dashboard shows while it connects is no beginning of a
+// recording.
+func TestNothingIsRecordedBeforeTheFirstAnswer(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	r, err := cli.NewRecorder(cli.Recording{File: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Put(model.Batch{Local: dawn.Time(), Server: model.Server{Link: model.Connecting, Err: "it does not answer"}})
+	if account, err := r.Close(); err != nil || account != "nothing was recorded" {
+		t.Errorf("it says %q, %v", account, err)
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("a recording of nothing leaves a file")
+	}
+}
+
 // TestRecordingsAreNotOverwritten without Force.
 func TestRecordingsAreNotOverwritten(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")

@@ -52,8 +52,12 @@ func NewTail(h Header, span time.Duration, bytes int) *Tail {
 	return t
 }
 
-// Write takes in a batch, which must not be changed later. An error is final.
+// Write takes in a batch, which must not be changed later. An error is final. A batch without an instant, from
+// before the server's first answer, is left out: a recording that began with it would begin in 1970.
 func (t *Tail) Write(b model.Batch) error {
+	if b.At == 0 {
+		return nil
+	}
 	err := t.w.Write(b)
 	if err != nil {
 		return err

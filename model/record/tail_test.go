@@ -119,6 +119,29 @@ func TestTailIsBounded(t *testing.T) {
 	}
 }
 
+// TestTailBeginsWithTheFirstAnswer: a dashboard that connected for a while first, to a server that stood still,
+// has no instant until then, and its recording does not begin in 1970.
+func TestTailBeginsWithTheFirstAnswer(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	tail := record.NewTail(record.Header{By: "test"}, time.Minute, 1<<20)
+	for i := range 5 {
+		connecting := model.Batch{Local: begin.Add(time.Duration(i-5) * time.Second), Server: model.Server{Link: model.Connecting, Err: "it does not answer"}}
+		if err := tail.Write(connecting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	feed := tuitest.NewFeed(begin)
+	first := feed.Advance(begin)
+	for _, b := range []model.Batch{first, feed.Advance(begin.Add(tuitest.Refresh))} {
+		if err := tail.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if board, f := played(t, tail); tail.Begin() != first.At || f.Begin != first.At || f.Batches != 2 || board.Len() == 0 {
+		t.Errorf("it begins at %v and is read as one of %d batches from %v, want 2 from %v", tail.Begin(), f.Batches, f.Begin, first.At)
+	}
+}
+
 // TestTailOfNothing is a recording without a batch.
 func TestTailOfNothing(t *testing.T) {
 	var file bytes.Buffer
