@@ -235,7 +235,7 @@ func (t *Timeline) unmark(i int64) {
 // (logs), to the end of its clock-aligned window (fixed windows), or with falling weight to the end
 // of the next one (weighted windows).
 func (t *Timeline) lower(i, cost int64, a limiter.Algorithm) {
-	edge := (floorDiv(i, BinsPerWindow) + 1) * BinsPerWindow // the first bin of the next window
+	edge := (FloorDiv(i, BinsPerWindow) + 1) * BinsPerWindow // the first bin of the next window
 	end := i + BinsPerWindow
 	switch a.Kind() {
 	case limiter.KindWindow:

@@ -103,28 +103,28 @@ func (t *Timeline) FirstColumn(per int) int64 {
 	if t.first == math.MaxInt64 {
 		return t.first
 	}
-	return floorDiv(t.first, int64(per))
+	return FloorDiv(t.first, int64(per))
 }
 
 // OpensWindow reports whether a clock-aligned window begins in column c of `per` bins.
 func OpensWindow(c int64, per int) bool {
 	first := c * int64(per)
-	return -floorDiv(-first, BinsPerWindow)*BinsPerWindow < first+int64(per)
+	return -FloorDiv(-first, BinsPerWindow)*BinsPerWindow < first+int64(per)
 }
 
 // Index returns the number of the bin that contains at. A clock-aligned window begins with every
 // multiple of BinsPerWindow, or of roughBins in a rough timeline.
 func (t *Timeline) Index(at limiter.Instant) int64 {
-	return floorDiv(int64(at)*t.bins, t.micros)
+	return FloorDiv(int64(at)*t.bins, t.micros)
 }
 
 // Begin returns the first instant of bin i.
 func (t *Timeline) Begin(i int64) limiter.Instant {
-	return limiter.Instant(-floorDiv(-i*t.micros, t.bins))
+	return limiter.Instant(-FloorDiv(-i*t.micros, t.bins))
 }
 
-// floorDiv returns a/b, rounded down.
-func floorDiv(a, b int64) int64 {
+// FloorDiv returns a/b, rounded down. It panics if b is 0.
+func FloorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
 		q--
@@ -136,9 +136,9 @@ func floorDiv(a, b int64) int64 {
 // constant, which is faster, because charts read every bin.
 func (t *Timeline) chunkOf(i int64) int64 {
 	if t.per == chunkBins {
-		return floorDiv(i, chunkBins)
+		return FloorDiv(i, chunkBins)
 	}
-	return floorDiv(i, t.per)
+	return FloorDiv(i, t.per)
 }
 
 // holds reports whether the chunk of a number is neither too old nor too new for the timeline.
@@ -147,7 +147,7 @@ func (t *Timeline) holds(number int64) bool {
 		return false
 	}
 	n := t.bins / t.per // chunks of a window
-	return floorDiv(number, n) > floorDiv(t.newest.number, n)-t.reach
+	return FloorDiv(number, n) > FloorDiv(t.newest.number, n)-t.reach
 }
 
 // slot returns the index in past for the chunk of a number.
@@ -425,7 +425,7 @@ func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 			}
 			sum.join(b)
 		}
-		if column := from / int64(per); column < floorDiv(t.first, int64(per)) || from > t.seen {
+		if column := from / int64(per); column < FloorDiv(t.first, int64(per)) || from > t.seen {
 			sum.Watched = false
 		}
 		dst[c] = sum
@@ -437,7 +437,7 @@ func (t *Timeline) within(i int64) bool { return i >= t.first && i <= t.seen }
 
 // Column returns the number of the column of `per` bins that contains at.
 func (t *Timeline) Column(at limiter.Instant, per int) int64 {
-	return floorDiv(t.Index(at), int64(per))
+	return FloorDiv(t.Index(at), int64(per))
 }
 
 // ColumnBegin returns the instant at which column c of `per` bins begins.

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/model"
 )
 
 // bins reads a key with too many entries to fetch them: it asks the server for the number of
@@ -41,7 +42,7 @@ func (b *bins) ask(q *Query, r *record, count func(lo, hi limiter.Instant) *redi
 	if b.next == 0 {
 		b.next = q.Now.Floor(r.span()).Add(-r.span())
 	}
-	i := floorDiv(r.bin(b.next), per) * per
+	i := model.FloorDiv(r.bin(b.next), per) * per
 	if len(b.fresh) == 0 {
 		b.started = r.begin(i)
 	}
@@ -91,7 +92,7 @@ func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
 		less = r.lower(e.lo, e.n.Val())
 	}
 	per := binsPerCount(r)
-	bin := floorDiv(r.bin(oldest), per) * per
+	bin := model.FloorDiv(r.bin(oldest), per) * per
 	b.edge = binCount{lo: r.begin(bin), hi: r.begin(bin + per)}
 	less = r.lose(now.Add(-r.span()), b.edge.lo) || less
 	// The entries that are left may not be those that were counted, but others that came in their

@@ -55,21 +55,12 @@ func (r *record) span() time.Duration {
 
 // bin returns the number of the bin that contains at, as model.Timeline counts them.
 func (r *record) bin(at limiter.Instant) int64 {
-	return floorDiv(int64(at)*model.BinsPerWindow, int64(r.span()/time.Microsecond))
+	return model.FloorDiv(int64(at)*model.BinsPerWindow, int64(r.span()/time.Microsecond))
 }
 
 // begin returns the first instant of a bin.
 func (r *record) begin(bin int64) limiter.Instant {
-	return limiter.Instant(-floorDiv(-bin*int64(r.span()/time.Microsecond), model.BinsPerWindow))
-}
-
-// floorDiv returns a/b, rounded down.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q--
-	}
-	return q
+	return limiter.Instant(-model.FloorDiv(-bin*int64(r.span()/time.Microsecond), model.BinsPerWindow))
 }
 
 // horizon returns the instant from which the server's entries are read: two windows back at
@@ -170,11 +161,11 @@ func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64)
 	keep := r.entries[:r.from(at)]
 	was := make(map[int64]int64)
 	for _, e := range r.entries[len(keep):] {
-		was[floorDiv(r.bin(e.At), grain)] += e.Count
+		was[model.FloorDiv(r.bin(e.At), grain)] += e.Count
 	}
 	for s, p := range r.pending {
 		if s.bin >= r.bin(at) {
-			was[floorDiv(s.bin, grain)] -= p.N // not reported yet, so still to be reported
+			was[model.FloorDiv(s.bin, grain)] -= p.N // not reported yet, so still to be reported
 			delete(r.pending, s)
 		}
 	}
@@ -189,7 +180,7 @@ func (r *record) replace(at limiter.Instant, fresh []limiter.Entry, grain int64)
 		} else {
 			entries = append(entries, e)
 		}
-		g := floorDiv(r.bin(e.At), grain)
+		g := model.FloorDiv(r.bin(e.At), grain)
 		if reported := min(max(was[g], 0), e.Count); reported > 0 {
 			was[g] -= reported
 			e.Count -= reported
@@ -253,7 +244,7 @@ func (r *record) join() {
 	out := make([]limiter.Entry, 0, 2*model.BinsPerWindow*finer+2)
 	for _, e := range r.entries {
 		k := len(out)
-		if k > 0 && floorDiv(int64(out[k-1].At), per) == floorDiv(int64(e.At), per) {
+		if k > 0 && model.FloorDiv(int64(out[k-1].At), per) == model.FloorDiv(int64(e.At), per) {
 			out[k-1] = limiter.Entry{At: e.At, Count: out[k-1].Count + e.Count}
 			continue
 		}

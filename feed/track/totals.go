@@ -28,7 +28,7 @@ const edgesAsked = 160
 func totalsOf(r *record, from, now limiter.Instant) *totals {
 	per := binsPerCount(r)
 	t := &totals{}
-	for i, last := floorDiv(r.bin(from), per)*per, r.bin(now); i <= last; i += per {
+	for i, last := model.FloorDiv(r.bin(from), per)*per, r.bin(now); i <= last; i += per {
 		t.edges = append(t.edges, r.begin(i))
 	}
 	return t

@@ -3,7 +3,7 @@ package watch
 import (
 	"context"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,6 +13,7 @@ import (
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
+	"ratescope/model"
 )
 
 // link is the connection that the reader uses, with the state of the servers behind it: their
@@ -233,18 +234,7 @@ func (l *link) nodeOf(ctx context.Context, key string) (string, redis.UniversalC
 	case node == nil:
 		return "", l.client
 	}
-	return node.Options().Addr + "/" + hashTag(key), node
-}
-
-// hashTag returns the part of a key that determines its slot by the rule of Redis Cluster: the
-// text between the first { and the next }, or the whole key when there is no such text.
-func hashTag(key string) string {
-	if _, rest, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
-			return tag
-		}
-	}
-	return key
+	return node.Options().Addr + "/" + strconv.Itoa(model.HashSlot(key)), node
 }
 
 // addressOf returns the address of a node of a cluster; "" and false for a single server.

@@ -139,7 +139,7 @@ const milli = 1_000_000
 // expires returns when the key is expected to expire, in milliseconds: as long after the newest
 // request as before.
 func (x *row) expires(was *row) int64 {
-	return was[fieldExpires] + floorDiv(x[fieldNewest], 1000) - floorDiv(was[fieldNewest], 1000)
+	return was[fieldExpires] + model.FloorDiv(x[fieldNewest], 1000) - model.FloorDiv(was[fieldNewest], 1000)
 }
 
 // ttl returns what goes into the columns of the time to live. A server tells it in whole
@@ -148,7 +148,7 @@ func (x *row) ttl(was *row) (ms, rest int64) {
 	if x[fieldTTL] == was[fieldTTL] {
 		return 0, 0
 	}
-	d := x[fieldTTL] - (x.expires(was)-floorDiv(x[fieldAt], 1000))*milli
+	d := x[fieldTTL] - (x.expires(was)-model.FloorDiv(x[fieldAt], 1000))*milli
 	if ms, rest = d/milli, d%milli; d >= 0 {
 		ms++
 	} else if ms == 0 {
@@ -165,7 +165,7 @@ func (x *row) setTTL(was *row, ms, rest int64) {
 	if ms > 0 {
 		ms--
 	}
-	x[fieldTTL] = (x.expires(was)-floorDiv(x[fieldAt], 1000)+ms)*milli + rest
+	x[fieldTTL] = (x.expires(was)-model.FloorDiv(x[fieldAt], 1000)+ms)*milli + rest
 }
 
 // follow works out what follows from the log and the target, and from the fields but for the
@@ -186,7 +186,7 @@ func (x *row) follow(kept, fresh []limiter.Entry, t *model.Target) {
 // been told before, and says nothing about the newest request.
 func (x *row) expire(was *row) {
 	if x[fieldTTL] != was[fieldTTL] || was[fieldAt] == 0 {
-		x[fieldExpires] = floorDiv(x[fieldAt], 1000) + x[fieldTTL]/milli
+		x[fieldExpires] = model.FloorDiv(x[fieldAt], 1000) + x[fieldTTL]/milli
 		return
 	}
 	x[fieldExpires], x[fieldNewest] = was[fieldExpires], was[fieldNewest]
@@ -204,7 +204,7 @@ func (x *row) arrivals(to []int64, was *row, kept, fresh []limiter.Entry) []int6
 		}
 		for _, log := range [...][]limiter.Entry{kept, fresh} {
 			for _, e := range log {
-				b := floorDiv(int64(e.At)*model.BinsPerWindow, x[fieldWindow])
+				b := model.FloorDiv(int64(e.At)*model.BinsPerWindow, x[fieldWindow])
 				if last < 0 || b != bin {
 					bin, last = b, len(to)
 					to = append(to, 0, 0)
@@ -228,14 +228,6 @@ func binWindow(t *model.Target) int64 {
 		return 60_000_000
 	}
 	return max(t.Window.Microseconds(), 1)
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q--
-	}
-	return q
 }
 
 // column is a list of which most values are 0: for each that is not, how many are passed over
