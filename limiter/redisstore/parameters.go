@@ -9,64 +9,65 @@ import (
 	"ratescope/limiter"
 )
 
-// parameters are what a script is written for: the variant of the algorithm is in its text,
-// so that the server does not decide about it on every request.
+// parameters holds the values from which the text of a script is made. The variant of the algorithm is
+// part of the text, so that the server does not test for it at every request.
 type parameters struct {
 	Given, Peek, Refund     bool
 	Closed, Below, Charged  bool
 	Exact, Round            bool
 	Leaky, Interval         bool
 	Denials, Block, Foreign bool
-	Ahead                   bool // charge first, and take it back
-	Careful                 bool // looks closely whether the keys hold a state of the algorithm
-	Lean                    bool // for a cost of 1, which is no argument then
-	Slim                    bool // lean, and without a limit and a window either
-	Brief                   bool // lean, and answered at once in the usual case
+	Ahead                   bool // the request is charged before it is decided, and refunded if denied
+	Careful                 bool // checks that the keys hold a state of the algorithm
+	Lean                    bool // for a cost of 1, which is then no argument
+	Slim                    bool // lean, and the limit and the window are no arguments either
+	Brief                   bool // lean, with a shorter reply if the request is admitted
 	Parts                   bool // the interval is not a whole number of microseconds
 
-	DeniedKey, BlockKey, EndsKey int   // places in KEYS
-	BlockArg, More, Rest         int   // places in ARGV: the block, what the algorithm adds, and in that the fractions
-	Slack                        int64 // milliseconds that a key outlives its use, where time is given
-	Window, Life, Lives          int64 // of a usual window: its microseconds, and the milliseconds for which a key counts for one and for two
+	DeniedKey, BlockKey, EndsKey int   // indexes in KEYS
+	BlockArg, More, Rest         int   // indexes in ARGV: the block, the algorithm's own arguments, and the fractions, relative to More
+	Slack                        int64 // milliseconds added to a key's expiry if the clock is given
+	Window, Life, Lives          int64 // of a usual window: microseconds, and the milliseconds for which a key is kept for one window and for two
 
-	Seconds int64  // of a usual window
-	Zeros   string // between a second and a step of a counter's name
+	Seconds int64  // length of a usual window
+	Zeros   string // zeros that turn a second into the unit of a counter's name
 
-	NameUnit            int64 // microseconds a step of a counter's name
-	Unit                int64 // microseconds a step of a score
+	NameUnit            int64 // microseconds of the unit of a counter's name
+	Unit                int64 // microseconds of the unit of a score
 	Digits, ScoreDigits int   // decimals of a bound and of a score in that unit
 	WholeScores         bool
 	Field               string // of a bucket's hash
 
 	Resets, NoTotals bool
-	Holds            string // the type of the keys with charges
-	PerUnit          bool   // of a stream, an entry is a unit
-	Moment, Expires  bool   // a string among them is an instant, and always has an expiry
-	Unlimited        int64  // more than any sum
-	Earliest, Latest int64  // instants that a server's clock may have shown
-	MostUnits        int64  // entries of a stream of units
-	Stride           int    // arguments of each of several limits
+	Holds            string // Redis type of the keys that hold charges
+	PerUnit          bool   // a stream has one entry for each unit
+	Moment, Expires  bool   // a string is an instant; it always has an expiry
+	Unlimited        int64  // greater than any sum of units
+	Earliest, Latest int64  // bounds of a plausible instant, in microseconds
+	MostUnits        int64  // greatest number of entries of a stream of units
+	Stride           int    // number of arguments for each of several limits
 }
 
-// action is what a script does about a request.
+// action selects what a script does with a request.
 type action uint8
 
 const (
-	charges action = iota // decides, and charges or records
-	looks                 // decides and writes nothing
-	refunds
-	chargesAll // several limits together
-	resets
+	charges    action = iota // decides, and charges the request or records its denial
+	looks                    // decides and writes nothing
+	refunds                  // takes units back
+	chargesAll               // decides about several limits together
+	resets                   // deletes the state
 )
 
-// slackMillis keeps keys whose clock is given alive: a server that counts real time would
-// drop them while a lesson or a test stands still.
+// slackMillis is added to the expiry of keys whose clock is given. The server expires them by real
+// time, while the given clock may stand still, as in a test or a lesson.
 const slackMillis = 3_600_000
 
-// scriptArgs is how many arguments every script has before those of its options, unless
-// it is lean: cost, limit, window, and the instant where it is given.
+// scriptArgs is the number of arguments of every script that is not lean, before those of its options:
+// cost, limit, window, and the instant, which is 0 unless the clock is given.
 const scriptArgs = 4
 
+// parametersOf returns the parameters of the script of an algorithm for an action.
 func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	c := s.convention
 	t := parameters{
@@ -105,7 +106,7 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	}
 	t.EndsKey = places + 1
 	if a.Bursts() {
-		t.Charged, t.Below = false, false // neither means anything to them
+		t.Charged, t.Below = false, false // neither applies to GCRA and buckets
 	}
 	t.Ahead = a == limiter.FixedWindow && act == charges && s.convention.Alignment == limiter.AlignEpoch && !t.Given && !t.Block && !t.Charged
 	if act == chargesAll {
@@ -120,24 +121,24 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	return t
 }
 
-// ownLayout reports whether the keys are kept by this library alone, so that a state of the
-// algorithm can be told from what other programs keep.
+// ownLayout reports whether the keys are in the layout of this library, in which a state of the
+// algorithm can be told from the values of other programs.
 func (s settings) ownLayout() bool { return s.layout.Unit == 0 && !s.layout.NoTotals }
 
-// carefully are the parameters of a script that also looks closely at what its keys hold.
+// carefully returns the parameters of the same script with a check of the contents of its keys.
 func carefully(t parameters) parameters {
 	t.Careful = true
 	return t
 }
 
-// usualWindows have lean scripts of their own. They are few, because a server keeps every
-// script that it has seen.
+// usualWindows are the windows with lean scripts of their own. They are few, because a server keeps
+// every script that it has run.
 var usualWindows = []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}
 
-// leanParameters are those of the usual request, of cost 1, under a limit. There are none where
-// a script needs the instant or a block as an argument.
-func leanParameters(a limiter.Algorithm, s settings, p *prepared) (parameters, bool) {
-	t := parametersOf(a, s, charges)
+// leanParameters returns the parameters of the lean script for requests of cost 1 under a limit. ok is
+// false where there is none, because the script needs the instant or a block as an argument.
+func leanParameters(a limiter.Algorithm, s settings, p *prepared) (t parameters, ok bool) {
+	t = parametersOf(a, s, charges)
 	if t.Given || t.Block || s.layout.NoTotals || p.limit.Count == 0 && a.Bursts() {
 		return t, false
 	}
@@ -147,7 +148,7 @@ func leanParameters(a limiter.Algorithm, s settings, p *prepared) (parameters, b
 	case t.Slim:
 		t.More = 1
 	case a.Bursts() && !t.Denials:
-		t.More = 2 // the window is in what they add
+		t.More = 2 // their own arguments contain the window
 	case slices.Contains(usualWindows, p.limit.Window):
 		t.More = 2
 		t.Window = micros(p.limit.Window)

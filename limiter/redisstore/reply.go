@@ -10,8 +10,8 @@ import (
 	"ratescope/limiter"
 )
 
-// The first number of a reply. The scripts are written with these numbers; a reply in the
-// brief form begins with a second of the server's clock instead, which is above all.
+// The first number of a reply. The scripts contain these numbers. A reply in the brief form begins
+// with a second of the server's clock instead, which is greater than all of them.
 const (
 	replyDenied     = 0
 	replyAdmitted   = 1
@@ -21,17 +21,17 @@ const (
 	replyNoCount    = -4 // an entry of a stream has no count
 	replyTooMany    = -5 // a stream of units is too long to be trimmed at once
 	replyForeign    = -6 // a key holds what this library does not keep there
-	maxReplyNumbers = 6  // about one limit
+	maxReplyNumbers = 6  // greatest number of numbers for one limit
 )
 
-// Instants that a key may hold: from 2001 on, so that no count or number of seconds is taken
-// for one, to 2255, the last that a number of Lua holds exactly.
+// Instants that a key may hold, in microseconds: from 2001, so that a count or a number of seconds is
+// not taken for an instant, to 2255, the last one that a number in Lua represents exactly.
 const (
 	earliest = 1_000_000_000_000_000
 	latest   = 1 << 53
 )
 
-// reply is what a script said about one request, with what it was asked.
+// reply is a script's answer to one request, with the limit and the settings of the request.
 type reply struct {
 	code    int64
 	now     limiter.Instant
@@ -42,7 +42,8 @@ type reply struct {
 	settings
 }
 
-// numbers appends the numbers of a script's reply.
+// numbers appends the numbers of a script's reply to vals. It fails if the text is not a list of
+// whole numbers.
 func numbers(vals []int64, text string) ([]int64, error) {
 	for text != "" {
 		word, rest, _ := strings.Cut(text, " ")
@@ -55,7 +56,7 @@ func numbers(vals []int64, text string) ([]int64, error) {
 	return vals, nil
 }
 
-// decode turns a script's reply into the whole decision.
+// decode turns the text of a script's reply into a decision. n is the cost of the request.
 func (s *Store) decode(ctx context.Context, about subject, p *prepared, n int64, peeked bool, text string) (limiter.Decision, error) {
 	var all [maxReplyNumbers]int64
 	vals, err := numbers(all[:0], text)
@@ -71,6 +72,7 @@ func (s *Store) decode(ctx context.Context, about subject, p *prepared, n int64,
 	return s.decodeNumbers(p, n, peeked, vals)
 }
 
+// decodeNumbers turns the numbers of a script's reply into a decision.
 func (s *Store) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (limiter.Decision, error) {
 	r, err := s.replyOf(vals)
 	if err != nil {
@@ -82,7 +84,8 @@ func (s *Store) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (
 	return limiter.Explain(s.algorithm, s.convention, p.limit, n, found), nil
 }
 
-// replyOf takes the numbers of a reply apart, which are what every algorithm's begin with.
+// replyOf reads the numbers that the replies of all algorithms have in common, and keeps the others
+// in values. It fails if their number is not the algorithm's.
 func (s *Store) replyOf(vals []int64) (reply, error) {
 	if len(vals) > 1 && vals[0] > replyAdmitted { // brief: admitted at a second and its microsecond
 		vals[0], vals[1] = replyAdmitted, vals[0]*1_000_000+vals[1]
@@ -105,7 +108,7 @@ func (s *Store) replyOf(vals []int64) (reply, error) {
 	return r, nil
 }
 
-// refusal is the error of a script that could not decide.
+// refusal returns the error for the code of a script that could not decide.
 func (s *Store) refusal(ctx context.Context, about subject, code int64) error {
 	switch code {
 	case replyForeign:
@@ -120,8 +123,8 @@ func (s *Store) refusal(ctx context.Context, about subject, code int64) error {
 	return fmt.Errorf("the script for %s answered the code %d, which is not one of its own", s.algorithm, code)
 }
 
-// decodeFixed reads count and start; a window that began with its first request answers
-// its end instead.
+// decodeFixed reads the count and the window's start. For a window that begins with its first request
+// the script returns the end in place of the start.
 func decodeFixed(r reply) limiter.Reply {
 	found := limiter.Reply{Current: r.values[0]}
 	switch mark := limiter.Instant(r.values[1]); {
@@ -137,22 +140,24 @@ func decodeFixed(r reply) limiter.Reply {
 	return found
 }
 
-// decodeSliding reads the current count, the previous one, and the start.
+// decodeSliding reads the counts of the current and the previous window, and the current start.
 func decodeSliding(r reply) limiter.Reply {
 	return limiter.Reply{Current: r.values[0], Previous: r.values[1], Start: max(limiter.Instant(r.values[2]), 0)}
 }
 
-// decodeLog reads what is used, the entry that has to leave first, and the newest one.
+// decodeLog reads the units used, the instant of the entry that must leave before the next request is
+// admitted, and the instant of the newest entry.
 func decodeLog(r reply) limiter.Reply {
 	return limiter.Reply{Used: r.values[0], Leaves: limiter.Instant(r.values[1]), Newest: limiter.Instant(r.values[2])}
 }
 
-// decodeGCRA reads the TAT and the part of a microsecond that it is later.
+// decodeGCRA reads the theoretical arrival time, in microseconds and a fraction of one.
 func decodeGCRA(r reply) limiter.Reply {
 	return limiter.Reply{Arrival: limiter.Instant(r.values[0]), Part: r.values[1], Parts: r.limit.den}
 }
 
-// decodeBucket reads what is used, and the last refill.
+// decodeBucket reads the units used and the instant of the latest refill, in microseconds and a
+// fraction of one.
 func decodeBucket(r reply) limiter.Reply {
 	return limiter.Reply{Used: r.values[0], Arrival: limiter.Instant(r.values[1]), Part: r.values[2], Parts: r.limit.den}
 }

@@ -13,40 +13,41 @@ import (
 	"ratescope/limiter"
 )
 
-// runningSum is what this process knows about a stream that another program writes: every
-// entry of the window up to one id, and their sum. It reads on in pages and never reads
-// an entry twice, so that a decision costs the server the same however many entries the
-// window holds.
+// runningSum holds the entries of one window of a stream that another program writes, up to an id, and
+// their sum. It is read on page by page from that id, so that a decision costs the server the same
+// however many entries the window holds.
 type runningSum struct {
 	mu   sync.Mutex
-	log  []limiter.Entry // one a millisecond, oldest first
+	log  []limiter.Entry // one for each millisecond, oldest first
 	sum  int64
 	upto string // id of the last entry in log; "" before the first
 }
 
-// sums holds a running sum for each key and window. The number is bounded: a stream whose
-// sum is dropped is only read again.
+// sums holds a running sum for each key and window, maxSums at most. A stream whose sum was dropped is
+// read again from the start of its window. It is safe for concurrent use.
 type sums struct {
 	mu    sync.Mutex
 	known map[sumName]*runningSum
 }
 
+// sumName names a running sum.
 type sumName struct {
 	key string
-	w   int64
+	w   int64 // window in microseconds
 }
 
 const (
 	maxSums   = 1024
 	sumPage   = 500
-	sumPages  = 2000 // of one reading: a million entries
-	sumTries  = 5
-	sumAhead  = 64 // how many milliseconds with entries a script is told about
-	sumBehind = 50 // entries that a script may read again before the sum reads on
+	sumPages  = 2000 // greatest number of pages of one reading, which are a million entries
+	sumTries  = 5    // greatest number of calls for one decision
+	sumAhead  = 64   // greatest number of entries of the log in the arguments of a script
+	sumBehind = 50   // entries that scripts may read again and again before they are added to the sum
 )
 
 func newSums() *sums { return &sums{known: map[sumName]*runningSum{}} }
 
+// of returns the running sum with a name, which is empty at first.
 func (s *sums) of(name sumName) *runningSum {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,6 +65,7 @@ func (s *sums) of(name sumName) *runningSum {
 	return one
 }
 
+// forget drops the running sums of a key.
 func (s *sums) forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,9 +76,9 @@ func (s *sums) forget(key string) {
 	}
 }
 
-// decideWithoutTotals decides about a stream without running totals. The sum is brought up
-// to date and the script adds what came since; when too much came in between, it is read
-// again.
+// decideWithoutTotals decides about a stream without running totals. The script gets the running sum
+// as an argument and adds the entries after it. If these are too many, the sum is read on and the
+// script is called again. Decisions about one key and window wait for each other.
 func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepared, n int64, act action) (limiter.Decision, error) {
 	key, peeked := about.key, act == looks
 	w := micros(p.limit.Window)
@@ -121,8 +123,8 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 	return limiter.Decision{}, fmt.Errorf("stream %q grows faster than it can be summed: let its writer add running totals, or fire later", key)
 }
 
-// withSum is the command with the running sum. An option that is not in use still takes its
-// place, so that the arguments of the sum are always at the same ones.
+// withSum returns the command with the running sum in its arguments. Options that are not used are
+// passed as 0, so that the sum always has the same indexes.
 func (s *Store) withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) *decisionCmd {
 	args := cmd.Args()
 	fixed := 3 + args[2].(int) + scriptArgs + 1
@@ -141,7 +143,7 @@ func (s *Store) withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) 
 	return newDecisionCmd(ctx, cmd.script, args)
 }
 
-// oldest is the first instant of the window that ends at now.
+// oldest returns the first instant of the window of w microseconds that ends at now.
 func (s *Store) oldest(now limiter.Instant, w int64) limiter.Instant {
 	if s.convention.Edge == limiter.EdgeClosed {
 		return now - limiter.Instant(w)
@@ -149,7 +151,8 @@ func (s *Store) oldest(now limiter.Instant, w int64) limiter.Instant {
 	return now - limiter.Instant(w) + 1
 }
 
-// readOn reads what came since the last page and forgets what has left the window.
+// readOn adds the entries after the latest page to the sum, and removes those that have left the
+// window. It fails if they are more than sumPages pages.
 func (s *Store) readOn(ctx context.Context, key string, sum *runningSum, now limiter.Instant, w int64) error {
 	oldest := s.oldest(now, w)
 	for len(sum.log) > 0 && sum.log[0].At < oldest {
@@ -178,8 +181,8 @@ func (s *Store) readOn(ctx context.Context, key string, sum *runningSum, now lim
 	return fmt.Errorf("stream %q holds more entries in a window than can be summed: let its writer add running totals", key)
 }
 
-// add counts one entry unless it is from before oldest. Ids of other writers hold
-// milliseconds.
+// add adds an entry to the sum unless it is older than oldest. The ids of other writers contain
+// milliseconds. It fails if the entry has no count or its id is not a time.
 func (sum *runningSum) add(m redis.XMessage, oldest limiter.Instant) error {
 	text, _ := m.Values["count"].(string)
 	count, err := strconv.ParseInt(text, 10, 64)
@@ -196,7 +199,7 @@ func (sum *runningSum) add(m redis.XMessage, oldest limiter.Instant) error {
 	if at < oldest {
 		return nil
 	}
-	sum.sum += count // a million entries of a trillion at most
+	sum.sum += count // cannot overflow: a million entries of limiter.MaxCount at most
 	if last := len(sum.log) - 1; last >= 0 && sum.log[last].At == at {
 		sum.log[last].Count += count
 		return nil
@@ -205,7 +208,8 @@ func (sum *runningSum) add(m redis.XMessage, oldest limiter.Instant) error {
 	return nil
 }
 
-// decodeWithoutTotals is decode with the running sum in place of what a script looks up.
+// decodeWithoutTotals turns the numbers of a script's reply into a decision, with the entries of the
+// running sum.
 func (s *Store) decodeWithoutTotals(p *prepared, n int64, peeked bool, vals []int64, sum *runningSum) (limiter.Decision, error) {
 	r, err := s.replyOf(vals)
 	if err != nil {
