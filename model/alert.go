@@ -43,7 +43,7 @@ const (
 	Left
 	LinkLost
 	LinkBack
-	Restarted // the server was restarted, and has lost N of its Of limits
+	Restarted // the server was restarted, and has lost N of the Of limits that were read since
 	Erring    // the server answered N times with the error code Text
 	Evicting  // the server evicted N keys
 	NodeLost  // a node of a cluster, with N keys, does not answer; Text says which

@@ -16,7 +16,8 @@ type restart struct {
 	lost int             // limits that no longer exist
 }
 
-// restartPatience is how long the report of a restart waits for limits that are not read.
+// restartPatience is how long the report of a restart waits for limits that are not read. While no limit
+// was read at all, as of a server that does not answer, it waits longer: whether they were lost is unknown.
 const restartPatience = 10 * time.Second
 
 // restarted notes a restart, which a new run ID of the server shows.
@@ -39,7 +40,7 @@ func (b *Board) restarted(batch *Batch) {
 }
 
 // remember counts the limits that were lost in a restart, and reports the restart once all limits
-// are read.
+// are read, or some of them after restartPatience: the report is about those that were read.
 func (b *Board) remember(batch *Batch) {
 	s := &b.restart
 	if s.at == 0 {
@@ -59,10 +60,11 @@ func (b *Board) remember(batch *Batch) {
 			s.lost++
 		}
 	}
-	if len(s.held) > 0 && b.At.Sub(s.at) < restartPatience {
+	read := s.all - len(s.held)
+	if len(s.held) > 0 && (read == 0 || b.At.Sub(s.at) < restartPatience) {
 		return
 	}
-	b.alert(Alert{At: s.at, What: Restarted, N: int64(s.lost), Of: int64(s.all)})
+	b.alert(Alert{At: s.at, What: Restarted, N: int64(s.lost), Of: int64(read)})
 	*s = restart{}
 }
 

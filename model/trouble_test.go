@@ -56,6 +56,37 @@ func TestRestartThatForgets(t *testing.T) {
 	}
 }
 
+// TestRestartIsReportedOfWhatWasRead: while the server that came back does not answer, nothing is said of its
+// limits, and then it is said of those that were read.
+func TestRestartIsReportedOfWhatWasRead(t *testing.T) {
+	var b model.Board
+	at := today
+	look := func(runID string, readings ...model.Reading) {
+		batch := live(at, readings...)
+		batch.Server.RunID = runID
+		b.Apply(batch)
+		at = at.Add(6 * time.Second)
+	}
+	look("one", logReading("a", at, 0, 5, 10), logReading("b", at, 0, 5, 10), logReading("c", at, 0, 5, 10))
+	restarted := at
+	for range 5 { // of which the third is more than ten seconds after the restart
+		look("two")
+	}
+	told := func() []model.Alert {
+		return slices.DeleteFunc(slices.Clone(b.Alerts()), func(a model.Alert) bool { return a.What != model.Restarted })
+	}
+	if got := told(); len(got) != 0 {
+		t.Fatalf("before a limit was read: %+v", got)
+	}
+	gone := func(key string) model.Reading {
+		return model.Reading{Key: key, Type: "none", At: at, Target: logReading(key, at, 0, 5, 10).Target, State: limiter.State{Algorithm: limiter.SlidingLog}}
+	}
+	look("two", gone("a"), gone("b"))
+	if got, want := told(), []model.Alert{{At: restarted, What: model.Restarted, N: 2, Of: 2}}; !slices.Equal(got, want) {
+		t.Errorf("recorded is %+v, want %+v", got, want)
+	}
+}
+
 // TestServerTroubleIsOneEventAnEpisode: errors of a kind, and evictions, add up in one event
 // until there were none for a while.
 func TestServerTroubleIsOneEventAnEpisode(t *testing.T) {
