@@ -159,6 +159,27 @@ func restore(t *testing.T, ctx context.Context, client *redis.Client, all []deco
 	return names, limiter.InstantOf(clock.Val())
 }
 
+// restored are the keys of a step of a fixture on a server, where they go on expiring.
+type restored struct {
+	keys []decodetest.Key
+	now  limiter.Instant // of the step, by the clock of the fixture
+	at   limiter.Instant // when they were restored, by the clock of the server
+}
+
+// restoredFor is how old restored keys may be when they are read. On a machine that stands still they
+// become older than the step is.
+const restoredFor = 100 * time.Millisecond
+
+// later is how much later the clock of the fixture is than that of the server.
+func (r *restored) later() time.Duration { return r.now.Sub(r.at) }
+
+// renew restores the keys, and returns their names.
+func (r *restored) renew(t *testing.T, ctx context.Context, client *redis.Client) (names []string) {
+	t.Helper()
+	names, r.at = restore(t, ctx, client, r.keys)
+	return names
+}
+
 // serverTime is the server's clock.
 func serverTime(t *testing.T, ctx context.Context, client *redis.Client) limiter.Instant {
 	t.Helper()
@@ -169,13 +190,18 @@ func serverTime(t *testing.T, ctx context.Context, client *redis.Client) limiter
 	return limiter.InstantOf(at)
 }
 
-// undisturbed calls do with the server's clock until the call took no longer than the decoders
-// allow for between a clock and an expiry: on a busy machine it may be stopped in between.
-func undisturbed(t *testing.T, ctx context.Context, client *redis.Client, do func(at limiter.Instant)) {
+// undisturbed calls do with the fixture's clock until the call took no longer than the decoders
+// allow for between a clock and an expiry: on a busy machine it may be stopped in between. Keys that
+// have become too old are restored anew.
+func undisturbed(t *testing.T, ctx context.Context, client *redis.Client, r *restored, do func(at limiter.Instant)) {
 	t.Helper()
 	for range 200 {
 		at := serverTime(t, ctx, client)
-		do(at)
+		if at.Sub(r.at) > restoredFor {
+			r.renew(t, ctx, client)
+			continue
+		}
+		do(at.Add(r.later()))
 		if serverTime(t, ctx, client).Sub(at) < 4*time.Millisecond {
 			return
 		}
@@ -196,20 +222,19 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 	trackers := map[string]*Tracker{} // by name, as a watcher that never stops has them
 	for i, step := range f.Steps {
 		now := limiter.Instant(math.Round(step.At * 1000))
-		keys, restored := restore(t, ctx, client, step.Keys)
-		later := now.Sub(restored) // than the server's clock
-		own, keys := byName(keys)
+		restored := &restored{keys: step.Keys, now: now}
+		own, keys := byName(restored.renew(t, ctx, client))
 		var finds []decode.Found
-		undisturbed(t, ctx, client, func(at limiter.Instant) {
-			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return at.Add(later) }})
+		undisturbed(t, ctx, client, restored, func(at limiter.Instant) {
+			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return at }})
 			if err != nil {
 				t.Fatal(err)
 			}
 			finds = slices.Concat(own, more)
 		})
 		if f.Library != model.OwnLibrary && !f.recognized(finds) { // a prefix of the user's own: a rule has to name the library
-			undisturbed(t, ctx, client, func(at limiter.Instant) {
-				finds = named(t, ctx, client, f.names()[0], step.Keys, at.Add(later))
+			undisturbed(t, ctx, client, restored, func(at limiter.Instant) {
+				finds = named(t, ctx, client, f.names()[0], step.Keys, at)
 			})
 		}
 		for _, found := range finds {
@@ -236,7 +261,7 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 		}
 		var tightest *model.Reading
 		for _, l := range trackers {
-			r := take(t, ctx, client, l, later)
+			r := take(t, ctx, client, l, restored)
 			if tightest == nil || pressing(&r, now) > pressing(tightest, now) {
 				tightest = &r
 			}
@@ -337,23 +362,29 @@ func pressing(r *model.Reading, now limiter.Instant) float64 {
 	return float64(g.Next) - float64(g.Remaining.N)
 }
 
-// take reads a tracker by a clock that is later than the server's, or earlier.
-func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, later time.Duration) model.Reading {
+// take reads a tracker of restored keys by the clock of their fixture, anew where the keys have become
+// too old meanwhile.
+func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, r *restored) model.Reading {
 	t.Helper()
-	for range 20 {
-		now := serverTime(t, ctx, client).Add(later)
+	for range 200 {
+		now := serverTime(t, ctx, client).Add(r.later())
 		p := client.Pipeline()
 		clock := p.Time(ctx)
 		l.Ask(&Query{Ctx: ctx, Pipe: p, Now: now, Whole: true, OnScreen: true, Entries: 1000})
+		end := p.Time(ctx)
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") {
 			t.Fatal(err)
 		}
-		r, outcome, err := l.Take(limiter.InstantOf(clock.Val()).Add(later))
+		if limiter.InstantOf(end.Val()).Sub(r.at) > restoredFor {
+			r.renew(t, ctx, client)
+			continue
+		}
+		reading, outcome, err := l.Take(limiter.InstantOf(clock.Val()).Add(r.later()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if outcome == Ready {
-			return r
+			return reading
 		}
 	}
 	t.Fatal("the tracker asks for ever")

@@ -34,12 +34,12 @@ func TestNoStranger(t *testing.T) {
 			never := folder == "unrelated" || slices.Contains(neverKnown, f.Library)
 			allowed := slices.Concat(f.names(), mistaken[f.Library])
 			for i, step := range f.Steps {
-				now := limiter.Instant(math.Round(step.At * 1000))
-				keys, restored := restore(t, ctx, client, step.Keys)
+				restored := &restored{keys: step.Keys, now: limiter.Instant(math.Round(step.At * 1000))}
+				keys := restored.renew(t, ctx, client)
 				var finds []decode.Found
-				undisturbed(t, ctx, client, func(at limiter.Instant) {
+				undisturbed(t, ctx, client, restored, func(at limiter.Instant) {
 					var err error
-					clock := decode.Clock{Now: func() limiter.Instant { return at.Add(now.Sub(restored)) }}
+					clock := decode.Clock{Now: func() limiter.Instant { return at }}
 					finds, _, err = decode.Classify(ctx, client, library.Recognizer, keys, nil, clock)
 					if err != nil {
 						t.Fatal(err)
