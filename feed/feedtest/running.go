@@ -176,7 +176,17 @@ func Z(score float64, member any) redis.Z { return redis.Z{Score: score, Member:
 
 // MinuteRule says that the keys of a pattern admit 100 in a minute.
 func MinuteRule(match string, a limiter.Algorithm) config.Rule {
-	return config.Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
+	return ruleOf(match, a, time.Minute)
+}
+
+// HourRule says that the keys of a pattern admit 100 in an hour, of which nothing leaves while a test runs,
+// also where the machine stands still again and again.
+func HourRule(match string, a limiter.Algorithm) config.Rule {
+	return ruleOf(match, a, time.Hour)
+}
+
+func ruleOf(match string, a limiter.Algorithm, window time.Duration) config.Rule {
+	return config.Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: window}, LimitKnown: true, Window: window}
 }
 
 // Used is what the screen would say.

@@ -21,7 +21,7 @@ import (
 func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 	s := servertest.Start(t)
 	now := s.Now()
-	for i, ago := range []time.Duration{90 * time.Second, 30 * time.Second, 20 * time.Second, 20 * time.Second, 10 * time.Second} {
+	for i, ago := range []time.Duration{90 * time.Minute, 30 * time.Minute, 20 * time.Minute, 20 * time.Minute, 10 * time.Minute} {
 		at := now.Add(-ago)
 		member := "m" + strconv.Itoa(i)
 		s.CLI("ZADD", "log:s", strconv.FormatInt(int64(at)/1e6, 10), member)
@@ -29,7 +29,7 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 		s.CLI("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
 		s.CLI("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
 	}
-	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.MinuteRule("log:*", limiter.SlidingLog)}})
+	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.HourRule("log:*", limiter.SlidingLog)}})
 	for key, unit := range map[string]time.Duration{"log:s": time.Second, "log:frac": time.Second, "log:ms": time.Millisecond, "log:us": time.Microsecond} {
 		r, ok := got[key]
 		if !ok {
@@ -37,7 +37,7 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 			continue
 		}
 		if n := feedtest.Used(r); n != 4 {
-			t.Errorf("%s: used %d, want the 4 members of the last minute", key, n)
+			t.Errorf("%s: used %d, want the 4 members of the last hour", key, n)
 		}
 		if r.Target.Layout.Unit != unit {
 			t.Errorf("%s: unit %v, want %v", key, r.Target.Layout.Unit, unit)
@@ -55,14 +55,14 @@ func TestReadsForeignStreams(t *testing.T) {
 		s.CLI("XADD", "calls", "*", "count", "2")
 	}
 	s.CLI("XADD", "events", "*", "user", "alice")
-	s.CLI("PEXPIRE", "calls", "60000")
+	s.CLI("PEXPIRE", "calls", "3600000")
 	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: feedtest.EveryKey})
 	r := got["calls"]
 	if n := feedtest.Used(r); n != 6 || r.Target.Algorithm != limiter.StreamCounter || r.Target.Library != "counter-sliding-window" {
 		t.Errorf("calls: used %d by %v of %q, want 6 by the stream of counter-sliding-window", n, r.Target.Algorithm, r.Target.Library)
 	}
-	if r.Target.Window != time.Minute || r.Target.LimitKnown {
-		t.Errorf("calls: window %v (limit known %v), want 1m told from the expiry", r.Target.Window, r.Target.LimitKnown)
+	if r.Target.Window != time.Hour || r.Target.LimitKnown {
+		t.Errorf("calls: window %v (limit known %v), want 1h told from the expiry", r.Target.Window, r.Target.LimitKnown)
 	}
 	if slices.Contains(r.Notes, model.NoCountField) || !r.Target.Layout.NoTotals {
 		t.Errorf("calls: notes %v, layout %+v", r.Notes, r.Target.Layout)
@@ -72,13 +72,13 @@ func TestReadsForeignStreams(t *testing.T) {
 	}
 }
 
-// calmMinute returns the server's clock when the edge of a minute is far enough for a short
-// test not to meet it.
-func calmMinute(t *testing.T, s *servertest.Server) (now limiter.Instant) {
+// calmHour returns the server's clock when the edge of an hour is far enough for a test not to meet it,
+// also where the machine stands still again and again.
+func calmHour(t *testing.T, s *servertest.Server) (now limiter.Instant) {
 	t.Helper()
-	servertest.Await(t, "the next minute", func() bool {
+	servertest.Await(t, "the next hour", func() bool {
 		now = s.Now()
-		return now.Floor(time.Minute).Add(time.Minute).Sub(now) >= 10*time.Second
+		return now.Floor(time.Hour).Add(time.Hour).Sub(now) >= time.Minute
 	})
 	return now
 }
@@ -88,14 +88,14 @@ func calmMinute(t *testing.T, s *servertest.Server) (now limiter.Instant) {
 func TestReadsForeignCounters(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	now := calmMinute(t, s)
-	cur := now.Floor(time.Minute)
-	prev := cur.Add(-time.Minute)
+	now := calmHour(t, s)
+	cur := now.Floor(time.Hour)
+	prev := cur.Add(-time.Hour)
 	sec := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e6, 10) }
 	ms := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e3, 10) }
-	s.CLI("SET", "rl:search:alice:"+sec(prev), "84", "PX", "90000")
-	s.CLI("SET", "rl:search:alice:"+sec(cur), "31", "PX", "120000")
-	s.CLI("SET", "rl:login:bob:"+ms(cur), "7", "PX", "60000")
+	s.CLI("SET", "rl:search:alice:"+sec(prev), "84", "PX", "5400000")
+	s.CLI("SET", "rl:search:alice:"+sec(cur), "31", "PX", "7200000")
+	s.CLI("SET", "rl:login:bob:"+ms(cur), "7", "PX", "3600000")
 	s.CLI("SET", "user:1234567890", "17")
 	_, got := feedtest.Once(t, feed.Options{Watch: []string{"rl:*"}, URLs: []string{s.URL()}})
 	alice, bob := got["rl:search:alice"], got["rl:login:bob"]
@@ -103,11 +103,11 @@ func TestReadsForeignCounters(t *testing.T) {
 		t.Errorf("alice: %v, previous %d (known %v), current %d, want a sliding window of 84 and 31",
 			alice.Target.Algorithm, alice.State.Previous, alice.PreviousKnown, alice.State.Current)
 	}
-	if alice.Target.Window != time.Minute || alice.Target.Layout != (layout.Layout{Unit: time.Second, Suffixed: true}) {
+	if alice.Target.Window != time.Hour || alice.Target.Layout != (layout.Layout{Unit: time.Second, Suffixed: true}) {
 		t.Errorf("alice: window %v, layout %+v", alice.Target.Window, alice.Target.Layout)
 	}
-	if bob.Target.Algorithm != limiter.FixedWindow || bob.State.Current != 7 || bob.PreviousKnown || bob.Target.Window != time.Minute {
-		t.Errorf("bob: %v, current %d, previous known %v, window %v, want a fixed window of 7 in 1m",
+	if bob.Target.Algorithm != limiter.FixedWindow || bob.State.Current != 7 || bob.PreviousKnown || bob.Target.Window != time.Hour {
+		t.Errorf("bob: %v, current %d, previous known %v, window %v, want a fixed window of 7 in 1h",
 			bob.Target.Algorithm, bob.State.Current, bob.PreviousKnown, bob.Target.Window)
 	}
 	if len(got) != 2 {

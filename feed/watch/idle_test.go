@@ -33,18 +33,15 @@ func TestIdleServerIsLeftAlone(t *testing.T) {
 			r.Focus([]string{"rl:user"})
 			run := feedtest.Run(t, r)
 			var read, asked, told, pinged, scanned int
-			servertest.Await(t, "ten refreshes with few looks and little listening", func() bool {
+			servertest.Await(t, "ten refreshes with some looks, but few, and little listening", func() bool {
 				before := [...]int{calls(s, "getrange"), calls(s, "info"), calls(s, "client|tracking"), calls(s, "ping"), calls(s, "scan")}
 				batches := run.Count()
 				servertest.Await(t, "ten refreshes", func() bool { return run.Count() >= batches+10 })
 				read, asked = calls(s, "getrange")-before[0], calls(s, "info")-before[1]
 				told, pinged, scanned = calls(s, "client|tracking")-before[2], calls(s, "ping")-before[3], calls(s, "scan")-before[4]
-				return read <= 6 && told <= 6 && pinged <= 10 && (c.asks || scanned == 0 && asked <= 8)
+				return read > 0 && (!c.asks || asked >= 20) && read <= 6 && told <= 6 && pinged <= 10 && (c.asks || scanned == 0 && asked <= 8)
 			})
 			t.Logf("in ten refreshes: %d GETRANGE, %d INFO, %d CLIENT TRACKING, %d PING, %d SCAN", read, asked, told, pinged, scanned)
-			if read == 0 || c.asks && asked < 20 {
-				t.Errorf("the key is not watched any more: in ten refreshes it was read %d times, and %d times asked whether it need be", read, asked)
-			}
 			for i := range int64(3) {
 				s.CLI("INCR", "rl:user")
 				servertest.Await(t, "the request", func() bool { x, _ := run.Reading("rl:user"); return feedtest.Used(x) == 3+i+1 })
@@ -62,14 +59,14 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	c.Set(ctx, "throttle:login", 150, 0)
-	c.Set(ctx, "throttle:search", 3, time.Minute)
+	c.Set(ctx, "throttle:search", 3, time.Hour)
 	c.Set(ctx, "rl:still", 7, 0)
 	c.Set(ctx, "app:version", 12, 0)
 	c.Set(ctx, "visitors", 4711, 0)
-	minute := config.Rule{Match: "*", Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true}
+	hour := config.Rule{Match: "*", Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}
 
 	// Spoken of.
-	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"throttle:*"}, Rules: []config.Rule{minute}})
+	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"throttle:*"}, Rules: []config.Rule{hour}})
 	r, ok := got["throttle:login"]
 	if !ok {
 		t.Fatalf("with a pattern for it, found were only %d keys", len(got))
@@ -77,14 +74,14 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 	if g := r.Gauge(r.At); !g.Stuck || g.Next != limiter.Never || g.Used.N != 150 || r.TTL != model.Forever {
 		t.Errorf("the gauge is %+v with TTL %v, want 150 used of a window that never ends", g, r.TTL)
 	}
-	named := minute
+	named := hour
 	named.Match = "throttle:l*"
-	if _, got = feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{named, minute}}); got["throttle:login"].Key == "" || len(got) != 2 {
+	if _, got = feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{named, hour}}); got["throttle:login"].Key == "" || len(got) != 2 {
 		t.Errorf("with a rule for it, found were %d keys", len(got))
 	}
 
 	// Written.
-	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{minute}}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{hour}}))
 	servertest.Await(t, "the counter that expires", func() bool { _, ok := run.Reading("throttle:search"); return ok })
 	stop := make(chan struct{})
 	done := make(chan struct{})
@@ -115,7 +112,8 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 func TestCounterThatOutlivesItsWindow(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	s.CLI("SET", "rl:user", "47000", "PX", "5000")
+	begin := func() { s.CLI("SET", "rl:user", "47000", "PX", "5000") }
+	begin()
 	rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: time.Second}, LimitKnown: true}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:user"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
 	late := false
@@ -124,6 +122,9 @@ func TestCounterThatOutlivesItsWindow(t *testing.T) {
 		late = late || ok && x.TTL > 0 && x.TTL < time.Second
 		if ok && x.TTL > 0 && (x.Gauge(x.At).RateKnown || !slices.Contains(x.Notes, model.Outlives)) {
 			t.Fatalf("%v before its end: %+v, notes %v", x.TTL, x.Gauge(x.At), x.Notes)
+		}
+		if ok && x.Type == "none" && !late { // the machine stood still for the end of its life
+			begin()
 		}
 		return late
 	})

@@ -34,7 +34,7 @@ func calls(s *servertest.Server, command string) int {
 func TestNotificationsStandInForPolling(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--notify-keyspace-events", "KA")
-	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: time.Minute}, LimitKnown: true}
+	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: time.Hour}, LimitKnown: true}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}, Refresh: 400 * time.Millisecond}))
 	add := func() { s.CLI("ZADD", "log", fmt.Sprint(int64(s.Now())), fmt.Sprint(int64(s.Now()))) }
 	add()
@@ -63,7 +63,7 @@ func TestNotificationsStandInForPolling(t *testing.T) {
 func TestAFloodOfNotificationsIsNotHeard(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--notify-keyspace-events", "KA")
-	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100_000, Window: time.Minute}, LimitKnown: true}
+	rule := config.Rule{Match: "log", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100_000, Window: time.Hour}, LimitKnown: true}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"log"}, Rules: []config.Rule{rule}}))
 	s.CLI("ZADD", "log", fmt.Sprint(int64(s.Now())), "first")
 	servertest.Await(t, "the channel of the key", func() bool { return strings.Contains(s.CLI("PUBSUB", "CHANNELS"), "__keyspace@0__:log") })
@@ -90,7 +90,7 @@ func TestAClusterIsHeardNodeByNode(t *testing.T) {
 	nodes := servertest.StartCluster(t, 3)
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
 	t.Cleanup(func() { c.Close() })
-	limit := limiter.Limit{Count: 1000, Window: time.Minute}
+	limit := limiter.Limit{Count: 1000, Window: time.Hour}
 	ctx := context.Background()
 	l, err := redisstore.New(c, limiter.SlidingLog, redisstore.WithPrefix(""))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // StartCluster starts n masters that share the slots evenly.
@@ -108,16 +109,20 @@ func StartSentinel(t *testing.T, conf string) *Server {
 	return s
 }
 
+// DownAfter is how long a sentinel of the tests waits for an answer: longer than a machine stands still, after
+// which a master that is well would lose its role.
+const DownAfter = 4 * time.Second
+
 // StartWatched starts a master, a replica of it, and a sentinel that watches them under the
-// name "ratescope" and lets the replica take over half a second after the master is gone.
+// name "ratescope" and lets the replica take over DownAfter after the master is gone.
 func StartWatched(t *testing.T) (sentinel, master, replica *Server) {
 	t.Helper()
 	master = Start(t)
 	replica = Start(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))
 	sentinel = StartSentinel(t, fmt.Sprintf(`sentinel monitor ratescope 127.0.0.1 %d 1
-sentinel down-after-milliseconds ratescope 500
+sentinel down-after-milliseconds ratescope %d
 sentinel failover-timeout ratescope 3000
-`, master.Port))
+`, master.Port, DownAfter.Milliseconds()))
 	Await(t, "the sentinel to know the replica", func() bool {
 		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "ratescope"), strconv.Itoa(replica.Port)) &&
 			strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up")

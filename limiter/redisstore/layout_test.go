@@ -315,6 +315,7 @@ func fillStream(t *testing.T, client *redis.Client, key string, n int) {
 	t.Helper()
 	ctx := context.Background()
 	pipe := client.Pipeline()
+	pipe.Del(ctx, key) // the client sends a pipeline again whose answer it has not waited for
 	add := func(at int64, total int) {
 		pipe.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: fmt.Sprintf("%d-1%015d", at, total), Values: []any{"count", 1, "total", total}})
 	}
