@@ -8,13 +8,13 @@ import (
 	"ratescope/limiter"
 )
 
-// Caps of one Order. They keep a slip of the finger from becoming an incident.
+// Bounds of one Order, so that a typing error does not become an incident.
 const (
-	MaxRequests = 10_000 // in all
-	MaxRate     = 1_000  // a second
+	MaxRequests = 10_000 // requests
+	MaxRate     = 1_000  // requests a second
 )
 
-// Check says in one sentence what is wrong with the amounts of s, or returns nil.
+// Check returns an error, one sentence, if an amount of s is out of bounds.
 func (s Order) Check() error {
 	switch {
 	case s.Cost < 1:
@@ -27,15 +27,15 @@ func (s Order) Check() error {
 	return s.Shape.check(s.Rate)
 }
 
-// Aim says how a request fired at r is to be limited: as the key is, where that is
-// known. A key that does not exist yet becomes a sliding log unless its rule says
-// otherwise. The error is one sentence without the key: why nothing may be fired at it.
+// Aim returns the limiter that a request fired at r goes through: the key's own, if it is known. A key
+// that does not exist becomes a sliding log unless a rule gives another algorithm. The error is one
+// sentence, without the key, that says why nothing may be fired at it.
 func (r *Reading) Aim() (Target, error) {
 	t := r.Target
 	switch {
 	case r.Err != "":
 		return t, errors.New(r.Err)
-	case r.harm() != "": // before what a flag could mend: it mends nothing here
+	case r.harm() != "": // first, because no flag helps against it
 		return t, errors.New(r.harm())
 	case !t.LimitKnown:
 		return t, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
@@ -53,11 +53,11 @@ func (r *Reading) Aim() (Target, error) {
 	return t, nil
 }
 
-// Foreign reports whether another library than ours keeps the key.
+// Foreign reports whether the key is in the layout of another library.
 func (t *Target) Foreign() bool { return t.Library != "" && t.Library != OwnLibrary }
 
-// AimChange says how a key is limited that is to be changed, as Aim does. The error is one sentence
-// without the key: why that change cannot be made to it.
+// AimChange returns the limiter of a key for a Change, as Aim does. The error is one sentence, without
+// the key, that says why the change is not possible.
 func (r *Reading) AimChange(c Change) (Target, error) {
 	if _, ok := r.Target.RaiseOf(r.Key, c); ok {
 		return r.Target, r.aimRaise(c.Units)
@@ -69,7 +69,7 @@ func (r *Reading) AimChange(c Change) (Target, error) {
 	return t, err
 }
 
-// harms says of libraries what a request that is written in another way would do to their keys.
+// harms holds, by library, what a request in another layout would do to its keys, as a clause.
 var harms = map[string]string{
 	"apisix":                "its keys hold what is left, so that a request that is counted up would give requests",
 	"redisson":              "its members are packed permits, so that another member breaks its script",
@@ -83,8 +83,8 @@ var harms = map[string]string{
 	"bullmq":                "its counter belongs to a queue, whose jobs a request would hold up",
 }
 
-// harm says what a request would do to a key that another program keeps, beside being
-// counted; "" when nothing.
+// harm returns the harm that a request would do to a key of another program, as a clause; "" if it
+// would only be counted.
 func (r *Reading) harm() string {
 	t := &r.Target
 	switch {
@@ -108,8 +108,8 @@ func (r *Reading) harm() string {
 	return ""
 }
 
-// ParseRate reads a rate of requests, COUNT/DURATION as a limit is written, in requests
-// a second.
+// ParseRate parses a rate, written like a limit as COUNT/DURATION, and returns it in requests a
+// second.
 func ParseRate(s string) (float64, error) {
 	l, err := limiter.ParseLimit(s)
 	if err != nil {

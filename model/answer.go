@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Answer is what an application said to one request that was fired at it over HTTP.
+// Answer is the answer of an application to one request that was fired at it over HTTP.
 type Answer struct {
 	Status     int
 	RetryAfter Wait  // of Retry-After
 	Reset      Wait  // of RateLimit (t), RateLimit-Reset or X-RateLimit-Reset
 	Remaining  Count // of RateLimit (r), RateLimit-Remaining or X-RateLimit-Remaining
-	// XReset is set where Reset is of an X- field, which no document defines: some libraries name the end of
-	// the window there, and others when nothing is used any more.
+	// XReset is set if Reset comes from an X- field, which no standard defines: in some libraries it is
+	// the end of the window, in others the instant at which no unit is used any more.
 	XReset bool
 }
 
-// Wait is a time that may not be known.
+// Wait is a duration that may not be known.
 type Wait struct {
 	Known bool
 	D     time.Duration
 }
 
-// ReadAnswer reads the status and the header of an answer that came at an instant of this
-// machine's clock. A Retry-After that is a date is counted from the answer's own Date, so that
-// the two clocks need not agree.
+// ReadAnswer reads the status and the header of an answer that came at an instant of this machine's
+// clock. If Retry-After is a date, the wait is the time from the answer's own Date to it, so that the
+// two clocks need not agree.
 func ReadAnswer(status int, h http.Header, at time.Time) Answer {
 	a := Answer{Status: status, RetryAfter: retryAfter(h, at)}
 	a.Remaining, a.Reset = rateLimit(h.Get("RateLimit"))
@@ -43,7 +43,7 @@ func ReadAnswer(status int, h http.Header, at time.Time) Answer {
 	return a
 }
 
-// retryAfter reads Retry-After: whole seconds, or a date.
+// retryAfter reads Retry-After, which is a number of whole seconds or a date.
 func retryAfter(h http.Header, at time.Time) Wait {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if w := seconds(text); w.Known {
@@ -59,7 +59,7 @@ func retryAfter(h http.Header, at time.Time) Wait {
 	return Wait{true, max(until.Sub(at), 0)}
 }
 
-// maxSeconds is a wait that no header means in earnest, in seconds.
+// maxSeconds bounds a plausible wait, in seconds.
 const maxSeconds = 100 * 365 * 24 * 3600
 
 func seconds(text string) Wait {
@@ -70,7 +70,7 @@ func seconds(text string) Wait {
 	return Wait{true, time.Duration(v * float64(time.Second))}
 }
 
-// resetOf reads a reset: seconds from now, or, as some write it, since the epoch.
+// resetOf reads a reset, which is a number of seconds from now or, in some libraries, since the epoch.
 func resetOf(text string, at time.Time) Wait {
 	w := seconds(strings.TrimSpace(text))
 	const epoch = 1_000_000_000 * time.Second // more than 30 years is no wait
@@ -80,8 +80,8 @@ func resetOf(text string, at time.Time) Wait {
 	return w
 }
 
-// rateLimit reads the RateLimit field of the draft: items "name";r=1;t=2, of which the one with
-// the least left rules.
+// rateLimit reads the RateLimit field of the IETF draft: items "name";r=1;t=2. It returns the item with
+// the fewest remaining requests.
 func rateLimit(text string) (remaining Count, reset Wait) {
 	for item := range strings.SplitSeq(text, ",") {
 		r, t := Count{}, Wait{}
@@ -103,7 +103,7 @@ func rateLimit(text string) (remaining Count, reset Wait) {
 	return remaining, reset
 }
 
-// Outcome is what the answer means: 2xx is admitted, 429 and a 503 with Retry-After are denied,
+// Outcome returns the outcome that the answer means: 2xx is admitted, 429 and a 503 with Retry-After are denied,
 // and anything else is an error.
 func (a *Answer) Outcome() Outcome {
 	switch {
@@ -115,7 +115,7 @@ func (a *Answer) Outcome() Outcome {
 	return Failed
 }
 
-// Finding is where a header of an application did not say what then happened.
+// Finding is a header of an application that disagrees with the requests that followed it.
 type Finding struct {
 	Header string
 	Said   Wait
@@ -123,11 +123,11 @@ type Finding struct {
 	What   string
 }
 
-// headerTick is the resolution of the headers: a wait that is rounded up to it is right.
+// headerTick is the resolution of the headers: a wait that was rounded up to it is correct.
 const headerTick = time.Second
 
-// Findings compares what an application said with what then happened to requests of the same
-// run. At most one finding a kind is returned, the widest one.
+// Findings compares the headers of an application with the outcomes of the later requests of the same
+// run. It returns at most one finding of a kind, the one with the greatest difference.
 func Findings(list []Fired) []Finding {
 	var long, short, none, left, apart Finding
 	worse := func(f *Finding, by time.Duration, was *time.Duration, next Finding) {
@@ -188,8 +188,8 @@ func Findings(list []Fired) []Finding {
 	return found
 }
 
-// firstAfter returns the first request that was sent after the answer of f had come; nil where
-// there is none, or where others were under way then.
+// firstAfter returns the first request that was sent after the answer of f had come; nil if there is
+// none, or if other requests were unanswered at that time.
 func firstAfter(list []Fired, f *Fired) *Fired {
 	var next *Fired
 	for i := range list {
@@ -205,9 +205,8 @@ func firstAfter(list []Fired, f *Fired) *Fired {
 	return next
 }
 
-// CompareNext compares the wait that a denial announced with when the key behind the
-// application admits, which a reading has told; next is counted from the same moment. ok is
-// false where the two agree.
+// CompareNext compares the wait that a denial announced with next, the wait by the key behind the
+// application, from the same instant. ok is false if the two agree.
 func CompareNext(said Wait, next time.Duration) (f Finding, ok bool) {
 	if !said.Known || absolute(said.D-next) <= headerTick {
 		return f, false

@@ -5,34 +5,34 @@ import (
 	"math/bits"
 )
 
-// chunkBins is how many bins are packed together, a quarter of a window.
+// chunkBins is the number of bins that are packed together, a quarter of a window.
 const chunkBins = BinsPerWindow / 4
 
-// chunk is a stretch of bins that is being written to.
+// chunk holds the bins of a range that is still written to.
 type chunk struct {
 	number int64 // absolute: bin index / bins of a chunk
 	shared bool  // with a frozen timeline: not to be written to
 	bins   []Bin
 }
 
-// packed is a stretch of bins that is over, in as few bits as its largest values need: a bin
-// takes 40 bytes while it is written to and about one after that. It is never written to, so
-// timelines share it. The zero value holds empty bins.
+// packed holds the bins of a past range, in as few bits as its largest values need: a bin takes 40 bytes
+// while it is written to and about one byte when packed. It is immutable, so that timelines share it.
+// The zero value holds empty bins.
 //
-// The first three bytes have the widths of the fields and which flags are set; the least Used
-// follows as a varint, then the flags where they differ from bin to bin, then each field that is
-// not 0 everywhere, bin by bin, least significant bit first.
+// The first three bytes contain the widths of the fields and the kind of the flags. The lowest Used
+// follows as a varint, then the flags if they differ from bin to bin, then each field that is not 0
+// in all bins, bin by bin, the least significant bit first.
 type packed string
 
-// Which flags a packed stretch has.
+// Kinds of the flags of a packed range.
 const (
 	flagsNone  = iota // no bin was watched, nor its level known
 	flagsAll          // every one was
 	flagsMixed        // two bits a bin
 )
 
-// width is how many bits values up to v need, as the logarithm of a power of two from 1 to 7,
-// which is 64 bits; 0 is none.
+// width returns the number of bits that values up to v need, rounded up to a power of two and coded as
+// 1 for 1 bit to 7 for 64 bits; 0 is no bits.
 func width(v uint64) int {
 	n := bits.Len64(v)
 	if n == 0 {
@@ -73,7 +73,7 @@ func (b *Bin) setField(f int, v uint64) {
 	}
 }
 
-// pack returns bins packed.
+// pack packs bins.
 func pack(bins []Bin) packed {
 	var widths [packedFields]int
 	base, known, watched := int64(0), 0, 0
@@ -138,7 +138,7 @@ func pack(bins []Bin) packed {
 	return packed(b)
 }
 
-// packedField returns what is packed of a field: of Used, how much more than base it is.
+// packedField returns the value that is packed for a field: of Used, the difference to base.
 func (b *Bin) packedField(f int, base int64) uint64 {
 	v := b.field(f)
 	if f == packedFields-1 {
@@ -150,7 +150,7 @@ func (b *Bin) packedField(f int, base int64) uint64 {
 	return v
 }
 
-// unpack writes the bins that are packed to bins, of which there must be as many as were packed.
+// unpack writes the packed bins to bins, whose length must be the number of packed bins.
 func (p packed) unpack(bins []Bin) {
 	clear(bins)
 	if p == "" {
@@ -187,7 +187,7 @@ func (p packed) unpack(bins []Bin) {
 	}
 }
 
-// field reads a field of n bits a bin.
+// field reads field f of all bins, which has n bits in each bin.
 func (p packed) field(bins []Bin, f, n int) {
 	if n < 8 {
 		mask, per := byte(1)<<n-1, 8/n
@@ -207,7 +207,7 @@ func (p packed) field(bins []Bin, f, n int) {
 	}
 }
 
-// varint reads a signed number from a place on, and returns the place behind it.
+// varint reads a signed number at an offset, and returns the offset after it.
 func (p packed) varint(at int) (int64, int) {
 	var v uint64
 	for shift := 0; ; shift += 7 {

@@ -2,11 +2,11 @@ package model
 
 import "slices"
 
-// faults are the notes of a key that does not work as its limiter is meant to.
+// faults are the notes on a key whose limiter does not work as intended.
 var faults = [...]Note{WrongType, NoExpiry, FutureScore, GarbageScore, NoCountField, MixedUnits}
 
-// Fault returns what is wrong with a key: why it cannot be read, or which of its notes says
-// that it does not work as its limiter is meant to; "" where nothing is.
+// Fault returns why the key cannot be read or, if it can, the note that says why its limiter does not
+// work as intended; "" if there is no fault.
 func (r *Reading) Fault() string {
 	if r.Err != "" {
 		return r.Err

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Group is keys whose names begin alike.
+// Group holds keys whose names have a common prefix.
 type Group struct {
-	Prefix string // up to and with a separator; "" where the group is one key
+	Prefix string // ends with a separator; "" if the group has one key
 	Keys   []*Watched
 }
 
-// separators end a part of a key's name.
+// separators are the characters that end a part of a key's name.
 const separators = ":/|."
 
-// GroupBy shares keys out by the first part of their names in which they differ, in the order
-// in which the groups come first. A group of one key has no prefix.
+// GroupBy groups keys by the first part of their names in which they differ. Groups are in the order of
+// their first keys.
 func GroupBy(keys []*Watched) []Group {
 	common := commonPrefix(keys)
 	place := map[string]int{}
@@ -41,7 +41,7 @@ func GroupBy(keys []*Watched) []Group {
 	return list
 }
 
-// commonPrefix returns how long the parts are with which all names begin.
+// commonPrefix returns the length, in bytes, of the parts that the names of all keys begin with.
 func commonPrefix(keys []*Watched) int {
 	if len(keys) == 0 {
 		return 0
@@ -61,10 +61,10 @@ func commonPrefix(keys []*Watched) int {
 	return strings.LastIndexAny(first[:n], separators) + 1
 }
 
-// RunAll puts the requests of several keys through other terms, each key through a limiter of its
-// own, from windows of it before its newest reading on, and adds up what became of them. The
-// denials of the past are known where they are of every key. Levels are those of one key alone. The
-// requests are added to columns of time too; nil for none.
+// RunAll runs the requests of several keys through a limiter with other terms, one for each key, and
+// adds up the outcomes. It begins the given number of windows before each key's latest reading. Past
+// denials are known only if those of all keys are. Levels are set only for a single key. The requests
+// are also added to the columns of into, unless it is nil.
 func RunAll(keys []*Watched, terms Target, windows int, into *Compared) WhatIf {
 	sum := WhatIf{DeniedKnown: true}
 	for _, k := range keys {

@@ -6,13 +6,12 @@ import (
 	"ratescope/limiter"
 )
 
-// Health is how the server behind the keys does: what INFO, SLOWLOG and LATENCY tell,
-// as rates since the look before. A zero At means that there has been no look yet. What
-// the server does not tell (an older version, the embedded one, a missing permission)
-// is not Known, and Missing says why.
+// Health holds the figures of INFO, SLOWLOG and LATENCY about the server, as rates since the previous
+// examination. At is 0 before the first one. Figures that the server does not give, because of its
+// version or a missing permission, are not Known, and Missing says why.
 type Health struct {
 	At   limiter.Instant
-	Over time.Duration // the time that the rates cover; 0 on the first look
+	Over time.Duration // the time that the rates cover; 0 for the first examination
 
 	Ops        Measure // commands a second
 	CPU        Measure // cores that the server uses, 1 is one core
@@ -27,22 +26,22 @@ type Health struct {
 	Evicted    Measure // keys a second
 	Expired    Measure // keys a second
 	Replicas   Measure
-	Lag        Measure // bytes that the slowest replica is behind; at a replica, received and not applied
-	Unheard    Measure // seconds since a replica last heard of its master: what it holds may be so old
+	Lag        Measure // bytes that the slowest replica is behind; of a replica, bytes received and not applied
+	Unheard    Measure // seconds since a replica last heard from its master; its data may be that old
 	LinkUp     bool    // a replica's link to its master
 
-	Fruitless      Measure  // script calls a second that changed nothing, derived by a Board: see its fruitless
+	Fruitless      Measure  // script calls a second that changed nothing; set by a Board, see its method fruitless
 	Scripts        Measure  // scripts in the cache
 	ScriptsEvicted Measure  // a second, from the cache
 	Unsaved        Measure  // changes since the last snapshot
 	Saving         bool     // a snapshot or an append-only file is being written by a fork
-	SaveFailed     []string // what could not be written, as in "the last snapshot"
+	SaveFailed     []string // files that could not be written, such as "the last snapshot"
 
 	Commands []CommandStat // EVALSHA, EVAL, FCALL first, then the most costly; at most 12
 	Errors   []ErrorStat   // most frequent first; at most 12
 	Slow     []SlowCommand // newest first; at most 16
-	Spikes   []Spike       // what LATENCY has on record, newest first; at most 8
-	Missing  []string      // one sentence each: what is switched off, and the ACL rule that would allow it
+	Spikes   []Spike       // events recorded by LATENCY, newest first; at most 8
+	Missing  []string      // one sentence each: a command that is not permitted, and the ACL rule that permits it
 }
 
 // Measure is a figure that may not be known.
@@ -51,12 +50,12 @@ type Measure struct {
 	V     float64
 }
 
-// CommandStat is what one command costs the server.
+// CommandStat is the cost of one command for the server.
 type CommandStat struct {
-	Name    string        // lower case, as INFO commandstats has it
+	Name    string        // in lower case, as in INFO commandstats
 	Calls   float64       // a second
-	Mean    time.Duration // of the server's time a call, since the look before
-	P99     time.Duration // as latencystats has it; 0 unknown
+	Mean    time.Duration // server time of a call, since the previous examination
+	P99     time.Duration // from INFO latencystats; 0 is unknown
 	Failed  float64       // a second: rejected and failed calls
 	Total   int64         // calls since the server's statistics began
 	Scripts bool          // runs scripts or functions
@@ -64,30 +63,30 @@ type CommandStat struct {
 
 // ErrorStat counts one kind of error reply.
 type ErrorStat struct {
-	Name  string // as INFO errorstats has it: NOSCRIPT, OOM, READONLY, …
+	Name  string // as in INFO errorstats: NOSCRIPT, OOM, READONLY, …
 	Rate  float64
 	Total int64
 }
 
-// SlowCommand is an entry of the slow log. It holds no value: the slow log of a server has the
-// commands of everyone who uses it.
+// SlowCommand is an entry of the slow log. It contains no values, because the slow log has the commands
+// of all clients.
 type SlowCommand struct {
 	ID      int64
 	At      limiter.Instant
 	Took    time.Duration
-	Command string   // its name, and of a command with subcommands theirs; not for a terminal before it is cleaned
-	Keys    []string // that it names, as far as they are known; raw
-	Rest    int      // further arguments, which are not kept
+	Command string   // name and subcommand; to be cleaned before it is printed
+	Keys    []string // its keys, as far as they are known; raw
+	Rest    int      // number of further arguments, which are not kept
 }
 
 // Spike is a kind of event that took the server longer than its latency-monitor-threshold.
 type Spike struct {
-	Event        string // as LATENCY has it: command, fork, expire-cycle, …; not for a terminal before it is cleaned
+	Event        string // as in LATENCY: command, fork, expire-cycle, …; to be cleaned before it is printed
 	At           limiter.Instant
 	Latest, Most time.Duration
 }
 
-// HealthSample is what the health screen draws over time, at one moment.
+// HealthSample holds the figures that the health screen draws over time, at one instant.
 type HealthSample struct {
 	At     limiter.Instant
 	RTT    time.Duration // 0 unknown
@@ -98,17 +97,17 @@ type HealthSample struct {
 
 	NetIn, NetOut    Measure // bytes a second
 	Evicted          Measure // keys a second
-	Watching         Measure // share of the server's time that the watching took since the vital before
+	Watching         Measure // share of the server's time that watching took since the previous sample
 	Admitted, Denied Measure // requests a second, of all watched keys; Denied of those that record it
 }
 
-// keepSamples bounds the record of Vitals.
+// keepSamples is the greatest number of samples that a Board keeps.
 const keepSamples = 512
 
-// HealthSamples returns the record, oldest first. It must not be changed.
+// HealthSamples returns the samples, oldest first. The slice must not be changed.
 func (b *Board) HealthSamples() []HealthSample { return b.samples }
 
-// examine keeps the latest look at the server's health and its figures.
+// examine stores the latest examination of the server and adds its figures to the samples.
 func (b *Board) examine(h *Health) {
 	if h == nil {
 		return

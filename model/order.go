@@ -9,34 +9,34 @@ import (
 
 // Order is an order to fire synthetic requests at one key.
 type Order struct {
-	ID     int64 // chosen by the caller; comes back in every Fired
+	ID     int64 // chosen by the caller; copied to every Fired
 	Key    string
 	Target Target
 	Cost   int64   // of each request; 1 or more
-	N      int     // how many; 0 with a Rate means until stopped or capped
-	Rate   float64 // a second; 0 means as fast as the answers come
+	N      int     // number of requests; 0 with a Rate is until the order is stopped or MaxRequests are sent
+	Rate   float64 // requests a second; 0 is as fast as the answers come
 	Shape  Shape   // how the requests are spread over time
-	Change Change  // what is done to the key instead; an order with one fires no requests
+	Change Change  // a change to the key; an order with a change fires no requests
 
 	// Scratch fires at a copy of the key, which expires by itself, instead of the key.
 	Scratch bool
 
-	// Hold, when not nil, is called before each request and returns when it may be sent: it blocks
-	// while the order is paused. What was due meanwhile is not made up for.
+	// Hold, if not nil, is called before each request and blocks while the order is paused. The
+	// requests of that time are not sent later.
 	Hold func(context.Context) error
 
-	// Ticket is what the person who ordered was told, Named the name of the key as that person
-	// typed it, and Reason why; all are for an injector that asks for them.
+	// Ticket holds the consequences that the user was shown, Named the name of the key as the user
+	// typed it, and Reason the user's reason, for an injector that requires them.
 	Ticket *Ticket
 	Named  string
 	Reason string
 }
 
-// Outcome is the fate of one fired request.
+// Outcome is the outcome of one fired request.
 type Outcome uint8
 
-// Unanswered is its own outcome: after a timeout it is not known whether the server
-// counted the request, so it is neither admitted nor denied, and never tried again.
+// Unanswered is an outcome of its own: after a timeout it is not known whether the server counted the
+// request, so that it is neither admitted nor denied, and is not sent again.
 const (
 	Admitted Outcome = iota
 	Denied
@@ -44,33 +44,33 @@ const (
 	Unanswered // no answer came in time
 )
 
-// String returns the word that the JSON output uses.
+// String returns the word in the JSON output.
 func (o Outcome) String() string {
 	return [...]string{"admitted", "denied", "error", "unknown"}[o]
 }
 
-// Fired is what became of one request of an Order.
+// Fired is the result of one request of an Order.
 type Fired struct {
 	Order    int64
 	Key      string
 	Cost     int64
-	At       limiter.Instant // server clock where it answered, else this machine's corrected by the known offset
+	At       limiter.Instant // by the server's clock; without an answer, by this machine's clock corrected by the known offset
 	Outcome  Outcome
 	Decision limiter.Decision // zero unless admitted or denied
 	Latency  time.Duration
 	Err      string // one sentence, when Failed or Unanswered
 	Audit    string // the id of its lines in the audit file
 
-	// Of a request over HTTP: what the application answered, nil without an answer, and when it
-	// was sent and answered by this machine's clock.
+	// Of a request over HTTP: the application's answer, nil if there was none, and the times at which
+	// the request was sent and answered, by this machine's clock.
 	Answer         *Answer
 	Sent, Received time.Time
 }
 
-// Outcomes counts outcomes.
+// Outcomes counts requests by outcome.
 type Outcomes struct{ Admitted, Denied, Failed, Unanswered int }
 
-// Add counts one more.
+// Add counts one more request.
 func (t *Outcomes) Add(o Outcome) {
 	switch o {
 	case Admitted:
@@ -84,5 +84,5 @@ func (t *Outcomes) Add(o Outcome) {
 	}
 }
 
-// Total returns how many were counted.
+// Total returns the number of requests counted.
 func (t Outcomes) Total() int { return t.Admitted + t.Denied + t.Failed + t.Unanswered }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// ParseOrder reads an order as a person types it, words in any order: "60" is how many requests,
-// "5/s" their rate, "cost:2" the cost of each, "phase:0.9" the phase of the clock-aligned window to
-// begin at, "scratch" fires at a copy of the key, "from:FILE" sends the requests of a recording, which
-// the caller reads, and the rest is a shape as ParseShape reads it. Without a number the order goes on
-// until it is stopped; without a rate its requests go as fast as the answers come. phase is below 0
-// where none is named. The error is one sentence.
+// ParseOrder parses an order from words in any order: "60" is the number of requests, "5/s" their rate,
+// "cost:2" the cost of each, "phase:0.9" the phase of the clock-aligned window at which the order
+// begins, "scratch" fires at a copy of the key, "from:FILE" sends the requests of a recording, which
+// the caller reads, and other words are a shape; see ParseShape. Without a number the order goes on
+// until it is stopped; without a rate requests are sent as fast as the answers come. phase is negative
+// if it is not given. The error is one sentence.
 func ParseOrder(text string) (s Order, phase float64, err error) {
 	s.Cost, phase = 1, -1
 	words := strings.Fields(text)
@@ -30,7 +30,7 @@ func ParseOrder(text string) (s Order, phase float64, err error) {
 	return s, phase, s.Check()
 }
 
-// parse reads one word of an order.
+// parse parses one word of an order into s.
 func (s *Order) parse(word string, phase *float64) (err error) {
 	name, value, _ := strings.Cut(word, ":")
 	switch {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Rest returns what is left of an order of which so many requests were sent, at factor times its pace. It
-// begins at once. A ramp goes on from the rate that it has reached, a recording from where it
-// stands, and requests at random instants at other ones. No rate is above MaxRate.
+// Rest returns the remaining order after a number of requests were sent, at factor times its pace. It
+// begins at once. A ramp goes on from its present rate, and a recording from its present position;
+// requests at random instants get new instants. No rate is above MaxRate.
 func (s Order) Rest(sent int, factor float64) Order {
 	if s.N > 0 {
 		s.N = max(s.N-sent, 1)
@@ -35,7 +35,7 @@ func (s Order) Rest(sent int, factor float64) Order {
 	return s
 }
 
-// at returns when a request of a shape is due, counted from its first one; requests count from 0.
+// at returns the time from the first request of a shape to the one with a number; the first one is 0.
 func (s *Shape) at(rate float64, request int) (at time.Duration) {
 	next := s.times(rate)
 	for range request + 1 {
@@ -44,7 +44,7 @@ func (s *Shape) at(rate float64, request int) (at time.Duration) {
 	return at
 }
 
-// Fastest returns how many requests of an order are due within one second at most.
+// Fastest returns the greatest number of requests of an order that are due within one second.
 func (s *Order) Fastest() (most int) {
 	var within []time.Duration
 	for at := range s.Due() {

@@ -1,13 +1,13 @@
 package model
 
-// What the paths of tickets have in common.
+// Phrases of the paths in tickets.
 const (
 	ownConnection = "over a connection of its own"
 	scratchCopy   = "a scratch copy, which expires by itself; no user's request meets it"
 )
 
-// PathOf says how an order reaches its limiter, as a ticket does. assumes is how the limiter of another
-// library must have been made for its requests to be written so, where its keys do not tell; "" nothing.
+// PathOf returns how an order reaches its limiter, in the words of a ticket. assumes is the configuration
+// that the requests assume of another library's limiter, if its keys do not show it; "" is none.
 func PathOf(s Order, assumes string) string {
 	t := &s.Target
 	if _, raises := t.RaiseOf(s.Key, s.Change); raises {

@@ -6,18 +6,18 @@ import (
 	"ratescope/limiter"
 )
 
-// Playback is where the replay of a recording is.
+// Playback is the state of the replay of a recording.
 type Playback struct {
 	Begin, End, At limiter.Instant
 	Speed          float64
 	Paused         bool
 	Ended          bool
-	Past           bool   // what came before At is still being read: timelines and events are not whole
-	CutOff         string // why the recording ends too soon; "" when it was finished
+	Past           bool   // the time before At is still being read, so that timelines and events are incomplete
+	CutOff         string // why the recording is incomplete; "" if it was closed
 }
 
-// Position and Length are how far the replay is, and how much there is.
+// Position returns the time from the beginning of the recording to the present instant of the replay.
 func (p Playback) Position() time.Duration { return p.At.Sub(p.Begin) }
 
-// Length is how much there is.
+// Length returns the length of the recording.
 func (p Playback) Length() time.Duration { return p.End.Sub(p.Begin) }

@@ -13,22 +13,22 @@ import (
 	"ratescope/limiter"
 )
 
-// ShapeKind is how the requests of an order are spread over time.
+// ShapeKind is the kind of a Shape.
 type ShapeKind uint8
 
 const (
-	Even     ShapeKind = iota // at Order.Rate; with Rate 0 as fast as the answers come
+	Even     ShapeKind = iota // at Order.Rate; if that is 0, as fast as the answers come
 	Ramp                      // from Order.Rate to To within Over, and at To from then on
 	Poisson                   // at random instants, at Order.Rate on average
-	OnOff                     // at Order.Rate for On, then none for Off, and again
+	OnOff                     // at Order.Rate for On, then no requests for Off, repeatedly
 	Recorded                  // at the instants At
 )
 
-// Shape is how the requests of an order are spread over time. The zero value is Even.
+// Shape is the distribution of the requests of an order over time. The zero value is Even.
 type Shape struct {
 	Kind    ShapeKind
-	To      float64       // a second, of a Ramp
-	Over    time.Duration // of a Ramp
+	To      float64       // of a Ramp: requests a second
+	Over    time.Duration // of a Ramp: its length
 	On, Off time.Duration // of OnOff
 	Seed    uint64        // of Poisson: the same seed gives the same instants
 	At      []time.Duration
@@ -36,8 +36,8 @@ type Shape struct {
 	Wait    time.Duration // from the order to the first request; see Lead
 }
 
-// Lead returns how long it takes from now until a phase of the clock-aligned window comes: 0 is
-// its beginning, and a phase is below 1.
+// Lead returns the time from now to the next instant with a phase of the clock-aligned window, from 0, the
+// window's beginning, to below 1.
 func Lead(now limiter.Instant, window time.Duration, phase float64) time.Duration {
 	at := now.Floor(window).Add(time.Duration(phase * float64(window)))
 	if at < now {
@@ -46,8 +46,8 @@ func Lead(now limiter.Instant, window time.Duration, phase float64) time.Duratio
 	return at.Sub(now)
 }
 
-// Due yields when the requests of s are due, counted from the order; no more than MaxRequests.
-// Requests that are sent as fast as the answers come are all due at the beginning.
+// Due yields the times from the order to its requests, MaxRequests at most. Requests that are sent as
+// fast as the answers come are all due at the beginning.
 func (s *Order) Due() iter.Seq[time.Duration] {
 	n := s.N
 	if n == 0 || n > MaxRequests {
@@ -64,8 +64,8 @@ func (s *Order) Due() iter.Seq[time.Duration] {
 	}
 }
 
-// Lasts returns how long it takes from the order to its last request. An order without an end
-// counts as going on until MaxRequests.
+// Lasts returns the time from the order to its last request. An order without an end has MaxRequests
+// requests.
 func (s *Order) Lasts() (over time.Duration) {
 	if s.Rate == 0 && s.Shape.Kind == Even {
 		return s.Shape.Wait
@@ -75,9 +75,9 @@ func (s *Order) Lasts() (over time.Duration) {
 	return over
 }
 
-// times returns the instants of a shape one by one.
+// times returns a function that returns the times of a shape one by one; false is the end.
 func (s *Shape) times(rate float64) func() (time.Duration, bool) {
-	at, i := 0.0, -1 // seconds; of the request
+	at, i := 0.0, -1 // seconds, and the number of the request
 	source := rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15))
 	span := func() time.Duration { return time.Duration(math.Round(at * float64(time.Second))) }
 	return func() (time.Duration, bool) {
@@ -109,7 +109,7 @@ func (s *Shape) times(rate float64) func() (time.Duration, bool) {
 	}
 }
 
-// rateAt is the rate of a ramp so many seconds after its beginning.
+// rateAt returns the rate of a ramp, at seconds after its beginning.
 func (s *Shape) rateAt(rate, at float64) float64 {
 	over := s.Over.Seconds()
 	if at >= over {
@@ -118,9 +118,9 @@ func (s *Shape) rateAt(rate, at float64) float64 {
 	return rate + (s.To-rate)*at/over
 }
 
-// ParseShape reads how requests are spread over time: "", "even", "poisson", "poisson:7" (a seed),
-// "ramp:50/s:30s" (up to that rate in that time), or "on-off:2s:8s" (how long on, how long off).
-// The rate is that of the order.
+// ParseShape parses a shape: "" or "even", "poisson", "poisson:7" with a seed, "ramp:50/s:30s" with the
+// final rate and the time until it is reached, or "on-off:2s:8s" with the lengths of the two phases. The
+// rate itself belongs to the order.
 func ParseShape(text string) (s Shape, err error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	first, second, _ := strings.Cut(rest, ":")
@@ -152,7 +152,7 @@ func ParseShape(text string) (s Shape, err error) {
 	return s, nil
 }
 
-// String writes the shape as ParseShape reads it.
+// String returns the shape in the form that ParseShape parses.
 func (s *Shape) String() string {
 	switch s.Kind {
 	case Ramp:
@@ -167,7 +167,7 @@ func (s *Shape) String() string {
 	return "even"
 }
 
-// check says in one sentence what is wrong with the shape at a rate, or returns nil.
+// check returns an error, one sentence, if the shape is not possible at a rate.
 func (s *Shape) check(rate float64) error {
 	switch {
 	case (s.Kind == Ramp || s.Kind == Poisson || s.Kind == OnOff) && rate <= 0:

@@ -11,20 +11,20 @@ import (
 	"ratescope/model/span"
 )
 
-// StoredLimit says where a library keeps a limit itself in Redis, beside what is counted of it, so
-// that it can be changed there.
+// StoredLimit is the place in Redis where a library stores a limit beside the counts, so that the limit
+// can be changed there.
 type StoredLimit struct {
 	Key   string // holds the limit
-	Left  string // holds what is left of it, and is raised with it where it exists; "" none
-	Whose string // who has the limit, as a noun: "every id under rl:"
+	Left  string // holds the remaining units, and is raised together with the limit if it exists; "" is none
+	Whose string // the clients that the limit applies to, as a noun: "every id under rl:"
 }
 
-// StoredLimit returns where the limit of t is kept; key is the name of its reading. ok is false where
-// the limit is not known from Redis, or no change of it there is obeyed.
+// StoredLimit returns the place where the limit of t is stored; key is the name of its reading. ok is
+// false if the limit is not stored in Redis, or the library ignores changes there.
 //
-// Redisson keeps rate, interval and type in the hash <name>, and what is left in {<name>}:value, or in
-// {<name>}:value:<client> where each client has a limit of its own. @upstash/ratelimit reads
-// <prefix>:dynamic:global, where it is told to, for every identifier of the prefix. Bucket4j keeps the
+// Redisson keeps rate, interval and type in the hash <name>, and the remaining units in {<name>}:value, or
+// in {<name>}:value:<client> if each client has a limit of its own. @upstash/ratelimit reads
+// <prefix>:dynamic:global, if so configured, for every identifier of the prefix. Bucket4j keeps the
 // configuration in the value of the bucket.
 func (t *Target) StoredLimit(key string) (s StoredLimit, ok bool) {
 	switch {
@@ -46,23 +46,23 @@ func (t *Target) StoredLimit(key string) (s StoredLimit, ok bool) {
 	return s, false
 }
 
-// Places in the value of a bucket of Bucket4j with one limit, in bytes: its capacity, and how many tokens
-// come back in a period. Each has eight bytes, the highest first.
+// Offsets in the value of a bucket of Bucket4j with one limit, in bytes: of the capacity, and of the
+// tokens that are refilled in a period. Both are big-endian and eight bytes long.
 const (
 	Bucket4jCapacity = 16
 	Bucket4jRefill   = 40
 )
 
-// UpstashPrefix is the default prefix of @upstash/ratelimit, and UpstashDynamic what the name of its
-// dynamic limit has behind the prefix.
+// UpstashPrefix is the default prefix of @upstash/ratelimit, and UpstashDynamic the part after the prefix
+// in the name of its dynamic limit.
 const (
 	UpstashPrefix  = "@upstash/ratelimit:"
 	UpstashDynamic = "dynamic:global"
 )
 
-// Raised returns the limit of t after so many units more were written where the library keeps it;
-// below 0 it is lowered. A bucket of Bucket4j gets as many tokens more, and where all of it comes back in
-// a period, as Bandwidth.simple makes it, so does what is added. The dynamic limit of Upstash is the
+// Raised returns the limit of t after its stored limit was raised by a number of units, or lowered by a
+// negative one. The tokens of a bucket of Bucket4j are raised by as many; if the whole bucket is refilled
+// in a period, as with Bandwidth.simple, the refill is raised too. The dynamic limit of Upstash is the
 // size of its buckets.
 func (t *Target) Raised(units int64) limiter.Limit {
 	l := t.Limit
@@ -80,18 +80,18 @@ func (t *Target) Raised(units int64) limiter.Limit {
 	return l
 }
 
-// Raise is the change of a limit that a library keeps in Redis.
+// Raise is a change of a limit that a library stores in Redis.
 type Raise struct {
 	From, To limiter.Limit
-	Whose    string // who has the limit; see StoredLimit
+	Whose    string // the clients that the limit applies to; see StoredLimit
 }
 
-// String says what is changed, as a clause.
+// String returns the change as a clause.
 func (r Raise) String() string {
 	return fmt.Sprintf("the limit of %s from %s to %s", safetext.Clean(r.Whose), LimitText(r.From), LimitText(r.To))
 }
 
-// LimitText writes a limit and its window, with its burst where that is another number.
+// LimitText formats a limit and its window, with the burst if that is another number.
 func LimitText(l limiter.Limit) string {
 	text := fmt.Sprintf("%d in %s", l.Count, span.Each(l.Window))
 	if l.Burst != 0 && l.Burst != l.Count {
@@ -100,7 +100,7 @@ func LimitText(l limiter.Limit) string {
 	return text
 }
 
-// RaiseOf returns what a change does to a stored limit; ok is false where it changes none.
+// RaiseOf returns the change of a stored limit by c; ok is false if there is none.
 func (t *Target) RaiseOf(key string, c Change) (r Raise, ok bool) {
 	stored, ok := t.StoredLimit(key)
 	if !ok || c.Kind != Give {
@@ -109,8 +109,8 @@ func (t *Target) RaiseOf(key string, c Change) (r Raise, ok bool) {
 	return Raise{From: t.Limit, To: t.Raised(c.Units), Whose: stored.Whose}, true
 }
 
-// aimRaise says in one sentence without the key why the limit of r cannot be raised by so many units
-// where its library keeps it, or returns nil.
+// aimRaise returns an error, one sentence without the key, if the stored limit of r cannot be raised by a
+// number of units.
 func (r *Reading) aimRaise(units int64) error {
 	t := &r.Target
 	switch now := max(t.Limit.Count, t.Limit.Burst); {
@@ -126,8 +126,8 @@ func (r *Reading) aimRaise(units int64) error {
 	return nil
 }
 
-// raise works out how a reading stands after its stored limit was raised at the instant now. A bucket of
-// Bucket4j has as much used as before.
+// raise changes r to the reading after its stored limit was raised at now. The used units of a bucket of
+// Bucket4j stay the same.
 func (r *Reading) raise(units int64, now limiter.Instant) {
 	used := r.State.Peek(now, r.Target.Limit, r.Target.Convention, 0).Used
 	r.Target.Limit = r.Target.Raised(units)
