@@ -28,14 +28,14 @@ import (
 	"ratescope/tui/markers"
 )
 
-// markedFile is the file of markers beside a recording or a capsule.
+// markedFile is the file with the markers of a recording or a capsule, beside it.
 type markedFile struct {
 	name string
-	was  []byte // what it held when it was read or written last
+	was  []byte // its contents when it was last read or written
 }
 
-// readMarkers returns the file of markers of a recording, which need not be there, and what it
-// holds. The error is one sentence.
+// readMarkers returns the file with the markers of a recording, which need not exist, and the markers.
+// The error is one sentence.
 func readMarkers(recording string) (*markedFile, []marker.Marker, error) {
 	f := &markedFile{name: recording + marker.Extension}
 	if _, err := os.Lstat(f.name); errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func readMarkers(recording string) (*markedFile, []marker.Marker, error) {
 	return f, list, nil
 }
 
-// keep writes the markers that are set. The error is one sentence.
+// keep writes the markers of the list to the file. The error is one sentence.
 func (f *markedFile) keep(list []marker.Marker) error {
 	content, err := marker.Encode(list)
 	if err == nil {
@@ -73,7 +73,7 @@ func (f *markedFile) keep(list []marker.Marker) error {
 	return err
 }
 
-// markers returns the markers of a recording of that name for the screen.
+// markers returns the markers of a recording for the screen; name is its file.
 func (p *program) markers(name string, recording *record.File) (markers.Options, error) {
 	f, set, err := readMarkers(name)
 	if err != nil {
@@ -84,8 +84,8 @@ func (p *program) markers(name string, recording *record.File) (markers.Options,
 	}}, nil
 }
 
-// happened returns what happened in a recording: what its boards tell, and of a capsule also the
-// alerts and the audit lines. It reads the file for itself, beside others that read it.
+// happened returns the events of a recording: those of its boards and, of a capsule, also its alerts and
+// audit lines. It opens the file again, so that others may read it at the same time.
 func happened(ctx context.Context, name string, recording *record.File) ([]marker.Marker, error) {
 	in, under, err := replay.Stream(name)
 	if err != nil {
@@ -101,7 +101,8 @@ func happened(ctx context.Context, name string, recording *record.File) ([]marke
 	return list, nil
 }
 
-// aside returns what a capsule holds beside its recording, of the time of that; nil of another file.
+// aside returns the alerts and audit lines of a capsule within the time of its recording; nil for
+// another file.
 func aside(name string, recording *record.File) (list []marker.Marker) {
 	f, err := file.Open(name)
 	if err != nil {
@@ -137,7 +138,7 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 	return list
 }
 
-// printEvents prints what happened in a recording and what was marked, of a key or of all.
+// printEvents prints the events and markers of a recording, of one key or of all.
 func printEvents(p *program, c *cobra.Command, name string, recording *record.File, f replayFlags) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
@@ -159,7 +160,7 @@ func printEvents(p *program, c *cobra.Command, name string, recording *record.Fi
 	return report.WriteEvents(c.OutOrStdout(), written, recording.Header.Server.Target, list, p.names())
 }
 
-// exportEvents writes what happened at a server to a new file in the working folder.
+// exportEvents writes the events of a server to a new file in the working folder.
 func (p *program) exportEvents(server string, list []marker.Marker, f report.Format) (string, error) {
 	return report.ExportEvents(".", limiter.InstantOf(time.Now()), f, server, list, p.names())
 }

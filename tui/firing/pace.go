@@ -8,14 +8,15 @@ import (
 	"ratescope/model"
 )
 
-// bursts and rates are the steps that + and - go through.
+// bursts and rates are the steps of + and -.
 var (
 	bursts = []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000}
 	rates  = []float64{0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
 )
 
-// Adjust raises or lowers the pace of what is being fired, else the burst. A running order is stopped,
-// and what is left of it started anew: more than was confirmed asks for another ticket.
+// Adjust raises or lowers the pace of the running order or, if there is none, the size of a burst. The
+// running order is stopped and the rest of it is started again. A higher pace than the one confirmed
+// needs another ticket.
 func (o *Orders) Adjust(up bool) tea.Cmd {
 	r := o.atRate()
 	if r == nil {
@@ -48,9 +49,9 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 	return replace(left)
 }
 
-// atNextPace returns what is left of an order at the next pace above or below: of a rate the next
-// step, of a ramp and of a recording twice or half the pace. changed is false where there is none
-// within the caps.
+// atNextPace returns the rest of an order at the next pace above or below: the next step of a rate, and
+// twice or half the pace of a ramp or a recording. changed is false if no pace within the bounds is
+// left.
 func (r *runningOrder) atNextPace(up bool) (left model.Order, changed bool) {
 	factor := 0.5
 	if up {
@@ -66,7 +67,7 @@ func (r *runningOrder) atNextPace(up bool) (left model.Order, changed bool) {
 	return left, next != r.Rate
 }
 
-// step returns the neighbour of v in a rising list.
+// step returns the next element above or below v in an ascending list.
 func step[T int | float64](list []T, v T, up bool) T {
 	i, _ := slices.BinarySearch(list, v)
 	if up {

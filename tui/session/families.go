@@ -5,19 +5,18 @@ import (
 	"ratescope/model/safetext"
 )
 
-// families are the names of the board's keys, learned when their number changes: a screen has room
-// for what is a key's own, not for the words that all keys of a library share.
+// families holds the common parts of the names of the board's keys, so that a shortened name keeps the
+// part that differs. They are learned again when the number of keys changes.
 type families struct {
 	safetext.Families
 	board *model.Board
 	keys  int
 }
 
-// mostLearned is how many names of a board are learned at once; of more, those are learned that
-// the board has first this time.
+// mostLearned is the greatest number of names that are learned at once. Of more, any are learned.
 const mostLearned = 1024
 
-// Families returns what the names of the keys on the board have in common, to shorten names with.
+// Families returns the common parts of the names of the keys on the board.
 func (s *Session) Families() *safetext.Families {
 	f, b := &s.families, s.Board()
 	if f.board == b && f.keys == b.Len() {
@@ -34,8 +33,8 @@ func (s *Session) Families() *safetext.Families {
 	return &f.Families
 }
 
-// ShortName returns a key's name as Name does, in at most so many columns: of a longer one what
-// other keys do not share.
+// ShortName returns a key's name as Name does, in at most a number of columns. A longer name loses the
+// parts that it has in common with other keys.
 func (s *Session) ShortName(key string, columns int) string {
 	return s.Families().Shorten(s.Name(key), columns, safetext.Ellipsis)
 }

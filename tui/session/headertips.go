@@ -7,7 +7,7 @@ import (
 	"ratescope/tui/widget"
 )
 
-// headerTips say what the figures of the header are, by a word that stands in them.
+// headerTips explain the figures of the header, by a word in them.
 var headerTips = []struct{ word, says string }{
 	{"throttled", "Keys that deny the next request of cost 1. f in the table folds them into prefixes; 5 lists since when."},
 	{"near limit", "Keys that have used 80 % of their limit, or more, and still admit."},
@@ -32,7 +32,7 @@ var headerTips = []struct{ word, says string }{
 	{" ok", "Keys below 80 % of their limit."},
 }
 
-// tips lets the two rows of the header say what they show.
+// tips adds explanations to the two rows of the header.
 func (h header) tips(r cell.Rect) {
 	h.Tip(r, func(x, y int) string {
 		said := segmentAt(h.Canvas, x, y)
@@ -45,8 +45,7 @@ func (h header) tips(r cell.Rect) {
 	})
 }
 
-// segmentAt returns what stands at a cell, in small letters, up to two blanks or a dot between
-// figures.
+// segmentAt returns the text around a cell, in lower case, up to two blanks or a dot between figures.
 func segmentAt(p *widget.Canvas, x, y int) string {
 	at := func(x int) rune { return p.Buffer.At(x, y).R }
 	ends := func(x int) bool { return at(x) == '·' || at(x) == ' ' && (at(x+1) == ' ' || at(x+1) == 0) }

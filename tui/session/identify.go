@@ -17,21 +17,21 @@ import (
 	"ratescope/tui/widget"
 )
 
-// groups is the overlay that lists which limiters live on the server, by library and pattern, and
-// says of the selected ones on what evidence, and what is to be added.
+// groups is the overlay that lists the limiters on the server by library and pattern, with the evidence
+// for the selected group and the terms that are missing.
 type groups struct {
 	s        *Session
 	list     []identify.Group
 	selected int
 }
 
-// adoptedMsg is what came of a rule for this session.
+// adoptedMsg is the result of adding a rule to this session.
 type adoptedMsg struct {
 	pattern string
 	err     error
 }
 
-// openGroups lists the limiters as they are on the board now.
+// openGroups opens the overlay with the limiters on the present board.
 func (s *Session) openGroups() {
 	var readings []model.Reading
 	for _, k := range s.Live().Keys() {
@@ -46,7 +46,7 @@ func (s *Session) openGroups() {
 	s.Open(&groups{s: s, list: identify.Of(readings, s.Live().Sweep, libraries).Groups})
 }
 
-// Update selects a group, or makes a rule of a likely one.
+// Update moves the selection, or adds a rule for a likely group.
 func (g *groups) Update(msg tea.Msg) (tea.Cmd, bool) {
 	step := 0
 	switch msg := msg.(type) {
@@ -72,7 +72,7 @@ func (g *groups) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// adopt makes a rule of the selected group for as long as the program runs.
+// adopt adds a rule for the selected group, which holds until the program ends.
 func (g *groups) adopt() (tea.Cmd, bool) {
 	switch {
 	case len(g.list) == 0:
@@ -88,7 +88,7 @@ func (g *groups) adopt() (tea.Cmd, bool) {
 	return func() tea.Msg { return adoptedMsg{group.Pattern, g.s.Adopt(group)} }, false
 }
 
-// adopted says what came of it.
+// adopted shows the result of adding a rule.
 func (s *Session) adopted(msg adoptedMsg) {
 	if msg.err != nil {
 		s.Warn(safetext.Sentence(msg.err.Error()))
@@ -97,10 +97,10 @@ func (s *Session) adopted(msg adoptedMsg) {
 	s.Say("A rule for " + FullName(msg.pattern, s.Mask) + " holds until the program ends; ratescope identify --write keeps it.")
 }
 
-// Modal returns true: the screen below takes no key.
+// Modal returns true: the overlay takes all keys.
 func (g *groups) Modal() bool { return true }
 
-// Paint draws the groups, and below them what is to be said of the selected one.
+// Paint draws the groups, and below them the sentences about the selected one.
 func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 	if len(g.list) == 0 {
 		in := p.Overlay(64, 4, "limiters", "esc closes")
@@ -142,11 +142,12 @@ func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 	}
 }
 
+// pad appends blanks to a text up to a number of columns.
 func pad(text string, cells int) string {
 	return text + strings.Repeat(" ", max(cells-safetext.Width(text), 0))
 }
 
-// limitOf writes the limit of a group: what is not known is a dash.
+// limitOf formats the limit of a group; an unknown part is a dash.
 func limitOf(g *identify.Group) string {
 	window := "–"
 	if g.Window > 0 {
@@ -163,7 +164,7 @@ func limitOf(g *identify.Group) string {
 	return fmt.Sprintf("%d/%s", g.Limit.Count, window)
 }
 
-// about returns the sentences about a group, wrapped.
+// about returns the sentences about a group, wrapped to a width.
 func (g *groups) about(one *identify.Group, width int) []string {
 	var lines []string
 	say := func(what, text string) {
@@ -192,7 +193,7 @@ func (g *groups) about(one *identify.Group, width int) []string {
 	return lines
 }
 
-// rule writes the rule that makes a group's figures whole.
+// rule returns the configuration rule that adds the missing terms of a group.
 func (g *groups) rule(one *identify.Group) string {
 	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Mask))}
 	if one.Library != "" {

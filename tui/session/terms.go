@@ -11,7 +11,7 @@ import (
 	"ratescope/tui/format"
 )
 
-// TermsText writes a limit as the prompt of what if has it.
+// TermsText formats a limit in the form of the what-if prompt.
 func TermsText(t model.Target) string {
 	text := fmt.Sprintf("%s %d/%s", t.Algorithm, t.Limit.Count, format.Length(t.Window))
 	if t.Limit.Burst > 0 {
@@ -20,8 +20,9 @@ func TermsText(t model.Target) string {
 	return text
 }
 
-// ParseTerms reads an algorithm, a limit and a burst in any order; what is left out is as it
-// is. A factor, as in x2, multiplies the limit before it, and its burst. ok is false while what is typed is not complete, and where a word is none of these.
+// ParseTerms parses an algorithm, a limit and a burst in any order; a term that is left out is that of
+// as. A factor, such as x2, multiplies the limit before it and its burst. ok is false if the text is
+// incomplete or a word is none of these.
 func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 	t = model.Target{Algorithm: as.Algorithm, Limit: as.Limit, LimitKnown: true, Window: as.Window}
 	words := strings.Fields(text)
@@ -52,10 +53,10 @@ func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 	return t, ok && t.Limit.Count > 0 && t.Window > 0 && t.Algorithm != limiter.Unknown
 }
 
-// mostFactor bounds what a limit is multiplied by.
+// mostFactor is the greatest factor.
 const mostFactor = 1000
 
-// times multiplies a count that is not too large for that, and rounds it.
+// times multiplies a count and rounds the product to a whole number, within the bounds of a limit.
 func times(count int64, factor float64) int64 {
 	if count > math.MaxInt64/mostFactor/2 {
 		return count
