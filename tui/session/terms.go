@@ -56,7 +56,8 @@ func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 // mostFactor is the greatest factor.
 const mostFactor = 1000
 
-// times multiplies a count and rounds the product to a whole number, within the bounds of a limit.
+// times multiplies a count and rounds the product. A count whose product could overflow is returned
+// unchanged.
 func times(count int64, factor float64) int64 {
 	if count > math.MaxInt64/mostFactor/2 {
 		return count
