@@ -104,18 +104,24 @@ func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) [
 // sameCommands fails where what is listed is not what ran.
 func sameCommands(t *testing.T, i int, listed []lab.Command, ran []string) {
 	t.Helper()
-	var want []string
-	for _, one := range listed {
-		want = append(want, one.Text)
-	}
-	if !slices.Equal(want, ran) {
+	if want := texts(listed); !slices.Equal(want, ran) {
 		t.Fatalf("request %d: the lab lists\n%s\nthe server ran\n%s", i, strings.Join(want, "\n"), strings.Join(ran, "\n"))
 	}
 }
 
+// texts returns commands as the lab lists them.
+func texts(listed []lab.Command) (all []string) {
+	for _, one := range listed {
+		all = append(all, one.Text)
+	}
+	return all
+}
+
 // TestCommandsOnTheServersClock fires at a server by its own clock, puts the instants that
 // it decided at before the lab, and compares every command of every decision: this is
-// what a limiter in use runs, with TIME, and with the short scripts for a cost of 1.
+// what a limiter in use runs, with TIME, and with the short scripts for a cost of 1. A server of
+// Redis 7.0 that stands still within a script counts an expiry from the script's start, and the
+// window from TIME, so that a counter expires before its window ends: then all is fired anew.
 func TestCommandsOnTheServersClock(t *testing.T) {
 	address := servertest.Start(t).Addr()
 	client := redis.NewClient(&redis.Options{Addr: address})
@@ -132,15 +138,20 @@ func TestCommandsOnTheServersClock(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					live(t, client, tap, candidate, limit, cost)
+					servertest.Anew(t, func() (upset bool) { return live(t, client, tap, candidate, limit, cost) })
 				})
 			}
 		}
 	}
 }
 
-// live fires two hundred requests at a server and then replays them in the lab.
-func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c lab.Candidate, limit limiter.Limit, cost int64) {
+// stoodStill is how much later than the server's clock before it a request is decided on a server that
+// stood still meanwhile: an expiry goes in milliseconds.
+const stoodStill = time.Millisecond
+
+// live fires two hundred requests at a server and then replays them in the lab. It reports true, without a
+// verdict, where the commands differ after the server stood still.
+func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c lab.Candidate, limit limiter.Limit, cost int64) (upset bool) {
 	ctx := context.Background()
 	if err := client.FlushDB(ctx).Err(); err != nil {
 		t.Fatal(err)
@@ -152,15 +163,21 @@ func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c 
 	}
 	var list []lab.Arrival
 	var ran [][]string
+	var late []time.Duration // by which each request was decided after it was sent, on the server's clock
 	for i := range race.Volume(200) {
 		mark := fmt.Sprintf("mark %s %d", t.Name(), i)
 		send(t, client, "ECHO", mark)
 		tap(mark)
+		sent, err := client.Time(ctx).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
 		d, err := l.AllowN(ctx, "rl:lab", limit, cost)
 		if err != nil {
 			t.Fatal(err)
 		}
 		send(t, client, "ECHO", mark)
+		late = append(late, d.At.Sub(limiter.InstantOf(sent)))
 		list, ran = append(list, lab.Arrival{At: d.At, Cost: cost}), append(ran, tap(mark))
 	}
 	s.Zero = list[0].At.Floor(limit.Window)
@@ -177,11 +194,16 @@ func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c 
 		// The store examines a key that it does not know, and a known one every 64th time, by a
 		// longer script, which redisstore's tests cover; the lab lists the usual one.
 		if i%64 != 0 {
+			if still := slices.Max(late[:i+1]); still > stoodStill && !slices.Equal(texts(listed), ran[i]) {
+				t.Logf("request %d ran %q after a standstill of %v", i, ran[i], still)
+				return true
+			}
 			sameCommands(t, i, listed, ran[i])
 		}
 		marked(t, c, m, s, listed)
 		run.Step()
 	}
+	return false
 }
 
 // marked fails where the script's lines that ran are not as many as the commands.
