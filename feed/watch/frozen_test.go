@@ -2,7 +2,6 @@ package watch_test
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,8 +86,7 @@ func TestFrozenNode(t *testing.T) {
 	servertest.Await(t, "all keys again", func() bool { return fresh(since, "") })
 	for _, b := range run.All()[begun:] {
 		// A machine that stands still, all nodes with it, ends the link until the next attempt at it.
-		still := slices.ContainsFunc(pulses, func(p *servertest.Pulse) bool { return p.StoodStill(b.Local.Add(-5*time.Second), b.Local) })
-		if b.Server.Link != model.Live && !still {
+		if b.Server.Link != model.Live && !stoodStill(pulses, b.Local.Add(-5*time.Second), b.Local) {
 			t.Fatalf("one frozen node of three made the link %v: %s", b.Server.Link, b.Server.Err)
 		}
 	}
