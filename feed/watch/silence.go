@@ -15,9 +15,15 @@ const silentAfter = time.Second
 var errSilent = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
 
 // silenceLimit returns how long the server may send nothing on any connection while an order waits. The
-// limit grows with the round trip, so that a distant server does not count as silent.
-func (f *facts) silenceLimit() time.Duration {
-	return silentAfter + tripsLimit*time.Duration(f.rtt.Load())
+// limit grows with the round trip, so that a distant server does not count as silent. In a cluster the
+// order itself waits nodeAnswerLimit for a node that hangs, while the others have answered long ago: its
+// result says whether one of them did.
+func silenceLimit(cluster bool, rtt time.Duration) time.Duration {
+	limit := silentAfter + tripsLimit*rtt
+	if cluster {
+		limit += nodeAnswerLimit
+	}
+	return limit
 }
 
 // lateTick is how much later than planned a refresh comes on a busy machine. One that comes later shows

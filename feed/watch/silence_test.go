@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -39,6 +40,21 @@ func TestSilence(t *testing.T) {
 	s.lasts(at(1000), at(0))
 	if got := s.lasts(at(5100), at(5000)); got != 100*time.Millisecond {
 		t.Errorf("an order of its own after a silence: %v, want 100ms", got)
+	}
+}
+
+// TestOneNodeIsNoSilence: an order that waits for a node of a cluster ends well before the cluster
+// counts as silent; one server counts as silent before its order ends.
+func TestOneNodeIsNoSilence(t *testing.T) {
+	for _, trip := range []time.Duration{time.Millisecond, 300 * time.Millisecond} {
+		for _, cluster := range []bool{true, false} {
+			l := &link{cluster: cluster}
+			l.clock.observe(epoch, epoch.Add(trip), limiter.InstantOf(epoch), true)
+			most, limit := l.answerLimit(), silenceLimit(cluster, l.clock.rtt())
+			if early := limit < most+silentAfter/2; early == cluster {
+				t.Errorf("cluster %v, %v away: an order takes %v at most, and the server is silent after %v", cluster, trip, most, limit)
+			}
+		}
 	}
 }
 
