@@ -15,9 +15,13 @@ import (
 // then is returned as it is: a reading that is Partial, without a verdict.
 const partialFor = 15 * time.Second
 
-// silentFor is how long Once waits for a server that does not answer. The server may have stood still, as
+// silentFor is how long a server that does not answer is waited for. The server may have stood still, as
 // one does that forks or is throttled, or this machine may have; a server that refuses is not waited for.
 const silentFor = 5 * time.Second
+
+// MayAnswer reports whether a server that is away may only have stood still, so that a command waits for it
+// before it fails.
+func MayAnswer(s model.Server) bool { return s.Silent && s.Down < silentFor }
 
 // Bounds say how long Once looks, and who follows it.
 type Bounds struct {
@@ -28,7 +32,7 @@ type Bounds struct {
 
 // waits reports whether a server that is away may still answer in time. A look began at begun.
 func (o Bounds) waits(b model.Batch, begun time.Time) bool {
-	return b.Server.Silent && b.Server.Down < silentFor && (o.For == 0 || b.Local.Sub(begun) < o.For)
+	return MayAnswer(b.Server) && (o.For == 0 || b.Local.Sub(begun) < o.For)
 }
 
 // Once runs s until one pass of discovery is done and everything that it found was read,

@@ -29,12 +29,13 @@ func eachBatch(ctx context.Context, src feed.Source, take func(model.Batch) (mor
 }
 
 // unready reports whether a batch comes before anything is known: the server has not answered, or
-// its keys are still being looked for. The error says why the server cannot be reached.
+// its keys are still being looked for. The error says why the server cannot be reached; one that may only
+// stand still is waited for.
 func unready(b model.Batch) (bool, error) {
 	switch {
 	case b.Server.Link == model.Live:
 		return len(b.Readings) == 0 && b.Sweep.Passes == 0, nil
-	case b.Server.Err != "":
+	case b.Server.Err != "" && !feed.MayAnswer(b.Server):
 		return true, errors.New(b.Server.Err)
 	}
 	return true, nil

@@ -3,9 +3,11 @@ package cli_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ratescope/feed/cli"
@@ -87,6 +89,44 @@ func TestNothingIsRecordedBeforeTheFirstAnswer(t *testing.T) {
 	}
 	if _, err := os.Stat(name); err == nil {
 		t.Error("a recording of nothing leaves a file")
+	}
+}
+
+// emits is a source that emits some batches, one every 200 ms.
+type emits []model.Batch
+
+// Run implements feed.Source.
+func (e emits) Run(ctx context.Context, emit func(model.Batch)) error {
+	for _, b := range e {
+		emit(b)
+		time.Sleep(200 * time.Millisecond)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// TestRecordWaitsForASilentServer that may only stand still when the recording begins, and for no other one.
+func TestRecordWaitsForASilentServer(t *testing.T) {
+	away := func(silent bool, down time.Duration) model.Batch {
+		return model.Batch{Local: dawn.Time(), Server: model.Server{Link: model.Connecting, Err: "it is away", Silent: silent, Down: down}}
+	}
+	for name, tc := range map[string]struct {
+		first model.Batch
+		fails bool
+	}{
+		"silent for a while": {away(true, 4*time.Second), false}, "silent for long": {away(true, 6*time.Second), true},
+		"refuses": {away(false, time.Second), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "r.jsonl")
+			synctest.Test(t, func(t *testing.T) {
+				src := emits{tc.first, batch(0), batch(1)}
+				err := cli.Record(t.Context(), src, cli.Recording{File: file, For: time.Second}, cli.Output{Out: io.Discard, Err: io.Discard})
+				if failed := err != nil; failed != tc.fails {
+					t.Errorf("it fails with %v, want a failure: %v", err, tc.fails)
+				}
+			})
+		})
 	}
 }
 
