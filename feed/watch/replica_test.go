@@ -218,6 +218,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 		}
 	}
 	var run *feedtest.Running
+	var of map[string][]*servertest.Server // the replicas that are read, by the port of their master
 	counted := int64(0)
 	all := func() bool {
 		for i := range keys {
@@ -236,15 +237,15 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 		run = feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
 			Rules: []config.Rule{{Match: "*", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}}}))
 		servertest.Await(t, "all counters", all)
-	})
-	of := map[string][]*servertest.Server{} // the replicas that are read, by the port of their master
-	for _, s := range nodes[3:] {
-		_, rest, _ := strings.Cut(s.CLI("INFO", "replication"), "master_port:")
-		master := strings.Fields(rest)[0]
-		if readsOf(s) > 0 {
-			of[master] = append(of[master], s)
+		of = map[string][]*servertest.Server{}
+		for _, s := range nodes[3:] {
+			_, rest, _ := strings.Cut(s.CLI("INFO", "replication"), "master_port:")
+			master := strings.Fields(rest)[0]
+			if readsOf(s) > 0 {
+				of[master] = append(of[master], s)
+			}
 		}
-	}
+	})
 	for master, read := range of {
 		if len(read) != 1 {
 			t.Errorf("%d replicas of the master at port %s are read", len(read), master)
