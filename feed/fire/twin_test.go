@@ -23,14 +23,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
-// injectorOf returns an armed injector of a server, with an audit file of its own.
+// injectorOf returns an armed injector of a server that may stand still, with an audit file of its own.
 func injectorOf(t *testing.T, s *servertest.Server) *fire.Injector {
 	t.Helper()
 	e, err := connect.Parse([]string{s.URL()}, connect.TLSFiles{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := fire.New(e, fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit")}, func() time.Duration { return 0 })
+	i := fire.New(e, fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit")}, func() time.Duration { return 0 })
 	t.Cleanup(func() { i.Close() })
 	return i
 }
