@@ -23,7 +23,7 @@ func TestFirstFireRaisesNoAlarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := fire.New(e, fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl")}, func() time.Duration { return 0 })
+	i := fire.New(e, fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl")}, func() time.Duration { return 0 })
 	t.Cleanup(func() { i.Close() })
 	limit := limiter.Limit{Count: 5, Window: time.Minute}
 	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.GCRA} {
