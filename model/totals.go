@@ -84,7 +84,7 @@ func (k *Watched) admitted() float64 {
 	if !g.RateKnown || slices.Contains(k.Reading.Notes, WindowInferred) {
 		return g.Recent
 	}
-	if most := Capacity(*t); g.DeniedInW.Known && t.LimitKnown && g.Used.N > most && most >= 0 {
+	if most := Capacity(*t); t.LimitKnown && g.Used.N > most && most >= 0 {
 		return g.Rate * float64(most) / float64(g.Used.N)
 	}
 	return g.Rate

@@ -25,12 +25,18 @@ func (s *Session) Actions() keymap.Actions {
 		}
 		return s.CanFire()
 	}
+	adjusts := func() string {
+		if s.Replayed() {
+			return ""
+		}
+		return s.CanFire()
+	}
 	list := keymap.Actions{
 		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Fire(model.Order{N: 1}) }, "space").Hinted("fire").Writing().When(live),
 		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Fire(model.Order{N: s.Burst()}) }, "b").Hinted("burst").Writing().When(live),
 		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.ToggleRate, "r").Hinted("rate").Writing().When(live),
-		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "="),
-		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_"),
+		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "=").When(adjusts),
+		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_").When(adjusts),
 		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Compose, "~").Writing().When(live),
 		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Hold), ";").When(live),
 		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.OpenChanges, "$").When(func() string {

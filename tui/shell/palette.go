@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -30,18 +31,22 @@ func newPalette(a *App) *Picker {
 		}
 		choices = append(choices, c)
 	}
-	slices.SortStableFunc(choices, func(x, y Choice) int { // what writes is not what enter does at once
-		switch {
-		case x.Last == y.Last:
-			return 0
-		case y.Last:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(choices, func(x, y Choice) int { return cmp.Compare(turn(x), turn(y)) })
 	p := a.NewPicker("do", choices)
 	p.Chosen = func(c Choice) tea.Cmd { return a.CarryOut(c.Value.(keymap.Action)) }
 	return p
+}
+
+// turn orders the palette: actions that write come after the others, so that enter alone writes nothing,
+// and those that are not possible now come last.
+func turn(c Choice) int {
+	switch {
+	case c.Dim:
+		return 2
+	case c.Last:
+		return 1
+	}
+	return 0
 }
 
 // CarryOut does an action that was chosen from a list: one that writes asks before it does.

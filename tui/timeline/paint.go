@@ -190,7 +190,8 @@ func (c *View) paintLevels(p *widget.Canvas, r cell.Rect, k *model.Watched, s ti
 	row, most := c.paintLane(p, r, k, s)
 	if row >= 0 {
 		p.Buffer.Right(r.X-axisWidth, row, r.X-1, format.Short(model.Capacity(k.Reading.Target)), p.Look.Denied)
-	} else {
+	}
+	if row < 0 || row > r.Y+1 { // the top is above the limit
 		p.Buffer.Right(r.X-axisWidth, r.Y, r.X-1, format.Short(most), p.Look.Dim)
 	}
 	if bottom := r.Y + r.H - 1; row != bottom && r.H > 1 {
