@@ -165,12 +165,14 @@ func (s *Scanner) Run(ctx context.Context, beside *panics.Group) {
 	if len(s.filters) == 0 {
 		return
 	}
+	failed := false // a pass that failed has not seen what Unchanged compares with
 	for {
 		begun := time.Now()
 		var err error
-		if s.o.Unchanged == nil || !s.o.Unchanged() {
+		if failed || s.o.Unchanged == nil || !s.o.Unchanged() {
 			err = s.pass(ctx)
 		}
+		failed = err != nil
 		rest := s.rest(time.Since(begun))
 		if err != nil {
 			rest = 200 * time.Millisecond
