@@ -194,11 +194,13 @@ func TestHotKeysAreCounted(t *testing.T) {
 func TestCountersRollOver(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	servertest.Anew(t, func() (upset bool) { return rollOver(t, s) })
+	pulse := s.Pulse()
+	servertest.Anew(t, func() (upset bool) { return rollOver(t, s, pulse) })
 }
 
-// rollOver reports true, without a verdict, where the counters were not read for longer than a window.
-func rollOver(t *testing.T, s *servertest.Server) (upset bool) {
+// rollOver reports true, without a verdict, where the server or the test stood still for a window.
+func rollOver(t *testing.T, s *servertest.Server, pulse *servertest.Pulse) (upset bool) {
+	begun := time.Now()
 	c := s.Client()
 	ctx := context.Background()
 	if err := c.FlushAll(ctx).Err(); err != nil {
@@ -230,7 +232,7 @@ func rollOver(t *testing.T, s *servertest.Server) (upset bool) {
 		return fw >= 3 && sw >= 3
 	})
 	servertest.Await(t, "all to be told", func() bool {
-		upset = longestUnread(run.All(), "sw") > limit.Window
+		upset = pulse.StoodStill(begun, time.Now())
 		return upset || run.Came("sw", false) == n
 	})
 	read, _ := windowsRead(run.All(), "fw")
@@ -238,23 +240,6 @@ func rollOver(t *testing.T, s *servertest.Server) (upset bool) {
 		t.Errorf("fw: %d increments were reported, want at least the %d that were read and at most %d", told, read, n)
 	}
 	return upset
-}
-
-// longestUnread returns the longest time between two readings of a key.
-func longestUnread(all []model.Batch, key string) (longest time.Duration) {
-	var last limiter.Instant
-	for _, b := range all {
-		for _, x := range b.Readings {
-			if x.Key != key {
-				continue
-			}
-			if last > 0 {
-				longest = max(longest, x.At.Sub(last))
-			}
-			last = x.At
-		}
-	}
-	return longest
 }
 
 // windowsRead returns the counts of all windows of a key, each as of its last reading, and how
