@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"ratescope/model"
@@ -13,22 +12,23 @@ import (
 func (s *Session) SetStep(d time.Duration) { s.step = d }
 
 // Pace returns the time to the next picture. Sending one to the terminal costs most here, so a
-// picture comes with every step of the timeline, and between two steps in even parts of about four
-// times the least that is allowed: numbers cannot be read any faster. While nothing moves but
-// time, a picture comes at every full second.
+// picture comes with every step of the timeline, and between two steps in even parts of about five
+// times the least that is allowed, which is half a second by default: numbers cannot be read any
+// faster. While nothing moves but time, a picture comes at every full second.
 func (s *Session) Pace() (wait time.Duration, idle bool) {
 	now := int64(s.LiveAt())
 	if s.App.Options().Still || s.idleScreen() {
 		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
 	}
 	frame := s.Frame()
-	unhurried := 4 * frame
+	unhurried := 5 * frame
 	quiet := s.Firing() == 0 && !s.Throttled() && s.Quiet() > 2*time.Second
 	switch {
 	case s.step > unhurried && quiet: // at the very moment of the step
 		return max(frame, min(s.step-time.Duration(now)*time.Microsecond%s.step, time.Second)), false
 	case s.step > 0: // so that the picture moves evenly
-		part := s.step / max(time.Duration(math.Round(float64(s.step)/float64(unhurried))), 1)
+		parts := max((s.step+unhurried/2-1)/unhurried, 1) // rounded, a half downwards
+		part := s.step / parts
 		return max(frame, part-time.Duration(now)*time.Microsecond%part), false
 	}
 	return unhurried, false
