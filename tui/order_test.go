@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/rows"
@@ -126,5 +127,39 @@ func TestTheFilterRanks(t *testing.T) {
 			t.Errorf("/%s lists %v, want %v", typed, got, want)
 		}
 		s.press("esc")
+	}
+}
+
+// TestADeniedKeyIsInSight: on a small screen that no person touched, the first rows stay in sight when other
+// keys become denied and stand above the selected one, which is at ease.
+func TestADeniedKeyIsInSight(t *testing.T) {
+	s := newStage(t, 80, 24, tui.Options{}, crowd(24)...)
+	s.run(5 * time.Second)
+	was := s.app.Selected()
+	s.edit = func(b *model.Batch) {
+		for i := range b.Readings {
+			switch r := &b.Readings[i]; {
+			case r.Key == was:
+				r.State, r.Arrivals = limiter.State{Algorithm: r.State.Algorithm}, nil
+			case r.State.Algorithm == limiter.SlidingLog:
+				r.State.Log = []limiter.Entry{{At: b.At.Add(-time.Millisecond), Count: r.Target.Limit.Count}}
+			}
+		}
+	}
+	pushed := 0
+	for s.app.Selected() == was {
+		s.run(tuitest.Refresh)
+		list := s.app.Listed()
+		at := slices.IndexFunc(list, func(k *model.Watched) bool { return k.Reading.Key == was })
+		if at < 4 || s.app.BandOf(list[0]) != rows.DeniedBand || s.app.BandOf(list[at]) == rows.DeniedBand {
+			continue
+		}
+		pushed++
+		if picture := s.text(); !strings.Contains(picture, "key 1–") {
+			t.Fatalf("%s is denied and out of sight:\n%s", list[0].Reading.Key, picture)
+		}
+	}
+	if pushed == 0 {
+		t.Error("the selected key never stood below the first rows: the traffic proves nothing")
 	}
 }

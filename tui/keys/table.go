@@ -23,9 +23,13 @@ type table struct {
 	bins   []model.Bin // scratch of the sparklines
 }
 
-// scroll brings the cursor into sight of so many lines, and tells the source what is in sight.
+// scroll brings the cursor into sight of so many lines, or the first line where the selection does
+// not hold, and tells the source what is in sight.
 func (t *table) scroll(lines int) {
-	if i := t.cursor(); i >= 0 {
+	switch i := t.cursor(); {
+	case !t.Holds():
+		t.top = 0
+	case i >= 0:
 		t.top = min(max(t.top, i-lines+1), i)
 	}
 	t.top = min(max(t.top, 0), max(0, t.lineCount()-lines))

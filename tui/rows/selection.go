@@ -162,6 +162,13 @@ func (s *Selection) settle() {
 	}
 }
 
+// Holds reports whether the rows scroll to the selected one. A key that no person chose and that
+// is not denied does not push those that are out of sight.
+func (s *Selection) Holds() bool {
+	k := s.Current()
+	return s.chosen || k == nil || len(s.list.rows) == 0 || s.list.BandOf(k) == DeniedBand || s.list.BandOf(s.list.rows[0]) != DeniedBand
+}
+
 // troubleElsewhere reports whether the selected key is at ease and that of the first row denied.
 func (s *Selection) troubleElsewhere() bool {
 	return s.list.BandOf(s.list.rows[0]) == DeniedBand && s.list.BandOf(s.Current()) >= EaseBand
