@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/cli/notify"
 	"ratescope/feed/config"
+	"ratescope/feed/notify"
 	"ratescope/internal/file"
 	"ratescope/model"
 	"ratescope/model/alert"

@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"ratescope/feed/cli/notify"
+	"ratescope/feed/notify"
 	"ratescope/model/report"
 )
 
