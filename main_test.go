@@ -140,7 +140,7 @@ var writers = map[string][]string{
 	"redis.NewUniversalClient": {},
 	"redis.NewRing":            {},
 	"redisstore.New":           {"feed/fire/link.go", "feed/demo/actor.go", "limiter/scenario/run.go"},
-	"feed.Connect":             {"feed/cli/verify.go"},
+	"feed.Connect":             {"cmd/verify.go"},
 }
 
 // TestOnePlaceWrites: on a server of others, only the injector writes, and verify on

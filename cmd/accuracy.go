@@ -6,7 +6,6 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/limiter"
 	"ratescope/model/lab/accuracy"
 )
@@ -24,12 +23,12 @@ func newAccuracy(p *program) *cobra.Command {
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	return p.command(c, func(c *cobra.Command, args []string) (err error) {
 		if len(args) > 0 {
-			return cli.Usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
+			return usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
 		}
 		o := accuracy.Options{Seed: *seed}
 		if p.Override.Limit != "" {
 			if o.Limit, err = limiter.ParseLimit(p.Override.Limit); err != nil {
-				return cli.UsageError{Err: err}
+				return usageError{Err: err}
 			}
 		}
 		if o.Trace, err = traceOf(*trace); err != nil {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/config"
 )
 
@@ -11,7 +10,7 @@ func newAlert(p *program) *cobra.Command {
 	c := &cobra.Command{Use: "alert", Short: "Test where alerts go"}
 	c.AddCommand(newAlertTest(p))
 	return p.command(c, func(c *cobra.Command, args []string) error {
-		return cli.Usagef("alert needs a command: use \"ratescope alert test\"")
+		return usagef("alert needs a command: use \"ratescope alert test\"")
 	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
 }
 
@@ -25,13 +24,13 @@ func newAlertTest(p *program) *cobra.Command {
 	}
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return cli.Usagef("alert test takes one name and was given %d", len(args))
+			return usagef("alert test takes one name and was given %d", len(args))
 		}
 		loaded, _, err := p.configuration()
 		if err != nil {
 			return err
 		}
-		return cli.TryAlerts(c.Context(), loaded, append(args, "")[0], p.output(c))
+		return tryAlerts(c.Context(), loaded, append(args, "")[0], p.output(c))
 	}, screenFlags, serverFlags, []string{"ascii", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
 }
 
@@ -40,14 +39,14 @@ func newAlertTest(p *program) *cobra.Command {
 func (p *program) configuration() (*config.Config, string, error) {
 	path := p.Config
 	if path == "" {
-		path = cli.DefaultConfigPath()
+		path = defaultConfigPath()
 	}
 	if path == "" {
-		return nil, "", cli.Usagef("there is no configuration file: write one with \"ratescope config init\", or name one with --config")
+		return nil, "", usagef("there is no configuration file: write one with \"ratescope config init\", or name one with --config")
 	}
 	loaded, err := config.Load(path)
 	if err != nil {
-		return nil, "", cli.UsageError{Err: err}
+		return nil, "", usageError{Err: err}
 	}
 	return loaded, path, nil
 }

@@ -2,18 +2,30 @@ package cmd
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/fire"
+	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/capsule"
+	"ratescope/model/plural"
+	"ratescope/model/record"
 	"ratescope/model/report"
+	"ratescope/model/safetext"
+	"ratescope/model/span"
 	"ratescope/tui"
 	"ratescope/tui/shell"
 )
@@ -36,9 +48,9 @@ func newCapsule(p *program) *cobra.Command {
 	force := c.Flags().Bool("force", false, "write over a file that is there")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
-			return cli.Usagef("capsule needs one file and was given %d: name the file to write, as in incident.zip", len(args))
+			return usagef("capsule needs one file and was given %d: name the file to write, as in incident.zip", len(args))
 		}
-		o := cli.Watching{File: args[0], Force: *force, For: *long, Header: p.recording("").Header, Progress: term.IsTerminal(os.Stderr.Fd())}
+		o := capsuleOptions{File: args[0], Force: *force, For: *long, Header: p.recording("").Header, Progress: term.IsTerminal(os.Stderr.Fd())}
 		if err := o.Check(); err != nil {
 			return err
 		}
@@ -47,14 +59,14 @@ func newCapsule(p *program) *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return cli.Capsule(c.Context(), src, o, func(board *model.Board, begin limiter.Instant, recording io.WriterTo) (capsule.Content, error) {
+		return watchCapsule(c.Context(), src, o, func(board *model.Board, begin limiter.Instant, recording io.WriterTo) (capsule.Content, error) {
 			return p.content(board, begin, recording, nil)
 		}, p.output(c))
 	}, []string{"fps", "no-animation", "plain", "ascii", "allow-inject"})
 }
 
 // content puts together what a capsule holds.
-func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo, alerts *cli.Alerts) (capsule.Content, error) {
+func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo, alerts *alerter) (capsule.Content, error) {
 	shelf, err := p.shelf()
 	if err != nil {
 		return capsule.Content{}, err
@@ -71,20 +83,151 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 	if err != nil {
 		return capsule.Content{}, err
 	}
-	cli.Evidence(&c, loaded, begin.Add(-board.Server.Offset))
+	addEvidence(&c, loaded, begin.Add(-board.Server.Offset))
 	return c, nil
 }
 
 // saveCapsule saves what a dashboard has kept, in the working folder.
-func (p *program) saveCapsule(board *model.Board, recent *cli.Recent, alerts *cli.Alerts) (account string, err error) {
+func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts *alerter) (account string, err error) {
 	c, err := p.content(board, recent.Begin(), recent, alerts)
 	c.Cut = recent.Cut()
 	if err != nil {
 		return "", err
 	}
 	name := "ratescope-" + time.Now().Format("20060102-150405.000") + ".zip"
-	if err := cli.WriteCapsule(name, false, c); err != nil {
+	if err := writeCapsule(name, false, c); err != nil {
 		return "", err
 	}
-	return cli.Saved(name, &c), nil
+	return savedCapsule(name, &c), nil
+}
+
+// capsuleOptions says what a capsule is made of without a dashboard.
+type capsuleOptions struct {
+	File     string
+	Force    bool          // write over a file that is there
+	For      time.Duration // how long to watch
+	Header   record.Header // as far as it is known before
+	Progress bool          // print the progress on one line that is written over
+}
+
+// Check returns what is wrong with w as a usageError, or nil.
+func (w capsuleOptions) Check() error {
+	if w.For <= 0 || w.For > recentSpan {
+		return usagef("--for %v is out of range: give 1s to %v, or record longer with \"ratescope record\"", w.For, recentSpan)
+	}
+	return checkNew(w.File, w.Force)
+}
+
+// watchCapsule watches src for a time, or until ctx ends, and writes what content makes of it. When
+// ctx ended first its error is returned, and the file is whole all the same. The error is an
+// exitError where nothing could be read.
+func watchCapsule(ctx context.Context, src feed.Source, w capsuleOptions, content func(*model.Board, limiter.Instant, io.WriterTo) (capsule.Content, error), o output) error {
+	tail := record.NewTail(w.Header, recentSpan, recentBytes)
+	var board model.Board
+	var begun time.Time
+	var failed error
+	line := progressLine{to: o.Err}
+	err := eachBatch(ctx, src, func(b model.Batch) bool {
+		if begun.IsZero() {
+			wait, err := unready(b)
+			if err != nil {
+				failed = exitError{exitNothing, err}
+			}
+			if wait {
+				return err == nil
+			}
+			begun = b.Local
+		}
+		failed = tail.Write(b)
+		board.Apply(b)
+		if w.Progress {
+			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", span.Elapsed(b.Local.Sub(begun)), span.Length(w.For), plural.Of(board.Len(), "key")))
+		}
+		return failed == nil && b.Local.Sub(begun) < w.For
+	})
+	line.clear()
+	if err := cmp.Or(err, failed); err != nil || begun.IsZero() {
+		return cmp.Or(err, ctx.Err())
+	}
+	c, err := content(board.Freeze(board.At), tail.Begin(), tail)
+	c.Cut = tail.Cut()
+	if err == nil {
+		err = writeCapsule(w.File, w.Force, c)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Err, "ratescope: "+savedCapsule(w.File, &c))
+	return ctx.Err()
+}
+
+// writeCapsule writes a capsule to a file that only its owner may read; one that is there is
+// written over with force alone. A file that cannot be finished does not stay. The error is
+// one sentence.
+func writeCapsule(name string, force bool, c capsule.Content) (err error) {
+	if err := checkNew(name, force); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".ratescope-capsule-*")
+	if err != nil {
+		return file.Unwritable(name, err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+			err = file.Unwritable(name, err)
+		}
+	}()
+	err = capsule.Write(f, c)
+	if err = cmp.Or(err, f.Close()); err != nil {
+		return err
+	}
+	if force {
+		return os.Rename(f.Name(), name)
+	}
+	if err = os.Link(f.Name(), name); err == nil { // unlike a rename it writes over nothing
+		return os.Remove(f.Name())
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Rename(f.Name(), name) // a file system without links
+}
+
+// checkNew returns a usageError where a file cannot be made.
+func checkNew(name string, force bool) error {
+	switch _, err := os.Lstat(name); {
+	case err == nil && !force:
+		return usagef("%s is there already: give another name, or --force to write over it", safetext.Clean(name))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return usageError{Err: file.Unwritable(name, err)}
+	}
+	return nil
+}
+
+// addEvidence fills in what a capsule has beside what was seen: the audit lines since an instant of
+// this machine's clock that this session wrote, or that are about a key of the capsule, and the
+// configuration without secrets. What cannot be read is left out.
+func addEvidence(c *capsule.Content, loaded *config.Config, since limiter.Instant) {
+	c.Audit = fire.AuditSince("", fire.Extract{
+		Since: since, Server: c.Board.Server.Target, Mask: c.Names.Mask,
+		Shown: func(key string) bool { return c.Board.Key(key) != nil },
+	})
+	if loaded == nil {
+		return
+	}
+	if c.Names.Mask {
+		loaded = loaded.Masked()
+	}
+	c.Config, _ = loaded.WithoutSecrets().Show()
+}
+
+// savedCapsule says in a sentence what a capsule holds.
+func savedCapsule(name string, c *capsule.Content) string {
+	info, err := os.Stat(name)
+	n := int64(0)
+	if err == nil {
+		n = info.Size()
+	}
+	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", span.Elapsed(c.Board.At.Sub(c.Begin)), plural.Of(c.Board.Len(), "key"), safetext.Clean(name), size(n))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/internal/file"
 	"ratescope/tui/class"
 	screenlab "ratescope/tui/lab"
@@ -34,7 +33,7 @@ func (f *classFlags) admission() (class.Admission, error) {
 	name, read := f.password, class.Password
 	switch {
 	case f.password != "" && f.keys != "":
-		return class.Admission{}, cli.Usagef("--password-file and --authorized-keys exclude each other: give one")
+		return class.Admission{}, usagef("--password-file and --authorized-keys exclude each other: give one")
 	case f.keys != "":
 		name, read = f.keys, class.AuthorizedKeys
 	case f.password == "":
@@ -42,11 +41,11 @@ func (f *classFlags) admission() (class.Admission, error) {
 	}
 	content, err := file.Read(name)
 	if err != nil {
-		return class.Admission{}, cli.UsageError{Err: err}
+		return class.Admission{}, usageError{Err: err}
 	}
 	a, err := read(content)
 	if err != nil {
-		return a, cli.Usagef("%s: %v", name, err)
+		return a, usagef("%s: %v", name, err)
 	}
 	return a, nil
 }
@@ -58,7 +57,7 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 		return err
 	}
 	if f.most < 1 || f.most > 500 {
-		return cli.Usagef("a class of %d is not possible: use 1 to 500", f.most)
+		return usagef("a class of %d is not possible: use 1 to 500", f.most)
 	}
 	key, err := class.HostKey(filepath.Join(xdg.StateHome, "ratescope", "lab_host_key"))
 	if err != nil {
@@ -68,7 +67,7 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 	student.Present, student.Trace = false, nil
 	server, err := class.Listen(class.Options{Address: f.serve, Key: key, Admit: admission, Most: f.most, Lab: student})
 	if err != nil {
-		return cli.UsageError{Err: err}
+		return usageError{Err: err}
 	}
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()

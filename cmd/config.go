@@ -12,7 +12,6 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/internal/file"
@@ -29,7 +28,7 @@ func newConfig(p *program) *cobra.Command {
 		configCommand(p, "show", "Print the configuration file as it is understood", "Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", configShow),
 	)
 	return p.command(c, func(c *cobra.Command, args []string) error {
-		return cli.Usagef("config needs a command: use \"ratescope config init\", check, path or show")
+		return usagef("config needs a command: use \"ratescope config init\", check, path or show")
 	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
 }
 
@@ -38,14 +37,14 @@ func configCommand(p *program, name, short, long string, f func(*program, *cobra
 	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "ratescope config " + name}
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return cli.Usagef("config %s takes no argument and was given %q: name the file with --config", name, args[0])
+			return usagef("config %s takes no argument and was given %q: name the file with --config", name, args[0])
 		}
 		return f(p, c)
 	}, screenFlags, serverFlags, []string{"ascii", "mask", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
 }
 
 // errHomeless is the error of a user who has no folder for the configuration.
-var errHomeless = cli.Usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
+var errHomeless = usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
 
 // configInit writes a new file.
 func configInit(p *program, c *cobra.Command) error {
@@ -54,14 +53,14 @@ func configInit(p *program, c *cobra.Command) error {
 		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
 			return errHomeless
 		}
-		path = filepath.Join(xdg.ConfigHome, cli.ConfigFile)
+		path = filepath.Join(xdg.ConfigHome, configFile)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return file.Unwritable(path, err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return cli.Usagef("%s is there already: edit it, or name another file with --config", safetext.Clean(path))
+		return usagef("%s is there already: edit it, or name another file with --config", safetext.Clean(path))
 	}
 	if err == nil {
 		_, err = f.WriteString(config.Example)
@@ -82,7 +81,7 @@ func configCheck(p *program, c *cobra.Command) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(loaded.Targets)) {
 		if _, err := connect.Parse(loaded.Targets[name].Redis, connect.TLSFiles{}); err != nil {
-			return cli.Usagef("%s: the target %s: %w", safetext.Clean(path), safetext.Clean(name), err)
+			return usagef("%s: the target %s: %w", safetext.Clean(path), safetext.Clean(name), err)
 		}
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is valid: %s, %s, %s\n", safetext.Clean(path),
@@ -94,13 +93,13 @@ func configCheck(p *program, c *cobra.Command) error {
 func configPath(p *program, c *cobra.Command) error {
 	path := p.Config
 	if path == "" {
-		path = cli.DefaultConfigPath()
+		path = defaultConfigPath()
 	}
 	if path == "" {
 		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
 			return errHomeless
 		}
-		path = filepath.Join(xdg.ConfigHome, cli.ConfigFile)
+		path = filepath.Join(xdg.ConfigHome, configFile)
 		fmt.Fprintln(c.ErrOrStderr(), "ratescope: the file is not there: write it with \"ratescope config init\"")
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), path)

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
-	"ratescope/feed/cli"
 	"ratescope/feed/config"
 	"ratescope/feed/fire"
 	"ratescope/internal/panics"
@@ -33,9 +32,9 @@ func runDashboard(p *program, c *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) > 1:
-		return cli.Usagef("the dashboard takes one target and was given %d arguments: name one that the configuration has", len(args))
+		return usagef("the dashboard takes one target and was given %d arguments: name one that the configuration has", len(args))
 	case len(args) == 1 && p.Target != "" && p.Target != args[0]:
-		return cli.Usagef("the targets %q and %q are both given: give one of them", args[0], p.Target)
+		return usagef("the targets %q and %q are both given: give one of them", args[0], p.Target)
 	case len(args) == 1:
 		p.Target = args[0]
 	}
@@ -64,15 +63,15 @@ func runDashboard(p *program, c *cobra.Command, args []string) error {
 		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
 		cancel() // without a source there is nothing to show
 	}()
-	recent := cli.NewRecent(p.recording("").Header)
+	recent := newRecent(p.recording("").Header)
 	defer recent.Close()
 	inner := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
 	injector := &recordedInjector{Injector: inner, keep: recent.Fired}
 	options := tui.Options{
 		Choices: stateFile("choices.json"),
 		Source:  session.Source{Take: box.Take, Focus: src.Focus},
-		Inject:  firing.Options{Injector: injector, Changer: inner, Back: inner, Recorded: cli.Recorded},
-		Library: cli.About, Adopt: p.Adopter(src),
+		Inject:  firing.Options{Injector: injector, Changer: inner, Back: inner, Recorded: recordedRequests},
+		Library: aboutLibrary, Adopt: p.Adopter(src),
 		Saving: saving.Options{
 			Record: func() (tui.Recorder, string, error) {
 				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
@@ -121,7 +120,7 @@ func (p *program) show(ctx context.Context, c *cobra.Command, o tui.Options) (er
 	case p.lines():
 		return tui.Plain(ctx, c.OutOrStdout(), o)
 	case !term.IsTerminal(os.Stdout.Fd()):
-		return cli.Usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
+		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
 	}
 	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
 	return tui.Run(ctx, o, tea.WithoutSignalHandler())

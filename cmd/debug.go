@@ -1,12 +1,20 @@
 package cmd
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
+	"ratescope/feed/connect"
+	"ratescope/internal/file"
+	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 )
 
@@ -17,9 +25,9 @@ func (p *program) debugged(c *cobra.Command, run func() error) error {
 		return run()
 	}
 	if p.debug == "" {
-		return cli.UsageError{Err: errors.New("--debug is empty: name the file to write to")}
+		return usageError{Err: errors.New("--debug is empty: name the file to write to")}
 	}
-	log, err := cli.OpenDebugLog(p.debug)
+	log, err := startDebugLog(p.debug)
 	if err != nil {
 		return err
 	}
@@ -38,4 +46,159 @@ func (p *program) timed() func(shell.Timing) {
 		return nil
 	}
 	return func(t shell.Timing) { p.debugLog.Message(t.Message, t.Update, t.View) }
+}
+
+// debugLimit bounds the size of a debug log, in bytes: about half a day of one dashboard.
+const debugLimit = 64_000_000
+
+const debugQueue = 4096 // lines that wait for the disk
+
+// debugLog writes how long messages of a screen and round trips to a server took, a JSON object
+// a line, to a file that only its owner may read. It holds no key, no value and nothing that was
+// typed. A slow disk delays no caller: what cannot be queued is left out and counted. Its methods
+// may be called from any goroutine; it does nothing after Close.
+type debugLog struct {
+	name  string
+	file  *os.File
+	limit int64
+	size  int64 // of the file, the writing goroutine's
+	now   func() time.Time
+
+	lost atomic.Int64 // since the line before
+	full atomic.Bool
+
+	mu    sync.RWMutex // held while a line is queued
+	queue chan debugLine
+	done  chan error // of the writing goroutine
+	ended bool
+}
+
+// debugLine is one line. A message has Update and View, a round trip has Commands, and a
+// connection that was made has Connected.
+type debugLine struct {
+	At string `json:"at"` // by this machine's clock
+
+	Message string   `json:"message,omitempty"`
+	Update  *float64 `json:"update_ms,omitempty"`
+	View    *float64 `json:"view_ms,omitempty"`
+
+	Server    string         `json:"server,omitempty"`
+	Connected bool           `json:"connected,omitempty"`
+	Commands  map[string]int `json:"commands,omitempty"`
+	Keys      *int           `json:"keys,omitempty"`
+	Latency   *float64       `json:"latency_ms,omitempty"`
+	Failed    string         `json:"failed,omitempty"`
+
+	Lost  int64  `json:"lost,omitempty"`  // lines before this one that the disk was too slow for
+	Ended string `json:"ended,omitempty"` // why nothing follows
+}
+
+// startDebugLog opens a debug log, and goes on with one that is there. The error is a usageError.
+func startDebugLog(name string) (*debugLog, error) { return openDebugLog(name, debugLimit, time.Now) }
+
+func openDebugLog(name string, limit int64, now func() time.Time) (*debugLog, error) {
+	f, err := file.Append(name)
+	if err != nil {
+		return nil, usageError{file.Unwritable(name, err)}
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() >= limit {
+		err = fmt.Errorf("it has reached %s, the most that a debug log takes: remove it or name another file", size(limit))
+	}
+	if err != nil {
+		f.Close()
+		return nil, usageError{file.Unwritable(name, err)}
+	}
+	d := &debugLog{name: name, file: f, limit: limit, size: info.Size(), now: now, queue: make(chan debugLine, debugQueue), done: make(chan error, 1)}
+	go func() { d.done <- d.write() }()
+	return d, nil
+}
+
+// Message tells of a message of a screen.
+func (d *debugLog) Message(kind string, update, view time.Duration) {
+	u, v := milliseconds(update), milliseconds(view)
+	d.put(debugLine{Message: kind, Update: &u, View: &v})
+}
+
+// RoundTrip tells of an exchange with a server.
+func (d *debugLog) RoundTrip(r connect.RoundTrip) {
+	took := milliseconds(r.Took)
+	line := debugLine{Server: r.Server, Connected: len(r.Commands) == 0 && r.Failed == "", Commands: r.Commands, Latency: &took, Failed: r.Failed}
+	if len(r.Commands) > 0 {
+		line.Keys = &r.Keys
+	}
+	d.put(line)
+}
+
+func milliseconds(t time.Duration) float64 { return float64(t.Microseconds()) / 1000 }
+
+func (d *debugLog) put(line debugLine) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.ended || d.full.Load() {
+		return
+	}
+	line.At = d.now().UTC().Format("2006-01-02T15:04:05.000000Z")
+	select {
+	case d.queue <- line:
+	default:
+		d.lost.Add(1)
+	}
+}
+
+// write writes the lines of the queue until it is closed or the file is full. What is written is
+// on its way to the disk whenever the queue is empty.
+func (d *debugLog) write() error {
+	w := bufio.NewWriter(d.file)
+	var failed error
+	for line := range d.queue {
+		if d.full.Load() || failed != nil {
+			continue
+		}
+		line.Lost = d.lost.Swap(0)
+		content, err := json.Marshal(line)
+		if err == nil && d.size+int64(len(content))+1 > d.limit-debugReserve {
+			d.full.Store(true)
+			content, err = json.Marshal(debugLine{At: line.At, Ended: "the file has reached " + size(d.limit)})
+		}
+		if err == nil {
+			d.size += int64(len(content)) + 1
+			_, err = w.Write(append(content, '\n'))
+		}
+		if err == nil && (len(d.queue) == 0 || d.full.Load()) {
+			err = w.Flush()
+		}
+		failed = err
+	}
+	if failed == nil {
+		failed = w.Flush()
+	}
+	return failed
+}
+
+// debugReserve is the room for the last line of a full log, in bytes.
+const debugReserve = 200
+
+// Close writes what is queued. It returns a sentence for the user where the log is not whole,
+// else "".
+func (d *debugLog) Close() string {
+	d.mu.Lock()
+	if d.ended {
+		d.mu.Unlock()
+		return ""
+	}
+	d.ended = true
+	close(d.queue)
+	d.mu.Unlock()
+	failed := <-d.done
+	if err := d.file.Close(); failed == nil {
+		failed = err
+	}
+	switch {
+	case failed != nil:
+		return "the debug log ends too soon: " + file.Unwritable(d.name, failed).Error()
+	case d.full.Load():
+		return fmt.Sprintf("the debug log %s has reached %s and ends there: name another file to see what came later", safetext.Clean(d.name), size(d.limit))
+	}
+	return ""
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/connect"
 	"ratescope/feed/metrics"
 	"ratescope/model/report"
@@ -47,11 +46,11 @@ func newExport(p *program) *cobra.Command {
 		}
 		switch _, _, err := net.SplitHostPort(*address); {
 		case len(args) > 0:
-			return cli.Usagef("export takes no argument and was given %q: use --listen to say where", args[0])
+			return usagef("export takes no argument and was given %q: use --listen to say where", args[0])
 		case err != nil:
-			return cli.Usagef("--listen %q is no address: give HOST:PORT or :PORT, as in :9464", *address)
+			return usagef("--listen %q is no address: give HOST:PORT or :PORT, as in :9464", *address)
 		case *most < 1 || *most > 100_000:
-			return cli.Usagef("--max-keys %d is out of range: give 1 to 100000", *most)
+			return usagef("--max-keys %d is out of range: give 1 to 100000", *most)
 		}
 		p.service = true
 		if os.Getenv("GOGC") == "" {
@@ -92,7 +91,7 @@ func part(slots, shard string) (s connect.Slots, err error) {
 	flag := "--slots "
 	switch {
 	case slots != "" && shard != "":
-		return s, cli.Usagef("--slots %q and --shard %q both say which limiters are watched: give one of them", slots, shard)
+		return s, usagef("--slots %q and --shard %q both say which limiters are watched: give one of them", slots, shard)
 	case slots != "":
 		s, err = connect.ParseSlots(slots)
 	case shard != "":
@@ -100,7 +99,7 @@ func part(slots, shard string) (s connect.Slots, err error) {
 		s, err = connect.ParseShard(shard)
 	}
 	if err != nil {
-		return s, cli.Usagef("%s%w", flag, err)
+		return s, usagef("%s%w", flag, err)
 	}
 	return s, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
-	"ratescope/feed/cli"
 	"ratescope/feed/relay"
 	"ratescope/internal/panics"
 	"ratescope/model"
@@ -27,15 +26,15 @@ var exporterSays = []string{"redis", "target", "watch", "limit", "algorithm", "b
 // runFed shows the dashboard of the keys that exporters watch.
 func runFed(p *program, c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return cli.Usagef("--from and the target %q both say what is shown: give one of them", args[0])
+		return usagef("--from and the target %q both say what is shown: give one of them", args[0])
 	}
 	for _, name := range exporterSays {
 		if c.Flags().Changed(name) {
-			return cli.Usagef("--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out", name)
+			return usagef("--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out", name)
 		}
 	}
 	if p.fps < 1 || p.fps > 60 {
-		return cli.Usagef("--fps %d is out of range: give 1 to 60", p.fps)
+		return usagef("--fps %d is out of range: give 1 to 60", p.fps)
 	}
 	if err := p.ask(); err != nil {
 		return err
@@ -46,7 +45,7 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	}
 	src, err := relay.New(relay.Options{URLs: p.from, Password: password, TLS: p.Flags.TLS})
 	if err != nil {
-		return cli.UsageError{Err: err}
+		return usageError{Err: err}
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
@@ -64,17 +63,17 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 		ended <- panics.Call(func() error { return tapped.Run(ctx, box.Put) })
 		cancel() // without a source there is nothing to show
 	}()
-	recent := cli.NewRecent(p.recording("").Header)
+	recent := newRecent(p.recording("").Header)
 	defer recent.Close()
 	err = p.show(ctx, c, tui.Options{
 		Choices: stateFile("choices.json"),
 		Source:  session.Source{Take: box.Take, Focus: src.Focus},
 		Inject:  firing.Options{Injector: src},
-		Library: cli.About,
+		Library: aboutLibrary,
 		Saving: saving.Options{
 			Record: func() (tui.Recorder, string, error) {
 				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
-				recorder, err := cli.NewRecorder(r)
+				recorder, err := newRecorder(r)
 				return recorder, r.File, err
 			},
 			Keep:    recent.Put,

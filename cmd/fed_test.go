@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"ratescope/feed/cli"
 )
 
 // TestFromIsForExporters: what --from cannot be given with, and URLs that are none of an exporter, are wrong
@@ -33,7 +31,7 @@ func TestFromIsForExporters(t *testing.T) {
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		usage := cli.UsageError{}
+		usage := usageError{}
 		if p.failed == nil || !errors.As(p.failed, &usage) || !strings.Contains(p.failed.Error(), tc.says) {
 			t.Errorf("%s: %v", tc.args, p.failed)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	screenlab "ratescope/tui/lab"
 	"ratescope/tui/shell"
 )
@@ -36,7 +35,7 @@ func (f *filmFlags) asked() bool { return f.cast != "" || f.picture != "" }
 func (f *filmFlags) draw(c *cobra.Command, o screenlab.Options) error {
 	film := screenlab.Film{From: f.from, For: f.length}
 	if n, err := fmt.Sscanf(f.size, "%dx%d", &film.Width, &film.Height); n != 2 || err != nil {
-		return cli.Usagef("a size of %q is not possible: use columns and rows, as 120x36", f.size)
+		return usagef("a size of %q is not possible: use columns and rows, as 120x36", f.size)
 	}
 	if f.cast != "" {
 		if err := newFile(f.cast, func(to io.Writer) error { return screenlab.Cast(c.Context(), o, film, to) }); err != nil {
@@ -50,7 +49,7 @@ func (f *filmFlags) draw(c *cobra.Command, o screenlab.Options) error {
 	kind := strings.ToLower(filepath.Ext(f.picture))
 	draw, known := screenlab.Pictures[kind]
 	if !known {
-		return cli.Usagef("a picture %q is of no form that can be drawn: end its name in .svg, .ans or .txt", f.picture)
+		return usagef("a picture %q is of no form that can be drawn: end its name in .svg, .ans or .txt", f.picture)
 	}
 	err := newFile(f.picture, func(to io.Writer) error {
 		return screenlab.Picture(c.Context(), o, film, func(app *shell.App) error {
@@ -68,7 +67,7 @@ func (f *filmFlags) draw(c *cobra.Command, o screenlab.Options) error {
 func newFile(name string, write func(io.Writer) error) error {
 	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return cli.UsageError{Err: fmt.Errorf("%w: name a new file", err)}
+		return usageError{Err: fmt.Errorf("%w: name a new file", err)}
 	}
 	err = write(to)
 	if closed := to.Close(); err == nil {

@@ -1,23 +1,35 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
+	"ratescope/feed"
 	"ratescope/feed/fire"
+	"ratescope/feed/replay"
+	"ratescope/internal/file"
+	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
 )
 
 // fireAt fires at an application. If a key is named, it is read after the last request.
-func fireAt(p *program, c *cobra.Command, args []string, web cli.Call, order model.Order, options cli.FireOptions) error {
+func fireAt(p *program, c *cobra.Command, args []string, web webCall, order model.Order, options orderOptions) error {
 	if order.Cost != 1 {
-		return cli.Usagef("--cost %d is not for --url: the application says what a request costs", order.Cost)
+		return usagef("--cost %d is not for --url: the application says what a request costs", order.Cost)
 	}
 	for _, name := range []string{"create", "scratch", "shape", "phase", "from", "report"} {
 		if c.Flags().Changed(name) {
-			return cli.Usagef("--%s is for requests at a key: leave it out with --url", name)
+			return usagef("--%s is for requests at a key: leave it out with --url", name)
 		}
 	}
 	if _, err := p.Loaded(); err != nil {
@@ -25,11 +37,11 @@ func fireAt(p *program, c *cobra.Command, args []string, web cli.Call, order mod
 	}
 	o := fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Reason: options.Reason}
 	if len(args) == 0 {
-		return cli.FireAt(c.Context(), nil, web, order, o, p.output(c))
+		return fireURL(c.Context(), nil, web, order, o, p.output(c))
 	}
-	return p.key(c, args, func(src cli.Server, name string) error {
+	return p.key(c, args, func(src server, name string) error {
 		order.Key = name
-		return cli.FireAt(c.Context(), src, web, order, o, p.output(c))
+		return fireURL(c.Context(), src, web, order, o, p.output(c))
 	})
 }
 
@@ -49,8 +61,8 @@ func newFire(p *program) *cobra.Command {
 	}
 	n := c.Flags().IntP("number", "n", 1, fmt.Sprintf("how many requests, 1 to %d", model.MaxRequests))
 	cost := c.Flags().Int64("cost", 1, "cost of each request")
-	var order cli.FireOptions
-	var web cli.Call
+	var order orderOptions
+	var web webCall
 	c.Flags().BoolVar(&order.Create, "create", false, "create the key where it does not exist")
 	c.Flags().BoolVar(&order.Scratch, "scratch", false, "fire at a copy of the key, KEY:scratch in its slot, which expires by itself: no user's request meets it")
 	c.Flags().StringVar(&order.Reason, "reason", "", "why, for the audit file")
@@ -66,7 +78,7 @@ func newFire(p *program) *cobra.Command {
 	p.jsonFlag(c)
 	p.keyFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
-		request, err := cli.ReadOrder(*n, *cost, *rate, order.Shape)
+		request, err := readOrder(*n, *cost, *rate, order.Shape)
 		if err != nil {
 			return err
 		}
@@ -76,13 +88,236 @@ func newFire(p *program) *cobra.Command {
 		if err := web.Unused(); err != nil {
 			return err
 		}
-		return p.key(c, args, func(src cli.Server, name string) error {
+		return p.key(c, args, func(src server, name string) error {
 			request.Key = name
 			if p.allow && !p.armed() {
-				return cli.Usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
+				return usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
 			}
 			order.Armed, order.Refused, order.Production, order.Ask = p.armed(), p.refused(), p.Named().Production, question()
-			return cli.Fire(c.Context(), src, request, order, p.output(c))
+			return fireKey(c.Context(), src, request, order, p.output(c))
 		})
 	}, screenFlags, []string{"ascii", "watch", "refresh"})
+}
+
+// shapeFlags is how requests are spread over time, as its flags say it.
+type shapeFlags struct {
+	Text  string // as model.ParseShape reads it
+	Phase string // of the window, "0" to below "1"; "" at once
+	From  string // a recording whose requests at the key are sent again
+}
+
+// readOrder reads an order to fire n requests of a cost, at a rate such as 5/s or, with
+// "", as fast as the answers come. The error is a usageError.
+func readOrder(n int, cost int64, rate string, shape shapeFlags) (s model.Order, err error) {
+	s = model.Order{N: n, Cost: cost}
+	if n == 0 { // with a rate that would be until stopped, which is for the screen
+		return s, usagef("0 requests are out of range: give 1 to %d", model.MaxRequests)
+	}
+	if rate != "" {
+		if s.Rate, err = model.ParseRate(rate); err != nil {
+			return s, usageError{Err: err}
+		}
+	}
+	if s.Shape, err = model.ParseShape(shape.Text); err != nil {
+		return s, usageError{Err: err}
+	}
+	if p, err := strconv.ParseFloat(shape.Phase, 64); shape.Phase != "" && (err != nil || !(p >= 0 && p < 1)) {
+		return s, usagef("--phase %q is out of range: give 0, the beginning of the window, to below 1", shape.Phase)
+	}
+	if err = s.Check(); err != nil {
+		return s, usageError{Err: err}
+	}
+	return s, nil
+}
+
+// orderOptions says how requests are fired beside what they are.
+type orderOptions struct {
+	Armed      bool   // firing at a server that is not embedded is allowed
+	Refused    string // the remedy where it is not; "" names the flag
+	Production bool   // the configuration calls the server one of production
+	Withdraw   bool   // of an undo: what was fired is taken off what the key holds
+	Scratch    bool   // a copy of the key is fired at, which expires by itself
+	Create     bool   // a key that does not exist may be created
+	Key        string // of an undo: what was fired at, where no person can be asked for it
+	Reason     string // why, for the audit file
+	Shape      shapeFlags
+	Report     string // a file for the report, .md or .json; "" none
+
+	// Ask asks a question of the person at the terminal; nil where there is none.
+	Ask func(question string) (string, error)
+}
+
+// options returns what an injector needs of the order.
+func (o *orderOptions) options() fire.Options {
+	return fire.Options{Armed: o.Armed, Refused: o.Refused, Production: o.Production, Reason: o.Reason}
+}
+
+// fireKey fires s at its key, aimed by one reading of it, and prints the answers. src
+// watches that key alone.
+func fireKey(ctx context.Context, src server, s model.Order, order orderOptions, o output) error {
+	account := report.NewFire(s.Key, o.Names)
+	var foretold []string
+	fo := order.options()
+	fo.Ready = func() {
+		for _, l := range foretold {
+			if !o.JSON {
+				fmt.Fprintln(o.Err, "ratescope: "+safetext.Clean(l))
+			}
+		}
+	}
+	injector := src.Injector(fo)
+	if err := injector.Armed(); err != nil {
+		return err
+	}
+	if order.Production && order.Ask == nil && strings.TrimSpace(order.Reason) == "" {
+		return usagef("nothing is fired: the configuration says production: true, so give --reason")
+	}
+	if err := reportable(order.Report); err != nil {
+		return err
+	}
+	batch, r, err := feed.ReadKey(ctx, src, s.Key)
+	if err != nil {
+		return err
+	}
+	o.lacks(batch)
+	if r.Type == "none" && !order.Create && !batch.Server.Embedded {
+		return usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and not of a row with several, or give --create", safetext.Clean(s.Key), batch.Server.Target)
+	}
+	if s.Target, err = r.Aim(); err != nil {
+		return usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
+	}
+	if r.Target.Algorithm == limiter.Unknown && !r.Target.Ruled && !batch.Server.Embedded { // Aim has chosen one
+		return usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give --algorithm, as in --algorithm sliding-log", safetext.Clean(s.Key))
+	}
+	if s.Scratch = order.Scratch; s.Scratch && r.Type == "none" {
+		return usagef("there is no key %s at %s, so that there is nothing to copy: check the name", safetext.Clean(s.Key), batch.Server.Target)
+	}
+	ticket, err := issue(ctx, injector, batch, &s, order.Shape)
+	if err != nil {
+		return err
+	}
+	s.Ticket = &ticket
+	found := concernsOf(ctx, injector, batch)
+	foretold = account.Issue(ticket, found, o.Names)
+	if order.asks(found) { // what the answer is about
+		fo.Ready()
+		foretold = nil
+	}
+	if err := order.confirm(found, batch.Server.Target, &s, "nothing is fired"); err != nil {
+		return err
+	}
+	_, err = injector.Fire(ctx, s, func(f model.Fired) {
+		if line := account.Add(f); !o.JSON {
+			fmt.Fprintln(o.Out, line)
+		}
+	})
+	if o.JSON {
+		err = cmp.Or(err, account.JSON(o.Out))
+	} else {
+		fmt.Fprintln(o.Out, account.Total())
+	}
+	if order.Report != "" {
+		err = cmp.Or(err, writeReport(account, order.Report))
+	}
+	if trouble := account.Trouble(); err == nil && trouble != "" {
+		err = errors.New(trouble)
+	}
+	return cmp.Or(ctx.Err(), err)
+}
+
+// issue works out the ticket of an order from one reading of its key, and fills in what of the
+// order depends on the instant.
+func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Order, shape shapeFlags) (model.Ticket, error) {
+	now := batch.At.Add(time.Since(batch.Local))
+	if shape.From != "" {
+		var err error
+		if s.Shape.At, err = recordedRequests(ctx, shape.From, s.Key); err != nil {
+			return model.Ticket{}, err
+		}
+		s.Shape.Kind, s.N, s.Rate = model.Recorded, len(s.Shape.At), 0
+	}
+	if phase, err := strconv.ParseFloat(shape.Phase, 64); err == nil {
+		s.Shape.Wait = model.Lead(now, s.Target.Window, phase)
+	}
+	if err := s.Check(); err != nil {
+		return model.Ticket{}, usageError{Err: err}
+	}
+	var board model.Board
+	board.Apply(batch)
+	t := board.Key(s.Key).Ticket(*s, now)
+	t.Issued, t.Server, t.Path = time.Now(), batch.Server.Target, i.Path(*s)
+	t.Keys = i.Keys(*s, now)
+	var err error
+	if t.Commands, err = i.Preview(ctx, *s); err != nil {
+		return t, usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
+	}
+	return t, nil
+}
+
+// recordedRequests returns when requests came at a key in a recording, counted from its first one.
+func recordedRequests(ctx context.Context, name, key string) ([]time.Duration, error) {
+	rec, under, err := replay.Open(ctx, name)
+	if err != nil {
+		return nil, usageError{Err: err}
+	}
+	defer under.Close()
+	at, err := replay.Requests(rec, key, model.MaxRequests)
+	switch {
+	case err != nil:
+		return nil, usageError{Err: err}
+	case len(at) == 0:
+		return nil, usagef("%s has no request at %s: name a key that was recorded", safetext.Clean(name), safetext.Clean(key))
+	}
+	return at, nil
+}
+
+// reportable says what is wrong with the name of a report.
+func reportable(name string) error {
+	if name == "" || strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".json") {
+		return nil
+	}
+	return usagef("--report %s has no form: name a file that ends in .md or .json", safetext.Clean(name))
+}
+
+// writeReport writes the report of an order into a new file.
+func writeReport(account *report.Fire, name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("the report is not written: %w", file.Unwritable(name, err))
+	}
+	print := account.Markdown
+	if strings.HasSuffix(name, ".json") {
+		print = account.JSON
+	}
+	return cmp.Or(print(f), f.Close())
+}
+
+// undoAction takes back what one order wrote, by its id, and prints what was done.
+func undoAction(ctx context.Context, src server, id string, order orderOptions, o output) error {
+	injector := src.Injector(order.options())
+	key, err := injector.KeyOf(id)
+	if err != nil {
+		return err
+	}
+	if err := order.confirmUndo(injector.Production(ctx), key); err != nil {
+		return err
+	}
+	injector = src.Injector(order.options()) // with the reason that was typed
+	undo := injector.Undo
+	if order.Withdraw {
+		undo = injector.Withdraw
+	}
+	u, err := undo(ctx, id)
+	if err != nil {
+		return err
+	}
+	r := report.UndoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
+	r.Change = u.Change
+	if u.Lowered != nil {
+		r.Lowered = u.Lowered.String()
+	}
+	if u.Withdrawn {
+		r.Withdrawn = &u.Units
+	}
+	return o.print(r)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/connect"
 	"ratescope/feed/watch"
 	"ratescope/limiter"
@@ -30,7 +29,7 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.Override.Limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
 	f.StringVar(&p.Override.Algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
 	f.Int64Var(&p.Override.Burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
-	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+cli.ConfigFile+" in the XDG config folders)")
+	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+configFile+" in the XDG config folders)")
 	f.BoolVar(&p.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
 	f.StringVar(&p.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&p.fps, "fps", 10, "frames a second at most, 1 to 60")
@@ -60,21 +59,21 @@ func algorithmNames() []string {
 func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if !errors.As(err, &value) {
-		return cli.Usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
+		return usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
 	}
 	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false", "float64": "a number, as in 0.9"}[value.GetFlag().Value.Type()]
-	return cli.Usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
+	return usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
 }
 
 // open prepares to watch the server that the flags name. With keys, only these are read.
-func (p *program) open(keys ...string) (cli.Server, error) {
+func (p *program) open(keys ...string) (server, error) {
 	if p.fps < 1 || p.fps > 60 {
-		return nil, cli.Usagef("--fps %d is out of range: give 1 to 60", p.fps)
+		return nil, usagef("--fps %d is out of range: give 1 to 60", p.fps)
 	}
 	if err := p.ask(); err != nil {
 		return nil, err
 	}
-	return p.Settings.Open(keys...)
+	return p.settings.Open(keys...)
 }
 
 // ask asks for a password with --askpass.
@@ -83,7 +82,7 @@ func (p *program) ask() error {
 		return nil
 	}
 	if !term.IsTerminal(os.Stdin.Fd()) {
-		return cli.Usagef("--askpass needs a terminal on its input: use --password-file or REDISCLI_AUTH")
+		return usagef("--askpass needs a terminal on its input: use --password-file or REDISCLI_AUTH")
 	}
 	fmt.Fprint(os.Stderr, "Password: ")
 	text, err := term.ReadPassword(os.Stdin.Fd())
@@ -92,7 +91,7 @@ func (p *program) ask() error {
 		return fmt.Errorf("the password cannot be read: %w", err)
 	}
 	if p.Flags.Password = connect.Secret(text); p.Flags.Password == "" {
-		return cli.Usagef("--askpass was given no password: type it and press enter")
+		return usagef("--askpass was given no password: type it and press enter")
 	}
 	return nil
 }
@@ -116,7 +115,7 @@ func (p *program) shelf() (themes.Shelf, error) {
 		_, err = shelf.Find(p.theme)
 	}
 	if err != nil {
-		return nil, cli.UsageError{Err: err}
+		return nil, usageError{Err: err}
 	}
 	return shelf, nil
 }
@@ -126,8 +125,8 @@ func (p *program) jsonFlag(c *cobra.Command) {
 }
 
 // output returns where a command prints, and how.
-func (p *program) output(c *cobra.Command) cli.Output {
-	return cli.Output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: p.json, Names: p.names()}
+func (p *program) output(c *cobra.Command) output {
+	return output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: p.json, Names: p.names()}
 }
 
 func (p *program) names() report.Options { return report.Options{Mask: p.mask} }

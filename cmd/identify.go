@@ -2,17 +2,30 @@ package cmd
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/adrg/xdg"
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/decode/library"
+	"ratescope/internal/file"
+	"ratescope/model"
+	"ratescope/model/identify"
+	"ratescope/model/plural"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
@@ -49,15 +62,15 @@ func newIdentify(p *program) *cobra.Command {
 func runIdentify(p *program, c *cobra.Command, args []string, f identifyFlags) error {
 	switch {
 	case len(args) > 0:
-		return cli.Usagef("identify takes no argument and was given %q: use --watch to say which keys", args[0])
+		return usagef("identify takes no argument and was given %q: use --watch to say which keys", args[0])
 	case f.yaml && p.json || f.yaml && f.write || p.json && f.write:
-		return cli.Usagef("identify prints --json or --yaml, or adds the rules with --write: give one of the three")
+		return usagef("identify prints --json or --yaml, or adds the rules with --write: give one of the three")
 	case f.watched < 0:
-		return cli.Usagef("--for %v is out of range: give a duration, as in 5m", f.watched)
+		return usagef("--for %v is out of range: give a duration, as in 5m", f.watched)
 	case f.yes && !f.write:
-		return cli.Usagef("--yes answers the question of --write: give both")
+		return usagef("--yes answers the question of --write: give both")
 	case f.write && p.mask:
-		return cli.Usagef("--mask hides the names that --write writes into the rules: leave out one of the two")
+		return usagef("--mask hides the names that --write writes into the rules: leave out one of the two")
 	}
 	path := ""
 	if f.write {
@@ -74,11 +87,11 @@ func runIdentify(p *program, c *cobra.Command, args []string, f identifyFlags) e
 	defer src.Close()
 	switch o := p.output(c); {
 	case f.write:
-		return cli.IdentifyWrite(c.Context(), src, f.watched, path, f.question(c, path), o)
+		return identifyWrite(c.Context(), src, f.watched, path, f.question(c, path), o)
 	case f.yaml:
-		return cli.IdentifyYAML(c.Context(), src, f.watched, o)
+		return identifyYAML(c.Context(), src, f.watched, o)
 	default:
-		return cli.Identify(c.Context(), src, f.watched, o)
+		return identifyText(c.Context(), src, f.watched, o)
 	}
 }
 
@@ -88,15 +101,15 @@ func writtenConfig(p *program) (string, error) {
 	case p.Config != "":
 		return p.Config, nil
 	case len(p.Flags.URLs) == 0 && len(p.Environment.URLs) == 0 && p.Target == "":
-		return "", cli.Usagef("the embedded Redis of the demo needs no rules: name your server with --redis, or the file to write with --config")
+		return "", usagef("the embedded Redis of the demo needs no rules: name your server with --redis, or the file to write with --config")
 	}
 	if path := p.ConfigPath(); path != "" {
 		return path, nil
 	}
 	if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
-		return "", cli.Usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
+		return "", usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
 	}
-	return filepath.Join(xdg.ConfigHome, cli.ConfigFile), nil
+	return filepath.Join(xdg.ConfigHome, configFile), nil
 }
 
 // question returns the function that asks the user whether to write, nil where no user is asked: --yes was given,
@@ -115,4 +128,154 @@ func (f identifyFlags) question(c *cobra.Command, path string) func() (bool, err
 		fmt.Fprintln(c.ErrOrStderr(), "ratescope: nothing was written")
 		return false, nil
 	}
+}
+
+// identifyText looks at every key of a server once, and for so long, and prints which limiters live
+// there.
+func identifyText(ctx context.Context, src feed.Source, long time.Duration, o output) error {
+	r, err := identified(ctx, src, long, o)
+	if err != nil {
+		return err
+	}
+	return o.print(r)
+}
+
+// identifyYAML looks at every key of a server once, and for so long, and prints the rules for the
+// limiters there as a configuration file.
+func identifyYAML(ctx context.Context, src feed.Source, long time.Duration, o output) error {
+	r, err := identified(ctx, src, long, o)
+	if err != nil {
+		return err
+	}
+	entries, _ := entriesOf(r)
+	text, err := config.File(entries)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(o.Out, text)
+	return err
+}
+
+// identifyWrite looks at every key of a server once, and for so long, and adds the rules for the limiters there to
+// the configuration file at path, which need not be there yet. It prints the difference first; the
+// file is written when ask, which may be nil, returns true. Rules of the file stand, so that a
+// group that one of them names is left out; where nothing is left, the error says so.
+func identifyWrite(ctx context.Context, src feed.Source, long time.Duration, path string, ask func() (bool, error), o output) error {
+	content, err := file.Read(path)
+	if _, absent := os.Stat(path); errors.Is(absent, fs.ErrNotExist) {
+		content, err = nil, nil
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	shown := safetext.Clean(path)
+	before, err := config.Parse(content)
+	if err != nil {
+		return usageError{fmt.Errorf("%s:%w", shown, err)}
+	}
+	r, err := identified(ctx, src, long, o)
+	if err != nil {
+		return err
+	}
+	entries, examples := entriesOf(r)
+	lacking := before.Lacking(entries, func(i int) string { return examples[i] })
+	switch {
+	case len(entries) == 0:
+		return fmt.Errorf("nothing is added to %s, because no key is a limiter by its layout: name the keys of your own with --watch 'rl:*'", shown)
+	case len(lacking) == 0:
+		return fmt.Errorf("nothing is added to %s, because its rules name every limiter that was found already: change them there", shown)
+	}
+	after, err := config.Merge(content, lacking)
+	if err != nil {
+		return fmt.Errorf("%s: %w", shown, err)
+	}
+	for line := range strings.Lines(udiff.Unified(path, path, string(content), string(after))) {
+		fmt.Fprintln(o.Out, safetext.Clean(strings.TrimSuffix(line, "\n")))
+	}
+	if ask != nil {
+		if yes, err := ask(); err != nil || !yes {
+			return err
+		}
+	}
+	if err := file.Replace(path, content, after); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", plural.Of(len(lacking), "rule"), shown)
+	return nil
+}
+
+// identified looks at every key once, and for so long.
+func identified(ctx context.Context, src feed.Source, long time.Duration, o output) (report.Identified, error) {
+	b, err := feed.OnceWithin(ctx, src, feed.Bounds{Least: long})
+	if err != nil {
+		return report.Identified{}, err
+	}
+	o.lacks(b)
+	if err := unread(b); err != nil {
+		return report.Identified{}, err
+	}
+	return report.IdentifiedOf(identify.Of(b.Readings, b.Sweep, aboutLibrary), b.Server.Target, o.Names), nil
+}
+
+// aboutLibrary says what is known of a library.
+func aboutLibrary(name string) (identify.Library, bool) {
+	l := library.Named(name)
+	if l == nil {
+		return identify.Library{}, false
+	}
+	return identify.Library{Version: l.Version, Silent: l.Silent}, true
+}
+
+// entriesOf returns the rules for the groups of r with the name of a key of each. Groups whose
+// names follow one pattern get one rule that says what is the same for all of them, and a pattern
+// comes before one that its keys fit, too. A limit that is not in Redis is a comment that says
+// what to write.
+func entriesOf(r report.Identified) (entries []config.Entry, examples []string) {
+	type one struct {
+		entry   config.Entry
+		example string
+		keys    int
+		grades  []string
+		hint    string
+	}
+	var all []*one
+	at := make(map[string]*one)
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		e := config.Entry{Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm, Limit: g.Rule.Limit, Window: g.Rule.Window}
+		hint := ""
+		if g.Rule.Limit == "" && g.Missing() {
+			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.LimitHint())
+		}
+		x := at[e.Match]
+		if x == nil {
+			x = &one{entry: e, example: g.Example(), hint: hint}
+			at[e.Match] = x
+			all = append(all, x)
+		}
+		x.keys += g.Keys
+		if !slices.Contains(x.grades, g.Evidence) {
+			x.grades = append(x.grades, g.Evidence)
+		}
+		for _, word := range [...]struct{ of, is *string }{{&x.entry.Library, &e.Library}, {&x.entry.Algorithm, &e.Algorithm}, {&x.entry.Limit, &e.Limit}, {&x.entry.Window, &e.Window}, {&x.hint, &hint}} {
+			if *word.of != *word.is {
+				*word.of = ""
+			}
+		}
+	}
+	for i := range all { // first match wins
+		for j := i + 1; j < len(all); j++ {
+			if config.MatchGlob(all[i].entry.Match, all[j].example) && !config.MatchGlob(all[j].entry.Match, all[i].example) {
+				all[i], all[j] = all[j], all[i]
+			}
+		}
+	}
+	for _, x := range all {
+		x.entry.Above, x.entry.Below = fmt.Sprintf("%s, %s", plural.Of(x.keys, "key"), strings.Join(x.grades, " and ")), x.hint
+		if slices.Contains(x.grades, model.Likely.String()) {
+			x.entry.Above += ": remove this rule if they are no limiters"
+		}
+		entries, examples = append(entries, x.entry), append(examples, x.example)
+	}
+	return entries, examples
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"ratescope/feed/cli"
 	"ratescope/model"
 	"ratescope/tui/firing"
 )
@@ -17,10 +16,10 @@ type recordedInjector struct {
 	keep func(model.Fired) // gets every request that was fired; may be nil
 
 	mu       sync.Mutex
-	recorder *cli.Recorder // the last one that was started; nil before
+	recorder *recorder // the last one that was started; nil before
 }
 
-// Fire implements firing.Injector.
+// fireKey implements firing.Injector.
 func (i *recordedInjector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	return i.Injector.Fire(ctx, s, func(f model.Fired) {
 		if r := i.current(); r != nil {
@@ -33,15 +32,15 @@ func (i *recordedInjector) Fire(ctx context.Context, s model.Order, report func(
 	})
 }
 
-func (i *recordedInjector) current() *cli.Recorder {
+func (i *recordedInjector) current() *recorder {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.recorder
 }
 
 // record begins a recording.
-func (i *recordedInjector) record(r cli.Recording) (*cli.Recorder, error) {
-	recorder, err := cli.NewRecorder(r)
+func (i *recordedInjector) record(r recording) (*recorder, error) {
+	recorder, err := newRecorder(r)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/replay"
 	"ratescope/model/lab"
 	screenlab "ratescope/tui/lab"
@@ -34,7 +33,7 @@ func newLab(p *program) *cobra.Command {
 	film.add(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return cli.Usagef("lab takes one scenario and was given %d", len(args))
+			return usagef("lab takes one scenario and was given %d", len(args))
 		}
 		shelf, err := p.shelf()
 		if err != nil {
@@ -45,12 +44,12 @@ func newLab(p *program) *cobra.Command {
 		case len(args) == 1 && lab.IsShared(args[0]):
 			moment, err := lab.ReadShared(args[0])
 			if err != nil {
-				return cli.UsageError{Err: err}
+				return usageError{Err: err}
 			}
 			o.Shared = &moment
 		case len(args) == 1:
 			if o.Lessons, o.First, err = lab.Open(args[0], replay.Read); err != nil {
-				return cli.UsageError{Err: err}
+				return usageError{Err: err}
 			}
 		}
 		if o.Trace, err = traceOf(*trace); err != nil {
@@ -75,10 +74,10 @@ func newLab(p *program) *cobra.Command {
 			return class.run(c, o, seen)
 		}
 		if class.password != "" || class.keys != "" {
-			return cli.Usagef("--password-file and --authorized-keys say who may join a class: use them with --serve")
+			return usagef("--password-file and --authorized-keys say who may join a class: use them with --serve")
 		}
 		if !seen {
-			return cli.Usagef("the lab needs a terminal on its output: run it at one, or give --cast FILE or --picture FILE with a lesson")
+			return usagef("the lab needs a terminal on its output: run it at one, or give --cast FILE or --picture FILE with a lesson")
 		}
 		o.Timed = p.timed()
 		o.Memory, o.Remember = labMemory()
@@ -132,7 +131,7 @@ func traceOf(name string) (*lab.Trace, error) {
 	}
 	in, under, err := replay.Stream(name)
 	if err != nil {
-		return nil, cli.UsageError{Err: err}
+		return nil, usageError{Err: err}
 	}
 	defer under.Close()
 	trace, err := lab.ReadTrace(in)

@@ -8,8 +8,6 @@ import (
 	mango "github.com/muesli/mango-cobra"
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
-
-	"ratescope/feed/cli"
 )
 
 func newManual(p *program) *cobra.Command {
@@ -22,7 +20,7 @@ func newManual(p *program) *cobra.Command {
 	}
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return cli.Usagef("man takes no argument and was given %q", args[0])
+			return usagef("man takes no argument and was given %q", args[0])
 		}
 		page, err := mango.NewManPage(1, c.Root())
 		if err != nil {

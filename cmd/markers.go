@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/fire"
 	"ratescope/feed/replay"
 	"ratescope/internal/file"
@@ -142,7 +141,7 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 func printEvents(p *program, c *cobra.Command, name string, recording *record.File, f replayFlags) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
-		return cli.UsageError{Err: err}
+		return usageError{Err: err}
 	}
 	_, list, err := readMarkers(name)
 	if err != nil {

@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 
 	"github.com/spf13/cobra"
-
-	"ratescope/feed/cli"
 )
 
 func newPeek(p *program) *cobra.Command {
@@ -20,8 +18,8 @@ func newPeek(p *program) *cobra.Command {
 	p.keyFlag(c)
 	cost := c.Flags().Int64("cost", 1, "cost of the request")
 	return p.command(c, func(c *cobra.Command, args []string) error {
-		return p.key(c, args, func(src cli.Server, name string) error {
-			return cli.Peek(c.Context(), src, name, *cost, p.output(c))
+		return p.key(c, args, func(src server, name string) error {
+			return peekKey(c.Context(), src, name, *cost, p.output(c))
 		})
 	}, screenFlags, []string{"ascii", "watch", "refresh", "allow-inject"})
 }
@@ -32,18 +30,18 @@ func (p *program) keyFlag(c *cobra.Command) {
 }
 
 // key opens the server for the one key that the arguments are.
-func (p *program) key(c *cobra.Command, args []string, f func(src cli.Server, name string) error) error {
+func (p *program) key(c *cobra.Command, args []string, f func(src server, name string) error) error {
 	if len(args) == 1 && args[0] == "" {
-		return cli.Usagef("%s needs one key and was given an empty name: name it as it is in Redis", c.Name())
+		return usagef("%s needs one key and was given an empty name: name it as it is in Redis", c.Name())
 	}
 	if len(args) != 1 {
-		return cli.Usagef("%s needs one key and was given %d: name it as it is in Redis", c.Name(), len(args))
+		return usagef("%s needs one key and was given %d: name it as it is in Redis", c.Name(), len(args))
 	}
 	name := args[0]
 	if p.keyBase64 {
 		bytes, err := base64.StdEncoding.DecodeString(name)
 		if err != nil || len(bytes) == 0 {
-			return cli.Usagef("--key-base64 does not take %q: give what \"ratescope snapshot --json\" has as key_base64", name)
+			return usagef("--key-base64 does not take %q: give what \"ratescope snapshot --json\" has as key_base64", name)
 		}
 		name = string(bytes)
 	}

@@ -1,19 +1,29 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
+	"ratescope/feed"
+	"ratescope/internal/file"
+	"ratescope/model"
+	"ratescope/model/plural"
 	"ratescope/model/record"
 	"ratescope/model/report"
+	"ratescope/model/safetext"
+	"ratescope/model/span"
 )
 
 // recording returns what all recordings of this run have in common.
-func (p *program) recording(name string) cli.Recording {
-	return cli.Recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
+func (p *program) recording(name string) recording {
+	return recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
 }
 
 func newRecord(p *program) *cobra.Command {
@@ -27,11 +37,11 @@ func newRecord(p *program) *cobra.Command {
 	}
 	for10 := c.Flags().Duration("for", 0, "how long to record, as in 10m (default: until ctrl+c)")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be told as the default
-	mb := c.Flags().Int64("max-mb", cli.DefaultMaxBytes/1_000_000, "end when the file has so many million bytes")
+	mb := c.Flags().Int64("max-mb", maxRecording/1_000_000, "end when the file has so many million bytes")
 	force := c.Flags().Bool("force", false, "write over a file that is there")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
-			return cli.Usagef("record needs one file and was given %d: name the file to write, as in incident.jsonl.gz", len(args))
+			return usagef("record needs one file and was given %d: name the file to write, as in incident.jsonl.gz", len(args))
 		}
 		r := p.recording(args[0])
 		r.For, r.MaxBytes, r.Force, r.Progress = *for10, *mb*1_000_000, *force, term.IsTerminal(os.Stderr.Fd())
@@ -44,6 +54,147 @@ func newRecord(p *program) *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return cli.Record(c.Context(), src, r, p.output(c))
+		return recordBatches(c.Context(), src, r, p.output(c))
 	}, screenFlags, []string{"ascii", "allow-inject"})
+}
+
+// recording names the file of a recording and its bounds.
+type recording struct {
+	File     string // compressed when it ends in .gz
+	Force    bool   // write over a file that is there
+	For      time.Duration
+	MaxBytes int64         // of the file; 0 means maxRecording
+	Header   record.Header // as far as it is known before
+	Progress bool          // print the progress on one line that is written over
+}
+
+// maxRecording bounds a recording without a MaxBytes of its own.
+const maxRecording = 1_000_000_000
+
+// Check returns what is wrong with r as a usageError, or nil.
+func (r recording) Check() error {
+	switch {
+	case r.For < 0:
+		return usagef("--for %v is out of range: give a duration, as in 10m", r.For)
+	case r.MaxBytes < 0:
+		return usagef("--max-mb is negative: give how many million bytes the file may have")
+	}
+	return checkNew(r.File, r.Force)
+}
+
+// recordBatches writes the batches of src to a file until ctx ends, the time is over, the file is
+// full or src fails, and prints what was recorded. A server that cannot be reached at first
+// is an error; one that goes away later is a gap in the recording. When ctx ended first, its
+// error is returned, and the file is complete all the same.
+func recordBatches(ctx context.Context, src feed.Source, r recording, o output) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	w, line := batchWriter{recording: r}, progressLine{to: o.Err}
+	err := eachBatch(ctx, src, func(b model.Batch) bool {
+		if w.out == nil {
+			var wait bool
+			if wait, w.err = unready(b); wait {
+				return w.err == nil
+			}
+		}
+		if w.write(b); w.err != nil || w.over() {
+			return false
+		}
+		if r.Progress && b.Local.Sub(w.shown) >= time.Second {
+			w.shown = b.Local
+			line.print(w.progress())
+		}
+		return true
+	})
+	line.clear()
+	err = cmp.Or(w.close(), err)
+	if w.out != nil {
+		fmt.Fprintln(o.Err, "ratescope: "+w.account())
+	}
+	return cmp.Or(err, ctx.Err())
+}
+
+// batchWriter writes batches to a file that it creates when the first one arrives.
+type batchWriter struct {
+	recording
+	file        *os.File
+	out         *record.Writer
+	first, last time.Time // of this machine's clock
+	shown       time.Time // when the progress line was last written
+	full        bool
+	err         error
+}
+
+// write appends a batch; what goes wrong is in w.err. Batches from before the server's first answer have no
+// instant, and are left out: a recording that began with one would begin in 1970.
+func (w *batchWriter) write(b model.Batch) {
+	if w.out == nil && b.At == 0 {
+		return
+	}
+	if w.out == nil {
+		w.first = b.Local
+		h := w.Header
+		h.At, h.Server = b.At, b.Server
+		how := os.O_CREATE | os.O_EXCL | os.O_WRONLY
+		if w.Force {
+			how = os.O_CREATE | os.O_TRUNC | os.O_WRONLY
+		}
+		if w.file, w.err = os.OpenFile(w.File, how, 0o600); w.err == nil {
+			w.out, w.err = record.NewWriter(w.file, strings.HasSuffix(w.File, ".gz"), h)
+		}
+	}
+	if w.err == nil {
+		w.last = b.Local
+		w.err = w.out.Write(b)
+		w.full = w.out.Bytes() >= cmp.Or(w.MaxBytes, maxRecording)
+	}
+	if w.err != nil {
+		w.err = file.Unwritable(w.File, w.err)
+	}
+}
+
+// over reports whether the file is full or its time has passed.
+func (w *batchWriter) over() bool { return w.full || w.For > 0 && w.last.Sub(w.first) >= w.For }
+
+// close ends the file, if there is one.
+func (w *batchWriter) close() error {
+	err := w.err
+	if w.out != nil {
+		err = cmp.Or(err, w.out.Close())
+	}
+	if w.file != nil {
+		err = cmp.Or(err, w.file.Close())
+	}
+	return err
+}
+
+// account describes what was recorded.
+func (w *batchWriter) account() string {
+	text := fmt.Sprintf("recorded %s in %s over %s: %s in %s",
+		plural.Of(w.out.Keys(), "key"), plural.Of(w.out.Batches(), "batch"), span.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
+	if w.full {
+		text += ", which is full"
+	}
+	if n := w.out.Skipped(); n > 0 {
+		text += fmt.Sprintf("; %s too large to be kept", plural.Of(n, "reading"))
+	}
+	return text
+}
+
+// progress describes what was recorded so far.
+func (w *batchWriter) progress() string {
+	return fmt.Sprintf("recording  %s  %s  %s  %s  ctrl+c ends it",
+		plural.Of(w.out.Keys(), "key"), plural.Of(w.out.Batches(), "batch"), span.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes()))
+}
+
+// size prints a number of bytes.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/replay"
 	"ratescope/limiter"
 	"ratescope/model/record"
@@ -53,17 +52,17 @@ func newReplay(p *program) *cobra.Command {
 	c.Flags().DurationVar(&f.every, "every", time.Second, "with --key: time between two rows")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
-			return cli.Usagef("replay needs one file and was given %d: name a recording", len(args))
+			return usagef("replay needs one file and was given %d: name a recording", len(args))
 		}
 		if f.write == "" && (f.key != "" || f.events || c.Flags().Changed("every")) {
-			return cli.Usagef("--key, --events and --every say what --format prints: give --format jsonl, csv or md with them")
+			return usagef("--key, --events and --every say what --format prints: give --format jsonl, csv or md with them")
 		}
 		if f.events && (f.at != "" || c.Flags().Changed("every")) {
-			return cli.Usagef("--events prints what happened in all of the recording: leave --at and --every out")
+			return usagef("--events prints what happened in all of the recording: leave --at and --every out")
 		}
 		file, under, err := replay.Open(c.Context(), args[0])
 		if err != nil {
-			return cli.UsageError{Err: err}
+			return usageError{Err: err}
 		}
 		defer under.Close()
 		if file.LeftOut > 0 {
@@ -80,7 +79,7 @@ func newReplay(p *program) *cobra.Command {
 		}
 		player, err := replay.New(file, f.speed, p.lines())
 		if err != nil {
-			return cli.UsageError{Err: err}
+			return usageError{Err: err}
 		}
 		if f.at != "" {
 			player.Seek(at)
@@ -101,10 +100,10 @@ func (f replayFlags) moment(file *record.File) (limiter.Instant, error) {
 	}
 	at, ok := format.ReadMoment(f.at, file.Begin, file.End)
 	if !ok {
-		return 0, cli.Usagef("--at does not take %q: give %s", f.at, format.Moments)
+		return 0, usagef("--at does not take %q: give %s", f.at, format.Moments)
 	}
 	if at < file.Begin || at > file.End {
-		return 0, cli.Usagef("--at %q is %s, outside of the recording, which is from %s to %s", f.at, format.Date(at), format.Date(file.Begin), format.Date(file.End))
+		return 0, usagef("--at %q is %s, outside of the recording, which is from %s to %s", f.at, format.Date(at), format.Date(file.Begin), format.Date(file.End))
 	}
 	return at, nil
 }
@@ -113,7 +112,7 @@ func (f replayFlags) moment(file *record.File) (limiter.Instant, error) {
 func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, at limiter.Instant) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
-		return cli.UsageError{Err: err}
+		return usageError{Err: err}
 	}
 	var rows []report.Row
 	var server string
@@ -123,10 +122,10 @@ func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, a
 		rows, server, err = replay.History(file, f.key, f.every, p.names())
 	}
 	if err != nil {
-		return cli.UsageError{Err: err}
+		return usageError{Err: err}
 	}
 	if f.key != "" && len(rows) == 0 {
-		return cli.Usagef("the recording has no key %q then: print --at a moment without --key to see which there were", safetext.Clean(f.key))
+		return usagef("the recording has no key %q then: print --at a moment without --key to see which there were", safetext.Clean(f.key))
 	}
 	return report.WriteRows(c.OutOrStdout(), written, server, rows)
 }

@@ -1,5 +1,5 @@
 // Package cmd is the command line, with one file for each command, the flags that they share, and
-// the exit codes. A command parses its arguments and calls feed/cli, tui or feed/metrics. Each
+// the exit codes. The file of a command has its flags, what it does, and what it prints. Each
 // error is one sentence, which this package prints.
 package cmd
 
@@ -17,7 +17,6 @@ import (
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/connect"
 	"ratescope/internal/panics"
 	"ratescope/model/report"
@@ -29,7 +28,9 @@ import (
 const (
 	exitDone        = 0
 	exitFailed      = 1 // at run time
-	exitUsage       = cli.ExitUsage
+	exitUsage       = 2
+	exitOver        = 3 // a key is at or above --fail-over of snapshot
+	exitNothing     = 4 // of snapshot, identify and capsule: the server gave nothing
 	exitInterrupted = 130
 )
 
@@ -43,7 +44,7 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 	ctx, stop := untilSignal()
 	defer stop()
 	p := &program{version: version}
-	p.Environment = cli.TakeEnvironment()
+	p.Environment = takeEnvironment()
 	root := p.tree()
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -61,9 +62,9 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 		return exitDone
 	}
 	fmt.Fprintln(errOut, "ratescope: "+safetext.Clip(safetext.Sentence(err.Error()), maxError, safetext.Ellipsis))
-	own := cli.ExitError{}
+	own := exitError{}
 	switch {
-	case errors.As(err, new(cli.UsageError)):
+	case errors.As(err, new(usageError)):
 		return exitUsage
 	case errors.As(err, &own):
 		return own.Code
@@ -101,7 +102,7 @@ func Tree() *cobra.Command { return new(program).tree() }
 // share, and the error of the command. Each command is made by a function newX(p) in its own file,
 // together with its own flags.
 type program struct {
-	cli.Settings
+	settings
 
 	version                                string
 	theme, notify                          string
@@ -115,8 +116,8 @@ type program struct {
 	// colours before it prints one; an error is one plain line here.
 	failed error
 
-	debug    string        // file of the debug log
-	debugLog *cli.DebugLog // open while a command runs; nil without --debug
+	debug    string    // file of the debug log
+	debugLog *debugLog // open while a command runs; nil without --debug
 }
 
 // Shared flags, by their subject. Every command accepts all of them, so that scripts can give the

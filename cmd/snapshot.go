@@ -1,12 +1,23 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"ratescope/feed/cli"
+	"ratescope/feed"
+	"ratescope/model"
+	"ratescope/model/plural"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
 )
 
 func newSnapshot(p *program) *cobra.Command {
@@ -19,7 +30,7 @@ func newSnapshot(p *program) *cobra.Command {
 		Example: "ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*' --limit 100/1m",
 	}
 	p.jsonFlag(c)
-	var s cli.Snapshot
+	var s snapshotOptions
 	c.Flags().DurationVar(&s.For, "for", 0, "how long to look for keys at most, as in 30s (default: until all were seen)")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
 	c.Flags().Float64Var(&s.FailOver, "fail-over", 0, "exit with code 3 when a key is at or above this part of its limit, as in 0.9")
@@ -27,7 +38,7 @@ func newSnapshot(p *program) *cobra.Command {
 	likely := c.Flags().Bool("likely", false, "list keys, too, that are limiters by their value and behaviour but not by their name, marked ~")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return cli.Usagef("snapshot takes no argument and was given %q: use --watch to say which keys", args[0])
+			return usagef("snapshot takes no argument and was given %q: use --watch to say which keys", args[0])
 		}
 		s.Fails = c.Flags().Changed("fail-over")
 		if err := s.Check(); err != nil {
@@ -43,4 +54,118 @@ func newSnapshot(p *program) *cobra.Command {
 		o.Names.Likely = *likely
 		return s.Print(c.Context(), src, o)
 	}, screenFlags, []string{"ascii", "refresh", "allow-inject"})
+}
+
+// snapshotOptions says what a snapshot looks at, and when it fails.
+type snapshotOptions struct {
+	For      time.Duration // how long to look for keys at most; 0 until all were seen
+	Fails    bool          // when a key is at or above FailOver
+	FailOver float64       // the utilization from which on a key makes it fail, where Fails is set
+	Progress bool          // print how far the search is, on one line that is written over
+}
+
+// Check returns what is wrong with s as a usageError, or nil.
+func (s snapshotOptions) Check() error {
+	switch {
+	case s.For < 0:
+		return usagef("--for %v is out of range: give a duration, as in 30s", s.For)
+	case !(s.FailOver >= 0 && s.FailOver <= 1000):
+		return usagef("--fail-over %v is out of range: give a part of the limit, as in 0.9", s.FailOver)
+	}
+	return nil
+}
+
+// Print reads every watched key of src once and prints it. It returns an exitError when
+// nothing could be read, or a key is at or above FailOver.
+func (s snapshotOptions) Print(ctx context.Context, src feed.Source, o output) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	bounds := feed.Bounds{For: s.For}
+	line := progressLine{to: o.Err}
+	if s.Progress {
+		bounds.Progress = line.show
+	}
+	batch, err := feed.OnceWithin(ctx, src, bounds)
+	line.clear()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return exitError{exitNothing, err}
+	}
+	o.lacks(batch)
+	snapshot := report.SnapshotOf(batch, o.Names)
+	o.explain(batch, snapshot)
+	if err := o.print(snapshot); err != nil {
+		return err
+	}
+	return cmp.Or(unread(batch), s.over(snapshot))
+}
+
+// explain says on stderr why there may be less than expected.
+func (o output) explain(b model.Batch, s report.Snapshot) {
+	patterns := safetext.Sentence(strings.Join(b.Sweep.Patterns, " or "))
+	switch hidden := len(b.Readings) - len(s.Keys); {
+	case b.Sweep.Passes == 0:
+		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more with --for\n", b.Sweep.Scanned, total(b.Sweep))
+	case b.Sweep.Dropped > 0:
+		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n", b.Sweep.Dropped)
+	case len(s.Keys) == 0 && hidden > 0:
+		fmt.Fprintf(o.Err, "ratescope: only likely limiters match %s, %s: list them with --likely, or name them with --watch\n", patterns, plural.Of(hidden, "key"))
+	case len(s.Keys) == 0 && len(b.Server.Lacks) == 0:
+		fmt.Fprintf(o.Err, "ratescope: there is no limiter among the keys that match %s\n", patterns)
+	}
+}
+
+func total(s model.Sweep) string {
+	if s.Total == 0 {
+		return "an unknown number of"
+	}
+	return fmt.Sprint(s.Total)
+}
+
+// unread returns an error when nothing at all could be read.
+func unread(b model.Batch) error {
+	for _, r := range b.Readings {
+		if r.Err == "" {
+			return nil
+		}
+	}
+	switch {
+	case len(b.Readings) > 0:
+		return exitError{exitNothing, fmt.Errorf("none of %d keys could be read: %s", len(b.Readings), b.Readings[0].Err)}
+	case len(b.Server.Lacks) > 0:
+		return exitError{exitNothing, errors.New("nothing could be read: " + b.Server.Lacks[0])}
+	}
+	return nil
+}
+
+// maxNamed bounds how many keys an error names.
+const maxNamed = 5
+
+// over returns an error that names the keys at or above FailOver, the fullest first.
+func (s snapshotOptions) over(all report.Snapshot) error {
+	if !s.Fails {
+		return nil
+	}
+	var full []report.Key
+	for _, k := range all.Keys {
+		if k.Utilization != nil && *k.Utilization >= s.FailOver && k.Evidence != model.Likely.String() {
+			full = append(full, k)
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(full, func(a, b report.Key) int { return cmp.Compare(*b.Utilization, *a.Utilization) })
+	names := make([]string, 0, maxNamed)
+	for _, k := range full[:min(len(full), maxNamed)] {
+		names = append(names, fmt.Sprintf("%s (%.0f %%)", safetext.Clean(string(k.Key)), *k.Utilization*100))
+	}
+	text := strings.Join(names, ", ")
+	if more := len(full) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return exitError{exitOver, fmt.Errorf("%s at or above %g of the limit: %s", plural.Of(len(full), "key"), s.FailOver, text)}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"ratescope/feed/cli"
 	"ratescope/tui/session"
 )
 
@@ -52,5 +51,5 @@ func (p *program) notifying() (session.Notify, error) {
 	case "desktop":
 		return session.NotifyDesktop, nil
 	}
-	return 0, cli.Usagef("--notify does not take %q: give none, bell or desktop", p.notify)
+	return 0, usagef("--notify does not take %q: give none, bell or desktop", p.notify)
 }

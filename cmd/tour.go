@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
-	"ratescope/feed/cli"
 	"ratescope/feed/fire"
 	"ratescope/internal/panics"
 	"ratescope/tui"
@@ -25,9 +24,9 @@ func newTour(p *program) *cobra.Command {
 	}, func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 0:
-			return cli.Usagef("tour takes nothing and was given %q", args[0])
+			return usagef("tour takes nothing and was given %q", args[0])
 		case p.plain:
-			return cli.Usagef("the tour is of the screens: leave --plain out")
+			return usagef("the tour is of the screens: leave --plain out")
 		}
 		demo, err := feed.NewEmbedded(feed.Options{})
 		if err != nil {

@@ -2,8 +2,6 @@ package cmd
 
 import (
 	"github.com/spf13/cobra"
-
-	"ratescope/feed/cli"
 )
 
 func newUndo(p *program) *cobra.Command {
@@ -24,13 +22,13 @@ func newUndo(p *program) *cobra.Command {
 	p.jsonFlag(c)
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return cli.Usagef("undo needs one id and was given %d: fire prints it at the end of its summary", len(args))
+			return usagef("undo needs one id and was given %d: fire prints it at the end of its summary", len(args))
 		}
 		src, err := p.open()
 		if err != nil {
 			return err
 		}
 		defer src.Close()
-		return cli.Undo(c.Context(), src, args[0], cli.FireOptions{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Withdraw: *withdraw, Key: *key, Reason: reason, Ask: question()}, p.output(c))
+		return undoAction(c.Context(), src, args[0], orderOptions{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Withdraw: *withdraw, Key: *key, Reason: reason, Ask: question()}, p.output(c))
 	}, screenFlags, keyFlags, []string{"ascii"})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
-	"ratescope/feed/cli"
 	"ratescope/feed/config"
 	"ratescope/internal/panics"
 	"ratescope/model"
@@ -32,7 +31,7 @@ func newWatch(p *program) *cobra.Command {
 	alerts := c.Flags().Bool("alerts", false, "evaluate the alerts of the configuration")
 	return p.command(c, func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return cli.Usagef("watch takes no argument and was given %q: use --target or --redis to name the server", args[0])
+			return usagef("watch takes no argument and was given %q: use --target or --redis to name the server", args[0])
 		}
 		p.service = true
 		src, err := p.open()
@@ -48,7 +47,7 @@ func newWatch(p *program) *cobra.Command {
 }
 
 // followAll prints events as lines of text until ctx ends.
-func followAll(p *program, c *cobra.Command, src cli.Server) error {
+func followAll(p *program, c *cobra.Command, src server) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	box := feed.NewMailbox()
 	ended := make(chan error, 1)
@@ -63,16 +62,16 @@ func followAll(p *program, c *cobra.Command, src cli.Server) error {
 }
 
 // raiseAlerts evaluates and delivers the alerts of the configuration until ctx ends.
-func raiseAlerts(p *program, c *cobra.Command, src cli.Server) error {
+func raiseAlerts(p *program, c *cobra.Command, src server) error {
 	loaded, err := p.Loaded()
 	if err != nil {
 		return err
 	}
 	if len(loaded.Alerts) == 0 {
-		return cli.Usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file with --config")
+		return usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file with --config")
 	}
 	log := p.log(c)
-	a := cli.NewAlerts(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(err error) { log(err.Error()) })
+	a := newAlerter(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(err error) { log(err.Error()) })
 	defer a.Close()
 	log("watching with " + format.Plural(len(loaded.Alerts), "alert"))
 	link := model.Connecting
@@ -93,16 +92,16 @@ func raiseAlerts(p *program, c *cobra.Command, src cli.Server) error {
 
 // alerts returns the alerts of the configuration for a command with another main output; nil if there
 // are none.
-func (p *program) alerts(change func(report.Alert), failed func(error)) (*cli.Alerts, error) {
+func (p *program) alerts(change func(report.Alert), failed func(error)) (*alerter, error) {
 	loaded, err := p.Loaded()
 	if err != nil || len(loaded.Alerts) == 0 {
 		return nil, err
 	}
-	return cli.NewAlerts(loaded, p.names(), change, failed), nil
+	return newAlerter(loaded, p.names(), change, failed), nil
 }
 
 // reloaded returns the function to call with a changed configuration.
-func (p *program) reloaded(c *cobra.Command, a *cli.Alerts) func(*config.Config, error) {
+func (p *program) reloaded(c *cobra.Command, a *alerter) func(*config.Config, error) {
 	log := p.log(c)
 	return func(loaded *config.Config, err error) {
 		if err != nil {

@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"errors"
@@ -14,15 +14,15 @@ func TestConfirmUndo(t *testing.T) {
 	why := []string{"60 clients are connected"}
 	for name, c := range map[string]struct {
 		why     []string
-		o       FireOptions
+		o       orderOptions
 		answers []string // nil: there is no terminal
 		cause   string   // "" it goes on
 	}{
 		"no production":         {},
-		"another key":           {o: FireOptions{Key: "bob"}, cause: "not the name"},
+		"another key":           {o: orderOptions{Key: "bob"}, cause: "not the name"},
 		"script":                {why: why, cause: "give --key"},
-		"script without reason": {why: why, o: FireOptions{Key: "alice"}, cause: "give --reason"},
-		"script with both":      {why: why, o: FireOptions{Key: "alice", Reason: "drill"}},
+		"script without reason": {why: why, o: orderOptions{Key: "alice"}, cause: "give --reason"},
+		"script with both":      {why: why, o: orderOptions{Key: "alice", Reason: "drill"}},
 		"terminal":              {why: why, answers: []string{"alice", "drill"}},
 		"terminal, another key": {why: why, answers: []string{"bob"}, cause: "not the name"},
 	} {
@@ -68,7 +68,7 @@ func TestConfirm(t *testing.T) {
 		"too late":             {of: replicas, answers: []string{"alice", "drill"}, late: true, cause: "expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := FireOptions{Reason: c.reason}
+			o := orderOptions{Reason: c.reason}
 			if c.answers != nil {
 				o.Ask = func(string) (string, error) {
 					if len(c.answers) == 0 {

@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 
 // What is kept in memory for a capsule.
 const (
-	RecentSpan  = 10 * time.Minute
+	recentSpan  = 10 * time.Minute
 	recentBytes = 40 << 20 // at most, beside the latest readings and what is being compressed
 )
 
-// Recent keeps the last minutes of a running dashboard in memory, compressed. Put never
+// recentBatches keeps the last minutes of a running dashboard in memory, compressed. Put never
 // blocks: one goroutine of the Recent does the work. It is safe for concurrent use. Close it.
-type Recent struct {
+type recentBatches struct {
 	box  *feed.Mailbox
 	stop context.CancelFunc
 	done chan struct{} // closed when the goroutine has ended
@@ -31,15 +31,15 @@ type Recent struct {
 	err   error
 }
 
-// NewRecent returns a Recent; of h the instant and the server are set from what it gets.
-func NewRecent(h record.Header) *Recent {
+// newRecent returns a Recent; of h the instant and the server are set from what it gets.
+func newRecent(h record.Header) *recentBatches {
 	ctx, stop := context.WithCancel(context.Background())
-	r := &Recent{box: feed.NewMailbox(), stop: stop, done: make(chan struct{}), tail: record.NewTail(h, RecentSpan, recentBytes)}
+	r := &recentBatches{box: feed.NewMailbox(), stop: stop, done: make(chan struct{}), tail: record.NewTail(h, recentSpan, recentBytes)}
 	go r.run(ctx)
 	return r
 }
 
-func (r *Recent) run(ctx context.Context) {
+func (r *recentBatches) run(ctx context.Context) {
 	defer close(r.done)
 	for ctx.Err() == nil {
 		select {
@@ -53,7 +53,7 @@ func (r *Recent) run(ctx context.Context) {
 }
 
 // take writes what waits. r.mu is held.
-func (r *Recent) take() {
+func (r *recentBatches) take() {
 	b, ok := r.box.TryTake()
 	if !ok || r.err != nil {
 		return
@@ -63,7 +63,7 @@ func (r *Recent) take() {
 }
 
 // Put hands over a batch that is not modified any more. It never blocks.
-func (r *Recent) Put(b model.Batch) { r.box.Put(b) }
+func (r *recentBatches) Put(b model.Batch) { r.box.Put(b) }
 
 // maxRecentFired bounds the requests that wait for a batch, which never comes while the
 // server is silent.
@@ -71,7 +71,7 @@ const maxRecentFired = 20_000
 
 // Fired hands over a request that was fired; it goes into the next batch. It never waits for
 // more than the writing of one.
-func (r *Recent) Fired(f model.Fired) {
+func (r *recentBatches) Fired(f model.Fired) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.fired) < maxRecentFired {
@@ -80,22 +80,22 @@ func (r *Recent) Fired(f model.Fired) {
 }
 
 // Begin returns the instant from which on everything is kept; 0 before the first batch.
-func (r *Recent) Begin() limiter.Instant {
+func (r *recentBatches) Begin() limiter.Instant {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take()
 	return r.tail.Begin()
 }
 
-// Cut reports whether less than RecentSpan is kept because more would take too much memory.
-func (r *Recent) Cut() bool {
+// Cut reports whether less than recentSpan is kept because more would take too much memory.
+func (r *recentBatches) Cut() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tail.Cut()
 }
 
 // WriteTo writes everything that was put, as far as it is kept, as a finished recording.
-func (r *Recent) WriteTo(w io.Writer) (int64, error) {
+func (r *recentBatches) WriteTo(w io.Writer) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take()
@@ -106,7 +106,7 @@ func (r *Recent) WriteTo(w io.Writer) (int64, error) {
 }
 
 // Close ends the goroutine.
-func (r *Recent) Close() {
+func (r *recentBatches) Close() {
 	r.stop()
 	<-r.done
 }

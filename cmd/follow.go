@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ type ruled interface {
 
 // followed is a server that follows its configuration file.
 type followed struct {
-	Server
-	settings *Settings
+	server
+	settings *settings
 	path     string
 	changed  func(*config.Config, error)
 }
@@ -25,12 +25,12 @@ type followed struct {
 // Follow returns src with its rules replaced whenever the configuration file changes. Rules
 // that are wrong leave those before in place. changed gets every new configuration, or what is
 // wrong with it, from another goroutine; it may be nil.
-func (s *Settings) Follow(src Server, changed func(*config.Config, error)) Server {
+func (s *settings) Follow(src server, changed func(*config.Config, error)) server {
 	path := s.ConfigPath()
 	if path == "" {
 		return src
 	}
-	return &followed{Server: src, settings: s, path: path, changed: changed}
+	return &followed{server: src, settings: s, path: path, changed: changed}
 }
 
 // Run implements feed.Source.
@@ -41,7 +41,7 @@ func (f *followed) Run(ctx context.Context, emit func(model.Batch)) error {
 		defer close(done)
 		config.Follow(ctx, f.path, f.apply)
 	}()
-	err := f.Server.Run(ctx, emit)
+	err := f.server.Run(ctx, emit)
 	cancel()
 	<-done
 	return err
@@ -56,7 +56,7 @@ func (f *followed) apply(c *config.Config, err error) {
 		f.settings.mu.Unlock()
 		list, err = f.settings.Rules(c)
 	}
-	if server, ok := f.Server.(ruled); ok && err == nil {
+	if server, ok := f.server.(ruled); ok && err == nil {
 		server.SetRules(list)
 	}
 	if f.changed != nil {
@@ -66,7 +66,7 @@ func (f *followed) apply(c *config.Config, err error) {
 
 // Adopter returns what makes a rule of a group of limiters for as long as src is watched, before
 // those of the file; nil where src takes no rules.
-func (s *Settings) Adopter(src Server) func(identify.Group) error {
+func (s *settings) Adopter(src server) func(identify.Group) error {
 	server, ok := src.(ruled)
 	if !ok {
 		return nil

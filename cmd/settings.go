@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"errors"
@@ -20,15 +20,15 @@ import (
 	"ratescope/limiter"
 )
 
-// ConfigFile is the default configuration file, in the XDG config folders.
-const ConfigFile = "ratescope/config.yaml"
+// configFile is the default configuration file, in the XDG config folders.
+const configFile = "ratescope/config.yaml"
 
-// Settings are what the command line and the environment say about what is watched and how.
+// settings are what the command line and the environment say about what is watched and how.
 // Flags fill Flags directly where they need no reading: URLs, Watch, Refresh, TLS, and the
 // Password that was typed at a prompt. Options completes them. The zero value of a field is a
 // flag that was left out; Refresh must be given.
-type Settings struct {
-	Environment Environment
+type settings struct {
+	Environment environment
 
 	Flags        feed.Options    // no URLs mean those of the target or the environment, or else the embedded server
 	Override     config.Override // what the flags say of the limits of all keys
@@ -46,8 +46,8 @@ type Settings struct {
 	target  config.Target  // of the configuration; zero without one
 }
 
-// Server is a source together with the injector that can fire at the keys it watches.
-type Server interface {
+// server is a source together with the injector that can fire at the keys it watches.
+type server interface {
 	feed.Source
 	feed.Focuser
 	Injector(fire.Options) *fire.Injector
@@ -55,9 +55,9 @@ type Server interface {
 }
 
 // Open prepares the server that the settings name, or the embedded one. With keys, only
-// these are looked at. It does not connect yet; the error is a UsageError, unless the
+// these are looked at. It does not connect yet; the error is a usageError, unless the
 // embedded server cannot be had.
-func (s *Settings) Open(keys ...string) (Server, error) {
+func (s *settings) Open(keys ...string) (server, error) {
 	o, err := s.Options()
 	if err != nil {
 		return nil, err
@@ -74,22 +74,22 @@ func (s *Settings) Open(keys ...string) (Server, error) {
 	}
 	r, err := feed.NewRedis(o)
 	if err != nil {
-		return nil, UsageError{err}
+		return nil, usageError{err}
 	}
 	return r, nil
 }
 
 // Options completes the flags by the configuration, its target and the environment. The error
-// is a UsageError.
-func (s *Settings) Options() (feed.Options, error) {
+// is a usageError.
+func (s *settings) Options() (feed.Options, error) {
 	o, err := s.options()
 	if err != nil {
-		return o, UsageError{err}
+		return o, usageError{err}
 	}
 	return o, nil
 }
 
-func (s *Settings) options() (o feed.Options, err error) {
+func (s *settings) options() (o feed.Options, err error) {
 	switch {
 	case s.Flags.Refresh < 20*time.Millisecond || s.Flags.Refresh > time.Minute:
 		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", s.Flags.Refresh)
@@ -116,7 +116,7 @@ func (s *Settings) options() (o feed.Options, err error) {
 
 // urls returns the URLs that were given, else those of the target, else those of the
 // environment. The configuration must have been loaded.
-func (s *Settings) urls() []string {
+func (s *settings) urls() []string {
 	switch {
 	case len(s.Flags.URLs) > 0:
 		return s.Flags.URLs
@@ -127,10 +127,10 @@ func (s *Settings) urls() []string {
 }
 
 // Named returns the target of the configuration that was chosen; the zero Target without one.
-func (s *Settings) Named() config.Target { return s.target }
+func (s *settings) Named() config.Target { return s.target }
 
 // tls returns the TLS files of the flags, and of the target where a flag was left out.
-func (s *Settings) tls() connect.TLSFiles {
+func (s *settings) tls() connect.TLSFiles {
 	files, of := s.Flags.TLS, s.target.TLS
 	for _, f := range []struct{ flag, target *string }{{&files.CA, &of.CA}, {&files.Cert, &of.Cert}, {&files.Key, &of.Key}, {&files.ServerName, &of.ServerName}} {
 		if *f.flag == "" {
@@ -142,19 +142,19 @@ func (s *Settings) tls() connect.TLSFiles {
 
 // ConfigPath returns the configuration file that is read, "" for none. The file in the XDG
 // folders speaks of the user's own servers, so that the embedded one does without it.
-func (s *Settings) ConfigPath() string {
+func (s *settings) ConfigPath() string {
 	if s.Config != "" {
 		return s.Config
 	}
 	if len(s.Flags.URLs) == 0 && len(s.Environment.URLs) == 0 && s.Target == "" {
 		return ""
 	}
-	return DefaultConfigPath()
+	return defaultConfigPath()
 }
 
-// DefaultConfigPath returns the file in the XDG config folders, "" when there is none.
-func DefaultConfigPath() string {
-	path, err := xdg.SearchConfigFile(ConfigFile)
+// defaultConfigPath returns the file in the XDG config folders, "" when there is none.
+func defaultConfigPath() string {
+	path, err := xdg.SearchConfigFile(configFile)
 	if err != nil {
 		return ""
 	}
@@ -162,7 +162,7 @@ func DefaultConfigPath() string {
 }
 
 // load reads the configuration once, and finds the target in it.
-func (s *Settings) load() error {
+func (s *settings) load() error {
 	if s.loaded != nil {
 		return nil
 	}
@@ -203,17 +203,17 @@ func targetNames(c *config.Config) string {
 	return "the targets " + strings.Join(names, ", ")
 }
 
-// Loaded returns the configuration. The error is a UsageError.
-func (s *Settings) Loaded() (*config.Config, error) {
+// Loaded returns the configuration. The error is a usageError.
+func (s *settings) Loaded() (*config.Config, error) {
 	if err := s.load(); err != nil {
-		return nil, UsageError{err}
+		return nil, usageError{err}
 	}
 	return s.loaded, nil
 }
 
 // Rules returns the rules of a configuration with those of Adopt before them and the flags put
 // over all. It is safe for concurrent use with Adopt.
-func (s *Settings) Rules(c *config.Config) ([]config.Rule, error) {
+func (s *settings) Rules(c *config.Config) ([]config.Rule, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Override.Apply(slices.Concat(s.adopted, c.Rules))
@@ -221,7 +221,7 @@ func (s *Settings) Rules(c *config.Config) ([]config.Rule, error) {
 
 // RuleTexts lists the rules as text, one a rule, for the header of a recording. It returns
 // nil for settings that are wrong.
-func (s *Settings) RuleTexts() []string {
+func (s *settings) RuleTexts() []string {
 	if s.load() != nil {
 		return nil
 	}
@@ -255,4 +255,24 @@ func share(text string) (float64, error) {
 		return 0, fmt.Errorf("--budget %q is no share: give 0.1%% to 50%%", text)
 	}
 	return v / 100, nil
+}
+
+// environment is what the environment of the process says about the server.
+type environment struct {
+	URLs         []string // RATESCOPE_REDIS
+	PasswordFile string   // RATESCOPE_PASSWORD_FILE
+	Password     string   // REDISCLI_AUTH
+}
+
+// takeEnvironment reads the environment and removes what may hold a password from it, so
+// that no program that is started from here, such as the command of an alert, inherits it.
+func takeEnvironment() environment {
+	e := environment{
+		URLs:         strings.Fields(os.Getenv("RATESCOPE_REDIS")),
+		PasswordFile: os.Getenv("RATESCOPE_PASSWORD_FILE"),
+		Password:     os.Getenv("REDISCLI_AUTH"),
+	}
+	os.Unsetenv("RATESCOPE_REDIS")
+	os.Unsetenv("REDISCLI_AUTH")
+	return e
 }

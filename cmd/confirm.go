@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"context"
@@ -22,17 +22,17 @@ func concernsOf(ctx context.Context, i *fire.Injector, batch model.Batch) []stri
 }
 
 // asks reports whether a person has to answer before the order.
-func (o *FireOptions) asks(why []string) bool { return o.Ask != nil && len(why) > 0 }
+func (o *orderOptions) asks(why []string) bool { return o.Ask != nil && len(why) > 0 }
 
 // confirmUndo asks what confirm asks, before an action at a key is taken back. The command names no
 // key, so that a script has to give it, too.
-func (o *FireOptions) confirmUndo(why []string, key string) error {
+func (o *orderOptions) confirmUndo(why []string, key string) error {
 	const nothing = "nothing is taken back"
 	if o.Key != "" && !arming.Named(key, o.Key) {
-		return Usagef("%s: %q is not the name of what was fired at, nor its last part", nothing, o.Key)
+		return usagef("%s: %q is not the name of what was fired at, nor its last part", nothing, o.Key)
 	}
 	if len(why) > 0 && o.Ask == nil && o.Key == "" {
-		return Usagef("%s: the server counts as production because %s, so give --key, what was fired at, and --reason", nothing, why[0])
+		return usagef("%s: the server counts as production because %s, so give --key, what was fired at, and --reason", nothing, why[0])
 	}
 	s := model.Order{Key: key}
 	err := o.confirm(why, "the server", &s, nothing)
@@ -43,27 +43,27 @@ func (o *FireOptions) confirmUndo(why []string, key string) error {
 // confirm asks for what a server of production needs before an order, by why a clause each: at a
 // terminal for the key's name, and for the reason where none was given. A script has named the key,
 // and needs --reason. nothing begins the sentence that refuses.
-func (o *FireOptions) confirm(why []string, server string, s *model.Order, nothing string) error {
+func (o *orderOptions) confirm(why []string, server string, s *model.Order, nothing string) error {
 	s.Reason = strings.TrimSpace(o.Reason)
 	switch {
 	case len(why) == 0:
 		return nil
 	case o.Ask == nil && s.Reason == "":
-		return Usagef("%s: %s counts as production because %s, so give --reason", nothing, server, why[0])
+		return usagef("%s: %s counts as production because %s, so give --reason", nothing, server, why[0])
 	case o.Ask == nil:
 		return nil
 	}
 	name := safetext.Clean(s.Key)
 	var err error
 	if s.Named, err = o.Ask(fmt.Sprintf("%s counts as production because %s.\nThe key's name, or its last part, to go on at %s: ", server, strings.Join(why, "; "), name)); err != nil {
-		return Usagef("%s: no name was typed (%w)", nothing, err)
+		return usagef("%s: no name was typed (%w)", nothing, err)
 	}
 	if !arming.Named(s.Key, s.Named) {
-		return Usagef("%s: %q is not the name of %s, nor its last part", nothing, s.Named, name)
+		return usagef("%s: %q is not the name of %s, nor its last part", nothing, s.Named, name)
 	}
 	if s.Reason == "" {
 		if s.Reason, err = o.Ask("Why, for the audit file: "); err != nil || s.Reason == "" {
-			return Usagef("%s: no reason was given", nothing)
+			return usagef("%s: no reason was given", nothing)
 		}
 	}
 	if s.Ticket != nil && s.Ticket.Expired(time.Now()) {

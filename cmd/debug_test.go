@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"bufio"
@@ -38,7 +38,7 @@ func TestDebugLog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "debug.jsonl")
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	for range 2 {
-		d, err := openDebugLog(name, DebugLimit, func() time.Time { return at })
+		d, err := openDebugLog(name, debugLimit, func() time.Time { return at })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestDebugLogIsBounded(t *testing.T) {
 		t.Errorf("a full log: %v", err)
 	}
 	for name, want := range map[string]string{"/dev/null": "no regular file", t.TempDir(): "directory"} {
-		if _, err := OpenDebugLog(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := startDebugLog(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"ratescope/model/report"
 )
 
-// Alerts evaluates the alerts of a configuration and delivers them. Make one with
-// NewAlerts. It is safe for concurrent use.
-type Alerts struct {
+// alerter evaluates the alerts of a configuration and delivers them. Make one with
+// newAlerter. It is safe for concurrent use.
+type alerter struct {
 	names  report.Options
 	change func(report.Alert) // gets every alert that begins or ends; may be nil
 	queue  *notify.Queue
@@ -36,20 +36,20 @@ const maxHistory = 500
 // farewell is how long alerts that wait may take to be delivered at the end.
 const farewell = 5 * time.Second
 
-// NewAlerts returns the alerts of a configuration. failed gets what could not be delivered.
-func NewAlerts(c *config.Config, names report.Options, change func(report.Alert), failed func(error)) *Alerts {
-	return &Alerts{names: names, change: change, queue: notify.NewQueue(routes(c), failed, nil), engine: alert.NewEngine(alertRules(c))}
+// newAlerter returns the alerts of a configuration. failed gets what could not be delivered.
+func newAlerter(c *config.Config, names report.Options, change func(report.Alert), failed func(error)) *alerter {
+	return &alerter{names: names, change: change, queue: notify.NewQueue(routes(c), failed, nil), engine: alert.NewEngine(alertRules(c))}
 }
 
 // Put takes in a batch, which is not modified.
-func (a *Alerts) Put(b model.Batch) {
+func (a *alerter) Put(b model.Batch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tell(a.engine.Put(b))
 }
 
 // Tap returns src with every batch going to a before it goes on. A nil a changes nothing.
-func (a *Alerts) Tap(src feed.Source) feed.Source {
+func (a *alerter) Tap(src feed.Source) feed.Source {
 	if a == nil {
 		return src
 	}
@@ -58,7 +58,7 @@ func (a *Alerts) Tap(src feed.Source) feed.Source {
 
 type tapped struct {
 	src    feed.Source
-	alerts *Alerts
+	alerts *alerter
 }
 
 // Run implements feed.Source.
@@ -70,7 +70,7 @@ func (t tapped) Run(ctx context.Context, emit func(model.Batch)) error {
 }
 
 // SetConfig puts another configuration in place. A nil a stays without alerts.
-func (a *Alerts) SetConfig(c *config.Config) {
+func (a *alerter) SetConfig(c *config.Config) {
 	if a == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func (a *Alerts) SetConfig(c *config.Config) {
 }
 
 // tell delivers events. a.mu is held, so that they are in order.
-func (a *Alerts) tell(events []alert.Event) {
+func (a *alerter) tell(events []alert.Event) {
 	for _, e := range events {
 		said := report.AlertOf(e, a.names)
 		a.history = append(a.history, said)
@@ -96,7 +96,7 @@ func (a *Alerts) tell(events []alert.Event) {
 }
 
 // Firing returns the alerts that fire now, by rule and key. A nil a has none.
-func (a *Alerts) Firing() []report.Alert {
+func (a *alerter) Firing() []report.Alert {
 	if a == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (a *Alerts) Firing() []report.Alert {
 }
 
 // History returns the alerts that began or ended lately, oldest first. A nil a has none.
-func (a *Alerts) History() []report.Alert {
+func (a *alerter) History() []report.Alert {
 	if a == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (a *Alerts) History() []report.Alert {
 }
 
 // Close delivers what waits, for a few seconds at most. A nil a has nothing to deliver.
-func (a *Alerts) Close() {
+func (a *alerter) Close() {
 	if a == nil {
 		return
 	}
@@ -168,9 +168,9 @@ func routeOf(a config.Alert) notify.Route {
 	return r
 }
 
-// TryAlerts delivers a made-up beginning and end of every alert of that name, or of all for
+// tryAlerts delivers a made-up beginning and end of every alert of that name, or of all for
 // "", and prints what became of each. The error says how many failed.
-func TryAlerts(ctx context.Context, c *config.Config, name string, o Output) error {
+func tryAlerts(ctx context.Context, c *config.Config, name string, o output) error {
 	failed, tried := 0, 0
 	for _, a := range c.Alerts {
 		if name != "" && a.Name != name {
@@ -197,9 +197,9 @@ func TryAlerts(ctx context.Context, c *config.Config, name string, o Output) err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case tried == 0 && name != "":
-		return Usagef("there is no alert %q that goes anywhere in the configuration", name)
+		return usagef("there is no alert %q that goes anywhere in the configuration", name)
 	case tried == 0:
-		return Usagef("the configuration has no alert that goes anywhere: add a webhook or a command to one under alerts")
+		return usagef("the configuration has no alert that goes anywhere: add a webhook or a command to one under alerts")
 	case failed > 0:
 		return fmt.Errorf("%d of %d deliveries failed", failed, tried)
 	}

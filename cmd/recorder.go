@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"ratescope/model"
 )
 
-// Recorder writes the batches of a running dashboard to a file. Put never blocks on the
+// recorder writes the batches of a running dashboard to a file. Put never blocks on the
 // disk: one goroutine of the Recorder does the writing.
-type Recorder struct {
+type recorder struct {
 	box  *feed.Mailbox
 	stop context.CancelFunc
 	done chan struct{} // closed when the goroutine has ended
@@ -22,19 +22,19 @@ type Recorder struct {
 	closed bool
 }
 
-// NewRecorder starts a recording; r.For is ignored. The error is a UsageError.
-func NewRecorder(r Recording) (*Recorder, error) {
+// newRecorder starts a recording; r.For is ignored. The error is a usageError.
+func newRecorder(r recording) (*recorder, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	rec := &Recorder{box: feed.NewMailbox(), stop: stop, done: make(chan struct{}), file: batchWriter{Recording: r}}
+	rec := &recorder{box: feed.NewMailbox(), stop: stop, done: make(chan struct{}), file: batchWriter{recording: r}}
 	go rec.run(ctx)
 	return rec, nil
 }
 
 // run writes until ctx has ended and nothing is left to take.
-func (r *Recorder) run(ctx context.Context) {
+func (r *recorder) run(ctx context.Context) {
 	defer close(r.done)
 	for {
 		b, err := r.box.Take(ctx) // a batch that is there is taken even when ctx has ended
@@ -52,11 +52,11 @@ func (r *Recorder) run(ctx context.Context) {
 
 // Put hands over a batch that is not modified any more. It never blocks, and must not be
 // called after Close.
-func (r *Recorder) Put(b model.Batch) { r.box.Put(b) }
+func (r *recorder) Put(b model.Batch) { r.box.Put(b) }
 
 // Fired hands over a request that was fired; it goes into the next batch. It never blocks,
 // and does nothing after Close.
-func (r *Recorder) Fired(f model.Fired) {
+func (r *recorder) Fired(f model.Fired) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
@@ -65,7 +65,7 @@ func (r *Recorder) Fired(f model.Fired) {
 }
 
 // Close writes the last batch, ends the file and describes what it holds.
-func (r *Recorder) Close() (account string, err error) {
+func (r *recorder) Close() (account string, err error) {
 	r.stop()
 	<-r.done
 	r.mu.Lock()

@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"cmp"
@@ -16,25 +16,25 @@ import (
 	"ratescope/model/safetext"
 )
 
-// Call is a request to an application as its flags say it.
-type Call struct {
+// webCall is a request to an application as its flags say it.
+type webCall struct {
 	URL, Method string
 	Headers     []string // "Name: value", or "@FILE" with one of these a line
 	Body        string   // a file
 }
 
 // Unused returns an error where a flag was given that is only for --url.
-func (c *Call) Unused() error {
+func (c *webCall) Unused() error {
 	for flag, given := range map[string]bool{"--request": c.Method != "", "--header": len(c.Headers) > 0, "--body": c.Body != ""} {
 		if given {
-			return Usagef("%s is for requests to an application: give --url, too", flag)
+			return usagef("%s is for requests to an application: give --url, too", flag)
 		}
 	}
 	return nil
 }
 
-// read reads the files that the flags name. The error is a UsageError.
-func (c *Call) read() (fire.Call, error) {
+// read reads the files that the flags name. The error is a usageError.
+func (c *webCall) read() (fire.Call, error) {
 	call := fire.Call{URL: c.URL, Method: c.Method}
 	var fields []string
 	for _, h := range c.Headers {
@@ -45,7 +45,7 @@ func (c *Call) read() (fire.Call, error) {
 		}
 		text, err := file.Read(name)
 		if err != nil {
-			return call, UsageError{err}
+			return call, usageError{err}
 		}
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(line); line != "" {
@@ -55,26 +55,26 @@ func (c *Call) read() (fire.Call, error) {
 	}
 	var err error
 	if call.Header, err = fire.ReadHeader(fields); err != nil {
-		return call, UsageError{err}
+		return call, usageError{err}
 	}
 	if c.Body != "" {
 		if call.Body, err = file.Read(c.Body); err != nil {
-			return call, UsageError{err}
+			return call, usageError{err}
 		}
 	}
 	return call, nil
 }
 
-// FireAt fires at an application and prints its answers and what they did not say as it was.
+// fireURL fires at an application and prints its answers and what they did not say as it was.
 // Where src is not nil, it watches s.Key, which is read after the last request.
-func FireAt(ctx context.Context, src Server, c Call, s model.Order, fo fire.Options, o Output) error {
+func fireURL(ctx context.Context, src server, c webCall, s model.Order, fo fire.Options, o output) error {
 	call, err := c.read()
 	if err != nil {
 		return err
 	}
 	app, err := fire.NewApplication(fo, call)
 	if err != nil {
-		return UsageError{err}
+		return usageError{err}
 	}
 	defer app.Close()
 	if err := app.Armed(); err != nil {
@@ -111,7 +111,7 @@ func FireAt(ctx context.Context, src Server, c Call, s model.Order, fo fire.Opti
 }
 
 // compareReading reads the key and compares it with the wait that the last answer announced.
-func compareReading(ctx context.Context, src Server, key string, list []model.Fired) ([]model.Finding, error) {
+func compareReading(ctx context.Context, src server, key string, list []model.Fired) ([]model.Finding, error) {
 	batch, r, err := feed.ReadKey(ctx, src, key)
 	if err != nil {
 		return nil, err

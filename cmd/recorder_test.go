@@ -1,4 +1,4 @@
-package cli_test
+package cmd
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ratescope/feed/cli"
 	"ratescope/feed/replay"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -51,7 +50,7 @@ func batch(i int) model.Batch {
 func TestCloseKeepsTheLastBatch(t *testing.T) {
 	for n := range 50 {
 		name := filepath.Join(t.TempDir(), "r.jsonl")
-		r, err := cli.NewRecorder(cli.Recording{File: name})
+		r, err := newRecorder(recording{File: name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +78,7 @@ func TestCloseKeepsTheLastBatch(t *testing.T) {
 // recording.
 func TestNothingIsRecordedBeforeTheFirstAnswer(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
-	r, err := cli.NewRecorder(cli.Recording{File: name})
+	r, err := newRecorder(recording{File: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +120,7 @@ func TestRecordWaitsForASilentServer(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "r.jsonl")
 			synctest.Test(t, func(t *testing.T) {
 				src := emits{tc.first, batch(0), batch(1)}
-				err := cli.Record(t.Context(), src, cli.Recording{File: file, For: time.Second}, cli.Output{Out: io.Discard, Err: io.Discard})
+				err := recordBatches(t.Context(), src, recording{File: file, For: time.Second}, output{Out: io.Discard, Err: io.Discard})
 				if failed := err != nil; failed != tc.fails {
 					t.Errorf("it fails with %v, want a failure: %v", err, tc.fails)
 				}
@@ -136,7 +135,7 @@ func TestRecordingsAreNotOverwritten(t *testing.T) {
 	if err := os.WriteFile(name, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cli.NewRecorder(cli.Recording{File: name}); !errors.As(err, new(cli.UsageError)) {
+	if _, err := newRecorder(recording{File: name}); !errors.As(err, new(usageError)) {
 		t.Errorf("it says %v", err)
 	}
 	if text, _ := os.ReadFile(name); string(text) != "mine" {

@@ -1,4 +1,4 @@
-package cli
+package cmd
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ const commandTime = 10 * time.Second
 // password returns the password of the server: of --askpass, --password-file, the target,
 // RATESCOPE_PASSWORD_FILE or REDISCLI_AUTH, the first of them that is there. One in the
 // URL goes before those of the environment.
-func (s *Settings) password() (connect.Secret, error) {
+func (s *settings) password() (connect.Secret, error) {
 	switch {
 	case s.Flags.Password != "" && s.PasswordFile != "":
 		return "", errors.New("--askpass and --password-file both give a password: give one of them")
@@ -40,16 +40,16 @@ func (s *Settings) password() (connect.Secret, error) {
 
 // GivenPassword returns the password that the command line gives, "" where it gives none. Those of the
 // environment and of targets are for Redis.
-func (s *Settings) GivenPassword() (connect.Secret, error) {
+func (s *settings) GivenPassword() (connect.Secret, error) {
 	switch {
 	case s.Flags.Password != "" && s.PasswordFile != "":
-		return "", UsageError{errors.New("--askpass and --password-file both give a password: give one of them")}
+		return "", usageError{errors.New("--askpass and --password-file both give a password: give one of them")}
 	case s.PasswordFile == "":
 		return s.Flags.Password, nil
 	}
 	password, err := passwordIn(s.PasswordFile)
 	if err != nil {
-		return "", UsageError{err}
+		return "", usageError{err}
 	}
 	return password, nil
 }

@@ -1,4 +1,4 @@
-package cli_test
+package cmd
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/feed/cli"
 	"ratescope/model"
 )
 
@@ -27,13 +26,13 @@ func TestIdentifySaysWhatItCouldNotSee(t *testing.T) {
 	const lack = "keys cannot be discovered: allow it with ACL SETUSER … +scan"
 	b := once{At: dawn, Local: dawn.Time(), Server: model.Server{Link: model.Live, Lacks: []string{lack}}, Sweep: model.Sweep{Passes: 1}}
 	var out, errs bytes.Buffer
-	err := cli.Identify(t.Context(), b, 0, cli.Output{Out: &out, Err: &errs, JSON: true})
-	var exit cli.ExitError
-	if !errors.As(err, &exit) || exit.Code != cli.ExitNothing || out.Len() > 0 || !strings.Contains(err.Error(), lack) {
+	err := identifyText(t.Context(), b, 0, output{Out: &out, Err: &errs, JSON: true})
+	var exit exitError
+	if !errors.As(err, &exit) || exit.Code != exitNothing || out.Len() > 0 || !strings.Contains(err.Error(), lack) {
 		t.Errorf("nothing could be looked at: %v, printed %q", err, &out)
 	}
 	b.Readings = []model.Reading{{Key: "k", Type: "zset", At: dawn}}
-	if err := cli.Identify(t.Context(), b, 0, cli.Output{Out: &out, Err: &errs, JSON: true}); err != nil || !strings.Contains(errs.String(), lack) {
+	if err := identifyText(t.Context(), b, 0, output{Out: &out, Err: &errs, JSON: true}); err != nil || !strings.Contains(errs.String(), lack) {
 		t.Errorf("a part could be looked at: %v, stderr is %q, want it to say what could not", err, &errs)
 	}
 }
