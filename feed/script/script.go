@@ -1,0 +1,129 @@
+// Package script is the grammar in which a user says how a limiter script of their own is called and
+// what its reply means: the keys and the arguments with words in braces, as rl:{who} and {window_ms},
+// and the replies that admit. It parses, expands and judges, and calls nothing.
+package script
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Call is how a script is called. The zero value has no keys and no arguments, and admits by the
+// reply 1. It is safe for concurrent use.
+type Call struct {
+	Keys, Args []string // with words in braces
+	Admitted   Admitted
+}
+
+// Values are what the words of a call stand for.
+type Values struct {
+	Who   string        // {who}: the subject that is limited
+	Limit limiter.Limit // {limit}, {window_s}, {window_ms}
+	Now   limiter.Instant
+	Cost  int64
+	ID    string // {id}: differs from request to request
+}
+
+// words are what may stand between braces, with its value.
+var words = map[string]func(v *Values) string{
+	"who":       func(v *Values) string { return v.Who },
+	"limit":     func(v *Values) string { return strconv.FormatInt(v.Limit.Count, 10) },
+	"window_s":  func(v *Values) string { return strconv.FormatFloat(v.Limit.Window.Seconds(), 'f', -1, 64) },
+	"window_ms": func(v *Values) string { return strconv.FormatInt(v.Limit.Window.Milliseconds(), 10) },
+	"now_s":     func(v *Values) string { return strconv.FormatInt(int64(v.Now.Floor(time.Second))/1e6, 10) },
+	"now_ms":    func(v *Values) string { return strconv.FormatInt(v.Now.Millis(), 10) },
+	"cost":      func(v *Values) string { return strconv.FormatInt(v.Cost, 10) },
+	"id":        func(v *Values) string { return v.ID },
+}
+
+// Default is how a script is called of which nothing is said: one key, and the limit, the window, the
+// instant and the cost.
+var Default = Call{Keys: []string{"{who}"}, Args: []string{"{limit}", "{window_ms}", "{now_ms}", "{cost}"}}
+
+// word finds a word in braces; what else stands in braces is itself, as the hash tag of a cluster.
+var word = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// Parse reads a call. Keys may hold braces of any other meaning; an argument that is a word in braces
+// alone has to be one that is known.
+func Parse(keys, args []string, admitted string) (Call, error) {
+	c := Call{Keys: keys, Args: args}
+	for _, a := range args {
+		if name := strings.Trim(a, "{}"); word.FindString(a) == a && a != "" && words[name] == nil {
+			return c, fmt.Errorf("%s is no argument of a script that is known: use %s", a, strings.Join(Words(), ", "))
+		}
+	}
+	var err error
+	c.Admitted, err = ParseAdmitted(admitted)
+	return c, err
+}
+
+// Words returns the words that are known, with their braces.
+func Words() []string {
+	var all []string
+	for name := range words {
+		all = append(all, "{"+name+"}")
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Expand returns the keys and the arguments of one request.
+func (c *Call) Expand(v Values) (keys, args []string) { return expand(c.Keys, &v), expand(c.Args, &v) }
+
+func expand(texts []string, v *Values) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = word.ReplaceAllStringFunc(text, func(name string) string {
+			if value := words[strings.Trim(name, "{}")]; value != nil {
+				return value(v)
+			}
+			return name
+		})
+	}
+	return out
+}
+
+// Head returns the call that the comment at the head of a script says, as in
+//
+//	-- ratescope: keys rl:{who}; args {limit} {window_ms}; admitted >=0
+//
+// found is false where no comment before the first statement begins so. What the comment leaves out
+// is as in Default.
+func Head(text string) (c Call, found bool, err error) {
+	c = Default
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		said, ours := strings.CutPrefix(strings.TrimSpace(strings.TrimLeft(line, "-")), "ratescope:")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#!"):
+			continue
+		case !strings.HasPrefix(line, "--"):
+			return c, false, nil
+		case !ours:
+			continue
+		}
+		keys, args, admitted := c.Keys, c.Args, ""
+		for part := range strings.SplitSeq(said, ";") {
+			switch name, rest, _ := strings.Cut(strings.TrimSpace(part), " "); name {
+			case "keys":
+				keys = strings.Fields(rest)
+			case "args":
+				args = strings.Fields(rest)
+			case "admitted":
+				admitted = strings.TrimSpace(rest)
+			case "":
+			default:
+				return c, true, fmt.Errorf("%q is no word of the comment \"-- ratescope:\": use keys, args, admitted", name)
+			}
+		}
+		c, err = Parse(keys, args, admitted)
+		return c, true, err
+	}
+	return c, false, nil
+}
