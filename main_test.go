@@ -44,7 +44,7 @@ var rooms = map[string][]string{
 	"limiter/scenario":    {"ratescope/limiter", goRedis},
 	"model":               {"ratescope/limiter", cells},
 	"feed":                {"ratescope/model", "ratescope/limiter", "ratescope/internal/", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync", "golang.org/x/time/", "github.com/aymanbagabas/go-udiff"},
-	"feed/metrics":        {"ratescope/feed", "ratescope/model", "ratescope/limiter", "github.com/prometheus/client_golang/", "github.com/prometheus/client_model/", "golang.org/x/crypto/", "golang.org/x/net/", "ratescope/internal"},
+	"feed/metrics":        {"ratescope/feed", "ratescope/model", "ratescope/limiter", "github.com/prometheus/client_golang/", "github.com/prometheus/client_model/", "golang.org/x/crypto/", "ratescope/internal"},
 	"themes":              {charm + "lipgloss/", charmX + "x/ansi"},
 	"tui":                 {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},
 	"tui/class":           {"ratescope/model", "ratescope/tui", charm, charmX, cells, "golang.org/x/crypto/"},
@@ -303,7 +303,7 @@ func TestTopLevel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := strings.Fields(".ci .git .gitignore Makefile README.md bin cmd docs feed go.mod go.sum internal limiter main.go main_test.go model ratescope source_test.go themes tui")
+	allowed := strings.Fields(".ci .dockerignore .git .gitignore Makefile README.md bin cmd docs feed go.mod go.sum internal limiter main.go main_test.go model ratescope source_test.go themes tui")
 	for _, e := range entries {
 		if !slices.Contains(allowed, e.Name()) {
 			t.Errorf("%s does not belong at the top", e.Name())

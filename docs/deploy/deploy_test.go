@@ -5,10 +5,12 @@ package deploy_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,6 +177,47 @@ func TestDockerfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs(t, "the Dockerfile", args)
+}
+
+// TestDockerignore keeps out of the image's context what changes with every commit or may be secret, and
+// nothing that the program is made of.
+func TestDockerignore(t *testing.T) {
+	lines := strings.Fields(read(t, "../../.dockerignore"))
+	for _, out := range []string{".git", "bin", "dist", "ratescope", "*.jsonl.gz"} {
+		if !slices.Contains(lines, out) {
+			t.Errorf(".dockerignore leaves %s in", out)
+		}
+	}
+	tracked, err := exec.Command("git", "-C", "../..", "ls-files", "*.go", "go.mod", "go.sum", "*.lua").Output()
+	if err != nil {
+		t.Skip("SKIPPED: this is no repository of git, so what the image needs was not compared with .dockerignore")
+	}
+	for _, name := range strings.Fields(string(tracked)) {
+		for _, line := range lines {
+			if in, _ := filepath.Match(line, strings.Split(name, "/")[0]); in && !strings.HasSuffix(name, "_test.go") {
+				t.Errorf("%s of .dockerignore leaves out %s", line, name)
+			}
+		}
+	}
+}
+
+// TestServiceName: the exporter answers by the names under which its service is reached.
+func TestServiceName(t *testing.T) {
+	var service struct {
+		Metadata struct{ Name string }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "kubernetes/service.yaml")), &service); err != nil {
+		t.Fatal(err)
+	}
+	h := metrics.Handler(metrics.New(metrics.Options{}))
+	for _, host := range []string{"", ".prod.svc", ".prod.svc.cluster.local"} {
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.Host = service.Metadata.Name + host + ":9464"
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != 200 {
+			t.Errorf("by the name %s it answers %d", r.Host, w.Code)
+		}
+	}
 }
 
 func TestKubernetes(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"golang.org/x/crypto/bcrypt"
-	"golang.org/x/net/netutil"
 
 	"ratescope/internal/file"
 	"ratescope/model/safetext"
@@ -32,20 +31,17 @@ const DefaultConnections = 64
 
 // streams returns how many of the connections may be streams: a few are left to scrapers.
 func (a Access) streams() int {
-	most := cmp.Or(max(a.Connections, 0), DefaultConnections)
+	most := a.connections()
 	return max(most-spared, most/2, 1)
 }
+
+func (a Access) connections() int { return cmp.Or(max(a.Connections, 0), DefaultConnections) }
 
 // spared is how many connections are no streams.
 const spared = 8
 
-// Listen bounds the connections of a listener, and lets it speak TLS where a has a certificate.
-// The error is one sentence.
+// Listen lets a listener speak TLS where a has a certificate. The error is one sentence.
 func (a Access) Listen(l net.Listener) (net.Listener, error) {
-	if a.Connections <= 0 {
-		a.Connections = DefaultConnections
-	}
-	l = netutil.LimitListener(l, a.Connections)
 	switch {
 	case a.Cert == "" && a.Key == "":
 		return l, nil
@@ -105,52 +101,72 @@ func (a Access) Guard(next http.Handler) (http.Handler, error) {
 	if err != nil || list == nil {
 		return next, err
 	}
-	g := &guard{users: list, next: next}
-	return g, nil
+	return &guard{users: list, next: next, guesses: make(chan struct{}, mostGuesses), right: map[string][sha256.Size]byte{}}, nil
 }
+
+// mostGuesses is how many passwords wait to be compared; further ones are refused without a look.
+const mostGuesses = 4
 
 // guard asks for a name and a password. A password that was right is remembered by its digest:
 // bcrypt takes a good part of a second by design, and a scraper comes every few.
 type guard struct {
-	users users
-	next  http.Handler
+	users   users
+	next    http.Handler
+	guesses chan struct{} // holds one for each password that is compared or waits for it
+	compare sync.Mutex    // one at a time: guesses wait for one another
 
 	mu    sync.Mutex
 	right map[string][sha256.Size]byte // by user
 }
 
-// noUser is the hash that a password is compared with when there is no such user, so that a name cannot be guessed by the
-// time that the answer takes.
+// noUser is the hash that a password is compared with when there is no such user, so that a name cannot be
+// guessed by the time that the answer takes.
 var noUser = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5VtuXJ1r0u3hUoXn1aOH6Qf9wZ2lK")
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()
-	if !g.admits(user, password) {
-		w.Header().Set("WWW-Authenticate", `Basic realm="ratescope", charset="UTF-8"`)
-		http.Error(w, "a name and a password are needed", http.StatusUnauthorized)
-		return
+	digest := sha256.Sum256([]byte(password))
+	if !g.remembers(user, digest) {
+		select {
+		case g.guesses <- struct{}{}:
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "too many passwords are being tried: come again in a second", http.StatusTooManyRequests)
+			return
+		}
+		right := g.admits(user, password, digest)
+		<-g.guesses
+		if !right {
+			w.Header().Set("WWW-Authenticate", `Basic realm="ratescope", charset="UTF-8"`)
+			http.Error(w, "a name and a password are needed", http.StatusUnauthorized)
+			return
+		}
 	}
 	g.next.ServeHTTP(w, r)
 }
 
-func (g *guard) admits(user, password string) bool {
+// remembers reports whether a password was right before.
+func (g *guard) remembers(user string, digest [sha256.Size]byte) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	right, known := g.right[user]
+	return known && subtle.ConstantTimeCompare(right[:], digest[:]) == 1
+}
+
+// admits compares a password, and remembers it if it is right.
+func (g *guard) admits(user, password string, digest [sha256.Size]byte) bool {
 	hash, known := g.users[user]
 	if !known {
 		hash = noUser
 	}
-	digest := sha256.Sum256([]byte(password))
-	g.mu.Lock()
-	defer g.mu.Unlock() // one at a time: guesses wait for one another
-	if right, remembered := g.right[user]; remembered && subtle.ConstantTimeCompare(right[:], digest[:]) == 1 {
-		return true
-	}
+	g.compare.Lock()
+	defer g.compare.Unlock()
 	if bcrypt.CompareHashAndPassword(hash, []byte(password)) != nil || !known {
 		return false
 	}
-	if g.right == nil {
-		g.right = map[string][sha256.Size]byte{}
-	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.right[user] = digest
 	return true
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -217,7 +216,7 @@ func (c *Collector) choose() []*model.Watched {
 // maxName is how many bytes of a name are told.
 const maxName = 512
 
-// name is a key as a label: any valid UTF-8, which the format escapes.
+// name is a key as a label.
 func (c *Collector) name(key string) string {
 	if c.o.Mask {
 		key = safetext.Mask(key)
@@ -225,11 +224,10 @@ func (c *Collector) name(key string) string {
 	return label(key)
 }
 
-// label returns a text from the server as the value of a label.
+// label returns a text from the server as the value of a label. The format would leave all but a quote, a
+// backslash and a line feed as they are, and a page that is looked at with curl reaches a terminal.
 func label(key string) string {
-	if !utf8.ValidString(key) {
-		key = safetext.Clean(key)
-	}
+	key = safetext.Clean(key)
 	if len(key) > maxName {
 		key = strings.ToValidUTF8(key[:maxName/2], "") + "…" + strings.ToValidUTF8(key[len(key)-maxName/2:], "")
 	}

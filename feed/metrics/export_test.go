@@ -113,7 +113,7 @@ func TestExported(t *testing.T) {
 	if got, exported := value(f, "ratescope_key_used", "broken"); exported {
 		t.Errorf("a key that cannot be read has used %v", got)
 	}
-	for _, name := range names[:4] {
+	for _, name := range []string{"plain", `quo"te\\back\nline`, "größe:👩", `\x1b[2Jraw`, `bad\xff\xfe`} {
 		if got, exported := value(f, "ratescope_key_used", name); !exported || got != 5 {
 			t.Errorf("%q: used is %v %v", name, got, exported)
 		}
@@ -292,7 +292,8 @@ func TestHost(t *testing.T) {
 	h := metrics.Handler(metrics.New(metrics.Options{Hosts: []string{"Exporter.example"}}))
 	for host, want := range map[string]int{
 		"localhost:9464": 200, "LOCALHOST": 200, "localhost.:9464": 200, "127.0.0.1:9464": 200, "10.1.2.3": 200, "[::1]:9464": 200, "[::1]": 200,
-		name + ":9464": 200, "exporter.example:9464": 200, "evil.example:9464": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example:80": 403, "": 403,
+		name + ":9464": 200, "exporter.example:9464": 200, "ratescope:9464": 200, "ratescope.prod.svc:9464": 200, "ratescope.prod.svc.cluster.local.": 200,
+		"ratescope.prod:9464": 403, "svc": 200, "cluster.local": 403, "evil.example:9464": 403, "evilsvc.example": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example:80": 403, "": 403,
 	} {
 		for _, path := range []string{"/metrics", "/"} {
 			r := httptest.NewRequest("GET", path, nil)

@@ -37,13 +37,11 @@ const index = `<!doctype html>
 <p>The same for dashboards, as a stream: ratescope --from with the address of this page</p>
 `
 
-// Handler returns the pages: /, /metrics, /healthz, /readyz and the stream for dashboards. It answers requests for the hosts that are
-// known alone; see knownHost.
+// Handler returns the pages: /, /metrics, /healthz, /readyz and the stream for dashboards. It answers requests
+// for the hosts that are known alone; see knownHost.
 func Handler(c *Collector) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(newPages(c), promhttp.HandlerOpts{
-		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, // a Timeout would hold whole pages in memory
-	}))
+	mux.Handle("GET /metrics", scrapes(promhttp.HandlerFor(newPages(c), promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, index) // the client may be gone
@@ -83,11 +81,12 @@ func (c *Collector) notReady() string {
 }
 
 // knownHost returns what tells whether a request for a host is answered: an address,
-// localhost, the name of this machine and the names that are given. A page that a browser
+// localhost, the name of this machine, the names that are given, and names that no public server
+// has: those of one word, and those of services in a cluster. A page that a browser
 // shows can have the name of its own server resolve to this machine (DNS rebinding), and
 // would read the names of the keys; it cannot choose another Host.
 func knownHost(names []string) func(host string) bool {
-	known := map[string]bool{"localhost": true}
+	known := map[string]bool{}
 	if name, err := os.Hostname(); err == nil {
 		known[strings.ToLower(name)] = true
 	}
@@ -99,7 +98,8 @@ func knownHost(names []string) func(host string) bool {
 			host = name
 		}
 		host = strings.ToLower(strings.TrimSuffix(host, "."))
-		return known[host] || net.ParseIP(strings.Trim(host, "[]")) != nil
+		local := host != "" && !strings.Contains(host, ".") || strings.HasSuffix(host, ".svc") || strings.HasSuffix(host, ".svc.cluster.local")
+		return local || known[host] || net.ParseIP(strings.Trim(host, "[]")) != nil
 	}
 }
 
@@ -120,6 +120,7 @@ func Serve(ctx context.Context, src feed.Source, listen net.Listener, c *Collect
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
+	(&room{most: c.o.Access.connections()}).bound(server)
 	within, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	served := make(chan error, 1)
