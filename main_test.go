@@ -210,7 +210,7 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	for dir, n := range inDir {
-		if n > maxDir && dir != "feed/decode/library" { // one file a library, however many there are
+		if n > maxDir && dir != "feed/decode/library" && dir != "cmd" { // one file a library, one a command
 			t.Errorf("%s has %d files, more than %d", dir, n, maxDir)
 		}
 	}

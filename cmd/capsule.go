@@ -23,7 +23,6 @@ import (
 	"ratescope/model/capsule"
 	"ratescope/model/plural"
 	"ratescope/model/record"
-	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/model/span"
 	"ratescope/tui"
@@ -76,7 +75,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 		return capsule.Content{}, err
 	}
 	c := capsule.Content{
-		By: "ratescope " + report.Build(p.version), Made: time.Now(), Begin: begin, Board: board, Recording: recording,
+		By: "ratescope " + buildText(p.version), Made: time.Now(), Begin: begin, Board: board, Recording: recording,
 		Events: tui.Events(board, p.mask), Concerns: tui.Concerns(board), Alerts: alerts.History(), Text: text, SVG: svg, Names: p.names(),
 	}
 	loaded, err := p.Loaded()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/model"
+	"ratescope/model/plural"
 	"ratescope/model/rediscli"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -98,7 +100,7 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 	if err := s.Change.Check(); err != nil {
 		return usageError{Err: err}
 	}
-	var account *report.Change
+	var account *changeAccount
 	told := false
 	fo := order.options()
 	fo.Ready = func() {
@@ -143,7 +145,7 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 	}
 	s.Ticket = &t
 	found := concernsOf(ctx, injector, batch)
-	account = report.ChangeOf(t, changeNotes(found, &r, s), o.Names)
+	account = changeOf(t, changeNotes(found, &r, s), o.Names)
 	if order.asks(found) { // what the answer is about
 		o.announce(account)
 		told = true
@@ -160,7 +162,7 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 }
 
 // announce prints a ticket before its change is made.
-func (o output) announce(account *report.Change) {
+func (o output) announce(account *changeAccount) {
 	for _, l := range account.Lines() {
 		fmt.Fprintln(o.Err, "ratescope: "+safetext.Clean(l))
 	}
@@ -175,4 +177,135 @@ func changeNotes(concerns []string, r *model.Reading, s model.Order) (notes []st
 		notes = append(notes, "it counts as production: "+strings.Join(concerns, "; "))
 	}
 	return notes
+}
+
+// changeAccount is what was done to one key instead of firing requests at it.
+type changeAccount struct {
+	ID       string        `json:"id"` // of the action in the audit file, which undo takes; "" where nothing was written
+	Key      report.Text   `json:"key"`
+	Change   string        `json:"change"`
+	At       int64         `json:"at_ms"` // of the server's clock, of the forecast
+	Before   *keyStanding  `json:"before"`
+	Forecast *keyStanding  `json:"forecast"` // how it stands afterwards, if no other client sends a request
+	Commands []report.Text `json:"commands"`
+	Notes    []string      `json:"notes"`
+	Units    *int64        `json:"units,omitempty"` // given
+	Limit    string        `json:"limit,omitempty"` // what is changed of a limit that its library keeps in Redis
+	Removed  []report.Text `json:"removed"`
+	Written  []report.Text `json:"written"`
+
+	server report.Text
+	names  report.Options
+}
+
+// keyStanding is how a key stands at one instant. Waits are in milliseconds, -1 is never.
+type keyStanding struct {
+	Used      int64  `json:"used"`
+	Remaining int64  `json:"remaining"`
+	Next      *int64 `json:"next_admission_ms"`
+	AsNew     *int64 `json:"as_new_ms"`
+	Blocked   int64  `json:"blocked_ms"`
+}
+
+// changeOf is the account of a change that is about to be made, by its ticket; notes are sentences
+// about it.
+func changeOf(t model.Ticket, notes []string, o report.Options) *changeAccount {
+	c := &changeAccount{
+		Key: o.Name(t.Order.Key), Change: t.Order.Change.String(), At: t.At.Millis(), Before: standing(t.Was), Forecast: standing(t.Will),
+		Commands: []report.Text{}, Notes: append([]string{}, notes...), Removed: []report.Text{}, Written: []report.Text{}, server: report.Text(t.Server), names: o,
+	}
+	if t.Raise != nil {
+		c.Limit = t.Raise.String()
+	}
+	for _, line := range t.Commands {
+		if o.Mask {
+			line = strings.ReplaceAll(line, t.Order.Key, string(o.Name(t.Order.Key)))
+		}
+		c.Commands = append(c.Commands, report.Text(line))
+	}
+	return c
+}
+
+func standing(s model.Standing) *keyStanding {
+	if !s.Known {
+		return nil
+	}
+	return &keyStanding{s.Used, s.Remaining, new(report.Millis(s.Next)), new(report.Millis(s.AsNew)), s.Blocked.Milliseconds()}
+}
+
+// Lines are the ticket as lines of text.
+func (c *changeAccount) Lines() []string {
+	texts := make([]string, len(c.Commands))
+	for i, t := range c.Commands {
+		texts[i] = t.Clean()
+	}
+	lines := []string{
+		c.Change + " " + c.Key.Clean() + " at " + c.server.Clean(),
+		"now      " + c.Before.words(),
+		"then     " + c.Forecast.words(),
+		"sends    " + strings.Join(texts, "; "),
+	}
+	if c.Limit != "" {
+		lines = append(lines, "changes  "+c.Limit+", until its application sets it anew")
+	}
+	for _, n := range c.Notes {
+		lines = append(lines, "note     "+n)
+	}
+	return lines
+}
+
+// words are a standing as a clause.
+func (s *keyStanding) words() string {
+	if s == nil {
+		return "not known"
+	}
+	text := fmt.Sprintf("%d used, room for %d, next admission in %s, as new in %s", s.Used, s.Remaining, report.Wait(s.Next, "no time", "never"), report.Wait(s.AsNew, "no time", "never"))
+	if s.Blocked > 0 {
+		text += fmt.Sprintf(", blocked for %s", report.Wait(&s.Blocked, "0 ms", "never"))
+	}
+	return text
+}
+
+// Done enters what came of the change.
+func (c *changeAccount) Done(d model.Changed) {
+	c.ID = d.Action
+	for _, k := range d.Removed {
+		c.Removed = append(c.Removed, c.names.Name(k))
+	}
+	for _, k := range d.Written {
+		c.Written = append(c.Written, c.names.Name(k))
+	}
+	if strings.HasPrefix(c.Change, "give") {
+		c.Units = &d.Units
+	}
+	for _, why := range d.Unsaved {
+		c.Notes = append(c.Notes, "this cannot be undone, what it removed was not saved: "+why)
+	}
+}
+
+// JSON prints c as one object.
+func (c *changeAccount) JSON(w io.Writer) error { return report.WriteJSON(w, c) }
+
+// Text prints c as one line.
+func (c *changeAccount) Text(w io.Writer) error {
+	what := plural.Of(len(c.Removed), "key") + " removed"
+	switch {
+	case c.Limit != "":
+		what = c.Limit
+	case c.Units != nil:
+		what = plural.Of(int(*c.Units), "unit") + " given"
+	case len(c.Written) > 0:
+		what = "blocked until " + report.Instant(c.At+c.Forecast.blocked())
+	case len(c.Removed) == 0:
+		what = "there was nothing to remove"
+	}
+	_, err := fmt.Fprintf(w, "%s: %s, %s · id %s\n", c.Key.Clean(), c.Change, what, c.ID)
+	return err
+}
+
+func (s *keyStanding) blocked() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.Blocked
 }

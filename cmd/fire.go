@@ -18,7 +18,6 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
@@ -155,7 +154,7 @@ func (o *orderOptions) options() fire.Options {
 // fireKey fires s at its key, aimed by one reading of it, and prints the answers. src
 // watches that key alone.
 func fireKey(ctx context.Context, src server, s model.Order, order orderOptions, o output) error {
-	account := report.NewFire(s.Key, o.Names)
+	account := newFireAccount(s.Key, o.Names)
 	var foretold []string
 	fo := order.options()
 	fo.Ready = func() {
@@ -280,7 +279,7 @@ func reportable(name string) error {
 }
 
 // writeReport writes the report of an order into a new file.
-func writeReport(account *report.Fire, name string) error {
+func writeReport(account *fireAccount, name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("the report is not written: %w", file.Unwritable(name, err))
@@ -290,34 +289,4 @@ func writeReport(account *report.Fire, name string) error {
 		print = account.JSON
 	}
 	return cmp.Or(print(f), f.Close())
-}
-
-// undoAction takes back what one order wrote, by its id, and prints what was done.
-func undoAction(ctx context.Context, src server, id string, order orderOptions, o output) error {
-	injector := src.Injector(order.options())
-	key, err := injector.KeyOf(id)
-	if err != nil {
-		return err
-	}
-	if err := order.confirmUndo(injector.Production(ctx), key); err != nil {
-		return err
-	}
-	injector = src.Injector(order.options()) // with the reason that was typed
-	undo := injector.Undo
-	if order.Withdraw {
-		undo = injector.Withdraw
-	}
-	u, err := undo(ctx, id)
-	if err != nil {
-		return err
-	}
-	r := report.UndoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
-	r.Change = u.Change
-	if u.Lowered != nil {
-		r.Lowered = u.Lowered.String()
-	}
-	if u.Withdrawn {
-		r.Withdrawn = &u.Units
-	}
-	return o.print(r)
 }

@@ -12,7 +12,6 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
@@ -81,7 +80,7 @@ func fireURL(ctx context.Context, src server, c webCall, s model.Order, fo fire.
 		return err
 	}
 	name := cmp.Or(s.Key, app.Shown())
-	account := report.NewFire(name, o.Names)
+	account := newFireAccount(name, o.Names)
 	account.At(app.Shown(), app.Method())
 	var list []model.Fired
 	_, err = app.Fire(ctx, s, func(f model.Fired) {

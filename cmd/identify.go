@@ -22,6 +22,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/decode/library"
 	"ratescope/internal/file"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/model/plural"
@@ -205,16 +206,16 @@ func identifyWrite(ctx context.Context, src feed.Source, long time.Duration, pat
 }
 
 // identified looks at every key once, and for so long.
-func identified(ctx context.Context, src feed.Source, long time.Duration, o output) (report.Identified, error) {
+func identified(ctx context.Context, src feed.Source, long time.Duration, o output) (limitersFound, error) {
 	b, err := feed.OnceWithin(ctx, src, feed.Bounds{Least: long})
 	if err != nil {
-		return report.Identified{}, err
+		return limitersFound{}, err
 	}
 	o.lacks(b)
 	if err := unread(b); err != nil {
-		return report.Identified{}, err
+		return limitersFound{}, err
 	}
-	return report.IdentifiedOf(identify.Of(b.Readings, b.Sweep, aboutLibrary), b.Server.Target, o.Names), nil
+	return limitersOf(identify.Of(b.Readings, b.Sweep, aboutLibrary), b.Server.Target, o.Names), nil
 }
 
 // aboutLibrary says what is known of a library.
@@ -230,7 +231,7 @@ func aboutLibrary(name string) (identify.Library, bool) {
 // names follow one pattern get one rule that says what is the same for all of them, and a pattern
 // comes before one that its keys fit, too. A limit that is not in Redis is a comment that says
 // what to write.
-func entriesOf(r report.Identified) (entries []config.Entry, examples []string) {
+func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	type one struct {
 		entry   config.Entry
 		example string
@@ -244,12 +245,12 @@ func entriesOf(r report.Identified) (entries []config.Entry, examples []string) 
 		g := &r.Groups[i]
 		e := config.Entry{Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm, Limit: g.Rule.Limit, Window: g.Rule.Window}
 		hint := ""
-		if g.Rule.Limit == "" && g.Missing() {
-			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.LimitHint())
+		if g.Rule.Limit == "" && g.missingLimit() {
+			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
 		}
 		x := at[e.Match]
 		if x == nil {
-			x = &one{entry: e, example: g.Example(), hint: hint}
+			x = &one{entry: e, example: g.exampleKey(), hint: hint}
 			at[e.Match] = x
 			all = append(all, x)
 		}
@@ -278,4 +279,182 @@ func entriesOf(r report.Identified) (entries []config.Entry, examples []string) 
 		entries, examples = append(entries, x.entry), append(examples, x.example)
 	}
 	return entries, examples
+}
+
+// limitersFound is which limiters live on a server, in the fields and the order of the JSON output.
+type limitersFound struct {
+	Groups      []foundGroup `json:"groups"`
+	Unknown     int64        `json:"unknown"`
+	Sampled     int64        `json:"sampled,omitempty"` // of the unknown: like others that are likely limiters
+	NotLimiters int64        `json:"not_limiters"`
+
+	server report.Text
+}
+
+// foundGroup is limiters of one library whose names begin alike.
+type foundGroup struct {
+	Pattern     report.Text   `json:"pattern"`
+	Keys        int           `json:"keys"`
+	Library     *string       `json:"library"`
+	Evidence    string        `json:"evidence"`
+	Why         []string      `json:"why"`
+	Algorithm   *string       `json:"algorithm"`
+	Window      *int64        `json:"window_ms"`
+	Limit       *int64        `json:"limit"`
+	LimitFrom   *string       `json:"limit_from"`
+	NotRecorded []string      `json:"not_recorded"`
+	Rule        suggestedRule `json:"rule"`
+
+	version string
+	example report.Text
+	missing bool
+	unsaid  []string // what watching has yet to settle
+}
+
+// suggestedRule is the rule of the configuration that makes a group's figures whole. What a person has to
+// add is left out.
+type suggestedRule struct {
+	Match     report.Text `json:"match"`
+	Library   string      `json:"library,omitempty"`
+	Algorithm string      `json:"algorithm,omitempty"`
+	Limit     string      `json:"limit,omitempty"`
+	Window    string      `json:"window,omitempty"`
+}
+
+// limitersOf is r for output.
+func limitersOf(r identify.Report, server string, o report.Options) limitersFound {
+	out := limitersFound{Groups: make([]foundGroup, 0, len(r.Groups)), Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters, server: report.Text(server)}
+	for i := range r.Groups {
+		out.Groups = append(out.Groups, groupOf(&r.Groups[i], o))
+	}
+	return out
+}
+
+func groupOf(g *identify.Group, o report.Options) foundGroup {
+	out := foundGroup{
+		Pattern: o.Name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
+		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.Name(g.Example), missing: g.Missing(), unsaid: g.Unsettled,
+	}
+	out.Rule.Match = out.Pattern
+	if g.Library != "" {
+		out.Library = new(g.Library)
+		out.Rule.Library = g.Library
+	}
+	if g.Algorithm != limiter.Unknown {
+		out.Algorithm = new(g.Algorithm.String())
+		out.Rule.Algorithm = g.Algorithm.String()
+	}
+	if g.Window > 0 {
+		out.Window = new(report.Millis(g.Window))
+		out.Rule.Window = g.Window.String()
+	}
+	if g.LimitFrom != model.NoLimit {
+		out.Limit, out.LimitFrom = new(g.Limit.Count), new(g.LimitFrom.String())
+		if g.Window > 0 {
+			out.Rule.Limit, out.Rule.Window = fmt.Sprintf("%d/%s", g.Limit.Count, g.Window), ""
+		}
+	}
+	return out
+}
+
+// JSON prints i as one object.
+func (i limitersFound) JSON(w io.Writer) error { return report.WriteJSON(w, i) }
+
+// Text prints i for people: a table of the groups, then what each of them is known by, what it
+// does not record, and what is to be added.
+func (i limitersFound) Text(w io.Writer) error {
+	c := report.NewColumns("pattern", ">keys", "library", "evidence", "algorithm", "per", ">limit", "limit from")
+	for _, g := range i.Groups {
+		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), orDash(g.Library), evidenceMark(g.Evidence),
+			orDash(g.Algorithm), windowText(g.Window), report.Number(g.Limit), orDash(g.LimitFrom))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.Clean(), plural.Of(len(i.Groups), "group"), i.others())
+	if len(i.Groups) == 0 {
+		b.WriteString("\nNo key is a limiter by the layout of a library. Name the keys of your own with --watch 'rl:*'.\n")
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	b.WriteString("\n" + c.String())
+	for _, g := range i.Groups {
+		b.WriteByte('\n')
+		g.describe(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// others says, after the number of groups, what became of the keys that are in none.
+func (i *limitersFound) others() (text string) {
+	switch i.NotLimiters {
+	case 0:
+	case 1:
+		text += ", 1 key is no limiter"
+	default:
+		text += fmt.Sprintf(", %d keys are no limiters", i.NotLimiters)
+	}
+	if rest := i.Unknown - i.Sampled; rest > 0 {
+		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", plural.Of(int(rest), "key"))
+	}
+	if i.Sampled > 0 {
+		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them", plural.Of(int(i.Sampled), "key"))
+	}
+	return text
+}
+
+// describe writes the sentences about a group.
+func (g *foundGroup) describe(b *strings.Builder) {
+	fmt.Fprintf(b, "%s, as %s\n", g.Pattern.Clean(), safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis))
+	if len(g.Why) > 0 {
+		fmt.Fprintf(b, "  known by       %s\n", strings.Join(g.Why, "; "))
+	}
+	if g.version != "" {
+		fmt.Fprintf(b, "  checked with   %s %s\n", orDash(g.Library), g.version)
+	}
+	if len(g.NotRecorded) > 0 {
+		fmt.Fprintf(b, "  not recorded   %s\n", strings.Join(g.NotRecorded, "; "))
+	}
+	switch {
+	case g.Evidence == model.Likely.String():
+		for _, what := range g.unsaid {
+			fmt.Fprintf(b, "  not yet known  %s\n", what)
+		}
+		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: ratescope identify --write\n")
+	case g.missing:
+		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s\n", g.Pattern.Clean(), g.limitHint())
+	}
+}
+
+// missingLimit says whether a person has to add the limit.
+func (g *foundGroup) missingLimit() bool { return g.missing }
+
+// exampleKey returns the name of one of the group's limiters.
+func (g *foundGroup) exampleKey() string { return string(g.example) }
+
+// limitHint says how the limit of a group is written in a rule, for one that is not in Redis.
+func (g *foundGroup) limitHint() string {
+	return "COUNT/" + strings.ReplaceAll(windowText(g.Window), report.Dash, "DURATION")
+}
+
+// orDash returns *s, or a dash where nothing is known.
+func orDash(s *string) string {
+	if s == nil {
+		return report.Dash
+	}
+	return *s
+}
+
+// evidenceMark puts a tilde before what is only likely.
+func evidenceMark(evidence string) string {
+	if evidence == model.Likely.String() {
+		return "~ " + evidence
+	}
+	return evidence
+}
+
+func windowText(ms *int64) string {
+	if ms == nil {
+		return report.Dash
+	}
+	return strings.ReplaceAll(report.Each(*ms), " ", "")
 }

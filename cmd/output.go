@@ -1,11 +1,10 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"strings"
 
-	"ratescope/feed"
 	"ratescope/model"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -40,23 +39,6 @@ func (o output) lacks(batch model.Batch) {
 	}
 }
 
-// peekKey prints what would happen to a request of a cost at the key now. src watches that key
-// alone.
-func peekKey(ctx context.Context, src feed.Source, key string, cost int64, o output) error {
-	if cost < 1 {
-		return usagef("a cost of %d is out of range: give 1 or more", cost)
-	}
-	batch, r, err := feed.ReadKey(ctx, src, key)
-	if err != nil {
-		return err
-	}
-	o.lacks(batch)
-	if t, err := r.Aim(); err == nil && r.Type == "none" {
-		r.Target, r.State.Algorithm = t, t.Algorithm // what Fire would make of it
-	}
-	return o.print(report.PeekOf(&r, batch.At, cost, o.Names))
-}
-
 // usageError is an error in how the program was called: it makes the exit code 2.
 type usageError struct{ Err error }
 
@@ -78,3 +60,36 @@ func (e exitError) Unwrap() error { return e.Err }
 
 // usagef returns a usageError with a formatted text.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// progressLine is a line on a terminal that is written over.
+type progressLine struct {
+	to    io.Writer
+	shown string
+}
+
+// barCells is how wide the bar of the progress is.
+const barCells = 24
+
+// show writes how far the search for limiters is.
+func (p *progressLine) show(b model.Batch) {
+	text := fmt.Sprintf("looking for limiters: %d keys seen, %d found", b.Sweep.Scanned, len(b.Readings))
+	if b.Sweep.Total > 0 {
+		part := min(float64(b.Sweep.Scanned)/float64(b.Sweep.Total), 1)
+		filled := int(part * barCells)
+		text = fmt.Sprintf("[%s%s] %3.0f %% of %d keys, %d limiters", strings.Repeat("#", filled), strings.Repeat(".", barCells-filled), part*100, b.Sweep.Total, len(b.Readings))
+	}
+	p.print(text)
+}
+
+// print writes a text over the one before.
+func (p *progressLine) print(text string) {
+	fmt.Fprint(p.to, "\r"+text+strings.Repeat(" ", max(0, safetext.Width(p.shown)-safetext.Width(text))))
+	p.shown = text
+}
+
+// clear removes the line.
+func (p *progressLine) clear() {
+	if p.shown != "" {
+		fmt.Fprint(p.to, "\r"+strings.Repeat(" ", safetext.Width(p.shown))+"\r")
+	}
+}

@@ -1,7 +1,11 @@
 package cmd
 
 import (
+	"context"
 	"encoding/base64"
+
+	"ratescope/feed"
+	"ratescope/model/report"
 
 	"github.com/spf13/cobra"
 )
@@ -51,4 +55,21 @@ func (p *program) key(c *cobra.Command, args []string, f func(src server, name s
 	}
 	defer src.Close()
 	return f(src, name)
+}
+
+// peekKey prints what would happen to a request of a cost at the key now. src watches that key
+// alone.
+func peekKey(ctx context.Context, src feed.Source, key string, cost int64, o output) error {
+	if cost < 1 {
+		return usagef("a cost of %d is out of range: give 1 or more", cost)
+	}
+	batch, r, err := feed.ReadKey(ctx, src, key)
+	if err != nil {
+		return err
+	}
+	o.lacks(batch)
+	if t, err := r.Aim(); err == nil && r.Type == "none" {
+		r.Target, r.State.Algorithm = t, t.Algorithm // what Fire would make of it
+	}
+	return o.print(report.PeekOf(&r, batch.At, cost, o.Names))
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -13,17 +14,17 @@ import (
 
 	"ratescope/feed"
 	"ratescope/internal/file"
+	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/plural"
 	"ratescope/model/record"
-	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/model/span"
 )
 
 // recording returns what all recordings of this run have in common.
 func (p *program) recording(name string) recording {
-	return recording{File: name, Header: record.Header{By: "ratescope " + report.Build(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
+	return recording{File: name, Header: record.Header{By: "ratescope " + buildText(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
 }
 
 func newRecord(p *program) *cobra.Command {
@@ -197,4 +198,36 @@ func size(n int64) string {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// eachBatch runs src and gives take every batch, on the caller's goroutine, until take returns
+// false, src ends or ctx ends. It returns the error of src, which is nil where it was made to end.
+func eachBatch(ctx context.Context, src feed.Source, take func(model.Batch) (more bool)) error {
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	box, ended := feed.NewMailbox(), make(chan error, 1)
+	go func() {
+		ended <- panics.Call(func() error { return src.Run(within, box.Put) })
+		stop()
+	}()
+	for {
+		if b, err := box.Take(within); err != nil || !take(b) {
+			break
+		}
+	}
+	stop()
+	return <-ended
+}
+
+// unready reports whether a batch comes before anything is known: the server has not answered, or
+// its keys are still being looked for. The error says why the server cannot be reached; one that may only
+// stand still is waited for.
+func unready(b model.Batch) (bool, error) {
+	switch {
+	case b.Server.Link == model.Live:
+		return len(b.Readings) == 0 && b.Sweep.Passes == 0, nil
+	case b.Server.Err != "" && !feed.MayAnswer(b.Server):
+		return true, errors.New(b.Server.Err)
+	}
+	return true, nil
 }

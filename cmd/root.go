@@ -19,7 +19,6 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/internal/panics"
-	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 )
@@ -50,7 +49,7 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	err := panics.Call(func() error {
-		return fang.Execute(ctx, root, fang.WithVersion(report.Build(version)), fang.WithoutManpage())
+		return fang.Execute(ctx, root, fang.WithVersion(buildText(version)), fang.WithoutManpage())
 	})
 	err = cmp.Or(p.failed, err)
 	switch {

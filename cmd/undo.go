@@ -1,7 +1,15 @@
 package cmd
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"ratescope/model/plural"
+	"ratescope/model/report"
 )
 
 func newUndo(p *program) *cobra.Command {
@@ -31,4 +39,91 @@ func newUndo(p *program) *cobra.Command {
 		defer src.Close()
 		return undoAction(c.Context(), src, args[0], orderOptions{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Withdraw: *withdraw, Key: *key, Reason: reason, Ask: question()}, p.output(c))
 	}, screenFlags, keyFlags, []string{"ascii"})
+}
+
+// undone is what was taken back of what was fired.
+type undone struct {
+	ID       string        `json:"id"`
+	Key      report.Text   `json:"key"`
+	Requests int64         `json:"requests"`
+	Restored []report.Text `json:"restored"` // keys that are as they were before
+	Removed  []report.Text `json:"removed"`  // keys that were created, and are gone again
+	Expired  []report.Text `json:"expired"`  // keys that had expired in the meantime
+
+	Change    string `json:"change,omitempty"`    // what had been done to the key, where no requests were sent
+	Lowered   string `json:"lowered,omitempty"`   // the limit that was put back beside requests that were counted since
+	Withdrawn *int64 `json:"withdrawn,omitempty"` // units taken off, where nothing was put back
+}
+
+// undoneOf is the account of an action that was taken back.
+func undoneOf(id, key string, requests int64, restored, removed, expired []string, o report.Options) undone {
+	names := func(keys []string) []report.Text {
+		out := make([]report.Text, 0, len(keys))
+		for _, k := range keys {
+			out = append(out, o.Name(k))
+		}
+		return out
+	}
+	return undone{ID: id, Key: o.Name(key), Requests: requests, Restored: names(restored), Removed: names(removed), Expired: names(expired)}
+}
+
+// JSON prints u as one object.
+func (u undone) JSON(w io.Writer) error { return report.WriteJSON(w, u) }
+
+// Text prints u as one line.
+func (u undone) Text(w io.Writer) error {
+	var parts []string
+	for _, p := range []struct {
+		keys []report.Text
+		what string
+	}{{u.Restored, "as before"}, {u.Removed, "removed"}, {u.Expired, "expired already"}} {
+		if len(p.keys) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", plural.Of(len(p.keys), "key"), p.what))
+		}
+	}
+	if u.Lowered != "" {
+		parts = append(parts, u.Lowered+", and what was counted since stays")
+	}
+	if u.Withdrawn != nil {
+		parts = append(parts, plural.Of(int(*u.Withdrawn), "unit")+" taken off")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "no key had changed")
+	}
+	what := plural.Of(int(u.Requests), "request") + " at"
+	if u.Change != "" {
+		what = u.Change
+	}
+	_, err := fmt.Fprintf(w, "%s: %s %s taken back, %s\n", u.ID, what, u.Key.Clean(), strings.Join(parts, ", "))
+	return err
+}
+
+// undoAction takes back what one order wrote, by its id, and prints what was done.
+func undoAction(ctx context.Context, src server, id string, order orderOptions, o output) error {
+	injector := src.Injector(order.options())
+	key, err := injector.KeyOf(id)
+	if err != nil {
+		return err
+	}
+	if err := order.confirmUndo(injector.Production(ctx), key); err != nil {
+		return err
+	}
+	injector = src.Injector(order.options()) // with the reason that was typed
+	undo := injector.Undo
+	if order.Withdraw {
+		undo = injector.Withdraw
+	}
+	u, err := undo(ctx, id)
+	if err != nil {
+		return err
+	}
+	r := undoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
+	r.Change = u.Change
+	if u.Lowered != nil {
+		r.Lowered = u.Lowered.String()
+	}
+	if u.Withdrawn {
+		r.Withdrawn = &u.Units
+	}
+	return o.print(r)
 }

@@ -46,12 +46,12 @@ func AlertOf(e alert.Event, o Options) Alert {
 		a.State = Firing
 	}
 	if e.OfKey {
-		a.Key = known(o.name(e.Key))
+		a.Key = new(o.Name(e.Key))
 		if e.Target.LimitKnown {
-			a.Limit = known(e.Target.Limit.Count)
+			a.Limit = new(e.Target.Limit.Count)
 		}
 		if e.Target.Window > 0 {
-			a.Window = known(millis(e.Target.Window))
+			a.Window = new(Millis(e.Target.Window))
 		}
 	}
 	a.Text = Text(a.sentence(e))
@@ -67,7 +67,7 @@ func (a Alert) JSON(w io.Writer) error {
 
 // Line returns a as one line of text for a log, without its end.
 func (a Alert) Line() string {
-	return fmt.Sprintf("%s  %-8s  %-8s  %s", instant(a.At), strings.ToUpper(a.State), safetext.Clean(a.Severity), a.Text.clean())
+	return fmt.Sprintf("%s  %-8s  %-8s  %s", Instant(a.At), strings.ToUpper(a.State), safetext.Clean(a.Severity), a.Text.Clean())
 }
 
 // Words returns the values by which a command's arguments refer to them.
@@ -99,9 +99,9 @@ func (a Alert) sentence(e alert.Event) string {
 	if !e.Firing {
 		lasted = strings.TrimPrefix(cmp.Or(lasted, " for less than a second"), " for")
 		if a.Key == nil {
-			return fmt.Sprintf("%s: it is over at %s, after%s", a.Alert, a.Server.clean(), lasted)
+			return fmt.Sprintf("%s: it is over at %s, after%s", a.Alert, a.Server.Clean(), lasted)
 		}
-		return fmt.Sprintf("%s: it is over at %s, after%s", a.Alert, a.Key.clean(), lasted)
+		return fmt.Sprintf("%s: it is over at %s, after%s", a.Alert, a.Key.Clean(), lasted)
 	}
 	return fmt.Sprintf("%s: %s%s", a.Alert, a.subject(e), lasted)
 }
@@ -116,28 +116,28 @@ func (a Alert) subject(e alert.Event) string {
 	case alert.Utilization:
 		limit := ""
 		if a.Limit != nil && a.Window != nil {
-			limit = fmt.Sprintf(" of %d in %s", *a.Limit, each(*a.Window))
+			limit = fmt.Sprintf(" of %d in %s", *a.Limit, Each(*a.Window))
 		}
-		return fmt.Sprintf("%s is at %.0f %%%s", a.Key.clean(), e.Value*100, limit)
+		return fmt.Sprintf("%s is at %.0f %%%s", a.Key.Clean(), e.Value*100, limit)
 	case alert.DeniedRate:
-		return fmt.Sprintf("%s denies %s a second", a.Key.clean(), value)
+		return fmt.Sprintf("%s denies %s a second", a.Key.Clean(), value)
 	case alert.Rate:
-		return fmt.Sprintf("%s admits %s a second", a.Key.clean(), value)
+		return fmt.Sprintf("%s admits %s a second", a.Key.Clean(), value)
 	case alert.Faulty:
-		return fmt.Sprintf("%s does not work: %s", a.Key.clean(), safetext.Sentence(e.Reason))
+		return fmt.Sprintf("%s does not work: %s", a.Key.Clean(), safetext.Sentence(e.Reason))
 	case alert.ScriptLatency:
-		return fmt.Sprintf("a script takes %s ms on %s", value, a.Server.clean())
+		return fmt.Sprintf("a script takes %s ms on %s", value, a.Server.Clean())
 	case alert.Evictions:
-		return fmt.Sprintf("%s evicts %s keys a second", a.Server.clean(), value)
+		return fmt.Sprintf("%s evicts %s keys a second", a.Server.Clean(), value)
 	case alert.Errors:
-		return fmt.Sprintf("%s answers %s errors a second", a.Server.clean(), value)
+		return fmt.Sprintf("%s answers %s errors a second", a.Server.Clean(), value)
 	case alert.Skew:
-		return fmt.Sprintf("the clock of %s is %s ms off", a.Server.clean(), value)
+		return fmt.Sprintf("the clock of %s is %s ms off", a.Server.Clean(), value)
 	case alert.Forgotten:
-		return fmt.Sprintf("%d of %d limits were forgotten by %s: their keys left before they expired, so that everyone has a full budget", int(e.Value), e.Total, a.Server.clean())
+		return fmt.Sprintf("%d of %d limits were forgotten by %s: their keys left before they expired, so that everyone has a full budget", int(e.Value), e.Total, a.Server.Clean())
 	}
 	if e.Reason != "" {
 		return safetext.Sentence(e.Reason)
 	}
-	return a.Server.clean() + " does not answer"
+	return a.Server.Clean() + " does not answer"
 }

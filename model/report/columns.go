@@ -61,22 +61,22 @@ func (c *Columns) String() string {
 	return b.String()
 }
 
-// dash stands for what is not known.
-const dash = "–"
+// Dash stands for what is not known.
+const Dash = "–"
 
-// number prints a pointer of Key.
-func number(n *int64) string {
+// Number prints a pointer of Key.
+func Number(n *int64) string {
 	if n == nil {
-		return dash
+		return Dash
 	}
 	return strconv.FormatInt(*n, 10)
 }
 
-// wait prints a time of Key in milliseconds; zero and below have words of their own.
-func wait(ms *int64, zero, negative string) string {
+// Wait prints a time of Key in milliseconds; zero and below have words of their own.
+func Wait(ms *int64, zero, negative string) string {
 	switch {
 	case ms == nil:
-		return dash
+		return Dash
 	case *ms < 0:
 		return negative
 	case *ms == 0:
@@ -85,5 +85,5 @@ func wait(ms *int64, zero, negative string) string {
 	return span.Spaced(time.Duration(*ms) * time.Millisecond)
 }
 
-// each prints the length of a window: 60000 as "1 m".
-func each(ms int64) string { return span.Each(time.Duration(ms) * time.Millisecond) }
+// Each prints the length of a window: 60000 as "1 m".
+func Each(ms int64) string { return span.Each(time.Duration(ms) * time.Millisecond) }

@@ -1,5 +1,5 @@
 // Package report prints what is known about keys for programs and for people who
-// have no screen: the JSON of snapshot, peek and fire, which other programs rely on,
+// have no screen: the JSON of snapshot and peek, which other programs rely on,
 // and the same facts as text in columns.
 //
 // In the JSON a number that is not known is null, never 0; times are whole

@@ -24,7 +24,7 @@ type Event struct {
 func EventOf(m marker.Marker, o Options) Event {
 	e := Event{Time: rfc3339(m.At), At: m.At.Millis(), Kind: string(m.Kind), Text: Text(m.Text)}
 	if m.Key != "" {
-		name := o.name(m.Key)
+		name := o.Name(m.Key)
 		e.Key = &name
 		if name.lossy() {
 			e.KeyBase64 = []byte(name)
@@ -44,7 +44,7 @@ func WriteEvents(w io.Writer, f Format, server string, list []marker.Marker, o O
 		head: []string{"time", "at_ms", "kind", "key", "text"},
 		fields: func(i int) []string {
 			e := &events[i]
-			return []string{e.Time, strconv.FormatInt(e.At, 10), e.Kind, cell(e.name().clean()), cell(e.Text.clean())}
+			return []string{e.Time, strconv.FormatInt(e.At, 10), e.Kind, cell(e.name().Clean()), cell(e.Text.Clean())}
 		},
 		table: func(to *bufio.Writer) {
 			fmt.Fprintf(to, "# What happened on %s\n\n", CodeSpan(server))
@@ -55,7 +55,7 @@ func WriteEvents(w io.Writer, f Format, server string, list []marker.Marker, o O
 			to.WriteString("| time (UTC) | kind | key | what |\n|---|---|---|---|\n")
 			for i := range events {
 				e := &events[i]
-				name := dash
+				name := Dash
 				if e.Key != nil {
 					name = CodeSpan(string(*e.Key))
 				}

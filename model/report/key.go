@@ -57,7 +57,7 @@ type Options struct {
 	Likely bool // list keys, too, that are limiters by their value and behaviour alone
 }
 
-func (o Options) name(key string) Text {
+func (o Options) Name(key string) Text {
 	if o.Mask {
 		key = safetext.Mask(key)
 	}
@@ -69,7 +69,7 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 	g := r.Gauge(at)
 	t := r.Target
 	k := Key{
-		Key:    o.name(r.Key),
+		Key:    o.Name(r.Key),
 		Type:   Text(r.Type),
 		Used:   count(g.Used),
 		Exact:  count(g.Exact),
@@ -80,22 +80,22 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 		Members:  members(r, o),
 	}
 	if t.Library != "" {
-		k.Library = known(t.Library)
+		k.Library = new(t.Library)
 	}
 	if t.LimitFrom != model.NoLimit {
-		k.LimitFrom = known(t.LimitFrom.String())
+		k.LimitFrom = new(t.LimitFrom.String())
 	}
 	if !o.Mask && k.Key.lossy() {
 		k.KeyBase64 = []byte(r.Key)
 	}
 	if t.Algorithm != limiter.Unknown {
-		k.Algorithm = known(t.Algorithm.String())
+		k.Algorithm = new(t.Algorithm.String())
 	}
 	if t.LimitKnown {
-		k.Limit = known(t.Limit.Count)
+		k.Limit = new(t.Limit.Count)
 	}
 	if t.Window > 0 {
-		k.Window = known(millis(t.Window))
+		k.Window = new(Millis(t.Window))
 	}
 	if g.Remaining.Known {
 		k.Remaining = count(g.Remaining)
@@ -112,13 +112,13 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 		k.Estimate = finite(g.Estimate)
 	}
 	if g.NextKnown {
-		k.Next = known(millis(g.Next))
+		k.Next = new(Millis(g.Next))
 	}
 	if g.RateKnown {
 		k.Rate = finite(g.Rate)
 	}
 	if r.TTL != 0 && r.Type != "none" {
-		k.TTL = known(millis(r.TTL))
+		k.TTL = new(Millis(r.TTL))
 	}
 	return k
 }
@@ -128,10 +128,10 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 func members(r *model.Reading, o Options) []Text {
 	list := make([]Text, 0, len(r.Members)+1)
 	if !slices.Contains(r.Members, r.Key) {
-		list = append(list, o.name(r.Key))
+		list = append(list, o.Name(r.Key))
 	}
 	for _, m := range r.Members {
-		list = append(list, o.name(m))
+		list = append(list, o.Name(m))
 	}
 	return list
 }
@@ -157,7 +157,7 @@ func count(c model.Count) *int64 {
 	if !c.Known {
 		return nil
 	}
-	return known(c.N)
+	return new(c.N)
 }
 
 // finite is f, or nil where JSON has no number for it.
@@ -165,12 +165,12 @@ func finite(f float64) *float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
-	return known(f)
+	return new(f)
 }
 
-// millis is d in whole milliseconds, rounded up. What is below 0 stands for never or
+// Millis is d in whole milliseconds, rounded up. What is below 0 stands for never or
 // for none, and is -1.
-func millis(d time.Duration) int64 {
+func Millis(d time.Duration) int64 {
 	switch {
 	case d < 0, d == limiter.Never:
 		return -1

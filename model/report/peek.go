@@ -28,24 +28,24 @@ func PeekOf(r *model.Reading, at limiter.Instant, cost int64, o Options) Peek {
 	g := r.Gauge(at)
 	p := Peek{Key: KeyOf(r, at, o), Cost: cost, asNew: g.Reset, stuck: g.Stuck}
 	if f := r.Forecast(at, 0, cost); cost > 1 && g.NextKnown && f.Known && r.Target.Limit.Count > 0 {
-		p.Next = known(millis(f.Next))
+		p.Next = new(Millis(f.Next))
 	}
 	if r.Target.LimitKnown {
 		p.atOnce = model.Capacity(r.Target)
 	}
 	if p.Next != nil {
-		p.Allowed = known(*p.Next == 0)
+		p.Allowed = new(*p.Next == 0)
 	}
 	return p
 }
 
 // JSON prints p as one object.
-func (p Peek) JSON(w io.Writer) error { return writeJSON(w, p) }
+func (p Peek) JSON(w io.Writer) error { return WriteJSON(w, p) }
 
 // Text prints p in a few lines for people, the verdict first.
 func (p Peek) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", p.Key.Key.clean(), p.verdict())
+	fmt.Fprintf(&b, "%s: %s\n", p.Key.Key.Clean(), p.verdict())
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -53,9 +53,9 @@ func (p Peek) Text(w io.Writer) error {
 	if p.Used != nil {
 		room := ""
 		if p.Remaining != nil {
-			room = ", room for " + number(p.Remaining)
+			room = ", room for " + Number(p.Remaining)
 		}
-		line("used", "%s%s", number(p.Used), room)
+		line("used", "%s%s", Number(p.Used), room)
 	}
 	if p.Previous != nil && p.Current != nil && p.Weight != nil && p.Estimate != nil {
 		line("estimate", "%s", p.estimate())
@@ -68,8 +68,8 @@ func (p Peek) Text(w io.Writer) error {
 		if p.stuck {
 			never = "never: no expiry"
 		}
-		line("next slot", "%s", wait(p.Next, "now", never))
-		line("as new", "%s", wait(known(millis(p.asNew)), "now", never))
+		line("next slot", "%s", Wait(p.Next, "now", never))
+		line("as new", "%s", Wait(new(Millis(p.asNew)), "now", never))
 	}
 	if len(p.Notes) > 0 {
 		line("notes", "%s", p.notes())
@@ -104,9 +104,9 @@ func plain(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', 
 // that denies.
 func (p Peek) usedOf() string {
 	if p.atOnce > 0 && p.atOnce < *p.Limit {
-		return fmt.Sprintf("%s of %d at once", number(p.Used), p.atOnce)
+		return fmt.Sprintf("%s of %d at once", Number(p.Used), p.atOnce)
 	}
-	return fmt.Sprintf("%s of %d used", number(p.Used), *p.Limit)
+	return fmt.Sprintf("%s of %d used", Number(p.Used), *p.Limit)
 }
 
 func (p Peek) verdict() string {
@@ -127,7 +127,7 @@ func (p Peek) verdictOfOne() string {
 	case *p.Allowed:
 		return fmt.Sprintf("a request would be admitted now: %s", p.usedOf())
 	case *p.Next < 0 && p.stuck:
-		return fmt.Sprintf("a request would be denied, and no waiting helps: %s of %d used, and the counter has no expiry: set the one that it should have with PEXPIRE, or delete it", number(p.Used), *p.Limit)
+		return fmt.Sprintf("a request would be denied, and no waiting helps: %s of %d used, and the counter has no expiry: set the one that it should have with PEXPIRE, or delete it", Number(p.Used), *p.Limit)
 	case *p.Next < 0:
 		return fmt.Sprintf("a request would be denied, and no waiting helps: one costs more than the limit of %d", *p.Limit)
 	}
@@ -135,7 +135,7 @@ func (p Peek) verdictOfOne() string {
 	if p.Cost > 1 {
 		frees = "room for it frees"
 	}
-	return fmt.Sprintf("a request would be denied now: %s, %s in %s", p.usedOf(), frees, wait(p.Next, "no time", "never"))
+	return fmt.Sprintf("a request would be denied now: %s, %s in %s", p.usedOf(), frees, Wait(p.Next, "no time", "never"))
 }
 
 func (p Peek) limit() string {
@@ -143,10 +143,10 @@ func (p Peek) limit() string {
 	if p.Limit != nil && *p.Limit == 0 {
 		b.WriteString("none, counted")
 	} else {
-		b.WriteString(number(p.Limit))
+		b.WriteString(Number(p.Limit))
 	}
 	if p.Window != nil {
-		b.WriteString(" in " + each(*p.Window))
+		b.WriteString(" in " + Each(*p.Window))
 	}
 	if p.Limit != nil && *p.Limit > 0 && p.atOnce != *p.Limit {
 		fmt.Fprintf(&b, ", %d at once", p.atOnce)
@@ -158,5 +158,5 @@ func (p Peek) limit() string {
 	if p.Type == "none" {
 		return fmt.Sprintf("%s, %s, not on the server yet", b.String(), algorithm)
 	}
-	return fmt.Sprintf("%s, %s, kept in a %s", b.String(), algorithm, p.Type.clean())
+	return fmt.Sprintf("%s, %s, kept in a %s", b.String(), algorithm, p.Type.Clean())
 }

@@ -13,7 +13,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/identify"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -155,49 +154,6 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// firedOfEachKind are answers of each kind.
-func firedOfEachKind() []model.Fired {
-	limit := limiter.Limit{Count: 2, Window: time.Second}
-	return []model.Fired{
-		{Key: "k", Cost: 1, At: at, Outcome: model.Admitted, Latency: 210 * time.Microsecond,
-			Decision: limiter.Decision{Allowed: true, Limit: limit, Remaining: 1}},
-		{Key: "k", Cost: 2, At: at.Add(time.Millisecond), Outcome: model.Denied, Latency: 1500 * time.Microsecond,
-			Decision: limiter.Decision{Limit: limit, Remaining: 1, RetryAfter: 998*time.Millisecond + time.Microsecond}},
-		{Key: "k", Cost: 3, At: at.Add(2 * time.Millisecond), Outcome: model.Denied, Latency: time.Millisecond,
-			Decision: limiter.Decision{Limit: limit, Remaining: 1, RetryAfter: limiter.Never}},
-		{Key: "k", Cost: 1, At: at.Add(3 * time.Millisecond), Outcome: model.Failed, Err: "OOM \x1b[31mcommand not allowed"},
-		{Key: "k", Cost: 1, At: at.Add(4 * time.Millisecond), Outcome: model.Unanswered, Latency: 2 * time.Second, Err: "no answer in 2 s"},
-		{Key: "k", Cost: 1, At: at.Add(5 * time.Millisecond), Outcome: model.Admitted,
-			Decision: limiter.Decision{Allowed: true}},
-	}
-}
-
-func TestFire(t *testing.T) {
-	f := report.NewFire("k", report.Options{})
-	var text bytes.Buffer
-	for _, s := range firedOfEachKind() {
-		text.WriteString(f.Add(s) + "\n")
-	}
-	text.WriteString(f.Total() + "\n" + f.Trouble() + "\n")
-	t.Run("text", func(t *testing.T) { golden.RequireEqual(t, text.Bytes()) })
-	t.Run("json", func(t *testing.T) {
-		var b bytes.Buffer
-		if err := f.JSON(&b); err != nil {
-			t.Fatal(err)
-		}
-		golden.RequireEqual(t, b.Bytes())
-	})
-	t.Run("no trouble", func(t *testing.T) {
-		f := report.NewFire("k", report.Options{})
-		for _, s := range firedOfEachKind()[:3] {
-			f.Add(s)
-		}
-		if got := f.Trouble(); got != "" {
-			t.Errorf("decided requests are no trouble, but it says %q", got)
-		}
-	})
-}
-
 func TestColumns(t *testing.T) {
 	c := report.NewColumns("name", ">n")
 	c.Add("限流", "1")
@@ -266,27 +222,6 @@ func harmless(t *testing.T, s string) {
 	for _, line := range strings.Split(s, "\n") {
 		if got := strings.ReplaceAll(safetext.Clean(line), `\\`, `\`); got != line {
 			t.Fatalf("a terminal would obey or hide something in %q", line)
-		}
-	}
-}
-
-// TestIdentifiedSaysWhatIsInNoGroup: in words, and nothing of what there is none of.
-func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
-	for _, c := range []struct {
-		none, left int64
-		want       string
-	}{
-		{0, 0, "redis://x: 0 groups of limiters.\n"},
-		{1, 0, "redis://x: 0 groups of limiters, 1 key is no limiter.\n"},
-		{300, 4429, "redis://x: 0 groups of limiters, 300 keys are no limiters, 4429 keys left out: named and formed like others that are none, or not readable.\n"},
-		{0, 1, "redis://x: 0 groups of limiters, 1 key left out: named and formed like others that are none, or not readable.\n"},
-	} {
-		var b strings.Builder
-		if err := report.IdentifiedOf(identify.Report{Unknown: c.left, NotLimiters: c.none}, "redis://x", report.Options{}).Text(&b); err != nil {
-			t.Fatal(err)
-		}
-		if first, _, _ := strings.Cut(b.String(), "\n"); first+"\n" != c.want {
-			t.Errorf("%d and %d: %q, want %q", c.none, c.left, first, c.want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ type Step struct {
 
 // RowOf works a reading out at an instant.
 func RowOf(r *model.Reading, at limiter.Instant, o Options) Row {
-	return Row{Time: rfc3339(at), At: at.Millis(), Age: max(millis(at.Sub(r.At)), 0), Key: KeyOf(r, at, o)}
+	return Row{Time: rfc3339(at), At: at.Millis(), Age: max(Millis(at.Sub(r.At)), 0), Key: KeyOf(r, at, o)}
 }
 
 // rfc3339 writes an instant in UTC, to the millisecond.
@@ -127,7 +127,7 @@ func (r *Row) fields() []string {
 		step = []string{strconv.FormatInt(s.Admitted, 10), whole(s.Denied), strconv.FormatInt(s.Injected, 10)}
 	}
 	return append([]string{
-		r.Time, strconv.FormatInt(r.At, 10), strconv.FormatInt(r.Age, 10), cell(r.Key.Key.clean()), cell(r.Type.clean()), word(r.Algorithm),
+		r.Time, strconv.FormatInt(r.At, 10), strconv.FormatInt(r.Age, 10), cell(r.Key.Key.Clean()), cell(r.Type.Clean()), word(r.Algorithm),
 		whole(r.Limit), whole(r.Window), whole(r.Used), whole(r.Remaining), fraction(r.Utilization),
 		counted(r.Previous), counted(r.Current), fraction(r.Weight), fraction(r.Estimate), whole(r.Exact), whole(r.Next), fraction(r.Rate),
 		whole(r.Denied.Count), whole(r.TTL), word(r.Library), r.Evidence, word(r.LimitFrom), cell(r.notes()),
@@ -185,9 +185,9 @@ func writeTable(w *bufio.Writer, server string, rows []Row) {
 		steps = steps || rows[i].Step != nil
 	}
 	if first.At == last.At {
-		fmt.Fprintf(w, "At %s by the server's clock.\n\n", instant(first.At))
+		fmt.Fprintf(w, "At %s by the server's clock.\n\n", Instant(first.At))
 	} else {
-		fmt.Fprintf(w, "From %s to %s by the server's clock.\n\n", instant(first.At), instant(last.At))
+		fmt.Fprintf(w, "From %s to %s by the server's clock.\n\n", Instant(first.At), Instant(last.At))
 	}
 	head := []string{"time (UTC)"}
 	if several {
@@ -211,7 +211,7 @@ func (k *Key) limited() string {
 	if k.Limit == nil || k.Window == nil {
 		return ""
 	}
-	return fmt.Sprintf(", limit %d in %s", *k.Limit, each(*k.Window))
+	return fmt.Sprintf(", limit %d in %s", *k.Limit, Each(*k.Window))
 }
 
 func (r *Row) columns(several, steps bool) []string {
@@ -219,16 +219,16 @@ func (r *Row) columns(several, steps bool) []string {
 	if several {
 		list = append(list, CodeSpan(string(r.Key.Key)))
 	}
-	full := dash
+	full := Dash
 	if r.Utilization != nil {
 		full = strconv.FormatFloat(*r.Utilization*100, 'f', 0, 64) + " %"
 	}
-	list = append(list, number(r.Used), number(r.Limit), full, wait(r.Next, "now", "never"), number(r.Denied.Count))
+	list = append(list, Number(r.Used), Number(r.Limit), full, Wait(r.Next, "now", "never"), Number(r.Denied.Count))
 	switch {
 	case steps && r.Step != nil:
-		list = append(list, strconv.FormatInt(r.Step.Admitted, 10), number(r.Step.Denied), strconv.FormatInt(r.Step.Injected, 10))
+		list = append(list, strconv.FormatInt(r.Step.Admitted, 10), Number(r.Step.Denied), strconv.FormatInt(r.Step.Injected, 10))
 	case steps:
-		list = append(list, dash, dash, dash)
+		list = append(list, Dash, Dash, Dash)
 	}
 	notes := r.notes()
 	if r.Age > staleMillis {
@@ -239,6 +239,9 @@ func (r *Row) columns(several, steps bool) []string {
 	}
 	return append(list, PlainMarkdown(notes))
 }
+
+// Instant prints milliseconds since the epoch as a moment in UTC.
+func Instant(ms int64) string { return tableTime(ms) + " UTC" }
 
 // tableTime writes milliseconds since the epoch as a table has them, in UTC.
 func tableTime(ms int64) string {

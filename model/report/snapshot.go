@@ -48,10 +48,10 @@ func SnapshotOf(b model.Batch, o Options) Snapshot {
 }
 
 // JSON prints s as one object.
-func (s Snapshot) JSON(w io.Writer) error { return writeJSON(w, s) }
+func (s Snapshot) JSON(w io.Writer) error { return WriteJSON(w, s) }
 
-// nameCells is the room that the table gives to a name.
-const nameCells = 48
+// NameCells is the room that the table gives to a name.
+const NameCells = 48
 
 // Text prints s for people: a line about the server, then one line a key.
 func (s Snapshot) Text(w io.Writer) error {
@@ -64,22 +64,22 @@ func (s Snapshot) Text(w io.Writer) error {
 		part = fmt.Sprintf(", not all: %s looked at", plural.Of(int(s.Seen.Keys-s.Seen.Sampled), "key"))
 	}
 	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s%s\n\n%s",
-		s.Server.clean(), instant(s.At), plural.Of(len(s.Keys), "key"), part, c)
+		s.Server.Clean(), Instant(s.At), plural.Of(len(s.Keys), "key"), part, c)
 	return err
 }
 
 func (k Key) row() []string {
 	row := []string{
-		k.mark() + safetext.Shorten(k.Key.clean(), nameCells, safetext.Ellipsis),
+		k.mark() + safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),
 		k.algorithm(),
-		number(k.Used), number(k.Limit), dash, dash, dash,
-		wait(k.Next, "now", "never"),
-		number(k.Denied.Count),
-		wait(k.TTL, "now", "none"),
+		Number(k.Used), Number(k.Limit), Dash, Dash, Dash,
+		Wait(k.Next, "now", "never"),
+		Number(k.Denied.Count),
+		Wait(k.TTL, "now", "none"),
 		k.notes(),
 	}
 	if k.Window != nil {
-		row[4] = each(*k.Window)
+		row[4] = Each(*k.Window)
 	}
 	if k.Utilization != nil {
 		row[5] = strconv.FormatFloat(*k.Utilization*100, 'f', 0, 64) + " %"
@@ -100,7 +100,7 @@ func (k Key) mark() string {
 
 func (k Key) algorithm() string {
 	if k.Algorithm == nil {
-		return dash
+		return Dash
 	}
 	return *k.Algorithm
 }
@@ -108,7 +108,7 @@ func (k Key) algorithm() string {
 func (k Key) notes() string {
 	words := make([]string, len(k.Notes))
 	for i, n := range k.Notes {
-		words[i] = n.clean()
+		words[i] = n.Clean()
 	}
 	return strings.Join(words, "; ")
 }

@@ -42,11 +42,11 @@ func (t Text) MarshalJSON() ([]byte, error) {
 // lossy says whether JSON cannot hold t as it is.
 func (t Text) lossy() bool { return !utf8.ValidString(string(t)) }
 
-// clean is t for a terminal.
-func (t Text) clean() string { return safetext.Clean(string(t)) }
+// Clean is t for a terminal.
+func (t Text) Clean() string { return safetext.Clean(string(t)) }
 
-// writeJSON prints one indented JSON object and a line end.
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON prints one indented JSON object and a line end.
+func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")

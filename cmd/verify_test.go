@@ -1,4 +1,4 @@
-package report_test
+package cmd
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
-	"ratescope/model/report"
 )
 
 // TestVerify prints every kind of result; the runs themselves are made up.
@@ -53,7 +52,7 @@ func TestVerify(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var b bytes.Buffer
 			n := 0
-			err := report.Verify(&b, all, stores, func(s scenario.Scenario, _ scenario.Store) (scenario.Result, error) {
+			err := verifyScenarios(&b, all, stores, func(s scenario.Scenario, _ scenario.Store) (scenario.Result, error) {
 				n++
 				return tc.result(s, n)
 			})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"ratescope/model"
+	"ratescope/model/identify"
+	"ratescope/model/report"
 )
 
 // once is a source of one batch.
@@ -34,5 +36,26 @@ func TestIdentifySaysWhatItCouldNotSee(t *testing.T) {
 	b.Readings = []model.Reading{{Key: "k", Type: "zset", At: dawn}}
 	if err := identifyText(t.Context(), b, 0, output{Out: &out, Err: &errs, JSON: true}); err != nil || !strings.Contains(errs.String(), lack) {
 		t.Errorf("a part could be looked at: %v, stderr is %q, want it to say what could not", err, &errs)
+	}
+}
+
+// TestIdentifiedSaysWhatIsInNoGroup: in words, and nothing of what there is none of.
+func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
+	for _, c := range []struct {
+		none, left int64
+		want       string
+	}{
+		{0, 0, "redis://x: 0 groups of limiters.\n"},
+		{1, 0, "redis://x: 0 groups of limiters, 1 key is no limiter.\n"},
+		{300, 4429, "redis://x: 0 groups of limiters, 300 keys are no limiters, 4429 keys left out: named and formed like others that are none, or not readable.\n"},
+		{0, 1, "redis://x: 0 groups of limiters, 1 key left out: named and formed like others that are none, or not readable.\n"},
+	} {
+		var b strings.Builder
+		if err := limitersOf(identify.Report{Unknown: c.left, NotLimiters: c.none}, "redis://x", report.Options{}).Text(&b); err != nil {
+			t.Fatal(err)
+		}
+		if first, _, _ := strings.Cut(b.String(), "\n"); first+"\n" != c.want {
+			t.Errorf("%d and %d: %q, want %q", c.none, c.left, first, c.want)
+		}
 	}
 }

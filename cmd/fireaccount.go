@@ -1,4 +1,4 @@
-package report
+package cmd
 
 import (
 	"fmt"
@@ -11,36 +11,37 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/plural"
+	"ratescope/model/report"
 )
 
-// Fire is what became of the requests fired at one key.
-type Fire struct {
-	Key      Text      `json:"key"`              // of requests to an application without a key, the URL
-	URL      Text      `json:"url,omitempty"`    // without its password and the values of its query
-	Method   Text      `json:"method,omitempty"` // of requests to an application
-	Ticket   *Ticket   `json:"ticket,omitempty"` // what was foretold
-	Requests []Request `json:"requests"`         // in the order in which their answers came
-	Findings []Finding `json:"findings,omitzero"`
-	Summary  Summary   `json:"summary"`
-	Latency  *Latency  `json:"latency_us,omitempty"` // of what was answered
-	Outcome  *Outcome  `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
+// fireAccount is what became of the requests fired at one key.
+type fireAccount struct {
+	Key      report.Text     `json:"key"`              // of requests to an application without a key, the URL
+	URL      report.Text     `json:"url,omitempty"`    // without its password and the values of its query
+	Method   report.Text     `json:"method,omitempty"` // of requests to an application
+	Ticket   *ticketAccount  `json:"ticket,omitempty"` // what was foretold
+	Requests []firedRequest  `json:"requests"`         // in the order in which their answers came
+	Findings []headerFinding `json:"findings,omitzero"`
+	Summary  fireSummary     `json:"summary"`
+	Latency  *latencies      `json:"latency_us,omitempty"` // of what was answered
+	Outcome  *fireOutcome    `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
 
 	units int64           // charged
 	until limiter.Instant // when the last of them counts no more
 }
 
-// Finding is where a header of an application did not say what then happened. Said and True are
+// headerFinding is where a header of an application did not say what then happened. Said and True are
 // null where there is no such wait.
-type Finding struct {
+type headerFinding struct {
 	Header string `json:"header"`
 	Said   *int64 `json:"said_ms"`
 	True   *int64 `json:"true_ms"`
 	What   string `json:"what"`
 }
 
-// Request is the fate of one of them. Remaining and RetryAfter are null unless the
+// firedRequest is the fate of one of them. Remaining and RetryAfter are null unless the
 // limiter decided; RetryAfter is 0 when it was admitted and -1 when no wait helps.
-type Request struct {
+type firedRequest struct {
 	At         int64  `json:"at_ms"`
 	Cost       int64  `json:"cost"`
 	Outcome    string `json:"outcome"` // admitted, denied, error or unknown
@@ -52,9 +53,9 @@ type Request struct {
 	err string
 }
 
-// Summary counts the outcomes. What failed and what was never answered are apart
+// fireSummary counts the outcomes. What failed and what was never answered are apart
 // from what the limiter decided.
-type Summary struct {
+type fireSummary struct {
 	ID       string `json:"id"` // of the action in the audit file, which undo takes; "" where nothing was sent
 	Admitted int    `json:"admitted"`
 	Denied   int    `json:"denied"`
@@ -62,42 +63,42 @@ type Summary struct {
 	Unknown  int    `json:"unknown"`
 }
 
-// Latency are percentiles of how long answers took, in microseconds.
-type Latency struct {
+// latencies are percentiles of how long answers took, in microseconds.
+type latencies struct {
 	P50 int64 `json:"p50"`
 	P90 int64 `json:"p90"`
 	P99 int64 `json:"p99"`
 	Max int64 `json:"max"`
 }
 
-// NewFire returns an account of no requests yet.
-func NewFire(key string, o Options) *Fire {
-	return &Fire{Key: o.name(key), Requests: []Request{}}
+// newFireAccount returns an account of no requests yet.
+func newFireAccount(key string, o report.Options) *fireAccount {
+	return &fireAccount{Key: o.Name(key), Requests: []firedRequest{}}
 }
 
 // At says that the requests went to an application.
-func (f *Fire) At(url, method string) {
-	f.URL, f.Method, f.Findings = Text(url), Text(method), []Finding{}
+func (f *fireAccount) At(url, method string) {
+	f.URL, f.Method, f.Findings = report.Text(url), report.Text(method), []headerFinding{}
 }
 
 // Found enters what the answers of an application did not say as it was, and returns it as lines
 // of text.
-func (f *Fire) Found(list []model.Finding) (lines []string) {
+func (f *fireAccount) Found(list []model.Finding) (lines []string) {
 	wait := func(w model.Wait) *int64 {
 		if !w.Known {
 			return nil
 		}
-		return known(millis(w.D))
+		return new(report.Millis(w.D))
 	}
 	for _, l := range list {
-		f.Findings = append(f.Findings, Finding{Header: l.Header, Said: wait(l.Said), True: wait(l.True), What: l.What})
+		f.Findings = append(f.Findings, headerFinding{Header: l.Header, Said: wait(l.Said), True: wait(l.True), What: l.What})
 		lines = append(lines, "finding: "+l.Header+": "+l.What)
 	}
 	return lines
 }
 
 // finish works out the percentiles, and how right the forecast was.
-func (f *Fire) finish() {
+func (f *fireAccount) finish() {
 	f.conclude()
 	var all []int64
 	for _, r := range f.Requests {
@@ -110,24 +111,24 @@ func (f *Fire) finish() {
 	}
 	slices.Sort(all)
 	at := func(percent int) int64 { return all[(len(all)*percent+99)/100-1] }
-	f.Latency = &Latency{P50: at(50), P90: at(90), P99: at(99), Max: all[len(all)-1]}
+	f.Latency = &latencies{P50: at(50), P90: at(90), P99: at(99), Max: all[len(all)-1]}
 }
 
 // Add enters one answer and returns it as a line of text without its end.
-func (f *Fire) Add(a model.Fired) string {
-	r := Request{
+func (f *fireAccount) Add(a model.Fired) string {
+	r := firedRequest{
 		At: a.At.Millis(), Cost: a.Cost, Outcome: a.Outcome.String(),
 		Latency: a.Latency.Microseconds(), err: a.Err,
 	}
 	if a.Outcome == model.Admitted || a.Outcome == model.Denied {
-		r.RetryAfter = known(millis(a.Decision.RetryAfter))
+		r.RetryAfter = new(report.Millis(a.Decision.RetryAfter))
 		if a.Decision.Limit.Count > 0 {
-			r.Remaining = known(a.Decision.Remaining)
+			r.Remaining = new(a.Decision.Remaining)
 		}
 	}
 	if said := a.Answer; said != nil {
 		if r.Status = said.Status; said.Remaining.Known {
-			r.Remaining = known(said.Remaining.N)
+			r.Remaining = new(said.Remaining.N)
 		}
 		if a.Outcome == model.Denied && !said.RetryAfter.Known {
 			r.RetryAfter = nil
@@ -149,7 +150,7 @@ func (f *Fire) Add(a model.Fired) string {
 	return r.line(len(f.Requests))
 }
 
-func (r Request) line(n int) string {
+func (r firedRequest) line(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%5d  %s  %-8s  cost %d", n, clock(r.At), r.Outcome, r.Cost)
 	if r.Status != 0 {
@@ -159,23 +160,23 @@ func (r Request) line(n int) string {
 		fmt.Fprintf(&b, "  remaining %d", *r.Remaining)
 	}
 	if r.RetryAfter != nil && *r.RetryAfter != 0 {
-		fmt.Fprintf(&b, "  retry after %s", wait(r.RetryAfter, "", "never"))
+		fmt.Fprintf(&b, "  retry after %s", report.Wait(r.RetryAfter, "", "never"))
 	}
 	fmt.Fprintf(&b, "  %s ms", inMillis(r.Latency))
 	if r.err != "" {
-		fmt.Fprintf(&b, "  %s", Text(r.err).clean())
+		fmt.Fprintf(&b, "  %s", report.Text(r.err).Clean())
 	}
 	return b.String()
 }
 
 // JSON prints f as one object.
-func (f *Fire) JSON(w io.Writer) error {
+func (f *fireAccount) JSON(w io.Writer) error {
 	f.finish()
-	return writeJSON(w, f)
+	return report.WriteJSON(w, f)
 }
 
 // Total is one line about all of them.
-func (f *Fire) Total() string {
+func (f *fireAccount) Total() string {
 	s := f.Summary
 	id := ""
 	if s.ID != "" {
@@ -190,12 +191,12 @@ func (f *Fire) Total() string {
 		took = " · " + v + took
 	}
 	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s%s",
-		f.Key.clean(), len(f.Requests), s.Admitted, s.Denied, plural.Of(s.Error, "error"), s.Unknown, took, id)
+		f.Key.Clean(), len(f.Requests), s.Admitted, s.Denied, plural.Of(s.Error, "error"), s.Unknown, took, id)
 }
 
 // Trouble says in one sentence what went wrong, or is empty when every request was
 // decided.
-func (f *Fire) Trouble() string {
+func (f *fireAccount) Trouble() string {
 	bad := f.Summary.Error + f.Summary.Unknown
 	if bad == 0 {
 		return ""
@@ -203,7 +204,7 @@ func (f *Fire) Trouble() string {
 	first := ""
 	for _, r := range f.Requests {
 		if r.err != "" {
-			first = ": " + Text(r.err).clean()
+			first = ": " + report.Text(r.err).Clean()
 			break
 		}
 	}
@@ -217,11 +218,6 @@ func (f *Fire) Trouble() string {
 
 // inMillis prints microseconds as milliseconds.
 func inMillis(us int64) string { return strconv.FormatFloat(float64(us)/1000, 'f', 2, 64) }
-
-// instant prints milliseconds since the epoch as a moment in UTC.
-func instant(ms int64) string {
-	return tableTime(ms) + " UTC"
-}
 
 // clock is the time of day alone.
 func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format("15:04:05.000") }

@@ -1,4 +1,4 @@
-package report
+package cmd
 
 import (
 	"cmp"
@@ -8,72 +8,73 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/report"
 )
 
-// Ticket is what an order to fire will do, before it does it. Waits are in milliseconds, -1 is
+// ticketAccount is what an order to fire will do, before it does it. Waits are in milliseconds, -1 is
 // never and null not known.
-type Ticket struct {
-	At        int64    `json:"at_ms"` // of the server's clock
-	Path      string   `json:"path"`
-	Server    Text     `json:"server"`
-	Admitted  *int     `json:"admitted"`
-	Denied    *int     `json:"denied"`
-	LastIn    *int64   `json:"last_in_ms"` // until all are in, if the denied ones came again
-	AsNew     *int64   `json:"as_new_ms"`
-	PerSecond *float64 `json:"others_per_s"`
-	Displaced *int64   `json:"others_lose"` // admissions of others, until the key is as new
-	Slot      int      `json:"slot"`
-	Keys      []Text   `json:"keys"`
-	Commands  []Text   `json:"commands"`
-	Concerns  []string `json:"production,omitempty"` // why the server counts as one of production
+type ticketAccount struct {
+	At        int64         `json:"at_ms"` // of the server's clock
+	Path      string        `json:"path"`
+	Server    report.Text   `json:"server"`
+	Admitted  *int          `json:"admitted"`
+	Denied    *int          `json:"denied"`
+	LastIn    *int64        `json:"last_in_ms"` // until all are in, if the denied ones came again
+	AsNew     *int64        `json:"as_new_ms"`
+	PerSecond *float64      `json:"others_per_s"`
+	Displaced *int64        `json:"others_lose"` // admissions of others, until the key is as new
+	Slot      int           `json:"slot"`
+	Keys      []report.Text `json:"keys"`
+	Commands  []report.Text `json:"commands"`
+	Concerns  []string      `json:"production,omitempty"` // why the server counts as one of production
 }
 
 // Issue enters the ticket of the order, and returns it as lines of text.
-func (f *Fire) Issue(t model.Ticket, concerns []string, o Options) []string {
-	l := &Ticket{At: t.At.Millis(), Path: t.Path, Server: Text(t.Server), Slot: t.Slot, Keys: []Text{}, Commands: []Text{}, Concerns: concerns}
+func (f *fireAccount) Issue(t model.Ticket, concerns []string, o report.Options) []string {
+	l := &ticketAccount{At: t.At.Millis(), Path: t.Path, Server: report.Text(t.Server), Slot: t.Slot, Keys: []report.Text{}, Commands: []report.Text{}, Concerns: concerns}
 	if t.Forecast.Known {
 		l.Admitted, l.Denied = &t.Forecast.Admitted, &t.Forecast.Denied
-		l.LastIn, l.AsNew = known(millis(t.LastIn)), known(millis(t.AsNew))
+		l.LastIn, l.AsNew = new(report.Millis(t.LastIn)), new(report.Millis(t.AsNew))
 	}
 	if t.Organic.Known {
 		l.PerSecond, l.Displaced = &t.Organic.PerSecond, &t.Organic.Lost
 	}
 	for _, k := range t.Keys {
-		l.Keys = append(l.Keys, o.name(k))
+		l.Keys = append(l.Keys, o.Name(k))
 	}
 	for _, c := range t.Commands {
 		if o.Mask {
-			c = strings.ReplaceAll(c, t.Order.Key, string(o.name(t.Order.Key)))
+			c = strings.ReplaceAll(c, t.Order.Key, string(o.Name(t.Order.Key)))
 		}
-		l.Commands = append(l.Commands, Text(c))
+		l.Commands = append(l.Commands, report.Text(c))
 	}
 	f.Ticket = l
 	return l.lines()
 }
 
-func (l *Ticket) lines() []string {
+func (l *ticketAccount) lines() []string {
 	fate := "not known"
 	if l.Admitted != nil {
-		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied, wait(l.LastIn, "0 ms", "never"), wait(l.AsNew, "0 ms", "never"))
+		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied, report.Wait(l.LastIn, "0 ms", "never"), report.Wait(l.AsNew, "0 ms", "never"))
 	}
 	others := "not known"
 	if l.Displaced != nil {
 		others = fmt.Sprintf("lose %d admissions, at %.3g/s now", *l.Displaced, *l.PerSecond)
 	}
-	join := func(texts []Text) string {
+	join := func(texts []report.Text) string {
 		parts := make([]string, len(texts))
 		for i, t := range texts {
-			parts[i] = t.clean()
+			parts[i] = t.Clean()
 		}
 		return strings.Join(parts, ", ")
 	}
 	lines := []string{
 		"forecast " + fate,
 		"others   " + others,
-		"path     " + l.Path + " to " + l.Server.clean(),
+		"path     " + l.Path + " to " + l.Server.Clean(),
 		"sends    " + cmp.Or(join(l.Commands), "nothing: a request would be denied now, and is not written"),
 		"writes   " + join(l.Keys),
-		fmt.Sprintf("server   %s, slot %d", instant(l.At), l.Slot),
+		fmt.Sprintf("server   %s, slot %d", report.Instant(l.At), l.Slot),
 	}
 	if len(l.Concerns) > 0 {
 		lines = append(lines, "note     it counts as production: "+strings.Join(l.Concerns, "; "))
@@ -81,8 +82,8 @@ func (l *Ticket) lines() []string {
 	return lines
 }
 
-// Outcome compares the forecast with what happened.
-type Outcome struct {
+// fireOutcome compares the forecast with what happened.
+type fireOutcome struct {
 	Right    *bool  `json:"forecast_right"` // null without a forecast, or where not all was sent and decided
 	Units    int64  `json:"residue_units"`  // that this order charged and that still count
 	Until    *int64 `json:"residue_until_ms"`
@@ -91,14 +92,14 @@ type Outcome struct {
 }
 
 // conclude works out the comparison once all is answered.
-func (f *Fire) conclude() {
+func (f *fireAccount) conclude() {
 	if f.Ticket == nil || f.Outcome != nil {
 		return
 	}
 	s := f.Summary
-	o := &Outcome{Admitted: s.Admitted, Denied: s.Denied, Units: f.units}
+	o := &fireOutcome{Admitted: s.Admitted, Denied: s.Denied, Units: f.units}
 	if f.until != 0 {
-		o.Until = known(f.until.Millis())
+		o.Until = new(f.until.Millis())
 	}
 	if l := f.Ticket; l.Admitted != nil && s.Error+s.Unknown == 0 && s.Admitted+s.Denied == *l.Admitted+*l.Denied {
 		right := s.Admitted == *l.Admitted
@@ -108,7 +109,7 @@ func (f *Fire) conclude() {
 }
 
 // charge notes what an admitted request leaves behind.
-func (f *Fire) charge(a model.Fired) {
+func (f *fireAccount) charge(a model.Fired) {
 	if a.Outcome != model.Admitted || a.Answer != nil {
 		return
 	}
@@ -119,7 +120,7 @@ func (f *Fire) charge(a model.Fired) {
 }
 
 // verdict is the comparison in words; "" without one.
-func (f *Fire) verdict() string {
+func (f *fireAccount) verdict() string {
 	o := f.Outcome
 	switch {
 	case o == nil || o.Right == nil:
@@ -131,11 +132,11 @@ func (f *Fire) verdict() string {
 }
 
 // Markdown prints the report of an order: what was forecast, what happened, and what is left.
-func (f *Fire) Markdown(w io.Writer) error {
+func (f *fireAccount) Markdown(w io.Writer) error {
 	f.finish()
 	var b strings.Builder
 	quoted := func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
-	fmt.Fprintf(&b, "# Fired at %s\n\n", quoted(f.Key.clean()))
+	fmt.Fprintf(&b, "# Fired at %s\n\n", quoted(f.Key.Clean()))
 	if f.Summary.ID != "" {
 		fmt.Fprintf(&b, "Audit id %s.", quoted(f.Summary.ID))
 		if f.URL == "" {
@@ -166,12 +167,12 @@ func (f *Fire) Markdown(w io.Writer) error {
 	if o := f.Outcome; o != nil {
 		fmt.Fprintf(&b, "Left behind: %d units", o.Units)
 		if o.Until != nil {
-			fmt.Fprintf(&b, ", gone by %s", instant(*o.Until))
+			fmt.Fprintf(&b, ", gone by %s", report.Instant(*o.Until))
 		}
 		b.WriteString(".\n\n")
 	}
 	for _, l := range f.Findings {
-		fmt.Fprintf(&b, "- %s: %s\n", l.Header, Text(l.What).clean())
+		fmt.Fprintf(&b, "- %s: %s\n", l.Header, report.Text(l.What).Clean())
 	}
 	b.WriteString("\n## Each request\n\n| n | at | outcome | remaining | retry after | ms |\n|---|---|---|---|---|---|\n")
 	for i, r := range f.Requests {
@@ -179,7 +180,7 @@ func (f *Fire) Markdown(w io.Writer) error {
 		if r.Remaining != nil {
 			remaining = fmt.Sprint(*r.Remaining)
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", i+1, clock(r.At), r.Outcome, remaining, wait(r.RetryAfter, "–", "never"), inMillis(r.Latency))
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", i+1, clock(r.At), r.Outcome, remaining, report.Wait(r.RetryAfter, "–", "never"), inMillis(r.Latency))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
