@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,13 +75,13 @@ func snapUp(span time.Duration) time.Duration {
 	return 0
 }
 
-// usual are the windows that most people choose, shortest first: of a rarer one nothing is inferred,
-// since each takes in the chance expiries just below it.
-var usual = [...]time.Duration{
-	time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second, 30 * time.Second,
-	time.Minute, 2 * time.Minute, 3 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour, 6 * time.Hour, 8 * time.Hour, 12 * time.Hour,
-	day, 2 * day, 3 * day, 7 * day, 14 * day, 28 * day, 30 * day, 31 * day, 90 * day, 365 * day,
+// usual are the Periods that most people choose: of a rarer one nothing is inferred, since each takes
+// in the chance expiries just below it.
+var usual = slices.DeleteFunc(slices.Clone(Periods[:]), func(p time.Duration) bool { return slices.Contains(rare, p) })
+
+var rare = []time.Duration{
+	4 * time.Second, 6 * time.Second, 8 * time.Second, 12 * time.Second, 40 * time.Second, 45 * time.Second, 90 * time.Second,
+	4 * time.Minute, 45 * time.Minute,
 }
 
 // Periods are the windows that people choose, shortest first, for what tells its window all but
