@@ -21,10 +21,9 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/capsule"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
-	"ratescope/model/span"
 	"ratescope/tui"
 	"ratescope/tui/shell"
 )
@@ -140,7 +139,7 @@ func watchCapsule(ctx context.Context, src feed.Source, w capsuleOptions, conten
 		failed = tail.Write(b)
 		board.Apply(b)
 		if w.Progress {
-			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", span.Elapsed(b.Local.Sub(begun)), span.Length(w.For), plural.Of(board.Len(), "key")))
+			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", format.Elapsed(b.Local.Sub(begun)), format.Length(w.For), format.Plural(board.Len(), "key")))
 		}
 		return failed == nil && b.Local.Sub(begun) < w.For
 	})
@@ -228,5 +227,5 @@ func savedCapsule(name string, c *capsule.Content) string {
 	if err == nil {
 		n = info.Size()
 	}
-	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", span.Elapsed(c.Board.At.Sub(c.Begin)), plural.Of(c.Board.Len(), "key"), safetext.Clean(name), size(n))
+	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", format.Elapsed(c.Board.At.Sub(c.Begin)), format.Plural(c.Board.Len(), "key"), safetext.Clean(name), size(n))
 }

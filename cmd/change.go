@@ -13,7 +13,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/model"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/rediscli"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -288,12 +288,12 @@ func (c *changeAccount) JSON(w io.Writer) error { return report.WriteJSON(w, c) 
 
 // Text prints c as one line.
 func (c *changeAccount) Text(w io.Writer) error {
-	what := plural.Of(len(c.Removed), "key") + " removed"
+	what := format.Plural(len(c.Removed), "key") + " removed"
 	switch {
 	case c.Limit != "":
 		what = c.Limit
 	case c.Units != nil:
-		what = plural.Of(int(*c.Units), "unit") + " given"
+		what = format.Plural(int(*c.Units), "unit") + " given"
 	case len(c.Written) > 0:
 		what = "blocked until " + report.Instant(c.At+c.Forecast.blocked())
 	case len(c.Removed) == 0:

@@ -10,7 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/report"
 )
 
@@ -191,7 +191,7 @@ func (f *fireAccount) Total() string {
 		took = " · " + v + took
 	}
 	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s%s",
-		f.Key.Clean(), len(f.Requests), s.Admitted, s.Denied, plural.Of(s.Error, "error"), s.Unknown, took, id)
+		f.Key.Clean(), len(f.Requests), s.Admitted, s.Denied, format.Plural(s.Error, "error"), s.Unknown, took, id)
 }
 
 // Trouble says in one sentence what went wrong, or is empty when every request was
@@ -213,7 +213,7 @@ func (f *fireAccount) Trouble() string {
 		verb = "was"
 	}
 	return fmt.Sprintf("%d of %s %s not decided (%s, %d without an answer)%s",
-		bad, plural.Of(len(f.Requests), "request"), verb, plural.Of(f.Summary.Error, "error"), f.Summary.Unknown, first)
+		bad, format.Plural(len(f.Requests), "request"), verb, format.Plural(f.Summary.Error, "error"), f.Summary.Unknown, first)
 }
 
 // inMillis prints microseconds as milliseconds.

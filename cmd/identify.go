@@ -24,8 +24,8 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/identify"
-	"ratescope/model/plural"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -201,7 +201,7 @@ func identifyWrite(ctx context.Context, src feed.Source, long time.Duration, pat
 	if err := file.Replace(path, content, after); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", plural.Of(len(lacking), "rule"), shown)
+	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", format.Plural(len(lacking), "rule"), shown)
 	return nil
 }
 
@@ -272,7 +272,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		}
 	}
 	for _, x := range all {
-		x.entry.Above, x.entry.Below = fmt.Sprintf("%s, %s", plural.Of(x.keys, "key"), strings.Join(x.grades, " and ")), x.hint
+		x.entry.Above, x.entry.Below = fmt.Sprintf("%s, %s", format.Plural(x.keys, "key"), strings.Join(x.grades, " and ")), x.hint
 		if slices.Contains(x.grades, model.Likely.String()) {
 			x.entry.Above += ": remove this rule if they are no limiters"
 		}
@@ -369,7 +369,7 @@ func (i limitersFound) Text(w io.Writer) error {
 			orDash(g.Algorithm), windowText(g.Window), report.Number(g.Limit), orDash(g.LimitFrom))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.Clean(), plural.Of(len(i.Groups), "group"), i.others())
+	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.Clean(), format.Plural(len(i.Groups), "group"), i.others())
 	if len(i.Groups) == 0 {
 		b.WriteString("\nNo key is a limiter by the layout of a library. Name the keys of your own with --watch 'rl:*'.\n")
 		_, err := io.WriteString(w, b.String())
@@ -394,10 +394,10 @@ func (i *limitersFound) others() (text string) {
 		text += fmt.Sprintf(", %d keys are no limiters", i.NotLimiters)
 	}
 	if rest := i.Unknown - i.Sampled; rest > 0 {
-		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", plural.Of(int(rest), "key"))
+		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", format.Plural(int(rest), "key"))
 	}
 	if i.Sampled > 0 {
-		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them", plural.Of(int(i.Sampled), "key"))
+		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them", format.Plural(int(i.Sampled), "key"))
 	}
 	return text
 }

@@ -16,10 +16,9 @@ import (
 	"ratescope/internal/file"
 	"ratescope/internal/panics"
 	"ratescope/model"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
-	"ratescope/model/span"
 )
 
 // recording returns what all recordings of this run have in common.
@@ -173,12 +172,12 @@ func (w *batchWriter) close() error {
 // account describes what was recorded.
 func (w *batchWriter) account() string {
 	text := fmt.Sprintf("recorded %s in %s over %s: %s in %s",
-		plural.Of(w.out.Keys(), "key"), plural.Of(w.out.Batches(), "batch"), span.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
+		format.Plural(w.out.Keys(), "key"), format.Plural(w.out.Batches(), "batch"), format.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
 	if w.full {
 		text += ", which is full"
 	}
 	if n := w.out.Skipped(); n > 0 {
-		text += fmt.Sprintf("; %s too large to be kept", plural.Of(n, "reading"))
+		text += fmt.Sprintf("; %s too large to be kept", format.Plural(n, "reading"))
 	}
 	return text
 }
@@ -186,7 +185,7 @@ func (w *batchWriter) account() string {
 // progress describes what was recorded so far.
 func (w *batchWriter) progress() string {
 	return fmt.Sprintf("recording  %s  %s  %s  %s  ctrl+c ends it",
-		plural.Of(w.out.Keys(), "key"), plural.Of(w.out.Batches(), "batch"), span.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes()))
+		format.Plural(w.out.Keys(), "key"), format.Plural(w.out.Batches(), "batch"), format.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes()))
 }
 
 // size prints a number of bytes.

@@ -15,7 +15,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/model"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -112,7 +112,7 @@ func (o output) explain(b model.Batch, s report.Snapshot) {
 	case b.Sweep.Dropped > 0:
 		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n", b.Sweep.Dropped)
 	case len(s.Keys) == 0 && hidden > 0:
-		fmt.Fprintf(o.Err, "ratescope: only likely limiters match %s, %s: list them with --likely, or name them with --watch\n", patterns, plural.Of(hidden, "key"))
+		fmt.Fprintf(o.Err, "ratescope: only likely limiters match %s, %s: list them with --likely, or name them with --watch\n", patterns, format.Plural(hidden, "key"))
 	case len(s.Keys) == 0 && len(b.Server.Lacks) == 0:
 		fmt.Fprintf(o.Err, "ratescope: there is no limiter among the keys that match %s\n", patterns)
 	}
@@ -167,5 +167,5 @@ func (s snapshotOptions) over(all report.Snapshot) error {
 	if more := len(full) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return exitError{exitOver, fmt.Errorf("%s at or above %g of the limit: %s", plural.Of(len(full), "key"), s.FailOver, text)}
+	return exitError{exitOver, fmt.Errorf("%s at or above %g of the limit: %s", format.Plural(len(full), "key"), s.FailOver, text)}
 }

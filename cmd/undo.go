@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/report"
 )
 
@@ -78,19 +78,19 @@ func (u undone) Text(w io.Writer) error {
 		what string
 	}{{u.Restored, "as before"}, {u.Removed, "removed"}, {u.Expired, "expired already"}} {
 		if len(p.keys) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", plural.Of(len(p.keys), "key"), p.what))
+			parts = append(parts, fmt.Sprintf("%s %s", format.Plural(len(p.keys), "key"), p.what))
 		}
 	}
 	if u.Lowered != "" {
 		parts = append(parts, u.Lowered+", and what was counted since stays")
 	}
 	if u.Withdrawn != nil {
-		parts = append(parts, plural.Of(int(*u.Withdrawn), "unit")+" taken off")
+		parts = append(parts, format.Plural(int(*u.Withdrawn), "unit")+" taken off")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no key had changed")
 	}
-	what := plural.Of(int(u.Requests), "request") + " at"
+	what := format.Plural(int(u.Requests), "request") + " at"
 	if u.Change != "" {
 		what = u.Change
 	}

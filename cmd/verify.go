@@ -12,7 +12,7 @@ import (
 	"ratescope/feed"
 	"ratescope/internal/file"
 	"ratescope/limiter/scenario"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -168,5 +168,5 @@ func tally(counts map[scenario.Status]int, total int) string {
 	if left > 0 {
 		parts = append(parts, fmt.Sprintf("%d not run", left))
 	}
-	return fmt.Sprintf("%s: %s", plural.Of(total, "run"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", format.Plural(total, "run"), strings.Join(parts, ", "))
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/model/span"
 )
 
 // StoredLimit is the place in Redis where a library stores a limit beside the counts, so that the limit
@@ -93,7 +93,7 @@ func (r Raise) String() string {
 
 // LimitText formats a limit and its window, with the burst if that is another number.
 func LimitText(l limiter.Limit) string {
-	text := fmt.Sprintf("%d in %s", l.Count, span.Each(l.Window))
+	text := fmt.Sprintf("%d in %s", l.Count, format.Each(l.Window))
 	if l.Burst != 0 && l.Burst != l.Count {
 		text += fmt.Sprintf(", %d at once", l.Burst)
 	}

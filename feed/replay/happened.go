@@ -9,9 +9,9 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/marker"
 	"ratescope/model/record"
-	"ratescope/model/span"
 )
 
 // MaxHappened bounds what Happened returns: of more, the first are kept.
@@ -139,7 +139,7 @@ func (b *burst) text() string {
 		text += fmt.Sprintf(", %d unanswered", n)
 	}
 	if long := b.last.Sub(b.first); long > 0 {
-		text += " in " + span.Spaced(long)
+		text += " in " + format.Spaced(long)
 	}
 	return text
 }

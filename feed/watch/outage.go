@@ -13,7 +13,7 @@ import (
 	"ratescope/internal/backoff"
 	"ratescope/limiter/layout"
 	"ratescope/model"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 )
 
 // outage is a node of a cluster that does not answer. Its keys are stale, and the keys of the
@@ -94,7 +94,7 @@ func (l *link) anyNodeAnswers() bool {
 func (l *link) away() (nodes []model.Node) {
 	for _, addr := range slices.Sorted(maps.Keys(l.outages)) {
 		if o := l.outages[addr]; !o.over.Load() {
-			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: fmt.Sprintf("%s; %s stale", connect.Explain(o.err, addr), plural.Are(o.trackers, "key"))})
+			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: fmt.Sprintf("%s; %s stale", connect.Explain(o.err, addr), format.Are(o.trackers, "key"))})
 		}
 	}
 	return nodes

@@ -9,8 +9,8 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/report"
-	"ratescope/model/span"
 )
 
 // Bounds of the summary: it is to be read.
@@ -26,7 +26,7 @@ func (c *Content) summary(s report.Snapshot) []byte {
 	server, end := &c.Board.Server, c.Board.At
 	t := c.Board.Totals()
 	fmt.Fprintf(&b, "# Rate limits on %s\n\n", report.CodeSpan(server.Target))
-	fmt.Fprintf(&b, "From %s to %s, %s, by the server's clock. Made by %s.\n\n", moment(c.Begin), moment(end), span.Elapsed(end.Sub(c.Begin)), report.PlainMarkdown(c.By))
+	fmt.Fprintf(&b, "From %s to %s, %s, by the server's clock. Made by %s.\n\n", moment(c.Begin), moment(end), format.Elapsed(end.Sub(c.Begin)), report.PlainMarkdown(c.By))
 	if c.Cut {
 		b.WriteString("What came before that is left out: it was more than is kept in memory, and \"ratescope record\" keeps all of it.\n\n")
 	}
@@ -70,7 +70,7 @@ func (c *Content) keys(b *strings.Builder, s report.Snapshot) {
 	for _, k := range full[:min(len(full), mostKeys)] {
 		limit := "–"
 		if k.Limit != nil && k.Window != nil {
-			limit = fmt.Sprintf("%d in %s", *k.Limit, span.Length(time.Duration(*k.Window)*time.Millisecond))
+			limit = fmt.Sprintf("%d in %s", *k.Limit, format.Length(time.Duration(*k.Window)*time.Millisecond))
 		}
 		algorithm, used := "–", "–"
 		if k.Algorithm != nil {
@@ -96,7 +96,7 @@ func next(ms *int64) string {
 	case *ms < 0:
 		return "never"
 	}
-	return "in " + span.Compact(time.Duration(*ms)*time.Millisecond)
+	return "in " + format.Span(time.Duration(*ms)*time.Millisecond)
 }
 
 // happened lists the events and the alerts.
@@ -132,7 +132,7 @@ func (c *Content) health(b *strings.Builder) {
 		fmt.Fprintf(b, "- version %s, %s\n", report.PlainMarkdown(s.Version), report.PlainMarkdown(cmp.Or(s.Role, "role unknown")))
 	}
 	if s.RTT > 0 {
-		fmt.Fprintf(b, "- round trip %s, its clock %s from this machine's\n", span.Latency(s.RTT), span.Signed(s.Offset))
+		fmt.Fprintf(b, "- round trip %s, its clock %s from this machine's\n", format.Latency(s.RTT), format.Signed(s.Offset))
 	}
 	for _, m := range []struct {
 		format string

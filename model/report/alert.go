@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ratescope/model/alert"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/model/span"
 )
 
 // Alert is an alert that begins or ends, as a webhook gets it. Key is null where the alert
@@ -94,7 +94,7 @@ func (a Alert) Words() map[string]string {
 func (a Alert) sentence(e alert.Event) string {
 	lasted := ""
 	if d := e.At.Sub(e.Since).Round(time.Second); d > 0 {
-		lasted = " for " + span.Length(d)
+		lasted = " for " + format.Length(d)
 	}
 	if !e.Firing {
 		lasted = strings.TrimPrefix(cmp.Or(lasted, " for less than a second"), " for")

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/model/span"
 )
 
 // Columns is text in columns. Cells are clean text; the columns are as wide as their
@@ -82,8 +82,8 @@ func Wait(ms *int64, zero, negative string) string {
 	case *ms == 0:
 		return zero
 	}
-	return span.Spaced(time.Duration(*ms) * time.Millisecond)
+	return format.Spaced(time.Duration(*ms) * time.Millisecond)
 }
 
 // Each prints the length of a window: 60000 as "1 m".
-func Each(ms int64) string { return span.Each(time.Duration(ms) * time.Millisecond) }
+func Each(ms int64) string { return format.Each(time.Duration(ms) * time.Millisecond) }

@@ -12,7 +12,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/span"
+	"ratescope/model/format"
 )
 
 // Row is one key at one moment, for evidence: a line of JSON, a record of CSV or a row of a
@@ -235,7 +235,7 @@ func (r *Row) columns(several, steps bool) []string {
 		if notes != "" {
 			notes += "; "
 		}
-		notes += "last read " + span.Spaced(time.Duration(r.Age)*time.Millisecond) + " before"
+		notes += "last read " + format.Spaced(time.Duration(r.Age)*time.Millisecond) + " before"
 	}
 	return append(list, PlainMarkdown(notes))
 }

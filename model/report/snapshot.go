@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ratescope/model"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
 
@@ -61,10 +61,10 @@ func (s Snapshot) Text(w io.Writer) error {
 	}
 	part := ""
 	if !s.Seen.Complete && s.Seen.Keys > 0 {
-		part = fmt.Sprintf(", not all: %s looked at", plural.Of(int(s.Seen.Keys-s.Seen.Sampled), "key"))
+		part = fmt.Sprintf(", not all: %s looked at", format.Plural(int(s.Seen.Keys-s.Seen.Sampled), "key"))
 	}
 	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s%s\n\n%s",
-		s.Server.Clean(), Instant(s.At), plural.Of(len(s.Keys), "key"), part, c)
+		s.Server.Clean(), Instant(s.At), format.Plural(len(s.Keys), "key"), part, c)
 	return err
 }
 

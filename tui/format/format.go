@@ -11,12 +11,12 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/plural"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
 
 // Unknown is how a value that is not known is written. It is never 0.
-const Unknown = "–"
+const Unknown = format.Unknown
 
 // PerSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
 func PerSecond(v float64) string {
@@ -137,7 +137,7 @@ func WrapBy(text string, w int, measure func(string) int) []string {
 }
 
 // Plural writes a count with what is counted.
-func Plural(n int, what string) string { return plural.Of(n, what) }
+func Plural(n int, what string) string { return format.Plural(n, what) }
 
 // Percent writes a share of 1 as percent.
 func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }

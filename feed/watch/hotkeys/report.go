@@ -8,7 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/span"
+	"ratescope/model/format"
 )
 
 // Report is the reply to HOTKEYS GET at one moment.
@@ -189,7 +189,7 @@ func (r *Report) Says() string {
 	case r.Kind == ValkeyHotkeys:
 		return r.Kind.String() + ", its last window"
 	case r.Active:
-		return fmt.Sprintf("%v, for %s so far", r.Kind, span.Elapsed(r.Over))
+		return fmt.Sprintf("%v, for %s so far", r.Kind, format.Elapsed(r.Over))
 	}
-	return fmt.Sprintf("%v, over %s from %s on", r.Kind, span.Elapsed(r.Over), r.Since.Time().Format("15:04:05 UTC"))
+	return fmt.Sprintf("%v, over %s from %s on", r.Kind, format.Elapsed(r.Over), r.Since.Time().Format("15:04:05 UTC"))
 }

@@ -1,11 +1,10 @@
-package span_test
+package format
 
 import (
 	"testing"
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/model/span"
 )
 
 func TestOneRoundingInTwoNotations(t *testing.T) {
@@ -24,17 +23,17 @@ func TestOneRoundingInTwoNotations(t *testing.T) {
 		-time.Second:                 {"0s", "0 s"},
 		48*time.Hour - time.Second/2: {"48h00m", "48 h 00 m"},
 	} {
-		if compact, spaced := span.Compact(d), span.Spaced(d); compact != want[0] || spaced != want[1] {
+		if compact, spaced := Span(d), Spaced(d); compact != want[0] || spaced != want[1] {
 			t.Errorf("%v is written %q and %q, want %q", d, compact, spaced, want)
 		}
 	}
 }
 
 func TestElapsedAndWindows(t *testing.T) {
-	if got := [...]string{span.Elapsed(0), span.Elapsed(600 * time.Second), span.Elapsed(90*time.Second + 400*time.Millisecond)}; got != [...]string{"0s", "10m", "1m30s"} {
+	if got := [...]string{Elapsed(0), Elapsed(600 * time.Second), Elapsed(90*time.Second + 400*time.Millisecond)}; got != [...]string{"0s", "10m", "1m30s"} {
 		t.Errorf("elapsed times are %q", got)
 	}
-	if got := [...]string{span.Each(time.Minute), span.Each(90 * time.Second), span.Each(250 * time.Millisecond)}; got != [...]string{"1 m", "90 s", "250 ms"} {
+	if got := [...]string{Each(time.Minute), Each(90 * time.Second), Each(250 * time.Millisecond)}; got != [...]string{"1 m", "90 s", "250 ms"} {
 		t.Errorf("windows are %q", got)
 	}
 }

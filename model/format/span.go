@@ -1,6 +1,6 @@
-// Package span writes durations for people: one rounding for every screen, command and file, so
-// that a wait reads the same wherever it is shown.
-package span
+// Package format writes counts and durations for people: one rounding for every screen, command and
+// file, so that a wait reads the same wherever it is shown.
+package format
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ import (
 	"ratescope/limiter"
 )
 
-// unknown is how a duration that is not known is written.
-const unknown = "–"
+// Unknown is how a value that is not known is written. It is never 0.
+const Unknown = "–"
 
-// Compact writes a duration in at most six columns: 740ms, 7.4s, 41s, 1m44s, 2h05m, 12d.
+// Span writes a duration in at most six columns: 740ms, 7.4s, 41s, 1m44s, 2h05m, 12d.
 // It rounds up, so that waiting that long is enough.
-func Compact(d time.Duration) string {
+func Span(d time.Duration) string {
 	switch {
 	case d == limiter.Never:
 		return "never"
@@ -41,12 +41,12 @@ func Compact(d time.Duration) string {
 
 func ceil(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }
 
-// Spaced writes what Compact does with blanks between numbers and units, as tables of the command
+// Spaced writes what Span does with blanks between numbers and units, as tables of the command
 // line have it: 740 ms, 7.4 s, 41 s, 1 m 44 s, 2 h 05 m, 12 d.
 func Spaced(d time.Duration) string {
 	var b strings.Builder
 	before := ' '
-	for _, r := range Compact(d) {
+	for _, r := range Span(d) {
 		if b.Len() > 0 && unicode.IsLetter(before) != unicode.IsLetter(r) && d != limiter.Never {
 			b.WriteByte(' ')
 		}
@@ -56,10 +56,10 @@ func Spaced(d time.Duration) string {
 	return strings.ReplaceAll(b.String(), " . ", ".")
 }
 
-// CompactIn writes a duration as Compact does, and where that takes more than so many columns in
+// SpanIn writes a duration as Span does, and where that takes more than so many columns in
 // its first unit alone: 59m59s as 60m. It rounds up.
-func CompactIn(d time.Duration, columns int) string {
-	text := Compact(d)
+func SpanIn(d time.Duration, columns int) string {
+	text := Span(d)
 	if len(text) <= columns {
 		return text
 	}
@@ -77,7 +77,7 @@ func CompactIn(d time.Duration, columns int) string {
 // Length writes a configured duration as people say it: 10s, 1m, 1h30m, 250ms.
 func Length(d time.Duration) string {
 	if d <= 0 {
-		return unknown
+		return Unknown
 	}
 	s := d.String()
 	for _, zero := range [...]string{"m0s", "h0m"} {
@@ -115,7 +115,7 @@ func Elapsed(d time.Duration) string {
 func Latency(d time.Duration) string {
 	switch {
 	case d <= 0:
-		return unknown
+		return Unknown
 	case d < time.Millisecond:
 		return strconv.FormatInt(int64(d/time.Microsecond), 10) + "µs"
 	case d < 10*time.Millisecond:
@@ -125,7 +125,7 @@ func Latency(d time.Duration) string {
 	case d < 999*time.Second:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
 	}
-	return Compact(d)
+	return Span(d)
 }
 
 // Signed writes a short duration with its sign.

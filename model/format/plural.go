@@ -1,13 +1,12 @@
-// Package plural writes counts of things in English.
-package plural
+package format
 
 import (
 	"strconv"
 	"strings"
 )
 
-// Of returns n things, as in "1 key", "2 keys" and "3 batches".
-func Of(n int, thing string) string {
+// Plural returns n things, as in "1 key", "2 keys" and "3 batches".
+func Plural(n int, thing string) string {
 	if n != 1 {
 		if strings.HasSuffix(thing, "ch") {
 			thing += "e"
@@ -20,7 +19,7 @@ func Of(n int, thing string) string {
 // Are returns n things and the verb, as in "1 key is" and "2 keys are".
 func Are(n int, thing string) string {
 	if n == 1 {
-		return Of(n, thing) + " is"
+		return Plural(n, thing) + " is"
 	}
-	return Of(n, thing) + " are"
+	return Plural(n, thing) + " are"
 }
