@@ -2,7 +2,7 @@ SHELL   := /bin/sh
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BENCH   ?= .
 
-.PHONY: help test adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions rename
+.PHONY: help test adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -99,16 +99,3 @@ manual: build ## writes the manual page, dated by the commit
 completions: build ## writes completions for bash, zsh, fish and PowerShell
 	@mkdir -p bin/completions
 	@for shell in bash zsh fish powershell; do bin/ratescope completion $$shell > bin/completions/ratescope.$$shell || exit 1; done
-
-# MODULE is the import path of a home from which "go install" works.
-BUILD ?= ./...
-ROOMS := cmd\|docs\|feed\|internal\|limiter\|model\|themes\|tui
-rename: ## gives the module another path: make rename MODULE=host/owner/ratescope
-	@case "$(MODULE)" in */*) ;; *) echo "give the path: make rename MODULE=host/owner/ratescope" >&2; exit 2;; esac
-	@old=$$(go list -m) && for f in $$(find . -name '*.go' -o -name '*.md' -o -name go.mod | grep -v '/\.git/'); do \
-		sed -e "s#\\([\"\`]\)$$old/\\($(ROOMS)\\)#\\1$(MODULE)/\\2#g" -e "s#^module $$old\$$#module $(MODULE)#" -e "s#^module $$old/#module $(MODULE)/#" \
-			-e "s#^\\(require \\|replace \\|	\\)$$old \\(v0\\|=>\\)#\\1$(MODULE) \\2#" "$$f" > "$$f.renamed" && \
-		if cmp -s "$$f" "$$f.renamed"; then rm "$$f.renamed"; else cat "$$f.renamed" > "$$f" && rm "$$f.renamed"; fi || exit 1; \
-	done
-	gofmt -w $$(find . -name '*.go' | grep -v testdata)
-	go build $(BUILD)

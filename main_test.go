@@ -1,12 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,7 +60,7 @@ func room(dir string) string {
 	return "."
 }
 
-// modulePath returns the path of the module, which "make rename" changes.
+// modulePath returns the path of the module, which its owner may change.
 func modulePath(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("go.mod")
@@ -216,6 +215,24 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// maxColumns bounds a line; a tab counts as one column. wide is how many lines of the product are longer:
+// it may only fall.
+const maxColumns, wide = 140, 515
+
+func TestLinesAreNarrow(t *testing.T) {
+	var found []string
+	for _, s := range sources(t) {
+		for i, columns := range s.columns {
+			if columns > maxColumns && !s.test {
+				found = append(found, fmt.Sprintf("%s:%d has %d", s.name, i+1, columns))
+			}
+		}
+	}
+	if len(found) > wide {
+		t.Errorf("%d lines are longer than %d columns, which %d may be:\n%s", len(found), maxColumns, wide, strings.Join(found, "\n"))
+	}
+}
+
 var banned = []string{"util", "utils", "helper", "helpers", "common", "manager", "core", "data", "misc"}
 
 func TestNames(t *testing.T) {
@@ -298,19 +315,6 @@ func TestTestingStaysOutOfTheProgram(t *testing.T) {
 	}
 }
 
-func TestTopLevel(t *testing.T) {
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	allowed := strings.Fields(".ci .dockerignore .git .gitignore Makefile README.md bin cmd docs feed go.mod go.sum internal limiter main.go main_test.go model ratescope source_test.go themes tui")
-	for _, e := range entries {
-		if !slices.Contains(allowed, e.Name()) {
-			t.Errorf("%s does not belong at the top", e.Name())
-		}
-	}
-}
-
 // TestReadme holds the README to the program: the two commands that do all the set-up
 // are there, and every command, flag and make target that it names exists.
 func TestReadme(t *testing.T) {
@@ -382,58 +386,4 @@ func TestArchitecture(t *testing.T) {
 			t.Errorf("docs/architecture.md names the package %s, which does not exist", dir)
 		}
 	}
-}
-
-// TestRename gives a copy of the module another path, under which every import is found.
-func TestRename(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: -short leaves out the test that copies everything and resolves all imports again")
-	}
-	folder := t.TempDir()
-	if err := os.CopyFS(folder, sourceTree{os.DirFS(".")}); err != nil {
-		t.Fatal(err)
-	}
-	const path = "git.example/owner/ratescope"
-	// With -n every import of every package is resolved, which is all that a rename can break,
-	// and nothing is compiled.
-	rename := exec.Command("make", "rename", "MODULE="+path, "BUILD=-n ./...")
-	rename.Dir = folder
-	if out, err := rename.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	list := exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Name}}", ".")
-	list.Dir = folder
-	if out, err := list.CombinedOutput(); err != nil || string(out) != path+" main\n" {
-		t.Errorf("%v: %s", err, out)
-	}
-	modules, err := filepath.Glob(filepath.Join(folder, "limiter", "*", "go.mod"))
-	if err != nil || len(modules) < 4 {
-		t.Fatalf("%v %v", modules, err)
-	}
-	for _, name := range modules {
-		if text, err := os.ReadFile(name); err != nil || !strings.HasPrefix(string(text), "module "+path+"/limiter/") || !strings.Contains(string(text), "replace "+path+" =>") {
-			t.Errorf("%s: %v\n%s", name, err, text)
-		}
-	}
-	adapter := exec.Command("go", "build", "-n", "./...")
-	adapter.Dir = filepath.Join(folder, "limiter", "promlimit") // whose modules the program has too
-	if out, err := adapter.CombinedOutput(); err != nil {
-		t.Errorf("the adapter does not find its imports: %v: %s", err, out)
-	}
-	left := exec.Command("grep", "-rlE", `^\s*(import )?([a-z]+ )?"ratescope/`, "--include=*.go", ".")
-	left.Dir = folder
-	if out, _ := left.Output(); len(out) > 0 {
-		t.Errorf("these still import the old path:\n%s", out)
-	}
-}
-
-// sourceTree is the repository without its history, its binaries and its fixtures.
-type sourceTree struct{ fs.FS }
-
-// ReadDir implements fs.ReadDirFS.
-func (s sourceTree) ReadDir(name string) ([]fs.DirEntry, error) {
-	entries, err := fs.ReadDir(s.FS, name)
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return slices.Contains([]string{".git", "bin", "record"}, e.Name()) && path.Base(name) != "model" || e.Name() == "fixtures"
-	}), err
 }

@@ -12,16 +12,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 // source is one Go file of the repository.
 type source struct {
-	name   string // from the top, with slashes
-	dir    string // "." at the top
-	test   bool   // a test, or of a package that serves tests alone
-	lines  int
-	file   *ast.File
-	places *token.FileSet
+	name    string // from the top, with slashes
+	dir     string // "." at the top
+	test    bool   // a test, or of a package that serves tests alone
+	lines   int
+	columns []int // of each line, in runes
+	file    *ast.File
+	places  *token.FileSet
 }
 
 // at says where a node is, for the message of a failure.
@@ -61,11 +63,15 @@ var parsed = sync.OnceValues(func() (list []source, err error) {
 		if err != nil {
 			return err
 		}
+		var columns []int
+		for line := range strings.Lines(string(text)) {
+			columns = append(columns, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
+		}
 		slashed := filepath.ToSlash(name)
 		list = append(list, source{
 			name: slashed, dir: path.Dir(slashed), file: file, places: places,
 			test:  strings.HasSuffix(name, "_test.go") || strings.HasSuffix(path.Dir(slashed), "test"),
-			lines: strings.Count(string(text), "\n"),
+			lines: len(columns), columns: columns,
 		})
 		return nil
 	})
