@@ -28,26 +28,9 @@ type Library struct {
 	Lists func(key string) bool
 	// Silent lists what the library does not record, for a person: "denied requests".
 	Silent []string
-	// Exact are the forms of its limiters at which feed/fire writes requests as the library itself
-	// does; a test holds them to its writers.
-	Exact []Form
 	// Recognize returns the limiter that s belongs to, or nil. It must not return one unless
 	// name, value and expiry agree; a sibling that has to agree, too, goes into Match.Siblings.
 	Recognize func(s *Sample, c Context) *Match
-}
-
-// Form is one way in which a library keeps a limiter: under its algorithm, in a Redis type.
-type Form struct {
-	Algorithm limiter.Algorithm
-	Type      string
-}
-
-// Writes says whether requests at a limiter of that form are written as the library does. A key
-// that does not exist now has no type, "none".
-func (l *Library) Writes(a limiter.Algorithm, typ string) bool {
-	return slices.ContainsFunc(l.Exact, func(f Form) bool {
-		return f.Algorithm == a && (f.Type == typ || typ == "" || typ == "none")
-	})
 }
 
 // Context is what Recognize is told beside the sample.

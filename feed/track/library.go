@@ -2,6 +2,7 @@ package track
 
 import (
 	"ratescope/feed/decode"
+	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -63,7 +64,7 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	}
 	r.State, r.PreviousKnown, r.Ends, r.Members = d.State, d.PreviousKnown, d.Ends, d.Members
 	r.State.Algorithm = l.target.Algorithm
-	l.target.Exact = b.match.Library.Writes(d.Algorithm, d.Type) && d.Algorithm == l.target.Algorithm
+	l.target.Exact = foreign.Writes(b.match.Library.Name, d.Algorithm, d.Type) && d.Algorithm == l.target.Algorithm
 	if l.target.Base = ""; b.match.Name != l.Name {
 		l.target.Base = b.match.Name
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -42,45 +43,29 @@ const countPlugin = "plugin-limit-count:"
 
 // matchCountLeft returns the match of a counter of what is left.
 func matchCountLeft(s *decode.Sample) *decode.Match {
-	if _, ok := signed(s.Text); !ok {
+	if _, ok := form.Signed(s.Text); !ok {
 		return nil
 	}
 	return &decode.Match{
 		Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: "plugin-limit-count",
 		Why:     []string{"named plugin-limit-count<resource>:<version>:<key>", "an integer that expires, of what is left"},
 		Span:    s.TTL,
-		Limiter: &countLeft{counter{key: s.Key, charged: true}},
+		Limiter: &form.Counter{Key: s.Key, Charged: true, Left: true},
 	}
-}
-
-// countLeft is a counter of what is left of a limit, until it expires.
-type countLeft struct{ counter }
-
-// Decode needs the limit: what is used is what it lacks. Without it nothing is known.
-func (c *countLeft) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	left, ok := signed(got[0].Text)
-	used := given.Limit.Count - left
-	known := ok && given.Limit.Count > 0 && used >= 0
-	if got[0].Exists() && ok {
-		got[0].Text = decimal(max(used, 0))
-	}
-	d := c.counter.Decode(now, got, given)
-	d.Partial = got[0].Exists() && !known
-	return d
 }
 
 // matchAPISIXSliding returns the match of the counter of a window of a sliding one: its length is
 // the one that people choose of which index is the current window, or the one before it.
 func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
-	base, last, _ := lastPart(strings.TrimSuffix(s.Key, ".counter"), '.')
-	index, ok := count(last)
-	if _, counts := count(s.Text); !ok || !counts || index == 0 {
+	base, last, _ := form.LastPart(strings.TrimSuffix(s.Key, ".counter"), '.')
+	index, ok := form.Count(last)
+	if _, counts := form.Count(s.Text); !ok || !counts || index == 0 {
 		return nil
 	}
 	w := time.Duration(0)
 	for _, u := range decode.Periods {
 		start := limiter.Instant(index) * limiter.Instant(u.Microseconds())
-		if age := c.Now.Sub(start); index < 1<<32 && age >= -wholeSecond && age < 3*u && s.TTL <= 2*u+latency && s.TTL >= 2*u-age-wholeSecond {
+		if age := c.Now.Sub(start); index < 1<<32 && age >= -form.WholeSecond && age < 3*u && s.TTL <= 2*u+form.Latency && s.TTL >= 2*u-age-form.WholeSecond {
 			w = u
 			break
 		}
@@ -88,12 +73,12 @@ func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
 	if w == 0 {
 		return nil
 	}
-	x := &windowed{capped: true, key: func(start limiter.Instant) string {
-		return base + "." + decimal(int64(start)/w.Microseconds()) + ".counter"
+	x := &form.Windowed{Capped: true, Key: func(start limiter.Instant) string {
+		return base + "." + form.Decimal(int64(start)/w.Microseconds()) + ".counter"
 	}}
-	x.settings.Algorithm, x.settings.Window = limiter.SlidingWindow, w
-	x.settings.Convention.Rounding, x.settings.Convention.Rule = limiter.RoundExact, limiter.RuleBelow
-	return matchWindowed(x, base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter", "an integer that expires two windows after that index began")
+	x.Settings.Algorithm, x.Settings.Window = limiter.SlidingWindow, w
+	x.Settings.Convention.Rounding, x.Settings.Convention.Rule = limiter.RoundExact, limiter.RuleBelow
+	return form.MatchWindowed(x, base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter", "an integer that expires two windows after that index began")
 }
 
 // matchLimitReq returns the match of the water of limit-req.
@@ -112,8 +97,8 @@ func matchLimitReq(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 func readLimitReq(s *decode.Sample, now limiter.Instant) (water float64, last limiter.Instant, ok bool) {
-	excess, ok := number(s.Fields["excess"])
-	ms, numeric := count(s.Fields["last"])
+	excess, ok := form.Number(s.Fields["excess"])
+	ms, numeric := form.Count(s.Fields["last"])
 	return excess/1000 + 1, limiter.Instant(ms * 1000), ok && numeric && excess >= 0 && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
 }
 
@@ -127,9 +112,9 @@ func (b *limitReq) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns the water. The plugin's burst is what may wait, so that one more is admitted.
 func (b *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window = limiter.LeakyBucket, given.Window
-	translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1, Window: given.Window})
+	form.Translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1, Window: given.Window})
 	if !s.Exists() {
 		return d
 	}
@@ -138,7 +123,7 @@ func (b *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode
 		d.Err = "holds a hash that is no state of limit-req: correct its rule, or remove the key"
 		return d
 	}
-	setWater(&d, water, last, emission(given))
+	form.SetWater(&d, water, last, form.Emission(given))
 	return d
 }
 
@@ -162,23 +147,23 @@ type limitConn struct{ key string }
 
 // Fetch counts those that are not lost, and reads when the first of them will be.
 func (l *limitConn) Fetch(now limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: l.key, Type: "zset", Ends: fewPermits, Counts: []decode.Range{{Min: "(" + decode.Score(float64(now)/1e6), Max: "+inf"}}}}
+	return []decode.Fetch{{Key: l.key, Type: "zset", Ends: form.FewPermits, Counts: []decode.Range{{Min: "(" + decode.Score(float64(now)/1e6), Max: "+inf"}}}}
 }
 
 // Decode returns a log of the requests under way, as if each had begun a window before it is lost.
 func (l *limitConn) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window = limiter.SlidingLog, given.Window
 	if !s.Exists() || len(s.Counts) == 0 {
 		return d
 	}
-	p := permits{left: s.Counts[0]}
+	p := form.Permits{Left: s.Counts[0]}
 	for _, e := range s.First {
 		if lost := decode.InstantIn(e.Score, time.Second); lost > now && decode.UnitOf(e.Score, now) == time.Second {
-			p.add(lost.Add(-given.Window), 1)
+			p.Add(lost.Add(-given.Window), 1)
 		}
 	}
-	d.State.Log = p.log(now)
+	d.State.Log = p.Log(now)
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -41,7 +42,7 @@ var aspnetcore = &decode.Library{
 
 // matchASPNetLog returns the match of a sorted set of milliseconds.
 func matchASPNetLog(s *decode.Sample, c decode.Context, kind string) *decode.Match {
-	if len(s.First) == 0 || len(s.Last) == 0 || !bothEnds(s, func(e decode.Element) bool {
+	if len(s.First) == 0 || len(s.Last) == 0 || !form.BothEnds(s, func(e decode.Element) bool {
 		return decode.UnitOf(e.Score, c.Now) == time.Millisecond && e.Score == math.Trunc(e.Score)
 	}) {
 		return nil
@@ -80,21 +81,21 @@ func (t *twins) Fetch(limiter.Instant) []decode.Fetch {
 }
 
 func (t *twins) read(got []decode.Sample, now limiter.Instant) (n int64, at limiter.Instant, ok bool) {
-	n, ok = count(got[0].Text)
-	ms, numeric := count(got[1].Text)
+	n, ok = form.Count(got[0].Text)
+	ms, numeric := form.Count(got[1].Text)
 	at = limiter.Instant(ms * 1000)
 	if !ok || !numeric || got[0].TTL <= 0 || got[1].TTL <= 0 || decode.UnitOf(float64(ms), now) != time.Millisecond {
 		return 0, 0, false
 	}
 	if t.algorithm == limiter.FixedWindow {
-		return n, at, got[1].Expiry(now).Sub(at).Abs() <= latency
+		return n, at, got[1].Expiry(now).Sub(at).Abs() <= form.Latency
 	}
 	return n, at, at.Sub(now) < 5*time.Second
 }
 
 // Decode returns the window or the bucket.
 func (t *twins) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: members(got)}
+	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window = t.algorithm, given.Window
 	if !got[0].Exists() {
 		return d
@@ -113,7 +114,7 @@ func (t *twins) Decode(now limiter.Instant, got []decode.Sample, given decode.Se
 		}
 	default:
 		d.Convention.Refill, d.NeedsBurst = limiter.RefillInterval, true
-		setTokens(&d, float64(n), at, 0)
+		form.SetTokens(&d, float64(n), at, 0)
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -41,13 +42,13 @@ type reservoirState struct {
 }
 
 func readReservoir(s *decode.Sample, now limiter.Instant) (r reservoirState, ok bool) {
-	left, known := signed(s.Fields["reservoir"])
-	limit, limited := count(s.Fields["reservoirRefreshAmount"])
-	millis, timed := count(s.Fields["reservoirRefreshInterval"])
-	last, filled := count(s.Fields["lastReservoirRefresh"])
+	left, known := form.Signed(s.Fields["reservoir"])
+	limit, limited := form.Count(s.Fields["reservoirRefreshAmount"])
+	millis, timed := form.Count(s.Fields["reservoirRefreshInterval"])
+	last, filled := form.Count(s.Fields["lastReservoirRefresh"])
 	ok = known && limited && timed && filled && limit > 0 && limit <= limiter.MaxCount &&
 		millis > 0 && millis <= limiter.MaxWindow.Milliseconds() && decode.UnitOf(float64(last), now) == time.Millisecond
-	return reservoirState{left, limit, milliseconds(millis), limiter.Instant(last * 1000)}, ok
+	return reservoirState{left, limit, form.Milliseconds(millis), limiter.Instant(last * 1000)}, ok
 }
 
 // reservoir is the settings of one Bottleneck.
@@ -61,7 +62,7 @@ func (b *reservoir) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns what was taken since the reservoir was filled.
 func (b *reservoir) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
 	if !s.Exists() {
 		return d

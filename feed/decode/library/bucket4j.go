@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -150,7 +151,7 @@ func (b *bucket4jState) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns the limit that admits last, and, where several admit, the one with least left.
 func (b *bucket4jState) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm = limiter.TokenBucket
 	if !s.Exists() {
 		return d
@@ -184,11 +185,11 @@ func (b *bandwidth) decoded(limiter.Instant) (d decode.Decoded) {
 	at := limiter.Instant(b.last / 1000)
 	if b.intervally {
 		d.Convention.Refill = limiter.RefillInterval
-		setTokens(&d, float64(b.size), at, float64(d.Window.Microseconds())/float64(b.refill))
+		form.SetTokens(&d, float64(b.size), at, float64(d.Window.Microseconds())/float64(b.refill))
 		return d
 	}
-	step := emission(d.Settings)
+	step := form.Emission(d.Settings)
 	rest := math.Max(math.Min(float64(b.roundingError)/float64(b.period), 1), 0)
-	setTokens(&d, float64(b.size)+rest, at, step)
+	form.SetTokens(&d, float64(b.size)+rest, at, step)
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -18,11 +19,11 @@ var bullMQ = &decode.Library{
 	Silent: []string{"limit and window, unless they are global", "how many jobs wait because of the limit"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		queue, ok := strings.CutSuffix(s.Key, ":limiter")
-		if !ok || strings.Count(queue, ":") < 1 || !isCounter(s) {
+		if !ok || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
 			return nil
 		}
-		q := &jobQueue{counter: counter{key: s.Key}, meta: queue + ":meta"}
-		m := counted(&q.counter, s, "", "named bull:<queue>:limiter")
+		q := &jobQueue{counter: form.Counter{Key: s.Key}, meta: queue + ":meta"}
+		m := form.Counted(&q.counter, s, "", "named bull:<queue>:limiter")
 		if m.Limiter = q; s.Text == blockedQueue {
 			m.Span = 0
 		}
@@ -48,7 +49,7 @@ func queueOf(m *decode.Match, queue string, c decode.Context) *decode.Match {
 		if strings.HasPrefix(got[0].Fields["version"], "bullmq") {
 			return true
 		}
-		_, numbered := count(got[1].Text)
+		_, numbered := form.Count(got[1].Text)
 		return numbered && got[1].TTL == model.Forever && (got[2].Exists() || got[3].Exists())
 	}
 	return m
@@ -61,10 +62,10 @@ var bull = &decode.Library{
 	Silent: []string{"limit and window", "when a new job starts: those that wait go first"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		queue, group, ok := strings.Cut(s.Key, ":limiter:")
-		if !ok || group == "" || strings.Count(queue, ":") < 1 || !isCounter(s) {
+		if !ok || group == "" || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
 			return nil
 		}
-		return queueOf(counted(&counter{key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
+		return queueOf(form.Counted(&form.Counter{Key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
 	},
 }
 
@@ -73,8 +74,8 @@ const blockedQueue = "9007199254740991"
 
 // jobQueue is the limiter of a queue of jobs, and the hash of what holds for all its workers.
 type jobQueue struct {
-	counter
-	meta string
+	counter form.Counter
+	meta    string
 }
 
 // Fetch reads the counter and the global limit.
@@ -84,21 +85,21 @@ func (q *jobQueue) Fetch(now limiter.Instant) []decode.Fetch {
 
 // Decode counts the jobs of the window.
 func (q *jobQueue) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	most, limited := count(got[1].Fields["max"])
-	millis, timed := count(got[1].Fields["duration"])
+	most, limited := form.Count(got[1].Fields["max"])
+	millis, timed := form.Count(got[1].Fields["duration"])
 	global := limited && timed && most > 0 && most <= limiter.MaxCount && millis > 0 && millis <= limiter.MaxWindow.Milliseconds()
 	if global {
-		q.limit, q.from, q.window = most, model.LimitOfSibling, milliseconds(millis)
+		q.counter.Limit, q.counter.From, q.counter.Window = most, model.LimitOfSibling, form.Milliseconds(millis)
 	} else {
-		q.limit, q.from, q.window = 0, model.NoLimit, 0
+		q.counter.Limit, q.counter.From, q.counter.Window = 0, model.NoLimit, 0
 	}
 	d := q.counter.Decode(now, got, given)
 	if global && got[0].Exists() {
-		d.Members = members(got)
+		d.Members = form.Members(got)
 	}
 	if got[0].Text == blockedQueue {
 		d.State.Current, d.Partial, d.Span = 0, true, 0
-		d.State.BlockedUntil = expiry(now, got[0].TTL)
+		d.State.BlockedUntil = form.Expiry(now, got[0].TTL)
 	}
 	return d
 }

@@ -2,6 +2,7 @@ package library
 
 import (
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -24,7 +25,7 @@ var counterSlidingWindow = &decode.Library{
 // onlyCounts says whether the last entry of a stream holds a count above zero and nothing but a
 // running total beside it.
 func onlyCounts(s *decode.Sample) bool {
-	n, ok := count(s.Entry["count"])
+	n, ok := form.Count(s.Entry["count"])
 	_, total := s.Entry["total"]
 	return ok && n > 0 && (len(s.Entry) == 1 || len(s.Entry) == 2 && total)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -11,16 +12,15 @@ import (
 // or fastapi-limiter:ws:…, which counts admitted requests only, so that it is never above the limit.
 var fastapiLimiter = &decode.Library{
 	Name: "fastapi-limiter", Version: "0.1.6", Published: true, Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		const prefix = "fastapi-limiter:"
 		parts := strings.Split(s.Key, ":")
-		if !isCounter(s) || !c.Named && (!strings.HasPrefix(s.Key, prefix) || len(parts) < 3) {
+		if !form.IsCounter(s) || !c.Named && (!strings.HasPrefix(s.Key, prefix) || len(parts) < 3) {
 			return nil
 		}
-		m := counted(&counter{key: s.Key}, s, prefix, "named fastapi-limiter:<client>:<path>:<route>:<dependency>")
-		if n := len(parts); n > 3 && isNumber(parts[n-1]) && isNumber(parts[n-2]) { // each route has a limit of its own
+		m := form.Counted(&form.Counter{Key: s.Key}, s, prefix, "named fastapi-limiter:<client>:<path>:<route>:<dependency>")
+		if n := len(parts); n > 3 && form.IsNumber(parts[n-1]) && form.IsNumber(parts[n-2]) { // each route has a limit of its own
 			m.Suffix = ":" + parts[n-2] + ":" + parts[n-1]
 		}
 		return m
@@ -35,11 +35,11 @@ var rails = &decode.Library{
 	Silent: []string{"the limit", "the window, but for the longest expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		i := strings.Index(s.Key, "rate-limit:")
-		prefix := prefixOf(s.Key)
-		if !isCounter(s) || !c.Named && (i < 0 || i > 0 && s.Key[i-1] != ':' || !isAddress(s.Key[len(prefix):]) || len(prefix) <= i+len("rate-limit:")) {
+		prefix := form.PrefixOf(s.Key)
+		if !form.IsCounter(s) || !c.Named && (i < 0 || i > 0 && s.Key[i-1] != ':' || !form.IsAddress(s.Key[len(prefix):]) || len(prefix) <= i+len("rate-limit:")) {
 			return nil
 		}
-		return counted(&counter{key: s.Key, charged: true}, s, prefix, "named rate-limit:<controller>:<address of a client>")
+		return form.Counted(&form.Counter{Key: s.Key, Charged: true}, s, prefix, "named rate-limit:<controller>:<address of a client>")
 	},
 }
 
@@ -51,10 +51,10 @@ var djangoRatelimit = &decode.Library{
 	Name: "django-ratelimit", Version: "4.1.0", Published: true, Types: []string{"string"},
 	Silent: []string{"who is limited", "limit and window, and when that ends", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		front, digest, _ := lastPart(s.Key, ':')
+		front, digest, _ := form.LastPart(s.Key, ':')
 		base, ok := strings.CutSuffix(front, ":rl")
-		_, version, _ := lastPart(base, ':')
-		if !isCounter(s) || !isHex(digest, 64) || !c.Named && (!ok || !isNumber(version)) {
+		_, version, _ := form.LastPart(base, ':')
+		if !form.IsCounter(s) || !form.IsHex(digest, 64) || !c.Named && (!ok || !form.IsNumber(version)) {
 			return nil
 		}
 		m := &decode.Match{
@@ -77,10 +77,10 @@ func (o *opaqueCounter) Fetch(limiter.Instant) []decode.Fetch {
 // Decode says that the counter is there: its window may be over.
 func (o *opaqueCounter) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Partial: true}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got), Partial: true}
 	d.Algorithm = limiter.FixedWindow
-	if _, ok := count(s.Text); s.Exists() && !ok {
-		d.Err = noCount
+	if _, ok := form.Count(s.Text); s.Exists() && !ok {
+		d.Err = form.NoCount
 	}
 	return d
 }

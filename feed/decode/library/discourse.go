@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -24,9 +25,9 @@ var discourse = &decode.Library{
 		}
 		m := &decode.Match{
 			Prefix: s.Key[:i+1], Why: []string{"named l-rate-limit", "a list of whole seconds that expires two windows after the newest"},
-			Limiter: &listLog{key: s.Key, window: w, windowOf: discourseWindow},
+			Limiter: &form.ListLog{Key: s.Key, Window: w, WindowOf: discourseWindow},
 		}
-		if base, kind, ok := lastPart(s.Key, ':'); ok {
+		if base, kind, ok := form.LastPart(s.Key, ':'); ok {
 			m.Prefix, m.Suffix = base[:strings.LastIndexByte(base, ':')+1], ":"+kind
 		}
 		m.Algorithm, m.Window = limiter.SlidingLog, w
@@ -40,11 +41,11 @@ func discourseWindow(s *decode.Sample, now limiter.Instant) (time.Duration, bool
 	if s.TTL <= 0 || len(s.First) == 0 {
 		return 0, false
 	}
-	second, ok := count(s.First[0].Member)
-	if !ok || !isSecond(float64(second), now) {
+	second, ok := form.Count(s.First[0].Member)
+	if !ok || !form.IsSecond(float64(second), now) {
 		return 0, false
 	}
-	for _, slack := range aroundNow {
+	for _, slack := range form.AroundNow {
 		lives := int64(s.Expiry(now).Add(slack))/1e6 - second
 		if lives >= 2 && lives%2 == 0 && time.Duration(lives/2) <= limiter.MaxWindow/time.Second {
 			return time.Duration(lives/2) * time.Second, true

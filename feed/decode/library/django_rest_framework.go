@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -57,7 +58,7 @@ func throttleWindow(s *decode.Sample, now limiter.Instant) (time.Duration, bool)
 		}
 	}
 	w := lives.Round(time.Second)
-	return w, w >= time.Second && (lives-w).Abs() <= 2*latency
+	return w, w >= time.Second && (lives-w).Abs() <= 2*form.Latency
 }
 
 // readTimes reads a serialized list of times. whole is false where it ends before its end: then
@@ -134,7 +135,7 @@ func (l *timesInString) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns the times as a log.
 func (l *timesInString) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window = limiter.SlidingLog, l.window
 	d.State.Log = []limiter.Entry{}
 	if !s.Exists() {
@@ -147,6 +148,6 @@ func (l *timesInString) Decode(now limiter.Instant, got []decode.Sample, _ decod
 	}
 	l.window, d.Window = w, w
 	times, whole := readTimes(s.Text)
-	d.State.Log, d.Partial = logOf(times, now), !whole
+	d.State.Log, d.Partial = form.LogOf(times, now), !whole
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -17,12 +18,12 @@ var envoyRatelimit = &decode.Library{
 	Name: "envoy-ratelimit", Version: "2026-01", Types: []string{"string"},
 	Silent: []string{"the limit", "the unit until it is told from the expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		base, last, ok := lastPart(s.Key, '_')
-		second, numeric := count(last)
+		base, last, ok := form.LastPart(s.Key, '_')
+		second, numeric := form.Count(last)
 		if !ok || !numeric || second < 1e9 || second > 1e11 || s.TTL <= 0 || !c.Named && !isDescriptor(base) {
 			return nil
 		}
-		if _, ok := count(s.Text); !ok {
+		if _, ok := form.Count(s.Text); !ok {
 			return nil
 		}
 		e := &envoy{base: base, start: limiter.Instant(second * 1e6)}
@@ -75,11 +76,11 @@ type envoy struct {
 func (e *envoy) possible(now limiter.Instant, ttl time.Duration) (units []time.Duration) {
 	age := now.Sub(e.start)
 	for _, u := range envoyUnits {
-		if int64(e.start)%u.Microseconds() != 0 || age < -wholeSecond {
+		if int64(e.start)%u.Microseconds() != 0 || age < -form.WholeSecond {
 			continue
 		}
 		over := max(age-u, 0) // since the unit ended, nothing has set the expiry
-		if ttl <= u+jitter-over+wholeSecond && ttl >= u-max(age, 0)-wholeSecond {
+		if ttl <= u+jitter-over+form.WholeSecond && ttl >= u-max(age, 0)-form.WholeSecond {
 			units = append(units, u)
 		}
 	}
@@ -97,11 +98,13 @@ func (e *envoy) Fetch(now limiter.Instant) []decode.Fetch {
 	return f
 }
 
-func (e *envoy) key(start limiter.Instant) string { return e.base + "_" + decimal(int64(start)/1e6) }
+func (e *envoy) key(start limiter.Instant) string {
+	return e.base + "_" + form.Decimal(int64(start)/1e6)
+}
 
 // Decode rules out units, and counts once one is left.
 func (e *envoy) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := decode.Decoded{Charged: true, Type: "none", Members: members(got)}
+	d := decode.Decoded{Charged: true, Type: "none", Members: form.Members(got)}
 	d.Algorithm = limiter.FixedWindow
 	e.learn(now, got, given)
 	var current *decode.Sample
@@ -120,9 +123,9 @@ func (e *envoy) Decode(now limiter.Instant, got []decode.Sample, given decode.Se
 	d.Window = e.units[0]
 	d.State.Start = now.Floor(d.Window)
 	if current != nil && current.Exists() {
-		n, ok := count(current.Text)
+		n, ok := form.Count(current.Text)
 		if !ok {
-			d.Err = noCount
+			d.Err = form.NoCount
 		}
 		d.State.Current = n
 	}
@@ -139,7 +142,7 @@ func (e *envoy) learn(now limiter.Instant, got []decode.Sample, given decode.Set
 			}
 		}
 	}
-	n, ok := count(got[0].Text)
+	n, ok := form.Count(got[0].Text)
 	if got[0].Exists() && ok {
 		units := e.possible(now, got[0].TTL)
 		if e.seen > 0 && n > e.seen && len(units) > 0 {
@@ -160,7 +163,7 @@ func (e *envoy) learn(now limiter.Instant, got []decode.Sample, given decode.Set
 // running returns the units that were not over a second ago, at that age of their window.
 func running(units []time.Duration, age time.Duration) (left []time.Duration) {
 	for _, u := range units {
-		if age <= u+wholeSecond {
+		if age <= u+form.WholeSecond {
 			left = append(left, u)
 		}
 	}
@@ -184,7 +187,7 @@ func (e *envoy) keep(units []time.Duration) {
 
 // startOf returns the start that is in a key of e.
 func (e *envoy) startOf(key string) limiter.Instant {
-	_, last, _ := lastPart(key, '_')
-	second, _ := count(last)
+	_, last, _ := form.LastPart(key, '_')
+	second, _ := form.Count(last)
 	return limiter.Instant(second * 1e6)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
-	"ratescope/limiter"
+	"ratescope/feed/decode/form"
 )
 
 // fastifyRateLimit is @fastify/rate-limit: fastify-rate-limit-<address>, or with the method and the
@@ -14,17 +14,16 @@ import (
 // nowhere in Redis.
 var fastifyRateLimit = &decode.Library{
 	Name: "fastify-rate-limit", Version: "11.2.0", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "bans", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		const prefix = "fastify-rate-limit-"
-		if !c.Named && !strings.HasPrefix(s.Key, prefix) || !isCounter(s) {
+		if !c.Named && !strings.HasPrefix(s.Key, prefix) || !form.IsCounter(s) {
 			return nil
 		}
-		kind := prefixOf(s.Key)
+		kind := form.PrefixOf(s.Key)
 		if kind == "" && strings.HasPrefix(s.Key, prefix) {
 			kind = prefix
 		}
-		return counted(&counter{key: s.Key, charged: true, blocks: true}, s, kind, "named fastify-rate-limit-<client>")
+		return form.Counted(&form.Counter{Key: s.Key, Charged: true, Blocks: true}, s, kind, "named fastify-rate-limit-<client>")
 	},
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -21,7 +22,7 @@ var fiberLimiter = &decode.Library{
 	Silent: []string{"the limit", "whether the window slides, until it is told from the expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		h, ok := readFiber(s.Text)
-		if !ok || s.TTL <= 0 || s.Expiry(c.Now).Sub(h.ends) < -2*wholeSecond || h.ends.Sub(c.Now) > limiter.MaxWindow {
+		if !ok || s.TTL <= 0 || s.Expiry(c.Now).Sub(h.ends) < -2*form.WholeSecond || h.ends.Sub(c.Now) > limiter.MaxWindow {
 			return nil
 		}
 		return &decode.Match{
@@ -96,7 +97,7 @@ func (f *fiber) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns the two windows as the library would see them, in whole seconds.
 func (f *fiber) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Charged: true, Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Charged: true, Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Convention.Alignment, d.Tick = limiter.AlignFirstRequest, time.Second
 	d.Algorithm, d.Window = f.algorithm, f.window
 	if !s.Exists() {
@@ -132,15 +133,15 @@ func (f *fiber) Decode(now limiter.Instant, got []decode.Sample, given decode.Se
 // read once a second, so that past is up to two seconds more: the least seen is the window.
 func (f *fiber) learn(now limiter.Instant, h fiberHits, ttl time.Duration) {
 	expiry := now.Add(ttl)
-	past := time.Duration(math.Floor((expiry.Sub(h.ends) + latency).Seconds())) * time.Second
-	set := time.Duration(math.Ceil((ttl - latency).Seconds())) * time.Second
+	past := time.Duration(math.Floor((expiry.Sub(h.ends) + form.Latency).Seconds())) * time.Second
+	set := time.Duration(math.Ceil((ttl - form.Latency).Seconds())) * time.Second
 	began := f.last.ends != h.ends
 	wrote := began || h.current != f.last.current
 	unknown := f.algorithm == limiter.Unknown
 	switch {
 	case h.previous > 0, unknown && began && h.current == 1 && past > 2*time.Second && h.ends.Sub(now) <= past:
 		f.algorithm = limiter.SlidingWindow
-	case unknown && (past < set/2-time.Second || !began && wrote && expiry.Sub(f.expiry) > 2*wholeSecond+latency):
+	case unknown && (past < set/2-time.Second || !began && wrote && expiry.Sub(f.expiry) > 2*form.WholeSecond+form.Latency):
 		f.algorithm = limiter.FixedWindow
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -14,7 +15,6 @@ import (
 // expiry of both strings to two windows. Denied requests change nothing.
 var ginRateLimit = &decode.Library{
 	Name: "gin-rate-limit", Version: "1.5.4", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := strings.CutSuffix(s.Key, "hits")
@@ -22,7 +22,7 @@ var ginRateLimit = &decode.Library{
 			base, ok = strings.CutSuffix(s.Key, "ts")
 		}
 		client, _, _ := strings.Cut(base, "/")
-		if _, numeric := count(s.Text); !ok || !numeric || s.TTL <= 0 || !c.Named && !isAddress(client) {
+		if _, numeric := form.Count(s.Text); !ok || !numeric || s.TTL <= 0 || !c.Named && !form.IsAddress(client) {
 			return nil
 		}
 		g := &gin{base: base}
@@ -48,15 +48,15 @@ func (g *gin) Fetch(limiter.Instant) []decode.Fetch {
 // readGin returns the requests and the start of their window, and its length: half of the time
 // from the stamp, rounded down to a second, to the expiry. It is 0 where the strings disagree.
 func readGin(got []decode.Sample, now limiter.Instant) (hits int64, start limiter.Instant, window time.Duration) {
-	hits, ok := count(got[0].Text)
-	second, numeric := count(got[1].Text)
-	if !ok || !numeric || second > 1e11 || got[0].TTL <= 0 || (got[0].TTL-got[1].TTL).Abs() > 2*latency {
+	hits, ok := form.Count(got[0].Text)
+	second, numeric := form.Count(got[1].Text)
+	if !ok || !numeric || second > 1e11 || got[0].TTL <= 0 || (got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
 		return 0, 0, 0
 	}
 	start = limiter.Instant(second * 1e6)
 	lives := int64((got[1].Expiry(now).Sub(start) + 5*time.Millisecond) / time.Second)
 	window = time.Duration(lives/2) * time.Second
-	if lives < 2 || lives%2 != 0 || now.Sub(start) < -latency || window > limiter.MaxWindow {
+	if lives < 2 || lives%2 != 0 || now.Sub(start) < -form.Latency || window > limiter.MaxWindow {
 		return 0, 0, 0
 	}
 	return hits, start, window
@@ -64,7 +64,7 @@ func readGin(got []decode.Sample, now limiter.Instant) (hits int64, start limite
 
 // Decode counts the requests since the window began.
 func (g *gin) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: members(got)}
+	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got)}
 	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
 	if !got[0].Exists() {
 		return d

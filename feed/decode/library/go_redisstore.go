@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -43,10 +44,10 @@ func (r *sethvargo) Fetch(limiter.Instant) []decode.Fetch {
 // read returns the tokens left of a limit in the window that began at start, and its length, 0
 // where that is not told.
 func (r *sethvargo) read(s *decode.Sample, now limiter.Instant) (d decode.Decoded, left int64, ok bool) {
-	begin, isTime := number(s.Fields["s"])
-	tick, okTick := count(s.Fields["t"])
-	left, okLeft := count(s.Fields["k"])
-	limit, okLimit := count(s.Fields["m"])
+	begin, isTime := form.Number(s.Fields["s"])
+	tick, okTick := form.Count(s.Fields["t"])
+	left, okLeft := form.Count(s.Fields["k"])
+	limit, okLimit := form.Count(s.Fields["m"])
 	interval, held := s.Fields["i"]
 	fields := int64(4)
 	if held {
@@ -58,7 +59,7 @@ func (r *sethvargo) read(s *decode.Sample, now limiter.Instant) (d decode.Decode
 	}
 	start := limiter.Instant(begin / 1e3)
 	if held {
-		i, ok := whole(interval)
+		i, ok := form.Whole(interval)
 		d.Window = time.Duration(i).Truncate(time.Microsecond)
 		if !ok || d.Window < limiter.MinWindow || d.Window > limiter.MaxWindow || tick > int64(now.Sub(start)/d.Window)+1 {
 			return d, 0, false
@@ -81,7 +82,7 @@ func (r *sethvargo) Decode(now limiter.Instant, got []decode.Sample, _ decode.Se
 	if !s.Exists() {
 		return d
 	}
-	d.Members = members(got)
+	d.Members = form.Members(got)
 	if !ok {
 		d.Err = "holds a hash that is no limiter of go-redisstore: correct its rule, or remove the key"
 		return d
@@ -99,7 +100,7 @@ func (r *sethvargo) window(now, start limiter.Instant) time.Duration {
 	seconds := int64(math.Ceil((r.longest - time.Millisecond).Seconds()))
 	w := time.Duration(seconds/3) * time.Second
 	lives := now.Add(r.longest).Sub(start)
-	if seconds%3 != 0 || lives < 3*w-latency || lives > 4*w+latency || w > limiter.MaxWindow {
+	if seconds%3 != 0 || lives < 3*w-form.Latency || lives > 4*w+form.Latency || w > limiter.MaxWindow {
 		return 0
 	}
 	return w

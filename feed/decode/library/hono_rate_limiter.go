@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -14,21 +15,20 @@ import (
 // counted. With resetExpiryOnChange every request sets the expiry anew.
 var honoRateLimiter = &decode.Library{
 	Name: "hono-rate-limiter", Version: "0.5.4", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if _, ok := readHits(s.Text); ok && (c.Named || strings.Contains(s.Key, "hrl:")) {
 			m := &decode.Match{
-				Prefix: prefixOf(s.Key), Why: []string{"named hrl:<id>", "JSON with totalHits and resetTime"},
+				Prefix: form.PrefixOf(s.Key), Why: []string{"named hrl:<id>", "JSON with totalHits and resetTime"},
 				Limiter: &hits{key: s.Key},
 			}
 			m.Algorithm = limiter.FixedWindow
 			return m
 		}
-		if !c.Named && !strings.HasPrefix(s.Key, "hrl:") || !isCounter(s) {
+		if !c.Named && !strings.HasPrefix(s.Key, "hrl:") || !form.IsCounter(s) {
 			return nil
 		}
-		return counted(&counter{key: s.Key, charged: true}, s, prefixOf(s.Key), "named hrl:<id>")
+		return form.Counted(&form.Counter{Key: s.Key, Charged: true}, s, form.PrefixOf(s.Key), "named hrl:<id>")
 	},
 }
 
@@ -63,7 +63,7 @@ func (h *hits) Fetch(limiter.Instant) []decode.Fetch {
 // Decode counts the hits until the reset.
 func (h *hits) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Charged: true, Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Charged: true, Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
 	d.Window, d.Guessed = given.Window, given.Guessed
 	if !s.Exists() {

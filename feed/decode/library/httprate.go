@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -17,9 +18,9 @@ var httprateRedis = &decode.Library{
 	Name: "httprate-redis", Version: "0.6.0", Types: []string{"string"},
 	Silent: []string{"the limit", "denied requests", "which window and which subject a counter is of: its name is a hash of both"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		prefix, last, ok := lastPart(s.Key, ':')
+		prefix, last, ok := form.LastPart(s.Key, ':')
 		_, err := strconv.ParseUint(last, 10, 64)
-		if !ok || err != nil || last[0] == '0' || !c.Named && (prefix != "httprate" || len(last) < 14) || !isCounter(s) {
+		if !ok || err != nil || last[0] == '0' || !c.Named && (prefix != "httprate" || len(last) < 14) || !form.IsCounter(s) {
 			return nil
 		}
 		m := &decode.Match{
@@ -45,16 +46,16 @@ func (h *hashed) Fetch(limiter.Instant) []decode.Fetch {
 // Decode says that at most what the counter holds counts, for it may be of a window long over.
 func (h *hashed) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Partial: true, Notes: []model.Note{model.WindowUnknown}}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got), Partial: true, Notes: []model.Note{model.WindowUnknown}}
 	d.Algorithm, d.Window = limiter.SlidingWindow, given.Window
 	d.Convention.Rounding = limiter.RoundNearest
 	if h.longest = max(h.longest, s.TTL); d.Window == 0 {
-		if set := (h.longest + latency).Truncate(time.Second); set%(3*time.Second) == 0 {
+		if set := (h.longest + form.Latency).Truncate(time.Second); set%(3*time.Second) == 0 {
 			d.Window, d.Guessed = set/3, true
 		}
 	}
-	if s.Exists() && !isCounter(s) {
-		d.Err = noCount
+	if s.Exists() && !form.IsCounter(s) {
+		d.Err = form.NoCount
 	}
 	return d
 }

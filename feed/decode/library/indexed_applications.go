@@ -1,11 +1,11 @@
 package library
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -19,18 +19,18 @@ var gitlab = &decode.Library{
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		const name = "application_rate_limiter:"
 		i := strings.Index(s.Key, name)
-		base, last, ok := lastPart(s.Key, ':')
-		index, good := count(last)
-		if i < 0 || i > 0 && s.Key[i-1] != ':' || !ok || !good || s.Type == "string" && !isCounter(s) {
+		base, last, ok := form.LastPart(s.Key, ':')
+		index, good := form.Count(last)
+		if i < 0 || i > 0 && s.Key[i-1] != ':' || !ok || !good || s.Type == "string" && !form.IsCounter(s) {
 			return nil
 		}
-		w, ok := windowUntil(index, s, c.Now)
+		w, ok := form.WindowUntil(index, s, c.Now)
 		if !ok {
 			return nil
 		}
-		l := &windowCounter{name: endsWithIndex(base + ":"), window: w, charged: true, typ: s.Type}
+		l := &form.WindowCounter{Name: form.EndsWithIndex(base + ":"), Window: w, Charged: true, Typ: s.Type}
 		action, _, _ := strings.Cut(base[i+len(name):], ":")
-		return l.match(base, base[:i+len(name)]+action+":", "named application_rate_limiter:<action>:<scope>:<index of a window>", "expires one second after that window")
+		return l.Match(base, base[:i+len(name)]+action+":", "named application_rate_limiter:<action>:<scope>:<index of a window>", "expires one second after that window")
 	},
 }
 
@@ -42,27 +42,27 @@ var mastodon = &decode.Library{
 	Silent: []string{"the limit of a family that Mastodon's source does not have", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		i := strings.Index(s.Key, "rate_limit:")
-		if i < 0 || i > 0 && s.Key[i-1] != ':' || !isCounter(s) {
+		if i < 0 || i > 0 && s.Key[i-1] != ':' || !form.IsCounter(s) {
 			return nil
 		}
 		parts := strings.Split(s.Key[i:], ":")
-		if len(parts) != 4 || !isNumber(parts[1]) {
+		if len(parts) != 4 || !form.IsNumber(parts[1]) {
 			return nil
 		}
-		index, ok := count(parts[3])
+		index, ok := form.Count(parts[3])
 		if !ok {
 			return nil
 		}
-		w, ok := windowUntil(index, s, c.Now)
+		w, ok := form.WindowUntil(index, s, c.Now)
 		if !ok {
 			return nil
 		}
 		base := strings.TrimSuffix(s.Key, ":"+parts[3])
-		l := &windowCounter{name: endsWithIndex(base + ":"), window: w}
+		l := &form.WindowCounter{Name: form.EndsWithIndex(base + ":"), Window: w}
 		if f := mastodonFamilies[parts[2]]; f.Window == w {
-			l.limit, l.from = f.Count, model.LimitOfName
+			l.Limit, l.From = f.Count, model.LimitOfName
 		}
-		m := l.match(base, s.Key[:i]+"rate_limit:", "named rate_limit:<account>:<family>:<index of a window>", "an integer that expires one second after that window")
+		m := l.Match(base, s.Key[:i]+"rate_limit:", "named rate_limit:<account>:<family>:<index of a window>", "an integer that expires one second after that window")
 		m.Suffix = ":" + parts[2]
 		return m
 	},
@@ -70,9 +70,4 @@ var mastodon = &decode.Library{
 
 var mastodonFamilies = map[string]limiter.Limit{
 	"follows": {Count: 400, Window: 24 * time.Hour}, "statuses": {Count: 300, Window: 3 * time.Hour}, "reports": {Count: 400, Window: 24 * time.Hour},
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 64)
-	return err == nil
 }

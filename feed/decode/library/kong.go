@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -18,9 +19,9 @@ var kong = &decode.Library{
 	Name: "kong", Version: "3.x", Published: true, Types: []string{"string"},
 	Silent: []string{"the limits", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		base, period, ok := lastPart(s.Key, ':')
-		base, stamp, more := lastPart(base, ':')
-		ms, numeric := count(stamp)
+		base, period, ok := form.LastPart(s.Key, ':')
+		base, stamp, more := form.LastPart(base, ':')
+		ms, numeric := form.Count(stamp)
 		if !ok || !more || !numeric || s.TTL <= 0 || !c.Named && !isKongName(base) {
 			return nil
 		}
@@ -29,16 +30,16 @@ var kong = &decode.Library{
 			return nil
 		}
 		start := limiter.Instant(ms * 1000)
-		if begin, _ := x.window(start); begin != start || start > c.Now.Add(5*time.Second) {
+		if begin, _ := x.Window(start); begin != start || start > c.Now.Add(5*time.Second) {
 			return nil
 		}
-		if _, ok := count(s.Text); !ok || s.TTL > 366*24*time.Hour {
+		if _, ok := form.Count(s.Text); !ok || s.TTL > 366*24*time.Hour {
 			return nil
 		}
-		x.key = func(start limiter.Instant) string {
-			return base + ":" + decimal(start.Millis()) + ":" + period
+		x.Key = func(start limiter.Instant) string {
+			return base + ":" + form.Decimal(start.Millis()) + ":" + period
 		}
-		return matchWindowed(x, base+":"+period, "ratelimit:",
+		return form.MatchWindowed(x, base+":"+period, "ratelimit:",
 			"named ratelimit:<route>:<service>:<id>:<start>:<period>", "the start is one of a "+period, "an integer that expires")
 	},
 }
@@ -49,26 +50,26 @@ func isKongName(base string) bool {
 	if !ok || len(rest) < 2*37 {
 		return false
 	}
-	return uuidForm(rest[:36]) && rest[36] == ':' && uuidForm(rest[37:73]) && rest[73] == ':'
+	return form.UuidForm(rest[:36]) && rest[36] == ':' && form.UuidForm(rest[37:73]) && rest[73] == ':'
 }
 
 // kongPeriod returns the windows that a period means.
-func kongPeriod(period string) (*windowed, bool) {
-	x := &windowed{charged: true}
-	x.settings.Algorithm = limiter.FixedWindow
+func kongPeriod(period string) (*form.Windowed, bool) {
+	x := &form.Windowed{Charged: true}
+	x.Settings.Algorithm = limiter.FixedWindow
 	switch period {
 	case "second":
-		x.settings.Window = time.Second
+		x.Settings.Window = time.Second
 	case "minute":
-		x.settings.Window = time.Minute
+		x.Settings.Window = time.Minute
 	case "hour":
-		x.settings.Window = time.Hour
+		x.Settings.Window = time.Hour
 	case "day":
-		x.settings.Window = 24 * time.Hour
+		x.Settings.Window = 24 * time.Hour
 	case "month":
-		x.bounds = func(at limiter.Instant) (start, end limiter.Instant) { return calendar(at, 1) }
+		x.Bounds = func(at limiter.Instant) (start, end limiter.Instant) { return calendar(at, 1) }
 	case "year":
-		x.bounds = func(at limiter.Instant) (start, end limiter.Instant) { return calendar(at, 12) }
+		x.Bounds = func(at limiter.Instant) (start, end limiter.Instant) { return calendar(at, 12) }
 	default:
 		return nil, false
 	}

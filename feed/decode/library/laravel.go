@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -16,7 +17,6 @@ import (
 // and count instead, which expires after two windows and counts denied requests.
 var laravel = &decode.Library{
 	Name: "laravel", Version: "8.83.26", Types: []string{"string", "hash"}, Fields: []string{"start", "end", "count"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window of a counter, but for the longest expiry", "denied requests, but those of Redis::throttle"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if s.Type == "hash" {
@@ -29,8 +29,8 @@ var laravel = &decode.Library{
 		if !ok && !c.Named && !laravelName(s.Key) || base == "" {
 			return nil
 		}
-		l := &timedCounter{counter: counter{key: base}}
-		if ok && !isTimer(s, c.Now) || !ok && !isCounter(s) {
+		l := &timedCounter{counter: form.Counter{Key: base}}
+		if ok && !isTimer(s, c.Now) || !ok && !form.IsCounter(s) {
 			return nil
 		}
 		m := &decode.Match{
@@ -38,7 +38,7 @@ var laravel = &decode.Library{
 			Why:      []string{"a counter and <key>:timer, which expire together", "the timer holds the second in which both expire"},
 			Siblings: l.Fetch(c.Now), Span: s.TTL,
 			Confirm: func(got []decode.Sample) bool {
-				return isCounter(&got[0]) && isTimer(&got[1], c.Now) && (got[0].TTL-got[1].TTL).Abs() <= 2*latency
+				return form.IsCounter(&got[0]) && isTimer(&got[1], c.Now) && (got[0].TTL-got[1].TTL).Abs() <= 2*form.Latency
 			},
 		}
 		m.Algorithm = limiter.FixedWindow
@@ -52,25 +52,25 @@ const laravelTimer = ":timer"
 // ends in a digest, or stands in a cache. Others are told by their timers.
 func laravelName(key string) bool {
 	last := key[strings.LastIndexAny(key, ":_-")+1:]
-	return isHex(last, 40) || isHex(last, 32) || strings.Contains(key, "cache")
+	return form.IsHex(last, 40) || form.IsHex(last, 32) || strings.Contains(key, "cache")
 }
 
 // isTimer says whether a sample is the end of a window: the second in which it expires.
 func isTimer(s *decode.Sample, now limiter.Instant) bool {
-	second, ok := count(s.Text)
-	if !ok || s.TTL <= 0 || !isSecond(float64(second), now.Add(s.TTL)) {
+	second, ok := form.Count(s.Text)
+	if !ok || s.TTL <= 0 || !form.IsSecond(float64(second), now.Add(s.TTL)) {
 		return false
 	}
 	late := s.Expiry(now).Sub(limiter.Instant(second * 1e6))
-	return late > -wholeSecond && late < 2*wholeSecond // the clock is the client's
+	return late > -form.WholeSecond && late < 2*form.WholeSecond // the clock is the client's
 }
 
 // timedCounter is a counter that counts while the timer beside it lives.
-type timedCounter struct{ counter }
+type timedCounter struct{ counter form.Counter }
 
 // Fetch reads the counter and its timer.
 func (c *timedCounter) Fetch(now limiter.Instant) []decode.Fetch {
-	return append(c.counter.Fetch(now), decode.Fetch{Key: c.key + laravelTimer, Type: "string"})
+	return append(c.counter.Fetch(now), decode.Fetch{Key: c.counter.Key + laravelTimer, Type: "string"})
 }
 
 // Decode counts until the first of the two expires. Laravel lets an application charge denied
@@ -83,7 +83,7 @@ func (c *timedCounter) Decode(now limiter.Instant, got []decode.Sample, given de
 		s.TTL = min(s.TTL, timer.TTL)
 	}
 	d := c.counter.Decode(now, []decode.Sample{s}, given)
-	d.Members = members(got)
+	d.Members = form.Members(got)
 	if len(d.Members) > 0 && d.Type == "none" {
 		d.Type, d.TTL = "string", max(got[0].TTL, got[1].TTL)
 		d.Ends = now
@@ -99,7 +99,7 @@ func matchLaravelThrottle(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	late := s.Expiry(c.Now).Sub(limiter.Instant((start + 2*(end-start)) * 1e6))
-	if late <= -wholeSecond || late >= 2*wholeSecond { // the clock is the client's
+	if late <= -form.WholeSecond || late >= 2*form.WholeSecond { // the clock is the client's
 		return nil
 	}
 	m := &decode.Match{
@@ -111,9 +111,9 @@ func matchLaravelThrottle(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 func throttleFields(s *decode.Sample) (start, end, n int64, ok bool) {
-	start, sok := count(s.Fields["start"])
-	end, eok := count(s.Fields["end"])
-	n, nok := count(s.Fields["count"])
+	start, sok := form.Count(s.Fields["start"])
+	end, eok := form.Count(s.Fields["end"])
+	n, nok := form.Count(s.Fields["count"])
 	return start, end, n, sok && eok && nok && start < 1e11 && end > start && end-start <= int64(limiter.MaxWindow/time.Second)
 }
 
@@ -128,7 +128,7 @@ func (h *throttleHash) Fetch(limiter.Instant) []decode.Fetch {
 // Decode counts the requests until the end, which is earlier than the expiry.
 func (h *throttleHash) Decode(_ limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Charged: true, Hides: true}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got), Charged: true, Hides: true}
 	d.Algorithm, d.Convention.Alignment, d.Window = limiter.FixedWindow, limiter.AlignFirstRequest, given.Window
 	if !s.Exists() {
 		return d

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -20,7 +21,6 @@ import (
 // than one is left.
 var limits = &decode.Library{
 	Name: "limits", Version: "2.8.0, 5.8.0", Types: []string{"string", "list"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}, {Algorithm: limiter.SlidingLog, Type: "list"}, {Algorithm: limiter.SlidingWindow, Type: "string"}},
 	Silent: []string{"which requests were denied: a fixed window counts them with the others, the moving window not at all"},
 	Lists: func(key string) bool {
 		_, ok := limitsName(key)
@@ -39,15 +39,15 @@ var limits = &decode.Library{
 				return nil
 			}
 			m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
-			m.Limiter = &listLog{key: n.key, edge: limiter.EdgeClosed, window: n.window, limit: n.amount, from: model.LimitOfName}
+			m.Limiter = &form.ListLog{Key: n.key, Edge: limiter.EdgeClosed, Window: n.window, Limit: n.amount, From: model.LimitOfName}
 			m.Why = append(m.Why, "a list of times within that window")
-		case n.braces && isCounter(s) && s.TTL <= 2*n.window:
+		case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
 			m.Algorithm = limiter.SlidingWindow
 			m.Limiter = &renamedHalves{key: n.key, window: n.window, limit: n.amount}
 			m.Why = append(m.Why, "an integer that expires within two of its windows")
-		case !n.braces && isCounter(s) && s.TTL <= n.window:
+		case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
 			m.Algorithm = limiter.FixedWindow
-			m.Limiter = &counter{key: n.key, charged: true, window: n.window, limit: n.amount, from: model.LimitOfName}
+			m.Limiter = &form.Counter{Key: n.key, Charged: true, Window: n.window, Limit: n.amount, From: model.LimitOfName}
 			m.Why = append(m.Why, "an integer that expires within that window")
 		default:
 			return nil
@@ -80,12 +80,12 @@ func limitsName(key string) (n limitsKey, ok bool) {
 	rest := name
 	var parts [3]string
 	for i := 2; i >= 0; i-- {
-		if rest, parts[i], ok = lastPart(rest, '/'); !ok {
+		if rest, parts[i], ok = form.LastPart(rest, '/'); !ok {
 			return n, false
 		}
 	}
-	amount, aok := count(parts[0])
-	multiples, mok := count(parts[1])
+	amount, aok := form.Count(parts[0])
+	multiples, mok := form.Count(parts[1])
 	unit := granularities[parts[2]]
 	if !aok || !mok || unit == 0 || amount <= 0 || amount > limiter.MaxCount || multiples <= 0 || multiples > int64(limiter.MaxWindow/unit) || !strings.Contains(rest, "/") {
 		return n, false
@@ -93,16 +93,6 @@ func limitsName(key string) (n limitsKey, ok bool) {
 	n.amount, n.window = amount, time.Duration(multiples)*unit
 	n.prefix, n.suffix = rest[:strings.IndexByte(rest, '/')+1], n.key[len(rest):]
 	return n, true
-}
-
-// isRecent says whether text is a time in seconds of the window before now.
-func isRecent(text string, now limiter.Instant, window time.Duration) bool {
-	v, ok := strconv.ParseFloat(text, 64)
-	if ok != nil || decode.UnitOf(v, now) != time.Second {
-		return false
-	}
-	age := now.Sub(decode.InstantIn(v, time.Second))
-	return age > -clientAhead && age < window+clientAhead
 }
 
 // clientAhead is how far a client's clock may be off the server's.
@@ -124,14 +114,14 @@ func (r *renamedHalves) Fetch(limiter.Instant) []decode.Fetch {
 // Decode renames in thought what the next request will rename: a current counter with less than a
 // window left.
 func (r *renamedHalves) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{PreviousKnown: true, Members: members(got), Type: "none"}
+	d := decode.Decoded{PreviousKnown: true, Members: form.Members(got), Type: "none"}
 	d.Algorithm, d.Window, d.Convention.Alignment = limiter.SlidingWindow, r.window, limiter.AlignFirstRequest
 	d.Limit.Count, d.LimitFrom = r.limit, model.LimitOfName
 	for i := range got {
 		if got[i].Exists() {
 			d.Type, d.TTL = got[i].Type, max(d.TTL, got[i].TTL)
-			if _, ok := count(got[i].Text); !ok {
-				d.Err = noCount
+			if _, ok := form.Count(got[i].Text); !ok {
+				d.Err = form.NoCount
 				return d
 			}
 		}
@@ -139,13 +129,23 @@ func (r *renamedHalves) Decode(now limiter.Instant, got []decode.Sample, _ decod
 	current, previous := got[0], got[1]
 	d.State.Start, d.State.PreviousStart = now, now.Add(-r.window)
 	if current.Exists() {
-		d.State.Current, _ = count(current.Text)
-		d.State.Start = expiry(now, current.TTL).Add(-2 * r.window)
+		d.State.Current, _ = form.Count(current.Text)
+		d.State.Start = form.Expiry(now, current.TTL).Add(-2 * r.window)
 		d.State.PreviousStart = d.State.Start.Add(-r.window)
 	}
 	if previous.Exists() {
-		d.State.Previous, _ = count(previous.Text)
-		d.State.PreviousStart = expiry(now, previous.TTL).Add(-2 * r.window)
+		d.State.Previous, _ = form.Count(previous.Text)
+		d.State.PreviousStart = form.Expiry(now, previous.TTL).Add(-2 * r.window)
 	}
 	return d
+}
+
+// isRecent says whether text is a time in seconds of the window before now.
+func isRecent(text string, now limiter.Instant, window time.Duration) bool {
+	v, ok := strconv.ParseFloat(text, 64)
+	if ok != nil || decode.UnitOf(v, now) != time.Second {
+		return false
+	}
+	age := now.Sub(decode.InstantIn(v, time.Second))
+	return age > -clientAhead && age < window+clientAhead
 }

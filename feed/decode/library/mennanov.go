@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -22,7 +23,7 @@ var mennanov = &decode.Library{
 		if s.Type == "zset" {
 			return matchConcurrent(s, c)
 		}
-		if base, start, ok := startSuffix(s, 0, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
+		if base, start, ok := form.StartSuffix(s, 0, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
 			return matchTruncated(s, c, base, start)
 		}
 		base, ok := strings.CutSuffix(s.Key, "last")
@@ -64,7 +65,7 @@ func matchConcurrent(s *decode.Sample, c decode.Context) *decode.Match {
 // matchTruncated returns the match of the counters of windows. Where the expiry is one that a
 // fixed window and a sliding one of half its length both give, the window is told later.
 func matchTruncated(s *decode.Sample, c decode.Context, base string, start limiter.Instant) *decode.Match {
-	t := &truncated{base: base, start: start, fixed: truncatedWindow(start, s, c.Now, 1), sliding: truncatedWindow(start, s, c.Now, 2)}
+	t := &truncated{base: base, start: start, fixed: form.TruncatedWindow(start, s, c.Now, 1), sliding: form.TruncatedWindow(start, s, c.Now, 2)}
 	if t.fixed == 0 && t.sliding == 0 {
 		return nil
 	}
@@ -87,20 +88,20 @@ type truncated struct {
 	seen           int64           // what that counter held
 }
 
-func (t *truncated) windows(algorithm limiter.Algorithm) *windowed {
-	x := &windowed{origin: yearOne, charged: true, hides: true, key: func(start limiter.Instant) string {
-		return t.base + decimal(int64(start)*1000)
+func (t *truncated) windows(algorithm limiter.Algorithm) *form.Windowed {
+	x := &form.Windowed{Origin: form.YearOne, Charged: true, Hides: true, Key: func(start limiter.Instant) string {
+		return t.base + form.Decimal(int64(start)*1000)
 	}}
-	x.settings.Algorithm = algorithm
-	if x.settings.Window = t.fixed; algorithm == limiter.SlidingWindow {
-		x.settings.Window, x.settings.Convention.Rounding = t.sliding, limiter.RoundExact
-		x.settings.Convention.Denied = limiter.DeniedCharged
+	x.Settings.Algorithm = algorithm
+	if x.Settings.Window = t.fixed; algorithm == limiter.SlidingWindow {
+		x.Settings.Window, x.Settings.Convention.Rounding = t.sliding, limiter.RoundExact
+		x.Settings.Convention.Denied = limiter.DeniedCharged
 	}
 	return x
 }
 
 // known returns the windows, nil while they can be both.
-func (t *truncated) known() *windowed {
+func (t *truncated) known() *form.Windowed {
 	switch {
 	case t.sliding == 0:
 		return t.windows(limiter.FixedWindow)
@@ -118,8 +119,8 @@ func (t *truncated) Fetch(now limiter.Instant) []decode.Fetch {
 	}
 	x := t.windows(limiter.SlidingWindow)
 	return []decode.Fetch{
-		{Key: x.key(t.start), Type: "string"}, {Key: x.key(t.start.Add(-t.sliding)), Type: "string"},
-		{Key: x.key(t.start.Add(t.sliding)), Type: "string"}, {Key: x.key(t.start.Add(t.fixed)), Type: "string"},
+		{Key: x.Key(t.start), Type: "string"}, {Key: x.Key(t.start.Add(-t.sliding)), Type: "string"},
+		{Key: x.Key(t.start.Add(t.sliding)), Type: "string"}, {Key: x.Key(t.start.Add(t.fixed)), Type: "string"},
 	}
 }
 
@@ -129,17 +130,17 @@ func (t *truncated) Decode(now limiter.Instant, got []decode.Sample, given decod
 	if x := t.known(); x != nil {
 		return x.Decode(now, got, given)
 	}
-	d := decode.Decoded{Charged: true, Type: got[0].Type, TTL: got[0].TTL, Members: members(got), Notes: []model.Note{model.KindUnknown}}
-	n, _ := count(got[0].Text)
+	d := decode.Decoded{Charged: true, Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got), Notes: []model.Note{model.KindUnknown}}
+	n, _ := form.Count(got[0].Text)
 	switch {
 	case given.Algorithm == limiter.FixedWindow, given.Algorithm == limiter.SlidingWindow:
 		d.Algorithm = given.Algorithm
 	case len(got) > 1 && got[1].Exists(), len(got) > 2 && got[2].Exists():
 		d.Algorithm = limiter.SlidingWindow
-	case t.seen > 0 && n > t.seen && now.Sub(t.start) > t.sliding+latency, len(got) > 3 && got[3].Exists():
+	case t.seen > 0 && n > t.seen && now.Sub(t.start) > t.sliding+form.Latency, len(got) > 3 && got[3].Exists():
 		d.Algorithm = limiter.FixedWindow
 	}
-	if now.Sub(t.start) > t.sliding+latency { // in the second half, what it holds is what it held
+	if now.Sub(t.start) > t.sliding+form.Latency { // in the second half, what it holds is what it held
 		t.seen = n
 	}
 	switch d.Algorithm {
@@ -178,21 +179,21 @@ func (b *mennanovBucket) Fetch(limiter.Instant) []decode.Fetch {
 }
 
 func (b *mennanovBucket) read(got []decode.Sample, now limiter.Instant) (at limiter.Instant, left int64, leaky, ok bool) {
-	at, ok = nanoseconds(got[0].Text, now)
+	at, ok = form.Nanoseconds(got[0].Text, now)
 	if !ok || got[0].TTL <= 0 {
 		return 0, 0, false, false
 	}
 	if !got[1].Exists() {
 		return at, 0, true, !got[1].Mismatch
 	}
-	left, ok = count(got[1].Text)
+	left, ok = form.Count(got[1].Text)
 	return at, left, false, ok && got[1].TTL > 0 && at <= now.Add(5*time.Second)
 }
 
 // Decode returns the bucket. What the leaky one calls its capacity is how many may wait, so that
 // one more is admitted at once.
 func (b *mennanovBucket) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: members(got)}
+	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window, d.NeedsBurst = limiter.TokenBucket, given.Window, true
 	if !got[0].Exists() {
 		return d
@@ -203,13 +204,13 @@ func (b *mennanovBucket) Decode(now limiter.Instant, got []decode.Sample, given 
 		return d
 	}
 	if !leaky {
-		setTokens(&d, float64(left), at, emission(given))
+		form.SetTokens(&d, float64(left), at, form.Emission(given))
 		return d
 	}
 	d.Algorithm = limiter.LeakyBucket
-	if step := emission(given); step > 0 && given.Limit.Burst > 0 {
-		setWater(&d, float64(at-now)/step+1, now, step)
-		translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: given.Limit.Burst + 1, Window: given.Window})
+	if step := form.Emission(given); step > 0 && given.Limit.Burst > 0 {
+		form.SetWater(&d, float64(at-now)/step+1, now, step)
+		form.Translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: given.Limit.Burst + 1, Window: given.Window})
 	}
 	return d
 }

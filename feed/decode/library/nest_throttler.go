@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -15,7 +16,6 @@ import (
 // of one client are rows of their own.
 var nestThrottler = &decode.Library{
 	Name: "nest-throttler-storage-redis", Version: "1.2.0", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := strings.CutSuffix(s.Key, "}:hits")
@@ -27,8 +27,8 @@ var nestThrottler = &decode.Library{
 		if !ok || open < 0 || s.TTL <= 0 {
 			return nil
 		}
-		id, name, split := lastPart(base[open+1:], ':')
-		if _, number := count(s.Text); !number || !split || !c.Named && !isHash(id) && name != "default" {
+		id, name, split := form.LastPart(base[open+1:], ':')
+		if _, number := form.Count(s.Text); !number || !split || !c.Named && !isHash(id) && name != "default" {
 			return nil
 		}
 		t := &throttler{hits: base + "}:hits", blocked: base + "}:blocked"}
@@ -54,7 +54,7 @@ var nestjsRedisThrottler = &decode.Library{
 		if block {
 			hits = s.Text
 		}
-		if _, number := count(hits); !number || !strings.HasPrefix(base, "_throttler:{") || !strings.HasSuffix(base, "}") || s.TTL <= 0 {
+		if _, number := form.Count(hits); !number || !strings.HasPrefix(base, "_throttler:{") || !strings.HasSuffix(base, "}") || s.TTL <= 0 {
 			return nil
 		}
 		t := &throttler{hits: base, blocked: base + ":block:default", field: "default"}
@@ -82,12 +82,12 @@ func (t *throttler) Fetch(limiter.Instant) []decode.Fetch {
 // Decode counts the hits until their key expires, and blocks until the other does.
 func (t *throttler) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	hits, blocked := &got[0], &got[1]
-	d := decode.Decoded{Charged: true, Hides: true, Type: hits.Type, TTL: hits.TTL, Members: members(got)}
+	d := decode.Decoded{Charged: true, Hides: true, Type: hits.Type, TTL: hits.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
 	d.Window, d.Guessed = given.Window, given.Guessed
 	d.State.Start = now
 	if blocked.TTL > 0 {
-		d.State.BlockedUntil = expiry(now, blocked.TTL)
+		d.State.BlockedUntil = form.Expiry(now, blocked.TTL)
 	}
 	if !hits.Exists() {
 		if blocked.Exists() {
@@ -99,15 +99,15 @@ func (t *throttler) Decode(now limiter.Instant, got []decode.Sample, given decod
 	if t.field != "" {
 		text = hits.Fields[t.field]
 	}
-	n, ok := count(text)
+	n, ok := form.Count(text)
 	if !ok {
-		d.Err = noCount
+		d.Err = form.NoCount
 		return d
 	}
 	if hits.TTL != model.Forever { // else the next request begins a window
 		d.State.Current = n
 	}
-	until(&d, now, hits.TTL, false)
+	form.Until(&d, now, hits.TTL, false)
 	return d
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"ratescope/feed/decode/form"
 )
 
 // phpObject is an object that PHP serialized, of which only what rate limiters hold is read: an
@@ -84,7 +86,7 @@ func serializedValue(text string) (v phpValue, rest string, ok bool) {
 		if !ok {
 			return v, "", false
 		}
-		v.number, ok = number(digits)
+		v.number, ok = form.Number(digits)
 		return v, rest, ok
 	}
 	return v, "", false

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -15,12 +16,12 @@ var prorate = &decode.Library{
 	Name: "prorate", Version: "0.7.1", Published: true, Types: []string{"string"},
 	Silent: []string{"the limit", "denied requests, but for the block"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		base, field, ok := lastPart(s.Key, '.')
+		base, field, ok := form.LastPart(s.Key, '.')
 		digest := base[strings.LastIndexByte(base, ':')+1:]
-		if !ok || field != "bucket_level" && field != "last_updated" && field != "block" || !isHex(digest, 40) || s.TTL <= 0 {
+		if !ok || field != "bucket_level" && field != "last_updated" && field != "block" || !form.IsHex(digest, 40) || s.TTL <= 0 {
 			return nil
 		}
-		if _, ok := number(s.Text); !ok {
+		if _, ok := form.Number(s.Text); !ok {
 			return nil
 		}
 		b := &prorateBucket{base: base}
@@ -49,20 +50,20 @@ func (b *prorateBucket) Fetch(limiter.Instant) []decode.Fetch {
 
 // read tells the period by the expiry, which is that and a part of a second after the last call.
 func (b *prorateBucket) read(got []decode.Sample, now limiter.Instant) (level float64, at limiter.Instant, period time.Duration, ok bool) {
-	level, lok := number(got[0].Text)
-	updated, uok := number(got[1].Text)
-	if !lok || !uok || level < 0 || got[1].TTL <= 0 || decode.UnitOf(updated, now) != time.Second || (got[0].TTL-got[1].TTL).Abs() > 2*latency {
+	level, lok := form.Number(got[0].Text)
+	updated, uok := form.Number(got[1].Text)
+	if !lok || !uok || level < 0 || got[1].TTL <= 0 || decode.UnitOf(updated, now) != time.Second || (got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
 		return 0, 0, 0, false
 	}
 	at = decode.InstantIn(updated, time.Second)
 	lives := got[1].Expiry(now).Sub(at)
 	period = lives.Round(time.Second)
-	return level, at, period, period > 0 && period <= limiter.MaxWindow && (lives-period).Abs() <= 2*latency
+	return level, at, period, period > 0 && period <= limiter.MaxWindow && (lives-period).Abs() <= 2*form.Latency
 }
 
 // Decode returns the bucket, and the block until its key expires.
 func (b *prorateBucket) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: "none", Members: members(got)}
+	d := decode.Decoded{Type: "none", Members: form.Members(got)}
 	d.Algorithm, d.Window = limiter.LeakyBucket, given.Window
 	for i := range got {
 		if got[i].Exists() {
@@ -70,7 +71,7 @@ func (b *prorateBucket) Decode(now limiter.Instant, got []decode.Sample, given d
 		}
 	}
 	if got[2].TTL > 0 {
-		d.State.BlockedUntil = expiry(now, got[2].TTL)
+		d.State.BlockedUntil = form.Expiry(now, got[2].TTL)
 	}
 	if !got[0].Exists() {
 		return d
@@ -81,6 +82,6 @@ func (b *prorateBucket) Decode(now limiter.Instant, got []decode.Sample, given d
 		return d
 	}
 	d.Window, given.Window = period, period
-	setWater(&d, level, at, emission(given))
+	form.SetWater(&d, level, at, form.Emission(given))
 	return d
 }

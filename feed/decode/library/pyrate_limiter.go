@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -28,14 +29,14 @@ var pyrateLimiter = &decode.Library{
 // isPyrateEntry says whether a member is a unit of a request. Six random letters and digits are
 // hardly ever all digits or a word.
 func isPyrateEntry(e decode.Element, now limiter.Instant) bool {
-	front, unit, _ := lastPart(e.Member, ':')
-	item, random, _ := lastPart(front, ':')
-	n, ok := count(unit)
+	front, unit, _ := form.LastPart(e.Member, ':')
+	item, random, _ := form.LastPart(front, ':')
+	n, ok := form.Count(unit)
 	if !ok || n == 0 || item == "" || len(random) != 6 || decode.UnitOf(e.Score, now) != time.Millisecond || e.Score != float64(int64(e.Score)) {
 		return false
 	}
 	lower := strings.Trim(random, "abcdefghijklmnopqrstuvwxyz") == ""
-	return strings.Trim(random, alphanumeric) == "" && !lower && !isNumber(random)
+	return strings.Trim(random, alphanumeric) == "" && !lower && !form.IsNumber(random)
 }
 
 const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -18,7 +19,7 @@ var rackAttack = &decode.Library{
 	Name: "rack-attack", Version: "6.6.1", Types: []string{"string"},
 	Silent: []string{"the limit", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		if !isCounter(s) {
+		if !form.IsCounter(s) {
 			return nil
 		}
 		if m := matchBan(s); m != nil {
@@ -28,7 +29,7 @@ var rackAttack = &decode.Library{
 		if !ok {
 			return nil
 		}
-		w, ok := windowUntil(index, s, c.Now)
+		w, ok := form.WindowUntil(index, s, c.Now)
 		if !ok {
 			return nil
 		}
@@ -37,9 +38,9 @@ var rackAttack = &decode.Library{
 			b := &rackBan{prefix: prefix, kind: kind, client: client, window: w}
 			return b.match(why)
 		}
-		counter := &windowCounter{window: w, charged: true, name: func(i int64) string { return fmt.Sprintf("%s%d:%s", prefix, i, rest) }}
+		counter := &form.WindowCounter{Window: w, Charged: true, Name: func(i int64) string { return fmt.Sprintf("%s%d:%s", prefix, i, rest) }}
 		rule, _, _ := strings.Cut(rest, ":")
-		return counter.match(prefix+rest, prefix+rule+":", why...)
+		return counter.Match(prefix+rest, prefix+rule+":", why...)
 	},
 }
 
@@ -52,7 +53,7 @@ func rackAttackName(s *decode.Sample, c decode.Context) (prefix string, index in
 	if i := strings.Index(s.Key, rackAttackPrefix); i >= 0 && (i == 0 || s.Key[i-1] == ':') {
 		prefix = s.Key[:i+len(rackAttackPrefix)]
 		digits, rest, found := strings.Cut(s.Key[len(prefix):], ":")
-		index, ok = count(digits)
+		index, ok = form.Count(digits)
 		return prefix, index, rest, found && ok
 	}
 	least := int64(c.Now) / (24 * time.Hour).Microseconds()
@@ -64,7 +65,7 @@ func rackAttackName(s *decode.Sample, c decode.Context) (prefix string, index in
 		if j < 0 {
 			return "", 0, "", false
 		}
-		if index, ok = count(s.Key[i : i+j]); ok && i > 0 && index >= least {
+		if index, ok = form.Count(s.Key[i : i+j]); ok && i > 0 && index >= least {
 			return s.Key[:i], index, s.Key[i+j+1:], strings.Contains(s.Key[i+j+1:], ":")
 		}
 		i += j + 1
@@ -88,14 +89,14 @@ func matchBan(s *decode.Sample) *decode.Match {
 type rackBan struct {
 	prefix, kind, client string
 	window               time.Duration // 0: only the ban was seen
-	count                *windowCounter
+	count                *form.WindowCounter
 }
 
 func (b *rackBan) key() string { return b.prefix + b.kind + ":ban:" + b.client }
 
 func (b *rackBan) match(why []string) *decode.Match {
 	if b.window > 0 {
-		b.count = &windowCounter{window: b.window, charged: true, name: func(i int64) string {
+		b.count = &form.WindowCounter{Window: b.window, Charged: true, Name: func(i int64) string {
 			return fmt.Sprintf("%s%d:%s:count:%s", b.prefix, i, b.kind, b.client)
 		}}
 	}
@@ -118,16 +119,16 @@ func (b *rackBan) Decode(now limiter.Instant, got []decode.Sample, given decode.
 	var d decode.Decoded
 	if ban := &got[0]; b.count != nil {
 		d = b.count.Decode(now, got[1:], given)
-		d.Members, d.Charged = members(got), false // Fail2ban denies each request that it counts
+		d.Members, d.Charged = form.Members(got), false // Fail2ban denies each request that it counts
 		if d.Type == "none" {
 			d.Type, d.TTL = ban.Type, ban.TTL
 		}
 	} else {
-		d = decode.Decoded{Type: ban.Type, TTL: ban.TTL, Members: members(got), Partial: true}
+		d = decode.Decoded{Type: ban.Type, TTL: ban.TTL, Members: form.Members(got), Partial: true}
 		d.Algorithm = limiter.FixedWindow
 	}
 	if ban := &got[0]; ban.Exists() && ban.TTL > 0 {
-		d.State.BlockedUntil = expiry(now, ban.TTL)
+		d.State.BlockedUntil = form.Expiry(now, ban.TTL)
 		d.Ends = d.State.BlockedUntil
 		if b.window > 0 {
 			d.Ends = 0

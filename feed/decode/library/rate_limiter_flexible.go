@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
-	"ratescope/limiter"
+	"ratescope/feed/decode/form"
 	"ratescope/model"
 )
 
@@ -16,15 +16,14 @@ import (
 // leaves no trace.
 var rateLimiterFlexible = &decode.Library{
 	Name: "rate-limiter-flexible", Version: "11.4.0", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "the window, but for the longest expiry", "a block no longer than the window", "what the insurance limiter admits while Redis is away", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !c.Named && !strings.HasPrefix(s.Key, "rlflx:") || s.TTL <= 0 && s.TTL != model.Forever {
 			return nil
 		}
-		if _, ok := signed(s.Text); !ok {
+		if _, ok := form.Signed(s.Text); !ok {
 			return nil
 		}
-		return counted(&counter{key: s.Key, charged: true, blocks: true}, s, prefixOf(s.Key), "named rlflx:<id>")
+		return form.Counted(&form.Counter{Key: s.Key, Charged: true, Blocks: true}, s, form.PrefixOf(s.Key), "named rlflx:<id>")
 	},
 }

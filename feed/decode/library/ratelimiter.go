@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 )
@@ -32,11 +33,11 @@ var hapiRateLimitor = &decode.Library{
 // by members that are no numbers.
 func recognizeMicroseconds(prefix string) func(*decode.Sample, decode.Context) *decode.Match {
 	return func(s *decode.Sample, c decode.Context) *decode.Match {
-		lives, ok := newest(s, c.Now, time.Microsecond)
-		if !ok || !bothEnds(s, isScore) || !c.Named && !hasPart(s.Key, prefix) {
+		lives, ok := form.Newest(s, c.Now, time.Microsecond)
+		if !ok || !form.BothEnds(s, form.IsScore) || !c.Named && !hasPart(s.Key, prefix) {
 			return nil
 		}
-		return logged(lives, limiter.DeniedCharged, prefixOf(s.Key), "named "+prefix+":<id>", "a sorted set whose members are their scores, in microseconds")
+		return form.Logged(lives, limiter.DeniedCharged, form.PrefixOf(s.Key), "named "+prefix+":<id>", "a sorted set whose members are their scores, in microseconds")
 	}
 }
 
@@ -62,10 +63,10 @@ var asyncRatelimiter = &decode.Library{
 	Name: "async-ratelimiter", Version: "1.6.10", Types: []string{"zset"},
 	Silent: []string{"the limit", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		lives, ok := newest(s, c.Now, time.Millisecond)
-		if !ok || !bothEnds(s, isScore) || !hasFraction(s.First[0]) && !hasFraction(s.Last[len(s.Last)-1]) {
+		lives, ok := form.Newest(s, c.Now, time.Millisecond)
+		if !ok || !form.BothEnds(s, form.IsScore) || !form.HasFraction(s.First[0]) && !form.HasFraction(s.Last[len(s.Last)-1]) {
 			return nil
 		}
-		return logged(lives, limiter.DeniedFree, prefixOf(s.Key), "a sorted set whose members are their scores, in milliseconds with a fraction")
+		return form.Logged(lives, limiter.DeniedFree, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in milliseconds with a fraction")
 	},
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -23,7 +24,7 @@ var ratelimitJS = &decode.Library{
 		}
 		b := &blocks{key: s.Key}
 		m := &decode.Match{
-			Prefix: prefixOf(s.Key), Limiter: b, Siblings: b.Fetch(c.Now),
+			Prefix: form.PrefixOf(s.Key), Limiter: b, Siblings: b.Fetch(c.Now),
 			Why: []string{"named ratelimit:<id>", "a hash of counts by interval, precision and block, and of their sum"},
 		}
 		m.Algorithm = limiter.SlidingLog
@@ -44,8 +45,8 @@ func readBlocks(s *decode.Sample, now limiter.Instant) (log []limiter.Entry, int
 		if len(parts) != 3 || rule != "" && rule != parts[0]+":"+parts[1] {
 			return nil, 0, false
 		}
-		seconds, timed := count(parts[0])
-		p, precise := count(parts[1])
+		seconds, timed := form.Count(parts[0])
+		p, precise := form.Count(parts[1])
 		if !timed || !precise || seconds <= 0 || p <= 0 || p > seconds || seconds > int64(limiter.MaxWindow/time.Second) {
 			return nil, 0, false
 		}
@@ -55,9 +56,9 @@ func readBlocks(s *decode.Sample, now limiter.Instant) (log []limiter.Entry, int
 		return nil, 0, false
 	}
 	for field, value := range s.Fields {
-		n, counted := count(value)
+		n, counted := form.Count(value)
 		block := strings.TrimPrefix(field, rule+":")
-		switch number, numbered := count(block); {
+		switch number, numbered := form.Count(block); {
 		case !counted:
 			return nil, 0, false
 		case block == "":
@@ -85,7 +86,7 @@ func (b *blocks) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns the blocks as a log with an entry at the start of each.
 func (b *blocks) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm = limiter.SlidingLog
 	if !s.Exists() {
 		return d

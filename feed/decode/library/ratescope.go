@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
@@ -57,7 +58,7 @@ func ownForm(s *decode.Sample, now limiter.Instant) (decode.Kind, string) {
 			return decode.None, ""
 		}
 		for _, field := range [...]string{"tokens", "level"} {
-			if _, ok := count(s.Fields[field]); ok {
+			if _, ok := form.Count(s.Fields[field]); ok {
 				return decode.Bucket, "a hash of " + field + " and a time in microseconds"
 			}
 		}
@@ -67,7 +68,7 @@ func ownForm(s *decode.Sample, now limiter.Instant) (decode.Kind, string) {
 		case !ok || s.TTL <= 0 || decode.UnitOf(float64(m.At), now) != time.Microsecond:
 		case m.Parts > 1:
 			return decode.TAT, "a time in microseconds with a fraction"
-		case strings.HasPrefix(s.Key, redisstore.DefaultPrefix) && m.At <= s.Expiry(now).Add(latency) && s.Expiry(now).Sub(m.At) <= limiter.MaxWindow:
+		case strings.HasPrefix(s.Key, redisstore.DefaultPrefix) && m.At <= s.Expiry(now).Add(form.Latency) && s.Expiry(now).Sub(m.At) <= limiter.MaxWindow:
 			return decode.TAT, "named " + redisstore.DefaultPrefix + "<key>, a time in microseconds at which its key is still there"
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -163,17 +164,17 @@ func TestWindowOfIndex(t *testing.T) {
 		end := limiter.Instant((index + 1) * w.Microseconds())
 		for _, fraction := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond} {
 			s := text("x", "1", end.Add(time.Second+fraction).Sub(testNow))
-			if got, ok := windowUntil(index, &s, testNow); !ok || got != w {
+			if got, ok := form.WindowUntil(index, &s, testNow); !ok || got != w {
 				t.Errorf("windowUntil: %v, %v, want %v", got, ok, w)
 			}
 		}
-		if got, ok := windowWith(index, testNow); !ok || got != w {
+		if got, ok := form.WindowWith(index, testNow); !ok || got != w {
 			t.Errorf("windowWith: %v, %v, want %v", got, ok, w)
 		}
 	}
 	s := text("x", "1", time.Hour)
 	for _, index := range []int64{-1, 0, 498612, math.MaxInt64 - 1} {
-		if w, ok := windowUntil(index, &s, testNow); ok {
+		if w, ok := form.WindowUntil(index, &s, testNow); ok {
 			t.Errorf("windowUntil(%d) = %v", index, w)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -13,13 +14,12 @@ import (
 // remains in doubles and cuts it off, so that its answer is at times one below what it admits.
 var redisRate = &decode.Library{
 	Name: "redis-rate", Version: "10.0.1", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.GCRA, Type: "string"}},
 	Silent: []string{"limit and window", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !c.Named && !strings.HasPrefix(s.Key, "rate:") {
 			return nil
 		}
-		return matchTAT(s, c, tatSince2017, "rate:", "named rate:<key>", "a time in seconds since 2017 that is also when the key expires")
+		return form.MatchTAT(s, c, tatSince2017, "rate:", "named rate:<key>", "a time in seconds since 2017 that is also when the key expires")
 	},
 }
 
@@ -33,7 +33,7 @@ var redisGCRA = &decode.Library{
 		if _, fraction, _ := strings.Cut(s.Text, "."); !c.Named && len(fraction) < 4 {
 			return nil
 		}
-		return matchTAT(s, c, tatSince2017, "", "a time in seconds since 2017 that is also when the key expires")
+		return form.MatchTAT(s, c, tatSince2017, "", "a time in seconds since 2017 that is also when the key expires")
 	},
 }
 
@@ -43,11 +43,11 @@ const start2017 = 1483228800
 // tatSince2017 reads a double of seconds, which is exact to a tenth of a microsecond: its time is
 // rounded down by one more, lest a request too many seems to be charged.
 func tatSince2017(s *decode.Sample, now limiter.Instant) (limiter.Instant, bool) {
-	v, ok := number(s.Text)
+	v, ok := form.Number(s.Text)
 	if !ok || v <= 0 || v > 1e10 || s.TTL <= 0 {
 		return 0, false
 	}
 	at := limiter.Instant(start2017*1e6 + int64(v*1e6) - 1)
 	early := s.Expiry(now).Sub(at) // the expiry is the time rounded up to a whole second
-	return at, early > -latency && early < wholeSecond+latency
+	return at, early > -form.Latency && early < form.WholeSecond+form.Latency
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -16,11 +17,11 @@ var redisRateLimiter = &decode.Library{
 	Silent: []string{"the limit", "the window, but for the longest expiry", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		id, ok := strings.CutPrefix(s.Key, "ratelimit:")
-		if !ok || !isCounter(s) {
+		if !ok || !form.IsCounter(s) {
 			return nil
 		}
-		t := &counterWithTemp{counter: counter{key: s.Key, charged: true}, temp: "ratelimittemp:" + id}
-		m := counted(&t.counter, s, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
+		t := &counterWithTemp{counter: form.Counter{Key: s.Key, Charged: true}, temp: "ratelimittemp:" + id}
+		m := form.Counted(&t.counter, s, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
 		m.Limiter = t
 		if c.Named {
 			return m
@@ -28,7 +29,7 @@ var redisRateLimiter = &decode.Library{
 		ttl := s.TTL
 		m.Siblings = t.Fetch(c.Now)[1:]
 		m.Confirm = func(got []decode.Sample) bool {
-			return got[0].Text == "0" && got[0].TTL >= ttl-clockSlack
+			return got[0].Text == "0" && got[0].TTL >= ttl-form.ClockSlack
 		}
 		return m
 	},
@@ -36,8 +37,8 @@ var redisRateLimiter = &decode.Library{
 
 // counterWithTemp is a counter, and a key beside it from which the next one is made.
 type counterWithTemp struct {
-	counter
-	temp string
+	counter form.Counter
+	temp    string
 }
 
 // Fetch reads both keys.
@@ -48,7 +49,7 @@ func (c *counterWithTemp) Fetch(now limiter.Instant) []decode.Fetch {
 // Decode counts the requests; the other key's expiry was the window when it was written.
 func (c *counterWithTemp) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	d := c.counter.Decode(now, got, given)
-	d.Members = members(got)
+	d.Members = form.Members(got)
 	d.Span = max(d.Span, got[1].TTL)
 	return d
 }

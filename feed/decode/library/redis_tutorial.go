@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -23,17 +24,17 @@ var redisTutorial = &decode.Library{
 		if s.Type == "zset" {
 			return matchTutorialLog(s, c)
 		}
-		base, last, ok := lastPart(s.Key, ':')
-		n, numeric := count(last)
+		base, last, ok := form.LastPart(s.Key, ':')
+		n, numeric := form.Count(last)
 		switch {
-		case !isCounter(s):
+		case !form.IsCounter(s):
 			return nil
-		case ok && numeric && n > 1e9 && n < 1e11 && s.TTL <= 10*time.Second && (c.Named || isAddress(base)):
+		case ok && numeric && n > 1e9 && n < 1e11 && s.TTL <= 10*time.Second && (c.Named || form.IsAddress(base)):
 			return matchSecond(s, c, base, limiter.Instant(n*1e6))
 		case c.Named && ok && numeric && n < 60 && s.TTL <= time.Minute:
-			x := &windowed{key: func(start limiter.Instant) string { return base + ":" + decimal(int64(start)/60e6%60) }}
-			x.settings.Algorithm, x.settings.Window = limiter.FixedWindow, time.Minute
-			return matchWindowed(x, base, "", "named <user>:<minute>", "an integer that expires within a minute")
+			x := &form.Windowed{Key: func(start limiter.Instant) string { return base + ":" + form.Decimal(int64(start)/60e6%60) }}
+			x.Settings.Algorithm, x.Settings.Window = limiter.FixedWindow, time.Minute
+			return form.MatchWindowed(x, base, "", "named <user>:<minute>", "an integer that expires within a minute")
 		}
 		return matchCounter(s, c, "rate.limit:", "named rate.limit:<address of a client>")
 	},
@@ -41,12 +42,12 @@ var redisTutorial = &decode.Library{
 
 // matchSecond returns the match of a counter of one second.
 func matchSecond(s *decode.Sample, c decode.Context, base string, start limiter.Instant) *decode.Match {
-	if age := c.Now.Sub(start); age < -wholeSecond || age > 11*time.Second || s.TTL < 10*time.Second-age-latency {
+	if age := c.Now.Sub(start); age < -form.WholeSecond || age > 11*time.Second || s.TTL < 10*time.Second-age-form.Latency {
 		return nil
 	}
-	x := &windowed{more: 1, key: func(start limiter.Instant) string { return base + ":" + decimal(int64(start)/1e6) }}
-	x.settings.Algorithm, x.settings.Window = limiter.FixedWindow, time.Second
-	return matchWindowed(x, base, "", "named <address of a client>:<Unix second>", "an integer that expires ten seconds later")
+	x := &form.Windowed{More: 1, Key: func(start limiter.Instant) string { return base + ":" + form.Decimal(int64(start)/1e6) }}
+	x.Settings.Algorithm, x.Settings.Window = limiter.FixedWindow, time.Second
+	return form.MatchWindowed(x, base, "", "named <address of a client>:<Unix second>", "an integer that expires ten seconds later")
 }
 
 // matchTutorialLog returns the match of a sorted set of requests.
@@ -54,18 +55,18 @@ func matchTutorialLog(s *decode.Sample, c decode.Context) *decode.Match {
 	if len(s.First) == 0 || len(s.Last) == 0 {
 		return nil
 	}
-	joined := bothEnds(s, func(e decode.Element) bool {
+	joined := form.BothEnds(s, func(e decode.Element) bool {
 		micros, ok := strings.CutPrefix(e.Member, decode.Score(e.Score))
-		_, numeric := count(micros)
-		return ok && numeric && len(micros) <= 6 && isSecond(e.Score, c.Now) && len(e.Member) > 10
+		_, numeric := form.Count(micros)
+		return ok && numeric && len(micros) <= 6 && form.IsSecond(e.Score, c.Now) && len(e.Member) > 10
 	})
 	if joined {
-		lives, _ := newest(s, c.Now, time.Second) // a second's score is rounded down, and so is what is more
-		return loggedSeconds((lives + latency).Truncate(time.Second), limiter.DeniedFree, "", "a sorted set of whole seconds", "members that are a second and its microseconds written together")
+		lives, _ := form.Newest(s, c.Now, time.Second) // a second's score is rounded down, and so is what is more
+		return form.LoggedSeconds((lives + form.Latency).Truncate(time.Second), limiter.DeniedFree, "", "a sorted set of whole seconds", "members that are a second and its microseconds written together")
 	}
-	if unit := decode.UnitOf(s.First[0].Score, c.Now); c.Named && unit != 0 && bothEnds(s, func(e decode.Element) bool { return decode.UnitOf(e.Score, c.Now) == unit }) {
-		lives, _ := newest(s, c.Now, unit)
-		return loggedSeconds(lives, limiter.DeniedCharged, "", "a sorted set of times that expires")
+	if unit := decode.UnitOf(s.First[0].Score, c.Now); c.Named && unit != 0 && form.BothEnds(s, func(e decode.Element) bool { return decode.UnitOf(e.Score, c.Now) == unit }) {
+		lives, _ := form.Newest(s, c.Now, unit)
+		return form.LoggedSeconds(lives, limiter.DeniedCharged, "", "a sorted set of times that expires")
 	}
 	return nil
 }

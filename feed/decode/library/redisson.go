@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -30,9 +31,9 @@ var redisson = &decode.Library{
 		rest, ok := strings.CutPrefix(s.Key, "{")
 		name, part, more := strings.Cut(rest, "}:")
 		kind, client, _ := strings.Cut(part, ":")
-		_, isCount := count(s.Text)
+		_, isCount := form.Count(s.Text)
 		switch {
-		case !ok || !more || name == "" || client != "" && !uuidForm(client):
+		case !ok || !more || name == "" || client != "" && !form.UuidForm(client):
 			return nil
 		case s.Type == "string" && (kind != "value" || !isCount), s.Type == "zset" && kind != "permits":
 			return nil
@@ -63,32 +64,32 @@ type redissonLimiter struct{ hash, value, permits string }
 func (r *redissonLimiter) Fetch(limiter.Instant) []decode.Fetch {
 	return []decode.Fetch{
 		{Key: r.hash, Type: "hash", Fields: []string{"rate", "interval", "type"}},
-		{Key: r.value, Type: "string"}, {Key: r.permits, Type: "zset", Ends: fewPermits},
+		{Key: r.value, Type: "string"}, {Key: r.permits, Type: "zset", Ends: form.FewPermits},
 	}
 }
 
 // readRedisson returns the limit in a hash; overall is false where each client has its own.
 func readRedisson(s *decode.Sample) (limit limiter.Limit, overall, ok bool) {
-	rate, okRate := count(s.Fields["rate"])
-	ms, okInterval := count(s.Fields["interval"])
+	rate, okRate := form.Count(s.Fields["rate"])
+	ms, okInterval := form.Count(s.Fields["interval"])
 	kind := s.Fields["type"]
 	if !okRate || !okInterval || rate == 0 || ms > limiter.MaxWindow.Milliseconds() || kind != "0" && kind != "1" || s.Length < 3 || s.Length > 4 {
 		return limit, false, false
 	}
-	limit = limiter.Limit{Count: rate, Window: milliseconds(ms)}
+	limit = limiter.Limit{Count: rate, Window: form.Milliseconds(ms)}
 	return limit, kind == "0", limit.Validate() == nil
 }
 
 // Decode returns the permits that are out as a log. Where more of them have expired than were
 // read, what is used is not known.
 func (r *redissonLimiter) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: members(got)}
+	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got)}
 	d.Algorithm = limiter.SlidingLog
 	if !got[0].Exists() {
 		return d
 	}
 	limit, _, ok := readRedisson(&got[0])
-	left, isCount := signed(got[1].Text)
+	left, isCount := form.Signed(got[1].Text)
 	if !ok || got[1].Exists() && !isCount {
 		d.Err = "holds no limiter of Redisson: correct its rule, or remove the key"
 		return d
@@ -98,20 +99,20 @@ func (r *redissonLimiter) Decode(now limiter.Instant, got []decode.Sample, _ dec
 	if !got[1].Exists() {
 		return d
 	}
-	p := permits{left: max(limit.Count-max(left, 0), 0)}
+	p := form.Permits{Left: max(limit.Count-max(left, 0), 0)}
 	live := got[2].First
 	for len(live) > 0 && decode.InstantIn(live[0].Score, time.Millisecond) <= now.Add(-limit.Window) {
-		p.left -= permitsOf(live[0].Member)
+		p.Left -= permitsOf(live[0].Member)
 		live = live[1:]
 	}
-	p.left = max(p.left, 0)
+	p.Left = max(p.Left, 0)
 	d.Partial = len(live) == 0 && got[2].Length > int64(len(got[2].First))
 	for _, e := range live {
 		if decode.UnitOf(e.Score, now) == time.Millisecond {
-			p.add(decode.InstantIn(e.Score, time.Millisecond), permitsOf(e.Member))
+			p.Add(decode.InstantIn(e.Score, time.Millisecond), permitsOf(e.Member))
 		}
 	}
-	d.State.Log = p.log(now)
+	d.State.Log = p.Log(now)
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -16,15 +17,15 @@ var rollingRateLimiter = &decode.Library{
 	Name: "rolling-rate-limiter", Version: "0.4.2", Types: []string{"zset"},
 	Silent: []string{"the limit", "the window's fraction of a second", "the least time between two requests", "which requests were denied: they are recorded as the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		lives, ok := newest(s, c.Now, time.Microsecond)
-		if !ok || !bothEnds(s, func(e decode.Element) bool { return isUUID(e.Member) && !hasFraction(e) }) {
+		lives, ok := form.Newest(s, c.Now, time.Microsecond)
+		if !ok || !form.BothEnds(s, func(e decode.Element) bool { return form.IsUUID(e.Member) && !form.HasFraction(e) }) {
 			return nil
 		}
 		window := lives.Truncate(time.Second)
-		if window == 0 || lives-window > 100*time.Millisecond && !c.Named || !spans(s, time.Microsecond, window) {
+		if window == 0 || lives-window > 100*time.Millisecond && !c.Named || !form.Spans(s, time.Microsecond, window) {
 			return nil
 		}
-		return logged(window, limiter.DeniedCharged, prefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds", "it expires a whole number of seconds after its newest score")
+		return form.Logged(window, limiter.DeniedCharged, form.PrefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds", "it expires a whole number of seconds after its newest score")
 	},
 }
 
@@ -42,20 +43,20 @@ var slidingWindowRateLimiter = &decode.Library{
 		if !ok || !whole || !c.Named {
 			return nil
 		}
-		return logged(window, limiter.DeniedFree, prefixOf(s.Key), "a sorted set whose members are their scores, in microseconds", "it lives a thousand windows")
+		return form.Logged(window, limiter.DeniedFree, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in microseconds", "it lives a thousand windows")
 	},
 }
 
 // thousandth returns the thousandth part of how long a log of microseconds lives, and whether it
 // lives whole seconds; ok is false where s is none, or its members do not lie that close together.
 func thousandth(s *decode.Sample, now limiter.Instant) (window time.Duration, whole, ok bool) {
-	lives, ok := newest(s, now, time.Microsecond)
-	if !ok || !bothEnds(s, isScore) {
+	lives, ok := form.Newest(s, now, time.Microsecond)
+	if !ok || !form.BothEnds(s, form.IsScore) {
 		return 0, false, false
 	}
 	seconds := lives.Round(time.Second)
 	window = seconds / 1000
-	return window, (lives - seconds).Abs() <= clockSlack, spans(s, time.Microsecond, window)
+	return window, (lives - seconds).Abs() <= form.ClockSlack, form.Spans(s, time.Microsecond, window)
 }
 
 // isThousandfold reports whether a log may be one that lives a thousand usual windows: its expiry

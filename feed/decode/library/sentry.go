@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -35,23 +36,18 @@ var sentry = &decode.Library{
 // matchSentryWindow knows rl:<32 hexadecimal digits>[:<project>]:<index>, which expires a window
 // after the last request.
 func matchSentryWindow(s *decode.Sample, c decode.Context) *decode.Match {
-	base, last, _ := lastPart(s.Key, ':')
-	index, ok := count(last)
+	base, last, _ := form.LastPart(s.Key, ':')
+	index, ok := form.Count(last)
 	digest, rest, _ := strings.Cut(strings.TrimPrefix(base, "rl:"), ":")
-	if !ok || !isHex(digest, 32) || rest != "" && !isNumber(rest) || !isCounter(s) {
+	if !ok || !form.IsHex(digest, 32) || rest != "" && !form.IsNumber(rest) || !form.IsCounter(s) {
 		return nil
 	}
-	w, ok := windowWith(index+1, s.Expiry(c.Now))
+	w, ok := form.WindowWith(index+1, s.Expiry(c.Now))
 	if !ok || s.TTL > w {
 		return nil
 	}
-	l := &windowCounter{name: endsWithIndex(base + ":"), window: w, charged: true}
-	return l.match(base, "rl:"+digest, "named rl:<digest>:<index of a window>", "an integer that expires in the window after that one")
-}
-
-// isHex says whether text is n lower-case hexadecimal digits.
-func isHex(text string, n int) bool {
-	return len(text) == n && strings.Trim(text, "0123456789abcdef") == ""
+	l := &form.WindowCounter{Name: form.EndsWithIndex(base + ":"), Window: w, Charged: true}
+	return l.Match(base, "rl:"+digest, "named rl:<digest>:<index of a window>", "an integer that expires in the window after that one")
 }
 
 const granulePrefix = "sliding-window-rate-limit:"
@@ -62,13 +58,13 @@ const mostGranules = 64
 // matchGranules knows sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>, numbers of
 // seconds all three but for the index.
 func matchGranules(s *decode.Sample, c decode.Context) *decode.Match {
-	base, last, _ := lastPart(s.Key, ':')
-	front, g, _ := lastPart(base, ':')
-	front, w, _ := lastPart(front, ':')
-	index, ok := count(last)
-	size, sok := count(g)
-	window, wok := count(w)
-	if !ok || !sok || !wok || size == 0 || window < size || window/size > mostGranules || window > int64(limiter.MaxWindow/time.Second) || !isCounter(s) || front == "" {
+	base, last, _ := form.LastPart(s.Key, ':')
+	front, g, _ := form.LastPart(base, ':')
+	front, w, _ := form.LastPart(front, ':')
+	index, ok := form.Count(last)
+	size, sok := form.Count(g)
+	window, wok := form.Count(w)
+	if !ok || !sok || !wok || size == 0 || window < size || window/size > mostGranules || window > int64(limiter.MaxWindow/time.Second) || !form.IsCounter(s) || front == "" {
 		return nil
 	}
 	l := &granules{base: base + ":", window: time.Duration(window) * time.Second, size: time.Duration(size) * time.Second}
@@ -106,7 +102,7 @@ func (g *granules) Fetch(now limiter.Instant) []decode.Fetch {
 
 // Decode returns the granules as a log of which each entry leaves when its granule does.
 func (g *granules) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: "none", Members: members(got)}
+	d := decode.Decoded{Type: "none", Members: form.Members(got)}
 	d.Algorithm, d.Window = limiter.SlidingLog, g.window
 	d.State.Log = []limiter.Entry{}
 	g.older = g.older || got[0].Exists()
@@ -115,9 +111,9 @@ func (g *granules) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Setti
 		if !s.Exists() {
 			continue
 		}
-		n, ok := count(s.Text)
+		n, ok := form.Count(s.Text)
 		if !ok {
-			d.Err = noCount
+			d.Err = form.NoCount
 			return d
 		}
 		d.Type, d.TTL = s.Type, max(d.TTL, s.TTL)
@@ -135,8 +131,8 @@ func (g *granules) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Setti
 // matchDrips knows leaky_bucket_limiter:<key>: current_level at the second last_drip. Limit and
 // window of the drips are not kept: the expiry is the time to empty, rounded up, and 2 s more.
 func matchDrips(s *decode.Sample, c decode.Context) *decode.Match {
-	_, level := number(s.Fields["current_level"])
-	_, at := number(s.Fields["last_drip"])
+	_, level := form.Number(s.Fields["current_level"])
+	_, at := form.Number(s.Fields["last_drip"])
 	if !c.Named && !strings.HasPrefix(s.Key, "leaky_bucket_limiter:") || !level || !at || s.Length != 2 || s.TTL <= 0 || !isRecent(s.Fields["last_drip"], c.Now, day) {
 		return nil
 	}
@@ -158,18 +154,18 @@ func (b *drips) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns the bucket.
 func (b *drips) Decode(_ limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window, d.NeedsBurst = limiter.LeakyBucket, given.Window, true
 	if !s.Exists() {
 		return d
 	}
-	level, lok := number(s.Fields["current_level"])
-	at, aok := number(s.Fields["last_drip"])
+	level, lok := form.Number(s.Fields["current_level"])
+	at, aok := form.Number(s.Fields["last_drip"])
 	if !lok || !aok || math.Abs(at) > 1e12 {
 		d.Err = "holds no level and time of a leaky bucket: correct its rule, or remove the key"
 		return d
 	}
-	setWater(&d, level, decode.InstantIn(at, time.Second), emission(given))
+	form.SetWater(&d, level, decode.InstantIn(at, time.Second), form.Emission(given))
 	return d
 }
 

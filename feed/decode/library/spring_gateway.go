@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -13,15 +14,14 @@ import (
 // rate. capacity/rate alone follows from the expiry; neither is kept.
 var springGateway = &decode.Library{
 	Name: "spring-cloud-gateway", Version: "5.0.4", Published: true, Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}},
 	Silent: []string{"replenish rate and burst capacity: their ratio alone follows from the expiry", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := leftBase(s, ".timestamp")
 		if !ok || !strings.HasSuffix(base, "}") || !c.Named && !strings.HasPrefix(base, "request_rate_limiter.{") {
 			return nil
 		}
-		b := &leftBucket{tokens: base + ".tokens", stamp: base + ".timestamp"}
-		return b.match(c, "request_rate_limiter.{", "named request_rate_limiter.{<id>}.tokens")
+		b := &form.LeftBucket{Tokens: base + ".tokens", Stamp: base + ".timestamp"}
+		return b.Match(c, "request_rate_limiter.{", "named request_rate_limiter.{<id>}.tokens")
 	},
 }
 
@@ -30,7 +30,6 @@ var springGateway = &decode.Library{
 // concurrent_requests_limiter.<user>. Its load shedders keep nothing for a user.
 var stripe = &decode.Library{
 	Name: "stripe", Version: "2017", Published: true, Types: []string{"string", "zset"},
-	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}},
 	Silent: []string{"replenish rate and capacity: their ratio alone follows from the expiry", "denied requests", "when a request under way counts as lost"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if s.Type == "zset" {
@@ -40,8 +39,8 @@ var stripe = &decode.Library{
 		if !ok || strings.HasSuffix(base, "}") || !c.Named && !strings.HasPrefix(base, "request_rate_limiter.") {
 			return nil
 		}
-		b := &leftBucket{tokens: base + ".tokens", stamp: base + ".timestamp"}
-		return b.match(c, "request_rate_limiter.", "named request_rate_limiter.<user>.tokens")
+		b := &form.LeftBucket{Tokens: base + ".tokens", Stamp: base + ".timestamp"}
+		return b.Match(c, "request_rate_limiter.", "named request_rate_limiter.<user>.tokens")
 	},
 }
 
@@ -51,13 +50,12 @@ var stripe = &decode.Library{
 // program chooses, denied requests included, so that a rule has to name it.
 var goZero = &decode.Library{
 	Name: "go-zero", Version: "1.10.3", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.TokenBucket, Type: "string"}, {Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "denied requests, except those that PeriodLimit counts with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		base, ok := leftBase(s, ".ts")
 		if ok && strings.HasPrefix(base, "{") && strings.HasSuffix(base, "}") {
-			b := &leftBucket{tokens: base + ".tokens", stamp: base + ".ts", derive: true}
-			return b.match(c, "{", "named {<key>}.tokens")
+			b := &form.LeftBucket{Tokens: base + ".tokens", Stamp: base + ".ts", Derive: true}
+			return b.Match(c, "{", "named {<key>}.tokens")
 		}
 		return matchCounter(s, c, "", "")
 	},
@@ -69,21 +67,10 @@ func leftBase(s *decode.Sample, stamp string) (base string, ok bool) {
 	if base, ok = strings.CutSuffix(s.Key, ".tokens"); !ok {
 		base, ok = strings.CutSuffix(s.Key, stamp)
 	}
-	if _, numeric := number(s.Text); !ok || !numeric || s.TTL <= 0 {
+	if _, numeric := form.Number(s.Text); !ok || !numeric || s.TTL <= 0 {
 		return "", false
 	}
 	return base, true
-}
-
-// members returns the keys of the samples that exist.
-func members(got []decode.Sample) []string {
-	var keys []string
-	for i := range got {
-		if got[i].Exists() {
-			keys = append(keys, got[i].Key)
-		}
-	}
-	return keys
 }
 
 // matchStripeConcurrent returns the match of the requests under way of one user: four random
@@ -91,7 +78,7 @@ func members(got []decode.Sample) []string {
 func matchStripeConcurrent(s *decode.Sample, c decode.Context) *decode.Match {
 	ok := len(s.First) > 0 && len(s.Last) > 0 && s.TTL < 0
 	for _, e := range append(s.First, s.Last...) {
-		ok = ok && len(e.Member) <= 4 && isSecond(e.Score, c.Now)
+		ok = ok && len(e.Member) <= 4 && form.IsSecond(e.Score, c.Now)
 	}
 	if !ok || !c.Named && !strings.HasPrefix(s.Key, "concurrent_requests_limiter.") {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -139,7 +140,7 @@ func (p *symfonyState) bucket(v []phpValue) bool {
 	if v[1].number < 0 { // reserved beyond what was there: it is level in some batches
 		batches := math.Ceil(-v[1].number / float64(amount))
 		p.state.Level += batches * float64(amount)
-		p.state.Filled += span(batches * float64(interval.Microseconds()))
+		p.state.Filled += form.Span(batches * float64(interval.Microseconds()))
 	}
 	return decode.UnitOf(v[3].number, p.state.Filled) == time.Second
 }
@@ -191,7 +192,7 @@ func (l *symfonyLimiter) Fetch(limiter.Instant) []decode.Fetch {
 // Decode returns the state with the settings that stand beside it.
 func (l *symfonyLimiter) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	if !s.Exists() {
 		return d
 	}

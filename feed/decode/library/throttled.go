@@ -2,9 +2,9 @@ package library
 
 import (
 	"strings"
-	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -14,15 +14,14 @@ import (
 // though never below one; what was charged is forgotten with it. Denied requests write nothing.
 var throttled = &decode.Library{
 	Name: "throttled", Version: "2.15.0", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.GCRA, Type: "string"}},
 	Silent: []string{"limit and window", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !strings.HasSuffix(s.Text, "000") || !c.Named && namesExpiry(s.Key) {
 			return nil
 		}
-		m := matchTAT(s, c, tatRoundedDown, "", "nanoseconds of now and of its own expiry, rounded down to seconds", "whole microseconds, as of the server's clock")
+		m := form.MatchTAT(s, c, tatRoundedDown, "", "nanoseconds of now and of its own expiry, rounded down to seconds", "whole microseconds, as of the server's clock")
 		if m != nil {
-			m.Limiter.(*tat).forgets = true
+			m.Limiter.(*form.TAT).Forgets = true
 		}
 		return m
 	},
@@ -32,38 +31,27 @@ var throttled = &decode.Library{
 // theoretical arrival time in nanoseconds, and the key expires with it to the millisecond.
 var redisCell = &decode.Library{
 	Name: "redis-cell", Version: "0.4", Published: true, Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.GCRA, Type: "string"}},
 	Silent: []string{"limit and window", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !c.Named && namesExpiry(s.Key) {
 			return nil
 		}
-		return matchTAT(s, c, tatOfExpiry, "", "nanoseconds of now that are also when the key expires")
+		return form.MatchTAT(s, c, tatOfExpiry, "", "nanoseconds of now that are also when the key expires")
 	},
 }
 
 // tatRoundedDown reads nanoseconds whose key expires within the second before, or, right after
 // an arrival that is nearly due, within the second after.
 func tatRoundedDown(s *decode.Sample, now limiter.Instant) (limiter.Instant, bool) {
-	at, ok := nanoseconds(s.Text, now)
+	at, ok := form.Nanoseconds(s.Text, now)
 	late := at.Sub(s.Expiry(now))
-	return at, ok && s.TTL > 0 && late > -wholeSecond-latency && late < wholeSecond+latency
+	return at, ok && s.TTL > 0 && late > -form.WholeSecond-form.Latency && late < form.WholeSecond+form.Latency
 }
 
 // tatOfExpiry reads nanoseconds whose key expires with them.
 func tatOfExpiry(s *decode.Sample, now limiter.Instant) (limiter.Instant, bool) {
-	at, ok := nanoseconds(s.Text, now)
-	return at, ok && s.TTL > 0 && at.Sub(s.Expiry(now)).Abs() <= latency
-}
-
-// nanoseconds reads an instant of these years in nanoseconds, rounded down to the microsecond.
-func nanoseconds(text string, now limiter.Instant) (limiter.Instant, bool) {
-	if len(text) != 19 {
-		return 0, false
-	}
-	n, ok := whole(text)
-	at := limiter.Instant(n / 1000)
-	return at, ok && at > now.Add(-366*24*time.Hour) && at < now.Add(2*366*24*time.Hour)
+	at, ok := form.Nanoseconds(s.Text, now)
+	return at, ok && s.TTL > 0 && at.Sub(s.Expiry(now)).Abs() <= form.Latency
 }
 
 // namesExpiry says whether a key is called as those are whose value is when they expire: locks,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -26,7 +27,7 @@ var throttledPy = &decode.Library{
 		const named = "named throttled:v1:<type>:<key>"
 		switch {
 		case s.Type == "string" && kind == "gcra":
-			return matchTAT(s, c, tatSince2025, prefix, named, "a time in seconds since 2025 that is also when the key expires")
+			return form.MatchTAT(s, c, tatSince2025, prefix, named, "a time in seconds since 2025 that is also when the key expires")
 		case s.Type == "string" && (kind == "fixed_window" || kind == "sliding_window"):
 			return matchPeriod(s, c, kind == "sliding_window", prefix, named)
 		case s.Type == "hash" && (kind == "token_bucket" || kind == "leaking_bucket"):
@@ -47,33 +48,33 @@ var throttledPy = &decode.Library{
 const start2025 = 1735660800
 
 func tatSince2025(s *decode.Sample, now limiter.Instant) (limiter.Instant, bool) {
-	v, ok := number(s.Text)
+	v, ok := form.Number(s.Text)
 	if !ok || v <= 0 || v > 1e10 || s.TTL <= 0 {
 		return 0, false
 	}
 	at := limiter.Instant(math.Round((v + start2025) * 1e6))
 	early := s.Expiry(now).Sub(at)
-	return at, early > -latency && early < wholeSecond+latency
+	return at, early > -form.Latency && early < form.WholeSecond+form.Latency
 }
 
 // matchPeriod knows the counter of a window, which lives for one window, or for three where the
 // window before counts, too.
 func matchPeriod(s *decode.Sample, c decode.Context, sliding bool, prefix, named string) *decode.Match {
-	base, last, _ := lastPart(s.Key, ':')
-	index, ok := count(last)
-	if !ok || !strings.HasSuffix(base, ":period") || !isCounter(s) {
+	base, last, _ := form.LastPart(s.Key, ':')
+	index, ok := form.Count(last)
+	if !ok || !strings.HasSuffix(base, ":period") || !form.IsCounter(s) {
 		return nil
 	}
 	lives := int64(1)
 	if sliding {
 		lives = 3
 	}
-	w, ok := windowWith(index+lives, s.Expiry(c.Now))
+	w, ok := form.WindowWith(index+lives, s.Expiry(c.Now))
 	if !ok || s.TTL > time.Duration(lives)*w {
 		return nil
 	}
-	l := &windowCounter{name: endsWithIndex(base + ":"), window: w, sliding: sliding, charged: !sliding}
-	return l.match(strings.TrimSuffix(base, ":period"), prefix, named, "the index of a window ends the name", "an integer that expires with that window's successors")
+	l := &form.WindowCounter{Name: form.EndsWithIndex(base + ":"), Window: w, Sliding: sliding, Charged: !sliding}
+	return l.Match(strings.TrimSuffix(base, ":period"), prefix, named, "the index of a window ends the name", "an integer that expires with that window's successors")
 }
 
 // secondsBucket is a bucket that comes back at whole seconds: floor(seconds × rate) units since
@@ -96,8 +97,8 @@ func (b *secondsBucket) Fetch(limiter.Instant) []decode.Fetch {
 }
 
 func refreshed(s *decode.Sample) (tokens, second int64, ok bool) {
-	tokens, tok := signed(s.Fields["tokens"])
-	second, sok := count(s.Fields["last_refreshed"])
+	tokens, tok := form.Signed(s.Fields["tokens"])
+	second, sok := form.Count(s.Fields["last_refreshed"])
 	return tokens, second, tok && sok && second < 1e11
 }
 
@@ -105,7 +106,7 @@ func refreshed(s *decode.Sample) (tokens, second int64, ok bool) {
 // whole second in which it does.
 func (b *secondsBucket) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got)}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window, d.NeedsBurst = b.algorithm(), given.Window, !b.leaks
 	if !s.Exists() {
 		return d
@@ -115,7 +116,7 @@ func (b *secondsBucket) Decode(now limiter.Instant, got []decode.Sample, given d
 		d.Err = "holds no tokens and second of a bucket: correct its rule, or remove the key"
 		return d
 	}
-	step := emission(given)
+	step := form.Emission(given)
 	at := limiter.Instant(second * 1e6)
 	if step > 0 {
 		passed := math.Max(float64(int64(now)/1e6-second), 0)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -40,8 +41,8 @@ func (b *traefikBucket) Fetch(limiter.Instant) []decode.Fetch {
 }
 
 func readTraefik(s *decode.Sample, now limiter.Instant) (tokens float64, last limiter.Instant, ok bool) {
-	tokens, ok = number(s.Fields["tokens"])
-	us, numeric := count(s.Fields["last"])
+	tokens, ok = form.Number(s.Fields["tokens"])
+	us, numeric := form.Count(s.Fields["last"])
 	last = limiter.Instant(us)
 	return tokens, last, ok && numeric && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(us), now) == time.Microsecond
 }
@@ -54,14 +55,14 @@ func (b *traefikBucket) Decode(now limiter.Instant, got []decode.Sample, given d
 	if !s.Exists() {
 		return d
 	}
-	d.Members = members(got)
+	d.Members = form.Members(got)
 	tokens, last, ok := readTraefik(s, now)
 	if !ok {
 		d.Err = "holds a hash that is no token bucket of Traefik: correct its rule, or remove the key"
 		return d
 	}
-	step := emission(given)
-	setTokens(&d, tokens, last, step)
+	step := form.Emission(given)
+	form.SetTokens(&d, tokens, last, step)
 	if step > 0 {
 		wait := 500_000.0
 		if perSecond := 1e6 / step; perSecond >= 1 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -19,14 +20,14 @@ var tyk = &decode.Library{
 		if !c.Named && !strings.HasPrefix(s.Key, "rate-limit-") || s.TTL <= 0 || len(s.First) == 0 || len(s.Last) == 0 {
 			return nil
 		}
-		if !bothEnds(s, func(e decode.Element) bool {
-			at, ok := nanoseconds(e.Member, c.Now)
+		if !form.BothEnds(s, func(e decode.Element) bool {
+			at, ok := form.Nanoseconds(e.Member, c.Now)
 			return ok && at.Sub(decode.InstantIn(e.Score, time.Nanosecond)).Abs() <= time.Microsecond
 		}) {
 			return nil
 		}
-		lives, _ := newest(s, c.Now, time.Nanosecond)
-		m := loggedSeconds(lives, limiter.DeniedCharged, "rate-limit-", "named rate-limit-<scope>-<hash>", "a sorted set whose members are their scores, in nanoseconds")
+		lives, _ := form.Newest(s, c.Now, time.Nanosecond)
+		m := form.LoggedSeconds(lives, limiter.DeniedCharged, "rate-limit-", "named rate-limit-<scope>-<hash>", "a sorted set whose members are their scores, in nanoseconds")
 		m.Blocks = s.Key + ".BLOCKED"
 		return m
 	},

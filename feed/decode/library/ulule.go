@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -13,7 +14,6 @@ import (
 // together with the address of a client.
 var ululeLimiter = &decode.Library{
 	Name: "ulule-limiter", Version: "3.11.2", Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		return matchCounter(s, c, "limiter:", "named limiter:<address of a client>")
@@ -25,12 +25,11 @@ var ululeLimiter = &decode.Library{
 // to name it.
 var increx = &decode.Library{
 	Name: "increx", Version: "8.8", Published: true, Types: []string{"string"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}},
 	Silent: []string{"the limit", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		m := matchCounter(s, c, "", "")
 		if m != nil {
-			m.Limiter.(*counter).charged = false
+			m.Limiter.(*form.Counter).Charged = false
 		}
 		return m
 	},
@@ -41,16 +40,16 @@ var increx = &decode.Library{
 // is left to a rule alone.
 func matchCounter(s *decode.Sample, c decode.Context, prefix, why string) *decode.Match {
 	client, ok := strings.CutPrefix(s.Key, prefix)
-	if !c.Named && (prefix == "" || !ok || !isAddress(client)) || s.TTL <= 0 {
+	if !c.Named && (prefix == "" || !ok || !form.IsAddress(client)) || s.TTL <= 0 {
 		return nil
 	}
-	if _, ok := count(s.Text); !ok {
+	if _, ok := form.Count(s.Text); !ok {
 		return nil
 	}
 	m := &decode.Match{
 		Settings: decode.Settings{Algorithm: limiter.FixedWindow},
 		Prefix:   prefix, Why: []string{"an integer that expires"},
-		Limiter: &counter{key: s.Key, charged: true},
+		Limiter: &form.Counter{Key: s.Key, Charged: true},
 	}
 	if why != "" && ok {
 		m.Why = append([]string{why}, m.Why...)

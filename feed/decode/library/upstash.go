@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -22,7 +23,6 @@ import (
 // does not even ask.
 var upstash = &decode.Library{
 	Name: "upstash-ratelimit", Version: "2.2.0", Types: []string{"string", "hash"}, Fields: []string{"tokens", "refilledAt"},
-	Exact:  []decode.Form{{Algorithm: limiter.FixedWindow, Type: "string"}, {Algorithm: limiter.SlidingWindow, Type: "string"}},
 	Silent: []string{"the limit, unless it is a dynamic one", "of buckets the size, the refill and the interval", "denied requests, unless analytics are on", "who is on the deny list"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if _, ok := s.Fields["refilledAt"]; ok {
@@ -34,17 +34,17 @@ var upstash = &decode.Library{
 
 // upstashWindow recognizes the counter of a window.
 func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
-	base, last, _ := lastPart(s.Key, ':')
-	index, ok := count(last)
+	base, last, _ := form.LastPart(s.Key, ':')
+	index, ok := form.Count(last)
 	if !ok || base == "" {
 		return nil
 	}
-	w, usual, ok := windowOfIndex(index, c.Now)
+	w, usual, ok := form.WindowOfIndex(index, c.Now)
 	sure := c.Named || strings.HasPrefix(base, model.UpstashPrefix)
 	if !ok || !sure && !(usual && strings.Contains(base, ":")) {
 		return nil
 	}
-	x := &upstashCounters{indexed: indexed{key: suffixed(base + ":"), window: w, fetch: textCounter, count: textCount}}
+	x := &upstashCounters{indexed: form.Indexed{Key: form.Suffixed(base + ":"), Window: w, How: form.TextCounter, Count: form.TextCount}}
 	splits := upstashSplits(base)
 	x.upstashName = splits[0]
 	m := &decode.Match{Name: base, Prefix: x.prefix, Limiter: x, Why: []string{"named <prefix>:<id>:<index of a window>"}}
@@ -81,7 +81,7 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 		if !sure {
 			return nil
 		}
-		x.regions, x.fetch, x.count = true, decode.Fetch{Type: "hash", Pairs: mostPairs}, sumOfCosts
+		x.regions, x.indexed.How, x.indexed.Count = true, decode.Fetch{Type: "hash", Pairs: mostPairs}, sumOfCosts
 		beside := m.Confirm
 		m.Siblings = append([]decode.Fetch{{Key: s.Key, Type: "hash", Pairs: mostPairs}}, m.Siblings...)
 		m.Confirm = func(got []decode.Sample) bool {
@@ -90,7 +90,7 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 		}
 		return m
 	}
-	if _, ok := signed(s.Text); !ok {
+	if _, ok := form.Signed(s.Text); !ok {
 		return nil
 	}
 	return m
@@ -101,7 +101,7 @@ const upstashSlack = 400 * time.Millisecond
 
 // upstashCounters are the counters of one identifier, with the dynamic limit and the events beside.
 type upstashCounters struct {
-	indexed
+	indexed form.Indexed
 	upstashName
 	sliding bool
 	regions bool
@@ -116,7 +116,7 @@ func (x *upstashCounters) Fetch(now limiter.Instant) []decode.Fetch {
 
 // Decode weighs the windows.
 func (x *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := x.indexed.decode(now, got)
+	d := x.indexed.Decode(now, got)
 	d.Algorithm, d.Charged, d.Hides = limiter.FixedWindow, true, true
 	if x.sliding {
 		d.Algorithm, d.Charged = limiter.SlidingWindow, false
@@ -128,13 +128,13 @@ func (x *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, _ dec
 	if most, ok := upstashLimit(&got[2]); ok {
 		d.Limit.Count, d.LimitFrom, d.LimitKey = most, model.LimitOfSibling, x.dynamicKey()
 	}
-	d.Denied, d.NewlyDenied = x.events.take(now, x.window, got[3:])
+	d.Denied, d.NewlyDenied = x.events.take(now, x.indexed.Window, got[3:])
 	return d
 }
 
 // upstashLimit reads the dynamic limit.
 func upstashLimit(s *decode.Sample) (int64, bool) {
-	n, ok := count(s.Text)
+	n, ok := form.Count(s.Text)
 	return n, ok && s.Exists() && n > 0 && n <= limiter.MaxCount
 }
 
@@ -146,7 +146,7 @@ func complete(s *decode.Sample) bool { return !s.Exists() || s.Whole }
 // sumOfCosts adds the costs in a hash whose fields are the random ids of requests.
 func sumOfCosts(s *decode.Sample) (sum int64, ok bool) {
 	for id, cost := range s.Fields {
-		n, ok := signed(cost)
+		n, ok := form.Signed(cost)
 		if !ok || len(id) != 16 || strings.IndexFunc(id, func(r rune) bool { return !isAlphanumeric(r) }) >= 0 {
 			return 0, false
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -32,8 +33,8 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 func readUpstashBucket(s *decode.Sample, now limiter.Instant) (tokens int64, at limiter.Instant, ok bool) {
-	tokens, ok = signed(s.Fields["tokens"])
-	ms, timed := count(s.Fields["refilledAt"])
+	tokens, ok = form.Signed(s.Fields["tokens"])
+	ms, timed := form.Count(s.Fields["refilledAt"])
 	ok = ok && timed && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
 	return max(tokens, 0), limiter.Instant(ms * 1000), ok
 }
@@ -58,7 +59,7 @@ func (b *upstashTokens) Fetch(now limiter.Instant) []decode.Fetch {
 // the interval, and the burst is the size, unless a dynamic limit says it.
 func (b *upstashTokens) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got[:1])}
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got[:1])}
 	d.Algorithm, d.Convention.Refill, d.Window = limiter.TokenBucket, limiter.RefillInterval, given.Window
 	if most, ok := upstashLimit(&got[1]); ok && given.LimitFrom != model.NoLimit {
 		d.Limit, d.LimitFrom, d.LimitKey = given.Limit, model.LimitOfSibling, b.dynamicKey()

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -51,7 +52,7 @@ func upstashTraces(names []upstashName, now limiter.Instant) upstashChoice {
 // first name, and false.
 func (c *upstashChoice) pick(got []decode.Sample) (upstashName, bool) {
 	for i := len(c.names) - 1; i >= 0; i-- {
-		if len(members(got[2*i:2*i+2])) > 0 {
+		if len(form.Members(got[2*i:2*i+2])) > 0 {
 			return c.names[i], true
 		}
 	}

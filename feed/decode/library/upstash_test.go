@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -112,10 +113,10 @@ func TestUpstashPrefixes(t *testing.T) {
 // TestExpressWithoutWindow: a counter without an expiry is what is left of requests that were given
 // back too late; the next request begins a window.
 func TestExpressWithoutWindow(t *testing.T) {
-	c := &counter{key: "rl:203.0.113.7", charged: true, renewed: true}
+	c := &form.Counter{Key: "rl:203.0.113.7", Charged: true, Renewed: true}
 	given := decode.Settings{Window: time.Minute}
 	for _, value := range []string{"-1", "0", "7"} {
-		d := c.Decode(testNow, []decode.Sample{text(c.key, value, model.Forever)}, given)
+		d := c.Decode(testNow, []decode.Sample{text(c.Key, value, model.Forever)}, given)
 		if d.State.Current != 0 || d.Err != "" || d.Algorithm != limiter.FixedWindow {
 			t.Errorf("%s: %+v", value, d)
 		}

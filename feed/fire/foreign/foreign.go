@@ -10,6 +10,7 @@
 package foreign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,6 +27,8 @@ type Writer struct {
 	// Library is the library's name in package decode. Algorithm is the limiter's algorithm.
 	Library   string
 	Algorithm limiter.Algorithm
+	// Type is the Redis type of the limiter's keys; "" is string.
+	Type string
 	// Single is set if the library's requests have no cost, so that each counts once.
 	Single bool
 	// Charged is set if denied requests are counted too.
@@ -94,6 +97,13 @@ func For(t *model.Target) *Writer {
 		}
 	}
 	return nil
+}
+
+// Writes reports whether requests at a limiter of a library are written exactly as its own clients
+// write them, where its leading key has the Redis type typ; "" or "none" is a key that does not exist.
+func Writes(library string, a limiter.Algorithm, typ string) bool {
+	w := For(&model.Target{Library: library, Algorithm: a})
+	return w != nil && (typ == "" || typ == "none" || typ == cmp.Or(w.Type, "string"))
 }
 
 // All returns every writer. The list must not be changed.

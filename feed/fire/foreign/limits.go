@@ -18,7 +18,7 @@ const mostListed = 1000
 // first, one for each unit of cost. An instant that is exactly a window old still counts. Denied
 // requests write nothing. The instants are by the server's clock; the library uses its client's.
 var limitsMoving = &Writer{
-	Library: "limits", Algorithm: limiter.SlidingLog, Seconds: true,
+	Library: "limits", Algorithm: limiter.SlidingLog, Type: "list", Seconds: true,
 	fetch: func(name string, t *model.Target, _ limiter.Instant) []decode.Fetch {
 		return []decode.Fetch{{Key: name, Type: "list", Head: max(t.Limit.Count, 1)}}
 	},

@@ -1,4 +1,4 @@
-package library
+package form
 
 import (
 	"strconv"
@@ -41,9 +41,9 @@ func isWindow(index int64, at limiter.Instant, w time.Duration) bool {
 	return w > 0 && int64(at)/w.Microseconds() == index
 }
 
-// windowOfIndex returns the window whose current index is index at now, or the next one. A usual one
+// WindowOfIndex returns the window whose current index is index at now, or the next one. A usual one
 // goes before another that fits as well.
-func windowOfIndex(index int64, now limiter.Instant) (w time.Duration, usual, ok bool) {
+func WindowOfIndex(index int64, now limiter.Instant) (w time.Duration, usual, ok bool) {
 	w, usual, ok = windowOf(index, now, time.Millisecond)
 	if usual {
 		return w, true, true
@@ -54,55 +54,55 @@ func windowOfIndex(index int64, now limiter.Instant) (w time.Duration, usual, ok
 	return w, false, ok
 }
 
-// indexed are the counters of a clock-aligned window and of the one before.
-type indexed struct {
-	key    func(index int64) string
-	window time.Duration
-	fetch  decode.Fetch                              // how to read a counter, but for its key
-	count  func(s *decode.Sample) (n int64, ok bool) // 0 of a key that does not exist
+// Indexed are the counters of a clock-aligned window and of the one before.
+type Indexed struct {
+	Key    func(index int64) string
+	Window time.Duration
+	How    decode.Fetch                              // how to read a counter, but for its key
+	Count  func(s *decode.Sample) (n int64, ok bool) // 0 of a key that does not exist
 }
 
-// textCounter reads counters that are strings.
-var textCounter = decode.Fetch{Type: "string"}
+// TextCounter reads counters that are strings.
+var TextCounter = decode.Fetch{Type: "string"}
 
-// textCount reads a counter that is a string; more may have been given back than was taken.
-func textCount(s *decode.Sample) (int64, bool) {
+// TextCount reads a counter that is a string; more may have been given back than was taken.
+func TextCount(s *decode.Sample) (int64, bool) {
 	if !s.Exists() {
 		return 0, true
 	}
-	n, ok := signed(s.Text)
+	n, ok := Signed(s.Text)
 	return max(n, 0), ok
 }
 
 // Fetch reads the counters of the current window and of the one before.
-func (x *indexed) Fetch(now limiter.Instant) []decode.Fetch {
-	index := int64(now) / x.window.Microseconds()
-	current, previous := x.fetch, x.fetch
-	current.Key, previous.Key = x.key(index), x.key(index-1)
+func (x *Indexed) Fetch(now limiter.Instant) []decode.Fetch {
+	index := int64(now) / x.Window.Microseconds()
+	current, previous := x.How, x.How
+	current.Key, previous.Key = x.Key(index), x.Key(index-1)
 	return []decode.Fetch{current, previous}
 }
 
-// decode returns the counts of both windows; got begins with the samples of Fetch.
-func (x *indexed) decode(now limiter.Instant, got []decode.Sample) decode.Decoded {
-	d := decode.Decoded{PreviousKnown: true, Members: members(got[:2]), Type: "none"}
-	d.Window = x.window
-	d.State.Start = now.Floor(x.window)
-	d.State.PreviousStart = d.State.Start.Add(-x.window)
+// Decode returns the counts of both windows; got begins with the samples of Fetch.
+func (x *Indexed) Decode(now limiter.Instant, got []decode.Sample) decode.Decoded {
+	d := decode.Decoded{PreviousKnown: true, Members: Members(got[:2]), Type: "none"}
+	d.Window = x.Window
+	d.State.Start = now.Floor(x.Window)
+	d.State.PreviousStart = d.State.Start.Add(-x.Window)
 	for i := 1; i >= 0; i-- {
 		if got[i].Exists() {
 			d.Type, d.TTL = got[i].Type, got[i].TTL
 		}
 	}
 	var known, knownBefore bool
-	d.State.Current, known = x.count(&got[0])
-	d.State.Previous, knownBefore = x.count(&got[1])
+	d.State.Current, known = x.Count(&got[0])
+	d.State.Previous, knownBefore = x.Count(&got[1])
 	if !known || !knownBefore {
-		d.Err = noCount
+		d.Err = NoCount
 	}
 	return d
 }
 
-// suffixed returns keys that are base and an index.
-func suffixed(base string) func(int64) string {
+// Suffixed returns keys that are base and an index.
+func Suffixed(base string) func(int64) string {
 	return func(index int64) string { return base + strconv.FormatInt(index, 10) }
 }

@@ -1,4 +1,4 @@
-package library
+package form
 
 import (
 	"math"
@@ -12,11 +12,11 @@ import (
 // Logs: a sorted set with a member for every request of the last window, whose score is its time and
 // whose expiry is set to a window with the newest of them. An entry exactly a window old has left.
 
-// newest returns the number that the newest member's score is, and how long the key lives from there
+// Newest returns the number that the newest member's score is, and how long the key lives from there
 // on, which is a window or a little more: the expiry is set after the clock was read. ok is false
 // where s is no log: without an expiry, with scores in another unit, or with a newest one that is
 // older than the key could be.
-func newest(s *decode.Sample, now limiter.Instant, unit time.Duration) (lives time.Duration, ok bool) {
+func Newest(s *decode.Sample, now limiter.Instant, unit time.Duration) (lives time.Duration, ok bool) {
 	if len(s.First) == 0 || len(s.Last) == 0 || s.TTL <= 0 {
 		return 0, false
 	}
@@ -29,50 +29,50 @@ func newest(s *decode.Sample, now limiter.Instant, unit time.Duration) (lives ti
 	return lives, at < now.Add(time.Second) && lives > 0 && lives <= limiter.MaxWindow
 }
 
-// spans says whether the members of a log lie within one window, as they do after every request that
+// Spans says whether the members of a log lie within one window, as they do after every request that
 // removes what is older.
-func spans(s *decode.Sample, unit, window time.Duration) bool {
+func Spans(s *decode.Sample, unit, window time.Duration) bool {
 	first, last := s.First[0].Score, s.Last[len(s.Last)-1].Score
 	return decode.InstantIn(last, unit).Sub(decode.InstantIn(first, unit)) <= window
 }
 
-// bothEnds says whether is holds for the oldest and the newest member.
-func bothEnds(s *decode.Sample, is func(decode.Element) bool) bool {
+// BothEnds says whether is holds for the oldest and the newest member.
+func BothEnds(s *decode.Sample, is func(decode.Element) bool) bool {
 	return len(s.First) > 0 && len(s.Last) > 0 && is(s.First[0]) && is(s.Last[len(s.Last)-1])
 }
 
-// isScore says whether a member is its score.
-func isScore(e decode.Element) bool {
-	v, ok := number(e.Member)
+// IsScore says whether a member is its score.
+func IsScore(e decode.Element) bool {
+	v, ok := Number(e.Member)
 	return ok && v == e.Score
 }
 
-// hasFraction says whether the score of a member is not whole.
-func hasFraction(e decode.Element) bool { return e.Score != math.Trunc(e.Score) }
+// HasFraction says whether the score of a member is not whole.
+func HasFraction(e decode.Element) bool { return e.Score != math.Trunc(e.Score) }
 
-// logged returns the match of a log whose window is told by its expiry.
-func logged(window time.Duration, denied limiter.Denied, prefix string, why ...string) *decode.Match {
+// Logged returns the match of a log whose window is told by its expiry.
+func Logged(window time.Duration, denied limiter.Denied, prefix string, why ...string) *decode.Match {
 	m := &decode.Match{Kind: decode.Log, Prefix: prefix, Why: why}
 	m.Algorithm, m.Window, m.Guessed = limiter.SlidingLog, decode.Tidy(window), true
 	m.Convention.Denied = denied
 	return m
 }
 
-// isUUID says whether a member is a random UUID, as 7d287dec-589d-42f9-b066-39510b224d81.
-func isUUID(member string) bool {
-	return uuidForm(member) && member[14] == '4' && strings.IndexByte("89ab", member[19]) >= 0
+// IsUUID says whether a member is a random UUID, as 7d287dec-589d-42f9-b066-39510b224d81.
+func IsUUID(member string) bool {
+	return UuidForm(member) && member[14] == '4' && strings.IndexByte("89ab", member[19]) >= 0
 }
 
-// loggedSeconds returns the match of a log whose expiry every request sets to a window of whole
+// LoggedSeconds returns the match of a log whose expiry every request sets to a window of whole
 // seconds: its newest score tells the window, a little early or late as the clock is read.
-func loggedSeconds(lives time.Duration, denied limiter.Denied, prefix string, why ...string) *decode.Match {
-	m := logged(lives.Round(time.Second), denied, prefix, why...)
+func LoggedSeconds(lives time.Duration, denied limiter.Denied, prefix string, why ...string) *decode.Match {
+	m := Logged(lives.Round(time.Second), denied, prefix, why...)
 	m.Guessed = m.Window == 0
 	return m
 }
 
-// uuidForm says whether text has the form of a UUID of any version, in small letters.
-func uuidForm(text string) bool {
+// UuidForm says whether text has the form of a UUID of any version, in small letters.
+func UuidForm(text string) bool {
 	if len(text) != 36 {
 		return false
 	}

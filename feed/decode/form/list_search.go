@@ -1,4 +1,4 @@
-package library
+package form
 
 import (
 	"slices"
@@ -81,7 +81,7 @@ func (s *listSearch) take(got *decode.Sample, now limiter.Instant, window func(l
 	}
 	live := len(read)
 	for i := range read {
-		v, isNumber := number(read[i].text)
+		v, isNumber := Number(read[i].text)
 		if !isNumber {
 			return nil, false, false, false
 		}

@@ -1,4 +1,4 @@
-package library
+package form
 
 import (
 	"math"
@@ -13,9 +13,9 @@ import (
 // zero where requests wait in line. The package limiter keeps whole units and, in the place of a
 // fraction, the time since the last whole one.
 
-// setTokens makes d the state of a token bucket that held tokens at an instant. step is the
+// SetTokens makes d the state of a token bucket that held tokens at an instant. step is the
 // microseconds that a token takes to come back; 0: not known, or whole batches.
-func setTokens(d *decode.Decoded, tokens float64, at limiter.Instant, step float64) {
+func SetTokens(d *decode.Decoded, tokens float64, at limiter.Instant, step float64) {
 	if math.IsNaN(tokens) || math.Abs(tokens) > limiter.MaxCount {
 		tokens = math.Max(math.Min(tokens, limiter.MaxCount), 0)
 		if math.IsNaN(tokens) {
@@ -23,29 +23,29 @@ func setTokens(d *decode.Decoded, tokens float64, at limiter.Instant, step float
 		}
 	}
 	d.State.Level = math.Floor(math.Max(tokens, 0))
-	d.State.Filled = at - span((tokens-d.State.Level)*step)
+	d.State.Filled = at - Span((tokens-d.State.Level)*step)
 }
 
-// setWater makes d the state of a leaky bucket that held water at an instant, of which a unit
+// SetWater makes d the state of a leaky bucket that held water at an instant, of which a unit
 // drains every step microseconds.
-func setWater(d *decode.Decoded, water float64, at limiter.Instant, step float64) {
+func SetWater(d *decode.Decoded, water float64, at limiter.Instant, step float64) {
 	water = math.Max(math.Min(water, limiter.MaxCount), 0)
 	if math.IsNaN(water) {
 		water = 0
 	}
 	d.State.Level = math.Ceil(water)
-	d.State.Filled = at - span((d.State.Level-water)*step)
+	d.State.Filled = at - Span((d.State.Level-water)*step)
 }
 
-// span converts microseconds to an instant's measure, bounded to a century either way.
-func span(us float64) limiter.Instant {
+// Span converts microseconds to an instant's measure, bounded to a century either way.
+func Span(us float64) limiter.Instant {
 	const century = 100 * 366 * 24 * 3600 * 1e6
 	return limiter.Instant(math.Max(math.Min(us, century), -century))
 }
 
-// translate makes what the rule gives the limit of d, with a burst and a window of its own:
+// Translate makes what the rule gives the limit of d, with a burst and a window of its own:
 // where a library measures its limit otherwise than the package limiter does.
-func translate(d *decode.Decoded, given decode.Settings, limit limiter.Limit) {
+func Translate(d *decode.Decoded, given decode.Settings, limit limiter.Limit) {
 	if given.LimitFrom == model.NoLimit || limit.Validate() != nil {
 		return
 	}

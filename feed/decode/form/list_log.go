@@ -1,4 +1,4 @@
-package library
+package form
 
 import (
 	"time"
@@ -8,17 +8,17 @@ import (
 	"ratescope/model"
 )
 
-// listLog is a sliding log in a list: the instants of the requests in seconds of the clients'
+// ListLog is a sliding log in a list: the instants of the requests in seconds of the clients'
 // clock, newest first, an element for each unit, and never more of them than the limit.
-type listLog struct {
-	key     string
-	edge    limiter.Edge
-	window  time.Duration
+type ListLog struct {
+	Key     string
+	Edge    limiter.Edge
+	Window  time.Duration
 	charged bool
-	limit   int64
-	from    model.LimitFrom
-	// windowOf returns the window by the expiry and the newest element; nil: window holds.
-	windowOf func(s *decode.Sample, now limiter.Instant) (time.Duration, bool)
+	Limit   int64
+	From    model.LimitFrom
+	// WindowOf returns the window by the expiry and the newest element; nil: window holds.
+	WindowOf func(s *decode.Sample, now limiter.Instant) (time.Duration, bool)
 	search   listSearch // of a list that is not read whole
 }
 
@@ -26,24 +26,24 @@ type listLog struct {
 const listElements = 2000
 
 // Fetch reads the list, or, of a long one, its newest elements and some of the others.
-func (l *listLog) Fetch(limiter.Instant) []decode.Fetch { return l.search.fetch(l.key) }
+func (l *ListLog) Fetch(limiter.Instant) []decode.Fetch { return l.search.fetch(l.Key) }
 
 // Decode returns the elements as a log.
-func (l *listLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+func (l *ListLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: members(got), Charged: l.charged}
-	d.Algorithm, d.Convention.Edge, d.Window = limiter.SlidingLog, l.edge, l.window
-	d.Limit.Count, d.LimitFrom = l.limit, l.from
+	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: Members(got), Charged: l.charged}
+	d.Algorithm, d.Convention.Edge, d.Window = limiter.SlidingLog, l.Edge, l.Window
+	d.Limit.Count, d.LimitFrom = l.Limit, l.From
 	d.State.Log = []limiter.Entry{}
 	if !s.Exists() {
 		l.search = listSearch{}
 		return d
 	}
-	if l.windowOf != nil {
-		if w, ok := l.windowOf(s, now); ok {
-			l.window = w
+	if l.WindowOf != nil {
+		if w, ok := l.WindowOf(s, now); ok {
+			l.Window = w
 		}
-		d.Window = l.window
+		d.Window = l.Window
 	}
 	if s.Length > int64(len(s.First)) {
 		return l.decodeLong(now, s, d)
@@ -51,24 +51,24 @@ func (l *listLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Sett
 	l.search = listSearch{}
 	seconds := make([]float64, 0, len(s.First))
 	for _, e := range s.First {
-		v, ok := number(e.Member)
+		v, ok := Number(e.Member)
 		if !ok {
 			d.Err = noTimes
 			return d
 		}
 		seconds = append(seconds, v)
 	}
-	d.State.Log = logOf(seconds, now)
+	d.State.Log = LogOf(seconds, now)
 	return d
 }
 
 const noTimes = "holds a list with an element that is no time, so that it is no log of a rate limiter: correct its rule, or remove the key"
 
 // decodeLong returns the elements within the window of a list that was not read whole.
-func (l *listLog) decodeLong(now limiter.Instant, s *decode.Sample, d decode.Decoded) decode.Decoded {
+func (l *ListLog) decodeLong(now limiter.Instant, s *decode.Sample, d decode.Decoded) decode.Decoded {
 	from := now.Add(-d.Window)
 	log, whole, more, ok := l.search.take(s, now, func(at limiter.Instant) bool {
-		return at > from || at == from && l.edge == limiter.EdgeClosed
+		return at > from || at == from && l.Edge == limiter.EdgeClosed
 	})
 	if !ok {
 		d.Err = noTimes
@@ -78,8 +78,8 @@ func (l *listLog) decodeLong(now limiter.Instant, s *decode.Sample, d decode.Dec
 	return d
 }
 
-// logOf returns the log of instants in seconds, newest first.
-func logOf(newestFirst []float64, now limiter.Instant) []limiter.Entry {
+// LogOf returns the log of instants in seconds, newest first.
+func LogOf(newestFirst []float64, now limiter.Instant) []limiter.Entry {
 	log := make([]limiter.Entry, 0, len(newestFirst))
 	for i := len(newestFirst) - 1; i >= 0; i-- {
 		at := instantOf(newestFirst[i], now)

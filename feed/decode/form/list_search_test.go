@@ -1,4 +1,4 @@
-package library
+package form
 
 import (
 	"math/rand/v2"
@@ -16,6 +16,8 @@ import (
 type listOf []limiter.Instant
 
 // read answers a Fetch as Redis does.
+const testNow = limiter.Instant(1_795_000_000_123_000)
+
 func (l listOf) read(f decode.Fetch) decode.Sample {
 	s := decode.Sample{Key: f.Key, Type: "list", TTL: time.Minute, Length: int64(len(l)), Index: map[int64]string{}}
 	text := func(i int64) string { return strconv.FormatFloat(float64(l[i])/1e6, 'f', -1, 64) }
@@ -60,7 +62,7 @@ func TestLongList(t *testing.T) {
 			}
 			slices.Sort(list)
 			slices.Reverse(list)
-			l := &listLog{key: "LIMITS:LIMITER/a/1/1/minute", edge: limiter.EdgeClosed, window: window, limit: int64(size), from: model.LimitOfName}
+			l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: limiter.EdgeClosed, Window: window, Limit: int64(size), From: model.LimitOfName}
 			for reading := range 4 {
 				d, rounds := decode.Decoded{More: true}, 0
 				for d.More {
@@ -97,7 +99,7 @@ func TestLongList(t *testing.T) {
 func TestListThatMoves(t *testing.T) {
 	const window, size = time.Minute, 500_000
 	now := testNow
-	l := &listLog{key: "LIMITS:LIMITER/a/1/1/minute", edge: limiter.EdgeClosed, window: window, limit: size, from: model.LimitOfName}
+	l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: limiter.EdgeClosed, Window: window, Limit: size, From: model.LimitOfName}
 	d, rounds := decode.Decoded{More: true}, 0
 	for d.More {
 		list := make(listOf, size)
