@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"ratescope/cmd"
 	"ratescope/internal/servertest"
@@ -20,17 +19,12 @@ type result struct {
 	out, err string
 }
 
-// call runs the program in this process, again where it had nothing to tell but of a server that stood still.
-func call(t *testing.T, args ...string) (r result) {
+// call runs the program in this process.
+func call(t *testing.T, args ...string) result {
 	t.Helper()
-	servertest.Anew(t, func() (upset bool) {
-		var out, errOut bytes.Buffer
-		begun := time.Now()
-		code := cmd.Run("test", args, &out, &errOut)
-		r = result{code, out.String(), errOut.String()}
-		return r.code != 0 && r.out == "" && servertest.StoodStill(time.Since(begun), r.err)
-	})
-	return r
+	var out, errOut bytes.Buffer
+	code := cmd.Run("test", args, &out, &errOut)
+	return result{code, out.String(), errOut.String()}
 }
 
 // sentence fails the test unless the call ended with a code and one line on stderr that

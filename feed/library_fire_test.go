@@ -105,34 +105,25 @@ var libraryKeys = map[string]func(t *testing.T, s *servertest.Server) (key strin
 // libraryInjector returns a reading of a key and an injector for its server.
 func libraryInjector(t *testing.T, s *servertest.Server, key string) (model.Reading, *fire.Injector) {
 	t.Helper()
-	r, i, recognized := recognizedInjector(t, s, key)
+	const window = time.Hour
+	o := feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{
+		{Match: "*", Limit: limiter.Limit{Count: 5, Window: window}, LimitKnown: true, Window: window},
+	}}
+	_, all := once(t, o)
+	r, recognized := all[key]
 	if !recognized {
 		t.Fatalf("%s is not recognized", key)
 	}
-	return r, i
+	return r, patient(t, newRedis(t, o), filepath.Join(t.TempDir(), "audit"))
 }
 
 // seededInjector does the same for a key that it makes.
-func seededInjector(t *testing.T, s *servertest.Server, seed func(*testing.T, *servertest.Server) string) (key string, r model.Reading, i *fire.Injector) {
+func seededInjector(t *testing.T, s *servertest.Server, seed func(*testing.T, *servertest.Server) string) (string, model.Reading, *fire.Injector) {
 	t.Helper()
-	anew(t, func() error {
-		s.CLI("FLUSHALL")
-		key = seed(t, s)
-		recognized := false
-		if r, i, recognized = recognizedInjector(t, s, key); !recognized {
-			return fmt.Errorf("%s is not recognized", key)
-		}
-		return nil
-	})
+	s.CLI("FLUSHALL")
+	key := seed(t, s)
+	r, i := libraryInjector(t, s, key)
 	return key, r, i
-}
-
-func recognizedInjector(t *testing.T, s *servertest.Server, key string) (r model.Reading, i *fire.Injector, recognized bool) {
-	t.Helper()
-	o := feed.Options{URLs: []string{s.URL()}, Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 5, Window: time.Hour}, LimitKnown: true, Window: time.Hour}}}
-	_, all := once(t, o)
-	r, recognized = all[key]
-	return r, patient(t, newRedis(t, o), filepath.Join(t.TempDir(), "audit")), recognized
 }
 
 // TestFireAtLibraries recognizes a key of each of several libraries, fires at it beyond its limit, and

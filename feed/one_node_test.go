@@ -2,7 +2,6 @@ package feed_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -48,24 +47,23 @@ func TestOneNodeOfACluster(t *testing.T) {
 	t.Parallel()
 	nodes, byAddr := clusterWithKeys(t)
 	url, other := nodes[0].URL(), byAddr[nodes[1].Addr()]
-	var r *feed.Redis
-	var reading model.Reading
-	anew(t, func() (err error) {
-		batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
-		for _, key := range byAddr {
-			if r, ok := got[key]; !ok || used(r) != 1 {
-				return fmt.Errorf("%s was not found by way of one node", key)
-			}
+	batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+	for _, key := range byAddr {
+		if r, ok := got[key]; !ok || used(r) != 1 {
+			t.Fatalf("%s was not found by way of one node", key)
 		}
-		says := strings.Join(batch.Server.Lacks, "\n")
-		if !strings.Contains(says, "one node of a cluster of 3 masters") || !strings.Contains(says, "?cluster=true") || batch.Server.Role != "cluster" {
-			return fmt.Errorf("role %q, said %q", batch.Server.Role, says)
-		}
-		r = newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []config.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
-		_, reading, err = feed.ReadKey(context.Background(), r, other)
-		return err
-	})
-	outcomes, err := patient(t, r, filepath.Join(t.TempDir(), "audit.jsonl")).Fire(context.Background(), model.Order{Key: other, Target: mustAim(t, reading), N: 1, Cost: 1}, nil)
+	}
+	says := strings.Join(batch.Server.Lacks, "\n")
+	if !strings.Contains(says, "one node of a cluster of 3 masters") || !strings.Contains(says, "?cluster=true") || batch.Server.Role != "cluster" {
+		t.Fatalf("role %q, said %q", batch.Server.Role, says)
+	}
+	r := newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []config.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
+	_, reading, err := feed.ReadKey(t.Context(), r, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := model.Order{Key: other, Target: mustAim(t, reading), N: 1, Cost: 1}
+	outcomes, err := patient(t, r, filepath.Join(t.TempDir(), "audit.jsonl")).Fire(t.Context(), order, nil)
 	if err != nil || outcomes.Total() != 1 || outcomes.Failed+outcomes.Unanswered != 0 {
 		t.Errorf("fired at a key of another node: %+v, %v", outcomes, err)
 	}
@@ -79,20 +77,18 @@ func TestOneNodeAlone(t *testing.T) {
 	own, other := byAddr[nodes[0].Addr()], byAddr[nodes[1].Addr()]
 	check := func(url, why string) {
 		t.Helper()
-		anew(t, func() error {
-			batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
-			says := strings.Join(batch.Server.Lacks, "\n")
-			if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" || !strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
-				return fmt.Errorf("%s: %d keys, role %q, said %q", url, len(got), batch.Server.Role, says)
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
-			defer cancel()
-			_, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
-			if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
-				return fmt.Errorf("%s: a key of another node is read with %v", url, err)
-			}
-			return nil
-		})
+		batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+		says := strings.Join(batch.Server.Lacks, "\n")
+		if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" ||
+			!strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
+			t.Errorf("%s: %d keys, role %q, said %q", url, len(got), batch.Server.Role, says)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+		defer cancel()
+		_, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
+		if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
+			t.Errorf("%s: a key of another node is read with %v", url, err)
+		}
 	}
 	check(nodes[0].URL()+"?cluster=false", "asks for this node alone")
 	nodes[1].Freeze()

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"ratescope/feed"
 	"ratescope/feed/feedtest"
@@ -37,20 +36,4 @@ func armed(t *testing.T, s *servertest.Server) *fire.Injector {
 func patient(t *testing.T, r *feed.Redis, audit string) *fire.Injector {
 	t.Helper()
 	return r.Injector(fire.Options{Armed: true, AuditPath: audit, Timeout: servertest.Patience})
-}
-
-// anew makes an attempt, and makes it again with all that belongs to it where it failed only after so
-// long that the machine may have stood still. One that fails sooner fails the test.
-func anew(t *testing.T, attempt func() error) {
-	t.Helper()
-	servertest.Anew(t, func() (upset bool) {
-		begun := time.Now()
-		err := attempt()
-		if took := time.Since(begun); err != nil && took <= servertest.Standstill {
-			t.Fatal(err)
-		} else if err != nil {
-			t.Logf("after %v: %v", took, err)
-		}
-		return err != nil
-	})
 }

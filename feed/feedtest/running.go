@@ -147,22 +147,12 @@ func NewRedis(t testing.TB, o feed.Options) *feed.Redis {
 	return r
 }
 
-// Once reads everything once, and returns the readings by their keys too. Where the machine stood still, and
-// the server did not answer for longer than feed.Once waits, it reads anew.
+// Once reads everything once, and returns the readings by their keys too.
 func Once(t testing.TB, o feed.Options) (model.Batch, map[string]model.Reading) {
 	t.Helper()
-	var b model.Batch
-	var err error
-	servertest.Anew(t, func() (upset bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
-		defer cancel()
-		begun := time.Now()
-		b, err = feed.Once(ctx, NewRedis(t, o))
-		if upset = err != nil && servertest.StoodStill(time.Since(begun), err.Error()); upset {
-			t.Log(err)
-		}
-		return upset
-	})
+	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
+	defer cancel()
+	b, err := feed.Once(ctx, NewRedis(t, o))
 	if err != nil {
 		t.Fatal(err)
 	}
