@@ -66,8 +66,13 @@ vet: ## runs go vet
 staticcheck: ## runs staticcheck
 	go tool staticcheck ./...
 
-bench: ## measures what docs/performance.md promises and prints it as one page
-	go run ./internal/figures
+# To compare two commits, keep what each prints: go run golang.org/x/perf/cmd/benchstat@latest OLD NEW
+bench: ## measures what docs/performance.md promises
+	go test ./tui/e2e -run '^$$' -bench 'FirstFrame|^BenchmarkScreen$$' -benchtime 1x -count 3 -timeout 20m
+	go test ./feed -run '^$$' -bench 'MillionKeys|OthersLatency|Masters' -benchtime 1x -timeout 20m
+	go test ./model/record -run '^$$' -bench 'Hour|TailMemory' -benchtime 1x -timeout 20m
+	go test ./feed/replay -run '^$$' -bench 'Seek' -benchtime 20x -count 3 -timeout 20m
+	cd limiter/bench && go test . -run '^$$' -bench 'Throughput|Server' -benchtime 1x -timeout 20m
 
 benchmarks: ## runs every benchmark, or those of BENCH, and prints their tables
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 25m ./...

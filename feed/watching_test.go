@@ -23,7 +23,6 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/watch"
-	"ratescope/internal/cores"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -104,10 +103,10 @@ func compare(load *load, o *other, turns int) *comparison {
 	for range turns {
 		o.on()
 		time.Sleep(left)
-		told, idled, from := o.told.Load(), cores.Idle(1), time.Now()
+		told, idled, from := o.told.Load(), servertest.Idle(1), time.Now()
 		w := load.turn(watched)
 		over += time.Since(from)
-		idle += cores.Idle(1) - idled
+		idle += servertest.Idle(1) - idled
 		c.told = append(c.told, 100*float64(o.told.Load()-told)/float64(time.Since(from))/o.many)
 		o.off()
 		after := load.turn(unwatched)

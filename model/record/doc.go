@@ -40,7 +40,8 @@
 // version 1 alone says that it cannot read version 2.
 //
 // An hour of 1,000 keys with 500 requests a second takes 19 MB compressed, and where everything
-// stood at any moment of it is read in tens of milliseconds: see BenchmarkHour.
+// stood at any moment of it is read in tens of milliseconds: see BenchmarkHour. Readings on lines of
+// their own would take 3.5 times as much with gzip, and 2.9 to 3.7 times with zstd at any of its levels.
 //
 // A batch without its closing line is not one, so a file that was cut off anywhere is
 // whole up to the batch before. A line in the middle that cannot be read costs what was seen

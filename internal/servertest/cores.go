@@ -1,6 +1,4 @@
-// Package cores tells how the processor cores of this machine spend their time, where Linux tells it.
-// A benchmark on a virtual machine needs to know when the host ran something else instead.
-package cores
+package servertest
 
 import (
 	"os"
