@@ -28,6 +28,9 @@ type alerter struct {
 	mu      sync.Mutex
 	engine  *alert.Engine
 	history []report.Alert // the latest, oldest first
+
+	counting sync.Mutex
+	counts   map[delivered]int
 }
 
 // maxHistory bounds the alerts that History returns.
@@ -36,9 +39,34 @@ const maxHistory = 500
 // farewell is how long alerts that wait may take to be delivered at the end.
 const farewell = 5 * time.Second
 
-// newAlerter returns the alerts of a configuration. failed gets what could not be delivered.
-func newAlerter(c *config.Config, names report.Options, change func(report.Alert), failed func(error)) *alerter {
-	return &alerter{names: names, change: change, queue: notify.NewQueue(routes(c), failed, nil), engine: alert.NewEngine(alertRules(c))}
+// delivered is what deliveries are counted by.
+type delivered struct {
+	alert   string
+	outcome report.DeliveryOutcome
+}
+
+// newAlerter returns the alerts of a configuration. told gets what became of each delivery, from any goroutine.
+func newAlerter(c *config.Config, names report.Options, change func(report.Alert), told func(report.Delivery)) *alerter {
+	a := &alerter{names: names, change: change, engine: alert.NewEngine(alertRules(c)), counts: map[delivered]int{}}
+	a.queue = notify.NewQueue(routes(c), func(d report.Delivery) {
+		a.counting.Lock()
+		a.counts[delivered{d.Alert, d.Outcome}] += d.Count
+		a.counting.Unlock()
+		told(d)
+	})
+	return a
+}
+
+// Deliveries calls f with how many alerts of each rule had each outcome.
+func (a *alerter) Deliveries(f func(rule string, outcome report.DeliveryOutcome, n int)) {
+	if a == nil {
+		return
+	}
+	a.counting.Lock()
+	defer a.counting.Unlock()
+	for of, n := range a.counts {
+		f(of.alert, of.outcome, n)
+	}
 }
 
 // Put takes in a batch, which is not modified.
@@ -148,7 +176,7 @@ func routes(c *config.Config) map[string]notify.Route {
 // routeOf returns where the events of an alert go. A URL in a file or in the environment is
 // read when it is needed, so that it can be replaced.
 func routeOf(a config.Alert) notify.Route {
-	r := notify.Route{Command: a.Command}
+	r := notify.Route{Command: a.Command, Alertmanager: a.Alertmanager}
 	switch {
 	case a.Webhook != "":
 		r.Webhook = func() (string, error) { return a.Webhook, nil }
@@ -177,15 +205,15 @@ func tryAlerts(ctx context.Context, c *config.Config, name string, o output) err
 			continue
 		}
 		route := routeOf(a)
-		if route.Webhook == nil && len(route.Command) == 0 {
-			fmt.Fprintf(o.Out, "%s: goes nowhere: give it a webhook or a command\n", a.Name)
+		if route.Empty() {
+			fmt.Fprintf(o.Out, "%s: goes nowhere: give it a webhook, an alertmanager or a command\n", a.Name)
 			continue
 		}
 		for _, firing := range []bool{true, false} {
 			tried++
 			said := report.AlertOf(alert.Sample(a.Rule, firing, time.Now()), o.Names)
 			said.Text = "this is a test: " + said.Text
-			if err := route.Deliver(ctx, said); err != nil {
+			if err := route.Deliver(ctx, said, func(report.Delivery) {}); err != nil {
 				failed++
 				fmt.Fprintf(o.Out, "%s: %s was not delivered: %v\n", a.Name, said.State, err)
 				continue

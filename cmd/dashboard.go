@@ -49,7 +49,7 @@ func runDashboard(p *program, c *cobra.Command, args []string) error {
 	ended := make(chan error, 1)
 	news := handoff.New(func(held *[]session.News, newer []session.News) { *held = append(*held, newer...) })
 	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) },
-		func(err error) { news.Put([]session.News{{Failed: err.Error()}}) })
+		func(d report.Delivery) { news.Put(newsOf(d)) })
 	if err != nil {
 		cancel()
 		return err

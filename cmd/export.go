@@ -77,7 +77,7 @@ func newExport(p *program) *cobra.Command {
 			of = " of the limiters of slots " + p.Flags.Slots.String()
 		}
 		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics%s are on %s://%s/metrics\n", of, scheme, listen.Addr())
-		alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(err error) { p.log(c)(err.Error()) })
+		alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(d report.Delivery) { p.log(c)(d.String()) })
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 		return usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file with --config")
 	}
 	log := p.log(c)
-	a := newAlerter(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(err error) { log(err.Error()) })
+	a := newAlerter(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })
 	defer a.Close()
 	log("watching with " + format.Plural(len(loaded.Alerts), "alert"))
 	link := model.Connecting
@@ -92,12 +92,20 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 
 // alerts returns the alerts of the configuration for a command with another main output; nil if there
 // are none.
-func (p *program) alerts(change func(report.Alert), failed func(error)) (*alerter, error) {
+func (p *program) alerts(change func(report.Alert), told func(report.Delivery)) (*alerter, error) {
 	loaded, err := p.Loaded()
 	if err != nil || len(loaded.Alerts) == 0 {
 		return nil, err
 	}
-	return newAlerter(loaded, p.names(), change, failed), nil
+	return newAlerter(loaded, p.names(), change, told), nil
+}
+
+// newsOf returns what a screen is told of a delivery: that it failed.
+func newsOf(d report.Delivery) []session.News {
+	if d.Outcome == report.Delivered || d.Outcome == report.Retried {
+		return nil
+	}
+	return []session.News{{Failed: d.String()}}
 }
 
 // reloaded returns the function to call with a changed configuration.

@@ -13,14 +13,15 @@ import (
 // Alert is a rule of alerting and where its events go.
 type Alert struct {
 	alert.Rule
-	Match       string   // glob on key names; "" every key
-	Webhook     string   // URL that gets a POST; "" none
-	WebhookFile string   // file that holds the URL, which may be a secret; "" none
-	WebhookEnv  string   // environment variable that holds it; "" none
-	Command     []string // program and arguments, run without a shell; nil none
+	Match        string   // glob on key names; "" every key
+	Webhook      string   // URL that gets a POST; "" none
+	WebhookFile  string   // file that holds the URL, which may be a secret; "" none
+	WebhookEnv   string   // environment variable that holds it; "" none
+	Alertmanager string   // URL of an Alertmanager; "" none
+	Command      []string // program and arguments, run without a shell; nil none
 }
 
-var alertWords = []string{"name", "match", "when", "for", "clear", "severity", "webhook", "webhook_file", "webhook_env", "command"}
+var alertWords = []string{"name", "match", "when", "for", "clear", "severity", "webhook", "webhook_file", "webhook_env", "alertmanager", "command"}
 
 // readAlerts reads the list of alerts.
 func (c *Config) readAlerts(n *yaml.Node) error {
@@ -44,14 +45,7 @@ func readAlert(n *yaml.Node) (a Alert, err error) {
 	err = fields(n, "an alert", alertWords, map[string]func(*yaml.Node) error{
 		"name": text(&a.Name), "match": text(&a.Match), "severity": text(&a.Severity),
 		"for": length(&a.For), "clear": length(&a.Clear),
-		"webhook": func(v *yaml.Node) error {
-			u, err := url.Parse(v.Value)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-				return at(v, "the webhook is no URL that begins with http:// or https://") // it may be a secret
-			}
-			a.Webhook = v.Value
-			return nil
-		},
+		"webhook": address(&a.Webhook, "webhook"), "alertmanager": address(&a.Alertmanager, "alertmanager"),
 		"webhook_file": text(&a.WebhookFile), "webhook_env": text(&a.WebhookEnv), "command": texts(&a.Command),
 		"when": func(v *yaml.Node) error {
 			said = true
@@ -92,4 +86,16 @@ func readAlert(n *yaml.Node) (a Alert, err error) {
 		a.Covers = func(key string) bool { return MatchGlob(match, key) }
 	}
 	return a, nil
+}
+
+// address returns what reads the URL of a receiver, which may hold a secret.
+func address(to *string, name string) func(*yaml.Node) error {
+	return func(v *yaml.Node) error {
+		u, err := url.Parse(v.Value)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return at(v, "the %s is no URL that begins with http:// or https://", name)
+		}
+		*to = v.Value
+		return nil
+	}
 }

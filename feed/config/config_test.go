@@ -102,6 +102,7 @@ func TestErrors(t *testing.T) {
 		"alerts: [{name: a, when: utilization >= lots}]\n":                        "no number",
 		"alerts: [{name: a, when: sick}, {name: a, when: no_data}]\n":             `1:33: the alert "a" is there twice`,
 		"alerts: [{name: a, when: sick, webhook: ftp://secret}]\n":                "the webhook is no URL",
+		"alerts: [{name: a, when: sick, alertmanager: 'localhost:9093'}]\n":       "the alertmanager is no URL",
 		"alerts: [{name: a, when: sick, webhook: http://h, webhook_env: H}]\n":    "more than one of webhook",
 		"alerts: [{name: a, when: sick, command: ['']}]\n":                        "the command is empty",
 		"alerts: [{name: a, when: sick, for: soon}]\n":                            `"soon" is not a duration`,

@@ -67,6 +67,9 @@ func (c *Config) Show() ([]byte, error) {
 		put(words, "match", a.Match)
 		put(words, "webhook_file", a.WebhookFile)
 		put(words, "webhook_env", a.WebhookEnv)
+		if u, err := url.Parse(a.Alertmanager); err == nil {
+			put(words, "alertmanager", u.Redacted())
+		}
 		if u, err := url.Parse(a.Webhook); err == nil && a.Webhook != "" {
 			words["webhook"] = u.Scheme + "://" + u.Host + "/…"
 		}

@@ -24,7 +24,6 @@ type Found struct {
 	Sure      bool              // its data looks like a limiter, not just its type
 	Telling   bool              // so much so that its name need not be that of one
 	Used      int64             // at most so many units count against the limit now; -1 not known
-	Unsure    bool              // it may be known: its parts were read at moments too far apart to tell
 	Denied    bool              // it is the stream of a limiter's denials
 	Blocked   bool              // it says until when a limiter's key is blocked
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -23,7 +21,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
 }
 
 // hook is a webhook that answers with the given codes in turn, the last one for ever.
@@ -70,7 +69,32 @@ func (h *hook) route() notify.Route {
 func firing(name, key string) report.Alert {
 	k := report.Text(key)
 	value := 1.2
-	return report.Alert{Alert: name, State: report.Firing, Severity: "page", Key: &k, Value: &value, Server: "redis://h", Text: "it is full"}
+	return report.Alert{Alert: name, State: report.Firing, Severity: "page", Key: &k, Value: &value, Server: "redis://h", Text: "it is full",
+		Dedup: "of " + key, Count: 1, Keys: []report.Text{k}}
+}
+
+func resolved(name, key string) report.Alert {
+	a := firing(name, key)
+	a.State = report.Resolved
+	return a
+}
+
+// deliveries collects what is told of deliveries.
+type deliveries struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (d *deliveries) tell(one report.Delivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = append(d.list, one.String())
+}
+
+func (d *deliveries) said() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.list)
 }
 
 // TestWebhook gets the alert once, again after a fault of its own, and never after a
@@ -90,7 +114,12 @@ func TestWebhook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHook(t, tc.codes...)
-			err := h.route().Deliver(t.Context(), firing("full", "rl:a"))
+			var told deliveries
+			err := h.route().Deliver(t.Context(), firing("full", "rl:a"), told.tell)
+			if said := strings.Join(told.said(), "\n"); strings.Contains(said, "is tried again") != (tc.posts == 2) ||
+				strings.Contains(said, "was delivered to the webhook at 127.0.0.1") != (tc.says == "") || strings.Contains(said, "refuses it") != (tc.says != "") {
+				t.Errorf("it tells %s", said)
+			}
 			if (err == nil) != (tc.says == "") || err != nil && (!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "t0ken")) {
 				t.Errorf("it returns %v", err)
 			}
@@ -102,7 +131,7 @@ func TestWebhook(t *testing.T) {
 			if err := json.Unmarshal([]byte(posts[0]), &body); err != nil || body["alert"] != "full" || body["state"] != "firing" || body["key"] != "rl:a" || body["limit"] != nil || body["value"] != 1.2 {
 				t.Errorf("the body is %s, %v", posts[0], err)
 			}
-			for _, field := range strings.Fields("alert state severity key value limit window_ms since_ms at_ms server text") {
+			for _, field := range strings.Fields("alert state severity key value limit window_ms since_ms at_ms server text dedup_key count keys") {
 				if _, there := body[field]; !there {
 					t.Errorf("the body has no %s", field)
 				}
@@ -112,11 +141,11 @@ func TestWebhook(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	gone := notify.Route{Webhook: func() (string, error) { return "http://127.0.0.1:1/t0ken", nil }}
-	if err := gone.Deliver(ctx, firing("full", "k")); err == nil || strings.Contains(err.Error(), "t0ken") {
+	if err := gone.Deliver(ctx, firing("full", "k"), func(report.Delivery) {}); err == nil || strings.Contains(err.Error(), "t0ken") {
 		t.Errorf("no receiver: %v", err)
 	}
 	missing := notify.Route{Webhook: func() (string, error) { return "", errors.New("no such file") }}
-	if err := missing.Deliver(t.Context(), firing("full", "k")); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if err := missing.Deliver(t.Context(), firing("full", "k"), func(report.Delivery) {}); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no URL: %v", err)
 	}
 }
@@ -127,7 +156,7 @@ func TestCommand(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	hostile := "a; touch " + out + ".owned $(id) `id` \"' {server} \x1b[31m"
 	r := notify.Route{Command: []string{"/bin/sh", "-c", `printf '%s\n' "$@" > "$0"`, out, "{alert}", "{key}", "x{value}y", "{limit}", "{nosuch}"}}
-	if err := r.Deliver(t.Context(), firing("full", hostile)); err != nil {
+	if err := r.Deliver(t.Context(), firing("full", hostile), func(report.Delivery) {}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(out)
@@ -140,46 +169,9 @@ func TestCommand(t *testing.T) {
 		t.Error("the name of a key was run")
 	}
 	for command, want := range map[string]string{"false": "failed", "/nosuch/program": "failed"} {
-		if err := (notify.Route{Command: []string{command}}).Deliver(t.Context(), firing("full", "k")); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (notify.Route{Command: []string{command}}).Deliver(t.Context(), firing("full", "k"), func(report.Delivery) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", command, err)
 		}
-	}
-}
-
-// TestQueue delivers the beginning and the end of each alert in their order, no more than
-// so many a minute, and the end of none whose beginning was not delivered.
-func TestQueue(t *testing.T) {
-	h := newHook(t, 200)
-	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	var said []string
-	q := notify.NewQueue(map[string]notify.Route{"full": h.route()}, func(err error) { said = append(said, err.Error()) }, func() time.Time { return now })
-	for i := range 50 {
-		q.Put(firing("full", fmt.Sprintf("rl:%d", i)))
-	}
-	for i := range 50 {
-		end := firing("full", fmt.Sprintf("rl:%d", i))
-		end.State = report.Resolved
-		q.Put(end)
-	}
-	now = now.Add(time.Minute)
-	q.Put(firing("full", "rl:later"))
-	q.Close(t.Context())
-	q.Put(firing("full", "rl:closed"))
-	posts := h.got()
-	if len(posts) != 61 {
-		t.Fatalf("%d posts, want 30 beginnings, their ends and a later one", len(posts))
-	}
-	for i, post := range posts[:60] {
-		key, state := fmt.Sprintf(`"key":"rl:%d"`, i%30), `"state":"firing"`
-		if i >= 30 {
-			state = `"state":"resolved"`
-		}
-		if !strings.Contains(post, key) || !strings.Contains(post, state) {
-			t.Errorf("post %d is %s", i, post)
-		}
-	}
-	if len(said) != 1 || !strings.Contains(said[0], "30 times within a minute") {
-		t.Errorf("it says %q", said)
 	}
 }
 
@@ -195,14 +187,14 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 	}))
 	defer hanging.Close()
 	defer close(release)
-	failed := make(chan error, 10)
-	q := notify.NewQueue(map[string]notify.Route{"full": {Webhook: func() (string, error) { return hanging.URL, nil }}}, func(err error) { failed <- err }, nil)
+	failed := make(chan report.Delivery, 10)
+	q := notify.NewQueue(map[string]notify.Route{"full": {Webhook: func() (string, error) { return hanging.URL, nil }}}, func(d report.Delivery) { failed <- d })
 	q.Put(firing("full", "rl:a"))
 	<-entered
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	q.Close(ctx)
-	if err := <-failed; !strings.Contains(err.Error(), "was not delivered") {
-		t.Errorf("it says %v", err)
+	if d := <-failed; !strings.Contains(d.String(), "was not delivered") || d.Outcome != report.Failed {
+		t.Errorf("it says %v", d)
 	}
 }

@@ -12,8 +12,9 @@ import (
 
 // Bounds of a Queue.
 const (
-	perMinute = 30  // alerts of one rule that begin in a minute and are delivered; the rest are counted
-	mostHeld  = 200 // alerts of one rule that wait to be delivered
+	together  = 5 * time.Second // what begins or ends within it is one POST
+	perMinute = 30              // commands of one rule for alerts that begin in a minute; the rest are counted
+	mostHeld  = 200             // commands of one rule that wait to be run
 )
 
 // Queue delivers alerts in the background, those of one rule in their order. Make one with
@@ -21,39 +22,36 @@ const (
 type Queue struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	failed func(error) // gets what could not be delivered, one sentence each
-	now    func() time.Time
-	all    sync.WaitGroup
+	told   func(report.Delivery)
+	all    sync.WaitGroup // what ends when all is delivered
 
-	mu     sync.Mutex
-	routes map[string]Route // by rule
-	lines  map[string]*line
-	closed bool
+	running sync.WaitGroup // what ends with ctx
+
+	mu       sync.Mutex
+	routes   map[string]Route // by rule
+	lines    map[string]*line
+	managers map[string]*manager // by URL
+	closed   bool
 }
 
-// line is the alerts of one rule.
-type line struct {
-	held      chan report.Alert
-	sent      map[string]bool // keys whose beginning was delivered, so that their end is, too
-	began     time.Time       // of the minute
-	n         int             // that began in it
-	truncated bool            // that some of them are not delivered
-}
-
-// NewQueue returns a queue. failed may be called from any goroutine; now is nil for time.Now.
-func NewQueue(routes map[string]Route, failed func(error), now func() time.Time) *Queue {
-	if now == nil {
-		now = time.Now
-	}
+// NewQueue returns a queue. told gets what became of each delivery; it may be called from any goroutine.
+func NewQueue(routes map[string]Route, told func(report.Delivery)) *Queue {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Queue{ctx: ctx, cancel: cancel, failed: failed, now: now, routes: routes, lines: map[string]*line{}}
+	return &Queue{ctx: ctx, cancel: cancel, told: told, routes: routes, lines: map[string]*line{}, managers: map[string]*manager{}}
 }
 
-// SetRoutes puts other routes in place.
+// SetRoutes puts other routes in place. What an Alertmanager was told of goes to the one that replaces it.
 func (q *Queue) SetRoutes(routes map[string]Route) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.routes = routes
+	var moved []report.Alert
+	for url, m := range q.managers {
+		moved = append(moved, m.keep(func(rule string) bool { return routes[rule].Alertmanager == url })...)
+	}
+	for _, a := range moved {
+		q.manage(a)
+	}
 }
 
 // Put takes an alert. It never blocks.
@@ -63,60 +61,90 @@ func (q *Queue) Put(a report.Alert) {
 	if q.closed {
 		return
 	}
-	l := q.lines[a.Alert]
-	if l == nil {
-		l = &line{held: make(chan report.Alert, mostHeld), sent: map[string]bool{}}
-		q.lines[a.Alert] = l
-		q.all.Go(func() { q.work(l) })
-	}
-	if deliver, why := l.admits(a, q.now()); !deliver {
-		if why != nil {
-			q.failed(why)
-		}
+	q.manage(a)
+	route := q.routes[a.Alert]
+	if route.Webhook == nil && len(route.Command) == 0 {
 		return
 	}
-	select {
-	case l.held <- a:
-	default:
-		q.failed(fmt.Errorf("the alert %s is not delivered: %d wait already, because its receiver is slow", a.Alert, mostHeld))
+	l := q.lines[a.Alert]
+	if l == nil {
+		l = newLine()
+		q.lines[a.Alert] = l
+		q.all.Go(func() { q.run(l) })
+		q.all.Go(func() { q.post(l) })
+	}
+	if route.Webhook != nil {
+		l.join(a, time.Now())
+	}
+	if len(route.Command) == 0 {
+		return
+	}
+	run, why := l.admits(a, time.Now())
+	if run {
+		select {
+		case l.commands <- a:
+		default:
+			why = fmt.Errorf("%d wait already, because it is slow", mostHeld)
+		}
+	}
+	if why != nil {
+		q.told(delivery(a, "its command", report.Failed, why))
 	}
 }
 
-// admits counts an alert, and reports whether it is delivered. why is nil where that was
-// said before, and for the end of an alert whose beginning was not delivered.
-func (l *line) admits(a report.Alert, now time.Time) (deliver bool, why error) {
-	key := ""
-	if a.Key != nil {
-		key = string(*a.Key)
+// manage hands an alert to the Alertmanager of its rule. q.mu is held.
+func (q *Queue) manage(a report.Alert) {
+	url := q.routes[a.Alert].Alertmanager
+	if url == "" || q.closed {
+		return
 	}
-	if a.State == report.Resolved {
-		deliver = l.sent[key]
-		delete(l.sent, key)
-		return deliver, nil
+	m := q.managers[url]
+	if m == nil {
+		m = newManager(url, q.told)
+		q.managers[url] = m
+		q.running.Go(func() { m.run(q.ctx) })
 	}
-	if now.Sub(l.began) >= time.Minute || now.Before(l.began) {
-		l.began, l.n, l.truncated = now, 0, false
-	}
-	if l.n < perMinute {
-		l.n++
-		l.sent[key] = true
-		return true, nil
-	}
-	if !l.truncated {
-		l.truncated = true
-		why = fmt.Errorf("the alert %s began %d times within a minute: further ones are not delivered before %s", a.Alert, perMinute, l.began.Add(time.Minute).Format(time.TimeOnly))
-	}
-	return false, why
+	m.put(a)
 }
 
-// work delivers the alerts of one rule.
-func (q *Queue) work(l *line) {
-	for a := range l.held {
+// run runs the commands of one rule.
+func (q *Queue) run(l *line) {
+	for a := range l.commands {
 		q.mu.Lock()
 		route := q.routes[a.Alert]
 		q.mu.Unlock()
-		if err := panics.Call(func() error { return route.Deliver(q.ctx, a) }); err != nil {
-			q.failed(fmt.Errorf("the alert %s was not delivered: %w", a.Alert, err))
+		if len(route.Command) > 0 {
+			_ = panics.Call(func() error { return route.run(q.ctx, a, q.told) }) // it is told
+		}
+	}
+}
+
+// post sends what one rule has for its webhook.
+func (q *Queue) post(l *line) {
+	timer := time.NewTimer(together)
+	defer timer.Stop()
+	for {
+		q.mu.Lock()
+		g, wait := l.due(time.Now(), q.closed)
+		over := q.closed && g == nil
+		var route Route
+		if g != nil {
+			route = q.routes[g.alerts[0].Alert]
+		}
+		q.mu.Unlock()
+		switch {
+		case over:
+			return
+		case g == nil:
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-l.wake:
+			}
+		case route.Webhook != nil:
+			for _, a := range l.posts(g) {
+				_ = panics.Call(func() error { return route.post(q.ctx, a, q.told) }) // it is told
+			}
 		}
 	}
 }
@@ -127,7 +155,8 @@ func (q *Queue) Close(ctx context.Context) {
 	if !q.closed {
 		q.closed = true
 		for _, l := range q.lines {
-			close(l.held)
+			close(l.commands)
+			l.wakeUp()
 		}
 	}
 	q.mu.Unlock()
@@ -139,4 +168,8 @@ func (q *Queue) Close(ctx context.Context) {
 	}
 	q.cancel()
 	<-done
+	q.running.Wait()
+	for _, m := range q.managers {
+		_ = m.send(ctx, false, true) // it is told
+	}
 }

@@ -45,7 +45,7 @@ func TestABlockIsLookedForBesideANamedKey(t *testing.T) {
 				c.SetVal(time.Minute)
 			}
 		}
-		r, _, err := l.Take(now, 0)
+		r, _, err := l.Take(now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,10 +49,8 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	}
 	b.windows.Learn(b.match, d.Span)
 	l.wrong = d.Err
-	if d.Err == "" && !mismatch {
+	if b.lost++; d.Err == "" && !mismatch {
 		b.lost = 0
-	} else if mismatch || l.quiet() {
-		b.lost++
 	}
 	l.changed = l.changed || b.lost >= lostMost
 	l.typ, l.ttl = d.Type, d.TTL

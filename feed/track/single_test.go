@@ -27,7 +27,7 @@ func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Dur
 			c.SetVal(ttl)
 		}
 	}
-	r, outcome, err := l.Take(now, 0)
+	r, outcome, err := l.Take(now)
 	if err != nil || outcome != Ready {
 		t.Fatalf("%v, %v", outcome, err)
 	}

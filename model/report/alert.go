@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,7 +30,17 @@ type Alert struct {
 	At       int64    `json:"at_ms"`
 	Server   Text     `json:"server"`
 	Text     Text     `json:"text"` // one sentence
+	// Dedup is the same for the same rule, key and server, whichever program tells of it: two that watch
+	// page once. An alert ends under the Dedup under which it began.
+	Dedup string `json:"dedup_key"`
+	// Count is how many keys begin or end together. Keys are theirs, mostKeys at most; both are of an alert that
+	// is joined with others, and 1 and the Key of one that is not. An alert about the server has no Keys.
+	Count int    `json:"count"`
+	Keys  []Text `json:"keys"`
 }
+
+// mostKeys bounds the keys that an Alert lists.
+const mostKeys = 20
 
 // States of an Alert.
 const (
@@ -38,7 +50,8 @@ const (
 
 // AlertOf returns an event in the form in which it is delivered.
 func AlertOf(e alert.Event, o Options) Alert {
-	a := Alert{Alert: e.Rule, State: Resolved, Severity: e.Severity, Since: e.Since.Millis(), At: e.At.Millis(), Server: Text(e.Server)}
+	a := Alert{Alert: e.Rule, State: Resolved, Severity: e.Severity, Since: e.Since.Millis(), At: e.At.Millis(), Server: Text(e.Server),
+		Dedup: dedup(e.Server, e.Rule, e.Key), Count: 1, Keys: []Text{}}
 	if e.When.Metric != alert.NoData && e.When.Metric != alert.Faulty {
 		a.Value = finite(e.Value)
 	}
@@ -47,6 +60,7 @@ func AlertOf(e alert.Event, o Options) Alert {
 	}
 	if e.OfKey {
 		a.Key = new(o.Name(e.Key))
+		a.Keys = []Text{*a.Key}
 		if e.Target.LimitKnown {
 			a.Limit = new(e.Target.Limit.Count)
 		}
@@ -56,6 +70,62 @@ func AlertOf(e alert.Event, o Options) Alert {
 	}
 	a.Text = Text(a.sentence(e))
 	return a
+}
+
+// dedup returns a digest of what an alert is about; key is "" where that is the server, or several keys.
+func dedup(server, rule, key string) string {
+	sum := sha256.Sum256([]byte(server + "\x00" + rule + "\x00" + key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Joined returns one alert for those of several keys, which have their rule, server and state in common.
+// It is the first of them, with the number and the names of all.
+func Joined(list []Alert) Alert {
+	a := list[0]
+	if len(list) == 1 {
+		return a
+	}
+	a.Count, a.Keys, a.Dedup = len(list), nil, dedup(string(a.Server), a.Alert, "")
+	for _, one := range list[:min(len(list), mostKeys)] {
+		a.Keys = append(a.Keys, one.Keys...)
+	}
+	a.Text += Text(fmt.Sprintf(" (and %d more)", len(list)-1))
+	return a
+}
+
+// Delivery is what became of an attempt to deliver alerts of one rule.
+type Delivery struct {
+	Alert, State string
+	Count        int    // of alerts
+	To           string // whom they are for, as in "the webhook at hooks.example"
+	Outcome      DeliveryOutcome
+	Why          string // one clause, without a secret; "" where Outcome is Delivered
+}
+
+// DeliveryOutcome is what became of a Delivery.
+type DeliveryOutcome string
+
+// The outcomes.
+const (
+	Delivered DeliveryOutcome = "delivered"
+	Retried   DeliveryOutcome = "retried" // it failed, and is tried again
+	Refused   DeliveryOutcome = "refused" // the receiver does not take it
+	Failed    DeliveryOutcome = "failed"  // it was given up
+)
+
+// String returns the delivery as one sentence.
+func (d Delivery) String() string {
+	what := fmt.Sprintf("the alert %s (%s)", safetext.Clean(d.Alert), d.State)
+	if d.Count > 1 {
+		what = fmt.Sprintf("the alert %s (%s, %d keys)", safetext.Clean(d.Alert), d.State, d.Count)
+	}
+	switch d.Outcome {
+	case Delivered:
+		return what + " was delivered to " + d.To
+	case Retried:
+		return fmt.Sprintf("%s was not delivered to %s and is tried again: %s", what, d.To, d.Why)
+	}
+	return fmt.Sprintf("%s was not delivered to %s: %s", what, d.To, d.Why)
 }
 
 // JSON prints a as one object on one line.
