@@ -21,10 +21,7 @@ func newAccuracy(p *program) *cobra.Command {
 	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format; a source is a key, or a remote host")
 	seed := c.Flags().Uint64("seed", 1, "the seed of the traffic that is made up")
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
-	return p.command(c, func(c *cobra.Command, args []string) (err error) {
-		if len(args) > 0 {
-			return usagef("accuracy takes no argument and was given %q: use --trace for a file", args[0])
-		}
+	return p.command(c, no("use --trace for a file"), func(c *cobra.Command, args []string) (err error) {
 		o := accuracy.Options{Seed: *seed}
 		if p.Override.Limit != "" {
 			if o.Limit, err = limiter.ParseLimit(p.Override.Limit); err != nil {
@@ -45,5 +42,5 @@ func newAccuracy(p *program) *cobra.Command {
 			return accuracy.PrintJSON(c.OutOrStdout(), measured)
 		}
 		return accuracy.Print(c.OutOrStdout(), measured, p.ascii)
-	}, serverFlags, screenFlags, []string{"watch", "algorithm", "burst", "config", "refresh", "budget", "mask", "allow-inject", "debug"})
+	}, []string{"limit", "ascii"})
 }

@@ -9,9 +9,9 @@ import (
 func newAlert(p *program) *cobra.Command {
 	c := &cobra.Command{Use: "alert", Short: "Test where alerts go"}
 	c.AddCommand(newAlertTest(p))
-	return p.command(c, func(c *cobra.Command, args []string) error {
+	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		return usagef("alert needs a command: use \"ratescope alert test\"")
-	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
+	})
 }
 
 func newAlertTest(p *program) *cobra.Command {
@@ -22,16 +22,13 @@ func newAlertTest(p *program) *cobra.Command {
 			"what became of each. No server is needed. The exit code is 1 when one was not delivered.",
 		Example: "ratescope alert test throttled",
 	}
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usagef("alert test takes one name and was given %d", len(args))
-		}
+	return p.command(c, arity{max: 1, what: "name"}, func(c *cobra.Command, args []string) error {
 		loaded, _, err := p.configuration()
 		if err != nil {
 			return err
 		}
 		return tryAlerts(c.Context(), loaded, append(args, "")[0], p.output(c))
-	}, screenFlags, serverFlags, []string{"ascii", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
+	}, []string{"config", "mask"})
 }
 
 // configuration returns the configuration of --config or of the XDG folders, whether a

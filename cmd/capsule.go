@@ -44,10 +44,7 @@ func newCapsule(p *program) *cobra.Command {
 	}
 	long := c.Flags().Duration("for", capsuleFor, "how long to watch, as in 1m")
 	force := c.Flags().Bool("force", false, "write over a file that is there")
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return usagef("capsule needs one file and was given %d: name the file to write, as in incident.zip", len(args))
-		}
+	return p.command(c, one("file", "name the file to write, as in incident.zip"), func(c *cobra.Command, args []string) error {
 		o := capsuleOptions{File: args[0], Force: *force, For: *long, Header: p.recording("").Header, Progress: term.IsTerminal(os.Stderr.Fd())}
 		if err := o.Check(); err != nil {
 			return err
@@ -60,7 +57,7 @@ func newCapsule(p *program) *cobra.Command {
 		return watchCapsule(c.Context(), src, o, func(board *model.Board, begin limiter.Instant, recording io.WriterTo) (capsule.Content, error) {
 			return p.content(board, begin, recording, nil)
 		}, p.output(c))
-	}, []string{"fps", "no-animation", "plain", "ascii", "allow-inject"})
+	}, watchFlags, []string{"theme"})
 }
 
 // content puts together what a capsule holds.

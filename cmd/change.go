@@ -78,7 +78,7 @@ func changeCommand(p *program, c *cobra.Command, most int, read func(rest []stri
 	lines := c.Flags().Bool("lines", false, "write nothing, and print the lines of redis-cli")
 	p.jsonFlag(c)
 	p.keyFlag(c)
-	return p.command(c, func(c *cobra.Command, args []string) error {
+	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > most {
 			return p.key(c, args, nil) // says what is wrong
 		}
@@ -90,7 +90,7 @@ func changeCommand(p *program, c *cobra.Command, most int, read func(rest []stri
 			order.Armed, order.Refused, order.Production, order.Ask = p.armed(), p.refused(), p.Named().Production, question()
 			return changeKey(c.Context(), src, model.Order{Key: name, Change: change}, order, *lines, p.output(c))
 		})
-	}, screenFlags, []string{"ascii", "watch", "refresh"})
+	}, fireFlags)
 }
 
 // changeKey makes a change to one key, with the ticket before it and the account after it. With lines

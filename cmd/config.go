@@ -27,20 +27,17 @@ func newConfig(p *program) *cobra.Command {
 		configCommand(p, "path", "Print where the configuration file is", "Print the path of the configuration file that is read, or, when there is none, of the one that would be.", configPath),
 		configCommand(p, "show", "Print the configuration file as it is understood", "Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", configShow),
 	)
-	return p.command(c, func(c *cobra.Command, args []string) error {
+	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		return usagef("config needs a command: use \"ratescope config init\", check, path or show")
-	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
+	})
 }
 
 // configCommand returns a command about the configuration file. It takes no arguments.
 func configCommand(p *program, name, short, long string, f func(*program, *cobra.Command) error) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "ratescope config " + name}
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("config %s takes no argument and was given %q: name the file with --config", name, args[0])
-		}
+	return p.command(c, no("name the file with --config"), func(c *cobra.Command, args []string) error {
 		return f(p, c)
-	}, screenFlags, serverFlags, []string{"ascii", "mask", "allow-inject", "debug", "watch", "limit", "algorithm", "burst", "refresh", "budget"})
+	}, []string{"config"})
 }
 
 // errHomeless is the error of a user who has no folder for the configuration.

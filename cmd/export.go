@@ -39,14 +39,12 @@ func newExport(p *program) *cobra.Command {
 	c.Flags().IntVar(&access.Connections, "max-connections", metrics.DefaultConnections, "how many connections there may be at once")
 	slots := c.Flags().String("slots", "", "hash slots whose limiters are watched, as in 0-8191, so that several exporters share a server (default: all)")
 	shard := c.Flags().String("shard", "", "part of the limiters that is watched, as in 1/4 for the first of four exporters (default: all)")
-	return p.command(c, func(c *cobra.Command, args []string) error {
+	return p.command(c, no("use --listen to say where"), func(c *cobra.Command, args []string) error {
 		var err error
 		if p.Flags.Slots, err = part(*slots, *shard); err != nil {
 			return err
 		}
 		switch _, _, err := net.SplitHostPort(*address); {
-		case len(args) > 0:
-			return usagef("export takes no argument and was given %q: use --listen to say where", args[0])
 		case err != nil:
 			return usagef("--listen %q is no address: give HOST:PORT or :PORT, as in :9464", *address)
 		case *most < 1 || *most > 100_000:
@@ -83,7 +81,7 @@ func newExport(p *program) *cobra.Command {
 		}
 		defer alerts.Close()
 		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
-	}, screenFlags, []string{"ascii", "allow-inject"})
+	}, watchFlags)
 }
 
 // part reads --slots and --shard, of which one may be given.

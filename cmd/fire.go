@@ -76,7 +76,7 @@ func newFire(p *program) *cobra.Command {
 	rate := c.Flags().String("rate", "", "rate at which to fire, 5/s (default: as fast as the answers come)")
 	p.jsonFlag(c)
 	p.keyFlag(c)
-	return p.command(c, func(c *cobra.Command, args []string) error {
+	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		request, err := readOrder(*n, *cost, *rate, order.Shape)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func newFire(p *program) *cobra.Command {
 			order.Armed, order.Refused, order.Production, order.Ask = p.armed(), p.refused(), p.Named().Production, question()
 			return fireKey(c.Context(), src, request, order, p.output(c))
 		})
-	}, screenFlags, []string{"ascii", "watch", "refresh"})
+	}, fireFlags)
 }
 
 // shapeFlags is how requests are spread over time, as its flags say it.

@@ -57,13 +57,11 @@ func newIdentify(p *program) *cobra.Command {
 	c.Flags().BoolVar(&f.yes, "yes", false, "with --write: write without asking")
 	c.Flags().DurationVar(&f.watched, "for", 0, "how long to watch, as in 5m: what is only likely tells its window and limit by how it changes")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
-	return p.command(c, func(c *cobra.Command, args []string) error { return runIdentify(p, c, args, f) }, screenFlags, []string{"ascii", "refresh", "allow-inject"})
+	return p.command(c, no("use --watch to say which keys"), func(c *cobra.Command, _ []string) error { return runIdentify(p, c, f) }, lookFlags)
 }
 
-func runIdentify(p *program, c *cobra.Command, args []string, f identifyFlags) error {
+func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 	switch {
-	case len(args) > 0:
-		return usagef("identify takes no argument and was given %q: use --watch to say which keys", args[0])
 	case f.yaml && p.json || f.yaml && f.write || p.json && f.write:
 		return usagef("identify prints --json or --yaml, or adds the rules with --write: give one of the three")
 	case f.watched < 0:

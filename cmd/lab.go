@@ -31,10 +31,7 @@ func newLab(p *program) *cobra.Command {
 	class.add(c)
 	var film filmFlags
 	film.add(c)
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usagef("lab takes one scenario and was given %d", len(args))
-		}
+	return p.command(c, arity{max: 1, what: "scenario"}, func(c *cobra.Command, args []string) error {
 		shelf, err := p.shelf()
 		if err != nil {
 			return err
@@ -85,7 +82,7 @@ func newLab(p *program) *cobra.Command {
 			o.Memory.Moment = ""
 		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
-	}, serverFlags, keyFlags, []string{"fps", "plain", "mask", "allow-inject"})
+	}, screenFlags)
 }
 
 // labMemory returns the user's progress in the lab, and a function that saves it; nil if it is not

@@ -19,10 +19,7 @@ func newManual(p *program) *cobra.Command {
 			"from, so that two builds of one commit print the same.",
 		Example: "ratescope man > ratescope.1",
 	}
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("man takes no argument and was given %q", args[0])
-		}
+	return p.command(c, no(""), func(c *cobra.Command, args []string) error {
 		page, err := mango.NewManPage(1, c.Root())
 		if err != nil {
 			return fmt.Errorf("the manual page cannot be written: %w", err)
@@ -30,7 +27,7 @@ func newManual(p *program) *cobra.Command {
 		text := heading.ReplaceAllString(page.Build(roff.NewDocument()), `${1}"`+committed()+`"`)
 		_, err = fmt.Fprintln(c.OutOrStdout(), text)
 		return err
-	}, screenFlags, serverFlags, keyFlags, []string{"ascii", "mask", "allow-inject", "debug"})
+	})
 }
 
 // heading is the line of the page that has today's date.

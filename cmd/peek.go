@@ -21,11 +21,11 @@ func newPeek(p *program) *cobra.Command {
 	p.jsonFlag(c)
 	p.keyFlag(c)
 	cost := c.Flags().Int64("cost", 1, "cost of the request")
-	return p.command(c, func(c *cobra.Command, args []string) error {
+	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		return p.key(c, args, func(src server, name string) error {
 			return peekKey(c.Context(), src, name, *cost, p.output(c))
 		})
-	}, screenFlags, []string{"ascii", "watch", "refresh", "allow-inject"})
+	}, keyFlags)
 }
 
 // keyFlag adds the flag for keys that cannot be typed.

@@ -39,10 +39,7 @@ func newRecord(p *program) *cobra.Command {
 	c.Flags().Lookup("for").DefValue = "" // 0s would be told as the default
 	mb := c.Flags().Int64("max-mb", maxRecording/1_000_000, "end when the file has so many million bytes")
 	force := c.Flags().Bool("force", false, "write over a file that is there")
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return usagef("record needs one file and was given %d: name the file to write, as in incident.jsonl.gz", len(args))
-		}
+	return p.command(c, one("file", "name the file to write, as in incident.jsonl.gz"), func(c *cobra.Command, args []string) error {
 		r := p.recording(args[0])
 		r.For, r.MaxBytes, r.Force, r.Progress = *for10, *mb*1_000_000, *force, term.IsTerminal(os.Stderr.Fd())
 		if err := r.Check(); err != nil {
@@ -55,7 +52,7 @@ func newRecord(p *program) *cobra.Command {
 		}
 		defer src.Close()
 		return recordBatches(c.Context(), src, r, p.output(c))
-	}, screenFlags, []string{"ascii", "allow-inject"})
+	}, watchFlags)
 }
 
 // recording names the file of a recording and its bounds.

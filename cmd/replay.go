@@ -50,10 +50,7 @@ func newReplay(p *program) *cobra.Command {
 	c.Flags().StringVar(&f.key, "key", "", "with --format: the history of this key, by its name as the recording has it")
 	c.Flags().BoolVar(&f.events, "events", false, "with --format: what happened and what was marked; with --key of that key alone")
 	c.Flags().DurationVar(&f.every, "every", time.Second, "with --key: time between two rows")
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return usagef("replay needs one file and was given %d: name a recording", len(args))
-		}
+	return p.command(c, one("file", "name a recording"), func(c *cobra.Command, args []string) error {
 		if f.write == "" && (f.key != "" || f.events || c.Flags().Changed("every")) {
 			return usagef("--key, --events and --every say what --format prints: give --format jsonl, csv or md with them")
 		}
@@ -90,7 +87,7 @@ func newReplay(p *program) *cobra.Command {
 			return err
 		}
 		return p.show(c.Context(), c, tui.Options{Source: session.Source{Take: player.Take, Focus: player.Focus, Player: player}, Inject: firing.Options{Injector: player}, Markers: marks})
-	}, serverFlags, keyFlags, []string{"allow-inject"})
+	}, boardFlags, []string{"plain"})
 }
 
 // moment reads --at; without it, it is the end of the recording.

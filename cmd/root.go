@@ -9,13 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ratescope/feed/connect"
 	"ratescope/internal/panics"
@@ -119,26 +122,66 @@ type program struct {
 	debugLog *debugLog // open while a command runs; nil without --debug
 }
 
-// Shared flags, by their subject. Every command accepts all of them, so that scripts can give the
-// same flags to every command. Its help hides the flags that it ignores.
+// Sets of the shared flags, of which a command adds those that it uses. Every command accepts the others,
+// too, so that scripts can give the same flags to all, and its help leaves them out.
 var (
-	screenFlags = []string{"theme", "fps", "no-animation", "plain", "notify"}
-	serverFlags = []string{"redis", "target", "password-file", "askpass", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
-	keyFlags    = []string{"watch", "limit", "algorithm", "burst", "config", "refresh", "budget"}
+	serverFlags = []string{"redis", "target", "password-file", "askpass", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "config", "debug"}
+	limitFlags  = []string{"limit", "algorithm", "burst", "mask"}
+	keyFlags    = slices.Concat(serverFlags, limitFlags, []string{"budget"})    // one look at one key
+	lookFlags   = slices.Concat(keyFlags, []string{"watch"})                    // one look at all keys
+	watchFlags  = slices.Concat(lookFlags, []string{"refresh"})                 // one look after the other
+	fireFlags   = slices.Concat(keyFlags, []string{"allow-inject"})             // writing to a key
+	screenFlags = []string{"theme", "no-animation", "ascii", "debug"}           // of the lab, too
+	boardFlags  = slices.Concat(screenFlags, []string{"fps", "notify", "mask"}) // of the dashboard
 )
 
-// command completes c: f checks the arguments and runs it. The help leaves out the shared flags that
-// c ignores.
-func (p *program) command(c *cobra.Command, f func(c *cobra.Command, args []string) error, ignored ...[]string) *cobra.Command {
+// arity is how many arguments a command takes.
+type arity struct {
+	min, max int
+	what     string // one of them, as in "file"
+	remedy   string // what to do where there are others; may be ""
+}
+
+// no is the arity of a command without arguments.
+func no(remedy string) arity { return arity{remedy: remedy} }
+
+// one is the arity of a command that needs one argument.
+func one(what, remedy string) arity { return arity{1, 1, what, remedy} }
+
+// several is the arity of a command that says itself what is wrong with its arguments.
+var several = arity{max: math.MaxInt}
+
+// check returns a usageError where there are too few arguments or too many.
+func (a arity) check(c *cobra.Command, args []string) error {
+	name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+	remedy := a.remedy
+	if remedy != "" {
+		remedy = ": " + remedy
+	}
+	switch {
+	case a.max == 0 && len(args) > 0:
+		return usagef("%s takes no argument and was given %q%s", name, args[0], remedy)
+	case len(args) > a.max && a.min == 0:
+		return usagef("%s takes one %s and was given %d%s", name, a.what, len(args), remedy)
+	case len(args) < a.min || len(args) > a.max || a.min > 0 && args[0] == "":
+		return usagef("%s needs one %s and was given %d%s", name, a.what, len(args), remedy)
+	}
+	return nil
+}
+
+// command completes c: f runs it with arguments that takes allows. The help has the shared flags of the
+// sets and no other.
+func (p *program) command(c *cobra.Command, takes arity, f func(c *cobra.Command, args []string) error, sets ...[]string) *cobra.Command {
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
-		for _, name := range slices.Concat(ignored...) {
-			_ = c.Flags().MarkHidden(name) // there is one of that name, a test says
-		}
+		shown := slices.Concat(sets...)
+		c.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(shown, f.Name) })
 		c.Root().HelpFunc()(c, args)
 	})
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
-		p.failed = p.debugged(c, func() error { return f(c, args) })
+		if p.failed = takes.check(c, args); p.failed == nil {
+			p.failed = p.debugged(c, func() error { return f(c, args) })
+		}
 		return nil
 	}
 	return c
@@ -157,7 +200,7 @@ func (p *program) tree() *cobra.Command {
 			"ratescope prod\n" +
 			"ratescope --from http://exporter:9464\n" +
 			"ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*'",
-	}, func(c *cobra.Command, args []string) error { return runDashboard(p, c, args) })
+	}, several, func(c *cobra.Command, args []string) error { return runDashboard(p, c, args) })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		p.failed = flagError(c, err)
 		return nil // ends the command without running it

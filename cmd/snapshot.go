@@ -36,10 +36,7 @@ func newSnapshot(p *program) *cobra.Command {
 	c.Flags().Float64Var(&s.FailOver, "fail-over", 0, "exit with code 3 when a key is at or above this part of its limit, as in 0.9")
 	c.Flags().Lookup("fail-over").DefValue = ""
 	likely := c.Flags().Bool("likely", false, "list keys, too, that are limiters by their value and behaviour but not by their name, marked ~")
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("snapshot takes no argument and was given %q: use --watch to say which keys", args[0])
-		}
+	return p.command(c, no("use --watch to say which keys"), func(c *cobra.Command, args []string) error {
 		s.Fails = c.Flags().Changed("fail-over")
 		if err := s.Check(); err != nil {
 			return err
@@ -53,7 +50,7 @@ func newSnapshot(p *program) *cobra.Command {
 		o := p.output(c)
 		o.Names.Likely = *likely
 		return s.Print(c.Context(), src, o)
-	}, screenFlags, []string{"ascii", "refresh", "allow-inject"})
+	}, lookFlags)
 }
 
 // snapshotOptions says what a snapshot looks at, and when it fails.

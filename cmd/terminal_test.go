@@ -1,6 +1,9 @@
 package cmd
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestTerminals: one that can write lines alone gets lines, one without UTF-8 gets ASCII, and an
 // output that is no terminal is not asked what it can do.
@@ -30,6 +33,16 @@ func TestTerminals(t *testing.T) {
 		t.Setenv("LANG", c.lang)
 		if got := asciiOnly(); got != c.want {
 			t.Errorf("LC_ALL=%q LC_CTYPE=%q LANG=%q: ASCII alone is %v, want %v", c.all, c.ctype, c.lang, got, c.want)
+		}
+	}
+}
+
+// TestFlagSets: every name in a set is that of a shared flag.
+func TestFlagSets(t *testing.T) {
+	root := Tree()
+	for _, name := range slices.Concat(watchFlags, fireFlags, boardFlags) {
+		if root.PersistentFlags().Lookup(name) == nil {
+			t.Errorf("there is no flag --%s", name)
 		}
 	}
 }

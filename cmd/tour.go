@@ -21,11 +21,8 @@ func newTour(p *program) *cobra.Command {
 		Long: "Show the dashboard on the embedded demo and go through it in a minute, with a sentence about each picture. " +
 			"Any key ends the tour and leaves the demo to you. It touches no other Redis.",
 		Example: "ratescope tour",
-	}, func(c *cobra.Command, args []string) error {
-		switch {
-		case len(args) > 0:
-			return usagef("tour takes nothing and was given %q", args[0])
-		case p.plain:
+	}, no(""), func(c *cobra.Command, _ []string) error {
+		if p.plain {
 			return usagef("the tour is of the screens: leave --plain out")
 		}
 		demo, err := feed.NewEmbedded(feed.Options{})
@@ -42,5 +39,5 @@ func newTour(p *program) *cobra.Command {
 		err = p.show(ctx, c, tui.Options{Tour: true, Source: session.Source{Take: box.Take, Focus: demo.Focus}, Inject: firing.Options{Injector: demo.Injector(fire.Options{})}})
 		cancel()
 		return cmp.Or(<-ended, err)
-	}, serverFlags, keyFlags, []string{"plain", "allow-inject"})
+	}, boardFlags)
 }

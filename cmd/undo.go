@@ -28,17 +28,14 @@ func newUndo(p *program) *cobra.Command {
 	key := c.Flags().String("key", "", "what was fired at, or its last part: a script has to say it where the server counts as production")
 	withdraw := c.Flags().Bool("withdraw", false, "take what was fired off what the keys hold now, also where another program has written since")
 	p.jsonFlag(c)
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("undo needs one id and was given %d: fire prints it at the end of its summary", len(args))
-		}
+	return p.command(c, one("id", "fire prints it at the end of its summary"), func(c *cobra.Command, args []string) error {
 		src, err := p.open()
 		if err != nil {
 			return err
 		}
 		defer src.Close()
 		return undoAction(c.Context(), src, args[0], orderOptions{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Withdraw: *withdraw, Key: *key, Reason: reason, Ask: question()}, p.output(c))
-	}, screenFlags, keyFlags, []string{"ascii"})
+	}, serverFlags, []string{"mask", "allow-inject"})
 }
 
 // undone is what was taken back of what was fired.

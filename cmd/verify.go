@@ -27,7 +27,7 @@ func newVerify(p *program) *cobra.Command {
 		Example: "ratescope verify vectors.json --on memory,redis --redis redis://localhost:6379 --allow-inject",
 	}
 	on := c.Flags().StringSlice("on", []string{"memory"}, "stores to run on: memory, redis, or both as memory,redis")
-	return p.command(c, func(c *cobra.Command, files []string) error {
+	return p.command(c, several, func(c *cobra.Command, files []string) error {
 		if err := p.ask(); err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func newVerify(p *program) *cobra.Command {
 			return err
 		}
 		return verifyFiles(c.Context(), files, *on, o, p.armed(), p.output(c))
-	}, screenFlags, keyFlags, []string{"ascii", "mask"})
+	}, serverFlags, []string{"allow-inject"})
 }
 
 // verifyFiles runs the scenarios of the files on the stores of those names, memory and redis,

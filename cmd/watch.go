@@ -29,10 +29,7 @@ func newWatch(p *program) *cobra.Command {
 		Example: "ratescope watch --alerts --config /etc/ratescope/config.yaml --target prod",
 	}
 	alerts := c.Flags().Bool("alerts", false, "evaluate the alerts of the configuration")
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("watch takes no argument and was given %q: use --target or --redis to name the server", args[0])
-		}
+	return p.command(c, no("use --target or --redis to name the server"), func(c *cobra.Command, args []string) error {
 		p.service = true
 		src, err := p.open()
 		if err != nil {
@@ -43,7 +40,7 @@ func newWatch(p *program) *cobra.Command {
 			return raiseAlerts(p, c, src)
 		}
 		return followAll(p, c, src)
-	}, screenFlags, []string{"ascii", "allow-inject"})
+	}, watchFlags)
 }
 
 // followAll prints events as lines of text until ctx ends.
