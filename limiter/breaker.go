@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +15,6 @@ import (
 // ErrAway means that a Breaker did not ask its limiter, because the store behind it did not
 // answer a moment ago. Nothing was charged.
 var ErrAway = errors.New("the store of the limiter is away")
-
-// Several is a Limiter that also decides about several limits on one key in one call, as
-// Memory and redisstore.Store do.
-type Several interface {
-	Limiter
-	AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error)
-}
 
 // BreakerConfig sets up a Breaker.
 type BreakerConfig struct {
@@ -39,8 +33,8 @@ type BreakerConfig struct {
 	// Processes that share the limits: Fallback takes this part of each, and 1 at least. 1 when 0.
 	Processes int64
 	// OnError gets each error of Limiter that counts as a failure, with the context of its
-	// caller; OnChange gets whether the store is away from now on, with the error that said so.
-	// Neither may block.
+	// caller; OnChange gets whether the store, or the node of it that the error names, is away from
+	// now on, with the error that said so. Neither may block.
 	OnError  func(context.Context, error)
 	OnChange func(away bool, err error)
 }
@@ -56,26 +50,39 @@ type BreakerCounts struct {
 
 // Breaker is a Limiter in front of another one whose store may be away: it bounds how long a
 // call takes, stops asking a store that does not answer, asks it again now and then, and
-// meanwhile lets another limiter decide. It may be used by many goroutines.
+// meanwhile lets another limiter decide. Of a store on several nodes, as a redisstore.Store on a
+// cluster, only the nodes that do not answer are left alone. It may be used by many goroutines.
 //
 // An answer that refuses, such as ErrWrongType or ErrBadRequest, is no failure, and neither is
 // a call whose own context ended: a client cannot open a breaker with strange keys or by
 // hanging up.
 type Breaker struct {
-	BreakerConfig
+	config BreakerConfig
+	nodeOf func(key string) string // nil where the store is one
 	system systemClock
 
 	mu       sync.Mutex
-	row      int     // failures in a row
-	away     bool    // the store is not asked
-	probeAt  Instant // from then on one request asks
-	probing  bool
+	whole    circuit    // of a store that is one
+	only     []*circuit // whole alone
+	nodes    map[string]*circuit
 	asked    atomic.Int64
 	failed   atomic.Int64
 	skipped  atomic.Int64
 	fellBack atomic.Int64
 	opened   atomic.Int64
 }
+
+// circuit is what a Breaker knows about one node of a store; Breaker.mu guards it.
+type circuit struct {
+	node    string
+	row     int     // failures in a row
+	away    bool    // the node is not asked
+	probeAt Instant // from then on one request asks
+	probing bool
+}
+
+// nodeSeen is how many probes an away node may be due before it counts as removed from the store.
+const nodeSeen = 10
 
 // NewBreaker checks the configuration. A fallback has to decide about several limits where the
 // limiter does.
@@ -94,14 +101,56 @@ func NewBreaker(c BreakerConfig) (*Breaker, error) {
 	if c.Probe == 0 {
 		c.Probe = time.Second
 	}
-	return &Breaker{BreakerConfig: c, system: newSystemClock()}, nil
+	b := &Breaker{config: c, system: newSystemClock(), nodes: make(map[string]*circuit)}
+	b.only = []*circuit{&b.whole}
+	if s, ok := find[interface{ Node(key string) string }](c.Limiter); ok {
+		b.nodeOf = s.Node
+	}
+	return b, nil
 }
 
-// Away reports whether the store is not asked at the moment.
+// CheckLimits says whether the limiter and the fallback can decide about limits, as CheckLimits does.
+func (b *Breaker) CheckLimits(together bool, parts ...KeyLimit) error {
+	if err := CheckLimits(b.config.Limiter, together, parts...); err != nil || b.config.Fallback == nil {
+		return err
+	}
+	return CheckLimits(b.config.Fallback, together, b.ownParts(parts)...)
+}
+
+// Away reports whether the store, or a node of it, is not asked at the moment.
 func (b *Breaker) Away() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.away
+	away := b.whole.away
+	for name, c := range b.nodes {
+		if c.away && b.system.now() > c.probeAt.Add(nodeSeen*b.config.Probe) {
+			delete(b.nodes, name)
+		}
+		away = away || b.nodes[name] != nil && c.away
+	}
+	return away
+}
+
+// circuits returns those of the nodes that decide about some limits, each once.
+func (b *Breaker) circuits(parts ...KeyLimit) []*circuit {
+	if b.nodeOf == nil {
+		return b.only
+	}
+	all := make([]*circuit, 0, 1)
+	for _, p := range parts {
+		name := b.nodeOf(p.Key)
+		b.mu.Lock()
+		c := b.nodes[name]
+		if c == nil {
+			c = &circuit{node: name}
+			b.nodes[name] = c
+		}
+		b.mu.Unlock()
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // Counts returns what was done so far.
@@ -110,62 +159,67 @@ func (b *Breaker) Counts() BreakerCounts {
 }
 
 // Unwrap returns the limiter behind the breaker.
-func (b *Breaker) Unwrap() Limiter { return b.Limiter }
+func (b *Breaker) Unwrap() Limiter { return b.config.Limiter }
 
 // AllowN implements Limiter.
 func (b *Breaker) AllowN(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
-	err = b.ask(ctx, func(ctx context.Context) (err error) { d, err = b.Limiter.AllowN(ctx, key, limit, n); return })
+	err = b.ask(ctx, b.circuits(KeyLimit{Key: key}), func(ctx context.Context) (err error) { d, err = b.config.Limiter.AllowN(ctx, key, limit, n); return })
 	if b.fallsBack(ctx, err) {
-		return b.Fallback.AllowN(ctx, key, b.part(limit), n)
+		return b.config.Fallback.AllowN(ctx, key, b.part(limit), n)
 	}
 	return d, err
 }
 
 // Peek implements Limiter.
 func (b *Breaker) Peek(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
-	err = b.ask(ctx, func(ctx context.Context) (err error) { d, err = b.Limiter.Peek(ctx, key, limit, n); return })
+	err = b.ask(ctx, b.circuits(KeyLimit{Key: key}), func(ctx context.Context) (err error) { d, err = b.config.Limiter.Peek(ctx, key, limit, n); return })
 	if b.fallsBack(ctx, err) {
-		return b.Fallback.Peek(ctx, key, b.part(limit), n)
+		return b.config.Fallback.Peek(ctx, key, b.part(limit), n)
 	}
 	return d, err
 }
 
 // Reset implements Limiter. It resets the fallback too.
 func (b *Breaker) Reset(ctx context.Context, key string, limit Limit) error {
-	err := b.ask(ctx, func(ctx context.Context) error { return b.Limiter.Reset(ctx, key, limit) })
-	if b.Fallback != nil {
-		err = errors.Join(err, b.Fallback.Reset(ctx, key, b.part(limit)))
+	err := b.ask(ctx, b.circuits(KeyLimit{Key: key}), func(ctx context.Context) error { return b.config.Limiter.Reset(ctx, key, limit) })
+	if b.config.Fallback != nil {
+		err = errors.Join(err, b.config.Fallback.Reset(ctx, key, b.part(limit)))
 	}
 	return err
 }
 
-// AllowAll implements Several, where the limiter does: else it returns ErrNotOnStore.
-func (b *Breaker) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) (all []Decision, err error) {
-	first, ok := b.several(b.Limiter)
+// AllowAll is AllowKeys for limits on one key.
+func (b *Breaker) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+	return b.AllowKeys(ctx, n, OnKey(key, limits...)...)
+}
+
+// AllowKeys implements Several, where the limiter does: else it returns ErrNotOnStore.
+func (b *Breaker) AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) (all []Decision, err error) {
+	first, ok := b.config.Limiter.(Several)
 	if !ok {
-		return nil, fmt.Errorf("%w: a %T decides about one limit at a time", ErrNotOnStore, b.Limiter)
+		return nil, fmt.Errorf("%w: a %T decides about one limit at a time", ErrNotOnStore, b.config.Limiter)
 	}
-	err = b.ask(ctx, func(ctx context.Context) (err error) { all, err = first.AllowAll(ctx, key, n, limits...); return })
-	second, ok := b.several(b.Fallback)
+	err = b.ask(ctx, b.circuits(parts...), func(ctx context.Context) (err error) { all, err = first.AllowKeys(ctx, n, parts...); return })
+	second, ok := b.config.Fallback.(Several)
 	if !ok || !b.fallsBack(ctx, err) {
 		return all, err
 	}
-	parts := make([]Limit, len(limits))
-	for i, l := range limits {
-		parts[i] = b.part(l)
-	}
-	return second.AllowAll(ctx, key, n, parts...)
+	return second.AllowKeys(ctx, n, b.ownParts(parts)...)
 }
 
-func (b *Breaker) several(l Limiter) (Several, bool) {
-	s, ok := l.(Several)
-	return s, ok
+// ownParts returns the share of this process in each of several limits.
+func (b *Breaker) ownParts(parts []KeyLimit) []KeyLimit {
+	own := make([]KeyLimit, len(parts))
+	for i, p := range parts {
+		own[i] = KeyLimit{p.Key, b.part(p.Limit)}
+	}
+	return own
 }
 
 // part is the share of this process in a limit.
 func (b *Breaker) part(l Limit) Limit {
-	if b.Processes > 1 && l.Count > 0 {
-		l.Count = max(l.Count/b.Processes, 1)
+	if b.config.Processes > 1 && l.Count > 0 {
+		l.Count = max(l.Count/b.config.Processes, 1)
 		l.Burst = min(l.Burst, l.Count)
 	}
 	return l
@@ -173,7 +227,7 @@ func (b *Breaker) part(l Limit) Limit {
 
 // fallsBack reports whether the fallback decides, and counts it.
 func (b *Breaker) fallsBack(ctx context.Context, err error) bool {
-	if b.Fallback == nil || err == nil || !errors.Is(err, ErrAway) && !storeFailed(ctx, err) {
+	if b.config.Fallback == nil || err == nil || !errors.Is(err, ErrAway) && !storeFailed(ctx, err) {
 		return false
 	}
 	b.fellBack.Add(1)
@@ -191,12 +245,12 @@ func storeFailed(ctx context.Context, err error) bool {
 	return err != nil && (ctx == nil || ctx.Err() == nil)
 }
 
-// ask makes one call, within the timeout, unless the store is away.
-func (b *Breaker) ask(ctx context.Context, call func(context.Context) error) error {
-	if b.Limiter == nil {
+// ask makes one call to some nodes, within the timeout, unless one of them is away.
+func (b *Breaker) ask(ctx context.Context, nodes []*circuit, call func(context.Context) error) error {
+	if b.config.Limiter == nil {
 		return fmt.Errorf("%w: the Breaker is the zero value: make it with NewBreaker", ErrBadRequest)
 	}
-	probe, ok := b.admit()
+	probes, ok := b.admit(nodes)
 	if !ok {
 		b.skipped.Add(1)
 		return ErrAway
@@ -204,76 +258,114 @@ func (b *Breaker) ask(ctx context.Context, call func(context.Context) error) err
 	b.asked.Add(1)
 	settled := false
 	defer func() {
-		if !settled && probe { // the call panicked
+		if !settled && len(probes) > 0 { // the call panicked
 			b.mu.Lock()
-			b.probing = false
+			for _, c := range probes {
+				c.probing = false
+			}
 			b.mu.Unlock()
 		}
 	}()
 	err := b.within(ctx, call)
 	settled = true
-	b.settle(ctx, probe, err)
+	failed := storeFailed(ctx, err)
+	if failed {
+		b.failed.Add(1)
+		if b.config.OnError != nil {
+			b.config.OnError(ctx, err)
+		}
+	}
+	for _, c := range nodes {
+		b.settle(ctx, c, slices.Contains(probes, c), err, failed && (len(nodes) == 1 || c.node == nodeOfError(err)))
+	}
 	return err
+}
+
+// nodeOfError returns the node that an error of a call to several is about.
+func nodeOfError(err error) string {
+	var at interface{ Node() string }
+	if errors.As(err, &at) {
+		return at.Node()
+	}
+	return ""
 }
 
 // within bounds the context of a call.
 func (b *Breaker) within(ctx context.Context, call func(context.Context) error) error {
-	if b.Timeout <= 0 || ctx == nil {
+	if b.config.Timeout <= 0 || ctx == nil {
 		return call(ctx)
 	}
-	bounded, cancel := context.WithTimeout(ctx, b.Timeout)
+	bounded, cancel := context.WithTimeout(ctx, b.config.Timeout)
 	defer cancel()
 	return call(bounded)
 }
 
-// admit reports whether the store is to decide, and whether that is a probe.
-func (b *Breaker) admit() (probe, ok bool) {
+// admit reports whether all nodes are to decide, and for which of them that is a probe.
+func (b *Breaker) admit(nodes []*circuit) (probes []*circuit, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.away {
-		return false, true
+	for _, c := range nodes {
+		if c.away && (c.probing || b.system.now() < c.probeAt) {
+			return nil, false
+		}
 	}
-	if b.probing || b.system.now() < b.probeAt {
-		return false, false
+	for _, c := range nodes {
+		if c.away {
+			c.probing = true
+			probes = append(probes, c)
+		}
 	}
-	b.probing = true
-	return true, true
+	return probes, true
 }
 
-// settle takes the outcome of a call.
-func (b *Breaker) settle(ctx context.Context, probe bool, err error) {
-	failed := storeFailed(ctx, err)
-	gone := err != nil && !failed && ctx != nil && ctx.Err() != nil // says nothing about the store
+// settle takes the outcome of a call to a node. A call that failed elsewhere, or whose caller has
+// gone, says nothing about it.
+func (b *Breaker) settle(ctx context.Context, c *circuit, probe bool, err error, failed bool) {
 	changed := false
 	b.mu.Lock()
 	if probe {
-		b.probing = false
+		c.probing = false
 	}
 	switch {
 	case failed:
-		b.row++
-		if probe || !b.away && b.Failures > 0 && b.row >= b.Failures {
-			changed = !b.away
-			b.away, b.probeAt = true, b.system.now().Add(b.Probe)
+		c.row++
+		if probe || !c.away && b.config.Failures > 0 && c.row >= b.config.Failures {
+			changed = !c.away
+			c.away, c.probeAt = true, b.system.now().Add(b.config.Probe)
 		}
-	case !gone:
-		changed = b.away && probe
-		if b.row = 0; probe {
-			b.away = false
+	case err == nil || !storeFailed(ctx, err) && (ctx == nil || ctx.Err() == nil):
+		changed = c.away && probe
+		if c.row = 0; probe {
+			c.away = false
 		}
 	}
-	away := b.away
+	away := c.away
 	b.mu.Unlock()
-	if failed {
-		b.failed.Add(1)
-		if b.OnError != nil {
-			b.OnError(ctx, err)
-		}
+	if !changed {
+		return
 	}
-	if changed && away {
+	if away {
 		b.opened.Add(1)
 	}
-	if changed && b.OnChange != nil {
-		b.OnChange(away, err)
+	if b.config.OnChange != nil {
+		if c.node != "" && err != nil {
+			err = fmt.Errorf("node %s: %w", c.node, err)
+		}
+		b.config.OnChange(away, err)
 	}
+}
+
+// find returns the first of a limiter and those that it wraps that is a T.
+func find[T any](l Limiter) (found T, ok bool) {
+	for l != nil {
+		if found, ok = l.(T); ok {
+			return found, true
+		}
+		wrapper, wraps := l.(interface{ Unwrap() Limiter })
+		if !wraps {
+			break
+		}
+		l = wrapper.Unwrap()
+	}
+	return found, false
 }

@@ -176,7 +176,7 @@ func TestObserve(t *testing.T) {
 	if err := l.Reset(ctx, "k", twoASecond); err != nil {
 		t.Error(err)
 	}
-	if _, err := l.(limiter.Several).AllowAll(ctx, "k", 1, twoASecond); err != nil {
+	if _, err := l.(limiter.Several).AllowKeys(ctx, 1, limiter.OnKey("k", twoASecond)...); err != nil {
 		t.Error(err)
 	}
 	store.set(false, errors.New("refused"))

@@ -127,8 +127,12 @@ func (q *request) aligned() Instant {
 	return q.now - Instant(past)
 }
 
-// MaxKeyLen is the longest key that is accepted, in bytes.
-const MaxKeyLen = 64 << 10
+const (
+	// MaxKeyLen is the longest key that is accepted, in bytes.
+	MaxKeyLen = 64 << 10
+	// MaxLogCost is the largest cost of one request that a sliding log admits: it keeps an entry a unit.
+	MaxLogCost = 10_000
+)
 
 // CheckKey says what is wrong with a context and a key before a store decides; nil is
 // nothing. A context that is over is its own error, all else is ErrBadRequest.
@@ -163,6 +167,9 @@ func Check(ctx context.Context, a Algorithm, c Convention, key string, limit Lim
 	}
 	if !limit.valid() {
 		return limit.fault()
+	}
+	if n > MaxLogCost && a == SlidingLog && (n <= limit.Count || limit.Count == 0) {
+		return fmt.Errorf("%w: a cost of %d would add as many entries to a log at once: use at most %d, or the stream counter", ErrBadRequest, n, MaxLogCost)
 	}
 	if limit.Burst > limit.Count && a.Bursts() { // else all of it is back in a window
 		return limit.checkRange(a, c)

@@ -118,10 +118,10 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 	return d, nil
 }
 
-// acceptable reports whether check would find no fault. It is
+// acceptable reports whether check would find no fault, whatever the algorithm is. It is
 // small enough for the compiler to inline it.
 func acceptable(key string, limit Limit, n int64) bool {
-	return uint(len(key)-1) < MaxKeyLen && uint64(n) <= MaxCount && limit.Burst <= limit.Count && limit.valid()
+	return uint(len(key)-1) < MaxKeyLen && uint64(n) <= MaxLogCost && limit.Burst <= limit.Count && limit.valid()
 }
 
 // check looks at everything that can be wrong.
@@ -145,8 +145,11 @@ func (m *Memory) Reset(ctx context.Context, key string, limit Limit) error {
 	return nil
 }
 
-// Len returns how many keys are held. Some of them may be as new already.
+// Len returns how many keys are held, none by a nil Memory. Some of them may be as new already.
 func (m *Memory) Len() int {
+	if m == nil {
+		return 0
+	}
 	n := 0
 	for i := range m.shards {
 		s := &m.shards[i]
@@ -159,6 +162,9 @@ func (m *Memory) Len() int {
 
 // Evicted returns how many keys went before they were as new, because of WithMaxKeys.
 func (m *Memory) Evicted() int64 {
+	if m == nil {
+		return 0
+	}
 	n := int64(0)
 	for i := range m.shards {
 		s := &m.shards[i]
@@ -173,6 +179,9 @@ func (m *Memory) Evicted() int64 {
 // It is not needed for decisions, which sweep as they go; it is for a process that falls
 // silent and wants its memory back.
 func (m *Memory) Sweep(now Instant) int {
+	if m == nil {
+		return 0
+	}
 	gone := 0
 	for i := range m.shards {
 		s := &m.shards[i]

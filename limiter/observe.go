@@ -10,8 +10,9 @@ import (
 
 // Event is one call of a limiter, as an Observer gets it.
 type Event struct {
-	Verb      string // "allow", "peek", "reset", or "allow all"
-	Key       string // as the caller named it: of too many values for a label of a metric
+	Verb      string     // "allow", "peek", "reset", or "allow all"
+	Key       string     // as the caller named it, the first of several: of too many values for a label of a metric
+	Parts     []KeyLimit // what "allow all" was asked about
 	Cost      int64
 	Decisions []Decision // one a limit; none for a reset and after an error
 	Err       error
@@ -102,9 +103,13 @@ type observedSeveral struct {
 	several Several
 }
 
-func (o *observedSeveral) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
+func (o *observedSeveral) AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error) {
 	start := o.system.now()
-	all, err := o.several.AllowAll(ctx, key, n, limits...)
-	o.tell(ctx, Event{Verb: "allow all", Key: key, Cost: n, Decisions: all, Err: err}, start)
+	all, err := o.several.AllowKeys(ctx, n, parts...)
+	e := Event{Verb: "allow all", Parts: parts, Cost: n, Decisions: all, Err: err}
+	if len(parts) > 0 {
+		e.Key = parts[0].Key
+	}
+	o.tell(ctx, e, start)
 	return all, err
 }

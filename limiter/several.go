@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ratescope/limiter/internal/absent"
 	"ratescope/limiter/internal/keyname"
 )
 
@@ -31,111 +32,209 @@ func Combine(all []Decision) Decision {
 	return sum
 }
 
-// CheckAll says what is wrong with a request under several limits before a store decides
-// about it, as Check does for one.
-func CheckAll(ctx context.Context, a Algorithm, c Convention, key string, n int64, limits []Limit) error {
-	if len(limits) == 0 || len(limits) > MaxLimits {
-		return fmt.Errorf("%w: %d limits on one key: use 1 to %d", ErrBadRequest, len(limits), MaxLimits)
-	}
+// KeyLimit is a limit on a key: one of several about which a store decides together.
+type KeyLimit struct {
+	Key   string
+	Limit Limit
+}
+
+// OnKey returns several limits on one key, as AllowKeys takes them.
+func OnKey(key string, limits ...Limit) []KeyLimit {
+	parts := make([]KeyLimit, len(limits))
 	for i, l := range limits {
-		for _, other := range limits[:i] {
-			if other.Window == l.Window {
-				return fmt.Errorf("%w: two limits have the window %v: keep the smaller one", ErrBadRequest, l.Window)
+		parts[i] = KeyLimit{key, l}
+	}
+	return parts
+}
+
+// Several is a Limiter that also decides about several limits in one call, as Memory and
+// redisstore.Store do.
+type Several interface {
+	Limiter
+	// AllowKeys decides about a request of cost n under limits on one key or on several, as of 100
+	// a minute for an address and 1,000 an hour for a user. It is charged to all of them when
+	// every decision is allowed, and else to none. These limits have states of their own for each
+	// key and window, which all calls of AllowKeys share, and calls of AllowN do not.
+	AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error)
+}
+
+// CheckKeys says what is wrong with a request under several limits before a store decides
+// about it, as Check does for one.
+func CheckKeys(ctx context.Context, a Algorithm, c Convention, n int64, parts []KeyLimit) error {
+	if len(parts) == 0 || len(parts) > MaxLimits {
+		return fmt.Errorf("%w: %d limits at once: use 1 to %d", ErrBadRequest, len(parts), MaxLimits)
+	}
+	for i, p := range parts {
+		for _, other := range parts[:i] {
+			if other.Key == p.Key && other.Limit.Window == p.Limit.Window {
+				return fmt.Errorf("%w: two limits of a key have the window %v: keep the smaller one", ErrBadRequest, p.Limit.Window)
 			}
 		}
 	}
 	if c.Block > 0 {
 		return fmt.Errorf("%w: a block belongs to one limit: use one limiter for it and another for the rest", ErrBadRequest)
 	}
-	for _, l := range limits {
-		if err := Check(ctx, a, c, key, l, n); err != nil {
+	for _, p := range parts {
+		if err := Check(ctx, a, c, p.Key, p.Limit, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// AllowAll decides about a request of cost n under several limits with different windows,
-// as in 10 a second and 300 a minute. It is charged in all of them when every decision is
-// allowed, and in none otherwise. These limits have keys of their own, which they share
-// with other calls of AllowAll, and not with AllowN.
+// CheckLimits says whether a limiter, and each that it wraps, can decide about limits, before the
+// first request: one by one with AllowN, or together with AllowKeys. Its errors are ErrBadRequest
+// and ErrNotOnStore. A limiter that has no method CheckLimits takes every valid limit.
+func CheckLimits(l Limiter, together bool, parts ...KeyLimit) error {
+	if absent.Value(l) {
+		return errNoLimiter
+	}
+	for inner := l; together; {
+		if _, ok := inner.(Several); !ok {
+			return fmt.Errorf("%w: a %T decides about one limit at a time: use a Memory or a redisstore.Store", ErrNotOnStore, inner)
+		}
+		wrapper, wraps := inner.(interface{ Unwrap() Limiter })
+		if !wraps {
+			break
+		}
+		inner = wrapper.Unwrap()
+	}
+	for _, p := range parts {
+		if err := p.Limit.Validate(); err != nil {
+			return err
+		}
+	}
+	if s, ok := find[interface {
+		CheckLimits(together bool, parts ...KeyLimit) error
+	}](l); ok {
+		return s.CheckLimits(together, parts...)
+	}
+	return nil
+}
+
+// CheckLimits says whether the Memory can decide about limits, as the function CheckLimits does.
+func (m *Memory) CheckLimits(together bool, parts ...KeyLimit) error {
+	if m == nil {
+		return errNoLimiter
+	}
+	if together {
+		return CheckKeys(context.Background(), m.algorithm, m.convention, 0, parts)
+	}
+	for _, p := range parts {
+		if err := Check(context.Background(), m.algorithm, m.convention, p.Key, p.Limit, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AllowAll is AllowKeys for limits on one key with different windows, as in 10 a second and
+// 300 a minute.
 func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []request) {
+	return m.AllowKeys(ctx, n, OnKey(key, limits...)...)
+}
+
+// AllowKeys implements Several.
+func (m *Memory) AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error) {
+	return m.each(ctx, n, parts, func(all []Decision, held []heldPart) {
 		allowed := n > 0
-		for i, p := range parts {
-			s.peek(&all[i], &p)
+		for i, p := range held {
+			p.shard.peek(&all[i], &p.request)
 			allowed = allowed && all[i].Allowed
 		}
 		if !allowed {
 			return
 		}
-		for _, i := range byWindow(parts) {
-			p := parts[i]
-			all[i] = Decision{At: p.now, Limit: p.limit, Cost: n}
-			s.allow(&all[i], &p)
+		for _, i := range byWindow(held) {
+			p := held[i]
+			all[i] = Decision{At: p.request.now, Limit: p.request.limit, Cost: n}
+			p.shard.allow(&all[i], &p.request)
 		}
 	})
 }
 
-// byWindow lists requests from the longest window to the shortest: where a Memory is full, a
+// heldPart is one of several limits, and where its state is.
+type heldPart struct {
+	request request
+	shard   *shard
+}
+
+// byWindow lists parts from the longest window to the shortest: where a Memory is full, a
 // key of a short window is evicted for one of a longer, and not the one that was just put.
-func byWindow(parts []request) []int {
+func byWindow(parts []heldPart) []int {
 	order := make([]int, len(parts))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[b].w, parts[a].w) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[b].request.w, parts[a].request.w) })
 	return order
 }
 
 // PeekAll says what AllowAll would answer.
 func (m *Memory) PeekAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []request) {
-		for i, p := range parts {
-			s.peek(&all[i], &p)
+	return m.PeekKeys(ctx, n, OnKey(key, limits...)...)
+}
+
+// PeekKeys says what AllowKeys would answer.
+func (m *Memory) PeekKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error) {
+	return m.each(ctx, n, parts, func(all []Decision, held []heldPart) {
+		for i, p := range held {
+			p.shard.peek(&all[i], &p.request)
 		}
 	})
 }
 
 // RefundAll gives back n units that AllowAll admitted, in every limit.
 func (m *Memory) RefundAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.each(ctx, key, n, limits, func(s *shard, all []Decision, parts []request) {
-		for i, p := range parts {
-			s.refund(&p)
-			p.n, all[i].Cost = 0, 0
-			s.peek(&all[i], &p)
+	return m.RefundKeys(ctx, n, OnKey(key, limits...)...)
+}
+
+// RefundKeys gives back n units that AllowKeys admitted, in every limit.
+func (m *Memory) RefundKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error) {
+	return m.each(ctx, n, parts, func(all []Decision, held []heldPart) {
+		for i, p := range held {
+			p.shard.refund(&p.request)
+			p.request.n, all[i].Cost = 0, 0
+			p.shard.peek(&all[i], &p.request)
 		}
 	})
 }
 
 // ResetAll makes the key as new for limits that AllowAll was asked about.
 func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) error {
-	_, err := m.each(ctx, key, 0, limits, func(s *shard, _ []Decision, parts []request) {
-		for _, p := range parts {
-			s.reset(&p)
+	_, err := m.each(ctx, 0, OnKey(key, limits...), func(_ []Decision, held []heldPart) {
+		for _, p := range held {
+			p.shard.reset(&p.request)
 		}
 	})
 	return err
 }
 
-// each does something about several limits at once. Their cells are in the shard of the
-// key that they belong to.
-func (m *Memory) each(ctx context.Context, key string, n int64, limits []Limit, do func(*shard, []Decision, []request)) ([]Decision, error) {
+// each does something about several limits at once, while it holds the locks of all shards that
+// their keys are in. The state of each limit is in the shard of its key.
+func (m *Memory) each(ctx context.Context, n int64, parts []KeyLimit, do func([]Decision, []heldPart)) ([]Decision, error) {
 	if m == nil {
 		return nil, errNoLimiter
 	}
-	if err := CheckAll(ctx, m.algorithm, m.convention, key, n, limits); err != nil {
+	if err := CheckKeys(ctx, m.algorithm, m.convention, n, parts); err != nil {
 		return nil, err
 	}
 	now := m.now()
-	all, parts := make([]Decision, len(limits)), make([]request, len(limits))
-	for i, l := range limits {
-		parts[i].fill(&all[i], now, l, &m.convention, n, m.algorithm)
-		m.shard(&parts[i], keyname.OfWindow(key, l.Window))
+	all, held := make([]Decision, len(parts)), make([]heldPart, len(parts))
+	var locked [shardCount]bool
+	for i, p := range parts {
+		h := &held[i]
+		shard := m.hash.nameKey(&h.request, p.Key) % shardCount
+		h.shard, locked[shard], h.request = &m.shards[shard], true, request{}
+		h.request.fill(&all[i], now, p.Limit, &m.convention, n, m.algorithm)
+		m.hash.nameKey(&h.request, keyname.OfWindow(p.Key, p.Limit.Window))
 	}
-	s := m.shard(new(request), key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	do(s, all, parts)
+	for i := range m.shards { // always in this order, so that two calls do not wait for each other
+		if locked[i] {
+			m.shards[i].mu.Lock()
+			defer m.shards[i].mu.Unlock()
+		}
+	}
+	do(all, held)
 	return all, nil
 }

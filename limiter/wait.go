@@ -80,15 +80,8 @@ type Sleeper interface {
 // Sleep waits for d on the clock of the limiter, or of the one that it wraps, or else on
 // this machine's.
 func Sleep(ctx context.Context, l Limiter, d time.Duration) error {
-	for l != nil {
-		if s, ok := l.(Sleeper); ok {
-			return s.Sleep(ctx, d)
-		}
-		wrapper, ok := l.(interface{ Unwrap() Limiter })
-		if !ok {
-			break
-		}
-		l = wrapper.Unwrap()
+	if s, ok := find[Sleeper](l); ok {
+		return s.Sleep(ctx, d)
 	}
 	return sleep(ctx, d)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,7 +17,8 @@ import (
 // Batcher sends the decisions of many goroutines together: calls that come while batches are on the
 // wire wait for the next batch, as in a group commit. Many goroutines get a multiple of the
 // decisions a second, because client and server wake up once for all calls of a batch. A single
-// goroutine gains nothing.
+// goroutine gains nothing. On a cluster and on a ring each node has batches of its own, so that
+// nothing waits for a node that it does not need.
 //
 // It implements Client over any client of go-redis. It repeats nothing: a call without an answer has
 // an unknown outcome. The context of a decision applies to that decision alone; if it ends before
@@ -23,11 +26,27 @@ import (
 // goroutine while there are no calls.
 type Batcher struct {
 	client     BatchClient
-	concurrent int // greatest number of batches on the wire
+	concurrent int    // greatest number of batches on the wire to one node
+	nodes      *nodes // nil for one server
+	timed      timed  // sends a call that no other waits beside
+	whole      lane   // of a server that is one, and of calls whose node is not known
 	mu         sync.Mutex
-	queue      []*call
-	busy       int // batches on the wire
+	lanes      map[*redis.Client]*lane
 }
+
+// lane holds the calls to one node.
+type lane struct {
+	of    *Batcher
+	mu    sync.Mutex
+	queue []*call
+	busy  int   // batches on the wire
+	late  int   // of those, how many have kept a caller waiting beyond the end of its context
+	err   error // why the latest batch could not be sent; nil after one that was
+}
+
+// maxLate is how many batches beyond the usual number a lane sends for each place while others have kept
+// their callers waiting too long. Each takes a connection until the client's own timeouts end it.
+const maxLate = 4
 
 // BatchClient is the client of a Batcher. Every client of go-redis implements it.
 type BatchClient interface {
@@ -57,7 +76,51 @@ func NewBatcher(c BatchClient, concurrent int) (*Batcher, error) {
 	if concurrent < 1 {
 		return nil, fmt.Errorf("%w: %d batches at once send nothing: use 1 or more", limiter.ErrBadRequest, concurrent)
 	}
-	return &Batcher{client: c, concurrent: concurrent}, nil
+	return newBatcher(c, concurrent), nil
+}
+
+func newBatcher(c BatchClient, concurrent int) *Batcher {
+	b := &Batcher{client: c, concurrent: concurrent, nodes: nodesOf(c), lanes: make(map[*redis.Client]*lane)}
+	b.whole.of = b
+	return b
+}
+
+// lane returns the lane of a command.
+func (b *Batcher) lane(cmd redis.Cmder) *lane {
+	if b.nodes == nil {
+		return &b.whole
+	}
+	node := b.nodes.of(keyOf(cmd))
+	if node == nil {
+		return &b.whole
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.lanes[node]
+	if l == nil {
+		l = &lane{of: b}
+		for other, idle := range b.lanes { // nodes come seldom, and others may have gone
+			if idle.isIdle() {
+				delete(b.lanes, other)
+			}
+		}
+		b.lanes[node] = l
+	}
+	return l
+}
+
+// keyOf returns the key by which a command finds its node: the first of a script, else the first
+// argument.
+func keyOf(cmd redis.Cmder) string {
+	at := 1
+	if _, script := cmd.(*decisionCmd); script {
+		at = 3
+	}
+	if args := cmd.Args(); len(args) > at {
+		key, _ := args[at].(string)
+		return key
+	}
+	return ""
 }
 
 // Pipeline implements Pipeliner. The pipeline is one of the client, since it needs no batch.
@@ -68,110 +131,226 @@ var errNotSent = errors.New("the request was not sent")
 
 // Process implements Client. It returns when the command is answered or its context has ended.
 func (b *Batcher) Process(ctx context.Context, cmd redis.Cmder) error {
-	if ctx.Done() == nil && b.alone() {
-		_ = b.client.Process(ctx, cmd)
-		b.next()
-		return cmd.Err()
+	l := b.lane(cmd)
+	if c := b.timed.of(ctx, b.client); c != nil && l.alone() {
+		err := inTime(c.Process(ctx, cmd))
+		l.next(err)
+		return err
 	}
 	c := calls.Get().(*call)
 	c.cmd, c.sent = cmd, false
-	b.mu.Lock()
-	b.queue = append(b.queue, c)
-	if b.busy < b.concurrent {
-		b.busy++
-		go b.drain()
-	}
-	b.mu.Unlock()
+	l.mu.Lock()
+	l.queue = append(l.queue, c)
+	l.start()
+	l.mu.Unlock()
 	select {
 	case <-c.done:
 		c.cmd = nil
 		calls.Put(c)
 		return cmd.Err()
 	case <-ctx.Done():
-		return b.abandon(ctx, c)
+		return l.abandon(ctx, c)
 	}
 }
 
-// alone reports whether no other call waits, and then counts the call as a batch. A call whose
-// context cannot end is sent from its own goroutine in this case, which saves two switches.
-func (b *Batcher) alone() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.queue) > 0 || b.busy == b.concurrent {
+// start begins to send, if calls wait and a place is free. The caller holds the lock.
+func (l *lane) start() {
+	if len(l.queue) > 0 && l.busy < l.of.concurrent+l.late {
+		l.busy++
+		go l.drain()
+	}
+}
+
+func (l *lane) isIdle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.busy == 0 && len(l.queue) == 0
+}
+
+// alone reports whether no other call waits, and then counts the call as a batch. It is sent from its
+// own goroutine in this case, if the client ends it in time: to hand it over to another one and back
+// takes as long as half a round trip to a server on this machine.
+func (l *lane) alone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) > 0 || l.busy >= l.of.concurrent+l.late {
 		return false
 	}
-	b.busy++
+	l.busy++
 	return true
 }
 
 // next ends a call that was sent alone, and sends the calls that have come meanwhile.
-func (b *Batcher) next() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.queue) > 0 {
-		go b.drain()
-		return
-	}
-	b.busy--
+func (l *lane) next(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy--
+	l.settle(err)
+	l.start()
 }
 
 // abandon removes a call from the queue, because its context has ended. A command that was sent
 // cannot be canceled: abandon does not wait for its answer, and the batch owns it from then on.
-func (b *Batcher) abandon(ctx context.Context, c *call) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// In both cases the batches on the wire have taken too long, so that one of them gives its place to
+// another.
+func (l *lane) abandon(ctx context.Context, c *call) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	late := ctx.Err()
+	if l.err != nil {
+		late = fmt.Errorf("%w (%w)", ctx.Err(), l.err)
+	}
 	if c.sent {
 		select {
 		case <-c.done: // the answer came at the same time
 			return c.cmd.Err()
 		default:
-			return ctx.Err()
+			l.giveWay()
+			return late
 		}
 	}
-	for i, other := range b.queue {
+	for i, other := range l.queue {
 		if other == c {
-			b.queue = append(b.queue[:i], b.queue[i+1:]...)
+			l.queue = append(l.queue[:i], l.queue[i+1:]...)
 			break
 		}
 	}
-	return fmt.Errorf("%w: %w", errNotSent, ctx.Err())
+	l.giveWay()
+	return fmt.Errorf("%w: %w", errNotSent, late)
 }
 
-// drain sends batches until no call is waiting.
-func (b *Batcher) drain() {
+// giveWay lets another batch be sent beside those on the wire. The caller holds the lock.
+func (l *lane) giveWay() {
+	if l.late < min(l.busy, maxLate*l.of.concurrent) {
+		l.late++
+		l.start()
+	}
+}
+
+// drain sends batches until no call is waiting, or until its place is no longer there.
+func (l *lane) drain() {
 	var batch []*call
-	for {
-		b.mu.Lock()
-		n := min(len(b.queue), maxBatch)
-		if n == 0 {
-			b.busy--
-			b.mu.Unlock()
-			return
-		}
-		batch = append(batch[:0], b.queue[:n]...)
-		b.queue = b.queue[:copy(b.queue, b.queue[n:])]
-		for _, c := range batch {
-			c.sent = true
-		}
-		b.mu.Unlock()
-		b.send(batch)
+	for l.take(&batch) {
+		err := l.of.send(batch)
 		for _, c := range batch {
 			c.done <- struct{}{}
 		}
+		l.mu.Lock()
+		l.settle(err)
+		l.mu.Unlock()
+	}
+}
+
+// take replaces a batch by the next one. Without one it gives the place back.
+func (l *lane) take(batch *[]*call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.queue), maxBatch)
+	if n == 0 || l.busy > l.of.concurrent+l.late {
+		l.busy--
+		return false
+	}
+	*batch = append((*batch)[:0], l.queue[:n]...)
+	l.queue = l.queue[:copy(l.queue, l.queue[n:])]
+	for _, c := range *batch {
+		c.sent = true
+	}
+	return true
+}
+
+// settle notes that a batch was answered or has failed. The caller holds the lock.
+func (l *lane) settle(err error) {
+	l.late = max(l.late-1, 0)
+	if l.err = nil; unreached(err) {
+		l.err = err
 	}
 }
 
 // send sends a batch in one round trip, whose duration is bounded by the client's timeouts and not by
 // the context of a call.
-func (b *Batcher) send(batch []*call) {
+func (b *Batcher) send(batch []*call) error {
 	ctx := context.Background()
 	if len(batch) == 1 {
-		_ = b.client.Process(ctx, batch[0].cmd)
-		return
+		return b.client.Process(ctx, batch[0].cmd)
 	}
 	pipe := b.client.Pipeline()
 	for _, c := range batch {
 		_ = pipe.Process(ctx, c.cmd) // queues it; the outcome is on the command
 	}
-	_, _ = pipe.Exec(ctx) // the first error of the commands, each of which holds its own
+	_, err := pipe.Exec(ctx) // the first error of the commands, each of which holds its own
+	return err
+}
+
+// timed is a client that ends a call at the deadline of its context.
+type timed struct {
+	once   sync.Once
+	client Client
+}
+
+// of returns a client that ends a call with a context in time without the help of another goroutine;
+// nil if there is none. The usual client of go-redis keeps to its own timeouts alone. Of a client of
+// one server it returns a copy that keeps to deadlines too and shares its connections.
+func (t *timed) of(ctx context.Context, c Client) Client {
+	if ctx.Done() == nil {
+		return c
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		return nil
+	}
+	t.once.Do(func() {
+		switch c := c.(type) {
+		case *redis.Client:
+			if t.client = c; !c.Options().ContextTimeoutEnabled {
+				copied := c.WithTimeout(c.Options().ReadTimeout)
+				copied.Options().ContextTimeoutEnabled = true
+				t.client = copied
+			}
+		case *redis.ClusterClient:
+			if c.Options().ContextTimeoutEnabled {
+				t.client = c
+			}
+		}
+	})
+	return t.client
+}
+
+// inTime makes a context's error of that of a connection whose deadline was the context's.
+func inTime(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	}
+	return err
+}
+
+// patient is a client that sends each call by itself and keeps to its context.
+type patient struct {
+	Client
+	timed timed
+	away  atomic.Pointer[error] // why the latest call could not be sent
+}
+
+// Process implements Client.
+func (p *patient) Process(ctx context.Context, cmd redis.Cmder) error {
+	if c := p.timed.of(ctx, p.Client); c != nil {
+		return inTime(c.Process(ctx, cmd))
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := p.Client.Process(ctx, cmd)
+		if !unreached(err) {
+			p.away.Store(nil)
+		} else {
+			p.away.Store(&err)
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		if away := p.away.Load(); away != nil {
+			return fmt.Errorf("%w (%w)", ctx.Err(), *away)
+		}
+		return ctx.Err()
+	}
 }

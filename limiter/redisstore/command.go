@@ -59,9 +59,9 @@ func (c *clonedCmd) Clone() redis.Cmder {
 
 // subject is the key and the limits of a call, for its errors.
 type subject struct {
-	key     string
-	limits  []limiter.Limit
-	several bool // each limit has keys of its own
+	key    string
+	limits []limiter.Limit
+	states []string // of several limits, the names of their states; else the key is
 }
 
 // run sends a command. If the server does not know the script, after a restart, a failover or SCRIPT

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/keyname"
 )
 
 // WrongTypeError is the error of a key that holds anything else than a state of the algorithm.
@@ -65,11 +64,7 @@ func (s *Store) explainFailure(ctx context.Context, err error, about subject) er
 // wrongType returns the WrongTypeError of a decision. It asks the server which of the keys is
 // concerned; without an answer, the error has no Type.
 func (s *Store) wrongType(ctx context.Context, about subject) error {
-	if about.several {
-		s.known.forget(about.key, about.limits)
-	} else {
-		s.known.forget(about.key, nil)
-	}
+	s.known.forget(about)
 	unknown := &WrongTypeError{Key: about.key, Want: s.form.holds}
 	now := limiter.Instant(0)
 	if s.namedByWindow() {
@@ -79,10 +74,10 @@ func (s *Store) wrongType(ctx context.Context, about subject) error {
 		}
 	}
 	var keys []ownKey
-	for _, l := range about.limits {
+	for i, l := range about.limits {
 		key := about.key
-		if about.several {
-			key = keyname.OfWindow(key, l.Window)
+		if len(about.states) > 0 {
+			key = about.states[i]
 		}
 		keys = append(keys, s.keys(key, l, now)...)
 	}
@@ -112,20 +107,25 @@ func (s *Store) typeOf(ctx context.Context, name string) string {
 	return cmd.Val()
 }
 
+// unreached reports whether an error says that nothing was sent, because there was no connection.
+func unreached(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "dial"
+}
+
 // failure wraps an error of the client. After an error reply, and after an error before anything was
 // sent, nothing was charged. All other errors are limiter.ErrUnknownOutcome.
 func failure(err error) error {
 	var answered redis.Error
-	var network *net.OpError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &answered):
 		return fmt.Errorf("the server refused: %w", err)
-	case errors.As(err, &network) && network.Op == "dial":
-		return fmt.Errorf("the server cannot be reached: %w", err)
 	case errors.Is(err, errNotSent):
 		return err
+	case unreached(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("the server cannot be reached: %w", err)
 	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 		return fmt.Errorf("the request was not sent: %w", err)
 	}

@@ -3,9 +3,6 @@ package redisstore
 import (
 	"hash/maphash"
 	"sync/atomic"
-	"time"
-
-	"ratescope/limiter"
 )
 
 // knownKeys remembers keys whose value was found to be a state of the algorithm. The check costs
@@ -22,25 +19,28 @@ const trusted = 63 // decisions between two checks of a known key; one less than
 
 func newKnownKeys() *knownKeys { return &knownKeys{seed: maphash.MakeSeed()} }
 
-// hash returns the hash of a name, with the counting bits set. It includes the windows of several
-// limits on one key, which have keys of their own on the server.
-func (k *knownKeys) hash(name string, several []limiter.Limit) uint64 {
-	h := maphash.String(k.seed, name)
-	for _, l := range several {
-		h = (h ^ uint64(l.Window/time.Microsecond)) * 0x9e3779b97f4a7c15
+// hash returns the hash of what a call is about, with the counting bits set. The states of several
+// limits have keys of their own on the server.
+func (k *knownKeys) hash(about subject) uint64 {
+	if len(about.states) == 0 {
+		return maphash.String(k.seed, about.key) | trusted
+	}
+	h := uint64(0)
+	for _, name := range about.states {
+		h = (h ^ maphash.String(k.seed, name)) * 0x9e3779b97f4a7c15
 	}
 	return h | trusted
 }
 
 func (k *knownKeys) slot(h uint64) *atomic.Uint64 { return &k.slots[h>>52] }
 
-// trust reports whether the check may be left out for a name, and counts the decision. When a check
+// trust reports whether the check may be left out, and counts the decision. When a check
 // is due, only one of several concurrent decisions makes it.
-func (k *knownKeys) trust(name string, several []limiter.Limit) bool {
+func (k *knownKeys) trust(about subject) bool {
 	if k == nil {
 		return true
 	}
-	h := k.hash(name, several)
+	h := k.hash(about)
 	v := k.slot(h).Load()
 	switch {
 	case v|trusted != h:
@@ -52,23 +52,23 @@ func (k *knownKeys) trust(name string, several []limiter.Limit) bool {
 	return true
 }
 
-// learn notes that a decision about a name has found a state of the algorithm.
-func (k *knownKeys) learn(name string, several []limiter.Limit) {
+// learn notes that a decision has found states of the algorithm.
+func (k *knownKeys) learn(about subject) {
 	if k == nil {
 		return
 	}
-	h := k.hash(name, several)
+	h := k.hash(about)
 	if k.slot(h).Load()|trusted != h {
 		k.slot(h).Store(h &^ trusted)
 	}
 }
 
-// forget makes the next decision about a name check its value.
-func (k *knownKeys) forget(name string, several []limiter.Limit) {
+// forget makes the next decision check the value.
+func (k *knownKeys) forget(about subject) {
 	if k == nil {
 		return
 	}
-	h := k.hash(name, several)
+	h := k.hash(about)
 	if k.slot(h).Load()|trusted == h {
 		k.slot(h).Store(0)
 	}

@@ -1,44 +1,40 @@
 package redisstore
 
-import (
-	"testing"
-	"time"
-
-	"ratescope/limiter"
-)
+import "testing"
 
 // TestKnownKeys: a name is looked at again after 63 decisions, by one of those that come at
 // the same time, and at once after something foreign was found.
 func TestKnownKeys(t *testing.T) {
 	t.Parallel()
 	k := newKnownKeys()
-	if k.trust("a", nil) {
+	if k.trust(subject{key: "a"}) {
 		t.Fatal("a name that was never seen is known")
 	}
-	k.learn("a", nil)
+	k.learn(subject{key: "a"})
 	careful := 0
 	for range 640 {
-		if !k.trust("a", nil) {
+		if !k.trust(subject{key: "a"}) {
 			careful++ // and its answer is not there before the next decision
 		}
 	}
 	if careful != 10 {
 		t.Errorf("%d of 640 decisions looked again, want 10", careful)
 	}
-	k.learn("a", nil)
-	k.forget("a", nil)
-	if k.trust("a", nil) {
+	k.learn(subject{key: "a"})
+	k.forget(subject{key: "a"})
+	if k.trust(subject{key: "a"}) {
 		t.Error("a name with a foreign value is known")
 	}
-	several := []limiter.Limit{{Count: 1, Window: time.Second}, {Count: 2, Window: time.Minute}}
-	k.learn("a", several)
-	if k.trust("a", nil) || k.trust("a", several[:1]) || !k.trust("a", several) {
+	half := subject{key: "a", states: []string{"{a}:1000ms"}}
+	several := subject{key: "a", states: []string{"{a}:1000ms", "{a}:60000ms"}}
+	k.learn(several)
+	if k.trust(subject{key: "a"}) || k.trust(half) || !k.trust(several) {
 		t.Error("limits that have keys of their own share what is known")
 	}
 	var none *knownKeys
-	none.learn("a", nil)
-	none.forget("a", nil)
-	if !none.trust("a", nil) {
+	none.learn(subject{key: "a"})
+	none.forget(subject{key: "a"})
+	if !none.trust(subject{key: "a"}) {
 		t.Error("where every key is known, one is not")
 	}
 }

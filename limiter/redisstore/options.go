@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 )
 
@@ -26,6 +27,10 @@ func WithConvention(c limiter.Convention) Option { return func(s *settings) { s.
 // WithClock replaces the server's clock. It is meant for tests and lessons, because stores that
 // share keys must share a clock, which only the server can provide.
 func WithClock(now func() limiter.Instant) Option { return func(s *settings) { s.clock = now } }
+
+// WithBlock refuses a key that overran altogether for a while, whichever process asks. It is short
+// for a Convention with Block set; a WithConvention after it replaces it.
+func WithBlock(d time.Duration) Option { return func(s *settings) { s.convention.Block = d } }
 
 // WithDenials records denied requests for two windows in the stream layout.DeniedKey, in the same
 // script that denies them.
@@ -50,6 +55,9 @@ func WithPrefix(p string) Option { return func(s *settings) { s.prefix = p } }
 // time, as a Batcher does. The default is 2; 0 sends each decision by itself. It has no effect on a
 // client without a Pipeline.
 func WithBatches(n int) Option { return func(s *settings) { s.batches = n } }
+
+// named returns the name of a limiter's key on the server.
+func (s settings) named(key string) string { return keyname.Named(s.prefix, key) }
 
 func settingsOf(opts []Option) (settings, error) {
 	s := settings{prefix: DefaultPrefix, batches: 2}
@@ -78,6 +86,9 @@ func (s settings) validate(a limiter.Algorithm) error {
 	}
 	if len(s.prefix) > maxPrefix {
 		return fmt.Errorf("%w: the prefix is %d bytes long: use at most %d", limiter.ErrBadRequest, len(s.prefix), maxPrefix)
+	}
+	if !keyname.SharesSlots(s.prefix) {
+		return fmt.Errorf("%w: the prefix %q has an empty hash tag, so that a cluster would spread the keys of one limiter: leave {} out", limiter.ErrBadRequest, s.prefix)
 	}
 	switch s.layout.Unit {
 	case 0, time.Second, time.Millisecond, time.Microsecond:

@@ -111,6 +111,9 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	t.Ahead = a == limiter.FixedWindow && act == charges && s.convention.Alignment == limiter.AlignEpoch && !t.Given && !t.Block && !t.Charged
 	if act == chargesAll {
 		t.Stride, t.Charged = scriptArgs+forms[a].rateArgCount(c), false
+		if t.Denials {
+			t.Stride++
+		}
 	}
 	switch s.layout.Unit {
 	case time.Second:

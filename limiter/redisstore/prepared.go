@@ -25,6 +25,16 @@ type prepared struct {
 // decision prepares its own.
 const maxPrepared = 16
 
+// preparedOf returns a limit that is kept in the form in which it is sent, or nil.
+func (s *Store) preparedOf(limit limiter.Limit) *prepared {
+	for _, p := range *s.limits.Load() {
+		if p.limit == limit {
+			return p
+		}
+	}
+	return nil
+}
+
 // keep adds a limit to the prepared ones. If two goroutines do so at the same time, one of the
 // limits may be lost, and is prepared again later.
 func (s *Store) keep(p *prepared) {

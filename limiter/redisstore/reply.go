@@ -67,7 +67,7 @@ func (s *Store) decode(ctx context.Context, about subject, p *prepared, n int64,
 		return limiter.Decision{}, s.refusal(ctx, about, vals[0])
 	}
 	if !peeked {
-		s.known.learn(about.key, nil)
+		s.known.learn(about)
 	}
 	return s.decodeNumbers(p, n, peeked, vals)
 }

@@ -24,7 +24,7 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 	if err != nil {
 		return err
 	}
-	key = s.prefix + key
+	key = s.named(key)
 	if s.sums != nil {
 		s.sums.forget(key)
 	}
@@ -33,14 +33,14 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 
 // ResetAll removes the state of a key for limits of AllowAll.
 func (s *Store) ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error {
-	if _, err := s.checkAll(ctx, key, 0, limits); err != nil {
+	if _, err := s.checkKeys(ctx, 0, limiter.OnKey(key, limits...)); err != nil {
 		return err
 	}
 	now, err := s.now(ctx)
 	if err != nil {
 		return err
 	}
-	key = s.prefix + key
+	key = s.named(key)
 	var keys []ownKey
 	for _, l := range limits {
 		keys = append(keys, s.keys(keyname.OfWindow(key, l.Window), l, now)...)

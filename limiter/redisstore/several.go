@@ -2,36 +2,112 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"ratescope/limiter"
 	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 )
 
-// AllowAll decides about a request of cost n under several limits with different windows, such as 10
-// a second and 300 a minute, in one script. The request is charged to all limits if all of them
-// allow it, and else to none. These limits have keys of their own, which other calls of AllowAll
-// share, but AllowN does not.
+// AllowAll is AllowKeys for limits on one key with different windows, such as 10 a second and 300 a
+// minute.
 func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
+	return s.AllowKeys(ctx, n, limiter.OnKey(key, limits...)...)
+}
+
+// AllowKeys implements limiter.Several. On one server it is one script, and on a cluster too where all
+// keys are in one slot: that is where they have the same hash tag, as all keys have under a prefix
+// with one, WithPrefix("{api}:").
+//
+// Keys in different slots are decided about at the same time by a script each, and what was charged
+// in one slot is refunded when another denies. That is not one step: a request that comes in
+// between may be denied because of units that are refunded a moment later, and units whose refund
+// failed stay charged until they leave the window. Never is more admitted than a limit.
+func (s *Store) AllowKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error) {
 	if n == 0 {
-		return s.PeekAll(ctx, key, 0, limits...)
+		return s.PeekKeys(ctx, 0, parts...)
 	}
-	all, err := s.checkAll(ctx, key, n, limits)
+	all, err := s.checkKeys(ctx, n, parts)
 	if err != nil {
 		return nil, err
 	}
-	key = s.prefix + key
+	groups := s.bySlot(all)
+	if len(groups) == 1 {
+		return s.allowTogether(ctx, n, all)
+	}
+	return s.reserve(ctx, n, groups, len(all))
+}
+
+// part is one of several limits: the name of its key on the server, and that of its state.
+type part struct {
+	*prepared
+	at         int // its place in the call
+	key, state string
+}
+
+// checkKeys validates a request under several limits before anything is sent.
+func (s *Store) checkKeys(ctx context.Context, n int64, parts []limiter.KeyLimit) ([]part, error) {
+	if s == nil || s.form.script == nil {
+		return nil, errNotMade
+	}
+	if err := limiter.CheckKeys(ctx, s.algorithm, s.convention, n, parts); err != nil {
+		return nil, err
+	}
+	if s.several == nil {
+		return nil, fmt.Errorf("%w: this layout or alignment keeps one limit a key: use the library's own layout and clock-aligned windows", limiter.ErrNotOnStore)
+	}
+	all := make([]part, len(parts))
+	for i, p := range parts {
+		if p.Limit.Count == 0 && s.algorithm.Bursts() {
+			return nil, fmt.Errorf("%w: a limit of 0 among several counts nothing in %s: leave it out", limiter.ErrBadRequest, s.algorithm)
+		}
+		known, err := s.check(ctx, p.Key, p.Limit, n)
+		if err != nil {
+			return nil, err
+		}
+		name := s.named(p.Key)
+		all[i] = part{known, i, name, keyname.OfWindow(name, p.Limit.Window)}
+	}
+	return all, nil
+}
+
+// bySlot returns the parts that one script can decide about together.
+func (s *Store) bySlot(all []part) (groups [][]part) {
+	if s.nodes == nil {
+		return [][]part{all}
+	}
+	for _, p := range all {
+		i := slices.IndexFunc(groups, func(g []part) bool { return keyname.Tag(g[0].key) == keyname.Tag(p.key) })
+		if i < 0 {
+			groups, i = append(groups, nil), len(groups)
+		}
+		groups[i] = append(groups[i], p)
+	}
+	return groups
+}
+
+// allowTogether decides about parts in one slot, in one script.
+func (s *Store) allowTogether(ctx context.Context, n int64, all []part) ([]limiter.Decision, error) {
+	about := subject{key: all[0].key}
 	text := s.several
-	if !s.known.trust(key, limits) {
-		text = s.careful[1]
-	}
 	args := []any{verbTake, text.sha(), nil}
-	for _, l := range limits {
-		args = append(args, s.mainKey(keyname.OfWindow(key, l.Window)))
+	for _, p := range all {
+		about.limits, about.states = append(about.limits, p.limit), append(about.states, p.state)
+		args = append(args, s.mainKey(p.state))
 	}
-	if s.denials {
-		args = append(args, layout.DeniedKey(key))
+	if !s.known.trust(about) {
+		text = s.careful[1]
+		args[1] = text.sha()
+	}
+	deniedAt := make(map[string]int, 1)
+	for _, p := range all {
+		if s.denials && deniedAt[p.key] == 0 {
+			args = append(args, layout.DeniedKey(p.key))
+			deniedAt[p.key] = len(args) - 3
+		}
 	}
 	args[2] = len(args) - 3
 	var now any = 0
@@ -40,9 +116,11 @@ func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...lim
 	}
 	for _, p := range all {
 		args = append(args, n, p.count, p.window, now)
-		args = s.appendRate(args, p, n, true)
+		args = s.appendRate(args, p.prepared, n, true)
+		if s.denials {
+			args = append(args, deniedAt[p.key])
+		}
 	}
-	about := subject{key: key, limits: limits, several: true}
 	answer, err := s.run(ctx, newDecisionCmd(ctx, text, args), about, chargesAll)
 	if err != nil {
 		return nil, err
@@ -50,53 +128,120 @@ func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...lim
 	return s.decodeAll(ctx, about, all, n, answer)
 }
 
-// checkAll validates a request under several limits before anything is sent, and returns the limits
-// in the form in which they are sent.
-func (s *Store) checkAll(ctx context.Context, key string, n int64, limits []limiter.Limit) ([]*prepared, error) {
-	if s == nil || s.form.script == nil {
-		return nil, errNotMade
+// nodeError is the error of one of the nodes that a call went to.
+type nodeError struct {
+	error
+	node string
+}
+
+// Node returns the address of the node.
+func (e *nodeError) Node() string { return e.node }
+
+// Unwrap returns the error itself.
+func (e *nodeError) Unwrap() error { return e.error }
+
+// reserve decides about parts in several slots, all at the same time, and refunds what was charged
+// unless everything was.
+func (s *Store) reserve(ctx context.Context, n int64, groups [][]part, total int) ([]limiter.Decision, error) {
+	answers, failed := make([][]limiter.Decision, len(groups)), make([]error, len(groups))
+	var wg sync.WaitGroup
+	for i, g := range groups {
+		wg.Go(func() {
+			if answers[i], failed[i] = s.allowTogether(ctx, n, g); failed[i] != nil {
+				failed[i] = &nodeError{failed[i], s.Node(g[0].key)}
+			}
+		})
 	}
-	if err := limiter.CheckAll(ctx, s.algorithm, s.convention, key, n, limits); err != nil {
+	wg.Wait()
+	charged := true
+	for i := range groups {
+		charged = charged && failed[i] == nil && limiter.Combine(answers[i]).Allowed
+	}
+	if !charged {
+		s.giveBack(ctx, n, groups, answers)
+	}
+	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
-	if s.several == nil {
-		return nil, fmt.Errorf("%w: this layout or alignment keeps one limit a key: use the library's own layout and clock-aligned windows", limiter.ErrNotOnStore)
-	}
-	all := make([]*prepared, len(limits))
-	for i, l := range limits {
-		if l.Count == 0 && s.algorithm.Bursts() {
-			return nil, fmt.Errorf("%w: a limit of 0 among several counts nothing in %s: leave it out", limiter.ErrBadRequest, s.algorithm)
-		}
-		var err error
-		if all[i], err = s.check(ctx, key, l, n); err != nil {
-			return nil, err
+	all := make([]limiter.Decision, total)
+	for i, g := range groups {
+		for j, p := range g {
+			all[p.at] = answers[i][j]
 		}
 	}
 	return all, nil
 }
 
+// giveBack refunds the groups that were charged, and puts what is charged after it into their
+// decisions. Where the context ends first the refunds go on without the caller.
+func (s *Store) giveBack(ctx context.Context, n int64, groups [][]part, answers [][]limiter.Decision) {
+	type refund struct {
+		group int
+		after []limiter.Decision
+	}
+	back, open := make(chan refund, len(groups)), 0
+	for i, g := range groups {
+		if len(answers[i]) == 0 || !limiter.Combine(answers[i]).Allowed {
+			continue
+		}
+		open++
+		go func() {
+			after, err := s.eachPart(context.WithoutCancel(ctx), n, g, refunds)
+			if err != nil {
+				after = nil
+			}
+			back <- refund{i, after}
+		}()
+	}
+	for ; open > 0; open-- {
+		select {
+		case r := <-back:
+			for j, d := range r.after {
+				d.Cost = n
+				answers[r.group][j] = d
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // PeekAll returns what AllowAll would answer, without charging. It reads one limit after the other.
 func (s *Store) PeekAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
-	return s.each(ctx, key, n, limits, looks)
+	return s.PeekKeys(ctx, n, limiter.OnKey(key, limits...)...)
 }
 
-// RefundAll refunds n units that AllowAll charged, one limit after the other. After an error, the
-// limits before it are refunded.
-func (s *Store) RefundAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
-	if err := s.checkRefund(n); err != nil {
-		return nil, err
-	}
-	return s.each(ctx, key, n, limits, refunds)
-}
-
-func (s *Store) each(ctx context.Context, key string, n int64, limits []limiter.Limit, act action) ([]limiter.Decision, error) {
-	prepared, err := s.checkAll(ctx, key, n, limits)
+// PeekKeys returns what AllowKeys would answer, without charging. It reads one limit after the other.
+func (s *Store) PeekKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error) {
+	all, err := s.checkKeys(ctx, n, parts)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]limiter.Decision, len(limits))
-	for i, p := range prepared {
-		if all[i], err = s.decideNamed(ctx, keyname.OfWindow(s.prefix+key, p.limit.Window), p, n, act); err != nil {
+	return s.eachPart(ctx, n, all, looks)
+}
+
+// RefundAll refunds n units that AllowAll charged, as RefundKeys does.
+func (s *Store) RefundAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
+	return s.RefundKeys(ctx, n, limiter.OnKey(key, limits...)...)
+}
+
+// RefundKeys refunds n units that AllowKeys charged, one limit after the other. After an error, the
+// limits before it are refunded.
+func (s *Store) RefundKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error) {
+	if err := s.checkRefund(n); err != nil {
+		return nil, err
+	}
+	all, err := s.checkKeys(ctx, n, parts)
+	if err != nil {
+		return nil, err
+	}
+	return s.eachPart(ctx, n, all, refunds)
+}
+
+func (s *Store) eachPart(ctx context.Context, n int64, parts []part, act action) (all []limiter.Decision, err error) {
+	all = make([]limiter.Decision, len(parts))
+	for i, p := range parts {
+		if all[i], err = s.decideNamed(ctx, p.state, p.prepared, n, act); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +250,7 @@ func (s *Store) each(ctx context.Context, key string, n int64, limits []limiter.
 
 // decodeAll decodes the reply about several limits. If the request was not charged, each decision is
 // the one that its limit would give alone.
-func (s *Store) decodeAll(ctx context.Context, about subject, limits []*prepared, n int64, text string) ([]limiter.Decision, error) {
+func (s *Store) decodeAll(ctx context.Context, about subject, parts []part, n int64, text string) ([]limiter.Decision, error) {
 	vals, err := numbers(nil, text)
 	if err != nil {
 		return nil, err
@@ -113,15 +258,15 @@ func (s *Store) decodeAll(ctx context.Context, about subject, limits []*prepared
 	if len(vals) > 0 && vals[0] < 0 {
 		return nil, s.refusal(ctx, about, vals[0])
 	}
-	s.known.learn(about.key, about.limits)
-	if len(vals) == 0 || len(vals)%len(limits) != 0 {
-		return nil, fmt.Errorf("the script for %d limits answered %d values", len(limits), len(vals))
+	s.known.learn(about)
+	if len(vals) == 0 || len(vals)%len(parts) != 0 {
+		return nil, fmt.Errorf("the script for %d limits answered %d values", len(parts), len(vals))
 	}
-	each := len(vals) / len(limits)
+	each := len(vals) / len(parts)
 	charged := vals[0] == replyAdmitted
-	all := make([]limiter.Decision, len(limits))
-	for i, p := range limits {
-		d, err := s.decodeNumbers(p, n, !charged, vals[i*each:(i+1)*each:(i+1)*each])
+	all := make([]limiter.Decision, len(parts))
+	for i, p := range parts {
+		d, err := s.decodeNumbers(p.prepared, n, !charged, vals[i*each:(i+1)*each:(i+1)*each])
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,8 @@ type Store struct {
 	algorithm  limiter.Algorithm
 	form       form
 	client     Client
+	pipes      Pipeliner // nil if the client cannot send a batch
+	nodes      *nodes    // nil for one server
 	file       string
 	scripts    [3]*script // by action
 	several    *script    // for several limits on one key; nil if these are not possible
@@ -52,24 +54,27 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.client = s.batched(c)
+	s.client, s.nodes = s.batched(c), nodesOf(c)
+	s.pipes, _ = c.(Pipeliner)
 	if s.ownLayout() {
 		s.known = newKnownKeys()
 	}
 	return s, nil
 }
 
-// batched returns a Batcher over the client, unless batches are turned off or the client sends
-// commands together itself.
+// batched returns a client that keeps to the contexts of its calls: a Batcher, unless batches are turned
+// off or the client sends commands together itself.
 func (s *Store) batched(c Client) Client {
 	switch c.(type) {
-	case *Batcher, *redis.AutoPipeliner:
+	case *Batcher:
 		return c
+	case *redis.AutoPipeliner:
+		return &patient{Client: c}
 	}
 	if b, ok := c.(BatchClient); ok && s.batches > 0 {
-		return &Batcher{client: b, concurrent: s.batches}
+		return newBatcher(b, s.batches)
 	}
-	return c
+	return &patient{Client: c}
 }
 
 // newStore returns a Store without a Batcher.
@@ -163,7 +168,7 @@ func (s *Store) decide(ctx context.Context, key string, limit limiter.Limit, n i
 	if err != nil {
 		return limiter.Decision{}, err
 	}
-	return s.decideNamed(ctx, s.prefix+key, p, n, act)
+	return s.decideNamed(ctx, s.named(key), p, n, act)
 }
 
 // decideNamed sends a request about a key by its full name on the server.
@@ -194,33 +199,47 @@ func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n in
 	if err := limiter.CheckKey(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, p := range *s.limits.Load() {
-		if p.limit == limit && n >= 0 && n <= p.mostCost {
-			return p, nil
-		}
+	known := s.preparedOf(limit)
+	if known != nil && n >= 0 && n <= known.mostCost {
+		return known, nil
 	}
-	if err := limiter.Check(ctx, s.algorithm, s.convention, key, limit, n); err != nil {
-		return nil, err
+	if err := limiter.Check(ctx, s.algorithm, s.convention, key, limit, n); err != nil || known != nil && !s.perUnit() {
+		return known, err
 	}
-	if s.algorithm == limiter.SlidingLog && n > maxMembers {
-		return nil, fmt.Errorf("%w: a cost of %d would add as many members to a sorted set at once: use at most %d, or the stream counter", limiter.ErrBadRequest, n, maxMembers)
-	}
-	if s.perUnit() && n > maxUnits {
+	if s.perUnit() && n > maxUnits && (n <= limit.Count || limit.Count == 0) {
 		return nil, fmt.Errorf("%w: a cost of %d would add as many entries to a stream of units at once: use at most %d, or running totals", limiter.ErrBadRequest, n, maxUnits)
 	}
 	if err := s.checkLimit(limit); err != nil {
 		return nil, err
+	}
+	if known != nil {
+		return known, nil
 	}
 	p := s.prepare(limit)
 	s.keep(p)
 	return p, nil
 }
 
+// CheckLimits says whether the Store can decide about limits, as limiter.CheckLimits does. It asks
+// no server.
+func (s *Store) CheckLimits(together bool, parts ...limiter.KeyLimit) error {
+	if together {
+		_, err := s.checkKeys(context.Background(), 0, parts)
+		return err
+	}
+	for _, p := range parts {
+		if _, err := s.check(context.Background(), p.Key, p.Limit, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // mostCost returns the largest cost of one request.
 func (s *Store) mostCost() int64 {
 	switch {
 	case s.algorithm == limiter.SlidingLog:
-		return maxMembers
+		return limiter.MaxLogCost
 	case s.perUnit():
 		return maxUnits
 	}
@@ -228,10 +247,10 @@ func (s *Store) mostCost() int64 {
 }
 
 const (
-	maxMembers = 10_000  // members or entries that one request adds or removes
-	maxUnits   = 1000    // entries that one request adds to a stream of units
-	mostUnits  = 50_000  // entries of a stream of units
-	unlimited  = 1 << 53 // more than any sum of units
+	maxMembers = limiter.MaxLogCost // members or entries that one request adds or removes
+	maxUnits   = 1000               // entries that one request adds to a stream of units
+	mostUnits  = 50_000             // entries of a stream of units
+	unlimited  = 1 << 53            // more than any sum of units
 )
 
 // checkLimit returns an error if a valid limit is not possible on Redis: windows must be whole units
@@ -258,7 +277,7 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 	if act == looks && !s.noReadOnly.Load() {
 		verb = verbPeek
 	}
-	known := act != charges || s.known.trust(key, nil)
+	known := act != charges || s.known.trust(subject{key: key})
 	lean := act == charges && n == 1 && p.lean != nil && known
 	switch {
 	case lean:

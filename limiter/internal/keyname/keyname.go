@@ -3,6 +3,7 @@
 package keyname
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,33 @@ func Key(base string) (key string, ok bool) {
 		key = strings.TrimPrefix(base[:len(base)-1], "{")
 	}
 	return key, Base(key) == base
+}
+
+// marker begins the names that Named makes. Such a name is escaped too where a caller chose it.
+const marker = "{%"
+
+// Named returns the name on the server of a limiter's key under a prefix. That is prefix + key, unless
+// a cluster would hash all of it although it holds a closing brace, as {}x does: then no other name
+// can be put in its slot, and the key is escaped within a hash tag. No two keys share a name. Without a
+// prefix a name is the key as it is, for it may be that of another program.
+func Named(prefix, key string) string {
+	name := prefix + key
+	if prefix != "" && (strings.HasPrefix(key, marker) || strings.IndexByte(name, '}') >= 0 && hashTag(name) == "") {
+		return prefix + marker + url.PathEscape(key) + "}"
+	}
+	return name
+}
+
+// SharesSlots reports whether a prefix lets every key have further names in its slot: not where it
+// has an empty hash tag, with which a cluster hashes the whole of each name.
+func SharesSlots(prefix string) bool { return hashTag(prefix) != "" || !strings.Contains(prefix, "{}") }
+
+// Tag returns what a cluster hashes of a name: names with the same one are in one slot.
+func Tag(name string) string {
+	if tag := hashTag(name); tag != "" {
+		return tag
+	}
+	return name
 }
 
 // hashTag returns what Redis Cluster hashes instead of the whole key, "" for the whole.
