@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -21,10 +20,12 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/admit"
 )
 
 // Failure says what happens to a call when the limiter cannot decide, because its store is
-// away. There is no default: each is wrong for some service.
+// away. There is no default: each is wrong for some service. It is not used where the call itself is
+// why there is no decision, by its key or the value that another program keeps there.
 type Failure uint8
 
 const (
@@ -38,10 +39,16 @@ type Config struct {
 	// Limiter decides. A limiter.Breaker bounds how long its store may take, and falls back.
 	Limiter limiter.Limiter
 	Limit   limiter.Limit
+	// Rules are limits on several keys, as 100 a minute for an address and 1,000 an hour for a user,
+	// in place of Limit, LimitFor and Key. They are decided about in one call and charged together or
+	// not at all. They need a limiter.Memory or a redisstore.Store, and have no Policy.
+	Rules []Rule
+	// Skip says which calls are not limited, as by method those of health checks; none is when nil.
+	Skip func(ctx context.Context, method string) bool
 	// LimitFor is the limit of one call by its full method, as "/pkg.Service/Method"; Limit when nil.
 	LimitFor func(ctx context.Context, method string) limiter.Limit
-	// Key names who calls. "" is not limited. When nil it is the host part of the peer's address,
-	// which behind a proxy is the proxy, and for a client the method.
+	// Key names who calls. "" is not limited. When nil it is the peer's IPv4 address or the /64 of its
+	// IPv6 address, which behind a proxy is the proxy's, and for a client the method.
 	Key func(ctx context.Context, method string) string
 	// Policy settles denied calls; limiter.Drop when nil for a server, which answers at once, and
 	// for a client a wait as long as the context allows.
@@ -52,6 +59,28 @@ type Config struct {
 	OnError func(ctx context.Context, method string, err error)
 }
 
+// Rule is a key of a call and limits on it.
+type Rule struct {
+	// Name of the rule stands in front of its keys, so that keys of two rules are never the same.
+	// Printable ASCII without quotes, backslashes, braces and colons.
+	Name string
+	// Key names what is limited; the rule does not apply to a call for which it is "".
+	Key func(Call) string
+	// Limits have different windows.
+	Limits []limiter.Limit
+	// LimitsFor are those of one call, as of a plan, in place of Limits.
+	LimitsFor func(Call) []limiter.Limit
+}
+
+// Call is a call as a Rule sees it.
+type Call struct {
+	Context context.Context
+	Method  string // full, as "/pkg.Service/Method"
+}
+
+// PeerHost is the Rule.Key that names who calls by its address, as Config.Key does when it is nil.
+func PeerHost(c Call) string { return peerHost(c.Context, c.Method) }
+
 // Counts is what interceptors have done so far.
 type Counts struct {
 	Admitted, Denied int64
@@ -61,7 +90,8 @@ type Counts struct {
 
 // Interceptors limit the calls to a server or of a client. They may be used by many goroutines.
 type Interceptors struct {
-	Config
+	config                         Config
+	rules                          []admit.Rule[Call]
 	admitted, denied, open, closed atomic.Int64
 }
 
@@ -73,24 +103,25 @@ func New(c Config) (*Interceptors, error) {
 	if c.OnFailure != FailOpen && c.OnFailure != FailClosed {
 		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen or FailClosed")
 	}
-	if c.LimitFor == nil {
-		if err := checkLimit(c.Limit); err != nil {
+	i := &Interceptors{}
+	if len(c.Rules) > 0 {
+		if c.LimitFor != nil || c.Key != nil || c.Policy != nil || c.Limit != (limiter.Limit{}) {
+			return nil, errors.New("Config.Rules stand alone: leave Limit, LimitFor, Key and Policy out")
+		}
+		for _, r := range c.Rules {
+			i.rules = append(i.rules, admit.Rule[Call](r))
+		}
+		if err := admit.Check(c.Limiter, i.rules); err != nil {
+			return nil, err
+		}
+	} else if c.LimitFor == nil {
+		if err := admit.Decides(c.Limiter, false, limiter.KeyLimit{Key: "any", Limit: c.Limit}); err != nil {
 			return nil, err
 		}
 		c.LimitFor = func(context.Context, string) limiter.Limit { return c.Limit }
 	}
-	return &Interceptors{Config: c}, nil
-}
-
-// checkLimit refuses, beside what no limiter takes, a limit that denies nothing.
-func checkLimit(l limiter.Limit) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
-	if l.Count == 0 {
-		return fmt.Errorf("%w: a limit of 0 counts and denies nothing: set a Count", limiter.ErrBadRequest)
-	}
-	return nil
+	i.config = c
+	return i, nil
 }
 
 // Counts returns what was done so far.
@@ -133,23 +164,34 @@ func (waits) Handle(ctx context.Context, o limiter.OverLimit) (limiter.Decision,
 
 // admit decides about one call and returns the status of one that is not let through.
 func (i *Interceptors) admit(ctx context.Context, method string, key func(context.Context, string) string, policy limiter.Policy) error {
-	if i.Limiter == nil {
+	c := &i.config
+	if c.Limiter == nil {
 		return status.Error(codes.Internal, "The rate limiter is not set up: make it with grpclimit.New.")
 	}
-	if i.Key != nil {
-		key = i.Key
-	}
-	if i.Policy != nil {
-		policy = i.Policy
-	}
-	name, limit := key(ctx, method), i.LimitFor(ctx, method)
-	if name == "" {
+	if c.Skip != nil && c.Skip(ctx, method) {
 		return nil
 	}
-	if err := checkLimit(limit); err != nil {
-		return i.undecided(ctx, method, codes.Internal, "The call has no limit.", err)
+	if c.Key != nil {
+		key = c.Key
 	}
-	d, err := limiter.Apply(ctx, i.Limiter, policy, name, limit, 1)
+	if c.Policy != nil {
+		policy = c.Policy
+	}
+	var d limiter.Decision
+	parts, err := i.parts(ctx, method, key)
+	switch {
+	case errors.Is(err, admit.ErrNoLimit):
+		return i.undecided(ctx, method, codes.Internal, "The call has no limit.", err)
+	case len(parts) == 0:
+		return nil
+	case len(i.rules) > 0:
+		var all []limiter.Decision
+		if all, err = c.Limiter.(limiter.Several).AllowKeys(ctx, 1, parts...); err == nil {
+			d = limiter.Combine(all)
+		}
+	default:
+		d, err = limiter.Apply(ctx, c.Limiter, policy, parts[0].Key, parts[0].Limit, 1)
+	}
 	switch {
 	case err == nil && d.Allowed:
 		i.admitted.Add(1)
@@ -161,12 +203,29 @@ func (i *Interceptors) admit(ctx context.Context, method string, key func(contex
 		return i.undecided(ctx, method, status.FromContextError(ctx.Err()).Code(), "The call waited for its turn in vain.", err)
 	case errors.Is(err, limiter.ErrBadRequest):
 		return i.undecided(ctx, method, codes.InvalidArgument, "The call has a name that cannot be limited.", err)
-	case i.OnFailure == FailOpen:
+	case c.OnFailure == FailOpen && !errors.Is(err, limiter.ErrWrongType) && !errors.Is(err, limiter.ErrNotOnStore):
 		i.open.Add(1)
 		i.tell(ctx, method, err)
 		return nil
 	}
 	return i.undecided(ctx, method, codes.Unavailable, "The rate limiter is not available.", err)
+}
+
+// parts returns the limits of a call; none where it is not limited.
+func (i *Interceptors) parts(ctx context.Context, method string, key func(context.Context, string) string) ([]limiter.KeyLimit, error) {
+	if len(i.rules) > 0 {
+		parts, _, err := admit.Parts(i.config.Limiter, i.rules, Call{ctx, method})
+		return parts, err
+	}
+	name := key(ctx, method)
+	if name == "" {
+		return nil, nil
+	}
+	limit := i.config.LimitFor(ctx, method)
+	if err := admit.Decides(i.config.Limiter, false, limiter.KeyLimit{Key: "any", Limit: limit}); err != nil {
+		return nil, fmt.Errorf("%w: LimitFor returned %+v: %v", admit.ErrNoLimit, limit, err)
+	}
+	return limiter.OnKey(name, limit), nil
 }
 
 func (i *Interceptors) undecided(ctx context.Context, method string, code codes.Code, says string, err error) error {
@@ -176,8 +235,8 @@ func (i *Interceptors) undecided(ctx context.Context, method string, code codes.
 }
 
 func (i *Interceptors) tell(ctx context.Context, method string, err error) {
-	if i.OnError != nil {
-		i.OnError(ctx, method, err)
+	if i.config.OnError != nil {
+		i.config.OnError(ctx, method, err)
 	}
 }
 
@@ -194,15 +253,11 @@ func denied(d limiter.Decision) error {
 	return with.Err()
 }
 
-// peerHost is the host part of the address of the other side.
+// peerHost names the other side by its address.
 func peerHost(ctx context.Context, _ string) string {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
 		return "unknown"
 	}
-	host, _, err := net.SplitHostPort(p.Addr.String())
-	if err != nil {
-		return p.Addr.String()
-	}
-	return host
+	return admit.Host(p.Addr.String(), admit.DefaultBits)
 }

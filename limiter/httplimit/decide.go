@@ -7,71 +7,73 @@ import (
 	"net/http"
 
 	"ratescope/limiter"
+	"ratescope/limiter/internal/admit"
 )
 
-// decidesSeveral reports whether a limiter, and each that it wraps, decides about several
-// limits in one call.
-func decidesSeveral(l limiter.Limiter) bool {
-	for {
-		if _, ok := l.(limiter.Several); !ok {
-			return false
+// checkLimits says what is wrong with the limits of a configuration, for the limiter and the fallback.
+func (c *Config) checkLimits(l limiter.Limiter, rules []admit.Rule[*http.Request]) error {
+	one := c.LimitFor != nil || c.Limit != (limiter.Limit{})
+	switch {
+	case len(rules) > 0:
+		if one || len(c.Limits) > 0 || c.Key != nil || c.Name != "" || c.Policy != nil {
+			return errors.New("Config.Rules stand alone: leave Limit, Limits, LimitFor, Key, Name and Policy out")
 		}
-		wrapper, ok := l.(interface{ Unwrap() limiter.Limiter })
-		if !ok {
-			return true
+		return admit.Check(l, rules)
+	case len(c.Limits) > 0:
+		if one || c.Policy != nil {
+			return errors.New("Config.Limits stand alone: leave Limit, LimitFor and Policy out")
 		}
-		l = wrapper.Unwrap()
+		return admit.Decides(l, true, limiter.OnKey("any", c.Limits...)...)
+	case c.LimitFor != nil && c.Limit == (limiter.Limit{}):
+		return nil
 	}
+	return admit.Decides(l, false, limiter.KeyLimit{Key: "any", Limit: c.Limit})
 }
 
-// errNoLimit is a LimitFor that returned no limit: a fault of the program, not of the client.
-var errNoLimit = errors.New("the request has no limit")
-
-// checkLimits says what is wrong with the limits of a configuration.
-func (c *Config) checkLimits() error {
-	if len(c.Limits) == 0 {
-		if c.LimitFor != nil && c.Limit == (limiter.Limit{}) {
-			return nil
-		}
-		return checkLimit(c.Limit)
-	}
-	if !decidesSeveral(c.Limiter) || c.Fallback != nil && !decidesSeveral(c.Fallback) || c.Policy != nil || c.LimitFor != nil || c.Limit != (limiter.Limit{}) {
-		return errors.New("Config.Limits stands alone: it needs a limiter.Memory or a redisstore.Store, and no Limit, LimitFor or Policy")
-	}
-	for _, l := range c.Limits {
-		if err := checkLimit(l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkLimit refuses, beside what no limiter takes, a limit that denies nothing.
-func checkLimit(l limiter.Limit) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
-	if l.Count == 0 {
-		return fmt.Errorf("%w: a limit of 0 counts and denies nothing, so its middleware would admit everything: set a Count", limiter.ErrBadRequest)
-	}
-	return nil
-}
-
-// decide returns a decision for each limit.
-func (m *Middleware) decide(r *http.Request, key string, n int64) ([]limiter.Decision, error) {
-	ctx := r.Context()
-	if m.OnFailure == FailOver && m.OnError != nil {
+// decide returns a decision for each limit of a request, and the name of each; none where it is not
+// limited.
+func (m *Middleware) decide(r *http.Request) (names []string, all []limiter.Decision, err error) {
+	c, ctx := &m.config, r.Context()
+	if c.OnFailure == FailOver && c.OnError != nil {
 		ctx = context.WithValue(ctx, requestKey{}, r)
 	}
-	if len(m.Limits) > 0 {
-		return m.breaker.AllowAll(ctx, key, n, m.Limits...)
+	parts, names, err := m.parts(r)
+	if err != nil || len(parts) == 0 {
+		return nil, nil, err
 	}
-	limit := m.LimitFor(r)
-	if err := checkLimit(limit); err != nil {
-		return nil, fmt.Errorf("%w: LimitFor returned %+v: %v", errNoLimit, limit, err)
+	n := c.Cost(r)
+	if n < 0 {
+		return nil, nil, fmt.Errorf("%w: the cost of the request is not known", limiter.ErrBadRequest)
 	}
-	d, err := limiter.Apply(ctx, m.breaker, m.Policy, key, limit, n)
-	return []limiter.Decision{d}, err
+	if len(m.rules) > 0 || len(c.Limits) > 0 {
+		all, err = m.breaker.AllowKeys(ctx, max(n, 1), parts...)
+		return names, all, err
+	}
+	d, err := limiter.Apply(ctx, m.breaker, c.Policy, parts[0].Key, parts[0].Limit, max(n, 1))
+	return names, []limiter.Decision{d}, err
+}
+
+// parts returns the limits of a request, and the name of each.
+func (m *Middleware) parts(r *http.Request) (parts []limiter.KeyLimit, names []string, err error) {
+	if len(m.rules) > 0 {
+		return admit.Parts(m.breaker, m.rules, r)
+	}
+	c, key := &m.config, m.config.Key(r)
+	switch {
+	case key == "":
+		return nil, nil, nil
+	case len(c.Limits) > 0:
+		parts = limiter.OnKey(key, c.Limits...)
+	default:
+		parts = limiter.OnKey(key, c.LimitFor(r))
+		if err := admit.Decides(m.breaker, false, limiter.KeyLimit{Key: "any", Limit: parts[0].Limit}); err != nil {
+			return nil, nil, fmt.Errorf("%w: LimitFor returned %+v: %v", admit.ErrNoLimit, parts[0].Limit, err)
+		}
+	}
+	for range parts {
+		names = append(names, c.Name)
+	}
+	return parts, names, nil
 }
 
 // requestKey is the request in the context of a call, for OnError.

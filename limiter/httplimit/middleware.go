@@ -14,11 +14,13 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/admit"
 )
 
 // Failure says what happens to a request when the limiter cannot decide, because its
-// store is away. There is no default: each is wrong for some services. It is not used for
-// a key or a cost that no limiter takes: a client must not get past a limit by sending one.
+// store is away. There is no default: each is wrong for some services. It is not used where the
+// request itself is why there is no decision, by its key, its cost, or the value that another program
+// keeps at its key: a client must not get past a limit by choosing them.
 type Failure uint8
 
 const (
@@ -29,6 +31,9 @@ const (
 )
 
 // Config sets up a Middleware.
+//
+// Every request is one, whatever its method is: HEAD and OPTIONS cost as much as GET. A websocket is the
+// request that opens it, and of HTTP/2 each stream is a request. Skip says which are not limited.
 type Config struct {
 	Limiter limiter.Limiter
 	Limit   limiter.Limit
@@ -37,12 +42,19 @@ type Config struct {
 	// all, and the fields have an item for each. They need a limiter.Memory or a
 	// redisstore.Store, and have no Policy: a denied request is answered at once.
 	Limits []limiter.Limit
+	// Rules are limits on several keys, as 100 a minute for an address and 1,000 an hour for a user,
+	// in place of Limit, Limits, LimitFor, Key and Name. They are decided about together as Limits are.
+	Rules []Rule
+	// Skip says which requests are not limited, as Preflight does or one for the paths of health checks.
+	// None is when nil.
+	Skip func(*http.Request) bool
 	// LimitFor is the limit of one request, as of the plan of who asks; Limit when nil.
 	LimitFor func(*http.Request) limiter.Limit
-	// Key names who asks. "" is not limited. When nil it is the host part of RemoteAddr,
-	// which behind a proxy is the proxy: name your header then.
+	// Key names who asks. "" is not limited. When nil it is RemoteHost, which behind a proxy is the
+	// proxy: use ClientIP then.
 	Key func(*http.Request) string
-	// Cost of a request; 1 when nil. 0 or less is not limited.
+	// Cost of a request; 1 when nil, and where it is 0. Below 0 it is not known, as ContentLength of a
+	// body in chunks is not, and answered 400.
 	Cost func(*http.Request) int64
 	// Policy settles denied requests; limiter.Drop when nil, which answers 429 at once.
 	Policy limiter.Policy
@@ -60,6 +72,9 @@ type Config struct {
 	Probe    time.Duration
 	// OnChange is told when the limiter is not asked any more, and when it is again.
 	OnChange func(away bool, err error)
+	// DenyForeign answers 429, in place of 503, to a request whose key cannot be kept: it holds a value of
+	// another program, or has no place on the store. Neither is let through, whatever OnFailure says.
+	DenyForeign bool
 	// OnError is told why the limiter could not decide about a request; nothing is when nil. Under
 	// FailOver that are those for which it was asked. It must not block.
 	OnError func(*http.Request, error)
@@ -67,6 +82,25 @@ type Config struct {
 	Name string
 	// Denied writes the body of a 429, to whose fields it may add; a line of text when nil.
 	Denied http.Handler
+}
+
+// Rule is a key of a request and limits on it.
+type Rule struct {
+	// Name of the rule in the RateLimit fields, and in front of its keys, so that keys of two rules
+	// are never the same. Printable ASCII without quotes, backslashes, braces and colons.
+	Name string
+	// Key names what is limited; the rule does not apply to a request for which it is "".
+	Key func(*http.Request) string
+	// Limits have different windows.
+	Limits []limiter.Limit
+	// LimitsFor are those of one request, as of a plan, in place of Limits.
+	LimitsFor func(*http.Request) []limiter.Limit
+}
+
+// Preflight reports whether a request is one with which a browser asks what another site may send. A
+// handler answers it without the work that a limit protects; let Skip except it.
+func Preflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
 // Counts is what a Middleware or a Transport has done so far.
@@ -90,7 +124,8 @@ func (c *counters) read() Counts {
 
 // Middleware limits the requests to a handler. It may be used by many goroutines.
 type Middleware struct {
-	Config
+	config  Config
+	rules   []admit.Rule[*http.Request]
 	breaker *limiter.Breaker
 	counts  counters
 }
@@ -103,17 +138,21 @@ func New(c Config) (*Middleware, error) {
 	if c.Policy != nil && absent.Value(c.Policy) || c.Denied != nil && absent.Value(c.Denied) {
 		return nil, fmt.Errorf("the policy (%T) or the handler of denied requests (%T) is a nil pointer: leave it out, or make one", c.Policy, c.Denied)
 	}
-	if err := c.checkLimits(); err != nil {
-		return nil, err
-	}
 	if c.OnFailure < FailOpen || c.OnFailure > FailOver {
 		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen, FailClosed or FailOver")
 	}
 	if (c.OnFailure == FailOver) != (c.Fallback != nil) {
 		return nil, errors.New("FailOver and Config.Fallback belong together: set both, as with a limiter.Memory, or neither")
 	}
-	breaker, err := c.breaker()
-	if err != nil {
+	m := &Middleware{}
+	for _, r := range c.Rules {
+		m.rules = append(m.rules, admit.Rule[*http.Request](r))
+	}
+	var err error
+	if m.breaker, err = c.breaker(); err != nil {
+		return nil, err
+	}
+	if err := c.checkLimits(m.breaker, m.rules); err != nil {
 		return nil, err
 	}
 	if c.Name == "" {
@@ -141,7 +180,8 @@ func New(c Config) (*Middleware, error) {
 			_, _ = w.Write([]byte("Too many requests.\n"))
 		})
 	}
-	return &Middleware{Config: c, breaker: breaker}, nil
+	m.config = c
+	return m, nil
 }
 
 // Counts returns what was done so far.
@@ -161,18 +201,22 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			http.Error(w, "The rate limiter is not set up: make it with httplimit.New.", http.StatusInternalServerError)
 			return
 		}
-		key, n := m.Key(r), m.Cost(r)
-		if key == "" || n <= 0 {
+		c := &m.config
+		if c.Skip != nil && c.Skip(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		all, err := m.decide(r, key, n)
+		names, all, err := m.decide(r)
+		if err == nil && len(all) == 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
 		d := limiter.Combine(all)
 		if err != nil && (!errors.Is(err, limiter.ErrLimited) || r.Context().Err() != nil) {
 			m.undecided(w, r, next, err)
 			return
 		}
-		m.fields(w.Header(), all)
+		fields(w.Header(), names, all)
 		if d.Allowed && err == nil {
 			m.counts.admitted.Add(1)
 			next.ServeHTTP(w, r)
@@ -183,7 +227,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			w.Header().Set("Retry-After", strconv.FormatInt(max(seconds(d.RetryAfter), 1), 10))
 		}
 		body := denial{ResponseWriter: w}
-		m.Denied.ServeHTTP(&body, r)
+		c.Denied.ServeHTTP(&body, r)
 		body.WriteHeader(http.StatusTooManyRequests)
 	})
 }
@@ -218,11 +262,11 @@ func (d *denial) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // undecided does as was chosen, and counts it.
 func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
-	if m.OnError != nil {
-		m.OnError(r, err)
+	if m.config.OnError != nil {
+		m.config.OnError(r, err)
 	}
 	switch {
-	case errors.Is(err, errNoLimit):
+	case errors.Is(err, admit.ErrNoLimit):
 		m.counts.closed.Add(1)
 		http.Error(w, "The request has no limit.", http.StatusInternalServerError)
 	case r.Context().Err() != nil: // the client may have gone; a deadline of our own has not
@@ -231,11 +275,20 @@ func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http
 	case errors.Is(err, limiter.ErrBadRequest):
 		m.counts.closed.Add(1)
 		http.Error(w, "The request has a name or a size that cannot be limited.", http.StatusBadRequest)
-	case m.OnFailure == FailOpen:
+	case ofRequest(err) && m.config.DenyForeign:
+		m.counts.denied.Add(1)
+		http.Error(w, "Too many requests.", http.StatusTooManyRequests)
+	case m.config.OnFailure == FailOpen && !ofRequest(err):
 		m.counts.open.Add(1)
 		next.ServeHTTP(w, r)
 	default:
 		m.counts.closed.Add(1)
 		http.Error(w, "The rate limiter is not available.", http.StatusServiceUnavailable)
 	}
+}
+
+// ofRequest reports whether an error is due to the request: to its key, its cost, or the value at its
+// key. The store was not asked, or has answered.
+func ofRequest(err error) bool {
+	return errors.Is(err, limiter.ErrBadRequest) || errors.Is(err, limiter.ErrWrongType) || errors.Is(err, limiter.ErrNotOnStore)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -12,15 +11,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/internal/absent"
 )
-
-// RemoteHost names a client by the host part of its address.
-func RemoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
 
 // Transport keeps requests that we send under a cap: each waits for its turn, as long as
 // its context allows. Everything that shares the limiter's keys shares the cap, so with
@@ -99,7 +89,7 @@ func (t *Transport) admit(r *http.Request) error {
 	case r.Context().Err() != nil:
 		t.counts.gaveUp.Add(1)
 		return fmt.Errorf("not sent: %w", err)
-	case t.OnFailure == FailOpen && !errors.Is(err, limiter.ErrBadRequest):
+	case t.OnFailure == FailOpen && !ofRequest(err):
 		t.counts.open.Add(1)
 		return nil
 	}

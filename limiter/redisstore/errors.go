@@ -49,16 +49,22 @@ func (s *Store) explainFailure(ctx context.Context, err error, about subject) er
 	switch {
 	case strings.Contains(text, "WRONGTYPE"):
 		return s.wrongType(ctx, about)
-	case strings.Contains(text, "not an integer") || strings.Contains(text, "arithmetic on"):
+	case strings.Contains(text, "not an integer"), scriptFailed(text):
 		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it", limiter.ErrWrongType, key)
-	case strings.Contains(text, "increment or decrement would overflow"):
-		return fmt.Errorf("%w: the counter of key %q is full: reset it", limiter.ErrBadRequest, key)
+	case strings.Contains(text, "increment or decrement would overflow"), strings.Contains(text, "running total is full"):
+		return fmt.Errorf("%w: the counter of key %q is full: reset it", limiter.ErrWrongType, key)
 	case s.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
 		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w", limiter.ErrNotOnStore, err)
 	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
 		return fmt.Errorf("%w: key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", limiter.ErrNotOnStore, key)
 	}
 	return failure(err)
+}
+
+// scriptFailed reports whether an error is one of Lua itself, to which only a value of another program
+// can lead: no trouble of the server.
+func scriptFailed(text string) bool {
+	return strings.Contains(text, "attempt to ") || strings.Contains(text, "bad argument")
 }
 
 // wrongType returns the WrongTypeError of a decision. It asks the server which of the keys is

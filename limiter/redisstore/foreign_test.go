@@ -11,6 +11,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 )
@@ -58,6 +59,23 @@ var foreignValues = map[string]func(context.Context, redis.Cmdable, string){
 		c.XAdd(ctx, &redis.XAddArgs{Stream: k, Values: []any{"count", "1"}})
 		c.Expire(ctx, k, time.Hour)
 	},
+	"zero": func(ctx context.Context, c redis.Cmdable, k string) { c.Set(ctx, k, 0, 0) },
+	"a log as ours that stays": func(ctx context.Context, c redis.Cmdable, k string) {
+		at := time.Now().Add(-800 * 24 * time.Hour).UnixMicro()
+		c.ZAdd(ctx, k, redis.Z{Score: float64(at), Member: fmt.Sprint(at)})
+	},
+	"a live log as ours that stays": func(ctx context.Context, c redis.Cmdable, k string) {
+		at := time.Now().Add(-time.Hour).UnixMicro()
+		c.ZAdd(ctx, k, redis.Z{Score: float64(at), Member: fmt.Sprint(at)})
+	},
+	"a stream as ours that stays": func(ctx context.Context, c redis.Cmdable, k string) {
+		c.XAdd(ctx, &redis.XAddArgs{Stream: k, Values: []any{"count", "3", "total", "3"}})
+	},
+	"a stream of units that stays": func(ctx context.Context, c redis.Cmdable, k string) {
+		ms := time.Now().UnixMilli()
+		c.XAdd(ctx, &redis.XAddArgs{Stream: k, ID: fmt.Sprintf("%d-1000000000000000", ms), Values: []any{"count", "1"}})
+	},
+	"an empty stream": func(ctx context.Context, c redis.Cmdable, k string) { c.XGroupCreateMkStream(ctx, k, "readers", "$") },
 	"a list": func(ctx context.Context, c redis.Cmdable, k string) { c.RPush(ctx, k, "a", "b") },
 	"a set":  func(ctx context.Context, c redis.Cmdable, k string) { c.SAdd(ctx, k, "a", "b") },
 	"a stream of events": func(ctx context.Context, c redis.Cmdable, k string) {
@@ -134,6 +152,71 @@ func TestResetTakesOnlyItsOwn(t *testing.T) {
 	}
 	if after := dump(t, client); after != before {
 		t.Errorf("the server was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// TestForeignValuesStayUnderSeveral does so where the limits of one call keep their states.
+func TestForeignValuesStayUnderSeveral(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		l := newStore(t, client, a)
+		for name, put := range foreignValues {
+			v := variant{algorithm: a}
+			if !foreignTo(v, name) {
+				continue
+			}
+			state := keyname.OfWindow("user:42", lasting[1].Window)
+			client.FlushAll(ctx)
+			put(ctx, client, layout.Keys(a, state, lasting[1], layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0])
+			before := dump(t, client)
+			for verb, call := range map[string]func() error{
+				"AllowAll":  func() error { _, err := l.AllowAll(ctx, "user:42", 1, lasting...); return err },
+				"RefundAll": func() error { _, err := l.RefundAll(ctx, "user:42", 1, lasting[1]); return err },
+				"ResetAll":  func() error { return l.ResetAll(ctx, "user:42", lasting...) },
+			} {
+				if err := call(); !errors.Is(err, limiter.ErrWrongType) && !(verb == "RefundAll" && a == limiter.SlidingWindow) {
+					t.Errorf("%s, %s of %s: %v, want ErrWrongType", a, verb, name, err)
+				}
+				if after := dump(t, client); after != before {
+					t.Fatalf("%s, %s of %s changed the server:\n%s\nbefore:\n%s", a, verb, name, after, before)
+				}
+			}
+		}
+	}
+}
+
+// TestForeignValuesBesideStay puts foreign values where denials and blocks are kept: a decision that
+// would write there refuses, and so does a reset.
+func TestForeignValuesBesideStay(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		for beside, opt := range map[string]redisstore.Option{layout.DeniedKey("k"): redisstore.WithDenials(), layout.BlockedKey("k"): redisstore.WithBlock(time.Hour)} {
+			l := newStore(t, client, a, opt)
+			for name, put := range foreignValues {
+				if name == "a number that expires" {
+					continue
+				}
+				client.FlushAll(ctx)
+				for range 5 {
+					allow(t, l, "k", yearly, 1)
+				}
+				put(ctx, client, beside)
+				before := client.Dump(ctx, beside).Val() + client.PExpireTime(ctx, beside).String()
+				_, denied := l.AllowN(ctx, "k", yearly, 1)
+				for verb, err := range map[string]error{"AllowN": denied, "Reset": l.Reset(ctx, "k", yearly)} {
+					if !errors.Is(err, limiter.ErrWrongType) {
+						t.Errorf("%s, %s with %s at %s: %v, want ErrWrongType", a, verb, name, beside, err)
+					}
+				}
+				if after := client.Dump(ctx, beside).Val() + client.PExpireTime(ctx, beside).String(); after != before {
+					t.Errorf("%s: %s at %s was changed", a, name, beside)
+				}
+			}
+		}
 	}
 }
 

@@ -258,6 +258,7 @@ func TestTrimIsBounded(t *testing.T) {
 	}
 	now := limiter.InstantOf(client.Time(ctx).Val())
 	pipe.ZAdd(ctx, "log", redis.Z{Score: float64(now), Member: strconv.FormatInt(int64(now), 10)})
+	pipe.Expire(ctx, "log", yearly.Window)
 	if _, err := pipe.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -323,6 +324,7 @@ func fillStream(t *testing.T, client *redis.Client, key string, n int) {
 		add(int64(i+1), i+1)
 	}
 	add(client.Time(ctx).Val().UnixMilli(), n+1)
+	pipe.Expire(ctx, key, yearly.Window)
 	if _, err := pipe.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 	if s.sums != nil {
 		s.sums.forget(key)
 	}
-	return s.remove(ctx, append(s.keys(key, limit, now), s.keysBeside(key)...))
+	return s.remove(ctx, s.keys(key, limit, now), s.keysBeside(key))
 }
 
 // ResetAll removes the state of a key for limits of AllowAll.
@@ -45,7 +45,7 @@ func (s *Store) ResetAll(ctx context.Context, key string, limits ...limiter.Limi
 	for _, l := range limits {
 		keys = append(keys, s.keys(keyname.OfWindow(key, l.Window), l, now)...)
 	}
-	return s.remove(ctx, append(keys, s.keysBeside(key)...))
+	return s.remove(ctx, keys, s.keysBeside(key))
 }
 
 // ownKey is a key of a limiter on the server, and the type that it must have.
@@ -80,8 +80,9 @@ func (s *Store) keys(key string, limit limiter.Limit, now limiter.Instant) []own
 	return keys
 }
 
-// remove unlinks keys, or none if one of them holds something else.
-func (s *Store) remove(ctx context.Context, keys []ownKey) error {
+// remove unlinks keys that hold charges and keys beside them, or none if one holds something else.
+func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
+	keys := append(charges, beside...)
 	args := []any{verbTake, s.reset.sha(), len(keys)}
 	for _, k := range keys {
 		args = append(args, k.name)
@@ -89,6 +90,7 @@ func (s *Store) remove(ctx context.Context, keys []ownKey) error {
 	for _, k := range keys {
 		args = append(args, k.kind)
 	}
+	args = append(args, len(charges))
 	text, err := s.run(ctx, newDecisionCmd(ctx, s.reset, args), subject{key: keys[0].name}, resets)
 	if err != nil {
 		return err

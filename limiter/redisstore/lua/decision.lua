@@ -11,7 +11,9 @@ local call = redis.call
 {{template "clock" .}}
 {{template "terms" .}}
 {{- if .Block}}
-local till = (call('GET', KEYS[{{.BlockKey}}]) or 0) + 0
+local till = call('GET', KEYS[{{.BlockKey}}])
+if till and call('PTTL', KEYS[{{.BlockKey}}]) == -1 then {{template "foreign" "now"}} end
+till = (till or 0) + 0
 if till <= now then till = 0 end
 {{- end}}
 {{template "look" .}}

@@ -2,7 +2,7 @@
 {{define "record"}}
 local into, count = KEYS[{{.DeniedKey}}], {{template "cost" .}}
 local last = call('XREVRANGE', into, '+', '-', 'COUNT', '1')[1]
-if last and not (last[2][3] == 'total' and last[2][1] == 'count') then {{template "foreign" "now"}} end
+if call('PTTL', into) == -1 or last and not (last[2][3] == 'total' and last[2][1] == 'count' and #last[2] == 4) then {{template "foreign" "now"}} end
 local total = (last and last[2][4] or 0) + n
 {{template "append" "'MAXLEN', '~', '10000', "}}
 call('PEXPIRE', into, {{template "lives" .}})

@@ -20,6 +20,9 @@ used = used - 1
 local from = 0
 local start = now - now % w
 local key = KEYS[1] .. ('%d'):format(start / {{.NameUnit}})
+{{- if .Careful}}
+if call('PTTL', key) == -1 then {{template "foreign" "now"}} end
+{{- end}}
 {{- if .Ahead}}
 {{- if .Lean}}
 local ahead = true
@@ -31,7 +34,7 @@ local used = ahead and call('INCRBY', key, ARGV[1]) - n or (call('GET', key) or 
 {{- end}}
 {{- end}}
 {{- if .Ahead}}
-if used < 0{{if .Careful}} or used > 0 and call('PTTL', key) == -1{{end}} then
+if used < 0 then
   if ahead then {{template "undo" .}} end
   {{template "foreign" "now"}}
 end
@@ -41,6 +44,9 @@ if used == 0 then
   if count then
     if ahead then call('DEL', key) end
     if type(count) == 'table' then return count end
+{{- if .Careful}}
+    if call('PTTL', later) == -1 then {{template "foreign" "now"}} end
+{{- end}}
     ahead, key, used, from = false, later, count + 0, start + w
   end
 end
@@ -52,7 +58,7 @@ local used = call('GET', key)
   if count then key, used, from = later, count, start + w end
 end
 used = (used or 0) + 0
-if used < 0{{if .Careful}} or used > 0 and call('PTTL', key) == -1{{end}} then {{template "foreign" "now"}} end
+if used < 0{{if .Careful}} or from > 0 and call('PTTL', key) == -1{{end}} then {{template "foreign" "now"}} end
 {{- end}}
 {{end}}
 

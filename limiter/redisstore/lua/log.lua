@@ -23,12 +23,13 @@ local used = call('ZCOUNT', key, low, '{{.Latest}}')
 local entry
 {{if .Careful}}do{{else}}if used == 0 then{{end}}
   entry = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')
-  if entry[1] and not ({{template "own" .}}) then {{template "foreign" "now"}} end
+  if entry[1] and not ({{template "own" .}} and call('PTTL', key) ~= -1) then {{template "foreign" "now"}} end
 end
 {{- end}}
 {{end}}
 
-{{- /* Reports whether an entry, a member with its score, is one of ours. A known set in
+{{- /* Reports whether an entry, a member with its score, is one of ours. A set of ours always has an
+expiry. A known set in
 which something counts is not looked at more closely: its scores are microseconds of this window,
 and what is trimmed of it is looked at first. */ -}}
 {{define "own"}}string.match(entry[1], '^%d+%-?%d*$') and string.match(entry[1], '^%d+') + 0 == entry[2] + 0{{if not .Given}} and entry[2] + 0 >= {{.Earliest}}{{end}}{{end}}

@@ -14,7 +14,7 @@ local v = {{if .Stride}}{ call('GET', key), call('GET', before), call('GET', aft
 local current, previous, left = (v[1] or 0) + 0, (v[2] or 0) + 0, start + w - now
 if current < 0 or previous < 0 then {{template "foreign" "now"}} end
 {{- if .Careful}}
-if v[1] and call('PTTL', key) == -1 or v[2] and call('PTTL', before) == -1 then {{template "foreign" "now"}} end
+if v[1] and call('PTTL', key) == -1 or v[2] and call('PTTL', before) == -1 or v[3] and call('PTTL', after) == -1 then {{template "foreign" "now"}} end
 {{- end}}
 if v[3] then
   from = start + w

@@ -32,6 +32,9 @@ if last then
     used = total - first[2][4] + first[2][2]
   end
 end
+{{- if .Careful}}
+if call('PTTL', key) == -1 then {{template "foreign" "now"}} end
+{{- end}}
 {{end}}
 
 {{- /* Reports whether an entry has the fields of ours and no other. */ -}}

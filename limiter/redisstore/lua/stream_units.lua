@@ -13,6 +13,7 @@ local bound = ('%d-%d000000000000000'):format((low - low % 1000) / 1000, low % 1
 local used = call('XLEN', key)
 if used > {{.MostUnits}} then return ('{{code "too many"}} %d'):format(now) end
 {{- if .Careful}}
+if call('PTTL', key) == -1 then {{template "foreign" "now"}} end
 local newest = used > 0 and call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
 if newest then
   local fields = newest[2]

@@ -1,0 +1,127 @@
+// Package admit holds what the adapters for HTTP and gRPC have in common: rules that give a request
+// several keys with limits of their own, limits that are checked before the first request, and names
+// of clients by their addresses.
+package admit
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Rule gives a request of type R a key and limits on it.
+type Rule[R any] struct {
+	Name      string
+	Key       func(R) string
+	Limits    []limiter.Limit
+	LimitsFor func(R) []limiter.Limit
+}
+
+// Check returns an error if a rule is not complete, if two have one name, or if the limiter cannot
+// decide about the limits that are known already.
+func Check[R any](l limiter.Limiter, rules []Rule[R]) error {
+	names := make(map[string]bool, len(rules))
+	var known []limiter.KeyLimit
+	for _, r := range rules {
+		switch {
+		case !validName(r.Name):
+			return fmt.Errorf("the name %q of a rule cannot stand in a header and a key: use printable ASCII without quotes, backslashes, braces and colons", r.Name)
+		case names[r.Name]:
+			return fmt.Errorf("two rules have the name %q: give each its own", r.Name)
+		case r.Key == nil || (len(r.Limits) > 0) == (r.LimitsFor != nil):
+			return fmt.Errorf("the rule %q is not complete: set Key, and either Limits or LimitsFor", r.Name)
+		}
+		names[r.Name] = true
+		known = append(known, limiter.OnKey(r.Name, r.Limits...)...)
+	}
+	if len(known) == 0 {
+		known = limiter.OnKey("any", limiter.Limit{Count: 1, Window: time.Minute})
+	}
+	return Decides(l, true, known...)
+}
+
+// validName reports whether a name can stand in a header and before the colon of a key.
+func validName(name string) bool {
+	for _, r := range name {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\:{}`, r) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// Decides returns an error if a limiter cannot decide about limits, or if one of them denies nothing.
+func Decides(l limiter.Limiter, together bool, parts ...limiter.KeyLimit) error {
+	for _, p := range parts {
+		if p.Limit.Count == 0 && p.Limit.Validate() == nil {
+			return fmt.Errorf("%w: a limit of 0 counts and denies nothing, so everything would be admitted: set a Count", limiter.ErrBadRequest)
+		}
+	}
+	return limiter.CheckLimits(l, together, parts...)
+}
+
+// ErrNoLimit is a request for which the program has no valid limit: a fault of the program, not of the
+// client.
+var ErrNoLimit = errors.New("the request has no limit")
+
+// Parts returns the limits of a request, and the name of the rule of each. A rule whose key is empty
+// does not apply. The keys of a rule begin with its name, so that a client who chooses its key of one
+// rule never meets the keys of another.
+func Parts[R any](l limiter.Limiter, rules []Rule[R], r R) (parts []limiter.KeyLimit, names []string, err error) {
+	for _, rule := range rules {
+		key := rule.Key(r)
+		if key == "" {
+			continue
+		}
+		limits, own := rule.Limits, len(parts)
+		if rule.LimitsFor != nil {
+			limits = rule.LimitsFor(r)
+		}
+		for _, limit := range limits {
+			parts, names = append(parts, limiter.KeyLimit{Key: rule.Name + ":" + key, Limit: limit}), append(names, rule.Name)
+		}
+		if rule.LimitsFor == nil {
+			continue
+		}
+		if err := Decides(l, true, limiter.OnKey(rule.Name, limits...)...); err != nil {
+			return nil, nil, fmt.Errorf("%w: LimitsFor of the rule %q returned %+v: %v", ErrNoLimit, rule.Name, parts[own:], err)
+		}
+	}
+	return parts, names, nil
+}
+
+// DefaultBits is how many bits of an IPv6 address name a client: a provider gives each of its
+// customers all addresses of a /64, or more.
+const DefaultBits = 64
+
+// Host names a client by an address with a port or without. An IPv4 address has one name, also within
+// IPv6; of an IPv6 address the leading bits count. Anything else is its own name.
+func Host(address string, bits int) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err != nil {
+		return host
+	}
+	return Name(ip, bits)
+}
+
+// Name names a client by its address, as Host does.
+func Name(ip netip.Addr, bits int) string {
+	ip = ip.Unmap().WithZone("")
+	if ip.Is4() || bits >= 128 {
+		return ip.String()
+	}
+	prefix, err := ip.Prefix(bits)
+	if err != nil {
+		return ip.String()
+	}
+	return prefix.String()
+}
