@@ -45,6 +45,8 @@ func Run(t *testing.T, s Subject) {
 		{"block", block},
 		{"many at once", manyAtOnce},
 		{"bad input", badInput},
+		{"several keys", severalKeys},
+		{"several keys at once", severalAtOnce},
 	} {
 		t.Run(one.name, func(t *testing.T) { one.test(t, s) })
 	}

@@ -133,7 +133,7 @@ var errNotSent = errors.New("the request was not sent")
 func (b *Batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	l := b.lane(cmd)
 	if c := b.timed.of(ctx, b.client); c != nil && l.alone() {
-		err := inTime(c.Process(ctx, cmd))
+		err := inTime(ctx, c.Process(ctx, cmd))
 		l.next(err)
 		return err
 	}
@@ -314,10 +314,18 @@ func (t *timed) of(ctx context.Context, c Client) Client {
 	return t.client
 }
 
-// inTime makes a context's error of that of a connection whose deadline was the context's.
-func inTime(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+// errNoConnection is the error of a call whose context ended before it had a connection, as where none
+// is accepted: go-redis tries that again until the end.
+var errNoConnection = errors.New("no connection in time")
+
+// inTime tells the two ways apart in which a timed client ends a call: while it waits for a connection,
+// and on one, whose deadline was the context's.
+func inTime(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	case ctx.Done() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
+		return fmt.Errorf("%w: %w", errNoConnection, err)
 	}
 	return err
 }
@@ -332,7 +340,7 @@ type patient struct {
 // Process implements Client.
 func (p *patient) Process(ctx context.Context, cmd redis.Cmder) error {
 	if c := p.timed.of(ctx, p.Client); c != nil {
-		return inTime(c.Process(ctx, cmd))
+		return inTime(ctx, c.Process(ctx, cmd))
 	}
 	done := make(chan error, 1)
 	go func() {

@@ -76,8 +76,8 @@ var foreignValues = map[string]func(context.Context, redis.Cmdable, string){
 		c.XAdd(ctx, &redis.XAddArgs{Stream: k, ID: fmt.Sprintf("%d-1000000000000000", ms), Values: []any{"count", "1"}})
 	},
 	"an empty stream": func(ctx context.Context, c redis.Cmdable, k string) { c.XGroupCreateMkStream(ctx, k, "readers", "$") },
-	"a list": func(ctx context.Context, c redis.Cmdable, k string) { c.RPush(ctx, k, "a", "b") },
-	"a set":  func(ctx context.Context, c redis.Cmdable, k string) { c.SAdd(ctx, k, "a", "b") },
+	"a list":          func(ctx context.Context, c redis.Cmdable, k string) { c.RPush(ctx, k, "a", "b") },
+	"a set":           func(ctx context.Context, c redis.Cmdable, k string) { c.SAdd(ctx, k, "a", "b") },
 	"a stream of events": func(ctx context.Context, c redis.Cmdable, k string) {
 		c.XAdd(ctx, &redis.XAddArgs{Stream: k, ID: "1-1", Values: []any{"event", "login", "total", "3"}})
 	},

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
@@ -138,6 +142,65 @@ func TestSeveralRefuses(t *testing.T) {
 		if err := m.ResetAll(ctx, "k", limits...); !errors.Is(err, limiter.ErrBadRequest) {
 			t.Errorf("reset of %d limits: %v", len(limits), err)
 		}
+	}
+}
+
+// TestSlotsApart decides about keys in different slots of a cluster: no limit is passed, and what was
+// charged to one key is given back when another denies, also while many ask.
+func TestSlotsApart(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		apart := newStore(t, client, a, redisstore.WithDenials())
+		first, second := onNodes(t, apart)
+		address := limiter.KeyLimit{Key: first, Limit: limiter.Limit{Count: 20, Window: limiter.MaxWindow}}
+		user := limiter.KeyLimit{Key: second, Limit: limiter.Limit{Count: 12, Window: limiter.MaxWindow}}
+		var admitted atomic.Int64
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 6 {
+					all, err := apart.AllowKeys(ctx, 1, address, user)
+					if err != nil {
+						t.Errorf("%s: %v", a, err)
+					} else if limiter.Combine(all).Allowed {
+						admitted.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		all, err := apart.PeekKeys(ctx, 0, address, user)
+		if err != nil || all[0].Used != admitted.Load() || all[1].Used != admitted.Load() || admitted.Load() > 12 || admitted.Load() == 0 {
+			t.Errorf("%s: %d admitted of 12, and charged are %+v, %v", a, admitted.Load(), all, err)
+		}
+		for admitted.Load() < 12 { // a unit that was on its way back may have denied some
+			if all, err := apart.AllowKeys(ctx, 1, address, user); err != nil || !limiter.Combine(all).Allowed {
+				t.Fatalf("%s: %+v, %v", a, all, err)
+			}
+			admitted.Add(1)
+		}
+		all, err = apart.AllowKeys(ctx, 1, address, user)
+		if err != nil || limiter.Combine(all).Allowed || !all[0].Allowed || all[0].Used != 12 || all[1].Allowed || all[1].RetryAfter <= 0 {
+			t.Errorf("%s: a denial by the second key: %+v, %v", a, all, err)
+		}
+		if n, m := client.XLen(ctx, layout.DeniedKey(first)).Val(), client.XLen(ctx, layout.DeniedKey(second)).Val(); n != 0 || m == 0 {
+			t.Errorf("%s: %d denials at the key that admitted, %d at the one that denied", a, n, m)
+		}
+		together, err := redisstore.New(client, a, redisstore.WithPrefix("{api}:"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := client.ClusterKeySlot(ctx, "{api}").Val()
+		if all, err = together.AllowKeys(ctx, 1, address, user); err != nil || !limiter.Combine(all).Allowed {
+			t.Errorf("%s: under a prefix with a tag: %+v, %v", a, all, err)
+		}
+		if n := client.ClusterCountKeysInSlot(ctx, int(before)).Val(); n < 2 {
+			t.Errorf("%s: %d keys in the slot of the prefix", a, n)
+		}
+		flushAll(t, client)
 	}
 }
 

@@ -1,0 +1,233 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/limiter/httplimit"
+	"ratescope/limiter/redisstore"
+)
+
+// chosen are names that clients may choose, some of which no other name of a cluster shares a slot with.
+var chosen = []string{"{}x", "}{", "a{}b{c}", "a}", "{", "}", "{}", "{%7D}", "{%}", "a{b}c", "{{}}", "%7B%7Dx", "x:{}", "日本{}語", "\x00{}\xff"}
+
+// TestChosenNamesOnACluster: whatever name a client chooses, it is limited, with denials and with a
+// block, also where a store that does not answer would let it through; and no two names share a limit.
+func TestChosenNamesOnACluster(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
+	limit := limiter.Limit{Count: 2, Window: yearly.Window}
+	for _, a := range limiter.Algorithms() {
+		for what, opt := range map[string]redisstore.Option{"denials": redisstore.WithDenials(), "block": redisstore.WithBlock(time.Hour)} {
+			flushAll(t, client)
+			l, err := redisstore.New(client, a, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := httplimit.New(httplimit.Config{
+				Limiter: l, Limit: limit, OnFailure: httplimit.FailOpen,
+				Key: func(r *http.Request) string { return r.Header.Get("X-Api-Key") },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range chosen {
+				codes := map[int]int{}
+				for range 5 {
+					r := httptest.NewRequest("GET", "/", nil)
+					r.Header.Set("X-Api-Key", name)
+					w := httptest.NewRecorder()
+					m.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+					codes[w.Code]++
+				}
+				if codes[404] != 2 || codes[429] != 3 {
+					t.Errorf("%s with %s: %q got %v, want 2 admitted and 3 denied", a, what, name, codes)
+				}
+			}
+		}
+	}
+	for _, prefix := range []string{"{}", "a{}b{c}:"} {
+		if _, err := redisstore.New(client, limiter.GCRA, redisstore.WithPrefix(prefix)); !errors.Is(err, limiter.ErrBadRequest) {
+			t.Errorf("the prefix %q: %v", prefix, err)
+		}
+	}
+}
+
+// onNodes returns a name on each of two masters.
+func onNodes(t *testing.T, l *redisstore.Store) (first, second string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if l.Node("a") != "" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the nodes are not known")
+		}
+	}
+	first = "a"
+	for i := range 100 {
+		if second = fmt.Sprint("b", i); l.Node(second) != l.Node(first) {
+			return first, second
+		}
+	}
+	t.Fatal("one node has all names")
+	return "", ""
+}
+
+// TestFrozenMaster stops one master of a cluster: decisions on the others go on, whatever waits for it,
+// and a breaker leaves that one node alone.
+func TestFrozenMaster(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
+	for name, opts := range map[string][]redisstore.Option{"batches": nil, "each by itself": {redisstore.WithBatches(0)}} {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t, client, limiter.FixedWindow, opts...)
+			frozen, healthy := onNodes(t, store)
+			var changes []string
+			var mu sync.Mutex
+			l, err := limiter.NewBreaker(limiter.BreakerConfig{Limiter: store, Timeout: 30 * time.Second, Probe: time.Hour, Failures: 3, OnChange: func(away bool, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				changes = append(changes, fmt.Sprint(away, err))
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range []string{frozen, healthy} {
+				allow(t, l, key, endless, 1)
+			}
+			for _, s := range nodes {
+				if s.Addr() == store.Node(frozen) {
+					s.Freeze()
+					defer s.Thaw()
+				}
+			}
+			short, cancel := context.WithCancel(context.Background())
+			var wg sync.WaitGroup
+			for range 40 { // more than have a place
+				wg.Go(func() {
+					if _, err := store.AllowN(short, frozen, endless, 1); !errors.Is(err, context.Canceled) {
+						t.Errorf("a decision on the frozen master: %v", err)
+					}
+				})
+			}
+			for i := range 500 { // these have all the time they want, and need none
+				if _, err := l.AllowN(context.Background(), healthy, endless, 1); err != nil {
+					t.Fatalf("decision %d on a healthy master: %v", i, err)
+				}
+			}
+			cancel()
+			wg.Wait()
+			for range 3 {
+				bounded, stop := context.WithTimeout(context.Background(), 5*time.Second)
+				answers, err := store.AllowBatch(bounded, []redisstore.Request{{Key: healthy, Limit: endless, Cost: 1}})
+				if stop(); err != nil || answers[0].Err != nil {
+					t.Errorf("a batch on a healthy master: %+v, %v", answers, err)
+				}
+			}
+			away, err := limiter.NewBreaker(limiter.BreakerConfig{Limiter: store, Timeout: 5 * time.Millisecond, Probe: time.Hour, Failures: 3, OnChange: func(away bool, err error) {
+				changes = append(changes, fmt.Sprint(away, err))
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				_, _ = away.AllowN(context.Background(), frozen, endless, 1)
+			}
+			if _, err := away.AllowN(context.Background(), frozen, endless, 1); !errors.Is(err, limiter.ErrAway) || !away.Away() {
+				t.Errorf("after three failures in a row: %v", err)
+			}
+			if len(changes) != 1 || !strings.Contains(changes[0], store.Node(frozen)) {
+				t.Errorf("the changes were %q, want one that names %s", changes, store.Node(frozen))
+			}
+			if _, err := away.AllowN(context.Background(), healthy, endless, 1); errors.Is(err, limiter.ErrAway) {
+				t.Errorf("the healthy master counts as away: %v", err)
+			}
+		})
+	}
+}
+
+// TestDeadlinesHold asks a server that never answers, through every way: a decision, a batch and a
+// reset end with their context.
+func TestDeadlinesHold(t *testing.T) {
+	t.Parallel()
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Start(t)
+			client := redis.NewClient(&redis.Options{Addr: server.Addr(), ReadTimeout: time.Hour, WriteTimeout: time.Hour, MaxRetries: -1})
+			t.Cleanup(func() { _ = client.Close() })
+			l := newStore(t, way(t, client), limiter.GCRA, redisstore.WithBatches(0))
+			allow(t, l, "k", endless, 1)
+			server.Freeze()
+			defer server.Thaw()
+			for what, call := range map[string]func(context.Context) error{
+				"AllowN": func(ctx context.Context) error { _, err := l.AllowN(ctx, "k", endless, 1); return err },
+				"AllowBatch": func(ctx context.Context) error {
+					answers, err := l.AllowBatch(ctx, []redisstore.Request{{Key: "k", Limit: endless, Cost: 1}})
+					if err != nil {
+						return err
+					}
+					return answers[0].Err
+				},
+				"AllowAll": func(ctx context.Context) error { _, err := l.AllowAll(ctx, "k", 1, lasting...); return err },
+				"Reset":    func(ctx context.Context) error { return l.Reset(ctx, "k", endless) },
+			} {
+				for _, wait := range []func() (context.Context, context.CancelFunc){
+					func() (context.Context, context.CancelFunc) { // a deadline
+						return context.WithTimeout(context.Background(), 20*time.Millisecond)
+					},
+					func() (context.Context, context.CancelFunc) { // none, and an end
+						ctx, cancel := context.WithCancel(context.Background())
+						time.AfterFunc(20*time.Millisecond, cancel)
+						return ctx, cancel
+					},
+				} {
+					ctx, cancel := wait()
+					if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+						t.Errorf("%s: %v, want the end of the context", what, err)
+					}
+					cancel()
+				}
+			}
+			if client.Options().ContextTimeoutEnabled {
+				t.Error("the client itself was changed")
+			}
+		})
+	}
+}
+
+// TestRefusedConnection: what cannot be sent because nothing listens is not called a deadline alone.
+func TestRefusedConnection(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	client := redis.NewClient(&redis.Options{Addr: address})
+	t.Cleanup(func() { _ = client.Close() })
+	for name, opts := range map[string][]redisstore.Option{"batches": nil, "each by itself": {redisstore.WithBatches(0)}} {
+		l := newStore(t, client, limiter.GCRA, opts...)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		_, err := l.AllowN(ctx, "k", endless, 1)
+		if cancel(); err == nil || !strings.Contains(err.Error(), "cannot be reached") || errors.Is(err, limiter.ErrUnknownOutcome) {
+			t.Errorf("%s: %v, want a server that cannot be reached, and nothing sent", name, err)
+		}
+	}
+}
