@@ -41,6 +41,9 @@ func (w *wording) log() {
 			newest = fmt.Sprint(int64(log[len(log)-1].At))
 		}
 		w.run(newest, "ZRANGE", key, -1, -1, "WITHSCORES")
+		if newest != "nothing" {
+			w.run("", "PTTL", key)
+		}
 	}
 	if w.charge {
 		if used == 0 {
