@@ -1,0 +1,165 @@
+package naming_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/feed/decode/naming"
+	"ratescope/limiter"
+)
+
+// now is 2026-11-23 22:14:37 UTC, a Monday.
+var now = limiter.InstantOf(time.Date(2026, 11, 23, 22, 14, 37, 0, time.UTC))
+
+// TestWindowOf reads the window of now in a name, wherever it stands, and takes no other number for one.
+func TestWindowOf(t *testing.T) {
+	unix := int64(now) / 1e6
+	for _, c := range []struct {
+		name, form string
+		length     time.Duration
+		zone       time.Duration
+	}{
+		{"rl:alice:202611232214", "%Y%m%d%H%M", time.Minute, 0},
+		{"rl:2026-11-23T22:14:alice", "%Y-%m-%dT%H:%M", time.Minute, 0},
+		{"2026-11-23-22-14/alice", "%Y-%m-%d-%H-%M", time.Minute, 0},
+		{"rl_2026-11-24_07:14", "%Y-%m-%d_%H:%M", time.Minute, 9 * time.Hour},
+		{"rl:202611240344", "%Y%m%d%H%M", time.Minute, 5*time.Hour + 30*time.Minute},
+		{"rl:202611231714", "%Y%m%d%H%M", time.Minute, -5 * time.Hour},
+		{"rl:x:2026112322", "%Y%m%d%H", time.Hour, 0},
+		{"rl:x:2026112400", "%Y%m%d%H", time.Hour, 2 * time.Hour},
+		{"daily:20261123:7", "%Y%m%d", 24 * time.Hour, 0},
+		{"daily:2026-11-23:42", "%Y-%m-%d", 24 * time.Hour, 0},
+		{"daily:2026/11/23", "%Y/%m/%d", 24 * time.Hour, 0},
+		{"q:2026-11", "%Y-%m", 30 * 24 * time.Hour, 0},
+		{"rl:20261123221437:9", "%Y%m%d%H%M%S", time.Second, 0},
+		{"rl:2611232214", "%y%m%d%H%M", time.Minute, 0},
+		{fmt.Sprintf("rl:a:%d", unix/60), "index", time.Minute, 0},
+		{fmt.Sprintf("rl:%d:a", unix/20), "index", 20 * time.Second, 0},
+		{fmt.Sprintf("rl:%d", unix/86400), "index", 24 * time.Hour, 0},
+		{fmt.Sprintf("rl:%d", unix), "index", time.Second, 0},
+		{fmt.Sprintf("rl:%d", unix/60*60), "start.s", 0, 0},
+		{fmt.Sprintf("rl:%d000", unix/60*60), "start.ms", 0, 0},
+		{fmt.Sprintf("rl:%d:u", unix/60*60+60), "end.s", 0, 0},
+		{fmt.Sprintf("rl:%d000:u", unix/60*60+60), "end.ms", 0, 0},
+		{"rl:202611232213", "", 0, 0}, // the minute before is over
+		{"rl:20261122", "", 0, 0},
+		{"rl:2026112321", "", 0, 0}, // over, or a zone west of here
+		{"order:123456789", "", 0, 0}, {"user:20261", "", 0, 0}, {"otp:+4915112345678", "", 0, 0}, {"h:202611232214ab", "", 0, 0},
+		{"x:1500000000", "", 0, 0}, {"", "", 0, 0}, {"a", "", 0, 0}, {"rl:2026", "", 0, 0}, {"rl:261123", "", 0, 0},
+	} {
+		w, ok := naming.WindowOf(c.name, now)
+		if ok != (c.form != "") || w.Form != c.form || w.Length != c.length || w.Zone != c.zone {
+			t.Errorf("%q reads as %+v, %v; want %s of %v in %v", c.name, w, ok, c.form, c.length, c.zone)
+		}
+		if ok && w.Start != 0 && w.End != 0 && (now < w.Start || now >= w.End) {
+			t.Errorf("%q: %v to %v does not contain now", c.name, w.Start, w.End)
+		}
+	}
+}
+
+// TestPatterns generalizes each part that differs from key to key, and no other.
+func TestPatterns(t *testing.T) {
+	each := func(format string, n int, arg func(i int) any) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf(format, arg(i)))
+		}
+		return out
+	}
+	name := func(i int) any { return string([]byte{'a' + byte(i%26), 'n', 'a' + byte(i/26%26), 'a' + byte(i/676)}) }
+	for want, names := range map[string][]string{
+		"rl:*":                {"rl:alice"},
+		"rl:login:*":          {"rl:login:alice", "rl:login:bob", "rl:login:carol"},
+		"user:*:requests":     {"user:alice:requests", "user:bob:requests"},
+		"api:v2:tenant:1:u:*": {"api:v2:tenant:1:u:2", "api:v2:tenant:1:u:3"},
+		"api:v2:tenant:*:u:*": {"api:v2:tenant:1:u:2", "api:v2:tenant:4:u:3"},
+		"ip:*:hits":           {"ip:10.0.0.1:hits", "ip:203.0.113.99:hits", "ip:2001:db8::7:hits"},
+		"mail:*":              {"mail:alice@example.com", "mail:b.c@mail.example.org"},
+		"rl:*:*":              {"rl:alice:202611232214", "rl:bob:202611232214"},
+		`\[a\?:*`:             {"[a?:x", "[a?:y"},
+		"s:*":                 {"s:7f3a9c2d11", "s:00aa17bb2c", "s:3d813cbb-47fb-32ba-91df-831e1593ac29"},
+		"*:requests":          {"alice:requests", "bob:requests"},
+		"{*}:requests":        {"{k1}:requests", "{k2}:requests"},
+		`\*:*`:                {"*:?a", "*:?b"},
+		"apiRateLimit:*":      {"apiRateLimit:u9", "apiRateLimit:u10"},
+		"a.*.c":               each("a.%v.c", 300, name),
+	} {
+		var p naming.Patterns
+		for _, n := range names {
+			p.Learn(n, "string", now)
+		}
+		for _, n := range names {
+			if got := p.Of(n, "string", now); got != want {
+				t.Errorf("%q is of the pattern %q, want %q", n, got, want)
+			}
+		}
+	}
+	var p naming.Patterns
+	var all []string
+	for _, format := range []string{"rl:login:%v", "rl:search:%v", "api:%v:calls"} {
+		all = append(all, each(format, 3000, name)...)
+		all = append(all, each(format, 3000, func(i int) any { return i })...)
+		all = append(all, each(format, 3000, func(i int) any { return fmt.Sprintf("10.0.%d.%d", i/250, i%250) })...)
+	}
+	for _, n := range all {
+		p.Learn(n, "string", now)
+	}
+	got := make(map[string]int)
+	for _, n := range all {
+		got[p.Of(n, "string", now)]++
+	}
+	if len(got) != 3 || got["rl:login:*"] != 9000 || got["rl:search:*"] != 9000 || got["api:*:calls"] != 9000 {
+		t.Errorf("the patterns of three limiters are %v", got)
+	}
+}
+
+// TestSubjectsAndLimiters tells two limiters of the same two users apart, in any order.
+func TestSubjectsAndLimiters(t *testing.T) {
+	names := []string{"rl:login:alice", "rl:search:alice", "rl:login:bob", "rl:search:bob", "rl:search:carol"}
+	for range 2 {
+		var p naming.Patterns
+		for _, n := range names {
+			p.Learn(n, "string", now)
+		}
+		if a, b := p.Of("rl:login:bob", "string", now), p.Of("rl:search:zoe", "string", now); a != "rl:login:*" || b != "rl:search:*" {
+			t.Errorf("%q and %q", a, b)
+		}
+		slices.Reverse(names)
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("rl:alice:202611232214", "10.0.0.1:a@b.cd:x")
+	f.Add("2001:db8::1:{x}", "3d813cbb-47fb-32ba-91df-831e1593ac29::")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		var p naming.Patterns
+		for _, name := range []string{a, b} {
+			parts, between := naming.Split(name, now)
+			text := between[0]
+			for i, part := range parts {
+				text += part.Text + between[i+1]
+			}
+			if text != name || len(between) != len(parts)+1 {
+				t.Errorf("%q is split into %q and %q", name, parts, between)
+			}
+			p.Learn(name, "", now)
+		}
+		if p.Of(a, "", now) == "" {
+			t.Errorf("%q has no pattern", a)
+		}
+	})
+}
+
+func BenchmarkLearn(b *testing.B) {
+	var p naming.Patterns
+	for b.Loop() {
+		p.Learn("api:v2:tenant:17:user:39911:202611232214", "string", now)
+	}
+}
+
+func BenchmarkWindowOf(b *testing.B) {
+	for b.Loop() {
+		naming.WindowOf("api:v2:tenant:17:user:39911:7f3a9c2d11", now)
+	}
+}

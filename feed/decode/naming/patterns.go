@@ -1,0 +1,213 @@
+package naming
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ratescope/limiter"
+)
+
+// Patterns generalizes names to patterns: keys that differ in ids, addresses, windows, or in one
+// further part, the subject, have one pattern, in which each part that differs is a *. The zero value has learned
+// nothing. It is for one goroutine.
+type Patterns struct {
+	shapes map[string]*shape // by their text, with marks for what always varies
+	groups map[string]*group // of those that are generalized, by their text
+	fresh  bool              // shapes have come since the groups were made
+}
+
+// shape is names that differ in ids, addresses and windows alone.
+type shape struct {
+	kind    string
+	parts   []Part
+	between []string
+	differ  []bool // parts that were not the same for all names
+	group   *group
+}
+
+// group is shapes that differ in one part, or a shape alone.
+type group struct {
+	shape
+	members int
+}
+
+const (
+	// mostShapes bounds the memory: hostile names could have a shape each.
+	mostShapes = 8192
+	// fewWords is how many words in one place are told apart beside a subject: more are subjects
+	// themselves.
+	fewWords = 8
+)
+
+// marks of the classes in the text of a shape; no name that a person chose holds them.
+var marks = [...]string{ID: "\x00", Address: "\x00", Instant: "\x01"}
+
+// text returns the shape's text with part at as one that varies; at -1 is none.
+func (s *shape) text(at int) string {
+	var b strings.Builder
+	b.WriteString(s.kind)
+	for i, p := range s.parts {
+		b.WriteString(s.between[i])
+		switch {
+		case i == at:
+			b.WriteString(marks[ID])
+		case p.Class == Word:
+			b.WriteString(p.Text)
+		default:
+			b.WriteString(marks[p.Class])
+		}
+	}
+	b.WriteString(s.between[len(s.parts)])
+	return b.String()
+}
+
+// subject says whether a part of the shape varies that is no window.
+func (s *shape) subject() bool {
+	return slices.ContainsFunc(s.parts, func(p Part) bool { return p.Class == ID || p.Class == Address })
+}
+
+// Learn takes a name. Names of another kind, as of another Redis type, have a pattern of their own.
+func (p *Patterns) Learn(name, kind string, now limiter.Instant) {
+	s := newShape(name, kind, now)
+	text := s.text(-1)
+	if was := p.shapes[text]; was != nil {
+		was.meet(s)
+		return
+	}
+	if len(p.shapes) >= mostShapes {
+		if g := p.near(s); g != nil {
+			g.meet(s)
+		}
+		return
+	}
+	if p.shapes == nil {
+		p.shapes = make(map[string]*shape)
+	}
+	p.shapes[text], p.fresh = s, true
+}
+
+func newShape(name, kind string, now limiter.Instant) *shape {
+	parts, between := Split(name, now)
+	return &shape{kind: kind, parts: parts, between: between, differ: make([]bool, len(parts))}
+}
+
+// meet notes in which parts another name of the same shape, or of the same group, differs.
+func (s *shape) meet(o *shape) {
+	for i := range s.parts {
+		if i < len(o.parts) && s.parts[i].Text != o.parts[i].Text {
+			s.differ[i] = true
+		}
+	}
+}
+
+// near returns the group that a shape fits which is not known, nil where there is none.
+func (p *Patterns) near(s *shape) *group {
+	if g := p.groups[s.text(-1)]; g != nil {
+		return g
+	}
+	for i := len(s.parts) - 1; i >= 0; i-- {
+		if s.parts[i].Class == Word {
+			if g := p.groups[s.text(i)]; g != nil {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+// Of returns the pattern of a name: a glob.
+func (p *Patterns) Of(name, kind string, now limiter.Instant) string {
+	if p.fresh {
+		p.settle()
+	}
+	s := newShape(name, kind, now)
+	if was := p.shapes[s.text(-1)]; was != nil {
+		return was.group.glob()
+	}
+	if g := p.near(s); g != nil {
+		return g.glob()
+	}
+	return (&group{shape: *s, members: 1}).glob()
+}
+
+// settle makes the groups anew.
+func (p *Patterns) settle() {
+	p.fresh, p.groups = false, make(map[string]*group)
+	left := make([]*shape, 0, len(p.shapes))
+	for _, s := range p.shapes {
+		left = append(left, s)
+	}
+	slices.SortFunc(left, func(a, b *shape) int { return strings.Compare(a.text(-1), b.text(-1)) })
+	counts := make(map[string]int)
+	for _, s := range left {
+		for i := range s.parts {
+			if s.parts[i].Class == Word {
+				counts[s.text(i)]++
+			}
+		}
+	}
+	for _, s := range left {
+		at := s.varying(counts)
+		text := s.text(at)
+		g := p.groups[text]
+		if g == nil {
+			g = &group{shape: shape{kind: s.kind, parts: slices.Clone(s.parts), between: s.between, differ: slices.Clone(s.differ)}}
+			p.groups[text] = g
+		}
+		g.meet(s)
+		for i, d := range s.differ {
+			g.differ[i] = g.differ[i] || d
+		}
+		g.members++
+		s.group = g
+	}
+}
+
+// varying returns the word of a shape that differs in others which are the same but for it: the one
+// with the most others, the last of equal ones; -1 where there is none. Beside a
+// subject words are told apart while they are few.
+func (s *shape) varying(counts map[string]int) int {
+	at, most := -1, 1
+	if s.subject() {
+		most = fewWords
+	}
+	for i := range s.parts {
+		if s.parts[i].Class != Word {
+			continue
+		}
+		if n := counts[s.text(i)]; n > most || at >= 0 && n == most {
+			at, most = i, n
+		}
+	}
+	return at
+}
+
+// glob returns the group's pattern. Of one name alone the last part is taken for the subject, unless another is.
+func (g *group) glob() string {
+	var b strings.Builder
+	alone := !slices.Contains(g.differ, true)
+	last := -1
+	if alone && !g.subject() {
+		for i, p := range g.parts {
+			if p.Class == Word {
+				last = i
+			}
+		}
+	}
+	for i, p := range g.parts {
+		b.WriteString(Escape(g.between[i]))
+		if g.differ[i] || p.Class == Instant || alone && p.Class != Word || i == last && i > 0 {
+			b.WriteByte('*')
+			continue
+		}
+		b.WriteString(Escape(p.Text))
+	}
+	b.WriteString(Escape(g.between[len(g.parts)]))
+	return cmp.Or(b.String(), "*")
+}
+
+// Escape returns the glob that matches text alone.
+func Escape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
+}

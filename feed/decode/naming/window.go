@@ -1,0 +1,199 @@
+// Package naming reads the names of keys: the part that is a window of now, the parts that are a
+// subject, and the words that speak of limits. It generalizes the names of many keys to patterns.
+package naming
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Window is a part of a name that reads as a window.
+type Window struct {
+	From, To int             // the bytes of the name
+	Form     string          // as a rule writes it: "%Y%m%d%H%M", "index", "start.s", "end.ms"
+	Zone     time.Duration   // east of UTC, of a calendar form
+	Length   time.Duration   // 0: the name does not tell it, as where it begins or ends
+	Start    limiter.Instant // of the window; 0 not known
+	End      limiter.Instant // 0 not known
+}
+
+// Lengths are the windows that people count in by their number, or align to the clock.
+var Lengths = [...]time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 3 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour, 6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+// WindowOf returns the part of a name that reads as a window which contains now: a calendar, the
+// number of a usual window since 1970, or the instant at which one begins or ends. Of several
+// the longest wins.
+func WindowOf(name string, now limiter.Instant) (Window, bool) {
+	var best Window
+	for i := 0; i < len(name); {
+		if !digit(name[i]) {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(name) && digit(name[end]) {
+			end++
+		}
+		if i == 0 || !letter(name[i-1]) {
+			if w, ok := calendar(name, i, now); ok && w.To-w.From > best.To-best.From {
+				best = w
+			} else if w, ok := number(name, i, end, now); ok && w.To-w.From > best.To-best.From {
+				best = w
+			}
+		}
+		i = max(end, best.To)
+	}
+	return best, best.To > 0
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
+
+func letter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80 }
+
+// field is a field of a calendar: its letter in a form, its range, and what may stand before it.
+type field struct {
+	form        string
+	least, most int
+	before      string // separators, of which one may stand before it
+	length      time.Duration
+}
+
+var fields = [...]field{
+	{"%m", 1, 12, "-/._:", 0},
+	{"%d", 1, 31, "-/._:", 24 * time.Hour},
+	{"%H", 0, 23, "-/._:T ", time.Hour},
+	{"%M", 0, 59, "-._:", time.Minute},
+	{"%S", 0, 59, "-._:", time.Second},
+}
+
+// calendar reads a calendar that begins at byte i of a name: the longest that contains now.
+func calendar(name string, i int, now limiter.Instant) (best Window, ok bool) {
+	date := [6]int{0, 1, 1, 0, 0, 0}
+	at, form, least := i, "%Y", 0
+	if n, fits := digits(name, i, 4); fits && (n-now.Time().UTC().Year() <= 1 && now.Time().UTC().Year()-n <= 1) {
+		date[0], at = n, i+4
+	} else if n, fits := digits(name, i, 2); fits && 2000+n == now.Time().UTC().Year() {
+		date[0], at, form, least = 2000+n, i+2, "%y", 2 // two digits of a year need an hour to be told
+	} else {
+		return best, false
+	}
+	for j, f := range fields {
+		next := at
+		if next < len(name) && strings.IndexByte(f.before, name[next]) >= 0 {
+			next++
+		}
+		n, fits := digits(name, next, 2)
+		if !fits || n < f.least || n > f.most {
+			break
+		}
+		date[j+1] = n
+		form += name[at:next] + f.form
+		at = next + 2
+		if j < least || at < len(name) && (digit(name[at]) || letter(name[at]) && name[at] != 'T') {
+			continue
+		}
+		start := time.Date(date[0], time.Month(date[1]), date[2], date[3], date[4], date[5], 0, time.UTC)
+		end := start.Add(f.length)
+		if f.length == 0 {
+			end = start.AddDate(0, 1, 0)
+		}
+		if zone, in := zoneOf(start, end, now.Time(), f.length); in && start.Day() == date[2] {
+			from, to := limiter.InstantOf(start.Add(-zone)), limiter.InstantOf(end.Add(-zone))
+			best, ok = Window{From: i, To: at, Form: form, Zone: zone, Length: to.Sub(from), Start: from, End: to}, true
+		}
+	}
+	return best, ok
+}
+
+// digits reads exactly n digits at byte i, unless that is beyond the name.
+func digits(name string, i, n int) (v int, ok bool) {
+	if i+n > len(name) {
+		return 0, false
+	}
+	for _, b := range []byte(name[i : i+n]) {
+		if !digit(b) {
+			return 0, false
+		}
+		v = 10*v + int(b-'0')
+	}
+	return v, true
+}
+
+// zoneOf returns the zone in which a window of a calendar contains now. It is UTC where that fits.
+// Of days no other zone is told from a day that is over, and of hours none west of Greenwich.
+func zoneOf(start, end, now time.Time, length time.Duration) (zone time.Duration, ok bool) {
+	if !now.Before(start) && now.Before(end) {
+		return 0, true
+	}
+	if length == 0 || length > time.Hour {
+		return 0, false
+	}
+	step := 15 * time.Minute
+	if length == time.Hour {
+		step = time.Hour
+	}
+	zone = start.Sub(now.Truncate(length)).Round(step)
+	if zone > 14*time.Hour || zone < -12*time.Hour || length == time.Hour && zone < 0 || !real(zone) {
+		return 0, false
+	}
+	local := now.Add(zone)
+	return zone, !local.Before(start) && local.Before(end)
+}
+
+// real says whether a zone is in use: a whole hour, or one of the few others.
+func real(zone time.Duration) bool {
+	switch minutes := zone / time.Minute; minutes % 60 {
+	case 0:
+		return true
+	case 30, -30:
+		return minutes >= 210 || minutes == -210 || minutes == -570
+	case 45:
+		return minutes == 345 || minutes == 525 || minutes == 765
+	}
+	return false
+}
+
+// number reads the digits of a name from byte i to end as the number of a window, or as the
+// instant of its beginning or end.
+func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
+	if end-i < 5 || end-i > 13 || name[i] == '0' || end < len(name) && letter(name[end]) {
+		return w, false
+	}
+	n, err := strconv.ParseInt(name[i:end], 10, 64)
+	if err != nil {
+		return w, false
+	}
+	w = Window{From: i, To: end}
+	for _, length := range Lengths {
+		if n == int64(now)/length.Microseconds() {
+			w.Form, w.Length = "index", length
+			w.Start = now.Floor(length)
+			w.End = w.Start.Add(length)
+			return w, true
+		}
+	}
+	unit, at := "s", limiter.Instant(n)*1e6
+	if end-i > 10 {
+		unit, at = "ms", limiter.Instant(n)*1e3
+	}
+	age := now.Sub(at)
+	for _, length := range Lengths {
+		if age.Abs() >= length || at.Floor(length) != at {
+			continue
+		}
+		if age >= 0 {
+			w.Form, w.Start = "start."+unit, at
+		} else {
+			w.Form, w.End = "end."+unit, at
+		}
+		return w, true
+	}
+	return w, false
+}

@@ -1,0 +1,112 @@
+package naming
+
+import (
+	"iter"
+	"strings"
+)
+
+// Words returns the words of a name in lower case: its parts, taken apart where letters meet digits and
+// where a capital begins another word, as in apiRateLimit and RATE_LIMITER500.
+func Words(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from := 0
+		for i := range len(name) + 1 {
+			ends := i == len(name) || !letter(name[i]) ||
+				i > from && upper(name[i]) && (!upper(name[i-1]) || i+1 < len(name) && letter(name[i+1]) && !upper(name[i+1]))
+			if !ends {
+				continue
+			}
+			if i > from && letter(name[from]) && !yield(strings.ToLower(name[from:i])) {
+				return
+			}
+			if from = i; i < len(name) && !letter(name[i]) {
+				from = i + 1
+			}
+		}
+	}
+}
+
+func upper(b byte) bool { return b >= 'A' && b <= 'Z' }
+
+// Sense is what the words of a name speak of.
+type Sense struct {
+	Limits   string // the word that is one for limiters, "" for none
+	Requests string // a word for what is limited: requests, attempts, a quota
+	Subject  bool   // a word for who is limited, or an address
+	Other    string // a word for what is kept beside limiters, or is counted and is none
+}
+
+// limits are words for limiters, by people and by libraries such as Django REST framework
+// (throttle), Flask-Limiter and SlowAPI (limiter).
+var limits = set("rl ratelimit ratelimits ratelimiter ratelimiters ratelimited ratelimiting limiter limiters throttle throttled throttler throttling " +
+	"hitlimit rlimit rlflx lmtr gcra cooldown bruteforce antiflood antispam tokenbucket leakybucket apilimit reqlimit")
+
+// pairs are two words that together are one for limiters.
+var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token bucket,leaky bucket," +
+	"sliding window,fixed window,rolling window,brute force,login limit,ip limit,user limit,limit req,limit count,limit conn,usage limit,send limit,daily limit", ",")
+
+// requests are words for what is limited.
+var requests = set("attempts attempt tries failures requests request req reqs calls rate quota quotas rpm rps qps tpm burst lockout limit limits " +
+	"sms otp hits tokens bucket api")
+
+// subjects are words before those who are limited.
+var subjects = set("user users uid userid ip ips addr client clients tenant tenants account accounts customer customers member phone email mail device apikey " +
+	"key subject who host sender caller consumer merchant partner org")
+
+// others are words for what counts, expires or holds a time and limits nothing, and for switches,
+// settings and lists that are kept with limiters.
+var others = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist whitelist denylist blacklist " +
+	"exempt bypass rules policy policies lock locks locked mutex semaphore version cache cached caches session sessions sess " +
+	"views view visits visit visitors page pages stats stat statistics metrics metric analytics online unread inbox stock cart job jobs queue queues " +
+	"feed leaderboard ranking score scores price prices schedule scheduled cron delayed idempotency idem dedup nonce presence seen timer deadline " +
+	"expires expiry verify code codes reset activity history events event log logs audit report reports orders sales counter sequence seq idx index " +
+	"trending likes followers impressions clicks downloads plays progress heartbeat status state game match wallet profile meeting room chat")
+
+func set(words string, by ...string) map[string]bool {
+	all := strings.Fields(words)
+	if len(by) > 0 {
+		all = strings.Split(words, by[0])
+	}
+	out := make(map[string]bool, len(all))
+	for _, w := range all {
+		out[w] = true
+	}
+	return out
+}
+
+// settings are the words that no limiter has in its name, whatever else is there.
+var settings = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist whitelist denylist blacklist " +
+	"exempt bypass rules policy policies lock version cache")
+
+// SenseOf returns what the words of a name speak of.
+func SenseOf(name string) (s Sense) {
+	before := ""
+	for w := range Words(name) {
+		switch {
+		case settings[w]:
+			return Sense{Other: w}
+		case limits[w], len(w) > 5 && !strings.HasPrefix(w, "un") && (strings.HasSuffix(w, "limit") || strings.HasSuffix(w, "limiter")):
+			s.Limits = w
+		case pairs[before+" "+w]:
+			s.Limits = before + " " + w
+		case requests[w]:
+			s.Requests = w
+		}
+		if subjects[w] {
+			s.Subject = true
+		}
+		if others[w] {
+			s.Other = w
+		}
+		before = w
+	}
+	if s.Limits == "" && s.Requests == "limit" && instantEnds(name) {
+		s.Limits = "limit"
+	}
+	return s
+}
+
+// instantEnds says whether a name ends in ten digits or more, as "mail-limit@1795300000".
+func instantEnds(name string) bool {
+	return len(name)-len(strings.TrimRight(name, "0123456789")) >= 10
+}
