@@ -49,8 +49,11 @@ func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redi
 		})
 		cmds = append(cmds, more...)
 		at = sent.Add(c.Now().Sub(sent) / 2)
-		if !asks || connect.Away(err) {
+		switch {
+		case connect.Away(err):
 			return at, cmds, err
+		case !asks:
+			return at, cmds, firstError(more)
 		}
 		err = firstError(more[1 : len(more)-1])
 		if begun.Err() != nil || ended.Err() != nil {
@@ -63,10 +66,11 @@ func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redi
 	}
 }
 
-// firstError returns the error of the first command that has one, nil where all were answered.
+// firstError returns the error of the first command that has one, nil where all were answered. How large
+// a key is need not be known.
 func firstError(cmds []redis.Cmder) error {
 	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil {
+		if err := cmd.Err(); err != nil && cmd.Name() != "object" && cmd.Name() != "memory" {
 			return err
 		}
 	}
@@ -150,6 +154,10 @@ type Probe struct {
 	at         limiter.Instant // of the sample
 	matches    []*Match
 	siblings   [][]*Pending // of each match
+
+	encoding *redis.StringCmd // of a hash: whether it is small
+	memory   *redis.IntCmd    // of a list, likewise
+	whole    *Pending         // of what no library knows and is small: all of it
 }
 
 // LongestNumber is how many bytes of a string's value are fetched: a number has no more.
@@ -163,7 +171,31 @@ func AskProbe(ctx context.Context, p redis.Pipeliner, r *Recognizer, key, typ, l
 	if pr.fetch = f; ok {
 		pr.pending = Ask(ctx, p, f)
 	}
+	switch typ {
+	case "hash":
+		pr.encoding = p.ObjectEncoding(ctx, key)
+	case "list":
+		pr.memory = p.MemoryUsage(ctx, key, 16)
+	}
 	return pr
+}
+
+// Bounds of what is read whole, though no library knows it: a few fields, none of them long, as an
+// encoding for small hashes tells, and lists of a few pages.
+const (
+	fewFields  = 8
+	fewMembers = 32 << 10 // bytes
+)
+
+// small says whether a key that no library knows is so small that all of it can be read.
+func (p *Probe) small() bool {
+	switch {
+	case p.encoding != nil && p.sample.Length > 0 && p.sample.Length <= fewFields:
+		return p.encoding.Val() == "listpack" || p.encoding.Val() == "ziplist"
+	case p.memory != nil:
+		return p.memory.Val() > 0 && p.memory.Val() <= fewMembers
+	}
+	return false
 }
 
 // Read takes the answers, which are of the instant now. It returns true when siblings have to be
@@ -171,7 +203,7 @@ func AskProbe(ctx context.Context, p redis.Pipeliner, r *Recognizer, key, typ, l
 func (p *Probe) Read(now limiter.Instant) (siblings bool) {
 	p.at = now
 	if p.pending == nil {
-		return false
+		return p.small()
 	}
 	typ := p.sample.Type
 	s, err := p.pending.Sample()
@@ -181,7 +213,7 @@ func (p *Probe) Read(now limiter.Instant) (siblings bool) {
 	}
 	p.sample = s
 	p.matches = p.recognizer.Matches(&p.sample, now, p.library)
-	return len(p.matches) > 0 && len(p.matches[0].Siblings) > 0
+	return len(p.matches) > 0 && len(p.matches[0].Siblings) > 0 || len(p.matches) == 0 && p.small()
 }
 
 // AskSiblings adds the commands for the keys that have to agree, none where there are none.
@@ -191,6 +223,9 @@ func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {
 		for _, f := range m.Siblings {
 			p.siblings[i] = append(p.siblings[i], Ask(ctx, pipe, f))
 		}
+	}
+	if len(p.matches) == 0 && p.small() {
+		p.whole = Ask(ctx, pipe, Fetch{Key: p.sample.Key, Type: p.sample.Type, Pairs: 2 * fewFields, Ends: 1})
 	}
 }
 
@@ -206,10 +241,13 @@ func (p *Probe) Found(now limiter.Instant) Found {
 			return m.found(&p.sample)
 		}
 	}
-	f := FormOf(&p.sample, p.at)
-	if f.Kind == Single && len(p.matches) > 0 { // without the siblings that a limiter of its form has
-		f.Sure = false
+	if p.whole != nil {
+		if s, err := p.whole.Sample(); err == nil && s.Exists() {
+			return FormOf(&s, now)
+		}
 	}
+	f := FormOf(&p.sample, p.at)
+	f.Refuted = len(p.matches) > 0
 	return f
 }
 
@@ -241,11 +279,12 @@ func (m *Match) found(s *Sample) Found {
 
 // FormOf tells by its value alone what form of limiter a key could be; its kind is Wrong where
 // it is none.
-func FormOf(s *Sample, now limiter.Instant) Found {
-	f := Found{Key: s.Key, Type: s.Type, Name: s.Key, Kind: Wrong, Used: -1, Evidence: model.Likely}
+func FormOf(s *Sample, now limiter.Instant) (f Found) {
+	f = Found{Key: s.Key, Type: s.Type, Name: s.Key, Kind: Wrong, Used: -1, Evidence: model.Likely}
 	if s.Mismatch {
 		return f
 	}
+	defer f.weigh(s, now)
 	switch s.Type {
 	case "zset":
 		f.Kind, f.Used = Log, s.Length // some of them may be older than the window
@@ -264,6 +303,10 @@ func FormOf(s *Sample, now limiter.Instant) Found {
 		if f.Field, f.Sure = bucketField(s.Fields); f.Sure {
 			f.Kind = Bucket
 		} else if s.TTL > 0 && s.Length <= mostFields {
+			f.Kind, f.Sure = Opaque, true
+		}
+	case "list":
+		if len(s.First) > 0 && timeOfNow(s.First[0].Member, now) {
 			f.Kind, f.Sure = Opaque, true
 		}
 	}
@@ -292,6 +335,10 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 	}
 	if ttl > 0 && spansPeriod(s.Text, now, s.Expiry(now)) {
 		f.Kind, f.Sure, f.Telling = Opaque, true, true
+		return
+	}
+	if ttl > 0 && numbersOf(s.Text) != nil {
+		f.Kind, f.Sure = Opaque, true
 		return
 	}
 	if n, err := strconv.ParseInt(s.Text, 10, 64); err == nil && n >= 0 && n < 1e9 {

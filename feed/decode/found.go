@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/feed/decode/naming"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -22,7 +23,9 @@ type Found struct {
 	Unit      time.Duration     // of foreign counters
 	Field     string            // of buckets: what they are told by
 	Sure      bool              // its data looks like a limiter, not just its type
-	Telling   bool              // so much so that its name need not be that of one
+	Telling   bool              // so much so, together with its name, that it is likely to be one
+	Window    naming.Window     // of a counter: the part of its name that is the window of now, if there is one
+	Refuted   bool              // a library's layout fits it, but for the siblings that a limiter there has
 	Used      int64             // at most so many units count against the limit now; -1 not known
 	Denied    bool              // it is the stream of a limiter's denials
 	Blocked   bool              // it says until when a limiter's key is blocked
@@ -30,6 +33,8 @@ type Found struct {
 	Evidence model.Evidence // Known where Match is set or the name is this library's own
 	Library  string         // whose layout it is, "" where that is not known
 	Match    *Match         // nil where no library's layout was recognized
+
+	reasons []string // why it is likely to be a limiter, in clauses
 }
 
 // Why returns the evidence in clauses, nil where a person named the key.
@@ -40,8 +45,8 @@ func (f *Found) Why() []string {
 	case f.Own != limiter.Unknown:
 		return []string{"named {<key>}:fw:<start of a window> or {<key>}:sw:<start of a window>"}
 	case f.Evidence == model.Likely:
-		if f.Telling {
-			return []string{"it holds an instant, and expires one of the usual periods after it"}
+		if len(f.reasons) > 0 {
+			return f.reasons
 		}
 		return []string{"named as limiters are", "its value has the form of " + f.Kind.String()}
 	}

@@ -155,7 +155,7 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 	if narrow {
 		return model.Told, true
 	}
-	return model.Likely, f.Sure && (f.Telling || l.scanner.Alike(f.Key, f.Type))
+	return model.Likely, f.Telling || f.Sure && !f.Refuted && l.scanner.Like(f.Key, f.Type)
 }
 
 // lostExpiry reports whether an integer without an expiry is likely to be a counter whose

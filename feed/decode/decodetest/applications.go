@@ -155,8 +155,6 @@ var lookAlikes = []kind{
 	{name: "settings of a limiter", write: func(w *writer, i int) { w.set("rl:config:"+w.word(5), 100, 0) }},
 	{name: "switch of a limiter", write: func(w *writer, i int) { w.set("throttle:enabled:"+w.word(5), 1, w.within(time.Hour)) }},
 	{name: "exempt clients", once: true, write: func(w *writer, i int) { w.do("SADD", "rate_limit:allowlist", "203.0.113.1") }},
-	{name: "login failures of django-defender", write: func(w *writer, i int) { w.set("defender:failed:ip:"+w.ip(), w.upTo(1, 5), w.within(5*time.Minute)) }},
-	{name: "home-made login failures", write: func(w *writer, i int) { w.set("login_attempts:"+w.word(6), w.upTo(1, 5), w.within(15*time.Minute)) }},
 	{name: "slots of Redis::funnel", write: func(w *writer, i int) {
 		w.set(fmt.Sprintf("laravel_database_funnel%d", i+1), w.word(20), w.within(time.Minute))
 	}},
@@ -170,8 +168,5 @@ var lookAlikes = []kind{
 	}},
 	{name: "count of a minute, by its second", write: func(w *writer, i int) {
 		w.set(fmt.Sprintf("online:%d:%d", i, w.second(0)/60*60), w.upTo(1, 90), w.within(time.Minute))
-	}},
-	{name: "quota of Relay", write: func(w *writer, i int) {
-		w.set(fmt.Sprintf("quota:o%d{1}42:%d", i, w.second(0)/60), w.upTo(1, 50), w.within(2*time.Minute))
 	}},
 }

@@ -239,6 +239,12 @@ var limiters = []layout{
 	{library: "dramatiq", leftOut: true, write: func(w *writer, i int) []string {
 		return w.counter(fmt.Sprintf("mail-limit-%d@%d", i, w.second(0)), 2*time.Minute)
 	}},
+	// Hand-written, or of programs whose layout no decoder reads
+	{library: "django-defender", leftOut: true, write: func(w *writer, i int) []string { return w.counter("defender:failed:ip:"+w.ip(), 5*time.Minute) }},
+	{library: "hand-written login failures", leftOut: true, write: func(w *writer, i int) []string { return w.counter("login_attempts:"+w.word(6), 15*time.Minute) }},
+	{library: "sentry-relay", leftOut: true, write: func(w *writer, i int) []string {
+		return w.counter(fmt.Sprintf("quota:o%d{1}42:%d", i, w.second(0)/60), 2*time.Minute)
+	}},
 }
 
 // counter writes a count whose window began with its first request.

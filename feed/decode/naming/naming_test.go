@@ -129,6 +129,26 @@ func TestSubjectsAndLimiters(t *testing.T) {
 	}
 }
 
+// TestSense: names that say that they are limiters, glued words too, and names that do not.
+func TestSense(t *testing.T) {
+	for name, want := range map[string]bool{
+		"rl:login": true, "{RL}:7": true, "app:ratelimit:login": true, "api:rate_limit:7": true, "rate-limiter.x": true, "throttle_user_9": true, "LIMITS:LIMITER/1.2.3.4": true,
+		"RATE_LIMITER500:x": true, "apiRateLimit:u9": true, "hitlimit:a": true, "rate.limiting:u": true, "mail-limit@1795300000": true, "RateLimiter_7": true, "RL_user_7": true,
+		"": false, "url:7": false, "stuck:login": false, "rate:eur": false, "limit:rate": false, "app:version": false, "curl_count": false, "rl:config:x": false, "unlimited:x": false,
+	} {
+		if got := naming.SenseOf(name).Limits != ""; got != want {
+			t.Errorf("%q speaks of a limiter: %v", name, got)
+		}
+	}
+	var words []string
+	for w := range naming.Words("myAPIKey2Foo_RATE_LIMITER500:été") {
+		words = append(words, w)
+	}
+	if want := []string{"my", "api", "key", "foo", "rate", "limiter", "été"}; !slices.Equal(words, want) {
+		t.Errorf("the words are %q, want %q", words, want)
+	}
+}
+
 func FuzzNames(f *testing.F) {
 	f.Add("rl:alice:202611232214", "10.0.0.1:a@b.cd:x")
 	f.Add("2001:db8::1:{x}", "3d813cbb-47fb-32ba-91df-831e1593ac29::")

@@ -1,6 +1,7 @@
 package naming
 
 import (
+	"slices"
 	"strings"
 
 	"ratescope/limiter"
@@ -50,6 +51,15 @@ func Split(name string, now limiter.Instant) (parts []Part, between []string) {
 		i += len(p.Text)
 		from = i
 	}
+}
+
+// HasAddress says whether a part of a name is an IP address or an e-mail address.
+func HasAddress(name string) bool {
+	if strings.Count(name, ".") < 3 && strings.Count(name, ":") < 3 && !strings.Contains(name, "@") {
+		return false
+	}
+	parts, _ := Split(name, 0)
+	return slices.ContainsFunc(parts, func(p Part) bool { return p.Class == Address })
 }
 
 // partOf returns the part with which a text begins.

@@ -31,9 +31,11 @@ func upper(b byte) bool { return b >= 'A' && b <= 'Z' }
 // Sense is what the words of a name speak of.
 type Sense struct {
 	Limits   string // the word that is one for limiters, "" for none
-	Requests string // a word for what is limited: requests, attempts, a quota
-	Subject  bool   // a word for who is limited, or an address
-	Other    string // a word for what is kept beside limiters, or is counted and is none
+	Attempts string // a word for what is only counted to be limited: attempts, a quota
+	Requests string // a word for what may be limited: requests
+	Subject  bool   // a word for who is limited
+	Settings bool   // a word for what is kept beside limiters: switches, settings, lists of clients
+	Other    bool   // a word for what is counted, expires or holds a time and limits nothing
 }
 
 // limits are words for limiters, by people and by libraries such as Django REST framework
@@ -45,18 +47,23 @@ var limits = set("rl ratelimit ratelimits ratelimiter ratelimiters ratelimited r
 var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token bucket,leaky bucket," +
 	"sliding window,fixed window,rolling window,brute force,login limit,ip limit,user limit,limit req,limit count,limit conn,usage limit,send limit,daily limit", ",")
 
-// requests are words for what is limited.
-var requests = set("attempts attempt tries failures requests request req reqs calls rate quota quotas rpm rps qps tpm burst lockout limit limits " +
-	"sms otp hits tokens bucket api")
+// attempts are words for what is only counted to be limited.
+var attempts = set("attempts attempt tries failures lockout quota quotas rpm rps qps tpm concurrency inflight")
+
+// requests are words for what may be limited.
+var requests = set("requests request req reqs calls rate burst limit limits failed sms otp hits tokens bucket tat")
 
 // subjects are words before those who are limited.
 var subjects = set("user users uid userid ip ips addr client clients tenant tenants account accounts customer customers member phone email mail device apikey " +
 	"key subject who host sender caller consumer merchant partner org")
 
-// others are words for what counts, expires or holds a time and limits nothing, and for switches,
-// settings and lists that are kept with limiters.
-var others = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist whitelist denylist blacklist " +
-	"exempt bypass rules policy policies lock locks locked mutex semaphore version cache cached caches session sessions sess " +
+// settings are the words for what is kept with limiters and is none: switches, settings and lists of
+// clients.
+var settings = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist whitelist denylist blacklist " +
+	"exempt bypass rules policy policies lock version cache")
+
+// others are words for what counts, expires or holds a time and limits nothing.
+var others = set("locks locked mutex semaphore cached caches session sessions sess " +
 	"views view visits visit visitors page pages stats stat statistics metrics metric analytics online unread inbox stock cart job jobs queue queues " +
 	"feed leaderboard ranking score scores price prices schedule scheduled cron delayed idempotency idem dedup nonce presence seen timer deadline " +
 	"expires expiry verify code codes reset activity history events event log logs audit report reports orders sales counter sequence seq idx index " +
@@ -74,30 +81,24 @@ func set(words string, by ...string) map[string]bool {
 	return out
 }
 
-// settings are the words that no limiter has in its name, whatever else is there.
-var settings = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist whitelist denylist blacklist " +
-	"exempt bypass rules policy policies lock version cache")
-
 // SenseOf returns what the words of a name speak of.
 func SenseOf(name string) (s Sense) {
 	before := ""
 	for w := range Words(name) {
 		switch {
 		case settings[w]:
-			return Sense{Other: w}
+			return Sense{Settings: true, Other: true}
 		case limits[w], len(w) > 5 && !strings.HasPrefix(w, "un") && (strings.HasSuffix(w, "limit") || strings.HasSuffix(w, "limiter")):
 			s.Limits = w
 		case pairs[before+" "+w]:
 			s.Limits = before + " " + w
+		case attempts[w]:
+			s.Attempts = w
 		case requests[w]:
 			s.Requests = w
 		}
-		if subjects[w] {
-			s.Subject = true
-		}
-		if others[w] {
-			s.Other = w
-		}
+		s.Subject = s.Subject || subjects[w]
+		s.Other = s.Other || others[w]
 		before = w
 	}
 	if s.Limits == "" && s.Requests == "limit" && instantEnds(name) {

@@ -12,6 +12,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
+	"ratescope/feed/decode/naming"
 	"ratescope/feed/watch/cost"
 	"ratescope/model"
 )
@@ -67,7 +68,7 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 		s.refused[connect.Remedy(err)] = true
 	}
 	for _, f := range more {
-		s.names.learn(f.Key, f.Type, f.Evidence == model.Known, f.Evidence == model.Likely && f.Sure && (f.Telling || limiterName(f.Key)))
+		s.names.learn(f.Key, f.Type, f.Evidence == model.Known, f.Evidence == model.Likely && f.Telling)
 	}
 	s.mu.Unlock()
 	s.report(more)
@@ -117,9 +118,14 @@ func (s *Scanner) mentioned(key string) bool {
 // Alike reports whether a key of a Redis type is named like a limiter: it contains a word that
 // people use for limiters, or it has the form of name of known limiters of this type.
 func (s *Scanner) Alike(key, typ string) bool {
+	return s.Like(key, typ) || naming.SenseOf(key).Limits != ""
+}
+
+// Like reports whether a key has the form of name of known limiters of its Redis type.
+func (s *Scanner) Like(key, typ string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.names.hasLimiter(key, typ) || limiterName(key)
+	return s.names.hasLimiter(key, typ)
 }
 
 // Forget makes the next pass look at keys again.

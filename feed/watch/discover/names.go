@@ -71,40 +71,6 @@ func (n *names) hasLimiter(key, typ string) bool {
 	return f != nil && slices.Contains(f.types, typ) && strings.Trim(name, separators+"#*") != ""
 }
 
-// limiterWords are the words for limiters in the names of keys, by people and by libraries such
-// as Django REST framework (throttle), Flask-Limiter and SlowAPI (limiter).
-var limiterWords = map[string]bool{
-	"rl": true, "ratelimit": true, "ratelimits": true, "ratelimiter": true, "limiter": true,
-	"throttle": true, "throttled": true,
-}
-
-// settingWords are the words in the names of keys that are kept with limiters and are none:
-// switches, settings and lists of clients.
-var settingWords = map[string]bool{
-	"enabled": true, "disabled": true, "enable": true, "disable": true, "config": true, "configs": true, "setting": true, "settings": true,
-	"flag": true, "flags": true, "feature": true, "features": true, "allowlist": true, "whitelist": true, "denylist": true, "blacklist": true,
-	"exempt": true, "bypass": true, "rules": true, "policy": true, "policies": true, "lock": true, "version": true, "cache": true,
-}
-
-// limiterName reports whether a name contains a word for limiters, as "rl:login" and
-// "api:rate_limit:7" do, or the word limit and an instant at its end, as
-// "mail-limit@1795300000". It is false for names with a word for settings.
-func limiterName(key string) bool {
-	before := ""
-	yes, limit, last := false, false, ""
-	for part := range strings.FieldsFuncSeq(strings.ToLower(key), func(r rune) bool { return strings.ContainsRune(":./|_-{}@#", r) }) {
-		if limiterWords[part] || before == "rate" && (part == "limit" || part == "limits" || part == "limiter") {
-			yes = true
-		}
-		if settingWords[part] {
-			return false
-		}
-		limit = limit || part == "limit" || part == "limits"
-		before, last = part, part
-	}
-	return yes || limit && len(last) >= 10 && strings.Trim(last, "0123456789") == ""
-}
-
 // learn notes whether a key of a type turned out to be a limiter, or likely to be one.
 func (n *names) learn(key, typ string, limiter, likely bool) {
 	name := formOf(key)

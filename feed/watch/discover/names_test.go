@@ -52,18 +52,6 @@ func TestLimitersOfAnotherType(t *testing.T) {
 	}
 }
 
-// TestLimiterName: names that say that they are limiters, and names that do not.
-func TestLimiterName(t *testing.T) {
-	for key, want := range map[string]bool{
-		"rl:login": true, "{RL}:7": true, "app:ratelimit:login": true, "api:rate_limit:7": true, "rate-limiter.x": true, "throttle_user_9": true, "LIMITS:LIMITER/1.2.3.4": true,
-		"": false, "url:7": false, "stuck:login": false, "rate:eur": false, "limit:rate": false, "app:version": false, "curl_count": false,
-	} {
-		if got := limiterName(key); got != want {
-			t.Errorf("%q speaks of a limiter: %v", key, got)
-		}
-	}
-}
-
 // formName spells a number in letters.
 func formName(i int) string {
 	name := ""

@@ -93,7 +93,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 				likelyRight++
 				likelyFound[o] = true
 			} else {
-				wrong[fmt.Sprintf("no limiter, as likely: %.24q", r.Key)]++
+				wrong[fmt.Sprintf("no limiter, as likely: %q", r.Pattern)]++
 			}
 			continue
 		}
