@@ -2,6 +2,7 @@ package decode
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -213,7 +214,15 @@ func (p *Probe) Read(now limiter.Instant) (siblings bool) {
 	}
 	p.sample = s
 	p.matches = p.recognizer.Matches(&p.sample, now, p.library)
-	return len(p.matches) > 0 && len(p.matches[0].Siblings) > 0 || len(p.matches) == 0 && p.small()
+	if len(p.matches) == 0 {
+		return p.small()
+	}
+	return len(p.matches[0].Siblings) > 0
+}
+
+// certain says whether a match holds without siblings.
+func (p *Probe) certain() bool {
+	return slices.ContainsFunc(p.matches, func(m *Match) bool { return len(m.Siblings) == 0 })
 }
 
 // AskSiblings adds the commands for the keys that have to agree, none where there are none.
@@ -224,7 +233,7 @@ func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {
 			p.siblings[i] = append(p.siblings[i], Ask(ctx, pipe, f))
 		}
 	}
-	if len(p.matches) == 0 && p.small() {
+	if p.small() && !p.certain() {
 		p.whole = Ask(ctx, pipe, Fetch{Key: p.sample.Key, Type: p.sample.Type, Pairs: 2 * fewFields, Ends: 1})
 	}
 }
@@ -241,12 +250,13 @@ func (p *Probe) Found(now limiter.Instant) Found {
 			return m.found(&p.sample)
 		}
 	}
+	s, at := &p.sample, p.at
 	if p.whole != nil {
-		if s, err := p.whole.Sample(); err == nil && s.Exists() {
-			return FormOf(&s, now)
+		if whole, err := p.whole.Sample(); err == nil && whole.Exists() {
+			s, at = &whole, now
 		}
 	}
-	f := FormOf(&p.sample, p.at)
+	f := FormOf(s, at)
 	f.Refuted = len(p.matches) > 0
 	return f
 }
