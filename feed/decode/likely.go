@@ -199,8 +199,10 @@ func isSlice(name string, now limiter.Instant) bool {
 
 // stateWords are names of what a bucket or a window holds.
 var stateWords = map[string]bool{
-	"tokens": true, "token": true, "level": true, "allowance": true, "remaining": true, "water": true, "available": true, "points": true, "tat": true,
-	"used": true, "limit": true, "capacity": true, "refill": true, "rate": true, "hits": true, "requests": true, "attempts": true, "burst": true,
+	"tokens": true, "token": true, "level": true, "allowance": true, "remaining": true,
+	"water": true, "available": true, "points": true, "tat": true,
+	"used": true, "limit": true, "capacity": true, "refill": true, "rate": true,
+	"hits": true, "requests": true, "attempts": true, "burst": true,
 }
 
 // numbersOf returns the numbers of a JSON object, nil where the text is none or holds anything else.

@@ -40,12 +40,15 @@ type Sense struct {
 
 // limits are words for limiters, by people and by libraries such as Django REST framework
 // (throttle), Flask-Limiter and SlowAPI (limiter).
-var limits = set("rl ratelimit ratelimits ratelimiter ratelimiters ratelimited ratelimiting limiter limiters throttle throttled throttler throttling " +
+var limits = set("rl ratelimit ratelimits ratelimiter ratelimiters ratelimited ratelimiting limiter limiters throttle " +
+	"throttled throttler throttling " +
 	"hitlimit rlimit rlflx lmtr gcra cooldown bruteforce antiflood antispam tokenbucket leakybucket apilimit reqlimit")
 
 // pairs are two words that together are one for limiters.
-var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token bucket,leaky bucket,"+
-	"sliding window,fixed window,rolling window,brute force,login limit,ip limit,user limit,limit req,limit count,limit conn,usage limit,send limit,daily limit", ",")
+var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token " +
+	"bucket,leaky bucket,"+
+	"sliding window,fixed window,rolling window,brute force,login limit,ip limit,user limit,limit req,limit count,limit conn," +
+	"usage limit,send limit,daily limit", ",")
 
 // attempts are words for what is only counted to be limited.
 var attempts = set("attempts attempt tries failures lockout quota quotas rpm rps qps tpm concurrency inflight")
@@ -54,20 +57,26 @@ var attempts = set("attempts attempt tries failures lockout quota quotas rpm rps
 var requests = set("requests request req reqs calls rate burst limit limits failed sms otp hits tokens bucket tat")
 
 // subjects are words before those who are limited.
-var subjects = set("user users uid userid ip ips addr client clients tenant tenants account accounts customer customers member phone email mail device apikey " +
+var subjects = set("user users uid userid ip ips addr client clients tenant tenants account accounts customer customers " +
+	"member phone email mail device apikey " +
 	"key subject who host sender caller consumer merchant partner org")
 
 // settings are the words for what is kept with limiters and is none: switches, settings and lists of
 // clients.
-var settings = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist whitelist denylist blacklist " +
+var settings = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist " +
+	"whitelist denylist blacklist " +
 	"exempt bypass rules policy policies lock version cache")
 
 // others are words for what counts, expires or holds a time and limits nothing.
 var others = set("locks locked mutex semaphore cached caches session sessions sess " +
-	"views view visits visit visitors page pages stats stat statistics metrics metric analytics online unread inbox stock cart job jobs queue queues " +
-	"feed leaderboard ranking score scores price prices schedule scheduled cron delayed idempotency idem dedup nonce presence seen timer deadline " +
-	"expires expiry verify code codes reset activity history events event log logs audit report reports orders sales counter sequence seq idx index " +
-	"trending likes followers impressions clicks downloads plays progress heartbeat status state game match wallet profile meeting room chat")
+	"views view visits visit visitors page pages stats stat statistics metrics metric analytics online unread inbox stock cart " +
+	"job jobs queue queues " +
+	"feed leaderboard ranking score scores price prices schedule scheduled cron delayed idempotency idem dedup nonce presence " +
+	"seen timer deadline " +
+	"expires expiry verify code codes reset activity history events event log logs audit report reports orders sales counter " +
+	"sequence seq idx index " +
+	"trending likes followers impressions clicks downloads plays progress heartbeat status state game match wallet profile " +
+	"meeting room chat")
 
 func set(words string, by ...string) map[string]bool {
 	all := strings.Fields(words)
