@@ -45,9 +45,9 @@ var limits = set("rl ratelimit ratelimits ratelimiter ratelimiters ratelimited r
 	"hitlimit rlimit rlflx lmtr gcra cooldown bruteforce antiflood antispam tokenbucket leakybucket apilimit reqlimit")
 
 // pairs are two words that together are one for limiters.
-var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token " +
+var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token "+
 	"bucket,leaky bucket,"+
-	"sliding window,fixed window,rolling window,brute force,login limit,ip limit,user limit,limit req,limit count,limit conn," +
+	"sliding window,fixed window,rolling window,brute force,login limit,ip limit,user limit,limit req,limit count,limit conn,"+
 	"usage limit,send limit,daily limit", ",")
 
 // attempts are words for what is only counted to be limited.
