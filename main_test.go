@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"unicode"
 
 	"ratescope/cmd"
+	"ratescope/feed/decode/library"
 )
 
 const (
@@ -315,46 +317,75 @@ func TestTestingStaysOutOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestReadme holds the README to the program: the two commands that do all the set-up
-// are there, and every command, flag and make target that it names exists.
+// maxReadme bounds the README: what more there is to say stands in docs.
+const maxReadme = 200
+
+// TestReadme holds the README to the program: it is short, the two commands that do all the set-up are
+// there, and it counts the libraries.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	readme := string(text)
+	libraries := fmt.Sprintf("%d libraries are known", len(library.All()))
+	for _, says := range []string{"go run .", "make test", "go install .", libraries} {
+		if !strings.Contains(readme, says) {
+			t.Errorf("README.md does not say %q", says)
+		}
+	}
+	if n := strings.Count(readme, "\n"); n > maxReadme {
+		t.Errorf("README.md has %d lines, more than %d", n, maxReadme)
+	}
+}
+
+// TestDocumentedCommands: every command, flag and make target in a document exists.
+func TestDocumentedCommands(t *testing.T) {
+	names, err := filepath.Glob("docs/*.md")
+	if err != nil || len(names) < 5 {
+		t.Fatal(names, err)
+	}
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme := string(text)
-	for _, command := range []string{"go run .", "make test"} {
-		if !strings.Contains(readme, command) {
-			t.Errorf("README.md does not say %q", command)
+	for _, name := range append(names, "README.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range regexp.MustCompile("(?s)\n```sh\n(.*?)\n```").FindAllStringSubmatch(string(text), -1) {
+			for _, m := range regexp.MustCompile(`(?m)^make ([a-z]+)`).FindAllStringSubmatch(block[1], -1) {
+				if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+					t.Errorf("%s says %q, and the Makefile has no such target", name, m[0])
+				}
+			}
+			for _, m := range regexp.MustCompile(`(?m)^(?:ratescope|go run \.)(?:[ \t]+(.+))?$`).FindAllStringSubmatch(block[1], -1) {
+				checkCommand(t, name, m[0], m[1])
+			}
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?m)^\s*make ([a-z]+)`).FindAllStringSubmatch(readme, -1) {
-		if !strings.Contains(string(makefile), "\n"+m[1]+":") {
-			t.Errorf("README.md says %q, and the Makefile has no such target", strings.TrimSpace(m[0]))
-		}
-	}
+}
+
+// checkCommand fails where a document says a line with a command or a flag that does not exist.
+func checkCommand(t *testing.T, name, line, rest string) {
+	t.Helper()
 	shell := regexp.MustCompile(`[ \t]*[#|].*`) // comments, and what the output is piped into
 	root := cmd.Tree()
-	for _, m := range regexp.MustCompile(`(?m)^\s*(?:\$ )?(?:ratescope|go run \.)(?:[ \t]+(.+))?$`).FindAllStringSubmatch(readme, -1) {
-		args := strings.Fields(shell.ReplaceAllString(m[1], ""))
-		command, _, err := root.Find(args)
-		if err != nil {
-			t.Errorf("README.md says %q: %v", m[0], err)
-			continue
-		}
-		if len(args) > 0 && command == root && !strings.HasPrefix(args[0], "-") {
-			t.Errorf("README.md says %q, and there is no such command", m[0])
-		}
-		for _, arg := range args {
-			name, long := strings.CutPrefix(arg, "--")
-			name, _, _ = strings.Cut(name, "=")
-			if long && command.Flag(name) == nil && command.InheritedFlags().Lookup(name) == nil {
-				t.Errorf("README.md says %q, and there is no flag --%s", m[0], name)
-			}
+	args := strings.Fields(shell.ReplaceAllString(rest, ""))
+	command, _, err := root.Find(args)
+	if err != nil {
+		t.Errorf("%s says %q: %v", name, line, err)
+		return
+	}
+	if len(args) > 0 && command == root && !strings.HasPrefix(args[0], "-") {
+		t.Errorf("%s says %q, and there is no such command", name, line)
+	}
+	for _, arg := range args {
+		flag, long := strings.CutPrefix(arg, "--")
+		flag, _, _ = strings.Cut(flag, "=")
+		if long && command.Flag(flag) == nil && command.InheritedFlags().Lookup(flag) == nil {
+			t.Errorf("%s says %q, and there is no flag --%s", name, line, flag)
 		}
 	}
 }

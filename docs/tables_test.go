@@ -1,0 +1,156 @@
+package docs_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ratescope/cmd"
+	"ratescope/feed/config"
+	"ratescope/feed/decode/library"
+	"ratescope/feed/metrics"
+	"ratescope/model/report"
+	"ratescope/tui"
+	"ratescope/tui/lab"
+)
+
+var update = flag.Bool("update", false, "write the tables of the program into the documents")
+
+// TestTables holds the tables of the documents to the program: go test ./docs -update writes them.
+func TestTables(t *testing.T) {
+	for _, table := range []struct{ file, mark, text string }{
+		{"libraries.md", "libraries", libraries()},
+		{"keys.md", "keys", tui.HelpMarkdown()},
+		{"keys.md", "lab keys", lab.HelpMarkdown()},
+		{"commands.md", "commands", commands()},
+		{"commands.md", "flags", flags()},
+		{"metrics.md", "metrics", descriptions()},
+		{"configuration.md", "example", "```yaml\n" + config.Example + "```\n"},
+	} {
+		text := read(t, table.file)
+		before, rest, begins := strings.Cut(text, "<!-- "+table.mark+" -->\n")
+		listed, after, ends := strings.Cut(rest, "<!-- /"+table.mark+" -->")
+		switch {
+		case !begins || !ends:
+			t.Errorf("%s has no marks of the %s", table.file, table.mark)
+		case listed == table.text:
+		case *update:
+			text = before + "<!-- " + table.mark + " -->\n" + table.text + "<!-- /" + table.mark + " -->" + after
+			if err := os.WriteFile(table.file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("the %s in docs/%s are not those of the program: run go test ./docs -update", table.mark, table.file)
+		}
+	}
+}
+
+func libraries() string {
+	var rows []string
+	for _, l := range library.All() {
+		version := l.Version
+		if l.Published {
+			version = strings.TrimSpace(version + " (published)")
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |\n", l.Name, version, strings.Join(l.Silent, "; ")))
+	}
+	slices.Sort(rows)
+	return "| library | checked with | not recorded there |\n|---|---|---|\n" + strings.Join(rows, "")
+}
+
+// each calls f with every command that people call.
+func each(c *cobra.Command, f func(*cobra.Command)) {
+	if c.HasParent() && !c.HasSubCommands() && c.Name() != "help" {
+		f(c)
+	}
+	for _, sub := range c.Commands() {
+		each(sub, f)
+	}
+}
+
+func commands() string {
+	var b strings.Builder
+	b.WriteString("| command | does |\n|---|---|\n")
+	each(cmd.Tree(), func(c *cobra.Command) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.TrimSuffix(c.UseLine(), " [flags]"), c.Short)
+	})
+	return b.String()
+}
+
+func flags() string {
+	var b strings.Builder
+	b.WriteString("| flag | of | does |\n|---|---|---|\n")
+	root := cmd.Tree()
+	row := func(of string) func(*pflag.Flag) {
+		return func(f *pflag.Flag) {
+			name := "--" + f.Name
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + "`, `" + name
+			}
+			usage := strings.ReplaceAll(f.Usage, "|", `\|`)
+			if d := f.DefValue; !slices.Contains([]string{"", "0", "false", "[]", "0s"}, d) && !strings.Contains(f.Usage, "(default") {
+				usage += " (default: " + d + ")"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, of, usage)
+		}
+	}
+	root.PersistentFlags().VisitAll(row("all"))
+	root.LocalNonPersistentFlags().VisitAll(row("the dashboard"))
+	each(root, func(c *cobra.Command) {
+		c.LocalNonPersistentFlags().VisitAll(row(strings.TrimPrefix(c.CommandPath(), root.Name()+" ")))
+	})
+	return b.String()
+}
+
+// described reads the name and the help of a metric.
+var described = regexp.MustCompile(`fqName: "([^"]*)", help: "((?:[^"\\]|\\.)*)"`)
+
+func descriptions() string {
+	to := make(chan *prometheus.Desc, 1000)
+	metrics.New(metrics.Options{}).Describe(to)
+	close(to)
+	var rows [][2]string
+	for d := range to {
+		if m := described.FindStringSubmatch(d.String()); m != nil {
+			rows = append(rows, [2]string{m[1], m[2]})
+		}
+	}
+	slices.SortFunc(rows, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
+	var b strings.Builder
+	b.WriteString("| metric | what it is |\n|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r[0], r[1])
+	}
+	return b.String()
+}
+
+// TestFormats: formats.md names every field of what programs read.
+func TestFormats(t *testing.T) {
+	text := read(t, "formats.md")
+	var fields func(of reflect.Type)
+	fields = func(of reflect.Type) {
+		for i := range of.NumField() {
+			f := of.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous:
+				fields(f.Type)
+			case name != "" && name != "-" && !strings.Contains(text, "`"+name+"`"):
+				t.Errorf("formats.md does not name %s of %s", name, of)
+			}
+		}
+	}
+	for _, v := range []any{report.Snapshot{}, report.Seen{}, report.Peek{}, report.Alert{}} {
+		fields(reflect.TypeOf(v))
+	}
+}
