@@ -71,15 +71,15 @@ func (w *Writer) alone(out *reading, r *model.Reading, described bool) bool {
 	if !described {
 		out.Key = keyOf(r)
 	}
-	text, err := out.append(nil)
+	text, err := json.Marshal(line{Reading: out})
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
 	}
-	if len(r.State.Log) > maxEntries || len(r.Arrivals) > maxEntries || len(r.Trace) > maxEntries || len(text) > MaxLine {
+	if len(r.State.Log) > maxEntries || len(r.Arrivals) > maxEntries || len(r.Trace) > maxEntries || len(text) >= MaxLine {
 		return false
 	}
 	w.packed()
-	w.write(text)
+	w.write(append(text, '\n'))
 	return true
 }
 
