@@ -164,7 +164,7 @@ func TestACrashLeavesTheIntent(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	program := exec.Command(os.Args[0], "-test.run", "^TestFireOnBehalf$")
+	program := exec.Command(os.Args[0])
 	program.Env = append(os.Environ(), "FIRE_URL="+s.URL(), "FIRE_AUDIT="+path)
 	s.CLI("CLIENT", "PAUSE", "60000", "WRITE") // the request is not answered
 	if err := program.Start(); err != nil {
@@ -210,66 +210,51 @@ func TestKilledInABurst(t *testing.T) {
 	}
 }
 
-// killedInAnOrder fires from a program of its own and kills it in the middle; anew where the order ended
-// before a hundred requests, which it does when the server stalls. It returns how many lines of the
-// audit file have an outcome.
+// killedInAnOrder fires from a program of its own and kills it after a hundred requests. It returns how many
+// lines of the audit file have an outcome.
 func killedInAnOrder(t *testing.T, s *servertest.Server, a limiter.Algorithm, shape string) (count func(outcome string) int64) {
 	t.Helper()
-	for range 5 {
-		s.CLI("FLUSHALL")
-		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		program := exec.Command(os.Args[0], "-test.run", "^TestFireOnBehalf$")
-		program.Env = append(os.Environ(), "FIRE_URL="+s.URL(), "FIRE_AUDIT="+path, "FIRE_ALGORITHM="+a.String(), "FIRE_SHAPE="+shape)
-		if err := program.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan struct{})
-		go func() { program.Wait(); close(ended) }()
-		over := func() bool {
-			select {
-			case <-ended:
-				return true
-			default:
-				return false
-			}
-		}
-		count = func(outcome string) int64 {
-			text, _ := os.ReadFile(path)
-			return int64(strings.Count(string(text), `"outcome":"`+outcome+`"`))
-		}
-		servertest.Await(t, "a hundred requests", func() bool { return over() || count("admitted") >= 100 })
-		program.Process.Kill()
-		<-ended
-		if count("admitted") >= 100 {
-			return count
-		}
-		t.Logf("anew: the order stopped after %d requests", count("admitted"))
+	s.CLI("FLUSHALL")
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	program := exec.Command(os.Args[0])
+	program.Env = append(os.Environ(), "FIRE_URL="+s.URL(), "FIRE_AUDIT="+path, "FIRE_ALGORITHM="+a.String(), "FIRE_SHAPE="+shape)
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no order went on for a hundred requests")
-	return nil
+	defer func() {
+		program.Process.Kill()
+		program.Wait()
+	}()
+	count = func(outcome string) int64 {
+		text, _ := os.ReadFile(path)
+		return int64(strings.Count(string(text), `"outcome":"`+outcome+`"`))
+	}
+	servertest.Await(t, "a hundred requests", func() bool { return count("admitted") >= 100 })
+	return count
 }
 
 // aboutAYear is a limit of which nothing comes back while a test runs.
 var aboutAYear = limiter.Limit{Count: model.MaxRequests, Window: 8000 * time.Hour}
 
-// TestFireOnBehalf is the program that other tests kill; it is no test.
-func TestFireOnBehalf(t *testing.T) {
-	if os.Getenv("FIRE_URL") == "" {
-		t.Skip("is the program of TestACrashLeavesTheIntent and TestKilledInABurst")
+// fireOnBehalf is the program that tests kill: it fires one request, or an order at FIRE_ALGORITHM.
+func fireOnBehalf() error {
+	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{os.Getenv("FIRE_URL")}})
+	if err != nil {
+		return err
 	}
-	i := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{os.Getenv("FIRE_URL")}}).Injector(fire.Options{Armed: true, AuditPath: os.Getenv("FIRE_AUDIT"), Timeout: time.Hour})
 	order := model.Order{Key: "k", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}
 	if name := os.Getenv("FIRE_ALGORITHM"); name != "" {
 		a, err := limiter.ParseAlgorithm(name)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		order.Target, order.N = target(a, aboutAYear.Count, aboutAYear.Window), model.MaxRequests
 	}
 	if os.Getenv("FIRE_SHAPE") == "rate" {
 		order.Rate = model.MaxRate
 	}
-	i.Fire(context.Background(), order, nil)
+	_, err = r.Injector(fire.Options{Armed: true, AuditPath: os.Getenv("FIRE_AUDIT"), Timeout: time.Hour}).Fire(context.Background(), order, nil)
+	return err
 }
 
 func mustAim(t *testing.T, r model.Reading) model.Target {

@@ -1,6 +1,7 @@
 package feed_test
 
 import (
+	"log"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,7 +12,19 @@ import (
 	"ratescope/internal/servertest"
 )
 
-func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
+// TestMain runs the tests, or what a test has started this program for.
+func TestMain(m *testing.M) {
+	for variable, run := range map[string]func() error{"FIRE_URL": fireOnBehalf, "WATCH_URL": watchOnBehalf} {
+		if os.Getenv(variable) == "" {
+			continue
+		}
+		if err := run(); err != nil {
+			log.Fatal(err)
+		}
+		os.Exit(0)
+	}
+	os.Exit(servertest.Main(m))
+}
 
 // What the tests of a running source share, by short names.
 var (

@@ -251,7 +251,7 @@ type other struct {
 // let go on: as many as are asked for. It is returned when they have read all of their n keys.
 func watcher(b *testing.B, s *servertest.Server, many int, pattern string, n int) *other {
 	b.Helper()
-	c := exec.Command(os.Args[0], "-test.run", "^TestWatchOnBehalf$", "-test.v")
+	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "WATCH_URL="+s.URL(), "WATCH_PATTERN="+pattern, fmt.Sprint("WATCHERS=", many))
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -289,11 +289,11 @@ func watcher(b *testing.B, s *servertest.Server, many int, pattern string, n int
 	return o
 }
 
-// TestWatchOnBehalf is the process of watcher; it is no test.
-func TestWatchOnBehalf(t *testing.T) {
+// watchOnBehalf is the process of watcher: as many sources as WATCHERS says.
+func watchOnBehalf() error {
 	many, err := strconv.Atoi(os.Getenv("WATCHERS"))
 	if err != nil {
-		t.Skip("is the watcher of BenchmarkWatching")
+		return err
 	}
 	var screen []string
 	for i := range 40 {
@@ -303,8 +303,11 @@ func TestWatchOnBehalf(t *testing.T) {
 	var all sync.WaitGroup
 	told, read := time.Duration(0), 0
 	for range many {
-		r := newRedis(t, feed.Options{URLs: []string{os.Getenv("WATCH_URL")}, Watch: []string{os.Getenv("WATCH_PATTERN")},
+		r, err := feed.NewRedis(feed.Options{URLs: []string{os.Getenv("WATCH_URL")}, Watch: []string{os.Getenv("WATCH_PATTERN")},
 			Rules: []config.Rule{{Match: "*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 60, Window: 3 * time.Second}, LimitKnown: true}}})
+		if err != nil {
+			return err
+		}
 		r.Focus(screen)
 		seen := make(map[string]bool)
 		all.Go(func() {
@@ -323,6 +326,7 @@ func TestWatchOnBehalf(t *testing.T) {
 		})
 	}
 	all.Wait()
+	return nil
 }
 
 // raw sends a command on a connection of its own, and reads whatever comes.

@@ -219,7 +219,7 @@ func (s *Server) Now() limiter.Instant {
 
 // Patience is how long a test waits for what must come. It is long because the machine may
 // be busy with other things; what comes in time costs no more than it takes.
-const Patience = 90 * time.Second
+const Patience = 30 * time.Second
 
 // Await waits until a condition holds.
 func Await(t testing.TB, what string, ok func() bool) {
