@@ -30,7 +30,7 @@ type Health struct {
 	Unheard    Measure // seconds since a replica last heard from its master; its data may be that old
 	LinkUp     bool    // a replica's link to its master
 
-	Fruitless      Measure  // script calls a second that changed nothing; set by a Board, see its method fruitless
+	Fruitless      Measure  // script calls a second that added nothing to any key, at the least
 	Scripts        Measure  // scripts in the cache
 	ScriptsEvicted Measure  // a second, from the cache
 	Unsaved        Measure  // changes since the last snapshot
@@ -113,7 +113,6 @@ func (b *Board) examine(h *Health) {
 		return
 	}
 	b.Health = *h
-	b.Health.Fruitless = b.fruitless(h)
 	b.notice(h)
 	v := HealthSample{
 		At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed,

@@ -41,7 +41,7 @@ type HotKey struct {
 type Hottest struct {
 	HotKey
 	Watched     bool    // the key is on the board, and has a Rate and a Utilization
-	Rate        Measure // requests a second
+	Rate        Measure // requests a second, with those that are known to be denied
 	Utilization Measure
 	// Share orders the ranking. It is the largest of the key's shares: of the requests of all keys
 	// on the board, of the sampled writes, of the server's time and bytes, and of all accesses by
@@ -59,7 +59,7 @@ func (b *Board) Hottest(n int) []Hottest {
 		if k.Gone || k.Reading.Err != "" {
 			continue
 		}
-		h := Hottest{HotKey: HotKey{Key: name}, Watched: true, Rate: Measure{k.Gauge.RateKnown, k.Gauge.Rate}}
+		h := Hottest{HotKey: HotKey{Key: name}, Watched: true, Rate: Measure{k.Gauge.RateKnown, k.Gauge.Rate + k.Gauge.DeniedPerSec}}
 		if k.Gauge.Remaining.Known {
 			h.Utilization = Measure{true, k.Gauge.Utilization}
 		}

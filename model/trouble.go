@@ -136,32 +136,3 @@ func (b *Board) nodes(batch *Batch) {
 		}
 	}
 }
-
-// fruitless returns the script calls a second that changed nothing: the server's script calls
-// minus the requests admitted at the watched keys. Most libraries record no denials, so that this
-// is the only sign of a retry storm. It is a lower bound, because requests admitted without a
-// script and costs above 1 are subtracted too. It is unknown while not all keys are watched.
-func (b *Board) fruitless(h *Health) Measure {
-	if h.Over <= 0 || !b.Sweep.Complete() || b.Sweep.Dropped > 0 {
-		return Measure{}
-	}
-	calls, scripts := 0.0, false
-	for _, c := range h.Commands {
-		if c.Scripts && c.Calls > 0 {
-			calls, scripts = calls+c.Calls, true
-		}
-	}
-	if !scripts {
-		return Measure{}
-	}
-	for _, k := range b.keys {
-		switch pace, known := k.Gauge.Pace(); {
-		case k.Gone:
-		case !known || k.Reading.Err != "":
-			return Measure{}
-		default:
-			calls -= pace
-		}
-	}
-	return Measure{Known: true, V: max(calls, 0)}
-}

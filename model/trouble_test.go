@@ -132,31 +132,3 @@ func TestNodesThatComeAndGo(t *testing.T) {
 		t.Errorf("recorded is\n%+v, want\n%+v", got, want)
 	}
 }
-
-// TestFruitlessScriptCalls derives a retry storm: 25 script calls a second, of which 2 a
-// second were admitted.
-func TestFruitlessScriptCalls(t *testing.T) {
-	var b model.Board
-	since := limiter.Instant(0)
-	for i := range 80 {
-		at := today.Add(time.Duration(i) * 250 * time.Millisecond)
-		r := logReading("k", at, since, 5, 10)
-		if r.Arrivals = nil; i%2 == 0 {
-			r.Arrivals = []model.Arrival{{At: at, N: 1}}
-		}
-		batch := live(at, r)
-		batch.Sweep.Passes = 1
-		if i%8 == 7 {
-			batch.Health = &model.Health{At: at, Over: 2 * time.Second, Commands: []model.CommandStat{{Name: "evalsha", Calls: 25, Scripts: true}, {Name: "get", Calls: 900}}}
-		}
-		b.Apply(batch)
-		since = at
-	}
-	if m := b.Health.Fruitless; !m.Known || m.V < 22 || m.V > 24 {
-		t.Errorf("%+v script calls a second changed nothing, want about 23", m)
-	}
-	b.Apply(model.Batch{At: b.At, Server: model.Server{Link: model.Live}, Health: &model.Health{At: b.At, Over: 2 * time.Second, Commands: []model.CommandStat{{Calls: 25, Scripts: true}}}})
-	if m := b.Health.Fruitless; m.Known {
-		t.Errorf("with an unfinished search %+v is told: keys may be missing that have admitted", m)
-	}
-}

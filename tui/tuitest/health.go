@@ -22,7 +22,7 @@ func health(now limiter.Instant) *model.Health {
 		At: now, Over: lookEvery,
 		Ops: known(ops), CPU: known(0.12 + 0.2*wave), MemoryUsed: known(412e6 + 30e6*wave), MemoryMax: known(512e6), Policy: "volatile-lru",
 		Keys: known(48213), Clients: known(37), Blocked: known(2), NetIn: known(120e3 * (1 + wave)), NetOut: known(310e3 * (1 + wave)),
-		Evicted: known(0), Expired: known(12), Replicas: known(1), Lag: known(0), LinkUp: true,
+		Evicted: known(0), Expired: known(12), Fruitless: known(ops / 2), Replicas: known(1), Lag: known(0), LinkUp: true,
 		Commands: []model.CommandStat{
 			{Name: "evalsha", Calls: ops / 2, Mean: script, P99: 6 * script, Total: 9_120_344, Scripts: true},
 			{Name: "zrangebyscore", Calls: 40, Mean: 9 * time.Microsecond, P99: 31 * time.Microsecond, Total: 80_112},

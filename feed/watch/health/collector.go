@@ -94,7 +94,7 @@ func (d *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	h.Spikes = h.Spikes[:min(len(h.Spikes), mostSpikes)]
 	over := at.Sub(d.at)
 	if d.at != 0 && d.before.same(&now) && over > 0 {
-		h.Over = over
+		h.Over = cmp.Or(now.since(&d.before, answered), over)
 	}
 	fillHealth(h, &now, &d.before)
 	for _, name := range slices.Sorted(maps.Keys(d.shut)) {

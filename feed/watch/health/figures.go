@@ -3,6 +3,7 @@ package health
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"ratescope/feed/connect"
 	"ratescope/model"
@@ -96,6 +97,17 @@ func parts(s string) map[string]string {
 // its counters begin at 0.
 func (f *figures) same(now *figures) bool {
 	return f.words["run_id"] == now.words["run_id"] && f.values["total_commands_processed"] <= now.values["total_commands_processed"]
+}
+
+// since returns the time from the figures before to now by the clocks of so many nodes, which INFO tells: the
+// moment of asking is another one where the way is long. It is 0 where they do not tell, or one was set.
+func (f *figures) since(before *figures, nodes int) time.Duration {
+	const field = "server_time_usec"
+	d := time.Duration((f.values[field]-before.values[field])/float64(nodes)) * time.Microsecond
+	if before.values[field] == 0 || d <= Every/10 || d > 100*Every {
+		return 0
+	}
+	return d
 }
 
 // writes maps the fields of INFO that hold the status of writing to the disk, "ok" or "err", to

@@ -46,6 +46,7 @@ func fillHealth(h *model.Health, now, before *figures) {
 	h.Saving = now.values["rdb_bgsave_in_progress"]+now.values["aof_rewrite_in_progress"] > 0
 	h.SaveFailed = slices.Sorted(maps.Keys(now.failed))
 	h.Commands = commandStats(h.Over, now, before)
+	h.Fruitless = fruitless(h, now, before)
 	h.Errors = errorStats(h.Over, now, before)
 }
 
