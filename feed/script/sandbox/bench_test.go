@@ -1,0 +1,103 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed/script"
+	"ratescope/feed/script/sandbox"
+	"ratescope/limiter"
+	"ratescope/model/bench"
+)
+
+var expectation = regexp.MustCompile(`(?m)^-- bench: (\S+);(.*)$`)
+
+// known are findings of scripts that are expected: faults, and notes behind ~.
+func known(t *testing.T, text string) (algorithm string, faults, notes []string) {
+	t.Helper()
+	m := expectation.FindStringSubmatch(text)
+	if m == nil {
+		t.Fatal("the script does not say what is wrong with it")
+	}
+	for _, word := range strings.Fields(m[2]) {
+		if note, ok := strings.CutPrefix(word, "~"); ok {
+			notes = append(notes, note)
+		} else {
+			faults = append(faults, word)
+		}
+	}
+	return m[1], faults, notes
+}
+
+func check(t *testing.T, text string, limit limiter.Limit) bench.Report {
+	t.Helper()
+	call, said, err := script.Head(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sandbox.New(sandbox.Script{Text: text, Call: call, Limit: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cost := slices.Contains(call.Args, "{cost}")
+	r, err := bench.Check(s, bench.Options{Limit: limit, Cost: cost, CostAsked: said && cost})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestScripts: each fault of the scripts is found, and none is invented. It prints precision and recall.
+func TestScripts(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.lua")
+	if err != nil || len(names) < 25 {
+		t.Fatalf("%d scripts, %v", len(names), err)
+	}
+	var right, invented, missed, named int
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".lua"), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			r := check(t, string(text), limiter.Limit{Count: 10, Window: 10 * time.Second})
+			algorithm, faults, notes := known(t, string(text))
+			if r.Name() == algorithm {
+				named++
+			} else {
+				t.Errorf("it is a %s (%+v), named %s", algorithm, r.Identity, r.Name())
+			}
+			for _, f := range r.Findings {
+				switch id := string(f.ID); {
+				case f.Fault && slices.Contains(faults, id):
+					right++
+				case f.Fault:
+					invented++
+					t.Errorf("invented: %+v", f)
+				case !slices.Contains(notes, id) && id != "cost-ignored" && id != "clock-back":
+					t.Errorf("a note that was not expected: %+v", f)
+				}
+			}
+			for _, id := range append(faults, notes...) {
+				if !slices.ContainsFunc(r.Findings, func(f bench.Finding) bool { return string(f.ID) == id && f.Fault == slices.Contains(faults, id) }) {
+					missed++
+					t.Errorf("missed: %s", id)
+				}
+			}
+			t.Log(fmt.Sprintf("%s %v, worst %d: %s, %d requests, %.1f s", r.Name(), r.Limit, r.Worst.Admitted, bench.Words(r.Worst.Steps), r.Requests, time.Since(began).Seconds()))
+			for _, f := range r.Findings {
+				t.Logf("  %v %s: %s [%s]", f.Fault, f.ID, f.Text, bench.Words(f.Steps))
+			}
+		})
+	}
+	t.Logf("%d scripts: %d named; faults found %d, invented %d (precision %.2f), missed %d (recall %.2f)", len(names), named, right, invented,
+		float64(right)/float64(max(right+invented, 1)), missed, float64(right)/float64(max(right+missed, 1)))
+}

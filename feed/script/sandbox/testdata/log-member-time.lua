@@ -1,0 +1,7 @@
+-- bench: sliding-log; over-admits same-instant ~client-clock ~cost-ignored
+local now = tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - ARGV[2])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], now, now)
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1

@@ -1,0 +1,386 @@
+package bench
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Options say what a limiter is told and promises.
+type Options struct {
+	Limit limiter.Limit
+	Exact bool // it promises never to admit more than the limit in a window, whatever it is
+	// Cost says that requests tell their cost, and CostAsked that its author asked for that.
+	Cost, CostAsked bool
+}
+
+// Effort of all experiments, in requests.
+const mostRequests = 400_000
+
+// bench is the experiments with one limiter.
+type bench struct {
+	identifier
+	o     Options
+	r     Report
+	store Store // nil where nothing can be looked at
+}
+
+// Check finds out what a limiter does. It sends some ten thousand requests. The error is one of the means,
+// not of the limiter: an error of that is a finding.
+func Check(subject Subject, o Options) (Report, error) {
+	b := &bench{o: o, r: Report{Told: o.Limit}}
+	b.player = player{subject: subject, zero: Zero(o.Limit.Window), most: mostRequests}
+	b.limit, b.random = o.Limit, rand.New(rand.NewPCG(1, 2))
+	b.store, _ = subject.(Store)
+	err := b.run()
+	if b.why != nil {
+		b.r.find(Fails, true, b.failed, "the limiter fails: %s", b.why)
+	}
+	if errors.Is(err, errSpent) || errors.Is(err, ErrEndless) {
+		err = nil
+	}
+	b.r.sort()
+	b.r.Requests = b.sent
+	return b.r, err
+}
+
+func (b *bench) run() error {
+	if _, err := b.play([]Step{{At: time.Second, N: 1}}); err != nil || b.why != nil {
+		return err // it fails at once: there is nothing to find out
+	}
+	for _, f := range []func() error{b.instants, b.name, b.most, b.least, b.keys, b.clocks, b.costs} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// instants finds out whether requests at one instant count once.
+func (b *bench) instants() error {
+	if b.store == nil {
+		return nil
+	}
+	if b.r.Commands == 0 {
+		b.r.Commands = b.store.Commands()
+	}
+	for _, d := range []time.Duration{0, time.Microsecond, time.Millisecond, time.Second} {
+		same, err := b.collides(b.store, d)
+		if err != nil {
+			return err
+		}
+		if !same {
+			break
+		}
+		switch d {
+		case 0: // servers are not that fast
+			b.spread = time.Microsecond
+		case time.Microsecond:
+			b.spread = time.Millisecond
+			b.r.find(SameInstant, true, []Step{{At: 250 * time.Millisecond, N: 2}}, "requests in the same millisecond count once: the second is admitted and leaves no trace")
+		case time.Millisecond:
+			b.spread = time.Second
+			b.r.Findings[0].Text = "requests in the same second count once: the second is admitted and leaves no trace"
+		case time.Second: // it counts nothing
+			b.r.Findings, b.spread = nil, time.Microsecond
+		}
+	}
+	return nil
+}
+
+// name finds out which algorithm it is.
+func (b *bench) name() error {
+	err := b.measure()
+	if err != nil {
+		return err
+	}
+	if b.stored, err = b.hint(); err != nil {
+		return err
+	}
+	if !b.m.endless && b.m.capacity > 0 {
+		if err = b.settle(); err != nil {
+			return err
+		}
+	} else if b.m.endless && len(b.r.Findings) > 0 {
+		b.r.Identity.Candidate = Candidate{Algorithm: b.stored, Limit: b.limit}
+	}
+	id := &b.r.Identity
+	switch alike := b.stored.Bursts() || b.stored.Kind() == limiter.KindLog; {
+	case id.Algorithm == limiter.Unknown:
+	case alike && id.Algorithm.Bursts() && b.stored.Bursts() && id.Terms.Refill != limiter.RefillInterval:
+		id.Algorithm = b.stored
+	case alike && id.Algorithm == limiter.SlidingLog && b.stored == limiter.StreamCounter:
+		id.Algorithm = b.stored
+	}
+	b.measuredLimit()
+	return b.charges()
+}
+
+// settle identifies it, and once more as it is without expiries where it is nothing that is known.
+func (b *bench) settle() error {
+	id, err := b.identify()
+	if err != nil {
+		return err
+	}
+	whole := b.store != nil && (!id.Exact || id.Renewed && b.stored.Kind() == limiter.KindLog)
+	if whole {
+		trials, m := b.trials, b.m
+		b.store.Persist(true)
+		b.trials = nil
+		err = b.measure()
+		var lasting Identity
+		if err == nil && !b.m.endless && b.m.capacity > 0 && b.m.first > 0 {
+			lasting, err = b.identify()
+		}
+		b.store.Persist(false)
+		b.trials, b.m = trials, m
+		if err != nil {
+			return err
+		}
+		if lasting.Exact {
+			b.r.Identity = lasting
+			return b.early()
+		}
+	}
+	b.r.Identity = id
+	return b.early()
+}
+
+// measuredLimit says which limit was measured.
+func (b *bench) measuredLimit() {
+	c, l := b.r.Identity.Candidate, &b.r.Limit
+	if !b.m.endless {
+		l.Count = b.m.capacity
+	}
+	if c.Algorithm == limiter.Unknown || b.m.endless {
+		return
+	}
+	l.Window = c.Limit.Window
+	if !c.Algorithm.Bursts() {
+		return
+	}
+	l.Burst = c.Limit.Burst
+	if n := rate(c.Limit, b.limit.Window); n == float64(int64(n)) && n >= 1 { // the same rate, said as the user says it
+		l.Count, l.Window = int64(n), b.limit.Window
+	} else {
+		l.Count = c.Limit.Count
+	}
+}
+
+// charges finds out whether denied requests leave something behind, where the answers do not tell.
+func (b *bench) charges() error {
+	if b.store == nil || b.m.endless {
+		return nil
+	}
+	if _, err := b.play([]Step{{At: time.Second, N: b.m.capacity + 1}}); err != nil {
+		return err
+	}
+	before, err := b.store.Keys()
+	if err != nil {
+		return err
+	}
+	if _, err = b.goOn([]Step{{At: time.Second + time.Duration(b.m.capacity+2)*max(b.spread, time.Nanosecond), N: 1}}); err != nil {
+		return err
+	}
+	after, err := b.store.Keys()
+	if err != nil {
+		return err
+	}
+	if b.r.Identity.Charged == nil || b.r.Identity.Terms.Denied == limiter.DeniedFree && b.r.Identity.Algorithm == limiter.FixedWindow {
+		a, _ := amounts(before)
+		z, _ := amounts(after)
+		changed := size(after) > size(before)
+		for name, v := range z {
+			changed = changed || v != a[name]
+		}
+		charged := changed && !b.r.Identity.Algorithm.Bursts()
+		b.r.Identity.Charged = &charged
+	}
+	b.r.Keys = before
+	return nil
+}
+
+// early finds out whether keys expire while what they hold still counts.
+func (b *bench) early() error {
+	id := b.r.Identity
+	switch {
+	case b.store == nil || id.Algorithm == limiter.Unknown:
+		return nil
+	case id.Renewed || id.Algorithm == limiter.FixedWindow && id.Terms.Alignment == limiter.AlignFirstRequest:
+		if id.Limit.Window < b.limit.Window { // the expiry is its window
+			b.r.find(ExpiresEarly, true, []Step{{At: 0, N: b.m.capacity}, {At: b.m.first, N: b.m.capacity}},
+				"keys expire after %s, and what they hold should count for %s", seconds(id.Limit.Window), seconds(b.limit.Window))
+		}
+		return nil
+	}
+	more := func(steps []Step, got []int64) bool {
+		b.store.Persist(true)
+		lasting, err := b.play(steps)
+		b.store.Persist(false)
+		i := firstUnlike(got, lasting)
+		return err == nil && i >= 0 && got[i] > lasting[i]
+	}
+	for _, t := range b.trials {
+		if more(t.steps, t.admitted) {
+			steps := b.minimize(t.steps, more)
+			b.r.find(ExpiresEarly, true, steps, "keys expire while what they hold still counts: with keys that last, the last of these requests are denied")
+			return nil
+		}
+	}
+	return nil
+}
+
+func firstUnlike(a, b []int64) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// most searches the worst window and judges it.
+func (b *bench) most() error {
+	spread := b.spread
+	b.spread = min(spread, time.Microsecond)
+	defer func() { b.spread = spread }()
+	id := b.r.Identity
+	if b.m.endless {
+		b.r.Worst = Worst{Admitted: b.m.capacity, Steps: []Step{{At: 0, N: b.m.capacity}}}
+		b.r.find(OverAdmits, true, []Step{{At: 0, N: b.limit.Count + 1}}, "no denial was seen: %d are admitted at one instant, and more where more come", b.m.capacity)
+		return nil
+	}
+	n, steps, err := b.worst(id.Candidate)
+	if err != nil {
+		return err
+	}
+	b.r.Worst = Worst{Admitted: n, Steps: steps}
+	if n <= b.limit.Count {
+		return b.fast()
+	}
+	promise := b.r.promise()
+	bound := promise.Bound(b.limit)
+	switch {
+	case b.o.Exact:
+		bound = b.limit.Count
+	case id.Algorithm == limiter.Unknown:
+		bound = 2 * b.limit.Count
+	}
+	if n > bound {
+		fewer := b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) > bound })
+		if fewer == nil {
+			fewer = steps
+		}
+		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s, where %s may admit %d: %s", n, seconds(b.limit.Window), b.promised(), bound, Words(steps))
+		return nil
+	}
+	if id.Algorithm == limiter.Unknown {
+		b.r.find(OverAdmits, false, steps, "%d are admitted within %s, above the limit of %d; whether that is meant is not known, for the algorithm is not", n, seconds(b.limit.Window), b.limit.Count)
+		return nil
+	}
+	return b.fast()
+}
+
+// promised names what a bound is of.
+func (b *bench) promised() string {
+	if b.o.Exact || b.r.Identity.Algorithm == limiter.Unknown {
+		return "the limit"
+	}
+	return "a " + b.r.Identity.Algorithm.Title()
+}
+
+// fast looks for a bucket that holds or fills more than it was told.
+func (b *bench) fast() error {
+	c := b.r.Identity.Candidate
+	if !c.Algorithm.Bursts() || !b.r.Identity.Exact {
+		return nil
+	}
+	burst := max(b.limit.Burst, b.limit.Count)
+	if c.Limit.Burst > burst {
+		b.r.find(OverAdmits, true, []Step{{At: 0, N: burst + 1}}, "%d are admitted at once, where the burst is %d", c.Limit.Burst, burst)
+	} else if told := rate(b.limit, b.limit.Window); rate(c.Limit, b.limit.Window) > told*1.0001 {
+		steps := []Step{}
+		for i := range int64(10) {
+			steps = append(steps, Step{At: time.Duration(i) * b.limit.Window, N: 2 * b.limit.Count})
+		}
+		b.r.find(OverAdmits, true, steps, "%.4g come back in %s, where the limit is %d", rate(c.Limit, b.limit.Window), seconds(b.limit.Window), b.limit.Count)
+	}
+	return nil
+}
+
+// poll is a client that asks again and again.
+func poll(every, long time.Duration) (steps []Step) {
+	for at := time.Duration(0); at < long && len(steps) < 2000; at += every {
+		steps = append(steps, Step{At: at, N: 1})
+	}
+	return steps
+}
+
+func sum(list []int64) (n int64) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
+// least looks for requests that are denied although the limit has room for them.
+func (b *bench) least() error {
+	promise := b.r.promise()
+	if b.why != nil {
+		return nil // what failed was not denied
+	}
+	if promise.Algorithm == limiter.Unknown || b.m.endless {
+		switch {
+		case b.m.endless:
+		case b.m.capacity < b.limit.Count:
+			b.r.find(UnderAdmits, true, []Step{{At: time.Second, N: b.m.capacity + 1}}, "%d are admitted at once, where the limit is %d", b.m.capacity, b.limit.Count)
+		case b.m.first == 0 || b.m.first > 2*b.limit.Window+time.Second:
+			b.r.find(UnderAdmits, true, []Step{{At: 0, N: b.m.capacity}, {At: 3 * b.limit.Window, N: 1}}, "after %d requests none is admitted for more than two windows", b.m.capacity)
+		}
+		return nil
+	}
+	fewer := func(steps []Step, got []int64) bool {
+		want := b.answers(promise, steps)
+		i := firstUnlike(got, want)
+		return i >= 0 && got[i] < want[i]
+	}
+	for _, gap := range []time.Duration{b.limit.Window / 40, b.limit.Window / time.Duration(3*b.limit.Count), 7 * b.limit.Window / time.Duration(10*b.limit.Count)} {
+		if err := b.try(poll(max(gap.Truncate(time.Millisecond), time.Millisecond), 4*b.limit.Window)); err != nil {
+			return err
+		}
+	}
+	starves := false
+	wanted, had := int64(0), int64(0)
+	var shortest []Step
+	for _, t := range b.trials {
+		want := b.answers(promise, t.steps)
+		asked, got := sum(want), sum(t.admitted)
+		wanted, had, starves = wanted+asked, had+got, starves || asked > 4 && got*10 < asked*9 && len(t.steps) > 50
+		if i := firstUnlike(t.admitted, want); i >= 0 && t.admitted[i] < want[i] && (shortest == nil || requests(t.steps[:i+1]) < requests(shortest)) {
+			shortest = slices.Clone(t.steps[:i+1])
+		}
+	}
+	if shortest == nil {
+		return nil
+	}
+	steps := b.minimize(shortest, fewer)
+	if steps == nil {
+		return nil
+	}
+	// A clock of whole seconds, or a last digit, is no fault; a share of what was asked for is.
+	fault := starves || (wanted-had)*50 > wanted
+	if !fault {
+		last := len(steps) - 1
+		later := slices.Clone(steps)
+		later[last].At += time.Millisecond
+		if got, err := b.play(later); err != nil || got[last] >= b.answers(promise, steps)[last] {
+			return err
+		}
+	}
+	b.r.find(UnderAdmits, fault, steps, "the last of these requests is denied, and %s of %d in %s has room for it: %s",
+		"a "+promise.Algorithm.Title(), b.limit.Count, seconds(b.limit.Window), Words(steps))
+	return nil
+}

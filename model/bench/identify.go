@@ -1,0 +1,290 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Identity is which algorithm a limiter is, as far as its answers tell.
+type Identity struct {
+	Candidate      // the zero Candidate where none fits
+	Exact     bool // it answered every request as the candidate would; else it is the nearest
+	Agrees    int  // of Asked steps of traffic
+	Asked     int
+	Charged   *bool // whether denied requests are charged; nil where it is not known
+	Against   []string
+}
+
+// trial is traffic that was sent, and what was admitted of each step.
+type trial struct {
+	steps    []Step
+	admitted []int64
+}
+
+// identifier narrows the candidates down.
+type identifier struct {
+	player
+	limit  limiter.Limit
+	m      measured
+	left   []Candidate
+	trials []trial
+	random *rand.Rand
+	stored limiter.Algorithm // of which what is stored is typical; 0 where that is not known
+	gaps   []time.Duration   // between steps, around everything that limiters compare with
+}
+
+// measure finds out how much is admitted at once, and when it comes back.
+func (b *identifier) measure() error {
+	const phase = 370 * time.Millisecond
+	begin := (b.limit.Window / 8).Truncate(time.Millisecond) + phase%max(b.limit.Window/4, 1)
+	begin = max(begin.Truncate(time.Millisecond), time.Millisecond)
+	most := b.burst()
+	got, err := b.play([]Step{{At: begin, N: most}})
+	if err != nil {
+		return err
+	}
+	b.m.capacity, b.m.endless = got[0], got[0] >= most
+	if store, ok := b.subject.(Store); ok {
+		keys, err := store.Keys()
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if k.Expires > 0 {
+				b.m.expiries = append(b.m.expiries, k.Expires)
+			}
+		}
+	}
+	if b.m.endless || b.m.capacity == 0 {
+		return nil
+	}
+	back := func(d time.Duration) (int64, error) {
+		got, err := b.play([]Step{{At: begin, N: b.m.capacity}, {At: begin + d, N: b.m.capacity}})
+		if err != nil {
+			return 0, err
+		}
+		return got[1], nil
+	}
+	if b.m.first, err = b.earliest(func(d time.Duration) (bool, error) { n, err := back(d); return n > 0, err }); err != nil || b.m.first == 0 {
+		return err
+	}
+	if b.m.back, err = back(b.m.first); err != nil {
+		return err
+	}
+	b.m.all, err = b.earliest(func(d time.Duration) (bool, error) { n, err := back(d); return n >= b.m.capacity, err })
+	return err
+}
+
+// burst is how many requests are sent at once to find out how many are admitted.
+func (b *identifier) burst() int64 { return 2*b.limit.Count + 16 }
+
+// earliest finds the shortest wait, in whole milliseconds, after which something holds that holds ever after;
+// 0 where it does not within a thousand windows.
+func (b *identifier) earliest(holds func(time.Duration) (bool, error)) (time.Duration, error) {
+	low, high := time.Duration(0), time.Duration(0)
+	for _, d := range []time.Duration{b.limit.Window / 64, b.limit.Window / 4, b.limit.Window, 2*b.limit.Window + time.Second, 30 * b.limit.Window, 2100 * b.limit.Window} {
+		d = max(d.Truncate(time.Millisecond), time.Millisecond)
+		ok, err := holds(d)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			high = d
+			break
+		}
+		low = d
+	}
+	for high-low > time.Millisecond {
+		mid := low + ((high - low) / 2).Truncate(time.Millisecond)
+		ok, err := holds(mid)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high, nil
+}
+
+// near lists an instant and those a millisecond beside it.
+func near(list ...time.Duration) (all []time.Duration) {
+	for _, d := range list {
+		for _, e := range []time.Duration{d - time.Millisecond, d, d + time.Millisecond} {
+			if e = e.Truncate(time.Millisecond); e > 0 && !slices.Contains(all, e) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// traffic makes up traffic.
+func (b *identifier) traffic() []Step {
+	w, n := b.limit.Window, max(b.m.capacity, 1)
+	phases := []time.Duration{0, w / 4, w / 2, w - time.Millisecond, time.Duration(b.random.Int64N(int64(w)))}
+	at := phases[b.random.IntN(len(phases))].Truncate(time.Millisecond)
+	sizes := []int64{1, 1, 1, 2, n / 2, n, n, n + 2}
+	var steps []Step
+	if b.random.IntN(3) == 0 { // a client that asks again and again
+		gaps := []time.Duration{w / 20, w / time.Duration(2*n), w / time.Duration(n), 3 * w / time.Duration(2*n), w / 3}
+		gap := max(gaps[b.random.IntN(len(gaps))].Truncate(time.Millisecond), time.Millisecond)
+		steps = append(steps, Step{At: at, N: max(sizes[b.random.IntN(len(sizes))], 1)})
+		for range 10 + b.random.IntN(30) {
+			at += gap
+			steps = append(steps, Step{At: at, N: 1})
+		}
+		return steps
+	}
+	for range 3 + b.random.IntN(6) {
+		steps = append(steps, Step{At: at, N: max(sizes[b.random.IntN(len(sizes))], 1)})
+		gap := b.gaps[b.random.IntN(len(b.gaps))]
+		if b.random.IntN(4) == 0 {
+			gap = time.Duration(b.random.Int64N(int64(w + w/4)))
+		}
+		at += max(gap.Truncate(time.Millisecond), time.Millisecond)
+	}
+	return steps
+}
+
+// answers returns what a candidate answers to traffic.
+func (p *player) answers(c Candidate, steps []Step) []int64 {
+	p = &player{subject: c.Subject(), zero: p.zero, spread: p.spread}
+	got, _ := p.play(steps)
+	return got
+}
+
+// splits returns how many candidates are left at most after traffic, whatever is answered.
+func (b *identifier) splits(steps []Step) int {
+	var kinds [][]int64
+	var sizes []int
+	for _, c := range b.left {
+		got := b.answers(c, steps)
+		i := slices.IndexFunc(kinds, func(k []int64) bool { return slices.Equal(k, got) })
+		if i < 0 {
+			i, kinds, sizes = len(kinds), append(kinds, got), append(sizes, 0)
+		}
+		sizes[i]++
+	}
+	return slices.Max(sizes)
+}
+
+// Effort of an identification.
+const (
+	tries     = 16 // traffics made up to choose one of
+	fruitless = 5  // rounds in which none tells candidates apart, after which they count as alike
+	proofs    = 16 // further traffics that the last one has to predict
+	leastTold = 24 // traffics in all, at least
+)
+
+// try sends traffic and drops the candidates that would have answered otherwise.
+func (b *identifier) try(steps []Step) error {
+	got, err := b.play(steps)
+	if err != nil {
+		return err
+	}
+	b.trials = append(b.trials, trial{steps, got})
+	b.left = slices.DeleteFunc(b.left, func(c Candidate) bool { return !slices.Equal(b.answers(c, steps), got) })
+	return nil
+}
+
+// identify names the limiter.
+func (b *identifier) identify() (Identity, error) {
+	all := candidates(b.limit, b.m)
+	b.left = slices.Clone(all)
+	b.gaps = near(b.limit.Window, b.limit.Window/2, b.limit.Window/time.Duration(b.limit.Count), time.Second, 2*b.limit.Window, b.m.first, b.m.all, b.limit.Window/10)
+	b.gaps = append(b.gaps, near(b.m.expiries...)...)
+	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first })
+	for idle := 0; idle < fruitless && len(b.left) > 1; {
+		var best []Step
+		least := len(b.left)
+		for range tries {
+			steps := b.traffic()
+			if n := b.splits(steps); n < least {
+				best, least = steps, n
+			}
+		}
+		if best == nil {
+			idle++
+			continue
+		}
+		if err := b.try(best); err != nil {
+			return Identity{}, err
+		}
+	}
+	for range proofs {
+		if err := b.try(b.traffic()); err != nil {
+			return Identity{}, err
+		}
+	}
+	for len(b.trials) < leastTold {
+		if err := b.try(b.traffic()); err != nil {
+			return Identity{}, err
+		}
+	}
+	if len(b.left) > 0 {
+		c := b.left[0]
+		if i := slices.IndexFunc(b.left, func(o Candidate) bool { return o.Terms.Alignment == limiter.AlignFirstRequest && o.Limit == c.Limit }); i >= 0 {
+			c = b.left[i] // whose windows end with the expiry of the key: nothing told it from clock-aligned ones
+		}
+		id := Identity{Candidate: c, Exact: true, Asked: b.steps(), Agrees: b.steps()}
+		if alike := slices.ContainsFunc(b.left, func(o Candidate) bool { return o.Terms.Denied != c.Terms.Denied }); !alike {
+			charged := c.Terms.Denied == limiter.DeniedCharged
+			id.Charged = &charged
+		}
+		return id, nil
+	}
+	return b.nearest(all), nil
+}
+
+func (b *identifier) steps() (n int) {
+	for _, t := range b.trials {
+		n += len(t.steps)
+	}
+	return n
+}
+
+// agrees counts the steps of all traffic that a candidate answers as the limiter did.
+func (b *identifier) agrees(c Candidate) (n int) {
+	for _, t := range b.trials {
+		for i, got := range b.answers(c, t.steps) {
+			if got == t.admitted[i] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Shares of the steps that the nearest candidate has to answer as the limiter does: where what is stored is
+// typical of its algorithm, and where nothing else speaks for it.
+const (
+	enoughTypical = 0.6
+	enough        = 0.9
+)
+
+// nearest returns the candidate that agrees most, if that is enough.
+func (b *identifier) nearest(all []Candidate) Identity {
+	best, typical := Identity{Asked: b.steps()}, Identity{Asked: b.steps()}
+	for _, c := range all {
+		n := b.agrees(c)
+		if n > best.Agrees {
+			best.Candidate, best.Agrees = c, n
+		}
+		if n > typical.Agrees && !c.Renewed && (c.Algorithm.Kind() == b.stored.Kind() || c.Algorithm.Bursts() && b.stored.Bursts()) {
+			typical.Candidate, typical.Agrees = c, n
+		}
+	}
+	switch asked := float64(best.Asked); {
+	case float64(typical.Agrees) >= enoughTypical*asked:
+		return typical
+	case float64(best.Agrees) >= enough*asked:
+		return best
+	}
+	return Identity{Asked: best.Asked, Agrees: best.Agrees}
+}

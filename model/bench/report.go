@@ -1,0 +1,222 @@
+package bench
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// ID names a finding.
+type ID string
+
+// The findings.
+const (
+	OverAdmits    ID = "over-admits"
+	UnderAdmits   ID = "under-admits"
+	NoExpiry      ID = "no-expiry"
+	ExpiresEarly  ID = "expires-early"
+	SameInstant   ID = "same-instant"
+	UndeclaredKey ID = "undeclared-key"
+	ClientClock   ID = "client-clock"
+	ClockBack     ID = "clock-back"
+	Grows         ID = "grows"
+	CostIgnored   ID = "cost-ignored"
+	Fails         ID = "error"
+)
+
+// Finding is something that a limiter does and should not, or that its user should know.
+type Finding struct {
+	ID        ID
+	Fault     bool // else a note
+	Text      string
+	Steps     []Step // the shortest traffic found that shows it; nil where none is needed
+	Confirmed string // what a real server said to it; "" where none was asked
+}
+
+// Worst is the most that was admitted in one window.
+type Worst struct {
+	Admitted int64
+	Steps    []Step
+	Picture  []Step // all admitted requests of those steps
+}
+
+// Report is everything that was found out.
+type Report struct {
+	Told     limiter.Limit // what the limiter is told, or said to keep
+	Identity Identity
+	Limit    limiter.Limit // as measured; a Count or Window of 0 is not known
+	Worst    Worst
+	Findings []Finding
+	Requests int64
+	Commands int // of one admitted request; 0 where there are none to see
+	Keys     []Key
+}
+
+// OK reports whether there is no fault.
+func (r *Report) OK() bool {
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fault })
+}
+
+// find adds a finding.
+func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {
+	r.Findings = append(r.Findings, Finding{ID: id, Fault: fault, Steps: steps, Text: fmt.Sprintf(text, a...)})
+}
+
+// sort puts faults first, each kind in the order of its discovery, and keeps one of each id.
+func (r *Report) sort() {
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Compare(b2i(b.Fault), b2i(a.Fault))
+	})
+	seen := map[ID]bool{}
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
+		twice := seen[f.ID]
+		seen[f.ID] = true
+		return twice
+	})
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+type stepJSON struct {
+	T    float64 `json:"t_ms"`
+	N    int64   `json:"n"`
+	Cost int64   `json:"cost,omitempty"`
+}
+
+func stepsJSON(steps []Step) []stepJSON {
+	list := make([]stepJSON, len(steps))
+	for i, s := range steps {
+		list[i] = stepJSON{float64(s.At.Microseconds()) / 1000, s.N, s.Cost}
+	}
+	return list
+}
+
+// known is a number, or null where it is not known.
+func known[T int64 | float64](v T) *T {
+	if v == 0 {
+		return nil
+	}
+	return &v
+}
+
+// MarshalJSON writes the report as the command prints it.
+func (r *Report) MarshalJSON() ([]byte, error) {
+	type finding struct {
+		ID        ID         `json:"id"`
+		Severity  string     `json:"severity"`
+		Text      string     `json:"text"`
+		Steps     []stepJSON `json:"steps"`
+		Confirmed string     `json:"confirmed,omitempty"`
+	}
+	list := []finding{}
+	for _, f := range r.Findings {
+		list = append(list, finding{f.ID, severity(f.Fault), f.Text, stepsJSON(f.Steps), f.Confirmed})
+	}
+	edge := "half-open"
+	if r.Identity.Terms.Edge == limiter.EdgeClosed {
+		edge = "closed"
+	}
+	var v struct {
+		Algorithm string   `json:"algorithm"`
+		Exact     bool     `json:"exact"`
+		Limit     *int64   `json:"limit"`
+		WindowMS  *float64 `json:"window_ms"`
+		Burst     *int64   `json:"burst"`
+		Charged   *bool    `json:"charged"`
+		Edge      string   `json:"edge"`
+		Worst     struct {
+			Admitted int64      `json:"admitted"`
+			WithinMS float64    `json:"within_ms"`
+			Steps    []stepJSON `json:"steps"`
+		} `json:"worst"`
+		Findings []finding `json:"findings"`
+		Requests int64     `json:"requests"`
+		OK       bool      `json:"ok"`
+	}
+	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(float64(r.Limit.Window.Microseconds())/1000)
+	v.Burst, v.Charged, v.Edge = known(r.Limit.Burst), r.Identity.Charged, edge
+	v.Worst.Admitted, v.Worst.WithinMS, v.Worst.Steps = r.Worst.Admitted, float64(r.Told.Window.Microseconds())/1000, stepsJSON(r.Worst.Steps)
+	v.Findings, v.Requests, v.OK = list, r.Requests, r.OK()
+	return json.Marshal(v)
+}
+
+// Name is the algorithm's name, or unknown.
+func (r *Report) Name() string {
+	if r.Identity.Algorithm == limiter.Unknown {
+		return "unknown"
+	}
+	return r.Identity.Algorithm.String()
+}
+
+func severity(fault bool) string {
+	if fault {
+		return "fault"
+	}
+	return "note"
+}
+
+// Scenario returns a counter-example as a scenario file, which expects what the algorithm that the limiter
+// is would answer under the limit that it was told: nil where there is no traffic or no algorithm.
+func (r *Report) Scenario(f Finding) map[string]any {
+	c := r.promise()
+	if len(f.Steps) == 0 || c.Algorithm == limiter.Unknown {
+		return nil
+	}
+	p := player{subject: c.Subject(), zero: Zero(r.Told.Window)}
+	_ = p.subject.Reset()
+	steps := []map[string]any{}
+	for _, s := range f.Steps {
+		for n := int64(0); n < s.N; {
+			first, run := p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted, int64(1)
+			for probe := n + 1; probe < s.N; probe++ {
+				if p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted != first {
+					break
+				}
+				run++
+			}
+			// the request that broke the run was charged by its own rule already: the next step begins with it
+			steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(), "repeat": run, "expect": map[bool]string{true: "allow", false: "deny"}[first]})
+			if n += run; n < s.N {
+				steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(), "expect": map[bool]string{true: "deny", false: "allow"}[first]})
+				n++
+			}
+		}
+	}
+	terms := map[string]any{}
+	if c.Algorithm.Kind() == limiter.KindLog && c.Terms.Edge == limiter.EdgeClosed {
+		terms["edge"] = "closed"
+	}
+	if c.Terms.Denied == limiter.DeniedCharged && !c.Algorithm.Bursts() {
+		terms["denied"] = "charged"
+	}
+	if c.Terms.Alignment == limiter.AlignFirstRequest {
+		terms["alignment"] = "first-request"
+	}
+	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check", "algorithm": c.Algorithm.String(), "limit": r.Told.Count,
+		"window_ms": float64(r.Told.Window.Microseconds()) / 1000, "burst": max(c.Limit.Burst, r.Told.Count), "convention": terms, "steps": steps, "notes": f.Text}
+}
+
+// promise is what the limiter would be if it kept the limit that it was told.
+func (r *Report) promise() Candidate {
+	c := r.Identity.Candidate
+	burst := c.Limit.Burst
+	c.Limit, c.Grain, c.Renewed = r.Told, 0, false
+	if c.Algorithm.Bursts() {
+		c.Limit.Burst = cmp.Or(r.Told.Burst, max(min(burst, r.Told.Count), 1))
+	}
+	return c
+}
+
+// rate is the count in so long, of a limit that comes back evenly.
+func rate(l limiter.Limit, w time.Duration) float64 {
+	return float64(l.Count) * float64(w) / float64(l.Window)
+}

@@ -1,0 +1,206 @@
+// Package bench finds out by experiment what a limiter does: which algorithm it is, how much it admits in a
+// window at most, and which of the faults that limiters have it has, each with the shortest traffic that
+// shows it. It sends requests at instants of its own choosing and looks at the answers, and at what is
+// stored where the limiter keeps something. It knows the algorithms of package limiter and has no arithmetic of its own.
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Answer is what became of one request.
+type Answer struct {
+	Admitted bool
+	Err      error // the limiter failed: it has not answered
+}
+
+// Subject is a limiter under test. It is for one goroutine.
+type Subject interface {
+	// Reset forgets everything, so that the next request finds a new key.
+	Reset() error
+	// Admit decides about a request of a cost at an instant, which may be before the last one.
+	Admit(at limiter.Instant, cost int64) Answer
+}
+
+// Key is one key that a limiter keeps.
+type Key struct {
+	Name, Type string
+	Size       int64         // elements, or the length of a string
+	Value      any           // what is in it, to compare
+	Expires    time.Duration // from now; -1 is never
+}
+
+// Store is a Subject that keeps keys which can be looked at.
+type Store interface {
+	Subject
+	Keys() ([]Key, error)
+	Undeclared() []string               // keys it has touched since Reset and was not given
+	Commands() int                      // how many commands the last request ran
+	Traffic() string                    // and their words
+	Drift(client, server time.Duration) // by how much the clocks are off the instants of requests, until Reset
+	Persist(on bool)                    // keys do not expire
+}
+
+// Step is requests at one instant.
+type Step struct {
+	At   time.Duration // since a zero that is aligned to the window
+	N    int64
+	Cost int64 // of each; 0 is 1
+}
+
+func (s Step) cost() int64 { return max(s.Cost, 1) }
+
+// Zero is the instant at which traffic begins: a multiple of the window.
+func Zero(w time.Duration) limiter.Instant {
+	return limiter.InstantOf(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)).Floor(w)
+}
+
+var (
+	// ErrMeans is an error of the experiment, not of the limiter: it ends the experiments.
+	ErrMeans = errors.New("the experiment failed")
+	// ErrEndless is a limiter that does not answer. It ends the experiments too, and is a finding.
+	ErrEndless = errors.New("the limiter does not end")
+
+	errSpent = errors.New("the bound on requests is reached")
+)
+
+// player sends traffic to a subject.
+type player struct {
+	subject Subject
+	zero    limiter.Instant
+	sent    int64
+	most    int64         // requests in all; 0 is no bound
+	spread  time.Duration // between requests of one step
+	failed  []Step        // the shortest traffic after which the subject failed, and why
+	why     error
+}
+
+// play sends traffic to a new key and returns how many of each step were admitted. A step is over after two
+// denials in a row: at one instant nothing comes back.
+func (p *player) play(steps []Step) ([]int64, error) {
+	if err := p.subject.Reset(); err != nil {
+		return nil, err
+	}
+	return p.goOn(steps)
+}
+
+// goOn sends traffic to the key as it is.
+func (p *player) goOn(steps []Step) ([]int64, error) {
+	admitted := make([]int64, len(steps))
+	last := p.zero.Add(-time.Hour)
+	for i, s := range steps {
+		denied := 0
+		for k := int64(0); k < s.N && denied < 2; k++ {
+			if p.sent++; p.most > 0 && p.sent > p.most {
+				return admitted, errSpent
+			}
+			at := p.zero.Add(s.At + time.Duration(k)*p.spread)
+			if p.spread > 0 {
+				at = max(at, last.Add(p.spread))
+			}
+			last = at
+			a := p.subject.Admit(at, s.cost())
+			switch {
+			case a.Err != nil:
+				if sofar := append(append([]Step(nil), steps[:i]...), Step{At: s.At, N: k + 1, Cost: s.Cost}); p.why == nil || requests(sofar) < requests(p.failed) {
+					p.failed, p.why = sofar, a.Err
+				}
+				if denied++; errors.Is(a.Err, ErrMeans) || errors.Is(a.Err, ErrEndless) {
+					return admitted, a.Err
+				}
+			case a.Admitted:
+				admitted[i]++
+				denied = 0
+			default:
+				denied++
+			}
+		}
+	}
+	return admitted, nil
+}
+
+func requests(steps []Step) (n int64) {
+	for _, s := range steps {
+		n += s.N
+	}
+	return n
+}
+
+// simulated is a candidate as a subject.
+type simulated struct {
+	candidate Candidate
+	state     limiter.State
+	used      int64 // of a window that each request renews
+	ends      limiter.Instant
+}
+
+// Subject returns the candidate as a limiter.
+func (c Candidate) Subject() Subject {
+	s := &simulated{candidate: c}
+	_ = s.Reset()
+	return s
+}
+
+func (s *simulated) Reset() error {
+	*s = simulated{candidate: s.candidate, state: limiter.State{Algorithm: s.candidate.Algorithm}}
+	return nil
+}
+
+func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
+	c := &s.candidate
+	if c.Grain > 0 {
+		at = at.Floor(c.Grain)
+	}
+	if !c.Renewed {
+		return Answer{Admitted: s.state.Take(at, c.Limit, c.Terms, cost).Allowed}
+	}
+	if at >= s.ends {
+		s.used = 0
+	}
+	fits := s.used+cost <= c.Limit.Count
+	if fits || c.Terms.Denied == limiter.DeniedCharged {
+		s.used += cost
+		s.ends = at.Add(c.Limit.Window)
+	}
+	return Answer{Admitted: fits}
+}
+
+// same reports whether two looks at the keys found the same in them, whatever their expiries.
+func same(a, b []Key) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Type != b[i].Type || !reflect.DeepEqual(a[i].Value, b[i].Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// Words writes traffic, as "10 at 9.999 s, 10 at 10 s".
+func Words(steps []Step) string {
+	const shown = 8
+	text := ""
+	for i, s := range steps {
+		if i == shown && len(steps) > shown+1 {
+			return fmt.Sprintf("%s, and %d more until %s", text, requests(steps[i:]), seconds(steps[len(steps)-1].At))
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d at %s", s.N, seconds(s.At))
+		if s.Cost > 1 {
+			text += fmt.Sprintf(" of cost %d", s.Cost)
+		}
+	}
+	return text
+}
+
+// seconds writes a time in seconds without rounding it.
+func seconds(d time.Duration) string { return fmt.Sprintf("%g s", float64(d.Microseconds())/1e6) }

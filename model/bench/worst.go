@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"slices"
+	"time"
+)
+
+// most returns the greatest cost that was admitted in any window of w that is open at its beginning.
+func most(steps []Step, admitted []int64, w time.Duration) (n int64) {
+	for i := range steps {
+		sum := int64(0)
+		for k := i; k >= 0 && steps[k].At > steps[i].At-w; k-- {
+			sum += admitted[k] * steps[k].cost()
+		}
+		n = max(n, sum)
+	}
+	return n
+}
+
+// attacks are the traffics among which the worst is searched: bursts around everything that a limiter
+// compares with, and clients that ask again and again.
+func (b *identifier) attacks() [][]Step {
+	w, burst := b.limit.Window, b.burst()
+	cut := func(d time.Duration) time.Duration { return d.Truncate(time.Millisecond) }
+	last := w - time.Millisecond
+	starts := []time.Duration{last, 0, cut(w / 2), cut(w - 1), time.Millisecond, 999 * time.Millisecond, max(w-time.Second, 0)}
+	gaps := append([]time.Duration{last, time.Millisecond, cut(w / 2), max(w-time.Second, 1), max(w-999*time.Millisecond, 1)}, b.gaps...)
+	gaps = slices.DeleteFunc(gaps, func(d time.Duration) bool { return d <= 0 || d >= w })
+	var all [][]Step
+	add := func(steps ...Step) {
+		if !slices.ContainsFunc(all, func(o []Step) bool { return slices.Equal(o, steps) }) {
+			all = append(all, steps)
+		}
+	}
+	add(Step{At: 0, N: burst})
+	for _, edge := range []time.Duration{w, b.m.first, b.m.all} {
+		if edge >= time.Millisecond && edge <= 4*w { // the first request begins what ends then
+			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst})
+			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst}, Step{At: 2*edge - time.Millisecond, N: burst})
+			add(Step{At: 0, N: burst}, Step{At: edge, N: burst}, Step{At: 2 * edge, N: burst}, Step{At: 3 * edge, N: burst})
+		}
+	}
+	for _, from := range starts {
+		for _, gap := range gaps {
+			add(Step{At: from, N: burst}, Step{At: from + gap, N: burst})
+		}
+	}
+	for _, from := range starts[:2] {
+		for _, every := range []time.Duration{w / time.Duration(2*b.limit.Count), w / time.Duration(b.limit.Count), w / 7, w / 40, w / 1000, time.Millisecond} {
+			every = max(cut(every), time.Millisecond)
+			steps := []Step{{At: from, N: burst}}
+			for at := every; at < w && len(steps) < 1200; at += every {
+				steps = append(steps, Step{At: from + at, N: burst})
+			}
+			add(steps...)
+		}
+	}
+	return all
+}
+
+// Effort of the search for the worst window, in requests.
+const (
+	searchMost   = 40_000
+	minimizeMost = 20_000
+)
+
+// worst searches for the traffic of which most is admitted in one window, the one with the fewest requests
+// where several are alike. The candidate, where there is one, says where to look first.
+func (b *identifier) worst(c Candidate) (n int64, steps []Step, err error) {
+	all := b.attacks()
+	if c.Algorithm != 0 {
+		promising := make(map[int]int64, len(all))
+		order := make([]int, len(all))
+		for i, s := range all {
+			order[i], promising[i] = i, most(s, b.answers(c, s), b.limit.Window)
+		}
+		slices.SortStableFunc(order, func(x, y int) int { return int(promising[y] - promising[x]) })
+		sorted := make([][]Step, len(all))
+		for to, from := range order {
+			sorted[to] = all[from]
+		}
+		all = sorted
+	}
+	for _, t := range b.trials { // what was asked before counts too
+		if m := most(t.steps, t.admitted, b.limit.Window); m > n {
+			n, steps = m, took(t.steps, t.admitted)
+		}
+	}
+	bound := b.sent + searchMost
+	for _, s := range all {
+		if b.sent > bound {
+			break
+		}
+		got, err := b.play(s)
+		if err != nil {
+			return n, steps, err
+		}
+		m := most(s, got, b.limit.Window)
+		if m > n || m == n && requests(took(s, got)) < requests(steps) {
+			n, steps = m, took(s, got)
+		}
+	}
+	least := n
+	return n, b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) >= least }), nil
+}
+
+// took drops from traffic what was not admitted.
+func took(steps []Step, admitted []int64) (kept []Step) {
+	for i, s := range steps {
+		if s.N = admitted[i]; s.N > 0 {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// minimize makes traffic as small as it goes while it still shows what it has to show: fewest steps,
+// fewest requests, fewest instants, roundest times. It returns nil where the traffic does not show it at all.
+func (b *identifier) minimize(steps []Step, shows func([]Step, []int64) bool) []Step {
+	bound := b.sent + minimizeMost
+	holds := func(s []Step) bool {
+		if len(s) == 0 || b.sent > bound || !slices.IsSortedFunc(s, func(x, y Step) int { return int(x.At - y.At) }) || s[0].At < 0 {
+			return false
+		}
+		got, err := b.play(s)
+		return err == nil && shows(s, got)
+	}
+	if !holds(steps) {
+		return nil
+	}
+	try := func(s []Step) bool {
+		if holds(s) {
+			steps = s
+			return true
+		}
+		return false
+	}
+	for size := len(steps) / 2; size >= 1; size /= 2 { // drop steps
+		for i := 0; i+size <= len(steps); {
+			if !try(slices.Delete(slices.Clone(steps), i, i+size)) {
+				i += size
+			}
+		}
+	}
+	for i := 0; i+1 < len(steps); { // join neighbours
+		joined := slices.Clone(steps)
+		joined[i+1].N += joined[i].N
+		if joined[i].Cost != joined[i+1].Cost || !try(slices.Delete(joined, i, i+1)) {
+			i++
+		}
+	}
+	for i := range steps { // fewer requests
+		low, high := int64(0), steps[i].N
+		for high-low > 1 {
+			fewer := slices.Clone(steps)
+			fewer[i].N = (low + high) / 2
+			if try(fewer) {
+				high = fewer[i].N
+			} else {
+				low = fewer[i].N
+			}
+		}
+	}
+	w := b.limit.Window
+	for i := range steps { // rounder times, of it and all after it, then of it alone
+		for _, grid := range []time.Duration{w, w / 2, time.Second, 100 * time.Millisecond, 10 * time.Millisecond} {
+			if grid < time.Millisecond || steps[i].At%grid == 0 && i > 0 {
+				continue
+			}
+			if b.round(steps, i, grid, try) {
+				break
+			}
+		}
+	}
+	return steps
+}
+
+// round moves a step to a multiple of grid, the others with it if that will do.
+func (b *identifier) round(steps []Step, i int, grid time.Duration, try func([]Step) bool) bool {
+	down := steps[i].At.Truncate(grid)
+	for _, at := range []time.Duration{down, down + grid} {
+		if at == steps[i].At {
+			return true
+		}
+		for _, end := range []int{len(steps), i + 1} {
+			moved := slices.Clone(steps)
+			for k := i; k < end; k++ {
+				moved[k].At += at - steps[i].At
+			}
+			if try(moved) {
+				return true
+			}
+		}
+	}
+	return false
+}
