@@ -210,6 +210,6 @@ func (p *program) tree() *cobra.Command {
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(newSnapshot(p), newIdentify(p), newPeek(p), newWatch(p), newAlert(p), newRecord(p), newReplay(p), newCapsule(p), newExport(p), newFire(p), newFree(p), newGive(p), newBlock(p), newUnblock(p), newUndo(p), newVerify(p), newLab(p), newTour(p), newAccuracy(p), newConfig(p), newManual(p))
+	root.AddCommand(newSnapshot(p), newIdentify(p), newPeek(p), newWatch(p), newAlert(p), newRecord(p), newReplay(p), newCapsule(p), newExport(p), newFire(p), newFree(p), newGive(p), newBlock(p), newUnblock(p), newUndo(p), newVerify(p), newCheck(p), newLab(p), newTour(p), newAccuracy(p), newConfig(p), newManual(p))
 	return root
 }

@@ -54,7 +54,8 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 		}
 	}
 	w, n := l.Window, m.capacity
-	windows := []time.Duration{w, 1000 * w, w / 1000, 2 * w, w / 2, m.first.Round(time.Second), (m.first - time.Second).Round(time.Second),
+	windows := []time.Duration{w, 1000 * w, w / 1000, 2 * w, w / 2, m.first.Round(time.Second),
+		(m.first - time.Second).Round(time.Second),
 		m.first, m.first - time.Millisecond, m.all, m.all - time.Millisecond, m.all / 2}
 	for _, grain := range []time.Duration{0, time.Second} {
 		for i, window := range windows {
@@ -67,7 +68,8 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 					add(Candidate{limiter.FixedWindow, limit, limiter.Convention{Alignment: align, Denied: denied}, grain, false})
 					for _, rounding := range []limiter.Rounding{limiter.RoundExact, limiter.RoundFloor, limiter.RoundNearest} {
 						for _, rule := range []limiter.Rule{limiter.RuleFits, limiter.RuleBelow} {
-							add(Candidate{limiter.SlidingWindow, limit, limiter.Convention{Alignment: align, Denied: denied, Rounding: rounding, Rule: rule}, grain, false})
+							add(Candidate{limiter.SlidingWindow, limit, limiter.Convention{Alignment: align, Denied: denied, Rounding: rounding,
+								Rule: rule}, grain, false})
 						}
 					}
 				}
@@ -80,7 +82,8 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 			}
 		}
 		for _, rate := range []limiter.Limit{{Count: l.Count, Window: w}, {Count: n, Window: w}, {Count: m.back, Window: m.first},
-			{Count: 1, Window: m.first - time.Millisecond}, {Count: n, Window: m.all}, {Count: l.Count, Window: 1000 * w}, {Count: 1, Window: (w / time.Duration(l.Count)).Truncate(time.Millisecond)}} {
+			{Count: 1, Window: m.first - time.Millisecond}, {Count: n, Window: m.all}, {Count: l.Count, Window: 1000 * w}, {Count: 1,
+				Window: (w / time.Duration(l.Count)).Truncate(time.Millisecond)}} {
 			rate.Burst = n
 			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Grain: grain})
 			for _, align := range []limiter.Refill{limiter.RefillInterval} {

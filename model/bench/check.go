@@ -43,7 +43,7 @@ func Check(subject Subject, o Options) (Report, error) {
 		err = nil
 	}
 	b.r.sort()
-	b.r.Requests = b.sent
+	b.r.Requests, b.r.Traffics = b.sent, len(b.trials)
 	return b.r, err
 }
 
@@ -80,7 +80,8 @@ func (b *bench) instants() error {
 			b.spread = time.Microsecond
 		case time.Microsecond:
 			b.spread = time.Millisecond
-			b.r.find(SameInstant, true, []Step{{At: 250 * time.Millisecond, N: 2}}, "requests in the same millisecond count once: the second is admitted and leaves no trace")
+			b.r.find(SameInstant, true, []Step{{At: 250 * time.Millisecond, N: 2}},
+				"requests in the same millisecond count once: the second is admitted and leaves no trace")
 		case time.Millisecond:
 			b.spread = time.Second
 			b.r.Findings[0].Text = "requests in the same second count once: the second is admitted and leaves no trace"
@@ -226,7 +227,8 @@ func (b *bench) early() error {
 	for _, t := range b.trials {
 		if more(t.steps, t.admitted) {
 			steps := b.minimize(t.steps, more)
-			b.r.find(ExpiresEarly, true, steps, "keys expire while what they hold still counts: with keys that last, the last of these requests are denied")
+			b.r.find(ExpiresEarly, true, steps, "keys expire while what they hold still counts: with keys that last, the last of these "+
+				"requests are denied")
 			return nil
 		}
 	}
@@ -250,14 +252,15 @@ func (b *bench) most() error {
 	id := b.r.Identity
 	if b.m.endless {
 		b.r.Worst = Worst{Admitted: b.m.capacity, Steps: []Step{{At: 0, N: b.m.capacity}}}
-		b.r.find(OverAdmits, true, []Step{{At: 0, N: b.limit.Count + 1}}, "no denial was seen: %d are admitted at one instant, and more where more come", b.m.capacity)
+		b.r.find(OverAdmits, true, []Step{{At: 0, N: b.limit.Count + 1}},
+			"no denial was seen: %d are admitted at one instant, and more where more come", b.m.capacity)
 		return nil
 	}
-	n, steps, err := b.worst(id.Candidate)
+	n, steps, searched, err := b.worst(id.Candidate)
 	if err != nil {
 		return err
 	}
-	b.r.Worst = Worst{Admitted: n, Steps: steps}
+	b.r.Worst = Worst{Admitted: n, Steps: steps, Searched: searched}
 	if n <= b.limit.Count {
 		return b.fast()
 	}
@@ -274,11 +277,13 @@ func (b *bench) most() error {
 		if fewer == nil {
 			fewer = steps
 		}
-		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s, where %s may admit %d: %s", n, seconds(b.limit.Window), b.promised(), bound, Words(steps))
+		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s, where %s may admit %d: %s", n, seconds(b.limit.Window),
+			b.promised(), bound, Words(steps))
 		return nil
 	}
 	if id.Algorithm == limiter.Unknown {
-		b.r.find(OverAdmits, false, steps, "%d are admitted within %s, above the limit of %d; whether that is meant is not known, for the algorithm is not", n, seconds(b.limit.Window), b.limit.Count)
+		b.r.find(OverAdmits, false, steps, "%d are admitted within %s, above the limit of %d; whether that is meant is not known, "+
+			"for the algorithm is not", n, seconds(b.limit.Window), b.limit.Count)
 		return nil
 	}
 	return b.fast()
@@ -306,7 +311,8 @@ func (b *bench) fast() error {
 		for i := range int64(10) {
 			steps = append(steps, Step{At: time.Duration(i) * b.limit.Window, N: 2 * b.limit.Count})
 		}
-		b.r.find(OverAdmits, true, steps, "%.4g come back in %s, where the limit is %d", rate(c.Limit, b.limit.Window), seconds(b.limit.Window), b.limit.Count)
+		b.r.find(OverAdmits, true, steps, "%.4g come back in %s, where the limit is %d", rate(c.Limit, b.limit.Window),
+			seconds(b.limit.Window), b.limit.Count)
 	}
 	return nil
 }
@@ -336,9 +342,11 @@ func (b *bench) least() error {
 		switch {
 		case b.m.endless:
 		case b.m.capacity < b.limit.Count:
-			b.r.find(UnderAdmits, true, []Step{{At: time.Second, N: b.m.capacity + 1}}, "%d are admitted at once, where the limit is %d", b.m.capacity, b.limit.Count)
+			b.r.find(UnderAdmits, true, []Step{{At: time.Second, N: b.m.capacity + 1}},
+				"%d are admitted at once, where the limit is %d", b.m.capacity, b.limit.Count)
 		case b.m.first == 0 || b.m.first > 2*b.limit.Window+time.Second:
-			b.r.find(UnderAdmits, true, []Step{{At: 0, N: b.m.capacity}, {At: 3 * b.limit.Window, N: 1}}, "after %d requests none is admitted for more than two windows", b.m.capacity)
+			b.r.find(UnderAdmits, true, []Step{{At: 0, N: b.m.capacity}, {At: 3 * b.limit.Window, N: 1}},
+				"after %d requests none is admitted for more than two windows", b.m.capacity)
 		}
 		return nil
 	}
@@ -347,7 +355,8 @@ func (b *bench) least() error {
 		i := firstUnlike(got, want)
 		return i >= 0 && got[i] < want[i]
 	}
-	for _, gap := range []time.Duration{b.limit.Window / 40, b.limit.Window / time.Duration(3*b.limit.Count), 7 * b.limit.Window / time.Duration(10*b.limit.Count)} {
+	for _, gap := range []time.Duration{b.limit.Window / 40, b.limit.Window / time.Duration(3*b.limit.Count),
+		7 * b.limit.Window / time.Duration(10*b.limit.Count)} {
 		if err := b.try(poll(max(gap.Truncate(time.Millisecond), time.Millisecond), 4*b.limit.Window)); err != nil {
 			return err
 		}
@@ -359,7 +368,8 @@ func (b *bench) least() error {
 		want := b.answers(promise, t.steps)
 		asked, got := sum(want), sum(t.admitted)
 		wanted, had, starves = wanted+asked, had+got, starves || asked > 4 && got*10 < asked*9 && len(t.steps) > 50
-		if i := firstUnlike(t.admitted, want); i >= 0 && t.admitted[i] < want[i] && (shortest == nil || requests(t.steps[:i+1]) < requests(shortest)) {
+		if i := firstUnlike(t.admitted, want); i >= 0 && t.admitted[i] < want[i] && (shortest == nil ||
+			requests(t.steps[:i+1]) < requests(shortest)) {
 			shortest = slices.Clone(t.steps[:i+1])
 		}
 	}

@@ -24,7 +24,8 @@ func (b *bench) keys() error {
 			return err
 		}
 		if found := b.store.Undeclared(); len(found) > 0 {
-			b.r.find(UndeclaredKey, true, path, "the script touches %s, which KEYS does not hold: a cluster refuses that, or answers from the wrong node", strings.Join(found, ", "))
+			b.r.find(UndeclaredKey, true, path, "the script touches %s, which KEYS does not hold: a cluster refuses that, or answers "+
+				"from the wrong node", strings.Join(found, ", "))
 			break
 		}
 	}
@@ -65,7 +66,8 @@ func (b *bench) clocks() error {
 			return err
 		}
 		if got[0] > 0 {
-			b.r.find(ClientClock, false, []Step{fill, {At: begin + 20*w, N: 1}}, "time comes from the caller: a client whose clock is ahead is admitted, and clients with unlike clocks disagree")
+			b.r.find(ClientClock, false, []Step{fill, {At: begin + 20*w, N: 1}},
+				"time comes from the caller: a client whose clock is ahead is admitted, and clients with unlike clocks disagree")
 		}
 	}
 	client := len(b.r.Findings) > 0 && b.r.Findings[len(b.r.Findings)-1].ID == ClientClock
@@ -73,7 +75,8 @@ func (b *bench) clocks() error {
 		return nil // it knows no time but that of expiries
 	}
 	id := b.r.Identity
-	aligned := id.Terms.Alignment == limiter.AlignEpoch && (id.Algorithm.Kind() == limiter.KindWindow || id.Algorithm.Kind() == limiter.KindWeighted)
+	aligned := id.Terms.Alignment == limiter.AlignEpoch && (id.Algorithm.Kind() == limiter.KindWindow ||
+		id.Algorithm.Kind() == limiter.KindWeighted)
 	for _, back := range []time.Duration{time.Millisecond, time.Second, w / 4, w, 2*w + w/8} {
 		back = back.Truncate(time.Millisecond)
 		got, err := b.back(fill, back, client)
@@ -89,7 +92,8 @@ func (b *bench) clocks() error {
 			if got[1] == 0 {
 				when = "when it returns"
 			}
-			b.r.find(ClockBack, got[1] > 0 && !aligned, []Step{{At: begin, N: n}, {At: begin - back, N: max(got[1], 1)}, {At: begin + time.Millisecond, N: max(got[2], 1)}},
+			b.r.find(ClockBack, got[1] > 0 && !aligned, []Step{{At: begin, N: n}, {At: begin - back, N: max(got[1], 1)},
+				{At: begin + time.Millisecond, N: max(got[2], 1)}},
 				"a clock that steps back by %s lets %d more in %s", seconds(back), gained, when)
 			return nil
 		}

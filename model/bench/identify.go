@@ -15,7 +15,6 @@ type Identity struct {
 	Agrees    int  // of Asked steps of traffic
 	Asked     int
 	Charged   *bool // whether denied requests are charged; nil where it is not known
-	Against   []string
 }
 
 // trial is traffic that was sent, and what was admitted of each step.
@@ -68,7 +67,8 @@ func (b *identifier) measure() error {
 		}
 		return got[1], nil
 	}
-	if b.m.first, err = b.earliest(func(d time.Duration) (bool, error) { n, err := back(d); return n > 0, err }); err != nil || b.m.first == 0 {
+	if b.m.first, err = b.earliest(func(d time.Duration) (bool, error) { n, err := back(d); return n > 0, err }); err != nil ||
+		b.m.first == 0 {
 		return err
 	}
 	if b.m.back, err = back(b.m.first); err != nil {
@@ -85,7 +85,8 @@ func (b *identifier) burst() int64 { return 2*b.limit.Count + 16 }
 // 0 where it does not within a thousand windows.
 func (b *identifier) earliest(holds func(time.Duration) (bool, error)) (time.Duration, error) {
 	low, high := time.Duration(0), time.Duration(0)
-	for _, d := range []time.Duration{b.limit.Window / 64, b.limit.Window / 4, b.limit.Window, 2*b.limit.Window + time.Second, 30 * b.limit.Window, 2100 * b.limit.Window} {
+	for _, d := range []time.Duration{b.limit.Window / 64, b.limit.Window / 4, b.limit.Window, 2*b.limit.Window + time.Second,
+		30 * b.limit.Window, 2100 * b.limit.Window} {
 		d = max(d.Truncate(time.Millisecond), time.Millisecond)
 		ok, err := holds(d)
 		if err != nil {
@@ -197,7 +198,8 @@ func (b *identifier) try(steps []Step) error {
 func (b *identifier) identify() (Identity, error) {
 	all := candidates(b.limit, b.m)
 	b.left = slices.Clone(all)
-	b.gaps = near(b.limit.Window, b.limit.Window/2, b.limit.Window/time.Duration(b.limit.Count), time.Second, 2*b.limit.Window, b.m.first, b.m.all, b.limit.Window/10)
+	b.gaps = near(b.limit.Window, b.limit.Window/2, b.limit.Window/time.Duration(b.limit.Count), time.Second, 2*b.limit.Window,
+		b.m.first, b.m.all, b.limit.Window/10)
 	b.gaps = append(b.gaps, near(b.m.expiries...)...)
 	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first })
 	for idle := 0; idle < fruitless && len(b.left) > 1; {
@@ -229,7 +231,10 @@ func (b *identifier) identify() (Identity, error) {
 	}
 	if len(b.left) > 0 {
 		c := b.left[0]
-		if i := slices.IndexFunc(b.left, func(o Candidate) bool { return o.Terms.Alignment == limiter.AlignFirstRequest && o.Limit == c.Limit }); i >= 0 {
+		if i := slices.IndexFunc(b.left, func(o Candidate) bool {
+			return o.Terms.Alignment == limiter.AlignFirstRequest &&
+				o.Limit == c.Limit
+		}); i >= 0 {
 			c = b.left[i] // whose windows end with the expiry of the key: nothing told it from clock-aligned ones
 		}
 		id := Identity{Candidate: c, Exact: true, Asked: b.steps(), Agrees: b.steps()}

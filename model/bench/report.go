@@ -41,7 +41,7 @@ type Finding struct {
 type Worst struct {
 	Admitted int64
 	Steps    []Step
-	Picture  []Step // all admitted requests of those steps
+	Searched int // traffics among which it was searched
 }
 
 // Report is everything that was found out.
@@ -51,8 +51,9 @@ type Report struct {
 	Limit    limiter.Limit // as measured; a Count or Window of 0 is not known
 	Worst    Worst
 	Findings []Finding
-	Requests int64
-	Commands int // of one admitted request; 0 where there are none to see
+	Requests int64 // sent in all
+	Traffics int   // by which it was identified
+	Commands int   // of one admitted request; 0 where there are none to see
 	Keys     []Key
 }
 
@@ -184,9 +185,11 @@ func (r *Report) Scenario(f Finding) map[string]any {
 				run++
 			}
 			// the request that broke the run was charged by its own rule already: the next step begins with it
-			steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(), "repeat": run, "expect": map[bool]string{true: "allow", false: "deny"}[first]})
+			steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(), "repeat": run,
+				"expect": map[bool]string{true: "allow", false: "deny"}[first]})
 			if n += run; n < s.N {
-				steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(), "expect": map[bool]string{true: "deny", false: "allow"}[first]})
+				steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(),
+					"expect": map[bool]string{true: "deny", false: "allow"}[first]})
 				n++
 			}
 		}
@@ -201,8 +204,10 @@ func (r *Report) Scenario(f Finding) map[string]any {
 	if c.Terms.Alignment == limiter.AlignFirstRequest {
 		terms["alignment"] = "first-request"
 	}
-	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check", "algorithm": c.Algorithm.String(), "limit": r.Told.Count,
-		"window_ms": float64(r.Told.Window.Microseconds()) / 1000, "burst": max(c.Limit.Burst, r.Told.Count), "convention": terms, "steps": steps, "notes": f.Text}
+	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check",
+		"algorithm": c.Algorithm.String(), "limit": r.Told.Count,
+		"window_ms": float64(r.Told.Window.Microseconds()) / 1000, "burst": max(c.Limit.Burst,
+			r.Told.Count), "convention": terms, "steps": steps, "notes": f.Text}
 }
 
 // promise is what the limiter would be if it kept the limit that it was told.

@@ -112,7 +112,8 @@ func (b *identifier) paths(costly bool) [][]Step {
 		{{At: 0, N: n}, {At: w - time.Millisecond, N: n}, {At: w, N: n}, {At: 2 * w, N: n}},
 	}
 	if costly {
-		paths = append(paths, []Step{{At: 0, N: 1, Cost: min(2, n)}}, []Step{{At: 0, N: 1}, {At: 0, N: 1, Cost: max(n-1, 1)}}, []Step{{At: 0, N: 1, Cost: n + 1}})
+		paths = append(paths, []Step{{At: 0, N: 1, Cost: min(2, n)}}, []Step{{At: 0, N: 1}, {At: 0, N: 1, Cost: max(n-1, 1)}},
+			[]Step{{At: 0, N: 1, Cost: n + 1}})
 	}
 	return paths
 }

@@ -107,7 +107,8 @@ func (p *player) goOn(steps []Step) ([]int64, error) {
 			a := p.subject.Admit(at, s.cost())
 			switch {
 			case a.Err != nil:
-				if sofar := append(append([]Step(nil), steps[:i]...), Step{At: s.At, N: k + 1, Cost: s.Cost}); p.why == nil || requests(sofar) < requests(p.failed) {
+				if sofar := append(append([]Step(nil), steps[:i]...), Step{At: s.At, N: k + 1, Cost: s.Cost}); p.why == nil ||
+					requests(sofar) < requests(p.failed) {
 					p.failed, p.why = sofar, a.Err
 				}
 				if denied++; errors.Is(a.Err, ErrMeans) || errors.Is(a.Err, ErrEndless) {

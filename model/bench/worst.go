@@ -36,7 +36,8 @@ func (b *identifier) attacks() [][]Step {
 	for _, edge := range []time.Duration{w, b.m.first, b.m.all} {
 		if edge >= time.Millisecond && edge <= 4*w { // the first request begins what ends then
 			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst})
-			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst}, Step{At: 2*edge - time.Millisecond, N: burst})
+			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst},
+				Step{At: 2*edge - time.Millisecond, N: burst})
 			add(Step{At: 0, N: burst}, Step{At: edge, N: burst}, Step{At: 2 * edge, N: burst}, Step{At: 3 * edge, N: burst})
 		}
 	}
@@ -46,7 +47,8 @@ func (b *identifier) attacks() [][]Step {
 		}
 	}
 	for _, from := range starts[:2] {
-		for _, every := range []time.Duration{w / time.Duration(2*b.limit.Count), w / time.Duration(b.limit.Count), w / 7, w / 40, w / 1000, time.Millisecond} {
+		for _, every := range []time.Duration{w / time.Duration(2*b.limit.Count), w / time.Duration(b.limit.Count), w / 7, w / 40,
+			w / 1000, time.Millisecond} {
 			every = max(cut(every), time.Millisecond)
 			steps := []Step{{At: from, N: burst}}
 			for at := every; at < w && len(steps) < 1200; at += every {
@@ -66,7 +68,7 @@ const (
 
 // worst searches for the traffic of which most is admitted in one window, the one with the fewest requests
 // where several are alike. The candidate, where there is one, says where to look first.
-func (b *identifier) worst(c Candidate) (n int64, steps []Step, err error) {
+func (b *identifier) worst(c Candidate) (n int64, steps []Step, searched int, err error) {
 	all := b.attacks()
 	if c.Algorithm != 0 {
 		promising := make(map[int]int64, len(all))
@@ -93,15 +95,17 @@ func (b *identifier) worst(c Candidate) (n int64, steps []Step, err error) {
 		}
 		got, err := b.play(s)
 		if err != nil {
-			return n, steps, err
+			return n, steps, searched, err
 		}
+		searched++
 		m := most(s, got, b.limit.Window)
 		if m > n || m == n && requests(took(s, got)) < requests(steps) {
 			n, steps = m, took(s, got)
 		}
 	}
 	least := n
-	return n, b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) >= least }), nil
+	searched += len(b.trials)
+	return n, b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) >= least }), searched, nil
 }
 
 // took drops from traffic what was not admitted.

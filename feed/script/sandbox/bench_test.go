@@ -87,17 +87,22 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			for _, id := range append(faults, notes...) {
-				if !slices.ContainsFunc(r.Findings, func(f bench.Finding) bool { return string(f.ID) == id && f.Fault == slices.Contains(faults, id) }) {
+				if !slices.ContainsFunc(r.Findings, func(f bench.Finding) bool {
+					return string(f.ID) == id &&
+						f.Fault == slices.Contains(faults, id)
+				}) {
 					missed++
 					t.Errorf("missed: %s", id)
 				}
 			}
-			t.Log(fmt.Sprintf("%s %v, worst %d: %s, %d requests, %.1f s", r.Name(), r.Limit, r.Worst.Admitted, bench.Words(r.Worst.Steps), r.Requests, time.Since(began).Seconds()))
+			t.Log(fmt.Sprintf("%s %v, worst %d: %s, %d requests, %.1f s", r.Name(), r.Limit, r.Worst.Admitted,
+				bench.Words(r.Worst.Steps), r.Requests, time.Since(began).Seconds()))
 			for _, f := range r.Findings {
 				t.Logf("  %v %s: %s [%s]", f.Fault, f.ID, f.Text, bench.Words(f.Steps))
 			}
 		})
 	}
-	t.Logf("%d scripts: %d named; faults found %d, invented %d (precision %.2f), missed %d (recall %.2f)", len(names), named, right, invented,
+	t.Logf("%d scripts: %d named; faults found %d, invented %d (precision %.2f), missed %d (recall %.2f)", len(names), named,
+		right, invented,
 		float64(right)/float64(max(right+invented, 1)), missed, float64(right)/float64(max(right+missed, 1)))
 }

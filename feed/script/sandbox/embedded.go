@@ -88,7 +88,8 @@ func (e *embedded) load(text string) error {
 		return fmt.Errorf("the script is not Lua: %w", err)
 	}
 	e.vm = lua.NewState(lua.Options{SkipOpenLibs: true})
-	for name, open := range map[string]lua.LGFunction{"": lua.OpenBase, lua.TabLibName: lua.OpenTable, lua.StringLibName: lua.OpenString, lua.MathLibName: lua.OpenMath} {
+	for name, open := range map[string]lua.LGFunction{"": lua.OpenBase, lua.TabLibName: lua.OpenTable,
+		lua.StringLibName: lua.OpenString, lua.MathLibName: lua.OpenMath} {
 		e.vm.Push(e.vm.NewFunction(open))
 		e.vm.Push(lua.LString(name))
 		e.vm.Call(1, 0)
@@ -102,7 +103,8 @@ func (e *embedded) load(text string) error {
 		"error_reply": replyTable("err"), "status_reply": replyTable("ok"), "sha1hex": sha1hex,
 		"log": nothing, "replicate_commands": yes, "set_repl": nothing, "setresp": nothing,
 	})
-	for i, name := range []string{"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING", "REPL_NONE", "REPL_AOF", "REPL_SLAVE", "REPL_ALL"} {
+	for i, name := range []string{"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING", "REPL_NONE", "REPL_AOF", "REPL_SLAVE",
+		"REPL_ALL"} {
 		api.RawSetString(name, lua.LNumber(i%4))
 	}
 	e.vm.SetGlobal("redis", api)

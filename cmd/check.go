@@ -1,0 +1,381 @@
+package cmd
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ratescope/feed/script"
+	"ratescope/feed/script/sandbox"
+	"ratescope/internal/file"
+	"ratescope/limiter"
+	"ratescope/model/bench"
+	"ratescope/model/format"
+	"ratescope/model/safetext"
+)
+
+// checkFlags are those of check alone.
+type checkFlags struct {
+	keys, args, admitted, promise, save string
+	markdown                            bool
+}
+
+func newCheck(p *program) *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check SCRIPT.lua --limit 10/10s",
+		Short: "Find out what a limiter script of yours really does",
+		Long: "Put a limiter script to the test on an embedded Redis and a virtual clock: which algorithm it is, the most that it "+
+			"admits in " +
+			"any window with the shortest traffic that shows it, and the faults that limiters have: a key without expiry, requests that " +
+			"count once, a clock of the caller, a cost that is ignored. It exits with 1 where there is a fault.\n\n" +
+			"A comment at the head of the script says how it is called, as the flags do:\n" +
+			"  -- ratescope: keys rl:{who}; args {limit} {window_ms} {now_ms} {cost}; admitted 1\n\n" +
+			"With --redis it runs on that server, as long as it holds no keys: expiries and TIME are made to follow the virtual clock there.",
+		Example: "ratescope check limiter.lua --limit 10/10s\n" +
+			"ratescope check limiter.lua --limit 100/1m --keys 'rl:{who}' --args '{limit} {window_s}' --admitted '>=0' --json",
+	}
+	p.jsonFlag(c)
+	c.Flags().StringVar(&f.keys, "keys", "", "keys of a call, by spaces: words in braces are filled in (default {who})")
+	c.Flags().StringVar(&f.args, "args", "", "arguments of a call, by spaces: "+strings.Join(script.Words(), " ")+
+		" (default {limit} {window_ms} {now_ms} {cost})")
+	c.Flags().StringVar(&f.admitted, "admitted", "", "replies that admit: 1 (1 or true, alone or first of an array), 0, >=0, [2]=1")
+	c.Flags().StringVar(&f.promise, "promise", "", "exact: more than the limit in any window is a fault, whatever the algorithm")
+	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page as Markdown, for a review")
+	c.Flags().StringVar(&f.save, "save", "", "folder for the counter-examples, as scenario files that verify and lab open")
+	return p.command(c, func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("check takes one script and was given %d: name its file, as in ratescope check limiter.lua --limit 10/10s",
+				len(args))
+		}
+		return p.check(c, args[0], f)
+	}, screenFlags, []string{"watch", "algorithm", "config", "refresh", "budget", "mask", "allow-inject"})
+}
+
+// most that a script under test may be told: an experiment sends some hundred times the limit.
+const mostChecked = 5000
+
+// checkLimit reads the limit that the script is to keep.
+func (p *program) checkLimit() (limiter.Limit, error) {
+	if p.Override.Limit == "" {
+		return limiter.Limit{}, usagef("check needs the limit that the script is to keep: give --limit, as in --limit 10/10s")
+	}
+	l, err := limiter.ParseLimit(p.Override.Limit)
+	if err != nil {
+		return l, usageError{err}
+	}
+	if l.Count < 1 || l.Count > mostChecked {
+		return l, usagef("--limit %s is out of range for check: give 1 to %d requests; a script that is told another limit decides alike",
+			p.Override.Limit, mostChecked)
+	}
+	l.Burst = p.Override.Burst
+	return l, nil
+}
+
+// call says how a script is called: by the flags, the comment at its head, or as usual.
+func (f *checkFlags) call(text string) (call script.Call, costAsked bool, err error) {
+	call, said, err := script.Head(text)
+	if err != nil {
+		return call, false, err
+	}
+	costAsked = said && !slices.Equal(call.Args, script.Default.Args) || f.args != ""
+	if f.keys != "" || f.args != "" || f.admitted != "" {
+		keys, args, admitted := call.Keys, call.Args, call.Admitted.String()
+		if f.keys != "" {
+			keys = strings.Fields(f.keys)
+		}
+		if f.args != "" {
+			args = strings.Fields(f.args)
+		}
+		call, err = script.Parse(keys, args, cmp.Or(f.admitted, admitted))
+	}
+	return call, costAsked && slices.Contains(call.Args, "{cost}"), err
+}
+
+// check puts a script to the test and prints what came out.
+func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
+	limit, err := p.checkLimit()
+	if err != nil {
+		return err
+	}
+	if f.promise != "" && f.promise != "exact" {
+		return usagef("--promise %s is no promise that can be checked: use exact, or leave it out for what the algorithm promises",
+			f.promise)
+	}
+	text, err := readScript(name)
+	if err != nil {
+		return err
+	}
+	call, asked, err := f.call(text)
+	if err != nil {
+		return usageError{err}
+	}
+	s, err := sandbox.New(sandbox.Script{Text: text, Call: call, Limit: limit})
+	if err != nil {
+		return fmt.Errorf("%s: %w", safetext.Clean(name), err)
+	}
+	defer s.Close()
+	r, err := bench.Check(s, bench.Options{Limit: limit, Exact: f.promise == "exact", Cost: slices.Contains(call.Args, "{cost}"),
+		CostAsked: asked})
+	if err != nil {
+		return fmt.Errorf("%s: %w", safetext.Clean(name), err)
+	}
+	if err := saveScenarios(f.save, &r); err != nil {
+		return err
+	}
+	page := checkPage{Report: &r, name: filepath.Base(name), ascii: p.ascii}
+	switch out := c.OutOrStdout(); {
+	case p.json:
+		err = page.JSON(out)
+	case f.markdown:
+		err = page.Markdown(out)
+	default:
+		err = page.Text(out)
+	}
+	if err == nil && !r.OK() {
+		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(name), strings.Join(page.faults(), ", "))}
+	}
+	return err
+}
+
+// readScript reads the text of a script.
+func readScript(name string) (string, error) {
+	f, err := file.Open(name)
+	if err != nil {
+		return "", usageError{err}
+	}
+	defer f.Close()
+	const most = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(text) > most {
+		err = errors.New("it is longer than 1 MB, which is no script of a limiter")
+	}
+	if err != nil {
+		return "", usagef("%s cannot be read: %w", safetext.Clean(name), err)
+	}
+	return string(text), nil
+}
+
+// saveScenarios writes the counter-examples into a folder, a file each.
+func saveScenarios(folder string, r *bench.Report) error {
+	if folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, f := range r.Findings {
+		story := r.Scenario(f)
+		if story == nil {
+			continue
+		}
+		content, err := json.MarshalIndent(story, "", "  ")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, string(f.ID)+".json"), append(content, '\n'), 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPage is a report on a page.
+type checkPage struct {
+	*bench.Report
+	name  string
+	ascii bool
+}
+
+// JSON prints one object.
+func (p checkPage) JSON(w io.Writer) error {
+	content, err := json.MarshalIndent(p.Report, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintln(w, string(content))
+	}
+	return err
+}
+
+// faults lists the ids of the faults.
+func (p checkPage) faults() (ids []string) {
+	for _, f := range p.Findings {
+		if f.Fault {
+			ids = append(ids, string(f.ID))
+		}
+	}
+	return ids
+}
+
+// is says in a line which algorithm it is, and in another how that is known.
+func (p checkPage) is() (what, why string) {
+	id := p.Identity
+	if id.Algorithm == limiter.Unknown {
+		if id.Asked == 0 {
+			return "unknown", "its answers tell no algorithm: it denied nothing, or nothing but failures came"
+		}
+		return "unknown", fmt.Sprintf("the nearest algorithm answers %d of %d steps as it does", id.Agrees, id.Asked)
+	}
+	what = id.Algorithm.Title()
+	if p.Limit.Count > 0 && p.Limit.Window > 0 {
+		what += fmt.Sprintf(", %d in %s", p.Limit.Count, format.Length(p.Limit.Window))
+	}
+	var words []string
+	add := func(holds bool, word string) {
+		if holds {
+			words = append(words, word)
+		}
+	}
+	kind := id.Algorithm.Kind()
+	add(p.Limit.Burst > 0, fmt.Sprintf("burst %d", p.Limit.Burst))
+	add(kind == limiter.KindLog && id.Terms.Edge == limiter.EdgeHalfOpen, "an entry as old as the window has left")
+	add(kind == limiter.KindLog && id.Terms.Edge == limiter.EdgeClosed, "an entry as old as the window still counts")
+	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == limiter.AlignEpoch, "windows by the clock")
+	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == limiter.AlignFirstRequest, "windows from the first request")
+	add(id.Renewed, "each request moves the window's end")
+	add(kind == limiter.KindWeighted, "previous × weight "+map[limiter.Rounding]string{limiter.RoundFloor: "rounded down",
+		limiter.RoundExact: "exact", limiter.RoundNearest: "rounded"}[id.Terms.Rounding])
+	add(id.Terms.Refill == limiter.RefillInterval, "refilled at intervals")
+	add(id.Grain > 0, "its clock shows whole "+format.Length(id.Grain))
+	add(id.Charged != nil && *id.Charged, "denied requests are charged")
+	add(id.Charged != nil && !*id.Charged, "denied requests are free")
+	what += "; " + strings.Join(words, ", ")
+	why = fmt.Sprintf("it answers %s of %s as that does, and no other candidate is left", format.Plural(id.Asked, "step"),
+		format.Plural(p.Traffics, "traffic"))
+	if !id.Exact {
+		why = fmt.Sprintf("the nearest: it answers %d of %d steps as that does", id.Agrees, id.Asked)
+		if id.Asked == 0 {
+			why = "told by what it stores alone: its answers do not tell, for it denied nothing"
+		}
+	}
+	return what, why
+}
+
+// worst says in words what the worst window holds.
+func (p checkPage) worst() string {
+	return fmt.Sprintf("%d in %s: %s", p.Worst.Admitted, format.Length(p.Told.Window), bench.Words(p.Worst.Steps))
+}
+
+// Text prints the page.
+func (p checkPage) Text(w io.Writer) error {
+	what, why := p.is()
+	fmt.Fprintf(w, "%s, told %d in %s\n\n", safetext.Clean(p.name), p.Told.Count, format.Length(p.Told.Window))
+	fmt.Fprintf(w, "  is      %s\n          %s\n", what, why)
+	if p.Worst.Steps != nil {
+		fmt.Fprintf(w, "  worst   %s\n          the most that was found, among %s; more was not found, which does not say that "+
+			"there is none\n\n",
+			p.worst(), format.Plural(p.Worst.Searched, "traffic"))
+		for _, line := range p.picture() {
+			fmt.Fprintf(w, "          %s\n", line)
+		}
+	}
+	for _, kind := range []struct {
+		name  string
+		fault bool
+	}{{"fault", true}, {"note", false}} {
+		for _, f := range p.Findings {
+			if f.Fault != kind.fault {
+				continue
+			}
+			fmt.Fprintf(w, "\n  %-7s %s: %s\n", kind.name, f.ID, safetext.Sentence(f.Text))
+			if len(f.Steps) > 0 {
+				fmt.Fprintf(w, "          shown by %s\n", bench.Words(f.Steps))
+			}
+			if f.Confirmed != "" {
+				fmt.Fprintf(w, "          %s\n", f.Confirmed)
+			}
+		}
+	}
+	if p.OK() {
+		fmt.Fprintln(w, "\n  no fault was found")
+	}
+	fmt.Fprintf(w, "\n  costs   %s\n", strings.Join(p.costs(), "; "))
+	return nil
+}
+
+// costs says what a request costs.
+func (p checkPage) costs() []string {
+	list := []string{format.Plural(p.Commands, "command") + " a request"}
+	for i, k := range p.Keys {
+		if i == 3 {
+			list = append(list, fmt.Sprintf("and %d keys more", len(p.Keys)-i))
+			break
+		}
+		life := "no expiry"
+		if k.Expires >= 0 {
+			life = "expires in " + format.Length(k.Expires)
+		}
+		what := fmt.Sprintf("%s of %d", k.Type, k.Size)
+		if k.Type == "string" {
+			what = k.Type
+		}
+		list = append(list, fmt.Sprintf("%s: %s when full, %s", safetext.Clean(k.Name), what, life))
+	}
+	return append(list, fmt.Sprintf("%s were sent", format.Plural(int(p.Requests), "request")))
+}
+
+// picture draws the worst window: requests by time, and the window around those that count.
+func (p checkPage) picture() []string {
+	const columns = 72
+	steps, w := p.Worst.Steps, p.Told.Window
+	begin, end := steps[0].At-w/8, max(steps[len(steps)-1].At, steps[0].At+w)+w/8
+	at := func(t time.Duration) int { return min(int(int64(t-begin)*columns/int64(end-begin)), columns-1) }
+	counts, most := make([]int64, columns), int64(0)
+	for _, s := range steps {
+		counts[at(s.At)] += s.N
+		most = max(most, counts[at(s.At)])
+	}
+	blocks := []rune(" ▁▂▃▄▅▆▇█")
+	left, line, right := "├", "─", "┤"
+	if p.ascii {
+		blocks, left, line, right = []rune(" .:+*#"), "|", "-", "|"
+	}
+	bars := make([]rune, columns)
+	for i, n := range counts {
+		bars[i] = blocks[0]
+		if n > 0 {
+			bars[i] = blocks[1+int(n*int64(len(blocks)-2)/most)]
+		}
+	}
+	from := at(steps[0].At)
+	to := max(at(steps[0].At+w-time.Microsecond), from+2)
+	label := fmt.Sprintf(" %d in %s, limit %d ", p.Worst.Admitted, format.Length(w), p.Told.Count)
+	inside := []rune(strings.Repeat(line, max(to-from-1, 0)))
+	if free := len(inside) - len([]rune(label)); free > 0 {
+		copy(inside[free/2:], []rune(label))
+	}
+	return []string{strings.TrimRight(string(bars), " "), strings.Repeat(" ", from) + left + string(inside) + right}
+}
+
+// Markdown prints the page for a review.
+func (p checkPage) Markdown(w io.Writer) error {
+	what, why := p.is()
+	fmt.Fprintf(w, "## %s, told %d in %s\n\n**%s** (%s)\n\n", safetext.Clean(p.name), p.Told.Count, format.Length(p.Told.Window),
+		what, why)
+	if p.Worst.Steps != nil {
+		fmt.Fprintf(w, "Worst window: %s\n\n```\n%s\n```\n\n", p.worst(), strings.Join(p.picture(), "\n"))
+	}
+	if len(p.Findings) == 0 {
+		fmt.Fprintf(w, "No fault was found.\n\n")
+	} else {
+		fmt.Fprintf(w, "| | finding | what | shown by |\n|---|---|---|---|\n")
+	}
+	for _, f := range p.Findings {
+		kind := "note"
+		if f.Fault {
+			kind = "**fault**"
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", kind, f.ID, strings.ReplaceAll(safetext.Sentence(f.Text), "|", `\|`),
+			bench.Words(f.Steps))
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(p.costs(), "; "))
+	return err
+}

@@ -1,0 +1,95 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const memberIsTime = `-- ratescope: keys rl:{who}; args {limit} {window_ms} {now_ms}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, ARGV[3] - ARGV[2])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[3], ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1
+`
+
+// TestCheckJSON: the object has the fields that other programs read, and the counter-examples open in verify.
+func TestCheckJSON(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "found")
+	r := call(t, "check", write(t, "log.lua", memberIsTime), "--limit", "10/10s", "--json", "--save", folder)
+	if r.code != 1 {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	var v struct {
+		Algorithm string
+		Limit     *int64
+		WindowMS  *float64 `json:"window_ms"`
+		Burst     *int64
+		Charged   *bool
+		Edge      string
+		Worst     struct {
+			Admitted int64
+			WithinMS float64 `json:"within_ms"`
+			Steps    []struct {
+				T *float64 `json:"t_ms"`
+				N *int64
+			}
+		}
+		Findings []struct{ ID, Severity, Text string }
+		OK       *bool
+	}
+	if err := json.Unmarshal([]byte(r.out), &v); err != nil {
+		t.Fatalf("%v: %s", err, r.out)
+	}
+	if v.Algorithm != "sliding-log" || v.Edge != "half-open" || v.OK == nil || *v.OK || v.Worst.Admitted <= 10 || v.Worst.WithinMS != 10000 ||
+		len(v.Worst.Steps) == 0 || v.Worst.Steps[0].T == nil || v.Worst.Steps[0].N == nil || v.Limit == nil || *v.Limit != 10 {
+		t.Errorf("%s", r.out)
+	}
+	found := map[string]string{}
+	for _, f := range v.Findings {
+		found[f.ID] = f.Severity
+	}
+	if found["same-instant"] != "fault" || found["over-admits"] != "fault" || found["client-clock"] != "note" || len(found) != 3 {
+		t.Errorf("found %v", found)
+	}
+	stories, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil || len(stories) != 3 {
+		t.Errorf("counter-examples %v, %v", stories, err)
+	}
+	if r := call(t, append([]string{"verify"}, stories...)...); r.code != 0 {
+		t.Errorf("verify of the counter-examples: %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
+// TestCheckUsage: what is missing or wrong is said in one sentence.
+func TestCheckUsage(t *testing.T) {
+	file := write(t, "log.lua", memberIsTime)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"check", file}, 2, "give --limit"},
+		{[]string{"check", "--limit", "10/10s"}, 2, "takes one script"},
+		{[]string{"check", file, "--limit", "0/10s"}, 2, "out of range"},
+		{[]string{"check", file, "--limit", "10/10s", "--promise", "much"}, 2, "no promise"},
+		{[]string{"check", file, "--limit", "10/10s", "--args", "{limt}"}, 2, "{limt}"},
+		{[]string{"check", filepath.Join(t.TempDir(), "none.lua"), "--limit", "10/10s"}, 2, "none.lua"},
+		{[]string{"check", write(t, "bad.lua", "return ("), "--limit", "10/10s"}, 1, "not Lua"},
+		{[]string{"check", write(t, "pack.lua", "return cmsgpack.pack(1)"), "--limit", "10/10s"}, 1, "--redis"},
+		{[]string{"check", write(t, "array.lua", "return {1, 0}"), "--limit", "10/10s", "--admitted", "[3]=1"}, 1, "2 elements"},
+	} {
+		call(t, c.args...).sentence(t, c.code, c.says)
+	}
+}
+
+// TestCheckEndless: a script that does not end is stopped, and that is a fault.
+func TestCheckEndless(t *testing.T) {
+	r := call(t, "check", write(t, "endless.lua", "while true do end"), "--limit", "10/10s")
+	r.sentence(t, 1, "error")
+	if _, err := os.Stat("endless.lua"); err == nil {
+		t.Error("a file was left")
+	}
+}
