@@ -34,7 +34,7 @@ func newCheck(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check SCRIPT.lua --limit 10/10s",
 		Short: "Find out what a limiter script of yours really does",
-		Long: "Put a limiter script to the test on an embedded Redis and a virtual clock: which algorithm it is, the most that it "+
+		Long: "Put a limiter script to the test on an embedded Redis and a virtual clock: which algorithm it is, the most that it " +
 			"admits in " +
 			"any window with the shortest traffic that shows it, and the faults that limiters have: a key without expiry, requests that " +
 			"count once, a clock of the caller, a cost that is ignored. It exits with 1 where there is a fault.\n\n" +
