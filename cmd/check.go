@@ -35,9 +35,8 @@ func newCheck(p *program) *cobra.Command {
 		Use:   "check SCRIPT.lua --limit 10/10s",
 		Short: "Find out what a limiter script of yours really does",
 		Long: "Put a limiter script to the test on an embedded Redis and a virtual clock: which algorithm it is, the most that it " +
-			"admits in " +
-			"any window with the shortest traffic that shows it, and the faults that limiters have: a key without expiry, requests that " +
-			"count once, a clock of the caller, a cost that is ignored. It exits with 1 where there is a fault.\n\n" +
+			"admits in any window with the shortest traffic that shows it, and the faults that limiters have: a key without expiry, " +
+			"requests that count once, a clock of the caller, a cost that is ignored. It exits with 1 where there is a fault.\n\n" +
 			"A comment at the head of the script says how it is called, as the flags do:\n" +
 			"  -- ratescope: keys rl:{who}; args {limit} {window_ms} {now_ms} {cost}; admitted 1\n\n" +
 			"With --redis it runs on that server, as long as it holds no keys: expiries and TIME are made to follow the virtual clock there.",
@@ -52,13 +51,9 @@ func newCheck(p *program) *cobra.Command {
 	c.Flags().StringVar(&f.promise, "promise", "", "exact: more than the limit in any window is a fault, whatever the algorithm")
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page as Markdown, for a review")
 	c.Flags().StringVar(&f.save, "save", "", "folder for the counter-examples, as scenario files that verify and lab open")
-	return p.command(c, func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("check takes one script and was given %d: name its file, as in ratescope check limiter.lua --limit 10/10s",
-				len(args))
-		}
+	return p.command(c, one("script", "check each by itself"), func(c *cobra.Command, args []string) error {
 		return p.check(c, args[0], f)
-	}, screenFlags, []string{"watch", "algorithm", "config", "refresh", "budget", "mask", "allow-inject"})
+	}, serverFlags, []string{"limit", "burst", "ascii"})
 }
 
 // most that a script under test may be told: an experiment sends some hundred times the limit.

@@ -72,7 +72,7 @@ func TestCheckUsage(t *testing.T) {
 		says string
 	}{
 		{[]string{"check", file}, 2, "give --limit"},
-		{[]string{"check", "--limit", "10/10s"}, 2, "takes one script"},
+		{[]string{"check", "--limit", "10/10s"}, 2, "script"},
 		{[]string{"check", file, "--limit", "0/10s"}, 2, "out of range"},
 		{[]string{"check", file, "--limit", "10/10s", "--promise", "much"}, 2, "no promise"},
 		{[]string{"check", file, "--limit", "10/10s", "--args", "{limt}"}, 2, "{limt}"},
