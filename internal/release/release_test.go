@@ -1,0 +1,102 @@
+package release
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// service uses each package that a service may import.
+const service = `package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/owner/ratescope/limiter"
+	"example.com/owner/ratescope/limiter/grpclimit"
+	"example.com/owner/ratescope/limiter/httplimit"
+	"example.com/owner/ratescope/limiter/otellimit"
+	"example.com/owner/ratescope/limiter/promlimit"
+	"example.com/owner/ratescope/limiter/redisstore"
+)
+
+func main() {
+	l, err := limiter.NewMemory(limiter.GCRA)
+	if err != nil {
+		panic(err)
+	}
+	_, _, _, _, _ = redisstore.New, httplimit.New, grpclimit.New, promlimit.NewObserver, otellimit.NewObserver
+	d, err := limiter.Allow(context.Background(), l, "k", limiter.Limit{Count: 1, Window: time.Minute})
+	fmt.Println(d.Allowed, err)
+}
+`
+
+// TestConsumer releases the checked out commit into a proxy of files, and lets a fresh module fetch
+// everything from there, as a consumer does: without a replace, and with the module cache of nobody.
+func TestConsumer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches every dependency")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	proxy, home := filepath.Join(dir, "proxy"), filepath.Join(dir, "service")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "main.go"), []byte(service), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := func(in string, words ...string) string {
+		t.Helper()
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Dir = in
+		// Ours come from the files alone; what others publish comes from where this machine gets it.
+		cmd.Env = append(os.Environ(), "GOPROXY=file://"+proxy+","+goEnv(t, "GOPROXY"), "GONOSUMDB=example.com", "GOFLAGS=-mod=mod -modcacherw", "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
+		}
+		return string(out)
+	}
+	run(root, "sh", "internal/release/release.sh", "v1.0.0", "example.com/owner/ratescope", proxy)
+	run(home, "go", "mod", "init", "example.com/service")
+	for _, path := range []string{"", "/limiter/grpclimit", "/limiter/otellimit", "/limiter/promlimit"} {
+		run(home, "go", "get", "example.com/owner/ratescope"+path+"@v1.0.0")
+	}
+	run(home, "go", "mod", "tidy")
+	if got := run(home, "go", "run", "."); got != "true <nil>\n" {
+		t.Errorf("the service printed %q", got)
+	}
+	mod, err := os.ReadFile(filepath.Join(home, "go.mod"))
+	if err != nil || strings.Contains(string(mod), "replace") || strings.Count(string(mod), "ratescope") != 4 {
+		t.Errorf("%v\n%s", err, mod)
+	}
+}
+
+// TestRefuses: a path or a version that Go could not fetch is told.
+func TestRefuses(t *testing.T) {
+	for _, words := range [][]string{{"v1.0.0", "ratescope"}, {"1.0", "example.com/a/b"}, {"v2.0.0", "example.com/a/b"}} {
+		cmd := exec.Command("sh", "internal/release/release.sh", words[0], words[1], t.TempDir())
+		cmd.Dir = "../.."
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.HasPrefix(string(out), "release: ") {
+			t.Errorf("%q: %v, %s", words, err, out)
+		}
+	}
+}
+
+// goEnv returns a setting of Go on this machine.
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
