@@ -2,7 +2,7 @@ SHELL   := /bin/sh
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BENCH   ?= .
 
-.PHONY: help test adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions
+.PHONY: help test adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions release
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -100,6 +100,12 @@ cross: ## builds for linux, darwin, windows and freebsd, amd64 and arm64
 
 manual: build ## writes the manual page, dated by the commit
 	bin/ratescope man > bin/ratescope.1
+
+# Licence and path of the module are the owner's to choose: a release says the path.
+MODULE ?=
+PROXY  ?= $(CURDIR)/bin/proxy
+release: ## writes VERSION of every module to PROXY: make release VERSION=v1.0.0 MODULE=host/owner/ratescope
+	@sh internal/release/release.sh "$(VERSION)" "$(MODULE)" "$(PROXY)"
 
 completions: build ## writes completions for bash, zsh, fish and PowerShell
 	@mkdir -p bin/completions

@@ -53,12 +53,14 @@ func TestConsumer(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "main.go"), []byte(service), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	downloaded, published := goEnv(t, "GOMODCACHE"), goEnv(t, "GOPROXY")
 	run := func(in string, words ...string) string {
 		t.Helper()
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Dir = in
-		// Ours come from the files alone; what others publish comes from where this machine gets it.
-		cmd.Env = append(os.Environ(), "GOPROXY=file://"+proxy+","+goEnv(t, "GOPROXY"), "GONOSUMDB=example.com", "GOFLAGS=-mod=mod -modcacherw", "GOWORK=off")
+		// Ours come from the files alone; what others publish from where this machine has it or gets it.
+		cmd.Env = append(os.Environ(), "GOMODCACHE="+filepath.Join(dir, "cache"), "GONOSUMDB=example.com", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOWORK=off",
+			"GOPROXY=file://"+proxy+",file://"+filepath.Join(downloaded, "cache", "download")+","+published)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
