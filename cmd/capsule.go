@@ -116,7 +116,8 @@ func (w capsuleOptions) Check() error {
 // watchCapsule watches src for a time, or until ctx ends, and writes what content makes of it. When
 // ctx ended first its error is returned, and the file is whole all the same. The error is an
 // exitError where nothing could be read.
-func watchCapsule(ctx context.Context, src feed.Source, w capsuleOptions, content func(*model.Board, limiter.Instant, io.WriterTo) (capsule.Content, error), o output) error {
+func watchCapsule(ctx context.Context, src feed.Source, w capsuleOptions,
+	content func(*model.Board, limiter.Instant, io.WriterTo) (capsule.Content, error), o output) error {
 	tail := record.NewTail(w.Header, recentSpan, recentBytes)
 	var board model.Board
 	var begun time.Time
@@ -136,7 +137,8 @@ func watchCapsule(ctx context.Context, src feed.Source, w capsuleOptions, conten
 		failed = tail.Write(b)
 		board.Apply(b)
 		if w.Progress {
-			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", format.Elapsed(b.Local.Sub(begun)), format.Length(w.For), format.Plural(board.Len(), "key")))
+			line.print(fmt.Sprintf("watching  %s of %s  %s  ctrl+c ends it", format.Elapsed(b.Local.Sub(begun)), format.Length(w.For),
+				format.Plural(board.Len(), "key")))
 		}
 		return failed == nil && b.Local.Sub(begun) < w.For
 	})
@@ -224,5 +226,6 @@ func savedCapsule(name string, c *capsule.Content) string {
 	if err == nil {
 		n = info.Size()
 	}
-	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", format.Elapsed(c.Board.At.Sub(c.Begin)), format.Plural(c.Board.Len(), "key"), safetext.Clean(name), size(n))
+	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", format.Elapsed(c.Board.At.Sub(c.Begin)),
+		format.Plural(c.Board.Len(), "key"), safetext.Clean(name), size(n))
 }

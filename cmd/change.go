@@ -20,9 +20,11 @@ import (
 )
 
 // afterChange ends the help of each command that changes a key.
-const afterChange = "\n\nIt needs --allow-inject, is in the audit file before it is sent, and ratescope undo takes it back where no other program has written since: " +
+const afterChange = "\n\nIt needs --allow-inject, is in the audit file before it is sent, and ratescope undo takes it back where no " +
+	"other program has written since: " +
 	"what is removed is saved first, with its expiry. --lines writes nothing and prints the lines of redis-cli that do it by hand. " +
-	"Of keys of other libraries those that can be fired at can be freed; where Upstash, Redisson or Bucket4j keeps the limit itself in Redis, give raises that."
+	"Of keys of other libraries those that can be fired at can be freed; where Upstash, Redisson or Bucket4j keeps the limit itself in " +
+	"Redis, give raises that."
 
 func newFree(p *program) *cobra.Command {
 	return changeCommand(p, &cobra.Command{
@@ -36,7 +38,8 @@ func newGive(p *program) *cobra.Command {
 	return changeCommand(p, &cobra.Command{
 		Use: "give KEY [N]", Short: "Give a key room for N more requests",
 		Long: "Give a key room for N more requests, 20 without N: the newest that count are refunded, never more than are there.\n\n" +
-			"Where a library keeps the limit itself in Redis (the dynamic limit of @upstash/ratelimit, the hash of Redisson, the value of Bucket4j) that limit is raised by N, for all who share it, until its application sets it anew; " +
+			"Where a library keeps the limit itself in Redis (the dynamic limit of @upstash/ratelimit, the hash of Redisson, the value of " +
+			"Bucket4j) that limit is raised by N, for all who share it, until its application sets it anew; " +
 			"undo lowers it again, also where requests were counted since, and is refused where the limit was set since." + afterChange,
 		Example: "ratescope give rl:alice 20 --redis redis://localhost:6379 --allow-inject",
 	}, 2, func(rest []string) (model.Change, error) {
@@ -55,7 +58,8 @@ func newGive(p *program) *cobra.Command {
 func newBlock(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "block KEY", Short: "Deny every request of a key for a while",
-		Long:    "Deny every request of a key for a while. Only limiters of this project that were made with a Block look for it, and nothing on the server says so before the first block." + afterChange,
+		Long: "Deny every request of a key for a while. Only limiters of this project that were made with a Block look for it, and nothing " +
+			"on the server says so before the first block." + afterChange,
 		Example: "ratescope block rl:alice --for 10m --redis redis://localhost:6379 --allow-inject",
 	}
 	lasts := c.Flags().Duration("for", 10*time.Minute, "how long, 1ms to 24h")
@@ -171,7 +175,9 @@ func (o output) announce(account *changeAccount) {
 // changeNotes are what a person has to know beside the figures of a ticket.
 func changeNotes(concerns []string, r *model.Reading, s model.Order) (notes []string) {
 	if s.Change.Kind == model.Block && !r.ObeysBlock() {
-		notes = append(notes, "only a limiter that was made with a Block looks for this, and this key was never seen blocked: see whether its application denies, and else fire at it until it is full")
+		notes = append(notes,
+			"only a limiter that was made with a Block looks for this, and this key was never seen blocked: see whether its application denies, "+
+				"and else fire at it until it is full")
 	}
 	if len(concerns) > 0 {
 		notes = append(notes, "it counts as production: "+strings.Join(concerns, "; "))
@@ -212,7 +218,8 @@ type keyStanding struct {
 func changeOf(t model.Ticket, notes []string, o report.Options) *changeAccount {
 	c := &changeAccount{
 		Key: o.Name(t.Order.Key), Change: t.Order.Change.String(), At: t.At.Millis(), Before: standing(t.Was), Forecast: standing(t.Will),
-		Commands: []report.Text{}, Notes: append([]string{}, notes...), Removed: []report.Text{}, Written: []report.Text{}, server: report.Text(t.Server), names: o,
+		Commands: []report.Text{}, Notes: append([]string{}, notes...), Removed: []report.Text{}, Written: []report.Text{},
+		server: report.Text(t.Server), names: o,
 	}
 	if t.Raise != nil {
 		c.Limit = t.Raise.String()
@@ -259,7 +266,8 @@ func (s *keyStanding) words() string {
 	if s == nil {
 		return "not known"
 	}
-	text := fmt.Sprintf("%d used, room for %d, next admission in %s, as new in %s", s.Used, s.Remaining, report.Wait(s.Next, "no time", "never"), report.Wait(s.AsNew, "no time", "never"))
+	text := fmt.Sprintf("%d used, room for %d, next admission in %s, as new in %s", s.Used, s.Remaining,
+		report.Wait(s.Next, "no time", "never"), report.Wait(s.AsNew, "no time", "never"))
 	if s.Blocked > 0 {
 		text += fmt.Sprintf(", blocked for %s", report.Wait(&s.Blocked, "0 ms", "never"))
 	}

@@ -22,10 +22,16 @@ import (
 func newConfig(p *program) *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Write, check, find and show the configuration file"}
 	c.AddCommand(
-		configCommand(p, "init", "Write a configuration to begin with", "Write a configuration file with every word explained, to --config or to the XDG config folder. A file that is there is not changed.", configInit),
-		configCommand(p, "check", "Check the configuration file", "Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant.", configCheck),
-		configCommand(p, "path", "Print where the configuration file is", "Print the path of the configuration file that is read, or, when there is none, of the one that would be.", configPath),
-		configCommand(p, "show", "Print the configuration file as it is understood", "Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", configShow),
+		configCommand(p, "init", "Write a configuration to begin with",
+			"Write a configuration file with every word explained, to --config or to the XDG config folder. A file that is there is not changed.",
+			configInit),
+		configCommand(p, "check", "Check the configuration file",
+			"Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant.",
+			configCheck),
+		configCommand(p, "path", "Print where the configuration file is",
+			"Print the path of the configuration file that is read, or, when there is none, of the one that would be.", configPath),
+		configCommand(p, "show", "Print the configuration file as it is understood",
+			"Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", configShow),
 	)
 	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		return usagef("config needs a command: use \"ratescope config init\", check, path or show")

@@ -55,7 +55,8 @@ func (o *orderOptions) confirm(why []string, server string, s *model.Order, noth
 	}
 	name := safetext.Clean(s.Key)
 	var err error
-	if s.Named, err = o.Ask(fmt.Sprintf("%s counts as production because %s.\nThe key's name, or its last part, to go on at %s: ", server, strings.Join(why, "; "), name)); err != nil {
+	if s.Named, err = o.Ask(fmt.Sprintf("%s counts as production because %s.\nThe key's name, or its last part, to go on at %s: ", server,
+		strings.Join(why, "; "), name)); err != nil {
 		return usagef("%s: no name was typed (%w)", nothing, err)
 	}
 	if !arming.Named(s.Key, s.Named) {

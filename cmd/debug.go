@@ -109,7 +109,8 @@ func openDebugLog(name string, limit int64, now func() time.Time) (*debugLog, er
 		f.Close()
 		return nil, usageError{file.Unwritable(name, err)}
 	}
-	d := &debugLog{name: name, file: f, limit: limit, size: info.Size(), now: now, queue: make(chan debugLine, debugQueue), done: make(chan error, 1)}
+	d := &debugLog{name: name, file: f, limit: limit, size: info.Size(), now: now, queue: make(chan debugLine, debugQueue),
+		done: make(chan error, 1)}
 	go func() { d.done <- d.write() }()
 	return d, nil
 }
@@ -123,7 +124,8 @@ func (d *debugLog) Message(kind string, update, view time.Duration) {
 // RoundTrip tells of an exchange with a server.
 func (d *debugLog) RoundTrip(r connect.RoundTrip) {
 	took := milliseconds(r.Took)
-	line := debugLine{Server: r.Server, Connected: len(r.Commands) == 0 && r.Failed == "", Commands: r.Commands, Latency: &took, Failed: r.Failed}
+	line := debugLine{Server: r.Server, Connected: len(r.Commands) == 0 && r.Failed == "", Commands: r.Commands, Latency: &took,
+		Failed: r.Failed}
 	if len(r.Commands) > 0 {
 		line.Keys = &r.Keys
 	}
@@ -198,7 +200,8 @@ func (d *debugLog) Close() string {
 	case failed != nil:
 		return "the debug log ends too soon: " + file.Unwritable(d.name, failed).Error()
 	case d.full.Load():
-		return fmt.Sprintf("the debug log %s has reached %s and ends there: name another file to see what came later", safetext.Clean(d.name), size(d.limit))
+		return fmt.Sprintf("the debug log %s has reached %s and ends there: name another file to see what came later", safetext.Clean(d.name),
+			size(d.limit))
 	}
 	return ""
 }

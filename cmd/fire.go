@@ -49,12 +49,18 @@ func newFire(p *program) *cobra.Command {
 		Use:   "fire [KEY]",
 		Short: "Fire synthetic requests at a key or an application",
 		Long: "Fire synthetic requests at a key and print the fate of each. Without --redis the embedded demo is hit; " +
-			"any other server needs --allow-inject. Every request is in an audit file before it is sent, and again with its outcome; where that cannot be written nothing is fired.\n\n" +
-			"What is fired at has to be a limiter: one whose library is known and written exactly, or one that a rule or --algorithm with --limit speaks of. " +
-			"A key that does not exist needs --create and --limit, and becomes a sliding log unless --algorithm says otherwise. The summary ends with the id that undo takes.\n\n" +
-			"With --url an application is fired at over HTTP: 2xx is admitted, 429 and a 503 with Retry-After are denied, and anything else is an error; " +
-			"redirects are not followed. What its Retry-After and RateLimit fields said is compared with what then happened, and, where a key is named, with the reading of that key. " +
-			"An application that is not on this machine needs --reason. Values of headers and of the URL's query are in no output and in no audit line.\n\n" +
+			"any other server needs --allow-inject. Every request is in an audit file before it is sent, and again with its outcome; where that " +
+			"cannot be written nothing is fired.\n\n" +
+			"What is fired at has to be a limiter: one whose library is known and written exactly, or one that a rule or --algorithm with " +
+			"--limit speaks of. " +
+			"A key that does not exist needs --create and --limit, and becomes a sliding log unless --algorithm says otherwise. The summary ends " +
+			"with the id that undo takes.\n\n" +
+			"With --url an application is fired at over HTTP: 2xx is admitted, 429 and a 503 with Retry-After are denied, and anything else is " +
+			"an error; " +
+			"redirects are not followed. What its Retry-After and RateLimit fields said is compared with what then happened, and, where a key is " +
+			"named, with the reading of that key. " +
+			"An application that is not on this machine needs --reason. Values of headers and of the URL's query are in no output and in no " +
+			"audit line.\n\n" +
 			"Errors and requests without an answer are counted apart, and make the exit code 1.",
 		Example: "ratescope fire rl:alice -n 200 --limit 100/10m --redis redis://localhost:6379 --allow-inject",
 	}
@@ -63,13 +69,16 @@ func newFire(p *program) *cobra.Command {
 	var order orderOptions
 	var web webCall
 	c.Flags().BoolVar(&order.Create, "create", false, "create the key where it does not exist")
-	c.Flags().BoolVar(&order.Scratch, "scratch", false, "fire at a copy of the key, KEY:scratch in its slot, which expires by itself: no user's request meets it")
+	c.Flags().BoolVar(&order.Scratch, "scratch", false,
+		"fire at a copy of the key, KEY:scratch in its slot, which expires by itself: no user's request meets it")
 	c.Flags().StringVar(&order.Reason, "reason", "", "why, for the audit file")
 	c.Flags().StringVar(&web.URL, "url", "", "fire at an application instead of a key: http:// or https://")
 	c.Flags().StringVarP(&web.Method, "request", "X", "", "method of the request to --url (default: GET, or POST with --body)")
-	c.Flags().StringArrayVarP(&web.Headers, "header", "H", nil, "header of the request to --url, 'Name: value', may be repeated; @FILE has one a line")
+	c.Flags().StringArrayVarP(&web.Headers, "header", "H", nil,
+		"header of the request to --url, 'Name: value', may be repeated; @FILE has one a line")
 	c.Flags().StringVar(&web.Body, "body", "", "file with the body of the request to --url; 1 MiB at most")
-	c.Flags().StringVar(&order.Shape.Text, "shape", "even", "how the requests are spread over time: even, poisson, poisson:SEED, ramp:50/s:30s or on-off:2s:8s")
+	c.Flags().StringVar(&order.Shape.Text, "shape", "even",
+		"how the requests are spread over time: even, poisson, poisson:SEED, ramp:50/s:30s or on-off:2s:8s")
 	c.Flags().StringVar(&order.Shape.Phase, "phase", "", "begin at this phase of the clock-aligned window, 0 to below 1")
 	c.Flags().StringVar(&order.Shape.From, "from", "", "send the requests at the key that this recording holds, as they came")
 	c.Flags().StringVar(&order.Report, "report", "", "file for a report of the forecast, what happened and what is left: .md or .json")
@@ -180,13 +189,15 @@ func fireKey(ctx context.Context, src server, s model.Order, order orderOptions,
 	}
 	o.lacks(batch)
 	if r.Type == "none" && !order.Create && !batch.Server.Embedded {
-		return usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and not of a row with several, or give --create", safetext.Clean(s.Key), batch.Server.Target)
+		return usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and not "+
+			"of a row with several, or give --create", safetext.Clean(s.Key), batch.Server.Target)
 	}
 	if s.Target, err = r.Aim(); err != nil {
 		return usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
 	}
 	if r.Target.Algorithm == limiter.Unknown && !r.Target.Ruled && !batch.Server.Embedded { // Aim has chosen one
-		return usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give --algorithm, as in --algorithm sliding-log", safetext.Clean(s.Key))
+		return usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give --algorithm, as "+
+			"in --algorithm sliding-log", safetext.Clean(s.Key))
 	}
 	if s.Scratch = order.Scratch; s.Scratch && r.Type == "none" {
 		return usagef("there is no key %s at %s, so that there is nothing to copy: check the name", safetext.Clean(s.Key), batch.Server.Target)

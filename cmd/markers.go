@@ -54,7 +54,8 @@ func readMarkers(recording string) (*markedFile, []marker.Marker, error) {
 		list, err = marker.Decode(content)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them", safetext.Clean(f.name), err)
+		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them", safetext.Clean(f.name),
+			err)
 	}
 	f.was = content
 	return f, list, nil
@@ -124,7 +125,8 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 		if json.Unmarshal(line, &a) != nil {
 			continue
 		}
-		m := marker.Marker{At: limiter.Instant(a.At * 1000), Kind: marker.Alert, Text: fmt.Sprintf("alert %s (%s) is %s", a.Alert, a.Severity, a.State)}
+		m := marker.Marker{At: limiter.Instant(a.At * 1000), Kind: marker.Alert,
+			Text: fmt.Sprintf("alert %s (%s) is %s", a.Alert, a.Severity, a.State)}
 		if a.Key != nil {
 			m.Key = string(*a.Key)
 		}

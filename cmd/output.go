@@ -76,7 +76,8 @@ func (p *progressLine) show(b model.Batch) {
 	if b.Sweep.Total > 0 {
 		part := min(float64(b.Sweep.Scanned)/float64(b.Sweep.Total), 1)
 		filled := int(part * barCells)
-		text = fmt.Sprintf("[%s%s] %3.0f %% of %d keys, %d limiters", strings.Repeat("#", filled), strings.Repeat(".", barCells-filled), part*100, b.Sweep.Total, len(b.Readings))
+		text = fmt.Sprintf("[%s%s] %3.0f %% of %d keys, %d limiters", strings.Repeat("#", filled), strings.Repeat(".", barCells-filled), part*100,
+			b.Sweep.Total, len(b.Readings))
 	}
 	p.print(text)
 }

@@ -14,7 +14,8 @@ func newPeek(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "peek KEY",
 		Short: "Say what would happen to a request now",
-		Long: "Say what would happen to one request now, and why, with --cost to one of that cost. The key is read and the answer worked out here: " +
+		Long: "Say what would happen to one request now, and why, with --cost to one of that cost. The key is read and the answer worked out " +
+			"here: " +
 			"nothing is written, and nothing on the server moves.",
 		Example: "ratescope peek rl:alice --redis redis://localhost:6379 --limit 100/1m",
 	}

@@ -23,7 +23,8 @@ import (
 
 // recording returns what all recordings of this run have in common.
 func (p *program) recording(name string) recording {
-	return recording{File: name, Header: record.Header{By: "ratescope " + buildText(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(), Mask: p.mask}}
+	return recording{File: name, Header: record.Header{By: "ratescope " + buildText(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(),
+		Mask: p.mask}}
 }
 
 func newRecord(p *program) *cobra.Command {
@@ -169,7 +170,8 @@ func (w *batchWriter) close() error {
 // account describes what was recorded.
 func (w *batchWriter) account() string {
 	text := fmt.Sprintf("recorded %s in %s over %s: %s in %s",
-		format.Plural(w.out.Keys(), "key"), format.Plural(w.out.Batches(), "batch"), format.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
+		format.Plural(w.out.Keys(), "key"), format.Plural(w.out.Batches(), "batch"),
+		format.Length(w.last.Sub(w.first).Round(100*time.Millisecond)), size(w.out.Bytes()), safetext.Clean(w.File))
 	if w.full {
 		text += ", which is full"
 	}

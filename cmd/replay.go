@@ -32,12 +32,16 @@ func newReplay(p *program) *cobra.Command {
 		Use:   "replay FILE",
 		Short: "Show a recording again in the same screens",
 		Long: "Show what \"ratescope record\" kept, in the screens of the dashboard and on the recording's own clock: pause, " +
-			"go back and on, change the speed. No server is needed, and nothing can be fired. With --plain it is told in lines of text, from beginning to end.\n\n" +
+			"go back and on, change the speed. No server is needed, and nothing can be fired. With --plain it is told in lines of text, from " +
+			"beginning to end.\n\n" +
 			"With --format it prints rows instead, for a report or a spreadsheet: every key as it was --at a moment, or with --key the " +
-			"history of one key, a row every second, with what was admitted, denied and fired from here in each; with --events what happened and what was marked. " +
+			"history of one key, a row every second, with what was admitted, denied and fired from here in each; with --events what happened and " +
+			"what was marked. " +
 			"A CSV field is empty where the figure is not known.\n\n" +
-			"The key * marks a moment with a text; ) and ( go to the next event or marker and the one before. Markers are kept in FILE.markers.jsonl.\n\n" +
-			"A moment is a date and a time or a time of day, by this machine's time zone, a duration before the end (30s), or after the beginning (+30s).",
+			"The key * marks a moment with a text; ) and ( go to the next event or marker and the one before. Markers are kept in " +
+			"FILE.markers.jsonl.\n\n" +
+			"A moment is a date and a time or a time of day, by this machine's time zone, a duration before the end (30s), or after the " +
+			"beginning (+30s).",
 		Example: "ratescope replay incident.jsonl.gz --speed 2\n" +
 			"ratescope replay incident.zip --at 14:02:11\n" +
 			"ratescope replay incident.zip --key rl:alice --format csv > alice.csv\n" +
@@ -63,7 +67,9 @@ func newReplay(p *program) *cobra.Command {
 		}
 		defer under.Close()
 		if file.LeftOut > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "ratescope: %s of the recording cannot be read: what was seen from there to the next half minute is left out\n", format.Plural(file.LeftOut, "line"))
+			fmt.Fprintf(c.ErrOrStderr(),
+				"ratescope: %s of the recording cannot be read: what was seen from there to the next half minute is left out\n",
+				format.Plural(file.LeftOut, "line"))
 		}
 		at, err := f.moment(file)
 		switch {
@@ -86,7 +92,8 @@ func newReplay(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.show(c.Context(), c, tui.Options{Source: session.Source{Take: player.Take, Focus: player.Focus, Player: player}, Inject: firing.Options{Injector: player}, Markers: marks})
+		return p.show(c.Context(), c, tui.Options{Source: session.Source{Take: player.Take, Focus: player.Focus, Player: player},
+			Inject: firing.Options{Injector: player}, Markers: marks})
 	}, boardFlags, []string{"plain"})
 }
 
@@ -100,7 +107,8 @@ func (f replayFlags) moment(file *record.File) (limiter.Instant, error) {
 		return 0, usagef("--at does not take %q: give %s", f.at, format.Moments)
 	}
 	if at < file.Begin || at > file.End {
-		return 0, usagef("--at %q is %s, outside of the recording, which is from %s to %s", f.at, format.Date(at), format.Date(file.Begin), format.Date(file.End))
+		return 0, usagef("--at %q is %s, outside of the recording, which is from %s to %s", f.at, format.Date(at), format.Date(file.Begin),
+			format.Date(file.End))
 	}
 	return at, nil
 }

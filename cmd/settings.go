@@ -132,7 +132,8 @@ func (s *settings) Named() config.Target { return s.target }
 // tls returns the TLS files of the flags, and of the target where a flag was left out.
 func (s *settings) tls() connect.TLSFiles {
 	files, of := s.Flags.TLS, s.target.TLS
-	for _, f := range []struct{ flag, target *string }{{&files.CA, &of.CA}, {&files.Cert, &of.Cert}, {&files.Key, &of.Key}, {&files.ServerName, &of.ServerName}} {
+	for _, f := range []struct{ flag, target *string }{{&files.CA, &of.CA}, {&files.Cert, &of.Cert}, {&files.Key, &of.Key},
+		{&files.ServerName, &of.ServerName}} {
 		if *f.flag == "" {
 			*f.flag = *f.target
 		}
@@ -181,7 +182,8 @@ func (s *settings) load() error {
 		t, known := c.Targets[s.Target]
 		switch {
 		case !known && path == "":
-			return fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server under targets in the file that \"ratescope config init\" writes", s.Target)
+			return fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server "+
+				"under targets in the file that \"ratescope config init\" writes", s.Target)
 		case !known:
 			return fmt.Errorf("there is no command or target %q: see --help for the commands, %s names %s", s.Target, path, targetNames(c))
 		}

@@ -105,11 +105,14 @@ func (o output) explain(b model.Batch, s report.Snapshot) {
 	patterns := safetext.Sentence(strings.Join(b.Sweep.Patterns, " or "))
 	switch hidden := len(b.Readings) - len(s.Keys); {
 	case b.Sweep.Passes == 0:
-		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more with --for\n", b.Sweep.Scanned, total(b.Sweep))
+		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more with --for\n",
+			b.Sweep.Scanned, total(b.Sweep))
 	case b.Sweep.Dropped > 0:
-		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n", b.Sweep.Dropped)
+		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n",
+			b.Sweep.Dropped)
 	case len(s.Keys) == 0 && hidden > 0:
-		fmt.Fprintf(o.Err, "ratescope: only likely limiters match %s, %s: list them with --likely, or name them with --watch\n", patterns, format.Plural(hidden, "key"))
+		fmt.Fprintf(o.Err, "ratescope: only likely limiters match %s, %s: list them with --likely, or name them with --watch\n", patterns,
+			format.Plural(hidden, "key"))
 	case len(s.Keys) == 0 && len(b.Server.Lacks) == 0:
 		fmt.Fprintf(o.Err, "ratescope: there is no limiter among the keys that match %s\n", patterns)
 	}

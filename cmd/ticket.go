@@ -31,7 +31,8 @@ type ticketAccount struct {
 
 // Issue enters the ticket of the order, and returns it as lines of text.
 func (f *fireAccount) Issue(t model.Ticket, concerns []string, o report.Options) []string {
-	l := &ticketAccount{At: t.At.Millis(), Path: t.Path, Server: report.Text(t.Server), Slot: t.Slot, Keys: []report.Text{}, Commands: []report.Text{}, Concerns: concerns}
+	l := &ticketAccount{At: t.At.Millis(), Path: t.Path, Server: report.Text(t.Server), Slot: t.Slot, Keys: []report.Text{},
+		Commands: []report.Text{}, Concerns: concerns}
 	if t.Forecast.Known {
 		l.Admitted, l.Denied = &t.Forecast.Admitted, &t.Forecast.Denied
 		l.LastIn, l.AsNew = new(report.Millis(t.LastIn)), new(report.Millis(t.AsNew))
@@ -55,7 +56,8 @@ func (f *fireAccount) Issue(t model.Ticket, concerns []string, o report.Options)
 func (l *ticketAccount) lines() []string {
 	fate := "not known"
 	if l.Admitted != nil {
-		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied, report.Wait(l.LastIn, "0 ms", "never"), report.Wait(l.AsNew, "0 ms", "never"))
+		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied,
+			report.Wait(l.LastIn, "0 ms", "never"), report.Wait(l.AsNew, "0 ms", "never"))
 	}
 	others := "not known"
 	if l.Displaced != nil {

@@ -36,7 +36,8 @@ func newTour(p *program) *cobra.Command {
 			ended <- panics.Call(func() error { return demo.Run(ctx, box.Put) })
 			cancel() // without a source there is nothing to show
 		}()
-		err = p.show(ctx, c, tui.Options{Tour: true, Source: session.Source{Take: box.Take, Focus: demo.Focus}, Inject: firing.Options{Injector: demo.Injector(fire.Options{})}})
+		err = p.show(ctx, c, tui.Options{Tour: true, Source: session.Source{Take: box.Take, Focus: demo.Focus},
+			Inject: firing.Options{Injector: demo.Injector(fire.Options{})}})
 		cancel()
 		return cmp.Or(<-ended, err)
 	}, boardFlags)
