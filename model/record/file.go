@@ -214,7 +214,8 @@ func (f *File) reader(i int, held bool) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}, held: held, pack: pack{descriptions: f.descriptions}}, nil
+	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}, held: held,
+		pack: pack{descriptions: f.descriptions}}, nil
 }
 
 // place reads on from its own place in a file that others read too.

@@ -82,7 +82,8 @@ func firedOf(list []model.Fired) []fired {
 	for _, f := range list {
 		d := &f.Decision
 		out = append(out, fired{
-			Order: f.Order, Key: text(f.Key), Cost: f.Cost, At: f.At, Outcome: uint8(f.Outcome), Latency: int64(f.Latency), Err: text(f.Err), Audit: text(f.Audit),
+			Order: f.Order, Key: text(f.Key), Cost: f.Cost, At: f.At, Outcome: uint8(f.Outcome), Latency: int64(f.Latency), Err: text(f.Err),
+			Audit: text(f.Audit),
 			Limit: d.Limit.Count, Window: int64(d.Limit.Window), Burst: d.Limit.Burst, Used: d.Used, Remaining: d.Remaining,
 			RetryAfter: int64(d.RetryAfter), ResetAfter: int64(d.ResetAfter), Previous: d.Previous, Current: d.Current,
 			Weight: real(d.Weight), Estimate: real(d.Estimate), Start: d.Start, End: d.End, Answer: answerOf(f.Answer),
@@ -100,8 +101,9 @@ func modelOf(list []fired) []model.Fired {
 		}
 		if m.Outcome == model.Admitted || m.Outcome == model.Denied {
 			m.Decision = limiter.Decision{
-				Allowed: m.Outcome == model.Admitted, At: f.At, Cost: f.Cost, Limit: limiter.Limit{Count: f.Limit, Window: time.Duration(f.Window), Burst: f.Burst},
-				Used: f.Used, Remaining: f.Remaining, RetryAfter: time.Duration(f.RetryAfter), ResetAfter: time.Duration(f.ResetAfter),
+				Allowed: m.Outcome == model.Admitted, At: f.At, Cost: f.Cost,
+				Limit: limiter.Limit{Count: f.Limit, Window: time.Duration(f.Window), Burst: f.Burst},
+				Used:  f.Used, Remaining: f.Remaining, RetryAfter: time.Duration(f.RetryAfter), ResetAfter: time.Duration(f.ResetAfter),
 				Previous: f.Previous, Current: f.Current, Weight: float64(f.Weight), Estimate: float64(f.Estimate), Start: f.Start, End: f.End,
 			}
 		}

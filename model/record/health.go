@@ -27,7 +27,8 @@ func healthOf(h *model.Health) *health {
 	if h == nil {
 		return nil
 	}
-	out := &health{At: h.At, Over: int64(h.Over), Measures: map[string]real{}, Policy: text(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving, Unwritten: texts(h.SaveFailed), Missing: texts(h.Missing)}
+	out := &health{At: h.At, Over: int64(h.Over), Measures: map[string]real{}, Policy: text(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving,
+		Unwritten: texts(h.SaveFailed), Missing: texts(h.Missing)}
 	for name, m := range measures(h) {
 		if m.Known {
 			out.Measures[name] = real(m.V)
@@ -61,7 +62,8 @@ func (h *health) model() *model.Health {
 	if h == nil {
 		return nil
 	}
-	out := &model.Health{At: h.At, Over: time.Duration(h.Over), Policy: string(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving, SaveFailed: plain[string](first(h.Unwritten)), Missing: plain[string](first(h.Missing))}
+	out := &model.Health{At: h.At, Over: time.Duration(h.Over), Policy: string(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving,
+		SaveFailed: plain[string](first(h.Unwritten)), Missing: plain[string](first(h.Missing))}
 	for name, m := range measures(out) {
 		if v, known := h.Measures[name]; known {
 			*m = model.Measure{Known: true, V: float64(v)}
@@ -69,17 +71,20 @@ func (h *health) model() *model.Health {
 	}
 	for _, c := range first(h.Commands) {
 		out.Commands = append(out.Commands, model.CommandStat{
-			Name: string(c.Name), Calls: float64(c.Calls), Mean: time.Duration(c.Mean), P99: time.Duration(c.P99), Failed: float64(c.Failed), Total: c.Total, Scripts: c.Scripts,
+			Name: string(c.Name), Calls: float64(c.Calls), Mean: time.Duration(c.Mean), P99: time.Duration(c.P99), Failed: float64(c.Failed),
+			Total: c.Total, Scripts: c.Scripts,
 		})
 	}
 	for _, e := range first(h.Errors) {
 		out.Errors = append(out.Errors, model.ErrorStat{Name: string(e.Name), Rate: float64(e.Rate), Total: e.Total})
 	}
 	for _, s := range first(h.Slow) {
-		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command), Keys: plain[string](first(s.Keys)), Rest: s.Rest})
+		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command),
+			Keys: plain[string](first(s.Keys)), Rest: s.Rest})
 	}
 	for _, s := range first(h.Spikes) {
-		out.Spikes = append(out.Spikes, model.Spike{Event: string(s.Event), At: s.At, Latest: time.Duration(s.Latest), Most: time.Duration(s.Most)})
+		out.Spikes = append(out.Spikes, model.Spike{Event: string(s.Event), At: s.At, Latest: time.Duration(s.Latest),
+			Most: time.Duration(s.Most)})
 	}
 	return out
 }

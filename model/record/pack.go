@@ -14,15 +14,16 @@ import (
 // pack is many readings in one line, field by field. What a reading says is mostly what the one
 // before of the same key leads to expect, so of each field only the differences are written.
 type pack struct {
-	IDs      []int64            `json:"ids"`                // of the readings, each less the one before
-	Held     bool               `json:"held,omitempty"`     // these were told before: nothing arrives
-	Keys     []named            `json:"keys,omitempty"`     // keys that were not described, or not so
-	Times    []int64            `json:"times"`              // at which keys were read, each less the one before
-	Columns  map[string][]int64 `json:"cols,omitempty"`     // by the names of fields; see column
-	Levels   []real             `json:"levels,omitempty"`   // one for every 1 in the column level
-	Log      []int64            `json:"log,omitempty"`      // new entries: microseconds since the entry before (since at, for the first of all)
-	Counts   []int64            `json:"counts,omitempty"`   // of the new entries, as a column, less 1
-	Arrivals []int64            `json:"arrivals,omitempty"` // of readings in the column came, as in a line of their own
+	IDs     []int64            `json:"ids"`              // of the readings, each less the one before
+	Held    bool               `json:"held,omitempty"`   // these were told before: nothing arrives
+	Keys    []named            `json:"keys,omitempty"`   // keys that were not described, or not so
+	Times   []int64            `json:"times"`            // at which keys were read, each less the one before
+	Columns map[string][]int64 `json:"cols,omitempty"`   // by the names of fields; see column
+	Levels  []real             `json:"levels,omitempty"` // one for every 1 in the column level
+	// new entries: microseconds since the entry before (since at, for the first of all)
+	Log      []int64 `json:"log,omitempty"`
+	Counts   []int64 `json:"counts,omitempty"`   // of the new entries, as a column, less 1
+	Arrivals []int64 `json:"arrivals,omitempty"` // of readings in the column came, as in a line of their own
 
 	buffer       []int64      // of Columns
 	descriptions descriptions // that were read before
@@ -71,7 +72,8 @@ const (
 )
 
 var fieldNames = [fields]string{
-	"at", "since", "flags", "start", "previous", "current", "before", "tat", "level", "filled", "part", "parts", "blocked", "ends", "denied", "ttl",
+	"at", "since", "flags", "start", "previous", "current", "before", "tat", "level", "filled", "part", "parts", "blocked", "ends", "denied",
+	"ttl",
 	"drop", "keep", "fresh", "came",
 }
 
@@ -85,9 +87,13 @@ type row [allFields]int64
 // say it.
 func rowOf(r *reading) (x row, ok bool) {
 	x = row{
-		fieldAt: int64(r.At), fieldSince: int64(r.Since), fieldFlags: int64(r.Flags), fieldStart: int64(r.Start), fieldPrevious: r.Previous, fieldCurrent: r.Current,
-		fieldBefore: int64(r.Before), fieldTAT: int64(r.TAT), fieldLevel: int64(math.Float64bits(float64(r.Level))), fieldFilled: int64(r.Filled), fieldPart: r.Part, fieldParts: r.Parts,
-		fieldBlocked: int64(r.Blocked), fieldEnds: int64(r.Ends), fieldTTL: r.TTL, fieldDrop: int64(r.Drop), fieldKeep: int64(r.Keep), fieldFresh: int64(len(r.Log) / 2),
+		fieldAt: int64(r.At), fieldSince: int64(r.Since), fieldFlags: int64(r.Flags), fieldStart: int64(r.Start), fieldPrevious: r.Previous,
+		fieldCurrent: r.Current,
+		fieldBefore:  int64(r.Before), fieldTAT: int64(r.TAT), fieldLevel: int64(math.Float64bits(float64(r.Level))),
+		fieldFilled: int64(r.Filled),
+		fieldPart:   r.Part, fieldParts: r.Parts,
+		fieldBlocked: int64(r.Blocked), fieldEnds: int64(r.Ends), fieldTTL: r.TTL, fieldDrop: int64(r.Drop), fieldKeep: int64(r.Keep),
+		fieldFresh: int64(len(r.Log) / 2),
 	}
 	if r.Denied != nil {
 		x[fieldDenied] = *r.Denied + 1
@@ -98,10 +104,13 @@ func rowOf(r *reading) (x row, ok bool) {
 // reading is the inverse of rowOf, without lists.
 func (x *row) reading(id int) reading {
 	r := reading{
-		ID: id, At: limiter.Instant(x[fieldAt]), Since: limiter.Instant(x[fieldSince]), Flags: uint8(x[fieldFlags]), Start: limiter.Instant(x[fieldStart]),
+		ID: id, At: limiter.Instant(x[fieldAt]), Since: limiter.Instant(x[fieldSince]), Flags: uint8(x[fieldFlags]),
+		Start:    limiter.Instant(x[fieldStart]),
 		Previous: x[fieldPrevious], Current: x[fieldCurrent], Before: limiter.Instant(x[fieldBefore]), TAT: limiter.Instant(x[fieldTAT]),
-		Level: real(math.Float64frombits(uint64(x[fieldLevel]))), Filled: limiter.Instant(x[fieldFilled]), Part: x[fieldPart], Parts: x[fieldParts],
-		Blocked: limiter.Instant(x[fieldBlocked]), Ends: limiter.Instant(x[fieldEnds]), TTL: x[fieldTTL], Drop: int(x[fieldDrop]), Keep: int(x[fieldKeep]),
+		Level: real(math.Float64frombits(uint64(x[fieldLevel]))), Filled: limiter.Instant(x[fieldFilled]), Part: x[fieldPart],
+		Parts:   x[fieldParts],
+		Blocked: limiter.Instant(x[fieldBlocked]), Ends: limiter.Instant(x[fieldEnds]), TTL: x[fieldTTL], Drop: int(x[fieldDrop]),
+		Keep: int(x[fieldKeep]),
 	}
 	if n := x[fieldDenied] - 1; n != -1 {
 		r.Denied = &n

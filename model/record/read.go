@@ -96,7 +96,8 @@ func headerOf(text []byte) (Header, error) {
 	}
 	o := l.Recording
 	if o.Version < 1 || o.Version > Version {
-		return Header{}, fmt.Errorf("the recording is of version %d, written by %q, and this program reads up to version %d: use a newer ratescope",
+		return Header{}, fmt.Errorf("the recording is of version %d, written by %q, and this program reads up to version %d: use a newer "+
+			"ratescope",
 			o.Version, string(o.By[:min(len(o.By), 64)]), Version)
 	}
 	h := Header{By: string(o.By), At: o.At, Watch: plain[string](o.Watch), Rules: plain[string](o.Rules), Mask: o.Masked}
@@ -233,7 +234,8 @@ func (r *Reader) close(b *batch) {
 		b.Server.into(&r.server)
 	}
 	if p := b.Sweep; p != nil {
-		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes, Dropped: p.Dropped, Skipped: p.Skipped, Sampled: p.Sampled, Keys: p.Keys, Missed: p.Missed,
+		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes,
+			Dropped: p.Dropped, Skipped: p.Skipped, Sampled: p.Sampled, Keys: p.Keys, Missed: p.Missed,
 			Share: float64(p.Share), Pace: min(model.Pace(p.Pace), model.PaceBusy)}
 	}
 	out := &r.batch
@@ -261,7 +263,8 @@ func (r *Reader) nameOf(id int) (name string, known bool) {
 
 func (s *server) into(to *model.Server) {
 	if s != nil {
-		*to = model.Server{Target: string(s.Target), Embedded: s.Embedded, Role: string(s.Role), Version: string(s.Version), Lacks: plain[string](s.Lacks), RunID: string(s.RunID)}
+		*to = model.Server{Target: string(s.Target), Embedded: s.Embedded, Role: string(s.Role), Version: string(s.Version),
+			Lacks: plain[string](s.Lacks), RunID: string(s.RunID)}
 		for _, n := range s.Away {
 			to.Away = append(to.Away, model.Node{Addr: string(n.Addr), Keys: n.Keys, Err: string(n.Err)})
 		}
@@ -283,7 +286,8 @@ func (r *Reader) accept(in *reading) (*known, error) {
 			return nil, err
 		}
 	}
-	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries || len(in.Trace)/3 > maxEntries {
+	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries ||
+		len(in.Trace)/3 > maxEntries {
 		return nil, &Damage{"a reading has half a pair, or too many"}
 	}
 	if err := r.receive(len(in.Arrivals)/2 + len(in.Trace)/3); err != nil {
@@ -400,7 +404,8 @@ func (k *key) into(r *model.Reading) error {
 	t := model.Target{
 		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, Tick: max(time.Duration(k.Tick), 0), LimitKnown: k.Limit != nil,
 		Limit: limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
-		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely), LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact, Base: string(k.Base), LimitKey: string(k.LimitKey),
+		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely),
+		LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact, Base: string(k.Base), LimitKey: string(k.LimitKey),
 		Layout: layout.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, NoTotals: k.NoTotals, PerUnit: k.Units},
 	}
 	if k.Limit != nil {
@@ -409,7 +414,8 @@ func (k *key) into(r *model.Reading) error {
 	if t.Algorithm, err = algorithm(k.Algorithm); err != nil {
 		return err
 	}
-	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Members: plain[string](k.Members), Why: plain[string](k.Why), Unsettled: plain[string](k.Unsettled), Pattern: string(k.Pattern), Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
+	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Members: plain[string](k.Members), Why: plain[string](k.Why),
+		Unsettled: plain[string](k.Unsettled), Pattern: string(k.Pattern), Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
 	r.State.Algorithm = t.Algorithm
 	if k.State != "" {
 		r.State.Algorithm, err = algorithm(k.State)

@@ -14,7 +14,8 @@ import (
 // alike says whether two readings of a key are described by the same words.
 func alike(x, y *model.Reading) bool {
 	return x.Target == y.Target && x.Type == y.Type && x.Err == y.Err && x.Pattern == y.Pattern && x.State.Algorithm == y.State.Algorithm &&
-		slices.Equal(x.Members, y.Members) && slices.Equal(x.Why, y.Why) && slices.Equal(x.Unsettled, y.Unsettled) && slices.Equal(x.Notes, y.Notes)
+		slices.Equal(x.Members, y.Members) && slices.Equal(x.Why, y.Why) && slices.Equal(x.Unsettled, y.Unsettled) &&
+		slices.Equal(x.Notes, y.Notes)
 }
 
 // reading writes one reading, in terms of the one before of the same key.
@@ -154,8 +155,10 @@ func keyOf(r *model.Reading) *key {
 	t := &r.Target
 	k := &key{
 		Name: text(r.Key), Type: text(r.Type), Inferred: t.Inferred, Per: int64(t.Limit.Window), Burst: t.Limit.Burst, Window: int64(t.Window),
-		Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed, NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit,
-		Ruled: t.Ruled, Library: text(t.Library), Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Exact: t.Exact, Base: text(t.Base), LimitKey: text(t.LimitKey), Members: texts(r.Members), Why: texts(r.Why), Unsettled: texts(r.Unsettled), Pattern: text(r.Pattern),
+		Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed,
+		NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit,
+		Ruled: t.Ruled, Library: text(t.Library), Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Exact: t.Exact, Base: text(t.Base),
+		LimitKey: text(t.LimitKey), Members: texts(r.Members), Why: texts(r.Why), Unsettled: texts(r.Unsettled), Pattern: text(r.Pattern),
 		Notes: texts(r.Notes), Err: text(r.Err),
 	}
 	if t.Algorithm != limiter.Unknown {

@@ -6,7 +6,8 @@ import "bytes"
 // thousands of numbers a second. ok is false where a line is not as a Writer writes it, which
 // encoding/json may understand all the same. Lists are of p's own, used again for the next line.
 func (p *pack) read(line []byte) (ok bool) {
-	*p = pack{IDs: p.IDs[:0], Times: p.Times[:0], Log: p.Log[:0], Counts: p.Counts[:0], Arrivals: p.Arrivals[:0], Columns: p.Columns, Keys: p.Keys[:0], buffer: p.buffer[:0], Levels: p.Levels[:0], descriptions: p.descriptions}
+	*p = pack{IDs: p.IDs[:0], Times: p.Times[:0], Log: p.Log[:0], Counts: p.Counts[:0], Arrivals: p.Arrivals[:0], Columns: p.Columns,
+		Keys: p.Keys[:0], buffer: p.buffer[:0], Levels: p.Levels[:0], descriptions: p.descriptions}
 	if p.Columns == nil {
 		p.Columns = make(map[string][]int64, fields+1)
 	}

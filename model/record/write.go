@@ -217,7 +217,8 @@ func (w *Writer) idOf(key string) int {
 // keep notes where a batch leaves everything.
 func (w *Writer) keep(b *model.Batch) {
 	was := w.last
-	w.last = model.Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Health: cmp.Or(b.Health, was.Health), HotKeys: cmp.Or(b.HotKeys, was.HotKeys)}
+	w.last = model.Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Health: cmp.Or(b.Health, was.Health),
+		HotKeys: cmp.Or(b.HotKeys, was.HotKeys)}
 	for _, list := range [...][]string{b.Gone, b.LeftOut} {
 		for _, name := range list {
 			delete(w.keys, name)
@@ -250,7 +251,8 @@ func (w *Writer) hold() {
 func (w *Writer) batch(b *model.Batch) *batch {
 	s := &b.Server
 	out := &batch{Health: healthOf(b.Health), Hot: hotOf(b.HotKeys, w.idOf), closing: closing{
-		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy), Down: int64(s.Down), Silent: s.Silent,
+		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy),
+		Down: int64(s.Down), Silent: s.Silent,
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
 		Fired: firedOf(b.Fired),
 	}}
@@ -259,7 +261,8 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	}
 	out.Server = changed(&w.server, serverOf(s))
 	p := &b.Sweep
-	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled, p.Keys, p.Missed, real(p.Share), uint8(p.Pace)})
+	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled, p.Keys,
+		p.Missed, real(p.Share), uint8(p.Pace)})
 	return out
 }
 
