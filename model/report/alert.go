@@ -149,8 +149,9 @@ func (a Alert) Words() map[string]string {
 		return strconv.FormatInt(*n, 10)
 	}
 	words := map[string]string{
-		"alert": a.Alert, "state": a.State, "severity": a.Severity, "key": "", "value": "", "limit": number(a.Limit), "window_ms": number(a.Window),
-		"since_ms": strconv.FormatInt(a.Since, 10), "at_ms": strconv.FormatInt(a.At, 10), "server": string(a.Server), "text": string(a.Text),
+		"alert": a.Alert, "state": a.State, "severity": a.Severity, "key": "", "value": "", "limit": number(a.Limit),
+		"window_ms": number(a.Window),
+		"since_ms":  strconv.FormatInt(a.Since, 10), "at_ms": strconv.FormatInt(a.At, 10), "server": string(a.Server), "text": string(a.Text),
 	}
 	if a.Key != nil {
 		words["key"] = safetext.Clean(string(*a.Key))
@@ -204,7 +205,8 @@ func (a Alert) subject(e alert.Event) string {
 	case alert.Skew:
 		return fmt.Sprintf("the clock of %s is %s ms off", a.Server.Clean(), value)
 	case alert.Forgotten:
-		return fmt.Sprintf("%d of %d limits were forgotten by %s: their keys left before they expired, so that everyone has a full budget", int(e.Value), e.Total, a.Server.Clean())
+		return fmt.Sprintf("%d of %d limits were forgotten by %s: their keys left before they expired, so that everyone has a full budget",
+			int(e.Value), e.Total, a.Server.Clean())
 	}
 	if e.Reason != "" {
 		return safetext.Sentence(e.Reason)

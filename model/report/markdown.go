@@ -8,7 +8,8 @@ import (
 
 // PlainMarkdown returns text that Markdown takes for nothing but text.
 func PlainMarkdown(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#", `\#`).Replace(safetext.Sentence(text))
+	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#",
+		`\#`).Replace(safetext.Sentence(text))
 }
 
 // CodeSpan returns a name in a code span, in which nothing can end it.

@@ -39,7 +39,8 @@ func SnapshotOf(b model.Batch, o Options) Snapshot {
 	})
 	slices.SortFunc(readings, func(x, y model.Reading) int { return strings.Compare(x.Key, y.Key) })
 	s := Snapshot{At: b.At.Millis(), Server: Text(b.Server.Target), Keys: make([]Key, 0, len(readings))}
-	s.Seen = Seen{Complete: b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0, Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned), Sampled: b.Sweep.Sampled}
+	s.Seen = Seen{Complete: b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0,
+		Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned), Sampled: b.Sweep.Sampled}
 	s.Seen.Complete = s.Seen.Complete && !(o.Likely && s.Seen.Sampled > 0)
 	for i := range readings {
 		s.Keys = append(s.Keys, KeyOf(&readings[i], b.At, o))
