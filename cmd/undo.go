@@ -56,6 +56,8 @@ type undone struct {
 	Change    string `json:"change,omitempty"`    // what had been done to the key, where no requests were sent
 	Lowered   string `json:"lowered,omitempty"`   // the limit that was put back beside requests that were counted since
 	Withdrawn *int64 `json:"withdrawn,omitempty"` // units taken off, where nothing was put back
+	// Open are the requests of a killed program of which it is not known whether they were counted.
+	Open []string `json:"open,omitempty"`
 }
 
 // undoneOf is the account of an action that was taken back.
@@ -90,6 +92,9 @@ func (u undone) Text(w io.Writer) error {
 	if u.Withdrawn != nil {
 		parts = append(parts, format.Plural(int(*u.Withdrawn), "unit")+" taken off")
 	}
+	for _, open := range u.Open {
+		parts = append(parts, "whether "+open+" was counted is not known: look at the key with ratescope peek")
+	}
 	if len(parts) == 0 {
 		parts = append(parts, "no key had changed")
 	}
@@ -121,7 +126,7 @@ func undoAction(ctx context.Context, src server, id string, order orderOptions, 
 		return err
 	}
 	r := undoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
-	r.Change = u.Change
+	r.Change, r.Open = u.Change, u.Open
 	if u.Lowered != nil {
 		r.Lowered = u.Lowered.String()
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"reflect"
 	"time"
 
 	"ratescope/limiter"
@@ -38,6 +39,16 @@ type Organic struct {
 	Known     bool
 	PerSecond float64 // requests of other clients, over the last window
 	Lost      int64   // requests of theirs that are denied because of the order
+}
+
+// Covers reports whether the ticket is of the order s: whether all that s does is what was shown. What only
+// says who gave it, and for whom it is, may differ.
+func (t *Ticket) Covers(s Order) bool {
+	does := func(s Order) Order {
+		s.ID, s.Hold, s.Ticket, s.Named, s.Reason = 0, nil, nil, "", ""
+		return s
+	}
+	return reflect.DeepEqual(does(t.Order), does(s))
 }
 
 // Expired reports whether the ticket is no longer valid.

@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -193,5 +194,56 @@ func TestHashSlot(t *testing.T) {
 	}
 	if model.HashSlot("{user1000}.following") != model.HashSlot("{user1000}.followers") || model.HashSlot("foo{}{bar}") == model.HashSlot("bar") || model.HashSlot("foo{{bar}}zap") != model.HashSlot("{bar") {
 		t.Error("hash tags are not read as the specification says")
+	}
+}
+
+// TestTicketCoversTheWholeOrder changes each field of an order, of its target and of its shape: the ticket then
+// is of another order, unless the field only says who gave it.
+func TestTicketCoversTheWholeOrder(t *testing.T) {
+	given := map[string]bool{"Order.ID": true, "Order.Hold": true, "Order.Ticket": true, "Order.Named": true, "Order.Reason": true}
+	order := model.Order{Key: "k", Cost: 1, N: 3}
+	ticket := model.Ticket{Order: order}
+	if !ticket.Covers(order) {
+		t.Fatal("a ticket does not cover its own order")
+	}
+	changed := order
+	seen := 0
+	var each func(v reflect.Value, path string)
+	each = func(v reflect.Value, path string) {
+		was := reflect.New(v.Type()).Elem()
+		was.Set(v)
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				each(v.Field(i), path+"."+v.Type().Field(i).Name)
+			}
+			return
+		case reflect.String:
+			v.SetString(v.String() + "x")
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Int, reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		case reflect.Uint8, reflect.Uint64:
+			v.SetUint(v.Uint() + 1)
+		case reflect.Float64:
+			v.SetFloat(v.Float() + 1)
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
+		case reflect.Func:
+			v.Set(reflect.MakeFunc(v.Type(), func([]reflect.Value) []reflect.Value { return nil }))
+		default:
+			t.Fatalf("%s is a %v: say here how it changes", path, v.Kind())
+		}
+		if seen++; ticket.Covers(changed) != given[path] {
+			t.Errorf("with another %s the ticket covers the order: %v", path, !given[path])
+		}
+		v.Set(was)
+	}
+	each(reflect.ValueOf(&changed).Elem(), "Order")
+	if seen < 30 {
+		t.Errorf("%d fields were changed", seen)
 	}
 }

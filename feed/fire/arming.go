@@ -136,7 +136,7 @@ func (p *permission) permit(ctx context.Context, s model.Order) error {
 	switch err := p.state.Err(now); {
 	case err != nil:
 		return err
-	case s.Ticket == nil || s.Ticket.Order.Key != s.Key || s.Ticket.Order.N != s.N || s.Ticket.Order.Rate != s.Rate || s.Ticket.Order.Cost != s.Cost || s.Ticket.Order.Change != s.Change || s.Ticket.Order.Shape.String() != s.Shape.String() || s.Ticket.Order.Scratch != s.Scratch:
+	case s.Ticket == nil || !s.Ticket.Covers(s):
 		return errors.New(nothing(s) + " without a ticket that says what the order does")
 	case s.Ticket.Expired(now):
 		return fmt.Errorf("the ticket has expired after %v: what it said may be wrong by now, ask for a new one", model.TicketLasts)

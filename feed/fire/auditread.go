@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"ratescope/feed/fire/foreign"
@@ -78,13 +79,31 @@ func eachLine(name, id string, take func(e *entry)) error {
 	return nil
 }
 
-// find returns the first and the last line of an action as a whole. It fails if the action is
-// unknown, unfinished, or was taken back.
-func (a *audit) find(id string) (first, last entry, err error) {
+// found is an action in the audit file.
+type found struct {
+	first, last entry // of the action as a whole; an action that did not end has a last line made of its requests
+	ended       bool
+	open        []string // requests whose outcome is not in the file, and when they were sent, in words
+}
+
+// find returns an action. It fails if the action is unknown or was taken back, and if it is a change that did
+// not end. Requests that did not all end are those of a program that was killed: each has its lines.
+func (a *audit) find(id string) (found, error) {
+	var first, last entry
 	taken := "" // when it was taken back; "" if it was not
-	err = a.each(id, func(e *entry) {
+	var outcomes model.Outcomes
+	sent := make(map[string]string)
+	err := a.each(id, func(e *entry) {
 		switch {
+		case e.Request != "" && e.Outcome == pending:
+			sent[e.Request] = e.At
 		case e.Request != "":
+			delete(sent, e.Request)
+			for o := model.Admitted; o <= model.Unanswered; o++ {
+				if o.String() == e.Outcome {
+					outcomes.Add(o)
+				}
+			}
 		case e.Outcome == begun:
 			first = *e
 		case e.Outcome == ended:
@@ -95,17 +114,46 @@ func (a *audit) find(id string) (first, last entry, err error) {
 			}
 		}
 	})
+	f := found{first: first, last: last, ended: true}
 	switch {
 	case taken != "":
-		return first, last, fmt.Errorf("%s was taken back already, %s", id, age(taken))
+		return f, fmt.Errorf("%s was taken back already, %s", id, age(taken))
 	case err != nil:
-		return first, last, err
+		return f, err
 	case first.Action == "":
-		return first, last, fmt.Errorf("there is no action %s in %s: fire prints the id as the last word of its summary", safetext.Clean(strconv.Quote(id)), a.path)
+		return f, fmt.Errorf("there is no action %s in %s: fire prints the id as the last word of its summary",
+			safetext.Clean(strconv.Quote(id)), a.path)
+	case last.Action == "" && first.Change != "":
+		return f, fmt.Errorf("%s cannot be taken back: the program ended before it knew whether it had changed the key (%s, %s): "+
+			"look at the key with ratescope peek", id, first.Change, age(first.At))
+	case last.Action == "" && running(first.Host, first.PID):
+		return f, fmt.Errorf("%s is not over: process %d, which fires it, still runs: stop it first (x on its screen, ctrl+c, or kill %d)",
+			id, first.PID, first.PID)
 	case last.Action == "":
-		return first, last, fmt.Errorf("%s cannot be taken back: the program that fired it ended before all its requests were accounted for (%s)", id, age(first.At))
+		f.ended, f.last = false, first
+		f.last.Outcomes = &outcomes
+		for request, at := range sent {
+			f.open = append(f.open, request+", sent "+age(at))
+			f.last.Outcomes.Add(model.Unanswered)
+		}
+		slices.Sort(f.open)
 	}
-	return first, last, nil
+	return f, nil
+}
+
+// running reports whether a process of a host runs and may still fire: it is of this machine, and of this
+// program, not of another one that got its number.
+func running(host string, pid int) bool {
+	if here, err := os.Hostname(); err == nil && host != "" && host != here {
+		return false
+	}
+	process, err := os.FindProcess(pid)
+	if pid <= 0 || err != nil || process.Signal(syscall.Signal(0)) != nil {
+		return false
+	}
+	own, err := os.Executable()
+	program, unknown := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err != nil || unknown != nil || filepath.Base(program) == filepath.Base(own)
 }
 
 // charge is one request of an action that was charged.

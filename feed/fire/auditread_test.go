@@ -30,14 +30,14 @@ func TestAnActionIsFoundInAFilePutAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(a.path, "{\"action\":\"a-2\",\"outcome\":\"begun\"}\n{\"action\":\"a-1\",\"outco")
-	first, last, err := a.find("a-1")
-	if err != nil || first.Key != "k" || last.Action != "a-1" {
-		t.Errorf("found %+v and %+v, %v", first, last, err)
+	f, err := a.find("a-1")
+	if err != nil || !f.ended || f.first.Key != "k" || f.last.Action != "a-1" {
+		t.Errorf("found %+v, %v", f, err)
 	}
-	if _, _, err := a.find("a-2"); err == nil || !strings.Contains(err.Error(), "ended before") {
-		t.Errorf("an action that has not ended: %v", err)
+	if f, err := a.find("a-2"); err != nil || f.ended {
+		t.Errorf("an action that has not ended: %+v, %v", f, err)
 	}
-	if _, _, err := a.find("a-3"); err == nil || !strings.Contains(err.Error(), "no action") {
+	if _, err := a.find("a-3"); err == nil || !strings.Contains(err.Error(), "no action") {
 		t.Errorf("an action that was never fired: %v", err)
 	}
 	list, err := a.charges("a-1", false)
@@ -59,8 +59,8 @@ func FuzzAudit(f *testing.F) {
 		if err := os.WriteFile(a.path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if first, last, err := a.find(id); err == nil && (first.Action != id || last.Action != id) {
-			t.Errorf("%q finds %q and %q", id, first.Action, last.Action)
+		if found, err := a.find(id); err == nil && (found.first.Action != id || found.last.Action != id) {
+			t.Errorf("%q finds %q and %q", id, found.first.Action, found.last.Action)
 		}
 		if list, err := a.charges(id, false); err == nil && len(list) > strings.Count(text, "\n")+1 {
 			t.Errorf("%d charges in %q", len(list), text)

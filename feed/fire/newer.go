@@ -102,7 +102,7 @@ func added(key, aside string, t model.Target, after []savedKey, charged []charge
 		if k.Digest == "" || countsNothing(k, key, aside) {
 			continue
 		}
-		if k.Newer == nil || gone && k.kind() == "zset" {
+		if k.Newer == nil || gone && k.Type == "zset" {
 			return 0, false
 		}
 		all += *k.Newer

@@ -168,14 +168,8 @@ func (s *savedKey) number() (n int64, ok bool) {
 	if s.Digest == "" {
 		return 0, true
 	}
-	_, text, _ := strings.Cut(s.Holds, ", ")
-	text, _, _ = strings.Cut(text, " ")
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil
-}
-
-// kind returns the Redis type of a saved key; "" if it did not exist.
-func (s *savedKey) kind() string {
-	kind, _, _ := strings.Cut(s.Holds, ",")
-	return kind
+	if s.Count == nil {
+		return 0, false
+	}
+	return *s.Count, true
 }

@@ -18,8 +18,8 @@ func TestAmongOthers(t *testing.T) {
 	at := func(seconds float64) limiter.Instant { return limiter.Instant(seconds * 1e6) }
 	log := func(members string) []savedKey {
 		return []savedKey{
-			{Key: strconv.Quote("k"), Digest: "x", Holds: "zset, " + members + " members"},
-			{Key: strconv.Quote(layout.DeniedKey("k")), Digest: "x", Holds: "zset, 99 members"},
+			keyHolding(strconv.Quote("k"), "zset, "+members+" members"),
+			keyHolding(strconv.Quote(layout.DeniedKey("k")), "zset, 99 members"),
 		}
 	}
 	charged := []charge{{at: at(10), cost: 1, used: 11, asNew: at(21)}, {at: at(11), cost: 1, used: 11, asNew: at(22)}}
@@ -53,8 +53,8 @@ func TestAmountIsOfCounters(t *testing.T) {
 	for library, keys := range map[string][2]string{"gin-rate-limit": {"192.0.2.1/hits", "192.0.2.1/ts"}, "laravel": {"app:login", "app:login:timer"}} {
 		held := func(hits, second string) []savedKey {
 			return []savedKey{
-				{Key: strconv.Quote(keys[0]), Digest: "x", Holds: "string, " + hits},
-				{Key: strconv.Quote(keys[1]), Digest: "x", Holds: "string, " + second},
+				keyHolding(strconv.Quote(keys[0]), "string, "+hits),
+				keyHolding(strconv.Quote(keys[1]), "string, "+second),
 			}
 		}
 		target := model.Target{Library: library, Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Hour}, LimitKnown: true, Window: time.Hour}
@@ -70,7 +70,8 @@ func TestAmountIsOfCounters(t *testing.T) {
 func TestExpiryIsNoRequestOfOthers(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	key := func(name, holds string, expires int64, newer *int64) savedKey {
-		k := savedKey{Key: strconv.Quote(name), Holds: holds, Expires: expires, Newer: newer}
+		k := keyHolding(strconv.Quote(name), holds)
+		k.Digest, k.Expires, k.Newer = "", expires, newer
 		if holds != "" {
 			k.Digest = "x"
 		}
@@ -111,4 +112,11 @@ func TestExpiryIsNoRequestOfOthers(t *testing.T) {
 			t.Errorf("%s: %q, want it to say %q", name, got, c.want)
 		}
 	}
+}
+
+// keyHolding returns a key as a line of the audit file describes it in words.
+func keyHolding(quoted, holds string) savedKey {
+	k := savedKey{Key: quoted, Digest: "x", Holds: holds}
+	k.fromWords()
+	return k
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,6 +30,8 @@ type savedKey struct {
 	Expires int64  `json:"expires_at_ms,omitempty"`
 	Unsaved string `json:"unsaved,omitempty"` // why the value was not saved
 	Holds   string `json:"holds,omitempty"`   // the contents in words: "zset, 12 members"
+	Type    string `json:"type,omitempty"`    // the Redis type
+	Count   *int64 `json:"count,omitempty"`   // members, entries, elements or fields, or the number in a string
 	Newest  string `json:"newest,omitempty"`  // the mark of a log or a stream; see newestOf
 	Newer   *int64 `json:"newer,omitempty"`   // after an action: entries added since the mark; see newerOf
 }
@@ -94,7 +98,7 @@ func (l *link) save(ctx context.Context, keys []string, since []savedKey) ([]sav
 	saved := make([]savedKey, len(keys))
 	for n, k := range keys {
 		saved[n] = savedOf(k, dumps[n], expiries[n])
-		saved[n].Holds = holds(types[n].Val(), counts[n])
+		saved[n].describe(types[n].Val(), counts[n])
 		if saved[n].Newest = newestOf(newest[n]); since != nil {
 			saved[n].Newer = newerOf(newer[n], since[n])
 		}
@@ -123,21 +127,45 @@ func count(ctx context.Context, p redis.Pipeliner, kind, key string) redis.Cmder
 // maxNumber is the length in bytes of the longest number that is read.
 const maxNumber = 24
 
-// holds describes the contents of a key in words; "" if it does not exist, or is unknown.
-func holds(kind string, counted redis.Cmder) string {
+// describe notes the type of a key and the answer of count. A key that does not exist, or of which that is not
+// known, stays as it is.
+func (s *savedKey) describe(kind string, counted redis.Cmder) {
 	if counted == nil || counted.Err() != nil {
-		return ""
+		return
 	}
+	s.Type, s.Holds = kind, kind
 	switch c := counted.(type) {
 	case *redis.IntCmd:
-		unit := map[string]string{"zset": "members", "stream": "entries", "hash": "fields", "list": "elements"}[kind]
-		return fmt.Sprintf("%s, %d %s", kind, c.Val(), unit)
+		n, unit := c.Val(), map[string]string{"zset": "members", "stream": "entries", "hash": "fields", "list": "elements"}[kind]
+		s.Count, s.Holds = &n, fmt.Sprintf("%s, %d %s", kind, n, unit)
 	case *redis.StringCmd:
+		if n, err := strconv.ParseInt(c.Val(), 10, 64); err == nil {
+			s.Count = &n
+		}
 		if _, err := strconv.ParseFloat(c.Val(), 64); err == nil {
-			return kind + ", " + c.Val()
+			s.Holds = kind + ", " + c.Val()
 		}
 	}
-	return kind
+}
+
+// UnmarshalJSON reads a key of a line, also of one that was written before lines had Type and Count.
+func (s *savedKey) UnmarshalJSON(data []byte) error {
+	type plain savedKey
+	if err := json.Unmarshal(data, (*plain)(s)); err != nil || s.Type != "" {
+		return err
+	}
+	s.fromWords()
+	return nil
+}
+
+// fromWords sets Type and Count from Holds.
+func (s *savedKey) fromWords() {
+	kind, text, _ := strings.Cut(s.Holds, ", ")
+	text, _, _ = strings.Cut(text, " ")
+	s.Type = kind
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		s.Count = &n
+	}
 }
 
 // replied reports whether err is an error reply of the server, not a lost connection.

@@ -33,6 +33,10 @@ type Undone struct {
 
 	Withdrawn bool  // Withdraw has taken it back
 	Units     int64 // units of cost that Withdraw has taken off
+
+	// Open has a clause for each request of which it is not known whether it was counted, because the program
+	// that fired it was killed. What the others charged was taken off.
+	Open []string
 }
 
 // takingBack takes back the actions of an audit file.
@@ -66,15 +70,19 @@ return false
 // Undo takes back an action: its keys get the values and expiries that they had before its first
 // request, and the keys that it created are removed. It fails, with one sentence, if another
 // program has written while the action fired or since, if the values were not saved, and if the
-// action is unfinished or was taken back before.
+// action is not over or was taken back before. An action whose program was killed is withdrawn.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 	return i.back().undo(ctx, id, i.reason)
 }
 
 func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error) {
-	first, last, err := i.audited(id)
+	f, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
+	}
+	first, last := f.first, f.last
+	if !f.ended { // what its keys held after it is not known
+		return i.withdraw(ctx, id, reason)
 	}
 	if first.Server != i.endpoint.Shown || first.Database != i.endpoint.DB() {
 		return Undone{}, fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, i.endpoint.Shown)
@@ -170,26 +178,26 @@ func (i takingBack) putBack(ctx context.Context, c change) (since string, err er
 	return held, err
 }
 
-// audited returns the first and the last line of an action in the audit file. It fails if firing is
+// audited returns an action of the audit file. It fails if firing is
 // not permitted now, because taking back writes as well.
-func (i takingBack) audited(id string) (first, last entry, err error) {
+func (i takingBack) audited(id string) (found, error) {
 	if err := i.permission.Armed(); err != nil {
-		return first, last, err
+		return found{}, err
 	}
 	if err := i.audit.open(); err != nil {
-		return first, last, err
+		return found{}, err
 	}
 	return i.audit.find(id)
 }
 
 // KeyOf returns the key of an action in the audit file. It fails, as Undo does, if firing is not
-// permitted or the action is unknown, unfinished or taken back.
+// permitted or the action is unknown, not over or taken back.
 func (i *Injector) KeyOf(id string) (string, error) {
-	first, _, err := i.back().audited(id)
-	if err != nil || !first.KeyQuoted {
-		return first.Key, err
+	f, err := i.back().audited(id)
+	if err != nil || !f.first.KeyQuoted {
+		return f.first.Key, err
 	}
-	return strconv.Unquote(first.Key)
+	return strconv.Unquote(f.first.Key)
 }
 
 // undoing writes to the audit file that an action is about to be taken back, and returns the line,

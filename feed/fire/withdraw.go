@@ -61,10 +61,11 @@ func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
 }
 
 func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, error) {
-	first, last, err := i.audited(id)
+	f, err := i.audited(id)
 	if err != nil {
 		return Undone{}, err
 	}
+	first, last := f.first, f.last
 	if first.Change != "" {
 		return Undone{}, fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id, first.Change)
 	}
@@ -76,7 +77,7 @@ func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, er
 	if err != nil {
 		return Undone{}, err
 	}
-	u := Undone{Action: id, Key: key, Withdrawn: true}
+	u := Undone{Action: id, Key: key, Withdrawn: true, Open: f.open}
 	if last.Outcomes != nil {
 		u.Requests = int64(last.Outcomes.Total())
 	}
@@ -84,7 +85,7 @@ func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, er
 	if err != nil {
 		return Undone{}, err
 	}
-	if amongOthers(key, t, first, last, charged, asNewOf(ctx, i.link, key, t)) == "" && i.whole(ctx, first, last, &u) {
+	if f.ended && amongOthers(key, t, first, last, charged, asNewOf(ctx, i.link, key, t)) == "" && i.whole(ctx, first, last, &u) {
 		if len(u.Restored)+len(u.Removed) > 0 {
 			for _, c := range charged {
 				u.Units += c.cost
