@@ -12,10 +12,6 @@ import (
 	"ratescope/limiter/internal/absent"
 )
 
-// ErrAway means that a Breaker did not ask its limiter, because the store behind it did not
-// answer a moment ago. Nothing was charged.
-var ErrAway = errors.New("the store of the limiter is away")
-
 // BreakerConfig sets up a Breaker.
 type BreakerConfig struct {
 	Limiter Limiter // asked while its store answers
@@ -186,11 +182,6 @@ func (b *Breaker) Reset(ctx context.Context, key string, limit Limit) error {
 		err = errors.Join(err, b.config.Fallback.Reset(ctx, key, b.part(limit)))
 	}
 	return err
-}
-
-// AllowAll is AllowKeys for limits on one key.
-func (b *Breaker) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return b.AllowKeys(ctx, n, OnKey(key, limits...)...)
 }
 
 // AllowKeys implements Several, where the limiter does: else it returns ErrNotOnStore.

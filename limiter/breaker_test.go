@@ -149,7 +149,7 @@ func TestBreakerWithoutFallback(t *testing.T) {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}
-	if _, err := b.AllowAll(context.Background(), "k", 1, twoASecond); !errors.Is(err, limiter.ErrAway) {
+	if _, err := b.AllowKeys(context.Background(), 1, limiter.OnKey("k", twoASecond)...); !errors.Is(err, limiter.ErrAway) {
 		t.Error(err)
 	}
 	if _, err := b.Peek(context.Background(), "k", twoASecond, 1); !errors.Is(err, limiter.ErrAway) {
@@ -208,7 +208,7 @@ func TestNothingGiven(t *testing.T) {
 		"nil option":          func() error { _, err := limiter.NewMemory(limiter.GCRA, nil); return err },
 		"few keys":            func() error { _, err := limiter.NewMemory(limiter.GCRA, limiter.WithMaxKeys(7)); return err },
 		"nil memory":          func() error { _, err := noMemory.AllowN(ctx, "k", twoASecond, 1); return err },
-		"nil memory, several": func() error { _, err := noMemory.AllowAll(ctx, "k", 1, twoASecond); return err },
+		"nil memory, several": func() error { _, err := noMemory.AllowKeys(ctx, 1, limiter.OnKey("k", twoASecond)...); return err },
 		"zero memory":         func() error { _, err := new(limiter.Memory).AllowN(ctx, "k", twoASecond, 1); return err },
 		"wait on nil":         func() error { _, err := limiter.Wait(ctx, nil, "k", twoASecond, 1); return err },
 		"wait on nil memory":  func() error { _, err := limiter.Wait(ctx, noMemory, "k", twoASecond, 1); return err },
@@ -290,11 +290,11 @@ func TestMaxKeys(t *testing.T) {
 	m := newMemory(t, limiter.SlidingLog, limiter.WithMaxKeys(limiter.MinMaxKeys))
 	second, hour := limiter.Limit{Count: 3, Window: time.Second}, limiter.Limit{Count: 9, Window: time.Hour}
 	for i := range 5000 {
-		all, err := m.AllowAll(context.Background(), visitor(i), 1, second, hour)
+		all, err := m.AllowKeys(context.Background(), 1, limiter.OnKey(visitor(i), second, hour)...)
 		if err != nil || !all[0].Allowed {
 			t.Fatal(all, err)
 		}
-		if all, err = m.AllowAll(context.Background(), visitor(i), 0, second, hour); err != nil || all[0].Used != 1 || all[1].Used != 1 {
+		if all, err = m.AllowKeys(context.Background(), 0, limiter.OnKey(visitor(i), second, hour)...); err != nil || all[0].Used != 1 || all[1].Used != 1 {
 			t.Fatalf("visitor %d: %+v, %v: one of its windows pushed out the other", i, all, err)
 		}
 	}

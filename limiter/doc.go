@@ -7,7 +7,7 @@
 //
 // The limit is an argument of every request and not kept anywhere, so it can change at
 // any time. What is kept belongs to a window of one length, though: for two of them on one
-// key there is AllowAll. A Decision says more than yes or no: what is used and left, the
+// key there is AllowKeys. A Decision says more than yes or no: what is used and left, the
 // smallest wait after which this very request would be admitted, when the key is as new, and
 // the numbers that explain it.
 //
@@ -31,7 +31,7 @@
 // # Asking
 //
 // A Limiter, which Memory and redisstore.Store are, has AllowN, Peek, which never writes, and Reset.
-// Both stores also give back with Refund, and decide with AllowAll about several limits on
+// Both stores also give back with Refund, and decide with AllowKeys about several limits on
 // one key, as in 10 a second and 300 a minute, charging all or none. What becomes of a denied request is a
 // Policy: Drop, Reject, Throttle, a Queue, or several with Or; Wait sleeps until it is
 // admitted. WithBlock refuses a key that overran for a while. State has the same arithmetic without a store, for forecasts.

@@ -15,6 +15,13 @@ var (
 	// ErrWrongType means that the Redis key holds something else than the algorithm keeps.
 	// Nothing was changed.
 	ErrWrongType = errors.New("wrong type")
+	// ErrLimited is a request that was denied where a caller asked for an error.
+	ErrLimited = errors.New("over the limit")
+	// ErrQueueFull is a request that found no place in a Queue. It is an ErrLimited too.
+	ErrQueueFull = errors.New("the queue is full")
+	// ErrAway means that a Breaker did not ask its limiter, because the store behind it did not
+	// answer a moment ago. Nothing was charged.
+	ErrAway = errors.New("the store of the limiter is away")
 )
 
 func isUnknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }

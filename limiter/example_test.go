@@ -176,14 +176,14 @@ func ExampleState_Peek() {
 }
 
 // Several limits are charged together or not at all.
-func ExampleMemory_AllowAll() {
+func ExampleMemory_AllowKeys() {
 	l, err := limiter.NewMemory(limiter.SlidingLog)
 	if err != nil {
 		panic(err)
 	}
 	second, minute := limiter.Limit{Count: 10, Window: time.Second}, limiter.Limit{Count: 12, Window: time.Minute}
 	for range 2 {
-		all, err := l.AllowAll(context.Background(), "api", 8, second, minute)
+		all, err := l.AllowKeys(context.Background(), 8, limiter.OnKey("api", second, minute)...)
 		if err != nil {
 			panic(err)
 		}

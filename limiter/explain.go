@@ -36,7 +36,7 @@ type Reply struct {
 // Explain makes the decision of a reply: it is for authors of stores. The arithmetic is
 // that of State and Memory. A reply that contradicts itself, which a server may send,
 // admits nothing that can never be admitted or is blocked.
-func Explain(a Algorithm, c Convention, limit Limit, n int64, r Reply) (d Decision) {
+func (a Algorithm) Explain(c Convention, limit Limit, n int64, r Reply) (d Decision) {
 	q := request{blocked: r.BlockedUntil}
 	q.fill(&d, r.At, limit, &c, n, a)
 	d.Allowed = r.Allowed
@@ -127,16 +127,9 @@ func (q *request) aligned() Instant {
 	return q.now - Instant(past)
 }
 
-const (
-	// MaxKeyLen is the longest key that is accepted, in bytes.
-	MaxKeyLen = 64 << 10
-	// MaxLogCost is the largest cost of one request that a sliding log admits: it keeps an entry a unit.
-	MaxLogCost = 10_000
-)
-
 // CheckKey says what is wrong with a context and a key before a store decides; nil is
 // nothing. A context that is over is its own error, all else is ErrBadRequest.
-func CheckKey(ctx context.Context, key string) error {
+func (a Algorithm) CheckKey(ctx context.Context, key string) error {
 	if ctx == nil {
 		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
 	}
@@ -155,11 +148,11 @@ func CheckKey(ctx context.Context, key string) error {
 // Check says what is wrong with a request before a store decides about it: it is for
 // authors of stores. nil is nothing. A context that is over is its own error, all else is
 // ErrBadRequest.
-func Check(ctx context.Context, a Algorithm, c Convention, key string, limit Limit, n int64) error {
+func (a Algorithm) Check(ctx context.Context, c Convention, key string, limit Limit, n int64) error {
 	if a.Kind() == KindUnknown {
 		return fmt.Errorf("%w: the limiter is a zero value: make it with its New function", ErrBadRequest)
 	}
-	if err := CheckKey(ctx, key); err != nil {
+	if err := a.CheckKey(ctx, key); err != nil {
 		return err
 	}
 	if err := checkCost(n); err != nil {

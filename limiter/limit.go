@@ -61,12 +61,17 @@ func ParseLimit(s string) (Limit, error) {
 	return Limit{Count: n, Window: w}, nil
 }
 
-// What a limit and a cost may be. Within these bounds every sum and product that
+// What a limit, a cost and a key may be. Within these bounds every sum and product that
 // decides stays a whole number that a double holds, in Go and in Lua alike.
 const (
 	MaxCount  = 1_000_000_000_000
 	MinWindow = time.Millisecond
 	MaxWindow = 366 * 24 * time.Hour
+
+	MaxKeyLen  = 64 << 10        // bytes of a key
+	MaxLogCost = 10_000          // of one request that a sliding log admits: it keeps an entry a unit
+	MaxLimits  = 16              // that one call of AllowKeys decides about
+	MinMaxKeys = 16 * shardCount // the smallest bound of WithMaxKeys
 )
 
 // Validate says what is wrong with l, in one sentence, or nil. Its errors are

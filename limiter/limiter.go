@@ -6,7 +6,7 @@ import "context"
 // their methods may be called from many goroutines at once.
 type Limiter interface {
 	// AllowN decides about a request of cost n and charges it when it is admitted. The limit
-	// may be another one every time, but in one window: AllowAll decides about several
+	// may be another one every time, but in one window: AllowKeys decides about several
 	// windows, and of keys that are asked about under different ones in turn a store says what
 	// its layout makes of it. Cost 0 is a Peek. A cost above the limit (or burst) is denied with RetryAfter Never and
 	// changes nothing. An error means that nothing was decided; errors.Is tells

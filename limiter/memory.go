@@ -3,6 +3,8 @@ package limiter
 import (
 	"context"
 	"time"
+
+	"ratescope/limiter/internal/waiting"
 )
 
 // Memory decides within this process. Keys are spread over shards with a lock each; a
@@ -40,9 +42,9 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	return m, nil
 }
 
-// Sleep implements Sleeper.
+// Sleep waits on the clock of WithClock, if there is one: waits for admission end by it.
 func (m *Memory) Sleep(ctx context.Context, d time.Duration) error {
-	return SleepUntil(ctx, m.clock, d)
+	return waiting.Until(ctx, m.clock, d)
 }
 
 // now reads the clock. That of the system is read directly, for a call of a function that
@@ -129,7 +131,7 @@ func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) er
 	if m == nil {
 		return errNoLimiter
 	}
-	return Check(ctx, m.algorithm, m.convention, key, limit, n)
+	return m.algorithm.Check(ctx, m.convention, key, limit, n)
 }
 
 // Reset implements Limiter.

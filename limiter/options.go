@@ -22,9 +22,6 @@ func WithConvention(c Convention) Option { return func(s *settings) { s.conventi
 // is that of the bubble. nil is this machine's.
 func WithClock(now func() Instant) Option { return func(s *settings) { s.clock = now } }
 
-// MinMaxKeys is the smallest bound on the keys of a Memory.
-const MinMaxKeys = 16 * shardCount
-
 // WithMaxKeys holds a Memory to n keys at most, MinMaxKeys or more. The default is no bound:
 // as many keys as were charged within a window.
 //

@@ -110,9 +110,6 @@ func (e anyOf) busy(key string) bool {
 	return false
 }
 
-// ErrQueueFull is a request that found no place in a queue. It is an ErrLimited too.
-var ErrQueueFull = errors.New("the queue is full")
-
 // Queue queues denied requests by key, first in, first out: each is tried again when it is the
 // first, and new ones go to the end. The length of a queue and the age of a request are
 // bounded. A request waits in the goroutine of its caller, so no goroutine is left behind.

@@ -10,9 +10,6 @@ import (
 	"ratescope/limiter/internal/keyname"
 )
 
-// MaxLimits is how many limits can be decided about at once.
-const MaxLimits = 16
-
 // Combine sums up the decisions of several limits: it is admitted when all of them
 // admit, and its wait is the longest of theirs. Used and Remaining are those of the limit
 // with the least room.
@@ -38,7 +35,8 @@ type KeyLimit struct {
 	Limit Limit
 }
 
-// OnKey returns several limits on one key, as AllowKeys takes them.
+// OnKey returns limits with different windows on one key, as 10 a second and 300 a minute, for
+// AllowKeys.
 func OnKey(key string, limits ...Limit) []KeyLimit {
 	parts := make([]KeyLimit, len(limits))
 	for i, l := range limits {
@@ -60,7 +58,7 @@ type Several interface {
 
 // CheckKeys says what is wrong with a request under several limits before a store decides
 // about it, as Check does for one.
-func CheckKeys(ctx context.Context, a Algorithm, c Convention, n int64, parts []KeyLimit) error {
+func (a Algorithm) CheckKeys(ctx context.Context, c Convention, n int64, parts []KeyLimit) error {
 	if len(parts) == 0 || len(parts) > MaxLimits {
 		return fmt.Errorf("%w: %d limits at once: use 1 to %d", ErrBadRequest, len(parts), MaxLimits)
 	}
@@ -75,7 +73,7 @@ func CheckKeys(ctx context.Context, a Algorithm, c Convention, n int64, parts []
 		return fmt.Errorf("%w: a block belongs to one limit: use one limiter for it and another for the rest", ErrBadRequest)
 	}
 	for _, p := range parts {
-		if err := Check(ctx, a, c, p.Key, p.Limit, n); err != nil {
+		if err := a.Check(ctx, c, p.Key, p.Limit, n); err != nil {
 			return err
 		}
 	}
@@ -118,20 +116,14 @@ func (m *Memory) CheckLimits(together bool, parts ...KeyLimit) error {
 		return errNoLimiter
 	}
 	if together {
-		return CheckKeys(context.Background(), m.algorithm, m.convention, 0, parts)
+		return m.algorithm.CheckKeys(context.Background(), m.convention, 0, parts)
 	}
 	for _, p := range parts {
-		if err := Check(context.Background(), m.algorithm, m.convention, p.Key, p.Limit, 0); err != nil {
+		if err := m.algorithm.Check(context.Background(), m.convention, p.Key, p.Limit, 0); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// AllowAll is AllowKeys for limits on one key with different windows, as in 10 a second and
-// 300 a minute.
-func (m *Memory) AllowAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.AllowKeys(ctx, n, OnKey(key, limits...)...)
 }
 
 // AllowKeys implements Several.
@@ -170,11 +162,6 @@ func byWindow(parts []heldPart) []int {
 	return order
 }
 
-// PeekAll says what AllowAll would answer.
-func (m *Memory) PeekAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.PeekKeys(ctx, n, OnKey(key, limits...)...)
-}
-
 // PeekKeys says what AllowKeys would answer.
 func (m *Memory) PeekKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error) {
 	return m.each(ctx, n, parts, func(all []Decision, held []heldPart) {
@@ -182,11 +169,6 @@ func (m *Memory) PeekKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]De
 			p.shard.peek(&all[i], &p.request)
 		}
 	})
-}
-
-// RefundAll gives back n units that AllowAll admitted, in every limit.
-func (m *Memory) RefundAll(ctx context.Context, key string, n int64, limits ...Limit) ([]Decision, error) {
-	return m.RefundKeys(ctx, n, OnKey(key, limits...)...)
 }
 
 // RefundKeys gives back n units that AllowKeys admitted, in every limit.
@@ -200,9 +182,9 @@ func (m *Memory) RefundKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]
 	})
 }
 
-// ResetAll makes the key as new for limits that AllowAll was asked about.
-func (m *Memory) ResetAll(ctx context.Context, key string, limits ...Limit) error {
-	_, err := m.each(ctx, 0, OnKey(key, limits...), func(_ []Decision, held []heldPart) {
+// ResetKeys makes keys as new for limits that AllowKeys was asked about.
+func (m *Memory) ResetKeys(ctx context.Context, parts ...KeyLimit) error {
+	_, err := m.each(ctx, 0, parts, func(_ []Decision, held []heldPart) {
 		for _, p := range held {
 			p.shard.reset(&p.request)
 		}
@@ -216,7 +198,7 @@ func (m *Memory) each(ctx context.Context, n int64, parts []KeyLimit, do func([]
 	if m == nil {
 		return nil, errNoLimiter
 	}
-	if err := CheckKeys(ctx, m.algorithm, m.convention, n, parts); err != nil {
+	if err := m.algorithm.CheckKeys(ctx, m.convention, n, parts); err != nil {
 		return nil, err
 	}
 	now := m.now()

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/waiting"
 )
-
-// ErrLimited is a request that was denied where a caller asked for an error.
-var ErrLimited = errors.New("over the limit")
 
 // LimitedError is a denied request as an error. errors.Is tells ErrLimited.
 type LimitedError struct {
@@ -60,7 +58,7 @@ func (o OverLimit) wait(ctx context.Context, d Decision) (Decision, error) {
 		if end, bounded := ctx.Deadline(); bounded && wall().Add(d.RetryAfter).After(end) {
 			return d, errors.Join(&LimitedError{Key: o.Key, Decision: d}, context.DeadlineExceeded)
 		}
-		if err := Sleep(ctx, o.Limiter, d.RetryAfter); err != nil {
+		if err := sleepOn(ctx, o.Limiter, d.RetryAfter); err != nil {
 			return d, err
 		}
 		var err error
@@ -70,48 +68,13 @@ func (o OverLimit) wait(ctx context.Context, d Decision) (Decision, error) {
 	}
 }
 
-// Sleeper is a Limiter whose waits end by a clock of its own, as those that were made with
-// WithClock are.
-type Sleeper interface {
-	// Sleep returns when d is over on the limiter's clock, or with the error of the context.
-	Sleep(ctx context.Context, d time.Duration) error
-}
-
-// Sleep waits for d on the clock of the limiter, or of the one that it wraps, or else on
+// sleepOn waits for d on the clock of the limiter, or of the one that it wraps, or else on
 // this machine's.
-func Sleep(ctx context.Context, l Limiter, d time.Duration) error {
-	if s, ok := find[Sleeper](l); ok {
+func sleepOn(ctx context.Context, l Limiter, d time.Duration) error {
+	if s, ok := find[interface {
+		Sleep(ctx context.Context, d time.Duration) error
+	}](l); ok {
 		return s.Sleep(ctx, d)
 	}
-	return sleep(ctx, d)
-}
-
-// pollClock is how often a wait looks at a clock that was given: it may run at any speed, or
-// stand still until a test moves it.
-const pollClock = time.Millisecond
-
-// SleepUntil waits until a given clock shows end; a nil clock is this machine's, on which d is
-// left. It is for stores with a clock of their own.
-func SleepUntil(ctx context.Context, clock func() Instant, d time.Duration) error {
-	if clock == nil {
-		return sleep(ctx, d)
-	}
-	for end := clock().Add(d); clock() < end; {
-		if err := sleep(ctx, pollClock); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sleep waits for d, or for the end of the context.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(max(d, time.Microsecond))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return waiting.Sleep(ctx, d)
 }

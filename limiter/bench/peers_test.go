@@ -186,7 +186,7 @@ var points = []point{
 	})},
 	{"look without writing", has("Peek", "Tokens", "", "cost 0", "Peek")},
 	{"give units back", has("Refund", "Reservation", "", "", "")},
-	{"several windows in one decision, charged together or not at all", has("AllowAll", "", "", "", "")},
+	{"several windows in one decision, charged together or not at all", has("AllowKeys", "", "", "", "")},
 	{"wait in line, with the context", has("Wait, Queue", "Wait", "", "", "")},
 	{"block a key for a while", has("WithBlock", "", "", "", "")},
 	{"algorithms", has("7", "token bucket", "GCRA", "GCRA", "fixed window")},

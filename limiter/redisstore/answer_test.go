@@ -44,7 +44,7 @@ func FuzzAnswer(f *testing.F) {
 			func() (limiter.Decision, error) { return l.Peek(ctx, "k", limit, n) },
 			func() (limiter.Decision, error) { return l.Refund(ctx, "k", limit, n) },
 			func() (limiter.Decision, error) {
-				all, err := l.AllowAll(ctx, "k", n, limit, limiter.Limit{Count: 3, Window: time.Hour})
+				all, err := l.AllowKeys(ctx, n, limiter.OnKey("k", limit, limiter.Limit{Count: 3, Window: time.Hour})...)
 				return limiter.Combine(all), err
 			},
 		} {

@@ -74,7 +74,7 @@ func TestCluster(t *testing.T) {
 				t.Errorf("%s, key %q: %d denials recorded, want 2", a, key, n)
 			}
 			together := newStore(t, client, a, redisstore.WithDenials())
-			if all, err := together.AllowAll(ctx, key, 1, lasting...); err != nil || !limiter.Combine(all).Allowed {
+			if all, err := together.AllowKeys(ctx, 1, limiter.OnKey(key, lasting...)...); err != nil || !limiter.Combine(all).Allowed {
 				t.Errorf("%s, key %q: several limits: %v", a, key, err)
 			}
 			if err := l.Reset(ctx, key, yearly); err != nil {

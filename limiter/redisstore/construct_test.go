@@ -34,7 +34,7 @@ func TestNewRefuses(t *testing.T) {
 			if all := s.Reset(context.Background(), "k", yearly); all == nil {
 				t.Errorf("%s: a reset is done", name)
 			}
-			if _, all := s.AllowAll(context.Background(), "k", 1, pair...); all == nil {
+			if _, all := s.AllowKeys(context.Background(), 1, limiter.OnKey("k", pair...)...); all == nil {
 				t.Errorf("%s: several limits are decided about", name)
 			}
 		}

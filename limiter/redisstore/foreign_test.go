@@ -172,11 +172,11 @@ func TestForeignValuesStayUnderSeveral(t *testing.T) {
 			put(ctx, client, layout.Keys(a, state, lasting[1], layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0])
 			before := dump(t, client)
 			for verb, call := range map[string]func() error{
-				"AllowAll":  func() error { _, err := l.AllowAll(ctx, "user:42", 1, lasting...); return err },
-				"RefundAll": func() error { _, err := l.RefundAll(ctx, "user:42", 1, lasting[1]); return err },
-				"ResetAll":  func() error { return l.ResetAll(ctx, "user:42", lasting...) },
+				"AllowKeys":  func() error { _, err := l.AllowKeys(ctx, 1, limiter.OnKey("user:42", lasting...)...); return err },
+				"RefundKeys": func() error { _, err := l.RefundKeys(ctx, 1, limiter.OnKey("user:42", lasting[1])...); return err },
+				"ResetKeys":  func() error { return l.ResetKeys(ctx, limiter.OnKey("user:42", lasting...)...) },
 			} {
-				if err := call(); !errors.Is(err, limiter.ErrWrongType) && !(verb == "RefundAll" && a == limiter.SlidingWindow) {
+				if err := call(); !errors.Is(err, limiter.ErrWrongType) && !(verb == "RefundKeys" && a == limiter.SlidingWindow) {
 					t.Errorf("%s, %s of %s: %v, want ErrWrongType", a, verb, name, err)
 				}
 				if after := dump(t, client); after != before {
@@ -236,10 +236,10 @@ func TestPrefix(t *testing.T) {
 			if d := allow(t, l, "user:42", yearly, 2); d.Used != 2 {
 				t.Errorf("%s, store %d: %d used, want 2: it shares a key with another", a, i, d.Used)
 			}
-			if all, err := l.AllowAll(ctx, "user:42", 3, lasting...); err != nil || all[0].Used != 3 {
+			if all, err := l.AllowKeys(ctx, 3, limiter.OnKey("user:42", lasting...)...); err != nil || all[0].Used != 3 {
 				t.Errorf("%s, store %d: %+v, %v", a, i, all, err)
 			}
-			if all, err := l.PeekAll(ctx, "user:42", 0, lasting...); err != nil || all[0].Used != 3 {
+			if all, err := l.PeekKeys(ctx, 0, limiter.OnKey("user:42", lasting...)...); err != nil || all[0].Used != 3 {
 				t.Errorf("%s, store %d: a peek at several limits sees %+v, %v", a, i, all, err)
 			}
 		}
@@ -255,7 +255,7 @@ func TestPrefix(t *testing.T) {
 		if err := l.Reset(ctx, "user:42", yearly); err != nil {
 			t.Error(err)
 		}
-		if err := l.ResetAll(ctx, "user:42", lasting...); err != nil {
+		if err := l.ResetKeys(ctx, limiter.OnKey("user:42", lasting...)...); err != nil {
 			t.Error(err)
 		}
 		if left := client.Keys(ctx, "*"+redisstore.DefaultPrefix+"*").Val(); len(left) > 0 {

@@ -371,7 +371,7 @@ func TestLayoutsDenyAlike(t *testing.T) {
 		if d := allow(t, blocking, key, limit, 1); !d.Allowed {
 			t.Errorf("%s %+v: after a reset: %+v", c.algorithm, c.layout, d)
 		}
-		if _, err := plain.AllowAll(ctx, key, 1, limit); !errors.Is(err, limiter.ErrNotOnStore) {
+		if _, err := plain.AllowKeys(ctx, 1, limiter.OnKey(key, limit)...); !errors.Is(err, limiter.ErrNotOnStore) {
 			t.Errorf("%s %+v: several limits: %v", c.algorithm, c.layout, err)
 		}
 	}

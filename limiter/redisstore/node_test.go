@@ -184,8 +184,11 @@ func TestDeadlinesHold(t *testing.T) {
 					}
 					return answers[0].Err
 				},
-				"AllowAll": func(ctx context.Context) error { _, err := l.AllowAll(ctx, "k", 1, lasting...); return err },
-				"Reset":    func(ctx context.Context) error { return l.Reset(ctx, "k", endless) },
+				"AllowKeys": func(ctx context.Context) error {
+					_, err := l.AllowKeys(ctx, 1, limiter.OnKey("k", lasting...)...)
+					return err
+				},
+				"Reset": func(ctx context.Context) error { return l.Reset(ctx, "k", endless) },
 			} {
 				for _, wait := range []func() (context.Context, context.CancelFunc){
 					func() (context.Context, context.CancelFunc) { // a deadline

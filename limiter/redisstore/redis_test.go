@@ -209,7 +209,7 @@ func TestWrongTypeAmongSeveral(t *testing.T) {
 		l := newStore(t, client, a)
 		for i := range lasting {
 			client.FlushAll(ctx)
-			if _, err := l.AllowAll(ctx, "several", 1, lasting...); err != nil {
+			if _, err := l.AllowKeys(ctx, 1, limiter.OnKey("several", lasting...)...); err != nil {
 				t.Fatal(err)
 			}
 			parts := client.Keys(ctx, "*several*").Val()
@@ -219,7 +219,7 @@ func TestWrongTypeAmongSeveral(t *testing.T) {
 			client.RPush(ctx, part, "a")
 			before := dump(t, client)
 			var wrong *redisstore.WrongTypeError
-			if _, err := l.AllowAll(ctx, "several", 1, lasting...); !errors.As(err, &wrong) || wrong.Key != part || wrong.Type != "list" {
+			if _, err := l.AllowKeys(ctx, 1, limiter.OnKey("several", lasting...)...); !errors.As(err, &wrong) || wrong.Key != part || wrong.Type != "list" {
 				t.Errorf("%s: a list at %q: %v", a, part, err)
 			}
 			if after := dump(t, client); after != before {

@@ -81,7 +81,7 @@ func (s *Store) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (
 	r.peeked, r.limit = peeked, p
 	found := s.form.decode(r)
 	found.At, found.Allowed, found.Peeked, found.BlockedUntil = r.now, r.code == replyAdmitted, peeked, r.blocked
-	return limiter.Explain(s.algorithm, s.convention, p.limit, n, found), nil
+	return s.algorithm.Explain(s.convention, p.limit, n, found), nil
 }
 
 // replyOf reads the numbers that the replies of all algorithms have in common, and keeps the others

@@ -3,18 +3,18 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 )
 
 // Reset implements limiter.Limiter. Of counters, which are named after their windows, it removes the
-// current one, the previous and the next. It does not remove the keys of AllowAll; see ResetAll. If a
+// current one, the previous and the next. It does not remove the keys of AllowKeys; see ResetKeys. If a
 // key holds something else, it removes nothing, and the error is limiter.ErrWrongType.
 func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) error {
 	if _, err := s.check(ctx, key, limit, 0); err != nil {
@@ -31,21 +31,30 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 	return s.remove(ctx, s.keys(key, limit, now), s.keysBeside(key))
 }
 
-// ResetAll removes the state of a key for limits of AllowAll.
-func (s *Store) ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error {
-	if _, err := s.checkKeys(ctx, 0, limiter.OnKey(key, limits...)); err != nil {
+// ResetKeys removes the states of limits of AllowKeys. Keys in different slots of a cluster are reset one
+// after the other.
+func (s *Store) ResetKeys(ctx context.Context, parts ...limiter.KeyLimit) error {
+	all, err := s.checkKeys(ctx, 0, parts)
+	if err != nil {
 		return err
 	}
 	now, err := s.now(ctx)
 	if err != nil {
 		return err
 	}
-	key = s.named(key)
-	var keys []ownKey
-	for _, l := range limits {
-		keys = append(keys, s.keys(keyname.OfWindow(key, l.Window), l, now)...)
+	for _, group := range s.bySlot(all) {
+		var keys, beside []ownKey
+		for i, p := range group {
+			keys = append(keys, s.keys(p.state, p.limit, now)...)
+			if !slices.ContainsFunc(group[:i], func(other part) bool { return other.key == p.key }) {
+				beside = append(beside, s.keysBeside(p.key)...)
+			}
+		}
+		if err := s.remove(ctx, keys, beside); err != nil {
+			return err
+		}
 	}
-	return s.remove(ctx, keys, s.keysBeside(key))
+	return nil
 }
 
 // ownKey is a key of a limiter on the server, and the type that it must have.

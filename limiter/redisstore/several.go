@@ -12,12 +12,6 @@ import (
 	"ratescope/limiter/layout"
 )
 
-// AllowAll is AllowKeys for limits on one key with different windows, such as 10 a second and 300 a
-// minute.
-func (s *Store) AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
-	return s.AllowKeys(ctx, n, limiter.OnKey(key, limits...)...)
-}
-
 // AllowKeys implements limiter.Several. On one server it is one script, and on a cluster too where all
 // keys are in one slot: that is where they have the same hash tag, as all keys have under a prefix
 // with one, WithPrefix("{api}:").
@@ -53,7 +47,7 @@ func (s *Store) checkKeys(ctx context.Context, n int64, parts []limiter.KeyLimit
 	if s == nil || s.form.script == nil {
 		return nil, errNotMade
 	}
-	if err := limiter.CheckKeys(ctx, s.algorithm, s.convention, n, parts); err != nil {
+	if err := s.algorithm.CheckKeys(ctx, s.convention, n, parts); err != nil {
 		return nil, err
 	}
 	if s.several == nil {
@@ -206,11 +200,6 @@ func (s *Store) giveBack(ctx context.Context, n int64, groups [][]part, answers 
 	}
 }
 
-// PeekAll returns what AllowAll would answer, without charging. It reads one limit after the other.
-func (s *Store) PeekAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
-	return s.PeekKeys(ctx, n, limiter.OnKey(key, limits...)...)
-}
-
 // PeekKeys returns what AllowKeys would answer, without charging. It reads one limit after the other.
 func (s *Store) PeekKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error) {
 	all, err := s.checkKeys(ctx, n, parts)
@@ -218,11 +207,6 @@ func (s *Store) PeekKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit
 		return nil, err
 	}
 	return s.eachPart(ctx, n, all, looks)
-}
-
-// RefundAll refunds n units that AllowAll charged, as RefundKeys does.
-func (s *Store) RefundAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error) {
-	return s.RefundKeys(ctx, n, limiter.OnKey(key, limits...)...)
 }
 
 // RefundKeys refunds n units that AllowKeys charged, one limit after the other. After an error, the

@@ -21,10 +21,10 @@ import (
 
 type severalLimiter interface {
 	limiter.Limiter
-	AllowAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
-	PeekAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
-	RefundAll(ctx context.Context, key string, n int64, limits ...limiter.Limit) ([]limiter.Decision, error)
-	ResetAll(ctx context.Context, key string, limits ...limiter.Limit) error
+	AllowKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error)
+	PeekKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error)
+	RefundKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error)
+	ResetKeys(ctx context.Context, parts ...limiter.KeyLimit) error
 }
 
 var pair = []limiter.Limit{{Count: 3, Window: time.Second}, {Count: 7, Window: time.Minute}}
@@ -49,7 +49,7 @@ func TestSeveral(t *testing.T) {
 			admitted := 0
 			for range 3 {
 				for range 5 {
-					all, err := l.AllowAll(ctx, "api", 1, pair...)
+					all, err := l.AllowKeys(ctx, 1, limiter.OnKey("api", pair...)...)
 					if err != nil {
 						t.Fatalf("%s on %s: %v", a, name, err)
 					}
@@ -68,7 +68,7 @@ func TestSeveral(t *testing.T) {
 			if admitted != 7 {
 				t.Errorf("%s on %s: %d admitted in 6 s, want 3 + 3 + 1", a, name, admitted)
 			}
-			all, err := l.AllowAll(ctx, "api", 0, pair...)
+			all, err := l.AllowKeys(ctx, 0, limiter.OnKey("api", pair...)...)
 			if err != nil || all[0].Used != 0 || all[1].Remaining != 0 {
 				t.Errorf("%s on %s: afterwards %+v, %v", a, name, all, err)
 			}
@@ -78,10 +78,10 @@ func TestSeveral(t *testing.T) {
 			t.Errorf("%s: %d denials recorded, want 8", a, got)
 		}
 		for name, l := range stores {
-			if err := l.ResetAll(ctx, "api", pair...); err != nil {
+			if err := l.ResetKeys(ctx, limiter.OnKey("api", pair...)...); err != nil {
 				t.Errorf("%s on %s: %v", a, name, err)
 			}
-			all, err := l.AllowAll(ctx, "api", 1, pair...)
+			all, err := l.AllowKeys(ctx, 1, limiter.OnKey("api", pair...)...)
 			if err != nil || all[0].Used != 1 || all[1].Used != 1 {
 				t.Errorf("%s on %s: after a reset %+v, %v", a, name, all, err)
 			}
@@ -107,11 +107,11 @@ func TestSeveralAgrees(t *testing.T) {
 			ask := func(l severalLimiter) ([]limiter.Decision, error) {
 				switch {
 				case step%7 == 3:
-					return l.RefundAll(context.Background(), "k:"+a.String(), n, pair...)
+					return l.RefundKeys(context.Background(), n, limiter.OnKey("k:"+a.String(), pair...)...)
 				case step%7 == 5:
-					return l.PeekAll(context.Background(), "k:"+a.String(), n, pair...)
+					return l.PeekKeys(context.Background(), n, limiter.OnKey("k:"+a.String(), pair...)...)
 				}
-				return l.AllowAll(context.Background(), "k:"+a.String(), n, pair...)
+				return l.AllowKeys(context.Background(), n, limiter.OnKey("k:"+a.String(), pair...)...)
 			}
 			want, err1 := ask(m)
 			got, err2 := ask(r)
@@ -133,13 +133,13 @@ func TestSeveralRefuses(t *testing.T) {
 	m := newMemory(t, limiter.GCRA)
 	ctx := context.Background()
 	for _, limits := range [][]limiter.Limit{nil, make([]limiter.Limit, 17), {pair[0], pair[0]}, {{Count: -1, Window: time.Second}}} {
-		if _, err := m.AllowAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
+		if _, err := m.AllowKeys(ctx, 1, limiter.OnKey("k", limits...)...); !errors.Is(err, limiter.ErrBadRequest) {
 			t.Errorf("%d limits: %v", len(limits), err)
 		}
-		if _, err := m.RefundAll(ctx, "k", 1, limits...); !errors.Is(err, limiter.ErrBadRequest) {
+		if _, err := m.RefundKeys(ctx, 1, limiter.OnKey("k", limits...)...); !errors.Is(err, limiter.ErrBadRequest) {
 			t.Errorf("refund of %d limits: %v", len(limits), err)
 		}
-		if err := m.ResetAll(ctx, "k", limits...); !errors.Is(err, limiter.ErrBadRequest) {
+		if err := m.ResetKeys(ctx, limiter.OnKey("k", limits...)...); !errors.Is(err, limiter.ErrBadRequest) {
 			t.Errorf("reset of %d limits: %v", len(limits), err)
 		}
 	}
@@ -209,10 +209,10 @@ func TestSeveralWithoutKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, l := range []severalLimiter{newMemory(t, limiter.GCRA), newStore(t, answering(""), limiter.GCRA)} {
-		_, allow := l.AllowAll(ctx, "", 1, pair...)
-		_, peek := l.PeekAll(ctx, "", 1, pair...)
-		_, refund := l.RefundAll(ctx, "", 1, pair...)
-		for _, err := range []error{allow, peek, refund, l.ResetAll(ctx, "", pair...)} {
+		_, allow := l.AllowKeys(ctx, 1, limiter.OnKey("", pair...)...)
+		_, peek := l.PeekKeys(ctx, 1, limiter.OnKey("", pair...)...)
+		_, refund := l.RefundKeys(ctx, 1, limiter.OnKey("", pair...)...)
+		for _, err := range []error{allow, peek, refund, l.ResetKeys(ctx, limiter.OnKey("", pair...)...)} {
 			if !errors.Is(err, limiter.ErrBadRequest) {
 				t.Errorf("%T: %v", l, err)
 			}
@@ -268,7 +268,7 @@ func TestSeveralWindowsApart(t *testing.T) {
 	for _, a := range limiter.Algorithms() {
 		clock := func() limiter.Instant { return far }
 		for name, l := range map[string]severalLimiter{"memory": newMemory(t, a, limiter.WithClock(clock)), "redis": newStore(t, client, a, redisstore.WithClock(clock))} {
-			_, err := l.AllowAll(t.Context(), "apart:"+a.String(), 5, alike...)
+			_, err := l.AllowKeys(t.Context(), 5, limiter.OnKey("apart:"+a.String(), alike...)...)
 			if (a == limiter.FixedWindow || a == limiter.SlidingWindow) && name == "redis" {
 				if !errors.Is(err, limiter.ErrBadRequest) { // counters are named in milliseconds
 					t.Errorf("%s on %s: %v", a, name, err)
@@ -278,7 +278,7 @@ func TestSeveralWindowsApart(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s on %s: %v", a, name, err)
 			}
-			all, err := l.PeekAll(t.Context(), "apart:"+a.String(), 1, alike...)
+			all, err := l.PeekKeys(t.Context(), 1, limiter.OnKey("apart:"+a.String(), alike...)...)
 			if err != nil {
 				t.Fatalf("%s on %s: %v", a, name, err)
 			}

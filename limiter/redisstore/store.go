@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/waiting"
 	"ratescope/limiter/layout"
 )
 
@@ -120,9 +121,9 @@ func (s *Store) keepsSeveral() bool {
 
 var errNotMade = fmt.Errorf("%w: the Store is nil or the zero value: make it with New", limiter.ErrBadRequest)
 
-// Sleep implements limiter.Sleeper. It waits by the clock of WithClock, if there is one.
+// Sleep waits on the clock of WithClock, if there is one: waits for admission end by it.
 func (s *Store) Sleep(ctx context.Context, d time.Duration) error {
-	return limiter.SleepUntil(ctx, s.clock, d)
+	return waiting.Until(ctx, s.clock, d)
 }
 
 // AllowN implements limiter.Limiter.
@@ -196,14 +197,14 @@ func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n in
 	if s == nil || s.form.script == nil {
 		return nil, errNotMade
 	}
-	if err := limiter.CheckKey(ctx, key); err != nil {
+	if err := s.algorithm.CheckKey(ctx, key); err != nil {
 		return nil, err
 	}
 	known := s.preparedOf(limit)
 	if known != nil && n >= 0 && n <= known.mostCost {
 		return known, nil
 	}
-	if err := limiter.Check(ctx, s.algorithm, s.convention, key, limit, n); err != nil || known != nil && !s.perUnit() {
+	if err := s.algorithm.Check(ctx, s.convention, key, limit, n); err != nil || known != nil && !s.perUnit() {
 		return known, err
 	}
 	if s.perUnit() && n > maxUnits && (n <= limit.Count || limit.Count == 0) {

@@ -224,5 +224,5 @@ func (s *Store) decodeWithoutTotals(p *prepared, n int64, peeked bool, vals []in
 	} else {
 		found.Log = sum.log
 	}
-	return limiter.Explain(s.algorithm, s.convention, p.limit, n, found), nil
+	return s.algorithm.Explain(s.convention, p.limit, n, found), nil
 }

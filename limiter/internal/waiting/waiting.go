@@ -1,0 +1,36 @@
+// Package waiting sleeps with a context, on this machine's clock or on one that was given.
+package waiting
+
+import (
+	"context"
+	"time"
+)
+
+// poll is how often a wait looks at a clock that was given: it may run at any speed, or
+// stand still until a test moves it.
+const poll = time.Millisecond
+
+// Until waits until a given clock, of microseconds, shows d more than now. A nil clock is this machine's.
+func Until[I ~int64](ctx context.Context, clock func() I, d time.Duration) error {
+	if clock == nil {
+		return Sleep(ctx, d)
+	}
+	for end := clock() + I(d/time.Microsecond); clock() < end; {
+		if err := Sleep(ctx, poll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sleep waits for d, or for the end of the context.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(max(d, time.Microsecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
