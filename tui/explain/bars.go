@@ -40,7 +40,7 @@ type line struct {
 
 // sheet is a paper with the key that is drawn on it.
 type sheet struct {
-	*widget.Canvas
+	c   *widget.Canvas
 	now limiter.Instant
 }
 
@@ -73,7 +73,7 @@ func Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.Instant,
 		s.paintNotes(cell.Rect{X: in.X, Y: y + 1, W: in.W, H: in.Y + in.H - y - 1}, k)
 	}
 	if old {
-		s.Buffer.Wash(r, s.Look.Unknown.Fg)
+		s.c.Buffer.Wash(r, s.c.Look.Unknown.Fg)
 	}
 }
 
@@ -114,14 +114,14 @@ func dropLeast(lines []line) []line {
 }
 
 func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
-	g := &s.Buffer
-	st := s.Look.Dim
+	g := &s.c.Buffer
+	st := s.c.Look.Dim
 	if l.decides {
-		st = s.Look.Title
+		st = s.c.Look.Title
 	}
 	x, end := in.X, in.X+in.W
 	g.Text(x, y, x+barLabel, l.label, st)
-	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.Look.Text)
+	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.c.Look.Text)
 	x += barLabel + barNumber + 2
 	formula := min(barFormula, max(0, (end-x)*7/10))
 	w := end - x - formula - 2
@@ -129,19 +129,19 @@ func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l
 		return
 	}
 	if l.room > 0 {
-		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), s.Look.Room, s.Look.Faint)
+		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), s.c.Look.Room, s.c.Look.Faint)
 	}
-	chart.Bar(g, x, y, w, full, s.Look.Glyphs, l.segments...)
+	chart.Bar(g, x, y, w, full, s.c.Look.Glyphs, l.segments...)
 	if l.limit && k.Reading.Target.LimitKnown {
 		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
-		s.Buffer.Wash(cell.Rect{X: x + at, Y: y, W: w - at, H: 1}, s.Look.Denied.Fg) // what is beyond the limit
-		st := s.Look.Denied
-		if under := g.At(x+min(at, w), y); under.R == s.Look.Reach[len(s.Look.Reach)-1] {
-			st = s.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
+		s.c.Buffer.Wash(cell.Rect{X: x + at, Y: y, W: w - at, H: 1}, s.c.Look.Denied.Fg) // what is beyond the limit
+		st := s.c.Look.Denied
+		if under := g.At(x+min(at, w), y); under.R == s.c.Look.Reach[len(s.c.Look.Reach)-1] {
+			st = s.c.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
 		}
-		g.Set(x+min(at, w), y, s.Look.LimitV, st)
+		g.Set(x+min(at, w), y, s.c.Look.LimitV, st)
 	}
-	g.Text(x+w+2, y, end, fitted(l.formula, end-x-w-2), s.Look.Dim)
+	g.Text(x+w+2, y, end, fitted(l.formula, end-x-w-2), s.c.Look.Dim)
 }
 
 // fitted leaves out what does not fit: whole clauses at the end, else whole words.
@@ -185,17 +185,17 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 	}
 	previous := line{
 		label: "previous", value: format.Counted(g.Previous),
-		segments: []chart.Segment{solid(counts, s.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.Look.Gone, Style: s.Look.Faint}},
+		segments: []chart.Segment{solid(counts, s.c.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}},
 		formula:  fmt.Sprintf("× %s = %.1f", model.ShownWeight(g.Previous.N, g.Weight, 1), counts),
 	}
 	current := line{
 		label: "current", value: format.Counted(g.Current),
-		segments: []chart.Segment{solid(float64(g.Current.N), s.Look.Current)},
+		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
 		formula:  "next window in " + format.Span(g.End.Sub(s.now)),
 	}
 	estimate := line{
 		label: "estimate", value: held(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(rounded, s.Look.Previous), solid(float64(g.Current.N), s.Look.Current)},
+		segments: []chart.Segment{solid(rounded, s.c.Look.Previous), solid(float64(g.Current.N), s.c.Look.Current)},
 		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
 	}
 	if g.Stuck {
@@ -207,7 +207,7 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, format.Unknown, "", false, 0
 	}
 	if g.Exact.Known {
-		exact.segments = []chart.Segment{solid(float64(g.Exact.N), s.Look.Good)}
+		exact.segments = []chart.Segment{solid(float64(g.Exact.N), s.c.Look.Good)}
 		exact.formula = compared(int64(rounded)+g.Current.N-g.Exact.N, g.Previous.Known)
 		exact.limit, exact.room = true, float64(model.Capacity(t))
 	}
@@ -215,7 +215,7 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 	case limiter.KindWindow:
 		current.decides, current.limit, current.room = true, true, float64(model.Capacity(t))
 		if g.Previous.Known {
-			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: s.Look.Gone, Style: s.Look.Faint}}
+			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}}
 			previous.formula = "counts no more"
 			estimate.formula = "a sliding one: " + estimate.value + ofLimit(t)
 		}
@@ -225,7 +225,7 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 	case limiter.KindLog:
 		if !g.Exact.Known { // a log that tells how many it holds, but not when each was
 			exact = line{label: "used", value: format.Counted(g.Used), limit: true, room: float64(model.Capacity(t)),
-				segments: []chart.Segment{solid(float64(g.Used.N), s.Look.Good)}, formula: "counted in the log"}
+				segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Good)}, formula: "counted in the log"}
 			if !g.Used.Known {
 				exact.segments, exact.formula = nil, "not read"
 			}
@@ -282,9 +282,9 @@ func (s *sheet) tatLines(k *model.Watched) []line {
 	ahead := max(0, g.TAT.Sub(s.now))
 	return []line{
 		{label: "TAT ahead", value: format.Span(ahead), limit: true, room: float64(capacity), decides: true,
-			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: s.Look.Fill(g.Utilization)}},
+			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: s.c.Look.Fill(g.Utilization)}},
 			formula:  fmt.Sprintf("tolerates %s ahead", format.Span(interval*time.Duration(capacity)))},
-		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Current}},
+		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Current}},
 			formula: fmt.Sprintf("one each %s, %d%s", format.Length(interval.Round(time.Microsecond)), g.Used.N, ofLimit(t))},
 	}
 }
@@ -301,8 +301,8 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 	}
 	return []line{
 		{label: label, value: held(value), decides: true, limit: true, room: capacity,
-			segments: []chart.Segment{{Value: value, Style: s.Look.Current}}, formula: formula},
-		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.Look.Fill(g.Utilization)}},
+			segments: []chart.Segment{{Value: value, Style: s.c.Look.Current}}, formula: formula},
+		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Fill(g.Utilization)}},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
 	}
 }
@@ -311,45 +311,45 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
 	end := in.X + in.W
 	if t := k.Reading.Target; !g.NextKnown && t.LimitKnown && t.Window > 0 {
-		s.Spans(in.X, y, end, widget.Styled("how much is used is not known, so there is no verdict", s.Look.Unknown))
+		s.c.Spans(in.X, y, end, widget.Styled("how much is used is not known, so there is no verdict", s.c.Look.Unknown))
 		return
 	}
 	if !g.NextKnown {
-		s.Spans(in.X, y, end, widget.Styled("limit unknown: give it with --limit, as in --limit 100/1m", s.Look.Unknown))
+		s.c.Spans(in.X, y, end, widget.Styled("limit unknown: give it with --limit, as in --limit 100/1m", s.c.Look.Unknown))
 		return
 	}
 	if !g.Remaining.Known {
-		s.Spans(in.X, y, end, widget.Styled("count only: nothing is ever denied", s.Look.Dim))
+		s.c.Spans(in.X, y, end, widget.Styled("count only: nothing is ever denied", s.c.Look.Dim))
 		return
 	}
-	room := widget.Styled(fmt.Sprintf("room for %s", format.Short(g.Remaining.N)), s.Look.Good)
+	room := widget.Styled(fmt.Sprintf("room for %s", format.Short(g.Remaining.N)), s.c.Look.Good)
 	if g.Remaining.N == 0 {
-		room.Style = s.Look.Denied
+		room.Style = s.c.Look.Denied
 	} else if g.Near() {
-		room.Style = s.Look.Near
+		room.Style = s.c.Look.Near
 	}
-	next := widget.Styled("next request admitted now", s.Look.Text)
+	next := widget.Styled("next request admitted now", s.c.Look.Text)
 	switch {
 	case g.Next == limiter.Never && g.Stuck:
-		next = widget.Styled("never admitted: no expiry", s.Look.Denied)
+		next = widget.Styled("never admitted: no expiry", s.c.Look.Denied)
 	case g.Next == limiter.Never:
-		next = widget.Styled("never admitted: the cost is above the limit", s.Look.Denied)
+		next = widget.Styled("never admitted: the cost is above the limit", s.c.Look.Denied)
 	case g.Next > 0:
-		next = widget.Styled("next slot frees in "+format.Span(g.Next), s.Look.Denied)
+		next = widget.Styled("next slot frees in "+format.Span(g.Next), s.c.Look.Denied)
 	}
-	reset := widget.Styled("as new in "+format.Span(g.Reset), s.Look.Dim)
+	reset := widget.Styled("as new in "+format.Span(g.Reset), s.c.Look.Dim)
 	switch g.Reset {
 	case 0:
 		reset.Text = "as new"
 	case limiter.Never:
 		reset.Text = "never as new"
 	}
-	dot := widget.Styled(" · ", s.Look.Faint)
+	dot := widget.Styled(" · ", s.c.Look.Faint)
 	if widget.Width(room, dot, next, dot, reset) > in.W { // what is cut would read as another time
-		s.Spans(in.X, y, end, room, dot, next)
+		s.c.Spans(in.X, y, end, room, dot, next)
 		return
 	}
-	s.Spans(in.X, y, end, room, dot, next, dot, reset)
+	s.c.Spans(in.X, y, end, room, dot, next, dot, reset)
 }
 
 // paintNotes says what else is known of the key, in as many rows of in as it takes.
@@ -375,10 +375,10 @@ func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 			longer = text + " · " + part
 		}
 		if text != "" && row+1 < in.H && safetext.Width(longer) > in.W {
-			s.Buffer.Text(in.X, in.Y+row, in.X+in.W, text, s.Look.Dim)
+			s.c.Buffer.Text(in.X, in.Y+row, in.X+in.W, text, s.c.Look.Dim)
 			row, longer = row+1, part
 		}
 		text = longer
 	}
-	s.Buffer.Text(in.X, in.Y+row, in.X+in.W, safetext.Clip(text, in.W, safetext.Ellipsis), s.Look.Dim)
+	s.c.Buffer.Text(in.X, in.Y+row, in.X+in.W, safetext.Clip(text, in.W, safetext.Ellipsis), s.c.Look.Dim)
 }

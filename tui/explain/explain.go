@@ -48,29 +48,29 @@ func (s *sheet) paintTAT(r cell.Rect, k *model.Watched) {
 	ahead := min(max(0, g.TAT.Sub(s.now)), tolerance)
 	cells := r.W - 1
 	place := func(d time.Duration) int { return r.X + int(math.Round(float64(d)/float64(tolerance)*float64(cells))) }
-	s.Buffer.Fill(r.X, r.Y, cells, s.Look.Axis, s.Look.Faint)
+	s.c.Buffer.Fill(r.X, r.Y, cells, s.c.Look.Axis, s.c.Look.Faint)
 	if capacity <= int64(cells/2) { // one tick a request, where they can be told apart
 		for i := range capacity {
-			s.Buffer.Set(place(interval*time.Duration(i)), r.Y, s.Look.Tick, s.Look.Dim)
+			s.c.Buffer.Set(place(interval*time.Duration(i)), r.Y, s.c.Look.Tick, s.c.Look.Dim)
 		}
 	}
 	head := place(ahead)
-	st := s.Look.Fill(g.Utilization)
-	n := len(s.Look.Reach)
-	s.Buffer.Fill(r.X, r.Y, head-r.X, s.Look.Reach[n-1], st)
-	s.Buffer.Set(r.X+cells, r.Y, s.Look.LimitV, s.Look.Denied)
+	st := s.c.Look.Fill(g.Utilization)
+	n := len(s.c.Look.Reach)
+	s.c.Buffer.Fill(r.X, r.Y, head-r.X, s.c.Look.Reach[n-1], st)
+	s.c.Buffer.Set(r.X+cells, r.Y, s.c.Look.LimitV, s.c.Look.Denied)
 	end := r.X + r.W
 	tail := "tolerance " + format.Span(tolerance)
-	s.Buffer.Right(r.X, r.Y+1, end, tail, s.Look.Dim)
-	x := s.Spans(r.X, r.Y+1, end, widget.Styled("now ", s.Look.Dim))
+	s.c.Buffer.Right(r.X, r.Y+1, end, tail, s.c.Look.Dim)
+	x := s.c.Spans(r.X, r.Y+1, end, widget.Styled("now ", s.c.Look.Dim))
 	text := "TAT +" + format.Span(ahead)
-	if !s.Buffer.ASCII { // there the end of what is filled points at it alone
+	if !s.c.Buffer.ASCII { // there the end of what is filled points at it alone
 		text = "↑ " + text
 	}
 	if ahead == 0 {
 		text = "TAT has passed: as new"
 	}
-	s.Spans(min(max(x, head), end-len(tail)-len(text)-1), r.Y+1, end-len(tail)-1, widget.Styled(text, st))
+	s.c.Spans(min(max(x, head), end-len(tail)-len(text)-1), r.Y+1, end-len(tail)-1, widget.Styled(text, st))
 }
 
 // paintDrop draws the bucket with a unit in each cell where they fit, and below it the
@@ -82,29 +82,29 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 	limit.Window = t.Window
 	level, under := k.Reading.State.LevelAt(s.now, limit, t.Convention), "next token"
 	leaky := t.Algorithm.Fills()
-	st := s.Look.Current
+	st := s.c.Look.Current
 	if leaky {
-		under, st = "next drop", s.Look.Fill(g.Utilization)
+		under, st = "next drop", s.c.Look.Fill(g.Utilization)
 	}
 	level = min(max(level, 0), float64(capacity))
-	s.Buffer.Set(r.X, r.Y, s.Look.Box.V, s.Look.Dim)
+	s.c.Buffer.Set(r.X, r.Y, s.c.Look.Box.V, s.c.Look.Dim)
 	cells := r.W - 2
 	unit := cells / int(min(capacity, int64(cells)))
 	whole := int(level)
 	if unit >= 2 { // units apart: a cell between them
 		cells = unit * int(capacity)
 		for i := range int(capacity) {
-			glyph, one := s.Look.Room, s.Look.Faint
+			glyph, one := s.c.Look.Room, s.c.Look.Faint
 			if i < whole {
-				glyph, one = s.Look.Reach[len(s.Look.Reach)-1], st
+				glyph, one = s.c.Look.Reach[len(s.c.Look.Reach)-1], st
 			}
-			s.Buffer.Fill(r.X+1+i*unit, r.Y, unit-1, glyph, one)
+			s.c.Buffer.Fill(r.X+1+i*unit, r.Y, unit-1, glyph, one)
 		}
 	} else {
-		s.Buffer.Fill(r.X+1, r.Y, cells, s.Look.Room, s.Look.Faint)
-		s.Buffer.Fill(r.X+1, r.Y, int(level/float64(capacity)*float64(cells)), s.Look.Reach[len(s.Look.Reach)-1], st)
+		s.c.Buffer.Fill(r.X+1, r.Y, cells, s.c.Look.Room, s.c.Look.Faint)
+		s.c.Buffer.Fill(r.X+1, r.Y, int(level/float64(capacity)*float64(cells)), s.c.Look.Reach[len(s.c.Look.Reach)-1], st)
 	}
-	s.Buffer.Set(r.X+1+cells, r.Y, s.Look.Box.V, s.Look.Dim)
+	s.c.Buffer.Set(r.X+1+cells, r.Y, s.c.Look.Box.V, s.c.Look.Dim)
 	part := level - math.Floor(level)
 	if leaky { // the drop that is leaving
 		part = 1 - part
@@ -113,23 +113,23 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 		}
 	}
 	idle := !leaky && level >= float64(capacity) || leaky && level == 0
-	x := s.Spans(r.X, r.Y+1, r.X+r.W, widget.Styled(under+" ", s.Look.Dim))
+	x := s.c.Spans(r.X, r.Y+1, r.X+r.W, widget.Styled(under+" ", s.c.Look.Dim))
 	if idle {
 		text := "the bucket is full"
 		if leaky {
 			text = "the bucket is empty"
 		}
-		s.Spans(x, r.Y+1, r.X+r.W, widget.Styled(text, s.Look.Dim))
+		s.c.Spans(x, r.Y+1, r.X+r.W, widget.Styled(text, s.c.Look.Dim))
 		return
 	}
 	wide := min(24, max(r.W/3, 6))
-	s.Buffer.Fill(x, r.Y+1, wide, s.Look.Room, s.Look.Faint)
-	n := len(s.Look.Reach)
+	s.c.Buffer.Fill(x, r.Y+1, wide, s.c.Look.Room, s.c.Look.Faint)
+	n := len(s.c.Look.Reach)
 	fine := int(part * float64(wide*n))
-	s.Buffer.Fill(x, r.Y+1, fine/n, s.Look.Reach[n-1], s.Look.Previous)
+	s.c.Buffer.Fill(x, r.Y+1, fine/n, s.c.Look.Reach[n-1], s.c.Look.Previous)
 	if fine%n > 0 {
-		s.Buffer.Set(x+fine/n, r.Y+1, s.Look.Reach[fine%n-1], s.Look.Previous)
+		s.c.Buffer.Set(x+fine/n, r.Y+1, s.c.Look.Reach[fine%n-1], s.c.Look.Previous)
 	}
 	rest := time.Duration((1 - part) * float64(t.Window) / float64(t.Limit.Count))
-	s.Spans(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Span(rest)), s.Look.Dim))
+	s.c.Spans(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Span(rest)), s.c.Look.Dim))
 }
