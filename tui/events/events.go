@@ -83,12 +83,12 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 }
 
 func (v view) quietSoFar(in cell.Rect) {
-	v.Buffer.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", v.Look.Dim)
+	v.c.Buffer.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", v.c.Look.Dim)
 }
 
 // events merges the alerts, decisions and markers that fit the filter by time, newest first.
 func (v view) events() []event {
-	alerts, decisions := v.Board().Alerts(), v.Decisions()
+	alerts, decisions := v.s.Board().Alerts(), v.s.Decisions()
 	list := make([]event, 0, len(alerts)+len(decisions))
 	i, j := len(alerts)-1, len(decisions)-1
 	for i >= 0 || j >= 0 {
@@ -101,7 +101,7 @@ func (v view) events() []event {
 		}
 	}
 	v.measure(list)
-	marks := v.Marks.Set()
+	marks := v.s.Marks.Set()
 	for i := range marks {
 		list = append(list, event{at: marks[i].At, mark: &marks[i]})
 	}
@@ -125,7 +125,7 @@ func (v view) measure(list []event) {
 		case model.BecameThrottled:
 			end, known := freed[e.alert.Key]
 			if e.still = !known; e.still {
-				end = v.At()
+				end = v.s.At()
 			}
 			e.lasted = max(end.Sub(e.at), 0)
 			delete(freed, e.alert.Key)
@@ -140,9 +140,9 @@ func (v view) fits(e *event) bool {
 	case e.mark != nil:
 		words = "marker " + e.mark.Text
 	case e.alert != nil:
-		words = session.Subject(e.alert, v.Name) + " " + session.AlertText(e.alert)
+		words = session.Subject(e.alert, v.s.Name) + " " + session.AlertText(e.alert)
 	}
-	return v.Fits(e.key(), words)
+	return v.s.Fits(e.key(), words)
 }
 
 // narrow is the width of a log below which its times are in seconds.
@@ -166,9 +166,9 @@ func (v view) whoColumns(list []event, columns int) int {
 // who is what an event is about.
 func (v view) who(e *event) string {
 	if e.alert != nil {
-		return session.Subject(e.alert, v.Name)
+		return session.Subject(e.alert, v.s.Name)
 	}
-	return v.Name(e.key())
+	return v.s.Name(e.key())
 }
 
 // widthOfTime is what the time and the mark of an event take in a log of so many columns.
@@ -183,13 +183,13 @@ func widthOfTime(columns int) int {
 // paintEvent draws an event in the columns from x to end, of which so many are for what it is about.
 func (v view) paintEvent(x, y, end, who int, e event) {
 	if e.mark != nil {
-		v.paintLine(x, y, end, who, e.at, line{string(v.Look.Flag), v.Look.Title, v.who(&e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
+		v.paintLine(x, y, end, who, e.at, line{string(v.c.Look.Flag), v.c.Look.Title, v.who(&e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
 		return
 	}
 	if e.fired != nil {
-		room := end - PaintDecision(v.Canvas, x, y, end, e.fired) - 2
-		name := v.Name(e.fired.Key)
-		v.Buffer.Right(x, y, end, format.First(room, "fired from here at "+name, "at "+name, safetext.Shorten(name, max(room, 0), safetext.Ellipsis)), v.Look.Injected)
+		room := end - PaintDecision(v.c, x, y, end, e.fired) - 2
+		name := v.s.Name(e.fired.Key)
+		v.c.Buffer.Right(x, y, end, format.First(room, "fired from here at "+name, "at "+name, safetext.Shorten(name, max(room, 0), safetext.Ellipsis)), v.c.Look.Injected)
 		return
 	}
 	mark, st, text := v.alertText(e.alert)
@@ -215,17 +215,17 @@ func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
 	if end-x < narrow { // the words need the room of the milliseconds
 		clock = format.Clock(at)
 	}
-	x = v.Spans(x, y, end, widget.Styled(clock+" ", v.Look.Dim), widget.Styled(l.mark+" ", l.style))
-	after := v.Buffer.Text(x, y, end, v.Families().Shorten(l.who, who, safetext.Ellipsis), v.Look.Text)
+	x = v.c.Spans(x, y, end, widget.Styled(clock+" ", v.c.Look.Dim), widget.Styled(l.mark+" ", l.style))
+	after := v.c.Buffer.Text(x, y, end, v.s.Families().Shorten(l.who, who, safetext.Ellipsis), v.c.Look.Text)
 	if x = max(after, min(x+who, end)) + 1; safetext.Width(l.text) > end-x {
 		x = after + 1 // the words come first, then that they stand below each other
 	}
-	v.Buffer.Text(x, y, end, safetext.Clip(l.text, max(end-x, 0), safetext.Ellipsis), l.style)
+	v.c.Buffer.Text(x, y, end, safetext.Clip(l.text, max(end-x, 0), safetext.Ellipsis), l.style)
 }
 
 // alertText is an alert as a shape, a colour and words.
 func (v view) alertText(e *model.Alert) (mark string, st themes.Style, text string) {
-	l := &v.Look
+	l := &v.c.Look
 	switch text = session.AlertText(e); e.What {
 	case model.Restarted:
 		if e.N > 0 {
@@ -249,31 +249,31 @@ func (v view) alertText(e *model.Alert) (mark string, st themes.Style, text stri
 
 // PaintDecision writes one decision about a fired request and returns the column after it.
 func PaintDecision(p *widget.Canvas, x, y, end int, d *firing.Decision) int {
-	v := view{Canvas: p}
+	v := view{c: p}
 	mark, what, st := v.outcome(d.Outcome)
 	if d.N > 1 {
 		what += fmt.Sprintf(" ×%d", d.N)
 	}
-	x = v.Spans(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.Look.Dim), widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
+	x = v.c.Spans(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.c.Look.Dim), widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
 	switch d.Outcome {
 	case model.Admitted:
-		x = v.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d left %-7s", d.Cost, format.Short(d.Decision.Remaining)), v.Look.Text))
+		x = v.c.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d left %-7s", d.Cost, format.Short(d.Decision.Remaining)), v.c.Look.Text))
 	case model.Denied:
-		x = v.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, format.Span(d.Decision.RetryAfter)), v.Look.Text))
+		x = v.c.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, format.Span(d.Decision.RetryAfter)), v.c.Look.Text))
 	default:
-		return v.Buffer.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), v.Look.Text)
+		return v.c.Buffer.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), v.c.Look.Text)
 	}
-	return v.Spans(x, y, end, widget.Styled(fmt.Sprintf("%8s", format.Latency(d.Latency)), v.Look.Dim))
+	return v.c.Spans(x, y, end, widget.Styled(fmt.Sprintf("%8s", format.Latency(d.Latency)), v.c.Look.Dim))
 }
 
 func (v view) outcome(o model.Outcome) (mark, what string, st themes.Style) {
 	switch o {
 	case model.Admitted:
-		return v.Look.YesMark, "admitted", v.Look.Admitted
+		return v.c.Look.YesMark, "admitted", v.c.Look.Admitted
 	case model.Denied:
-		return v.Look.OverMark, "denied", v.Look.Denied
+		return v.c.Look.OverMark, "denied", v.c.Look.Denied
 	case model.Failed:
-		return "!", "error", v.Look.Near
+		return "!", "error", v.c.Look.Near
 	}
-	return "?", "unknown", v.Look.Unknown
+	return "?", "unknown", v.c.Look.Unknown
 }

@@ -70,13 +70,13 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 	if r.H < 4 {
 		return
 	}
-	in := v.Section(r, false, widget.Styled("lanes", v.Look.Title), widget.Styled(" · when keys denied", v.Look.Dim))
+	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title), widget.Styled(" · when keys denied", v.c.Look.Dim))
 	name := min(max(in.W*2/5, 12), 30)
 	plot := cell.Rect{X: in.X + name + 3, Y: in.Y, W: in.W - name - 3, H: in.H - 1}
 	if plot.W < 8 || plot.H < 1 || len(e.list) == 0 {
 		return
 	}
-	now, oldest := v.At(), e.list[len(e.list)-1].at
+	now, oldest := v.s.At(), e.list[len(e.list)-1].at
 	span := spans[0]
 	for _, s := range spans[1:] {
 		if now.Sub(oldest) > span {
@@ -92,44 +92,44 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 		}
 		y := plot.Y + i
 		v.paintLane(cell.Rect{X: plot.X, Y: y, W: plot.W, H: 1}, l, place)
-		st := v.Look.Text
-		if k := v.Board().Key(l.key); k != nil {
-			mark, style := v.Mark(k, v.Look)
-			v.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
+		st := v.c.Look.Text
+		if k := v.s.Board().Key(l.key); k != nil {
+			mark, style := v.s.Mark(k, v.c.Look)
+			v.c.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
 		} else {
-			st = v.Look.Dim
+			st = v.c.Look.Dim
 		}
-		v.Buffer.Text(in.X+2, y, in.X+2+name, v.ShortName(l.key, name), st)
-		v.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(x int) tea.Cmd {
+		v.c.Buffer.Text(in.X+2, y, in.X+2+name, v.s.ShortName(l.key, name), st)
+		v.c.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(x int) tea.Cmd {
 			at := max(x-(plot.X-in.X), 0)
-			return v.Visit(l.key, from.Add(column*time.Duration(at)+column/2))
+			return v.s.Visit(l.key, from.Add(column*time.Duration(at)+column/2))
 		})
 	}
 	labels := plot.Y + plot.H
-	v.Buffer.Text(plot.X, labels, plot.X+plot.W, "-"+format.Length(span), v.Look.Dim)
+	v.c.Buffer.Text(plot.X, labels, plot.X+plot.W, "-"+format.Length(span), v.c.Look.Dim)
 	end := "now"
-	if v.Paused() {
+	if v.s.Paused() {
 		end = format.Clock(now)
 	}
-	v.Buffer.Right(plot.X, labels, plot.X+plot.W, end, v.Look.Text)
+	v.c.Buffer.Right(plot.X, labels, plot.X+plot.W, end, v.c.Look.Text)
 	if x := place(e.list[e.at].at); x >= 0 && x < plot.W {
-		v.Buffer.Tint(cell.Rect{X: plot.X + x, Y: plot.Y, W: 1, H: plot.H}, v.Look.Selected)
+		v.c.Buffer.Tint(cell.Rect{X: plot.X + x, Y: plot.Y, W: 1, H: plot.H}, v.c.Look.Selected)
 	}
 }
 
 // paintLane draws one key: a cell that denied has the sign of denials, one in which it came
 // near its limit that of near keys.
 func (v view) paintLane(r cell.Rect, l *lane, place func(limiter.Instant) int) {
-	v.Buffer.Fill(r.X, r.Y, r.W, v.Look.Room, v.Look.Faint)
+	v.c.Buffer.Fill(r.X, r.Y, r.W, v.c.Look.Room, v.c.Look.Faint)
 	for _, at := range l.near {
 		if x := place(at); x >= 0 && x < r.W {
-			v.Buffer.Text(r.X+x, r.Y, r.X+r.W, v.Look.NearMark, v.Look.Near)
+			v.c.Buffer.Text(r.X+x, r.Y, r.X+r.W, v.c.Look.NearMark, v.c.Look.Near)
 		}
 	}
 	for _, s := range l.denied {
 		a, b := max(place(s.from), 0), min(place(s.to), r.W-1)
 		if b >= a {
-			v.Buffer.Fill(r.X+a, r.Y, b-a+1, v.Look.Cross, v.Look.Denied)
+			v.c.Buffer.Fill(r.X+a, r.Y, b-a+1, v.c.Look.Cross, v.c.Look.Denied)
 		}
 	}
 }

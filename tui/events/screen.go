@@ -19,7 +19,7 @@ import (
 
 // Screen is the log of events. Make one with New.
 type Screen struct {
-	*session.Session
+	s *session.Session
 
 	list    []event // newest first, as laid out
 	rows    int     // on screen
@@ -32,13 +32,13 @@ type Screen struct {
 
 // view is the screen on the canvas that it is painted on.
 type view struct {
-	*widget.Canvas
-	*session.Session
+	c *widget.Canvas
+	s *session.Session
 }
 
 // New returns the log of a session.
 func New(s *session.Session) *Screen {
-	e := &Screen{Session: s}
+	e := &Screen{s: s}
 	move := func(by func() int) func() tea.Cmd {
 		return func() tea.Cmd { e.at = min(max(e.at+by(), 0), max(len(e.list)-1, 0)); return nil }
 	}
@@ -68,7 +68,7 @@ func (e *Screen) Keys() keymap.Actions { return e.actions }
 func (e *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
-		e.list = view{nil, e.Session}.events()
+		e.list = view{nil, e.s}.events()
 		e.arrange(msg.Area, msg.Framed)
 		e.rows = max(e.log.H-1, 1)
 		if msg.Framed {
@@ -77,7 +77,7 @@ func (e *Screen) Update(msg tea.Msg) tea.Cmd {
 		e.at = min(max(e.at, 0), max(len(e.list)-1, 0))
 		e.top = min(max(e.top, e.at-e.rows+1), e.at)
 		e.top = min(max(e.top, 0), max(0, len(e.list)-e.rows))
-		e.See(0, 0)
+		e.s.See(0, 0)
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelDown {
 			e.at = min(e.at+3, max(len(e.list)-1, 0))
@@ -93,7 +93,7 @@ func (e *Screen) open() tea.Cmd {
 	if e.at >= len(e.list) {
 		return nil
 	}
-	return lead(e.Session, e.list[e.at])
+	return lead(e.s, e.list[e.at])
 }
 
 // export lets a person say how the listed events are exported, and does it.
@@ -103,7 +103,7 @@ func (e *Screen) export() tea.Cmd {
 		list = append(list, e.list[i].marker())
 	}
 	marker.Sort(list)
-	e.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return e.ExportEvents(list, f) })
+	e.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return e.s.ExportEvents(list, f) })
 	return nil
 }
 
@@ -119,20 +119,20 @@ func lead(s *session.Session, e event) tea.Cmd {
 // Paint draws what happened, newest first: alerts and decisions in one order of time, and the
 // keys that they are about as lanes.
 func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
-	v := view{p, e.Session}
+	v := view{p, e.s}
 	title := []widget.Span{widget.Styled("events", p.Look.Title),
-		widget.Styled(" · "+format.Plural(len(e.Board().Alerts()), "alert")+", "+format.Plural(len(e.Decisions()), "decision"), p.Look.Dim)}
-	if n := len(e.Marks.Set()); n > 0 {
+		widget.Styled(" · "+format.Plural(len(e.s.Board().Alerts()), "alert")+", "+format.Plural(len(e.s.Decisions()), "decision"), p.Look.Dim)}
+	if n := len(e.s.Marks.Set()); n > 0 {
 		title = append(title, widget.Styled(", "+format.Plural(n, "marker"), p.Look.Dim))
 	}
-	if f := e.Filter(); f != "" {
+	if f := e.s.Filter(); f != "" {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(e.list)), p.Look.Accent), widget.Styled(safetext.Clean(f), p.Look.Text))
 	}
 	in := p.Section(e.log, true, title...)
 	e.paintLanes(v, e.lanes)
 	switch {
 	case len(e.list) > 0:
-	case e.Filter() != "":
+	case e.s.Filter() != "":
 		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No event fits the filter; esc clears it.", p.Look.Dim)
 		return
 	default:
