@@ -44,47 +44,47 @@ func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
 
 func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	key := k.Reading.Key
-	line := v.Look.Border
-	if key == v.Selected() {
-		line = v.Look.Accent
+	line := v.c.Look.Border
+	if key == v.s.Selected() {
+		line = v.c.Look.Accent
 	}
-	v.Look.Box.Frame(&v.Buffer, r, line)
-	v.OnClick(r, func(int) tea.Cmd {
-		if v.Selected() == key {
-			return v.Show("dashboard")
+	v.c.Look.Box.Frame(&v.c.Buffer, r, line)
+	v.c.OnClick(r, func(int) tea.Cmd {
+		if v.s.Selected() == key {
+			return v.s.Show("dashboard")
 		}
-		v.Pick(key)
+		v.s.Pick(key)
 		return nil
 	})
-	mark, style := v.Mark(k, v.Look)
+	mark, style := v.s.Mark(k, v.c.Look)
 	used := " " + session.UsedText(k, 11) + " "
-	name := v.ShortName(key, max(4, r.W-8-safetext.Width(used)))
-	x := v.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", v.Look.Title))
-	v.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
+	name := v.s.ShortName(key, max(4, r.W-8-safetext.Width(used)))
+	x := v.c.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", v.c.Look.Title))
+	v.c.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)
 	if k.Reading.Err != "" || k.Timeline == nil {
-		v.Buffer.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), v.Look.Unknown)
+		v.c.Buffer.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), v.c.Look.Unknown)
 		return
 	}
-	v.Time.Tile(v.Canvas, in, k, v.Moment())
+	v.s.Time.Tile(v.c, in, k, v.s.Moment())
 	g, foot := &k.Gauge, r.Y+r.H-1
-	next, st := " next "+session.NextText(g, 6)+" ", v.Look.Good
+	next, st := " next "+session.NextText(g, 6)+" ", v.c.Look.Good
 	switch {
 	case g.Throttled():
-		st = v.Look.Denied
+		st = v.c.Look.Denied
 	case !g.NextKnown:
-		st = v.Look.Unknown
+		st = v.c.Look.Unknown
 	}
 	end := r.X + r.W - 2
-	v.Buffer.Right(r.X+2, foot, end, next, st)
+	v.c.Buffer.Right(r.X+2, foot, end, next, st)
 	rate := format.Unknown
 	if pace, known := g.Pace(); known {
 		rate = format.PerSecond(pace)
 	}
-	v.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), v.Look.Dim),
-		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.Look.Dim), widget.Styled(" · "+rate+" ", v.Look.Text))
-	if _, old := v.Outdated(k); old {
-		v.Buffer.Wash(in, v.Look.Unknown.Fg)
-		v.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, v.Look.Unknown.Fg)
+	v.c.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), v.c.Look.Dim),
+		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.c.Look.Dim), widget.Styled(" · "+rate+" ", v.c.Look.Text))
+	if _, old := v.s.Outdated(k); old {
+		v.c.Buffer.Wash(in, v.c.Look.Unknown.Fg)
+		v.c.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, v.c.Look.Unknown.Fg)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // Screen is the grid. Make one with New.
 type Screen struct {
-	*session.Session
+	s *session.Session
 
 	area       cell.Rect
 	cols, rows int // tiles beside and above each other
@@ -27,15 +27,16 @@ type Screen struct {
 
 // view is the screen on the canvas that it is painted on.
 type view struct {
-	*widget.Canvas
-	*Screen
+	c      *widget.Canvas
+	screen *Screen
+	s      *session.Session // the screen's
 }
 
 // New returns the grid of a session.
 func New(s *session.Session) *Screen {
-	g := &Screen{Session: s, cols: 1, rows: 1}
+	g := &Screen{s: s, cols: 1, rows: 1}
 	move := func(by func() int) func() tea.Cmd {
-		return func() tea.Cmd { g.Move(by()); return nil }
+		return func() tea.Cmd { g.s.Move(by()); return nil }
 	}
 	page := func() int { return g.cols * g.rows }
 	g.actions = append(s.Actions(),
@@ -45,9 +46,9 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j"),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.Rows()) }), "home"),
-		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.Rows()) }), "end", "G"),
-		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.Show("dashboard") }, "enter").Hinted("open"),
+		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows()) }), "home"),
+		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows()) }), "end", "G"),
+		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Show("dashboard") }, "enter").Hinted("open"),
 	)
 	return g
 }
@@ -60,19 +61,19 @@ func (g *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
 		g.area = msg.Area
-		g.cols, g.rows, g.height = tiling(g.area, len(g.Rows()))
+		g.cols, g.rows, g.height = tiling(g.area, len(g.s.Rows()))
 		per := max(g.cols*g.rows, 1)
-		g.pages = max((len(g.Rows())+per-1)/per, 1)
+		g.pages = max((len(g.s.Rows())+per-1)/per, 1)
 		g.page = min(g.page, g.pages-1)
-		if i := g.Index(); i >= 0 && g.Picked() {
+		if i := g.s.Index(); i >= 0 && g.s.Picked() {
 			g.page = i / per
 		}
-		g.See(g.page*per, (g.page+1)*per)
+		g.s.See(g.page*per, (g.page+1)*per)
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelDown {
-			g.Move(g.cols)
+			g.s.Move(g.cols)
 		} else {
-			g.Move(-g.cols)
+			g.s.Move(-g.cols)
 		}
 	}
 	return nil
@@ -80,10 +81,10 @@ func (g *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // Paint draws the page of tiles, and at the lower edge which page it is.
 func (g *Screen) Paint(p *widget.Canvas, r cell.Rect) {
-	v := view{p, g}
-	rows := g.Rows()
+	v := view{p, g, g.s}
+	rows := g.s.Rows()
 	if len(rows) == 0 {
-		session.PaintSearch(p, r, g.Live())
+		session.PaintSearch(p, r, g.s.Live())
 		return
 	}
 	page := g.cols * g.rows
