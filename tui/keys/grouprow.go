@@ -18,35 +18,35 @@ import (
 // how many deny or are near, the fill of the nearest, and the sums of the rates.
 func (v tableView) groupRow(x, y, w int, widths *[len(columns)]int, g *group) {
 	left, row := x, cell.Rect{X: x, Y: y, W: w, H: 1}
-	mark, markStyle := v.Mark(g.shown(), v.Look)
-	selected := v.groups.at == g.path
+	mark, markStyle := v.s.Mark(g.shown(), v.c.Look)
+	selected := v.table.groups.at == g.path
 	if selected {
-		v.Buffer.Text(x, y, x+1, v.Look.SelMark, v.Look.Accent)
+		v.c.Buffer.Text(x, y, x+1, v.c.Look.SelMark, v.c.Look.Accent)
 	}
-	v.Buffer.Text(x+1, y, x+3, mark+" ", markStyle)
+	v.c.Buffer.Text(x+1, y, x+3, mark+" ", markStyle)
 	x += 3
 	for i, c := range columns {
 		if cw := widths[i]; cw > 0 {
 			if c.group != nil {
-				c.group(groupCell{slot{v.Canvas, x - 1, y, cw}, v.table, g})
+				c.group(groupCell{slot{v.c, x - 1, y, cw}, v.table, g})
 			}
 			x += cw + 1
 		}
 	}
-	v.Tip(row, func(int, int) string { return v.groupTip(g) })
+	v.c.Tip(row, func(int, int) string { return v.table.groupTip(g) })
 	switch {
 	case selected:
-		v.Buffer.Tint(row, v.Look.Selected)
+		v.c.Buffer.Tint(row, v.c.Look.Selected)
 	case g.denied > 0:
-		v.Buffer.Tint(row, v.Look.DeniedGround)
+		v.c.Buffer.Tint(row, v.c.Look.DeniedGround)
 	}
 	folds := left + 3 + indent*g.depth + 1 // behind its mark
-	v.OnClick(row, func(at int) tea.Cmd {
+	v.c.OnClick(row, func(at int) tea.Cmd {
 		v.focus()
 		if selected || at <= folds-left {
-			v.openGroup(g, !v.groups.tree.open[g.path])
+			v.table.openGroup(g, !v.table.groups.tree.open[g.path])
 		}
-		v.goTo(v.groups.tree.groupLine(g.path))
+		v.table.goTo(v.table.groups.tree.groupLine(g.path))
 		return nil
 	})
 }
@@ -62,20 +62,20 @@ type groupCell struct {
 }
 
 func (c groupCell) name() {
-	mark := c.Look.FoldedMark
+	mark := c.c.Look.FoldedMark
 	if c.table.groups.all || c.table.groups.tree.open[c.g.path] {
-		mark = c.Look.OpenMark
+		mark = c.c.Look.OpenMark
 	}
 	at := c.x + 1 + indent*c.g.depth
-	c.Buffer.Text(at, c.y, c.x+c.w, mark, c.Look.Accent)
+	c.c.Buffer.Text(at, c.y, c.x+c.w, mark, c.c.Look.Accent)
 	count := " " + format.Brief(int64(c.g.keys))
 	room := max(c.w-3-indent*c.g.depth-len(count), 4)
-	st := c.Look.Text
+	st := c.c.Look.Text
 	if c.g.denied > 0 {
-		st = c.Look.Title
+		st = c.c.Look.Title
 	}
-	at = c.Buffer.Text(at+2, c.y, c.x+c.w, safetext.Shorten(c.label(c.g.label), room, safetext.Ellipsis), st)
-	c.Buffer.Text(at, c.y, c.x+c.w, count, c.Look.Dim)
+	at = c.c.Buffer.Text(at+2, c.y, c.x+c.w, safetext.Shorten(c.label(c.g.label), room, safetext.Ellipsis), st)
+	c.c.Buffer.Text(at, c.y, c.x+c.w, count, c.c.Look.Dim)
 }
 
 // way stands between the parts of a group's name.
@@ -83,7 +83,7 @@ const way = " › "
 
 // label is a group's name in the letters of the terminal.
 func (c groupCell) label(label string) string {
-	if c.Buffer.ASCII {
+	if c.c.Buffer.ASCII {
 		return strings.ReplaceAll(label, way, " > ")
 	}
 	return label
@@ -94,16 +94,16 @@ func (c groupCell) limiter() {
 	if c.g.one {
 		text = c.g.first.Reading.Target.Algorithm.Short()
 	}
-	c.text(text, c.Look.Dim)
+	c.text(text, c.c.Look.Dim)
 }
 
 func (c groupCell) used() {
-	text, st := "", c.Look.Dim
+	text, st := "", c.c.Look.Dim
 	switch {
 	case c.g.denied > 0:
-		text, st = format.Brief(int64(c.g.denied))+" denied", c.Look.Denied
+		text, st = format.Brief(int64(c.g.denied))+" denied", c.c.Look.Denied
 	case c.g.near > 0:
-		text, st = format.Brief(int64(c.g.near))+" near", c.Look.Near
+		text, st = format.Brief(int64(c.g.near))+" near", c.c.Look.Near
 	case c.g.worst != nil:
 		text = fmt.Sprintf("%.0f%%", 100*c.g.worst.Gauge.Utilization)
 	}
@@ -112,38 +112,38 @@ func (c groupCell) used() {
 
 func (c groupCell) fill() {
 	if c.g.worst == nil {
-		c.text(format.Unknown, c.Look.Unknown)
+		c.text(format.Unknown, c.c.Look.Unknown)
 		return
 	}
-	chart.Meter(&c.Buffer, c.x, c.y, c.w, c.g.worst.Gauge.Utilization, c.Look)
+	chart.Meter(&c.c.Buffer, c.x, c.y, c.w, c.g.worst.Gauge.Utilization, c.c.Look)
 	if c.g.denied+c.g.near == 0 {
-		c.Buffer.Wash(c.rect(), c.Look.Fine)
+		c.c.Buffer.Wash(c.rect(), c.c.Look.Fine)
 	}
 }
 
 func (c groupCell) rate() {
-	c.perSecond(c.g.rateKnown, c.g.rate, c.Look.Text)
+	c.perSecond(c.g.rateKnown, c.g.rate, c.c.Look.Text)
 }
 
 func (c groupCell) denied() {
-	c.perSecond(c.g.deniedKnown, c.g.deniedSec, c.Look.Denied)
+	c.perSecond(c.g.deniedKnown, c.g.deniedSec, c.c.Look.Denied)
 }
 
 func (c groupCell) perSecond(known bool, rate float64, st themes.Style) {
 	text := format.Unknown
 	switch {
 	case known && rate == 0:
-		text, st = format.PerSecond(0), c.Look.Dim
+		text, st = format.PerSecond(0), c.c.Look.Dim
 	case known:
 		text = format.PerSecond(rate)
 	default:
-		st = c.Look.Unknown
+		st = c.c.Look.Unknown
 	}
 	c.right(text, st)
 }
 
 func (c groupCell) next() {
 	if c.g.worst != nil && c.g.denied > 0 {
-		c.right(session.NextText(&c.g.worst.Gauge, c.w), c.Look.Denied)
+		c.right(session.NextText(&c.g.worst.Gauge, c.w), c.c.Look.Denied)
 	}
 }

@@ -21,8 +21,8 @@ func (d *Screen) travel() keymap.Actions {
 	arrow := func(name, shown, what string, earlier bool, keys ...string) keymap.Action {
 		return keymap.New("time", name, shown, what, func() tea.Cmd {
 			switch {
-			case d.CanScroll() == "":
-				d.Scroll(earlier)
+			case d.s.CanScroll() == "":
+				d.s.Scroll(earlier)
 			case earlier:
 				d.table.fold()
 			default:
@@ -33,7 +33,7 @@ func (d *Screen) travel() keymap.Actions {
 			if d.table.groups.on {
 				return ""
 			}
-			return d.CanScroll()
+			return d.s.CanScroll()
 		})
 	}
 	return keymap.Actions{
@@ -45,12 +45,12 @@ func (d *Screen) travel() keymap.Actions {
 
 func (t *table) toggleGroups() tea.Cmd {
 	t.groups = grouping{on: !t.groups.on}
-	t.SetGroup("")
+	t.s.SetGroup("")
 	name := ""
 	if t.groups.on {
 		name = "on"
 	}
-	return t.Remember("groups", name)
+	return t.s.Remember("groups", name)
 }
 
 // buildGroups brings the lines of the table up to date with the rows and says what the
@@ -60,22 +60,22 @@ func (t *table) buildGroups() {
 	if !g.on {
 		return
 	}
-	if all := t.Filter() != ""; g.built != t.Sorts() || g.all != all {
-		g.built, g.all = t.Sorts(), all
-		g.tree.build(t.Rows(), t.Name, all)
+	if all := t.s.Filter() != ""; g.built != t.s.Sorts() || g.all != all {
+		g.built, g.all = t.s.Sorts(), all
+		g.tree.build(t.s.Rows(), t.s.Name, all)
 	}
 	if g.at != "" && g.tree.groupLine(g.at) < 0 {
 		g.at = ""
 	}
 	if g.at == "" {
-		if i := g.tree.lineOf(t.Selected()); i >= 0 && g.tree.lines[i].group != nil {
+		if i := g.tree.lineOf(t.s.Selected()); i >= 0 && g.tree.lines[i].group != nil {
 			g.at = g.tree.lines[i].group.path
 		}
 	}
 	if g.at == "" {
-		t.SetGroup("")
+		t.s.SetGroup("")
 	} else {
-		t.SetGroup(g.tree.lines[g.tree.groupLine(g.at)].group.title())
+		t.s.SetGroup(g.tree.lines[g.tree.groupLine(g.at)].group.title())
 	}
 }
 
@@ -84,7 +84,7 @@ func (t *table) lineCount() int {
 	if t.groups.on {
 		return len(t.groups.tree.lines)
 	}
-	return len(t.Rows())
+	return len(t.s.Rows())
 }
 
 // lineAt returns a line of the table.
@@ -92,24 +92,24 @@ func (t *table) lineAt(i int) line {
 	if t.groups.on {
 		return t.groups.tree.lines[i]
 	}
-	return line{key: t.Rows()[i]}
+	return line{key: t.s.Rows()[i]}
 }
 
 // cursor is the line under the cursor, or -1.
 func (t *table) cursor() int {
 	switch {
 	case !t.groups.on:
-		return t.Index()
+		return t.s.Index()
 	case t.groups.at != "":
 		return t.groups.tree.groupLine(t.groups.at)
 	}
-	return t.groups.tree.lineOf(t.Selected())
+	return t.groups.tree.lineOf(t.s.Selected())
 }
 
 // step moves the cursor so many lines down.
 func (t *table) step(by int) {
 	if !t.groups.on {
-		t.Move(by)
+		t.s.Move(by)
 		return
 	}
 	at := t.cursor()
@@ -128,12 +128,12 @@ func (t *table) goTo(i int) {
 	l := t.lineAt(min(max(i, 0), t.lineCount()-1))
 	if l.group == nil {
 		t.groups.at = ""
-		t.Pick(l.key.Reading.Key)
+		t.s.Pick(l.key.Reading.Key)
 		return
 	}
-	t.Pick(l.group.shown().Reading.Key)
+	t.s.Pick(l.group.shown().Reading.Key)
 	t.groups.at = l.group.path
-	t.SetGroup(l.group.title())
+	t.s.SetGroup(l.group.title())
 }
 
 // group returns the group under the cursor, or nil.
@@ -162,7 +162,7 @@ func (t *table) fold() {
 	g := t.group()
 	switch {
 	case g == nil:
-		g = t.groups.tree.of[t.Selected()]
+		g = t.groups.tree.of[t.s.Selected()]
 	case t.groups.tree.open[g.path]:
 		t.openGroup(g, false)
 		return
@@ -177,7 +177,7 @@ func (t *table) fold() {
 // seeLines tells the source which keys are on screen: of a group the one that is shown.
 func (t *table) seeLines(from, to int) {
 	if !t.groups.on {
-		t.See(from, to)
+		t.s.See(from, to)
 		return
 	}
 	var keys []string
@@ -188,7 +188,7 @@ func (t *table) seeLines(from, to int) {
 		}
 		keys = append(keys, k.Reading.Key)
 	}
-	t.SeeKeys(keys)
+	t.s.SeeKeys(keys)
 }
 
 // shown is the key that stands for the group: the nearest to its limit, else the first.

@@ -17,15 +17,15 @@ import (
 
 // slot is the room of a column in one row.
 type slot struct {
-	*widget.Canvas
+	c       *widget.Canvas
 	x, y, w int
 }
 
 // text writes from the left of the slot; what does not fit is cut off.
-func (s slot) text(text string, st themes.Style) { s.Buffer.Text(s.x, s.y, s.x+s.w, text, st) }
+func (s slot) text(text string, st themes.Style) { s.c.Buffer.Text(s.x, s.y, s.x+s.w, text, st) }
 
 // right writes up to the right end of the slot.
-func (s slot) right(text string, st themes.Style) { s.Buffer.Right(s.x, s.y, s.x+s.w, text, st) }
+func (s slot) right(text string, st themes.Style) { s.c.Buffer.Right(s.x, s.y, s.x+s.w, text, st) }
 
 func (s slot) rect() cell.Rect { return cell.Rect{X: s.x, Y: s.y, W: s.w, H: 1} }
 
@@ -43,43 +43,43 @@ func (c keyCell) fine() bool {
 
 // plain is the style of what a row says.
 func (c keyCell) plain() themes.Style {
-	if c.table.BandOf(c.k) == rows.SilentBand {
-		return c.Look.Dim
+	if c.table.s.BandOf(c.k) == rows.SilentBand {
+		return c.c.Look.Dim
 	}
-	return c.Look.Text
+	return c.c.Look.Text
 }
 
 func (c keyCell) name() {
 	st := c.plain()
 	if c.k.Gauge.Throttled() {
-		st = c.Look.Title
+		st = c.c.Look.Title
 	}
 	if short, ok := c.table.names.short[c.k.Reading.Key]; ok && !c.k.Pinned {
-		c.Buffer.Text(c.x+1, c.y, c.x+c.w, short, st)
+		c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, short, st)
 		return
 	}
-	name := c.table.Name(c.k.Reading.Key)
+	name := c.table.s.Name(c.k.Reading.Key)
 	if g := c.table.groups.tree.of[c.k.Reading.Key]; c.table.groups.on && g != nil {
 		name = strings.TrimPrefix(name, g.path)
 		c.x, c.w = c.x+indent*(g.depth+1), c.w-indent*(g.depth+1)
 	}
 	if c.k.Pinned {
-		name = c.Look.PinMark + " " + name
+		name = c.c.Look.PinMark + " " + name
 	}
-	c.Buffer.Text(c.x+1, c.y, c.x+c.w, c.table.Families().Shorten(name, c.w-1, safetext.Ellipsis), st)
+	c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, c.table.s.Families().Shorten(name, c.w-1, safetext.Ellipsis), st)
 }
 
 func (c keyCell) limiter() {
-	c.text(c.k.Reading.Target.Algorithm.Short(), c.Look.Dim)
+	c.text(c.k.Reading.Target.Algorithm.Short(), c.c.Look.Dim)
 }
 
 // library says whose limiter it is, or what else says that it is one.
 func (c keyCell) library() {
 	t := &c.k.Reading.Target
-	text, st := t.Library, c.Look.Dim
+	text, st := t.Library, c.c.Look.Dim
 	switch {
 	case t.Evidence == model.Likely:
-		text, st = "~likely", c.Look.Unknown
+		text, st = "~likely", c.c.Look.Unknown
 	case t.Evidence == model.Told || text == "":
 		text = t.Evidence.String()
 	}
@@ -88,61 +88,61 @@ func (c keyCell) library() {
 
 func (c keyCell) fill() {
 	if c.k.Gauge.Remaining.Known {
-		chart.Meter(&c.Buffer, c.x, c.y, c.w, c.k.Gauge.Utilization, c.Look)
+		chart.Meter(&c.c.Buffer, c.x, c.y, c.w, c.k.Gauge.Utilization, c.c.Look)
 		if c.fine() {
-			c.Buffer.Wash(c.rect(), c.Look.Fine)
+			c.c.Buffer.Wash(c.rect(), c.c.Look.Fine)
 		}
 	} else if c.k.Reading.Err == "" {
-		c.text(format.Unknown, c.Look.Unknown)
+		c.text(format.Unknown, c.c.Look.Unknown)
 	}
 }
 
 func (c keyCell) rate() {
-	text, st := format.Unknown, c.Look.Unknown
+	text, st := format.Unknown, c.c.Look.Unknown
 	if rate, known := c.k.Gauge.Pace(); known { // that of the window is beside the timeline
 		text, st = format.PerSecond(rate), c.plain()
 		if rate == 0 {
-			st = c.Look.Dim
+			st = c.c.Look.Dim
 		}
 	}
 	c.right(text, st)
 }
 
 func (c keyCell) denied() {
-	text, st := format.Unknown, c.Look.Unknown
+	text, st := format.Unknown, c.c.Look.Unknown
 	if c.k.Gauge.DeniedInW.Known {
-		text, st = format.PerSecond(c.k.Gauge.DeniedPerSec), c.Look.Denied
+		text, st = format.PerSecond(c.k.Gauge.DeniedPerSec), c.c.Look.Denied
 		if c.k.Gauge.DeniedInW.N == 0 {
-			text, st = "", c.Look.Dim
+			text, st = "", c.c.Look.Dim
 		}
 	}
 	c.right(text, st)
 }
 
 func (c keyCell) next() {
-	text, st := session.NextText(&c.k.Gauge, c.w), c.Look.Denied
+	text, st := session.NextText(&c.k.Gauge, c.w), c.c.Look.Denied
 	switch {
 	case !c.k.Gauge.NextKnown:
-		st = c.Look.Unknown
+		st = c.c.Look.Unknown
 	case c.k.Gauge.Next == 0 && !c.k.Gauge.Near(): // what is fine needs no word
 		return
 	case c.k.Gauge.Next == 0:
-		st = c.Look.Near
+		st = c.c.Look.Near
 	}
 	c.right(text, st)
 }
 
 func (c keyCell) used() {
 	if c.k.Reading.Err != "" {
-		c.right("unreadable", c.Look.Unknown)
+		c.right("unreadable", c.c.Look.Unknown)
 		return
 	}
 	st := c.plain()
 	switch {
 	case c.k.Gauge.Throttled():
-		st = c.Look.Denied
+		st = c.c.Look.Denied
 	case c.k.Gauge.Near():
-		st = c.Look.Near
+		st = c.c.Look.Near
 	}
 	c.right(session.UsedText(c.k, c.w), st)
 }
@@ -154,10 +154,10 @@ func (c keyCell) spark() {
 	}
 	per := model.PerColumn(max(1, c.w/2))
 	c.table.bins = resize(c.table.bins, c.w)
-	c.k.Timeline.Columns(c.table.bins, c.k.Timeline.Column(c.table.At(), per), per)
-	chart.Spark(&c.Buffer, c.x, c.y, c.w, c.table.bins, c.Look)
+	c.k.Timeline.Columns(c.table.bins, c.k.Timeline.Column(c.table.s.At(), per), per)
+	chart.Spark(&c.c.Buffer, c.x, c.y, c.w, c.table.bins, c.c.Look)
 	if c.fine() {
-		c.Buffer.Recolour(c.rect(), c.Look.Admitted.Fg, c.Look.Fine)
+		c.c.Buffer.Recolour(c.rect(), c.c.Look.Admitted.Fg, c.c.Look.Fine)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // rowActions are what can be done with a row beside what every screen can.
 func (d *Screen) rowActions() keymap.Actions {
 	none := func() string {
-		if d.Current() == nil {
+		if d.s.Current() == nil {
 			return "There is no key yet."
 		}
 		return ""
@@ -34,30 +34,30 @@ func (d *Screen) openMenu() tea.Cmd { return d.menuAt(-1, -1) }
 
 // menuAt opens the menu beside a cell, or in the middle.
 func (d *Screen) menuAt(x, y int) tea.Cmd {
-	k := d.Current()
+	k := d.s.Current()
 	if k == nil {
 		return nil
 	}
-	all := d.All()
+	all := d.s.All()
 	choices := []shell.Choice{{Name: "select", What: "shows the key at the right, and closes this", Aside: "enter"}}
 	for _, name := range offered {
 		act := all.Named(name)
-		if act == nil || act.Writes && d.CanFire() != "" {
+		if act == nil || act.Writes && d.s.CanFire() != "" {
 			continue
 		}
 		choices = append(choices, shell.Choice{Name: name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Value: *act})
 	}
-	p := d.NewPicker(d.Name(k.Reading.Key), choices)
+	p := d.s.NewPicker(d.s.Name(k.Reading.Key), choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		if act, ok := c.Value.(keymap.Action); ok {
-			return d.CarryOut(act)
+			return d.s.CarryOut(act)
 		}
 		return nil
 	}
 	if x >= 0 {
 		p.Beside(x, y)
 	}
-	d.Open(p)
+	d.s.Open(p)
 	return nil
 }
 
@@ -78,23 +78,23 @@ func (d *Screen) rightClick(x, y int) tea.Cmd {
 
 // peek says what one request would meet now.
 func (d *Screen) peek() tea.Cmd {
-	k := d.Current()
+	k := d.s.Current()
 	if k == nil {
 		return nil
 	}
-	name := d.Name(k.Reading.Key)
-	if age, old := d.Outdated(k); old {
-		d.Say(name + " was last read " + format.Span(age) + " ago: what a request would meet is not known.")
+	name := d.s.Name(k.Reading.Key)
+	if age, old := d.s.Outdated(k); old {
+		d.s.Say(name + " was last read " + format.Span(age) + " ago: what a request would meet is not known.")
 		return nil
 	}
-	d.Say(name + ": " + nextTip(&k.Gauge))
+	d.s.Say(name + ": " + nextTip(&k.Gauge))
 	return nil
 }
 
 // filterPrefix lists only the keys that begin like the selected one, or of the group under
 // the cursor.
 func (d *Screen) filterPrefix() tea.Cmd {
-	k := d.Current()
+	k := d.s.Current()
 	if k == nil {
 		return nil
 	}
@@ -105,9 +105,9 @@ func (d *Screen) filterPrefix() tea.Cmd {
 		prefix = k.Reading.Key[:i+1]
 	}
 	if prefix == "" {
-		d.Say("The name has no part before it: there is no prefix.")
+		d.s.Say("The name has no part before it: there is no prefix.")
 		return nil
 	}
-	d.SetFilter(prefix)
+	d.s.SetFilter(prefix)
 	return nil
 }

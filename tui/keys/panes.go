@@ -15,17 +15,17 @@ import (
 
 func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	title := v.timelineTitle(k, widget.TitleRoom(r.W))
-	in := v.Section(r, v.focus == paneTimeline, title...)
+	in := v.c.Section(r, v.screen.focus == paneTimeline, title...)
 	switch {
 	case k == nil:
 		v.paintAdvice(in)
 	case in.H >= 10:
-		v.Spans(in.X, in.Y, in.X+in.W, v.Headline(k, v.Look, in.W)...)
+		v.c.Spans(in.X, in.Y, in.X+in.W, v.s.Headline(k, v.c.Look, in.W)...)
 		_, in = in.Top(1)
 	default: // no row is left for the sentence
-		v.Aside(r, widget.Width(title...), v.NextSlot(k, v.Look))
+		v.c.Aside(r, widget.Width(title...), v.s.NextSlot(k, v.c.Look))
 	}
-	v.Time.Paint(v.Canvas, in, k, v.Moment(), k != nil && k.Reading.Key == v.Selected())
+	v.s.Time.Paint(v.c, in, k, v.s.Moment(), k != nil && k.Reading.Key == v.s.Selected())
 }
 
 // advice is what to know while a server shows no key, and awayAdvice while it has never answered.
@@ -39,17 +39,17 @@ ratescope without --redis shows what this looks like, on a Redis of its own with
 
 // paintAdvice fills the room of a timeline that has no key.
 func (v view) paintAdvice(r cell.Rect) {
-	if !v.Started() || v.Board().Len() > 0 {
+	if !v.s.Started() || v.s.Board().Len() > 0 {
 		return
 	}
 	y, text := r.Y+1, advice
-	if s := v.Live().Server; s.Link != model.Live && s.Err != "" {
+	if s := v.s.Live().Server; s.Link != model.Live && s.Err != "" {
 		text = awayAdvice
 	}
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		for _, line := range format.Wrap(paragraph, min(r.W-2, 90)) {
 			if y < r.Y+r.H {
-				v.Buffer.Text(r.X+1, y, r.X+r.W, line, v.Look.Dim)
+				v.c.Buffer.Text(r.X+1, y, r.X+r.W, line, v.c.Look.Dim)
 			}
 			y++
 		}
@@ -61,12 +61,12 @@ func (v view) paintAdvice(r cell.Rect) {
 // before the words about it.
 func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 	if k == nil {
-		return []widget.Span{widget.Styled("timeline", v.Look.Title)}
+		return []widget.Span{widget.Styled("timeline", v.c.Look.Title)}
 	}
 	t := k.Reading.Target
 	limit := session.LimitText(t)
-	mark, style := v.Mark(k, v.Look)
-	name := v.Name(k.Reading.Key)
+	mark, style := v.s.Mark(k, v.c.Look)
+	name := v.s.Name(k.Reading.Key)
 	algorithm := t.Algorithm.Title()
 	facts := " · " + algorithm + " · " + limit
 	if t.Inferred {
@@ -79,30 +79,30 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 	}
 	return []widget.Span{
 		widget.Styled(mark+" ", style),
-		widget.Styled(safetext.Shorten(name, max(8, room-2-safetext.Width(facts)), safetext.Ellipsis), v.Look.Title),
-		widget.Styled(facts, v.Look.Dim),
+		widget.Styled(safetext.Shorten(name, max(8, room-2-safetext.Width(facts)), safetext.Ellipsis), v.c.Look.Title),
+		widget.Styled(facts, v.c.Look.Dim),
 	}
 }
 
 // paintBars draws what counts for the selected key now.
 func (v view) paintBars(r cell.Rect) {
-	k, in := v.Current(), r
-	title := []widget.Span{widget.Styled("window", v.Look.Title), widget.Styled(" · what counts now", v.Look.Dim)}
+	k, in := v.s.Current(), r
+	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(" · what counts now", v.c.Look.Dim)}
 	age, old := v.age(k)
 	if old {
-		title[1] = widget.Styled(" · last known, "+format.Span(age)+" ago", v.Look.Near)
+		title[1] = widget.Styled(" · last known, "+format.Span(age)+" ago", v.c.Look.Near)
 	}
-	if v.Framed {
-		in = v.Section(r, false, title...)
+	if v.c.Framed {
+		in = v.c.Section(r, false, title...)
 	} else { // in one line with the rows around it
 		in.X, in.W = r.X+1, max(r.W-2, 0)
 	}
-	explain.Paint(v.Canvas, in, k, v.At(), old)
+	explain.Paint(v.c, in, k, v.s.At(), old)
 }
 
 // paintAlerts draws the newest alerts beside the keys; the injector has the decisions.
 func (v view) paintAlerts(r cell.Rect) {
 	if r.H > 0 {
-		events.PaintRecent(v.Canvas, r, v.Session)
+		events.PaintRecent(v.c, r, v.s)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // Screen is the dashboard. Make one with New.
 type Screen struct {
-	*session.Session
+	s *session.Session
 
 	area     cell.Rect
 	areas    areas
@@ -37,13 +37,14 @@ type Screen struct {
 
 // view is the screen on the canvas that it is painted on.
 type view struct {
-	*widget.Canvas
-	*Screen
+	c      *widget.Canvas
+	screen *Screen
+	s      *session.Session // the screen's
 }
 
 // New returns the dashboard of a session.
 func New(s *session.Session) *Screen {
-	d := &Screen{Session: s, table: table{Session: s}, what: whatIf{Session: s}}
+	d := &Screen{s: s, table: table{s: s}, what: whatIf{s: s}}
 	move := func(by func() int) func() tea.Cmd {
 		return func() tea.Cmd { d.table.step(by()); return nil }
 	}
@@ -60,13 +61,13 @@ func New(s *session.Session) *Screen {
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
 		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O"),
 		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").Hinted("what if").When(func() string {
-			if d.Group() == "" {
+			if d.s.Group() == "" {
 				return ""
 			}
-			return d.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
+			return d.s.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
-			if d.expanded || d.what.on || d.Time.Pointing() {
+			if d.expanded || d.what.on || d.s.Time.Pointing() {
 				return ""
 			}
 			return "There is nothing to go back from."
@@ -88,28 +89,28 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 		d.area, d.framed = msg.Area, msg.Framed
 		d.layOut()
 	case shell.TickMsg:
-		d.SetStep(d.Time.Step())
+		d.s.SetStep(d.s.Time.Step())
 	case shell.HiddenMsg:
 		d.expanded = false
-		d.SetGroup("")
-		d.Time.Forget()
-		d.SetStep(0)
+		d.s.SetGroup("")
+		d.s.Time.Forget()
+		d.s.SetStep(0)
 	case tea.MouseClickMsg:
-		if k := d.Current(); k != nil && msg.Button == tea.MouseLeft {
-			if at, yes := d.Time.Future(msg.X, msg.Y, k.Gauge.Next); yes {
-				return d.FireAt(at)
+		if k := d.s.Current(); k != nil && msg.Button == tea.MouseLeft {
+			if at, yes := d.s.Time.Future(msg.X, msg.Y, k.Gauge.Next); yes {
+				return d.s.FireAt(at)
 			}
 		}
-		if d.Time.Holds(msg.X, msg.Y) && msg.Button == tea.MouseLeft {
+		if d.s.Time.Holds(msg.X, msg.Y) && msg.Button == tea.MouseLeft {
 			d.focus = paneTimeline
-			d.Time.Point(msg.X)
+			d.s.Time.Point(msg.X)
 		}
 		if msg.Button == tea.MouseRight {
 			return d.rightClick(msg.X, msg.Y)
 		}
 	case tea.MouseMotionMsg:
-		if d.Time.Drag(msg.X) || d.Time.Light(d.partAt(msg.X, msg.Y)) {
-			d.Redraw()
+		if d.s.Time.Drag(msg.X) || d.s.Time.Light(d.partAt(msg.X, msg.Y)) {
+			d.s.Redraw()
 		}
 	case tea.MouseReleaseMsg:
 		d.drop()
@@ -126,8 +127,8 @@ func (d *Screen) layOut() {
 	if d.framed {
 		width -= 2
 	}
-	d.Time.Arrive(d.Current(), width, d.Moment())
-	d.Revisit()
+	d.s.Time.Arrive(d.s.Current(), width, d.s.Moment())
+	d.s.Revisit()
 	d.what.run()
 	d.table.buildGroups()
 	d.table.scroll(max(1, d.rowsShown()))
@@ -153,12 +154,12 @@ func (d *Screen) expand() tea.Cmd {
 
 // study opens the requests of the selected key in the lab.
 func (d *Screen) study() tea.Cmd {
-	k := d.Current()
+	k := d.s.Current()
 	if k == nil || k.Timeline == nil {
 		return nil
 	}
-	t := lab.TraceOf(d.Name(k.Reading.Key), k, d.At())
-	return tea.Batch(d.Show("lab"), func() tea.Msg { return screenlab.OpenMsg{Trace: t} })
+	t := lab.TraceOf(d.s.Name(k.Reading.Key), k, d.s.At())
+	return tea.Batch(d.s.Show("lab"), func() tea.Msg { return screenlab.OpenMsg{Trace: t} })
 }
 
 func (d *Screen) nextPane() tea.Cmd {
@@ -169,7 +170,7 @@ func (d *Screen) nextPane() tea.Cmd {
 // collapse takes the cursor off the timeline, ends what if, then shows all panes.
 func (d *Screen) collapse() tea.Cmd {
 	switch {
-	case d.Time.Leave():
+	case d.s.Time.Leave():
 	case d.what.on:
 		d.what.end()
 	default:
@@ -180,21 +181,21 @@ func (d *Screen) collapse() tea.Cmd {
 
 // drop ends a drag: the picture pauses on the piece of time that was dragged over.
 func (d *Screen) drop() {
-	if !d.Time.Drop() {
+	if !d.s.Time.Drop() {
 		return
 	}
-	if !d.Paused() {
-		d.Pause()
+	if !d.s.Paused() {
+		d.s.Pause()
 	}
-	d.Time.Fit(d.At())
-	d.Redraw()
+	d.s.Time.Fit(d.s.At())
+	d.s.Redraw()
 }
 
 func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 	down := m.Button == tea.MouseWheelDown
 	switch {
 	case d.areas.timeline.Holds(m.X, m.Y):
-		return d.Zoom(down)
+		return d.s.Zoom(down)
 	case down:
 		d.table.step(1)
 	default:
@@ -205,16 +206,16 @@ func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 
 // Paint draws the panes.
 func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
-	v := view{p, d}
-	d.Time.Forget()
-	tableView{Canvas: p, table: &d.table, focused: d.focus == paneKeys, focus: func() { d.focus = paneKeys }}.paint(d.areas.keys)
+	v := view{p, d, d.s}
+	d.s.Time.Forget()
+	tableView{c: p, table: &d.table, s: d.s, focused: d.focus == paneKeys, focus: func() { d.focus = paneKeys }}.paint(d.areas.keys)
 	if r := d.areas.timeline; r.H > 0 {
-		if other := d.Pinned(); other != nil && d.expanded {
+		if other := d.s.Pinned(); other != nil && d.expanded {
 			var below cell.Rect
 			r, below = r.Top(r.H / 2)
 			v.paintTimeline(below, other)
 		}
-		v.paintTimeline(r, d.Current())
+		v.paintTimeline(r, d.s.Current())
 		if d.what.on {
 			v.paintWhatIf(d.areas.bars)
 		} else {
@@ -223,10 +224,10 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	}
 	v.paintTips()
 	if r := d.areas.graphs; r.H > 0 {
-		d.strip.Paint(p, r, d.Session)
+		d.strip.Paint(p, r, d.s)
 	}
 	v.paintAlerts(d.areas.alerts)
-	injectorPane{Canvas: p, Session: d.Session, split: d.areas.split}.paint(d.areas.injector, d.focus == paneInjector)
+	injectorPane{c: p, s: d.s, split: d.areas.split}.paint(d.areas.injector, d.focus == paneInjector)
 }
 
 // age is how long ago a reading was, where that is too long to be shown as now.
@@ -234,5 +235,5 @@ func (v view) age(k *model.Watched) (time.Duration, bool) {
 	if k == nil {
 		return 0, false
 	}
-	return v.Outdated(k)
+	return v.s.Outdated(k)
 }

@@ -15,7 +15,7 @@ import (
 
 // table is the list of keys: which lines it has, where the cursor stands, and what is in sight.
 type table struct {
-	*session.Session
+	s *session.Session
 
 	groups grouping
 	top    int // first line on screen
@@ -27,7 +27,7 @@ type table struct {
 // not hold, and tells the source what is in sight.
 func (t *table) scroll(lines int) {
 	switch i := t.cursor(); {
-	case !t.Holds():
+	case !t.s.Holds():
 		t.top = 0
 	case i >= 0:
 		t.top = min(max(t.top, i-lines+1), i)
@@ -38,10 +38,11 @@ func (t *table) scroll(lines int) {
 
 // tableView is the table on the canvas that it is painted on.
 type tableView struct {
-	*widget.Canvas
-	*table
-	focused bool   // the table has the keyboard
-	focus   func() // gives it the keyboard
+	c       *widget.Canvas
+	table   *table
+	s       *session.Session // the table's
+	focused bool             // the table has the keyboard
+	focus   func()           // gives it the keyboard
 }
 
 // paint draws the table.
@@ -50,98 +51,98 @@ func (v tableView) paint(r cell.Rect) {
 		return
 	}
 	in := r
-	if v.Framed {
-		in = v.Section(r, v.focused, v.heading()...)
+	if v.c.Framed {
+		in = v.c.Section(r, v.focused, v.heading()...)
 	}
 	widths := fit(in.W)
 	v.columnHeads(in, &widths)
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
-	shown := min(max(rows.H, 0), v.lineCount()-v.top)
+	shown := min(max(rows.H, 0), v.table.lineCount()-v.table.top)
 	var alone []string // keys that stand in no group
 	for i := range shown {
-		if l := v.lineAt(v.top + i); l.group == nil && (!v.groups.on || v.groups.tree.of[l.key.Reading.Key] == nil) {
+		if l := v.table.lineAt(v.table.top + i); l.group == nil && (!v.table.groups.on || v.table.groups.tree.of[l.key.Reading.Key] == nil) {
 			alone = append(alone, l.key.Reading.Key)
 		}
 	}
-	v.names.shorten(v.Session, alone, widths[0]-1)
+	v.table.names.shorten(v.s, alone, widths[0]-1)
 	for i := range shown {
-		if l := v.lineAt(v.top + i); l.group != nil {
+		if l := v.table.lineAt(v.table.top + i); l.group != nil {
 			v.groupRow(rows.X, rows.Y+i, rows.W, &widths, l.group)
 		} else {
 			v.keyRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
 		}
 	}
 	switch {
-	case len(v.Rows()) > 0 || !v.Started():
-	case v.Board().Len() == 0 && v.Live().Sweep.Passes == 0:
-		session.PaintSearch(v.Canvas, rows, v.Live())
+	case len(v.s.Rows()) > 0 || !v.s.Started():
+	case v.s.Board().Len() == 0 && v.s.Live().Sweep.Passes == 0:
+		session.PaintSearch(v.c, rows, v.s.Live())
 	default:
-		text := format.Plural(int(v.Live().Sweep.Seen()), "key") + " looked at, none of them a limiter."
-		if sweep := &v.Live().Sweep; sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
+		text := format.Plural(int(v.s.Live().Sweep.Seen()), "key") + " looked at, none of them a limiter."
+		if sweep := &v.s.Live().Sweep; sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
 			text = "There is no key on this server yet."
 		}
-		if v.Board().Len() > 0 {
-			text = "No key matches the filter " + safetext.Clean(v.Filter()) + "; esc clears it."
+		if v.s.Board().Len() > 0 {
+			text = "No key matches the filter " + safetext.Clean(v.s.Filter()) + "; esc clears it."
 		}
-		v.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.Look.Dim)
+		v.c.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.c.Look.Dim)
 	}
 }
 
 // heading is the title of the pane: how many keys there are, and which.
 func (v tableView) heading() []widget.Span {
-	title := []widget.Span{widget.Styled("keys", v.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.Rows())), v.Look.Dim)}
-	if v.groups.on {
-		groups := " · " + format.Plural(v.groups.tree.groups, "group")
-		if v.groups.tree.groups == 0 {
+	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.s.Rows())), v.c.Look.Dim)}
+	if v.table.groups.on {
+		groups := " · " + format.Plural(v.table.groups.tree.groups, "group")
+		if v.table.groups.tree.groups == 0 {
 			groups = " · no two of a group"
 		}
-		title = append(title, widget.Styled(groups, v.Look.Dim))
+		title = append(title, widget.Styled(groups, v.c.Look.Dim))
 	}
-	if v.Filter() != "" {
-		title = append(title, widget.Styled(" /", v.Look.Accent), widget.Styled(safetext.Clean(v.Filter()), v.Look.Text))
+	if v.s.Filter() != "" {
+		title = append(title, widget.Styled(" /", v.c.Look.Accent), widget.Styled(safetext.Clean(v.s.Filter()), v.c.Look.Text))
 	}
-	if d := v.Live().Sweep.Dropped; d > 0 {
-		title = append(title, widget.Styled(fmt.Sprintf(" · %d more not watched", d), v.Look.Near))
+	if d := v.s.Live().Sweep.Dropped; d > 0 {
+		title = append(title, widget.Styled(fmt.Sprintf(" · %d more not watched", d), v.c.Look.Near))
 	}
-	return append(title, widget.Styled(" · "+v.SortText(), v.Look.Dim))
+	return append(title, widget.Styled(" · "+v.s.SortText(), v.c.Look.Dim))
 }
 
 // columnHeads draws the titles of the columns, which a click sorts by.
 func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
-	x, rule := in.X+2, !v.Framed && v.focused
+	x, rule := in.X+2, !v.c.Framed && v.focused
 	if rule { // in place of the frame that shows where the focus is
-		v.Buffer.Fill(in.X, in.Y, in.W, v.Look.Box.H, v.Look.Accent)
+		v.c.Buffer.Fill(in.X, in.Y, in.W, v.c.Look.Box.H, v.c.Look.Accent)
 	}
 	for i, c := range columns {
 		w := widths[i]
 		if w == 0 {
 			continue
 		}
-		st := v.Look.Dim
-		if v.SortedBy(c.sort) && !c.share {
-			st = v.Look.Accent
+		st := v.c.Look.Dim
+		if v.s.SortedBy(c.sort) && !c.share {
+			st = v.c.Look.Accent
 		}
 		if rule {
 			at, n := x, safetext.Width(c.title)
 			if c.right {
 				at = x + w - n
 			}
-			v.Buffer.Clear(cell.Rect{X: at - 1, Y: in.Y, W: n + 2, H: 1})
+			v.c.Buffer.Clear(cell.Rect{X: at - 1, Y: in.Y, W: n + 2, H: 1})
 		}
-		if all := v.lineCount(); rule && i == 0 && all >= in.H { // no title says how many there are
-			last := min(v.top+in.H-1, all)
+		if all := v.table.lineCount(); rule && i == 0 && all >= in.H { // no title says how many there are
+			last := min(v.table.top+in.H-1, all)
 			at := x + safetext.Width(c.title)
-			v.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, fmt.Sprintf(" %d–%d of %d ", v.top+1, last, all), fmt.Sprintf(" of %d ", all)), v.Look.Dim)
+			v.c.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all), fmt.Sprintf(" of %d ", all)), v.c.Look.Dim)
 		}
 		if c.right {
-			v.Buffer.Right(x, in.Y, x+w, c.title, st)
+			v.c.Buffer.Right(x, in.Y, x+w, c.title, st)
 		} else {
-			v.Buffer.Text(x, in.Y, x+w, c.title, st)
+			v.c.Buffer.Text(x, in.Y, x+w, c.title, st)
 		}
-		v.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
+		v.c.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
 		order := c.sort
-		v.OnClick(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
-			v.SetSort(order)
+		v.c.OnClick(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
+			v.s.SetSort(order)
 			return nil
 		})
 		x += w + 1
@@ -150,12 +151,12 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 
 // keyRow draws a key in the columns of the table.
 func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watched) {
-	g, key := &v.Buffer, k.Reading.Key
+	g, key := &v.c.Buffer, k.Reading.Key
 	left := x
-	mark, markStyle := v.Mark(k, v.Look)
-	selected := key == v.Selected() && v.groups.at == ""
+	mark, markStyle := v.s.Mark(k, v.c.Look)
+	selected := key == v.s.Selected() && v.table.groups.at == ""
 	if selected {
-		g.Text(x, y, x+1, v.Look.SelMark, v.Look.Accent)
+		g.Text(x, y, x+1, v.c.Look.SelMark, v.c.Look.Accent)
 	}
 	g.Text(x+1, y, x+3, mark+" ", markStyle) // some fonts draw the mark wider than its cell
 	x += 3
@@ -164,27 +165,27 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		if cw == 0 {
 			continue
 		}
-		columns[i].key(keyCell{slot{v.Canvas, x - 1, y, cw}, v.table, k})
+		columns[i].key(keyCell{slot{v.c, x - 1, y, cw}, v.table, k})
 		x += cw + 1
 	}
-	v.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
-		return v.cellTip(columnAt(widths, at-left), k)
+	v.c.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
+		return v.table.cellTip(columnAt(widths, at-left), k)
 	})
-	if _, old := v.Outdated(k); old {
-		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.Look.Unknown.Fg)
+	if _, old := v.s.Outdated(k); old {
+		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.c.Look.Unknown.Fg)
 	}
 	switch row := (cell.Rect{X: left, Y: y, W: w, H: 1}); {
 	case selected:
-		g.Tint(row, v.Look.Selected)
+		g.Tint(row, v.c.Look.Selected)
 	case k.Gauge.Throttled():
-		g.Tint(row, v.Look.DeniedGround)
-	case v.Moved(key):
-		g.Tint(row, v.Look.Raised)
+		g.Tint(row, v.c.Look.DeniedGround)
+	case v.s.Moved(key):
+		g.Tint(row, v.c.Look.Raised)
 	}
-	v.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
+	v.c.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
 		v.focus()
-		v.groups.at = ""
-		v.Pick(key)
+		v.table.groups.at = ""
+		v.s.Pick(key)
 		return nil
 	})
 }

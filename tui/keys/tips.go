@@ -29,7 +29,7 @@ var titles = map[string]string{
 // cellTip says what a cell of a row is made of.
 func (t *table) cellTip(title string, k *model.Watched) string {
 	if k.Reading.Err != "" {
-		return t.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
+		return t.s.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
 	}
 	g, target := &k.Gauge, &k.Reading.Target
 	switch title {
@@ -58,7 +58,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "library":
 		return evidenceTip(target)
 	}
-	return t.Name(k.Reading.Key) + ": " + target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + ". " + evidenceTip(target)
+	return t.s.Name(k.Reading.Key) + ": " + target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + ". " + evidenceTip(target)
 }
 
 // usedTip writes down what the used count is the sum of.
@@ -81,9 +81,9 @@ func (t *table) usedTip(k *model.Watched) string {
 	case limiter.KindLog:
 		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window), share(g, target))
 	case limiter.KindWindow:
-		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(t.At())))
+		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(t.s.At())))
 	case limiter.KindArrival:
-		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.At()))), format.Plural(int(g.Used.N), "request"), of)
+		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.At()))), format.Plural(int(g.Used.N), "request"), of)
 	case limiter.KindBucket:
 		if target.Algorithm.Fills() {
 			return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
@@ -154,7 +154,7 @@ func evidenceTip(t *model.Target) string {
 func (t *table) groupTip(g *group) string {
 	text := fmt.Sprintf("%s begin with %s: %d denied, %d near.", format.Plural(g.keys, "key"), g.path, g.denied, g.near)
 	if g.worst != nil {
-		text += fmt.Sprintf(" The fill is that of the nearest to its limit, %s.", t.Name(g.worst.Reading.Key))
+		text += fmt.Sprintf(" The fill is that of the nearest to its limit, %s.", t.s.Name(g.worst.Reading.Key))
 	}
 	return text + " Rates are sums."
 }
@@ -197,18 +197,18 @@ func (d *Screen) partAt(x, y int) timeline.Part {
 	if !d.areas.bars.Holds(x, y) {
 		return timeline.NoPart
 	}
-	return parts[labelAt(&d.Buffer, d.areas.bars, y)]
+	return parts[labelAt(&d.s.Buffer, d.areas.bars, y)]
 }
 
 // paintTips lets the timeline and the bars say what they show.
 func (v view) paintTips() {
-	v.Tip(v.areas.timeline, func(x, y int) string {
-		if !v.Time.Holds(x, y) {
+	v.c.Tip(v.screen.areas.timeline, func(x, y int) string {
+		if !v.s.Time.Holds(x, y) {
 			return ""
 		}
-		return v.Time.Describe(x, v.Current())
+		return v.s.Time.Describe(x, v.s.Current())
 	})
-	if !v.what.on {
-		v.Tip(v.areas.bars, func(_, y int) string { return labels[labelAt(&v.Buffer, v.areas.bars, y)] })
+	if !v.screen.what.on {
+		v.c.Tip(v.screen.areas.bars, func(_, y int) string { return labels[labelAt(&v.c.Buffer, v.screen.areas.bars, y)] })
 	}
 }

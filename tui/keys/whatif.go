@@ -19,7 +19,7 @@ import (
 // whatIf is other terms that the requests of the selected key are put through; nothing is
 // written. It is off before ask.
 type whatIf struct {
-	*session.Session
+	s *session.Session
 
 	text   string // as typed
 	on     bool
@@ -31,7 +31,7 @@ type whatIf struct {
 
 // ask lets a person type other terms and shows at once what they would have done.
 func (w *whatIf) ask() tea.Cmd {
-	k := w.Current()
+	k := w.s.Current()
 	if k == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (w *whatIf) ask() tea.Cmd {
 		}
 	}
 	try(w.text)
-	p = w.NewPrompt("what if ", w.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
+	p = w.s.NewPrompt("what if ", w.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				w.end()
@@ -59,14 +59,14 @@ func (w *whatIf) ask() tea.Cmd {
 			return nil
 		}, nil)
 	p.Suggest(session.TermsNear(k.Reading.Target))
-	w.Open(p)
+	w.s.Open(p)
 	return nil
 }
 
 // run works the other terms out anew where there is a new reading. It begins where the
 // timeline does, and three windows back at most.
 func (w *whatIf) run() {
-	k := w.Current()
+	k := w.s.Current()
 	if !w.on || k == nil || k.Timeline == nil {
 		return
 	}
@@ -74,32 +74,32 @@ func (w *whatIf) run() {
 		return
 	}
 	w.key, w.read = k.Reading.Key, k.Reading.At
-	from := max(w.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
+	from := max(w.s.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
 	w.result = k.Run(w.terms, from, k.Reading.At)
-	line := chart.Line{Style: w.Look.Injected}
+	line := chart.Line{Style: w.s.Look.Injected}
 	for _, l := range w.result.Levels {
 		line.Points = append(line.Points, chart.Point{At: l.At, V: float64(l.Used)})
 	}
-	w.Time.Compare(&line)
+	w.s.Time.Compare(&line)
 }
 
 // end shows the requests as they were again.
 func (w *whatIf) end() {
-	*w = whatIf{Session: w.Session}
-	w.Time.Compare(nil)
+	*w = whatIf{s: w.s}
+	w.s.Time.Compare(nil)
 }
 
 // paintWhatIf draws what became of the requests beside what would have.
 func (v view) paintWhatIf(r cell.Rect) {
-	title := []widget.Span{widget.Styled("what if", v.Look.Title), widget.Styled(" · "+session.TermsText(v.what.terms), v.Look.Injected)}
+	title := []widget.Span{widget.Styled("what if", v.c.Look.Title), widget.Styled(" · "+session.TermsText(v.screen.what.terms), v.c.Look.Injected)}
 	in := r
-	if v.Framed {
-		in = v.Section(r, false, title...)
+	if v.c.Framed {
+		in = v.c.Section(r, false, title...)
 	} else {
-		v.Spans(in.X, in.Y, in.X+in.W, title...)
+		v.c.Spans(in.X, in.Y, in.X+in.W, title...)
 		_, in = in.Top(1)
 	}
-	w := &v.what.result
+	w := &v.screen.what.result
 	denied, unknown := format.Short(w.WasDenied), ""
 	if !w.DeniedKnown {
 		denied, unknown = format.Unknown, "at least: not recorded"
@@ -108,10 +108,10 @@ func (v view) paintWhatIf(r cell.Rect) {
 		if y >= in.Y+in.H {
 			return
 		}
-		v.Buffer.Text(in.X, y, in.X+13, label, v.Look.Dim)
-		v.Buffer.Right(in.X+13, y, in.X+23, was, v.Look.Text)
-		v.Buffer.Right(in.X+24, y, in.X+34, would, v.Look.Injected)
-		v.Buffer.Text(in.X+36, y, in.X+in.W, safetext.Clip(note, max(in.W-36, 0), safetext.Ellipsis), v.Look.Dim)
+		v.c.Buffer.Text(in.X, y, in.X+13, label, v.c.Look.Dim)
+		v.c.Buffer.Right(in.X+13, y, in.X+23, was, v.c.Look.Text)
+		v.c.Buffer.Right(in.X+24, y, in.X+34, would, v.c.Look.Injected)
+		v.c.Buffer.Text(in.X+36, y, in.X+in.W, safetext.Clip(note, max(in.W-36, 0), safetext.Ellipsis), v.c.Look.Dim)
 	}
 	row(in.Y, "last "+format.Span(w.To.Sub(w.From)), "as it was", "what if", "")
 	row(in.Y+1, "admitted", format.Short(w.Was), format.Short(w.Admitted), "")
@@ -125,9 +125,9 @@ func (v view) paintWhatIf(r cell.Rect) {
 				text = "differs first at " + format.ClockMillis(w.Differs) + ": denies more"
 			}
 		}
-		v.Buffer.Text(in.X, y, in.X+in.W, text, v.Look.Text)
+		v.c.Buffer.Text(in.X, y, in.X+in.W, text, v.c.Look.Text)
 	}
 	if y := in.Y + 5; y < in.Y+in.H {
-		v.Buffer.Text(in.X, y, in.X+in.W, "nothing is written · w changes the terms · esc ends", v.Look.Dim)
+		v.c.Buffer.Text(in.X, y, in.X+in.W, "nothing is written · w changes the terms · esc ends", v.c.Look.Dim)
 	}
 }
