@@ -36,11 +36,11 @@ func (h *Screen) makeRoom() {
 // paintLanes draws what became of the row's requests above what would have, on the map's axis of
 // time and on one scale.
 func (v view) paintLanes() {
-	r := v.what.area
-	if r.H == 0 || len(v.what.lanes.Was) != r.W {
+	r := v.screen.what.area
+	if r.H == 0 || len(v.screen.what.lanes.Was) != r.W {
 		return
 	}
-	w, lanes := &v.what.result, &v.what.lanes
+	w, lanes := &v.screen.what.result, &v.screen.what.lanes
 	var most int64
 	for i := range lanes.Was {
 		most = max(most, lanes.Was[i].Admitted+lanes.Was[i].Denied)
@@ -53,16 +53,16 @@ func (v view) paintLanes() {
 		was = "≥ " + was
 	}
 	upper, lower := r.Top(r.H / 2)
-	v.paintFates(upper, lanes.Was, most, "as it was", v.Look.Text, format.Short(w.Was)+" admitted", was, "up to "+format.Short(most)+" a column")
-	v.paintFates(lower, lanes.Would, most, session.TermsText(v.what.terms), v.Look.Injected, format.Short(w.Admitted)+" admitted", format.Short(w.Denied)+" denied", "")
+	v.paintFates(upper, lanes.Was, most, "as it was", v.c.Look.Text, format.Short(w.Was)+" admitted", was, "up to "+format.Short(most)+" a column")
+	v.paintFates(lower, lanes.Would, most, session.TermsText(v.screen.what.terms), v.c.Look.Injected, format.Short(w.Admitted)+" admitted", format.Short(w.Denied)+" denied", "")
 	if x := v.columnOf(w.Differs); w.Differs != 0 && x >= r.X {
-		v.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, v.Look.Selected)
+		v.c.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, v.c.Look.Selected)
 	}
 }
 
 // columnOf returns the column of the screen in which an instant is drawn.
 func (v view) columnOf(t limiter.Instant) int {
-	return v.area.X + v.area.W - 1 - int(v.newest.Sub(t+1)/steps[v.step])
+	return v.screen.area.X + v.screen.area.W - 1 - int(v.screen.newest.Sub(t+1)/steps[v.screen.step])
 }
 
 // paintFates draws requests by time, with their name and sums at the left.
@@ -70,13 +70,13 @@ func (v view) paintFates(r cell.Rect, bins []model.Bin, most int64, name string,
 	for i := range bins {
 		bins[i].Watched = true
 	}
-	from := max(len(bins)-1-int(v.newest.Sub(v.what.result.From+1)/steps[v.step]), 0)
+	from := max(len(bins)-1-int(v.screen.newest.Sub(v.screen.what.result.From+1)/steps[v.screen.step]), 0)
 	c := chart.Columns{Bins: bins, Max: most, First: from}
-	c.Draw(&v.Buffer, r, v.Look)
-	x, end := r.X-v.names, r.X-1
-	for i, line := range []widget.Span{widget.Styled(name, st), widget.Styled(admitted, v.Look.Admitted), widget.Styled(denied, v.Look.Denied), widget.Styled(scale, v.Look.Dim)} {
+	c.Draw(&v.c.Buffer, r, v.c.Look)
+	x, end := r.X-v.screen.names, r.X-1
+	for i, line := range []widget.Span{widget.Styled(name, st), widget.Styled(admitted, v.c.Look.Admitted), widget.Styled(denied, v.c.Look.Denied), widget.Styled(scale, v.c.Look.Dim)} {
 		if i < r.H {
-			v.Buffer.Text(x, r.Y+i, end, safetext.Clip(line.Text, end-x, safetext.Ellipsis), line.Style)
+			v.c.Buffer.Text(x, r.Y+i, end, safetext.Clip(line.Text, end-x, safetext.Ellipsis), line.Style)
 		}
 	}
 }

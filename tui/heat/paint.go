@@ -16,77 +16,78 @@ import (
 
 // view is the screen on the canvas that it is painted on.
 type view struct {
-	*widget.Canvas
-	*Screen
+	c      *widget.Canvas
+	screen *Screen
+	s      *session.Session // the screen's
 }
 
 func (v view) paint(r cell.Rect) {
-	if len(v.rows) == 0 {
-		session.PaintSearch(v.Canvas, r, v.Live())
+	if len(v.screen.rows) == 0 {
+		session.PaintSearch(v.c, r, v.s.Live())
 		return
 	}
-	if v.what.on {
+	if v.screen.what.on {
 		v.paintWhatIf(r)
 		v.paintLanes()
 	} else {
 		v.paintCursorText(r)
 	}
-	shown := v.rows[v.first:][:min(v.area.H/v.height, len(v.rows)-v.first)]
-	for i, name := range v.rowNames(shown, v.names-3) {
+	shown := v.screen.rows[v.screen.first:][:min(v.screen.area.H/v.screen.height, len(v.screen.rows)-v.screen.first)]
+	for i, name := range v.rowNames(shown, v.screen.names-3) {
 		v.paintRow(i, &shown[i], name)
 	}
 	v.paintTimes()
-	x := v.area.X + v.area.W - 1 - v.back
-	v.Buffer.Tint(cell.Rect{X: x, Y: v.area.Y, W: 1, H: v.area.H}, v.Look.Selected)
-	if v.what.on {
-		v.Buffer.Tint(cell.Rect{X: x, Y: v.what.area.Y, W: 1, H: v.what.area.H}, v.Look.Selected)
+	x := v.screen.area.X + v.screen.area.W - 1 - v.screen.back
+	v.c.Buffer.Tint(cell.Rect{X: x, Y: v.screen.area.Y, W: 1, H: v.screen.area.H}, v.c.Look.Selected)
+	if v.screen.what.on {
+		v.c.Buffer.Tint(cell.Rect{X: x, Y: v.screen.what.area.Y, W: 1, H: v.screen.what.area.H}, v.c.Look.Selected)
 	}
 }
 
 // paintCursorText names the key and the moment under the cursor, and what happened there.
 func (v view) paintCursorText(r cell.Rect) {
-	row := &v.rows[v.at]
-	c := row.cells[len(row.cells)-1-min(v.back, len(row.cells)-1)]
-	spans := []widget.Span{widget.Styled(v.rowName(row, 40), v.Look.Title), widget.Styled(" at ", v.Look.Dim), widget.Styled(format.Clock(v.moment()), v.Look.Text)}
+	row := &v.screen.rows[v.screen.at]
+	c := row.cells[len(row.cells)-1-min(v.screen.back, len(row.cells)-1)]
+	spans := []widget.Span{widget.Styled(v.rowName(row, 40), v.c.Look.Title), widget.Styled(" at ", v.c.Look.Dim), widget.Styled(format.Clock(v.screen.moment()), v.c.Look.Text)}
 	switch {
 	case c.known:
-		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.level), v.Look.Text))
+		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.level), v.c.Look.Text))
 	case c.arrivals:
-		spans = append(spans, widget.Styled(" · requests, limit unknown", v.Look.Unknown))
+		spans = append(spans, widget.Styled(" · requests, limit unknown", v.c.Look.Unknown))
 	case !c.watched:
-		spans = append(spans, widget.Styled(" · not watched", v.Look.Unknown))
+		spans = append(spans, widget.Styled(" · not watched", v.c.Look.Unknown))
 	}
 	if c.denied {
-		spans = append(spans, widget.Styled(" · denied", v.Look.Denied))
+		spans = append(spans, widget.Styled(" · denied", v.c.Look.Denied))
 	}
-	x := v.Spans(r.X+1, r.Y, r.X+r.W, spans...)
-	scale := []widget.Span{widget.Styled("0 ", v.Look.Dim)}
+	x := v.c.Spans(r.X+1, r.Y, r.X+r.W, spans...)
+	scale := []widget.Span{widget.Styled("0 ", v.c.Look.Dim)}
 	for _, level := range []float32{0.1, 0.3, 0.5, 0.7, 0.85, 1} {
 		glyph, st := v.shape(heat{known: true, watched: true, level: level, arrivals: true})
 		scale = append(scale, widget.Styled(string(glyph)+string(glyph), st))
 	}
 	glyph, st := v.shape(heat{denied: true, watched: true})
-	scale = append(scale, widget.Styled(" 100 %  ", v.Look.Dim), widget.Styled(string(glyph)+string(glyph), st), widget.Styled(" denied", v.Look.Dim))
+	scale = append(scale, widget.Styled(" 100 %  ", v.c.Look.Dim), widget.Styled(string(glyph)+string(glyph), st), widget.Styled(" denied", v.c.Look.Dim))
 	if w := widget.Width(scale...); x+w+3 < r.X+r.W {
-		v.Spans(r.X+r.W-w-1, r.Y, r.X+r.W, scale...)
+		v.c.Spans(r.X+r.W-w-1, r.Y, r.X+r.W, scale...)
 	}
 }
 
 // rowName is the key of a row; of several what their names begin with, and how many there are.
 func (v view) rowName(r *row, columns int) string {
-	first := v.Name(r.keys[0].Reading.Key)
+	first := v.s.Name(r.keys[0].Reading.Key)
 	if len(r.keys) == 1 {
-		return v.ShortName(r.keys[0].Reading.Key, columns)
+		return v.s.ShortName(r.keys[0].Reading.Key, columns)
 	}
 	if r.prefix != "" {
-		first = v.Name(r.prefix)
+		first = v.s.Name(r.prefix)
 	}
 	count := fmt.Sprintf(" · %s keys", format.Thousands(int64(len(r.keys))))
 	if columns < roomForKeys {
 		count = " ×" + format.Short(int64(len(r.keys)))
 	}
 	columns = max(columns-safetext.Width(count), 1)
-	last := v.Name(r.keys[len(r.keys)-1].Reading.Key)
+	last := v.s.Name(r.keys[len(r.keys)-1].Reading.Key)
 	if n := safetext.SharedWords(first, last); r.prefix == "" && n < min(len(first), len(last)) { // from which to which
 		span := word(first[n:]) + safetext.Ellipsis + word(last[n:])
 		return safetext.Shorten(format.First(columns, first[:n]+span, safetext.Ellipsis+span), columns, safetext.Ellipsis) + count
@@ -110,38 +111,38 @@ func (v view) rowNames(list []row, columns int) []string {
 	texts := make([]string, len(list))
 	for i := range list {
 		if r := &list[i]; len(r.keys) == 1 {
-			texts[i] = v.Name(r.keys[0].Reading.Key)
+			texts[i] = v.s.Name(r.keys[0].Reading.Key)
 		} else {
 			texts[i] = v.rowName(r, columns)
 		}
 	}
-	return v.Families().Distinct(texts, columns, safetext.Ellipsis)
+	return v.s.Families().Distinct(texts, columns, safetext.Ellipsis)
 }
 
 func (v view) paintRow(i int, r *row, name string) {
-	y, st := v.area.Y+i*v.height, v.Look.Text
-	mark, ms := v.Mark(r.keys[0], v.Look)
-	if v.first+i == v.at {
-		v.Buffer.Text(v.area.X-v.names-1, y, v.area.X, v.Look.SelMark, v.Look.Accent)
-		st = v.Look.Title
+	y, st := v.screen.area.Y+i*v.screen.height, v.c.Look.Text
+	mark, ms := v.s.Mark(r.keys[0], v.c.Look)
+	if v.screen.first+i == v.screen.at {
+		v.c.Buffer.Text(v.screen.area.X-v.screen.names-1, y, v.screen.area.X, v.c.Look.SelMark, v.c.Look.Accent)
+		st = v.c.Look.Title
 	}
-	v.Spans(v.area.X-v.names, y, v.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
+	v.c.Spans(v.screen.area.X-v.screen.names, y, v.screen.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
 	for x, c := range r.cells {
 		if glyph, st := v.shape(c); glyph != ' ' {
-			for line := range v.height {
-				v.Buffer.Set(v.area.X+x, y+line, glyph, st)
+			for line := range v.screen.height {
+				v.c.Buffer.Set(v.screen.area.X+x, y+line, glyph, st)
 			}
 		}
 	}
-	if v.first+i == v.at {
-		v.Buffer.Ground(cell.Rect{X: v.area.X - v.names - 1, Y: y, W: v.area.W + v.names + 1, H: v.height}, v.Look.Selected)
+	if v.screen.first+i == v.screen.at {
+		v.c.Buffer.Ground(cell.Rect{X: v.screen.area.X - v.screen.names - 1, Y: y, W: v.screen.area.W + v.screen.names + 1, H: v.screen.height}, v.c.Look.Selected)
 	}
 }
 
 // shape is how a cell is drawn: shade and colour by how much of the limit was used, a shape
 // of its own where something was denied.
 func (v view) shape(c heat) (rune, themes.Style) {
-	l := &v.Look
+	l := &v.c.Look
 	switch {
 	case c.denied:
 		return l.Cross, l.Denied.On(l.DeniedGround)
@@ -164,15 +165,15 @@ func (v view) shape(c heat) (rune, themes.Style) {
 
 // paintTimes labels the axis of time.
 func (v view) paintTimes() {
-	y, d := v.area.Y+v.area.H, steps[v.step]
-	right := v.area.X + v.area.W
-	v.Buffer.Right(v.area.X, y, right, "now", v.Look.Text)
-	if v.Paused() {
-		v.Buffer.Right(v.area.X, y, right, format.Clock(v.At()), v.Look.Text)
+	y, d := v.screen.area.Y+v.screen.area.H, steps[v.screen.step]
+	right := v.screen.area.X + v.screen.area.W
+	v.c.Buffer.Right(v.screen.area.X, y, right, "now", v.c.Look.Text)
+	if v.s.Paused() {
+		v.c.Buffer.Right(v.screen.area.X, y, right, format.Clock(v.s.At()), v.c.Look.Text)
 	}
-	for n := 20; n < v.area.W-4; n += 20 {
+	for n := 20; n < v.screen.area.W-4; n += 20 {
 		text := "-" + format.Length(time.Duration(n)*d)
-		v.Buffer.Text(right-n-len(text)/2, y, right-9, text, v.Look.Dim)
+		v.c.Buffer.Text(right-n-len(text)/2, y, right-9, text, v.c.Look.Dim)
 	}
-	v.Buffer.Text(v.area.X-v.names, y, v.area.X, format.First(v.names-2, format.Plural(len(v.keys), "key")+" · "+v.SortText(), format.Plural(len(v.keys), "key")), v.Look.Dim)
+	v.c.Buffer.Text(v.screen.area.X-v.screen.names, y, v.screen.area.X, format.First(v.screen.names-2, format.Plural(len(v.screen.keys), "key")+" · "+v.s.SortText(), format.Plural(len(v.screen.keys), "key")), v.c.Look.Dim)
 }

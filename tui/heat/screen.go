@@ -29,7 +29,7 @@ const usualStep = 2
 
 // Screen is the heat map. Make one with New.
 type Screen struct {
-	*session.Session
+	s *session.Session
 
 	area    cell.Rect // of the map, without names, header and axis
 	names   int       // columns for the names
@@ -70,7 +70,7 @@ type row struct {
 
 // New returns the heat map of a session.
 func New(s *session.Session) *Screen {
-	h := &Screen{Session: s, step: usualStep, height: 1}
+	h := &Screen{s: s, step: usualStep, height: 1}
 	move := func(rows, columns int) func() tea.Cmd {
 		return func() tea.Cmd { h.move(rows, columns); return nil }
 	}
@@ -116,7 +116,7 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 	case tea.MouseMotionMsg:
 		if h.area.Holds(msg.X, msg.Y) {
 			h.point(msg.X, msg.Y)
-			h.Redraw()
+			h.s.Redraw()
 		}
 	case tea.MouseClickMsg:
 		if msg.Button == tea.MouseLeft && h.area.Holds(msg.X, msg.Y) {
@@ -153,7 +153,7 @@ func (h *Screen) open() tea.Cmd {
 		return nil
 	}
 	if r := h.rows[h.at]; len(r.keys) == 1 {
-		return h.Visit(r.keys[0].Reading.Key, h.moment())
+		return h.s.Visit(r.keys[0].Reading.Key, h.moment())
 	}
 	r := h.rows[h.at]
 	one := scope{prefix: r.prefix, to: len(r.keys)}
@@ -183,12 +183,12 @@ func (h *Screen) home() { h.at, h.first, h.keys = 0, 0, nil }
 // moment is the middle of the column under the cursor.
 func (h *Screen) moment() limiter.Instant {
 	d := steps[h.step]
-	return min(h.newest.Add(-time.Duration(h.back)*d-d/2), h.At())
+	return min(h.newest.Add(-time.Duration(h.back)*d-d/2), h.s.At())
 }
 
 // within returns the keys that are shown, in the order of the session's rows.
 func (h *Screen) within() []*model.Watched {
-	list := h.Rows()
+	list := h.s.Rows()
 	for _, one := range h.inside {
 		if one.prefix == "" {
 			list = list[min(one.from, len(list)):min(one.to, len(list))]
@@ -206,4 +206,4 @@ func (h *Screen) within() []*model.Watched {
 }
 
 // Paint draws the map.
-func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) { view{p, h}.paint(r) }
+func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) { view{p, h, h.s}.paint(r) }

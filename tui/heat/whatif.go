@@ -54,7 +54,7 @@ func (h *Screen) askWhatIf() tea.Cmd {
 		}
 	}
 	try(h.what.text)
-	p = h.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
+	p = h.s.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				h.what = whatIf{}
@@ -62,7 +62,7 @@ func (h *Screen) askWhatIf() tea.Cmd {
 			return nil
 		}, nil)
 	p.Suggest(session.TermsNear(of))
-	h.Open(p)
+	h.s.Open(p)
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (h *Screen) runWhatIf() {
 		return
 	}
 	r := &h.rows[h.at]
-	name, second := r.prefix+r.keys[0].Reading.Key, h.At()-h.At()%1_000_000
+	name, second := r.prefix+r.keys[0].Reading.Key, h.s.At()-h.s.At()%1_000_000
 	if w := &h.what; w.row != name || w.keys != len(r.keys) || w.second != second || w.lanes.End != h.newest || len(w.lanes.Was) != h.width {
 		w.row, w.keys, w.second = name, len(r.keys), second
 		w.lanes = model.Compared{End: h.newest, Column: steps[h.step], Was: make([]model.Bin, h.width), Would: make([]model.Bin, h.width)}
@@ -82,7 +82,7 @@ func (h *Screen) runWhatIf() {
 
 // paintWhatIf says in the first line what became of the row's requests and what would have.
 func (v view) paintWhatIf(r cell.Rect) {
-	w := &v.what.result
+	w := &v.screen.what.result
 	was := format.Short(w.WasDenied)
 	if !w.DeniedKnown {
 		was = format.Unknown
@@ -91,18 +91,18 @@ func (v view) paintWhatIf(r cell.Rect) {
 		}
 	}
 	spans := []widget.Span{
-		widget.Styled(v.rowName(&v.rows[v.at], 30), v.Look.Title), widget.Styled(" what if "+session.TermsText(v.what.terms), v.Look.Injected),
-		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), v.Look.Text),
-		widget.Styled(fmt.Sprintf(" · denied %s → %s", was, format.Short(w.Denied)), v.Look.Denied),
+		widget.Styled(v.rowName(&v.screen.rows[v.screen.at], 30), v.c.Look.Title), widget.Styled(" what if "+session.TermsText(v.screen.what.terms), v.c.Look.Injected),
+		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), v.c.Look.Text),
+		widget.Styled(fmt.Sprintf(" · denied %s → %s", was, format.Short(w.Denied)), v.c.Look.Denied),
 	}
 	if w.Longest > 0 {
-		spans = append(spans, widget.Styled(" · waits up to "+format.Span(w.Longest), v.Look.Dim))
+		spans = append(spans, widget.Styled(" · waits up to "+format.Span(w.Longest), v.c.Look.Dim))
 	}
 	if w.Differs != 0 {
-		spans = append(spans, widget.Styled(" · differs first at "+format.Clock(w.Differs), v.Look.Dim))
+		spans = append(spans, widget.Styled(" · differs first at "+format.Clock(w.Differs), v.c.Look.Dim))
 	}
 	for len(spans) > 3 && widget.Width(spans...) > r.W-2 {
 		spans = spans[:len(spans)-1]
 	}
-	v.Spans(r.X+1, r.Y, r.X+r.W, spans...)
+	v.c.Spans(r.X+1, r.Y, r.X+r.W, spans...)
 }
