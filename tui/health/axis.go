@@ -71,10 +71,10 @@ func (v *View) paintTimes(r cell.Rect, a timeAxis) {
 		return
 	}
 	reach := a.to.Sub(a.from)
-	v.Buffer.Right(r.X, r.Y, r.X+r.W, "now", v.Look.Dim)
-	v.Buffer.Text(r.X, r.Y, r.X+r.W-4, "-"+format.Length(reach), v.Look.Dim)
+	v.Canvas.Buffer.Right(r.X, r.Y, r.X+r.W, "now", v.Canvas.Look.Dim)
+	v.Canvas.Buffer.Text(r.X, r.Y, r.X+r.W-4, "-"+format.Length(reach), v.Canvas.Look.Dim)
 	if half := "-" + format.Length(reach/2); r.W >= 30 {
-		v.Buffer.Text(r.X+(r.W-len(half))/2, r.Y, r.X+r.W-4, half, v.Look.Dim)
+		v.Canvas.Buffer.Text(r.X+(r.W-len(half))/2, r.Y, r.X+r.W-4, half, v.Canvas.Look.Dim)
 	}
 }
 
@@ -112,10 +112,10 @@ func (v *View) pair(r cell.Rect, g *graph, a timeAxis, top float64) {
 		p = &plot{}
 		v.Plots.kept[g.label] = p
 	}
-	if p.to != a.to || p.w != r.W || p.h != r.H || p.top != top || p.dark != v.Look.Dark {
-		p.to, p.w, p.h, p.top, p.dark = a.to, r.W, r.H, top, v.Look.Dark
+	if p.to != a.to || p.w != r.W || p.h != r.H || p.top != top || p.dark != v.Canvas.Look.Dark {
+		p.to, p.w, p.h, p.top, p.dark = a.to, r.W, r.H, top, v.Canvas.Look.Dark
 		p.lines.Plot(r.W, r.H, a.from, a.to, 0, top,
 			chart.Line{Points: a.points(v.Past, g.hung), Style: g.hungIn(1)}, chart.Line{Points: a.points(v.Past, g.past), Style: g.ink(1)})
 	}
-	p.lines.Draw(&v.Buffer, r)
+	p.lines.Draw(&v.Canvas.Buffer, r)
 }

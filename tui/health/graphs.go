@@ -65,7 +65,7 @@ func all(list []float64, is func(float64) bool) bool {
 }
 
 func (v *View) figures() []graph {
-	h, l := v.Health, &v.Look
+	h, l := v.Health, &v.Canvas.Look
 	series := func(f func(*model.HealthSample) model.Measure) []float64 {
 		out := make([]float64, len(v.Past))
 		for i := range v.Past {
@@ -170,7 +170,7 @@ func (v *View) paintGraphs(r cell.Rect, list []graph) {
 		cols = 1
 	}
 	least := graphHeight
-	if !v.Framed {
+	if !v.Canvas.Framed {
 		least--
 	}
 	rows := min((len(list)+cols-1)/cols, max(r.H/least, 1))
@@ -190,8 +190,8 @@ func (v *View) paintGraphs(r cell.Rect, list []graph) {
 }
 
 func (v *View) paintGraph(r cell.Rect, g *graph) {
-	in := v.Section(r, false, widget.Styled(g.label, v.Look.Title))
-	v.Aside(r, widget.Width(widget.Styled(g.label, v.Look.Title)), g.now...)
+	in := v.Canvas.Section(r, false, widget.Styled(g.label, v.Canvas.Look.Title))
+	v.Canvas.Aside(r, widget.Width(widget.Styled(g.label, v.Canvas.Look.Title)), g.now...)
 	const labels, scale = 28, axisColumns + 1 // from which width on there is room for a scale, and its own
 	if in.H == 0 {
 		return
@@ -210,21 +210,21 @@ func (v *View) paintGraph(r cell.Rect, g *graph) {
 		top = g.round(max(highest(g.past, len(g.past)), highest(g.hung, len(g.hung))))
 	}
 	fine := 2
-	if v.Buffer.ASCII {
+	if v.Canvas.Buffer.ASCII {
 		fine = 1
 	}
 	switch two := g.hung != nil && !all(g.hung, math.IsNaN); {
-	case two && !v.Buffer.ASCII && plot.H >= chart.LeastLines: // else the first alone
+	case two && !v.Canvas.Buffer.ASCII && plot.H >= chart.LeastLines: // else the first alone
 		v.pair(plot, g, axis, top)
 	default:
-		chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Buffer, plot, v.Look)
+		chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Canvas.Buffer, plot, v.Canvas.Look)
 	}
 	if plot.X == in.X {
 		return
 	}
-	v.Buffer.Right(in.X, in.Y, plot.X-1, g.scale(top), v.Look.Dim)
+	v.Canvas.Buffer.Right(in.X, in.Y, plot.X-1, g.scale(top), v.Canvas.Look.Dim)
 	if plot.H > 1 {
-		v.Buffer.Right(in.X, plot.Y+plot.H-1, plot.X-1, "0", v.Look.Dim)
+		v.Canvas.Buffer.Right(in.X, plot.Y+plot.H-1, plot.X-1, "0", v.Canvas.Look.Dim)
 	}
 }
 

@@ -12,29 +12,29 @@ import (
 
 // Screen is the health of the Redis behind the keys. Make one with New.
 type Screen struct {
-	*session.Session
+	s     *session.Session
 	plots Plots
 }
 
 // New returns the health screen of a session.
-func New(s *session.Session) *Screen { return &Screen{Session: s} }
+func New(s *session.Session) *Screen { return &Screen{s: s} }
 
 // Keys lists what can be done here: what concerns all keys.
 func (h *Screen) Keys() keymap.Actions {
 	var list keymap.Actions
-	for _, act := range h.Actions() {
+	for _, act := range h.s.Actions() {
 		switch act.Name {
 		case "pause", "record", "export", "more", "less":
 			list = append(list, act)
 		}
 	}
-	return append(list, h.TimeActions()...)
+	return append(list, h.s.TimeActions()...)
 }
 
 // Update says that no key is on screen.
 func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 	if _, ok := msg.(shell.LayoutMsg); ok {
-		h.See(0, 0)
+		h.s.See(0, 0)
 	}
 	return nil
 }
@@ -42,10 +42,10 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 // Paint draws what is known of the server.
 func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
-	b := h.Board()
+	b := h.s.Board()
 	v := &View{
-		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.ShortName,
-		Link: h.Live().Server, Server: h.Server(), Cost: h.Cost(), Pace: session.PaceText(&h.Live().Sweep), Plots: &h.plots,
+		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.s.ShortName,
+		Link: h.s.Live().Server, Server: h.s.Server(), Cost: h.s.Cost(), Pace: session.PaceText(&h.s.Live().Sweep), Plots: &h.plots,
 	}
 	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)

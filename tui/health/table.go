@@ -27,11 +27,11 @@ func (v *View) table(label string, in cell.Rect, titles []string, rows [][]widge
 	}
 	p := v.plots()
 	kept := p.tables[label]
-	if now := (rendered{at: v.Health.At, w: in.W, rows: len(rows), theme: v.Look.Name, view: kept.view, generated: true}); kept != now {
+	if now := (rendered{at: v.Health.At, w: in.W, rows: len(rows), theme: v.Canvas.Look.Name, view: kept.view, generated: true}); kept != now {
 		now.view = v.render(in.W, titles, rows)
 		p.tables[label], kept = now, now
 	}
-	v.Buffer.Place(in, kept.view)
+	v.Canvas.Buffer.Place(in, kept.view)
 }
 
 // figureWidth is the room of a figure in a table of that width.
@@ -59,7 +59,7 @@ func (v *View) render(width int, titles []string, rows [][]widget.Span) string {
 		t.Row(texts...)
 	}
 	return t.StyleFunc(func(row, col int) lipgloss.Style {
-		st := widget.Lip(v.Look.Dim)
+		st := widget.Lip(v.Canvas.Look.Dim)
 		if row != table.HeaderRow && row < len(rows) {
 			st = widget.Lip(rows[row][col].Style)
 		}

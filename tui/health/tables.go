@@ -23,7 +23,7 @@ type fact struct {
 
 // paintFacts draws the server's state, and below it what a person who wants more can do.
 func (v *View) paintFacts(r cell.Rect, list []fact) {
-	in := v.Section(r, false, v.heading("state", "")...)
+	in := v.Canvas.Section(r, false, v.heading("state", "")...)
 	label := 14
 	if in.W < 40 {
 		label = 10
@@ -35,9 +35,9 @@ func (v *View) paintFacts(r cell.Rect, list []fact) {
 				return
 			}
 			if i == 0 {
-				v.Buffer.Text(in.X, y, in.X+label, f.label, v.Look.Dim)
+				v.Canvas.Buffer.Text(in.X, y, in.X+label, f.label, v.Canvas.Look.Dim)
 			}
-			v.Buffer.Text(in.X+label, y, in.X+in.W, line, f.style)
+			v.Canvas.Buffer.Text(in.X+label, y, in.X+in.W, line, f.style)
 			y++
 		}
 	}
@@ -46,14 +46,14 @@ func (v *View) paintFacts(r cell.Rect, list []fact) {
 	}
 	for i, line := range format.Wrap("The embedded Redis keeps no figures of its own. Start with --redis URL to see a server's commands, scripts, errors and slow log here.", in.W) {
 		if y+1+i < end {
-			v.Buffer.Text(in.X, y+1+i, in.X+in.W, line, v.Look.Dim)
+			v.Canvas.Buffer.Text(in.X, y+1+i, in.X+in.W, line, v.Canvas.Look.Dim)
 		}
 	}
 }
 
 // facts is what is known of the server's state.
 func (v *View) facts() []fact {
-	s, h, l := v.Server, v.Health, &v.Look
+	s, h, l := v.Server, v.Health, &v.Canvas.Look
 	var facts []fact
 	say := func(label, text string, st themes.Style) { facts = append(facts, fact{label, text, st}) }
 	tell := func(label string, m model.Measure, f func(float64) string, more string) {
@@ -132,7 +132,7 @@ func (v *View) facts() []fact {
 
 // paintCommands draws what commands cost: those that run scripts first, then the dearest.
 func (v *View) paintCommands(r cell.Rect) {
-	in := v.Section(r, false, v.heading("commands", " · server time a call")...)
+	in := v.Canvas.Section(r, false, v.heading("commands", " · server time a call")...)
 	if in.H == 0 {
 		return
 	}
@@ -152,16 +152,16 @@ func (v *View) paintCommands(r cell.Rect) {
 	}
 	for i := range list {
 		c := &list[i]
-		name := v.Look.Text
+		name := v.Canvas.Look.Text
 		if c.Scripts {
-			name = v.Look.Accent
+			name = v.Canvas.Look.Accent
 		}
 		rows[i] = []widget.Span{widget.Styled(safetext.Clean(c.Name), name)}
 		for _, column := range columns {
 			rows[i] = append(rows[i], column.figure(v, c))
 		}
 		if bar > 0 {
-			chart.Bar(&v.Buffer, in.X+in.W-meter, in.Y+1+i, meter, most, v.Look.Glyphs, chart.Segment{Value: load(*c), Style: v.Look.Glow(0.6 * load(*c) / most)})
+			chart.Bar(&v.Canvas.Buffer, in.X+in.W-meter, in.Y+1+i, meter, most, v.Canvas.Look.Glyphs, chart.Segment{Value: load(*c), Style: v.Canvas.Look.Glow(0.6 * load(*c) / most)})
 		}
 	}
 	v.table("commands", cell.Rect{X: in.X, Y: in.Y, W: in.W - bar, H: in.H}, titles, rows)
@@ -177,19 +177,19 @@ type commandColumn struct {
 // commandFigures are the columns of the table of commands.
 var commandFigures = [...]commandColumn{
 	{"calls", false, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.PerSecond(c.Calls), v.some(c.Calls, v.Look.Text))
+		return widget.Styled(format.PerSecond(c.Calls), v.some(c.Calls, v.Canvas.Look.Text))
 	}},
 	{"mean", true, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.Latency(c.Mean), v.Look.Text)
+		return widget.Styled(format.Latency(c.Mean), v.Canvas.Look.Text)
 	}},
 	{"p99", true, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.Latency(c.P99), v.Look.Dim)
+		return widget.Styled(format.Latency(c.P99), v.Canvas.Look.Dim)
 	}},
 	{"failed", false, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.PerSecond(c.Failed), v.some(c.Failed, v.Look.Near))
+		return widget.Styled(format.PerSecond(c.Failed), v.some(c.Failed, v.Canvas.Look.Near))
 	}},
 	{"load", false, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(fmt.Sprintf("%.2f%%", 100*load(*c)), v.some(load(*c), v.Look.Text))
+		return widget.Styled(fmt.Sprintf("%.2f%%", 100*load(*c)), v.some(load(*c), v.Canvas.Look.Text))
 	}},
 }
 
@@ -209,38 +209,38 @@ func load(c model.CommandStat) float64 { return c.Calls * c.Mean.Seconds() }
 // some is the style of a figure: faint while it is 0.
 func (v *View) some(figure float64, st themes.Style) themes.Style {
 	if figure == 0 {
-		return v.Look.Dim
+		return v.Canvas.Look.Dim
 	}
 	return st
 }
 
 func (v *View) paintErrors(r cell.Rect) {
-	in := v.Section(r, false, v.heading("errors", " · a second and in all")...)
+	in := v.Canvas.Section(r, false, v.heading("errors", " · a second and in all")...)
 	var rows [][]widget.Span
 	for i, e := range v.Health.Errors {
 		if i >= in.H {
 			break
 		}
-		st := v.Look.Dim
+		st := v.Canvas.Look.Dim
 		if e.Rate > 0 {
-			st = v.Look.Near
+			st = v.Canvas.Look.Near
 			if bad, _ := session.ErrorMeaning(e.Name); bad {
-				st = v.Look.Denied
+				st = v.Canvas.Look.Denied
 			}
 		}
-		rows = append(rows, []widget.Span{widget.Styled(safetext.Clean(e.Name), st), widget.Styled(format.PerSecond(e.Rate), v.some(e.Rate, st)), widget.Styled(format.Short(e.Total), v.Look.Dim)})
+		rows = append(rows, []widget.Span{widget.Styled(safetext.Clean(e.Name), st), widget.Styled(format.PerSecond(e.Rate), v.some(e.Rate, st)), widget.Styled(format.Short(e.Total), v.Canvas.Look.Dim)})
 	}
 	v.table("errors", in, nil, rows)
 }
 
 func (v *View) paintSlow(r cell.Rect) {
-	in := v.Section(r, false, v.heading("slow log", " · newest first")...)
+	in := v.Canvas.Section(r, false, v.heading("slow log", " · newest first")...)
 	for i, c := range v.Health.Slow {
 		if i >= in.H {
 			return
 		}
-		x := v.Spans(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Look.Dim), widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Look.Near))
-		v.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(v.slowText(&c), max(0, in.X+in.W-x), safetext.Ellipsis), v.Look.Text)
+		x := v.Canvas.Spans(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Canvas.Look.Dim), widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Canvas.Look.Near))
+		v.Canvas.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(v.slowText(&c), max(0, in.X+in.W-x), safetext.Ellipsis), v.Canvas.Look.Text)
 	}
 }
 
@@ -265,7 +265,7 @@ func (v *View) paintHot(r cell.Rect) {
 	if len(v.Hot.Sources) > 0 {
 		note = " · " + safetext.Clean(strings.Join(v.Hot.Sources, "; "))
 	}
-	in := v.Section(r, false, v.heading("hottest keys", safetext.Clip(note, max(r.W-20, 0), safetext.Ellipsis))...)
+	in := v.Canvas.Section(r, false, v.heading("hottest keys", safetext.Clip(note, max(r.W-20, 0), safetext.Ellipsis))...)
 	if in.H == 0 {
 		return
 	}
@@ -277,12 +277,12 @@ func (v *View) paintHot(r cell.Rect) {
 		if i+1 >= in.H {
 			break
 		}
-		st := v.Look.Text
+		st := v.Canvas.Look.Text
 		if !h.Watched {
-			st = v.Look.Dim
+			st = v.Canvas.Look.Dim
 		}
-		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st), widget.Styled(measured(h.Rate, format.PerSecond), v.Look.Text),
-			widget.Styled(measured(h.Writes, format.PerSecond), v.Look.Text), widget.Styled(format.Percent(h.Share), v.Look.Text)})
+		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st), widget.Styled(measured(h.Rate, format.PerSecond), v.Canvas.Look.Text),
+			widget.Styled(measured(h.Writes, format.PerSecond), v.Canvas.Look.Text), widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)})
 	}
 	v.table("hot", in, []string{"key", "rate", "writes", "share"}, rows)
 }

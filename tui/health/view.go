@@ -18,7 +18,7 @@ import (
 
 // View is what there is to draw.
 type View struct {
-	*widget.Canvas
+	Canvas  *widget.Canvas
 	Health  *model.Health
 	Past    []model.HealthSample
 	Hot     *model.HotKeys
@@ -33,12 +33,12 @@ type View struct {
 
 // Paint draws it into r: what is wrong, then the graphs, then the tables.
 func (v *View) Paint(r cell.Rect) {
-	defer v.Buffer.Clip(v.Buffer.Clip(r))
+	defer v.Canvas.Buffer.Clip(v.Canvas.Buffer.Clip(r))
 	r = v.paintConcerns(r)
 	known, unknown := v.graphs()
 	facts := v.facts()
 	if len(unknown) > 0 && !v.Link.Embedded {
-		facts = append(facts, fact{"not told", strings.Join(unknown, ", "), v.Look.Dim})
+		facts = append(facts, fact{"not told", strings.Join(unknown, ", "), v.Canvas.Look.Dim})
 	}
 	if len(known) == 0 && v.Health.At == 0 {
 		return
@@ -47,7 +47,7 @@ func (v *View) Paint(r cell.Rect) {
 	v.paintGraphs(above, known)
 	v.paintTables(below, facts)
 	if v.Link.Link == model.Down {
-		v.Buffer.Wash(r, v.Look.Unknown.Fg)
+		v.Canvas.Buffer.Wash(r, v.Canvas.Look.Unknown.Fg)
 	}
 }
 
@@ -72,7 +72,7 @@ func (v *View) tablesHeight(facts []fact) int {
 
 // frame is how many rows what surrounds a pane takes.
 func (v *View) frame() int {
-	if v.Framed {
+	if v.Canvas.Framed {
 		return 2
 	}
 	return 1
@@ -85,23 +85,23 @@ func (v *View) paintConcerns(r cell.Rect) cell.Rect {
 	list := session.Concerns(v.Health, v.Server)
 	lines, rest := r.Top(min(max(len(list), 1), most, max(r.H/8, 1)))
 	if len(list) == 0 {
-		v.Spans(lines.X+1, lines.Y, lines.X+lines.W, v.wellness())
+		v.Canvas.Spans(lines.X+1, lines.Y, lines.X+lines.W, v.wellness())
 		return rest
 	}
 	for i := range lines.H {
 		c := list[i]
-		mark, st := v.Look.NearMark, v.Look.Near
+		mark, st := v.Canvas.Look.NearMark, v.Canvas.Look.Near
 		if c.Bad {
-			mark, st = v.Look.OverMark, v.Look.Denied
+			mark, st = v.Canvas.Look.OverMark, v.Canvas.Look.Denied
 		}
 		end := lines.X + lines.W
 		if more := len(list) - lines.H; more > 0 && i == lines.H-1 {
 			text := fmt.Sprintf("and %d more", more)
-			v.Buffer.Right(lines.X, lines.Y+i, end-1, text, v.Look.Dim)
+			v.Canvas.Buffer.Right(lines.X, lines.Y+i, end-1, text, v.Canvas.Look.Dim)
 			end -= len(text) + 2
 		}
-		x := v.Spans(lines.X+1, lines.Y+i, end, widget.Styled(mark+" "+safetext.Clean(c.What), st))
-		v.Spans(x, lines.Y+i, end, widget.Styled(safetext.Clip(": "+safetext.Clean(c.Why), max(end-x, 0), safetext.Ellipsis), v.Look.Text))
+		x := v.Canvas.Spans(lines.X+1, lines.Y+i, end, widget.Styled(mark+" "+safetext.Clean(c.What), st))
+		v.Canvas.Spans(x, lines.Y+i, end, widget.Styled(safetext.Clip(": "+safetext.Clean(c.Why), max(end-x, 0), safetext.Ellipsis), v.Canvas.Look.Text))
 	}
 	return rest
 }
@@ -110,14 +110,14 @@ func (v *View) paintConcerns(r cell.Rect) cell.Rect {
 func (v *View) wellness() widget.Span {
 	switch s := v.Link; s.Link {
 	case model.Connecting:
-		return widget.Styled("connecting…", v.Look.Dim)
+		return widget.Styled("connecting…", v.Canvas.Look.Dim)
 	case model.Down:
-		return widget.Styled(v.Look.OverMark+" as last known, before it went away "+format.Span(s.Down)+" ago", v.Look.Denied)
+		return widget.Styled(v.Canvas.Look.OverMark+" as last known, before it went away "+format.Span(s.Down)+" ago", v.Canvas.Look.Denied)
 	}
 	if v.Health.At == 0 {
-		return widget.Styled("not looked at yet", v.Look.Dim)
+		return widget.Styled("not looked at yet", v.Canvas.Look.Dim)
 	}
-	return widget.Styled(v.Look.OKMark+" nothing is wrong here that can be seen", v.Look.Good)
+	return widget.Styled(v.Canvas.Look.OKMark+" nothing is wrong here that can be seen", v.Canvas.Look.Good)
 }
 
 // paintTables puts what is counted below the graphs: what commands cost and what was slow
@@ -152,7 +152,7 @@ func split(r cell.Rect, first, second int) (top, rest cell.Rect) {
 }
 
 func (v *View) heading(title, note string) []widget.Span {
-	return []widget.Span{widget.Styled(title, v.Look.Title), widget.Styled(note, v.Look.Dim)}
+	return []widget.Span{widget.Styled(title, v.Canvas.Look.Title), widget.Styled(note, v.Canvas.Look.Dim)}
 }
 
 func measured(m model.Measure, f func(float64) string) string {
