@@ -19,7 +19,7 @@ import (
 
 // Tour is an overlay over the screens of a session. Make one with New.
 type Tour struct {
-	*session.Session
+	s *session.Session
 
 	at    int       // the stop that is shown
 	since time.Time // when it began, on this machine's clock; zero before the first tick
@@ -62,7 +62,7 @@ func Length() (d time.Duration) {
 }
 
 // New returns a tour of a session; shell.App.Open begins it.
-func New(s *session.Session) *Tour { return &Tour{Session: s} }
+func New(s *session.Session) *Tour { return &Tour{s: s} }
 
 // Update ends the tour at any key.
 func (t *Tour) Update(msg tea.Msg) (tea.Cmd, bool) {
@@ -74,10 +74,10 @@ func (t *Tour) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // end leaves the screen as a person finds it at the start.
 func (t *Tour) end(text string) tea.Cmd {
-	t.Stop()
-	goOn(t.Session)
-	cmd := t.Show("dashboard")
-	t.Say(text)
+	t.s.Stop()
+	goOn(t.s)
+	cmd := t.s.Show("dashboard")
+	t.s.Say(text)
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func (t *Tour) end(text string) tea.Cmd {
 // over.
 func (t *Tour) Tick(now time.Time) (cmd tea.Cmd, open bool) {
 	switch {
-	case !t.Started():
+	case !t.s.Started():
 		return nil, true
 	case t.since.IsZero():
 		t.since = now
@@ -97,7 +97,7 @@ func (t *Tour) Tick(now time.Time) (cmd tea.Cmd, open bool) {
 	}
 	t.at, t.since = t.at+1, now
 	if do := stops[t.at].do; do != nil {
-		return do(t.Session), true
+		return do(t.s), true
 	}
 	return nil, true
 }
@@ -117,7 +117,7 @@ func (t *Tour) Paint(p *widget.Canvas, footer cell.Rect) {
 	case table && p.Framed: // the lower half of the table, which few keys leave free
 		r.Y = footer.Y/2 - len(lines)
 	case table:
-		r.Y = t.HeaderRows() + 1
+		r.Y = t.s.HeaderRows() + 1
 	}
 	in := p.Panel(r, fmt.Sprintf("tour %d of %d", t.at+1, len(stops)), "any key ends the tour")
 	for i, l := range lines {
