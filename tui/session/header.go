@@ -18,8 +18,8 @@ import (
 
 // header draws the two lines at the top.
 type header struct {
-	*widget.Canvas
-	*Session
+	c *widget.Canvas
+	s *Session
 }
 
 // dateFrom is how many columns the header needs to show the day of a replay beside the time.
@@ -48,36 +48,36 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 // paintServer draws the first line: the state of the screen, the server, and whether it can be fired
 // at.
 func (h header) paintServer(x, y, end int) {
-	s := h.Server()
+	s := h.s.Server()
 	label, style := h.state()
-	right := format.Clock(h.At())
+	right := format.Clock(h.s.At())
 	switch {
-	case h.At() == 0:
+	case h.s.At() == 0:
 		right = ""
-	case h.Replayed() && end-x >= dateFrom:
-		right = format.Date(h.At()) // it may be of any day
+	case h.s.Replayed() && end-x >= dateFrom:
+		right = format.Date(h.s.At()) // it may be of any day
 	}
 	edge := end - len(right) - 1
-	h.Buffer.Right(x, y, end-1, right, h.Look.Dim)
+	h.c.Buffer.Right(x, y, end-1, right, h.c.Look.Dim)
 	arms, armStyle := h.armed(edge - x - len(" ratescope  ") - safetext.Width(label) - 4)
 	edge -= safetext.Width(arms) + 1
-	if h.Firing() > 0 {
-		h.OnClick(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.Stop(); return nil })
+	if h.s.Firing() > 0 {
+		h.c.OnClick(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.s.Stop(); return nil })
 	}
-	h.Buffer.Text(edge, y, end, arms, armStyle)
+	h.c.Buffer.Text(edge, y, end, arms, armStyle)
 
-	x = h.Spans(x, y, edge, widget.Styled(" ratescope ", h.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.Look.Text))
-	if h.Production {
-		x = h.Spans(x, y, edge, widget.Styled(" PROD ", h.Look.BadgeBad), widget.Styled(" ", h.Look.Text))
+	x = h.c.Spans(x, y, edge, widget.Styled(" ratescope ", h.c.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.c.Look.Text))
+	if h.s.Production {
+		x = h.c.Spans(x, y, edge, widget.Styled(" PROD ", h.c.Look.BadgeBad), widget.Styled(" ", h.c.Look.Text))
 	}
-	if !h.Started() {
-		h.Spans(x, y, edge, widget.Styled("connecting…", h.Look.Dim))
+	if !h.s.Started() {
+		h.c.Spans(x, y, edge, widget.Styled("connecting…", h.c.Look.Dim))
 		return
 	}
 	facts := h.serverFacts(s)
 	room := edge - x - 1 // the server's name comes before facts about it, but after trouble
 	const leastName = 12
-	if len(facts) > 0 && facts[0].Style != h.Look.Good && facts[0].Style != h.Look.Dim {
+	if len(facts) > 0 && facts[0].Style != h.c.Look.Good && facts[0].Style != h.c.Look.Dim {
 		if left := room - safetext.Width(facts[0].Text) - 3; left >= leastName {
 			room = left
 		}
@@ -87,12 +87,12 @@ func (h header) paintServer(x, y, end int) {
 	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host matters more than the scheme
 		target = host
 	}
-	x = h.Spans(x, y, edge, widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.targetStyle()))
+	x = h.c.Spans(x, y, edge, widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.targetStyle()))
 	for _, p := range facts {
 		if x+3+safetext.Width(p.Text) >= edge {
 			break
 		}
-		x = h.Spans(x, y, edge, widget.Styled(" · ", h.Look.Faint), p)
+		x = h.c.Spans(x, y, edge, widget.Styled(" · ", h.c.Look.Faint), p)
 	}
 }
 
@@ -102,47 +102,47 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	var facts []widget.Span
 	say := func(text string, st themes.Style) { facts = append(facts, widget.Styled(safetext.Clean(text), st)) }
 	concern := ""
-	if list := Concerns(&h.Board().Health, s); len(list) > 0 {
+	if list := Concerns(&h.s.Board().Health, s); len(list) > 0 {
 		concern = list[0].What
-		st := h.Look.Near
+		st := h.c.Look.Near
 		if list[0].Bad {
-			st = h.Look.Denied
+			st = h.c.Look.Denied
 		}
 		say(concern+": press 4", st)
 	}
 	live := s.Link == model.Live
 	if n := len(s.Lacks); n > 0 && live {
-		say(format.Plural(n, "gap")+" in sight: press 4", h.Look.Near)
+		say(format.Plural(n, "gap")+" in sight: press 4", h.c.Look.Near)
 	}
-	if text := SearchedText(&h.Live().Sweep); text != "" && live {
-		say(text, h.Look.Near)
-		if text := UnseenText(&h.Live().Sweep, h.Live().Totals().Throttled); text != "" {
-			say(text, h.Look.Near)
+	if text := SearchedText(&h.s.Live().Sweep); text != "" && live {
+		say(text, h.c.Look.Near)
+		if text := UnseenText(&h.s.Live().Sweep, h.s.Live().Totals().Throttled); text != "" {
+			say(text, h.c.Look.Near)
 		}
 	}
-	if text := PaceText(&h.Live().Sweep); text != "" && live {
-		say(text, h.Look.Dim)
+	if text := PaceText(&h.s.Live().Sweep); text != "" && live {
+		say(text, h.c.Look.Dim)
 	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
-		say("clock "+format.Signed(off), h.Look.Near)
+		say("clock "+format.Signed(off), h.c.Look.Near)
 	}
 	if rtt := "rtt " + format.Latency(s.RTT); live && s.RTT > 0 && rtt != concern {
-		say(rtt, h.Look.Good)
+		say(rtt, h.c.Look.Good)
 	}
 	if s.Role != "" && !s.Embedded {
 		role := s.Role
-		if m := h.Board().Health.Unheard; m.Known {
+		if m := h.s.Board().Health.Unheard; m.Known {
 			role += ", heard its master " + format.Span(time.Duration(m.V*float64(time.Second))) + " ago"
 		}
-		say(role, h.Look.Dim)
+		say(role, h.c.Look.Dim)
 	}
 	if s.Version != "" && !s.Embedded {
-		say("redis "+s.Version, h.Look.Dim)
+		say("redis "+s.Version, h.c.Look.Dim)
 	}
-	if c := h.Cost(); live && c.Over > 0 && c.Server > 0 {
-		say(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), h.Look.Dim)
+	if c := h.s.Cost(); live && c.Over > 0 && c.Server > 0 {
+		say(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), h.c.Look.Dim)
 	} else if live && c.Over > 0 && !s.Embedded {
-		say(format.PerSecond(float64(c.Commands)/c.Over.Seconds())+" reads", h.Look.Dim)
+		say(format.PerSecond(float64(c.Commands)/c.Over.Seconds())+" reads", h.c.Look.Dim)
 	}
 	return facts
 }
@@ -150,8 +150,8 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 // state returns the badge of what the screen shows.
 func (h header) state() (string, themes.Style) {
 	text, style := h.playing()
-	if h.Subtracting() {
-		return text + ", NOT INJECTED", h.Look.BadgeWarn
+	if h.s.Subtracting() {
+		return text + ", NOT INJECTED", h.c.Look.BadgeWarn
 	}
 	return text, style
 }
@@ -159,81 +159,81 @@ func (h header) state() (string, themes.Style) {
 // playing returns the badge that says whether the picture moves, and which one it is.
 func (h header) playing() (string, themes.Style) {
 	switch {
-	case h.Replayed() && h.Started():
-		return h.replayed(h.Look)
-	case h.Paused():
-		return "PAUSED", h.Look.BadgeWarn
-	case !h.Started() || h.Live().Server.Link == model.Connecting:
-		return h.Waiting(h.Now()) + " CONNECTING", h.Look.BadgeWarn
-	case h.Live().Server.Link == model.Down:
-		return "DOWN " + format.Span(h.Live().Server.Down), h.Look.BadgeBad
+	case h.s.Replayed() && h.s.Started():
+		return h.s.replayed(h.c.Look)
+	case h.s.Paused():
+		return "PAUSED", h.c.Look.BadgeWarn
+	case !h.s.Started() || h.s.Live().Server.Link == model.Connecting:
+		return h.c.Waiting(h.s.Now()) + " CONNECTING", h.c.Look.BadgeWarn
+	case h.s.Live().Server.Link == model.Down:
+		return "DOWN " + format.Span(h.s.Live().Server.Down), h.c.Look.BadgeBad
 	}
-	if h.Recording() {
-		return "LIVE, RECORDING", h.Look.BadgeWarn
+	if h.s.Recording() {
+		return "LIVE, RECORDING", h.c.Look.BadgeWarn
 	}
-	return "LIVE", h.Look.BadgeLive
+	return "LIVE", h.c.Look.BadgeLive
 }
 
 // armed says whether firing is possible, in a word, or what is being fired, in at most so
 // many columns.
 func (h header) armed(columns int) (string, themes.Style) {
-	left := h.ArmedText()
-	if text := h.FiringText(min(columns, 60)); text != "" {
+	left := h.s.ArmedText()
+	if text := h.s.FiringText(min(columns, 60)); text != "" {
 		if with := " " + left + " ·" + text; left != "" && safetext.Width(with) <= columns {
 			text = with
 		}
-		return text, h.Look.BadgeArmed
+		return text, h.c.Look.BadgeArmed
 	}
-	switch st := h.Armament(); {
+	switch st := h.s.Armament(); {
 	case left != "":
-		return " " + left + " ", h.Look.BadgeArmed
+		return " " + left + " ", h.c.Look.BadgeArmed
 	case st.Refused != nil:
-		return "read-only", h.Look.Dim
+		return "read-only", h.c.Look.Dim
 	case !st.Armed:
-		return format.First(columns, "read-only, ! arms", "read-only"), h.Look.Dim
-	case h.Live().Server.Embedded:
-		return "armed", h.Look.Injected
+		return format.First(columns, "read-only, ! arms", "read-only"), h.c.Look.Dim
+	case h.s.Live().Server.Embedded:
+		return "armed", h.c.Look.Injected
 	}
-	return " ARMED ", h.Look.BadgeArmed
+	return " ARMED ", h.c.Look.BadgeArmed
 }
 
 // paintVerdict draws the second line: how many keys are throttled, near their limit, or at ease.
 func (h header) paintVerdict(x, y, end int) {
-	s := h.Live().Server
+	s := h.s.Live().Server
 	if s.Link != model.Live && s.Err != "" {
-		h.Spans(x+1, y, end, widget.Styled(h.Look.OverMark+" ", h.Look.Denied), widget.Styled(safetext.Clip(safetext.Clean(s.Err), end-x-4, safetext.Ellipsis), h.Look.Denied))
+		h.c.Spans(x+1, y, end, widget.Styled(h.c.Look.OverMark+" ", h.c.Look.Denied), widget.Styled(safetext.Clip(safetext.Clean(s.Err), end-x-4, safetext.Ellipsis), h.c.Look.Denied))
 		return
 	}
-	if !h.Started() {
+	if !h.s.Started() {
 		return
 	}
-	t := h.Board().Totals()
+	t := h.s.Board().Totals()
 	if t.Keys == 0 {
-		h.Spans(x+1, y, end, widget.Styled(Searching(h.Live()), h.Look.Near))
+		h.c.Spans(x+1, y, end, widget.Styled(Searching(h.s.Live()), h.c.Look.Near))
 		return
 	}
-	stale := h.Stale()
+	stale := h.s.Stale()
 	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
-	x = h.Spans(x+1, y, end,
-		count(h.Look.OverMark, t.Throttled, "throttled", h.Look.Denied, h.Look.Dim), widget.Styled("   ", h.Look.Text),
-		count(h.Look.NearMark, t.Near, "near limit", h.Look.Near, h.Look.Dim), widget.Styled("   ", h.Look.Text),
-		count(h.Look.OKMark, ok, "ok", h.Look.Good, h.Look.Dim))
+	x = h.c.Spans(x+1, y, end,
+		count(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
+		count(h.c.Look.NearMark, t.Near, "near limit", h.c.Look.Near, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
+		count(h.c.Look.OKMark, ok, "ok", h.c.Look.Good, h.c.Look.Dim))
 	if stale > 0 {
-		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.StaleMark, stale, "stale", h.Look.Unknown, h.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.StaleMark, stale, "stale", h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	switch {
 	case t.Sick > t.Broken:
 		from := x + 3
-		x = h.Spans(from, y, end, count(h.Look.BadMark, t.Sick, "sick", h.Look.Unknown, h.Look.Dim))
-		h.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.SetFilter("state:sick"); return nil })
+		x = h.c.Spans(from, y, end, count(h.c.Look.BadMark, t.Sick, "sick", h.c.Look.Unknown, h.c.Look.Dim))
+		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.SetFilter("state:sick"); return nil })
 	case t.Broken > 0:
-		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Broken, "unreadable", h.Look.Unknown, h.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.BadMark, t.Broken, "unreadable", h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	if t.Unknown > 0 {
-		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(h.Look.BadMark, t.Unknown, "unknown", h.Look.Unknown, h.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	if t.Likely > 0 {
-		x = h.Spans(x, y, end, widget.Styled("   ", h.Look.Text), count(likelyMark, t.Likely, LikelyText(&h.Live().Sweep), h.Look.Unknown, h.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(likelyMark, t.Likely, LikelyText(&h.s.Live().Sweep), h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if k := t.Worst; k != nil {
@@ -242,16 +242,16 @@ func (h header) paintVerdict(x, y, end int) {
 			return
 		}
 		from, limit := x+3, " · "+LimitText(k.Reading.Target)
-		name := h.ShortName(k.Reading.Key, min(room, longestName))
+		name := h.s.ShortName(k.Reading.Key, min(room, longestName))
 		if room < safetext.Width(name)+safetext.Width(limit) {
 			limit = ""
 		}
 		frees := WaitText(&k.Gauge)
-		x = h.Spans(from, y, end, widget.Styled("longest: ", h.Look.Dim),
-			widget.Styled(name, h.Look.Text),
-			widget.Styled(limit, h.Look.Dim), widget.Styled(frees, h.Look.Denied))
+		x = h.c.Spans(from, y, end, widget.Styled("longest: ", h.c.Look.Dim),
+			widget.Styled(name, h.c.Look.Text),
+			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied))
 		key := k.Reading.Key
-		h.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.Pick(key); return nil })
+		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.Pick(key); return nil })
 	}
 }
 
@@ -261,32 +261,32 @@ const longestName = 48
 // paintFlow draws the requests admitted and denied a second at the right, if there is room, and
 // returns the column before them.
 func (h header) paintFlow(x, y, end int, t *model.Totals) int {
-	denied := widget.Styled("denied: not recorded", h.Look.Dim)
+	denied := widget.Styled("denied: not recorded", h.c.Look.Dim)
 	if t.DeniedKnown > 0 {
-		denied = widget.Styled(fmt.Sprintf("%7s denied", format.PerSecond(t.Denied)), h.Look.Denied)
+		denied = widget.Styled(fmt.Sprintf("%7s denied", format.PerSecond(t.Denied)), h.c.Look.Denied)
 		if t.Denied == 0 {
-			denied.Style = h.Look.Dim
+			denied.Style = h.c.Look.Dim
 		}
 	}
-	admitted := widget.Styled(fmt.Sprintf("%7s admitted", format.PerSecond(t.Admitted)), h.Look.Admitted)
+	admitted := widget.Styled(fmt.Sprintf("%7s admitted", format.PerSecond(t.Admitted)), h.c.Look.Admitted)
 	if unwatched(*t) {
-		admitted, denied = widget.Styled(format.Unknown+" admitted", h.Look.Dim), widget.Styled(format.Unknown+" denied", h.Look.Dim)
+		admitted, denied = widget.Styled(format.Unknown+" admitted", h.c.Look.Dim), widget.Styled(format.Unknown+" denied", h.c.Look.Dim)
 	}
 	width := widget.Width(admitted, denied) + 2
 	if end-x < width+3 { // in marks
-		admitted.Text, denied.Text = h.Look.YesMark+" "+format.PerSecond(t.Admitted), h.Look.OverMark+" "+format.PerSecond(t.Denied)
+		admitted.Text, denied.Text = h.c.Look.YesMark+" "+format.PerSecond(t.Admitted), h.c.Look.OverMark+" "+format.PerSecond(t.Denied)
 		if t.DeniedKnown == 0 {
-			denied.Text = h.Look.OverMark + " " + format.Unknown
+			denied.Text = h.c.Look.OverMark + " " + format.Unknown
 		}
 		if unwatched(*t) {
-			admitted.Text = h.Look.YesMark + " " + format.Unknown
+			admitted.Text = h.c.Look.YesMark + " " + format.Unknown
 		}
 		width = widget.Width(admitted, denied) + 2
 	}
 	if end-x < width+3 {
 		return end
 	}
-	h.Spans(end-1-width, y, end, admitted, widget.Styled("  ", h.Look.Text), denied)
+	h.c.Spans(end-1-width, y, end, admitted, widget.Styled("  ", h.c.Look.Text), denied)
 	return end - 1 - width
 }
 

@@ -34,8 +34,8 @@ var headerTips = []struct{ word, says string }{
 
 // tips adds explanations to the two rows of the header.
 func (h header) tips(r cell.Rect) {
-	h.Tip(r, func(x, y int) string {
-		said := segmentAt(h.Canvas, x, y)
+	h.c.Tip(r, func(x, y int) string {
+		said := segmentAt(h.c, x, y)
 		for _, t := range headerTips {
 			if strings.Contains(said, t.word) {
 				return t.says

@@ -116,23 +116,23 @@ func (a *alerts) title() string {
 
 // paintAlerts draws the banner: the alert that began last, and how many there are.
 func (h header) paintAlerts(x, y, end int) {
-	n := len(h.alerts.list)
+	n := len(h.s.alerts.list)
 	if n == 0 {
 		return
 	}
-	a := &h.alerts.list[n-1]
-	st := h.Look.BadgeWarn
+	a := &h.s.alerts.list[n-1]
+	st := h.c.Look.BadgeWarn
 	if a.Severity == "page" || a.Severity == "critical" {
-		st = h.Look.BadgeBad
+		st = h.c.Look.BadgeBad
 	}
-	text := " " + h.Look.OverMark + " ALERT " + sentence(a)
+	text := " " + h.c.Look.OverMark + " ALERT " + sentence(a)
 	more := " "
 	if n > 1 {
 		more = fmt.Sprintf(" · %d more ", n-1)
 	}
 	text = safetext.Clip(text, max(0, end-x-safetext.Width(more)), safetext.Ellipsis) + more
-	h.Buffer.Text(x, y, end, text+strings.Repeat(" ", max(0, end-x-safetext.Width(text))), st)
-	h.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.Show("events") })
+	h.c.Buffer.Text(x, y, end, text+strings.Repeat(" ", max(0, end-x-safetext.Width(text))), st)
+	h.c.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.s.Show("events") })
 }
 
 // targetStyle returns how the target's name is drawn: in its own colour where it has one.
@@ -141,11 +141,11 @@ func (h header) targetStyle() themes.Style {
 		"red": {"#ff6b6b", "#b3261e"}, "orange": {"#ffa94d", "#a04a00"}, "yellow": {"#ffd43b", "#7a5c00"}, "green": {"#69db7c", "#1b6e2c"},
 		"blue": {"#74c0fc", "#0b5394"}, "magenta": {"#e599f7", "#86198f"}, "cyan": {"#66d9e8", "#0b6670"}, "white": {"#ffffff", "#333333"},
 	}
-	pair, known := inks[h.Colour]
+	pair, known := inks[h.s.Colour]
 	if !known {
-		return h.Look.Text
+		return h.c.Look.Text
 	}
-	if h.Look.Dark {
+	if h.c.Look.Dark {
 		return themes.Style{Fg: themes.Hex(pair[0]), Attr: themes.Bold}
 	}
 	return themes.Style{Fg: themes.Hex(pair[1]), Attr: themes.Bold}
