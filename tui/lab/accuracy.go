@@ -79,7 +79,7 @@ func (v *accuracyView) take(s *Screen, msg measuredMsg) {
 		return
 	}
 	v.report, v.band = &msg.report, min(v.band, len(msg.report.Bands)-1)
-	s.Redraw()
+	s.app.Redraw()
 }
 
 // run shows a source of the selected load: independent requests at the middle of its band.
@@ -101,14 +101,14 @@ func (v *accuracyView) run(s *Screen) {
 	s.renew()
 	s.view("compare")
 	s.run.AdvanceTo(s.run.Setup().Zero.Add(2 * setup.Limit.Window))
-	s.Say("A source of that load. p lets it run.")
+	s.app.Say("A source of that load. p lets it run.")
 }
 
 func (v *accuracyView) paint(p painter, r cell.Rect) {
-	in := p.Section(r, true, widget.Styled("accuracy", p.Look.Title),
-		widget.Styled(fmt.Sprintf(" · sliding window counter, exact rounding, limit %d in %s", p.run.Setup().Limit.Count, lab.Seconds(p.run.Setup().Limit.Window)), p.Look.Dim))
+	in := p.c.Section(r, true, widget.Styled("accuracy", p.c.Look.Title),
+		widget.Styled(fmt.Sprintf(" · sliding window counter, exact rounding, limit %d in %s", p.s.run.Setup().Limit.Count, lab.Seconds(p.s.run.Setup().Limit.Window)), p.c.Look.Dim))
 	if v.report == nil {
-		p.Buffer.Text(in.X, in.Y+1, in.X+in.W, "measuring…", p.Look.Accent)
+		p.c.Buffer.Text(in.X, in.Y+1, in.X+in.W, "measuring…", p.c.Look.Accent)
 		return
 	}
 	const lawWidth = 30
@@ -136,8 +136,8 @@ func share(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
 
 // paintBands draws the share of wrong decisions by load, denied free above denied charged.
 func (v *accuracyView) paintBands(p painter, r cell.Rect) int {
-	full := string(p.Look.Rise[len(p.Look.Rise)-1])
-	p.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.Look.Title), widget.Styled(full+" denied free", p.Look.Admitted), widget.Styled("  ", p.Look.Dim), widget.Styled(string(p.Look.Gone)+" denied charged", p.Look.Previous))
+	full := string(p.c.Look.Rise[len(p.c.Look.Rise)-1])
+	p.c.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.c.Look.Title), widget.Styled(full+" denied free", p.c.Look.Admitted), widget.Styled("  ", p.c.Look.Dim), widget.Styled(string(p.c.Look.Gone)+" denied charged", p.c.Look.Previous))
 	most := 0.01
 	for i, b := range v.report.Bands {
 		most = max(most, b.Wrong(1), v.report.Free.Bands[i].Wrong(1))
@@ -150,27 +150,27 @@ func (v *accuracyView) paintBands(p painter, r cell.Rect) int {
 		if i < first || i >= first+shown || y+1 >= r.Y+r.H {
 			continue
 		}
-		label, st := accuracy.LoadWords(b), p.Look.Text
+		label, st := accuracy.LoadWords(b), p.c.Look.Text
 		if i == v.band {
-			p.Buffer.Text(r.X, y, r.X+1, p.Look.SelMark, p.Look.Accent)
-			st = p.Look.Title
+			p.c.Buffer.Text(r.X, y, r.X+1, p.c.Look.SelMark, p.c.Look.Accent)
+			st = p.c.Look.Title
 		}
-		p.Buffer.Text(r.X+1, y, r.X+barLabel, label, st)
+		p.c.Buffer.Text(r.X+1, y, r.X+barLabel, label, st)
 		width := max(r.W-barLabel-barValue-1, 1)
 		for k, one := range []struct {
 			v     float64
 			known bool
 			bar   chart.Segment
 		}{
-			{free.Wrong(1), free.Requests > 0, chart.Segment{Value: free.Wrong(1), Style: p.Look.Admitted}},
-			{b.Wrong(1), b.Requests > 0, chart.Segment{Value: b.Wrong(1), Style: p.Look.Previous, Glyph: p.Look.Gone}},
+			{free.Wrong(1), free.Requests > 0, chart.Segment{Value: free.Wrong(1), Style: p.c.Look.Admitted}},
+			{b.Wrong(1), b.Requests > 0, chart.Segment{Value: b.Wrong(1), Style: p.c.Look.Previous, Glyph: p.c.Look.Gone}},
 		} {
 			text := "–"
 			if one.known {
 				text = share(one.v)
 			}
-			chart.Bar(&p.Buffer, r.X+barLabel, y+k, width, most, p.Look.Glyphs, one.bar)
-			p.Buffer.Right(r.X+r.W-barValue, y+k, r.X+r.W, text, p.Look.Text)
+			chart.Bar(&p.c.Buffer, r.X+barLabel, y+k, width, most, p.c.Look.Glyphs, one.bar)
+			p.c.Buffer.Right(r.X+r.W-barValue, y+k, r.X+r.W, text, p.c.Look.Text)
 		}
 		y += 2
 	}
@@ -188,7 +188,7 @@ func (v *accuracyView) paintLaw(p painter, r cell.Rect) {
 		words = []string{"mean error  ", "measured", ", | theory"}
 		label, value = 10, 7
 	}
-	p.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled(words[0], p.Look.Title), widget.Styled(words[1], p.Look.Admitted), widget.Styled(words[2], p.Look.Dim))
+	p.c.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled(words[0], p.c.Look.Title), widget.Styled(words[1], p.c.Look.Admitted), widget.Styled(words[2], p.c.Look.Dim))
 	most := 0.0
 	for _, x := range v.report.Poisson {
 		most = max(most, x.Measured, x.Law)
@@ -199,9 +199,9 @@ func (v *accuracyView) paintLaw(p painter, r cell.Rect) {
 		if y >= r.Y+r.H {
 			return
 		}
-		p.Buffer.Text(r.X+1, y, r.X+label, fmt.Sprintf("n = %d", x.Mean), p.Look.Text)
-		chart.Bar(&p.Buffer, r.X+label, y, width, most, p.Look.Glyphs, chart.Segment{Value: x.Measured, Style: p.Look.Admitted})
-		p.Buffer.Set(r.X+label+min(int(x.Law/most*float64(width)), width-1), y, p.Look.LimitV, p.Look.Denied)
-		p.Buffer.Right(r.X+r.W-value, y, r.X+r.W, share(x.Measured), p.Look.Text)
+		p.c.Buffer.Text(r.X+1, y, r.X+label, fmt.Sprintf("n = %d", x.Mean), p.c.Look.Text)
+		chart.Bar(&p.c.Buffer, r.X+label, y, width, most, p.c.Look.Glyphs, chart.Segment{Value: x.Measured, Style: p.c.Look.Admitted})
+		p.c.Buffer.Set(r.X+label+min(int(x.Law/most*float64(width)), width-1), y, p.c.Look.LimitV, p.c.Look.Denied)
+		p.c.Buffer.Right(r.X+r.W-value, y, r.X+r.W, share(x.Measured), p.c.Look.Text)
 	}
 }

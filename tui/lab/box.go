@@ -85,12 +85,12 @@ func (v *boxView) ask(s *Screen) {
 	for i, one := range v.box.Suspects {
 		choices[i] = shell.Choice{Name: one.Name, Value: i}
 	}
-	p := s.NewPicker("which limiter is this?", choices)
+	p := s.app.NewPicker("which limiter is this?", choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		v.answer(s, c.Value.(int))
 		return nil
 	}
-	s.Open(p)
+	s.app.Open(p)
 }
 
 // answer takes the name that was chosen and keeps the score.
@@ -114,12 +114,12 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 	if r.W < 100 {
 		left, right = r.Left(r.W - 30)
 	}
-	in := p.Section(left, true, widget.Styled("which limiter is this?", p.Look.Title), widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.Look.Dim))
-	y := p.Flow(in,
-		[]widget.Span{widget.Styled(lab.Seconds(b.Elapsed()), p.Look.Title), widget.Styled(" on your watch", p.Look.Dim)},
-		[]widget.Span{widget.Styled("next tick in ", p.Look.Dim), widget.Styled(lab.Seconds(b.Edge()), p.Look.Text)},
-		[]widget.Span{widget.Styled(format.Plural(len(b.Tried), "request"), p.Look.Text), widget.Styled(" so far", p.Look.Dim)},
-		[]widget.Span{widget.Styled("→ waits ", p.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.Look.Accent), widget.Styled(", + - change it", p.Look.Dim)}) + 1
+	in := p.c.Section(left, true, widget.Styled("which limiter is this?", p.c.Look.Title), widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.c.Look.Dim))
+	y := p.c.Flow(in,
+		[]widget.Span{widget.Styled(lab.Seconds(b.Elapsed()), p.c.Look.Title), widget.Styled(" on your watch", p.c.Look.Dim)},
+		[]widget.Span{widget.Styled("next tick in ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Edge()), p.c.Look.Text)},
+		[]widget.Span{widget.Styled(format.Plural(len(b.Tried), "request"), p.c.Look.Text), widget.Styled(" so far", p.c.Look.Dim)},
+		[]widget.Span{widget.Styled("→ waits ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.c.Look.Accent), widget.Styled(", + - change it", p.c.Look.Dim)}) + 1
 	if v.guessed >= 0 {
 		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	}
@@ -155,14 +155,14 @@ func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	b := v.box
 	this, most := b.Needs()
 	text := fmt.Sprintf("%s It is the %s. You fired %s; the program's strategy names it in %d, and any of them in %d.",
-		map[bool]string{true: p.Look.YesMark + " Right.", false: p.Look.OverMark + " Wrong."}[b.Guess(v.guessed)], b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"), this, most)
+		map[bool]string{true: p.c.Look.YesMark + " Right.", false: p.c.Look.OverMark + " Wrong."}[b.Guess(v.guessed)], b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"), this, most)
 	if left := v.left(); b.Guess(v.guessed) && left > 1 {
 		text += fmt.Sprintf(" Your requests left %d possible: that was luck.", left)
 	}
 	y := r.Y
 	for _, line := range format.Wrap(text, r.W) {
 		if y < r.Y+r.H {
-			p.Buffer.Text(r.X, y, r.X+r.W, line, p.outcome(b.Guess(v.guessed)))
+			p.c.Buffer.Text(r.X, y, r.X+r.W, line, p.outcome(b.Guess(v.guessed)))
 		}
 		y++
 	}
@@ -186,7 +186,7 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 		p.paragraphs(r, []string{
 			"A limiter is in the box. Fire at it, wait, and watch what it admits.",
 			"What tells them apart: when room comes back (at the tick, when the oldest request leaves, bit by bit), whether exactly one window later is too early, and whether a denied request counts.",
-		}, p.Look.Dim)
+		}, p.c.Look.Dim)
 		return
 	}
 	for row := range min(r.H, len(b.Tried)) {
@@ -200,37 +200,37 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 		if one.Admitted {
 			word = "admitted"
 		}
-		p.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.Look.Text),
-			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(one.Admitted), word), p.outcome(one.Admitted)), widget.Styled(" "+since, p.Look.Dim))
+		p.c.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.c.Look.Text),
+			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(one.Admitted), word), p.outcome(one.Admitted)), widget.Styled(" "+since, p.c.Look.Dim))
 	}
 }
 
 // paintSuspects lists what may be in the box; once it is named, what fitted.
 func (v *boxView) paintSuspects(p painter, r cell.Rect) {
-	in := p.Section(r, false, widget.Styled("suspects", p.Look.Title))
+	in := p.c.Section(r, false, widget.Styled("suspects", p.c.Look.Title))
 	y := in.Y
 	for i, one := range v.box.Suspects {
-		mark, st := " ", p.Look.Text
+		mark, st := " ", p.c.Look.Text
 		if v.guessed >= 0 {
-			if mark, st = p.Look.YesMark, p.Look.Text; !v.box.Fits(i) {
-				mark, st = p.Look.OverMark, p.Look.Dim
+			if mark, st = p.c.Look.YesMark, p.c.Look.Text; !v.box.Fits(i) {
+				mark, st = p.c.Look.OverMark, p.c.Look.Dim
 			}
 			if i == v.box.Hidden() {
-				st = p.Look.Title
+				st = p.c.Look.Title
 			}
 		}
 		for _, line := range format.Wrap(one.Name, in.W-2) {
 			if y < in.Y+in.H {
-				p.Buffer.Text(in.X, y, in.X+in.W, mark+" "+line, st)
+				p.c.Buffer.Text(in.X, y, in.X+in.W, mark+" "+line, st)
 			}
 			mark = " "
 			y++
 		}
 	}
-	if n := p.named; n.Boxes > 0 && y+1 < in.Y+in.H {
-		p.Buffer.Text(in.X, y+1, in.X+in.W, fmt.Sprintf("%d of %d boxes named rightly", n.Right, n.Boxes), p.Look.Text)
+	if n := p.s.named; n.Boxes > 0 && y+1 < in.Y+in.H {
+		p.c.Buffer.Text(in.X, y+1, in.X+in.W, fmt.Sprintf("%d of %d boxes named rightly", n.Right, n.Boxes), p.c.Look.Text)
 		if y+2 < in.Y+in.H && n.Right > 0 {
-			p.Buffer.Text(in.X, y+2, in.X+in.W, fmt.Sprintf("in %d requests, strategy %d", n.Requests, n.Needed), p.Look.Dim)
+			p.c.Buffer.Text(in.X, y+2, in.X+in.W, fmt.Sprintf("in %d requests, strategy %d", n.Requests, n.Needed), p.c.Look.Dim)
 		}
 	}
 }

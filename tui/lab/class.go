@@ -127,18 +127,18 @@ func (c *classroom) relay(ctx context.Context) tea.Cmd {
 func (c *classroom) take(s *Screen, msg tea.Msg) tea.Cmd {
 	if f, ok := msg.(FollowMsg); ok {
 		c.follow(s, f)
-		return c.relay(s.Context())
+		return c.relay(s.app.Context())
 	}
-	return tea.Batch(func() tea.Msg { return msg }, c.relay(s.Context()))
+	return tea.Batch(func() tea.Msg { return msg }, c.relay(s.app.Context()))
 }
 
 // follow shows the teacher's moment.
 func (c *classroom) follow(s *Screen, f FollowMsg) {
-	s.Redraw()
+	s.app.Redraw()
 	defer c.catch(s)
 	if f.Line == "" {
 		if c.following {
-			s.Say("The teacher frees you: the clock is yours.")
+			s.app.Say("The teacher frees you: the clock is yours.")
 		}
 		c.following = false
 		return
@@ -201,9 +201,9 @@ func (c *classroom) keys(s *Screen) keymap.Actions {
 			if err := c.Drive(on); err != nil {
 				s.fail(err)
 			} else if on {
-				s.Say("The class sees your screen. F frees it.")
+				s.app.Say("The class sees your screen. F frees it.")
 			} else {
-				s.Say("The class is free.")
+				s.app.Say("The class is free.")
 			}
 			return nil
 		}, "F").Hinted("drive"),

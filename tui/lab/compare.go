@@ -33,13 +33,13 @@ func (compareView) move(s *Screen, by int) {
 func (p painter) paintCompare(r cell.Rect) {
 	bottom := 5
 	switch {
-	case p.presenter.on:
+	case p.s.presenter.on:
 		bottom = 0
-	case p.Framed:
+	case p.c.Framed:
 		bottom = 9
 	}
 	lanes, below := r.Top(r.H - bottom)
-	p.paintLanes(lanes, p.run, p.focus, true)
+	p.paintLanes(lanes, p.s.run, p.s.focus, true)
 	if bottom > 0 {
 		p.paintWhy(below)
 	}
@@ -53,15 +53,15 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	pictureWidth := 0
 	switch {
 	case !pictures:
-	case p.Framed && p.presenter.on && lanes.H/n >= 3*typeRows: // room for three lines of large type
+	case p.c.Framed && p.s.presenter.on && lanes.H/n >= 3*typeRows: // room for three lines of large type
 		pictureWidth = min(r.W*42/100, 84)
-	case p.Framed:
+	case p.c.Framed:
 		pictureWidth = min(max(r.W*34/100, 42), 60)
-	case p.presenter.on: // the large numbers are the point of it
+	case p.s.presenter.on: // the large numbers are the point of it
 		pictureWidth = 32
 	}
 	columns := lanes.W - pictureWidth - 2
-	st := rangeOf(run, columns, p.at().Column, p.zoom)
+	st := rangeOf(run, columns, p.s.at().Column, p.s.zoom)
 	coming := run.Coming(st.begin(st.n) - 1)
 	most := scale(run, st)
 	first := max(0, min(focus-(lanes.H/2-1), n-lanes.H/2))
@@ -69,66 +69,66 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	y := lanes.Y
 	for i := first; i < first+shown; i++ {
 		h := (lanes.Y + lanes.H - y) / (first + shown - i)
-		if p.presenter.on { // one size of type for all
+		if p.s.presenter.on { // one size of type for all
 			h = lanes.H / shown
 		}
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		l := laneOf(run, st, i)
 		p.paintLaneTitle(box, run, i, i == focus, columns)
-		lanePainter{p.Canvas, l, p.guess.asked}.paint(box, columns, coming, most)
+		lanePainter{p.c, l, p.s.guess.asked}.paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
 			picture{p, i}.paint(pic)
 		}
-		p.OnClick(box, func(int) tea.Cmd { p.Screen.focus = min(i, len(p.run.Setup().Candidates)-1); return nil })
+		p.OnClick(box, func(int) tea.Cmd { p.s.focus = min(i, len(p.s.run.Setup().Candidates)-1); return nil })
 		y += h
 	}
 	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}
 	p.paintTimes(times, st)
-	if run == p.run {
-		p.OnClick(times, func(at int) tea.Cmd { return p.goTo(st.roundest(at)) })
+	if run == p.s.run {
+		p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
 	}
-	if p.Framed && pictures && !p.presenter.on {
-		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.Canvas, true), wrong(p.Canvas, false))
-		p.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.Look.Dim)
+	if p.c.Framed && pictures && !p.s.presenter.on {
+		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.c, true), wrong(p.c, false))
+		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.c.Look.Dim)
 	}
 }
 
 // paintWhy explains the candidate in focus: the rule, the numbers of this very moment,
 // and what follows.
 func (p painter) paintWhy(r cell.Rect) {
-	s := p.run.Setup()
-	c := s.Candidates[p.focus]
-	m := p.run.Ask(p.focus, max(s.Cost, 1))
+	s := p.s.run.Setup()
+	c := s.Candidates[p.s.focus]
+	m := p.s.run.Ask(p.s.focus, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
 	left, right := r, cell.Rect{}
-	if p.Framed {
+	if p.c.Framed {
 		left, right = r.Left(r.W * 60 / 100)
 	}
-	in := p.Section(left, true, widget.Styled("why", p.Look.Title), widget.Styled(" · one more request at "+title(c), p.Look.Dim))
-	verdict := p.Look.Good
+	in := p.c.Section(left, true, widget.Styled("why", p.c.Look.Title), widget.Styled(" · one more request at "+title(c), p.c.Look.Dim))
+	verdict := p.c.Look.Good
 	if !m.Decision.Allowed {
-		verdict = p.Look.Denied
+		verdict = p.c.Look.Denied
 	}
-	lines := []widget.Span{widget.Styled(w.Rule, p.Look.Dim)}
-	if p.guess.asked { // the answer is what is to be predicted
-		lines = append(lines, widget.Styled("a predicts that it is admitted, d that it is denied", p.Look.Accent))
+	lines := []widget.Span{widget.Styled(w.Rule, p.c.Look.Dim)}
+	if p.s.guess.asked { // the answer is what is to be predicted
+		lines = append(lines, widget.Styled("a predicts that it is admitted, d that it is denied", p.c.Look.Accent))
 	} else if in.H < len(w.Numbers)+2 {
-		lines = append(lines, widget.Styled(w.Sum(), p.Look.Title))
+		lines = append(lines, widget.Styled(w.Sum(), p.c.Look.Title))
 		if in.H >= 4 {
-			lines = append([]widget.Span{lines[0]}, widget.Styled(w.Numbers[max(len(w.Numbers)-2, 0)], p.Look.Text), lines[1])
+			lines = append([]widget.Span{lines[0]}, widget.Styled(w.Numbers[max(len(w.Numbers)-2, 0)], p.c.Look.Text), lines[1])
 		}
 	} else {
 		for _, n := range w.Numbers {
-			lines = append(lines, widget.Styled(n, p.Look.Text))
+			lines = append(lines, widget.Styled(n, p.c.Look.Text))
 		}
-		lines[len(lines)-1].Style = p.Look.Title
+		lines[len(lines)-1].Style = p.c.Look.Title
 	}
-	if !p.guess.asked {
+	if !p.s.guess.asked {
 		lines = append(lines, widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Verdict, verdict))
 	}
 	for i, line := range lines {
 		if i < in.H {
-			p.Buffer.Text(in.X, in.Y+i, in.X+in.W, line.Text, line.Style)
+			p.c.Buffer.Text(in.X, in.Y+i, in.X+in.W, line.Text, line.Style)
 		}
 	}
 	if right.W > 0 {
@@ -139,40 +139,40 @@ func (p painter) paintWhy(r cell.Rect) {
 // mark is the shape of a verdict.
 func (p painter) mark(allowed bool) string {
 	if allowed {
-		return p.Look.YesMark
+		return p.c.Look.YesMark
 	}
-	return p.Look.OverMark
+	return p.c.Look.OverMark
 }
 
 // paintTask is the lesson in brief beside the explanation.
 func (p painter) paintTask(r cell.Rect) {
-	it := p.at()
-	in := p.Section(r, false, widget.Styled("task", p.Look.Title), widget.Styled(" · T for the text", p.Look.Dim))
+	it := p.s.at()
+	in := p.c.Section(r, false, widget.Styled("task", p.c.Look.Title), widget.Styled(" · T for the text", p.c.Look.Dim))
 	if it.Goal == nil {
-		p.paragraphs(in, it.Paragraphs(p.run), p.Look.Text)
+		p.paragraphs(in, it.Paragraphs(p.s.run), p.c.Look.Text)
 		return
 	}
-	goal := p.task.Progress
+	goal := p.s.task.Progress
 	y := in.Y
 	write := func(text string, st themes.Style) {
 		for _, line := range format.Wrap(safetext.Clean(text), in.W) {
 			if y < in.Y+in.H {
-				p.Buffer.Text(in.X, y, in.X+in.W, line, st)
+				p.c.Buffer.Text(in.X, y, in.X+in.W, line, st)
 			}
 			y++
 		}
 	}
-	write(it.Task(p.run), p.Look.Text)
+	write(it.Task(p.s.run), p.c.Look.Text)
 	if goal.Reached {
-		write(p.Look.YesMark+" "+goal.Then, p.Look.Good)
-		write("n begins the next lesson.", p.Look.Dim)
+		write(p.c.Look.YesMark+" "+goal.Then, p.c.Look.Good)
+		write("n begins the next lesson.", p.c.Look.Dim)
 		return
 	}
-	write(goal.Text, p.Look.Near)
-	if p.hint {
-		write("Hint: "+it.Hint(p.run), p.Look.Accent)
+	write(goal.Text, p.c.Look.Near)
+	if p.s.hint {
+		write("Hint: "+it.Hint(p.s.run), p.c.Look.Accent)
 	} else {
-		write("i gives a hint, H shows how.", p.Look.Dim)
+		write("i gives a hint, H shows how.", p.c.Look.Dim)
 	}
 }
 
@@ -185,7 +185,7 @@ func (p painter) paragraphs(r cell.Rect, text []string, st themes.Style) int {
 		}
 		for _, line := range format.Wrap(safetext.Clean(paragraph), r.W) {
 			if y < r.Y+r.H {
-				p.Buffer.Text(r.X, y, r.X+r.W, line, st)
+				p.c.Buffer.Text(r.X, y, r.X+r.W, line, st)
 			}
 			y++
 		}

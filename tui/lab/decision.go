@@ -75,21 +75,21 @@ func (d *decisionView) moment(s *Screen) lab.Moment {
 func (d *decisionView) paint(p painter, r cell.Rect) {
 	list, rest := r.Left(min(max(r.W/4, 24), 40))
 	d.paintRequests(p, list)
-	s := p.run.Setup()
-	c, m := s.Candidates[p.focus], d.moment(p.Screen)
+	s := p.s.run.Setup()
+	c, m := s.Candidates[p.s.focus], d.moment(p.s)
 	what := fmt.Sprintf("request %d at %s", m.Number+1, lab.Seconds(m.Arrival.At.Sub(s.Zero)))
 	if !m.Decided {
 		what = "one more request now, at " + lab.Seconds(m.Arrival.At.Sub(s.Zero))
 	}
-	in := p.Section(rest, true, widget.Styled(title(c), p.Look.Title), widget.Styled(" · "+what, p.Look.Dim))
+	in := p.c.Section(rest, true, widget.Styled(title(c), p.c.Look.Title), widget.Styled(" · "+what, p.c.Look.Dim))
 	w := lab.Explain(c, m, s)
-	t := parts{painter: p, r: in, y: in.Y, roomy: p.Framed}
-	t.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), p.Look.Text)
-	t.part("rule", []string{w.Rule}, p.Look.Dim)
-	t.part("numbers", w.Numbers, p.Look.Title)
+	t := parts{painter: p, r: in, y: in.Y, roomy: p.c.Framed}
+	t.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
+	t.part("rule", []string{w.Rule}, p.c.Look.Dim)
+	t.part("numbers", w.Numbers, p.c.Look.Title)
 	t.part("verdict", t.wrapped(p.mark(m.Decision.Allowed)+" "+w.Verdict), p.outcome(m.Decision.Allowed))
-	t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.Look.Text)
-	t.part("redis", lab.CommandLines(c, m, s), p.Look.Accent)
+	t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.c.Look.Text)
+	t.part("redis", lab.CommandLines(c, m, s), p.c.Look.Accent)
 	d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
 }
 
@@ -99,31 +99,31 @@ func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m la
 	if r.H < 2 {
 		return
 	}
-	p.Buffer.Text(r.X, r.Y, r.X+margin, "script", p.Look.Dim)
+	p.c.Buffer.Text(r.X, r.Y, r.X+margin, "script", p.c.Look.Dim)
 	lines, err := lab.ScriptRun(c, m, s)
 	if err != nil {
-		p.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.Look.Dim)
+		p.c.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.c.Look.Dim)
 		return
 	}
 	if len(lines) > r.H { // the last row says that there is more
 		r.H--
-		p.Buffer.Right(r.X, r.Y+r.H, r.X+r.W, "pgup pgdn scrolls", p.Look.Dim)
+		p.c.Buffer.Right(r.X, r.Y+r.H, r.X+r.W, "pgup pgdn scrolls", p.c.Look.Dim)
 	}
 	top := min(max(d.scrolled, 0), max(len(lines)-r.H, 0))
 	beside := r.W * 55 / 100
 	for row := range min(r.H, len(lines)-top) {
 		l, y := lines[top+row], r.Y+row
-		st, end := p.Look.Dim, r.X+r.W
+		st, end := p.c.Look.Dim, r.X+r.W
 		if l.Ran != nil {
-			st, end = p.Look.Text, r.X+beside
-			p.Buffer.Text(r.X+margin-2, y, r.X+margin, p.Look.SelMark, p.Look.Accent)
+			st, end = p.c.Look.Text, r.X+beside
+			p.c.Buffer.Text(r.X+margin-2, y, r.X+margin, p.c.Look.SelMark, p.c.Look.Accent)
 			text := l.Ran.Text
 			if l.Ran.Answer != "" {
 				text += "  → " + l.Ran.Answer
 			}
-			p.Buffer.Text(end+1, y, r.X+r.W, safetext.Clip(text, r.W-beside-1, safetext.Ellipsis), p.Look.Accent)
+			p.c.Buffer.Text(end+1, y, r.X+r.W, safetext.Clip(text, r.W-beside-1, safetext.Ellipsis), p.c.Look.Accent)
 		}
-		p.Buffer.Text(r.X+margin, y, end, safetext.Clip(safetext.Clean(l.Text), end-r.X-margin, safetext.Ellipsis), st)
+		p.c.Buffer.Text(r.X+margin, y, end, safetext.Clip(safetext.Clean(l.Text), end-r.X-margin, safetext.Ellipsis), st)
 	}
 }
 
@@ -147,7 +147,7 @@ func (t *parts) part(heading string, lines []string, st themes.Style) {
 		t.y++
 	}
 	if t.y < bottom {
-		t.Buffer.Text(t.r.X, t.y, t.r.X+margin, heading, t.Look.Dim)
+		t.c.Buffer.Text(t.r.X, t.y, t.r.X+margin, heading, t.c.Look.Dim)
 	}
 	for i, line := range lines {
 		if t.y >= bottom {
@@ -156,7 +156,7 @@ func (t *parts) part(heading string, lines []string, st themes.Style) {
 		if !t.roomy && i == 2 && (heading == "before" || heading == "after" || heading == "it keeps") { // a small screen shows what is nearest
 			return
 		}
-		t.Buffer.Text(t.r.X+margin, t.y, t.r.X+t.r.W, safetext.Clip(line, t.r.W-margin, safetext.Ellipsis), st)
+		t.c.Buffer.Text(t.r.X+margin, t.y, t.r.X+t.r.W, safetext.Clip(line, t.r.W-margin, safetext.Ellipsis), st)
 		t.y++
 	}
 }
@@ -172,15 +172,15 @@ func (p painter) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
 		return r
 	}
 	bottom := r.Y + r.H - n
-	p.Buffer.Text(r.X, r.Y, r.X+verdictsFrom, "at", p.Look.Dim)
+	p.c.Buffer.Text(r.X, r.Y, r.X+verdictsFrom, "at", p.c.Look.Dim)
 	for i, c := range s.Candidates {
-		st := p.Look.Dim
-		if i == p.focus {
-			st = p.Look.Title
+		st := p.c.Look.Dim
+		if i == p.s.focus {
+			st = p.c.Look.Title
 		}
-		p.Buffer.Text(r.X+verdictsFrom+2*i, r.Y, r.X+r.W, strconv.Itoa(i+1), st)
-		p.Buffer.Text(r.X, bottom+i, r.X+r.W, fmt.Sprintf("%d %s", i+1, titleIn(c, r.W-2)), st)
-		p.OnClick(cell.Rect{X: r.X, Y: bottom + i, W: r.W, H: 1}, func(int) tea.Cmd { p.Screen.focus = i; return nil })
+		p.c.Buffer.Text(r.X+verdictsFrom+2*i, r.Y, r.X+r.W, strconv.Itoa(i+1), st)
+		p.c.Buffer.Text(r.X, bottom+i, r.X+r.W, fmt.Sprintf("%d %s", i+1, titleIn(c, r.W-2)), st)
+		p.OnClick(cell.Rect{X: r.X, Y: bottom + i, W: r.W, H: 1}, func(int) tea.Cmd { p.s.focus = i; return nil })
 	}
 	return cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: r.H - n - 2}
 }
@@ -188,9 +188,9 @@ func (p painter) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
 // paintRequests lists the requests around the inspected one, with what each candidate
 // made of them.
 func (d *decisionView) paintRequests(p painter, r cell.Rect) {
-	s := p.run.Setup()
-	in := p.Section(r, false, widget.Styled("requests", p.Look.Title), widget.Styled(fmt.Sprintf(" · %d", p.run.Decided()), p.Look.Dim))
-	at, all := d.inspected(p.Screen), p.run.Decided()
+	s := p.s.run.Setup()
+	in := p.c.Section(r, false, widget.Styled("requests", p.c.Look.Title), widget.Styled(fmt.Sprintf(" · %d", p.s.run.Decided()), p.c.Look.Dim))
+	at, all := d.inspected(p.s), p.s.run.Decided()
 	in = p.paintColumns(in, s)
 	top := max(min(at-in.H/2, all+1-in.H), 0)
 	for row := range in.H {
@@ -199,47 +199,47 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 			return
 		}
 		if i == at {
-			p.Buffer.Fill(in.X-1, y, in.W+1, ' ', p.Look.Text.On(p.Look.Selected))
-			p.Buffer.Text(in.X-1, y, in.X, p.Look.SelMark, p.Look.Accent.On(p.Look.Selected))
+			p.c.Buffer.Fill(in.X-1, y, in.W+1, ' ', p.c.Look.Text.On(p.c.Look.Selected))
+			p.c.Buffer.Text(in.X-1, y, in.X, p.c.Look.SelMark, p.c.Look.Accent.On(p.c.Look.Selected))
 		}
 		ground := func(st themes.Style) themes.Style {
 			if i == at {
-				return st.On(p.Look.Selected)
+				return st.On(p.c.Look.Selected)
 			}
 			return st
 		}
 		p.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { d.picked = i; return nil })
 		if i == all {
-			p.Buffer.Text(in.X, y, in.X+in.W, "now, one more", ground(p.Look.Dim))
+			p.c.Buffer.Text(in.X, y, in.X+in.W, "now, one more", ground(p.c.Look.Dim))
 			continue
 		}
-		a, v := p.run.Arrival(i)
-		st := p.Look.Text
+		a, v := p.s.run.Arrival(i)
+		st := p.c.Look.Text
 		if a.Fired {
-			st = p.Look.Injected
+			st = p.c.Look.Injected
 		}
-		p.Buffer.Text(in.X, y, in.X+verdictsFrom, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
+		p.c.Buffer.Text(in.X, y, in.X+verdictsFrom, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
 		x := in.X + verdictsFrom
 		for c := range s.Candidates {
-			mark, st := p.Look.YesMark, p.Look.Admitted
+			mark, st := p.c.Look.YesMark, p.c.Look.Admitted
 			switch {
 			case !v.Sent(c):
-				mark, st = string(p.Look.Room), p.Look.Faint
+				mark, st = string(p.c.Look.Room), p.c.Look.Faint
 			case !v.Allowed(c):
-				mark, st = p.Look.OverMark, p.Look.Denied
+				mark, st = p.c.Look.OverMark, p.c.Look.Denied
 			}
-			if c == p.focus {
+			if c == p.s.focus {
 				st = st.With(themes.Underline)
 			}
-			p.Buffer.Text(x, y, in.X+in.W, mark, ground(st))
+			p.c.Buffer.Text(x, y, in.X+in.W, mark, ground(st))
 			x += 2
 		}
 		if a.Fired {
 			own := "yours"
 			if x+len(own) > in.X+in.W {
-				own = string(p.Look.MarkYes)
+				own = string(p.c.Look.MarkYes)
 			}
-			p.Buffer.Text(x, y, in.X+in.W, own, ground(p.Look.Injected))
+			p.c.Buffer.Text(x, y, in.X+in.W, own, ground(p.c.Look.Injected))
 		}
 	}
 }

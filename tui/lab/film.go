@@ -49,10 +49,10 @@ func (f Film) check() error {
 
 // projector draws the lab of some options at one moment after another.
 type projector struct {
-	app *shell.App
-	*Screen
-	fired []lab.Arrival // by hand, still to come
-	end   time.Duration // of what is known: the last request by hand, or where the lab was shared
+	app    *shell.App
+	screen *Screen
+	fired  []lab.Arrival // by hand, still to come
+	end    time.Duration // of what is known: the last request by hand, or where the lab was shared
 }
 
 // newProjector opens the lab: on the story of a shared moment with what was fired in it, else on
@@ -64,7 +64,7 @@ func newProjector(ctx context.Context, o Options, f Film) (*projector, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &projector{app: app, Screen: s}
+	p := &projector{app: app, screen: s}
 	if shared != nil {
 		p.fired, p.end = shared.Fired, shared.Now.Sub(shared.Setup.Zero)
 		still := *shared
@@ -95,14 +95,14 @@ func newProjector(ctx context.Context, o Options, f Film) (*projector, error) {
 
 // frame moves the story on to a moment and draws it.
 func (p *projector) frame(at time.Duration) string {
-	to := p.run.Setup().Zero.Add(at)
+	to := p.screen.run.Setup().Zero.Add(at)
 	for len(p.fired) > 0 && p.fired[0].At <= to {
-		p.run.AdvanceTo(p.fired[0].At)
-		p.run.Fire(p.fired[0].Cost)
+		p.screen.run.AdvanceTo(p.fired[0].At)
+		p.screen.run.Fire(p.fired[0].Cost)
 		p.fired = p.fired[1:]
 	}
-	p.run.AdvanceTo(to)
-	p.Redraw()
+	p.screen.run.AdvanceTo(to)
+	p.screen.app.Redraw()
 	p.app.Update(nil)
 	return p.app.View().Content
 }
@@ -134,7 +134,7 @@ func Picture(ctx context.Context, o Options, f Film, paint func(*shell.App) erro
 	if at == 0 && o.Shared != nil {
 		at = p.end
 	}
-	p.clock.playing = false
+	p.screen.clock.playing = false
 	p.frame(at)
 	return paint(p.app)
 }
@@ -168,7 +168,7 @@ func Cast(ctx context.Context, o Options, f Film, to io.Writer) error {
 		Height  int               `json:"height"`
 		Title   string            `json:"title"`
 		Env     map[string]string `json:"env"`
-	}{2, f.Width, f.Height, "ratescope lab: " + p.at().Title, map[string]string{"TERM": "xterm-256color"}}
+	}{2, f.Width, f.Height, "ratescope lab: " + p.screen.at().Title, map[string]string{"TERM": "xterm-256color"}}
 	if err := enc.Encode(head); err != nil {
 		return err
 	}

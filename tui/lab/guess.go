@@ -36,10 +36,10 @@ func (g *guess) toggle() {
 	s := g.s
 	g.on, g.asked = !g.on, false
 	if g.on {
-		s.Say("Before each request that you fire: a says that it will be admitted, d denied. J stops asking.")
+		s.app.Say("Before each request that you fire: a says that it will be admitted, d denied. J stops asking.")
 		return
 	}
-	s.Say("Requests are fired without a prediction.")
+	s.app.Say("Requests are fired without a prediction.")
 }
 
 // fire fires a request by hand, or asks for a prediction first.
@@ -84,9 +84,9 @@ func (g *guess) answer(admitted bool) {
 		text += fmt.Sprintf(" Of the class %d of %d.", t.Right, t.Right+t.Missed)
 	}
 	if right {
-		s.Say(text)
+		s.app.Say(text)
 	} else {
-		s.Warn(text)
+		s.app.Warn(text)
 	}
 }
 

@@ -39,8 +39,8 @@ func (c *classroom) hold(list keymap.Actions) keymap.Actions {
 func (c *classroom) catch(s *Screen) {
 	held := c.held()
 	if held && !c.caught {
-		s.Open(nil)
-		s.Say(heldWords)
+		s.app.Open(nil)
+		s.app.Say(heldWords)
 	}
 	c.caught = held
 }
@@ -48,9 +48,9 @@ func (c *classroom) catch(s *Screen) {
 // OnClick lets a rectangle of the lab answer clicks, which a held student makes in vain: they
 // move the clock or the focus that the teacher's question is about.
 func (p painter) OnClick(r cell.Rect, do func(x int) tea.Cmd) {
-	p.Canvas.OnClick(r, func(x int) tea.Cmd {
-		if p.class.held() {
-			p.Say(heldWords)
+	p.c.OnClick(r, func(x int) tea.Cmd {
+		if p.s.class.held() {
+			p.s.app.Say(heldWords)
 			return nil
 		}
 		return do(x)

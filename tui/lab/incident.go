@@ -23,6 +23,6 @@ func (s *Screen) study(t *lab.Trace) error {
 		delete(s.reached, l.ID)
 	}
 	s.begin(0)
-	s.Say("These are the requests of the key. E keeps the lesson as a file that ratescope lab opens.")
+	s.app.Say("These are the requests of the key. E keeps the lesson as a file that ratescope lab opens.")
 	return nil
 }

@@ -24,7 +24,7 @@ func (e *exports) moment(asScenario bool) tea.Cmd {
 	} else if asScenario {
 		var err error
 		if content, err = lab.ScenarioFile(id, s.run); err != nil {
-			s.Warn("Not saved: " + err.Error() + ".")
+			s.app.Warn("Not saved: " + err.Error() + ".")
 			return nil
 		}
 		name = id + ".json"
@@ -66,7 +66,7 @@ func (e *exports) copyScript() tea.Cmd {
 	if err != nil {
 		text = strings.Join(lab.CommandLines(c, m, setup), "\n")
 	}
-	s.Say("Copied the Redis script of this step of " + c.String() + ".")
+	s.app.Say("Copied the Redis script of this step of " + c.String() + ".")
 	return tea.SetClipboard(text)
 }
 
@@ -78,7 +78,7 @@ func (e *exports) copyMoment() tea.Cmd {
 		s.fail(err)
 		return nil
 	}
-	s.Say("Copied. Open it with: ratescope lab '" + line[:min(len(line), 12)] + "…'")
+	s.app.Say("Copied. Open it with: ratescope lab '" + line[:min(len(line), 12)] + "…'")
 	return tea.SetClipboard("ratescope lab '" + line + "'")
 }
 
@@ -86,7 +86,7 @@ func (e *exports) copyMoment() tea.Cmd {
 func (e *exports) picture() tea.Cmd {
 	s := e.s
 	name, write := safeName(e.name()), e.save
-	forms := []struct{ name, content string }{{name + ".svg", svgOf(s.App)}, {name + ".ans", ansiOf(s.App)}}
+	forms := []struct{ name, content string }{{name + ".svg", svgOf(s.app)}, {name + ".ans", ansiOf(s.app)}}
 	return func() tea.Msg {
 		for _, f := range forms {
 			if err := write(f.name, []byte(f.content)); err != nil {

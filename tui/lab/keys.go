@@ -68,7 +68,7 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").When(many),
 		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
 		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
-		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.Open(&termsOverlay{s: s}) }, "w", "v").Hinted("what if"),
+		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w", "v").Hinted("what if"),
 
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B"),
 		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e"),
@@ -103,8 +103,8 @@ func (s *Screen) started() tea.Cmd {
 }
 
 func (s *Screen) play() {
-	if s.Options().Still {
-		s.Say("The clock moves by hand alone: step with the arrows, or go to a time with g.")
+	if s.app.Options().Still {
+		s.app.Say("The clock moves by hand alone: step with the arrows, or go to a time with g.")
 		return
 	}
 	s.clock.play(!s.clock.playing)
@@ -136,7 +136,7 @@ func (s *Screen) anew(err error) {
 func (s *Screen) takeBack() {
 	if s.undo() {
 		s.renew()
-		s.Say("The run is as it was before the restart.")
+		s.app.Say("The run is as it was before the restart.")
 	}
 }
 
@@ -152,13 +152,13 @@ func (s *Screen) enter() {
 
 // askTime lets a person type where to go.
 func (s *Screen) askTime() {
-	s.Open(s.NewPrompt("go to ", "", "seconds, or 999ms, 1m · enter goes · esc stays", nil, func(text string, kept bool) tea.Cmd {
+	s.app.Open(s.app.NewPrompt("go to ", "", "seconds, or 999ms, 1m · enter goes · esc stays", nil, func(text string, kept bool) tea.Cmd {
 		if !kept {
 			return nil
 		}
 		d, err := readTime(text)
 		if err != nil {
-			s.Warn("A time is a number of seconds, or one with its unit: 9.9, 9.9s, 999ms, 1m.")
+			s.app.Warn("A time is a number of seconds, or one with its unit: 9.9, 9.9s, 999ms, 1m.")
 			return nil
 		}
 		s.follow()
@@ -186,7 +186,7 @@ func (s *Screen) showHow() {
 	}
 	s.renew()
 	s.view("compare")
-	s.Say("This is one way. Step back with ← to see it move; R restarts for a try of your own.")
+	s.app.Say("This is one way. Step back with ← to see it move; R restarts for a try of your own.")
 }
 
 // legend is what the shapes mean.

@@ -86,7 +86,7 @@ const levelFrom = 7
 
 // lanePainter draws a lane on a canvas.
 type lanePainter struct {
-	*widget.Canvas
+	c *widget.Canvas
 	lane
 	asked bool // a request waits for its prediction: what would become of it is not shown
 }
@@ -108,21 +108,21 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 		plot.H--
 	}
 	edge := func(c int) (rune, bool) {
-		return p.Look.Edge, s.opensWindow(c)
+		return p.c.Look.Edge, s.opensWindow(c)
 	}
 	for c := range s.n {
 		if glyph, ok := edge(c); ok {
 			for y := body.Y; y < body.Y+body.H; y++ {
-				p.Buffer.Set(body.X+c, y, glyph, p.Look.Faint)
+				p.c.Buffer.Set(body.X+c, y, glyph, p.c.Look.Faint)
 			}
 		}
 	}
 	past := min(s.now+1, s.n)
 	cols := chart.Columns{Bins: p.bins[:past], Max: most, Ground: edge}
-	cols.Draw(&p.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.Look)
+	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.c.Look)
 	for _, a := range coming { // what comes by itself, not decided yet
 		if at := s.column(a.At) - s.first; (a.Only == 0 || int(a.Only) == i+1) && at > int64(s.now) && at < int64(s.n) {
-			p.Buffer.Set(plot.X+int(at), plot.Y+plot.H-1, p.Look.Room, p.Look.Text)
+			p.c.Buffer.Set(plot.X+int(at), plot.Y+plot.H-1, p.c.Look.Room, p.c.Look.Text)
 		}
 	}
 	if axis.Y != plot.Y {
@@ -146,8 +146,8 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 func (p lanePainter) both(r cell.Rect, bins []model.Bin) {
 	for c := range bins {
 		if b := &bins[c]; b.Admitted > 0 && b.Denied > 0 {
-			half := p.Look.Rise[(len(p.Look.Rise)-1)/2]
-			p.Buffer.Set(r.X+c, r.Y, half, p.Look.Admitted.On(p.Look.Denied.Fg))
+			half := p.c.Look.Rise[(len(p.c.Look.Rise)-1)/2]
+			p.c.Buffer.Set(r.X+c, r.Y, half, p.c.Look.Admitted.On(p.c.Look.Denied.Fg))
 		}
 	}
 }
@@ -165,37 +165,37 @@ func (p lanePainter) level(r cell.Rect) {
 		most = max(most, used)
 	}
 	lane := chart.Lane{Bins: bins, Limit: limit, Max: most}
-	lane.Draw(&p.Buffer, cell.Rect{X: r.X, Y: r.Y, W: past, H: r.H}, p.Look)
+	lane.Draw(&p.c.Buffer, cell.Rect{X: r.X, Y: r.Y, W: past, H: r.H}, p.c.Look)
 }
 
 // paintLaneTitle is the candidate's name and how it fared.
 func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, columns int) {
 	c, t := run.Setup().Candidates[i], run.Counts(i)
-	name, end := p.Look.Text, r.X+columns+1
+	name, end := p.c.Look.Text, r.X+columns+1
 	mark := " "
 	if focused {
-		name, mark = p.Look.Title, p.Look.SelMark
+		name, mark = p.c.Look.Title, p.c.Look.SelMark
 	}
-	p.Buffer.Fill(r.X, r.Y, columns+2, p.Look.Axis, p.Look.Border)
-	x := p.Spans(r.X, r.Y, end, widget.Styled(mark, p.Look.Accent), widget.Styled(title(c), name), widget.Styled(" ", name))
-	if p.presenter.on {
+	p.c.Buffer.Fill(r.X, r.Y, columns+2, p.c.Look.Axis, p.c.Look.Border)
+	x := p.c.Spans(r.X, r.Y, end, widget.Styled(mark, p.c.Look.Accent), widget.Styled(title(c), name), widget.Styled(" ", name))
+	if p.s.presenter.on {
 		return
 	}
 	right := []widget.Span{
-		widget.Styled(fmt.Sprintf(" %d admitted", t.Admitted), p.Look.Admitted),
-		widget.Styled(fmt.Sprintf(" %d denied", t.Denied), p.Look.Denied),
+		widget.Styled(fmt.Sprintf(" %d admitted", t.Admitted), p.c.Look.Admitted),
+		widget.Styled(fmt.Sprintf(" %d denied", t.Denied), p.c.Look.Denied),
 	}
 	if t.WronglyAdmitted > 0 {
-		right = append(right, widget.Styled(fmt.Sprintf(" %c%d", wrong(p.Canvas, true), t.WronglyAdmitted), p.Look.Near))
+		right = append(right, widget.Styled(fmt.Sprintf(" %c%d", wrong(p.c, true), t.WronglyAdmitted), p.c.Look.Near))
 	}
 	if t.WronglyDenied > 0 {
-		right = append(right, widget.Styled(fmt.Sprintf(" %c%d", wrong(p.Canvas, false), t.WronglyDenied), p.Look.Near))
+		right = append(right, widget.Styled(fmt.Sprintf(" %c%d", wrong(p.c, false), t.WronglyDenied), p.c.Look.Near))
 	}
 	limit := run.Setup().Limit.Count
 	if limit > 0 {
-		st := p.Look.Dim
+		st := p.c.Look.Dim
 		if t.Largest > limit {
-			st = p.Look.Denied
+			st = p.c.Look.Denied
 		}
 		most := fmt.Sprintf(" most %d of %d", t.Largest, limit)
 		if columns >= 90 {
@@ -203,7 +203,7 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 		}
 		right = append(right, widget.Styled(most, st))
 	}
-	right = append(right, widget.Styled(" ", p.Look.Dim))
+	right = append(right, widget.Styled(" ", p.c.Look.Dim))
 	width := 0
 	for _, part := range right {
 		width += safetext.Width(part.Text)
@@ -212,18 +212,18 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 		width -= safetext.Width(right[0].Text)
 		right = right[1:]
 	}
-	p.Spans(max(end-width, x), r.Y, end, right...)
+	p.c.Spans(max(end-width, x), r.Y, end, right...)
 }
 
 // axis draws the line under the columns, with the edges of the windows on the clock.
 func (p lanePainter) axis(r cell.Rect) {
 	s := p.s
 	for c := range s.n {
-		glyph, st := p.Look.Axis, p.Look.Faint
+		glyph, st := p.c.Look.Axis, p.c.Look.Faint
 		if s.opensWindow(c) {
-			glyph, st = p.Look.Tick, p.Look.Dim
+			glyph, st = p.c.Look.Tick, p.c.Look.Dim
 		}
-		p.Buffer.Set(r.X+c, r.Y, glyph, st)
+		p.c.Buffer.Set(r.X+c, r.Y, glyph, st)
 	}
 }
 
@@ -233,13 +233,13 @@ func (p lanePainter) marks(r cell.Rect, axis bool) {
 	for c := range min(p.s.now+1, p.s.n) {
 		switch b, m := &p.bins[c], p.lane.wrong[c]; {
 		case m.admitted > 0:
-			p.Buffer.Set(r.X+c, r.Y, wrong(p.Canvas, true), p.Look.Near)
+			p.c.Buffer.Set(r.X+c, r.Y, wrong(p.c, true), p.c.Look.Near)
 		case m.denied > 0:
-			p.Buffer.Set(r.X+c, r.Y, wrong(p.Canvas, false), p.Look.Near)
+			p.c.Buffer.Set(r.X+c, r.Y, wrong(p.c, false), p.c.Look.Near)
 		case axis && b.InjectedAdmitted > 0:
-			p.Buffer.Set(r.X+c, r.Y, p.Look.MarkYes, p.Look.Injected)
+			p.c.Buffer.Set(r.X+c, r.Y, p.c.Look.MarkYes, p.c.Look.Injected)
 		case axis && b.InjectedDenied > 0:
-			p.Buffer.Set(r.X+c, r.Y, p.Look.MarkNo, p.Look.Injected)
+			p.c.Buffer.Set(r.X+c, r.Y, p.c.Look.MarkNo, p.c.Look.Injected)
 		}
 	}
 }

@@ -96,25 +96,25 @@ type figure struct {
 
 // figure returns the figure of a candidate.
 func (p painter) figure(i int) figure {
-	s, t := p.run.Setup(), p.run.Counts(i)
-	next := p.run.Ask(i, max(s.Cost, 1)).Decision
-	st := p.Look.Title
+	s, t := p.s.run.Setup(), p.s.run.Counts(i)
+	next := p.s.run.Ask(i, max(s.Cost, 1)).Decision
+	st := p.c.Look.Title
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
-		st = p.Look.Denied
+		st = p.c.Look.Denied
 	}
 	number, what, of := fmt.Sprint(t.Largest), fmt.Sprintf("in one %s window,", format.Length(s.Limit.Window)), fmt.Sprintf("limit %d", s.Limit.Count)
 	now := fmt.Sprintf("%s room for %d", p.mark(true), next.Remaining)
 	switch {
 	case s.Limit.Count == 0:
-		number, what, of, now = fmt.Sprint(p.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "", "counts only"
+		number, what, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "", "counts only"
 	case next.RetryAfter == limiter.Never:
 		now = p.mark(false) + " never"
 	case !next.Allowed:
 		now = p.mark(false) + " slot in " + lab.Seconds(next.RetryAfter)
 	}
 	fate := p.outcome(next.Allowed)
-	if p.guess.asked { // that is what is to be predicted
-		now, fate = "and one more?", p.Look.Accent
+	if p.s.guess.asked { // that is what is to be predicted
+		now, fate = "and one more?", p.c.Look.Accent
 	}
 	return figure{number, st, []widget.Span{widget.Styled(what, st), widget.Styled(of, st), widget.Styled(now, fate)}}
 }
@@ -122,10 +122,10 @@ func (p painter) figure(i int) figure {
 // grows reports whether the words of all candidates' figures fit in large type beside their
 // numbers, of which the longest has so many digits: one size of type for one rank.
 func (p painter) grows(r cell.Rect) bool {
-	if p.Buffer.ASCII {
+	if p.c.Buffer.ASCII {
 		return false
 	}
-	for i := range p.run.Setup().Candidates {
+	for i := range p.s.run.Setup().Candidates {
 		f := p.figure(i)
 		for _, line := range f.words {
 			if r.H < typeRows*len(f.words) || !settable(line.Text) || wideDigit*len(f.number)+1+cellsOf(line.Text, true) > r.W {
@@ -143,22 +143,22 @@ const wideDigit = 8
 func (p painter) paintLarge(r cell.Rect, i int) {
 	f := p.figure(i)
 	h := 3
-	if r.H >= 6 || p.Buffer.ASCII { // without half blocks there are no low glyphs
+	if r.H >= 6 || p.c.Buffer.ASCII { // without half blocks there are no low glyphs
 		h = 5
 	}
 	x, end := r.X, r.X+r.W
 	if r.H < h || x+4*len(f.number)+20 > end {
-		x = p.Buffer.Text(x, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
+		x = p.c.Buffer.Text(x, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
 	} else {
-		x = largeType{p.Canvas}.glyphs(x, r.Y, end-20, h, f.number, f.style) + 1
+		x = largeType{p.c}.glyphs(x, r.Y, end-20, h, f.number, f.style) + 1
 	}
 	grows := p.grows(r)
 	for row, line := range f.words {
 		switch {
 		case grows:
-			largeType{p.Canvas}.line(x, r.Y+typeRows*row, end, line.Text, true, line.Style)
+			largeType{p.c}.line(x, r.Y+typeRows*row, end, line.Text, true, line.Style)
 		case row < r.H:
-			p.Buffer.Text(x, r.Y+row, end, line.Text, line.Style.With(themes.Bold))
+			p.c.Buffer.Text(x, r.Y+row, end, line.Text, line.Style.With(themes.Bold))
 		}
 	}
 }

@@ -23,16 +23,16 @@ type presenter struct {
 func (m *presenter) toggle() {
 	m.on = !m.on
 	if m.on {
-		m.s.Say("Presenter mode is on: large and few. B leaves it.")
+		m.s.app.Say("Presenter mode is on: large and few. B leaves it.")
 	} else {
-		m.s.Say("Presenter mode is off.")
+		m.s.app.Say("Presenter mode is off.")
 	}
 }
 
 // headerRows returns how many rows the header takes of a screen of that height. In presenter mode it
 // is a row of facts, the title in large type, and the goal.
 func (m *presenter) headerRows(height int) int {
-	if !m.on || m.s.Buffer.ASCII || height < 22 {
+	if !m.on || m.s.app.Buffer.ASCII || height < 22 {
 		return headerRows
 	}
 	const facts = 1
@@ -51,7 +51,7 @@ func (m *presenter) goalRows(height int) int {
 	if s.at().Goal == nil || !s.shows("compare") && !s.shows("decision") && !s.shows("map") && !s.shows("accuracy") {
 		return 1
 	}
-	text, width := m.taskWords(), s.Buffer.W-2
+	text, width := m.taskWords(), s.app.Buffer.W-2
 	room := height - lane*len(s.run.Setup().Candidates) - times - seekBar
 	if lines := typeRows * len(format.WrapBy(text, 2*width+1, dotsOf)); settable(text) && lines <= room {
 		return lines
@@ -62,7 +62,7 @@ func (m *presenter) goalRows(height int) int {
 // taskWords is the task, behind the mark of what is still to be done.
 func (m *presenter) taskWords() string {
 	s := m.s
-	return s.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
+	return s.app.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
 }
 
 // cellsOf is how many cells a text takes in large type, with two dots beside each other in a cell
@@ -89,22 +89,22 @@ func (p largeType) line(x, y, end int, text string, fine bool, st themes.Style) 
 func (p painter) paintLargeHeader(r cell.Rect) {
 	end := r.X + r.W - 1
 	x := p.paintBadge(r)
-	if n := len(p.lessons); n > 1 {
-		x = p.Buffer.Text(x+1, r.Y, end, fmt.Sprintf("%d/%d", p.lesson+1, n), p.Look.Text)
+	if n := len(p.s.lessons); n > 1 {
+		x = p.c.Buffer.Text(x+1, r.Y, end, fmt.Sprintf("%d/%d", p.s.lesson+1, n), p.c.Look.Text)
 	}
-	title, clock, room := safetext.Clean(p.at().Title), storyTime(p.shown().Elapsed()), r.W-2
+	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(p.s.shown().Elapsed()), r.W-2
 	if beside := cellsOf(clock, true) + 3; cellsOf(title, true)+beside <= room {
-		largeType{p.Canvas}.line(end-beside+3, r.Y+1, end, clock, true, p.Look.Accent)
+		largeType{p.c}.line(end-beside+3, r.Y+1, end, clock, true, p.c.Look.Accent)
 		room -= beside
 	} else {
-		p.Buffer.Right(x, r.Y, end, clock, p.Look.Title)
+		p.c.Buffer.Right(x, r.Y, end, clock, p.c.Look.Title)
 		end -= len(clock) + 2
 	}
-	p.Buffer.Right(x, r.Y, end, p.facts(end-x-2), p.Look.Dim)
+	p.c.Buffer.Right(x, r.Y, end, p.facts(end-x-2), p.c.Look.Dim)
 	if fine := r.W < finely || cellsOf(title, false) > room; settable(title) && cellsOf(title, fine) <= room {
-		largeType{p.Canvas}.line(r.X+1, r.Y+1, r.X+r.W, title, fine, p.Look.Title)
+		largeType{p.c}.line(r.X+1, r.Y+1, r.X+r.W, title, fine, p.c.Look.Title)
 	} else {
-		p.Buffer.Text(r.X+1, r.Y+1, r.X+1+room, safetext.Clip(title, room, safetext.Ellipsis), p.Look.Title)
+		p.c.Buffer.Text(r.X+1, r.Y+1, r.X+1+room, safetext.Clip(title, room, safetext.Ellipsis), p.c.Look.Title)
 	}
 	_, goal := r.Top(1 + typeRows)
 	p.paintLargeGoal(cell.Rect{X: goal.X + 1, Y: goal.Y, W: goal.W - 2, H: goal.H})
@@ -113,12 +113,12 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 // paintLargeGoal is the task, or how far it is, in large type where that fits, else in bold.
 func (p painter) paintLargeGoal(r cell.Rect) {
 	text, st := p.goalWords()
-	if text == "" || p.guess.asked && r.H == 1 {
+	if text == "" || p.s.guess.asked && r.H == 1 {
 		p.paintGoal(r.X, r.Y, r.X+r.W)
 		return
 	}
 	answers := 0
-	if p.guess.asked { // they stand below the question
+	if p.s.guess.asked { // they stand below the question
 		answers = 1
 	}
 	lines, rows := format.WrapBy(text, 2*r.W+1, dotsOf), typeRows
@@ -130,32 +130,32 @@ func (p painter) paintLargeGoal(r cell.Rect) {
 	}
 	for i, line := range lines {
 		if rows == typeRows {
-			largeType{p.Canvas}.line(r.X, r.Y+rows*i, r.X+r.W, line, true, st)
+			largeType{p.c}.line(r.X, r.Y+rows*i, r.X+r.W, line, true, st)
 		} else {
-			p.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st.With(themes.Bold))
+			p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st.With(themes.Bold))
 		}
 	}
-	if p.guess.asked {
+	if p.s.guess.asked {
 		p.paintGuess(r.X, r.Y+rows*len(lines), r.X+r.W)
 	}
 }
 
 // goalWords is the task in one sentence, and its style; "" where there is none.
 func (p painter) goalWords() (string, themes.Style) {
-	g, goal := p.at().Goal, p.task.Progress
+	g, goal := p.s.at().Goal, p.s.task.Progress
 	switch {
-	case p.shows("quiz") || p.shows("box") || p.shows("lesson") || p.shows(studentsName):
-		return "", p.Look.Text
-	case p.guess.asked:
-		return safetext.Clean("What will become of it at " + title(p.run.Setup().Candidates[p.focus]) + "?"), p.Look.Title
+	case p.s.shows("quiz") || p.s.shows("box") || p.s.shows("lesson") || p.s.shows(studentsName):
+		return "", p.c.Look.Text
+	case p.s.guess.asked:
+		return safetext.Clean("What will become of it at " + title(p.s.run.Setup().Candidates[p.s.focus]) + "?"), p.c.Look.Title
 	case g == nil:
-		return "", p.Look.Text
+		return "", p.c.Look.Text
 	case goal.Reached:
-		return p.Look.YesMark + " " + safetext.Clean(goal.Then), p.Look.Good
-	case p.hint:
-		return safetext.Clean(p.at().Hint(p.run)), p.Look.Accent
-	case p.run.Decided() > 0:
-		return safetext.Clean(goal.Text), p.Look.Text
+		return p.c.Look.YesMark + " " + safetext.Clean(goal.Then), p.c.Look.Good
+	case p.s.hint:
+		return safetext.Clean(p.s.at().Hint(p.s.run)), p.c.Look.Accent
+	case p.s.run.Decided() > 0:
+		return safetext.Clean(goal.Text), p.c.Look.Text
 	}
-	return p.presenter.taskWords(), p.Look.Text
+	return p.s.presenter.taskWords(), p.c.Look.Text
 }

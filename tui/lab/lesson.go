@@ -58,7 +58,7 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 	}
 	lines := v.lines(s, width-4)
 	v.box, v.lanes = cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}, cell.Rect{}
-	if s.Framed {
+	if s.app.Framed {
 		v.box.H = min(len(lines)+4, r.H)
 		if below := (cell.Rect{X: r.X, Y: r.Y + v.box.H, W: r.W, H: r.H - v.box.H}); below.H >= 8 {
 			v.lanes = below
@@ -72,7 +72,7 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 	}
 	v.text.SetWidth(width - 2)
 	v.text.SetHeight(max(v.box.H-1, 0))
-	if s.Framed {
+	if s.app.Framed {
 		v.text.SetWidth(width - 4)
 		v.text.SetHeight(max(v.box.H-4, 0))
 	}
@@ -83,19 +83,19 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 }
 
 func (v *textView) paint(p painter, r cell.Rect) {
-	it := p.at()
-	title := []widget.Span{widget.Styled(safetext.Clean(it.Title), p.Look.Title),
-		widget.Styled(fmt.Sprintf(" · %d in %s", it.Limit.Count, format.Length(it.Limit.Window)), p.Look.Dim)}
-	in := p.Section(v.box, true, title...)
+	it := p.s.at()
+	title := []widget.Span{widget.Styled(safetext.Clean(it.Title), p.c.Look.Title),
+		widget.Styled(fmt.Sprintf(" · %d in %s", it.Limit.Count, format.Length(it.Limit.Window)), p.c.Look.Dim)}
+	in := p.c.Section(v.box, true, title...)
 	if !v.text.AtBottom() {
-		p.Aside(v.box, widget.Width(title...), widget.Styled("↓ reads on", p.Look.Accent))
+		p.c.Aside(v.box, widget.Width(title...), widget.Styled("↓ reads on", p.c.Look.Accent))
 	}
-	if p.Framed {
+	if p.c.Framed {
 		in.Y, in.H = in.Y+1, in.H-2
 	}
-	p.Buffer.Place(in, v.text.View())
+	p.c.Buffer.Place(in, v.text.View())
 	if v.lanes.H > 0 {
-		p.paintLanes(v.lanes, p.run, p.focus, true)
+		p.paintLanes(v.lanes, p.s.run, p.s.focus, true)
 	}
 }
 
@@ -110,7 +110,7 @@ func (v *textView) lines(s *Screen, width int) []line {
 		}
 	}
 	write := func(text string, st themes.Style) {
-		if text = safetext.Clean(text); !s.presenter.on || s.Buffer.ASCII || !settable(text) {
+		if text = safetext.Clean(text); !s.presenter.on || s.app.Buffer.ASCII || !settable(text) {
 			small(text, st)
 			return
 		}
@@ -125,23 +125,23 @@ func (v *textView) lines(s *Screen, width int) []line {
 		gap = make([]line, typeRows)
 	}
 	for _, p := range it.Paragraphs(s.run) {
-		write(p, s.Look.Text)
+		write(p, s.app.Look.Text)
 		lines = append(lines, gap...)
 	}
 	if g := it.Goal; g != nil {
 		p := s.task.Progress
-		write(s.Look.NearMark+" "+it.Task(s.run), s.Look.Title)
+		write(s.app.Look.NearMark+" "+it.Task(s.run), s.app.Look.Title)
 		switch {
 		case p.Reached:
-			write(s.Look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(s.run.Setup().Zero))+". "+p.Then, s.Look.Good)
+			write(s.app.Look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(s.run.Setup().Zero))+". "+p.Then, s.app.Look.Good)
 		case s.hint:
-			write("Hint: "+it.Hint(s.run), s.Look.Accent)
+			write("Hint: "+it.Hint(s.run), s.app.Look.Accent)
 		default:
-			write(p.Text, s.Look.Dim)
+			write(p.Text, s.app.Look.Dim)
 		}
 		lines = append(lines, gap...)
 	}
-	small("enter tries it · space fires · g goes to a time · i hints · H shows how", s.Look.Dim)
+	small("enter tries it · space fires · g goes to a time · i hints · H shows how", s.app.Look.Dim)
 	return lines
 }
 
@@ -150,9 +150,9 @@ func (s *Screen) openLessons() {
 	choices := make([]shell.Choice, len(s.lessons))
 	for i := range s.lessons {
 		it := &s.lessons[i]
-		mark := s.Look.IdleMark
+		mark := s.app.Look.IdleMark
 		if s.reached[it.ID] {
-			mark = s.Look.YesMark
+			mark = s.app.Look.YesMark
 		}
 		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: it.Algorithm.Short(), Value: i}
 	}
@@ -162,11 +162,11 @@ func (s *Screen) openLessons() {
 			done++
 		}
 	}
-	p := s.NewPicker(fmt.Sprintf("lessons · %d of %d reached", done, len(s.lessons)), choices)
+	p := s.app.NewPicker(fmt.Sprintf("lessons · %d of %d reached", done, len(s.lessons)), choices)
 	p.Select(choices[s.lesson].Name)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		s.begin(c.Value.(int))
 		return nil
 	}
-	s.Open(p)
+	s.app.Open(p)
 }

@@ -134,10 +134,10 @@ func (m *mapView) run(s *Screen) {
 }
 
 func (m *mapView) paint(p painter, r cell.Rect) {
-	in := p.Section(r, true, widget.Styled("map", p.Look.Title), widget.Styled(format.First(widget.TitleRoom(r.W)-len("map"), fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart),
-		fmt.Sprintf(" · two bursts, %g of a window apart: most in a true one", lab.BurstsApart), " · two bursts"), p.Look.Dim))
+	in := p.c.Section(r, true, widget.Styled("map", p.c.Look.Title), widget.Styled(format.First(widget.TitleRoom(r.W)-len("map"), fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart),
+		fmt.Sprintf(" · two bursts, %g of a window apart: most in a true one", lab.BurstsApart), " · two bursts"), p.c.Look.Dim))
 	if m.tiles == nil {
-		p.Buffer.Text(in.X, in.Y, in.X+in.W, "There is not enough room for the map.", p.Look.Dim)
+		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "There is not enough room for the map.", p.c.Look.Dim)
 		return
 	}
 	_, _, across, down := m.divide(r, len(m.tiles))
@@ -154,29 +154,29 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	ratio := "  " + lab.Number(at) + " ×"
 	name := titleIn(m.setup.Candidates[i], min(30, r.W-safetext.Width(ratio)-1))
 	room := r.W - 1 - safetext.Width(name)
-	p.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(name, p.Look.Title),
+	p.c.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(name, p.c.Look.Title),
 		widget.Styled(format.First(room, ratio+" the limit", ratio+" limit", ratio), p.ratioStyle(at)))
 	tall := m.tall(r.H)
 	for y := range m.rows {
 		row := r.Y + 1 + (m.rows-1-y)*tall
 		if y == 0 || y == m.rows-1 || y == m.y {
-			p.Buffer.Right(r.X, row, r.X+axis-1, fmt.Sprint(m.size(y)), p.Look.Dim)
+			p.c.Buffer.Right(r.X, row, r.X+axis-1, fmt.Sprint(m.size(y)), p.c.Look.Dim)
 		}
 		for x := range m.columns {
 			v := m.tiles[i][y*m.columns+x]
 			glyph, st := p.ratioShape(v), p.ratioStyle(v)
 			for line := range tall {
-				p.Buffer.Set(r.X+axis+x, row+line, glyph, st)
+				p.c.Buffer.Set(r.X+axis+x, row+line, glyph, st)
 			}
 			if x == m.x && y == m.y {
-				p.Buffer.Set(r.X+axis+x, row, p.Look.Chosen, p.Look.Title)
+				p.c.Buffer.Set(r.X+axis+x, row, p.c.Look.Chosen, p.c.Look.Title)
 			}
 		}
 	}
 	y := r.Y + 1 + m.rows*tall
-	p.Buffer.Text(r.X+axis, y, r.X+r.W, "0s", p.Look.Dim)
-	p.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, format.Length(m.setup.Limit.Window), p.Look.Dim)
-	p.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4, lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.Look.Accent)
+	p.c.Buffer.Text(r.X+axis, y, r.X+r.W, "0s", p.c.Look.Dim)
+	p.c.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, format.Length(m.setup.Limit.Window), p.c.Look.Dim)
+	p.c.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4, lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.c.Look.Accent)
 }
 
 // tall is how many lines a row of a tile takes in a room of that height.
@@ -187,14 +187,14 @@ func (m *mapView) tall(height int) int { return min(max((height-2)/max(m.rows, 1
 func (p painter) ratioStyle(v float64) themes.Style {
 	switch {
 	case v <= 1:
-		return p.Look.Fill(v * 0.6)
+		return p.c.Look.Fill(v * 0.6)
 	}
-	return p.Look.Fill(min(0.8+0.2*(v-1), 1))
+	return p.c.Look.Fill(min(0.8+0.2*(v-1), 1))
 }
 
 // ratioShape is the shape of a share of the limit, for paper and for eyes without colour.
 func (p painter) ratioShape(v float64) rune {
-	switch steps := p.Look.Shade; {
+	switch steps := p.c.Look.Shade; {
 	case v <= 0:
 		return ' '
 	case v < 1:

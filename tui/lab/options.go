@@ -78,7 +78,7 @@ func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	app.SetHost(host{Screen: s})
+	app.SetHost(host{screen: s})
 	app.Register("lab", "shows the lab", s)
 	return app, s, nil
 }
@@ -96,11 +96,11 @@ func SaveNew(name string, content []byte) error {
 // host is the lab as a program of its own.
 type host struct {
 	shell.Bare
-	*Screen
+	screen *Screen
 }
 
 // Init waits for what comes from outside.
-func (h host) Init() tea.Cmd { return h.class.relay(h.Context()) }
+func (h host) Init() tea.Cmd { return h.screen.class.relay(h.screen.app.Context()) }
 
 // Update does nothing: the screen gets every message.
 func (h host) Update(msg tea.Msg) tea.Cmd { return h.Bare.Update(msg) }
@@ -119,8 +119,8 @@ func (h host) Legend(p *widget.Canvas) []widget.Span { return legend(p) }
 
 // Decorate sets the title, and the progress of a seek.
 func (h host) Decorate(v *tea.View) {
-	v.WindowTitle = "ratescope lab " + safetext.Clip(safetext.Clean(h.at().Title), 60, safetext.Ellipsis)
-	if h.seek != nil {
-		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*h.seek.done(h.run.Now())))
+	v.WindowTitle = "ratescope lab " + safetext.Clip(safetext.Clean(h.screen.at().Title), 60, safetext.Ellipsis)
+	if h.screen.seek != nil {
+		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*h.screen.seek.done(h.screen.run.Now())))
 	}
 }

@@ -32,11 +32,11 @@ type picture struct {
 // paint draws the picture in the candidate's own way: a counter, ticks, two
 // weighted bars, a TAT, a level.
 func (p picture) paint(r cell.Rect) {
-	s, i := p.run.Setup(), p.i
+	s, i := p.s.run.Setup(), p.i
 	c := s.Candidates[i]
-	state := p.run.State(i)
-	d := p.run.Ask(i, 0).Decision
-	if p.presenter.on {
+	state := p.s.run.State(i)
+	d := p.s.run.Ask(i, 0).Decision
+	if p.s.presenter.on {
 		p.paintLarge(r, i)
 		return
 	}
@@ -44,22 +44,22 @@ func (p picture) paint(r cell.Rect) {
 	ticks := false
 	switch c.Algorithm.Kind() {
 	case limiter.KindWindow:
-		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.Look.Current), float64(s.Limit.Count), "edge in " + lab.Seconds(d.End.Sub(p.run.Now()))}}
+		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), float64(s.Limit.Count), "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))}}
 	case limiter.KindWeighted:
 		bars = p.weighted(d, r.W)
 	case limiter.KindLog:
-		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.Look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", p.run.Ask(i, 0).Stored.Entries())}}
+		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries())}}
 		ticks = true
 	case limiter.KindArrival:
-		ahead, steps := lab.Ahead(state, p.run.Now(), s.Limit)
-		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
+		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)
+		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
 	case limiter.KindBucket:
 		label := "tokens"
 		if c.Algorithm.Fills() {
 			label = "level"
 		}
-		level := state.LevelAt(p.run.Now(), s.Limit, p.run.Terms(i))
-		bars = []bar{{label, lab.Number(level), solid(level, p.Look.Current), float64(c.Room(s.Limit)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
+		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))
+		bars = []bar{{label, lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
 	full, note := 1.0, 0
 	for _, b := range bars {
@@ -89,13 +89,13 @@ func (p picture) paint(r cell.Rect) {
 
 // verdict says what would become of one more request, and where there is room why.
 func (p picture) verdict(r cell.Rect, d limiter.Decision) {
-	s, i := p.run.Setup(), p.i
+	s, i := p.s.run.Setup(), p.i
 	c := s.Candidates[i]
-	m := p.run.Ask(i, max(s.Cost, 1))
+	m := p.s.run.Ask(i, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
-	if p.guess.asked { // the answer is what is to be predicted
+	if p.s.guess.asked { // the answer is what is to be predicted
 		if r.H > 0 {
-			p.Buffer.Text(r.X, r.Y, r.X+r.W, safetext.ClipWords(w.Rule, r.W, safetext.Ellipsis), p.Look.Dim)
+			p.c.Buffer.Text(r.X, r.Y, r.X+r.W, safetext.ClipWords(w.Rule, r.W, safetext.Ellipsis), p.c.Look.Dim)
 		}
 		return
 	}
@@ -110,17 +110,17 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 	}
 	var lines []widget.Span
 	if r.H >= len(w.Numbers)+4 {
-		lines = append(lines, widget.Styled(w.Rule, p.Look.Dim))
+		lines = append(lines, widget.Styled(w.Rule, p.c.Look.Dim))
 		for _, n := range w.Numbers[:len(w.Numbers)-1] {
-			lines = append(lines, widget.Styled(n, p.Look.Text))
+			lines = append(lines, widget.Styled(n, p.c.Look.Text))
 		}
 	}
 	lines = append(lines,
 		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
-		widget.Styled(follows, p.Look.Text),
-		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.run.Bytes(i))), lab.CommandSummary(c, m, s)), p.Look.Dim))
+		widget.Styled(follows, p.c.Look.Text),
+		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), lab.CommandSummary(c, m, s)), p.c.Look.Dim))
 	for row, line := range lines[:min(len(lines), r.H)] {
-		p.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
+		p.c.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
 	}
 }
 
@@ -139,7 +139,7 @@ func solid(v float64, st themes.Style) []chart.Segment {
 
 // weighted are the bars of the sliding window counter.
 func (p picture) weighted(d limiter.Decision, width int) []bar {
-	s := p.run.Setup()
+	s := p.s.run.Setup()
 	counts := float64(d.Previous) * d.Weight
 	rounded := d.Estimate - float64(d.Current)
 	factor, product := lab.Weighted(d.Previous, d.Weight)
@@ -151,10 +151,10 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 		of = ""
 	}
 	return []bar{
-		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.Look.Previous}, {Value: float64(d.Previous) - counts, Glyph: p.Look.Gone, Style: p.Look.Faint}},
+		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.c.Look.Previous}, {Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Faint}},
 			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product)}, // so that bars keep their width
-		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.run.Now()))},
-		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.Look.Previous}, {Value: float64(d.Current), Style: p.Look.Current}},
+		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))},
+		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.c.Look.Previous}, {Value: float64(d.Current), Style: p.c.Look.Current}},
 			float64(s.Limit.Count), of},
 	}
 }
@@ -163,37 +163,37 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 func (p picture) bar(r cell.Rect, full float64, note int, b bar) {
 	const label, number = 10, 8
 	end := r.X + r.W
-	p.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.Look.Dim)
-	p.Buffer.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, p.Look.Title)
+	p.c.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.c.Look.Dim)
+	p.c.Buffer.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, p.c.Look.Title)
 	x := r.X + label + number
 	w := end - x - note - 1
 	if w < 4 {
-		p.Buffer.Text(x, r.Y, end, b.note, p.Look.Dim)
+		p.c.Buffer.Text(x, r.Y, end, b.note, p.c.Look.Dim)
 		return
 	}
 	if b.limit > 0 {
-		p.Buffer.Fill(x, r.Y, min(int(math.Round(b.limit/full*float64(w))), w), p.Look.Room, p.Look.Faint)
+		p.c.Buffer.Fill(x, r.Y, min(int(math.Round(b.limit/full*float64(w))), w), p.c.Look.Room, p.c.Look.Faint)
 	}
-	chart.Bar(&p.Buffer, x, r.Y, w, full, p.Look.Glyphs, b.segments...)
+	chart.Bar(&p.c.Buffer, x, r.Y, w, full, p.c.Look.Glyphs, b.segments...)
 	if b.limit > 0 {
-		p.Buffer.Set(x+min(int(math.Round(b.limit/full*float64(w))), w-1), r.Y, p.Look.LimitV, p.Look.Denied)
+		p.c.Buffer.Set(x+min(int(math.Round(b.limit/full*float64(w))), w-1), r.Y, p.c.Look.LimitV, p.c.Look.Denied)
 	}
-	p.Buffer.Text(x+w+1, r.Y, end, b.note, p.Look.Dim)
+	p.c.Buffer.Text(x+w+1, r.Y, end, b.note, p.c.Look.Dim)
 }
 
 // ticks draws the entries of a log where they stand in the window that ends now, so
 // that they can be seen to leave on the left.
 func (p picture) ticks(r cell.Rect, state limiter.State, w time.Duration) {
-	p.Buffer.Fill(r.X, r.Y, r.W, p.Look.Axis, p.Look.Faint)
-	p.Buffer.Set(r.X, r.Y, p.Look.Box.BL, p.Look.Accent)
-	p.Buffer.Set(r.X+r.W-1, r.Y, p.Look.Box.BR, p.Look.Accent)
-	now := p.run.Now()
+	p.c.Buffer.Fill(r.X, r.Y, r.W, p.c.Look.Axis, p.c.Look.Faint)
+	p.c.Buffer.Set(r.X, r.Y, p.c.Look.Box.BL, p.c.Look.Accent)
+	p.c.Buffer.Set(r.X+r.W-1, r.Y, p.c.Look.Box.BR, p.c.Look.Accent)
+	now := p.s.run.Now()
 	for _, e := range state.Log {
 		age := now.Sub(e.At)
 		if age < 0 || age >= w {
 			continue
 		}
 		x := r.X + r.W - 1 - int(float64(r.W)*float64(age)/float64(w))
-		p.Buffer.Set(max(x, r.X), r.Y, p.Look.LimitV, p.Look.Good)
+		p.c.Buffer.Set(max(x, r.X), r.Y, p.c.Look.LimitV, p.c.Look.Good)
 	}
 }

@@ -148,26 +148,26 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	switch {
 	case r.W < 72: // the question needs the width: of the score there is the sum
 		left, right = r, cell.Rect{}
-	case !p.Framed:
+	case !p.c.Framed:
 		left, right = r.Left(r.W - 26)
 	}
 	s := q.Run.Setup()
 	m := q.Question.Moment
 	c := s.Candidates[q.Question.Candidate]
-	heading := []widget.Span{widget.Styled("predict", p.Look.Title), widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.Look.Dim)}
-	in := p.Section(left, true, heading...)
+	heading := []widget.Span{widget.Styled("predict", p.c.Look.Title), widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.c.Look.Dim)}
+	in := p.c.Section(left, true, heading...)
 	if right.W == 0 {
-		p.Aside(left, widget.Width(heading...), widget.Styled(scoreText(q.Total()), p.Look.Text))
+		p.c.Aside(left, widget.Width(heading...), widget.Styled(scoreText(q.Total()), p.c.Look.Text))
 	}
 	two := tape{window: s.Limit.Window, end: m.Arrival.At, next: "?", rows: 1}
 	y := two.paint(p, in, decisions(q, two.begin()))
-	t := parts{painter: p, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: p.Framed}
-	t.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), p.Look.Text)
+	t := parts{painter: p, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: p.c.Framed}
+	t.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
 	cost := ""
 	if m.Arrival.Cost != 1 {
 		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
 	}
-	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.Look.Title)
+	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.c.Look.Title)
 	v.paintAnswers(&t, c, m, s)
 	if room := in.Y + in.H - t.y - 1; room >= 8 {
 		p.paintLanes(cell.Rect{X: in.X - 1, Y: t.y + 1, W: in.W + 1, H: room}, q.Run, q.Question.Candidate, false)
@@ -179,7 +179,7 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.Setup) {
 	a, q := v.answered, v.quiz.Question
 	if !a.verdict {
-		t.part("answer", []string{"a  it is admitted    d  it is denied"}, t.Look.Accent)
+		t.part("answer", []string{"a  it is admitted    d  it is denied"}, t.c.Look.Accent)
 		return
 	}
 	said := "you said denied: "
@@ -189,21 +189,21 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	t.part("you", []string{said + rightOr(a.right)}, t.outcome(a.right))
 	if !a.revealed(q) {
 		line := "it is denied. When would it be admitted?"
-		t.part("slot", []string{line}, t.Look.Title)
+		t.part("slot", []string{line}, t.c.Look.Title)
 		options := ""
 		for i, d := range q.Slots {
 			options += fmt.Sprintf("%c  in %s     ", slotKeys[i], lab.Seconds(d.Round(time.Millisecond)))
 		}
-		t.part("", []string{options}, t.Look.Accent)
+		t.part("", []string{options}, t.c.Look.Accent)
 		return
 	}
 	if a.slot {
 		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(a.slotRight)}, t.outcome(a.slotRight))
 	}
 	w := lab.Explain(c, m, s)
-	t.part("why", append([]string{w.Rule}, w.Numbers...), t.Look.Text)
+	t.part("why", append([]string{w.Rule}, w.Numbers...), t.c.Look.Text)
 	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
-	t.part("", []string{"enter goes on"}, t.Look.Accent)
+	t.part("", []string{"enter goes on"}, t.c.Look.Accent)
 }
 
 func rightOr(right bool) string {
@@ -215,9 +215,9 @@ func rightOr(right bool) string {
 
 func (p painter) outcome(good bool) themes.Style {
 	if good {
-		return p.Look.Good
+		return p.c.Look.Good
 	}
-	return p.Look.Denied
+	return p.c.Look.Denied
 }
 
 // decisions are those of the quiz's algorithm that count or counted within two windows.
@@ -245,25 +245,25 @@ func scoreText(s lab.Score) string {
 
 // paintScores is how well each algorithm has been predicted.
 func (v *quizView) paintScores(p painter, r cell.Rect) {
-	in := p.Section(r, false, widget.Styled("score", p.Look.Title))
+	in := p.c.Section(r, false, widget.Styled("score", p.c.Look.Title))
 	y := in.Y
 	row := func(name string, s lab.Score, st themes.Style) {
 		if y+1 >= in.Y+in.H {
 			return
 		}
-		p.Buffer.Text(in.X, y, in.X+in.W, name, st)
-		p.Buffer.Text(in.X+1, y+1, in.X+in.W, scoreText(s), p.Look.Dim)
+		p.c.Buffer.Text(in.X, y, in.X+in.W, name, st)
+		p.c.Buffer.Text(in.X+1, y+1, in.X+in.W, scoreText(s), p.c.Look.Dim)
 		y += 2
-		if p.Framed {
+		if p.c.Framed {
 			y++
 		}
 	}
-	if p.class.teaches() {
-		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.Screen))
+	if p.s.class.teaches() {
+		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.s))
 		y += 4
 	}
-	row("all", v.quiz.Total(), p.Look.Title)
+	row("all", v.quiz.Total(), p.c.Look.Title)
 	for _, c := range v.quiz.Run.Setup().Candidates {
-		row(titleIn(c, in.W), v.quiz.Score(c), p.Look.Text)
+		row(titleIn(c, in.W), v.quiz.Score(c), p.c.Look.Text)
 	}
 }

@@ -110,11 +110,11 @@ func (p painter) paintTimes(r cell.Rect, s timeRange) {
 				break
 			}
 			if c < s.now-len(text)-2 || c > s.now+5 {
-				p.Buffer.Text(r.X+c, r.Y, r.X+r.W, text, p.Look.Dim)
+				p.c.Buffer.Text(r.X+c, r.Y, r.X+r.W, text, p.c.Look.Dim)
 			}
 		}
 		break
 	}
 	x := r.X + min(max(s.now-1, 0), r.W-3)
-	p.Buffer.Text(x, r.Y, r.X+r.W, "now", p.Look.Accent)
+	p.c.Buffer.Text(x, r.Y, r.X+r.W, "now", p.c.Look.Accent)
 }

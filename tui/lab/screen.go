@@ -16,7 +16,7 @@ import (
 
 // Screen is the lab in a shell. Make one with NewScreen.
 type Screen struct {
-	*shell.App
+	app *shell.App
 	story
 
 	views
@@ -36,8 +36,8 @@ type Screen struct {
 
 // painter draws the screen on a canvas.
 type painter struct {
-	*widget.Canvas
-	*Screen
+	c *widget.Canvas
+	s *Screen
 }
 
 // savedMsg comes when a file was written.
@@ -60,7 +60,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{App: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}}, class: classroom{Class: o.Class, messages: o.Messages}}
+	s := &Screen{app: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}}, class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports = presenter{s, o.Present}, exports{s, o.Save}
 	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
 	if s.class.teaches() {
@@ -107,7 +107,7 @@ func (s *Screen) Keys() keymap.Actions {
 func (s *Screen) Pace() time.Duration {
 	switch {
 	case s.clock.playing:
-		return s.Frame()
+		return s.app.Frame()
 	case s.class.teaches():
 		return showEvery
 	}
@@ -129,7 +129,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		}
 	case OpenMsg:
 		if err := s.study(msg.Trace); err != nil {
-			s.Warn("The lab cannot open it: " + err.Error() + ".")
+			s.app.Warn("The lab cannot open it: " + err.Error() + ".")
 		}
 	case relayedMsg:
 		return s.class.take(s, msg.msg)
@@ -137,19 +137,19 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.advance(msg.At)
 		s.class.teach(s, msg.At)
 		if s.clock.playing || s.class.teaches() {
-			s.Redraw()
+			s.app.Redraw()
 		}
 	case shell.HiddenMsg, shell.StopMsg:
 		s.rate.on, s.seek = false, nil
 		s.clock.play(false)
 	case onwardMsg:
-		s.Redraw()
+		s.app.Redraw()
 		return s.seekOn()
 	case savedMsg:
 		if msg.err != nil {
-			s.Warn("Not saved: " + msg.err.Error() + ".")
+			s.app.Warn("Not saved: " + msg.err.Error() + ".")
 		} else {
-			s.Say("Saved " + msg.name + ".")
+			s.app.Say("Saved " + msg.name + ".")
 		}
 	case tea.KeyPressMsg:
 		s.seek = nil // it stays where it has come
@@ -161,8 +161,8 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.MouseMotionMsg:
 		if m := msg.Mouse(); m.Button == tea.MouseLeft {
-			cmd, _ := s.Click(m.X, m.Y)
-			s.Redraw()
+			cmd, _ := s.app.Click(m.X, m.Y)
+			s.app.Redraw()
 			return cmd
 		}
 	}
@@ -181,20 +181,20 @@ func (s *Screen) Paint(c *widget.Canvas, r cell.Rect) {
 	p := painter{c, s}
 	header, _ := r.Top(s.presenter.headerRows(r.H))
 	p.paintHeader(header)
-	p.front().paint(p, s.body(r))
+	p.s.front().paint(p, s.body(r))
 	p.paintSeek(cell.Rect{X: r.X, Y: r.Y + r.H - 1, W: r.W, H: 1})
 }
 
 // fail says what was not possible.
 func (s *Screen) fail(err error) {
 	text := err.Error()
-	s.Warn(strings.ToUpper(text[:1]) + text[1:] + ".")
+	s.app.Warn(strings.ToUpper(text[:1]) + text[1:] + ".")
 }
 
 // begin opens a lesson and shows its text, or without a task the lanes.
 func (s *Screen) begin(i int) {
 	if err := s.open(i); err != nil {
-		s.Warn("The lesson cannot be shown: " + err.Error() + ".")
+		s.app.Warn("The lesson cannot be shown: " + err.Error() + ".")
 		return
 	}
 	s.focus, s.zoom, s.hint = 0, 0, false

@@ -52,7 +52,7 @@ func newStudentsView(s *Screen) *studentsView {
 	}
 	v.actions = keymap.Actions{
 		act("let in again", "enter", "lets a student come back who was removed", func(o Student) error {
-			s.Say("Nothing keeps " + o.Name + " from coming back now.")
+			s.app.Say("Nothing keeps " + o.Name + " from coming back now.")
 			return s.class.Readmit(o.Number)
 		}, "enter").When(one(true)),
 		act("call or free", "enter", "calls this student to your screen, or frees", func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
@@ -62,9 +62,9 @@ func newStudentsView(s *Screen) *studentsView {
 			if err := s.class.Lock(on); err != nil {
 				s.fail(err)
 			} else if on {
-				s.Say("The class is locked: no other student comes in, and those who are with you are held there. o opens it.")
+				s.app.Say("The class is locked: no other student comes in, and those who are with you are held there. o opens it.")
 			} else {
-				s.Say("The class is open.")
+				s.app.Say("The class is open.")
 			}
 			return nil
 		}, "o").Hinted("lock"),
@@ -74,7 +74,7 @@ func newStudentsView(s *Screen) *studentsView {
 
 // remove asks whether a student is to leave.
 func (v *studentsView) remove(s *Screen, o Student) {
-	s.Ask("remove "+o.Name, "removes", func() tea.Cmd {
+	s.app.Ask("remove "+o.Name, "removes", func() tea.Cmd {
 		if err := s.class.Remove(o.Number); err != nil {
 			s.fail(err)
 		}
@@ -116,12 +116,12 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 		people, tallies = r.Left(r.W - talliesBeside)
 	}
 	door := "open"
-	if p.class.Locked() {
+	if p.s.class.Locked() {
 		door = "locked"
 	}
-	in := p.Section(people, true, widget.Styled("students", p.Look.Title), widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.Look.Dim))
+	in := p.c.Section(people, true, widget.Styled("students", p.c.Look.Title), widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.c.Look.Dim))
 	if len(v.people) == 0 {
-		p.Buffer.Text(in.X, in.Y, in.X+in.W, "There are no students in class.", p.Look.Dim)
+		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "There are no students in class.", p.c.Look.Dim)
 	} else {
 		v.paintPeople(p, in)
 	}
@@ -175,13 +175,13 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 			columns, right = append(columns, c), right-c.width-1
 		}
 	}
-	head := func(x, to int, text string) { p.Buffer.Text(x, r.Y, to, text, p.Look.Dim) }
+	head := func(x, to int, text string) { p.c.Buffer.Text(x, r.Y, to, text, p.c.Look.Dim) }
 	head(r.X+mark, end, "name")
 	head(r.X+mark+name, end, "clock")
 	head(r.X+mark+name+state, right, "lesson")
 	x := right
 	for _, c := range columns {
-		p.Buffer.Right(x, r.Y, x+c.width, c.title, p.Look.Dim)
+		p.c.Buffer.Right(x, r.Y, x+c.width, c.title, p.c.Look.Dim)
 		x += c.width + 1
 	}
 	at := v.at()
@@ -189,23 +189,23 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 	v.first = max(min(v.first, at, len(v.people)-v.rows), at-v.rows+1, 0)
 	for i := v.first; i < len(v.people) && i < v.first+v.rows; i++ {
 		o, y := v.people[i], r.Y+1+i-v.first
-		st, sign := p.Look.Text, " "
+		st, sign := p.c.Look.Text, " "
 		if i == at {
-			st, sign = p.Look.Title, p.Look.SelMark
+			st, sign = p.c.Look.Title, p.c.Look.SelMark
 		}
-		p.Buffer.Text(r.X, y, end, sign, p.Look.Accent)
-		p.Buffer.Text(r.X+mark, y, r.X+mark+name-1, o.Name, st)
+		p.c.Buffer.Text(r.X, y, end, sign, p.c.Look.Accent)
+		p.c.Buffer.Text(r.X+mark, y, r.X+mark+name-1, o.Name, st)
 		text, tone := p.place(o)
-		p.Buffer.Text(r.X+mark+name, y, right, text, tone)
+		p.c.Buffer.Text(r.X+mark+name, y, right, text, tone)
 		p.OnClick(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, func(int) tea.Cmd { v.selected = o.Number; return nil })
 		if o.Removed { // the rest is forgotten
 			continue
 		}
-		x := p.Buffer.Text(r.X+mark+name+state, y, right-1, taskMark(p, o), p.Look.Good)
-		p.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0), safetext.Ellipsis), st)
+		x := p.c.Buffer.Text(r.X+mark+name+state, y, right-1, taskMark(p, o), p.c.Look.Good)
+		p.c.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0), safetext.Ellipsis), st)
 		x = right
 		for _, c := range columns {
-			p.Buffer.Right(x, y, x+c.width, c.text(o), p.Look.Text)
+			p.c.Buffer.Right(x, y, x+c.width, c.text(o), p.c.Look.Text)
 			x += c.width + 1
 		}
 	}
@@ -219,31 +219,31 @@ const longestStudent = 18
 func (p painter) place(o Student) (string, themes.Style) {
 	switch {
 	case o.Removed:
-		return "removed", p.Look.Dim
-	case o.Follows && o.With && p.class.Locked():
-		return "held", p.Look.Good
+		return "removed", p.c.Look.Dim
+	case o.Follows && o.With && p.s.class.Locked():
+		return "held", p.c.Look.Good
 	case o.Follows && o.With:
-		return "with you", p.Look.Good
+		return "with you", p.c.Look.Good
 	case o.Follows:
-		return "called", p.Look.Near
+		return "called", p.c.Look.Near
 	}
-	return "free", p.Look.Dim
+	return "free", p.c.Look.Dim
 }
 
 // taskMark says whether the task of the lesson is reached.
 func taskMark(p painter, o Student) string {
 	if o.Task && o.Place.Reached {
-		return p.Look.YesMark + " "
+		return p.c.Look.YesMark + " "
 	}
 	return "  "
 }
 
 // paintTallies draws who reached each task and predicted each question, as bars.
 func (p painter) paintTallies(r cell.Rect) {
-	in := p.Section(r, false, widget.Styled("reached and missed", p.Look.Title))
-	list := p.class.Tallies()
+	in := p.c.Section(r, false, widget.Styled("reached and missed", p.c.Look.Title))
+	list := p.s.class.Tallies()
 	if len(list) == 0 {
-		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No task was tried, nothing predicted.", p.Look.Dim)
+		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "No task was tried, nothing predicted.", p.c.Look.Dim)
 		return
 	}
 	wide := in.W >= 60 // the text and its bar in one row
@@ -252,27 +252,27 @@ func (p painter) paintTallies(r cell.Rect) {
 		rows = 1
 	}
 	if room := in.H / rows; room < len(list) {
-		p.Aside(r, len("reached and missed"), widget.Styled(fmt.Sprintf("%d more", len(list)-room), p.Look.Dim))
+		p.c.Aside(r, len("reached and missed"), widget.Styled(fmt.Sprintf("%d more", len(list)-room), p.c.Look.Dim))
 		list = fitTallies(list, room)
 	}
 	y, end := in.Y, in.X+in.W
 	for _, t := range list {
-		said, missed := fmt.Sprintf("%d right, %d wrong", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.Look.Denied, Glyph: p.Look.Cross}
+		said, missed := fmt.Sprintf("%d right, %d wrong", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Denied, Glyph: p.c.Look.Cross}
 		if t.Task {
-			said, missed = fmt.Sprintf("%d reached, %d not yet", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.Look.Faint, Glyph: p.Look.Room}
+			said, missed = fmt.Sprintf("%d reached, %d not yet", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Faint, Glyph: p.c.Look.Room}
 		}
 		text := safetext.Clean(t.Text)
 		bar := cell.Rect{X: in.X, Y: y + 1, W: in.W - 1, H: 1}
 		if wide {
 			bar = cell.Rect{X: end - 40, Y: y, W: 39, H: 1}
-			p.Buffer.Text(in.X, y, bar.X-1, safetext.Clip(text, max(bar.X-1-in.X, 0), safetext.Ellipsis), p.Look.Text)
+			p.c.Buffer.Text(in.X, y, bar.X-1, safetext.Clip(text, max(bar.X-1-in.X, 0), safetext.Ellipsis), p.c.Look.Text)
 		} else {
-			p.Buffer.Text(in.X, y, end, safetext.Clip(text, in.W, safetext.Ellipsis), p.Look.Text)
+			p.c.Buffer.Text(in.X, y, end, safetext.Clip(text, in.W, safetext.Ellipsis), p.c.Look.Text)
 		}
-		p.Buffer.Text(bar.X, bar.Y, end, said, p.Look.Dim)
+		p.c.Buffer.Text(bar.X, bar.Y, end, said, p.c.Look.Dim)
 		const words = 23
-		chart.Bar(&p.Buffer, bar.X+words, bar.Y, max(bar.W-words, 0), float64(max(t.Right+t.Missed, 1)), p.Look.Glyphs,
-			chart.Segment{Value: float64(t.Right), Style: p.Look.Good}, missed)
+		chart.Bar(&p.c.Buffer, bar.X+words, bar.Y, max(bar.W-words, 0), float64(max(t.Right+t.Missed, 1)), p.c.Look.Glyphs,
+			chart.Segment{Value: float64(t.Right), Style: p.c.Look.Good}, missed)
 		y += rows
 	}
 }
@@ -294,20 +294,20 @@ func (p painter) paintPredictions(r cell.Rect, q Question) {
 	if r.H < 3 {
 		return
 	}
-	t := p.class.Tally(q.ID)
-	p.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class: %d of %d", t.Admitted+t.Denied, len(p.class.Students())), p.Look.Title)
+	t := p.s.class.Tally(q.ID)
+	p.c.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class: %d of %d", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
 	most := float64(max(t.Admitted, t.Denied, 1))
 	for i, row := range p.predicted(t) {
 		y := r.Y + 1 + i
-		p.Buffer.Text(r.X, y, r.X+9, row.name, p.Look.Dim)
-		p.Buffer.Right(r.X+9, y, r.X+12, fmt.Sprint(row.n), p.Look.Text)
-		chart.Bar(&p.Buffer, r.X+13, y, max(r.W-13, 0), most, p.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
+		p.c.Buffer.Text(r.X, y, r.X+9, row.name, p.c.Look.Dim)
+		p.c.Buffer.Right(r.X+9, y, r.X+12, fmt.Sprint(row.n), p.c.Look.Text)
+		chart.Bar(&p.c.Buffer, r.X+13, y, max(r.W-13, 0), most, p.c.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
 	}
 }
 
 // predicted is a tally by what was said.
 func (p painter) predicted(t Tally) []predictedRow {
-	return []predictedRow{{"admitted", t.Admitted, p.Look.Admitted}, {"denied", t.Denied, p.Look.Denied}}
+	return []predictedRow{{"admitted", t.Admitted, p.c.Look.Admitted}, {"denied", t.Denied, p.c.Look.Denied}}
 }
 
 type predictedRow struct {
@@ -319,13 +319,13 @@ type predictedRow struct {
 // paintPredicted draws what the class predicts of the request that the teacher is about to
 // fire, as bars in one row.
 func (p painter) paintPredicted(x, y, end int) {
-	t := p.class.Tally(p.guess.question().ID)
-	x = p.Buffer.Text(x, y, end, fmt.Sprintf("   class %d of %d  ", t.Admitted+t.Denied, len(p.class.Students())), p.Look.Title)
+	t := p.s.class.Tally(p.s.guess.question().ID)
+	x = p.c.Buffer.Text(x, y, end, fmt.Sprintf("   class %d of %d  ", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
 	w := min((end-x)/2-16, 20)
 	for _, row := range p.predicted(t) {
-		x = p.Buffer.Text(x, y, end, fmt.Sprintf("%s %d ", row.name, row.n), p.Look.Text)
+		x = p.c.Buffer.Text(x, y, end, fmt.Sprintf("%s %d ", row.name, row.n), p.c.Look.Text)
 		if w > 2 {
-			chart.Bar(&p.Buffer, x, y, w, float64(max(t.Admitted+t.Denied, 1)), p.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
+			chart.Bar(&p.c.Buffer, x, y, w, float64(max(t.Admitted+t.Denied, 1)), p.c.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
 			x += w
 		}
 		x += 2

@@ -26,34 +26,34 @@ func (t tape) paint(p painter, r cell.Rect, decided iter.Seq2[limiter.Instant, b
 		return r.X + min(int(float64(r.W-2)*float64(at.Sub(begin))/float64(2*t.window)), r.W-2)
 	}
 	y := r.Y + t.rows - 1
-	if p.Framed {
+	if p.c.Framed {
 		y++
 	}
-	p.Buffer.Fill(r.X, y+1, r.W, p.Look.Axis, p.Look.Faint)
+	p.c.Buffer.Fill(r.X, y+1, r.W, p.c.Look.Axis, p.c.Look.Faint)
 	above := map[int]int{} // marks, by column
 	for at, admitted := range decided {
 		if at < begin {
 			continue
 		}
-		mark, st := p.Look.YesMark, p.Look.Admitted
+		mark, st := p.c.Look.YesMark, p.c.Look.Admitted
 		if !admitted {
-			mark, st = p.Look.OverMark, p.Look.Denied
+			mark, st = p.c.Look.OverMark, p.c.Look.Denied
 		}
 		x := place(at)
-		p.Buffer.Text(x, y-min(above[x], t.rows-1), r.X+r.W, mark, st)
+		p.c.Buffer.Text(x, y-min(above[x], t.rows-1), r.X+r.W, mark, st)
 		above[x]++
 	}
 	x := place(t.end.Add(-t.window))
-	p.Buffer.Fill(x, y+1, r.X+r.W-1-x, p.Look.Axis, p.Look.Accent)
-	p.Buffer.Set(x, y+1, p.Look.Box.BL, p.Look.Accent)
-	p.Buffer.Text(r.X+r.W-1, y, r.X+r.W, t.next, p.Look.Title)
-	p.Buffer.Set(r.X+r.W-1, y+1, p.Look.Box.BR, p.Look.Accent)
+	p.c.Buffer.Fill(x, y+1, r.X+r.W-1-x, p.c.Look.Axis, p.c.Look.Accent)
+	p.c.Buffer.Set(x, y+1, p.c.Look.Box.BL, p.c.Look.Accent)
+	p.c.Buffer.Text(r.X+r.W-1, y, r.X+r.W, t.next, p.c.Look.Title)
+	p.c.Buffer.Set(r.X+r.W-1, y+1, p.c.Look.Box.BR, p.c.Look.Accent)
 	for edge := begin.Floor(t.window).Add(t.window); edge <= t.end; edge = edge.Add(t.window) {
-		p.Buffer.Set(place(edge), y+1, p.Look.Tick, p.Look.Text)
-		p.Buffer.Text(place(edge), y+2, r.X+r.W-5, "edge", p.Look.Dim)
+		p.c.Buffer.Set(place(edge), y+1, p.c.Look.Tick, p.c.Look.Text)
+		p.c.Buffer.Text(place(edge), y+2, r.X+r.W-5, "edge", p.c.Look.Dim)
 	}
-	p.Buffer.Right(r.X, y+2, r.X+r.W, "now", p.Look.Accent)
+	p.c.Buffer.Right(r.X, y+2, r.X+r.W, "now", p.c.Look.Accent)
 	label := " window "
-	p.Buffer.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, p.Look.Accent)
+	p.c.Buffer.Text(x+(r.X+r.W-x-len(label))/2, y+1, r.X+r.W, label, p.c.Look.Accent)
 	return y + 4
 }

@@ -31,8 +31,8 @@ func (t *task) update(s *Screen) {
 		before := t.Progress
 		t.version, t.decided, t.now = s.run.Version(), s.run.Decided(), s.run.Now()
 		t.Progress = g.Progress(s.run)
-		if s.Options().ASCII {
-			t.Text = strings.NewReplacer("✓", s.Look.YesMark, "✖", s.Look.OverMark).Replace(t.Text)
+		if s.app.Options().ASCII {
+			t.Text = strings.NewReplacer("✓", s.app.Look.YesMark, "✖", s.app.Look.OverMark).Replace(t.Text)
 		}
 		switch {
 		case before.Reached:

@@ -149,12 +149,12 @@ func (o *termsOverlay) algorithm(c lab.Candidate, setup lab.Setup) term {
 		next := s.run.Setup()
 		switch {
 		case at < 0 && len(next.Candidates) >= lab.MaxCandidates:
-			s.Warn(fmt.Sprintf("%d algorithms are compared already: take one out before adding %s.", lab.MaxCandidates, c))
+			s.app.Warn(fmt.Sprintf("%d algorithms are compared already: take one out before adding %s.", lab.MaxCandidates, c))
 			return nil
 		case at < 0:
 			next.Candidates = append(next.Candidates, c)
 		case len(next.Candidates) == 1:
-			s.Warn("One algorithm has to stay: add another one first.")
+			s.app.Warn("One algorithm has to stay: add another one first.")
 			return nil
 		default:
 			next.Candidates = slices.Delete(next.Candidates, at, at+1)
@@ -187,7 +187,7 @@ func (o *termsOverlay) rerun() tea.Cmd {
 	s := o.s
 	cmd, err := s.again(s.run.Setup())
 	if err != nil {
-		s.Warn("The traffic cannot be made: " + err.Error() + ".")
+		s.app.Warn("The traffic cannot be made: " + err.Error() + ".")
 		return nil
 	}
 	s.renew()

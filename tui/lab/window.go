@@ -63,13 +63,13 @@ func (p lanePainter) window(body, plot, axis cell.Rect) {
 	ground := func(from, to limiter.Instant, ink themes.Ink) {
 		a, b := max(column(from), 0), min(column(to), s.now)
 		if from < to && b >= a {
-			p.Buffer.Tint(cell.Rect{X: body.X + a, Y: body.Y, W: b - a + 1, H: body.H}, ink)
+			p.c.Buffer.Tint(cell.Rect{X: body.X + a, Y: body.Y, W: b - a + 1, H: body.H}, ink)
 		}
 	}
 	if o.faded < o.from {
-		ground(o.faded, o.from-1, p.Look.Raised)
+		ground(o.faded, o.from-1, p.c.Look.Raised)
 	}
-	ground(o.from, min(o.to, now), p.Look.Window)
+	ground(o.from, min(o.to, now), p.c.Look.Window)
 	if axis.Y == plot.Y { // a lane of one row has no axis of its own
 		return
 	}
@@ -77,14 +77,14 @@ func (p lanePainter) window(body, plot, axis cell.Rect) {
 		p.bracket(axis, column(o.from), column(o.to), column(o.faded))
 	}
 	if o.leaves != 0 && column(o.leaves) >= 0 {
-		p.Buffer.Set(plot.X+column(o.leaves), plot.Y, p.Look.Leaves, p.Look.Accent)
+		p.c.Buffer.Set(plot.X+column(o.leaves), plot.Y, p.c.Look.Leaves, p.c.Look.Accent)
 	}
 	switch ahead := s.now + 1; {
 	case o.tat != 0:
 		end := min(column(o.tat), s.n-1)
-		p.Buffer.Fill(plot.X+ahead, plot.Y, max(end-ahead, 0), p.Look.Axis, p.Look.Accent)
-		p.Buffer.Set(plot.X+max(end, ahead), plot.Y, p.Look.Ahead, p.Look.Accent)
-		p.Buffer.Text(plot.X+max(end, ahead)+1, plot.Y, plot.X+s.n, " TAT", p.Look.Accent)
+		p.c.Buffer.Fill(plot.X+ahead, plot.Y, max(end-ahead, 0), p.c.Look.Axis, p.c.Look.Accent)
+		p.c.Buffer.Set(plot.X+max(end, ahead), plot.Y, p.c.Look.Ahead, p.c.Look.Accent)
+		p.c.Buffer.Text(plot.X+max(end, ahead)+1, plot.Y, plot.X+s.n, " TAT", p.c.Look.Accent)
 	case o.level >= 0:
 		p.vessel(cell.Rect{X: plot.X + ahead + 1, Y: plot.Y, W: 4, H: plot.H}, o.level, plot.X+s.n)
 	}
@@ -92,15 +92,15 @@ func (p lanePainter) window(body, plot, axis cell.Rect) {
 
 // bracket draws the ends of a window on the axis.
 func (p lanePainter) bracket(axis cell.Rect, from, to, faded int) {
-	box := p.Look.Box
+	box := p.c.Look.Box
 	if faded < from && faded >= 0 {
-		p.Buffer.Set(axis.X+faded, axis.Y, box.BL, p.Look.Dim)
-		p.Buffer.Set(axis.X+from, axis.Y, p.Look.Tick, p.Look.Accent)
+		p.c.Buffer.Set(axis.X+faded, axis.Y, box.BL, p.c.Look.Dim)
+		p.c.Buffer.Set(axis.X+from, axis.Y, p.c.Look.Tick, p.c.Look.Accent)
 	} else if from >= 0 {
-		p.Buffer.Set(axis.X+from, axis.Y, box.BL, p.Look.Accent)
+		p.c.Buffer.Set(axis.X+from, axis.Y, box.BL, p.c.Look.Accent)
 	}
 	if to < axis.W {
-		p.Buffer.Set(axis.X+to, axis.Y, box.BR, p.Look.Accent)
+		p.c.Buffer.Set(axis.X+to, axis.Y, box.BR, p.c.Look.Accent)
 	}
 }
 
@@ -109,13 +109,13 @@ func (p lanePainter) vessel(r cell.Rect, level float64, end int) {
 	if r.X+r.W > end || r.H < 1 {
 		return
 	}
-	eighths := int(min(max(level, 0), 1)*float64(r.H*len(p.Look.Rise)) + 0.5)
+	eighths := int(min(max(level, 0), 1)*float64(r.H*len(p.c.Look.Rise)) + 0.5)
 	for row := range r.H {
 		y := r.Y + r.H - 1 - row
-		p.Buffer.Set(r.X, y, p.Look.Box.V, p.Look.Accent)
-		p.Buffer.Set(r.X+r.W-1, y, p.Look.Box.V, p.Look.Accent)
-		if fill := min(eighths-row*len(p.Look.Rise), len(p.Look.Rise)); fill > 0 {
-			p.Buffer.Fill(r.X+1, y, r.W-2, p.Look.Rise[fill-1], p.Look.Current)
+		p.c.Buffer.Set(r.X, y, p.c.Look.Box.V, p.c.Look.Accent)
+		p.c.Buffer.Set(r.X+r.W-1, y, p.c.Look.Box.V, p.c.Look.Accent)
+		if fill := min(eighths-row*len(p.c.Look.Rise), len(p.c.Look.Rise)); fill > 0 {
+			p.c.Buffer.Fill(r.X+1, y, r.W-2, p.c.Look.Rise[fill-1], p.c.Look.Current)
 		}
 	}
 }
@@ -131,16 +131,16 @@ func (p lanePainter) ribbon(axis cell.Rect, cost int64) {
 	step := s.length()
 	fits := p.run.Future(p.i, s.begin(from), max(step, time.Microsecond), s.n-from, cost)
 	for k, ok := range fits {
-		glyph, st := p.Look.Limit, p.Look.Denied
+		glyph, st := p.c.Look.Limit, p.c.Look.Denied
 		if ok {
-			glyph, st = p.Look.Fits, p.Look.Admitted
+			glyph, st = p.c.Look.Fits, p.c.Look.Admitted
 		}
 		if ok && k > 0 && !fits[k-1] {
-			glyph = p.Look.Slot
+			glyph = p.c.Look.Slot
 		}
-		if s.opensWindow(from+k) && glyph != p.Look.Slot {
+		if s.opensWindow(from+k) && glyph != p.c.Look.Slot {
 			continue // the edge stays visible
 		}
-		p.Buffer.Set(axis.X+from+k, axis.Y, glyph, st)
+		p.c.Buffer.Set(axis.X+from+k, axis.Y, glyph, st)
 	}
 }
