@@ -32,7 +32,7 @@ func TestTextCanBeRead(t *testing.T) {
 			}
 			s.press(scene.to...)
 			s.frame()
-			b := &s.app.Buffer
+			b := &s.app.Canvas.Buffer
 			focused := map[string]bool{}
 			for y := range b.H {
 				for x := range b.W {

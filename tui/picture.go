@@ -35,7 +35,7 @@ func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 	cells := make([]svg.Cell, pictureW)
 	for y := range pictureH {
 		for x := range cells {
-			c := app.Buffer.At(x, y)
+			c := app.Canvas.Buffer.At(x, y)
 			cells[x] = svg.Cell{R: c.R, Fg: c.S.Fg.Color(), Bg: c.S.Bg.Color(), Bold: c.S.Attr&themes.Bold != 0}
 			if c.S.Attr&themes.Reverse != 0 {
 				cells[x].Fg, cells[x].Bg = cells[x].Bg, cells[x].Fg
@@ -46,7 +46,7 @@ func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 		}
 		body += svg.Row(y, cells)
 	}
-	return app.Buffer.Plain(), svg.Document(pictureW, pictureH, app.Look.Dark, "", body), nil
+	return app.Canvas.Buffer.Plain(), svg.Document(pictureW, pictureH, app.Canvas.Look.Dark, "", body), nil
 }
 
 // Events returns what the board has on record in words, oldest first; with mask, without the

@@ -90,7 +90,7 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 
 // open makes the inputs of a ticket and shows it.
 func (d *ticketDialog) open() {
-	look := d.o.app.Look
+	look := d.o.app.Canvas.Look
 	asked := []string{"reason "}
 	if len(d.why) > 0 {
 		asked = append(asked, "key    ")

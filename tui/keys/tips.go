@@ -197,7 +197,7 @@ func (d *Screen) partAt(x, y int) timeline.Part {
 	if !d.areas.bars.Holds(x, y) {
 		return timeline.NoPart
 	}
-	return parts[labelAt(&d.s.Buffer, d.areas.bars, y)]
+	return parts[labelAt(&d.s.Canvas.Buffer, d.areas.bars, y)]
 }
 
 // paintTips lets the timeline and the bars say what they show.

@@ -76,7 +76,7 @@ func (w *whatIf) run() {
 	w.key, w.read = k.Reading.Key, k.Reading.At
 	from := max(w.s.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
 	w.result = k.Run(w.terms, from, k.Reading.At)
-	line := chart.Line{Style: w.s.Look.Injected}
+	line := chart.Line{Style: w.s.Canvas.Look.Injected}
 	for _, l := range w.result.Levels {
 		line.Points = append(line.Points, chart.Point{At: l.At, V: float64(l.Used)})
 	}

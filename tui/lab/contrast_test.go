@@ -32,7 +32,7 @@ func TestTextOfTheLabCanBeRead(t *testing.T) {
 		for _, key := range []string{"enter", "b", "l", "D", "Q", "d", "T", "M", "C", "B", "B", "L", "esc", "w", "esc", "?"} {
 			app.Update(tuitest.Key(key))
 			app.View()
-			b := &app.Buffer
+			b := &app.Canvas.Buffer
 			for y := range b.H {
 				for x := range b.W {
 					c := b.At(x, y)

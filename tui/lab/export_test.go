@@ -25,5 +25,5 @@ func NewStory(ctx context.Context, o Options) (*shell.App, func() []lab.Arrival,
 // Size returns the terminal's size as the lab knows it.
 func Size(m tea.Model) (w, h int) {
 	a := m.(*shell.App)
-	return a.Buffer.W, a.Buffer.H
+	return a.Canvas.Buffer.W, a.Canvas.Buffer.H
 }

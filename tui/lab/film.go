@@ -111,12 +111,12 @@ func (p *projector) frame(at time.Duration) string {
 var Pictures = map[string]func(*shell.App) string{
 	".svg": svgOf,
 	".ans": ansiOf,
-	".txt": func(app *shell.App) string { return app.Buffer.Plain() + "\n" },
+	".txt": func(app *shell.App) string { return app.Canvas.Buffer.Plain() + "\n" },
 }
 
 // ansiOf is the picture as a terminal shows it when the file is written to it.
 func ansiOf(app *shell.App) string {
-	return strings.ReplaceAll(app.Buffer.String(), "\n", "\x1b[0m\n") + "\x1b[0m\n"
+	return strings.ReplaceAll(app.Canvas.Buffer.String(), "\n", "\x1b[0m\n") + "\x1b[0m\n"
 }
 
 // Picture draws the moment at which a film begins; 0 of a shared moment is that moment itself.
@@ -205,7 +205,7 @@ func rewrite(before, after []string) string {
 
 // svgOf is the picture for a browser.
 func svgOf(app *shell.App) string {
-	b := &app.Buffer
+	b := &app.Canvas.Buffer
 	var body strings.Builder
 	for y := range b.H {
 		row := make([]svg.Cell, b.W)
@@ -215,5 +215,5 @@ func svgOf(app *shell.App) string {
 		}
 		body.WriteString(svg.Row(y, row))
 	}
-	return svg.Document(b.W, b.H, app.Look.Dark, "", body.String())
+	return svg.Document(b.W, b.H, app.Canvas.Look.Dark, "", body.String())
 }

@@ -32,7 +32,7 @@ func (m *presenter) toggle() {
 // headerRows returns how many rows the header takes of a screen of that height. In presenter mode it
 // is a row of facts, the title in large type, and the goal.
 func (m *presenter) headerRows(height int) int {
-	if !m.on || m.s.app.Buffer.ASCII || height < 22 {
+	if !m.on || m.s.app.Canvas.Buffer.ASCII || height < 22 {
 		return headerRows
 	}
 	const facts = 1
@@ -51,7 +51,7 @@ func (m *presenter) goalRows(height int) int {
 	if s.at().Goal == nil || !s.shows("compare") && !s.shows("decision") && !s.shows("map") && !s.shows("accuracy") {
 		return 1
 	}
-	text, width := m.taskWords(), s.app.Buffer.W-2
+	text, width := m.taskWords(), s.app.Canvas.Buffer.W-2
 	room := height - lane*len(s.run.Setup().Candidates) - times - seekBar
 	if lines := typeRows * len(format.WrapBy(text, 2*width+1, dotsOf)); settable(text) && lines <= room {
 		return lines
@@ -62,7 +62,7 @@ func (m *presenter) goalRows(height int) int {
 // taskWords is the task, behind the mark of what is still to be done.
 func (m *presenter) taskWords() string {
 	s := m.s
-	return s.app.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
+	return s.app.Canvas.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
 }
 
 // cellsOf is how many cells a text takes in large type, with two dots beside each other in a cell

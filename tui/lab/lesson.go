@@ -58,7 +58,7 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 	}
 	lines := v.lines(s, width-4)
 	v.box, v.lanes = cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}, cell.Rect{}
-	if s.app.Framed {
+	if s.app.Canvas.Framed {
 		v.box.H = min(len(lines)+4, r.H)
 		if below := (cell.Rect{X: r.X, Y: r.Y + v.box.H, W: r.W, H: r.H - v.box.H}); below.H >= 8 {
 			v.lanes = below
@@ -72,7 +72,7 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 	}
 	v.text.SetWidth(width - 2)
 	v.text.SetHeight(max(v.box.H-1, 0))
-	if s.app.Framed {
+	if s.app.Canvas.Framed {
 		v.text.SetWidth(width - 4)
 		v.text.SetHeight(max(v.box.H-4, 0))
 	}
@@ -110,7 +110,7 @@ func (v *textView) lines(s *Screen, width int) []line {
 		}
 	}
 	write := func(text string, st themes.Style) {
-		if text = safetext.Clean(text); !s.presenter.on || s.app.Buffer.ASCII || !settable(text) {
+		if text = safetext.Clean(text); !s.presenter.on || s.app.Canvas.Buffer.ASCII || !settable(text) {
 			small(text, st)
 			return
 		}
@@ -125,23 +125,23 @@ func (v *textView) lines(s *Screen, width int) []line {
 		gap = make([]line, typeRows)
 	}
 	for _, p := range it.Paragraphs(s.run) {
-		write(p, s.app.Look.Text)
+		write(p, s.app.Canvas.Look.Text)
 		lines = append(lines, gap...)
 	}
 	if g := it.Goal; g != nil {
 		p := s.task.Progress
-		write(s.app.Look.NearMark+" "+it.Task(s.run), s.app.Look.Title)
+		write(s.app.Canvas.Look.NearMark+" "+it.Task(s.run), s.app.Canvas.Look.Title)
 		switch {
 		case p.Reached:
-			write(s.app.Look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(s.run.Setup().Zero))+". "+p.Then, s.app.Look.Good)
+			write(s.app.Canvas.Look.YesMark+" Reached at "+lab.Seconds(p.At.Sub(s.run.Setup().Zero))+". "+p.Then, s.app.Canvas.Look.Good)
 		case s.hint:
-			write("Hint: "+it.Hint(s.run), s.app.Look.Accent)
+			write("Hint: "+it.Hint(s.run), s.app.Canvas.Look.Accent)
 		default:
-			write(p.Text, s.app.Look.Dim)
+			write(p.Text, s.app.Canvas.Look.Dim)
 		}
 		lines = append(lines, gap...)
 	}
-	small("enter tries it · space fires · g goes to a time · i hints · H shows how", s.app.Look.Dim)
+	small("enter tries it · space fires · g goes to a time · i hints · H shows how", s.app.Canvas.Look.Dim)
 	return lines
 }
 
@@ -150,9 +150,9 @@ func (s *Screen) openLessons() {
 	choices := make([]shell.Choice, len(s.lessons))
 	for i := range s.lessons {
 		it := &s.lessons[i]
-		mark := s.app.Look.IdleMark
+		mark := s.app.Canvas.Look.IdleMark
 		if s.reached[it.ID] {
-			mark = s.app.Look.YesMark
+			mark = s.app.Canvas.Look.YesMark
 		}
 		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: it.Algorithm.Short(), Value: i}
 	}

@@ -161,7 +161,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.MouseMotionMsg:
 		if m := msg.Mouse(); m.Button == tea.MouseLeft {
-			cmd, _ := s.app.Click(m.X, m.Y)
+			cmd, _ := s.app.Canvas.Click(m.X, m.Y)
 			s.app.Redraw()
 			return cmd
 		}

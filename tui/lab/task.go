@@ -32,7 +32,7 @@ func (t *task) update(s *Screen) {
 		t.version, t.decided, t.now = s.run.Version(), s.run.Decided(), s.run.Now()
 		t.Progress = g.Progress(s.run)
 		if s.app.Options().ASCII {
-			t.Text = strings.NewReplacer("✓", s.app.Look.YesMark, "✖", s.app.Look.OverMark).Replace(t.Text)
+			t.Text = strings.NewReplacer("✓", s.app.Canvas.Look.YesMark, "✖", s.app.Canvas.Look.OverMark).Replace(t.Text)
 		}
 		switch {
 		case before.Reached:

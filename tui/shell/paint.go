@@ -29,11 +29,11 @@ func (a *App) View() tea.View {
 
 func (a *App) paint() {
 	a.stale = false
-	a.Begin()
-	defer func() { a.frame = a.Buffer.String() }()
+	a.Canvas.Begin()
+	defer func() { a.frame = a.Canvas.Buffer.String() }()
 	if a.tooSmall() {
-		a.TooSmall(a.o.Name, MinWidth, MinHeight)
-		a.Buffer.Text(0, 1, a.Buffer.W, strings.TrimSpace(a.host.TooSmall(a.Buffer.W)), a.Look.BadgeWarn)
+		a.Canvas.TooSmall(a.o.Name, MinWidth, MinHeight)
+		a.Canvas.Buffer.Text(0, 1, a.Canvas.Buffer.W, strings.TrimSpace(a.host.TooSmall(a.Canvas.Buffer.W)), a.Canvas.Look.BadgeWarn)
 		return
 	}
 	if len(a.screens) == 0 {
@@ -41,8 +41,8 @@ func (a *App) paint() {
 	}
 	body := a.body()
 	a.at().Paint(&a.Canvas, body)
-	footer := cell.Rect{Y: a.Buffer.H - 1, W: a.Buffer.W, H: 1}
-	header, _ := a.Buffer.Bounds().Top(a.host.HeaderRows())
+	footer := cell.Rect{Y: a.Canvas.Buffer.H - 1, W: a.Canvas.Buffer.W, H: 1}
+	header, _ := a.Canvas.Buffer.Bounds().Top(a.host.HeaderRows())
 	a.host.Header(&a.Canvas, header)
 	paintFooter(a, footer)
 	room := body
@@ -53,7 +53,7 @@ func (a *App) paint() {
 	a.paintTip(body)
 	if a.over != nil {
 		if a.over.Modal() { // a click beside it closes it
-			a.OnClick(a.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
+			a.Canvas.OnClick(a.Canvas.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
 		}
 		a.over.Paint(&a.Canvas, footer)
 	}
@@ -94,7 +94,7 @@ func paintFooter(a *App, r cell.Rect) {
 	x := r.X + 1
 	for _, act := range shown {
 		name := act.Help().Key
-		if a.Buffer.ASCII {
+		if a.Canvas.Buffer.ASCII {
 			name = strings.Fields(name)[0]
 			if len(name) > 1 && name[0] >= 0x80 {
 				name = act.Keys()[0]
@@ -103,11 +103,11 @@ func paintFooter(a *App, r cell.Rect) {
 		names = append(names, name, act.Hint)
 		width := safetext.Width(name) + 1 + safetext.Width(act.Hint)
 		if x+width <= r.X+r.W-1 {
-			a.OnClick(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
+			a.Canvas.OnClick(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
 		}
 		x += width + 2
 	}
-	a.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, a.footer.of(names, r.W-2, a.Look))
+	a.Canvas.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, a.footer.of(names, r.W-2, a.Canvas.Look))
 	paintBlocked(a, x, r.Y, r.X+r.W-1)
 }
 
@@ -148,8 +148,8 @@ func paintBlocked(a *App, x, y, end int) {
 		if x+width > end {
 			return
 		}
-		a.Buffer.Text(x, y, end, text, a.Look.Dim)
-		a.OnClick(cell.Rect{X: x, Y: y, W: width, H: 1}, func(int) tea.Cmd { a.Say(act.Reason()); return nil })
+		a.Canvas.Buffer.Text(x, y, end, text, a.Canvas.Look.Dim)
+		a.Canvas.OnClick(cell.Rect{X: x, Y: y, W: width, H: 1}, func(int) tea.Cmd { a.Say(act.Reason()); return nil })
 		x += width + 2
 	}
 }

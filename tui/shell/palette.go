@@ -26,7 +26,7 @@ func newPalette(a *App) *Picker {
 		if reason := act.Reason(); reason != "" {
 			c.What = reason
 		}
-		if a.Buffer.ASCII {
+		if a.Canvas.Buffer.ASCII {
 			c.Aside = act.Keys()[0]
 		}
 		choices = append(choices, c)
@@ -79,7 +79,7 @@ func swatch(l *chart.Look, t *themes.Theme) string {
 
 // newThemes lists the themes and shows each one that is looked at.
 func newThemes(a *App) *Picker {
-	before := a.Look.Theme
+	before := a.Canvas.Look.Theme
 	var choices []Choice
 	for _, name := range a.o.Shelf.Names() {
 		t, err := a.o.Shelf.Find(name)
@@ -90,7 +90,7 @@ func newThemes(a *App) *Picker {
 		if !t.Dark {
 			tone = "light"
 		}
-		choices = append(choices, Choice{Name: name, Aside: tone, Sample: swatch(&a.Look, t), Value: t})
+		choices = append(choices, Choice{Name: name, Aside: tone, Sample: swatch(&a.Canvas.Look, t), Value: t})
 	}
 	p := a.NewPicker("theme", choices)
 	p.Select(before.Name)

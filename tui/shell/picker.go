@@ -50,7 +50,7 @@ type Picker struct {
 
 // NewPicker returns a picker of the choices in a look.
 func (s *surface) NewPicker(title string, choices []Choice) *Picker {
-	p := &Picker{Title: title, choices: choices, input: widget.NewInput(s.Look, "› ", s.Look.Raised)}
+	p := &Picker{Title: title, choices: choices, input: widget.NewInput(s.Canvas.Look, "› ", s.Canvas.Look.Raised)}
 	items := make([]list.Item, len(choices))
 	names := make([]string, len(choices))
 	name, what := 8, 20
@@ -58,8 +58,8 @@ func (s *surface) NewPicker(title string, choices []Choice) *Picker {
 		items[i], names[i] = c, c.Name
 		name, what = max(name, safetext.Width(c.Name)), max(what, safetext.Width(c.What))
 	}
-	p.width = min(name+what+20, max(s.Buffer.W-6, 20))
-	p.list = list.New(items, newDelegate(s.Look, name, p.width-4), p.width-4, 1)
+	p.width = min(name+what+20, max(s.Canvas.Buffer.W-6, 20))
+	p.list = list.New(items, newDelegate(s.Canvas.Look, name, p.width-4), p.width-4, 1)
 	p.list.SetShowTitle(false)
 	p.list.SetShowFilter(false)
 	p.list.SetShowStatusBar(false)
@@ -67,10 +67,10 @@ func (s *surface) NewPicker(title string, choices []Choice) *Picker {
 	p.list.SetShowHelp(false)
 	p.list.SetStatusBarItemName("match", "matches") // what it says where nothing fits
 	p.list.Filter = p.rank
-	p.list.Styles.NoItems = widget.Lip(s.Look.Dim.On(s.Look.Raised))
+	p.list.Styles.NoItems = widget.Lip(s.Canvas.Look.Dim.On(s.Canvas.Look.Raised))
 	p.input.ShowSuggestions = true
 	p.input.SetSuggestions(names)
-	p.resize(s.Buffer.H)
+	p.resize(s.Canvas.Buffer.H)
 	p.filter("")
 	return p
 }

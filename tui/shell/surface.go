@@ -12,7 +12,7 @@ import (
 // surface is what a program paints on: a canvas, and what lies over the screen on it: an overlay, a
 // sentence, and what is said of the cell under the mouse.
 type surface struct {
-	widget.Canvas
+	Canvas widget.Canvas
 
 	over    Overlay
 	toast   widget.Toast
@@ -44,7 +44,7 @@ func (s *surface) Over() Overlay { return s.over }
 func (s *surface) follow(x, y int) tea.Cmd {
 	rests, stale := s.pointer.moveTo(x, y)
 	s.stale = s.stale || stale
-	if rests || s.over != nil || s.TipAt(x, y) == "" {
+	if rests || s.over != nil || s.Canvas.TipAt(x, y) == "" {
 		return nil
 	}
 	moves := s.pointer.moves
@@ -54,7 +54,7 @@ func (s *surface) follow(x, y int) tea.Cmd {
 // paintTip says what is under the mouse, as it is in this picture.
 func (s *surface) paintTip(body cell.Rect) {
 	if s.pointer.rests && s.over == nil {
-		s.PaintTip(s.pointer.x, s.pointer.y, s.TipAt(s.pointer.x, s.pointer.y), cell.Rect{Y: 0, W: s.Buffer.W, H: body.Y + body.H})
+		s.Canvas.PaintTip(s.pointer.x, s.pointer.y, s.Canvas.TipAt(s.pointer.x, s.pointer.y), cell.Rect{Y: 0, W: s.Canvas.Buffer.W, H: body.Y + body.H})
 	}
 }
 
@@ -87,4 +87,6 @@ func (s *surface) toOverlay(msg tea.Msg) tea.Cmd {
 }
 
 // tooSmall reports whether there is no room for a screen.
-func (s *surface) tooSmall() bool { return s.Buffer.W < MinWidth || s.Buffer.H < MinHeight }
+func (s *surface) tooSmall() bool {
+	return s.Canvas.Buffer.W < MinWidth || s.Canvas.Buffer.H < MinHeight
+}

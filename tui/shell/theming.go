@@ -22,21 +22,21 @@ func (d *theming) set(t *themes.Theme) {
 	if d.sixteen {
 		t = themes.Sixteen(d.dark)
 	}
-	d.on.SetTheme(t, d.ascii)
+	d.on.Canvas.SetTheme(t, d.ascii)
 	d.on.stale = true
 }
 
 // profiled takes in how many colours the terminal has.
 func (d *theming) profiled(p colorprofile.Profile) {
 	if d.sixteen = p == colorprofile.ANSI; d.sixteen {
-		d.set(d.on.Look.Theme)
+		d.set(d.on.Canvas.Look.Theme)
 	}
 }
 
 // background takes in whether the terminal's background is dark.
 func (d *theming) background(dark bool) {
 	d.dark = dark
-	if (!d.fixed || d.sixteen) && d.on.Look.Dark != dark {
+	if (!d.fixed || d.sixteen) && d.on.Canvas.Look.Dark != dark {
 		d.set(d.shelf.Default(dark))
 	}
 }

@@ -33,8 +33,8 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Batch(a.advance(msg.at), a.nextTick())
 	case tea.WindowSizeMsg:
-		a.Buffer.Resize(msg.Width, msg.Height)
-		a.Framed = a.Buffer.W >= WideWidth && a.Buffer.H >= WideHeight
+		a.Canvas.Buffer.Resize(msg.Width, msg.Height)
+		a.Canvas.Framed = a.Canvas.Buffer.W >= WideWidth && a.Canvas.Buffer.H >= WideHeight
 		a.stale = true
 		return a.everywhere(msg)
 	case tea.BackgroundColorMsg:
@@ -145,7 +145,7 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 func (a *App) click(msg tea.MouseClickMsg) tea.Cmd {
 	a.stale = true
 	if msg.Button == tea.MouseLeft {
-		if cmd, hit := a.Click(msg.X, msg.Y); hit {
+		if cmd, hit := a.Canvas.Click(msg.X, msg.Y); hit {
 			return tea.Batch(cmd, a.Wake())
 		}
 	}
@@ -193,13 +193,13 @@ func (a *App) stopAll() tea.Cmd {
 // layout says to the screen which room it has.
 func (a *App) layout() {
 	if len(a.screens) > 0 && !a.tooSmall() {
-		a.at().Update(LayoutMsg{a.body(), a.Framed})
+		a.at().Update(LayoutMsg{a.body(), a.Canvas.Framed})
 	}
 }
 
 // body is the room between the header and the footer.
 func (a *App) body() cell.Rect {
-	_, rest := a.Buffer.Bounds().Top(a.host.HeaderRows())
+	_, rest := a.Canvas.Buffer.Bounds().Top(a.host.HeaderRows())
 	body, _ := rest.Top(rest.H - 1)
 	return body
 }
