@@ -42,10 +42,10 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 		t.Fatalf("the choices are %s, %v", text, err)
 	}
 	again := start()
-	if again.Canvas.Look.Name != "nord" || again.session.SortText() != "by utilization" || again.View().MouseMode != tea.MouseModeNone {
-		t.Errorf("theme %s, order %s, mouse %v", again.Canvas.Look.Name, again.session.SortText(), again.View().MouseMode)
+	if again.Canvas.Look.Name != "nord" || again.session.Rows.SortText() != "by utilization" || again.View().MouseMode != tea.MouseModeNone {
+		t.Errorf("theme %s, order %s, mouse %v", again.Canvas.Look.Name, again.session.Rows.SortText(), again.View().MouseMode)
 	}
-	if got := again.session.Time.Zoomed(); got != -1 {
+	if got := again.session.Shown.Time.Zoomed(); got != -1 {
 		t.Errorf("the zoom is %d steps, want -1", got)
 	}
 	for key, want := range map[string]string{"arrangement": "1", "groups": "on"} {

@@ -40,25 +40,25 @@ func TickMsg(t time.Time) tea.Msg { return shell.TickAt(t) }
 func FiredMsg(f ...model.Fired) tea.Msg { return firing.FiredMsg(f...) }
 
 // TakeFired delivers what injectors have reported so far.
-func (a *App) TakeFired() { a.Update(a.session.TakeFired()) }
+func (a *App) TakeFired() { a.Update(a.session.Orders.TakeFired()) }
 
 // Selected returns the selected key.
-func (a *App) Selected() string { return a.session.Selected() }
+func (a *App) Selected() string { return a.session.Selection.Selected() }
 
 // Group returns the name of the group under the cursor; "" it is on a key.
-func (a *App) Group() string { return a.session.Group() }
+func (a *App) Group() string { return a.session.Selection.Group() }
 
 // Rows returns how many keys are listed.
-func (a *App) Rows() int { return len(a.session.Rows()) }
+func (a *App) Rows() int { return len(a.session.Rows.Rows()) }
 
 // Bindings returns the actions of the screen that is shown.
 func (a *App) Bindings() keymap.Actions { return a.All() }
 
 // Listed returns the keys in the order of the table.
-func (a *App) Listed() []*model.Watched { return a.session.Rows() }
+func (a *App) Listed() []*model.Watched { return a.session.Rows.Rows() }
 
 // BandOf returns the band of a key.
-func (a *App) BandOf(k *model.Watched) rows.Band { return a.session.BandOf(k) }
+func (a *App) BandOf(k *model.Watched) rows.Band { return a.session.Rows.BandOf(k) }
 
 // Hits returns what the open picker lists, the best first.
 func (a *App) Hits() []shell.Choice {
@@ -69,4 +69,4 @@ func (a *App) Hits() []shell.Choice {
 }
 
 // At returns the instant on screen.
-func (a *App) At() limiter.Instant { return a.session.At() }
+func (a *App) At() limiter.Instant { return a.session.Shown.At() }

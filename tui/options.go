@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 		return err
 	}
 	err = app.Run(extra...)
-	return cmp.Or(err, s.Close(), app.KeepAll())
+	return cmp.Or(err, s.Files.Close(), app.KeepAll())
 }
 
 // newApp returns a program with the dashboard's screens in it.
@@ -94,14 +94,14 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		}
 		app.Register(sc.name, sc.what, screen)
 	}
-	s.Restore(kept.values["sort"])
+	s.Rows.Restore(kept.values["sort"])
 	s.RestoreZoom(kept.values["zoom"])
 	if o.Tour {
 		app.Open(tour.New(s))
 	}
 	if o.Choices != "" && len(kept.values) == 0 {
 		hint := firstRun
-		if !s.Armament().Armed {
+		if !s.Orders.Armament().Armed {
 			hint = firstRunReadOnly
 		}
 		app.Say(hint)

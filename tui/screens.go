@@ -32,5 +32,5 @@ func newLab(s *session.Session, o Options) (shell.Screen, error) {
 	if o.Lab.Save == nil {
 		o.Lab.Save = func(string, []byte) error { return errors.New("this screen keeps no files") }
 	}
-	return lab.NewScreen(s.App, o.Lab)
+	return lab.NewScreen(s.Shell, o.Lab)
 }

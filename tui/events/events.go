@@ -63,8 +63,8 @@ func (e *event) marker() marker.Marker {
 func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 	v := view{p, s}
 	in := p.Section(r, false, widget.Styled("alerts", p.Look.Title), widget.Styled(" · newest first", p.Look.Dim))
-	p.OnClick(r, func(int) tea.Cmd { return s.Show("events") })
-	alerts := s.Board().Alerts()
+	p.OnClick(r, func(int) tea.Cmd { return s.Shell.Show("events") })
+	alerts := s.Shown.Board().Alerts()
 	if len(alerts) == 0 {
 		v.quietSoFar(in)
 		return
@@ -76,7 +76,7 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 	who := v.whoColumns(list, in.W)
 	for i, e := range list {
 		v.paintEvent(in.X, in.Y+i, in.X+in.W, who, e)
-		if s.Board().Key(e.key()) != nil {
+		if s.Shown.Board().Key(e.key()) != nil {
 			p.OnClick(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, func(int) tea.Cmd { return lead(s, e) })
 		}
 	}
@@ -88,7 +88,7 @@ func (v view) quietSoFar(in cell.Rect) {
 
 // events merges the alerts, decisions and markers that fit the filter by time, newest first.
 func (v view) events() []event {
-	alerts, decisions := v.s.Board().Alerts(), v.s.Decisions()
+	alerts, decisions := v.s.Shown.Board().Alerts(), v.s.Orders.Decisions()
 	list := make([]event, 0, len(alerts)+len(decisions))
 	i, j := len(alerts)-1, len(decisions)-1
 	for i >= 0 || j >= 0 {
@@ -125,7 +125,7 @@ func (v view) measure(list []event) {
 		case model.BecameThrottled:
 			end, known := freed[e.alert.Key]
 			if e.still = !known; e.still {
-				end = v.s.At()
+				end = v.s.Shown.At()
 			}
 			e.lasted = max(end.Sub(e.at), 0)
 			delete(freed, e.alert.Key)
@@ -142,7 +142,7 @@ func (v view) fits(e *event) bool {
 	case e.alert != nil:
 		words = session.Subject(e.alert, v.s.Name) + " " + session.AlertText(e.alert)
 	}
-	return v.s.Fits(e.key(), words)
+	return v.s.Rows.Fits(e.key(), words)
 }
 
 // narrow is the width of a log below which its times are in seconds.

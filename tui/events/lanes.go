@@ -76,7 +76,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 	if plot.W < 8 || plot.H < 1 || len(e.list) == 0 {
 		return
 	}
-	now, oldest := v.s.At(), e.list[len(e.list)-1].at
+	now, oldest := v.s.Shown.At(), e.list[len(e.list)-1].at
 	span := spans[0]
 	for _, s := range spans[1:] {
 		if now.Sub(oldest) > span {
@@ -93,7 +93,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 		y := plot.Y + i
 		v.paintLane(cell.Rect{X: plot.X, Y: y, W: plot.W, H: 1}, l, place)
 		st := v.c.Look.Text
-		if k := v.s.Board().Key(l.key); k != nil {
+		if k := v.s.Shown.Board().Key(l.key); k != nil {
 			mark, style := v.s.Mark(k, v.c.Look)
 			v.c.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
 		} else {
@@ -108,7 +108,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 	labels := plot.Y + plot.H
 	v.c.Buffer.Text(plot.X, labels, plot.X+plot.W, "-"+format.Length(span), v.c.Look.Dim)
 	end := "now"
-	if v.s.Paused() {
+	if v.s.Shown.Paused() {
 		end = format.Clock(now)
 	}
 	v.c.Buffer.Right(plot.X, labels, plot.X+plot.W, end, v.c.Look.Text)

@@ -77,7 +77,7 @@ func (e *Screen) Update(msg tea.Msg) tea.Cmd {
 		e.at = min(max(e.at, 0), max(len(e.list)-1, 0))
 		e.top = min(max(e.top, e.at-e.rows+1), e.at)
 		e.top = min(max(e.top, 0), max(0, len(e.list)-e.rows))
-		e.s.See(0, 0)
+		e.s.Selection.See(0, 0)
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelDown {
 			e.at = min(e.at+3, max(len(e.list)-1, 0))
@@ -103,7 +103,7 @@ func (e *Screen) export() tea.Cmd {
 		list = append(list, e.list[i].marker())
 	}
 	marker.Sort(list)
-	e.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return e.s.ExportEvents(list, f) })
+	e.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return e.s.Files.ExportEvents(list, f) })
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (e *Screen) export() tea.Cmd {
 func lead(s *session.Session, e event) tea.Cmd {
 	if e.mark != nil {
 		s.Marks.Go(*e.mark)
-		return s.Show("dashboard")
+		return s.Shell.Show("dashboard")
 	}
 	return s.Visit(e.key(), e.at)
 }
@@ -121,18 +121,18 @@ func lead(s *session.Session, e event) tea.Cmd {
 func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, e.s}
 	title := []widget.Span{widget.Styled("events", p.Look.Title),
-		widget.Styled(" · "+format.Plural(len(e.s.Board().Alerts()), "alert")+", "+format.Plural(len(e.s.Decisions()), "decision"), p.Look.Dim)}
+		widget.Styled(" · "+format.Plural(len(e.s.Shown.Board().Alerts()), "alert")+", "+format.Plural(len(e.s.Orders.Decisions()), "decision"), p.Look.Dim)}
 	if n := len(e.s.Marks.Set()); n > 0 {
 		title = append(title, widget.Styled(", "+format.Plural(n, "marker"), p.Look.Dim))
 	}
-	if f := e.s.Filter(); f != "" {
+	if f := e.s.Rows.Filter(); f != "" {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(e.list)), p.Look.Accent), widget.Styled(safetext.Clean(f), p.Look.Text))
 	}
 	in := p.Section(e.log, true, title...)
 	e.paintLanes(v, e.lanes)
 	switch {
 	case len(e.list) > 0:
-	case e.s.Filter() != "":
+	case e.s.Rows.Filter() != "":
 		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No event fits the filter; esc clears it.", p.Look.Dim)
 		return
 	default:

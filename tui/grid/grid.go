@@ -45,15 +45,15 @@ func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
 func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	key := k.Reading.Key
 	line := v.c.Look.Border
-	if key == v.s.Selected() {
+	if key == v.s.Selection.Selected() {
 		line = v.c.Look.Accent
 	}
 	v.c.Look.Box.Frame(&v.c.Buffer, r, line)
 	v.c.OnClick(r, func(int) tea.Cmd {
-		if v.s.Selected() == key {
-			return v.s.Show("dashboard")
+		if v.s.Selection.Selected() == key {
+			return v.s.Shell.Show("dashboard")
 		}
-		v.s.Pick(key)
+		v.s.Selection.Pick(key)
 		return nil
 	})
 	mark, style := v.s.Mark(k, v.c.Look)
@@ -66,7 +66,7 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 		v.c.Buffer.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), v.c.Look.Unknown)
 		return
 	}
-	v.s.Time.Tile(v.c, in, k, v.s.Moment())
+	v.s.Shown.Time.Tile(v.c, in, k, v.s.Shown.Moment())
 	g, foot := &k.Gauge, r.Y+r.H-1
 	next, st := " next "+session.NextText(g, 6)+" ", v.c.Look.Good
 	switch {
@@ -83,7 +83,7 @@ func (v view) paintTile(r cell.Rect, k *model.Watched) {
 	}
 	v.c.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), v.c.Look.Dim),
 		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.c.Look.Dim), widget.Styled(" · "+rate+" ", v.c.Look.Text))
-	if _, old := v.s.Outdated(k); old {
+	if _, old := v.s.Shown.Outdated(k); old {
 		v.c.Buffer.Wash(in, v.c.Look.Unknown.Fg)
 		v.c.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, v.c.Look.Unknown.Fg)
 	}

@@ -36,7 +36,7 @@ type view struct {
 func New(s *session.Session) *Screen {
 	g := &Screen{s: s, cols: 1, rows: 1}
 	move := func(by func() int) func() tea.Cmd {
-		return func() tea.Cmd { g.s.Move(by()); return nil }
+		return func() tea.Cmd { g.s.Selection.Move(by()); return nil }
 	}
 	page := func() int { return g.cols * g.rows }
 	g.actions = append(s.Actions(),
@@ -46,9 +46,9 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j"),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows()) }), "home"),
-		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows()) }), "end", "G"),
-		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Show("dashboard") }, "enter").Hinted("open"),
+		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows.Rows()) }), "home"),
+		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows.Rows()) }), "end", "G"),
+		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") }, "enter").Hinted("open"),
 	)
 	return g
 }
@@ -61,19 +61,19 @@ func (g *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
 		g.area = msg.Area
-		g.cols, g.rows, g.height = tiling(g.area, len(g.s.Rows()))
+		g.cols, g.rows, g.height = tiling(g.area, len(g.s.Rows.Rows()))
 		per := max(g.cols*g.rows, 1)
-		g.pages = max((len(g.s.Rows())+per-1)/per, 1)
+		g.pages = max((len(g.s.Rows.Rows())+per-1)/per, 1)
 		g.page = min(g.page, g.pages-1)
-		if i := g.s.Index(); i >= 0 && g.s.Picked() {
+		if i := g.s.Selection.Index(); i >= 0 && g.s.Selection.Picked() {
 			g.page = i / per
 		}
-		g.s.See(g.page*per, (g.page+1)*per)
+		g.s.Selection.See(g.page*per, (g.page+1)*per)
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelDown {
-			g.s.Move(g.cols)
+			g.s.Selection.Move(g.cols)
 		} else {
-			g.s.Move(-g.cols)
+			g.s.Selection.Move(-g.cols)
 		}
 	}
 	return nil
@@ -82,9 +82,9 @@ func (g *Screen) Update(msg tea.Msg) tea.Cmd {
 // Paint draws the page of tiles, and at the lower edge which page it is.
 func (g *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	v := view{p, g, g.s}
-	rows := g.s.Rows()
+	rows := g.s.Rows.Rows()
 	if len(rows) == 0 {
-		session.PaintSearch(p, r, g.s.Live())
+		session.PaintSearch(p, r, g.s.Shown.Live())
 		return
 	}
 	page := g.cols * g.rows

@@ -34,7 +34,7 @@ func (h *Screen) Keys() keymap.Actions {
 // Update says that no key is on screen.
 func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 	if _, ok := msg.(shell.LayoutMsg); ok {
-		h.s.See(0, 0)
+		h.s.Selection.See(0, 0)
 	}
 	return nil
 }
@@ -42,10 +42,10 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 // Paint draws what is known of the server.
 func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
-	b := h.s.Board()
+	b := h.s.Shown.Board()
 	v := &View{
 		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.s.ShortName,
-		Link: h.s.Live().Server, Server: h.s.Server(), Cost: h.s.Cost(), Pace: session.PaceText(&h.s.Live().Sweep), Plots: &h.plots,
+		Link: h.s.Shown.Live().Server, Server: h.s.Shown.Server(), Cost: h.s.Shown.Cost(), Pace: session.PaceText(&h.s.Shown.Live().Sweep), Plots: &h.plots,
 	}
 	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)

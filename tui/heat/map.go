@@ -123,14 +123,14 @@ func (h *Screen) layOut(area cell.Rect) {
 	h.at = min(h.at, max(len(h.rows)-1, 0))
 	h.first = min(max(h.first, h.at-shown+1), h.at)
 	h.first = min(max(h.first, 0), max(len(h.rows)-shown, 0))
-	h.s.See(h.first, h.first+shown)
+	h.s.Selection.See(h.first, h.first+shown)
 }
 
 // fill brings every row up to now. Histories of keys that are gone are dropped once they are
 // as many as those that are shown.
 func (h *Screen) fill() {
 	d := steps[h.step]
-	newest := h.s.At().Floor(d).Add(d)
+	newest := h.s.Shown.At().Floor(d).Add(d)
 	h.newest = newest
 	h.turn++
 	if h.known == nil || len(h.known) > 2*len(h.keys)+64 {

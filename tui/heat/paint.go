@@ -23,7 +23,7 @@ type view struct {
 
 func (v view) paint(r cell.Rect) {
 	if len(v.screen.rows) == 0 {
-		session.PaintSearch(v.c, r, v.s.Live())
+		session.PaintSearch(v.c, r, v.s.Shown.Live())
 		return
 	}
 	if v.screen.what.on {
@@ -168,12 +168,12 @@ func (v view) paintTimes() {
 	y, d := v.screen.area.Y+v.screen.area.H, steps[v.screen.step]
 	right := v.screen.area.X + v.screen.area.W
 	v.c.Buffer.Right(v.screen.area.X, y, right, "now", v.c.Look.Text)
-	if v.s.Paused() {
-		v.c.Buffer.Right(v.screen.area.X, y, right, format.Clock(v.s.At()), v.c.Look.Text)
+	if v.s.Shown.Paused() {
+		v.c.Buffer.Right(v.screen.area.X, y, right, format.Clock(v.s.Shown.At()), v.c.Look.Text)
 	}
 	for n := 20; n < v.screen.area.W-4; n += 20 {
 		text := "-" + format.Length(time.Duration(n)*d)
 		v.c.Buffer.Text(right-n-len(text)/2, y, right-9, text, v.c.Look.Dim)
 	}
-	v.c.Buffer.Text(v.screen.area.X-v.screen.names, y, v.screen.area.X, format.First(v.screen.names-2, format.Plural(len(v.screen.keys), "key")+" · "+v.s.SortText(), format.Plural(len(v.screen.keys), "key")), v.c.Look.Dim)
+	v.c.Buffer.Text(v.screen.area.X-v.screen.names, y, v.screen.area.X, format.First(v.screen.names-2, format.Plural(len(v.screen.keys), "key")+" · "+v.s.Rows.SortText(), format.Plural(len(v.screen.keys), "key")), v.c.Look.Dim)
 }

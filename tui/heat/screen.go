@@ -116,7 +116,7 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 	case tea.MouseMotionMsg:
 		if h.area.Holds(msg.X, msg.Y) {
 			h.point(msg.X, msg.Y)
-			h.s.Redraw()
+			h.s.Shell.Redraw()
 		}
 	case tea.MouseClickMsg:
 		if msg.Button == tea.MouseLeft && h.area.Holds(msg.X, msg.Y) {
@@ -183,12 +183,12 @@ func (h *Screen) home() { h.at, h.first, h.keys = 0, 0, nil }
 // moment is the middle of the column under the cursor.
 func (h *Screen) moment() limiter.Instant {
 	d := steps[h.step]
-	return min(h.newest.Add(-time.Duration(h.back)*d-d/2), h.s.At())
+	return min(h.newest.Add(-time.Duration(h.back)*d-d/2), h.s.Shown.At())
 }
 
 // within returns the keys that are shown, in the order of the session's rows.
 func (h *Screen) within() []*model.Watched {
-	list := h.s.Rows()
+	list := h.s.Rows.Rows()
 	for _, one := range h.inside {
 		if one.prefix == "" {
 			list = list[min(one.from, len(list)):min(one.to, len(list))]

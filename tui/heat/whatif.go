@@ -54,7 +54,7 @@ func (h *Screen) askWhatIf() tea.Cmd {
 		}
 	}
 	try(h.what.text)
-	p = h.s.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
+	p = h.s.Shell.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				h.what = whatIf{}
@@ -62,7 +62,7 @@ func (h *Screen) askWhatIf() tea.Cmd {
 			return nil
 		}, nil)
 	p.Suggest(session.TermsNear(of))
-	h.s.Open(p)
+	h.s.Shell.Open(p)
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (h *Screen) runWhatIf() {
 		return
 	}
 	r := &h.rows[h.at]
-	name, second := r.prefix+r.keys[0].Reading.Key, h.s.At()-h.s.At()%1_000_000
+	name, second := r.prefix+r.keys[0].Reading.Key, h.s.Shown.At()-h.s.Shown.At()%1_000_000
 	if w := &h.what; w.row != name || w.keys != len(r.keys) || w.second != second || w.lanes.End != h.newest || len(w.lanes.Was) != h.width {
 		w.row, w.keys, w.second = name, len(r.keys), second
 		w.lanes = model.Compared{End: h.newest, Column: steps[h.step], Was: make([]model.Bin, h.width), Would: make([]model.Bin, h.width)}

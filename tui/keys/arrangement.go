@@ -25,8 +25,8 @@ var arrangementNames = [...]string{"everything", "keys beside the timeline", "a 
 func (d *Screen) nextArrangement() tea.Cmd {
 	d.arrangement = (d.arrangement + 1) % arrangements
 	d.expanded = false
-	d.s.Say("Panes: " + arrangementNames[d.arrangement] + ".")
-	return d.s.Remember("arrangement", strconv.Itoa(int(d.arrangement)))
+	d.s.Shell.Say("Panes: " + arrangementNames[d.arrangement] + ".")
+	return d.s.Shell.Remember("arrangement", strconv.Itoa(int(d.arrangement)))
 }
 
 // restoreArrangement takes up that of an earlier start; a name that is none is left.

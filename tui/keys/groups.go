@@ -21,7 +21,7 @@ func (d *Screen) travel() keymap.Actions {
 	arrow := func(name, shown, what string, earlier bool, keys ...string) keymap.Action {
 		return keymap.New("time", name, shown, what, func() tea.Cmd {
 			switch {
-			case d.s.CanScroll() == "":
+			case d.s.Shown.CanScroll() == "":
 				d.s.Scroll(earlier)
 			case earlier:
 				d.table.fold()
@@ -33,7 +33,7 @@ func (d *Screen) travel() keymap.Actions {
 			if d.table.groups.on {
 				return ""
 			}
-			return d.s.CanScroll()
+			return d.s.Shown.CanScroll()
 		})
 	}
 	return keymap.Actions{
@@ -45,12 +45,12 @@ func (d *Screen) travel() keymap.Actions {
 
 func (t *table) toggleGroups() tea.Cmd {
 	t.groups = grouping{on: !t.groups.on}
-	t.s.SetGroup("")
+	t.s.Selection.SetGroup("")
 	name := ""
 	if t.groups.on {
 		name = "on"
 	}
-	return t.s.Remember("groups", name)
+	return t.s.Shell.Remember("groups", name)
 }
 
 // buildGroups brings the lines of the table up to date with the rows and says what the
@@ -60,22 +60,22 @@ func (t *table) buildGroups() {
 	if !g.on {
 		return
 	}
-	if all := t.s.Filter() != ""; g.built != t.s.Sorts() || g.all != all {
-		g.built, g.all = t.s.Sorts(), all
-		g.tree.build(t.s.Rows(), t.s.Name, all)
+	if all := t.s.Rows.Filter() != ""; g.built != t.s.Rows.Sorts() || g.all != all {
+		g.built, g.all = t.s.Rows.Sorts(), all
+		g.tree.build(t.s.Rows.Rows(), t.s.Name, all)
 	}
 	if g.at != "" && g.tree.groupLine(g.at) < 0 {
 		g.at = ""
 	}
 	if g.at == "" {
-		if i := g.tree.lineOf(t.s.Selected()); i >= 0 && g.tree.lines[i].group != nil {
+		if i := g.tree.lineOf(t.s.Selection.Selected()); i >= 0 && g.tree.lines[i].group != nil {
 			g.at = g.tree.lines[i].group.path
 		}
 	}
 	if g.at == "" {
-		t.s.SetGroup("")
+		t.s.Selection.SetGroup("")
 	} else {
-		t.s.SetGroup(g.tree.lines[g.tree.groupLine(g.at)].group.title())
+		t.s.Selection.SetGroup(g.tree.lines[g.tree.groupLine(g.at)].group.title())
 	}
 }
 
@@ -84,7 +84,7 @@ func (t *table) lineCount() int {
 	if t.groups.on {
 		return len(t.groups.tree.lines)
 	}
-	return len(t.s.Rows())
+	return len(t.s.Rows.Rows())
 }
 
 // lineAt returns a line of the table.
@@ -92,24 +92,24 @@ func (t *table) lineAt(i int) line {
 	if t.groups.on {
 		return t.groups.tree.lines[i]
 	}
-	return line{key: t.s.Rows()[i]}
+	return line{key: t.s.Rows.Rows()[i]}
 }
 
 // cursor is the line under the cursor, or -1.
 func (t *table) cursor() int {
 	switch {
 	case !t.groups.on:
-		return t.s.Index()
+		return t.s.Selection.Index()
 	case t.groups.at != "":
 		return t.groups.tree.groupLine(t.groups.at)
 	}
-	return t.groups.tree.lineOf(t.s.Selected())
+	return t.groups.tree.lineOf(t.s.Selection.Selected())
 }
 
 // step moves the cursor so many lines down.
 func (t *table) step(by int) {
 	if !t.groups.on {
-		t.s.Move(by)
+		t.s.Selection.Move(by)
 		return
 	}
 	at := t.cursor()
@@ -128,12 +128,12 @@ func (t *table) goTo(i int) {
 	l := t.lineAt(min(max(i, 0), t.lineCount()-1))
 	if l.group == nil {
 		t.groups.at = ""
-		t.s.Pick(l.key.Reading.Key)
+		t.s.Selection.Pick(l.key.Reading.Key)
 		return
 	}
-	t.s.Pick(l.group.shown().Reading.Key)
+	t.s.Selection.Pick(l.group.shown().Reading.Key)
 	t.groups.at = l.group.path
-	t.s.SetGroup(l.group.title())
+	t.s.Selection.SetGroup(l.group.title())
 }
 
 // group returns the group under the cursor, or nil.
@@ -162,7 +162,7 @@ func (t *table) fold() {
 	g := t.group()
 	switch {
 	case g == nil:
-		g = t.groups.tree.of[t.s.Selected()]
+		g = t.groups.tree.of[t.s.Selection.Selected()]
 	case t.groups.tree.open[g.path]:
 		t.openGroup(g, false)
 		return
@@ -177,7 +177,7 @@ func (t *table) fold() {
 // seeLines tells the source which keys are on screen: of a group the one that is shown.
 func (t *table) seeLines(from, to int) {
 	if !t.groups.on {
-		t.s.See(from, to)
+		t.s.Selection.See(from, to)
 		return
 	}
 	var keys []string
@@ -188,7 +188,7 @@ func (t *table) seeLines(from, to int) {
 		}
 		keys = append(keys, k.Reading.Key)
 	}
-	t.s.SeeKeys(keys)
+	t.s.Selection.SeeKeys(keys)
 }
 
 // shown is the key that stands for the group: the nearest to its limit, else the first.

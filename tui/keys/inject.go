@@ -41,11 +41,11 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 	if left.H > 5 {
 		y++
 	}
-	n, rows := len(v.s.Decisions()), left.Y+left.H-y
+	n, rows := len(v.s.Orders.Decisions()), left.Y+left.H-y
 	if rows <= 2 && (rows == 1 || left.H > 2) && right.H == 0 && n > 0 && left.W >= 76 { // the forecast leaves no row: beside it
 		x := left.X + left.W - decisionCells
 		y = v.forecast(cell.Rect{X: left.X, Y: left.Y, W: left.W - decisionCells - 1, H: left.H}, y)
-		events.PaintDecision(v.c, x, y-1, left.X+left.W, &v.s.Decisions()[n-1])
+		events.PaintDecision(v.c, x, y-1, left.X+left.W, &v.s.Orders.Decisions()[n-1])
 		return
 	}
 	y = v.forecast(left, y)
@@ -64,19 +64,19 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 func (v injectorPane) title(room int) []widget.Span {
 	title := []widget.Span{widget.Styled("injector", v.c.Look.Title)}
 	var past []widget.Span
-	if n := v.s.Outcomes().Total(); n > 0 {
+	if n := v.s.Orders.Outcomes().Total(); n > 0 {
 		past = append(past, widget.Styled(fmt.Sprintf(" · fired %d: ", n), v.c.Look.Dim),
-			widget.Styled(fmt.Sprintf("%d admitted", v.s.Outcomes().Admitted), v.c.Look.Admitted), widget.Styled(", ", v.c.Look.Dim),
-			widget.Styled(fmt.Sprintf("%d denied", v.s.Outcomes().Denied), v.c.Look.Denied))
-		if odd := v.s.Outcomes().Failed + v.s.Outcomes().Unanswered; odd > 0 {
+			widget.Styled(fmt.Sprintf("%d admitted", v.s.Orders.Outcomes().Admitted), v.c.Look.Admitted), widget.Styled(", ", v.c.Look.Dim),
+			widget.Styled(fmt.Sprintf("%d denied", v.s.Orders.Outcomes().Denied), v.c.Look.Denied))
+		if odd := v.s.Orders.Outcomes().Failed + v.s.Orders.Outcomes().Unanswered; odd > 0 {
 			past = append(past, widget.Styled(fmt.Sprintf(", %d failed or unknown", odd), v.c.Look.Unknown))
 		}
 	}
-	if s := v.s.Rate(); s != nil {
-		title = append(title, widget.Styled(" · "+v.s.UnderWay(s)+" at ", v.c.Look.Injected),
+	if s := v.s.Orders.Rate(); s != nil {
+		title = append(title, widget.Styled(" · "+v.s.Orders.UnderWay(s)+" at ", v.c.Look.Injected),
 			widget.Styled(v.s.ShortName(s.Key, 30), v.c.Look.Injected))
-	} else if v.s.Firing() > 0 {
-		title = append(title, widget.Styled(fmt.Sprintf(" · %d under way", v.s.Firing()), v.c.Look.Injected))
+	} else if v.s.Orders.Firing() > 0 {
+		title = append(title, widget.Styled(fmt.Sprintf(" · %d under way", v.s.Orders.Firing()), v.c.Look.Injected))
 	}
 	if widget.Width(title...)+widget.Width(past...) > room {
 		return title
@@ -86,11 +86,11 @@ func (v injectorPane) title(room int) []widget.Span {
 
 // buttons draws what can be fired, or says why nothing can; it returns the row below.
 func (v injectorPane) buttons(x, y, end, bottom int) int {
-	if v.s.Inject.Injector == nil {
+	if v.s.Options.Inject.Injector == nil {
 		v.c.Buffer.Text(x, y, end, "nothing can be fired here", v.c.Look.Dim)
 		return y + 1
 	}
-	if why := v.s.CanFire(); why != "" {
+	if why := v.s.Orders.CanFire(); why != "" {
 		lines := format.Wrap(safetext.Clean(why), end-x)
 		if len(lines) > bottom-y { // the remedy matters more than what is wrong
 			_, remedy, _ := strings.Cut(lines[0]+" "+strings.Join(lines[1:], " "), ": ")
@@ -105,23 +105,23 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 			v.c.Buffer.Text(x, y, end, line, v.c.Look.Dim)
 			y++
 		}
-		if v.s.Inject.Arming != nil && v.s.Armament().Refused == nil && y < bottom {
+		if v.s.Options.Inject.Arming != nil && v.s.Orders.Armament().Refused == nil && y < bottom {
 			v.c.Button(x, y, end, "!", "arm", v.doing("arm"))
 			y++
 		}
 		return y
 	}
 	x = v.c.Button(x, y, end, "space", "fire 1", v.doing("fire"))
-	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Burst()), v.doing("burst"))
-	rate := "rate " + format.PerSecond(v.s.PerSecond())
-	if v.s.Rate() != nil {
+	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Orders.Burst()), v.doing("burst"))
+	rate := "rate " + format.PerSecond(v.s.Orders.PerSecond())
+	if v.s.Orders.Rate() != nil {
 		rate = "stop rate"
 	}
 	x = v.c.Button(x, y, end, "r", rate, v.doing("rate"))
 	x = v.c.Button(x, y, end, "x", "stop", v.doing("stop"))
 	x = v.c.Button(x-1, y, end, "-", "less", v.doing("less"))
 	x = v.c.Button(x-1, y, end, "+", "more", v.doing("more"))
-	if v.s.Inject.Arming != nil {
+	if v.s.Options.Inject.Arming != nil {
 		v.c.Button(x, y, end, "!", "disarm", v.doing("arm"))
 	}
 	return y + 1
@@ -129,12 +129,12 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 
 // forecast says what the buttons would do now, and returns the row below.
 func (v injectorPane) forecast(r cell.Rect, y int) int {
-	k := v.s.Current()
+	k := v.s.Selection.Current()
 	if k == nil || y >= r.Y+r.H {
 		return y
 	}
 	end := r.X + r.W
-	if age, old := v.s.Outdated(k); old {
+	if age, old := v.s.Shown.Outdated(k); old {
 		v.c.Buffer.Text(r.X, y, end, "no forecast: what is known is "+format.Span(age)+" old", v.c.Look.Unknown)
 		return y + 1
 	}
@@ -147,7 +147,7 @@ func (v injectorPane) forecast(r cell.Rect, y int) int {
 		}
 		return y
 	}
-	one, many := k.Reading.Forecast(v.s.At(), 1, 1), k.Reading.Forecast(v.s.At(), v.s.Burst(), 1)
+	one, many := k.Reading.Forecast(v.s.Shown.At(), 1, 1), k.Reading.Forecast(v.s.Shown.At(), v.s.Orders.Burst(), 1)
 	column := 9
 	if r.W < 36 {
 		column = 0
@@ -156,7 +156,7 @@ func (v injectorPane) forecast(r cell.Rect, y int) int {
 	v.c.Spans(r.X, y, end, append([]widget.Span{label("one")}, v.fate(one)...)...)
 	y++
 	if r.H > 2 && y < r.Y+r.H {
-		v.c.Spans(r.X, y, end, append([]widget.Span{label(fmt.Sprintf("burst %d", v.s.Burst()))}, v.fate(many)...)...)
+		v.c.Spans(r.X, y, end, append([]widget.Span{label(fmt.Sprintf("burst %d", v.s.Orders.Burst()))}, v.fate(many)...)...)
 		y++
 	}
 	return y
@@ -192,23 +192,23 @@ func (v injectorPane) fate(f model.Forecast) []widget.Span {
 
 // decisions lists what became of the last requests, newest first.
 func (v injectorPane) decisions(r cell.Rect) {
-	if len(v.s.Decisions()) == 0 {
+	if len(v.s.Orders.Decisions()) == 0 {
 		v.c.Buffer.Text(r.X, r.Y, r.X+r.W, "no request fired yet", v.c.Look.Dim)
 		return
 	}
 	for i := range r.H {
-		n := len(v.s.Decisions()) - 1 - i
+		n := len(v.s.Orders.Decisions()) - 1 - i
 		if n < 0 {
 			return
 		}
-		events.PaintDecision(v.c, r.X, r.Y+i, r.X+r.W, &v.s.Decisions()[n])
+		events.PaintDecision(v.c, r.X, r.Y+i, r.X+r.W, &v.s.Orders.Decisions()[n])
 	}
 }
 
 // doing returns what a click on an action does.
 func (v injectorPane) doing(name string) func(int) tea.Cmd {
 	return func(int) tea.Cmd {
-		if act := v.s.All().Named(name); act != nil {
+		if act := v.s.Shell.All().Named(name); act != nil {
 			return act.Do()
 		}
 		return nil

@@ -43,7 +43,7 @@ func (c keyCell) fine() bool {
 
 // plain is the style of what a row says.
 func (c keyCell) plain() themes.Style {
-	if c.table.s.BandOf(c.k) == rows.SilentBand {
+	if c.table.s.Rows.BandOf(c.k) == rows.SilentBand {
 		return c.c.Look.Dim
 	}
 	return c.c.Look.Text
@@ -154,7 +154,7 @@ func (c keyCell) spark() {
 	}
 	per := model.PerColumn(max(1, c.w/2))
 	c.table.bins = resize(c.table.bins, c.w)
-	c.k.Timeline.Columns(c.table.bins, c.k.Timeline.Column(c.table.s.At(), per), per)
+	c.k.Timeline.Columns(c.table.bins, c.k.Timeline.Column(c.table.s.Shown.At(), per), per)
 	chart.Spark(&c.c.Buffer, c.x, c.y, c.w, c.table.bins, c.c.Look)
 	if c.fine() {
 		c.c.Buffer.Recolour(c.rect(), c.c.Look.Admitted.Fg, c.c.Look.Fine)

@@ -13,7 +13,7 @@ import (
 // rowActions are what can be done with a row beside what every screen can.
 func (d *Screen) rowActions() keymap.Actions {
 	none := func() string {
-		if d.s.Current() == nil {
+		if d.s.Selection.Current() == nil {
 			return "There is no key yet."
 		}
 		return ""
@@ -34,30 +34,30 @@ func (d *Screen) openMenu() tea.Cmd { return d.menuAt(-1, -1) }
 
 // menuAt opens the menu beside a cell, or in the middle.
 func (d *Screen) menuAt(x, y int) tea.Cmd {
-	k := d.s.Current()
+	k := d.s.Selection.Current()
 	if k == nil {
 		return nil
 	}
-	all := d.s.All()
+	all := d.s.Shell.All()
 	choices := []shell.Choice{{Name: "select", What: "shows the key at the right, and closes this", Aside: "enter"}}
 	for _, name := range offered {
 		act := all.Named(name)
-		if act == nil || act.Writes && d.s.CanFire() != "" {
+		if act == nil || act.Writes && d.s.Orders.CanFire() != "" {
 			continue
 		}
 		choices = append(choices, shell.Choice{Name: name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Value: *act})
 	}
-	p := d.s.NewPicker(d.s.Name(k.Reading.Key), choices)
+	p := d.s.Shell.NewPicker(d.s.Name(k.Reading.Key), choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		if act, ok := c.Value.(keymap.Action); ok {
-			return d.s.CarryOut(act)
+			return d.s.Shell.CarryOut(act)
 		}
 		return nil
 	}
 	if x >= 0 {
 		p.Beside(x, y)
 	}
-	d.s.Open(p)
+	d.s.Shell.Open(p)
 	return nil
 }
 
@@ -78,23 +78,23 @@ func (d *Screen) rightClick(x, y int) tea.Cmd {
 
 // peek says what one request would meet now.
 func (d *Screen) peek() tea.Cmd {
-	k := d.s.Current()
+	k := d.s.Selection.Current()
 	if k == nil {
 		return nil
 	}
 	name := d.s.Name(k.Reading.Key)
-	if age, old := d.s.Outdated(k); old {
-		d.s.Say(name + " was last read " + format.Span(age) + " ago: what a request would meet is not known.")
+	if age, old := d.s.Shown.Outdated(k); old {
+		d.s.Shell.Say(name + " was last read " + format.Span(age) + " ago: what a request would meet is not known.")
 		return nil
 	}
-	d.s.Say(name + ": " + nextTip(&k.Gauge))
+	d.s.Shell.Say(name + ": " + nextTip(&k.Gauge))
 	return nil
 }
 
 // filterPrefix lists only the keys that begin like the selected one, or of the group under
 // the cursor.
 func (d *Screen) filterPrefix() tea.Cmd {
-	k := d.s.Current()
+	k := d.s.Selection.Current()
 	if k == nil {
 		return nil
 	}
@@ -105,9 +105,9 @@ func (d *Screen) filterPrefix() tea.Cmd {
 		prefix = k.Reading.Key[:i+1]
 	}
 	if prefix == "" {
-		d.s.Say("The name has no part before it: there is no prefix.")
+		d.s.Shell.Say("The name has no part before it: there is no prefix.")
 		return nil
 	}
-	d.s.SetFilter(prefix)
+	d.s.Selection.SetFilter(prefix)
 	return nil
 }

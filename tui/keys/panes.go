@@ -25,7 +25,7 @@ func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	default: // no row is left for the sentence
 		v.c.Aside(r, widget.Width(title...), v.s.NextSlot(k, v.c.Look))
 	}
-	v.s.Time.Paint(v.c, in, k, v.s.Moment(), k != nil && k.Reading.Key == v.s.Selected())
+	v.s.Shown.Time.Paint(v.c, in, k, v.s.Shown.Moment(), k != nil && k.Reading.Key == v.s.Selection.Selected())
 }
 
 // advice is what to know while a server shows no key, and awayAdvice while it has never answered.
@@ -39,11 +39,11 @@ ratescope without --redis shows what this looks like, on a Redis of its own with
 
 // paintAdvice fills the room of a timeline that has no key.
 func (v view) paintAdvice(r cell.Rect) {
-	if !v.s.Started() || v.s.Board().Len() > 0 {
+	if !v.s.Shown.Started() || v.s.Shown.Board().Len() > 0 {
 		return
 	}
 	y, text := r.Y+1, advice
-	if s := v.s.Live().Server; s.Link != model.Live && s.Err != "" {
+	if s := v.s.Shown.Live().Server; s.Link != model.Live && s.Err != "" {
 		text = awayAdvice
 	}
 	for paragraph := range strings.SplitSeq(text, "\n") {
@@ -86,7 +86,7 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 
 // paintBars draws what counts for the selected key now.
 func (v view) paintBars(r cell.Rect) {
-	k, in := v.s.Current(), r
+	k, in := v.s.Selection.Current(), r
 	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(" · what counts now", v.c.Look.Dim)}
 	age, old := v.age(k)
 	if old {
@@ -97,7 +97,7 @@ func (v view) paintBars(r cell.Rect) {
 	} else { // in one line with the rows around it
 		in.X, in.W = r.X+1, max(r.W-2, 0)
 	}
-	explain.Paint(v.c, in, k, v.s.At(), old)
+	explain.Paint(v.c, in, k, v.s.Shown.At(), old)
 }
 
 // paintAlerts draws the newest alerts beside the keys; the injector has the decisions.

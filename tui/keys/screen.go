@@ -61,21 +61,21 @@ func New(s *session.Session) *Screen {
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
 		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O"),
 		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").Hinted("what if").When(func() string {
-			if d.s.Group() == "" {
+			if d.s.Selection.Group() == "" {
 				return ""
 			}
-			return d.s.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
+			return d.s.Selection.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
-			if d.expanded || d.what.on || d.s.Time.Pointing() {
+			if d.expanded || d.what.on || d.s.Shown.Time.Pointing() {
 				return ""
 			}
 			return "There is nothing to go back from."
 		}),
 	)
 	d.actions = append(d.actions, d.rowActions()...)
-	d.restoreArrangement(s.Recall("arrangement"))
-	d.table.groups.on = s.Recall("groups") != ""
+	d.restoreArrangement(s.Shell.Recall("arrangement"))
+	d.table.groups.on = s.Shell.Recall("groups") != ""
 	return d
 }
 
@@ -89,28 +89,28 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 		d.area, d.framed = msg.Area, msg.Framed
 		d.layOut()
 	case shell.TickMsg:
-		d.s.SetStep(d.s.Time.Step())
+		d.s.SetStep(d.s.Shown.Time.Step())
 	case shell.HiddenMsg:
 		d.expanded = false
-		d.s.SetGroup("")
-		d.s.Time.Forget()
+		d.s.Selection.SetGroup("")
+		d.s.Shown.Time.Forget()
 		d.s.SetStep(0)
 	case tea.MouseClickMsg:
-		if k := d.s.Current(); k != nil && msg.Button == tea.MouseLeft {
-			if at, yes := d.s.Time.Future(msg.X, msg.Y, k.Gauge.Next); yes {
-				return d.s.FireAt(at)
+		if k := d.s.Selection.Current(); k != nil && msg.Button == tea.MouseLeft {
+			if at, yes := d.s.Shown.Time.Future(msg.X, msg.Y, k.Gauge.Next); yes {
+				return d.s.Orders.FireAt(at)
 			}
 		}
-		if d.s.Time.Holds(msg.X, msg.Y) && msg.Button == tea.MouseLeft {
+		if d.s.Shown.Time.Holds(msg.X, msg.Y) && msg.Button == tea.MouseLeft {
 			d.focus = paneTimeline
-			d.s.Time.Point(msg.X)
+			d.s.Shown.Time.Point(msg.X)
 		}
 		if msg.Button == tea.MouseRight {
 			return d.rightClick(msg.X, msg.Y)
 		}
 	case tea.MouseMotionMsg:
-		if d.s.Time.Drag(msg.X) || d.s.Time.Light(d.partAt(msg.X, msg.Y)) {
-			d.s.Redraw()
+		if d.s.Shown.Time.Drag(msg.X) || d.s.Shown.Time.Light(d.partAt(msg.X, msg.Y)) {
+			d.s.Shell.Redraw()
 		}
 	case tea.MouseReleaseMsg:
 		d.drop()
@@ -127,7 +127,7 @@ func (d *Screen) layOut() {
 	if d.framed {
 		width -= 2
 	}
-	d.s.Time.Arrive(d.s.Current(), width, d.s.Moment())
+	d.s.Shown.Time.Arrive(d.s.Selection.Current(), width, d.s.Shown.Moment())
 	d.s.Revisit()
 	d.what.run()
 	d.table.buildGroups()
@@ -154,12 +154,12 @@ func (d *Screen) expand() tea.Cmd {
 
 // study opens the requests of the selected key in the lab.
 func (d *Screen) study() tea.Cmd {
-	k := d.s.Current()
+	k := d.s.Selection.Current()
 	if k == nil || k.Timeline == nil {
 		return nil
 	}
-	t := lab.TraceOf(d.s.Name(k.Reading.Key), k, d.s.At())
-	return tea.Batch(d.s.Show("lab"), func() tea.Msg { return screenlab.OpenMsg{Trace: t} })
+	t := lab.TraceOf(d.s.Name(k.Reading.Key), k, d.s.Shown.At())
+	return tea.Batch(d.s.Shell.Show("lab"), func() tea.Msg { return screenlab.OpenMsg{Trace: t} })
 }
 
 func (d *Screen) nextPane() tea.Cmd {
@@ -170,7 +170,7 @@ func (d *Screen) nextPane() tea.Cmd {
 // collapse takes the cursor off the timeline, ends what if, then shows all panes.
 func (d *Screen) collapse() tea.Cmd {
 	switch {
-	case d.s.Time.Leave():
+	case d.s.Shown.Time.Leave():
 	case d.what.on:
 		d.what.end()
 	default:
@@ -181,14 +181,14 @@ func (d *Screen) collapse() tea.Cmd {
 
 // drop ends a drag: the picture pauses on the piece of time that was dragged over.
 func (d *Screen) drop() {
-	if !d.s.Time.Drop() {
+	if !d.s.Shown.Time.Drop() {
 		return
 	}
-	if !d.s.Paused() {
+	if !d.s.Shown.Paused() {
 		d.s.Pause()
 	}
-	d.s.Time.Fit(d.s.At())
-	d.s.Redraw()
+	d.s.Shown.Time.Fit(d.s.Shown.At())
+	d.s.Shell.Redraw()
 }
 
 func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
@@ -207,15 +207,15 @@ func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 // Paint draws the panes.
 func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, d, d.s}
-	d.s.Time.Forget()
+	d.s.Shown.Time.Forget()
 	tableView{c: p, table: &d.table, s: d.s, focused: d.focus == paneKeys, focus: func() { d.focus = paneKeys }}.paint(d.areas.keys)
 	if r := d.areas.timeline; r.H > 0 {
-		if other := d.s.Pinned(); other != nil && d.expanded {
+		if other := d.s.Selection.Pinned(); other != nil && d.expanded {
 			var below cell.Rect
 			r, below = r.Top(r.H / 2)
 			v.paintTimeline(below, other)
 		}
-		v.paintTimeline(r, d.s.Current())
+		v.paintTimeline(r, d.s.Selection.Current())
 		if d.what.on {
 			v.paintWhatIf(d.areas.bars)
 		} else {
@@ -235,5 +235,5 @@ func (v view) age(k *model.Watched) (time.Duration, bool) {
 	if k == nil {
 		return 0, false
 	}
-	return v.s.Outdated(k)
+	return v.s.Shown.Outdated(k)
 }

@@ -27,7 +27,7 @@ type table struct {
 // not hold, and tells the source what is in sight.
 func (t *table) scroll(lines int) {
 	switch i := t.cursor(); {
-	case !t.s.Holds():
+	case !t.s.Selection.Holds():
 		t.top = 0
 	case i >= 0:
 		t.top = min(max(t.top, i-lines+1), i)
@@ -73,16 +73,16 @@ func (v tableView) paint(r cell.Rect) {
 		}
 	}
 	switch {
-	case len(v.s.Rows()) > 0 || !v.s.Started():
-	case v.s.Board().Len() == 0 && v.s.Live().Sweep.Passes == 0:
-		session.PaintSearch(v.c, rows, v.s.Live())
+	case len(v.s.Rows.Rows()) > 0 || !v.s.Shown.Started():
+	case v.s.Shown.Board().Len() == 0 && v.s.Shown.Live().Sweep.Passes == 0:
+		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	default:
-		text := format.Plural(int(v.s.Live().Sweep.Seen()), "key") + " looked at, none of them a limiter."
-		if sweep := &v.s.Live().Sweep; sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
+		text := format.Plural(int(v.s.Shown.Live().Sweep.Seen()), "key") + " looked at, none of them a limiter."
+		if sweep := &v.s.Shown.Live().Sweep; sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
 			text = "There is no key on this server yet."
 		}
-		if v.s.Board().Len() > 0 {
-			text = "No key matches the filter " + safetext.Clean(v.s.Filter()) + "; esc clears it."
+		if v.s.Shown.Board().Len() > 0 {
+			text = "No key matches the filter " + safetext.Clean(v.s.Rows.Filter()) + "; esc clears it."
 		}
 		v.c.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.c.Look.Dim)
 	}
@@ -90,7 +90,7 @@ func (v tableView) paint(r cell.Rect) {
 
 // heading is the title of the pane: how many keys there are, and which.
 func (v tableView) heading() []widget.Span {
-	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.s.Rows())), v.c.Look.Dim)}
+	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.s.Rows.Rows())), v.c.Look.Dim)}
 	if v.table.groups.on {
 		groups := " · " + format.Plural(v.table.groups.tree.groups, "group")
 		if v.table.groups.tree.groups == 0 {
@@ -98,13 +98,13 @@ func (v tableView) heading() []widget.Span {
 		}
 		title = append(title, widget.Styled(groups, v.c.Look.Dim))
 	}
-	if v.s.Filter() != "" {
-		title = append(title, widget.Styled(" /", v.c.Look.Accent), widget.Styled(safetext.Clean(v.s.Filter()), v.c.Look.Text))
+	if v.s.Rows.Filter() != "" {
+		title = append(title, widget.Styled(" /", v.c.Look.Accent), widget.Styled(safetext.Clean(v.s.Rows.Filter()), v.c.Look.Text))
 	}
-	if d := v.s.Live().Sweep.Dropped; d > 0 {
+	if d := v.s.Shown.Live().Sweep.Dropped; d > 0 {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d more not watched", d), v.c.Look.Near))
 	}
-	return append(title, widget.Styled(" · "+v.s.SortText(), v.c.Look.Dim))
+	return append(title, widget.Styled(" · "+v.s.Rows.SortText(), v.c.Look.Dim))
 }
 
 // columnHeads draws the titles of the columns, which a click sorts by.
@@ -119,7 +119,7 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 			continue
 		}
 		st := v.c.Look.Dim
-		if v.s.SortedBy(c.sort) && !c.share {
+		if v.s.Rows.SortedBy(c.sort) && !c.share {
 			st = v.c.Look.Accent
 		}
 		if rule {
@@ -142,7 +142,7 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 		v.c.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
 		order := c.sort
 		v.c.OnClick(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
-			v.s.SetSort(order)
+			v.s.Rows.SetSort(order)
 			return nil
 		})
 		x += w + 1
@@ -154,7 +154,7 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 	g, key := &v.c.Buffer, k.Reading.Key
 	left := x
 	mark, markStyle := v.s.Mark(k, v.c.Look)
-	selected := key == v.s.Selected() && v.table.groups.at == ""
+	selected := key == v.s.Selection.Selected() && v.table.groups.at == ""
 	if selected {
 		g.Text(x, y, x+1, v.c.Look.SelMark, v.c.Look.Accent)
 	}
@@ -171,7 +171,7 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 	v.c.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
 		return v.table.cellTip(columnAt(widths, at-left), k)
 	})
-	if _, old := v.s.Outdated(k); old {
+	if _, old := v.s.Shown.Outdated(k); old {
 		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.c.Look.Unknown.Fg)
 	}
 	switch row := (cell.Rect{X: left, Y: y, W: w, H: 1}); {
@@ -179,13 +179,13 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		g.Tint(row, v.c.Look.Selected)
 	case k.Gauge.Throttled():
 		g.Tint(row, v.c.Look.DeniedGround)
-	case v.s.Moved(key):
+	case v.s.Rows.Moved(key):
 		g.Tint(row, v.c.Look.Raised)
 	}
 	v.c.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
 		v.focus()
 		v.table.groups.at = ""
-		v.s.Pick(key)
+		v.s.Selection.Pick(key)
 		return nil
 	})
 }

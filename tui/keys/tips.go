@@ -81,9 +81,9 @@ func (t *table) usedTip(k *model.Watched) string {
 	case limiter.KindLog:
 		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window), share(g, target))
 	case limiter.KindWindow:
-		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(t.s.At())))
+		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(t.s.Shown.At())))
 	case limiter.KindArrival:
-		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.At()))), format.Plural(int(g.Used.N), "request"), of)
+		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.Shown.At()))), format.Plural(int(g.Used.N), "request"), of)
 	case limiter.KindBucket:
 		if target.Algorithm.Fills() {
 			return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
@@ -197,16 +197,16 @@ func (d *Screen) partAt(x, y int) timeline.Part {
 	if !d.areas.bars.Holds(x, y) {
 		return timeline.NoPart
 	}
-	return parts[labelAt(&d.s.Canvas.Buffer, d.areas.bars, y)]
+	return parts[labelAt(&d.s.Shell.Canvas.Buffer, d.areas.bars, y)]
 }
 
 // paintTips lets the timeline and the bars say what they show.
 func (v view) paintTips() {
 	v.c.Tip(v.screen.areas.timeline, func(x, y int) string {
-		if !v.s.Time.Holds(x, y) {
+		if !v.s.Shown.Time.Holds(x, y) {
 			return ""
 		}
-		return v.s.Time.Describe(x, v.s.Current())
+		return v.s.Shown.Time.Describe(x, v.s.Selection.Current())
 	})
 	if !v.screen.what.on {
 		v.c.Tip(v.screen.areas.bars, func(_, y int) string { return labels[labelAt(&v.c.Buffer, v.screen.areas.bars, y)] })

@@ -31,7 +31,7 @@ type whatIf struct {
 
 // ask lets a person type other terms and shows at once what they would have done.
 func (w *whatIf) ask() tea.Cmd {
-	k := w.s.Current()
+	k := w.s.Selection.Current()
 	if k == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (w *whatIf) ask() tea.Cmd {
 		}
 	}
 	try(w.text)
-	p = w.s.NewPrompt("what if ", w.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
+	p = w.s.Shell.NewPrompt("what if ", w.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				w.end()
@@ -59,14 +59,14 @@ func (w *whatIf) ask() tea.Cmd {
 			return nil
 		}, nil)
 	p.Suggest(session.TermsNear(k.Reading.Target))
-	w.s.Open(p)
+	w.s.Shell.Open(p)
 	return nil
 }
 
 // run works the other terms out anew where there is a new reading. It begins where the
 // timeline does, and three windows back at most.
 func (w *whatIf) run() {
-	k := w.s.Current()
+	k := w.s.Selection.Current()
 	if !w.on || k == nil || k.Timeline == nil {
 		return
 	}
@@ -74,19 +74,19 @@ func (w *whatIf) run() {
 		return
 	}
 	w.key, w.read = k.Reading.Key, k.Reading.At
-	from := max(w.s.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
+	from := max(w.s.Shown.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
 	w.result = k.Run(w.terms, from, k.Reading.At)
-	line := chart.Line{Style: w.s.Canvas.Look.Injected}
+	line := chart.Line{Style: w.s.Shell.Canvas.Look.Injected}
 	for _, l := range w.result.Levels {
 		line.Points = append(line.Points, chart.Point{At: l.At, V: float64(l.Used)})
 	}
-	w.s.Time.Compare(&line)
+	w.s.Shown.Time.Compare(&line)
 }
 
 // end shows the requests as they were again.
 func (w *whatIf) end() {
 	*w = whatIf{s: w.s}
-	w.s.Time.Compare(nil)
+	w.s.Shown.Time.Compare(nil)
 }
 
 // paintWhatIf draws what became of the requests beside what would have.

@@ -8,9 +8,9 @@ import (
 // families holds the common parts of the names of the board's keys, so that a shortened name keeps the
 // part that differs. They are learned again when the number of keys changes.
 type families struct {
-	safetext.Families
-	board *model.Board
-	keys  int
+	learned safetext.Families
+	board   *model.Board
+	keys    int
 }
 
 // mostLearned is the greatest number of names that are learned at once. Of more, any are learned.
@@ -18,9 +18,9 @@ const mostLearned = 1024
 
 // Families returns the common parts of the names of the keys on the board.
 func (s *Session) Families() *safetext.Families {
-	f, b := &s.families, s.Board()
+	f, b := &s.families, s.Shown.Board()
 	if f.board == b && f.keys == b.Len() {
-		return &f.Families
+		return &f.learned
 	}
 	f.board, f.keys = b, b.Len()
 	n := 0
@@ -28,9 +28,9 @@ func (s *Session) Families() *safetext.Families {
 		if n++; n > mostLearned {
 			break
 		}
-		f.Learn(s.Name(key))
+		f.learned.Learn(s.Name(key))
 	}
-	return &f.Families
+	return &f.learned
 }
 
 // ShortName returns a key's name as Name does, in at most a number of columns. A longer name loses the

@@ -48,29 +48,29 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 // paintServer draws the first line: the state of the screen, the server, and whether it can be fired
 // at.
 func (h header) paintServer(x, y, end int) {
-	s := h.s.Server()
+	s := h.s.Shown.Server()
 	label, style := h.state()
-	right := format.Clock(h.s.At())
+	right := format.Clock(h.s.Shown.At())
 	switch {
-	case h.s.At() == 0:
+	case h.s.Shown.At() == 0:
 		right = ""
-	case h.s.Replayed() && end-x >= dateFrom:
-		right = format.Date(h.s.At()) // it may be of any day
+	case h.s.Shown.Replayed() && end-x >= dateFrom:
+		right = format.Date(h.s.Shown.At()) // it may be of any day
 	}
 	edge := end - len(right) - 1
 	h.c.Buffer.Right(x, y, end-1, right, h.c.Look.Dim)
 	arms, armStyle := h.armed(edge - x - len(" ratescope  ") - safetext.Width(label) - 4)
 	edge -= safetext.Width(arms) + 1
-	if h.s.Firing() > 0 {
-		h.c.OnClick(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.s.Stop(); return nil })
+	if h.s.Orders.Firing() > 0 {
+		h.c.OnClick(cell.Rect{X: edge, Y: y, W: safetext.Width(arms), H: 1}, func(int) tea.Cmd { h.s.Orders.Stop(); return nil })
 	}
 	h.c.Buffer.Text(edge, y, end, arms, armStyle)
 
 	x = h.c.Spans(x, y, edge, widget.Styled(" ratescope ", h.c.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.c.Look.Text))
-	if h.s.Production {
+	if h.s.Options.Production {
 		x = h.c.Spans(x, y, edge, widget.Styled(" PROD ", h.c.Look.BadgeBad), widget.Styled(" ", h.c.Look.Text))
 	}
-	if !h.s.Started() {
+	if !h.s.Shown.Started() {
 		h.c.Spans(x, y, edge, widget.Styled("connecting…", h.c.Look.Dim))
 		return
 	}
@@ -102,7 +102,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	var facts []widget.Span
 	say := func(text string, st themes.Style) { facts = append(facts, widget.Styled(safetext.Clean(text), st)) }
 	concern := ""
-	if list := Concerns(&h.s.Board().Health, s); len(list) > 0 {
+	if list := Concerns(&h.s.Shown.Board().Health, s); len(list) > 0 {
 		concern = list[0].What
 		st := h.c.Look.Near
 		if list[0].Bad {
@@ -114,13 +114,13 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	if n := len(s.Lacks); n > 0 && live {
 		say(format.Plural(n, "gap")+" in sight: press 4", h.c.Look.Near)
 	}
-	if text := SearchedText(&h.s.Live().Sweep); text != "" && live {
+	if text := SearchedText(&h.s.Shown.Live().Sweep); text != "" && live {
 		say(text, h.c.Look.Near)
-		if text := UnseenText(&h.s.Live().Sweep, h.s.Live().Totals().Throttled); text != "" {
+		if text := UnseenText(&h.s.Shown.Live().Sweep, h.s.Shown.Live().Totals().Throttled); text != "" {
 			say(text, h.c.Look.Near)
 		}
 	}
-	if text := PaceText(&h.s.Live().Sweep); text != "" && live {
+	if text := PaceText(&h.s.Shown.Live().Sweep); text != "" && live {
 		say(text, h.c.Look.Dim)
 	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
@@ -131,7 +131,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	}
 	if s.Role != "" && !s.Embedded {
 		role := s.Role
-		if m := h.s.Board().Health.Unheard; m.Known {
+		if m := h.s.Shown.Board().Health.Unheard; m.Known {
 			role += ", heard its master " + format.Span(time.Duration(m.V*float64(time.Second))) + " ago"
 		}
 		say(role, h.c.Look.Dim)
@@ -139,7 +139,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	if s.Version != "" && !s.Embedded {
 		say("redis "+s.Version, h.c.Look.Dim)
 	}
-	if c := h.s.Cost(); live && c.Over > 0 && c.Server > 0 {
+	if c := h.s.Shown.Cost(); live && c.Over > 0 && c.Server > 0 {
 		say(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), h.c.Look.Dim)
 	} else if live && c.Over > 0 && !s.Embedded {
 		say(format.PerSecond(float64(c.Commands)/c.Over.Seconds())+" reads", h.c.Look.Dim)
@@ -150,7 +150,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 // state returns the badge of what the screen shows.
 func (h header) state() (string, themes.Style) {
 	text, style := h.playing()
-	if h.s.Subtracting() {
+	if h.s.Shown.Subtracting() {
 		return text + ", NOT INJECTED", h.c.Look.BadgeWarn
 	}
 	return text, style
@@ -159,16 +159,16 @@ func (h header) state() (string, themes.Style) {
 // playing returns the badge that says whether the picture moves, and which one it is.
 func (h header) playing() (string, themes.Style) {
 	switch {
-	case h.s.Replayed() && h.s.Started():
+	case h.s.Shown.Replayed() && h.s.Shown.Started():
 		return h.s.replayed(h.c.Look)
-	case h.s.Paused():
+	case h.s.Shown.Paused():
 		return "PAUSED", h.c.Look.BadgeWarn
-	case !h.s.Started() || h.s.Live().Server.Link == model.Connecting:
-		return h.c.Waiting(h.s.Now()) + " CONNECTING", h.c.Look.BadgeWarn
-	case h.s.Live().Server.Link == model.Down:
-		return "DOWN " + format.Span(h.s.Live().Server.Down), h.c.Look.BadgeBad
+	case !h.s.Shown.Started() || h.s.Shown.Live().Server.Link == model.Connecting:
+		return h.c.Waiting(h.s.Shell.Now()) + " CONNECTING", h.c.Look.BadgeWarn
+	case h.s.Shown.Live().Server.Link == model.Down:
+		return "DOWN " + format.Span(h.s.Shown.Live().Server.Down), h.c.Look.BadgeBad
 	}
-	if h.s.Recording() {
+	if h.s.Files.Recording() {
 		return "LIVE, RECORDING", h.c.Look.BadgeWarn
 	}
 	return "LIVE", h.c.Look.BadgeLive
@@ -177,21 +177,21 @@ func (h header) playing() (string, themes.Style) {
 // armed says whether firing is possible, in a word, or what is being fired, in at most so
 // many columns.
 func (h header) armed(columns int) (string, themes.Style) {
-	left := h.s.ArmedText()
-	if text := h.s.FiringText(min(columns, 60)); text != "" {
+	left := h.s.Orders.ArmedText()
+	if text := h.s.Orders.FiringText(min(columns, 60)); text != "" {
 		if with := " " + left + " ·" + text; left != "" && safetext.Width(with) <= columns {
 			text = with
 		}
 		return text, h.c.Look.BadgeArmed
 	}
-	switch st := h.s.Armament(); {
+	switch st := h.s.Orders.Armament(); {
 	case left != "":
 		return " " + left + " ", h.c.Look.BadgeArmed
 	case st.Refused != nil:
 		return "read-only", h.c.Look.Dim
 	case !st.Armed:
 		return format.First(columns, "read-only, ! arms", "read-only"), h.c.Look.Dim
-	case h.s.Live().Server.Embedded:
+	case h.s.Shown.Live().Server.Embedded:
 		return "armed", h.c.Look.Injected
 	}
 	return " ARMED ", h.c.Look.BadgeArmed
@@ -199,20 +199,20 @@ func (h header) armed(columns int) (string, themes.Style) {
 
 // paintVerdict draws the second line: how many keys are throttled, near their limit, or at ease.
 func (h header) paintVerdict(x, y, end int) {
-	s := h.s.Live().Server
+	s := h.s.Shown.Live().Server
 	if s.Link != model.Live && s.Err != "" {
 		h.c.Spans(x+1, y, end, widget.Styled(h.c.Look.OverMark+" ", h.c.Look.Denied), widget.Styled(safetext.Clip(safetext.Clean(s.Err), end-x-4, safetext.Ellipsis), h.c.Look.Denied))
 		return
 	}
-	if !h.s.Started() {
+	if !h.s.Shown.Started() {
 		return
 	}
-	t := h.s.Board().Totals()
+	t := h.s.Shown.Board().Totals()
 	if t.Keys == 0 {
-		h.c.Spans(x+1, y, end, widget.Styled(Searching(h.s.Live()), h.c.Look.Near))
+		h.c.Spans(x+1, y, end, widget.Styled(Searching(h.s.Shown.Live()), h.c.Look.Near))
 		return
 	}
-	stale := h.s.Stale()
+	stale := h.s.Shown.Stale()
 	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
 	x = h.c.Spans(x+1, y, end,
 		count(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
@@ -225,7 +225,7 @@ func (h header) paintVerdict(x, y, end int) {
 	case t.Sick > t.Broken:
 		from := x + 3
 		x = h.c.Spans(from, y, end, count(h.c.Look.BadMark, t.Sick, "sick", h.c.Look.Unknown, h.c.Look.Dim))
-		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.SetFilter("state:sick"); return nil })
+		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.Selection.SetFilter("state:sick"); return nil })
 	case t.Broken > 0:
 		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.BadMark, t.Broken, "unreadable", h.c.Look.Unknown, h.c.Look.Dim))
 	}
@@ -233,7 +233,7 @@ func (h header) paintVerdict(x, y, end int) {
 		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	if t.Likely > 0 {
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(likelyMark, t.Likely, LikelyText(&h.s.Live().Sweep), h.c.Look.Unknown, h.c.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(likelyMark, t.Likely, LikelyText(&h.s.Shown.Live().Sweep), h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if k := t.Worst; k != nil {
@@ -251,7 +251,7 @@ func (h header) paintVerdict(x, y, end int) {
 			widget.Styled(name, h.c.Look.Text),
 			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied))
 		key := k.Reading.Key
-		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.Pick(key); return nil })
+		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.Selection.Pick(key); return nil })
 	}
 }
 

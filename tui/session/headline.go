@@ -20,9 +20,9 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	mark, st := s.Mark(k, l)
 	// The bands of the table change slowly, so that rows keep their places. The sentence is about the
 	// present instant.
-	word := map[rows.Band]string{rows.DeniedBand: "free again", rows.NearBand: "ok", rows.BrokenBand: "cannot be read", rows.EaseBand: "ok", rows.SilentBand: "silent", rows.LikelyBand: "likely a limiter"}[s.BandOf(k)]
+	word := map[rows.Band]string{rows.DeniedBand: "free again", rows.NearBand: "ok", rows.BrokenBand: "cannot be read", rows.EaseBand: "ok", rows.SilentBand: "silent", rows.LikelyBand: "likely a limiter"}[s.Rows.BandOf(k)]
 	g, t := &k.Gauge, &k.Reading.Target
-	age, old := s.Outdated(k)
+	age, old := s.Shown.Outdated(k)
 	switch {
 	case old:
 		word, st = "last known "+format.Span(age)+" ago", l.Unknown
@@ -72,7 +72,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 // NextSlot returns when a request would be admitted, or how many would be now; "" if unknown.
 func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
 	g := &k.Gauge
-	_, old := s.Outdated(k)
+	_, old := s.Shown.Outdated(k)
 	switch {
 	case !g.NextKnown || old:
 	case g.Next == limiter.Never:
@@ -97,13 +97,13 @@ func (s *Session) deniedIn(k *model.Watched) (time.Duration, bool) {
 	if !k.Gauge.RecentKnown {
 		return 0, false
 	}
-	if second := int64(s.At()) / 1e6; s.outlook.denied == nil || s.outlook.second != second {
+	if second := int64(s.Shown.At()) / 1e6; s.outlook.denied == nil || s.outlook.second != second {
 		s.outlook = outlook{second, map[string]time.Duration{}}
 	}
 	in, known := s.outlook.denied[k.Reading.Key]
 	if !known {
 		in = -1
-		if after, ok := k.Reading.DeniedIn(s.At(), k.Gauge.Recent); ok {
+		if after, ok := k.Reading.DeniedIn(s.Shown.At(), k.Gauge.Recent); ok {
 			in = after
 		}
 		s.outlook.denied[k.Reading.Key] = in

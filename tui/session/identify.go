@@ -34,16 +34,16 @@ type adoptedMsg struct {
 // openGroups opens the overlay with the limiters on the present board.
 func (s *Session) openGroups() {
 	var readings []model.Reading
-	for _, k := range s.Live().Keys() {
+	for _, k := range s.Shown.Live().Keys() {
 		if !k.Gone {
 			readings = append(readings, k.Reading)
 		}
 	}
-	libraries := s.Library
+	libraries := s.Options.Library
 	if libraries == nil {
 		libraries = func(string) (identify.Library, bool) { return identify.Library{}, false }
 	}
-	s.Open(&groups{s: s, list: identify.Of(readings, s.Live().Sweep, libraries).Groups})
+	s.Shell.Open(&groups{s: s, list: identify.Of(readings, s.Shown.Live().Sweep, libraries).Groups})
 }
 
 // Update moves the selection, or adds a rule for a likely group.
@@ -78,23 +78,23 @@ func (g *groups) adopt() (tea.Cmd, bool) {
 	case len(g.list) == 0:
 		return nil, false
 	case g.list[g.selected].Evidence != model.Likely:
-		g.s.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
+		g.s.Shell.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
 		return nil, true
-	case g.s.Adopt == nil:
-		g.s.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
+	case g.s.Options.Adopt == nil:
+		g.s.Shell.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
 		return nil, true
 	}
 	group := g.list[g.selected]
-	return func() tea.Msg { return adoptedMsg{group.Pattern, g.s.Adopt(group)} }, false
+	return func() tea.Msg { return adoptedMsg{group.Pattern, g.s.Options.Adopt(group)} }, false
 }
 
 // adopted shows the result of adding a rule.
 func (s *Session) adopted(msg adoptedMsg) {
 	if msg.err != nil {
-		s.Warn(safetext.Sentence(msg.err.Error()))
+		s.Shell.Warn(safetext.Sentence(msg.err.Error()))
 		return
 	}
-	s.Say("A rule for " + FullName(msg.pattern, s.Mask) + " holds until the program ends; ratescope identify --write keeps it.")
+	s.Shell.Say("A rule for " + FullName(msg.pattern, s.Options.Mask) + " holds until the program ends; ratescope identify --write keeps it.")
 }
 
 // Modal returns true: the overlay takes all keys.
@@ -131,7 +131,7 @@ func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 			style = p.Look.Title
 			mark = string(p.Look.MarkYes) + " "
 		}
-		name := safetext.Shorten(FullName(one.Pattern, g.s.Mask), patternCells, cut)
+		name := safetext.Shorten(FullName(one.Pattern, g.s.Options.Mask), patternCells, cut)
 		line := fmt.Sprintf("%s%s %6d  %-24s%-14s", mark, pad(name, patternCells), one.Keys, cmp.Or(one.Library, one.Evidence.String()), limitOf(one))
 		p.Buffer.Text(in.X, in.Y+1+i, in.X+in.W, line, style.On(raised))
 	}
@@ -195,7 +195,7 @@ func (g *groups) about(one *identify.Group, width int) []string {
 
 // rule returns the configuration rule that adds the missing terms of a group.
 func (g *groups) rule(one *identify.Group) string {
-	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Mask))}
+	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Options.Mask))}
 	if one.Library != "" {
 		words = append(words, "library: "+one.Library)
 	}

@@ -20,63 +20,63 @@ func do(f func()) func() tea.Cmd {
 // these, and defines up, down and the arrows itself.
 func (s *Session) Actions() keymap.Actions {
 	live := func() string {
-		if s.Replayed() {
+		if s.Shown.Replayed() {
 			return "A replay only shows what was seen: nothing can be fired."
 		}
-		return s.CanFire()
+		return s.Orders.CanFire()
 	}
 	adjusts := func() string {
-		if s.Replayed() {
+		if s.Shown.Replayed() {
 			return ""
 		}
-		return s.CanFire()
+		return s.Orders.CanFire()
 	}
 	list := keymap.Actions{
-		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Fire(model.Order{N: 1}) }, "space").Hinted("fire").Writing().When(live),
-		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Fire(model.Order{N: s.Burst()}) }, "b").Hinted("burst").Writing().When(live),
-		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.ToggleRate, "r").Hinted("rate").Writing().When(live),
+		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) }, "space").Hinted("fire").Writing().When(live),
+		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) }, "b").Hinted("burst").Writing().When(live),
+		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate, "r").Hinted("rate").Writing().When(live),
 		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "=").When(adjusts),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_").When(adjusts),
-		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Compose, "~").Writing().When(live),
-		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Hold), ";").When(live),
-		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.OpenChanges, "$").When(func() string {
-			if s.Replayed() {
+		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").Writing().When(live),
+		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
+		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").When(func() string {
+			if s.Shown.Replayed() {
 				return "A replay only shows what was seen: nothing can be changed."
 			}
 			return ""
 		}),
-		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key", func() tea.Cmd { return s.Fire(model.Order{N: s.Burst(), Scratch: true}) }, "d").Writing().When(live),
-		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.OpenActions, "U").Writing(),
+		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").Writing().When(live),
+		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").Writing(),
 		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
 		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
-		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.NextSort(); return s.Remember("sort", s.SortName()) }, "s").Hinted("sort"),
-		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Reverse), "S"),
-		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Pin), "P"),
+		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.Rows.NextSort(); return s.Shell.Remember("sort", s.Rows.SortName()) }, "s").Hinted("sort"),
+		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
+		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
 		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W"),
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u"),
-		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.ExportKeys, "e"),
-		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").When(s.NoRows),
-		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.ToggleRecording, "F").When(func() string {
-			if s.Replayed() {
+		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e"),
+		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").When(s.Files.NoRows),
+		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording, "F").When(func() string {
+			if s.Shown.Replayed() {
 				return "This is a recording; R begins it anew."
 			}
 			return ""
 		}),
-		keymap.New("time", "restart", "R", "begins a replay anew", do(s.Restart), "R").When(func() string {
-			if !s.Replayed() {
+		keymap.New("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").When(func() string {
+			if !s.Shown.Replayed() {
 				return "Only a replay can begin anew; F records to a file."
 			}
 			return ""
 		}),
-		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.SaveCapsule, "I").When(s.NoCapsule),
+		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").When(s.Files.NoCapsule),
 
 		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").Hinted("pause"),
 		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "["),
 		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) }, "]"),
 		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").When(func() string {
-			if s.Current() == nil {
+			if s.Selection.Current() == nil {
 				return "There is no key yet."
 			}
 			return ""
@@ -88,44 +88,44 @@ func (s *Session) Actions() keymap.Actions {
 // TimeActions returns the arrows that go through time.
 func (s *Session) TimeActions() keymap.Actions {
 	return keymap.Actions{
-		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left", "h").When(s.CanScroll),
-		keymap.New("time", "later", "→ l", "scrolls on while paused, or in a replay", do(func() { s.Scroll(false) }), "right", "l").When(s.CanScroll),
+		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left", "h").When(s.Shown.CanScroll),
+		keymap.New("time", "later", "→ l", "scrolls on while paused, or in a replay", do(func() { s.Scroll(false) }), "right", "l").When(s.Shown.CanScroll),
 	}
 }
 
 // openFilter asks for the filter of the rows.
 func (s *Session) openFilter() {
-	p := s.NewPrompt("/", s.Filter(), "enter keeps it · esc clears it", s.SetFilter,
+	p := s.Shell.NewPrompt("/", s.Rows.Filter(), "enter keeps it · esc clears it", s.Selection.SetFilter,
 		func(text string, kept bool) tea.Cmd {
 			if !kept {
-				s.SetFilter("")
+				s.Selection.SetFilter("")
 			}
 			return nil
 		},
 		func(msg tea.KeyPressMsg) bool {
 			switch msg.String() {
 			case "up":
-				s.Move(-1)
+				s.Selection.Move(-1)
 			case "down":
-				s.Move(1)
+				s.Selection.Move(1)
 			default:
 				return false
 			}
 			return true
 		})
 	p.Suggest(rows.Suggestions())
-	s.Open(p)
+	s.Shell.Open(p)
 }
 
 // CanGoBack reports whether there is a filter or a pause to leave.
-func (s *Session) CanGoBack() bool { return s.Filter() != "" || s.Paused() }
+func (s *Session) CanGoBack() bool { return s.Rows.Filter() != "" || s.Shown.Paused() }
 
 // Back clears the filter, then leaves the pause.
 func (s *Session) Back() bool {
 	switch {
-	case s.Filter() != "":
-		s.SetFilter("")
-	case s.Paused():
+	case s.Rows.Filter() != "":
+		s.Selection.SetFilter("")
+	case s.Shown.Paused():
 		s.Pause()
 	default:
 		return false

@@ -132,7 +132,7 @@ func (h header) paintAlerts(x, y, end int) {
 	}
 	text = safetext.Clip(text, max(0, end-x-safetext.Width(more)), safetext.Ellipsis) + more
 	h.c.Buffer.Text(x, y, end, text+strings.Repeat(" ", max(0, end-x-safetext.Width(text))), st)
-	h.c.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.s.Show("events") })
+	h.c.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.s.Shell.Show("events") })
 }
 
 // targetStyle returns how the target's name is drawn: in its own colour where it has one.
@@ -141,7 +141,7 @@ func (h header) targetStyle() themes.Style {
 		"red": {"#ff6b6b", "#b3261e"}, "orange": {"#ffa94d", "#a04a00"}, "yellow": {"#ffd43b", "#7a5c00"}, "green": {"#69db7c", "#1b6e2c"},
 		"blue": {"#74c0fc", "#0b5394"}, "magenta": {"#e599f7", "#86198f"}, "cyan": {"#66d9e8", "#0b6670"}, "white": {"#ffffff", "#333333"},
 	}
-	pair, known := inks[h.s.Colour]
+	pair, known := inks[h.s.Options.Colour]
 	if !known {
 		return h.c.Look.Text
 	}

@@ -16,13 +16,13 @@ func (s *Session) SetStep(d time.Duration) { s.step = d }
 // times the least that is allowed, which is half a second by default: numbers cannot be read any
 // faster. While nothing moves but time, a picture comes at every full second.
 func (s *Session) Pace() (wait time.Duration, idle bool) {
-	now := int64(s.LiveAt())
-	if s.App.Options().Still || s.idleScreen() {
+	now := int64(s.Shown.LiveAt())
+	if s.Shell.Options().Still || s.idleScreen() {
 		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
 	}
-	frame := s.Frame()
+	frame := s.Shell.Frame()
 	unhurried := 5 * frame
-	quiet := s.Firing() == 0 && !s.Throttled() && s.Quiet() > 2*time.Second
+	quiet := s.Orders.Firing() == 0 && !s.Shown.Throttled() && s.Shown.Quiet() > 2*time.Second
 	switch {
 	case s.step > unhurried && quiet: // at the very moment of the step
 		return max(frame, min(s.step-time.Duration(now)*time.Microsecond%s.step, time.Second)), false
@@ -37,67 +37,67 @@ func (s *Session) Pace() (wait time.Duration, idle bool) {
 // idleScreen reports whether nothing on screen changes more often than its clock: no request
 // arrives, no column moves within a second, and nothing counts down.
 func (s *Session) idleScreen() bool {
-	if !s.Started() || s.Live().Server.Link != model.Live || s.Firing() > 0 || s.Throttled() {
+	if !s.Shown.Started() || s.Shown.Live().Server.Link != model.Live || s.Orders.Firing() > 0 || s.Shown.Throttled() {
 		return false
 	}
-	if k := s.Live().Key(s.Selected()); k != nil {
+	if k := s.Shown.Live().Key(s.Selection.Selected()); k != nil {
 		if w := k.Timeline.Window(); s.step == 0 || w < 48*time.Second {
-			return s.Quiet() > max(2*w, 3*time.Second)
+			return s.Shown.Quiet() > max(2*w, 3*time.Second)
 		}
 	}
-	return s.Quiet() > 3*time.Second
+	return s.Shown.Quiet() > 3*time.Second
 }
 
 // Tick moves the clock on.
 func (s *Session) Tick(local time.Time) {
-	s.WatchArming()
-	changed, second := s.Boards.Tick(local)
+	s.Orders.WatchArming()
+	changed, second := s.Shown.Tick(local)
 	if changed {
-		s.Redraw()
+		s.Shell.Redraw()
 	}
 	if second {
-		s.Resort()
+		s.Selection.Resort()
 	}
 }
 
 // Pause pauses the picture, or continues it. The board is updated meanwhile.
 func (s *Session) Pause() {
-	if s.Boards.Pause() {
-		s.Reorder()
+	if s.Shown.Pause() {
+		s.Rows.Reorder()
 	}
 }
 
 // SubtractInjected subtracts the requests fired from here from all figures, or shows them again. It
 // says for which keys that is not possible.
 func (s *Session) SubtractInjected() {
-	of := s.Subtract()
-	s.Rebind()
+	of := s.Shown.Subtract()
+	s.Rows.Rebind()
 	switch {
-	case !s.Subtracting():
-		s.Say("The requests fired from here are in every figure again.")
+	case !s.Shown.Subtracting():
+		s.Shell.Say("The requests fired from here are in every figure again.")
 	case of.Kept > 0:
-		s.Say(fmt.Sprintf("Without what was fired from here at %s; at %d others it cannot be told apart, which their notes say.", format.Plural(of.Keys, "key"), of.Kept))
+		s.Shell.Say(fmt.Sprintf("Without what was fired from here at %s; at %d others it cannot be told apart, which their notes say.", format.Plural(of.Keys, "key"), of.Kept))
 	case of.Keys == 0:
-		s.Say("Nothing was fired from here so far; what is will be left out of every figure. The same key shows it again.")
+		s.Shell.Say("Nothing was fired from here so far; what is will be left out of every figure. The same key shows it again.")
 	default:
-		s.Say("Without what was fired from here, at " + format.Plural(of.Keys, "key") + ". The same key shows it again.")
+		s.Shell.Say("Without what was fired from here, at " + format.Plural(of.Keys, "key") + ". The same key shows it again.")
 	}
 }
 
 // Revisit shows a pause at the moment that its timeline looks at.
 func (s *Session) Revisit() {
-	if s.Boards.Revisit() {
-		s.Rebind()
+	if s.Shown.Revisit() {
+		s.Rows.Rebind()
 	}
 }
 
 // Scroll goes back or forward in time, and says so if nothing is known about any key at that time.
 // In a replay it moves the replay.
 func (s *Session) Scroll(earlier bool) {
-	s.Boards.Scroll(earlier, s.Current())
+	s.Shown.Scroll(earlier, s.Selection.Current())
 	s.Revisit()
-	if earlier && !s.Replayed() && unwatched(s.Board().Totals()) && !unwatched(s.Live().Totals()) {
-		s.Say("Nothing was watched yet at " + format.Clock(s.At()) + ": → goes on, p is now again.")
+	if earlier && !s.Shown.Replayed() && unwatched(s.Shown.Board().Totals()) && !unwatched(s.Shown.Live().Totals()) {
+		s.Shell.Say("Nothing was watched yet at " + format.Clock(s.Shown.At()) + ": → goes on, p is now again.")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // replayed returns the badge of a replay: where it is and how fast it goes.
 func (s *Session) replayed(look chart.Look) (string, themes.Style) {
-	p := s.Playback()
+	p := s.Shown.Playback()
 	where := minutes(p.Position()) + "/" + minutes(p.Length())
 	switch {
 	case p.Past:

@@ -16,6 +16,7 @@ import (
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
 	"ratescope/tui/firing"
+	"ratescope/tui/keymap"
 	"ratescope/tui/markers"
 	"ratescope/tui/rows"
 	"ratescope/tui/saving"
@@ -57,13 +58,13 @@ type Options struct {
 // Session is the state that the screens share. Use New to make one. It is not safe for concurrent
 // use: everything except its commands runs on Bubble Tea's goroutine.
 type Session struct {
-	*shell.App
-	*shown.Boards
-	*rows.List
-	*rows.Selection
-	*firing.Orders
-	*saving.Files
-	Options
+	Shell     *shell.App
+	Shown     *shown.Boards
+	Rows      *rows.List
+	Selection *rows.Selection
+	Orders    *firing.Orders
+	Files     *saving.Files
+	Options   Options
 
 	Marks    *markers.Markers // moments of a replay
 	alerts   alerts
@@ -76,13 +77,13 @@ type Session struct {
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
 	o.Inject.Mask = o.Mask
-	s := &Session{App: app, Options: o, Boards: shown.New(o.Source.Player, app.Options().Still)}
-	s.List = rows.NewList(s.Boards, s.Redraw)
-	s.Selection = rows.NewSelection(s.Boards, s.List, rows.Hooks{Redraw: s.Redraw, Picked: func() { s.MarkPlans() }, Focus: o.Source.Focus})
+	s := &Session{Shell: app, Options: o, Shown: shown.New(o.Source.Player, app.Options().Still)}
+	s.Rows = rows.NewList(s.Shown, s.Shell.Redraw)
+	s.Selection = rows.NewSelection(s.Shown, s.Rows, rows.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
 	o.Inject.Name = s.Name
-	s.Orders = firing.New(app, s, o.Inject)
-	s.Files = saving.New(app, s.Boards, o.Saving)
-	s.Marks = markers.New(app, s.Boards, s.Selection, s.Name, o.Markers)
+	s.Orders = firing.New(app, aim{s}, o.Inject)
+	s.Files = saving.New(app, s.Shown, o.Saving)
+	s.Marks = markers.New(app, s.Shown, s.Selection, s.Name, o.Markers)
 	s.alerts = alerts{app: app, next: o.News, notify: o.Notify}
 	app.SetHost(s)
 	return s
@@ -106,6 +107,15 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	return tea.Batch(s.Marks.Update(msg), s.Orders.Update(msg))
 }
 
+// Touch notes that a person pressed a key or a button, or moved the mouse alone.
+func (s *Session) Touch(pressed bool) { s.Selection.Touch(pressed) }
+
+// Stop ends all running orders, and cancels the planned ones.
+func (s *Session) Stop() { s.Orders.Stop() }
+
+// HostKeys returns the keys of the dashboard that mean the same on every screen.
+func (s *Session) HostKeys() keymap.Actions { return s.Orders.HostKeys() }
+
 // batchMsg delivers a batch of the source.
 type batchMsg struct {
 	batch model.Batch
@@ -113,9 +123,9 @@ type batchMsg struct {
 }
 
 func (s *Session) nextBatch() tea.Cmd {
-	ctx := s.Context()
+	ctx := s.Shell.Context()
 	return func() tea.Msg {
-		b, err := s.Source.Take(ctx)
+		b, err := s.Options.Source.Take(ctx)
 		return batchMsg{b, err}
 	}
 }
@@ -123,28 +133,28 @@ func (s *Session) nextBatch() tea.Cmd {
 // receive applies a batch and waits for the next one.
 func (s *Session) receive(msg batchMsg) tea.Cmd {
 	if msg.err != nil {
-		if s.Context().Err() == nil && !errors.Is(msg.err, context.Canceled) {
-			return s.Fail(msg.err)
+		if s.Shell.Context().Err() == nil && !errors.Is(msg.err, context.Canceled) {
+			return s.Shell.Fail(msg.err)
 		}
 		return tea.Quit
 	}
 	s.Files.Put(msg.batch)
-	change := s.Apply(msg.batch)
-	if s.Subtracting() && !s.Paused() {
-		s.Rebind() // the rows are those of the board before
+	change := s.Shown.Apply(msg.batch)
+	if s.Shown.Subtracting() && !s.Shown.Paused() {
+		s.Rows.Rebind() // the rows are those of the board before
 	}
-	s.Meet(s.Live().Server)
-	moves := change.Moves && !s.App.Options().Still // else the next second is soon enough
-	if !s.Paused() && (change.Anew || s.Grown()) {
+	s.Orders.Meet(s.Shown.Live().Server)
+	moves := change.Moves && !s.Shell.Options().Still // else the next second is soon enough
+	if !s.Shown.Paused() && (change.Anew || s.Rows.Grown()) {
 		moves = true
-		s.Resort()
+		s.Selection.Resort()
 		s.Marks.Arrive()
 	}
-	if !s.Paused() && (change.Turn || change.Anew || moves && s.Idle()) { // else the clock's next picture shows it
-		s.Redraw()
+	if !s.Shown.Paused() && (change.Turn || change.Anew || moves && s.Shell.Idle()) { // else the clock's next picture shows it
+		s.Shell.Redraw()
 	}
 	if moves {
-		return tea.Batch(s.nextBatch(), s.Wake())
+		return tea.Batch(s.nextBatch(), s.Shell.Wake())
 	}
 	return s.nextBatch()
 }
@@ -152,31 +162,33 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 // Decorate sets the title of the window and, while keys are discovered, the terminal's own
 // progress bar.
 func (s *Session) Decorate(v *tea.View) {
-	if !s.Started() {
+	if !s.Shown.Started() {
 		return
 	}
-	v.WindowTitle = s.alerts.title() + "ratescope " + safetext.Clip(safetext.Clean(s.Live().Server.Target), 60, safetext.Ellipsis)
-	if armed := s.ArmedText(); armed != "" {
+	v.WindowTitle = s.alerts.title() + "ratescope " + safetext.Clip(safetext.Clean(s.Shown.Live().Server.Target), 60, safetext.Ellipsis)
+	if armed := s.Orders.ArmedText(); armed != "" {
 		v.WindowTitle = armed + " · " + v.WindowTitle
 	}
-	if w := s.Live().Sweep; w.Passes == 0 && w.Total > 0 {
+	if w := s.Shown.Live().Sweep; w.Passes == 0 && w.Total > 0 {
 		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*min(w.Scanned, w.Total)/w.Total))
 	}
 }
 
 // TooSmall returns the sentence about the requests being fired, for a terminal that is too small
 // for a screen.
-func (s *Session) TooSmall(columns int) string { return strings.TrimSpace(s.FiringText(columns)) }
+func (s *Session) TooSmall(columns int) string {
+	return strings.TrimSpace(s.Orders.FiringText(columns))
+}
 
 // Name returns a key's name as the terminal may show it, without the middle of a name that is
 // wider than any screen.
 func (s *Session) Name(key string) string {
 	return s.names.of(key, func(key string) string {
 		const end = 512
-		if len(key) > 2*end && !s.Mask {
+		if len(key) > 2*end && !s.Options.Mask {
 			key = key[:end] + key[len(key)-end:]
 		}
-		return FullName(key, s.Mask)
+		return FullName(key, s.Options.Mask)
 	})
 }
 

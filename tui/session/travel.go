@@ -14,70 +14,70 @@ import (
 
 // Zoom shows a longer or a shorter period, and remembers it for the next start.
 func (s *Session) Zoom(coarser bool) tea.Cmd {
-	if !s.Time.Zoom(coarser) {
+	if !s.Shown.Time.Zoom(coarser) {
 		if coarser {
-			s.Say("This is the longest stretch of time there is.")
+			s.Shell.Say("This is the longest stretch of time there is.")
 		} else {
-			s.Say("This is the shortest stretch of time there is.")
+			s.Shell.Say("This is the shortest stretch of time there is.")
 		}
 		return nil
 	}
-	return s.Remember("zoom", strconv.Itoa(s.Time.Zoomed()))
+	return s.Shell.Remember("zoom", strconv.Itoa(s.Shown.Time.Zoomed()))
 }
 
 // RestoreZoom restores the zoom of an earlier start. A text that is no number is ignored.
 func (s *Session) RestoreZoom(steps string) {
 	if n, err := strconv.Atoi(steps); err == nil {
-		s.Time.SetZoom(n)
+		s.Shown.Time.SetZoom(n)
 	}
 }
 
 // Adjust raises or lowers what + and - change: the speed of a replay, or the amount of requests that
 // are fired.
 func (s *Session) Adjust(up bool) tea.Cmd {
-	if !s.Replayed() {
+	if !s.Shown.Replayed() {
 		return s.Orders.Adjust(up)
 	}
-	s.Faster(up)
-	s.Say("Speed: " + speedText(s.Playback().Speed) + ".")
+	s.Shown.Faster(up)
+	s.Shell.Say("Speed: " + speedText(s.Shown.Playback().Speed) + ".")
 	return nil
 }
 
 // askTime asks for an instant of the past, and shows it under the cursor.
 func (s *Session) askTime() tea.Cmd {
 	hint := "14:02:11, a date before it, or 30s for as long ago · enter goes"
-	s.Open(s.NewPrompt("go to ", "", hint, nil, func(text string, kept bool) tea.Cmd {
+	s.Shell.Open(s.Shell.NewPrompt("go to ", "", hint, nil, func(text string, kept bool) tea.Cmd {
 		if !kept || strings.TrimSpace(text) == "" {
 			return nil
 		}
-		at, ok := format.ReadMoment(text, s.At(), s.At())
+		at, ok := format.ReadMoment(text, s.Shown.At(), s.Shown.At())
 		if !ok {
-			s.Warn("A time is " + format.Moments + ".")
+			s.Shell.Warn("A time is " + format.Moments + ".")
 			return nil
 		}
-		if s.Replayed() {
-			s.Seek(at)
+		if s.Shown.Replayed() {
+			s.Shown.Seek(at)
 			return nil
 		}
-		return s.Visit(s.Selected(), at)
+		return s.Visit(s.Selection.Selected(), at)
 	}, nil))
 	return nil
 }
 
 // askFormat asks for the format in which the rows that match the filter are exported.
 func (s *Session) askFormat() {
-	s.AskFormat(format.Plural(len(s.Rows()), "key"), func(f report.Format) tea.Cmd { return s.ExportRows(s.Rows(), f) })
+	s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
 }
 
 // AskFormat asks for the format of an export; what names the exported data.
 func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) {
-	s.Open(s.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil, func(text string, kept bool) tea.Cmd {
+	s.Shell.Open(s.Shell.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil, func(text string, kept bool) tea.Cmd {
 		f, err := report.ReadFormat(strings.TrimSpace(text))
 		switch {
 		case !kept:
 			return nil
 		case err != nil:
-			s.Warn(safetext.Sentence(err.Error()))
+			s.Shell.Warn(safetext.Sentence(err.Error()))
 			return nil
 		}
 		return export(f)

@@ -21,7 +21,7 @@ const likelyMark = "~"
 // Mark returns the mark of a key's pressure, and its style.
 func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
 	g := &k.Gauge
-	if _, old := s.Outdated(k); old {
+	if _, old := s.Shown.Outdated(k); old {
 		return l.StaleMark, l.Unknown
 	}
 	switch {
@@ -104,12 +104,12 @@ func RowText(k *model.Watched, name string) string {
 
 // CopyRow puts the selected row on the clipboard.
 func (s *Session) CopyRow() tea.Cmd {
-	k := s.Current()
+	k := s.Selection.Current()
 	if k == nil {
 		return nil
 	}
-	text := RowText(k, FullName(k.Reading.Key, s.Mask))
-	s.Say("Copied: " + text)
+	text := RowText(k, FullName(k.Reading.Key, s.Options.Mask))
+	s.Shell.Say("Copied: " + text)
 	return tea.SetClipboard(text)
 }
 

@@ -47,10 +47,10 @@ var stops = [...]stop{
 	{8 * time.Second, "The bracket is the window that counts. Of the window before this one only the share counts that the bracket still covers; the sum stands below, against the limit.", overTable, nil},
 	{8 * time.Second, "A burst of ten is fired at the key now: watch the sum rise, and what the limit does not admit pile up as denied.", overTable, fireBurst},
 	{7 * time.Second, "p pauses, and the arrows go back in time: every figure on screen is of that moment. Collecting goes on underneath.", overTable, lookBack},
-	{6 * time.Second, "2 shows many keys at once, 6 every key over time: a row each, with colour for how much of its limit was used.", atBottom, func(s *session.Session) tea.Cmd { goOn(s); return s.Show("heat") }},
-	{6 * time.Second, "5 lists what happened, 4 how the Redis behind it does, and what watching it costs.", atBottom, func(s *session.Session) tea.Cmd { return s.Show("events") }},
-	{6 * time.Second, "3 is the lab: the algorithms side by side on a clock in your hand, with lessons. It needs no Redis.", atBottom, func(s *session.Session) tea.Cmd { return s.Show("lab") }},
-	{4 * time.Second, "That was the tour. ? lists the keys, : finds anything by its name, q quits.", atBottom, func(s *session.Session) tea.Cmd { return s.Show("dashboard") }},
+	{6 * time.Second, "2 shows many keys at once, 6 every key over time: a row each, with colour for how much of its limit was used.", atBottom, func(s *session.Session) tea.Cmd { goOn(s); return s.Shell.Show("heat") }},
+	{6 * time.Second, "5 lists what happened, 4 how the Redis behind it does, and what watching it costs.", atBottom, func(s *session.Session) tea.Cmd { return s.Shell.Show("events") }},
+	{6 * time.Second, "3 is the lab: the algorithms side by side on a clock in your hand, with lessons. It needs no Redis.", atBottom, func(s *session.Session) tea.Cmd { return s.Shell.Show("lab") }},
+	{4 * time.Second, "That was the tour. ? lists the keys, : finds anything by its name, q quits.", atBottom, func(s *session.Session) tea.Cmd { return s.Shell.Show("dashboard") }},
 }
 
 // Length is how long the tour takes.
@@ -74,10 +74,10 @@ func (t *Tour) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // end leaves the screen as a person finds it at the start.
 func (t *Tour) end(text string) tea.Cmd {
-	t.s.Stop()
+	t.s.Orders.Stop()
 	goOn(t.s)
-	cmd := t.s.Show("dashboard")
-	t.s.Say(text)
+	cmd := t.s.Shell.Show("dashboard")
+	t.s.Shell.Say(text)
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func (t *Tour) end(text string) tea.Cmd {
 // over.
 func (t *Tour) Tick(now time.Time) (cmd tea.Cmd, open bool) {
 	switch {
-	case !t.s.Started():
+	case !t.s.Shown.Started():
 		return nil, true
 	case t.since.IsZero():
 		t.since = now
@@ -130,9 +130,9 @@ func (t *Tour) Modal() bool { return false }
 
 // pickSliding selects a key of the algorithm that has most to show.
 func pickSliding(s *session.Session) tea.Cmd {
-	for _, k := range s.Rows() {
+	for _, k := range s.Rows.Rows() {
 		if k.Reading.Target.Algorithm == limiter.SlidingWindow && k.Reading.Target.Window <= 30*time.Second {
-			s.Pick(k.Reading.Key)
+			s.Selection.Pick(k.Reading.Key)
 			break
 		}
 	}
@@ -141,27 +141,27 @@ func pickSliding(s *session.Session) tea.Cmd {
 
 // fireBurst fires ten requests at the selected key where firing is possible.
 func fireBurst(s *session.Session) tea.Cmd {
-	if s.CanFire() != "" {
+	if s.Orders.CanFire() != "" {
 		return nil
 	}
-	return s.Fire(model.Order{N: 10})
+	return s.Orders.Fire(model.Order{N: 10})
 }
 
 // lookBack pauses and goes back in time.
 func lookBack(s *session.Session) tea.Cmd {
-	if !s.Paused() {
+	if !s.Shown.Paused() {
 		s.Pause()
 	}
 	for range 3 {
 		s.Scroll(true)
 	}
-	s.Redraw()
+	s.Shell.Redraw()
 	return nil
 }
 
 // goOn ends the pause.
 func goOn(s *session.Session) {
-	if s.Paused() {
+	if s.Shown.Paused() {
 		s.Pause()
 	}
 }
