@@ -112,7 +112,8 @@ func (p *plain) summary() error {
 			return err
 		}
 	}
-	if err := p.line("%s: %d throttled, %d near their limit; %s admitted", format.Plural(t.Keys, "key"), t.Throttled, t.Near, format.PerSecond(t.Admitted)); err != nil {
+	if err := p.line("%s: %d throttled, %d near their limit; %s admitted", format.Plural(t.Keys, "key"), t.Throttled, t.Near,
+		format.PerSecond(t.Admitted)); err != nil {
 		return err
 	}
 	for _, k := range p.board.Select(model.View{}) {

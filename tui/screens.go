@@ -22,7 +22,8 @@ var screens = []struct {
 	{"dashboard", "shows the dashboard", func(s *session.Session, _ Options) (shell.Screen, error) { return keys.New(s), nil }},
 	{"grid", "shows the grid of all keys", func(s *session.Session, _ Options) (shell.Screen, error) { return grid.New(s), nil }},
 	{"lab", "opens the lab", newLab},
-	{"health", "shows the health of the Redis behind it", func(s *session.Session, _ Options) (shell.Screen, error) { return health.New(s), nil }},
+	{"health", "shows the health of the Redis behind it",
+		func(s *session.Session, _ Options) (shell.Screen, error) { return health.New(s), nil }},
 	{"events", "shows the events", func(s *session.Session, _ Options) (shell.Screen, error) { return events.New(s), nil }},
 	{"heat", "shows every key over time", func(s *session.Session, _ Options) (shell.Screen, error) { return heat.New(s), nil }},
 }

@@ -183,13 +183,15 @@ func widthOfTime(columns int) int {
 // paintEvent draws an event in the columns from x to end, of which so many are for what it is about.
 func (v view) paintEvent(x, y, end, who int, e event) {
 	if e.mark != nil {
-		v.paintLine(x, y, end, who, e.at, line{string(v.c.Look.Flag), v.c.Look.Title, v.who(&e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
+		v.paintLine(x, y, end, who, e.at, line{string(v.c.Look.Flag), v.c.Look.Title, v.who(&e),
+			cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
 		return
 	}
 	if e.fired != nil {
 		room := end - PaintDecision(v.c, x, y, end, e.fired) - 2
 		name := v.s.Name(e.fired.Key)
-		v.c.Buffer.Right(x, y, end, format.First(room, "fired from here at "+name, "at "+name, safetext.Shorten(name, max(room, 0), safetext.Ellipsis)), v.c.Look.Injected)
+		v.c.Buffer.Right(x, y, end, format.First(room, "fired from here at "+name, "at "+name,
+			safetext.Shorten(name, max(room, 0), safetext.Ellipsis)), v.c.Look.Injected)
 		return
 	}
 	mark, st, text := v.alertText(e.alert)

@@ -127,12 +127,14 @@ func (e *Screen) CanGoBack() bool { return e.s.CanGoBack() }
 func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, e.s}
 	title := []widget.Span{widget.Styled("events", p.Look.Title),
-		widget.Styled(" · "+format.Plural(len(e.s.Shown.Board().Alerts()), "alert")+", "+format.Plural(len(e.s.Orders.Decisions()), "decision"), p.Look.Dim)}
+		widget.Styled(" · "+format.Plural(len(e.s.Shown.Board().Alerts()), "alert")+", "+format.Plural(len(e.s.Orders.Decisions()), "decision"),
+			p.Look.Dim)}
 	if n := len(e.s.Marks.Set()); n > 0 {
 		title = append(title, widget.Styled(", "+format.Plural(n, "marker"), p.Look.Dim))
 	}
 	if f := e.s.Rows.Filter(); f != "" {
-		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(e.list)), p.Look.Accent), widget.Styled(safetext.Clean(f), p.Look.Text))
+		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(e.list)), p.Look.Accent),
+			widget.Styled(safetext.Clean(f), p.Look.Text))
 	}
 	in := p.Section(e.log, true, title...)
 	e.paintLanes(v, e.lanes)

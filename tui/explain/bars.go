@@ -185,8 +185,9 @@ func (s *sheet) windowLines(k *model.Watched) []line {
 	}
 	previous := line{
 		label: "previous", value: format.Counted(g.Previous),
-		segments: []chart.Segment{solid(counts, s.c.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}},
-		formula:  fmt.Sprintf("× %s = %.1f", model.ShownWeight(g.Previous.N, g.Weight, 1), counts),
+		segments: []chart.Segment{solid(counts, s.c.Look.Previous),
+			{Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}},
+		formula: fmt.Sprintf("× %s = %.1f", model.ShownWeight(g.Previous.N, g.Weight, 1), counts),
 	}
 	current := line{
 		label: "current", value: format.Counted(g.Current),

@@ -62,11 +62,13 @@ func (cs *changes) OpenChanges() tea.Cmd {
 		}
 	}
 	var choices []shell.Choice
-	for _, c := range []model.Change{{Kind: model.Give, Units: model.UsualGift}, {Kind: model.Free}, {Kind: model.Block, For: usualBlock}, {Kind: model.Unblock}} {
+	for _, c := range []model.Change{{Kind: model.Give, Units: model.UsualGift}, {Kind: model.Free}, {Kind: model.Block, For: usualBlock},
+		{Kind: model.Unblock}} {
 		if possible(c) != nil {
 			continue
 		}
-		choices = append(choices, shell.Choice{Name: changeName(c), What: changeWhat(&k.Reading, c), Aside: aside, Last: !copies && o.arming == nil, Value: c})
+		choices = append(choices, shell.Choice{Name: changeName(c), What: changeWhat(&k.Reading, c), Aside: aside,
+			Last: !copies && o.arming == nil, Value: c})
 	}
 	if len(choices) == 0 {
 		o.app.Warn("Nothing can be changed at " + o.name(k.Reading.Key) + ": " + possible(model.Change{Kind: model.Free}).Error() + ".")

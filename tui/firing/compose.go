@@ -52,7 +52,8 @@ func (c *composer) fireRecorded(msg recordedMsg) tea.Cmd {
 	case msg.key != o.keys.Selected():
 		o.app.Warn("Nothing is fired: another key is selected than the one whose recording was read.")
 	case msg.order.Fastest() > model.MaxRate:
-		o.app.Warn(fmt.Sprintf("Nothing is fired: the recording has %d requests within a second, more than the %d that are sent at most.", msg.order.Fastest(), model.MaxRate))
+		o.app.Warn(fmt.Sprintf("Nothing is fired: the recording has %d requests within a second, more than the %d that are sent at most.",
+			msg.order.Fastest(), model.MaxRate))
 	default:
 		return o.Fire(msg.order)
 	}
@@ -62,7 +63,8 @@ func (c *composer) fireRecorded(msg recordedMsg) tea.Cmd {
 // Compose asks for an order with its number, rate, shape, cost and phase.
 func (c *composer) Compose() tea.Cmd {
 	o := c.orders
-	p := o.app.NewPrompt("fire ", c.text, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s from:FILE", func(string) {},
+	p := o.app.NewPrompt("fire ", c.text, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s from:FILE",
+		func(string) {},
 		func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				return nil

@@ -67,7 +67,8 @@ func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
 	if tally.Total() == 0 {
 		return
 	}
-	b.did(action{id: r.audit, key: r.at, fired: true, what: fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)})
+	b.did(action{id: r.audit, key: r.at, fired: true,
+		what: fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)})
 }
 
 // OpenActions lists the actions that can be taken back, the newest first.
@@ -89,7 +90,8 @@ func (b *takeBacks) OpenActions() tea.Cmd {
 		what := a.what + ", " + format.Span(b.app.Now().Sub(a.at)) + " ago"
 		choices = append(choices, shell.Choice{Name: "undo " + b.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
 		if a.fired {
-			choices = append(choices, shell.Choice{Name: "withdraw " + b.name(a.key), What: what, Aside: "keeps others'", Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
+			choices = append(choices, shell.Choice{Name: "withdraw " + b.name(a.key), What: what, Aside: "keeps others'",
+				Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
 		}
 	}
 	p := b.app.NewPicker("take back", choices)
@@ -110,7 +112,8 @@ func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
 	if i := slices.IndexFunc(b.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && b.actions[i].raise != nil {
 		r := b.actions[i].raise
-		does = model.Raise{From: r.To, To: r.From, Whose: r.Whose}.String() + "; what was counted since stays; refused where another program has set it since"
+		does = model.Raise{From: r.To, To: r.From, Whose: r.Whose}.String() +
+			"; what was counted since stays; refused where another program has set it since"
 	}
 	if back.Withdraw {
 		verb, does = "withdraw", "what was charged and still counts is taken off; what other programs have written stays"

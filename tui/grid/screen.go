@@ -48,7 +48,8 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
 		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows.Rows()) }), "home"),
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows.Rows()) }), "end", "G"),
-		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") }, "enter").Hinted("open"),
+		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") },
+			"enter").Hinted("open"),
 	)
 	return g
 }

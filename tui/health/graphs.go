@@ -95,23 +95,32 @@ func (v *View) figures() []graph {
 	}
 	plain := func(st themes.Style) func(float64) themes.Style { return func(float64) themes.Style { return st } }
 	return []graph{
-		{label: "latency", now: one(format.Latency(v.Server.RTT)), past: settled(v.Past, series(func(p *model.HealthSample) model.Measure { return span(p.RTT) })), round: chartTop, scale: latency, ink: l.Glow},
-		{label: "commands", now: one(measured(h.Ops, format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }), round: chartTop, scale: rate, ink: l.Glow},
-		{label: "memory", now: one(memory), past: series(func(p *model.HealthSample) model.Measure { return p.Memory }), top: most, round: byteTop, scale: format.Bytes, ink: memoryInk},
-		{label: "evictions", now: []widget.Span{widget.Styled(measured(h.Evicted, format.PerSecond), l.Denied)}, past: series(func(p *model.HealthSample) model.Measure { return p.Evicted }), round: chartTop, scale: rate, ink: plain(l.Denied)},
-		{label: "cpu", now: one(measured(h.CPU, format.Percent)), past: series(func(p *model.HealthSample) model.Measure { return p.CPU }), top: 1, round: chartTop, scale: coarse, ink: l.Fill},
-		{label: "script time", now: one(format.Latency(last.Script)), past: series(func(p *model.HealthSample) model.Measure { return span(p.Script) }), round: chartTop, scale: latency, ink: l.Glow},
+		{label: "latency", now: one(format.Latency(v.Server.RTT)),
+			past: settled(v.Past, series(func(p *model.HealthSample) model.Measure { return span(p.RTT) })), round: chartTop, scale: latency, ink: l.Glow},
+		{label: "commands", now: one(measured(h.Ops, format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }),
+			round: chartTop, scale: rate, ink: l.Glow},
+		{label: "memory", now: one(memory), past: series(func(p *model.HealthSample) model.Measure { return p.Memory }), top: most,
+			round: byteTop, scale: format.Bytes, ink: memoryInk},
+		{label: "evictions", now: []widget.Span{widget.Styled(measured(h.Evicted, format.PerSecond), l.Denied)},
+			past: series(func(p *model.HealthSample) model.Measure { return p.Evicted }), round: chartTop, scale: rate, ink: plain(l.Denied)},
+		{label: "cpu", now: one(measured(h.CPU, format.Percent)), past: series(func(p *model.HealthSample) model.Measure { return p.CPU }),
+			top: 1, round: chartTop, scale: coarse, ink: l.Fill},
+		{label: "script time", now: one(format.Latency(last.Script)),
+			past: series(func(p *model.HealthSample) model.Measure { return span(p.Script) }), round: chartTop, scale: latency, ink: l.Glow},
 		{
-			label: "network", now: pair(measured(h.NetIn, format.Bytes)+"/s in", measured(h.NetOut, format.Bytes)+"/s out", l.Accent, l.Previous), round: byteTop, scale: format.Bytes,
+			label: "network", now: pair(measured(h.NetIn, format.Bytes)+"/s in", measured(h.NetOut, format.Bytes)+"/s out", l.Accent,
+				l.Previous), round: byteTop, scale: format.Bytes,
 			past: series(func(p *model.HealthSample) model.Measure { return p.NetIn }), ink: plain(l.Accent),
 			hung: series(func(p *model.HealthSample) model.Measure { return p.NetOut }), hungIn: plain(l.Previous),
 		},
 		{
-			label: "requests", now: pair(l.YesMark+" "+measured(last.Admitted, format.PerSecond), l.OverMark+" "+measured(last.Denied, format.PerSecond), l.Admitted, l.Denied), round: chartTop, scale: rate,
+			label: "requests", now: pair(l.YesMark+" "+measured(last.Admitted, format.PerSecond),
+				l.OverMark+" "+measured(last.Denied, format.PerSecond), l.Admitted, l.Denied), round: chartTop, scale: rate,
 			past: series(func(p *model.HealthSample) model.Measure { return p.Admitted }), ink: plain(l.Admitted),
 			hung: series(func(p *model.HealthSample) model.Measure { return p.Denied }), hungIn: plain(l.Denied),
 		},
-		{label: "watching", now: one(v.watchingCost()), past: series(func(p *model.HealthSample) model.Measure { return p.Watching }), round: shareTop, scale: finely, ink: l.Glow},
+		{label: "watching", now: one(v.watchingCost()), past: series(func(p *model.HealthSample) model.Measure { return p.Watching }),
+			round: shareTop, scale: finely, ink: l.Glow},
 	}
 }
 

@@ -161,7 +161,8 @@ func (v *View) paintCommands(r cell.Rect) {
 			rows[i] = append(rows[i], column.figure(v, c))
 		}
 		if bar > 0 {
-			chart.Bar(&v.Canvas.Buffer, in.X+in.W-meter, in.Y+1+i, meter, most, v.Canvas.Look.Glyphs, chart.Segment{Value: load(*c), Style: v.Canvas.Look.Glow(0.6 * load(*c) / most)})
+			chart.Bar(&v.Canvas.Buffer, in.X+in.W-meter, in.Y+1+i, meter, most, v.Canvas.Look.Glyphs,
+				chart.Segment{Value: load(*c), Style: v.Canvas.Look.Glow(0.6 * load(*c) / most)})
 		}
 	}
 	v.table("commands", cell.Rect{X: in.X, Y: in.Y, W: in.W - bar, H: in.H}, titles, rows)
@@ -228,7 +229,8 @@ func (v *View) paintErrors(r cell.Rect) {
 				st = v.Canvas.Look.Denied
 			}
 		}
-		rows = append(rows, []widget.Span{widget.Styled(safetext.Clean(e.Name), st), widget.Styled(format.PerSecond(e.Rate), v.some(e.Rate, st)), widget.Styled(format.Short(e.Total), v.Canvas.Look.Dim)})
+		rows = append(rows, []widget.Span{widget.Styled(safetext.Clean(e.Name), st), widget.Styled(format.PerSecond(e.Rate), v.some(e.Rate, st)),
+			widget.Styled(format.Short(e.Total), v.Canvas.Look.Dim)})
 	}
 	v.table("errors", in, nil, rows)
 }
@@ -239,7 +241,8 @@ func (v *View) paintSlow(r cell.Rect) {
 		if i >= in.H {
 			return
 		}
-		x := v.Canvas.Spans(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Canvas.Look.Dim), widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Canvas.Look.Near))
+		x := v.Canvas.Spans(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Canvas.Look.Dim),
+			widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Canvas.Look.Near))
 		v.Canvas.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(v.slowText(&c), max(0, in.X+in.W-x), safetext.Ellipsis), v.Canvas.Look.Text)
 	}
 }
@@ -281,7 +284,8 @@ func (v *View) paintHot(r cell.Rect) {
 		if !h.Watched {
 			st = v.Canvas.Look.Dim
 		}
-		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st), widget.Styled(measured(h.Rate, format.PerSecond), v.Canvas.Look.Text),
+		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st),
+			widget.Styled(measured(h.Rate, format.PerSecond), v.Canvas.Look.Text),
 			widget.Styled(measured(h.Writes, format.PerSecond), v.Canvas.Look.Text), widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)})
 	}
 	v.table("hot", in, []string{"key", "rate", "writes", "share"}, rows)

@@ -101,7 +101,8 @@ func (v *View) paintConcerns(r cell.Rect) cell.Rect {
 			end -= len(text) + 2
 		}
 		x := v.Canvas.Spans(lines.X+1, lines.Y+i, end, widget.Styled(mark+" "+safetext.Clean(c.What), st))
-		v.Canvas.Spans(x, lines.Y+i, end, widget.Styled(safetext.Clip(": "+safetext.Clean(c.Why), max(end-x, 0), safetext.Ellipsis), v.Canvas.Look.Text))
+		v.Canvas.Spans(x, lines.Y+i, end, widget.Styled(safetext.Clip(": "+safetext.Clean(c.Why), max(end-x, 0), safetext.Ellipsis),
+			v.Canvas.Look.Text))
 	}
 	return rest
 }

@@ -53,8 +53,10 @@ func (v view) paintLanes() {
 		was = "≥ " + was
 	}
 	upper, lower := r.Top(r.H / 2)
-	v.paintFates(upper, lanes.Was, most, "as it was", v.c.Look.Text, format.Short(w.Was)+" admitted", was, "up to "+format.Short(most)+" a column")
-	v.paintFates(lower, lanes.Would, most, session.TermsText(v.screen.what.terms), v.c.Look.Injected, format.Short(w.Admitted)+" admitted", format.Short(w.Denied)+" denied", "")
+	v.paintFates(upper, lanes.Was, most, "as it was", v.c.Look.Text, format.Short(w.Was)+" admitted", was,
+		"up to "+format.Short(most)+" a column")
+	v.paintFates(lower, lanes.Would, most, session.TermsText(v.screen.what.terms), v.c.Look.Injected, format.Short(w.Admitted)+" admitted",
+		format.Short(w.Denied)+" denied", "")
 	if x := v.columnOf(w.Differs); w.Differs != 0 && x >= r.X {
 		v.c.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, v.c.Look.Selected)
 	}
@@ -74,7 +76,8 @@ func (v view) paintFates(r cell.Rect, bins []model.Bin, most int64, name string,
 	c := chart.Columns{Bins: bins, Max: most, First: from}
 	c.Draw(&v.c.Buffer, r, v.c.Look)
 	x, end := r.X-v.screen.names, r.X-1
-	for i, line := range []widget.Span{widget.Styled(name, st), widget.Styled(admitted, v.c.Look.Admitted), widget.Styled(denied, v.c.Look.Denied), widget.Styled(scale, v.c.Look.Dim)} {
+	for i, line := range []widget.Span{widget.Styled(name, st), widget.Styled(admitted, v.c.Look.Admitted),
+		widget.Styled(denied, v.c.Look.Denied), widget.Styled(scale, v.c.Look.Dim)} {
 		if i < r.H {
 			v.c.Buffer.Text(x, r.Y+i, end, safetext.Clip(line.Text, end-x, safetext.Ellipsis), line.Style)
 		}

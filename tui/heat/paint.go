@@ -48,7 +48,8 @@ func (v view) paint(r cell.Rect) {
 func (v view) paintCursorText(r cell.Rect) {
 	row := &v.screen.rows[v.screen.at]
 	c := row.cells[len(row.cells)-1-min(v.screen.back, len(row.cells)-1)]
-	spans := []widget.Span{widget.Styled(v.rowName(row, 40), v.c.Look.Title), widget.Styled(" at ", v.c.Look.Dim), widget.Styled(format.Clock(v.screen.moment()), v.c.Look.Text)}
+	spans := []widget.Span{widget.Styled(v.rowName(row, 40), v.c.Look.Title), widget.Styled(" at ", v.c.Look.Dim),
+		widget.Styled(format.Clock(v.screen.moment()), v.c.Look.Text)}
 	switch {
 	case c.known:
 		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.level), v.c.Look.Text))
@@ -67,7 +68,8 @@ func (v view) paintCursorText(r cell.Rect) {
 		scale = append(scale, widget.Styled(string(glyph)+string(glyph), st))
 	}
 	glyph, st := v.shape(heat{denied: true, watched: true})
-	scale = append(scale, widget.Styled(" 100 %  ", v.c.Look.Dim), widget.Styled(string(glyph)+string(glyph), st), widget.Styled(" denied", v.c.Look.Dim))
+	scale = append(scale, widget.Styled(" 100 %  ", v.c.Look.Dim), widget.Styled(string(glyph)+string(glyph), st),
+		widget.Styled(" denied", v.c.Look.Dim))
 	if w := widget.Width(scale...); x+w+3 < r.X+r.W {
 		v.c.Spans(r.X+r.W-w-1, r.Y, r.X+r.W, scale...)
 	}
@@ -135,7 +137,8 @@ func (v view) paintRow(i int, r *row, name string) {
 		}
 	}
 	if v.screen.first+i == v.screen.at {
-		v.c.Buffer.Ground(cell.Rect{X: v.screen.area.X - v.screen.names - 1, Y: y, W: v.screen.area.W + v.screen.names + 1, H: v.screen.height}, v.c.Look.Selected)
+		v.c.Buffer.Ground(cell.Rect{X: v.screen.area.X - v.screen.names - 1, Y: y, W: v.screen.area.W + v.screen.names + 1, H: v.screen.height},
+			v.c.Look.Selected)
 	}
 }
 
@@ -175,5 +178,7 @@ func (v view) paintTimes() {
 		text := "-" + format.Length(time.Duration(n)*d)
 		v.c.Buffer.Text(right-n-len(text)/2, y, right-9, text, v.c.Look.Dim)
 	}
-	v.c.Buffer.Text(v.screen.area.X-v.screen.names, y, v.screen.area.X, format.First(v.screen.names-2, format.Plural(len(v.screen.keys), "key")+" · "+v.s.Rows.SortText(), format.Plural(len(v.screen.keys), "key")), v.c.Look.Dim)
+	v.c.Buffer.Text(v.screen.area.X-v.screen.names, y, v.screen.area.X,
+		format.First(v.screen.names-2, format.Plural(len(v.screen.keys), "key")+" · "+v.s.Rows.SortText(),
+			format.Plural(len(v.screen.keys), "key")), v.c.Look.Dim)
 }

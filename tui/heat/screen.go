@@ -91,7 +91,8 @@ func New(s *session.Session) *Screen {
 		keymap.New("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "["),
 		keymap.New("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]"),
 		keymap.New("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").Hinted("open"),
-		keymap.New("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil }, "f").Hinted("fold"),
+		keymap.New("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil },
+			"f").Hinted("fold"),
 		keymap.New("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
 		keymap.New("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
 			if len(h.inside) > 0 || h.what.on {

@@ -91,7 +91,8 @@ func (v view) paintWhatIf(r cell.Rect) {
 		}
 	}
 	spans := []widget.Span{
-		widget.Styled(v.rowName(&v.screen.rows[v.screen.at], 30), v.c.Look.Title), widget.Styled(" what if "+session.TermsText(v.screen.what.terms), v.c.Look.Injected),
+		widget.Styled(v.rowName(&v.screen.rows[v.screen.at], 30),
+			v.c.Look.Title), widget.Styled(" what if "+session.TermsText(v.screen.what.terms), v.c.Look.Injected),
 		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), v.c.Look.Text),
 		widget.Styled(fmt.Sprintf(" · denied %s → %s", was, format.Short(w.Denied)), v.c.Look.Denied),
 	}

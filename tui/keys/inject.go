@@ -169,7 +169,8 @@ func (v injectorPane) fate(f model.Forecast) []widget.Span {
 		if f.Admitted == 1 && f.Denied == 0 {
 			text = "admitted"
 		}
-		out = append(out, widget.Styled("→ "+text, v.c.Look.Admitted), widget.Styled(fmt.Sprintf(", %s left", format.Short(f.Remaining)), v.c.Look.Dim))
+		out = append(out, widget.Styled("→ "+text, v.c.Look.Admitted),
+			widget.Styled(fmt.Sprintf(", %s left", format.Short(f.Remaining)), v.c.Look.Dim))
 	}
 	if f.Denied > 0 {
 		lead, text := "→ ", "denied"

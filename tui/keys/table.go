@@ -132,7 +132,8 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 		if all := v.table.lineCount(); rule && i == 0 && all >= in.H { // no title says how many there are
 			last := min(v.table.top+in.H-1, all)
 			at := x + safetext.Width(c.title)
-			v.c.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all), fmt.Sprintf(" of %d ", all)), v.c.Look.Dim)
+			v.c.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all),
+				fmt.Sprintf(" of %d ", all)), v.c.Look.Dim)
 		}
 		if c.right {
 			v.c.Buffer.Right(x, in.Y, x+w, c.title, st)

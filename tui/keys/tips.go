@@ -48,7 +48,8 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		if !g.DeniedInW.Known {
 			return "The store does not record what this limiter denies."
 		}
-		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(target.Window), format.PerSecond(g.DeniedPerSec))
+		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(target.Window),
+			format.PerSecond(g.DeniedPerSec))
 	case "past":
 		return "Two windows of " + format.Length(target.Window) + ", the right end is now; the timeline shows the selected key larger."
 	case "next":
@@ -58,7 +59,8 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "library":
 		return evidenceTip(target)
 	}
-	return t.s.Name(k.Reading.Key) + ": " + target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + ". " + evidenceTip(target)
+	return t.s.Name(k.Reading.Key) + ": " + target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + ". " +
+		evidenceTip(target)
 }
 
 // usedTip writes down what the used count is the sum of.
@@ -79,11 +81,14 @@ func (t *table) usedTip(k *model.Watched) string {
 				format.Short(g.Previous.N), model.ShownWeight(g.Previous.N, g.Weight, 1), format.Short(g.Current.N), used, of)
 		}
 	case limiter.KindLog:
-		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window), share(g, target))
+		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window),
+			share(g, target))
 	case limiter.KindWindow:
-		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of, format.Span(g.End.Sub(t.s.Shown.At())))
+		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of,
+			format.Span(g.End.Sub(t.s.Shown.At())))
 	case limiter.KindArrival:
-		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.Shown.At()))), format.Plural(int(g.Used.N), "request"), of)
+		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.Shown.At()))),
+			format.Plural(int(g.Used.N), "request"), of)
 	case limiter.KindBucket:
 		if target.Algorithm.Fills() {
 			return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)

@@ -91,7 +91,8 @@ func (w *whatIf) end() {
 
 // paintWhatIf draws what became of the requests beside what would have.
 func (v view) paintWhatIf(r cell.Rect) {
-	title := []widget.Span{widget.Styled("what if", v.c.Look.Title), widget.Styled(" · "+session.TermsText(v.screen.what.terms), v.c.Look.Injected)}
+	title := []widget.Span{widget.Styled("what if", v.c.Look.Title),
+		widget.Styled(" · "+session.TermsText(v.screen.what.terms), v.c.Look.Injected)}
 	in := r
 	if v.c.Framed {
 		in = v.c.Section(r, false, title...)

@@ -38,7 +38,8 @@ const (
 func newAccuracyView(s *Screen) *accuracyView {
 	v := &accuracyView{}
 	v.actions = keymap.Actions{
-		keymap.New("accuracy", "show a source", "enter", "shows a source of this load as a run", func() tea.Cmd { v.run(s); return nil }, "enter").Hinted("run it"),
+		keymap.New("accuracy", "show a source", "enter", "shows a source of this load as a run", func() tea.Cmd { v.run(s); return nil },
+			"enter").Hinted("run it"),
 	}
 	return v
 }
@@ -93,7 +94,8 @@ func (v *accuracyView) run(s *Screen) {
 		load = 2
 	}
 	setup := s.run.Setup()
-	s.traffic, s.recorded, s.key = []lab.Traffic{{Model: lab.Poisson, PerSecond: max(load, 0.05) * float64(setup.Limit.Count) / setup.Limit.Window.Seconds()}}, false, 0
+	s.traffic, s.recorded, s.key = []lab.Traffic{{Model: lab.Poisson,
+		PerSecond: max(load, 0.05) * float64(setup.Limit.Count) / setup.Limit.Window.Seconds()}}, false, 0
 	if err := s.restart(setup); err != nil {
 		s.fail(err)
 		return
@@ -106,7 +108,8 @@ func (v *accuracyView) run(s *Screen) {
 
 func (v *accuracyView) paint(p painter, r cell.Rect) {
 	in := p.c.Section(r, true, widget.Styled("accuracy", p.c.Look.Title),
-		widget.Styled(fmt.Sprintf(" · sliding window counter, exact rounding, limit %d in %s", p.s.run.Setup().Limit.Count, lab.Seconds(p.s.run.Setup().Limit.Window)), p.c.Look.Dim))
+		widget.Styled(fmt.Sprintf(" · sliding window counter, exact rounding, limit %d in %s", p.s.run.Setup().Limit.Count,
+			lab.Seconds(p.s.run.Setup().Limit.Window)), p.c.Look.Dim))
 	if v.report == nil {
 		p.c.Buffer.Text(in.X, in.Y+1, in.X+in.W, "measuring…", p.c.Look.Accent)
 		return
@@ -137,7 +140,9 @@ func share(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
 // paintBands draws the share of wrong decisions by load, denied free above denied charged.
 func (v *accuracyView) paintBands(p painter, r cell.Rect) int {
 	full := string(p.c.Look.Rise[len(p.c.Look.Rise)-1])
-	p.c.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.c.Look.Title), widget.Styled(full+" denied free", p.c.Look.Admitted), widget.Styled("  ", p.c.Look.Dim), widget.Styled(string(p.c.Look.Gone)+" denied charged", p.c.Look.Previous))
+	p.c.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled("wrong decisions by load  ", p.c.Look.Title),
+		widget.Styled(full+" denied free", p.c.Look.Admitted), widget.Styled("  ",
+			p.c.Look.Dim), widget.Styled(string(p.c.Look.Gone)+" denied charged", p.c.Look.Previous))
 	most := 0.01
 	for i, b := range v.report.Bands {
 		most = max(most, b.Wrong(1), v.report.Free.Bands[i].Wrong(1))
@@ -188,7 +193,8 @@ func (v *accuracyView) paintLaw(p painter, r cell.Rect) {
 		words = []string{"mean error  ", "measured", ", | theory"}
 		label, value = 10, 7
 	}
-	p.c.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled(words[0], p.c.Look.Title), widget.Styled(words[1], p.c.Look.Admitted), widget.Styled(words[2], p.c.Look.Dim))
+	p.c.SpansFit(r.X, r.Y, r.X+r.W, widget.Styled(words[0], p.c.Look.Title), widget.Styled(words[1], p.c.Look.Admitted),
+		widget.Styled(words[2], p.c.Look.Dim))
 	most := 0.0
 	for _, x := range v.report.Poisson {
 		most = max(most, x.Measured, x.Law)

@@ -51,8 +51,10 @@ func newBoxView(s *Screen) *boxView {
 	v.actions = keymap.Actions{
 		keymap.New("box", "fire at it", "space", "fires one request at the box", do(func() { v.box.Fire() }), "space").Hinted("fire").When(open),
 		keymap.New("box", "wait", "→ l", "waits", do(func() { v.box.Wait(lab.BoxWaits[v.wait]) }), "right", "l").Hinted("wait").When(open),
-		keymap.New("box", "longer", "+", "waits longer at once", do(func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) }), "+", "=").Hinted("longer").When(open),
-		keymap.New("box", "shorter", "-", "waits shorter at once", do(func() { v.wait = max(v.wait-1, 1) }), "-", "_").Hinted("shorter").When(open),
+		keymap.New("box", "longer", "+", "waits longer at once", do(func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) }), "+",
+			"=").Hinted("longer").When(open),
+		keymap.New("box", "shorter", "-", "waits shorter at once", do(func() { v.wait = max(v.wait-1, 1) }), "-",
+			"_").Hinted("shorter").When(open),
 		keymap.New("box", "name it", "enter", "names what is in the box", do(func() { v.ask(s) }), "enter").Hinted("name it").When(open),
 		keymap.New("box", "next box", "n", "brings another box", do(func() { v.seed++; v.fresh() }), "n").Hinted("next").When(named),
 	}
@@ -114,12 +116,14 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 	if r.W < 100 {
 		left, right = r.Left(r.W - 30)
 	}
-	in := p.c.Section(left, true, widget.Styled("which limiter is this?", p.c.Look.Title), widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.c.Look.Dim))
+	in := p.c.Section(left, true, widget.Styled("which limiter is this?", p.c.Look.Title),
+		widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.c.Look.Dim))
 	y := p.c.Flow(in,
 		[]widget.Span{widget.Styled(lab.Seconds(b.Elapsed()), p.c.Look.Title), widget.Styled(" on your watch", p.c.Look.Dim)},
 		[]widget.Span{widget.Styled("next tick in ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Edge()), p.c.Look.Text)},
 		[]widget.Span{widget.Styled(format.Plural(len(b.Tried), "request"), p.c.Look.Text), widget.Styled(" so far", p.c.Look.Dim)},
-		[]widget.Span{widget.Styled("→ waits ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.c.Look.Accent), widget.Styled(", + - change it", p.c.Look.Dim)}) + 1
+		[]widget.Span{widget.Styled("→ waits ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.c.Look.Accent),
+			widget.Styled(", + - change it", p.c.Look.Dim)}) + 1
 	if v.guessed >= 0 {
 		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	}
@@ -155,7 +159,8 @@ func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	b := v.box
 	this, most := b.Needs()
 	text := fmt.Sprintf("%s It is the %s. You fired %s; the program's strategy names it in %d, and any of them in %d.",
-		map[bool]string{true: p.c.Look.YesMark + " Right.", false: p.c.Look.OverMark + " Wrong."}[b.Guess(v.guessed)], b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"), this, most)
+		map[bool]string{true: p.c.Look.YesMark + " Right.",
+			false: p.c.Look.OverMark + " Wrong."}[b.Guess(v.guessed)], b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"), this, most)
 	if left := v.left(); b.Guess(v.guessed) && left > 1 {
 		text += fmt.Sprintf(" Your requests left %d possible: that was luck.", left)
 	}

@@ -194,7 +194,8 @@ func (c *classroom) keys(s *Screen) keymap.Actions {
 		return nil
 	}
 	return keymap.Actions{
-		keymap.New("class", "students", "S", "shows who is there and where", func() tea.Cmd { s.show(studentsName); return nil }, "S").Hinted("students"),
+		keymap.New("class", "students", "S", "shows who is there and where", func() tea.Cmd { s.show(studentsName); return nil },
+			"S").Hinted("students"),
 		keymap.New("class", "drive", "F", "calls all to your screen, or frees them", func() tea.Cmd {
 			any, all := c.Driving()
 			on := !any && !all

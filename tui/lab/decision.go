@@ -189,7 +189,8 @@ func (p painter) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
 // made of them.
 func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 	s := p.s.run.Setup()
-	in := p.c.Section(r, false, widget.Styled("requests", p.c.Look.Title), widget.Styled(fmt.Sprintf(" · %d", p.s.run.Decided()), p.c.Look.Dim))
+	in := p.c.Section(r, false, widget.Styled("requests", p.c.Look.Title),
+		widget.Styled(fmt.Sprintf(" · %d", p.s.run.Decided()), p.c.Look.Dim))
 	at, all := d.inspected(p.s), p.s.run.Decided()
 	in = p.paintColumns(in, s)
 	top := max(min(at-in.H/2, all+1-in.H), 0)

@@ -38,7 +38,8 @@ const (
 func (f Film) check() error {
 	switch {
 	case f.Width < shell.MinWidth || f.Height < shell.MinHeight || f.Width > filmLargest || f.Height > filmLargest:
-		return fmt.Errorf("a picture of %dx%d is not possible: use %dx%d to %dx%d", f.Width, f.Height, shell.MinWidth, shell.MinHeight, filmLargest, filmLargest)
+		return fmt.Errorf("a picture of %dx%d is not possible: use %dx%d to %dx%d", f.Width, f.Height, shell.MinWidth, shell.MinHeight,
+			filmLargest, filmLargest)
 	case f.From < 0 || f.For < 0:
 		return errors.New("a film begins at 0 s or later, and goes on: give times above 0")
 	case f.PerSecond < 1 || f.PerSecond > 60:

@@ -78,7 +78,8 @@ func (g *guess) answer(admitted bool) {
 	if m.Decision.Allowed {
 		fate = "admitted"
 	}
-	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], title(c), fate, lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
+	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], title(c), fate,
+		lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
 	if s.class.teaches() {
 		t := s.class.Tally(q.ID)
 		text += fmt.Sprintf(" Of the class %d of %d.", t.Right, t.Right+t.Missed)

@@ -85,16 +85,19 @@ func (p painter) paintGoal(x, y, end int) {
 	g, goal := p.s.at().Goal, p.s.task.Progress
 	switch {
 	case p.s.shows("quiz"):
-		p.c.Buffer.Text(x, y, end, format.First(end-x, "predict each decision before it is made; the score is kept for every algorithm", "predict each decision before it is made"), p.c.Look.Dim)
+		p.c.Buffer.Text(x, y, end, format.First(end-x, "predict each decision before it is made; the score is kept for every algorithm",
+			"predict each decision before it is made"), p.c.Look.Dim)
 	case p.s.shows("box"):
-		p.c.Buffer.Text(x, y, end, format.First(end-x, "fire at the box and name what is in it, in as few requests as you can", "name what is in the box, in as few requests as you can"), p.c.Look.Dim)
+		p.c.Buffer.Text(x, y, end, format.First(end-x, "fire at the box and name what is in it, in as few requests as you can",
+			"name what is in the box, in as few requests as you can"), p.c.Look.Dim)
 	case p.s.guess.asked:
 		c := p.s.run.Setup().Candidates[p.s.focus]
 		p.paintGuess(p.c.Spans(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.c.Look.Title)), y, end)
 	case g == nil:
 		p.c.Buffer.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with w", p.c.Look.Dim)
 	case goal.Reached:
-		at := p.c.Spans(x, y, end, widget.Styled(p.c.Look.YesMark+" reached at "+lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero))+"  ", p.c.Look.Good.With(themes.Bold)))
+		at := p.c.Spans(x, y, end, widget.Styled(p.c.Look.YesMark+" reached at "+lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero))+"  ",
+			p.c.Look.Good.With(themes.Bold)))
 		p.c.Buffer.Text(at, y, end, safetext.Clip(safetext.Clean(goal.Then), end-at, safetext.Ellipsis), p.c.Look.Text)
 	case p.s.hint:
 		p.c.Spans(x, y, end, widget.Styled("hint ", p.c.Look.Accent), widget.Styled(safetext.Clean(p.s.at().Hint(p.s.run)), p.c.Look.Text))
@@ -117,7 +120,8 @@ func (p painter) paintGoal(x, y, end int) {
 
 // paintGuess draws the possible answers and, in a class, how many students chose each.
 func (p painter) paintGuess(x, y, end int) {
-	x = p.c.Spans(x, y, end, widget.Styled("a", p.c.Look.Accent), widget.Styled(" admitted  ", p.c.Look.Text), widget.Styled("d", p.c.Look.Accent), widget.Styled(" denied", p.c.Look.Text))
+	x = p.c.Spans(x, y, end, widget.Styled("a", p.c.Look.Accent), widget.Styled(" admitted  ", p.c.Look.Text),
+		widget.Styled("d", p.c.Look.Accent), widget.Styled(" denied", p.c.Look.Text))
 	if p.s.class.teaches() {
 		p.paintPredicted(x, y, end)
 	}

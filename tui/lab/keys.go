@@ -68,7 +68,8 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").When(many),
 		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
 		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
-		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w", "v").Hinted("what if"),
+		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w",
+			"v").Hinted("what if"),
 
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B"),
 		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e"),

@@ -42,7 +42,8 @@ func newMapView(s *Screen) *mapView {
 	m.actions = keymap.Actions{
 		keymap.New("map", "earlier burst", "← h", "moves the burst to earlier in the window", sideways(-1), "left", "h"),
 		keymap.New("map", "later burst", "→ l", "moves the burst to later in the window", sideways(1), "right", "l"),
-		keymap.New("map", "run the burst", "enter", "shows the bursts under the cursor as a run", func() tea.Cmd { m.run(s); return nil }, "enter").Hinted("run it"),
+		keymap.New("map", "run the burst", "enter", "shows the bursts under the cursor as a run", func() tea.Cmd { m.run(s); return nil },
+			"enter").Hinted("run it"),
 	}
 	return m
 }
@@ -134,8 +135,10 @@ func (m *mapView) run(s *Screen) {
 }
 
 func (m *mapView) paint(p painter, r cell.Rect) {
-	in := p.c.Section(r, true, widget.Styled("map", p.c.Look.Title), widget.Styled(format.First(widget.TitleRoom(r.W)-len("map"), fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart),
-		fmt.Sprintf(" · two bursts, %g of a window apart: most in a true one", lab.BurstsApart), " · two bursts"), p.c.Look.Dim))
+	in := p.c.Section(r, true, widget.Styled("map", p.c.Look.Title),
+		widget.Styled(format.First(widget.TitleRoom(r.W)-len("map"),
+			fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart),
+			fmt.Sprintf(" · two bursts, %g of a window apart: most in a true one", lab.BurstsApart), " · two bursts"), p.c.Look.Dim))
 	if m.tiles == nil {
 		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "There is not enough room for the map.", p.c.Look.Dim)
 		return
@@ -176,7 +179,8 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	y := r.Y + 1 + m.rows*tall
 	p.c.Buffer.Text(r.X+axis, y, r.X+r.W, "0s", p.c.Look.Dim)
 	p.c.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, format.Length(m.setup.Limit.Window), p.c.Look.Dim)
-	p.c.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4, lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.c.Look.Accent)
+	p.c.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4,
+		lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.c.Look.Accent)
 }
 
 // tall is how many lines a row of a tile takes in a room of that height.

@@ -70,7 +70,8 @@ func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 	if o.FPS == 0 {
 		o.FPS = defaultFPS
 	}
-	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still, Mouse: true, Suspend: o.Suspend, Timed: o.Timed})
+	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still,
+		Mouse: true, Suspend: o.Suspend, Timed: o.Timed})
 	if err != nil {
 		return nil, nil, err
 	}

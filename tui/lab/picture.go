@@ -44,11 +44,13 @@ func (p picture) paint(r cell.Rect) {
 	ticks := false
 	switch c.Algorithm.Kind() {
 	case limiter.KindWindow:
-		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), float64(s.Limit.Count), "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))}}
+		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), float64(s.Limit.Count),
+			"edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))}}
 	case limiter.KindWeighted:
 		bars = p.weighted(d, r.W)
 	case limiter.KindLog:
-		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count), fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries())}}
+		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count),
+			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries())}}
 		ticks = true
 	case limiter.KindArrival:
 		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)
@@ -59,7 +61,8 @@ func (p picture) paint(r cell.Rect) {
 			label = "level"
 		}
 		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))
-		bars = []bar{{label, lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)), fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
+		bars = []bar{{label, lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)),
+			fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
 	full, note := 1.0, 0
 	for _, b := range bars {
@@ -151,10 +154,12 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 		of = ""
 	}
 	return []bar{
-		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.c.Look.Previous}, {Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Faint}},
+		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.c.Look.Previous},
+			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Faint}},
 			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product)}, // so that bars keep their width
 		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))},
-		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.c.Look.Previous}, {Value: float64(d.Current), Style: p.c.Look.Current}},
+		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.c.Look.Previous},
+			{Value: float64(d.Current), Style: p.c.Look.Current}},
 			float64(s.Limit.Count), of},
 	}
 }

@@ -56,15 +56,18 @@ func newQuizView(s *Screen) *quizView {
 	revealed := when(func() bool { return q.answered.revealed(q.quiz.Question) })
 	do := func(f func()) func() tea.Cmd { return func() tea.Cmd { f(); return nil } }
 	q.actions = keymap.Actions{
-		keymap.New("quiz", "admitted", "a", "predicts that it is admitted", do(func() { q.predict(s, true) }), "a").Hinted("admitted").When(verdict),
+		keymap.New("quiz", "admitted", "a", "predicts that it is admitted", do(func() { q.predict(s, true) }),
+			"a").Hinted("admitted").When(verdict),
 		keymap.New("quiz", "denied", "d", "predicts that it is denied", do(func() { q.predict(s, false) }), "d").Hinted("denied").When(verdict),
-		keymap.New("quiz", "next question", "enter", "asks the next question", do(func() { q.next(s) }), "enter", "space").Hinted("next").When(revealed),
+		keymap.New("quiz", "next question", "enter", "asks the next question", do(func() { q.next(s) }), "enter",
+			"space").Hinted("next").When(revealed),
 	}
 	for i, key := range strings.Split(slotKeys, "") {
 		slot := when(func() bool {
 			return q.answered.verdict && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
 		})
-		q.actions = append(q.actions, keymap.New("quiz", "slot "+key, key, "chooses this time of the next slot", do(func() { q.predictSlot(i) }), key).When(slot))
+		q.actions = append(q.actions, keymap.New("quiz", "slot "+key, key, "chooses this time of the next slot", do(func() { q.predictSlot(i) }),
+			key).When(slot))
 	}
 	return q
 }
@@ -122,8 +125,9 @@ func (q *quizView) predict(s *Screen, admitted bool) {
 func (q *quizView) question(s *Screen) Question {
 	m, setup := q.quiz.Question.Moment, q.quiz.Run.Setup()
 	return Question{
-		ID:   fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
-		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, title(setup.Candidates[q.quiz.Question.Candidate]), storyTime(m.Arrival.At.Sub(setup.Zero))),
+		ID: fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
+		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, title(setup.Candidates[q.quiz.Question.Candidate]),
+			storyTime(m.Arrival.At.Sub(setup.Zero))),
 	}
 }
 
@@ -154,7 +158,8 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	s := q.Run.Setup()
 	m := q.Question.Moment
 	c := s.Candidates[q.Question.Candidate]
-	heading := []widget.Span{widget.Styled("predict", p.c.Look.Title), widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.c.Look.Dim)}
+	heading := []widget.Span{widget.Styled("predict", p.c.Look.Title),
+		widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.c.Look.Dim)}
 	in := p.c.Section(left, true, heading...)
 	if right.W == 0 {
 		p.c.Aside(left, widget.Width(heading...), widget.Styled(scoreText(q.Total()), p.c.Look.Text))
@@ -198,7 +203,8 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 		return
 	}
 	if a.slot {
-		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(a.slotRight)}, t.outcome(a.slotRight))
+		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(a.slotRight)},
+			t.outcome(a.slotRight))
 	}
 	w := lab.Explain(c, m, s)
 	t.part("why", append([]string{w.Rule}, w.Numbers...), t.c.Look.Text)

@@ -60,7 +60,8 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{app: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}}, class: classroom{Class: o.Class, messages: o.Messages}}
+	s := &Screen{app: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}},
+		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports = presenter{s, o.Present}, exports{s, o.Save}
 	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
 	if s.class.teaches() {

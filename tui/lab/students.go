@@ -55,7 +55,8 @@ func newStudentsView(s *Screen) *studentsView {
 			s.app.Say("Nothing keeps " + o.Name + " from coming back now.")
 			return s.class.Readmit(o.Number)
 		}, "enter").When(one(true)),
-		act("call or free", "enter", "calls this student to your screen, or frees", func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
+		act("call or free", "enter", "calls this student to your screen, or frees",
+			func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
 		act("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
 		keymap.New("class", "lock", "o", "locks the class: no student comes in, those with you are held", func() tea.Cmd {
 			on := !s.class.Locked()
@@ -119,7 +120,8 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 	if p.s.class.Locked() {
 		door = "locked"
 	}
-	in := p.c.Section(people, true, widget.Styled("students", p.c.Look.Title), widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.c.Look.Dim))
+	in := p.c.Section(people, true, widget.Styled("students", p.c.Look.Title),
+		widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.c.Look.Dim))
 	if len(v.people) == 0 {
 		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "There are no students in class.", p.c.Look.Dim)
 	} else {
@@ -202,7 +204,8 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 			continue
 		}
 		x := p.c.Buffer.Text(r.X+mark+name+state, y, right-1, taskMark(p, o), p.c.Look.Good)
-		p.c.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0), safetext.Ellipsis), st)
+		p.c.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0),
+			safetext.Ellipsis), st)
 		x = right
 		for _, c := range columns {
 			p.c.Buffer.Right(x, y, x+c.width, c.text(o), p.c.Look.Text)
@@ -257,9 +260,11 @@ func (p painter) paintTallies(r cell.Rect) {
 	}
 	y, end := in.Y, in.X+in.W
 	for _, t := range list {
-		said, missed := fmt.Sprintf("%d right, %d wrong", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Denied, Glyph: p.c.Look.Cross}
+		said, missed := fmt.Sprintf("%d right, %d wrong", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Denied,
+			Glyph: p.c.Look.Cross}
 		if t.Task {
-			said, missed = fmt.Sprintf("%d reached, %d not yet", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Faint, Glyph: p.c.Look.Room}
+			said, missed = fmt.Sprintf("%d reached, %d not yet", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Faint,
+				Glyph: p.c.Look.Room}
 		}
 		text := safetext.Clean(t.Text)
 		bar := cell.Rect{X: in.X, Y: y + 1, W: in.W - 1, H: 1}
@@ -325,7 +330,8 @@ func (p painter) paintPredicted(x, y, end int) {
 	for _, row := range p.predicted(t) {
 		x = p.c.Buffer.Text(x, y, end, fmt.Sprintf("%s %d ", row.name, row.n), p.c.Look.Text)
 		if w > 2 {
-			chart.Bar(&p.c.Buffer, x, y, w, float64(max(t.Admitted+t.Denied, 1)), p.c.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
+			chart.Bar(&p.c.Buffer, x, y, w, float64(max(t.Admitted+t.Denied, 1)), p.c.Look.Glyphs,
+				chart.Segment{Value: float64(row.n), Style: row.style})
 			x += w
 		}
 		x += 2

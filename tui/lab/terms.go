@@ -111,10 +111,20 @@ func (o *termsOverlay) terms() []term {
 		return term{name, words[name], func(by int) tea.Cmd { return set(func(c *lab.Setup) { f(&c.Convention, by) }) }}
 	}
 	list := []term{
-		{"limit", fmt.Sprint(setup.Limit.Count), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Count = scaled(c.Limit.Count, by, 0) }) }},
+		{"limit", fmt.Sprint(setup.Limit.Count), func(by int) tea.Cmd {
+			return set(func(c *lab.Setup) {
+				c.Limit.Count = scaled(c.Limit.Count, by,
+					0)
+			})
+		}},
 		{"window", format.Length(setup.Limit.Window), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) }) }},
 		{"burst", burstText(setup), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
-		{"cost", fmt.Sprint(max(setup.Cost, 1)), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Cost = scaled(max(c.Cost, 1), by, 1) }) }},
+		{"cost", fmt.Sprint(max(setup.Cost, 1)), func(by int) tea.Cmd {
+			return set(func(c *lab.Setup) {
+				c.Cost = scaled(max(c.Cost, 1), by,
+					1)
+			})
+		}},
 		switchOf("edge", func(c *limiter.Convention, by int) { c.Edge = cycle(c.Edge, by, 2) }),
 		switchOf("alignment", func(c *limiter.Convention, by int) { c.Alignment = cycle(c.Alignment, by, 2) }),
 		switchOf("rounding", func(c *limiter.Convention, by int) { c.Rounding = cycle(c.Rounding, by, 3) }),
@@ -244,7 +254,8 @@ func scaled(n int64, by int, least int64) int64 {
 
 // longer moves a window one step up or down.
 func longer(w time.Duration, by int) time.Duration {
-	windows := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
+	windows := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second,
+		5 * time.Second,
 		10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 24 * time.Hour}
 	at, _ := slices.BinarySearch(windows, w)
 	return windows[min(max(at+by, 0), len(windows)-1)]

@@ -71,7 +71,8 @@ func (m *Markers) Actions() keymap.Actions {
 	return keymap.Actions{
 		keymap.New("time", "mark", "*", "marks this moment, or takes the mark away", do(m.ask), "*").When(none),
 		keymap.New("time", "next event", ")", "goes to the next event or marker", func() tea.Cmd { return m.jump(true, true) }, ")").When(none),
-		keymap.New("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) }, "(").When(none),
+		keymap.New("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) },
+			"(").When(none),
 		keymap.New("time", "next marker", "}", "goes to the next marker", func() tea.Cmd { return m.jump(true, false) }, "}").When(none),
 		keymap.New("time", "last marker", "{", "goes to the marker before", func() tea.Cmd { return m.jump(false, false) }, "{").When(none),
 	}

@@ -46,7 +46,8 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 		}
 	}
 	if Above(h.Fruitless, 5) {
-		say(false, "about "+format.PerSecond(h.Fruitless.V)+" script calls changed nothing", "derived from the calls of scripts less what was admitted: clients retry what is denied, which most libraries do not record")
+		say(false, "about "+format.PerSecond(h.Fruitless.V)+" script calls changed nothing",
+			"derived from the calls of scripts less what was admitted: clients retry what is denied, which most libraries do not record")
 	}
 	if h.Unheard.Known && !h.LinkUp {
 		say(true, "no link to the master for "+format.Span(time.Duration(h.Unheard.V*float64(time.Second))), "what is read here grows old")
@@ -70,7 +71,8 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 		say(false, "slow command "+format.Latency(h.Slow[0].Took), "everything else waited: "+h.Slow[0].Command)
 	}
 	if n := len(h.Spikes); n > 0 && h.At.Sub(h.Spikes[0].At) < recentSlow {
-		say(false, h.Spikes[0].Event+" took "+format.Latency(h.Spikes[0].Latest), "everything else waited; LATENCY DOCTOR at the server says more")
+		say(false, h.Spikes[0].Event+" took "+format.Latency(h.Spikes[0].Latest),
+			"everything else waited; LATENCY DOCTOR at the server says more")
 	}
 	slices.SortStableFunc(list, func(x, y Concern) int { return cmp.Compare(rank(x), rank(y)) })
 	return list

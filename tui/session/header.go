@@ -66,7 +66,8 @@ func (h header) paintServer(x, y, end int) {
 	}
 	h.c.Buffer.Text(edge, y, end, arms, armStyle)
 
-	x = h.c.Spans(x, y, edge, widget.Styled(" ratescope ", h.c.Look.Title), widget.Styled(" "+label+" ", style), widget.Styled(" ", h.c.Look.Text))
+	x = h.c.Spans(x, y, edge, widget.Styled(" ratescope ", h.c.Look.Title), widget.Styled(" "+label+" ", style),
+		widget.Styled(" ", h.c.Look.Text))
 	if h.s.Options.Production {
 		x = h.c.Spans(x, y, edge, widget.Styled(" PROD ", h.c.Look.BadgeBad), widget.Styled(" ", h.c.Look.Text))
 	}
@@ -201,7 +202,8 @@ func (h header) armed(columns int) (string, themes.Style) {
 func (h header) paintVerdict(x, y, end int) {
 	s := h.s.Shown.Live().Server
 	if s.Link != model.Live && s.Err != "" {
-		h.c.Spans(x+1, y, end, widget.Styled(h.c.Look.OverMark+" ", h.c.Look.Denied), widget.Styled(safetext.Clip(safetext.Clean(s.Err), end-x-4, safetext.Ellipsis), h.c.Look.Denied))
+		h.c.Spans(x+1, y, end, widget.Styled(h.c.Look.OverMark+" ", h.c.Look.Denied),
+			widget.Styled(safetext.Clip(safetext.Clean(s.Err), end-x-4, safetext.Ellipsis), h.c.Look.Denied))
 		return
 	}
 	if !h.s.Shown.Started() {
@@ -227,13 +229,16 @@ func (h header) paintVerdict(x, y, end int) {
 		x = h.c.Spans(from, y, end, count(h.c.Look.BadMark, t.Sick, "sick", h.c.Look.Unknown, h.c.Look.Dim))
 		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.Selection.SetFilter("state:sick"); return nil })
 	case t.Broken > 0:
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.BadMark, t.Broken, "unreadable", h.c.Look.Unknown, h.c.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
+			count(h.c.Look.BadMark, t.Broken, "unreadable", h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	if t.Unknown > 0 {
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown, h.c.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
+			count(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	if t.Likely > 0 {
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(likelyMark, t.Likely, LikelyText(&h.s.Shown.Live().Sweep), h.c.Look.Unknown, h.c.Look.Dim))
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
+			count(likelyMark, t.Likely, LikelyText(&h.s.Shown.Live().Sweep), h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if k := t.Worst; k != nil {

@@ -20,7 +20,8 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	mark, st := s.Mark(k, l)
 	// The bands of the table change slowly, so that rows keep their places. The sentence is about the
 	// present instant.
-	word := map[rows.Band]string{rows.DeniedBand: "free again", rows.NearBand: "ok", rows.BrokenBand: "cannot be read", rows.EaseBand: "ok", rows.SilentBand: "silent", rows.LikelyBand: "likely a limiter"}[s.Rows.BandOf(k)]
+	word := map[rows.Band]string{rows.DeniedBand: "free again", rows.NearBand: "ok", rows.BrokenBand: "cannot be read", rows.EaseBand: "ok",
+		rows.SilentBand: "silent", rows.LikelyBand: "likely a limiter"}[s.Rows.BandOf(k)]
 	g, t := &k.Gauge, &k.Reading.Target
 	age, old := s.Shown.Outdated(k)
 	switch {

@@ -110,7 +110,8 @@ func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 	width := min(p.Buffer.W-4, 110)
 	about := g.about(&g.list[g.selected], width-4)
 	rows := max(min(len(g.list), p.Buffer.H-len(about)-7), 1)
-	in := p.Overlay(width, rows+len(about)+4, fmt.Sprintf("limiters: %d of %d", g.selected+1, len(g.list)), "enter makes a rule of a likely one · esc closes")
+	in := p.Overlay(width, rows+len(about)+4, fmt.Sprintf("limiters: %d of %d", g.selected+1, len(g.list)),
+		"enter makes a rule of a likely one · esc closes")
 	raised := p.Look.Raised
 	patternCells := max(in.W-52, 12)
 	head := fmt.Sprintf("  %s %6s  %-24s%-14s", pad("pattern", patternCells), "keys", "library", "limit")
@@ -132,7 +133,8 @@ func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 			mark = string(p.Look.MarkYes) + " "
 		}
 		name := safetext.Shorten(FullName(one.Pattern, g.s.Options.Mask), patternCells, cut)
-		line := fmt.Sprintf("%s%s %6d  %-24s%-14s", mark, pad(name, patternCells), one.Keys, cmp.Or(one.Library, one.Evidence.String()), limitOf(one))
+		line := fmt.Sprintf("%s%s %6d  %-24s%-14s", mark, pad(name, patternCells), one.Keys, cmp.Or(one.Library, one.Evidence.String()),
+			limitOf(one))
 		p.Buffer.Text(in.X, in.Y+1+i, in.X+in.W, line, style.On(raised))
 	}
 	for i, line := range about {

@@ -32,11 +32,15 @@ func (s *Session) Actions() keymap.Actions {
 		return s.Orders.CanFire()
 	}
 	list := keymap.Actions{
-		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) }, "space").Hinted("fire").Writing().When(live),
-		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) }, "b").Hinted("burst").Writing().When(live),
+		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
+			"space").Hinted("fire").Writing().When(live),
+		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) },
+			"b").Hinted("burst").Writing().When(live),
 		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate, "r").Hinted("rate").Writing().When(live),
-		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "=").When(adjusts),
-		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_").When(adjusts),
+		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
+			"=").When(adjusts),
+		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
+			"_").When(adjusts),
 		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").Writing().When(live),
 		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
 		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").When(func() string {
@@ -45,12 +49,14 @@ func (s *Session) Actions() keymap.Actions {
 			}
 			return ""
 		}),
-		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").Writing().When(live),
+		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").Writing().When(live),
 		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").Writing(),
 		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
 		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
-		keymap.New("keys", "sort", "s", "sorts by the next column", func() tea.Cmd { s.Rows.NextSort(); return s.Shell.Remember("sort", s.Rows.SortName()) }, "s").Hinted("sort"),
+		keymap.New("keys", "sort", "s", "sorts by the next column",
+			func() tea.Cmd { s.Rows.NextSort(); return s.Shell.Remember("sort", s.Rows.SortName()) }, "s").Hinted("sort"),
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
@@ -88,8 +94,10 @@ func (s *Session) Actions() keymap.Actions {
 // TimeActions returns the arrows that go through time.
 func (s *Session) TimeActions() keymap.Actions {
 	return keymap.Actions{
-		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left", "h").When(s.Shown.CanScroll),
-		keymap.New("time", "later", "→ l", "scrolls on while paused, or in a replay", do(func() { s.Scroll(false) }), "right", "l").When(s.Shown.CanScroll),
+		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left",
+			"h").When(s.Shown.CanScroll),
+		keymap.New("time", "later", "→ l", "scrolls on while paused, or in a replay", do(func() { s.Scroll(false) }), "right",
+			"l").When(s.Shown.CanScroll),
 	}
 }
 

@@ -76,7 +76,8 @@ func (s *Session) SubtractInjected() {
 	case !s.Shown.Subtracting():
 		s.Shell.Say("The requests fired from here are in every figure again.")
 	case of.Kept > 0:
-		s.Shell.Say(fmt.Sprintf("Without what was fired from here at %s; at %d others it cannot be told apart, which their notes say.", format.Plural(of.Keys, "key"), of.Kept))
+		s.Shell.Say(fmt.Sprintf("Without what was fired from here at %s; at %d others it cannot be told apart, which their notes say.",
+			format.Plural(of.Keys, "key"), of.Kept))
 	case of.Keys == 0:
 		s.Shell.Say("Nothing was fired from here so far; what is will be left out of every figure. The same key shows it again.")
 	default:

@@ -79,7 +79,8 @@ func New(app *shell.App, o Options) *Session {
 	o.Inject.Mask = o.Mask
 	s := &Session{Shell: app, Options: o, Shown: shown.New(o.Source.Player, app.Options().Still)}
 	s.Rows = rows.NewList(s.Shown, s.Shell.Redraw)
-	s.Selection = rows.NewSelection(s.Shown, s.Rows, rows.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
+	s.Selection = rows.NewSelection(s.Shown, s.Rows,
+		rows.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
 	o.Inject.Name = s.Name
 	s.Orders = firing.New(app, aim{s}, o.Inject)
 	s.Files = saving.New(app, s.Shown, o.Saving)

@@ -36,7 +36,8 @@ func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 			t.Limit, t.Window, ok = l, l.Window, true
 			continue
 		}
-		if factor, err := strconv.ParseFloat(strings.TrimPrefix(word, "x"), 64); word[0] == 'x' && err == nil && factor > 0 && factor <= mostFactor {
+		if factor, err := strconv.ParseFloat(strings.TrimPrefix(word, "x"), 64); word[0] == 'x' && err == nil && factor > 0 &&
+			factor <= mostFactor {
 			t.Limit.Count, t.Limit.Burst = times(t.Limit.Count, factor), times(t.Limit.Burst, factor)
 			ok = true
 			continue

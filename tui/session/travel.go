@@ -71,15 +71,16 @@ func (s *Session) askFormat() {
 
 // AskFormat asks for the format of an export; what names the exported data.
 func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) {
-	s.Shell.Open(s.Shell.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil, func(text string, kept bool) tea.Cmd {
-		f, err := report.ReadFormat(strings.TrimSpace(text))
-		switch {
-		case !kept:
-			return nil
-		case err != nil:
-			s.Shell.Warn(safetext.Sentence(err.Error()))
-			return nil
-		}
-		return export(f)
-	}, nil))
+	s.Shell.Open(s.Shell.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil,
+		func(text string, kept bool) tea.Cmd {
+			f, err := report.ReadFormat(strings.TrimSpace(text))
+			switch {
+			case !kept:
+				return nil
+			case err != nil:
+				s.Shell.Warn(safetext.Sentence(err.Error()))
+				return nil
+			}
+			return export(f)
+		}, nil))
 }

@@ -19,7 +19,8 @@ func (a *App) actions() keymap.Actions {
 			return "This is where everything begins; q quits."
 		}),
 		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }, "?").Hinted("help"),
-		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil }, ":").Hinted("do"),
+		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil },
+			":").Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)

@@ -63,7 +63,8 @@ func (l *lifetime) crash(what any) {
 				where = "please report it with " + f.Name()
 			}
 		}
-		l.crashed.Store(&halt{fmt.Sprintf("the screen came to a halt by a fault of its own (%s); %s.", safetext.Clip(safetext.Clean(fmt.Sprint(what)), 200, safetext.Ellipsis), where)})
+		l.crashed.Store(&halt{fmt.Sprintf("the screen came to a halt by a fault of its own (%s); %s.",
+			safetext.Clip(safetext.Clean(fmt.Sprint(what)), 200, safetext.Ellipsis), where)})
 		l.stop()
 	})
 }

@@ -40,7 +40,8 @@ type Prompt struct {
 // NewPrompt returns a prompt with a text in it. changed has the text after every change, done
 // once at the end: with kept false it was given up. keys takes the keys that are not for the
 // text, and says whether it did. All three may be nil.
-func (s *surface) NewPrompt(sign, text, note string, changed func(string), done func(string, bool) tea.Cmd, keys func(tea.KeyPressMsg) bool) *Prompt {
+func (s *surface) NewPrompt(sign, text, note string, changed func(string), done func(string, bool) tea.Cmd,
+	keys func(tea.KeyPressMsg) bool) *Prompt {
 	p := &Prompt{input: widget.NewInput(s.Canvas.Look, sign, 0), note: note, changed: changed, done: done, keys: keys}
 	p.input.SetValue(text)
 	p.input.CursorEnd()

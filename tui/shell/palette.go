@@ -22,7 +22,8 @@ func newPalette(a *App) *Picker {
 		if act.Name == "palette" {
 			continue
 		}
-		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Dim: !act.Enabled(), Weight: slices.Index(a.used, act.Name), Value: act}
+		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Dim: !act.Enabled(),
+			Weight: slices.Index(a.used, act.Name), Value: act}
 		if reason := act.Reason(); reason != "" {
 			c.What = reason
 		}

@@ -309,7 +309,8 @@ func (d delegate) Render(w io.Writer, m list.Model, index int, item list.Item) {
 	aside := " " + c.Aside
 	room := max(d.width-2-d.name-1-safetext.Width(aside)-lipgloss.Width(c.Sample)-1, 0)
 	name, what := c.Name, safetext.Clip(c.What, room, safetext.Ellipsis)
-	line := mark.Render(sign) + lipgloss.StyleRunes(name, marked, mark, text) + text.Render(strings.Repeat(" ", max(d.name-safetext.Width(name), 0)+1))
+	line := mark.Render(sign) + lipgloss.StyleRunes(name, marked, mark, text) +
+		text.Render(strings.Repeat(" ", max(d.name-safetext.Width(name), 0)+1))
 	length := len([]rune(name)) + 1
 	var at []int
 	for _, i := range marked {

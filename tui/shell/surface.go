@@ -54,7 +54,8 @@ func (s *surface) follow(x, y int) tea.Cmd {
 // paintTip says what is under the mouse, as it is in this picture.
 func (s *surface) paintTip(body cell.Rect) {
 	if s.pointer.rests && s.over == nil {
-		s.Canvas.PaintTip(s.pointer.x, s.pointer.y, s.Canvas.TipAt(s.pointer.x, s.pointer.y), cell.Rect{Y: 0, W: s.Canvas.Buffer.W, H: body.Y + body.H})
+		s.Canvas.PaintTip(s.pointer.x, s.pointer.y, s.Canvas.TipAt(s.pointer.x, s.pointer.y),
+			cell.Rect{Y: 0, W: s.Canvas.Buffer.W, H: body.Y + body.H})
 	}
 }
 

@@ -48,7 +48,8 @@ func Document(columns, rows int, dark bool, style, body string) string {
 	w, h := float64(columns)*cellW+16, float64(rows)*cellH+16
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" font-family="JetBrains Mono,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="14" fill="%s">`, w, h, w, text)
-	fmt.Fprintf(&b, `<style>%s.b{stroke-width:%g;stroke-dasharray:%g %g}rect{shape-rendering:crispEdges}</style>`, style, dot, dot, cellW/2-dot)
+	fmt.Fprintf(&b, `<style>%s.b{stroke-width:%g;stroke-dasharray:%g %g}rect{shape-rendering:crispEdges}</style>`, style, dot, dot,
+		cellW/2-dot)
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/><g transform="translate(8 8)" xml:space="preserve">%s</g></svg>`+"\n", ground, body)
 	return b.String()
 }
@@ -95,7 +96,8 @@ func (r *run) write(b *strings.Builder) {
 				if p.w == 1 {
 					width = float64(n)
 				}
-				fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f"%s%s/>`, x+(float64(i+k)+p.x)*cellW, y+p.y*cellH, width*cellW, p.h*cellH, fill, shade)
+				fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f"%s%s/>`, x+(float64(i+k)+p.x)*cellW, y+p.y*cellH, width*cellW,
+					p.h*cellH, fill, shade)
 			}
 		}
 		i += n
@@ -106,7 +108,8 @@ func (r *run) write(b *strings.Builder) {
 	if text := strings.TrimRight(string(letters), " "); strings.TrimSpace(text) != "" {
 		skip := len([]rune(text)) - len([]rune(strings.TrimLeft(text, " ")))
 		text = strings.TrimLeft(text, " ")
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f"%s>%s</text>`, x+float64(skip)*cellW, y+baseline, float64(len([]rune(text)))*cellW, fill, escape(text))
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f"%s>%s</text>`, x+float64(skip)*cellW, y+baseline,
+			float64(len([]rune(text)))*cellW, fill, escape(text))
 	}
 }
 
@@ -119,7 +122,8 @@ func braille(letters []rune, x, y float64) string {
 		length := 0
 		flush := func(end int) {
 			if length > 0 {
-				fmt.Fprintf(&d, "M%.1f %.1fh%.1f", x+float64(end-length)*cellW/2+(cellW/2-dot)/2, y+(float64(row)+0.5)*cellH/4, float64(length)*cellW/2-(cellW/2-dot))
+				fmt.Fprintf(&d, "M%.1f %.1fh%.1f", x+float64(end-length)*cellW/2+(cellW/2-dot)/2, y+(float64(row)+0.5)*cellH/4,
+					float64(length)*cellW/2-(cellW/2-dot))
 			}
 			length = 0
 		}

@@ -108,7 +108,8 @@ func (c *View) legend(p *widget.Canvas, k *model.Watched, s timeRange) []widget.
 		spans[0].Text = " estimate"
 		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
 	case countsCurrent:
-		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("sliding estimate", p.Look.Previous), widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
+		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("sliding estimate", p.Look.Previous),
+			widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
 	}
 	return append(spans, widget.Styled(" ", p.Look.Dim))
 }

@@ -54,7 +54,8 @@ func NewFeed(start time.Time, people ...Personality) *Feed {
 	}
 	f := &Feed{
 		Start: start, People: people, random: rand.New(rand.NewPCG(1, 2)),
-		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live, RTT: 340 * time.Microsecond},
+		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live,
+			RTT: 340 * time.Microsecond},
 	}
 	for _, p := range people {
 		f.keys = append(f.keys, &key{Personality: p, state: limiter.State{Algorithm: p.How}})
@@ -223,7 +224,8 @@ func Every() []Personality {
 	for _, how := range []limiter.Algorithm{
 		limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter, limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket,
 	} {
-		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second}, How: how, Rate: bursts(13, 4.4)})
+		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second}, How: how,
+			Rate: bursts(13, 4.4)})
 	}
 	return people
 }

@@ -24,7 +24,8 @@ func Lip(s themes.Style) lipgloss.Style {
 // HelpStyles are the styles of the help bubble in a look.
 func HelpStyles(l chart.Look) help.Styles {
 	key, text, faint := Lip(l.Accent), Lip(l.Dim), Lip(l.Faint)
-	return help.Styles{Ellipsis: faint, ShortKey: key, ShortDesc: text, ShortSeparator: faint, FullKey: key, FullDesc: text, FullSeparator: faint}
+	return help.Styles{Ellipsis: faint, ShortKey: key, ShortDesc: text, ShortSeparator: faint, FullKey: key, FullDesc: text,
+		FullSeparator: faint}
 }
 
 // NewInput returns a focused line of text in a look, on a ground. Its cursor does not
@@ -32,7 +33,8 @@ func HelpStyles(l chart.Look) help.Styles {
 func NewInput(l chart.Look, prompt string, ground themes.Ink) textinput.Model {
 	m := textinput.New()
 	m.Prompt = prompt
-	state := textinput.StyleState{Text: Lip(l.Text.On(ground)), Prompt: Lip(l.Accent.On(ground)), Placeholder: Lip(l.Dim.On(ground)), Suggestion: Lip(l.Dim.On(ground))}
+	state := textinput.StyleState{Text: Lip(l.Text.On(ground)), Prompt: Lip(l.Accent.On(ground)), Placeholder: Lip(l.Dim.On(ground)),
+		Suggestion: Lip(l.Dim.On(ground))}
 	m.SetStyles(textinput.Styles{Focused: state, Blurred: state, Cursor: textinput.CursorStyle{Color: l.Accent.Fg.Color()}})
 	m.CharLimit = 256
 	m.Focus()
