@@ -1,0 +1,244 @@
+package form
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Layout is how an application keeps limiters of its own: what a rule with name says, in its own words.
+// The zero value of a field says nothing. It is not changed after Check.
+type Layout struct {
+	Name Template
+	Read Source // what is read; its Kind is a word of Reads
+	Ends Source // when that stops counting: Kind "name", "expiry", "key" or "field"; Unit 0 is a number of the window
+	// Amount and At are the amount of a bucket, or the entries' times, and when that was true.
+	Amount, At Source
+	Unit       time.Duration // of times; 0: the one that makes them times of these years
+	Zone       *time.Location
+	Stamped    bool // the times of a log are those at which its entries end
+	Charged    bool // denied requests are counted, too
+	Left       bool // what is read is what is left of the limit
+	Refill     string
+	Weigh      string
+	Block      Template // of a key that denies everything while it exists
+	Slice      time.Duration
+	Ring, Keep int64 // of slices
+	Sum        int64 // windows that count together; 0 is 1
+	Plus       string
+	Rate       Source // tokens a Unit, a second where that is 0
+	Capacity   string
+	Weight     string
+
+	Limit      limiter.Limit
+	LimitKnown bool
+	// Row is the template of the names of rows; Label, where it is not empty, is appended, for another rule
+	// has rows of the same names.
+	Row   Template
+	Label string
+}
+
+// Reads are the words of Layout.Read.Kind, each with the Redis types that it reads; nil is any.
+var Reads = map[string][]string{
+	"value": {"string"}, "field": {"hash"}, "length": {"list", "set"}, "present": nil, "fields": {"hash"},
+	"zset": {"zset"}, "list": {"list"}, "hash": {"hash"}, "json": {"string"},
+	"bucket": {"hash", "string"}, "level": {"hash", "string"}, "tat": {"string"},
+}
+
+// Refills and Weighs are the words of Layout.Refill and Layout.Weigh.
+var (
+	Refills = []string{"whole tokens", "whole window"}
+	Weighs  = map[string]limiter.Rounding{"floor": limiter.RoundFloor, "exact": limiter.RoundExact}
+)
+
+// types returns the Redis types of the leading key; nil is any.
+func (l *Layout) types() []string {
+	if l.Read.Kind != "bucket" && l.Read.Kind != "level" {
+		return Reads[l.Read.Kind]
+	}
+	for _, s := range []Source{l.Amount, l.At} {
+		switch s.Kind {
+		case "field":
+			return []string{"hash"}
+		case "value", "json":
+			return []string{"string"}
+		}
+	}
+	return Reads["bucket"]
+}
+
+// Check completes a layout and says what it lacks or contradicts.
+func (l *Layout) Check() error {
+	l.Row = l.Name.Base()
+	if l.Zone == nil {
+		l.Zone = time.UTC
+	}
+	form := l.Name.window
+	if l.Ends.Kind == "" {
+		if l.Ends.Kind = "expiry"; form != nil {
+			l.Ends.Kind = "name"
+		}
+	}
+	bucket := l.Read.Kind == "bucket" || l.Read.Kind == "level"
+	switch {
+	case l.Ends.Kind == "name" && form == nil:
+		return fmt.Errorf("ends: name, but %q holds no window: write {window:FORM} where it stands", l.Name.text)
+	case (l.Sum > 1 || l.Weigh != "") && l.Ends.Kind != "name":
+		return fmt.Errorf("sum and weigh speak of windows, and %q holds none: write {window:FORM} where it stands", l.Name.text)
+	case form != nil && form.pieces == nil && !l.LimitKnown && l.Limit.Window == 0 && (form.unit != 0 || form.ring != 0):
+		return fmt.Errorf("limit is missing: how long a window of {window:%s} lasts follows from it", form.text)
+	case bucket && (l.Amount.Kind == "" || l.At.Kind == ""):
+		return fmt.Errorf("read: %s needs amount and at: the fields, or the keys, of how much and of when that was true", l.Read.Kind)
+	case l.Read.Kind == "fields" && l.Slice == 0:
+		return fmt.Errorf("read: fields needs slice: how long a field counts requests, as in slice: 2s")
+	case l.Read.Kind == "fields" && l.Keep == 0 && l.Limit.Window < l.Slice:
+		return fmt.Errorf("read: fields needs a limit of at least one slice, or keep: how many slices count")
+	case l.Ends.Kind == "field" && l.Ends.Unit == 0 && l.Limit.Window == 0:
+		return fmt.Errorf("limit is missing: how long a window lasts whose number is in %s follows from it", l.Ends.Name)
+	}
+	for _, t := range []*Template{&l.Block, &l.Ends.Key, &l.Amount.Key, &l.At.Key} {
+		if strings.Count(t.text, "*") > strings.Count(l.Name.text, "*") {
+			return fmt.Errorf("%q holds a * that the name %q does not: say which key it is", t.text, l.Name.text)
+		}
+	}
+	return nil
+}
+
+// windows returns how long a window may be, the likeliest first: where several are summed the limit may
+// speak of one of them or of all.
+func (l *Layout) windows() []time.Duration {
+	w := l.Limit.Window
+	switch {
+	case l.Slice > 0:
+		return []time.Duration{l.Slice}
+	case l.Sum > 1 && w > 0:
+		return []time.Duration{w / time.Duration(l.Sum), w}
+	}
+	return []time.Duration{w}
+}
+
+// counted returns how many windows are read: those that count together, and the one before of a weighted
+// counter.
+func (l *Layout) counted() int64 {
+	if l.Weigh != "" {
+		return 2
+	}
+	return max(l.Sum, 1)
+}
+
+// Match is what a layout says of a key.
+type Match struct {
+	Parts  parts
+	Member bool          // it stands beside a leading key
+	Over   bool          // its window is over, so that it counts nothing
+	window time.Duration // of one counter; 0: not known, or the name holds none
+	origin limiter.Instant
+}
+
+// Match says whether a key is of the layout; typ "" is a key whose type is not known.
+func (l *Layout) Match(key, typ string, now limiter.Instant) (m Match, ok bool) {
+	p, text, named := l.Name.match(key)
+	if types := l.types(); named && (typ == "" || types == nil || slices.Contains(types, typ)) {
+		m.Parts = p
+		if l.Name.window != nil {
+			m.Over = !l.place(&m, text, now)
+		}
+		return m, true
+	}
+	for _, t := range []*Template{&l.Block, &l.Ends.Key, &l.Amount.Key, &l.At.Key} {
+		if p, _, beside := t.match(key); beside {
+			return Match{Parts: p, Member: true, window: l.windows()[0]}, true
+		}
+	}
+	return m, false
+}
+
+// RowOf says whether a name is that of a row, as Limiter.Name returns it.
+func (l *Layout) RowOf(name string) (m Match, ok bool) {
+	if l.Label != "" {
+		if name, ok = strings.CutSuffix(name, ":"+l.Label); !ok {
+			return m, false
+		}
+	}
+	m.Parts, _, ok = l.Row.match(name)
+	m.window = l.windows()[0]
+	return m, ok
+}
+
+// place finds the window of a name among those that count now: of the length that the limit says, and
+// begun where the name says.
+func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
+	form := l.Name.window
+	n, numeric := Whole(strings.TrimLeft(text, "0"))
+	for _, w := range l.windows() {
+		if w <= 0 && form.pieces == nil {
+			if w, _, _ = WindowOfIndex(n, now); w <= 0 {
+				continue
+			}
+		}
+		m.window = w
+		if form.unit != 0 && numeric {
+			if start := limiter.Instant(n * form.unit.Microseconds()); start.Sub(now).Abs() < limiter.MaxWindow {
+				m.origin = start - start.Floor(w)
+			}
+		}
+		// A client's clock may be ahead of the server's, so that the window that comes is there already.
+		start, end := form.bounds(now, w, m.origin, l.Zone)
+		for range l.counted() {
+			if form.format(start, end, l.Zone) == text {
+				return true
+			}
+			start, end = form.bounds(start-1, w, m.origin, l.Zone)
+		}
+		if _, next := form.bounds(now, w, m.origin, l.Zone); next.Sub(now) < clientAhead {
+			if start, end = form.bounds(next, w, m.origin, l.Zone); form.format(start, end, l.Zone) == text {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// clientAhead is how far the clock of a program may be ahead of the server's.
+const clientAhead = 2 * time.Second
+
+// settings are what the layout says of how its limiters limit.
+func (l *Layout) settings() decode.Settings {
+	s := decode.Settings{Algorithm: limiter.FixedWindow, Limit: l.Limit, Window: l.Limit.Window}
+	if l.LimitKnown {
+		s.LimitFrom = model.LimitOfRule
+	}
+	if l.Charged {
+		s.Convention.Denied = limiter.DeniedCharged
+	}
+	switch l.Read.Kind {
+	case "bucket":
+		if s.Algorithm = limiter.TokenBucket; l.Refill == "whole window" {
+			s.Convention.Refill = limiter.RefillInterval
+		}
+	case "level":
+		s.Algorithm = limiter.LeakyBucket
+	case "tat":
+		s.Algorithm = limiter.GCRA
+	case "zset", "list", "hash", "fields":
+		s.Algorithm = limiter.SlidingLog
+	case "json":
+		if l.Read.Name == "" {
+			s.Algorithm = limiter.SlidingLog
+		}
+	}
+	switch {
+	case l.Weigh != "":
+		s.Algorithm, s.Convention.Rounding = limiter.SlidingWindow, Weighs[l.Weigh]
+	case l.Sum > 1:
+		s.Algorithm = limiter.SlidingLog
+	case s.Algorithm == limiter.FixedWindow:
+		s.Convention = limiter.Convention{Alignment: limiter.AlignFirstRequest}
+	}
+	return s
+}
