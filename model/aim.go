@@ -98,6 +98,9 @@ func (r *Reading) harm() string {
 		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with --limit, or in a rule of the configuration"
 	case t.Foreign():
 		return ""
+	case t.Described:
+		return "a rule tells its layout, and what its program writes beside what is read is not known: " +
+			"add script: {file, keys, args, admitted} to the rule, as the program calls it, or fire at the application with --url"
 	case slices.Contains(r.Notes, GarbageScore):
 		return "it has members whose scores are no times, which a request would remove: it is no log of requests"
 	case t.Algorithm == limiter.GCRA && t.Layout.Unit != 0:

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -114,7 +115,8 @@ func extends(after, before *Config, add []Entry) bool {
 	if at < 0 {
 		at = len(before.Rules)
 	}
-	if len(after.Rules) != len(before.Rules)+len(add) || !slices.Equal(after.Rules[:at], before.Rules[:at]) || !slices.Equal(after.Rules[at+len(add):], before.Rules[at:]) {
+	if len(after.Rules) != len(before.Rules)+len(add) || !slices.EqualFunc(after.Rules[:at], before.Rules[:at], sameRule) ||
+		!slices.EqualFunc(after.Rules[at+len(add):], before.Rules[at:], sameRule) {
 		return false
 	}
 	for i, e := range add {
@@ -128,6 +130,9 @@ func extends(after, before *Config, add []Entry) bool {
 	shownBefore, failed := b.Show()
 	return err == nil && failed == nil && bytes.Equal(shownAfter, shownBefore)
 }
+
+// sameRule reports whether two rules have the same words.
+func sameRule(a, b Rule) bool { return reflect.DeepEqual(a.words(), b.words()) }
 
 // insert puts the entries into the text of a file, by the places that the parser gives.
 func insert(content []byte, add []Entry) ([]byte, error) {

@@ -21,8 +21,14 @@ func Overrule(rules []Rule, by Rule) []Rule {
 		if by.Limit.Burst > 0 {
 			r.Limit.Burst = by.Limit.Burst
 		}
-		if by.Algorithm != limiter.Unknown {
+		if by.Algorithm != limiter.Unknown && r.Layout == nil {
 			r.Algorithm = by.Algorithm
+		}
+		if r.Layout != nil {
+			own := *r.Layout
+			own.Limit, own.LimitKnown = r.Limit, r.LimitKnown
+			own.Limit.Window = r.Span()
+			r.Layout = &own
 		}
 	}
 	return list

@@ -30,21 +30,7 @@ type shown struct {
 func (c *Config) Show() ([]byte, error) {
 	out := shown{Rules: []map[string]any{}, Targets: map[string]map[string]any{}, Alerts: []map[string]any{}}
 	for _, r := range c.Rules {
-		words := map[string]any{"match": r.Match}
-		put(words, "library", r.Library)
-		if r.Algorithm != limiter.Unknown {
-			words["algorithm"] = r.Algorithm.String()
-		}
-		switch {
-		case r.LimitKnown:
-			words["limit"] = fmt.Sprintf("%d/%v", r.Limit.Count, r.Limit.Window)
-		case r.Span() > 0:
-			words["window"] = r.Span().String()
-		}
-		if r.Limit.Burst > 0 {
-			words["burst"] = r.Limit.Burst
-		}
-		out.Rules = append(out.Rules, words)
+		out.Rules = append(out.Rules, r.words())
 	}
 	for name, t := range c.Targets {
 		words := map[string]any{"redis": t.Redis, "production": t.Production, "inject": !t.NoInject}
@@ -85,6 +71,29 @@ func (c *Config) Show() ([]byte, error) {
 		out.Alerts = append(out.Alerts, words)
 	}
 	return yaml.Marshal(out)
+}
+
+// words returns the rule in the words of the file.
+func (r *Rule) words() map[string]any {
+	words := map[string]any{}
+	if r.Layout != nil {
+		_ = r.said.Decode(&words) // it was read before
+	}
+	put(words, "match", r.Match)
+	put(words, "library", r.Library)
+	if r.Algorithm != limiter.Unknown {
+		words["algorithm"] = r.Algorithm.String()
+	}
+	switch {
+	case r.LimitKnown && r.Layout == nil:
+		words["limit"] = fmt.Sprintf("%d/%v", r.Limit.Count, r.Limit.Window)
+	case r.Span() > 0 && r.Layout == nil:
+		words["window"] = r.Span().String()
+	}
+	if r.Limit.Burst > 0 {
+		words["burst"] = r.Limit.Burst
+	}
+	return words
 }
 
 // put adds a word that is not empty.

@@ -82,8 +82,10 @@ func firstError(cmds []redis.Cmder) error {
 // them are limiters, or look like one. It takes two pipelines, whatever the number of keys,
 // and a third one where sibling keys have to agree. With an error NOPERM, which is about some
 // of the keys or one of the commands, come those that could be told. It returns the commands
-// that this took. named returns the library that a rule names for a key, "" none; nil is no rule.
-func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, named func(key string) string, clock Clock) (finds []Found, cmds []redis.Cmder, err error) {
+// that this took. rules may be nil.
+func Classify(
+	ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, rules Rules, clock Clock,
+) (finds []Found, cmds []redis.Cmder, err error) {
 	if len(keys) == 0 {
 		return nil, nil, nil
 	}
@@ -100,7 +102,7 @@ func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []str
 		}
 		return at, nil
 	}
-	_, err = run(func(p redis.Pipeliner) {
+	now, err := run(func(p redis.Pipeliner) {
 		for i, k := range keys {
 			types[i] = p.Type(ctx, k)
 		}
@@ -110,14 +112,23 @@ func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []str
 	}
 	probes := make([]*Probe, 0, len(keys))
 	at, err := run(func(p redis.Pipeliner) {
+		probes, finds = probes[:0], finds[:0] // it may be sent again
 		for i, k := range keys {
-			if typ := types[i].Val(); typ != "none" && typ != "" {
-				library := ""
-				if named != nil {
-					library = named(k)
-				}
-				probes = append(probes, AskProbe(ctx, p, r, k, typ, library))
+			typ := types[i].Val()
+			if typ == "none" || typ == "" {
+				continue
 			}
+			library := ""
+			if rules != nil {
+				if own, claimed := rules.Own(k, typ, now); claimed {
+					for _, m := range own {
+						finds = append(finds, m.Told(k, typ))
+					}
+					continue
+				}
+				library = rules.Library(k)
+			}
+			probes = append(probes, AskProbe(ctx, p, r, k, typ, library))
 		}
 	})
 	if err != nil {
@@ -137,7 +148,6 @@ func Classify(ctx context.Context, node redis.Cmdable, r *Recognizer, keys []str
 			return nil, cmds, err
 		}
 	}
-	finds = make([]Found, 0, len(probes))
 	for _, p := range probes {
 		finds = append(finds, p.Found(at))
 	}

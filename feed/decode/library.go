@@ -66,6 +66,11 @@ type Match struct {
 	Siblings []Fetch
 	Confirm  func(siblings []Sample) bool
 
+	// Rule is the number, from 1, of the rule whose layout the keys have; 0 where it is a library's. Glob is
+	// then the pattern of its limiters.
+	Rule int
+	Glob string
+
 	sample Sample // that was recognized
 	at     limiter.Instant
 }
@@ -129,6 +134,31 @@ type Decoded struct {
 	Type    string // of the leading key; "none" where no key exists
 	Notes   []model.Note
 	Err     string // why the keys cannot be decoded: one sentence without the key and without values
+}
+
+// Rules is what rules of the user say of keys. A nil Rules says nothing.
+type Rules interface {
+	// Library returns the library that a rule names for a key, "" none.
+	Library(key string) string
+	// Own returns the limiters of whose layout, told by rules, a key of a type is; claimed is true where
+	// it is of one, which may have no limiter now, as when its window is over.
+	Own(key, typ string, now limiter.Instant) (limiters []*Match, claimed bool)
+	// Named returns the limiter that a user names by a key of it, or by its row; nil for none. typ is
+	// that of the key, "none" where it does not exist.
+	Named(name, typ string, now limiter.Instant) *Match
+}
+
+// ofRule stands for a library where rules tell the layout.
+var ofRule = &Library{}
+
+// Told returns what a rule tells of a key as a find.
+func (m *Match) Told(key, typ string) Found {
+	m.Library = ofRule
+	f := Found{Key: key, Type: typ, Name: m.Name, Kind: OfLibrary, Match: m, Sure: true, Used: -1, Evidence: model.Told}
+	if m.Kind != None {
+		f.Kind = m.Kind
+	}
+	return f
 }
 
 // Recognizer tells limiters from other keys by the layouts of the libraries that it knows.
@@ -223,6 +253,8 @@ func (m *Match) Confirmed(siblings []Sample) bool {
 // Pattern returns the glob of the limiters of m's kind, for a rule.
 func (m *Match) Pattern() string {
 	switch {
+	case m.Glob != "":
+		return m.Glob
 	case m.Prefix != "" || m.Suffix != "":
 		return escape(m.Prefix) + "*" + escape(m.Suffix)
 	case m.Kind != None: // its name is the caller's own, as that of a key known by its form

@@ -46,6 +46,11 @@ func (l *Tracker) Meet(f decode.Found) bool {
 		b.meet(f.Start)
 		return true
 	}
+	if b, ok := l.decoder.(*libraryDecoder); ok && f.Match != nil && f.Match.Rule > 0 {
+		if own, ok := b.match.Limiter.(interface{ Same(decode.Limiter) bool }); ok && !own.Same(f.Match.Limiter) {
+			return false
+		}
+	}
 	// The find must not replace a key of another kind that still exists.
 	return l.silent == 0 && l.kind != decode.None && l.kind != f.Kind || l.kind == f.Kind
 }

@@ -26,10 +26,12 @@ type probeDecoder struct {
 	counters []decode.Found
 	exists   []*redis.IntCmd
 	refused  bool // this user may not look for counters
+
+	rules decode.Rules
 }
 
 func (b *probeDecoder) ask(q *Query, l *Tracker) {
-	b.hit = nil
+	b.hit, b.rules = nil, q.Rules
 	if b.held != "" { // the key exists: examine it
 		if b.kin {
 			b.more.AskSiblings(q.Ctx, q.Pipe)
@@ -85,6 +87,13 @@ func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (
 	typ, err := b.typ.Result()
 	if err != nil {
 		return false, err
+	}
+	if b.rules != nil {
+		if own := b.rules.Named(b.key, typ, now); own != nil {
+			f := own.Told(b.key, typ)
+			f.Name, b.hit = l.Name, &f
+			return true, nil
+		}
 	}
 	if typ != "none" {
 		b.held = typ

@@ -39,6 +39,7 @@ type Query struct {
 	Entries  int             // entries that a record may keep one by one
 	OnScreen bool            // the key is on screen, and its members are surveyed more often
 	Windows  *decode.Windows // windows inferred over all keys of a kind; nil infers none
+	Rules    decode.Rules    // what rules say of keys before they are read; nil says nothing
 	Inferred *infer.Engine   // infers the limits of likely limiters; nil infers none
 	Denials  *Access         // to the recorded denials; nil permits it
 	Quick    bool            // between two refreshes: a reading without news is not reported
@@ -217,6 +218,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	r.Target = l.target
 	t := &r.Target
 	t.Library, t.Evidence, t.Ruled = l.library, l.evidence, l.rule.Narrow()
+	t.Described = l.rule != nil && l.rule.Layout != nil
 	r.Why, r.Pattern = l.why, l.pattern
 	if t.LimitFrom == model.NoLimit && t.LimitKnown {
 		t.LimitFrom = model.LimitOfRule

@@ -176,7 +176,7 @@ func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool,
 // prepare builds the pipeline for the first trackers of a group.
 func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) *flight {
 	f := &flight{group: g, clock: r.link.clockOf(g.addr), sent: time.Now()}
-	f.query = &track.Query{Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.link.cluster, Entries: track.EntriesFor(len(r.limiters.trackers)), Windows: &r.limiters.windows, Inferred: &r.inferred, Denials: &r.link.denials}
+	f.query = &track.Query{Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.link.cluster, Entries: track.EntriesFor(len(r.limiters.trackers)), Windows: &r.limiters.windows, Rules: r.limiters.rules, Inferred: &r.inferred, Denials: &r.link.denials}
 	f.measured = measurable && !quick && !r.embedded && len(g.due) > 1 && r.spending.meter.Due(f.sent)
 	most := commandsPerPipe
 	if f.measured {

@@ -19,6 +19,7 @@ import (
 // more than MaxKeys. It belongs to the reader's goroutine.
 type limiters struct {
 	o        Options
+	rules    decode.Rules           // what the rules of o say of keys before they are read
 	pasts    map[string]*track.Past // earlier traffic by key; not nil for an embedded server
 	scanner  *discover.Scanner
 	ranker   *ranker
@@ -31,17 +32,18 @@ type limiters struct {
 
 // newLimiters returns limiters with a tracker for each name of Options.Keys.
 func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
-	l := &limiters{o: o, pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool), unlikely: make(map[string]bool)}
+	l := &limiters{o: o, rules: config.Own(o.Rules), pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool), unlikely: make(map[string]bool)}
 	for _, k := range o.Keys {
-		t := l.newTracked(k, k)
+		t := l.newTracked(&decode.Found{Name: k, Key: k})
 		t.Probe()
 		l.trackers[k] = t
 	}
 	return l
 }
 
-func (l *limiters) newTracked(name, key string) *tracked {
-	return &tracked{Tracker: track.New(name, config.RuleFor(l.o.Rules, name, key), l.pasts != nil, l.pasts[name])}
+// newTracked returns a tracker of the limiter of a find.
+func (l *limiters) newTracked(f *decode.Found) *tracked {
+	return &tracked{Tracker: track.New(f.Name, config.RuleOf(l.o.Rules, f), l.pasts != nil, l.pasts[f.Name])}
 }
 
 // resync makes every tracker read its whole key again, because a different server may answer.
@@ -92,7 +94,7 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 
 // follow adds a tracker for a find.
 func (l *limiters) follow(f decode.Found) *tracked {
-	t := l.newTracked(f.Name, f.Key)
+	t := l.newTracked(&f)
 	l.trackers[f.Name] = t
 	t.Attach(f)
 	return t
@@ -100,7 +102,7 @@ func (l *limiters) follow(f decode.Found) *tracked {
 
 // expect adds a tracker for a key that will hold the limiter f, even while it does not exist.
 func (l *limiters) expect(f decode.Found) {
-	t := l.newTracked(f.Name, f.Key)
+	t := l.newTracked(&f)
 	t.Await()
 	l.trackers[f.Name] = t
 	t.Attach(f)
@@ -111,7 +113,7 @@ func (l *limiters) stale(f decode.Found, now limiter.Instant) bool {
 	if f.Kind != decode.Counter {
 		return false
 	}
-	rule := config.RuleFor(l.o.Rules, f.Name, f.Key)
+	rule := config.RuleOf(l.o.Rules, &f)
 	if rule == nil || rule.Span() == 0 {
 		return false
 	}
@@ -131,10 +133,10 @@ func (l *limiters) max() int {
 // narrower than *, tells that it is one. Otherwise it is a likely limiter only when the form
 // of its value and its name both suggest one.
 func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
-	if f.Evidence == model.Known {
-		return model.Known, true
+	if f.Evidence == model.Known || f.Match != nil && f.Match.Rule > 0 {
+		return f.Evidence, true
 	}
-	rule := config.RuleFor(l.o.Rules, f.Name, f.Key)
+	rule := config.RuleOf(l.o.Rules, &f)
 	if rule.Narrow() {
 		return model.Told, true
 	}
@@ -169,7 +171,8 @@ func (l *limiters) lostExpiry(f decode.Found) bool {
 
 // replace puts a new tracker in the place of t, because the key now holds something else.
 func (l *limiters) replace(t *tracked, f decode.Found) *tracked {
-	fresh := l.newTracked(t.Name, f.Key)
+	f.Name = t.Name
+	fresh := l.newTracked(&f)
 	fresh.Succeed(t.Tracker, f)
 	l.trackers[t.Name] = fresh
 	return fresh
@@ -248,7 +251,7 @@ func (l *limiters) hotter(f decode.Found) bool {
 	if l.ranker.rates[f.Name] > 0 {
 		return true
 	}
-	rule := config.RuleFor(l.o.Rules, f.Name, f.Key)
+	rule := config.RuleOf(l.o.Rules, &f)
 	if rule == nil || !rule.LimitKnown || rule.Limit.Count <= 0 || f.Used < 0 {
 		return false
 	}

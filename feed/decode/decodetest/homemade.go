@@ -98,7 +98,7 @@ func (w *World) Advance(d time.Duration) {
 }
 
 // instants finds the words that stand for an instant in the names of keys.
-var instants = regexp.MustCompile(`\{(utc|tokyo|index|slot|start|end):([^{}:]+)(?::(\d+))?(?::(-\d+))?\}`)
+var instants = regexp.MustCompile(`\{(utc|tokyo|index|slot|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
 
 // Keys returns the keys of a request.
 func (w *World) Keys(who string) []string {
@@ -157,16 +157,17 @@ type Truth struct {
 	Next      time.Duration // until it admits one, to the millisecond; 0 now, -1 not within two windows
 }
 
-// Truth asks copies of the limiter, so that nothing of it changes.
-func (w *World) Truth(t testing.TB, who string) (is Truth) {
+// Truth asks copies of the limiter at an instant, which is not before w.Now, so that nothing of it changes.
+func (w *World) Truth(t testing.TB, who string, at limiter.Instant) (is Truth) {
 	t.Helper()
 	copied := NewWorld(t, w.limiter, w.Now)
 	copied.calls = 1 << 20
 	after := func(d time.Duration) *World {
 		copied.server.FlushAll()
 		copied.Now = w.Now
+		copied.server.SetTime(w.Now.Time())
 		w.Copy(t, copied.Client)
-		copied.Advance(d)
+		copied.Advance(max(at.Sub(w.Now), 0) + d)
 		return copied
 	}
 	for c := after(0); is.Remaining <= w.limit.Count && c.Request(t, who); is.Remaining++ {

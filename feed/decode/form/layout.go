@@ -140,34 +140,50 @@ type Match struct {
 	origin limiter.Instant
 }
 
-// Match says whether a key is of the layout; typ "" is a key whose type is not known.
+// Match says whether a key is of the layout; typ "" is a key whose type is not known. Where a key fits the
+// name and that of a key beside, it is the one whose subject is shorter.
 func (l *Layout) Match(key, typ string, now limiter.Instant) (m Match, ok bool) {
-	p, text, named := l.Name.match(key)
-	if types := l.types(); named && (typ == "" || types == nil || slices.Contains(types, typ)) {
+	p, text, ok := l.Name.match(key)
+	if types := l.types(); ok && (typ == "" || types == nil || slices.Contains(types, typ)) {
 		m.Parts = p
 		if l.Name.window != nil {
-			m.Over = !l.place(&m, text, now)
+			if m.Over = !l.place(&m, text, now); m.Over {
+				m.window, m.origin = l.windows()[0], 0
+			}
 		}
-		return m, true
+	} else {
+		ok = false
 	}
 	for _, t := range []*Template{&l.Block, &l.Ends.Key, &l.Amount.Key, &l.At.Key} {
-		if p, _, beside := t.match(key); beside {
-			return Match{Parts: p, Member: true, window: l.windows()[0]}, true
+		if p, _, beside := t.match(key); beside && (!ok || len(p.who) < len(m.Parts.who)) {
+			m, ok = Match{Parts: p, Member: true, window: l.windows()[0]}, true
 		}
 	}
-	return m, false
+	return m, ok
 }
 
-// RowOf says whether a name is that of a row, as Limiter.Name returns it.
+// RowOf says whether a name is that of a row, as Own.Name returns it. Without its label it is that of every
+// rule whose rows are named so.
 func (l *Layout) RowOf(name string) (m Match, ok bool) {
-	if l.Label != "" {
-		if name, ok = strings.CutSuffix(name, ":"+l.Label); !ok {
-			return m, false
+	m.window = l.windows()[0]
+	if base, labelled := strings.CutSuffix(name, ":"+l.Label); labelled && l.Label != "" {
+		if m.Parts, _, ok = l.Row.match(base); ok {
+			return m, ok
 		}
 	}
 	m.Parts, _, ok = l.Row.match(name)
-	m.window = l.windows()[0]
 	return m, ok
+}
+
+// Readable reports whether the keys of a match can be named: how long a numbered window lasts is known.
+func (l *Layout) Readable(m Match) bool {
+	return l.Name.window == nil || l.Name.window.pieces != nil || m.window > 0
+}
+
+// IsLog reports whether the limiters are sorted sets of the times of requests and nothing else, which are
+// followed as those of ratescope itself are.
+func (l *Layout) IsLog() bool {
+	return l.Read.Kind == "zset" && l.Weight == "" && !l.Stamped && l.Name.window == nil
 }
 
 // place finds the window of a name among those that count now: of the length that the limit says, and

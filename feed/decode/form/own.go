@@ -40,6 +40,14 @@ func (o *Own) Name() string {
 	return o.layout.Row.render(o.match.Parts, "")
 }
 
+// BlockKey returns the key that denies everything while it exists, "" for none.
+func (o *Own) BlockKey() string {
+	if o.layout.Block.Blank() {
+		return ""
+	}
+	return o.layout.Block.render(o.match.Parts, "")
+}
+
 // Settings returns how the limiter limits, as far as its rule says.
 func (o *Own) Settings() decode.Settings { return o.layout.settings() }
 
@@ -143,7 +151,7 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 	if n, ok := o.beside[&l.Block]; ok && got[n].Exists() {
 		o.block(&d, now, &got[n])
 	}
-	o.last = d.Algorithm
+	o.last, d.Span = d.Algorithm, 0
 	return d
 }
 

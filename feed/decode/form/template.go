@@ -76,6 +76,19 @@ func ParseTemplate(text string) (Template, error) {
 // String returns the text that ParseTemplate read.
 func (t *Template) String() string { return t.text }
 
+// Glob returns the pattern of the keys of t, as rules of match and SCAN write it.
+func (t *Template) Glob() string {
+	var b strings.Builder
+	for _, part := range t.tokens {
+		if part.kind == literal {
+			b.WriteString(strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(part.text))
+		} else {
+			b.WriteByte('*')
+		}
+	}
+	return b.String()
+}
+
 // Blank reports whether t is the zero value.
 func (t *Template) Blank() bool { return t.tokens == nil }
 

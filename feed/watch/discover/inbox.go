@@ -3,7 +3,7 @@ package discover
 import (
 	"context"
 	"hash/maphash"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -56,7 +56,7 @@ func (s *Scanner) report(finds []decode.Found) {
 // examine asks the server for the contents of keys, reports the limiters among them, and
 // returns the server time spent.
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
-	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, s.library, decode.Clock{Now: s.o.Now, Asked: s.o.Time})
+	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, config.Own(s.rules), decode.Clock{Now: s.o.Now, Asked: s.o.Time})
 	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 	if err != nil && !refused {
@@ -111,8 +111,7 @@ func (s *Scanner) mentioned(key string) bool {
 	if s.narrow {
 		return true
 	}
-	r := config.RuleFor(s.rules, key, key)
-	return r != nil && strings.Trim(r.Match, "*") != ""
+	return slices.ContainsFunc(s.rules, func(r config.Rule) bool { return r.Narrow() && config.MatchGlob(r.Pattern(), key) })
 }
 
 // Alike reports whether a key of a Redis type is named like a limiter: it contains a word that
@@ -209,13 +208,4 @@ func (s *Scanner) Lacks() []string {
 		out = append(out, "some keys cannot be looked at by this user: "+remedy)
 	}
 	return out
-}
-
-// library returns the library that the rule for a key names, unless the rule is for all keys;
-// "" is none.
-func (s *Scanner) library(key string) string {
-	if rule := config.RuleFor(s.rules, key); rule.Narrow() {
-		return rule.Names()
-	}
-	return ""
 }

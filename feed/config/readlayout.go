@@ -1,0 +1,270 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"ratescope/feed/decode/form"
+	"ratescope/feed/script"
+	"ratescope/limiter"
+)
+
+// layoutWords are the words of a rule that speak of its layout, and need name.
+var layoutWords = []string{
+	"read", "ends", "unit", "zone", "amount", "at", "charged", "refill", "weigh", "stamp", "block",
+	"slice", "ring", "keep", "sum", "plus", "rate", "capacity", "weight", "script",
+}
+
+// layoutReaders returns the readers of the words of a layout.
+func layoutReaders(l *form.Layout, s **Script) map[string]func(*yaml.Node) error {
+	stamp := ""
+	return map[string]func(*yaml.Node) error{
+		"name":    readTemplate(&l.Name),
+		"block":   readTemplate(&l.Block),
+		"read":    func(n *yaml.Node) error { return readRead(n, l) },
+		"ends":    func(n *yaml.Node) error { return readEnds(n, l) },
+		"amount":  readSource(&l.Amount, false),
+		"at":      readSource(&l.At, true),
+		"rate":    readSource(&l.Rate, true),
+		"unit":    readUnit(&l.Unit),
+		"zone":    readZone(&l.Zone),
+		"charged": truth(&l.Charged),
+		"refill":  readWord(&l.Refill, form.Refills),
+		"weigh":   readWord(&l.Weigh, keysOf(form.Weighs)),
+		"stamp": func(n *yaml.Node) error {
+			l.Stamped = true
+			return readWord(&stamp, []string{"end"})(n)
+		},
+		"slice": length(&l.Slice), "ring": whole(&l.Ring), "keep": whole(&l.Keep), "sum": whole(&l.Sum),
+		"plus": text(&l.Plus), "capacity": text(&l.Capacity), "weight": text(&l.Weight),
+		"script": func(n *yaml.Node) (err error) {
+			*s, err = readScript(n)
+			return err
+		},
+	}
+}
+
+func keysOf[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// readTemplate reads the name of keys into p.
+func readTemplate(p *form.Template) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		var name string
+		if err := text(&name)(n); err != nil {
+			return err
+		}
+		t, err := form.ParseTemplate(name)
+		if err != nil {
+			return at(n, "%w", err)
+		}
+		*p = t
+		return nil
+	}
+}
+
+// readWord reads one of several words into p.
+func readWord(p *string, names []string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if !slices.Contains(names, n.Value) || n.Kind != yaml.ScalarNode {
+			return at(n, "%s is no word that fits here: %s", quoted(n), suggest(n.Value, names))
+		}
+		*p = n.Value
+		return nil
+	}
+}
+
+// readRead reads what is read: value, left field F, json F and so on.
+func readRead(n *yaml.Node, l *form.Layout) error {
+	words := strings.Fields(n.Value)
+	if len(words) > 0 && words[0] == "left" {
+		if l.Left, words = true, words[1:]; len(words) == 0 {
+			words = []string{"value"}
+		}
+	}
+	names := append(keysOf(form.Reads), "left")
+	if len(words) == 0 || n.Kind != yaml.ScalarNode {
+		return at(n, "%s does not say what is read: use %s", quoted(n), strings.Join(names, ", "))
+	}
+	kind, rest := words[0], strings.Join(words[1:], " ")
+	_, known := form.Reads[kind]
+	switch {
+	case !known || l.Left && kind != "value" && kind != "field" && kind != "json":
+		return at(n, "%s is nothing that can be read: %s", quoted(n), suggest(kind, names))
+	case (kind == "field") != (rest != "") && kind != "json":
+		return at(n, "%s: only field and json have a name behind them, as in read: field count", quoted(n))
+	}
+	l.Read = form.Source{Kind: kind, Name: rest}
+	return nil
+}
+
+// readEnds reads when what is read stops counting: name, expiry, key K UNIT, field F UNIT, field F index.
+func readEnds(n *yaml.Node, l *form.Layout) error {
+	if n.Value == "name" || n.Value == "expiry" {
+		l.Ends.Kind = n.Value
+		return nil
+	}
+	i := strings.LastIndexByte(n.Value, ' ')
+	if i < 0 {
+		return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
+	}
+	err := readSource(&l.Ends, false)(&yaml.Node{Kind: n.Kind, Value: n.Value[:i], Line: n.Line, Column: n.Column})
+	unit := n.Value[i+1:]
+	switch {
+	case err != nil:
+		return err
+	case l.Ends.Kind != "key" && l.Ends.Kind != "field" || !strings.Contains(n.Value[:i], " "):
+		return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
+	case l.Ends.Kind == "field" && unit == "index":
+		return nil
+	}
+	return readUnit(&l.Ends.Unit)(&yaml.Node{Kind: n.Kind, Value: unit, Line: n.Line, Column: n.Column})
+}
+
+// readSource reads where a value stands: value, a field, json FIELD, key K; with timed its unit may follow.
+func readSource(p *form.Source, timed bool) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode || n.Value == "" {
+			return at(n, "%s is no place of a value: use value, a field, json FIELD, or key K", quoted(n))
+		}
+		said := n.Value
+		if i := strings.LastIndexByte(said, ' '); timed && i > 0 {
+			if unit := form.UnitNamed(said[i+1:]); unit != 0 {
+				p.Unit, said = unit, said[:i]
+			}
+		}
+		kind, rest, named := strings.Cut(said, " ")
+		switch {
+		case said == "value":
+			p.Kind = "value"
+		case named && kind == "key":
+			p.Kind = "key"
+			return readTemplate(&p.Key)(&yaml.Node{Kind: n.Kind, Value: rest, Line: n.Line, Column: n.Column})
+		case named && (kind == "json" || kind == "field"):
+			p.Kind, p.Name = kind, rest
+		default:
+			p.Kind, p.Name = "field", said
+		}
+		return nil
+	}
+}
+
+func readUnit(p *time.Duration) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if *p = form.UnitNamed(n.Value); *p == 0 {
+			return at(n, "%s is no unit of time: use s, ms, us, ns", quoted(n))
+		}
+		return nil
+	}
+}
+
+// readZone reads a zone of a calendar: +09:00, or a name as Asia/Tokyo.
+func readZone(p **time.Location) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if t, err := time.Parse("-07:00", n.Value); err == nil {
+			_, east := t.Zone()
+			*p = time.FixedZone(n.Value, east)
+			return nil
+		}
+		zone, err := time.LoadLocation(n.Value)
+		if err != nil || n.Value == "" || n.Value == "Local" {
+			return at(n, "%s is no time zone: write +09:00, UTC, or a name as Asia/Tokyo", quoted(n))
+		}
+		*p = zone
+		return nil
+	}
+}
+
+// Script is how the program's own script is called, for firing at limiters of its own.
+type Script struct {
+	File string
+	Call script.Call
+}
+
+// readScript reads file, keys, args and admitted.
+func readScript(n *yaml.Node) (*Script, error) {
+	var s Script
+	var keys, args []string
+	admitted := ""
+	err := fields(n, "script", []string{"file", "keys", "args", "admitted"}, map[string]func(*yaml.Node) error{
+		"file": text(&s.File), "keys": texts(&keys), "args": texts(&args), "admitted": text(&admitted),
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.File == "":
+		return nil, at(n, "file is missing: say where the script is, as in script: {file: limiter.lua}")
+	case keys == nil:
+		return nil, at(n, "keys is missing: say which keys the script is called with, as in keys: [\"rl:{who}\"]")
+	}
+	if s.Call, err = script.Parse(keys, args, admitted); err != nil {
+		return nil, at(n, "%w", err)
+	}
+	return &s, nil
+}
+
+// month is how a limit says a month of the calendar; where no calendar says its days it counts 30.
+const month = "month"
+
+// parseLimit reads COUNT/DURATION, of which a month is one, too.
+func parseLimit(spec string) (limiter.Limit, error) {
+	if count, ok := strings.CutSuffix(spec, "/"+month); ok {
+		return limiter.ParseLimit(count + "/30d")
+	}
+	if count, ok := strings.CutSuffix(spec, "/1"+month); ok {
+		return limiter.ParseLimit(count + "/30d")
+	}
+	return limiter.ParseLimit(spec)
+}
+
+// labelRows gives the rows of rules that would have the same names labels that tell them apart.
+func labelRows(rules []Rule) {
+	taken := map[string]bool{}
+	rows := map[string]int{}
+	for _, r := range rules {
+		if r.Layout != nil {
+			rows[r.Layout.Row.String()]++
+		}
+	}
+	for i := range rules {
+		l := rules[i].Layout
+		if l == nil || rows[l.Row.String()] == 1 {
+			continue
+		}
+		if row := l.Row.String(); l.Name.String() == row && !taken[row] {
+			taken[row] = true
+			continue
+		}
+		label := shortDuration(l.Limit.Window)
+		for n := 2; taken[l.Row.String()+":"+label]; n++ {
+			label = fmt.Sprintf("%s-%d", shortDuration(l.Limit.Window), n)
+		}
+		l.Label = label
+		taken[l.Row.String()+":"+label] = true
+	}
+}
+
+// shortDuration writes a window as a limit does: 1m, 1h, 1d.
+func shortDuration(d time.Duration) string {
+	if d%(24*time.Hour) == 0 && d > 0 {
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if rest, ok := strings.CutSuffix(text, zero); ok {
+			text = rest + zero[:1]
+		}
+	}
+	return text
+}

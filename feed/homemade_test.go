@@ -1,0 +1,150 @@
+package feed_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/decode/decodetest"
+	"ratescope/feed/feedtest"
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// stages are how far a subject has come. A limiter's window of a stage is its limit's; the last one's is
+// over.
+var stages = []string{"rolled", "idle", "near", "over"}
+
+// subjectOf names the subject of a homemade limiter at a stage, so that no other limiter's key holds it.
+func subjectOf(n int, stage string) string { return fmt.Sprintf("m%d%s", n, stage) }
+
+// homemadeTraffic lets every homemade limiter decide about subjects of all stages until the present time of
+// a server, and writes its keys to it.
+func homemadeTraffic(t *testing.T, all []decodetest.Homemade, s *servertest.Server) []*decodetest.World {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr()})
+	t.Cleanup(func() { client.Close() })
+	var worlds []*decodetest.World
+	for n := range all {
+		h := &all[n]
+		limit, _ := limiter.ParseLimit(strings.Replace(h.Limit, "month", "31d", 1))
+		at := s.Now()
+		w := decodetest.NewWorld(t, h, at.Add(-limit.Window-4*time.Second))
+		for i := range 14 {
+			w.Request(t, subjectOf(n, "rolled"))
+			w.Advance(time.Duration(1+i%2) * 100 * time.Millisecond)
+		}
+		w.Advance(at.Sub(w.Now) - 1500*time.Millisecond)
+		w.Request(t, subjectOf(n, "idle"))
+		for i := range 14 {
+			if i < 8 && int64(i) < limit.Count-1 {
+				w.Request(t, subjectOf(n, "near"))
+			}
+			w.Request(t, subjectOf(n, "over"))
+			w.Advance(100 * time.Millisecond)
+		}
+		w.Advance(s.Now().Sub(w.Now))
+		w.Copy(t, client)
+		worlds = append(worlds, w)
+	}
+	return worlds
+}
+
+// judge compares a reading with what the limiter itself says at its instant.
+func judge(is decodetest.Truth, most int64, r *model.Reading) (verdict, why string) {
+	if r == nil {
+		if is.Remaining == most {
+			return "right", ""
+		}
+		return "refused", "no row"
+	}
+	g := r.Gauge(r.At)
+	near := func(a, b time.Duration) bool { return (a - b).Abs() <= 25*time.Millisecond+max(a, b)/200 }
+	says := fmt.Sprintf("%s: remaining %+v, next %v (%v), used %+v of %+v; the limiter says %+v; %q %v",
+		r.Key, g.Remaining, g.Next, g.NextKnown, g.Used, r.Target.Limit, is, r.Err, r.Notes)
+	switch {
+	case r.Err != "" || r.Partial || !g.NextKnown || !g.Remaining.Known && g.BlockedFor == 0:
+		return "refused", says
+	case r.Target.Evidence == model.Likely:
+		return "refused", "likely alone: " + says
+	case is.Remaining != g.Remaining.N, (is.Remaining > 0) != (g.Next == 0), is.Next > 0 && !near(is.Next, g.Next), is.Next < 0 && g.Next > 0 && g.Next < r.Target.Window:
+		return "wrong", says
+	}
+	return "right", ""
+}
+
+// toldHomemade reads homemade limiters by rules, and counts verdicts.
+func toldHomemade(t *testing.T, all []decodetest.Homemade, rule func(h *decodetest.Homemade) map[string]any, peek bool) (count map[string]int) {
+	t.Helper()
+	s := servertest.Start(t)
+	var rules []config.Rule
+	for i := range all {
+		c, err := config.Parse([]byte(decodetest.Told(t, rule(&all[i]))))
+		if err != nil {
+			t.Fatalf("%s: %v", all[i].Name, err)
+		}
+		rules = append(rules, c.Rules...)
+	}
+	worlds := homemadeTraffic(t, all, s)
+	var keys []string
+	for n, w := range worlds {
+		for _, stage := range stages {
+			if peek {
+				keys = append(keys, w.Keys(subjectOf(n, stage))[0])
+			}
+		}
+	}
+	o := feed.Options{URLs: []string{s.URL()}, Rules: rules, Keys: keys}
+	if peek {
+		o.Watch = []string{"nothing"}
+	}
+	_, got := feedtest.Once(t, o)
+	count = map[string]int{}
+	for n, w := range worlds {
+		for _, stage := range stages {
+			who := subjectOf(n, stage)
+			var reading *model.Reading
+			for _, name := range slices.Sorted(maps.Keys(got)) {
+				if r := got[name]; strings.Contains(name, who) {
+					if reading != nil && r.Type != "none" {
+						t.Errorf("%s: two rows, %s and %s", all[n].Name, reading.Key, name)
+					}
+					reading = &r
+				}
+			}
+			at := w.Now
+			if reading != nil {
+				at = reading.At
+			}
+			most := w.Truth(t, "stranger"+who, at).Remaining
+			verdict, why := judge(w.Truth(t, who, at), most, reading)
+			count[verdict]++
+			if verdict == "wrong" {
+				t.Errorf("%s, %s: %s", all[n].Name, stage, why)
+			} else if verdict == "refused" {
+				t.Logf("refused: %s, %s: %s", all[n].Name, stage, why)
+			}
+		}
+	}
+	return count
+}
+
+// TestHomemadeToldByName holds what is read by rules with name to what the limiters themselves answer.
+func TestHomemadeToldByName(t *testing.T) {
+	all := decodetest.HomemadeLimiters(t)
+	for _, peek := range []bool{false, true} {
+		count := toldHomemade(t, all, func(h *decodetest.Homemade) map[string]any { return h.Rule }, peek)
+		t.Logf("by name, peek %v: %v", peek, count)
+		if n := len(all) * len(stages); count["wrong"] > 0 || count["right"]*100 < 95*n {
+			t.Errorf("peek %v: %v of %d", peek, count, n)
+		}
+	}
+}
