@@ -142,7 +142,7 @@ var writers = map[string][]string{
 	"redis.NewUniversalClient": {},
 	"redis.NewRing":            {},
 	"redisstore.New":           {"feed/fire/link.go", "feed/demo/actor.go", "limiter/scenario/run.go"},
-	"feed.Connect":             {"cmd/verify.go"},
+	"feed.Connect":             {"cmd/verify.go", "cmd/check.go"},
 }
 
 // TestOnePlaceWrites: on a server of others, only the injector writes, and verify on

@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ratescope/feed"
 	"ratescope/feed/script"
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/file"
@@ -114,20 +117,18 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	s, err := sandbox.New(sandbox.Script{Text: text, Call: call, Limit: limit})
+	o := bench.Options{Limit: limit, Exact: f.promise == "exact", Cost: slices.Contains(call.Args, "{cost}"), CostAsked: asked}
+	r, price, err := p.bench(c.Context(), sandbox.Script{Text: text, Call: call, Limit: limit}, o)
 	if err != nil {
-		return fmt.Errorf("%s: %w", safetext.Clean(name), err)
-	}
-	defer s.Close()
-	r, err := bench.Check(s, bench.Options{Limit: limit, Exact: f.promise == "exact", Cost: slices.Contains(call.Args, "{cost}"),
-		CostAsked: asked})
-	if err != nil {
+		if errors.As(err, new(usageError)) {
+			return err
+		}
 		return fmt.Errorf("%s: %w", safetext.Clean(name), err)
 	}
 	if err := saveScenarios(f.save, &r); err != nil {
 		return err
 	}
-	page := checkPage{Report: &r, name: filepath.Base(name), ascii: p.ascii}
+	page := checkPage{Report: &r, price: price, name: filepath.Base(name), ascii: p.ascii}
 	switch out := c.OutOrStdout(); {
 	case p.json:
 		err = page.JSON(out)
@@ -140,6 +141,59 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(name), strings.Join(page.faults(), ", "))}
 	}
 	return err
+}
+
+// bench runs the experiments on the embedded Redis, and has what came out confirmed by the server that was
+// named. What the embedded one has not got is done on the server alone.
+func (p *program) bench(ctx context.Context, s sandbox.Script, o bench.Options) (r bench.Report, price *sandbox.Price, err error) {
+	embedded, err := sandbox.New(s)
+	if err == nil {
+		defer embedded.Close()
+		if r, err = bench.Check(embedded, o); err != nil || len(p.Flags.URLs) == 0 {
+			return r, nil, err
+		}
+	} else if !errors.Is(err, sandbox.ErrMissing) || len(p.Flags.URLs) == 0 {
+		return r, nil, err
+	}
+	there, err := p.testServer(ctx, s)
+	if err != nil {
+		return r, nil, err
+	}
+	defer func() { err = errors.Join(err, there.Close()) }()
+	if embedded == nil {
+		r, err = bench.Check(there, o)
+	} else {
+		err = r.Confirm(embedded, there, "the server")
+	}
+	if err != nil || r.Commands == 0 {
+		return r, nil, err
+	}
+	measured, err := there.Price(bench.Zero(o.Limit.Window))
+	return r, &measured, err
+}
+
+// testServer opens the script on the server that was named, which has to be empty.
+func (p *program) testServer(ctx context.Context, s sandbox.Script) (*sandbox.Sandbox, error) {
+	if err := p.ask(); err != nil {
+		return nil, err
+	}
+	o, err := p.Options()
+	if err != nil {
+		return nil, err
+	}
+	client, err := feed.Connect(o)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	named := false
+	if u, err := url.Parse(o.URLs[0]); err == nil {
+		named = strings.Trim(u.Path, "/") != "" && u.Scheme != "unix" || u.Query().Has("db")
+	}
+	there, err := sandbox.NewOn(ctx, client, named, s)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the server of --redis is not used: %w", err), client.Close())
+	}
+	return there, nil
 }
 
 // readScript reads the text of a script.
@@ -187,6 +241,7 @@ func saveScenarios(folder string, r *bench.Report) error {
 // checkPage is a report on a page.
 type checkPage struct {
 	*bench.Report
+	price *sandbox.Price // nil where no real server was asked
 	name  string
 	ascii bool
 }
@@ -268,6 +323,9 @@ func (p checkPage) Text(w io.Writer) error {
 		fmt.Fprintf(w, "  worst   %s\n          the most that was found, among %s; more was not found, which does not say that "+
 			"there is none\n\n",
 			p.worst(), format.Plural(p.Worst.Searched, "traffic"))
+		if p.Worst.Confirmed != "" {
+			fmt.Fprintf(w, "          %s\n\n", p.Worst.Confirmed)
+		}
 		for _, line := range p.picture() {
 			fmt.Fprintf(w, "          %s\n", line)
 		}
@@ -299,6 +357,10 @@ func (p checkPage) Text(w io.Writer) error {
 // costs says what a request costs.
 func (p checkPage) costs() []string {
 	list := []string{format.Plural(p.Commands, "command") + " a request"}
+	if p.price != nil {
+		list = append(list, fmt.Sprintf("%.1f µs of the server, %.1f times \"return 1\"", p.price.Micros, p.price.Multiple),
+			fmt.Sprintf("%d, %d, %d bytes after 1, 10, 100 requests", p.price.Bytes[0], p.price.Bytes[1], p.price.Bytes[2]))
+	}
 	for i, k := range p.Keys {
 		if i == 3 {
 			list = append(list, fmt.Sprintf("and %d keys more", len(p.Keys)-i))

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -45,6 +46,34 @@ func Check(subject Subject, o Options) (Report, error) {
 	b.r.sort()
 	b.r.Requests, b.r.Traffics = b.sent, len(b.trials)
 	return b.r, err
+}
+
+// Confirm sends the traffic of the worst window and of each finding to another subject, which should be the
+// same limiter elsewhere, and notes whether that answers alike.
+func (r *Report) Confirm(here, there Subject, where string) (err error) {
+	alike := func(steps []Step) (string, error) {
+		var got [2][]int64
+		for i, subject := range []Subject{here, there} {
+			p := player{subject: subject, zero: Zero(r.Told.Window), spread: time.Microsecond}
+			if got[i], err = p.play(steps); err != nil {
+				return "", err
+			}
+		}
+		if !slices.Equal(got[0], got[1]) {
+			return fmt.Sprintf("not confirmed on %s: it admits %d of these, not %d", where, sum(got[1]), sum(got[0])), nil
+		}
+		return "confirmed on " + where, nil
+	}
+	if r.Worst.Confirmed, err = alike(r.Worst.Steps); err != nil {
+		return err
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Confirmed, err = alike(f.Steps); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bench) run() error {
@@ -381,7 +410,7 @@ func (b *bench) least() error {
 		return nil
 	}
 	// A clock of whole seconds, or a last digit, is no fault; a share of what was asked for is.
-	fault := starves || (wanted-had)*50 > wanted
+	fault := starves || b.m.capacity < min(b.limit.Count, promise.Bound(b.limit)) || (wanted-had)*50 > wanted
 	if !fault {
 		last := len(steps) - 1
 		later := slices.Clone(steps)

@@ -155,7 +155,7 @@ func (b *identifier) traffic() []Step {
 
 // answers returns what a candidate answers to traffic.
 func (p *player) answers(c Candidate, steps []Step) []int64 {
-	p = &player{subject: c.Subject(), zero: p.zero, spread: p.spread}
+	p = &player{subject: c.Subject(), zero: p.zero, spread: p.spread, cap: p.cap}
 	got, _ := p.play(steps)
 	return got
 }
@@ -219,23 +219,29 @@ func (b *identifier) identify() (Identity, error) {
 			return Identity{}, err
 		}
 	}
-	for range proofs {
+	fewer := int(min(max(b.limit.Count/100, 1), 4)) // of greater limits each traffic is longer
+	for range proofs / fewer {
 		if err := b.try(b.traffic()); err != nil {
 			return Identity{}, err
 		}
 	}
-	for len(b.trials) < leastTold {
+	for len(b.trials) < leastTold/fewer {
 		if err := b.try(b.traffic()); err != nil {
 			return Identity{}, err
 		}
 	}
 	if len(b.left) > 0 {
 		c := b.left[0]
-		if i := slices.IndexFunc(b.left, func(o Candidate) bool {
-			return o.Terms.Alignment == limiter.AlignFirstRequest &&
-				o.Limit == c.Limit
-		}); i >= 0 {
-			c = b.left[i] // whose windows end with the expiry of the key: nothing told it from clock-aligned ones
+		for _, prefer := range []func(Candidate) bool{
+			// Windows that end with the expiry of the key, where nothing told them from clock-aligned ones.
+			func(o Candidate) bool {
+				return o.Terms.Alignment == limiter.AlignFirstRequest && o.Limit == c.Limit && o.Grain == c.Grain
+			},
+			func(o Candidate) bool { return o.Algorithm == limiter.SlidingLog && b.stored.Kind() == limiter.KindLog },
+		} {
+			if i := slices.IndexFunc(b.left, prefer); i >= 0 {
+				c = b.left[i]
+			}
 		}
 		id := Identity{Candidate: c, Exact: true, Asked: b.steps(), Agrees: b.steps()}
 		if alike := slices.ContainsFunc(b.left, func(o Candidate) bool { return o.Terms.Denied != c.Terms.Denied }); !alike {

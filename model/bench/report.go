@@ -39,9 +39,10 @@ type Finding struct {
 
 // Worst is the most that was admitted in one window.
 type Worst struct {
-	Admitted int64
-	Steps    []Step
-	Searched int // traffics among which it was searched
+	Admitted  int64
+	Steps     []Step
+	Searched  int    // traffics among which it was searched
+	Confirmed string // as of a Finding
 }
 
 // Report is everything that was found out.

@@ -191,29 +191,23 @@ func (b *identifier) grows(store Store) (steps []Step, each bool, err error) {
 
 // untrimmed reports whether a limiter that is used steadily keeps what no longer counts.
 func (b *identifier) untrimmed(store Store) (steps []Step, grows bool, err error) {
-	const windows = 8
-	gap := max((b.limit.Window / time.Duration(min(b.m.capacity, 50))).Truncate(time.Millisecond), time.Millisecond)
+	const halves = 16 // of the window, so that no key expires in between
+	n := (b.m.capacity + 1) / 2
 	if err := b.subject.Reset(); err != nil {
 		return nil, false, err
 	}
-	var sizes []int64
-	admitted := int64(0)
-	for at := time.Duration(0); len(sizes) < windows; at += gap {
-		s := Step{At: at, N: 1}
-		got, err := b.goOn([]Step{s})
+	var sizes [halves]int64
+	for i := range halves {
+		steps = append(steps, Step{At: time.Duration(i) * (b.limit.Window/2 + time.Millisecond), N: n})
+		if _, err := b.goOn(steps[i:]); err != nil {
+			return nil, false, err
+		}
+		keys, err := store.Keys()
 		if err != nil {
 			return nil, false, err
 		}
-		admitted += got[0]
-		steps = append(steps, s)
-		if at >= time.Duration(len(sizes)+1)*b.limit.Window {
-			keys, err := store.Keys()
-			if err != nil {
-				return nil, false, err
-			}
-			sizes = append(sizes, size(keys))
-		}
+		sizes[i] = size(keys)
 	}
-	half := sizes[windows/2-1]
-	return steps, half >= 8 && sizes[windows-1] >= 2*half-half/8 && admitted > 0, nil
+	last, before, early := sizes[halves-1], sizes[halves-2], sizes[halves-3]
+	return steps, last >= 5*b.m.capacity && last-before >= n && before-early >= n, nil
 }

@@ -75,6 +75,7 @@ type player struct {
 	zero    limiter.Instant
 	sent    int64
 	most    int64         // requests in all; 0 is no bound
+	cap     int64         // requests of one traffic, after which it is cut off; 0 is no bound
 	spread  time.Duration // between requests of one step
 	failed  []Step        // the shortest traffic after which the subject failed, and why
 	why     error
@@ -92,10 +93,13 @@ func (p *player) play(steps []Step) ([]int64, error) {
 // goOn sends traffic to the key as it is.
 func (p *player) goOn(steps []Step) ([]int64, error) {
 	admitted := make([]int64, len(steps))
-	last := p.zero.Add(-time.Hour)
+	last, end := p.zero.Add(-time.Hour), p.sent+p.cap
 	for i, s := range steps {
 		denied := 0
 		for k := int64(0); k < s.N && denied < 2; k++ {
+			if p.cap > 0 && p.sent >= end {
+				return admitted, nil
+			}
 			if p.sent++; p.most > 0 && p.sent > p.most {
 				return admitted, errSpent
 			}

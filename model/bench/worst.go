@@ -70,6 +70,8 @@ const (
 // where several are alike. The candidate, where there is one, says where to look first.
 func (b *identifier) worst(c Candidate) (n int64, steps []Step, searched int, err error) {
 	all := b.attacks()
+	b.cap = 8*b.limit.Count + 2000
+	defer func() { b.cap = 0 }()
 	if c.Algorithm != 0 {
 		promising := make(map[int]int64, len(all))
 		order := make([]int, len(all))
@@ -105,7 +107,10 @@ func (b *identifier) worst(c Candidate) (n int64, steps []Step, searched int, er
 	}
 	least := n
 	searched += len(b.trials)
-	return n, b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) >= least }), searched, nil
+	if small := b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) >= least }); small != nil {
+		steps = small
+	}
+	return n, steps, searched, nil
 }
 
 // took drops from traffic what was not admitted.

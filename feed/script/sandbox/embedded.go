@@ -34,7 +34,7 @@ var errEndless = fmt.Errorf("%w: the script was stopped after %s", bench.ErrEndl
 var ErrMissing = errors.New("the embedded Redis has not got it: check the script on a real server with --redis")
 
 // missing finds what Redis offers to scripts and the embedded one does not.
-var missing = regexp.MustCompile(`\b(cmsgpack|struct|bit)\.\w|redis\.(acl_check_cmd|register_function|breakpoint)\b|^#!`)
+var missing = regexp.MustCompile(`\b(cmsgpack|struct|bit)\.\w+|redis\.(acl_check_cmd|register_function|breakpoint)\b|^#!`)
 
 // embedded is a Redis in this process. The script's own interpreter stands before it: it is made once
 // and not for each call, it can be stopped, and it sees each command. Its commands are carried out by

@@ -71,9 +71,7 @@ func (s *Sandbox) Reset() error {
 
 // Admit implements bench.Subject.
 func (s *Sandbox) Admit(at limiter.Instant, cost int64) bench.Answer {
-	s.id++
-	v := script.Values{Who: who, Limit: s.script.Limit, Now: at.Add(s.client), Cost: cost, ID: strconv.Itoa(s.id)}
-	keys, args := s.script.Call.Expand(v)
+	keys, args := s.call(at, cost)
 	if err := s.engine.setClock(at.Add(s.clock)); err != nil {
 		return bench.Answer{Err: err}
 	}
@@ -95,6 +93,12 @@ func (s *Sandbox) Admit(at limiter.Instant, cost int64) bench.Answer {
 		}
 	}
 	return bench.Answer{Admitted: admitted, Err: err}
+}
+
+// call is what the script is given.
+func (s *Sandbox) call(at limiter.Instant, cost int64) (keys, args []string) {
+	s.id++
+	return s.script.Call.Expand(script.Values{Who: who, Limit: s.script.Limit, Now: at.Add(s.client), Cost: cost, ID: strconv.Itoa(s.id)})
 }
 
 // who is the subject that is limited.

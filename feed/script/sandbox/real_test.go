@@ -1,0 +1,68 @@
+package sandbox_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed/script"
+	"ratescope/feed/script/sandbox"
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/model/bench"
+)
+
+// TestOnServer: a real server answers as the embedded one does, time and expiries included, is left empty, and is
+// refused when it holds keys.
+func TestOnServer(t *testing.T) {
+	ctx := context.Background()
+	limit := limiter.Limit{Count: 10, Window: 10 * time.Second}
+	for _, name := range []string{"incr-renewed", "log-expires-early", "gcra", "window-key", "stamp-expires-first"} {
+		t.Run(name, func(t *testing.T) {
+			client := servertest.Client(t)
+			text, err := os.ReadFile("testdata/" + name + ".lua")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := check(t, string(text), limit)
+			call, _, err := script.Head(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := sandbox.Script{Text: string(text), Call: call, Limit: limit}
+			here, err := sandbox.New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer here.Close()
+			there, err := sandbox.NewOn(ctx, client, false, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Confirm(here, there, "it"); err != nil {
+				t.Fatal(err)
+			}
+			if r.Worst.Confirmed != "confirmed on it" {
+				t.Errorf("worst: %s", r.Worst.Confirmed)
+			}
+			for _, f := range r.Findings {
+				if f.Confirmed != "confirmed on it" {
+					t.Errorf("%s: %s", f.ID, f.Confirmed)
+				}
+			}
+			p, err := there.Price(bench.Zero(limit.Window))
+			if err != nil || p.Micros <= 0 || p.Multiple <= 0 || len(p.Bytes) != 3 {
+				t.Errorf("price %+v, %v", p, err)
+			}
+			if n := client.DBSize(ctx).Val(); n != 0 {
+				t.Errorf("%d keys were left", n)
+			}
+			client.Set(ctx, "other", 1, 0)
+			if _, err := sandbox.NewOn(ctx, client, true, s); err == nil || !strings.Contains(err.Error(), "holds keys") {
+				t.Errorf("a server with a key: %v", err)
+			}
+		})
+	}
+}
