@@ -243,7 +243,7 @@ func (b *Board) Refresh(now limiter.Instant) {
 	for _, k := range b.keys {
 		k.Gauge = k.Reading.Gauge(now)
 		k.paceByArrivals(now)
-		s.add(k)
+		s.add(k, now)
 	}
 	b.totals, b.summed = s.total(), true
 }

@@ -1,15 +1,19 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
+
+	"ratescope/limiter"
 )
 
 // Totals are sums over all watched keys.
 type Totals struct {
 	Keys      int
-	Throttled int // keys that would deny a request now
-	Near      int // keys at or above NearLimit that are not throttled
+	Throttled int // keys in the state Throttled
+	Eased     int // keys in the state WasThrottled
+	Near      int // keys in the state NearState
 	Broken    int // keys that cannot be read
 	Sick      int // keys with a Fault, including Broken; the others are also counted by their state
 	Unknown   int // keys whose limit or used units are not known
@@ -27,7 +31,7 @@ func (b *Board) Totals() Totals {
 	if !b.summed {
 		var s sum
 		for _, k := range b.keys {
-			s.add(k)
+			s.add(k, b.At)
 		}
 		b.totals, b.summed = s.total(), true
 	}
@@ -41,31 +45,34 @@ type sum struct {
 	admitted, denied int64
 }
 
-// add adds one key.
-func (s *sum) add(k *Watched) {
+// add adds one key at an instant.
+func (s *sum) add(k *Watched, at limiter.Instant) {
 	s.Keys++
+	state := k.State(at)
 	g := &k.Gauge
-	switch {
-	case g.Likely:
-		s.Likely++
-		return
-	case !k.Gone && k.Reading.Fault() != "":
+	if !g.Likely && !k.Gone && k.Reading.Fault() != "" {
 		s.Sick++
 	}
-	switch {
-	case k.Reading.Err != "":
+	switch state {
+	case LikelyOver, LikelyState:
+		s.Likely++
+		return
+	case UnreadableState:
 		s.Broken++
 		return
-	case g.Throttled():
+	case Throttled:
 		s.Throttled++
-		if s.Worst == nil || wait(k) > wait(s.Worst) ||
-			wait(k) == wait(s.Worst) && k.Reading.Key < s.Worst.Reading.Key {
+		if s.Worst == nil || cmp.Or(ByState(k, s.Worst, at), cmp.Compare(k.Reading.Key, s.Worst.Reading.Key)) < 0 {
 			s.Worst = k
 		}
-	case g.Near():
+	case WasThrottled:
+		s.Eased++
+	case NearState:
 		s.Near++
-	case !g.Remaining.Known && !g.NextKnown:
-		s.Unknown++
+	default:
+		if !g.Remaining.Known && !g.NextKnown {
+			s.Unknown++
+		}
 	}
 	s.admitted += millionths(k.admitted())
 	if g.DeniedInW.Known {

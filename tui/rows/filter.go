@@ -9,7 +9,7 @@ import (
 )
 
 // filter is what the rows are chosen by: letters of the name, and words with a colon that
-// say more: state:denied, note:expiry, lib:upstash, alg:gcra.
+// say more: state:throttled, note:expiry, lib:upstash, alg:gcra.
 type filter struct {
 	text   string // as typed
 	name   string
@@ -20,12 +20,16 @@ type filter struct {
 type qualifier struct {
 	value string
 	of    func(l *List, k *model.Watched) []string
+	fits  func(text, value string) bool
 }
 
 // qualifiers are the words before the colon.
 var qualifiers = map[string]func(l *List, k *model.Watched) []string{
 	"state": func(l *List, k *model.Watched) []string {
-		states := []string{l.BandOf(k).String()}
+		states := []string{strings.ReplaceAll(k.State(l.boards.At()).String(), " ", "-")}
+		if states[0] == model.Throttled.String() {
+			states = append(states, "denied") // as it was called before
+		}
 		if k.Reading.Fault() != "" {
 			states = append(states, sick)
 		}
@@ -47,13 +51,13 @@ var qualifiers = map[string]func(l *List, k *model.Watched) []string{
 // Suggestions returns what tab completes a filter to.
 func Suggestions() []string {
 	var list []string
-	for _, b := range bandNames {
-		list = append(list, "state:"+b)
+	for _, name := range model.KeyStateNames() {
+		list = append(list, "state:"+strings.ReplaceAll(name, " ", "-"))
 	}
 	return append(list, "state:"+sick, "note:expiry", "lib:", "alg:")
 }
 
-// sick is the state of a key with a fault, beside the one of its band.
+// sick is the state of a key with a fault, beside its own.
 const sick = "sick"
 
 // parseFilter splits a filter at its spaces.
@@ -63,7 +67,11 @@ func parseFilter(text string) filter {
 	for _, word := range strings.Fields(text) {
 		key, value, found := strings.Cut(word, ":")
 		if of := qualifiers[strings.ToLower(key)]; found && of != nil {
-			f.wanted = append(f.wanted, qualifier{strings.ToLower(value), of})
+			fits := strings.Contains
+			if strings.EqualFold(key, "state") { // else "throttled" would list what was throttled too
+				fits = strings.HasPrefix
+			}
+			f.wanted = append(f.wanted, qualifier{strings.ToLower(value), of, fits})
 			continue
 		}
 		names = append(names, word)
@@ -75,7 +83,7 @@ func parseFilter(text string) filter {
 // match says how well a key fits.
 func (f *filter) match(l *List, k *model.Watched) widget.Match {
 	for _, q := range f.wanted {
-		if !slices.ContainsFunc(q.of(l, k), func(v string) bool { return v != "" && strings.Contains(strings.ToLower(v), q.value) }) {
+		if !slices.ContainsFunc(q.of(l, k), func(v string) bool { return v != "" && q.fits(strings.ToLower(v), q.value) }) {
 			return widget.NoMatch
 		}
 	}

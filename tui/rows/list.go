@@ -10,8 +10,8 @@ import (
 	"ratescope/tui/widget"
 )
 
-// holding is how long the rows stand still after a person has pressed a key or moved the
-// mouse: what is under the hand stays there.
+// holding is how long rows stand still after a person has pressed a key or moved the mouse, but for
+// those that become throttled.
 const holding = 3 * time.Second
 
 // List is which keys are listed, and in which order. Make one with NewList. Not safe for concurrent
@@ -21,15 +21,17 @@ type List struct {
 	redraw func()
 
 	view    model.View
-	byTitle bool // by a column that a person chose; else by band
+	byTitle bool // by a column that a person chose; else by state
 	filter  filter
 	rows    []*model.Watched
 	known   int       // how many keys there were at the last sort
 	sorts   int       // how often rows was made anew
 	touched time.Time // when a person last pressed a key or moved the mouse
+	asked   int       // how often a person asked for another order
+	held    bool      // rows that are not throttled were left where they stood
 
-	bands   map[string]Band      // of the rows at the last sort
-	changes map[string]time.Time // when a row changed its band last
+	states  map[string]model.KeyState // of the rows at the last sort
+	changes map[string]time.Time      // when a row changed its state last
 }
 
 // NewList returns an empty list of the keys of boards. It calls redraw when the rows changed.
@@ -80,20 +82,7 @@ func (l *List) SortName() string {
 	return l.view.Sort.String()
 }
 
-// Restore takes up the order of an earlier start; a name that is none is left.
-func (l *List) Restore(name string) {
-	for by := model.ByUtilization; ; {
-		if by.String() == name {
-			l.byTitle, l.view.Sort = true, by
-			return
-		}
-		if by = by.Succ(); by == model.ByUtilization {
-			return
-		}
-	}
-}
-
-// NextSort orders the rows by the next column, and after the last one by band again.
+// NextSort orders the rows by the next column, and after the last one by state again.
 func (l *List) NextSort() {
 	l.view.Reverse = false
 	switch next := l.view.Sort.Succ(); {
@@ -118,25 +107,35 @@ func (l *List) Filter() string { return l.filter.text }
 
 // Reorder sorts at once: a person asked for it.
 func (l *List) Reorder() {
-	l.sort()
+	l.asked++
+	l.arrange(false)
 	l.redraw()
 }
 
-// renew chooses the rows anew. While a person is at work, rows only come and go.
+// renew chooses the rows anew. While a person is at work, rows only come and go, and throttled ones
+// go to the top.
 func (l *List) renew() {
 	l.known = l.boards.Live().Len()
-	if len(l.rows) > 0 && !l.touched.IsZero() && l.boards.Local().Sub(l.touched) < holding {
-		l.hold()
-	} else {
-		l.sort()
-	}
+	l.arrange(len(l.rows) > 0 && !l.touched.IsZero() && l.boards.Local().Sub(l.touched) < holding)
+}
+
+// Stirred reports whether a row has changed its state, or its wait, so that it belongs elsewhere.
+func (l *List) Stirred() bool {
+	at := l.boards.At()
+	return !l.byTitle && l.filter.name == "" && !slices.IsSortedFunc(l.rows, func(x, y *model.Watched) int {
+		if x.Pinned || y.Pinned || min(x.State(at), y.State(at)) != model.Throttled && l.held {
+			return 0
+		}
+		return model.ByState(x, y, at)
+	})
 }
 
 // Grown reports whether keys came or went since the rows were chosen.
 func (l *List) Grown() bool { return l.boards.Live().Len() != l.known }
 
-// sort puts the keys that fit the filter in order.
-func (l *List) sort() {
+// arrange puts the keys that fit the filter in order. With held, rows that are not throttled stay
+// where they are, and new ones come last.
+func (l *List) arrange(held bool) {
 	v := l.view
 	if !l.byTitle {
 		v.Sort = model.ByName
@@ -147,9 +146,16 @@ func (l *List) sort() {
 	if l.filter.text != "" {
 		rows, ranks = l.fitting(rows)
 	}
-	bands := make(map[string]Band, len(rows))
+	at := l.boards.At()
+	states := make(map[string]model.KeyState, len(rows))
 	for _, k := range rows {
-		bands[k.Reading.Key] = l.BandOf(k)
+		states[k.Reading.Key] = k.State(at)
+	}
+	places := map[string]int{}
+	if l.held = held; held {
+		for i, k := range l.rows {
+			places[k.Reading.Key] = i - len(l.rows)
+		}
 	}
 	direction := 1
 	if l.view.Reverse {
@@ -157,19 +163,29 @@ func (l *List) sort() {
 	}
 	slices.SortStableFunc(rows, func(x, y *model.Watched) int {
 		a, b := x.Reading.Key, y.Reading.Key
-		if x.Pinned != y.Pinned {
-			if x.Pinned {
-				return -1
-			}
-			return 1
+		first := cmp.Or(-compareBool(x.Pinned, y.Pinned), cmp.Compare(ranks[b], ranks[a]))
+		throttled := min(states[a], states[b]) == model.Throttled
+		switch {
+		case l.byTitle && held, held && !throttled:
+			return cmp.Or(first, cmp.Compare(places[a], places[b]))
+		case l.byTitle:
+			return first
 		}
-		if l.byTitle {
-			return cmp.Compare(ranks[b], ranks[a])
-		}
-		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), direction*cmp.Compare(bands[a], bands[b]))
+		return cmp.Or(first, direction*model.ByState(x, y, at))
 	})
-	l.note(bands)
+	l.note(states)
 	l.setRows(rows)
+}
+
+// compareBool compares two truths; false comes first.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // fitting returns the rows that fit the filter, and how well. Letters that are scattered over
@@ -189,13 +205,13 @@ func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widg
 	return slices.DeleteFunc(rows, func(k *model.Watched) bool { return ranks[k.Reading.Key] < least }), ranks
 }
 
-// note remembers which rows changed their band, so that the table can show where they went.
-func (l *List) note(bands map[string]Band) {
+// note remembers which rows changed their state, so that the table can show where they went.
+func (l *List) note(states map[string]model.KeyState) {
 	if l.changes == nil {
 		l.changes = map[string]time.Time{}
 	}
-	for key, b := range bands {
-		if was, known := l.bands[key]; known && was != b {
+	for key, state := range states {
+		if was, known := l.states[key]; known && was != state {
 			l.changes[key] = l.boards.Local()
 		}
 	}
@@ -204,33 +220,13 @@ func (l *List) note(bands map[string]Band) {
 			delete(l.changes, key)
 		}
 	}
-	l.bands = bands
+	l.states = states
 }
 
-// Moved reports whether a row changed its band a moment ago.
+// Moved reports whether a row changed its state a moment ago.
 func (l *List) Moved(key string) bool {
 	at, moved := l.changes[key]
 	return moved && l.boards.Local().Sub(at) <= holding
-}
-
-// hold leaves the rows where they are: those that are gone go, new ones come last.
-func (l *List) hold() {
-	at := make(map[string]int, len(l.rows))
-	for i, k := range l.rows {
-		at[k.Reading.Key] = i
-	}
-	rows := l.boards.Board().Select(model.View{Sort: model.ByName})
-	if l.filter.text != "" {
-		rows, _ = l.fitting(rows)
-	}
-	place := func(k *model.Watched) int {
-		if i, known := at[k.Reading.Key]; known {
-			return i
-		}
-		return len(at)
-	}
-	slices.SortStableFunc(rows, func(x, y *model.Watched) int { return cmp.Compare(place(x), place(y)) })
-	l.setRows(rows)
 }
 
 // Rebind takes the rows from the board on screen and leaves their order as it is.

@@ -1,9 +1,6 @@
 package rows
 
 import (
-	"time"
-
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui/shown"
 )
@@ -15,14 +12,13 @@ type Selection struct {
 	list   *List
 	hooks  Hooks
 
-	selected string          // Reading.Key
-	chosen   bool            // a person has pressed something: it does not move by itself any more
-	picked   bool            // a person selected this very key
-	begun    limiter.Instant // when there was a selection first
-	eased    limiter.Instant // since when the selected key is at ease and another one denied; 0 not so
-	lost     string          // the selected key that went away, until the person has read of it
-	visible  []string        // scratch of See
-	group    string          // name of the group of keys under the cursor; "" it is on a key
+	selected string   // Reading.Key
+	chosen   bool     // a person has pressed something: it does not move by itself any more
+	picked   bool     // a person selected this very key
+	asked    int      // list.asked when a person selected a key last
+	lost     string   // the selected key that went away, until the person has read of it
+	visible  []string // scratch of See
+	group    string   // name of the group of keys under the cursor; "" it is on a key
 }
 
 // Hooks are what a Selection calls.
@@ -36,14 +32,6 @@ type Hooks struct {
 func NewSelection(boards *shown.Boards, list *List, hooks Hooks) *Selection {
 	return &Selection{boards: boards, list: list, hooks: hooks}
 }
-
-// Until a person chooses, the selection follows the key in greatest need for settling after the
-// screen opened, because the first reading need not be of the worst key. Later it leaves a key that
-// was at ease for as long as leaving for one that is denied.
-const (
-	settling = 2 * time.Second
-	leaving  = 3 * time.Second
-)
 
 // Selected returns the selected key.
 func (s *Selection) Selected() string { return s.selected }
@@ -65,7 +53,7 @@ func (s *Selection) Pick(key string) {
 		s.boards.Time.Reset()
 		s.hooks.Picked()
 	}
-	s.chosen, s.picked, s.lost = true, true, ""
+	s.chosen, s.picked, s.lost, s.asked = true, true, "", s.list.asked
 	s.hooks.Redraw()
 }
 
@@ -132,25 +120,13 @@ func (s *Selection) Resort() {
 // Current returns the selected key on the board that is on screen, or nil when there is none.
 func (s *Selection) Current() *model.Watched { return s.boards.Board().Key(s.selected) }
 
-// settle selects the first row when there is no selection, or one that no person chose and
-// that is only just there, or at ease for a while beside a key that is denied.
+// settle selects the first row as long as no person has chosen one, and where the chosen one is gone.
 func (s *Selection) settle() {
 	if len(s.list.rows) == 0 {
 		return
 	}
 	there := s.boards.Board().Key(s.selected) != nil
-	if s.selected == "" {
-		s.begun = s.boards.At()
-	}
-	now := s.boards.At()
-	switch {
-	case !there || s.chosen || !s.troubleElsewhere():
-		s.eased = 0
-	case s.eased == 0:
-		s.eased = now
-	}
-	leaves := s.eased > 0 && now.Sub(s.eased) >= leaving
-	if there && (s.chosen || now.Sub(s.begun) > settling && !leaves) {
+	if there && s.chosen {
 		return
 	}
 	if !there && s.selected != "" {
@@ -162,17 +138,9 @@ func (s *Selection) settle() {
 	}
 }
 
-// Holds reports whether the rows scroll to the selected one. A key that no person chose and that
-// is not denied does not push those that are out of sight.
-func (s *Selection) Holds() bool {
-	k := s.Current()
-	return s.chosen || k == nil || len(s.list.rows) == 0 || s.list.BandOf(k) == DeniedBand || s.list.BandOf(s.list.rows[0]) != DeniedBand
-}
-
-// troubleElsewhere reports whether the selected key is at ease and that of the first row denied.
-func (s *Selection) troubleElsewhere() bool {
-	return s.list.BandOf(s.list.rows[0]) == DeniedBand && s.list.BandOf(s.Current()) >= EaseBand
-}
+// Holds reports whether the rows scroll to the selected one: not after a person asked for another
+// order, whose first rows are what they want to see.
+func (s *Selection) Holds() bool { return s.asked == s.list.asked }
 
 // See tells the source which keys are on screen: the selected one first, then the rows from
 // up to the one before to.
