@@ -15,7 +15,7 @@ func (b *Board) AsOf(t limiter.Instant) *Board {
 	for name, k := range b.keys {
 		then := *k
 		r, known := k.readingAt(t)
-		then.Reading, then.Gauge = r, Gauge{}
+		then.Reading, then.Gauge, then.episode = r, Gauge{}, episode{}
 		if known {
 			then.Gauge = r.Gauge(t)
 		}

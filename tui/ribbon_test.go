@@ -2,6 +2,7 @@ package tui_test
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +17,8 @@ import (
 // future returns a cell right of now on the axis of the timeline.
 func future(t *testing.T, x *tuitest.Terminal, columns int) (column, line int) {
 	t.Helper()
-	for line, text := range strings.Split(x.Screen(), "\n") {
+	lines := strings.Split(x.Screen(), "\n")
+	for line, text := range slices.Backward(lines) { // the lanes above have an axis too
 		if at := strings.Index(text, " now "); at > 0 && strings.Contains(text, "+") && strings.Contains(text, "-") {
 			return utf8.RuneCountInString(text[:at]) + 3 + columns, line - 3
 		}

@@ -35,8 +35,8 @@ type Glyphs struct {
 
 	FoldedMark, OpenMark string // a group of keys: it can be opened, it is open
 
-	YesMark, OverMark, NearMark, OKMark, IdleMark, StaleMark, BadMark, PinMark, SelMark string
-	Box                                                                                 Box
+	YesMark, OverMark, EasedMark, NearMark, OKMark, IdleMark, StaleMark, BadMark, PinMark, SelMark string
+	Box                                                                                            Box
 }
 
 // Box is the set of lines of a frame.
@@ -50,10 +50,11 @@ var (
 		Reach: []rune("▏▎▍▌▋▊▉█"),
 		Shade: []rune("░▒▓█"),
 		Cross: '⣿', Gone: '░', Gap: '╱', Before: '·', Room: '·',
-		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Flag: '★', Slot: '▽', Axis: '─', Tick: '├',
+		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Flag: '★', Slot: '▷', Axis: '─', Tick: '├',
 		Leaves: '▾', Ahead: '▶', Fits: '━', TooMany: '▲', TooFew: '▼', Here: '●', Chosen: '╋',
 		FoldedMark: "⊞", OpenMark: "⊟",
-		YesMark: "✓", OverMark: "✖", NearMark: "▲", OKMark: "●", IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
+		YesMark: "✓", OverMark: "✖", EasedMark: "↓", NearMark: "▲", OKMark: "●",
+		IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
 		Box: Box{'─', '│', '╭', '╮', '╰', '╯', '┬'},
 	}
 	Ascii = &Glyphs{
@@ -62,9 +63,10 @@ var (
 		Shade: []rune("_;%#"),
 		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
 		FoldedMark: "{", OpenMark: "}",
-		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Flag: '^', Slot: '$', Axis: '-', Tick: ':',
+		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Flag: '^', Slot: '>', Axis: '-', Tick: ':',
 		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Here: 'O', Chosen: '@',
-		YesMark: "V", OverMark: "X", NearMark: "!", OKMark: "o", IdleMark: "z", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: "@",
+		YesMark: "V", OverMark: "X", EasedMark: "v", NearMark: "!", OKMark: "o",
+		IdleMark: "z", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: "@",
 		Box: Box{'-', '|', '+', '+', '+', '+', '+'},
 	}
 )

@@ -46,7 +46,7 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	}
 	// The weighted bars of the selected key: 5 before the edge, 7 since, 12 in the log.
 	term.selectRow("z:millis")
-	term.wait("previous        5", "current         7", "exact          12")
+	term.wait("previous        5", "current         7", "counts         12")
 	if bad := spy.writing(t, s); len(bad) > 0 {
 		t.Errorf("watching sent %v", bad)
 	}

@@ -172,79 +172,126 @@ func (s *sheet) arithmetic(k *model.Watched) []line {
 	return s.windowLines(k)
 }
 
+// windowLines explains counters and logs: a weighted counter by its sum, the others by what they hold.
 func (s *sheet) windowLines(k *model.Watched) []line {
+	switch k.Reading.Target.Algorithm.Kind() {
+	case limiter.KindWeighted:
+		return s.weightedLines(k)
+	case limiter.KindWindow:
+		return s.fixedLines(k)
+	}
+	return s.logLines(k)
+}
+
+func solid(v float64, st themes.Style) chart.Segment { return chart.Segment{Value: v, Style: st} }
+
+// weightedLines are the bars of a weighted counter, whose figures add up as they are printed.
+func (s *sheet) weightedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
-	solid := func(v float64, st themes.Style) chart.Segment { return chart.Segment{Value: v, Style: st} }
-	counts := float64(g.Previous.N) * g.Weight
-	rounded := counts
-	switch t.Convention.Rounding {
-	case limiter.RoundFloor:
-		rounded = math.Floor(counts)
-	case limiter.RoundNearest:
-		rounded = math.Round(counts)
-	}
-	previous := line{
-		label: "previous", value: format.Counted(g.Previous),
-		segments: []chart.Segment{solid(counts, s.c.Look.Previous),
-			{Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}},
-		formula: fmt.Sprintf("× %s = %.1f", model.ShownWeight(g.Previous.N, g.Weight, 1), counts),
-	}
 	current := line{
-		label: "current", value: format.Counted(g.Current),
-		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
-		formula:  "next window in " + format.Span(g.End.Sub(s.now)),
+		label: "current", value: format.Counted(g.Current), segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
+		formula: "next window in " + format.Span(g.End.Sub(s.now)),
 	}
-	estimate := line{
-		label: "estimate", value: held(rounded + float64(g.Current.N)), limit: true, room: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(rounded, s.c.Look.Previous), solid(float64(g.Current.N), s.c.Look.Current)},
-		formula:  fmt.Sprintf("%s + %d = %s%s", number(rounded), g.Current.N, number(rounded+float64(g.Current.N)), ofLimit(t)),
+	if !g.Previous.Known {
+		unknown := line{label: "previous", value: format.Unknown, formula: "not held any more"}
+		return []line{unknown, current, {label: "estimate", value: format.Unknown}}
+	}
+	sum := model.SumOf(g, t.Convention.Rounding)
+	counts := float64(g.Previous.N) * g.Weight
+	rounded, _ := strconv.ParseFloat(sum.Rounded, 64) // it was printed from a number
+	lines := []line{
+		{
+			label: "previous", value: format.Counted(g.Previous), formula: "× " + sum.Weight + " = " + sum.Product,
+			segments: []chart.Segment{
+				solid(counts, s.c.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint},
+			},
+		}, current, {
+			label: "estimate", value: format.First(barNumber, sum.Estimate, format.Short(int64(rounded)+g.Current.N)), limit: true, decides: true,
+			room: float64(model.Capacity(t)), formula: sum.Rounded + " + " + strconv.FormatInt(g.Current.N, 10) + " = " + sum.Estimate + ofLimit(t),
+			segments: []chart.Segment{solid(rounded, s.c.Look.Previous), solid(float64(g.Current.N), s.c.Look.Current)},
+		},
+	}
+	if !g.Exact.Known {
+		return lines
+	}
+	return append(lines, line{
+		label: "exact", value: format.Counted(g.Exact), limit: true, room: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(float64(g.Exact.N), s.c.Look.Good)}, formula: compared(int64(rounded) + g.Current.N - g.Exact.N),
+	})
+}
+
+// fixedLines are what the present window holds, and how much of it is over.
+func (s *sheet) fixedLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	current := line{
+		label: "current", value: format.Counted(g.Current), limit: true, decides: true, room: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)}, formula: "all until the window ends",
 	}
 	if g.Stuck {
 		current.formula = "no expiry: never frees"
 	}
-	exact := line{label: "exact", value: format.Counted(g.Exact), formula: "counters cannot tell"}
-	if !g.Previous.Known {
-		previous.segments, previous.formula = nil, "not held any more"
-		estimate.segments, estimate.value, estimate.formula, estimate.limit, estimate.room = nil, format.Unknown, "", false, 0
+	left := g.End.Sub(s.now)
+	if g.End == 0 || left < 0 || left > t.Window {
+		return []line{current}
 	}
-	if g.Exact.Known {
-		exact.segments = []chart.Segment{solid(float64(g.Exact.N), s.c.Look.Good)}
-		exact.formula = compared(int64(rounded)+g.Current.N-g.Exact.N, g.Previous.Known)
-		exact.limit, exact.room = true, float64(model.Capacity(t))
+	over := float64(t.Window-left) / float64(t.Window) // drawn on the scale of the limit
+	full := float64(max(model.Capacity(t), g.Current.N, 1))
+	return []line{current, {
+		label: "window", value: strconv.Itoa(int(100*over)) + "%", room: full, formula: "ends in " + format.Span(left),
+		segments: []chart.Segment{{Value: over * full, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}},
+	}}
+}
+
+// logLines are what counts of a log, which entry leaves next, and how many leave soon.
+func (s *sheet) logLines(k *model.Watched) []line {
+	g, t := &k.Gauge, k.Reading.Target
+	used := line{
+		label: "counts", value: format.Counted(g.Used), limit: true, decides: true, room: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Good)}, formula: "in the last " + format.Length(t.Window),
 	}
-	switch t.Algorithm.Kind() {
-	case limiter.KindWindow:
-		current.decides, current.limit, current.room = true, true, float64(model.Capacity(t))
-		if g.Previous.Known {
-			previous.segments = []chart.Segment{{Value: float64(g.Previous.N), Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}}
-			previous.formula = "counts no more"
-			estimate.formula = "a sliding one: " + estimate.value + ofLimit(t)
-		}
-		if !g.Exact.Known {
-			return []line{previous, current, estimate}
-		}
-	case limiter.KindLog:
-		if !g.Exact.Known { // a log that tells how many it holds, but not when each was
-			exact = line{label: "used", value: format.Counted(g.Used), limit: true, room: float64(model.Capacity(t)),
-				segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Good)}, formula: "counted in the log"}
-			if !g.Used.Known {
-				exact.segments, exact.formula = nil, "not read"
-			}
-		}
-		if exact.decides = true; !g.Exact.Known && !g.Previous.Known {
-			return []line{exact}
-		}
-	default:
-		estimate.decides = true
+	if !g.Used.Known {
+		used.segments, used.formula = nil, "not read"
 	}
-	return []line{previous, current, estimate, exact}
+	if !g.Exact.Known {
+		return []line{used}
+	}
+	var next, soon int64
+	var leaves time.Duration
+	for _, e := range k.Reading.State.Log {
+		left := e.At.Add(t.Window).Sub(s.now)
+		if left < 0 || left == 0 && t.Convention.Edge == limiter.EdgeHalfOpen {
+			continue
+		}
+		if next == 0 || left == leaves {
+			next, leaves = next+e.Count, left
+		}
+		if left <= t.Window/4 {
+			soon += e.Count
+		}
+	}
+	if next == 0 {
+		return []line{used}
+	}
+	leaving := func(n int64) []chart.Segment {
+		return []chart.Segment{{Value: float64(n), Glyph: s.c.Look.Gone, Style: s.c.Look.Dim}}
+	}
+	return []line{
+		used,
+		{label: "oldest", value: format.Short(next), segments: leaving(next), formula: leave(next) + " in " + format.Span(leaves)},
+		{label: "soon", value: format.Short(soon), segments: leaving(soon), formula: leave(soon) + " within " + format.Length(t.Window/4)},
+	}
+}
+
+func leave(n int64) string {
+	if n == 1 {
+		return "leaves"
+	}
+	return "leave"
 }
 
 // compared says how far the weighted counter is from the truth.
-func compared(high int64, known bool) string {
+func compared(high int64) string {
 	switch {
-	case !known:
-		return "counted in the log"
 	case high > 0:
 		return fmt.Sprintf("the estimate is %d high", high)
 	case high < 0:

@@ -50,7 +50,7 @@ func TestABarBeyondItsLimitIsDrawnAsDenied(t *testing.T) {
 		beyond bool
 	}{{8, false}, {10, false}, {57, true}} {
 		rows, p := painted(overLimit(c.used), 62, 8)
-		y := 1
+		y := 0
 		if !strings.HasPrefix(rows[y], "current") {
 			t.Fatalf("the bar of the current window is not in row %d:\n%s", y, strings.Join(rows, "\n"))
 		}
@@ -74,8 +74,8 @@ func TestNotesGoOnInTheNextRow(t *testing.T) {
 	if text := strings.Join(rows, "\n"); !strings.Contains(text, "\n"+first+"\n"+second) {
 		t.Errorf("the notes are not in two rows:\n%s", text)
 	}
-	rows, _ = painted(overLimit(57), 50, 5)
-	if got := rows[4]; !strings.HasPrefix(got, first+" · over") || !strings.HasSuffix(got, "…") {
+	rows, _ = painted(overLimit(57), 50, 4)
+	if got := rows[3]; !strings.HasPrefix(got, first+" · over") || !strings.HasSuffix(got, "…") {
 		t.Errorf("the last row that there is room for says %q", got)
 	}
 }
@@ -84,7 +84,7 @@ func TestALogWithoutInstantsIsCounted(t *testing.T) {
 	k := overLimit(8)
 	k.Reading.Target.Algorithm = limiter.SlidingLog
 	rows, _ := painted(k, 62, 8)
-	if !strings.HasPrefix(rows[0], "used") || !strings.Contains(rows[0], "counted in the log") {
+	if !strings.HasPrefix(rows[0], "counts") || strings.Contains(strings.Join(rows, "\n"), "oldest") {
 		t.Errorf("a log that tells only how many it holds is explained as\n%s", strings.Join(rows, "\n"))
 	}
 }

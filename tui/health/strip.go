@@ -15,6 +15,7 @@ type Strip struct {
 	plots  Plots
 	graphs []graph // as of the newest sample
 	at     limiter.Instant
+	n      int // how many samples there were
 }
 
 // StripHeight is how many rows a strip takes.
@@ -29,8 +30,8 @@ func (s *Strip) Paint(c *widget.Canvas, r cell.Rect, o *session.Session) {
 	if n := len(v.Past); n > 0 {
 		at = v.Past[n-1].At
 	}
-	if s.at != at || s.graphs == nil {
-		s.at = at
+	if s.at != at || s.n != len(v.Past) || s.graphs == nil { // another board may end at the same instant
+		s.at, s.n = at, len(v.Past)
 		s.graphs = slices.DeleteFunc(v.figures(), func(g graph) bool { return g.label != "requests" && g.label != "latency" })
 		slices.Reverse(s.graphs) // the requests first
 	}

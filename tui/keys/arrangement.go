@@ -1,8 +1,6 @@
 package keys
 
 import (
-	"strconv"
-
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
@@ -21,19 +19,12 @@ const (
 
 var arrangementNames = [...]string{"everything", "keys beside the timeline", "a wide table above", "one key"}
 
-// nextArrangement shows the panes in the next way, and keeps it for the next start.
+// nextArrangement shows the panes in the next way.
 func (d *Screen) nextArrangement() tea.Cmd {
 	d.arrangement = (d.arrangement + 1) % arrangements
 	d.expanded = false
 	d.s.Shell.Say("Panes: " + arrangementNames[d.arrangement] + ".")
-	return d.s.Shell.Remember("arrangement", strconv.Itoa(int(d.arrangement)))
-}
-
-// restoreArrangement takes up that of an earlier start; a name that is none is left.
-func (d *Screen) restoreArrangement(name string) {
-	if n, err := strconv.Atoi(name); err == nil && n >= 0 && n < int(arrangements) {
-		d.arrangement = arrangement(n)
-	}
+	return nil
 }
 
 // without lays out an arrangement that leaves out the injector and the alerts.

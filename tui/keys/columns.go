@@ -17,53 +17,54 @@ type column struct {
 	group func(groupCell) // the same of a group; nil leaves it blank
 }
 
-// columns are those of the table, from the left; the name takes what is left over.
+// columns are those of the table, from the left; the name takes what the lane leaves over.
 var columns = [...]column{
 	{title: "key", width: 16, sort: model.ByName, key: keyCell.name, group: groupCell.name},
-	{title: "limiter", width: 7, rank: 3, sort: model.ByAlgorithm, key: keyCell.limiter, group: groupCell.limiter},
-	{title: "used/limit", width: 10, right: true, sort: model.ByUtilization, key: keyCell.used, group: groupCell.used},
-	{title: "fill", width: 8, rank: 1, share: true, sort: model.ByUtilization, key: keyCell.fill, group: groupCell.fill},
-	{title: "rate", width: 7, rank: 2, right: true, sort: model.ByRate, key: keyCell.rate, group: groupCell.rate},
-	{title: "denied", width: 7, rank: 5, right: true, sort: model.ByDenied, key: keyCell.denied, group: groupCell.denied},
-	{title: "past", width: 6, rank: 4, share: true, sort: model.ByRate, key: keyCell.spark},
+	{title: "limiter", width: 7, rank: 4, sort: model.ByAlgorithm, key: keyCell.limiter, group: groupCell.limiter},
 	{title: "library", width: 10, rank: 6, sort: model.ByAlgorithm, key: keyCell.library},
-	{title: "next", width: 5, right: true, sort: model.ByNext, key: keyCell.next, group: groupCell.next},
+	{title: "limit", width: 11, rank: 2, sort: model.ByAlgorithm, key: keyCell.limit, group: groupCell.limit},
+	{title: "used/limit", width: 10, right: true, sort: model.ByUtilization, key: keyCell.used, group: groupCell.used},
+	{title: laneTitle, width: leastLane, share: true, sort: model.ByUtilization, key: keyCell.lane, group: groupCell.lane},
+	{title: "rate", width: 7, rank: 3, right: true, sort: model.ByRate, key: keyCell.rate, group: groupCell.rate},
+	{title: "denied", width: 7, rank: 5, right: true, sort: model.ByDenied, key: keyCell.denied, group: groupCell.denied},
+	{title: "next", width: 9, right: true, sort: model.ByNext, key: keyCell.next, group: groupCell.next},
 }
 
-// fit says which columns there is room for and how wide each is; the name takes what
-// is left over, the fill bar and the sparkline share in very wide tables.
-func fit(w int) (widths [len(columns)]int) {
-	total := 0
+// laneTitle is the title of the lanes, in whose place the axis of time stands.
+const laneTitle = "lane"
+
+// leastLane is how many cells the lanes have at least, and roomyLane how many they have before a
+// column that can be left out takes its place.
+const leastLane, roomyLane = 24, 56
+
+// fit says which columns there is room for and how wide each is: names of so many columns take up to
+// a quarter of the width, and the lane all that is left.
+func fit(w, longest int) (widths [len(columns)]int) {
+	total := 2
 	for i, c := range columns {
 		widths[i] = c.width
 		total += c.width + 1
 	}
-	const roomy = 16 // the library is worth less than a longer past
-	for rank := 6; rank > 0 && (total > w-1 || rank == 6 && total > w-roomy); rank-- {
+	name := max(min(longest+1, w/4), columns[0].width)
+	total += name - widths[0]
+	widths[0] = name
+	for rank := 6; rank > 0; rank-- {
 		for i, c := range columns {
-			if c.rank == rank {
+			if c.rank == rank && total+roomyLane-leastLane > w {
 				total -= c.width + 1
 				widths[i] = 0
 			}
 		}
 	}
-	spare := max(0, w-2-total)
-	grow := min(spare, 10)
-	widths[0] += grow
-	spare -= grow
 	for i, c := range columns {
-		if c.share && widths[i] > 0 {
-			share := min(spare*2/5, 40)
-			widths[i] += share
+		if c.share {
+			widths[i] += w - total
 		}
 	}
-	total = 2
-	for _, n := range widths {
-		if n > 0 {
-			total += n + 1
-		}
+	if lane := widths[5]; lane < 1 {
+		widths[5] = 0
+		widths[0] = max(widths[0]+lane, 1)
 	}
-	widths[0] += max(0, w-total+1)
 	return widths
 }
 
@@ -78,4 +79,18 @@ func columnAt(widths *[len(columns)]int, at int) string {
 		}
 	}
 	return ""
+}
+
+// laneAt returns how many cells from the left edge of a row the lanes begin, and how many they have.
+func laneAt(widths *[len(columns)]int) (at, cells int) {
+	at = 2
+	for i, w := range widths {
+		if columns[i].title == laneTitle {
+			return at, w
+		}
+		if w > 0 {
+			at += w + 1
+		}
+	}
+	return at, 0
 }

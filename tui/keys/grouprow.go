@@ -9,7 +9,6 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/chart"
 	"ratescope/tui/format"
 	"ratescope/tui/session"
 )
@@ -101,23 +100,19 @@ func (c groupCell) used() {
 	text, st := "", c.c.Look.Dim
 	switch {
 	case c.g.denied > 0:
-		text, st = format.Brief(int64(c.g.denied))+" denied", c.c.Look.Denied
+		text, st = format.Brief(int64(c.g.denied))+" "+c.c.Look.OverMark, c.c.Look.Denied
 	case c.g.near > 0:
-		text, st = format.Brief(int64(c.g.near))+" near", c.c.Look.Near
+		text, st = format.Brief(int64(c.g.near))+" "+c.c.Look.NearMark, c.c.Look.Near
 	case c.g.worst != nil:
 		text = fmt.Sprintf("%.0f%%", 100*c.g.worst.Gauge.Utilization)
 	}
 	c.right(text, st)
 }
 
-func (c groupCell) fill() {
-	if c.g.worst == nil {
-		c.text(format.Unknown, c.c.Look.Unknown)
-		return
-	}
-	chart.Meter(&c.c.Buffer, c.x, c.y, c.w, c.g.worst.Gauge.Utilization, c.c.Look)
-	if c.g.denied+c.g.near == 0 {
-		c.c.Buffer.Wash(c.rect(), c.c.Look.Fine)
+// limit is that of all keys of the group, where it is one.
+func (c groupCell) limit() {
+	if c.g.limit != nil {
+		c.text(limitText(c.g.limit, c.w), c.c.Look.Dim)
 	}
 }
 

@@ -46,11 +46,7 @@ func (d *Screen) travel() keymap.Actions {
 func (t *table) toggleGroups() tea.Cmd {
 	t.groups = grouping{on: !t.groups.on}
 	t.s.Selection.SetGroup("")
-	name := ""
-	if t.groups.on {
-		name = "on"
-	}
-	return t.s.Shell.Remember("groups", name)
+	return nil
 }
 
 // buildGroups brings the lines of the table up to date with the rows and says what the

@@ -37,6 +37,10 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 		left, right = in.Left(in.W * 46 / 100)
 		right, left.W = cell.Rect{X: right.X + 1, Y: right.Y, W: right.W - 1, H: right.H}, left.W-1
 	}
+	if in.H == 1 && v.s.Orders.CanFire() == "" && v.s.Options.Inject.Injector != nil {
+		v.oneLine(in)
+		return
+	}
 	y := v.buttons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2))
 	if left.H > 5 {
 		y++
@@ -57,6 +61,31 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 		}
 		v.decisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
 	}
+}
+
+// oneLine says in one row what can be fired, and what would become of it.
+func (v injectorPane) oneLine(r cell.Rect) {
+	k := v.s.Selection.Current()
+	x, end := v.keys(r.X, r.Y, r.X+r.W)+1, r.X+r.W
+	if k == nil {
+		return
+	}
+	if _, old := v.s.Shown.Outdated(k); old {
+		return
+	}
+	if _, err := k.Reading.Aim(); err != nil {
+		why := "nothing can be fired: " + safetext.Clean(err.Error())
+		v.c.Buffer.Text(x, r.Y, end, safetext.Clip(why, end-x, safetext.Ellipsis), v.c.Look.Unknown)
+		return
+	}
+	spans := append([]widget.Span{widget.Styled("one ", v.c.Look.Dim)}, v.fate(k.Reading.Forecast(v.s.Shown.At(), 1, 1))...)
+	n := v.s.Orders.Burst()
+	burst := []widget.Span{widget.Styled(fmt.Sprintf(" · burst %d ", n), v.c.Look.Dim)}
+	burst = append(burst, v.fate(k.Reading.Forecast(v.s.Shown.At(), n, 1))...)
+	if widget.Width(spans...)+widget.Width(burst...) <= end-x {
+		spans = append(spans, burst...)
+	}
+	v.c.Spans(x, r.Y, end, spans...)
 }
 
 // title says what is being fired, and what became of it where there is room for all
@@ -111,6 +140,12 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 		}
 		return y
 	}
+	v.keys(x, y, end)
+	return y + 1
+}
+
+// keys draws a button for each way to fire, and returns the column behind them.
+func (v injectorPane) keys(x, y, end int) int {
 	x = v.c.Button(x, y, end, "space", "fire 1", v.doing("fire"))
 	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Orders.Burst()), v.doing("burst"))
 	rate := "rate " + format.PerSecond(v.s.Orders.PerSecond())
@@ -122,9 +157,9 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 	x = v.c.Button(x-1, y, end, "-", "less", v.doing("less"))
 	x = v.c.Button(x-1, y, end, "+", "more", v.doing("more"))
 	if v.s.Options.Inject.Arming != nil {
-		v.c.Button(x, y, end, "!", "disarm", v.doing("arm"))
+		x = v.c.Button(x, y, end, "!", "disarm", v.doing("arm"))
 	}
-	return y + 1
+	return x
 }
 
 // forecast says what the buttons would do now, and returns the row below.

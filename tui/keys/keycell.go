@@ -3,14 +3,11 @@ package keys
 import (
 	"strings"
 
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/chart"
 	"ratescope/tui/format"
-	"ratescope/tui/rows"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
@@ -43,7 +40,7 @@ func (c keyCell) fine() bool {
 
 // plain is the style of what a row says.
 func (c keyCell) plain() themes.Style {
-	if c.table.s.Rows.BandOf(c.k) == rows.SilentBand {
+	if c.k.State(c.table.s.Shown.At()) == model.Silent {
 		return c.c.Look.Dim
 	}
 	return c.c.Look.Text
@@ -86,15 +83,16 @@ func (c keyCell) library() {
 	c.text(safetext.Clip(safetext.Clean(text), c.w, safetext.Ellipsis), st)
 }
 
-func (c keyCell) fill() {
-	if c.k.Gauge.Remaining.Known {
-		chart.Meter(&c.c.Buffer, c.x, c.y, c.w, c.k.Gauge.Utilization, c.c.Look)
-		if c.fine() {
-			c.c.Buffer.Wash(c.rect(), c.c.Look.Fine)
-		}
-	} else if c.k.Reading.Err == "" {
-		c.text(format.Unknown, c.c.Look.Unknown)
+// limit says what the key admits in which time.
+func (c keyCell) limit() { c.text(limitText(&c.k.Reading.Target, c.w), c.c.Look.Dim) }
+
+// limitText writes a limit in at most so many columns: 5 per 30s, or 5/30s.
+func limitText(t *model.Target, columns int) string {
+	if !t.LimitKnown || t.Window <= 0 || t.Limit.Count == 0 {
+		return format.Unknown
 	}
+	n, window := format.Short(t.Limit.Count), format.Length(t.Window)
+	return format.First(columns, n+" per "+window, n+"/"+window, format.Brief(t.Limit.Count)+"/"+window, n)
 }
 
 func (c keyCell) rate() {
@@ -119,17 +117,17 @@ func (c keyCell) denied() {
 	c.right(text, st)
 }
 
+// next says how long the wait is or, of a key that is near its limit, how much room there is.
 func (c keyCell) next() {
-	text, st := session.NextText(&c.k.Gauge, c.w), c.c.Look.Denied
+	g := &c.k.Gauge
 	switch {
-	case !c.k.Gauge.NextKnown:
-		st = c.c.Look.Unknown
-	case c.k.Gauge.Next == 0 && !c.k.Gauge.Near(): // what is fine needs no word
-		return
-	case c.k.Gauge.Next == 0:
-		st = c.c.Look.Near
+	case !g.NextKnown:
+		c.right(format.Unknown, c.c.Look.Unknown)
+	case g.Next != 0:
+		c.right(session.NextText(g, c.w), c.c.Look.Denied)
+	case g.Remaining.Known && !c.fine():
+		c.right(format.First(c.w, "room "+format.Brief(g.Remaining.N), format.Brief(g.Remaining.N)), c.c.Look.Near)
 	}
-	c.right(text, st)
 }
 
 func (c keyCell) used() {
@@ -145,25 +143,4 @@ func (c keyCell) used() {
 		st = c.c.Look.Near
 	}
 	c.right(session.UsedText(c.k, c.w), st)
-}
-
-// spark draws the last two windows of a key in one row.
-func (c keyCell) spark() {
-	if c.k.Timeline == nil || c.k.Reading.Target.Algorithm == limiter.Unknown && c.k.Reading.Err != "" {
-		return
-	}
-	per := model.PerColumn(max(1, c.w/2))
-	c.table.bins = resize(c.table.bins, c.w)
-	c.k.Timeline.Columns(c.table.bins, c.k.Timeline.Column(c.table.s.Shown.At(), per), per)
-	chart.Spark(&c.c.Buffer, c.x, c.y, c.w, c.table.bins, c.c.Look)
-	if c.fine() {
-		c.c.Buffer.Recolour(c.rect(), c.c.Look.Admitted.Fg, c.c.Look.Fine)
-	}
-}
-
-func resize(bins []model.Bin, n int) []model.Bin {
-	if n <= cap(bins) {
-		return bins[:max(n, 0)]
-	}
-	return make([]model.Bin, n)
 }

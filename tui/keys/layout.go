@@ -23,9 +23,15 @@ type areas struct {
 	split                          bool      // the injector has its decisions beside the forecast
 }
 
+// content is what of the panes' content their sizes follow.
+type content struct {
+	keys  int  // that are watched
+	fired bool // a request was fired: the injector says what became of it
+}
+
 // arrange lays the dashboard out in a room. With expanded, the pane in focus takes the room
 // of all others.
-func arrange(body cell.Rect, focus part, expanded, framed bool, how arrangement) areas {
+func arrange(body cell.Rect, focus part, expanded, framed bool, how arrangement, content content) areas {
 	var a areas
 	switch {
 	case expanded:
@@ -33,9 +39,9 @@ func arrange(body cell.Rect, focus part, expanded, framed bool, how arrangement)
 	case how != allPanes:
 		a.without(body, how, framed)
 	case framed:
-		a.wide(body)
+		a.wide(body, content)
 	default:
-		a.stacked(body)
+		a.stacked(body, focus)
 	}
 	a.split = a.injector.W >= 120
 	return a
@@ -55,31 +61,41 @@ func (a *areas) expand(body cell.Rect, focus part) {
 // barsHeight is the room of the arithmetic in a frame; a level has its picture there too.
 const barsHeight = 9
 
-// wide gives the selected key the whole height of one side and divides the other among the
-// table, graphs, the newest alerts and the injector. What the panes hold moves no border.
-func (a *areas) wide(body cell.Rect) {
-	left, right := body.Left(min(max(body.W*55/100, 56), 104))
-	a.timeline, a.bars = right.Top(right.H - barsHeight)
-	const injector, leastAlerts, roomForGraphs = 10, 6, 46
-	alerts, graphs := 0, 0
-	if left.H >= 12+injector+leastAlerts {
-		alerts = max(leastAlerts, left.H/5)
+// wide gives the lanes the upper half over the whole width, and divides the lower one between the
+// selected key's timeline and, beside it, what counts of it and the newest alerts. With few keys the
+// lanes take less, and the injector grows with the first request.
+func (a *areas) wide(body cell.Rect, c content) {
+	const line, answer, roomForGraphs, step, around = 3, 5, 48, 6, 3
+	injector := line
+	if c.fired {
+		injector = answer
 	}
-	if left.H >= roomForGraphs {
-		graphs = health.StripHeight
+	high := body.H >= roomForGraphs
+	lanes := max((c.keys+step-1)/step, 1) * step // in steps: a key that comes or goes moves no border
+	a.keys, body = body.Top(min(body.H/2, lanes+around))
+	body, a.injector = body.Top(body.H - injector)
+	if high {
+		a.graphs, body = body.Top(health.StripHeight)
 	}
-	a.keys, left = left.Top(left.H - injector - alerts - graphs)
-	a.graphs, left = left.Top(graphs)
-	a.alerts, a.injector = left.Top(alerts)
+	var right cell.Rect
+	a.timeline, right = body.Left(body.W * 58 / 100)
+	a.bars, a.alerts = right.Top(min(barsHeight, right.H))
+	if a.alerts.H < 4 {
+		a.bars, a.alerts = right, cell.Rect{}
+	}
 }
 
-// stacked puts the panes above each other, without frames.
-func (a *areas) stacked(body cell.Rect) {
-	bars, injector := 4, 3
+// stacked puts the panes above each other, without frames. Where rows are few, the timeline takes the
+// place of most lanes while it has the focus, and has none else.
+func (a *areas) stacked(body cell.Rect, focus part) {
+	bars, injector, timeline := 5, 3, 0
 	if body.H >= 28 {
-		bars, injector = 6, 5
+		bars, injector, timeline = 6, 5, max(body.H/4, 7)
 	}
-	a.keys, body = body.Top(max((body.H-bars-injector)*2/5, 4))
-	a.timeline, body = body.Top(body.H - bars - injector)
+	if focus == paneTimeline {
+		timeline = max(timeline, body.H-bars-injector-5)
+	}
+	a.keys, body = body.Top(body.H - bars - injector - timeline)
+	a.timeline, body = body.Top(timeline)
 	a.bars, a.injector = body.Top(bars)
 }

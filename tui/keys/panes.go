@@ -96,6 +96,10 @@ func (v view) paintBars(r cell.Rect) {
 		in = v.c.Section(r, false, title...)
 	} else { // in one line with the rows around it
 		in.X, in.W = r.X+1, max(r.W-2, 0)
+		if k != nil && v.screen.areas.timeline.H == 0 { // which has the sentence else
+			v.c.Spans(in.X, in.Y, in.X+in.W, v.s.Headline(k, v.c.Look, in.W)...)
+			_, in = in.Top(1)
+		}
 	}
 	explain.Paint(v.c, in, k, v.s.Shown.At(), old)
 }

@@ -74,8 +74,6 @@ func New(s *session.Session) *Screen {
 		}),
 	)
 	d.actions = append(d.actions, d.rowActions()...)
-	d.restoreArrangement(s.Shell.Recall("arrangement"))
-	d.table.groups.on = s.Shell.Recall("groups") != ""
 	return d
 }
 
@@ -122,7 +120,8 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
-	d.areas = arrange(d.area, d.focus, d.expanded, d.framed, d.arrangement)
+	d.areas = arrange(d.area, d.focus, d.expanded, d.framed, d.arrangement,
+		content{keys: d.s.Shown.Live().Len(), fired: len(d.s.Orders.Decisions()) > 0})
 	width := d.areas.timeline.W - 2
 	if d.framed {
 		width -= 2
@@ -222,11 +221,11 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 			v.paintTimeline(below, other)
 		}
 		v.paintTimeline(r, d.s.Selection.Current())
-		if d.what.on {
-			v.paintWhatIf(d.areas.bars)
-		} else {
-			v.paintBars(d.areas.bars)
-		}
+	}
+	if d.what.on {
+		v.paintWhatIf(d.areas.bars)
+	} else {
+		v.paintBars(d.areas.bars)
 	}
 	v.paintTips()
 	if r := d.areas.graphs; r.H > 0 {

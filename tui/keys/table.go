@@ -20,7 +20,7 @@ type table struct {
 	groups grouping
 	top    int // first line on screen
 	names  names
-	bins   []model.Bin // scratch of the sparklines
+	lanes  lanes
 }
 
 // scroll brings the cursor into sight of so many lines, or the first line where the selection does
@@ -54,8 +54,6 @@ func (v tableView) paint(r cell.Rect) {
 	if v.c.Framed {
 		in = v.c.Section(r, v.focused, v.heading()...)
 	}
-	widths := fit(in.W)
-	v.columnHeads(in, &widths)
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
 	shown := min(max(rows.H, 0), v.table.lineCount()-v.table.top)
 	var alone []string // keys that stand in no group
@@ -64,6 +62,18 @@ func (v tableView) paint(r cell.Rect) {
 			alone = append(alone, l.key.Reading.Key)
 		}
 	}
+	longest := 0
+	if v.table.groups.on {
+		longest = in.W // their names are indented
+	}
+	for _, key := range alone {
+		longest = max(longest, safetext.Width(v.s.Name(key)))
+	}
+	widths := fit(in.W, longest)
+	at, cells := laneAt(&widths)
+	v.table.lanes.begin(cells, v.s.Shown.At())
+	v.columnHeads(in, &widths)
+	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells}, v.nowText())
 	v.table.names.shorten(v.s, alone, widths[0]-1)
 	for i := range shown {
 		if l := v.table.lineAt(v.table.top + i); l.group != nil {
@@ -71,6 +81,9 @@ func (v tableView) paint(r cell.Rect) {
 		} else {
 			v.keyRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
 		}
+	}
+	if shown > 0 {
+		v.table.lanes.continueLine(slot{v.c, rows.X + at, rows.Y + shown, cells}, rows.H-shown)
 	}
 	switch {
 	case len(v.s.Rows.Rows()) > 0 || !v.s.Shown.Started():
@@ -86,6 +99,14 @@ func (v tableView) paint(r cell.Rect) {
 		}
 		v.c.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.c.Look.Dim)
 	}
+}
+
+// nowText is what stands over the line of now: the time of day where that is not now.
+func (v tableView) nowText() string {
+	if v.s.Shown.Paused() {
+		return format.Clock(v.s.Shown.At())
+	}
+	return "now"
 }
 
 // heading is the title of the pane: how many keys there are, and which.
@@ -121,6 +142,10 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 		st := v.c.Look.Dim
 		if v.s.Rows.SortedBy(c.sort) && !c.share {
 			st = v.c.Look.Accent
+		}
+		if c.title == laneTitle {
+			x += w + 1
+			continue
 		}
 		if rule {
 			at, n := x, safetext.Width(c.title)
@@ -170,6 +195,9 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		x += cw + 1
 	}
 	v.c.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
+		if lane, cells := laneAt(widths); at >= left+lane && at < left+lane+cells {
+			return v.table.laneTip(k, at-left-lane)
+		}
 		return v.table.cellTip(columnAt(widths, at-left), k)
 	})
 	if _, old := v.s.Shown.Outdated(k); old {
@@ -180,8 +208,6 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		g.Tint(row, v.c.Look.Selected)
 	case k.Gauge.Throttled():
 		g.Tint(row, v.c.Look.DeniedGround)
-	case v.s.Rows.Moved(key):
-		g.Tint(row, v.c.Look.Raised)
 	}
 	v.c.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
 		v.focus()

@@ -17,13 +17,12 @@ import (
 var titles = map[string]string{
 	"key":        "The name of the limiter's key. A click sorts by it.",
 	"limiter":    "The algorithm: fixed, sliding (two weighted windows), log, stream, gcra, token or leaky bucket.",
+	"library":    "The library whose layout the key has; told: a rule or a pattern names it; ~likely: nothing but its form.",
+	"limit":      "How many requests are admitted in which time.",
 	"used/limit": "What counts now against what the limit admits. A click sorts by their ratio.",
-	"fill":       "Used over limit as a bar: near from 80 %.",
 	"rate":       "Requests a second over the latest seconds, as far as the store records them.",
 	"denied":     "Denied requests a second over the window; – where the store does not record them.",
-	"past":       "The last two windows of the key: what came in, and what was denied.",
-	"library":    "The library whose layout the key has; told: a rule or a pattern names it; ~likely: nothing but its form.",
-	"next":       "When one request of cost 1 is admitted; blank where that is now and the key is at ease.",
+	"next":       "How long until one request of cost 1 is admitted; of a key near its limit how much room there is.",
 }
 
 // cellTip says what a cell of a row is made of.
@@ -33,7 +32,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	}
 	g, target := &k.Gauge, &k.Reading.Target
 	switch title {
-	case "used/limit", "fill":
+	case "used/limit":
 		return t.usedTip(k)
 	case "rate":
 		text := rateOrUnknown(g) + " over the window of " + format.Length(target.Window) + "."
@@ -50,11 +49,9 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		}
 		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(target.Window),
 			format.PerSecond(g.DeniedPerSec))
-	case "past":
-		return "Two windows of " + format.Length(target.Window) + ", the right end is now; the timeline shows the selected key larger."
 	case "next":
 		return nextTip(g)
-	case "limiter":
+	case "limiter", "limit":
 		return target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + "."
 	case "library":
 		return evidenceTip(target)
@@ -78,7 +75,7 @@ func (t *table) usedTip(k *model.Watched) string {
 	case limiter.KindWeighted:
 		if g.Previous.Known {
 			return fmt.Sprintf("%s previous × %s + %s current = %s%s. The share of the previous window shrinks as time passes.",
-				format.Short(g.Previous.N), model.ShownWeight(g.Previous.N, g.Weight, 1), format.Short(g.Current.N), used, of)
+				format.Short(g.Previous.N), model.SumOf(g, target.Convention.Rounding).Weight, format.Short(g.Current.N), used, of)
 		}
 	case limiter.KindLog:
 		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window),
@@ -169,6 +166,10 @@ var labels = map[string]string{
 	"previous": "The count of the clock-aligned window before this one, times the share of it that the sliding window still covers. The rest counts no more.",
 	"current":  "The count of the clock-aligned window that is running: it counts whole.",
 	"estimate": "Previous times its weight plus current: what a sliding window counter goes by.",
+	"counts":   "The requests of the last window, counted one by one against the limit.",
+	"oldest":   "The entries of the log that leave the window next, and when.",
+	"soon":     "The entries that leave within a quarter of the window.",
+	"window":   "How much of the present window is over.",
 	"exact":    "The requests of the last window counted one by one, where the store keeps them.",
 	"TAT":      "The theoretical arrival time: how far the requests so far are ahead of an even pace.",
 	"tokens":   "Tokens in the bucket: a request takes one, and they refill evenly.",

@@ -35,6 +35,7 @@ type sums struct {
 	rateKnown       bool           // of at least one
 	deniedKnown     bool           // of at least one
 	one             bool           // all have the algorithm of first
+	limit           *model.Target  // the target of first; nil where others have another limit
 }
 
 // line is a row of the table: a key, or a group in whose place its keys stand when it is open.
@@ -96,7 +97,11 @@ func (t *tree) begin(g *group) {
 func (s *sums) add(k *model.Watched) {
 	g := &k.Gauge
 	if s.keys++; s.keys == 1 {
-		s.first, s.one = k, true
+		s.first, s.one, s.limit = k, true, &k.Reading.Target
+	}
+	t := &k.Reading.Target
+	if l := s.limit; l != nil && (t.Limit != l.Limit || t.Window != l.Window || t.LimitKnown != l.LimitKnown) {
+		s.limit = nil
 	}
 	s.one = s.one && k.Reading.Target.Algorithm == s.first.Reading.Target.Algorithm
 	switch {

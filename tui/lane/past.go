@@ -50,7 +50,7 @@ type Past struct {
 	newest limiter.Instant // end of the newest cell
 	column time.Duration   // length of a cell
 	read   limiter.Instant // of the reading that they show
-	window time.Duration   // of the timeline that they were made of
+	of     *model.Timeline // that they were made of
 	stands bool            // the newest cell is that before it, for want of a reading
 }
 
@@ -59,12 +59,12 @@ type Past struct {
 const late = 250 * time.Millisecond
 
 // Update makes the cells those that end with newest, and returns from which one on they are
-// others than before. What the last reading has shown does not change: only what came after it is
+// others than before. Nothing after now is shown. What the last reading has shown does not change: only what came after it is
 // looked at, and joined to the cell that was not over.
-func (y *Past) Update(k *model.Watched, newest limiter.Instant, column time.Duration, width int) (from int) {
+func (y *Past) Update(k *model.Watched, newest, now limiter.Instant, column time.Duration, width int) (from int) {
 	shift := int(newest.Sub(y.newest) / column)
 	switch {
-	case len(y.Cells) != width || y.newest == 0 || newest < y.newest || y.column != column || y.window != k.Timeline.Window() || shift >= width:
+	case len(y.Cells) != width || y.newest == 0 || newest < y.newest || y.column != column || y.of != k.Timeline || shift >= width:
 		y.Cells = slices.Grow(y.Cells[:0], width)[:width]
 		from = 0
 	case shift == 0 && y.read == k.Reading.At:
@@ -78,11 +78,10 @@ func (y *Past) Update(k *model.Watched, newest limiter.Instant, column time.Dura
 	if y.stands { // the cell says nothing of its own
 		seen = min(seen, y.newest.Add(-column))
 	}
-	y.newest, y.column, y.read, y.window, y.stands = newest, column, k.Reading.At, k.Timeline.Window(), false
+	y.newest, y.column, y.read, y.of, y.stands = newest, column, k.Reading.At, k.Timeline, false
 	capacity := model.Capacity(k.Reading.Target)
 	for x := from; x < width; x++ {
-		end := newest.Add(-time.Duration(width-1-x) * column)
-		begin := end.Add(-column)
+		begin, end := newest.Add(-time.Duration(width-x)*column), min(newest.Add(-time.Duration(width-1-x)*column), now)
 		if from > 0 && x < width-shift && begin < seen && seen < end { // all but the end of it is known
 			b := k.Timeline.Between(seen, end)
 			y.Cells[x].extend(cellOf(&b, capacity))

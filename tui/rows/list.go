@@ -30,8 +30,6 @@ type List struct {
 	asked   int       // how often a person asked for another order
 	held    bool      // rows that are not throttled were left where they stood
 
-	states  map[string]model.KeyState // of the rows at the last sort
-	changes map[string]time.Time      // when a row changed its state last
 }
 
 // NewList returns an empty list of the keys of boards. It calls redraw when the rows changed.
@@ -71,15 +69,8 @@ func (l *List) SetSort(by model.Sort) {
 	} else {
 		l.byTitle, l.view.Sort, l.view.Reverse = true, by, false
 	}
+	l.asked++
 	l.Reorder()
-}
-
-// SortName names the column by which a person sorted; "" none.
-func (l *List) SortName() string {
-	if !l.byTitle {
-		return ""
-	}
-	return l.view.Sort.String()
 }
 
 // NextSort orders the rows by the next column, and after the last one by state again.
@@ -93,12 +84,14 @@ func (l *List) NextSort() {
 	default:
 		l.view.Sort = next
 	}
+	l.asked++
 	l.Reorder()
 }
 
 // Reverse turns the order round.
 func (l *List) Reverse() {
 	l.view.Reverse = !l.view.Reverse
+	l.asked++
 	l.Reorder()
 }
 
@@ -107,7 +100,6 @@ func (l *List) Filter() string { return l.filter.text }
 
 // Reorder sorts at once: a person asked for it.
 func (l *List) Reorder() {
-	l.asked++
 	l.arrange(false)
 	l.redraw()
 }
@@ -173,7 +165,6 @@ func (l *List) arrange(held bool) {
 		}
 		return cmp.Or(first, direction*model.ByState(x, y, at))
 	})
-	l.note(states)
 	l.setRows(rows)
 }
 
@@ -203,30 +194,6 @@ func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widg
 		least = widget.InsideMatch
 	}
 	return slices.DeleteFunc(rows, func(k *model.Watched) bool { return ranks[k.Reading.Key] < least }), ranks
-}
-
-// note remembers which rows changed their state, so that the table can show where they went.
-func (l *List) note(states map[string]model.KeyState) {
-	if l.changes == nil {
-		l.changes = map[string]time.Time{}
-	}
-	for key, state := range states {
-		if was, known := l.states[key]; known && was != state {
-			l.changes[key] = l.boards.Local()
-		}
-	}
-	for key, at := range l.changes {
-		if l.boards.Local().Sub(at) > holding {
-			delete(l.changes, key)
-		}
-	}
-	l.states = states
-}
-
-// Moved reports whether a row changed its state a moment ago.
-func (l *List) Moved(key string) bool {
-	at, moved := l.changes[key]
-	return moved && l.boards.Local().Sub(at) <= holding
 }
 
 // Rebind takes the rows from the board on screen and leaves their order as it is.

@@ -52,14 +52,14 @@ func (x *table) names() []string {
 	return list
 }
 
-func TestRowsStandInTheOrderOfTheirBands(t *testing.T) {
+func TestRowsStandInTheOrderOfTheirStates(t *testing.T) {
 	x := newTable(t)
-	var bands []rows.Band
+	var states []model.KeyState
 	for _, k := range x.Rows() {
-		bands = append(bands, x.BandOf(k))
+		states = append(states, k.State(x.boards.At()))
 	}
-	if len(bands) != len(x.feed.People) || !slices.IsSorted(bands) {
-		t.Errorf("the bands of the rows are %v", bands)
+	if len(states) != len(x.feed.People) || !slices.IsSorted(states) {
+		t.Errorf("the states of the rows are %v", states)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestTheSelectionLeavesAKeyAtEase(t *testing.T) {
 			x.boards.Tick(x.at)
 			x.Resort()
 		}
-		if x.BandOf(x.Rows()[0]) != rows.DeniedBand {
+		if x.Rows()[0].State(x.boards.At()) != model.Throttled {
 			t.Fatal("no other key is denied")
 		}
 		if got := x.Selected(); (got == was) != chosen {

@@ -9,7 +9,6 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/chart"
 	"ratescope/tui/format"
-	"ratescope/tui/rows"
 	"ratescope/tui/widget"
 )
 
@@ -18,22 +17,21 @@ import (
 // fit into so many columns are left out from the end.
 func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
 	mark, st := s.Mark(k, l)
-	// The bands of the table change slowly, so that rows keep their places. The sentence is about the
-	// present instant.
-	word := map[rows.Band]string{rows.DeniedBand: "free again", rows.NearBand: "ok", rows.BrokenBand: "cannot be read", rows.EaseBand: "ok",
-		rows.SilentBand: "silent", rows.LikelyBand: "likely a limiter"}[s.Rows.BandOf(k)]
+	word := map[model.KeyState]string{model.Throttled: "throttled", model.WasThrottled: "free again", model.UnreadableState: "cannot be read",
+		model.Silent: "silent", model.LikelyOver: "likely a limiter", model.LikelyState: "likely a limiter"}[k.State(s.Shown.At())]
+	if word == "" {
+		word = "ok"
+	}
 	g, t := &k.Gauge, &k.Reading.Target
 	age, old := s.Shown.Outdated(k)
 	switch {
 	case old:
 		word, st = "last known "+format.Span(age)+" ago", l.Unknown
-	case g.Throttled():
-		word = "denied"
 	case !g.NextKnown && k.Reading.Err == "" && t.LimitKnown && t.Window > 0:
 		word = "used: not known"
 	case !g.NextKnown && k.Reading.Err == "":
 		word = "limit unknown"
-	case g.Near() && k.Reading.Err == "":
+	case g.Near() && !g.Throttled() && k.Reading.Err == "":
 		word = "near its limit"
 	}
 	spans := []widget.Span{widget.Styled(mark+" "+word, st)}

@@ -55,8 +55,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
 		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
-		keymap.New("keys", "sort", "s", "sorts by the next column",
-			func() tea.Cmd { s.Rows.NextSort(); return s.Shell.Remember("sort", s.Rows.SortName()) }, "s").Hinted("sort"),
+		keymap.New("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").Hinted("sort"),
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P"),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),

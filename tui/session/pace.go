@@ -55,7 +55,7 @@ func (s *Session) Tick(local time.Time) {
 	if changed {
 		s.Shell.Redraw()
 	}
-	if second {
+	if second || changed && !s.Shell.Options().Still && s.Rows.Stirred() {
 		s.Selection.Resort()
 	}
 }

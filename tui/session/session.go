@@ -146,7 +146,7 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 	}
 	s.Orders.Meet(s.Shown.Live().Server)
 	moves := change.Moves && !s.Shell.Options().Still // else the next second is soon enough
-	if !s.Shown.Paused() && (change.Anew || s.Rows.Grown()) {
+	if !s.Shown.Paused() && (change.Anew || s.Rows.Grown() || !s.Shell.Options().Still && s.Rows.Stirred()) {
 		moves = true
 		s.Selection.Resort()
 		s.Marks.Arrive()

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,7 +11,7 @@ import (
 	"ratescope/tui/format"
 )
 
-// Zoom shows a longer or a shorter period, and remembers it for the next start.
+// Zoom shows a longer or a shorter period.
 func (s *Session) Zoom(coarser bool) tea.Cmd {
 	if !s.Shown.Time.Zoom(coarser) {
 		if coarser {
@@ -20,16 +19,8 @@ func (s *Session) Zoom(coarser bool) tea.Cmd {
 		} else {
 			s.Shell.Say("This is the shortest stretch of time there is.")
 		}
-		return nil
 	}
-	return s.Shell.Remember("zoom", strconv.Itoa(s.Shown.Time.Zoomed()))
-}
-
-// RestoreZoom restores the zoom of an earlier start. A text that is no number is ignored.
-func (s *Session) RestoreZoom(steps string) {
-	if n, err := strconv.Atoi(steps); err == nil {
-		s.Shown.Time.SetZoom(n)
-	}
+	return nil
 }
 
 // Adjust raises or lowers what + and - change: the speed of a replay, or the amount of requests that

@@ -33,6 +33,8 @@ func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
 		return l.IdleMark, l.Dim
 	case g.Throttled():
 		return l.OverMark, l.Denied
+	case k.State(s.Shown.At()) == model.WasThrottled:
+		return l.EasedMark, l.Near
 	case g.Near():
 		return l.NearMark, l.Near
 	case !g.NextKnown:
@@ -184,6 +186,7 @@ func (s *Session) Legend(p *widget.Canvas) []widget.Span {
 	return []widget.Span{
 		sign(full+full+" "+l.YesMark, "admitted", l.Admitted),
 		sign(string(l.Cross)+string(l.Cross)+" "+l.OverMark, "denied; a key that denies the next request", l.Denied),
+		sign(l.EasedMark, "was throttled a moment ago", l.Near),
 		sign(l.NearMark, "near: 80 % of the limit are used, or more", l.Near),
 		sign(l.OKMark+" "+l.IdleMark, "ok; at rest", l.Good),
 		sign(string(l.MarkYes)+" "+string(l.MarkNo), "fired from here: admitted, denied", l.Injected),

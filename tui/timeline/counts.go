@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"ratescope/limiter"
@@ -140,13 +139,10 @@ func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeR
 	if r.H == 0 || countingOf(&k.Reading.Target) != countsWeighted || !g.Previous.Known || !g.Current.Known || g.Start <= 0 {
 		return
 	}
-	counts := float64(g.Previous.N) * g.Weight
-	text := fmt.Sprintf("%d × %s = %.1f", g.Previous.N, model.ShownWeight(g.Previous.N, g.Weight, 1), counts)
-	switch k.Reading.Target.Convention.Rounding { // what is added is written too: the sum is right on screen
-	case limiter.RoundFloor:
-		text = rounded(text, counts, math.Floor(counts))
-	case limiter.RoundNearest:
-		text = rounded(text, counts, math.Round(counts))
+	sum := model.SumOf(g, k.Reading.Target.Convention.Rounding)
+	text := fmt.Sprintf("%d × %s = %s", g.Previous.N, sum.Weight, sum.Product)
+	if !sum.Whole() { // what is added is written too: the sum is right on screen
+		text += " → " + sum.Rounded
 	}
 	previous := []widget.Span{widget.Styled(text, l.Previous)}
 	current := []widget.Span{widget.Styled(" + ", l.Dim), widget.Styled(format.Short(g.Current.N), l.Current)}
@@ -160,14 +156,6 @@ func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeR
 	edge := min(max(s.index(k.Timeline, g.Start), 0), s.n)
 	x := min(max(edge-widget.Width(previous...), 0), max(r.W-widget.Width(previous...)-widget.Width(current...), 0))
 	p.Spans(r.X+x, r.Y, r.X+r.W, append(previous, current...)...)
-}
-
-// rounded writes behind a product to which whole number it is rounded, where it is none.
-func rounded(product string, v, to float64) string {
-	if v == to {
-		return strings.TrimSuffix(product, ".0")
-	}
-	return product + fmt.Sprintf(" → %.0f", to)
 }
 
 // lastWords are those after the first comma; "" where there is none.

@@ -106,15 +106,6 @@ func (c *Hand) Zoom(coarser bool) bool {
 	return c.zoom != before
 }
 
-// mostZoom bounds what SetZoom takes.
-const mostZoom = 16
-
-// Zoomed returns how many steps a column is coarser, or below 0 finer, than usual.
-func (c *Hand) Zoomed() int { return c.zoom }
-
-// SetZoom makes a column so many steps coarser, or below 0 finer, than usual.
-func (c *Hand) SetZoom(steps int) { c.zoom = min(max(steps, -mostZoom), mostZoom) }
-
 // Holds says whether the cell x, y shows a piece of time.
 func (c *Hand) Holds(x, y int) bool { return c.tl != nil && c.area.Holds(x, y) }
 

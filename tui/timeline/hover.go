@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"time"
 
 	"ratescope/model"
 	"ratescope/tui/cell"
@@ -55,7 +56,7 @@ func (c *View) Describe(x int, k *model.Watched) string {
 	}
 	b, s := &c.columns[i+1], c.s
 	begin := k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)
-	text := fmt.Sprintf("%s and the %s after it: ", format.ClockMillis(begin), format.Length(s.column))
+	text := fmt.Sprintf("%s and the %s after it: ", format.ClockMillis(begin), format.Length(s.column.Round(time.Millisecond)))
 	if !b.Watched && b.Admitted+b.Denied == 0 {
 		return text + "not watched."
 	}

@@ -15,7 +15,7 @@ import (
 const axisWidth = 6
 
 // sumFrom is the height of the arrivals from which the sum of the windows has a row there.
-const sumFrom = 8
+const sumFrom = 6
 
 // Forget says that nothing is painted yet: there is nothing to point at.
 func (c *View) Forget() { c.area.H, c.ahead.H, c.tl = 0, 0, nil }
