@@ -94,9 +94,11 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 		case err != nil:
 			return nil, err
 		case secured != nil && o.TLSConfig == nil:
-			return nil, fmt.Errorf("URL %q does not use TLS, so that --tls-ca, --tls-cert, --tls-key and --tls-server-name would be ignored and the password sent in plain text: write rediss://", redact(raw))
+			return nil, fmt.Errorf("URL %q does not use TLS, so that --tls-ca, --tls-cert, --tls-key and --tls-server-name would be ignored and "+
+				"the password sent in plain text: write rediss://", redact(raw))
 		case len(nodes) > 0 && (nodes[0].TLSConfig == nil) != (o.TLSConfig == nil):
-			return nil, fmt.Errorf("URLs %q and %q are of one cluster and only one of them uses TLS: write rediss:// for both, or redis:// for both", shown[0], redact(raw))
+			return nil, fmt.Errorf("URLs %q and %q are of one cluster and only one of them uses TLS: write rediss:// for both, or redis:// for both",
+				shown[0], redact(raw))
 		}
 		if secured != nil {
 			name := o.TLSConfig.ServerName

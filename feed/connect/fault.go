@@ -62,10 +62,11 @@ func wrongPassword(err error) bool { return redis.HasErrorPrefix(err, "invalid p
 // refusals are what the codes of a server's error replies mean, and what to do: a clause
 // that goes on after the server's name.
 var refusals = map[string]string{
-	"WRONGPASS":   "refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379",
-	"NOAUTH":      "wants a password: put it in the URL, as in redis://:password@host:6379",
-	"LOADING":     "is loading its data: nothing can be read or decided until that is done, then readings start by themselves",
-	"BUSY":        "is busy with a script that does not end: nothing can be read or decided, readings go on when it is over or after SCRIPT KILL",
+	"WRONGPASS": "refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379",
+	"NOAUTH":    "wants a password: put it in the URL, as in redis://:password@host:6379",
+	"LOADING":   "is loading its data: nothing can be read or decided until that is done, then readings start by themselves",
+	"BUSY": "is busy with a script that does not end: nothing can be read or decided, readings go on when it is over or after " +
+		"SCRIPT KILL",
 	"MASTERDOWN":  "is a replica that has lost its master and serves nothing old: readings go on when the link is back",
 	"CLUSTERDOWN": "says that the cluster is down: readings go on when its slots are served again",
 	"READONLY":    "is a replica, which takes no writes: watching works, fire at its master",
@@ -105,7 +106,8 @@ func Explain(err error, shown string) string {
 	case strings.Contains(text, "DB index is out of range"):
 		return say("%s has no database of that number: correct the end of the URL", shown)
 	case strings.HasPrefix(strings.ToLower(text), "err unknown command 'time'"):
-		return say("%s does not know TIME, which watching needs: for a sentinel write redis+sentinel://host:port/name, else allow the command", shown)
+		return say("%s does not know TIME, which watching needs: for a sentinel write redis+sentinel://host:port/name, else allow the command",
+			shown)
 	case strings.Contains(text, "cluster support disabled"):
 		return say("%s is not a cluster: leave out ?cluster=true, and give --redis only once", shown)
 	case errors.As(err, &dns):
@@ -133,7 +135,8 @@ func Explain(err error, shown string) string {
 		return say("%s does not answer: it is frozen, overloaded or behind a firewall", shown)
 	case strings.Contains(text, "all sentinels"), strings.Contains(text, "master name"):
 		return say("no sentinel of %s knows the master: check the sentinels and the name", shown)
-	case strings.Contains(text, "parse"), strings.Contains(text, "invalid reply"), strings.Contains(text, "unexpected reply"), strings.Contains(text, "HTTP"):
+	case strings.Contains(text, "parse"), strings.Contains(text, "invalid reply"), strings.Contains(text, "unexpected reply"),
+		strings.Contains(text, "HTTP"):
 		return say("what listens at %s is not a Redis: check the port", shown)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		if strings.HasPrefix(shown, "rediss:") {

@@ -13,7 +13,8 @@ import (
 // badURL returns the error of a URL that cannot be used. why must hold no part of it that
 // could be of a password.
 func badURL(raw, why string) error {
-	return fmt.Errorf("URL %q does not parse: %s; write redis://[user:password@]host:port/db, rediss://…, unix://path or redis+sentinel://host:26379/name", redact(raw), why)
+	return fmt.Errorf("URL %q does not parse: %s; write redis://[user:password@]host:port/db, rediss://…, unix://path or "+
+		"redis+sentinel://host:26379/name", redact(raw), why)
 }
 
 // bare is an address that was written without a scheme, and that can hold no password.
@@ -35,7 +36,8 @@ func noScheme(raw string) error {
 // that it is given only for one that can hold no password.
 func parserSays(raw string, err error) string {
 	if strings.ContainsAny(raw, "@?") {
-		return "check the port, the number of the database and the options, and write %2F for a / in the password, %3F for ?, %23 for # and %40 for @"
+		return "check the port, the number of the database and the options, and write %2F for a / in the password, %3F for ?, %23 for # and " +
+			"%40 for @"
 	}
 	var ue *url.Error // its own text repeats the whole URL
 	if errors.As(err, &ue) {
@@ -55,7 +57,8 @@ func parseServer(raw string, u *url.URL) (*redis.Options, error) {
 		return nil, badURL(raw, fmt.Sprintf("its scheme %q is not known", u.Scheme))
 	}
 	if skip := u.Query().Get("skip_verify"); skip != "" && skip != "false" && skip != "0" {
-		return nil, fmt.Errorf("URL %q asks not to verify the server's certificate, so that a server in between could read the password: name the authority that signed it with --tls-ca instead", redact(raw))
+		return nil, fmt.Errorf("URL %q asks not to verify the server's certificate, so that a server in between could read the password: name "+
+			"the authority that signed it with --tls-ca instead", redact(raw))
 	}
 	o, err := redis.ParseURL(u.String())
 	if err != nil {
