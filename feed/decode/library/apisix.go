@@ -105,12 +105,12 @@ func readLimitReq(s *decode.Sample, now limiter.Instant) (water float64, last li
 type limitReq struct{ key string }
 
 // Fetch reads the hash.
-func (b *limitReq) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: b.key, Type: "hash", Fields: []string{"excess", "last"}}}
+func (l *limitReq) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: l.key, Type: "hash", Fields: []string{"excess", "last"}}}
 }
 
 // Decode returns the water. The plugin's burst is what may wait, so that one more is admitted.
-func (b *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+func (l *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
 	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window = limiter.LeakyBucket, given.Window

@@ -55,12 +55,12 @@ func readReservoir(s *decode.Sample, now limiter.Instant) (r reservoirState, ok 
 type reservoir struct{ key string }
 
 // Fetch reads the settings.
-func (b *reservoir) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: b.key, Type: "hash", Fields: bottleneckFields}}
+func (re *reservoir) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: re.key, Type: "hash", Fields: bottleneckFields}}
 }
 
 // Decode returns what was taken since the reservoir was filled.
-func (b *reservoir) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+func (re *reservoir) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
 	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest

@@ -128,15 +128,15 @@ type timesInString struct {
 }
 
 // Fetch reads the string.
-func (l *timesInString) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: l.key, Type: "string", Bytes: timesBytes}}
+func (t *timesInString) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: t.key, Type: "string", Bytes: timesBytes}}
 }
 
 // Decode returns the times as a log.
-func (l *timesInString) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+func (t *timesInString) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
 	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	d.Algorithm, d.Window = limiter.SlidingLog, l.window
+	d.Algorithm, d.Window = limiter.SlidingLog, t.window
 	d.State.Log = []limiter.Entry{}
 	if !s.Exists() {
 		return d
@@ -146,7 +146,7 @@ func (l *timesInString) Decode(now limiter.Instant, got []decode.Sample, _ decod
 		d.Err = "holds no list of times of Django REST framework: correct its rule, or remove the key"
 		return d
 	}
-	l.window, d.Window = w, w
+	t.window, d.Window = w, w
 	times, whole := readTimes(s.Text)
 	d.State.Log, d.Partial = form.LogOf(times, now), !whole
 	return d

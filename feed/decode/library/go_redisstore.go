@@ -37,13 +37,13 @@ type sethvargo struct {
 }
 
 // Fetch reads the hash.
-func (r *sethvargo) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: r.key, Type: "hash", Fields: []string{"s", "t", "k", "m", "i"}}}
+func (se *sethvargo) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: se.key, Type: "hash", Fields: []string{"s", "t", "k", "m", "i"}}}
 }
 
 // read returns the tokens left of a limit in the window that began at start, and its length, 0
 // where that is not told.
-func (r *sethvargo) read(s *decode.Sample, now limiter.Instant) (d decode.Decoded, left int64, ok bool) {
+func (se *sethvargo) read(s *decode.Sample, now limiter.Instant) (d decode.Decoded, left int64, ok bool) {
 	begin, isTime := form.Number(s.Fields["s"])
 	tick, okTick := form.Count(s.Fields["t"])
 	left, okLeft := form.Count(s.Fields["k"])
@@ -75,9 +75,9 @@ func (r *sethvargo) read(s *decode.Sample, now limiter.Instant) (d decode.Decode
 }
 
 // Decode counts what was taken in the window.
-func (r *sethvargo) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+func (se *sethvargo) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
 	s := &got[0]
-	d, _, ok := r.read(s, now)
+	d, _, ok := se.read(s, now)
 	d.Algorithm, d.Convention.Alignment, d.Type, d.TTL = limiter.FixedWindow, limiter.AlignFirstRequest, s.Type, s.TTL
 	if !s.Exists() {
 		return d
@@ -87,19 +87,19 @@ func (r *sethvargo) Decode(now limiter.Instant, got []decode.Sample, _ decode.Se
 		d.Err = "holds a hash that is no limiter of go-redisstore: correct its rule, or remove the key"
 		return d
 	}
-	r.longest = max(r.longest, s.TTL)
+	se.longest = max(se.longest, s.TTL)
 	if d.Window == 0 {
-		d.Window, d.Guessed = r.window(now, d.State.Start), true
+		d.Window, d.Guessed = se.window(now, d.State.Start), true
 	}
 	return d
 }
 
 // window tells the window of a key that is in its first one: a third of the expiry, which was set
 // within that window, in whole seconds.
-func (r *sethvargo) window(now, start limiter.Instant) time.Duration {
-	seconds := int64(math.Ceil((r.longest - time.Millisecond).Seconds()))
+func (se *sethvargo) window(now, start limiter.Instant) time.Duration {
+	seconds := int64(math.Ceil((se.longest - time.Millisecond).Seconds()))
 	w := time.Duration(seconds/3) * time.Second
-	lives := now.Add(r.longest).Sub(start)
+	lives := now.Add(se.longest).Sub(start)
 	if seconds%3 != 0 || lives < 3*w-form.Latency || lives > 4*w+form.Latency || w > limiter.MaxWindow {
 		return 0
 	}

@@ -147,12 +147,12 @@ const day = 24 * time.Hour
 type drips struct{ key string }
 
 // Fetch reads both fields.
-func (b *drips) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: b.key, Type: "hash", Fields: []string{"current_level", "last_drip"}}}
+func (dr *drips) Fetch(limiter.Instant) []decode.Fetch {
+	return []decode.Fetch{{Key: dr.key, Type: "hash", Fields: []string{"current_level", "last_drip"}}}
 }
 
 // Decode returns the bucket.
-func (b *drips) Decode(_ limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+func (dr *drips) Decode(_ limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
 	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window, d.NeedsBurst = limiter.LeakyBucket, given.Window, true

@@ -86,7 +86,7 @@ func readSymfony(text string) (p symfonyState, ok bool) {
 }
 
 // window reads id => start, hits and interval => limit.
-func (p *symfonyState) window(v []phpValue) bool {
+func (s *symfonyState) window(v []phpValue) bool {
 	if len(v) != 4 || v[1].kind != 'd' || v[3].kind != 'i' {
 		return false
 	}
@@ -94,16 +94,16 @@ func (p *symfonyState) window(v []phpValue) bool {
 	if !ok {
 		return false
 	}
-	p.id = v[0].string()
-	p.Window = time.Duration(ints[1]) * time.Second
-	p.Limit.Count, p.LimitFrom = int64(v[3].number), model.LimitOfKey
-	p.Convention.Alignment = limiter.AlignFirstRequest
-	p.state.Start, p.state.Current = decode.InstantIn(v[1].number, time.Second), ints[0]
-	return p.Limit.Count > 0 && decode.UnitOf(v[1].number, p.state.Start) == time.Second
+	s.id = v[0].string()
+	s.Window = time.Duration(ints[1]) * time.Second
+	s.Limit.Count, s.LimitFrom = int64(v[3].number), model.LimitOfKey
+	s.Convention.Alignment = limiter.AlignFirstRequest
+	s.state.Start, s.state.Current = decode.InstantIn(v[1].number, time.Second), ints[0]
+	return s.Limit.Count > 0 && decode.UnitOf(v[1].number, s.state.Start) == time.Second
 }
 
 // sliding reads hits, hits of the window before, interval and id => end of the window.
-func (p *symfonyState) sliding(v []phpValue) bool {
+func (s *symfonyState) sliding(v []phpValue) bool {
 	if len(v) != 2 || v[1].kind != 'd' {
 		return false
 	}
@@ -111,17 +111,17 @@ func (p *symfonyState) sliding(v []phpValue) bool {
 	if !ok {
 		return false
 	}
-	p.id = id
-	p.Window = time.Duration(ints[2]) * time.Second
-	p.Convention.Alignment = limiter.AlignFirstRequest
+	s.id = id
+	s.Window = time.Duration(ints[2]) * time.Second
+	s.Convention.Alignment = limiter.AlignFirstRequest
 	end := decode.InstantIn(v[1].number, time.Second)
-	p.state.Start, p.state.PreviousStart = end.Add(-p.Window), end.Add(-2*p.Window)
-	p.state.Current, p.state.Previous = ints[0], ints[1]
+	s.state.Start, s.state.PreviousStart = end.Add(-s.Window), end.Add(-2*s.Window)
+	s.state.Current, s.state.Previous = ints[0], ints[1]
 	return decode.UnitOf(v[1].number, end) == time.Second
 }
 
 // bucket reads size and id => tokens, rate => instant of the last batch.
-func (p *symfonyState) bucket(v []phpValue) bool {
+func (s *symfonyState) bucket(v []phpValue) bool {
 	if len(v) != 4 || v[1].kind != 'i' || v[3].kind != 'd' {
 		return false
 	}
@@ -130,19 +130,19 @@ func (p *symfonyState) bucket(v []phpValue) bool {
 	if !ok || !good || ints[0] == 0 {
 		return false
 	}
-	p.id = id
-	p.Window = interval
-	p.Limit = limiter.Limit{Count: amount, Window: interval, Burst: ints[0]}
-	p.LimitFrom = model.LimitOfKey
-	p.Convention.Refill = limiter.RefillInterval
-	p.state.Filled = decode.InstantIn(v[3].number, time.Second)
-	p.state.Level = v[1].number
+	s.id = id
+	s.Window = interval
+	s.Limit = limiter.Limit{Count: amount, Window: interval, Burst: ints[0]}
+	s.LimitFrom = model.LimitOfKey
+	s.Convention.Refill = limiter.RefillInterval
+	s.state.Filled = decode.InstantIn(v[3].number, time.Second)
+	s.state.Level = v[1].number
 	if v[1].number < 0 { // reserved beyond what was there: it is level in some batches
 		batches := math.Ceil(-v[1].number / float64(amount))
-		p.state.Level += batches * float64(amount)
-		p.state.Filled += form.Span(batches * float64(interval.Microseconds()))
+		s.state.Level += batches * float64(amount)
+		s.state.Filled += form.Span(batches * float64(interval.Microseconds()))
 	}
-	return decode.UnitOf(v[3].number, p.state.Filled) == time.Second
+	return decode.UnitOf(v[3].number, s.state.Filled) == time.Second
 }
 
 // symfonyRate reads P<years>Y<months>M<days>DT<hours>H<minutes>M<seconds>S-<tokens>, the interval

@@ -109,26 +109,26 @@ type upstashCounters struct {
 }
 
 // Fetch reads the counters, the dynamic limit, and what analytics recorded of the identifier.
-func (x *upstashCounters) Fetch(now limiter.Instant) []decode.Fetch {
-	all := append(x.indexed.Fetch(now), decode.Fetch{Key: x.dynamicKey(), Type: "string"})
-	return append(all, x.events.fetch(x.prefix, x.id, now)...)
+func (u *upstashCounters) Fetch(now limiter.Instant) []decode.Fetch {
+	all := append(u.indexed.Fetch(now), decode.Fetch{Key: u.dynamicKey(), Type: "string"})
+	return append(all, u.events.fetch(u.prefix, u.id, now)...)
 }
 
 // Decode weighs the windows.
-func (x *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := x.indexed.Decode(now, got)
+func (u *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
+	d := u.indexed.Decode(now, got)
 	d.Algorithm, d.Charged, d.Hides = limiter.FixedWindow, true, true
-	if x.sliding {
+	if u.sliding {
 		d.Algorithm, d.Charged = limiter.SlidingWindow, false
-		if d.Convention.Rule = limiter.RuleBelow; x.regions {
+		if d.Convention.Rule = limiter.RuleBelow; u.regions {
 			d.Convention.Rule, d.Convention.Rounding = limiter.RuleFits, limiter.RoundExact
 		}
 	}
-	d.Partial = x.regions && !(complete(&got[0]) && complete(&got[1]))
+	d.Partial = u.regions && !(complete(&got[0]) && complete(&got[1]))
 	if most, ok := upstashLimit(&got[2]); ok {
-		d.Limit.Count, d.LimitFrom, d.LimitKey = most, model.LimitOfSibling, x.dynamicKey()
+		d.Limit.Count, d.LimitFrom, d.LimitKey = most, model.LimitOfSibling, u.dynamicKey()
 	}
-	d.Denied, d.NewlyDenied = x.events.take(now, x.indexed.Window, got[3:])
+	d.Denied, d.NewlyDenied = u.events.take(now, u.indexed.Window, got[3:])
 	return d
 }
 

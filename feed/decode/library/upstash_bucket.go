@@ -47,25 +47,25 @@ type upstashTokens struct {
 }
 
 // Fetch reads the bucket, the dynamic limit, and what analytics recorded of the identifier.
-func (b *upstashTokens) Fetch(now limiter.Instant) []decode.Fetch {
+func (u *upstashTokens) Fetch(now limiter.Instant) []decode.Fetch {
 	all := []decode.Fetch{
-		{Key: b.key, Type: "hash", Fields: []string{"tokens", "refilledAt"}},
-		{Key: b.dynamicKey(), Type: "string"},
+		{Key: u.key, Type: "hash", Fields: []string{"tokens", "refilledAt"}},
+		{Key: u.dynamicKey(), Type: "string"},
 	}
-	return append(all, b.events.fetch(b.prefix, b.id, now)...)
+	return append(all, u.events.fetch(u.prefix, u.id, now)...)
 }
 
 // Decode returns the bucket. Of the limit that a rule gives, the count is what comes back each window,
 // the interval, and the burst is the size, unless a dynamic limit says it.
-func (b *upstashTokens) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+func (u *upstashTokens) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
 	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got[:1])}
 	d.Algorithm, d.Convention.Refill, d.Window = limiter.TokenBucket, limiter.RefillInterval, given.Window
 	if most, ok := upstashLimit(&got[1]); ok && given.LimitFrom != model.NoLimit {
-		d.Limit, d.LimitFrom, d.LimitKey = given.Limit, model.LimitOfSibling, b.dynamicKey()
+		d.Limit, d.LimitFrom, d.LimitKey = given.Limit, model.LimitOfSibling, u.dynamicKey()
 		d.Limit.Burst = most
 	}
-	d.Denied, d.NewlyDenied = b.events.take(now, d.Window, got[2:])
+	d.Denied, d.NewlyDenied = u.events.take(now, d.Window, got[2:])
 	if !s.Exists() {
 		return d
 	}
