@@ -65,7 +65,8 @@ func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
 	w := time.Duration(0)
 	for _, u := range decode.Periods {
 		start := limiter.Instant(index) * limiter.Instant(u.Microseconds())
-		if age := c.Now.Sub(start); index < 1<<32 && age >= -form.WholeSecond && age < 3*u && s.TTL <= 2*u+form.Latency && s.TTL >= 2*u-age-form.WholeSecond {
+		if age := c.Now.Sub(start); index < 1<<32 && age >= -form.WholeSecond && age < 3*u && s.TTL <= 2*u+form.Latency &&
+			s.TTL >= 2*u-age-form.WholeSecond {
 			w = u
 			break
 		}
@@ -78,7 +79,8 @@ func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
 	}}
 	x.Settings.Algorithm, x.Settings.Window = limiter.SlidingWindow, w
 	x.Settings.Convention.Rounding, x.Settings.Convention.Rule = limiter.RoundExact, limiter.RuleBelow
-	return form.MatchWindowed(x, base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter", "an integer that expires two windows after that index began")
+	return form.MatchWindowed(x, base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter",
+		"an integer that expires two windows after that index began")
 }
 
 // matchLimitReq returns the match of the water of limit-req.
@@ -99,7 +101,8 @@ func matchLimitReq(s *decode.Sample, c decode.Context) *decode.Match {
 func readLimitReq(s *decode.Sample, now limiter.Instant) (water float64, last limiter.Instant, ok bool) {
 	excess, ok := form.Number(s.Fields["excess"])
 	ms, numeric := form.Count(s.Fields["last"])
-	return excess/1000 + 1, limiter.Instant(ms * 1000), ok && numeric && excess >= 0 && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
+	return excess/1000 + 1, limiter.Instant(ms * 1000), ok && numeric && excess >= 0 && s.Length == 2 && s.TTL > 0 &&
+		decode.UnitOf(float64(ms), now) == time.Millisecond
 }
 
 type limitReq struct{ key string }
@@ -114,7 +117,8 @@ func (l *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode
 	s := &got[0]
 	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
 	d.Algorithm, d.Window = limiter.LeakyBucket, given.Window
-	form.Translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1, Window: given.Window})
+	form.Translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1,
+		Window: given.Window})
 	if !s.Exists() {
 		return d
 	}
@@ -138,7 +142,8 @@ func matchLimitConn(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	return &decode.Match{
 		Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Prefix: "limit_conn:",
-		Why:     []string{"named limit_conn:<resource>:<version>:<key>", "a sorted set of requests under way, by the second at which each counts as lost"},
+		Why: []string{"named limit_conn:<resource>:<version>:<key>",
+			"a sorted set of requests under way, by the second at which each counts as lost"},
 		Limiter: &limitConn{s.Key},
 	}
 }
@@ -147,7 +152,8 @@ type limitConn struct{ key string }
 
 // Fetch counts those that are not lost, and reads when the first of them will be.
 func (l *limitConn) Fetch(now limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: l.key, Type: "zset", Ends: form.FewPermits, Counts: []decode.Range{{Min: "(" + decode.Score(float64(now)/1e6), Max: "+inf"}}}}
+	return []decode.Fetch{{Key: l.key, Type: "zset", Ends: form.FewPermits,
+		Counts: []decode.Range{{Min: "(" + decode.Score(float64(now)/1e6), Max: "+inf"}}}}
 }
 
 // Decode returns a log of the requests under way, as if each had begun a window before it is lost.

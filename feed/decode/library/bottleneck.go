@@ -25,7 +25,8 @@ var bottleneck = &decode.Library{
 		if !ok || !settings || id == "" || !full {
 			return nil
 		}
-		m := &decode.Match{Limiter: &reservoir{key: s.Key}, Why: []string{"named b_<id>_settings", "a hash with a reservoir, its refill and the time of the last one"}}
+		m := &decode.Match{Limiter: &reservoir{key: s.Key}, Why: []string{"named b_<id>_settings",
+			"a hash with a reservoir, its refill and the time of the last one"}}
 		m.Algorithm, m.Window = limiter.FixedWindow, b.window
 		m.Limit.Count, m.LimitFrom = b.limit, model.LimitOfKey
 		return m

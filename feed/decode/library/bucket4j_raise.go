@@ -10,7 +10,8 @@ import (
 )
 
 // errSeveralLimits is the error of a bucket with several limits.
-var errSeveralLimits = errors.New("the bucket has several limits, of which ratescope changes none: call replaceConfiguration in its application")
+var errSeveralLimits = errors.New("the bucket has several limits, of which ratescope changes none: call replaceConfiguration in its " +
+	"application")
 
 // RaiseBucket4j returns the value of a bucket whose limit is raised by so many units, and that limit
 // before; below 0 it is lowered. It does what replaceConfiguration with TokensInheritanceStrategy.ADDITIVE

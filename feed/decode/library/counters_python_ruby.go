@@ -36,7 +36,8 @@ var rails = &decode.Library{
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		i := strings.Index(s.Key, "rate-limit:")
 		prefix := form.PrefixOf(s.Key)
-		if !form.IsCounter(s) || !c.Named && (i < 0 || i > 0 && s.Key[i-1] != ':' || !form.IsAddress(s.Key[len(prefix):]) || len(prefix) <= i+len("rate-limit:")) {
+		if !form.IsCounter(s) || !c.Named && (i < 0 || i > 0 && s.Key[i-1] != ':' || !form.IsAddress(s.Key[len(prefix):]) ||
+			len(prefix) <= i+len("rate-limit:")) {
 			return nil
 		}
 		return form.Counted(&form.Counter{Key: s.Key, Charged: true}, s, prefix, "named rate-limit:<controller>:<address of a client>")

@@ -28,7 +28,8 @@ var djangoREST = &decode.Library{
 			return nil
 		}
 		m := &decode.Match{
-			Why:     []string{"named <prefix>:<version>:throttle_<scope>_<client>", "a list of times whose newest and the expiry are a whole number of seconds apart"},
+			Why: []string{"named <prefix>:<version>:throttle_<scope>_<client>",
+				"a list of times whose newest and the expiry are a whole number of seconds apart"},
 			Limiter: &timesInString{key: s.Key, window: w},
 		}
 		if i := strings.Index(s.Key, ":throttle_"); i >= 0 {

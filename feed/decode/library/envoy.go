@@ -33,7 +33,8 @@ var envoyRatelimit = &decode.Library{
 		}
 		return &decode.Match{
 			Settings: decode.Settings{Algorithm: limiter.FixedWindow},
-			Name:     base, Why: []string{"named <domain>_<key>_<value>_<start>, with a key of Envoy's descriptors", "an integer whose expiry is a unit from that start"},
+			Name:     base, Why: []string{"named <domain>_<key>_<value>_<start>, with a key of Envoy's descriptors",
+				"an integer whose expiry is a unit from that start"},
 			Limiter: e,
 		}
 	},

@@ -14,7 +14,8 @@ import (
 // nowhere in Redis.
 var fastifyRateLimit = &decode.Library{
 	Name: "fastify-rate-limit", Version: "11.2.0", Types: []string{"string"},
-	Silent: []string{"the limit", "the window, but for the longest expiry", "bans", "which requests were denied: they are counted with the others"},
+	Silent: []string{"the limit", "the window, but for the longest expiry", "bans",
+		"which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		const prefix = "fastify-rate-limit-"
 		if !c.Named && !strings.HasPrefix(s.Key, prefix) || !form.IsCounter(s) {

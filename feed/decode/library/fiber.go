@@ -19,7 +19,8 @@ import (
 // of a fixed one is set to a window by every request, that of a sliding one to a window after exp.
 var fiberLimiter = &decode.Library{
 	Name: "fiber-limiter", Version: "2.52.15", Types: []string{"string"},
-	Silent: []string{"the limit", "whether the window slides, until it is told from the expiry", "which requests were denied: they are counted with the others"},
+	Silent: []string{"the limit", "whether the window slides, until it is told from the expiry",
+		"which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		h, ok := readFiber(s.Text)
 		if !ok || s.TTL <= 0 || s.Expiry(c.Now).Sub(h.ends) < -2*form.WholeSecond || h.ends.Sub(c.Now) > limiter.MaxWindow {

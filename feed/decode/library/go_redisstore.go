@@ -53,7 +53,8 @@ func (se *sethvargo) read(s *decode.Sample, now limiter.Instant) (d decode.Decod
 	if held {
 		fields = 5
 	}
-	if !isTime || !okTick || !okLeft || !okLimit || s.Length != fields || left > limit || limit > limiter.MaxCount || limit == 0 || s.TTL <= 0 ||
+	if !isTime || !okTick || !okLeft || !okLimit || s.Length != fields || left > limit || limit > limiter.MaxCount || limit == 0 ||
+		s.TTL <= 0 ||
 		decode.UnitOf(begin, now) != time.Nanosecond {
 		return d, 0, false
 	}

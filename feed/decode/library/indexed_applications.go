@@ -30,7 +30,8 @@ var gitlab = &decode.Library{
 		}
 		l := &form.WindowCounter{Name: form.EndsWithIndex(base + ":"), Window: w, Charged: true, Typ: s.Type}
 		action, _, _ := strings.Cut(base[i+len(name):], ":")
-		return l.Match(base, base[:i+len(name)]+action+":", "named application_rate_limiter:<action>:<scope>:<index of a window>", "expires one second after that window")
+		return l.Match(base, base[:i+len(name)]+action+":", "named application_rate_limiter:<action>:<scope>:<index of a window>",
+			"expires one second after that window")
 	},
 }
 
@@ -62,12 +63,14 @@ var mastodon = &decode.Library{
 		if f := mastodonFamilies[parts[2]]; f.Window == w {
 			l.Limit, l.From = f.Count, model.LimitOfName
 		}
-		m := l.Match(base, s.Key[:i]+"rate_limit:", "named rate_limit:<account>:<family>:<index of a window>", "an integer that expires one second after that window")
+		m := l.Match(base, s.Key[:i]+"rate_limit:", "named rate_limit:<account>:<family>:<index of a window>",
+			"an integer that expires one second after that window")
 		m.Suffix = ":" + parts[2]
 		return m
 	},
 }
 
 var mastodonFamilies = map[string]limiter.Limit{
-	"follows": {Count: 400, Window: 24 * time.Hour}, "statuses": {Count: 300, Window: 3 * time.Hour}, "reports": {Count: 400, Window: 24 * time.Hour},
+	"follows": {Count: 400, Window: 24 * time.Hour}, "statuses": {Count: 300, Window: 3 * time.Hour},
+	"reports": {Count: 400, Window: 24 * time.Hour},
 }

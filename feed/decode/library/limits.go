@@ -87,7 +87,8 @@ func limitsName(key string) (n limitsKey, ok bool) {
 	amount, aok := form.Count(parts[0])
 	multiples, mok := form.Count(parts[1])
 	unit := granularities[parts[2]]
-	if !aok || !mok || unit == 0 || amount <= 0 || amount > limiter.MaxCount || multiples <= 0 || multiples > int64(limiter.MaxWindow/unit) || !strings.Contains(rest, "/") {
+	if !aok || !mok || unit == 0 || amount <= 0 || amount > limiter.MaxCount || multiples <= 0 || multiples > int64(limiter.MaxWindow/unit) ||
+		!strings.Contains(rest, "/") {
 		return n, false
 	}
 	n.amount, n.window = amount, time.Duration(multiples)*unit

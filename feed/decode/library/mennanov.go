@@ -18,7 +18,8 @@ import (
 // LeakyBucket keeps <prefix>last alone, the instant at which the last request in line may run.
 var mennanov = &decode.Library{
 	Name: "mennanov-limiters", Version: "1.11.0", Types: []string{"string", "zset"},
-	Silent: []string{"the limit, and of buckets the rate, too", "denied requests, except those that windows count with the others", "when a request under way counts as lost"},
+	Silent: []string{"the limit, and of buckets the rate, too", "denied requests, except those that windows count with the others",
+		"when a request under way counts as lost"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if s.Type == "zset" {
 			return matchConcurrent(s, c)
@@ -65,13 +66,15 @@ func matchConcurrent(s *decode.Sample, c decode.Context) *decode.Match {
 // matchTruncated returns the match of the counters of windows. Where the expiry is one that a
 // fixed window and a sliding one of half its length both give, the window is told later.
 func matchTruncated(s *decode.Sample, c decode.Context, base string, start limiter.Instant) *decode.Match {
-	t := &truncated{base: base, start: start, fixed: form.TruncatedWindow(start, s, c.Now, 1), sliding: form.TruncatedWindow(start, s, c.Now, 2)}
+	t := &truncated{base: base, start: start, fixed: form.TruncatedWindow(start, s, c.Now, 1),
+		sliding: form.TruncatedWindow(start, s, c.Now, 2)}
 	if t.fixed == 0 && t.sliding == 0 {
 		return nil
 	}
 	m := &decode.Match{
 		Name: base, Prefix: "{", Limiter: t,
-		Why: []string{"named {<key>}<start of a window in nanoseconds>", "an integer that expires at the end of that window, or one window later"},
+		Why: []string{"named {<key>}<start of a window in nanoseconds>",
+			"an integer that expires at the end of that window, or one window later"},
 	}
 	m.Algorithm = limiter.FixedWindow
 	if t.fixed == 0 {

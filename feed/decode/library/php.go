@@ -143,7 +143,8 @@ func igbinaryValue(text string) (v phpValue, rest string, ok bool) {
 	if head == nil {
 		return v, "", false
 	}
-	size := map[byte]int{igString8: 1, igString16: 2, igInt8: 1, igInt16: 2, igInt32: 4, igInt8 + igNegative: 1, igInt16 + igNegative: 2, igInt32 + igNegative: 4, igDouble: 8}[head[0]]
+	size := map[byte]int{igString8: 1, igString16: 2, igInt8: 1, igInt16: 2, igInt32: 4, igInt8 + igNegative: 1, igInt16 + igNegative: 2,
+		igInt32 + igNegative: 4, igDouble: 8}[head[0]]
 	b := take(size)
 	if size == 0 || b == nil {
 		return v, "", false

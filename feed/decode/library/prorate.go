@@ -27,7 +27,8 @@ var prorate = &decode.Library{
 		b := &prorateBucket{base: base}
 		m := &decode.Match{
 			Name: base + ".bucket_level", Prefix: strings.TrimSuffix(base, digest), Suffix: ".bucket_level", Limiter: b,
-			Why:      []string{"named <name>:<digest>.bucket_level, .last_updated and .block", "they expire a period after the time of the last call"},
+			Why: []string{"named <name>:<digest>.bucket_level, .last_updated and .block",
+				"they expire a period after the time of the last call"},
 			Siblings: b.Fetch(c.Now),
 			Confirm: func(got []decode.Sample) bool {
 				_, _, _, ok := b.read(got, c.Now)
@@ -44,7 +45,8 @@ type prorateBucket struct{ base string }
 // Fetch reads level, time and block.
 func (b *prorateBucket) Fetch(limiter.Instant) []decode.Fetch {
 	return []decode.Fetch{
-		{Key: b.base + ".bucket_level", Type: "string"}, {Key: b.base + ".last_updated", Type: "string"}, {Key: b.base + ".block", Type: "string"},
+		{Key: b.base + ".bucket_level", Type: "string"}, {Key: b.base + ".last_updated", Type: "string"},
+		{Key: b.base + ".block", Type: "string"},
 	}
 }
 
@@ -52,7 +54,8 @@ func (b *prorateBucket) Fetch(limiter.Instant) []decode.Fetch {
 func (b *prorateBucket) read(got []decode.Sample, now limiter.Instant) (level float64, at limiter.Instant, period time.Duration, ok bool) {
 	level, lok := form.Number(got[0].Text)
 	updated, uok := form.Number(got[1].Text)
-	if !lok || !uok || level < 0 || got[1].TTL <= 0 || decode.UnitOf(updated, now) != time.Second || (got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
+	if !lok || !uok || level < 0 || got[1].TTL <= 0 || decode.UnitOf(updated, now) != time.Second ||
+		(got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
 		return 0, 0, 0, false
 	}
 	at = decode.InstantIn(updated, time.Second)

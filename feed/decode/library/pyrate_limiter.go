@@ -17,10 +17,12 @@ var pyrateLimiter = &decode.Library{
 	Name: "pyrate-limiter", Version: "4.4.0", Published: true, Types: []string{"zset"},
 	Silent: []string{"limits and windows, of which one limiter may have several", "denied requests"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		if s.TTL > 0 || len(s.First) == 0 || len(s.Last) == 0 || !isPyrateEntry(s.First[0], c.Now) || !isPyrateEntry(s.Last[len(s.Last)-1], c.Now) {
+		if s.TTL > 0 || len(s.First) == 0 || len(s.Last) == 0 || !isPyrateEntry(s.First[0], c.Now) ||
+			!isPyrateEntry(s.Last[len(s.Last)-1], c.Now) {
 			return nil
 		}
-		m := &decode.Match{Kind: decode.Log, Why: []string{"a sorted set without expiry", "its members are <item>:<6 random letters and digits>:<unit>, by the millisecond"}}
+		m := &decode.Match{Kind: decode.Log, Why: []string{"a sorted set without expiry",
+			"its members are <item>:<6 random letters and digits>:<unit>, by the millisecond"}}
 		m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
 		return m
 	},
@@ -32,7 +34,8 @@ func isPyrateEntry(e decode.Element, now limiter.Instant) bool {
 	front, unit, _ := form.LastPart(e.Member, ':')
 	item, random, _ := form.LastPart(front, ':')
 	n, ok := form.Count(unit)
-	if !ok || n == 0 || item == "" || len(random) != 6 || decode.UnitOf(e.Score, now) != time.Millisecond || e.Score != float64(int64(e.Score)) {
+	if !ok || n == 0 || item == "" || len(random) != 6 || decode.UnitOf(e.Score, now) != time.Millisecond ||
+		e.Score != float64(int64(e.Score)) {
 		return false
 	}
 	lower := strings.Trim(random, "abcdefghijklmnopqrstuvwxyz") == ""

@@ -16,7 +16,8 @@ import (
 // leaves no trace.
 var rateLimiterFlexible = &decode.Library{
 	Name: "rate-limiter-flexible", Version: "11.4.0", Types: []string{"string"},
-	Silent: []string{"the limit", "the window, but for the longest expiry", "a block no longer than the window", "what the insurance limiter admits while Redis is away", "which requests were denied: they are counted with the others"},
+	Silent: []string{"the limit", "the window, but for the longest expiry", "a block no longer than the window",
+		"what the insurance limiter admits while Redis is away", "which requests were denied: they are counted with the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if !c.Named && !strings.HasPrefix(s.Key, "rlflx:") || s.TTL <= 0 && s.TTL != model.Forever {
 			return nil

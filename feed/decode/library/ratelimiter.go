@@ -37,7 +37,8 @@ func recognizeMicroseconds(prefix string) func(*decode.Sample, decode.Context) *
 		if !ok || !form.BothEnds(s, form.IsScore) || !c.Named && !hasPart(s.Key, prefix) {
 			return nil
 		}
-		return form.Logged(lives, limiter.DeniedCharged, form.PrefixOf(s.Key), "named "+prefix+":<id>", "a sorted set whose members are their scores, in microseconds")
+		return form.Logged(lives, limiter.DeniedCharged, form.PrefixOf(s.Key), "named "+prefix+":<id>",
+			"a sorted set whose members are their scores, in microseconds")
 	}
 }
 
@@ -67,6 +68,7 @@ var asyncRatelimiter = &decode.Library{
 		if !ok || !form.BothEnds(s, form.IsScore) || !form.HasFraction(s.First[0]) && !form.HasFraction(s.Last[len(s.Last)-1]) {
 			return nil
 		}
-		return form.Logged(lives, limiter.DeniedFree, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in milliseconds with a fraction")
+		return form.Logged(lives, limiter.DeniedFree, form.PrefixOf(s.Key),
+			"a sorted set whose members are their scores, in milliseconds with a fraction")
 	},
 }

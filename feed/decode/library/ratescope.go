@@ -45,7 +45,8 @@ var ratescope = &decode.Library{
 func ownForm(s *decode.Sample, now limiter.Instant) (decode.Kind, string) {
 	switch s.Type {
 	case "zset":
-		if s.TTL > 0 && len(s.First) > 0 && len(s.Last) > 0 && isOwnEntry(s.First[0], now) && isOwnEntry(s.Last[0], now) && !isThousandfold(s, now) {
+		if s.TTL > 0 && len(s.First) > 0 && len(s.Last) > 0 && isOwnEntry(s.First[0], now) && isOwnEntry(s.Last[0], now) &&
+			!isThousandfold(s, now) {
 			return decode.Log, "a sorted set whose members are their scores, in microseconds"
 		}
 	case "stream":
@@ -68,7 +69,8 @@ func ownForm(s *decode.Sample, now limiter.Instant) (decode.Kind, string) {
 		case !ok || s.TTL <= 0 || decode.UnitOf(float64(m.At), now) != time.Microsecond:
 		case m.Parts > 1:
 			return decode.TAT, "a time in microseconds with a fraction"
-		case strings.HasPrefix(s.Key, redisstore.DefaultPrefix) && m.At <= s.Expiry(now).Add(form.Latency) && s.Expiry(now).Sub(m.At) <= limiter.MaxWindow:
+		case strings.HasPrefix(s.Key, redisstore.DefaultPrefix) && m.At <= s.Expiry(now).Add(form.Latency) &&
+			s.Expiry(now).Sub(m.At) <= limiter.MaxWindow:
 			return decode.TAT, "named " + redisstore.DefaultPrefix + "<key>, a time in microseconds at which its key is still there"
 		}
 	}

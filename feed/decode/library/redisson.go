@@ -73,7 +73,8 @@ func readRedisson(s *decode.Sample) (limit limiter.Limit, overall, ok bool) {
 	rate, okRate := form.Count(s.Fields["rate"])
 	ms, okInterval := form.Count(s.Fields["interval"])
 	kind := s.Fields["type"]
-	if !okRate || !okInterval || rate == 0 || ms > limiter.MaxWindow.Milliseconds() || kind != "0" && kind != "1" || s.Length < 3 || s.Length > 4 {
+	if !okRate || !okInterval || rate == 0 || ms > limiter.MaxWindow.Milliseconds() || kind != "0" && kind != "1" || s.Length < 3 ||
+		s.Length > 4 {
 		return limit, false, false
 	}
 	limit = limiter.Limit{Count: rate, Window: form.Milliseconds(ms)}

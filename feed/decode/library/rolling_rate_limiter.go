@@ -15,7 +15,8 @@ import (
 // that it can demand is nowhere in Redis.
 var rollingRateLimiter = &decode.Library{
 	Name: "rolling-rate-limiter", Version: "0.4.2", Types: []string{"zset"},
-	Silent: []string{"the limit", "the window's fraction of a second", "the least time between two requests", "which requests were denied: they are recorded as the others"},
+	Silent: []string{"the limit", "the window's fraction of a second", "the least time between two requests",
+		"which requests were denied: they are recorded as the others"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		lives, ok := form.Newest(s, c.Now, time.Microsecond)
 		if !ok || !form.BothEnds(s, func(e decode.Element) bool { return form.IsUUID(e.Member) && !form.HasFraction(e) }) {
@@ -25,7 +26,8 @@ var rollingRateLimiter = &decode.Library{
 		if window == 0 || lives-window > 100*time.Millisecond && !c.Named || !form.Spans(s, time.Microsecond, window) {
 			return nil
 		}
-		return form.Logged(window, limiter.DeniedCharged, form.PrefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds", "it expires a whole number of seconds after its newest score")
+		return form.Logged(window, limiter.DeniedCharged, form.PrefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds",
+			"it expires a whole number of seconds after its newest score")
 	},
 }
 
@@ -43,7 +45,8 @@ var slidingWindowRateLimiter = &decode.Library{
 		if !ok || !whole || !c.Named {
 			return nil
 		}
-		return form.Logged(window, limiter.DeniedFree, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in microseconds", "it lives a thousand windows")
+		return form.Logged(window, limiter.DeniedFree, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in microseconds",
+			"it lives a thousand windows")
 	},
 }
 

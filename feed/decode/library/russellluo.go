@@ -27,6 +27,7 @@ var russellluo = &decode.Library{
 			return base + "@" + form.Decimal(int64(start)*1000)
 		}}
 		x.Settings.Algorithm, x.Settings.Window = limiter.SlidingWindow, w
-		return form.MatchWindowed(x, base, "", "named <key>@<start of a window in nanoseconds>", "an integer that expires two windows after it was written")
+		return form.MatchWindowed(x, base, "", "named <key>@<start of a window in nanoseconds>",
+			"an integer that expires two windows after it was written")
 	},
 }

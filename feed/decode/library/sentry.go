@@ -64,7 +64,8 @@ func matchGranules(s *decode.Sample, c decode.Context) *decode.Match {
 	index, ok := form.Count(last)
 	size, sok := form.Count(g)
 	window, wok := form.Count(w)
-	if !ok || !sok || !wok || size == 0 || window < size || window/size > mostGranules || window > int64(limiter.MaxWindow/time.Second) || !form.IsCounter(s) || front == "" {
+	if !ok || !sok || !wok || size == 0 || window < size || window/size > mostGranules || window > int64(limiter.MaxWindow/time.Second) ||
+		!form.IsCounter(s) || front == "" {
 		return nil
 	}
 	l := &granules{base: base + ":", window: time.Duration(window) * time.Second, size: time.Duration(size) * time.Second}
@@ -133,10 +134,12 @@ func (g *granules) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Setti
 func matchDrips(s *decode.Sample, c decode.Context) *decode.Match {
 	_, level := form.Number(s.Fields["current_level"])
 	_, at := form.Number(s.Fields["last_drip"])
-	if !c.Named && !strings.HasPrefix(s.Key, "leaky_bucket_limiter:") || !level || !at || s.Length != 2 || s.TTL <= 0 || !isRecent(s.Fields["last_drip"], c.Now, day) {
+	if !c.Named && !strings.HasPrefix(s.Key, "leaky_bucket_limiter:") || !level || !at || s.Length != 2 || s.TTL <= 0 ||
+		!isRecent(s.Fields["last_drip"], c.Now, day) {
 		return nil
 	}
-	m := &decode.Match{Prefix: "leaky_bucket_limiter:", Limiter: &drips{key: s.Key}, Why: []string{"named leaky_bucket_limiter:<key>", "a hash of current_level and last_drip"}}
+	m := &decode.Match{Prefix: "leaky_bucket_limiter:", Limiter: &drips{key: s.Key},
+		Why: []string{"named leaky_bucket_limiter:<key>", "a hash of current_level and last_drip"}}
 	m.Algorithm = limiter.LeakyBucket
 	return m
 }
@@ -172,7 +175,8 @@ func (dr *drips) Decode(_ limiter.Instant, got []decode.Sample, given decode.Set
 // matchUnderWay knows concurrent_limit:<client>: a member for each request under way, with the
 // second of its start. One that is 30 s old is taken for lost.
 func matchUnderWay(s *decode.Sample, c decode.Context) *decode.Match {
-	if !strings.HasPrefix(s.Key, "concurrent_limit:") || s.TTL > 0 || len(s.First) == 0 || decode.UnitOf(s.First[0].Score, c.Now) != time.Second {
+	if !strings.HasPrefix(s.Key, "concurrent_limit:") || s.TTL > 0 || len(s.First) == 0 ||
+		decode.UnitOf(s.First[0].Score, c.Now) != time.Second {
 		return nil
 	}
 	m := &decode.Match{

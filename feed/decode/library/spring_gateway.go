@@ -30,7 +30,8 @@ var springGateway = &decode.Library{
 // concurrent_requests_limiter.<user>. Its load shedders keep nothing for a user.
 var stripe = &decode.Library{
 	Name: "stripe", Version: "2017", Published: true, Types: []string{"string", "zset"},
-	Silent: []string{"replenish rate and capacity: their ratio alone follows from the expiry", "denied requests", "when a request under way counts as lost"},
+	Silent: []string{"replenish rate and capacity: their ratio alone follows from the expiry", "denied requests",
+		"when a request under way counts as lost"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if s.Type == "zset" {
 			return matchStripeConcurrent(s, c)

@@ -19,7 +19,8 @@ var throttled = &decode.Library{
 		if !strings.HasSuffix(s.Text, "000") || !c.Named && namesExpiry(s.Key) {
 			return nil
 		}
-		m := form.MatchTAT(s, c, tatRoundedDown, "", "nanoseconds of now and of its own expiry, rounded down to seconds", "whole microseconds, as of the server's clock")
+		m := form.MatchTAT(s, c, tatRoundedDown, "", "nanoseconds of now and of its own expiry, rounded down to seconds",
+			"whole microseconds, as of the server's clock")
 		if m != nil {
 			m.Limiter.(*form.TAT).Forgets = true
 		}

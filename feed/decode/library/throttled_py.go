@@ -74,7 +74,8 @@ func matchPeriod(s *decode.Sample, c decode.Context, sliding bool, prefix, named
 		return nil
 	}
 	l := &form.WindowCounter{Name: form.EndsWithIndex(base + ":"), Window: w, Sliding: sliding, Charged: !sliding}
-	return l.Match(strings.TrimSuffix(base, ":period"), prefix, named, "the index of a window ends the name", "an integer that expires with that window's successors")
+	return l.Match(strings.TrimSuffix(base, ":period"), prefix, named, "the index of a window ends the name",
+		"an integer that expires with that window's successors")
 }
 
 // secondsBucket is a bucket that comes back at whole seconds: floor(seconds × rate) units since

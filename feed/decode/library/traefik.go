@@ -27,7 +27,8 @@ var traefik = &decode.Library{
 		}
 		return &decode.Match{
 			Settings: decode.Settings{Algorithm: limiter.TokenBucket},
-			Prefix:   "rate:", Why: []string{"named rate:<middleware>@<provider>:<source>", "a hash of nothing but last, a time in microseconds, and tokens"},
+			Prefix:   "rate:", Why: []string{"named rate:<middleware>@<provider>:<source>",
+				"a hash of nothing but last, a time in microseconds, and tokens"},
 			Limiter: &traefikBucket{s.Key},
 		}
 	},

@@ -27,7 +27,8 @@ var tyk = &decode.Library{
 			return nil
 		}
 		lives, _ := form.Newest(s, c.Now, time.Nanosecond)
-		m := form.LoggedSeconds(lives, limiter.DeniedCharged, "rate-limit-", "named rate-limit-<scope>-<hash>", "a sorted set whose members are their scores, in nanoseconds")
+		m := form.LoggedSeconds(lives, limiter.DeniedCharged, "rate-limit-", "named rate-limit-<scope>-<hash>",
+			"a sorted set whose members are their scores, in nanoseconds")
 		m.Blocks = s.Key + ".BLOCKED"
 		return m
 	},

@@ -13,7 +13,8 @@ import (
 // upstash is @upstash/ratelimit, whose default prefix is @upstash/ratelimit. Its windows are strings
 // <prefix>:<id>:<index>, by the client's clock; under another prefix they are those of many programs,
 // unless what analytics record or a dynamic limit stands beside them, <prefix>:events:<hour> and
-// <prefix>:dynamic:global. Over several regions they are hashes of a cost for each request. A fixed window expires a window after its first request, a sliding one two windows and a
+// <prefix>:dynamic:global. Over several regions they are hashes of a cost for each request. A fixed window expires
+// a window after its first request, a sliding one two windows and a
 // second after it, so that one look tells them apart; a cached fixed window never expires. Its token
 // bucket is the hash <prefix>:<id> of tokens and refilledAt.
 //
@@ -23,7 +24,8 @@ import (
 // does not even ask.
 var upstash = &decode.Library{
 	Name: "upstash-ratelimit", Version: "2.2.0", Types: []string{"string", "hash"}, Fields: []string{"tokens", "refilledAt"},
-	Silent: []string{"the limit, unless it is a dynamic one", "of buckets the size, the refill and the interval", "denied requests, unless analytics are on", "who is on the deny list"},
+	Silent: []string{"the limit, unless it is a dynamic one", "of buckets the size, the refill and the interval",
+		"denied requests, unless analytics are on", "who is on the deny list"},
 	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
 		if _, ok := s.Fields["refilledAt"]; ok {
 			return upstashBucket(s, c)

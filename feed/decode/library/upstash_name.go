@@ -43,7 +43,8 @@ type upstashChoice struct {
 func upstashTraces(names []upstashName, now limiter.Instant) upstashChoice {
 	c := upstashChoice{names: names}
 	for _, n := range names {
-		c.siblings = append(c.siblings, decode.Fetch{Key: upstashEventsKey(n.prefix, now), Type: "zset"}, decode.Fetch{Key: n.dynamicKey(), Type: "string"})
+		c.siblings = append(c.siblings, decode.Fetch{Key: upstashEventsKey(n.prefix, now), Type: "zset"},
+			decode.Fetch{Key: n.dynamicKey(), Type: "string"})
 	}
 	return c
 }
