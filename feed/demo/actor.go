@@ -43,7 +43,8 @@ func hire(c redisstore.Client) []*actor {
 func castRules() []config.Rule {
 	var list []config.Rule
 	for _, p := range cast() {
-		list = append(list, config.Rule{Match: config.LiteralGlob(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true, Window: p.limit.Window})
+		list = append(list, config.Rule{Match: config.LiteralGlob(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true,
+			Window: p.limit.Window})
 	}
 	return list
 }

@@ -98,7 +98,8 @@ func (a *actor) remaining(p *track.Past, charges []charge, now limiter.Instant) 
 
 // prepare puts the past of all actors on the server: only what still counts, for requests
 // that were denied changed nothing, and old ones have left.
-func prepare(ctx context.Context, m *miniredis.Miniredis, c *redis.Client, actors []*actor, now limiter.Instant) (map[string]*track.Past, error) {
+func prepare(ctx context.Context, m *miniredis.Miniredis, c *redis.Client, actors []*actor, now limiter.Instant) (map[string]*track.Past,
+	error) {
 	m.ClockTTL(true)
 	pasts := make(map[string]*track.Past, len(actors))
 	pipe := c.Pipeline()

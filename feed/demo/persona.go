@@ -42,7 +42,8 @@ func cast() []persona {
 		{"graphql:tenant:größe", limiter.SlidingWindow, per(46, time.Minute), tide(40*time.Second, 0.2, 1.2)},
 		{"report:cron:nightly", limiter.FixedWindow, per(10, 30*time.Second), clockwork(4 * time.Second)},
 		{"chat:room:42", limiter.GCRA, limiter.Limit{Count: 10, Window: 10 * time.Second, Burst: 5}, bursts(5, 4500*time.Millisecond)},
-		{"push:device:9f3c", limiter.TokenBucket, limiter.Limit{Count: 15, Window: 30 * time.Second, Burst: 8}, shifts(10*time.Second, 12*time.Second, 1.4)},
+		{"push:device:9f3c", limiter.TokenBucket, limiter.Limit{Count: 15, Window: 30 * time.Second, Burst: 8},
+			shifts(10*time.Second, 12*time.Second, 1.4)},
 		{"video:encode:queue", limiter.LeakyBucket, limiter.Limit{Count: 12, Window: 12 * time.Second, Burst: 6}, ramp(25*time.Second, 0.2, 2)},
 	}
 }
