@@ -86,9 +86,9 @@ func RaiseStored(t *model.Target, held []decode.Sample, units int64, now limiter
 }
 
 // Check returns an error, in one sentence, if the new limit is out of range.
-func (w *Raised) Check() error {
-	for _, n := range []int64{w.Is.Count, w.Is.Burst} {
-		if n < 0 || n > limiter.MaxCount || w.Is.Count == 0 {
+func (r *Raised) Check() error {
+	for _, n := range []int64{r.Is.Count, r.Is.Burst} {
+		if n < 0 || n > limiter.MaxCount || r.Is.Count == 0 {
 			return fmt.Errorf("a limit of %d is out of range: its keys were changed since it was read", n)
 		}
 	}
