@@ -74,4 +74,5 @@ const ginTime = "ts"
 
 // errReadAddWrite is the error of a limiter whose library reads, adds and writes in separate steps,
 // so that the library could overwrite a request from here.
-var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's UnstorageStore, which reads, adds and writes one after the other: a request from here could be lost in between, so that none is fired")
+var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's UnstorageStore, which reads, adds and writes one after the " +
+	"other: a request from here could be lost in between, so that none is fired")

@@ -119,7 +119,8 @@ func (w *Writer) Check(t *model.Target, cost int64) error {
 	case w.Seconds && window%time.Second != 0:
 		return fmt.Errorf("a window of %v is none that %s can keep, which counts whole seconds: correct its rule", window, w.Library)
 	case w == limitsMoving && t.Limit.Count > mostListed:
-		return fmt.Errorf("a limit of %d is kept as a list that each request would have to read: nothing is fired above %d", t.Limit.Count, mostListed)
+		return fmt.Errorf("a limit of %d is kept as a list that each request would have to read: nothing is fired above %d", t.Limit.Count,
+			mostListed)
 	}
 	return nil
 }

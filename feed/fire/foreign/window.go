@@ -15,7 +15,8 @@ import (
 var (
 	// INCRBY, and PEXPIRE with the first request of the window. Denied requests are counted too.
 	upstashFixed = &Writer{
-		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), Named: true, Assumes: "without a cache of denials",
+		Library: "upstash-ratelimit", Algorithm: limiter.FixedWindow, Charged: true, fetch: indexes(1), Named: true,
+		Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
 			if s.TTL == model.Forever { // a limiter with a cache, which uses other commands
@@ -57,7 +58,8 @@ var (
 				return Written{Decision: r.decide(false, r.halves(current, previous))}, nil
 			}
 			current += r.Cost
-			w := Written{Commands: [][]any{{"incrby", r.Held[0].Key, r.Cost}}, Decision: r.decide(weighted+current <= limit, r.halves(current, previous))}
+			w := Written{Commands: [][]any{{"incrby", r.Held[0].Key, r.Cost}},
+				Decision: r.decide(weighted+current <= limit, r.halves(current, previous))}
 			if current == r.Cost {
 				w.Commands = append(w.Commands, []any{"pexpire", r.Held[0].Key, 2*window + 1000})
 			}
@@ -134,7 +136,8 @@ const laravelTimer = ":timer"
 // counted. A second key, the timer, holds the end of the window in whole seconds, in the library by
 // its client's clock.
 var laravel = &Writer{
-	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: laravelTimer, Assumes: "to ask before it counts, as its middleware does",
+	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: laravelTimer,
+	Assumes: "to ask before it counts, as its middleware does",
 	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 		return []decode.Fetch{{Key: name, Type: "string"}, {Key: name + laravelTimer, Type: "string"}}
 	},
