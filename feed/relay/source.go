@@ -28,7 +28,8 @@ type Options struct {
 }
 
 // ErrExporter is why nothing can be fired through exporters.
-var ErrExporter = errors.New("this dashboard is fed by an exporter, through which nothing is fired: start one on the server itself, with --redis and --allow-inject")
+var ErrExporter = errors.New("this dashboard is fed by an exporter, through which nothing is fired: start one on the server itself, " +
+	"with --redis and --allow-inject")
 
 // Source reads the streams of exporters as a source. Make one with New.
 type Source struct {
