@@ -64,7 +64,8 @@ func Moment(f *record.File, at limiter.Instant, key string, o report.Options) (r
 // key was not there. It is an error if there would be more than MaxRows.
 func History(f *record.File, key string, step time.Duration, o report.Options) ([]report.Row, string, error) {
 	if step <= 0 || f.End.Sub(f.Begin)/step >= MaxRows {
-		return nil, "", fmt.Errorf("steps of %v make more than %d rows of %v: give longer ones", step, MaxRows, f.End.Sub(f.Begin).Round(time.Second))
+		return nil, "", fmt.Errorf("steps of %v make more than %d rows of %v: give longer ones", step, MaxRows,
+			f.End.Sub(f.Begin).Round(time.Second))
 	}
 	h := history{file: f, key: key, step: step, options: o, came: map[int]*came{}}
 	err := batches(f, 0, func(b model.Batch, at limiter.Instant) bool {
