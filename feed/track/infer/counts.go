@@ -75,7 +75,8 @@ type stops struct {
 func (g *group) learnCount(id uint64, was, now *key) {
 	c := &g.counts
 	moved := now.expiry.Sub(was.expiry)
-	begun := now.present && (!was.present || now.count < was.count && moved > expirySlack || moved > expirySlack && was.expiry != 0 && was.expiry <= now.at)
+	begun := now.present && (!was.present || now.count < was.count && moved > expirySlack || moved > expirySlack && was.expiry != 0 &&
+		was.expiry <= now.at)
 	if was.at != 0 && was.present && (!now.present || begun) {
 		c.ended(id, was, g.windows.figure())
 	}
