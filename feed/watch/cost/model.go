@@ -36,30 +36,30 @@ const (
 )
 
 // Command returns the price of one command within a pipeline.
-func (t Model) Command(name string) time.Duration {
-	d, ok := t.Exec[name]
+func (m Model) Command(name string) time.Duration {
+	d, ok := m.Exec[name]
 	if !ok {
 		d = unknown
 	}
 	d += overhead
-	if t.Factor > 0 {
-		d = time.Duration(float64(d) * t.Factor)
+	if m.Factor > 0 {
+		d = time.Duration(float64(d) * m.Factor)
 	}
 	return d
 }
 
 // Pipeline returns the price of a pipeline, with its turns.
-func (t Model) Pipeline(cmds []redis.Cmder) time.Duration {
-	return t.Wake() + busyTurn*time.Duration(len(cmds)/chunk) + t.commands(cmds)
+func (m Model) Pipeline(cmds []redis.Cmder) time.Duration {
+	return m.Wake() + busyTurn*time.Duration(len(cmds)/chunk) + m.commands(cmds)
 }
 
 // Wake returns the price of one turn.
-func (t Model) Wake() time.Duration { return max(t.Turn, busyTurn) }
+func (m Model) Wake() time.Duration { return max(m.Turn, busyTurn) }
 
 // commands returns the price of the commands of a pipeline without its turns.
-func (t Model) commands(cmds []redis.Cmder) (sum time.Duration) {
+func (m Model) commands(cmds []redis.Cmder) (sum time.Duration) {
 	for _, c := range cmds {
-		sum += t.Command(c.Name())
+		sum += m.Command(c.Name())
 	}
 	return sum
 }
