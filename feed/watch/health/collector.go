@@ -63,14 +63,14 @@ var sections = []string{"server", "clients", "memory", "persistence", "stats", "
 
 // Examine asks all nodes at the same time, each in one round trip; at is the server's clock.
 // The figures of nodes that do not answer are left out. It fails when no node answers.
-func (d *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limiter.Instant) (Examination, error) {
-	if d.shut == nil {
-		d.shut = make(map[string]string)
+func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limiter.Instant) (Examination, error) {
+	if c.shut == nil {
+		c.shut = make(map[string]string)
 	}
 	answers := make([]answer, len(nodes))
 	asking, _ := panics.NewGroup(ctx)
 	for i, node := range nodes {
-		asking.Go(func() { answers[i] = d.ask(ctx, node) })
+		asking.Go(func() { answers[i] = c.ask(ctx, node) })
 	}
 	if err := asking.Wait(); err != nil {
 		return Examination{}, err
@@ -79,7 +79,7 @@ func (d *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	var lost error
 	answered := 0
 	for _, a := range answers {
-		if err := d.take(a, &now, h); err != nil {
+		if err := c.take(a, &now, h); err != nil {
 			lost = err
 			continue
 		}
@@ -92,31 +92,31 @@ func (d *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	h.Slow = h.Slow[:min(len(h.Slow), mostSlow)]
 	slices.SortStableFunc(h.Spikes, func(a, b model.Spike) int { return cmp.Compare(b.At, a.At) })
 	h.Spikes = h.Spikes[:min(len(h.Spikes), mostSpikes)]
-	over := at.Sub(d.at)
-	if d.at != 0 && d.before.same(&now) && over > 0 {
-		h.Over = cmp.Or(now.since(&d.before, answered), over)
+	over := at.Sub(c.at)
+	if c.at != 0 && c.before.same(&now) && over > 0 {
+		h.Over = cmp.Or(now.since(&c.before, answered), over)
 	}
-	fillHealth(h, &now, &d.before)
-	for _, name := range slices.Sorted(maps.Keys(d.shut)) {
-		h.Missing = append(h.Missing, fmt.Sprintf("%s may not be asked by this user: %s", strings.ToUpper(name), d.shut[name]))
+	fillHealth(h, &now, &c.before)
+	for _, name := range slices.Sorted(maps.Keys(c.shut)) {
+		h.Missing = append(h.Missing, fmt.Sprintf("%s may not be asked by this user: %s", strings.ToUpper(name), c.shut[name]))
 	}
-	d.reprice(&now)
-	e := Examination{Health: h, Prices: maps.Clone(d.prices), Cost: time.Duration(answered) * lookPrice}
+	c.reprice(&now)
+	e := Examination{Health: h, Prices: maps.Clone(c.prices), Cost: time.Duration(answered) * lookPrice}
 	e.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)
-	e.RoundTrip = d.waker.Learn(workSince(h, &now, &d.before, answered))
+	e.RoundTrip = c.waker.Learn(workSince(h, &now, &c.before, answered))
 	e.Cost += e.RoundTrip * time.Duration(answered)
-	d.before, d.at = now, at
+	c.before, c.at = now, at
 	return e, nil
 }
 
 // forbidden notes a missing permission. Other error replies are ignored, since a server may
 // not know the command. It returns err if the node is away.
-func (d *Collector) forbidden(command string, err error) error {
+func (c *Collector) forbidden(command string, err error) error {
 	switch {
 	case connect.Away(err):
 		return err
 	case connect.Code(err) == "NOPERM":
-		d.shut[command] = connect.Remedy(err)
+		c.shut[command] = connect.Remedy(err)
 	}
 	return nil
 }
@@ -128,16 +128,16 @@ type answer struct {
 	latency *redis.LatencyCmd
 }
 
-// ask asks one node. It only reads d, so that several nodes can be asked at once.
-func (d *Collector) ask(ctx context.Context, node *redis.Client) (a answer) {
+// ask asks one node. It only reads c, so that several nodes can be asked at once.
+func (c *Collector) ask(ctx context.Context, node *redis.Client) (a answer) {
 	pipe := node.Pipeline()
-	if d.shut["info"] == "" {
+	if c.shut["info"] == "" {
 		a.info = pipe.Info(ctx, sections...)
 	}
-	if d.shut["slowlog"] == "" {
+	if c.shut["slowlog"] == "" {
 		a.slow = pipe.SlowLogGet(ctx, mostSlow)
 	}
-	if d.shut["latency"] == "" {
+	if c.shut["latency"] == "" {
 		a.latency = pipe.Latency(ctx)
 	}
 	if pipe.Len() == 0 {
@@ -153,9 +153,9 @@ func (d *Collector) ask(ctx context.Context, node *redis.Client) (a answer) {
 }
 
 // take adds the answer of one node to the figures of all. It fails when the node is away.
-func (d *Collector) take(a answer, f *figures, h *model.Health) error {
+func (c *Collector) take(a answer, f *figures, h *model.Health) error {
 	if a.info != nil {
-		if err := d.forbidden("info", a.info.Err()); err != nil {
+		if err := c.forbidden("info", a.info.Err()); err != nil {
 			return err
 		}
 		if a.info.Err() == nil {
@@ -163,7 +163,7 @@ func (d *Collector) take(a answer, f *figures, h *model.Health) error {
 		}
 	}
 	if a.slow != nil {
-		if err := d.forbidden("slowlog", a.slow.Err()); err != nil {
+		if err := c.forbidden("slowlog", a.slow.Err()); err != nil {
 			return err
 		}
 		for _, l := range a.slow.Val() {
@@ -171,7 +171,7 @@ func (d *Collector) take(a answer, f *figures, h *model.Health) error {
 		}
 	}
 	if a.latency != nil {
-		if err := d.forbidden("latency", a.latency.Err()); err != nil {
+		if err := c.forbidden("latency", a.latency.Err()); err != nil {
 			return err
 		}
 		for _, s := range a.latency.Val() {
@@ -190,9 +190,9 @@ const dearest = 4
 
 // reprice calculates the mean execution time of the read commands since the previous
 // examination.
-func (d *Collector) reprice(now *figures) {
+func (c *Collector) reprice(now *figures) {
 	for name, s := range now.commands {
-		was := d.before.commands[name]
+		was := c.before.commands[name]
 		calls, usec := s.calls-was.calls, s.usec-was.usec
 		if calls < 0 { // the server was restarted
 			calls, usec = s.calls, s.usec
@@ -204,10 +204,10 @@ func (d *Collector) reprice(now *figures) {
 		if s.p50 > 0 {
 			mean = min(mean, dearest*s.p50)
 		}
-		if d.prices == nil {
-			d.prices = make(map[string]time.Duration)
+		if c.prices == nil {
+			c.prices = make(map[string]time.Duration)
 		}
-		d.prices[name] = time.Duration(mean * 1e3)
+		c.prices[name] = time.Duration(mean * 1e3)
 	}
 }
 
