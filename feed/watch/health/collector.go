@@ -59,7 +59,8 @@ const (
 )
 
 // sections lists the sections of INFO that are used. Before Redis 7, INFO all replaces them.
-var sections = []string{"server", "clients", "memory", "persistence", "stats", "replication", "cpu", "commandstats", "errorstats", "latencystats", "keyspace"}
+var sections = []string{"server", "clients", "memory", "persistence", "stats", "replication", "cpu", "commandstats", "errorstats",
+	"latencystats", "keyspace"}
 
 // Examine asks all nodes at the same time, each in one round trip; at is the server's clock.
 // The figures of nodes that do not answer are left out. It fails when no node answers.
@@ -175,7 +176,8 @@ func (c *Collector) take(a answer, f *figures, h *model.Health) error {
 			return err
 		}
 		for _, s := range a.latency.Val() {
-			h.Spikes = append(h.Spikes, model.Spike{Event: s.Name[:min(len(s.Name), longestSlow)], At: limiter.InstantOf(s.Time), Latest: s.Latest, Most: s.Max})
+			h.Spikes = append(h.Spikes, model.Spike{Event: s.Name[:min(len(s.Name), longestSlow)], At: limiter.InstantOf(s.Time), Latest: s.Latest,
+				Most: s.Max})
 		}
 	}
 	return nil

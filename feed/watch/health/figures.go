@@ -29,7 +29,8 @@ type commandSums struct {
 }
 
 func newFigures() figures {
-	return figures{values: map[string]float64{}, words: map[string]string{}, commands: map[string]commandSums{}, errors: map[string]float64{}, failed: map[string]bool{}}
+	return figures{values: map[string]float64{}, words: map[string]string{}, commands: map[string]commandSums{}, errors: map[string]float64{},
+		failed: map[string]bool{}}
 }
 
 // add adds the INFO of one node.

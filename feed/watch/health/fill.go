@@ -69,7 +69,8 @@ func commandStats(over time.Duration, now, before *figures) []model.CommandStat 
 			was = commandSums{}
 		}
 		calls, usec := s.calls-was.calls, s.usec-was.usec
-		c := costed{CommandStat: model.CommandStat{Name: name, Total: int64(s.calls), P99: time.Duration(s.p99 * 1e3), Scripts: scripted(name)}, spent: usec}
+		c := costed{CommandStat: model.CommandStat{Name: name, Total: int64(s.calls), P99: time.Duration(s.p99 * 1e3), Scripts: scripted(name)},
+			spent: usec}
 		if calls > 0 {
 			c.Mean = time.Duration(usec / calls * 1e3)
 		}
