@@ -32,34 +32,34 @@ type dutyCycle struct {
 }
 
 // length returns the length of the next sample.
-func (p *dutyCycle) length() time.Duration {
-	if p.rate == 0 {
+func (d *dutyCycle) length() time.Duration {
+	if d.rate == 0 {
 		return firstSample
 	}
-	affordable := p.share * float64(period-samplePrice) / (p.rate * eventPrice.Seconds())
+	affordable := d.share * float64(period-samplePrice) / (d.rate * eventPrice.Seconds())
 	return time.Duration(min(max(affordable, float64(shortestSample)), float64(period*9/10)))
 }
 
 // record takes the length and the events of a sample, and returns its cost as server time and
 // how long to pause before the next.
-func (p *dutyCycle) record(lasted time.Duration, events int) (cost, silence time.Duration) {
+func (d *dutyCycle) record(lasted time.Duration, events int) (cost, silence time.Duration) {
 	rate := float64(max(events, 1)) / max(lasted, shortestSample).Seconds()
-	if p.rate == 0 || rate > p.rate {
-		p.rate = rate // at once, so that a burst exceeds the share in one sample only
+	if d.rate == 0 || rate > d.rate {
+		d.rate = rate // at once, so that a burst exceeds the share in one sample only
 	} else {
-		p.rate += (rate - p.rate) / 4
+		d.rate += (rate - d.rate) / 4
 	}
 	cost = samplePrice + time.Duration(events)*eventPrice
-	return cost, max(p.period(events), time.Duration(float64(cost)/p.share)) - lasted
+	return cost, max(d.period(events), time.Duration(float64(cost)/d.share)) - lasted
 }
 
 // period returns the time from the start of a sample with so many events to the next: the usual
 // period, which doubles with every sample of a lasting silence.
-func (p *dutyCycle) period(events int) time.Duration {
+func (d *dutyCycle) period(events int) time.Duration {
 	if events > 0 {
-		p.quiet = 0
+		d.quiet = 0
 		return period
 	}
-	p.quiet = min(p.quiet+1, emptySamples+8)
-	return min(period<<max(p.quiet-emptySamples, 0), longestPeriod)
+	d.quiet = min(d.quiet+1, emptySamples+8)
+	return min(period<<max(d.quiet-emptySamples, 0), longestPeriod)
 }

@@ -25,8 +25,8 @@ const askKindAgain = 5 * time.Minute
 
 // Read asks for the report. ok is false when there is none: the server has no HOTKEYS, does not
 // profile, or refuses. It fails when the server is away.
-func (g *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.Time) (r Report, ok bool, err error) {
-	if now.Before(g.next) {
+func (i *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.Time) (r Report, ok bool, err error) {
+	if now.Before(i.next) {
 		return Report{}, false, nil
 	}
 	doer, can := node.(interface {
@@ -35,30 +35,30 @@ func (g *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.T
 	if !can {
 		return Report{}, false, nil
 	}
-	if !g.known {
+	if !i.known {
 		reply, err := doer.Do(ctx, "command", "info", "hotkeys").Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return Report{}, false, g.refused(err, now)
+			return Report{}, false, i.refused(err, now)
 		}
-		g.kind, g.known = kindOf(reply), true
+		i.kind, i.known = kindOf(reply), true
 	}
-	if g.kind == NoHotkeys {
-		g.known, g.next = false, now.Add(askKindAgain)
+	if i.kind == NoHotkeys {
+		i.known, i.next = false, now.Add(askKindAgain)
 		return Report{}, false, nil
 	}
 	reply, err := doer.Do(ctx, "hotkeys", "get").Result()
 	if errors.Is(err, redis.Nil) { // Redis, while no recording has begun
-		g.denied = nil
-		return Report{Kind: g.kind}, false, nil
+		i.denied = nil
+		return Report{Kind: i.kind}, false, nil
 	}
 	if err != nil {
-		g.off = strings.Contains(err.Error(), "disabled")
-		return Report{}, false, g.refused(err, now)
+		i.off = strings.Contains(err.Error(), "disabled")
+		return Report{}, false, i.refused(err, now)
 	}
-	g.denied, g.off = nil, false
-	r, err = g.kind.decode(reply, db)
+	i.denied, i.off = nil, false
+	r, err = i.kind.decode(reply, db)
 	if err != nil {
-		g.denied, g.next = err, now.Add(askKindAgain)
+		i.denied, i.next = err, now.Add(askKindAgain)
 		return Report{}, false, nil
 	}
 	return r, r.Over > 0 || r.Kind == ValkeyHotkeys, nil
@@ -66,29 +66,29 @@ func (g *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.T
 
 // refused notes an error reply, after which HOTKEYS is not sent for refusedFor, and returns
 // nil. It returns any other error.
-func (g *Index) refused(err error, now time.Time) error {
+func (i *Index) refused(err error, now time.Time) error {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
 		return err
 	}
-	g.denied = err
-	g.next = now.Add(refusedFor)
+	i.denied = err
+	i.next = now.Add(refusedFor)
 	return nil
 }
 
 // Kind returns the kind of HOTKEYS that the server has; NoHotkeys before it was asked.
-func (g *Index) Kind() Kind { return g.kind }
+func (i *Index) Kind() Kind { return i.kind }
 
 // Lack returns a phrase for model.HotKeys.Sources that says why there is no report although the
 // server has the command; "" when there is no such reason.
-func (g *Index) Lack() string {
+func (i *Index) Lack() string {
 	switch {
-	case g.off:
+	case i.off:
 		return "HOTKEYS of Valkey is off there (hotkey-top-k 0)"
-	case g.denied != nil && strings.HasPrefix(g.denied.Error(), "NOPERM"):
+	case i.denied != nil && strings.HasPrefix(i.denied.Error(), "NOPERM"):
 		return "HOTKEYS may not be asked by this user: allow it with ACL SETUSER … +hotkeys|get +command|info"
-	case errors.Is(g.denied, errReport):
-		return g.denied.Error()
+	case errors.Is(i.denied, errReport):
+		return i.denied.Error()
 	}
 	return ""
 }

@@ -54,36 +54,36 @@ var ErrNoTracking = errors.New("writes cannot be listened to")
 // event loop in which the key is written. It returns how long it listened and how often it
 // called each. FLUSHDB and FLUSHALL are not reported. If ctx ends, Sample closes the
 // connection and returns at once.
-func (e *Sampler) Sample(ctx context.Context, d time.Duration, each func(key string)) (lasted time.Duration, events int, err error) {
-	if err := e.connect(ctx); err != nil {
+func (s *Sampler) Sample(ctx context.Context, d time.Duration, each func(key string)) (lasted time.Duration, events int, err error) {
+	if err := s.connect(ctx); err != nil {
 		return 0, 0, err
 	}
-	e.each, e.events = each, 0
+	s.each, s.events = each, 0
 	defer func() {
-		e.each = nil
+		s.each = nil
 		if err != nil {
-			e.Close()
+			s.Close()
 		}
 	}()
 	args := []any{"client", "tracking", "on", "bcast"}
-	for _, p := range e.prefixes {
+	for _, p := range s.prefixes {
 		args = append(args, "prefix", p)
 	}
-	if err := e.conn.Process(ctx, redis.NewStatusCmd(ctx, args...)); err != nil {
+	if err := s.conn.Process(ctx, redis.NewStatusCmd(ctx, args...)); err != nil {
 		return 0, 0, refusal(err)
 	}
 	begun := time.Now()
 	every := drainEvery
 	for left := d; left > 0; left = d - time.Since(begun) {
 		if err := backoff.Sleep(ctx, min(left, every)); err != nil {
-			return 0, e.events, err
+			return 0, s.events, err
 		}
 		if left > every {
-			before := e.events
-			if err := e.conn.Ping(ctx).Err(); err != nil {
-				return 0, e.events, err
+			before := s.events
+			if err := s.conn.Ping(ctx).Err(); err != nil {
+				return 0, s.events, err
 			}
-			if e.events-before < drainFew {
+			if s.events-before < drainFew {
 				every *= 2
 			} else {
 				every = drainEvery
@@ -92,26 +92,26 @@ func (e *Sampler) Sample(ctx context.Context, d time.Duration, each func(key str
 	}
 	lasted = time.Since(begun)
 	// The messages that came before the reply to this command are read together with it.
-	err = e.conn.Process(ctx, redis.NewStatusCmd(ctx, "client", "tracking", "off"))
-	return lasted, e.events, err
+	err = s.conn.Process(ctx, redis.NewStatusCmd(ctx, "client", "tracking", "off"))
+	return lasted, s.events, err
 }
 
 // connect makes the connection if there is none.
-func (e *Sampler) connect(ctx context.Context) error {
-	if e.conn != nil {
+func (s *Sampler) connect(ctx context.Context) error {
+	if s.conn != nil {
 		return nil
 	}
-	if p := e.node.Options().Protocol; p != 3 {
+	if p := s.node.Options().Protocol; p != 3 {
 		return fmt.Errorf("%w over RESP%d: it takes RESP3", ErrNoTracking, p)
 	}
-	conn := e.node.Conn()
-	if err := conn.RegisterPushNotificationHandler(Pushed, e, false); err != nil {
+	conn := s.node.Conn()
+	if err := conn.RegisterPushNotificationHandler(Pushed, s, false); err != nil {
 		conn.Close()
 		return fmt.Errorf("%w: %w", ErrNoTracking, err)
 	}
-	e.conn = conn
-	if err := e.conn.Process(ctx, redis.NewCmd(ctx, "subscribe", Channel)); err != nil {
-		e.Close()
+	s.conn = conn
+	if err := s.conn.Process(ctx, redis.NewCmd(ctx, "subscribe", Channel)); err != nil {
+		s.Close()
 		return refusal(err)
 	}
 	return nil
@@ -119,16 +119,16 @@ func (e *Sampler) connect(ctx context.Context) error {
 
 // HandlePushNotification implements push.NotificationHandler. A message has a name and the
 // list of keys, or nil when a database was emptied.
-func (e *Sampler) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
+func (s *Sampler) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
 	if len(pushed) < 2 {
 		return nil
 	}
 	keys, _ := pushed[1].([]any)
 	for _, k := range keys {
 		if name, ok := k.(string); ok {
-			e.events++
-			if e.each != nil {
-				e.each(name)
+			s.events++
+			if s.each != nil {
+				s.each(name)
 			}
 		}
 	}
@@ -136,12 +136,12 @@ func (e *Sampler) HandlePushNotification(_ context.Context, _ push.NotificationH
 }
 
 // Close closes the connection, and the server stops sending messages.
-func (e *Sampler) Close() error {
-	if e.conn == nil {
+func (s *Sampler) Close() error {
+	if s.conn == nil {
 		return nil
 	}
-	conn := e.conn
-	e.conn = nil
+	conn := s.conn
+	s.conn = nil
 	// The connection must not go back to the pool, because it is still subscribed. QUIT ends it,
 	// and the second command fails, whereupon the pool drops the connection.
 	for range 2 {
@@ -150,7 +150,7 @@ func (e *Sampler) Close() error {
 	}
 	// A client and its connections share their handlers, except where sentinels name the server.
 	// The next connection registers its own.
-	if shared := e.node.Options().PushNotificationProcessor; shared != nil {
+	if shared := s.node.Options().PushNotificationProcessor; shared != nil {
 		_ = shared.UnregisterHandler(Pushed)
 	}
 	return conn.Close()
