@@ -147,7 +147,8 @@ func decodeValkey(reply any, db int) (Report, error) {
 		if !ok || !isKey || !isNumber {
 			return Report{}, errReport
 		}
-		if where, ok := f["db"].(int64); ok && where != int64(db) || seen[key] || len(key) > LongestKey || qps < 0 || len(r.Keys) == mostReported {
+		if where, ok := f["db"].(int64); ok && where != int64(db) || seen[key] || len(key) > LongestKey || qps < 0 ||
+			len(r.Keys) == mostReported {
 			continue
 		}
 		seen[key] = true
