@@ -135,7 +135,8 @@ func (m *manager) send(ctx context.Context, all, last bool) error {
 		for _, id := range part {
 			list = append(list, postableOf(was[id], now))
 		}
-		to, err := post(ctx, "the Alertmanager", strings.TrimSuffix(m.url, "/")+"/api/v2/alerts", func(w io.Writer) error { return json.NewEncoder(w).Encode(list) })
+		to, err := post(ctx, "the Alertmanager", strings.TrimSuffix(m.url, "/")+"/api/v2/alerts",
+			func(w io.Writer) error { return json.NewEncoder(w).Encode(list) })
 		m.heard(part, was, to, err, last, !last && ctx.Err() != nil)
 		if err != nil {
 			return err
