@@ -8,23 +8,30 @@ func ofSource(name, help string) *prometheus.Desc {
 
 // The metrics.
 var (
-	up         = ofSource("up", "Whether the server answers.")
-	age        = ofSource("source_age_seconds", "Time since the server last answered; absent before it did.")
-	rtt        = ofSource("round_trip_seconds", "Round trip time of the last reading; absent when it is not known.")
-	keys       = ofSource("keys", "Limiters that are watched.")
-	leftOut    = ofSource("keys_without_series", "Limiters that are watched and have no series, for there are too many or their names look alike.")
-	dropped    = ofSource("keys_not_watched", "Limiters that were found beyond the most that are watched.")
-	commands   = ofSource("watch_commands_total", "Commands that watching sent to the server.")
-	states     = prometheus.NewDesc("ratescope_keys_by_state", "Limiters by state: throttled, near (80 percent of the limit or more), ok, no_limit (the limit is not known), unreadable, likely (not certain to be limiters).", []string{"state"}, nil)
+	up      = ofSource("up", "Whether the server answers.")
+	age     = ofSource("source_age_seconds", "Time since the server last answered; absent before it did.")
+	rtt     = ofSource("round_trip_seconds", "Round trip time of the last reading; absent when it is not known.")
+	keys    = ofSource("keys", "Limiters that are watched.")
+	leftOut = ofSource("keys_without_series",
+		"Limiters that are watched and have no series, for there are too many or their names look alike.")
+	dropped  = ofSource("keys_not_watched", "Limiters that were found beyond the most that are watched.")
+	commands = ofSource("watch_commands_total", "Commands that watching sent to the server.")
+	states   = prometheus.NewDesc("ratescope_keys_by_state",
+		"Limiters by state: throttled, near (80 percent of the limit or more), ok, no_limit (the limit is not known), unreadable, likely (not "+
+			"certain to be limiters).", []string{"state"}, nil)
 	faultyKeys = ofSource("keys_sick", "Limiters that cannot be read, never free or hold what is no time.")
 	scanned    = ofSource("sweep_scanned_keys", "Keys of the server that the search for limiters has looked at in this pass.")
 	size       = ofSource("sweep_keys", "Keys of the server; absent when it is not known.")
-	passes     = ofSource("sweep_passes_total", "Passes of the search for limiters that are complete; until the first one is, keys may be missing.")
-	allowed    = ofSource("watch_allowed_ratio", "Share of the server's time that watching may take now: the budget, and more for the first search while nobody else uses the server.")
-	slots      = ofSource("slots", "Hash slots whose limiters are watched, of 16384; absent where all are.")
-	build      = prometheus.NewDesc("ratescope_build_info", "Version of ratescope, and of the Go that built it.", []string{"version", "goversion"}, nil)
-	firing     = prometheus.NewDesc("ratescope_alert_firing", "Alerts of the configuration that fire now; the key is empty for one about the server.", []string{"alert", "severity", "key"}, nil)
-	spent      = ofSource("watch_server_seconds_total", "Time of the server that watching took, estimated.")
+	passes     = ofSource("sweep_passes_total",
+		"Passes of the search for limiters that are complete; until the first one is, keys may be missing.")
+	allowed = ofSource("watch_allowed_ratio",
+		"Share of the server's time that watching may take now: the budget, and more for the first search while nobody else uses the server.")
+	slots = ofSource("slots", "Hash slots whose limiters are watched, of 16384; absent where all are.")
+	build = prometheus.NewDesc("ratescope_build_info", "Version of ratescope, and of the Go that built it.",
+		[]string{"version", "goversion"}, nil)
+	firing = prometheus.NewDesc("ratescope_alert_firing",
+		"Alerts of the configuration that fire now; the key is empty for one about the server.", []string{"alert", "severity", "key"}, nil)
+	spent = ofSource("watch_server_seconds_total", "Time of the server that watching took, estimated.")
 )
 
 // Figures of the server, as it tells them.

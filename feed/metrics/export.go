@@ -197,7 +197,8 @@ func (c *Collector) choose() []*model.Watched {
 		for _, k := range all {
 			pressing := k.Gauge.Throttled() || k.Gauge.Near()
 			switch {
-			case k.Reading.Target.Evidence == model.Likely, pressing != (pass == 0), pass == 1 && !c.exported[k.Reading.Key], pass > 0 && len(chosen) >= c.o.MaxKeys:
+			case k.Reading.Target.Evidence == model.Likely, pressing != (pass == 0), pass == 1 && !c.exported[k.Reading.Key], pass > 0 &&
+				len(chosen) >= c.o.MaxKeys:
 				continue
 			}
 			if name := c.name(k.Reading.Key); !names[name] {

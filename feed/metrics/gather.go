@@ -68,27 +68,33 @@ var figures = []keyFigure{
 	perKey("used", "Units of the limit that are used now.", func(k *model.Watched, _ time.Duration) (float64, bool) {
 		return float64(k.Gauge.Used.N), k.Gauge.Used.Known
 	}),
-	perKey("limit", "Units that are admitted in a window; absent when it is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
-		return float64(k.Reading.Target.Limit.Count), k.Reading.Target.LimitKnown
-	}),
+	perKey("limit", "Units that are admitted in a window; absent when it is not known.",
+		func(k *model.Watched, _ time.Duration) (float64, bool) {
+			return float64(k.Reading.Target.Limit.Count), k.Reading.Target.LimitKnown
+		}),
 	perKey("window_seconds", "Length of the window; absent when it is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
 		return k.Reading.Target.Window.Seconds(), k.Reading.Target.Window > 0
 	}),
-	perKey("utilization_ratio", "Used over limit, 1 is full; absent when the limit is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
-		return k.Gauge.Utilization, k.Gauge.Remaining.Known
-	}),
+	perKey("utilization_ratio", "Used over limit, 1 is full; absent when the limit is not known.",
+		func(k *model.Watched, _ time.Duration) (float64, bool) {
+			return k.Gauge.Utilization, k.Gauge.Remaining.Known
+		}),
 	perKey("remaining", "Units that are left; absent when the limit is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
 		return float64(k.Gauge.Remaining.N), k.Gauge.Remaining.Known
 	}),
-	perKey("denied", "Units denied in the last window; absent where denials are not recorded.", func(k *model.Watched, _ time.Duration) (float64, bool) {
-		return float64(k.Gauge.DeniedInW.N), k.Gauge.DeniedInW.Known && k.Reading.Err == ""
-	}),
-	perKey("next_admission_seconds", "Time until one request is admitted: 0 is now, +Inf never; absent when the limit is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
-		return seconds(k.Gauge.Next), k.Gauge.NextKnown
-	}),
-	perKey("rate_per_second", "Admitted units a second over the last window, of GCRA and buckets a lower bound: what leaks away between two readings is not seen while they are nearly empty; absent when it is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
-		return k.Gauge.Rate, k.Gauge.RateKnown
-	}),
+	perKey("denied", "Units denied in the last window; absent where denials are not recorded.",
+		func(k *model.Watched, _ time.Duration) (float64, bool) {
+			return float64(k.Gauge.DeniedInW.N), k.Gauge.DeniedInW.Known && k.Reading.Err == ""
+		}),
+	perKey("next_admission_seconds", "Time until one request is admitted: 0 is now, +Inf never; absent when the limit is not known.",
+		func(k *model.Watched, _ time.Duration) (float64, bool) {
+			return seconds(k.Gauge.Next), k.Gauge.NextKnown
+		}),
+	perKey("rate_per_second",
+		"Admitted units a second over the last window, of GCRA and buckets a lower bound: what leaks away between two readings is not seen "+
+			"while they are nearly empty; absent when it is not known.", func(k *model.Watched, _ time.Duration) (float64, bool) {
+			return k.Gauge.Rate, k.Gauge.RateKnown
+		}),
 	perKey("reading_age_seconds", "Time since the key was read.", func(_ *model.Watched, age time.Duration) (float64, bool) {
 		return age.Seconds(), true
 	}),

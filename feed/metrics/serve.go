@@ -60,7 +60,8 @@ func Handler(c *Collector) http.Handler {
 	known := knownHost(c.o.Hosts)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !known(r.Host) {
-			http.Error(w, fmt.Sprintf("the host %q is not one of this exporter: start it with --host to add it", safetext.Clean(r.Host)), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf("the host %q is not one of this exporter: start it with --host to add it", safetext.Clean(r.Host)),
+				http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)
