@@ -136,10 +136,12 @@ func New(c Config) (*Middleware, error) {
 		return nil, errors.New("the middleware has no limiter: set Config.Limiter")
 	}
 	if c.Policy != nil && absent.Value(c.Policy) || c.Denied != nil && absent.Value(c.Denied) {
-		return nil, fmt.Errorf("the policy (%T) or the handler of denied requests (%T) is a nil pointer: leave it out, or make one", c.Policy, c.Denied)
+		return nil, fmt.Errorf("the policy (%T) or the handler of denied requests (%T) is a nil pointer: leave it out, or make one", c.Policy,
+			c.Denied)
 	}
 	if c.OnFailure < FailOpen || c.OnFailure > FailOver {
-		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen, FailClosed or FailOver")
+		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen, FailClosed or " +
+			"FailOver")
 	}
 	if (c.OnFailure == FailOver) != (c.Fallback != nil) {
 		return nil, errors.New("FailOver and Config.Fallback belong together: set both, as with a limiter.Memory, or neither")
