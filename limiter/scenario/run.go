@@ -102,7 +102,8 @@ func (s Store) limiter(sc Scenario, clock func() limiter.Instant) (limiter.Limit
 	if s.client == nil {
 		return limiter.NewMemory(sc.Algorithm, limiter.WithConvention(sc.Convention), limiter.WithClock(clock))
 	}
-	return redisstore.New(s.client, sc.Algorithm, redisstore.WithConvention(sc.Convention), redisstore.WithClock(clock), redisstore.WithPrefix(""))
+	return redisstore.New(s.client, sc.Algorithm, redisstore.WithConvention(sc.Convention), redisstore.WithClock(clock),
+		redisstore.WithPrefix(""))
 }
 
 // clean removes what a story left on a server, window by window, because the names of
