@@ -20,37 +20,37 @@ type Moment struct{ US, Part int64 }
 const Beyond = 1 << 60
 
 // Reduced divides by what Num and Den have in common, which keeps Lua's products small.
-func (r Interval) Reduced() Interval {
-	a, b := r.Num, r.Den
+func (i Interval) Reduced() Interval {
+	a, b := i.Num, i.Den
 	for b != 0 {
 		a, b = b, a%b
 	}
-	return Interval{Num: r.Num / a, Den: r.Den / a}
+	return Interval{Num: i.Num / a, Den: i.Den / a}
 }
 
 // Times returns k intervals.
-func (r Interval) Times(k int64) Moment {
+func (i Interval) Times(k int64) Moment {
 	switch {
 	case k <= 0:
 		return Moment{}
-	case k == r.Den: // a burst of the limit itself
-		return Moment{US: min(r.Num, Beyond)}
+	case k == i.Den: // a burst of the limit itself
+		return Moment{US: min(i.Num, Beyond)}
 	}
-	high, low := bits.Mul64(uint64(k), uint64(r.Num))
+	high, low := bits.Mul64(uint64(k), uint64(i.Num))
 	if high == 0 {
-		q := low / uint64(r.Den)
-		return Moment{US: int64(min(q, Beyond)), Part: int64(low - q*uint64(r.Den))}
+		q := low / uint64(i.Den)
+		return Moment{US: int64(min(q, Beyond)), Part: int64(low - q*uint64(i.Den))}
 	}
-	if high >= uint64(r.Den) {
+	if high >= uint64(i.Den) {
 		return Moment{US: Beyond}
 	}
-	q, rest := bits.Div64(high, low, uint64(r.Den))
+	q, rest := bits.Div64(high, low, uint64(i.Den))
 	return Moment{US: int64(min(q, Beyond)), Part: int64(rest)}
 }
 
 // Count returns how many intervals fit into m, a begun one included.
-func (r Interval) Count(m Moment) int64 {
-	q, rest := r.Divide(m)
+func (i Interval) Count(m Moment) int64 {
+	q, rest := i.Divide(m)
 	if rest > 0 {
 		q++
 	}
@@ -59,44 +59,44 @@ func (r Interval) Count(m Moment) int64 {
 
 // Divide returns how many whole intervals fit into m, and the remainder in parts of a
 // microsecond.
-func (r Interval) Divide(m Moment) (q, rest uint64) {
+func (i Interval) Divide(m Moment) (q, rest uint64) {
 	if m.US < 0 {
 		return 0, 0
 	}
-	high, low := bits.Mul64(uint64(m.US), uint64(r.Den))
+	high, low := bits.Mul64(uint64(m.US), uint64(i.Den))
 	low, carry := bits.Add64(low, uint64(m.Part), 0)
 	high += carry
 	switch {
 	case high == 0:
-		q = low / uint64(r.Num)
-		return q, low - q*uint64(r.Num)
-	case high >= uint64(r.Num):
+		q = low / uint64(i.Num)
+		return q, low - q*uint64(i.Num)
+	case high >= uint64(i.Num):
 		return math.MaxInt64, 0
 	}
-	return bits.Div64(high, low, uint64(r.Num))
+	return bits.Div64(high, low, uint64(i.Num))
 }
 
 // Parts returns n parts of a microsecond as a moment.
-func (r Interval) Parts(n uint64) Moment {
-	us := n / uint64(r.Den)
-	return Moment{US: int64(us), Part: int64(n - us*uint64(r.Den))}
+func (i Interval) Parts(n uint64) Moment {
+	us := n / uint64(i.Den)
+	return Moment{US: int64(us), Part: int64(n - us*uint64(i.Den))}
 }
 
 // Add returns a + b, at most Beyond.
-func (r Interval) Add(a, b Moment) Moment {
+func (i Interval) Add(a, b Moment) Moment {
 	m := Moment{US: a.US + b.US, Part: a.Part + b.Part}
-	if m.Part >= r.Den {
-		m.US, m.Part = m.US+1, m.Part-r.Den
+	if m.Part >= i.Den {
+		m.US, m.Part = m.US+1, m.Part-i.Den
 	}
 	m.US = min(m.US, Beyond)
 	return m
 }
 
 // Sub returns a - b; its US is negative when b is later.
-func (r Interval) Sub(a, b Moment) Moment {
+func (i Interval) Sub(a, b Moment) Moment {
 	m := Moment{US: a.US - b.US, Part: a.Part - b.Part}
 	if m.Part < 0 {
-		m.US, m.Part = m.US-1, m.Part+r.Den
+		m.US, m.Part = m.US-1, m.Part+i.Den
 	}
 	return m
 }
@@ -104,24 +104,24 @@ func (r Interval) Sub(a, b Moment) Moment {
 // At returns the moment part/den of a microsecond after us. A fraction with another
 // denominator than the interval's is rounded up: a limit that changes must not free
 // anything early.
-func (r Interval) At(us, part, den int64) Moment {
-	if den != r.Den {
-		return r.rescaled(us, part, den)
+func (i Interval) At(us, part, den int64) Moment {
+	if den != i.Den {
+		return i.rescaled(us, part, den)
 	}
 	return Moment{US: us, Part: part}
 }
 
-func (r Interval) rescaled(us, part, den int64) Moment {
+func (i Interval) rescaled(us, part, den int64) Moment {
 	m := Moment{US: us}
 	if part == 0 {
 		return m
 	}
-	high, low := bits.Mul64(uint64(part), uint64(r.Den))
+	high, low := bits.Mul64(uint64(part), uint64(i.Den))
 	q, rest := bits.Div64(high, low, uint64(den))
 	if rest > 0 {
 		q++
 	}
-	return r.Add(m, Moment{Part: int64(q)})
+	return i.Add(m, Moment{Part: int64(q)})
 }
 
 // Positive reports whether m is more than zero.
