@@ -30,7 +30,8 @@ func Check[R any](l limiter.Limiter, rules []Rule[R]) error {
 	for _, r := range rules {
 		switch {
 		case !validName(r.Name):
-			return fmt.Errorf("the name %q of a rule cannot stand in a header and a key: use printable ASCII without quotes, backslashes, braces and colons", r.Name)
+			return fmt.Errorf("the name %q of a rule cannot stand in a header and a key: use printable ASCII without quotes, backslashes, braces "+
+				"and colons", r.Name)
 		case names[r.Name]:
 			return fmt.Errorf("two rules have the name %q: give each its own", r.Name)
 		case r.Key == nil || (len(r.Limits) > 0) == (r.LimitsFor != nil):
