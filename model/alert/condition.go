@@ -27,7 +27,8 @@ const (
 )
 
 // metrics are the names in the configuration, in the order of the constants.
-var metrics = [...]string{"utilization", "denied_per_s", "rate_per_s", "script_latency_ms", "evictions_per_s", "errors_per_s", "skew_ms", "no_data", "sick", "forgotten"}
+var metrics = [...]string{"utilization", "denied_per_s", "rate_per_s", "script_latency_ms", "evictions_per_s", "errors_per_s", "skew_ms",
+	"no_data", "sick", "forgotten"}
 
 // String returns the name that the configuration has.
 func (m Metric) String() string { return metrics[m] }

@@ -261,10 +261,12 @@ func (c *clock) tick(b *model.Batch) limiter.Instant {
 // Sample returns an event of a rule that did not happen, for a test of its delivery.
 func Sample(r Rule, firing bool, now time.Time) Event {
 	at := limiter.InstantOf(now)
-	e := Event{Rule: r.Name, Severity: r.Severity, When: r.When, Firing: firing, Value: r.When.Value, Since: at.Add(-r.For), At: at, Server: "a server", Reason: "nothing is wrong", Total: 1}
+	e := Event{Rule: r.Name, Severity: r.Severity, When: r.When, Firing: firing, Value: r.When.Value, Since: at.Add(-r.For), At: at,
+		Server: "a server", Reason: "nothing is wrong", Total: 1}
 	if r.When.Metric.ofKey() {
 		e.Key, e.OfKey = "a:key", true
-		e.Target = model.Target{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
+		e.Target = model.Target{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true,
+			Window: time.Minute}
 	}
 	return e
 }
