@@ -92,8 +92,9 @@ func (c *Crowd) Next() model.Batch {
 	c.traffic(begin)
 	b := model.Batch{
 		At: c.now, Local: c.now.Time().Add(641 * time.Microsecond),
-		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live, RTT: time.Duration(200+c.random.IntN(150)) * time.Microsecond, Offset: 10_731, RunID: "a"},
-		Sweep:  model.Sweep{Patterns: []string{"rl:*"}, Passes: 1, Matched: len(c.keys), Keys: int64(len(c.keys))},
+		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live,
+			RTT: time.Duration(200+c.random.IntN(150)) * time.Microsecond, Offset: 10_731, RunID: "a"},
+		Sweep: model.Sweep{Patterns: []string{"rl:*"}, Passes: 1, Matched: len(c.keys), Keys: int64(len(c.keys))},
 	}
 	at := c.now - limiter.Instant(c.random.IntN(4000))
 	for i, k := range c.keys {
@@ -104,7 +105,8 @@ func (c *Crowd) Next() model.Batch {
 			b.Readings = append(b.Readings, k.look(at))
 		}
 	}
-	b.Cost = model.Cost{Commands: int64(2 * len(b.Readings)), Server: time.Duration(4*len(b.Readings)) * time.Microsecond, Over: c.now.Sub(begin)}
+	b.Cost = model.Cost{Commands: int64(2 * len(b.Readings)), Server: time.Duration(4*len(b.Readings)) * time.Microsecond,
+		Over: c.now.Sub(begin)}
 	if n := int64(Refresh / time.Microsecond); int64(c.now)/(3*n) != int64(begin)/(3*n) {
 		b.HotKeys = c.hot(&b)
 	}
@@ -139,7 +141,8 @@ func (k *key) request(at limiter.Instant) {
 	limit := k.target.Limit
 	switch k.target.Algorithm {
 	case limiter.SlidingLog, limiter.StreamCounter:
-		from, _ := slices.BinarySearchFunc(k.log, at.Add(-limit.Window)+1, func(e limiter.Entry, at limiter.Instant) int { return cmp.Compare(e.At, at) })
+		from, _ := slices.BinarySearchFunc(k.log, at.Add(-limit.Window)+1,
+			func(e limiter.Entry, at limiter.Instant) int { return cmp.Compare(e.At, at) })
 		if int64(len(k.log)-from) >= limit.Count {
 			return
 		}
@@ -178,7 +181,8 @@ func (k *key) look(at limiter.Instant) model.Reading {
 		at = max(at, k.log[n-1].At)
 	}
 	at = max(at, k.read+1)
-	r := model.Reading{Key: k.name, Type: k.typ, At: at, Target: k.target, Since: k.read, Arrivals: k.fresh, PreviousKnown: true, Pattern: "rl:user:*"}
+	r := model.Reading{Key: k.name, Type: k.typ, At: at, Target: k.target, Since: k.read, Arrivals: k.fresh, PreviousKnown: true,
+		Pattern: "rl:user:*"}
 	r.State = k.state
 	switch k.target.Algorithm {
 	case limiter.SlidingLog, limiter.StreamCounter:
@@ -223,7 +227,8 @@ func (k *key) look(at limiter.Instant) model.Reading {
 
 // hot returns a ranking, as notifications give it.
 func (c *Crowd) hot(b *model.Batch) *model.HotKeys {
-	h := &model.HotKeys{At: b.At, Writes: model.Measure{Known: true, V: 400 + 20*c.random.Float64()}, Missed: model.Measure{Known: true}, Sources: []string{"writes, heard 90 % of the time"}}
+	h := &model.HotKeys{At: b.At, Writes: model.Measure{Known: true, V: 400 + 20*c.random.Float64()}, Missed: model.Measure{Known: true},
+		Sources: []string{"writes, heard 90 % of the time"}}
 	for i := range min(64, len(c.keys)) {
 		v := 10 / (1 + float64(i)/8) * (0.95 + 0.1*c.random.Float64())
 		h.Keys = append(h.Keys, model.HotKey{Key: c.keys[i].name, Writes: model.Measure{Known: true, V: v}, WritesBy: v / 8})
@@ -234,9 +239,11 @@ func (c *Crowd) hot(b *model.Batch) *model.HotKeys {
 // health returns a look at the server.
 func (c *Crowd) health() *model.Health {
 	m := func(v float64) model.Measure { return model.Measure{Known: true, V: v * (1 + 0.1*c.random.Float64())} }
-	h := &model.Health{At: c.now, Over: 2 * time.Second, Ops: m(3000), CPU: m(0.05), MemoryUsed: m(3e6), Keys: m(1000), Clients: m(10), NetIn: m(1e5), NetOut: m(1e5), Policy: "noeviction"}
+	h := &model.Health{At: c.now, Over: 2 * time.Second, Ops: m(3000), CPU: m(0.05), MemoryUsed: m(3e6), Keys: m(1000), Clients: m(10),
+		NetIn: m(1e5), NetOut: m(1e5), Policy: "noeviction"}
 	for _, name := range []string{"evalsha", "mget", "xrange", "zcount", "zrangebyscore", "incr", "pexpire", "time", "scan", "zadd"} {
-		h.Commands = append(h.Commands, model.CommandStat{Name: name, Calls: m(300).V, Mean: time.Duration(m(5000).V), P99: 18_047, Total: int64(m(1e6).V)})
+		h.Commands = append(h.Commands, model.CommandStat{Name: name, Calls: m(300).V, Mean: time.Duration(m(5000).V), P99: 18_047,
+			Total: int64(m(1e6).V)})
 	}
 	return h
 }
