@@ -102,10 +102,12 @@ func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
 	counter := kind == limiter.KindWindow || kind == limiter.KindWeighted
 	switch current := r.Gauge(now).Current; {
 	case r.Type == "zset" && len(keys) == 1:
-		return fmt.Sprintf("# gives %d more: takes the newest requests out of the log\n%s ZREMRANGEBYRANK %s %d -1\n", units, c, ShellQuote(keys[0]), -units)
+		return fmt.Sprintf("# gives %d more: takes the newest requests out of the log\n%s ZREMRANGEBYRANK %s %d -1\n", units, c,
+			ShellQuote(keys[0]), -units)
 	case r.Type == "string" && counter && len(keys) > 0 && current.Known && current.N > 0:
 		n := min(units, current.N)
-		return fmt.Sprintf("# gives %d more, of the %d in the window now; the counter must not fall below 0\n%s DECRBY %s %d\n", n, current.N, c, ShellQuote(keys[0]), n)
+		return fmt.Sprintf("# gives %d more, of the %d in the window now; the counter must not fall below 0\n%s DECRBY %s %d\n", n, current.N, c,
+			ShellQuote(keys[0]), n)
 	case r.Type == "string" && counter:
 		return "# the window has no requests that could be given back\n"
 	}
