@@ -147,7 +147,8 @@ func (i *Interceptors) Stream(service any, stream grpc.ServerStream, info *grpc.
 
 // Client limits unary calls of a client, each of which waits for its turn as long as its
 // context allows.
-func (i *Interceptors) Client(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func (i *Interceptors) Client(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	options ...grpc.CallOption) error {
 	if err := i.admit(ctx, method, func(context.Context, string) string { return method }, waits{}); err != nil {
 		return err
 	}
