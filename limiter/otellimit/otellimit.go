@@ -33,10 +33,12 @@ func NewObserver(m metric.Meter, name string) (*Observer, error) {
 	}
 	o := &Observer{name: attribute.String("limiter", name)}
 	var err error
-	if o.calls, err = m.Int64Counter("ratelimit.calls", metric.WithDescription("Calls of a limiter by verb and outcome."), metric.WithUnit("{call}")); err != nil {
+	if o.calls, err = m.Int64Counter("ratelimit.calls", metric.WithDescription("Calls of a limiter by verb and outcome."),
+		metric.WithUnit("{call}")); err != nil {
 		return nil, err
 	}
-	o.took, err = m.Float64Histogram("ratelimit.call.duration", metric.WithDescription("How long a call of a limiter takes."), metric.WithUnit("s"),
+	o.took, err = m.Float64Histogram("ratelimit.call.duration", metric.WithDescription("How long a call of a limiter takes."),
+		metric.WithUnit("s"),
 		metric.WithExplicitBucketBoundaries(.00001, .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1))
 	return o, err
 }
