@@ -67,8 +67,10 @@ func RegisterBreaker(r prometheus.Registerer, name string, b *limiter.Breaker) e
 			return 0
 		}},
 		{"ratelimit_breaker_asked_total", "Calls of the limiter, probes among them.", false, func() float64 { return float64(b.Counts().Asked) }},
-		{"ratelimit_breaker_failed_total", "Calls of the limiter that failed or came too late.", false, func() float64 { return float64(b.Counts().Failed) }},
-		{"ratelimit_breaker_skipped_total", "Calls that were not made because the store was away.", false, func() float64 { return float64(b.Counts().Skipped) }},
+		{"ratelimit_breaker_failed_total", "Calls of the limiter that failed or came too late.", false,
+			func() float64 { return float64(b.Counts().Failed) }},
+		{"ratelimit_breaker_skipped_total", "Calls that were not made because the store was away.", false,
+			func() float64 { return float64(b.Counts().Skipped) }},
 		{"ratelimit_breaker_fell_back_total", "Decisions of the fallback.", false, func() float64 { return float64(b.Counts().FellBack) }},
 		{"ratelimit_breaker_opened_total", "How often the store went away.", false, func() float64 { return float64(b.Counts().Opened) }},
 	})
@@ -86,11 +88,16 @@ func RegisterHTTP(r prometheus.Registerer, name string, counts func() httplimit.
 	return readings(r, name, []reading{
 		{"ratelimit_http_admitted_total", "Requests that were admitted.", false, of(func(c httplimit.Counts) int64 { return c.Admitted })},
 		{"ratelimit_http_denied_total", "Requests that were denied.", false, of(func(c httplimit.Counts) int64 { return c.Denied })},
-		{"ratelimit_http_failed_open_total", "Requests let through without a decision.", false, of(func(c httplimit.Counts) int64 { return c.FailedOpen })},
-		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.", false, of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
-		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.", false, of(func(c httplimit.Counts) int64 { return c.FailedOver })},
-		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.", false, of(func(c httplimit.Counts) int64 { return c.GaveUp })},
-		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.", false, of(func(c httplimit.Counts) int64 { return c.Skipped })},
+		{"ratelimit_http_failed_open_total", "Requests let through without a decision.", false,
+			of(func(c httplimit.Counts) int64 { return c.FailedOpen })},
+		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.", false,
+			of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
+		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.", false,
+			of(func(c httplimit.Counts) int64 { return c.FailedOver })},
+		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.", false,
+			of(func(c httplimit.Counts) int64 { return c.GaveUp })},
+		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.", false,
+			of(func(c httplimit.Counts) int64 { return c.Skipped })},
 	})
 }
 
@@ -110,10 +117,12 @@ func readings(r prometheus.Registerer, name string, all []reading) error {
 	for _, one := range all {
 		labels := prometheus.Labels{"limiter": name}
 		if one.gauge {
-			collectors = append(collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: one.name, Help: one.help, ConstLabels: labels}, one.value))
+			collectors = append(collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: one.name, Help: one.help, ConstLabels: labels},
+				one.value))
 			continue
 		}
-		collectors = append(collectors, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: one.name, Help: one.help, ConstLabels: labels}, one.value))
+		collectors = append(collectors, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: one.name, Help: one.help, ConstLabels: labels},
+			one.value))
 	}
 	return register(r, name, collectors...)
 }
