@@ -16,7 +16,7 @@ const (
 type Exponential struct{ wait time.Duration }
 
 // Next returns how long to wait before the next attempt.
-func (b *Exponential) Next() time.Duration {
-	b.wait = min(max(2*b.wait, firstWait), lastWait)
-	return b.wait - time.Duration(rand.Int64N(int64(b.wait)/3))
+func (e *Exponential) Next() time.Duration {
+	e.wait = min(max(2*e.wait, firstWait), lastWait)
+	return e.wait - time.Duration(rand.Int64N(int64(e.wait)/3))
 }
