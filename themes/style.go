@@ -35,7 +35,7 @@ const (
 )
 
 // Index returns the number of one of the terminal's own sixteen colours.
-func (k Ink) Index() (n uint8, yes bool) { return uint8(k & 15), k&inkIndex != 0 }
+func (i Ink) Index() (n uint8, yes bool) { return uint8(i & 15), i&inkIndex != 0 }
 
 // Style is how one cell is drawn. It is a small comparable value; the zero Style is
 // the terminal's default.
@@ -78,16 +78,16 @@ func ParseHex(s string) (Ink, error) {
 }
 
 // RGB returns the parts of a set ink.
-func (k Ink) RGB() (r, g, b uint8, set bool) {
-	return uint8(k >> 16), uint8(k >> 8), uint8(k), k&inkSet != 0
+func (i Ink) RGB() (r, g, b uint8, set bool) {
+	return uint8(i >> 16), uint8(i >> 8), uint8(i), i&inkSet != 0
 }
 
 // Color returns the ink as an image colour; unset ink is nil.
-func (k Ink) Color() color.Color {
-	if n, yes := k.Index(); yes {
+func (i Ink) Color() color.Color {
+	if n, yes := i.Index(); yes {
 		return ansi.BasicColor(n)
 	}
-	r, g, b, set := k.RGB()
+	r, g, b, set := i.RGB()
 	if !set {
 		return nil
 	}
