@@ -105,12 +105,12 @@ type capsuleOptions struct {
 	Progress bool          // print the progress on one line that is written over
 }
 
-// Check returns what is wrong with w as a usageError, or nil.
-func (w capsuleOptions) Check() error {
-	if w.For <= 0 || w.For > recentSpan {
-		return usagef("--for %v is out of range: give 1s to %v, or record longer with \"ratescope record\"", w.For, recentSpan)
+// Check returns what is wrong with c as a usageError, or nil.
+func (c capsuleOptions) Check() error {
+	if c.For <= 0 || c.For > recentSpan {
+		return usagef("--for %v is out of range: give 1s to %v, or record longer with \"ratescope record\"", c.For, recentSpan)
 	}
-	return checkNew(w.File, w.Force)
+	return checkNew(c.File, c.Force)
 }
 
 // watchCapsule watches src for a time, or until ctx ends, and writes what content makes of it. When

@@ -53,15 +53,15 @@ func (f *fireAccount) Issue(t model.Ticket, concerns []string, o report.Options)
 	return l.lines()
 }
 
-func (l *ticketAccount) lines() []string {
+func (a *ticketAccount) lines() []string {
 	fate := "not known"
-	if l.Admitted != nil {
-		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *l.Admitted, *l.Denied,
-			report.Wait(l.LastIn, "0 ms", "never"), report.Wait(l.AsNew, "0 ms", "never"))
+	if a.Admitted != nil {
+		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *a.Admitted, *a.Denied,
+			report.Wait(a.LastIn, "0 ms", "never"), report.Wait(a.AsNew, "0 ms", "never"))
 	}
 	others := "not known"
-	if l.Displaced != nil {
-		others = fmt.Sprintf("lose %d admissions, at %.3g/s now", *l.Displaced, *l.PerSecond)
+	if a.Displaced != nil {
+		others = fmt.Sprintf("lose %d admissions, at %.3g/s now", *a.Displaced, *a.PerSecond)
 	}
 	join := func(texts []report.Text) string {
 		parts := make([]string, len(texts))
@@ -73,13 +73,13 @@ func (l *ticketAccount) lines() []string {
 	lines := []string{
 		"forecast " + fate,
 		"others   " + others,
-		"path     " + l.Path + " to " + l.Server.Clean(),
-		"sends    " + cmp.Or(join(l.Commands), "nothing: a request would be denied now, and is not written"),
-		"writes   " + join(l.Keys),
-		fmt.Sprintf("server   %s, slot %d", report.Instant(l.At), l.Slot),
+		"path     " + a.Path + " to " + a.Server.Clean(),
+		"sends    " + cmp.Or(join(a.Commands), "nothing: a request would be denied now, and is not written"),
+		"writes   " + join(a.Keys),
+		fmt.Sprintf("server   %s, slot %d", report.Instant(a.At), a.Slot),
 	}
-	if len(l.Concerns) > 0 {
-		lines = append(lines, "note     it counts as production: "+strings.Join(l.Concerns, "; "))
+	if len(a.Concerns) > 0 {
+		lines = append(lines, "note     it counts as production: "+strings.Join(a.Concerns, "; "))
 	}
 	return lines
 }
