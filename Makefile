@@ -7,18 +7,20 @@ BENCH   ?= .
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-# A test that fails is run once more, after all others, because a machine that stands still for
-# seconds makes servers miss their time limits. The first failure is printed too.
-TESTS := go tool gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=20
+# RACES are the packages in which goroutines share something: the race detector is there. Everything
+# else, and limiter at full volume, runs without it, in a third of the time. Most tests of a package that
+# has a server wait, so that four packages go side by side on two cores.
+RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
+	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/panics \
+	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
+TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 
 # Nothing in a test reads debugging information; without it a fresh clone needs less disk.
-# go build comes before the second pass for the same reason: go keeps a second copy of what one
-# command compiles until that command ends.
 test: export GOFLAGS += -gcflags=all=-dwarf=false
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
-	$(TESTS) --packages=". ./limiter ./model/... ./tui ./tui/lab" -- -vet=off -timeout 20m
-	go build -race ./...
-	RATESCOPE_REQUIRE_REDIS=1 $(TESTS) --packages="./feed ./tui/e2e $$(go list ./... | grep -v -e /feed$$ -e /tui/e2e$$ -e "^$$(go list -m)$$" | tr '\n' ' ')" -- -vet=off -race -timeout 20m
+	$(TESTS) ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
+	$(TESTS) -race $(RACES)
+	$(TESTS) -race -run AtOnce ./model
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
 
@@ -29,9 +31,6 @@ adapters: ## checks and tests the adapters for gRPC, OpenTelemetry and Prometheu
 		if go mod download; then go vet ./... && go test ./...; \
 		else echo "SKIPPED: the dependencies of $$dir cannot be downloaded here, so it was not tested" >&2; fi) || exit 1; done
 
-# Arithmetic runs at full volume without the race detector, and at a tenth of it with it;
-# what one goroutine draws or parses runs without it. The two packages that wait the most
-# come first, beside which others compute. go vet has run over everything before.
 # The tests start their own redis-server on a free port, and drive the built program
 # in tmux. -race needs a C compiler.
 tools: ## installs what the tests need

@@ -218,6 +218,28 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestRacesAreLookedFor: make test runs every package that starts a goroutine under the race detector.
+func TestRacesAreLookedFor(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(makefile), "\nRACES := ")
+	list, _, _ = strings.Cut(strings.ReplaceAll(list, "\\\n", " "), "\n")
+	races := strings.Fields(list)
+	for _, s := range sources(t) {
+		if s.test || room(s.dir) == "docs" || slices.Contains(races, "./"+s.dir) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if _, starts := n.(*ast.GoStmt); starts {
+				t.Errorf("%s starts a goroutine: name ./%s under RACES in the Makefile", s.at(n), s.dir)
+			}
+			return true
+		})
+	}
+}
+
 // maxColumns bounds a line; a tab counts as one column. wide is how many lines of the product are longer:
 // it may only fall.
 const maxColumns, wide = 140, 210

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -22,49 +23,58 @@ type Clock struct {
 	Asked func() bool
 }
 
-// A pipeline that took a server longer than longestStall is sent again, as often as mostStalls: its
-// answers are of different instants.
+// A server carries out a pipeline as it comes, so that over a slow link, or where the server stalls, its
+// commands are of different instants. TIME therefore stands after every datedKeys keys, and keys whose
+// commands took longer than longestStall are asked again, as often as mostStalls.
 const (
+	datedKeys    = 4
 	longestStall = 25 * time.Millisecond
-	mostStalls   = 2
+	mostStalls   = 3
 )
 
-// pipelined sends a pipeline of commands that read, and returns when it was carried out: as TIME at its
-// beginning and its end says, or, where it is not asked, in the middle between sending and receiving.
-// A time to live counts from there, which is far from the moment of sending where the server is. The
-// error is of the commands alone: a server that forbids TIME is one that is not asked.
-func (c Clock) pipelined(ctx context.Context, node redis.Cmdable, fill func(redis.Pipeliner)) (at limiter.Instant, cmds []redis.Cmder, err error) {
+// dated says when the commands of a key were carried out, and whether that was within longestStall.
+type dated struct {
+	at    limiter.Instant
+	quiet bool
+}
+
+// pipelined sends commands that read n keys: ask adds those of key i. It returns when each was carried out:
+// as TIME says or, where it is not asked, in the middle between sending and receiving. A time to live counts
+// from there, which is far from the moment of sending where the server is. The error is of the commands
+// alone: a server that forbids TIME is one that is not asked.
+func (c Clock) pipelined(
+	ctx context.Context, node redis.Cmdable, n int, ask func(p redis.Pipeliner, i int),
+) (when func(i int) dated, cmds []redis.Cmder, err error) {
 	asks := c.Asked != nil && c.Asked()
-	for stalls := 0; ; stalls++ {
-		var begun, ended *redis.TimeCmd
-		sent := c.Now()
-		more, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
-			if asks {
-				begun = p.Time(ctx)
+	var times []*redis.TimeCmd
+	sent := c.Now()
+	cmds, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range n {
+			if asks && i%datedKeys == 0 {
+				times = append(times, p.Time(ctx))
 			}
-			fill(p)
-			if asks {
-				ended = p.Time(ctx)
-			}
-			return nil
-		})
-		cmds = append(cmds, more...)
-		at = sent.Add(c.Now().Sub(sent) / 2)
-		switch {
-		case connect.Away(err):
-			return at, cmds, err
-		case !asks:
-			return at, cmds, firstError(more)
+			ask(p, i)
 		}
-		err = firstError(more[1 : len(more)-1])
-		if begun.Err() != nil || ended.Err() != nil {
-			return at, cmds, err
+		if asks {
+			times = append(times, p.Time(ctx))
 		}
-		at = limiter.InstantOf(ended.Val())
-		if ended.Val().Sub(begun.Val()) <= longestStall || stalls == mostStalls {
-			return at, cmds, err
-		}
+		return nil
+	})
+	middle := dated{sent.Add(c.Now().Sub(sent) / 2), true}
+	switch {
+	case connect.Away(err):
+		return func(int) dated { return middle }, cmds, err
+	case !asks:
+		return func(int) dated { return middle }, cmds, firstError(cmds)
 	}
+	own := slices.DeleteFunc(slices.Clone(cmds), func(cmd redis.Cmder) bool { return cmd.Name() == "time" })
+	return func(i int) dated {
+		begun, ended := times[i/datedKeys], times[i/datedKeys+1]
+		if begun.Err() != nil || ended.Err() != nil {
+			return middle
+		}
+		return dated{limiter.InstantOf(ended.Val()), ended.Val().Sub(begun.Val()).Abs() <= longestStall}
+	}, cmds, firstError(own)
 }
 
 // firstError returns the error of the first command that has one, nil where all were answered. How large
@@ -81,75 +91,90 @@ func firstError(cmds []redis.Cmder) error {
 // Classify asks for the types of keys, and for a little of their data, to tell which of
 // them are limiters, or look like one. It takes two pipelines, whatever the number of keys,
 // and a third one where sibling keys have to agree. With an error NOPERM, which is about some
-// of the keys or one of the commands, come those that could be told. It returns the commands
+// of the keys or one of the commands, come those that could be told. A find that is Unsure after
+// several looks is to be looked at later. It returns the commands
 // that this took. rules may be nil.
 func Classify(
 	ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, rules Rules, clock Clock,
 ) (finds []Found, cmds []redis.Cmder, err error) {
-	if len(keys) == 0 {
-		return nil, nil, nil
+	for stalls := 0; len(keys) > 0; stalls++ {
+		some, more, again := classify(ctx, node, r, keys, rules, clock)
+		cmds = append(cmds, more...)
+		if again != nil && connect.Code(again) != "NOPERM" {
+			return nil, cmds, again
+		}
+		err = cmp.Or(err, again)
+		keys = nil
+		for _, f := range some {
+			if f.Unsure && stalls < mostStalls {
+				keys = append(keys, f.Key)
+			} else {
+				finds = append(finds, f)
+			}
+		}
 	}
-	types := make([]*redis.StatusCmd, len(keys))
-	var refused error
-	run := func(fill func(redis.Pipeliner)) (at limiter.Instant, err error) {
-		at, more, err := clock.pipelined(ctx, node, fill)
+	return finds, cmds, err
+}
+
+// classify is Classify without a second look at finds that are Unsure.
+func classify(
+	ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, rules Rules, clock Clock,
+) (finds []Found, cmds []redis.Cmder, refused error) {
+	run := func(n int, ask func(p redis.Pipeliner, i int)) (when func(i int) dated, err error) {
+		when, more, err := clock.pipelined(ctx, node, n, ask)
 		cmds = append(cmds, more...)
 		if connect.Away(err) {
-			return 0, err
+			return nil, err
 		}
 		if refused == nil && connect.Code(err) == "NOPERM" {
 			refused = err
 		}
-		return at, nil
+		return when, nil
 	}
-	now, err := run(func(p redis.Pipeliner) {
-		for i, k := range keys {
-			types[i] = p.Type(ctx, k)
-		}
-	})
+	types := make([]*redis.StatusCmd, len(keys))
+	typed, err := run(len(keys), func(p redis.Pipeliner, i int) { types[i] = p.Type(ctx, keys[i]) })
 	if err != nil {
 		return nil, cmds, err
 	}
-	probes := make([]*Probe, 0, len(keys))
-	at, err := run(func(p redis.Pipeliner) {
-		probes, finds = probes[:0], finds[:0] // it may be sent again
-		for i, k := range keys {
-			typ := types[i].Val()
-			if typ == "none" || typ == "" {
+	var probes []*Probe
+	var held []int // the keys that exist, and that no rule claims
+	libraries := map[int]string{}
+	for i, key := range keys {
+		typ := types[i].Val()
+		if typ == "none" || typ == "" {
+			continue
+		}
+		if rules != nil {
+			if own, claimed := rules.Own(key, typ, typed(i).at); claimed {
+				for _, m := range own {
+					finds = append(finds, m.Told(key, typ))
+				}
 				continue
 			}
-			library := ""
-			if rules != nil {
-				if own, claimed := rules.Own(k, typ, now); claimed {
-					for _, m := range own {
-						finds = append(finds, m.Told(k, typ))
-					}
-					continue
-				}
-				library = rules.Library(k)
-			}
-			probes = append(probes, AskProbe(ctx, p, r, k, typ, library))
+			libraries[i] = rules.Library(key)
 		}
+		held = append(held, i)
+	}
+	when, err := run(len(held), func(p redis.Pipeliner, i int) {
+		probes = append(probes, AskProbe(ctx, p, r, keys[held[i]], types[held[i]].Val(), libraries[held[i]]))
 	})
 	if err != nil {
 		return nil, cmds, err
 	}
 	more := false
-	for _, p := range probes {
-		more = p.Read(at) || more
+	for i, p := range probes {
+		more = p.Read(when(i).at) || more
 	}
+	beside := when
 	if more {
-		at, err = run(func(pipe redis.Pipeliner) {
-			for _, p := range probes {
-				p.AskSiblings(ctx, pipe)
-			}
-		})
-		if err != nil {
+		if beside, err = run(len(probes), func(pipe redis.Pipeliner, i int) { probes[i].AskSiblings(ctx, pipe) }); err != nil {
 			return nil, cmds, err
 		}
 	}
-	for _, p := range probes {
-		finds = append(finds, p.Found(at))
+	for i, p := range probes {
+		f := p.Found(beside(i).at)
+		f.Unsure = f.Evidence != model.Known && !(when(i).quiet && beside(i).quiet)
+		finds = append(finds, f)
 	}
 	return finds, cmds, refused
 }

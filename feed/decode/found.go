@@ -27,6 +27,7 @@ type Found struct {
 	Window    naming.Window     // of a counter: the part of its name that is the window of now, if there is one
 	Refuted   bool              // a library's layout fits it, but for the siblings that a limiter there has
 	Used      int64             // at most so many units count against the limit now; -1 not known
+	Unsure    bool              // it may be known: its parts were read at moments too far apart to tell
 	Denied    bool              // it is the stream of a limiter's denials
 	Blocked   bool              // it says until when a limiter's key is blocked
 

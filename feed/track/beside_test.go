@@ -45,7 +45,7 @@ func TestABlockIsLookedForBesideANamedKey(t *testing.T) {
 				c.SetVal(time.Minute)
 			}
 		}
-		r, _, err := l.Take(now)
+		r, _, err := l.Take(now, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

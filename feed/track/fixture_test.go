@@ -379,7 +379,7 @@ func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, r
 			r.renew(t, ctx, client)
 			continue
 		}
-		reading, outcome, err := l.Take(limiter.InstantOf(clock.Val()).Add(r.later()))
+		reading, outcome, err := l.Take(limiter.InstantOf(clock.Val()).Add(r.later()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,8 +49,10 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	}
 	b.windows.Learn(b.match, d.Span)
 	l.wrong = d.Err
-	if b.lost++; d.Err == "" && !mismatch {
+	if d.Err == "" && !mismatch {
 		b.lost = 0
+	} else if mismatch || l.quiet() {
+		b.lost++
 	}
 	l.changed = l.changed || b.lost >= lostMost
 	l.typ, l.ttl = d.Type, d.TTL

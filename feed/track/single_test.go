@@ -27,7 +27,7 @@ func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Dur
 			c.SetVal(ttl)
 		}
 	}
-	r, outcome, err := l.Take(now)
+	r, outcome, err := l.Take(now, 0)
 	if err != nil || outcome != Ready {
 		t.Fatalf("%v, %v", outcome, err)
 	}

@@ -94,7 +94,7 @@ func (s *scriptedStream) look(l *Tracker) (r model.Reading, pages int) {
 		p := client.Pipeline()
 		l.Ask(&Query{Ctx: s.t.Context(), Pipe: p, Now: s.now, Entries: mostEntries})
 		s.answer(p)
-		r, outcome, err := l.Take(s.now)
+		r, outcome, err := l.Take(s.now, 0)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -86,6 +86,9 @@ type Tracker struct {
 	Readings int             // readings so far
 	rate     float64         // units a second, smoothed over about a second
 	wrong    string          // why the key cannot be read, in one sentence
+	spread   time.Duration   // within which the present reading was made
+	odd      int             // consecutive quiet looks at which wrong was set
+	unquiet  int             // consecutive other looks at which it was
 	refused  bool            // this user may not read the key
 	changed  bool            // the key holds another type than before, and must be recognized again
 
@@ -163,11 +166,12 @@ const (
 	Nothing                // a quick reading brought no news and is dropped
 )
 
-// Take turns the answers into a reading, which is valid only if the outcome is Ready. now is
-// the server's clock. It fails when the server is away or the key is on another node.
-func (l *Tracker) Take(now limiter.Instant) (r model.Reading, o Outcome, err error) {
+// Take turns the answers into a reading, which is valid only if the outcome is Ready. now is the server's
+// clock after the last command, and the first was carried out up to spread before it. It fails when the
+// server is away or the key is on another node.
+func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Reading, o Outcome, err error) {
 	again := false
-	l.refused = false
+	l.refused, l.spread = false, spread
 	r = model.Reading{Key: l.Name, Type: l.typ, At: now, Since: l.since, TTL: l.ttl}
 	if l.decoder != nil {
 		again, err = l.decoder.take(now, l, &r)
@@ -186,6 +190,9 @@ func (l *Tracker) Take(now limiter.Instant) (r model.Reading, o Outcome, err err
 	if again || more {
 		return r, Again, nil
 	}
+	if o = l.doubt(&r); o != Ready {
+		return r, o, nil
+	}
 	l.denied.span(l.target.Window)
 	l.denied.tell(now, &r)
 	l.block.tell(&r)
@@ -195,13 +202,51 @@ func (l *Tracker) Take(now limiter.Instant) (r model.Reading, o Outcome, err err
 	return r, Ready, nil
 }
 
+// A look is quiet if all of it was carried out within quietLook; a value and its time to live then agree to
+// within what decoders allow. A key cannot be read if looksToJudge quiet looks in a row say so: one may lie
+// between two writes of its program, and over a slow link the parts of a look are of different moments.
+const (
+	quietLook    = 25 * time.Millisecond
+	looksToJudge = 2
+)
+
+// quiet reports whether the present look is.
+func (l *Tracker) quiet() bool { return l.spread <= quietLook }
+
+// doubt counts the looks that say that the key cannot be read, and returns Again while that may be a mistake.
+// Where no look is quiet, the reading before stands, or what the key holds is unknown.
+func (l *Tracker) doubt(r *model.Reading) Outcome {
+	if _, fixed := l.decoder.(*wrongDecoder); l.wrong == "" || fixed {
+		l.odd, l.unquiet = looksToJudge, 0
+		if l.wrong == "" {
+			l.odd = 0
+		}
+		return Ready
+	}
+	if l.quiet() {
+		l.odd, l.unquiet = l.odd+1, 0
+	} else {
+		l.unquiet++
+	}
+	switch {
+	case l.odd >= looksToJudge:
+		return Ready
+	case l.unquiet < looksToJudge:
+		return Again
+	case l.since != 0:
+		return Nothing
+	}
+	r.Partial = true
+	return Ready
+}
+
 // finish completes a reading with the fields that are common to all types. It returns false for
 // a quick reading without news.
 func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	r.Type, r.TTL = l.typ, l.ttl
 	r.Target = l.target
 	r.State.Algorithm = l.target.Algorithm
-	if l.wrong != "" {
+	if l.wrong != "" && l.odd >= looksToJudge {
 		r.Err = l.wrong
 	}
 	if r.Type == "none" {

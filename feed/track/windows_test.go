@@ -57,7 +57,7 @@ func TestWindowOfKind(t *testing.T) {
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil {
 			t.Fatal(err)
 		}
-		r, _, err := l.Take(now)
+		r, _, err := l.Take(now, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -14,46 +15,70 @@ import (
 // answer.
 type clock struct {
 	known  bool
-	offset time.Duration   // server minus local
-	width  time.Duration   // between the bounds that set offset: twice the uncertainty
-	set    time.Time       // when these bounds were set
-	trips  []time.Duration // the latest round trips, the newest last
+	offset time.Duration // server minus local
+	width  time.Duration // between the bounds that set offset: twice the uncertainty
+	set    time.Time     // when these bounds were set
+	trips  []trip        // the latest round trips, the newest last
+}
+
+// trip is a round trip over the network.
+type trip struct {
+	at   time.Time // when it ended
+	took time.Duration
 }
 
 const (
 	// boundsLast is how long the narrowest bounds are trusted, because clocks drift.
 	boundsLast = 30 * time.Second
-	// tripsKept is the number of round trips whose median is the RTT: a single stall of the
-	// server does not change it.
-	tripsKept = 9
+	// The RTT is the median of the round trips of the last tripsLast, of tripsLeast to tripsKept: a
+	// single stall does not change it, and two slow answers in a row do.
+	tripsLast             = 3 * time.Second
+	tripsLeast, tripsKept = 3, 9
 )
 
-// observe takes an answer: the server's clock read server between sent and received. short is
-// false for a long pipeline, and for one that had to connect first: their duration counts for
-// the offset, but not for the round trip.
-func (c *clock) observe(sent, received time.Time, server limiter.Instant, short bool) {
-	at := server.Time()
-	lo, hi := at.Sub(received), at.Sub(sent)
+// observe takes the answers to a pipeline that was sent and whose last answer was received: the server
+// read its clock at first before the commands, and at last after them. What lies between is the server's
+// time, or that of a slow way to it, and no part of the round trip. trip is false for one that had to
+// connect first, whose duration counts for the offset alone.
+func (c *clock) observe(sent, received, first, last time.Time, trip bool) {
+	lo, hi := last.Sub(received), first.Sub(sent)
 	width := hi - lo
 	switch {
+	case width < 0: // the server's clock was set meanwhile
+		c.known, c.offset, c.width, c.set = true, lo, received.Sub(sent), received
+		return
 	case !c.known || width <= c.width || received.Sub(c.set) > boundsLast:
 		c.known, c.offset, c.width, c.set = true, lo+width/2, width, received
+	case c.offset < lo-clockSet || c.offset > hi+clockSet: // no drift of two clocks explains it
+		c.offset, c.width, c.set = lo+width/2, width, received
 	default:
 		c.offset = min(max(c.offset, lo), hi)
 	}
-	if short {
-		c.trips = append(c.trips[max(0, len(c.trips)-tripsKept+1):len(c.trips):len(c.trips)], width)
+	if trip {
+		c.learn(received, width)
 	}
+}
+
+// clockSet is how far the newest bounds must lie from the offset for one of the clocks to have been set.
+const clockSet = time.Second
+
+// learn adds a round trip, and forgets those that are no longer of use.
+func (c *clock) learn(at time.Time, took time.Duration) {
+	kept := c.trips[max(0, len(c.trips)-tripsKept+1):]
+	for len(kept) >= tripsLeast && at.Sub(kept[0].at) > tripsLast {
+		kept = kept[1:]
+	}
+	c.trips = append(slices.Clone(kept), trip{at, took}) // copies of c keep theirs
 }
 
 // rtt returns the median of the latest round trips; 0 before the first.
 func (c *clock) rtt() time.Duration {
-	if len(c.trips) == 0 {
+	n := len(c.trips)
+	if n == 0 {
 		return 0
 	}
-	sorted := slices.Clone(c.trips)
-	slices.Sort(sorted)
-	return sorted[len(sorted)/2]
+	sorted := slices.SortedFunc(slices.Values(c.trips), func(a, b trip) int { return cmp.Compare(a.took, b.took) })
+	return sorted[n/2].took
 }
 
 // at converts a local time to the server's clock.

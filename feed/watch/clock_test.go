@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"ratescope/limiter"
 )
 
 // TestClock: however slow and lopsided the ways are, the true offset lies within the
@@ -21,7 +19,7 @@ func TestClock(t *testing.T) {
 		for range 500 {
 			there, back := time.Duration(r.IntN(30_000))*time.Microsecond, time.Duration(r.IntN(30_000))*time.Microsecond
 			answer := at.Add(there).Add(truth)
-			c.observe(at, at.Add(there+back), limiter.InstantOf(answer), true)
+			c.observe(at, at.Add(there+back), answer, answer, true)
 			if off := (c.offset - truth).Abs(); off > c.uncertainty()+time.Microsecond {
 				t.Fatalf("the offset is %v off, and %v is said", off, c.uncertainty())
 			}
@@ -29,6 +27,49 @@ func TestClock(t *testing.T) {
 		}
 		if c.uncertainty() > 3*time.Millisecond {
 			t.Errorf("after 500 round trips of 0 to 60 ms the uncertainty is %v", c.uncertainty())
+		}
+	}
+}
+
+// TestRTTFollowsTheWay: two slow answers in a row are the round trip, one alone is not, however long the
+// pipelines are; and what lies between the first TIME and the last is no part of it.
+func TestRTTFollowsTheWay(t *testing.T) {
+	var c clock
+	at := time.Unix(1_795_000_000, 0)
+	look := func(way, server time.Duration) {
+		first := at.Add(way / 2)
+		c.observe(at, at.Add(way+server), first, first.Add(server), true)
+		at = at.Add(way + server + 50*time.Millisecond)
+	}
+	for range 40 {
+		look(20*time.Millisecond, 300*time.Millisecond)
+	}
+	if got := c.rtt(); got != 20*time.Millisecond {
+		t.Fatalf("the round trip is %v, want 20ms", got)
+	}
+	look(1500*time.Millisecond, 0)
+	if got := c.rtt(); got != 20*time.Millisecond {
+		t.Errorf("after one slow answer the round trip is %v", got)
+	}
+	look(1500*time.Millisecond, 0)
+	look(1500*time.Millisecond, 0)
+	if got := c.rtt(); got != 1500*time.Millisecond {
+		t.Errorf("after three slow answers the round trip is %v", got)
+	}
+}
+
+// TestClockThatIsSet: an hour forth and an hour back are followed by the next answer.
+func TestClockThatIsSet(t *testing.T) {
+	var c clock
+	at, truth := time.Unix(1_795_000_000, 0), time.Duration(0)
+	look := func() {
+		there := at.Add(5 * time.Millisecond).Add(truth)
+		c.observe(at, at.Add(10*time.Millisecond), there, there, true)
+		at = at.Add(100 * time.Millisecond)
+	}
+	for _, truth = range []time.Duration{0, time.Hour, 0, -time.Hour} {
+		if look(); (c.offset - truth).Abs() > c.uncertainty() {
+			t.Errorf("the clock is %v ahead, and %v is said, %v at most off", truth, c.offset, c.uncertainty())
 		}
 	}
 }

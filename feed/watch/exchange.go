@@ -145,13 +145,23 @@ type flight struct {
 	query          *track.Query
 	trackers       []*tracked
 	clock          *clock
-	time           *redis.TimeCmd // nil where this user may not ask for TIME
+	begun          *redis.TimeCmd // before the first tracker; nil where this user may not ask for TIME
+	marks          []mark
 	cmds           []redis.Cmder
 	err            error
 	sent, received time.Time
-	short          bool // few enough commands that its duration measures the network's round trip
 	measured       bool // the meter measures what it costs the server
 }
+
+// mark is a TIME within a pipeline: the trackers before it, from the mark before, were read between the two.
+// A server carries out commands as they come, so that over a slow link those of one pipeline are seconds apart.
+type mark struct {
+	time     *redis.TimeCmd
+	trackers int // of the pipeline, up to this mark
+}
+
+// markEvery is after how many commands a pipeline has a mark: they fill about one packet.
+const markEvery = 24
 
 // depart prepares one pipeline for each group that has trackers due within the budget. Trackers
 // on screen are read whatever the budget holds, and so are quick rounds and, with again,
@@ -183,31 +193,56 @@ func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) 
 		r.spending.meter.Begin(ctx, f.query.Pipe)
 		most = cost.Most
 	}
-	n := r.ask(f.query, g.due, quick, most)
-	f.trackers, g.due = g.due[:n], g.due[n:]
-	// TIME comes last, so that no entry that was read is later than the reading.
-	if r.link.noTime == "" {
-		f.time = f.query.Pipe.Time(ctx)
-	}
-	f.short = f.query.Pipe.Len() < 20
+	r.ask(ctx, f, quick, most)
 	if f.measured {
 		r.spending.meter.End(ctx, f.query.Pipe)
 	}
 	return f
 }
 
-// ask adds the commands of the first trackers of due to a pipeline, until it has most commands,
-// and returns how many trackers those are: at least one, unless due is empty.
-func (r *reader) ask(q *track.Query, due []*tracked, quick bool, most int) (n int) {
-	for n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < most) {
+// ask moves the first trackers that are due from the group to a pipeline, until it has most commands: at
+// least one, unless none is due. TIME comes first, at each mark and last, so that no entry that was read is
+// later than the reading.
+func (r *reader) ask(ctx context.Context, f *flight, quick bool, most int) {
+	q, due, n := f.query, f.group.due, 0
+	dated := r.link.noTime == "" && (f.group.node != nil || !r.link.cluster) // the client as a whole asks any node
+	if dated {
+		f.begun = q.Pipe.Time(ctx)
+	}
+	for marked := q.Pipe.Len(); n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < most); {
 		t := due[n]
 		q.OnScreen = t.place > 0
 		q.Quick = quick
 		q.Whole = t.woken || !quick && (t.rank == onScreen && !r.spending.strained || t.Readings%wholeEvery == 0)
 		t.Ask(q)
 		n++
+		if dated && q.Pipe.Len()-marked >= markEvery {
+			f.marks = append(f.marks, mark{q.Pipe.Time(ctx), n})
+			marked = q.Pipe.Len()
+		}
 	}
-	return n
+	f.trackers, f.group.due = due[:n], due[n:]
+	if last := len(f.marks) - 1; dated && (last < 0 || f.marks[last].trackers < n) {
+		f.marks = append(f.marks, mark{q.Pipe.Time(ctx), n})
+	}
+}
+
+// moments returns a function that is called for each tracker in turn, by its number. It returns when the
+// tracker was read, by the server's clock, and how long that took at most. Where TIME was not asked, both
+// are estimated by this machine's clock.
+func (f *flight) moments() func(i int) (now limiter.Instant, spread time.Duration) {
+	if f.begun == nil || f.begun.Err() != nil {
+		now, spread := f.clock.at(f.received), max(f.received.Sub(f.sent)-f.clock.rtt(), 0)
+		return func(int) (limiter.Instant, time.Duration) { return now, spread }
+	}
+	from, marks := f.begun.Val(), f.marks
+	return func(i int) (limiter.Instant, time.Duration) {
+		for ; i >= marks[0].trackers; marks = marks[1:] {
+			from = marks[0].time.Val()
+		}
+		to := marks[0].time.Val()
+		return limiter.InstantOf(to), to.Sub(from).Abs()
+	}
 }
 
 // land sends the pipelines at the same time, takes their answers one after the other, and
@@ -268,15 +303,12 @@ func (r *reader) pay(f *flight, quick bool) (price time.Duration) {
 // settle hands the answers of a pipeline to its trackers, and adds their readings to ready. It
 // fails when the node is away.
 func (r *reader) settle(f *flight, ready *[]model.Reading) error {
-	now := f.clock.at(f.received)
-	if f.time != nil {
-		t, err := f.time.Result()
-		switch {
+	if f.begun != nil {
+		first, err := f.begun.Result()
+		last, late := f.marks[len(f.marks)-1].time.Result()
+		switch err = cmp.Or(err, late); {
 		case err == nil:
-			now = limiter.InstantOf(t)
-			f.clock.observe(f.sent, f.received, now, f.short && !r.link.guard.Dialed().After(f.sent))
-		case connect.Away(err) && f.group.node == nil && r.link.cluster:
-			// The client asked a node of its choice for the time; the other nodes may well answer.
+			f.clock.observe(f.sent, f.received, first, last, !r.link.guard.Dialed().After(f.sent))
 		case connect.Away(err):
 			return err
 		case connect.Code(err) == "NOPERM":
@@ -286,8 +318,9 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	}
 	answered := false
 	var lost error
-	for _, t := range f.trackers {
-		reading, came, err := t.Take(now)
+	moments := f.moments()
+	for i, t := range f.trackers {
+		reading, came, err := t.Take(moments(i))
 		switch {
 		case connect.Redirected(err) && !r.link.cluster:
 			t.resting, t.due, answered = true, f.received.Add(restingEvery), true

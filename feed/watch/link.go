@@ -151,7 +151,7 @@ func (l *link) takeHello(a *helloAnswer, addr string) error {
 	l.noTime, l.denials = "", track.AccessOf(a.denied.Err())
 	if err == nil {
 		dialed := l.guard.Dialed().After(a.sent) // then the duration includes connecting
-		l.clockOf(addr).observe(a.sent, a.received, limiter.InstantOf(t), !dialed)
+		l.clockOf(addr).observe(a.sent, a.received, t, t, !dialed)
 		if addr == l.leader() {
 			l.clock = *l.clockOf(addr)
 		}
@@ -191,7 +191,7 @@ func (l *link) tick(ctx context.Context) error {
 	case connect.Away(err):
 		return err
 	case err == nil:
-		l.clock.observe(sent, time.Now(), limiter.InstantOf(t), !l.guard.Dialed().After(sent))
+		l.clock.observe(sent, time.Now(), t, t, !l.guard.Dialed().After(sent))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -49,7 +48,7 @@ func TestOneNodeIsNoSilence(t *testing.T) {
 	for _, trip := range []time.Duration{time.Millisecond, 300 * time.Millisecond} {
 		for _, cluster := range []bool{true, false} {
 			l := &link{cluster: cluster}
-			l.clock.observe(epoch, epoch.Add(trip), limiter.InstantOf(epoch), true)
+			l.clock.observe(epoch, epoch.Add(trip), epoch, epoch, true)
 			most, limit := l.answerLimit(), silenceLimit(cluster, l.clock.rtt())
 			if early := limit < most+silentAfter/2; early == cluster {
 				t.Errorf("cluster %v, %v away: an order takes %v at most, and the server is silent after %v", cluster, trip, most, limit)

@@ -16,6 +16,7 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	Delay time.Duration
+	Rate  int  // bytes a second that pass in each direction; 0 all
 	Cut   int  // bytes after which a connection is cut; 0 never
 	Flip  bool // change bytes
 	Drop  bool // swallow everything
@@ -59,7 +60,7 @@ func (p *Proxy) HangUp() {
 func (p *Proxy) Set(f func(*Proxy)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Delay, p.Cut, p.Flip, p.Drop = 0, 0, false, false
+	p.Delay, p.Rate, p.Cut, p.Flip, p.Drop = 0, 0, 0, false, false
 	f(p)
 }
 
@@ -80,10 +81,33 @@ func (p *Proxy) serve(c net.Conn) {
 		p.mu.Unlock()
 	}()
 	p.all.Go(func() {
-		io.Copy(up, c)
+		io.Copy(narrow{up, p}, c)
 		up.Close()
 	})
 	p.delay(c, up)
+}
+
+// narrow writes as fast as the proxy lets bytes pass: a packet at a time.
+type narrow struct {
+	io.Writer
+	p *Proxy
+}
+
+func (n narrow) Write(data []byte) (int, error) {
+	for sent := 0; sent < len(data); {
+		n.p.mu.Lock()
+		rate, part := n.p.Rate, data[sent:]
+		n.p.mu.Unlock()
+		if rate > 0 {
+			part = part[:min(len(part), 1000)]
+			time.Sleep(time.Second * time.Duration(len(part)) / time.Duration(rate))
+		}
+		if _, err := n.Writer.Write(part); err != nil {
+			return sent, err
+		}
+		sent += len(part)
+	}
+	return len(data), nil
 }
 
 // delayed is bytes on their way back, and when they arrive.
@@ -101,7 +125,7 @@ func (p *Proxy) delay(c, up net.Conn) {
 		defer close(written)
 		for d := range way {
 			time.Sleep(time.Until(d.due))
-			if _, err := c.Write(d.data); err != nil || d.last {
+			if _, err := (narrow{c, p}).Write(d.data); err != nil || d.last {
 				break
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/internal/race"
 	"ratescope/model"
 	"ratescope/model/capsule"
 	"ratescope/model/record"
@@ -122,12 +121,12 @@ func TestHostileCapsules(t *testing.T) {
 		}
 		return err
 	}
-	for n := 0; n < len(whole); n += 1 + len(whole)/race.Volume(300) {
+	for n := 0; n < len(whole); n += 1 + len(whole)/300 {
 		if open(whole[:n]) == nil {
 			t.Fatalf("the first %d of %d bytes are taken for a capsule", n, len(whole))
 		}
 	}
-	for n := 0; n < len(whole); n += 1 + len(whole)/race.Volume(500) {
+	for n := 0; n < len(whole); n += 1 + len(whole)/500 {
 		broken := bytes.Clone(whole)
 		broken[n] ^= 0xff
 		_ = open(broken)

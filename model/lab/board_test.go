@@ -18,7 +18,7 @@ import (
 // algorithm on any terms.
 func TestExplainedAsDecided(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 9))
-	for range rounds(80) {
+	for range 80 {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomWorkload(random, s, 200))
 		for range 40 {
@@ -62,7 +62,7 @@ func TestScriptIsTheLimitersOwn(t *testing.T) {
 // TestExportedMomentsVerify: what is exported passes where it is verified.
 func TestExportedMomentsVerify(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 10))
-	for range rounds(60) {
+	for range 60 {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomWorkload(random, s, 120))
 		run.AdvanceTo(s.Zero.Add(6 * s.Limit.Window))

@@ -3,14 +3,12 @@ package lab_test
 import (
 	"testing"
 
-	"ratescope/internal/race"
 	"ratescope/model/lab"
 )
 
 // TestEveryBoxCanBeNamed lets a player that knows no more than a person (what fits so far) name
 // every box, and holds the strategy to what it says that it takes.
 func TestEveryBoxCanBeNamed(t *testing.T) {
-	race.OneGoroutine(t)
 	hidden, needs := map[int]bool{}, map[string]int{}
 	for seed := range uint64(60) {
 		b := lab.NewBox(seed)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 	"ratescope/model/lab"
 )
@@ -109,7 +108,7 @@ func TestAStormIsTheSameByEveryWay(t *testing.T) {
 		t.Fatal("nothing of what was fired changed the storm")
 	}
 
-	for seed := range uint64(race.Volume(20)) {
+	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		order := slices.Clone(fired)
 		random.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })

@@ -15,7 +15,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/internal/race"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -159,7 +158,7 @@ func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c 
 	}
 	var list []lab.Arrival
 	var ran [][]string
-	for i := range race.Volume(200) {
+	for i := range 200 {
 		mark := fmt.Sprintf("mark %s %d", t.Name(), i)
 		send(t, client, "ECHO", mark)
 		tap(mark)

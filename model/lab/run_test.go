@@ -6,18 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 	"ratescope/model/lab"
 )
-
-// rounds is how often something is tried at random.
-func rounds(n int) int {
-	if race.On {
-		return max(n/10, 4)
-	}
-	return n
-}
 
 // randomSetup makes a comparison of any algorithms on any terms.
 func randomSetup(r *rand.Rand) lab.Setup {
@@ -85,7 +76,7 @@ func look(r *lab.Run) shown {
 
 func TestForwardAndBackEndWhereTheyBegan(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 1))
-	for round := range rounds(200) {
+	for round := range 200 {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomWorkload(random, s, 400))
 		run.SeekTo(s.Zero.Add(time.Duration(random.Int64N(int64(20 * s.Limit.Window)))))
@@ -111,7 +102,7 @@ func TestForwardAndBackEndWhereTheyBegan(t *testing.T) {
 // came straight here.
 func TestAnyWayLeadsToTheSame(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 2))
-	for round := range rounds(120) {
+	for round := range 120 {
 		s := randomSetup(random)
 		seed := random.Uint64()
 		run := lab.NewRun(s, randomWorkload(rand.New(rand.NewPCG(seed, 0)), s, 1500))
@@ -163,7 +154,7 @@ func TestAnyWayLeadsToTheSame(t *testing.T) {
 
 func TestInspectAgreesWithTheRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 3))
-	for range rounds(60) {
+	for range 60 {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomWorkload(random, s, 600))
 		run.SeekTo(s.Zero.Add(15 * s.Limit.Window))
@@ -187,7 +178,7 @@ func TestInspectAgreesWithTheRun(t *testing.T) {
 // TestLargestTrueWindow counts again, without cleverness.
 func TestLargestTrueWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 4))
-	for range rounds(40) {
+	for range 40 {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomWorkload(random, s, 300))
 		run.AdvanceTo(s.Zero.Add(1000 * s.Limit.Window))
@@ -218,7 +209,7 @@ func TestLargestTrueWindow(t *testing.T) {
 // keeps it alone.
 func TestLogAndStreamDecideAlike(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 5))
-	for range rounds(60) {
+	for range 60 {
 		s := randomSetup(random)
 		s.Candidates = []lab.Candidate{{Algorithm: limiter.SlidingLog}, {Algorithm: limiter.StreamCounter}}
 		run := lab.NewRun(s, randomWorkload(random, s, 300))
@@ -236,7 +227,7 @@ func TestLogAndStreamDecideAlike(t *testing.T) {
 func TestWrongByItsOwnAdmissions(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	seen := map[bool]int{}
-	for range rounds(60) {
+	for range 60 {
 		s := randomSetup(random)
 		s.Convention.Rule = limiter.RuleFits
 		run := lab.NewRun(s, randomWorkload(random, s, 300))

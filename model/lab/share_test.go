@@ -97,7 +97,7 @@ func TestLinesFromStrangers(t *testing.T) {
 		}
 	}
 	random := rand.New(rand.NewPCG(8, 8))
-	for range rounds(2000) {
+	for range 2000 {
 		broken := []byte(line)
 		for range 1 + random.IntN(4) {
 			broken[2+random.IntN(len(broken)-2)] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[random.IntN(64)]

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/record"
@@ -35,7 +34,6 @@ func zipped(t *testing.T, parts func(io.Writer)) []byte {
 // TestBombs: small files that would fill the memory of their reader are read as far as a
 // recording could go, and say that the rest is left out.
 func TestBombs(t *testing.T) {
-	race.OneGoroutine(t)
 	const begin = `{"recording":{"version":1}}` + "\n" + `{"anew":0}` + "\n" + `{"b":{"at":1,"link":1}}` + "\n"
 	repeat := func(line string, n int) func(io.Writer) {
 		return func(w io.Writer) {
@@ -156,7 +154,7 @@ func TestABadLineIsPassedOver(t *testing.T) {
 func TestDamagedDigits(t *testing.T) {
 	_, file := write(t, 8, 60, false)
 	r := rand.New(rand.NewPCG(3, 9))
-	for range race.Volume(400) {
+	for range 400 {
 		damaged := bytes.Clone(file)
 		for range 1 + r.IntN(4) {
 			i := r.IntN(len(damaged))

@@ -63,6 +63,12 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 		s.Forget(unknown...)
 		return spent, err
 	}
+	more = slices.DeleteFunc(more, func(f decode.Found) bool {
+		if f.Unsure {
+			s.Forget(f.Key)
+		}
+		return f.Unsure
+	})
 	s.mu.Lock()
 	if refused {
 		s.refused[connect.Remedy(err)] = true

@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 	"ratescope/model/lab"
 	"ratescope/model/lab/accuracy"
@@ -26,7 +25,6 @@ func measured(t *testing.T, o accuracy.Options) accuracy.Report {
 }
 
 func TestPoissonFollowsTheLaw(t *testing.T) {
-	race.OneGoroutine(t)
 	for seed := range uint64(2) {
 		points := measured(t, accuracy.Options{Sources: 10, Seed: seed}).Poisson
 		checked := 0
@@ -52,7 +50,6 @@ func TestPoissonFollowsTheLaw(t *testing.T) {
 // TestAdversary: a counter that drops no fraction admits 2L-1 in a true window and not one
 // more; rounding the fraction away, down or to nearest, costs the last one.
 func TestAdversary(t *testing.T) {
-	race.OneGoroutine(t)
 	want := map[string]int64{"fixed-window": 200, "sliding-window/exact": 199, "sliding-window/floor": 200, "sliding-window/round": 200, "sliding-log": 100, "gcra": 199}
 	for _, w := range measured(t, accuracy.Options{Sources: 10, Windows: 10}).Worst {
 		if w.Largest != want[w.What] {
@@ -63,7 +60,6 @@ func TestAdversary(t *testing.T) {
 
 // TestWhereDecisionsAreWrong: none at half the limit, about 13 % at the limit.
 func TestWhereDecisionsAreWrong(t *testing.T) {
-	race.OneGoroutine(t)
 	limit := limiter.Limit{Count: 100, Window: time.Second}
 	s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: limiter.SlidingLog}}, Limit: limit, Zero: 4_000_000_000_000_000}
 	var trace lab.Trace

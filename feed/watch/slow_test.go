@@ -1,0 +1,89 @@
+package watch_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/feedtest"
+	"ratescope/internal/servertest"
+	"ratescope/model"
+)
+
+// slowServer starts a server with limiters whose value and time to live have to agree, behind a
+// proxy: n of redis_rate, of gin-rate-limit and of go-redisstore each.
+func slowServer(t *testing.T, n int) (*servertest.Server, *servertest.Proxy) {
+	t.Helper()
+	s := servertest.Start(t)
+	ctx, pipe, now := context.Background(), s.Client().Pipeline(), time.Now()
+	const start2017 = 1483228800
+	for i := range n {
+		at := now.Add(time.Hour + time.Duration(i)*7*time.Millisecond)
+		pipe.Set(ctx, "rate:user"+strconv.Itoa(i), fmt.Sprintf("%.6f", float64(at.UnixMicro())/1e6-start2017), 0)
+		pipe.ExpireAt(ctx, "rate:user"+strconv.Itoa(i), at.Add(time.Second).Truncate(time.Second))
+		client := fmt.Sprintf("10.0.%d.%d/api/", i/250, i%250)
+		ends := time.Unix(now.Unix()+7200, 0)
+		pipe.Set(ctx, client+"hits", 3, 0)
+		pipe.Set(ctx, client+"ts", now.Unix(), 0)
+		pipe.ExpireAt(ctx, client+"hits", ends)
+		pipe.ExpireAt(ctx, client+"ts", ends)
+		store := "store:user" + strconv.Itoa(i)
+		pipe.HSet(ctx, store, "s", now.UnixNano(), "t", 0, "k", 7, "m", 10)
+		pipe.PExpireAt(ctx, store, now.Add(3*time.Hour))
+	}
+	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
+		t.Fatal(err)
+	}
+	p := servertest.StartProxy(t, s.Addr())
+	t.Cleanup(p.Close)
+	return s, p
+}
+
+// TestASlowLinkMakesNoKeySick watches limiters over 64 kB/s: none is unreadable, at first sight or when
+// the link becomes slow, and all are found.
+func TestASlowLinkMakesNoKeySick(t *testing.T) {
+	t.Parallel()
+	for _, first := range []bool{true, false} {
+		t.Run(fmt.Sprintf("slow from the first: %v", first), func(t *testing.T) {
+			t.Parallel()
+			const each = 150
+			_, p := slowServer(t, each)
+			slow := func(p *servertest.Proxy) { p.Rate, p.Delay = 64_000, 20*time.Millisecond }
+			if first {
+				p.Set(slow)
+			}
+			run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}, Refresh: 50 * time.Millisecond}))
+			servertest.Await(t, "all keys", func() bool { return len(run.Seen()) == 3*each })
+			p.Set(slow)
+			reads := make(map[string]int)
+			read := run.Count()
+			servertest.Await(t, "each key three times", func() bool {
+				all := run.All()
+				for _, b := range all[read:] {
+					for _, r := range b.Readings {
+						reads[r.Key]++
+					}
+				}
+				read = len(all)
+				for _, key := range run.Seen() {
+					if reads[key] < 3 {
+						return false
+					}
+				}
+				return true
+			})
+			for _, b := range run.All() {
+				for _, r := range b.Readings {
+					if r.Err != "" || r.Partial || r.Target.Evidence != model.Known {
+						t.Fatalf("over a slow link %s is said to be %q, partial %v, %v", r.Key, r.Err, r.Partial, r.Target.Evidence)
+					}
+				}
+			}
+		})
+	}
+}
