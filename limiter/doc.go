@@ -5,11 +5,23 @@
 //	d, err := l.AllowN(ctx, "user:42", limiter.Limit{Count: 100, Window: time.Minute}, 1)
 //	if !d.Allowed { /* try again in d.RetryAfter */ }
 //
+// What a service needs:
+//
+//	NewMemory, redisstore.New        a Limiter, in this process or on Redis
+//	AllowN, Peek, Reset, Refund      what it does; Allow is AllowN of 1
+//	Limit, ParseLimit, KeyLimit      what is admitted in how long a window, on which key
+//	AllowKeys, OnKey, Combine        several limits, on one key or many, charged all or none
+//	Decision, LimitedError, Never    the answer, with a wait after which it would be another
+//	Wait, Apply, Policy, NewQueue    what becomes of a denied request: Drop, Reject, Throttle, Or
+//	NewBreaker, Observe              when the store is away; metrics
+//	WithMaxKeys, WithBlock           and the errors from ErrBadRequest to ErrAway
+//
+// All else is for authors of stores, and for those who look into them: State, Entry, Reply, Kind and
+// what hangs on Algorithm and Convention.
+//
 // The limit is an argument of every request and not kept anywhere, so it can change at
-// any time. What is kept belongs to a window of one length, though: for two of them on one
-// key there is AllowKeys. A Decision says more than yes or no: what is used and left, the
-// smallest wait after which this very request would be admitted, when the key is as new, and
-// the numbers that explain it.
+// any time. What is kept belongs to a window of one length, though. docs/settings.md says which
+// settings fit which service.
 //
 // # Choosing an algorithm
 //
@@ -27,14 +39,6 @@
 // Where published implementations differ (whether an entry exactly one window old
 // counts, how windows are aligned, how the weighted count is rounded, whether denied
 // requests are charged) a Convention picks; its zero value is the default.
-//
-// # Asking
-//
-// A Limiter, which Memory and redisstore.Store are, has AllowN, Peek, which never writes, and Reset.
-// Both stores also give back with Refund, and decide with AllowKeys about several limits on
-// one key, as in 10 a second and 300 a minute, charging all or none. What becomes of a denied request is a
-// Policy: Drop, Reject, Throttle, a Queue, or several with Or; Wait sleeps until it is
-// admitted. WithBlock refuses a key that overran for a while. State has the same arithmetic without a store, for forecasts.
 //
 // # Time
 //
