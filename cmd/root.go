@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ratescope/feed"
 	"ratescope/feed/connect"
 	"ratescope/internal/panics"
 	"ratescope/model/safetext"
@@ -32,7 +33,7 @@ const (
 	exitFailed      = 1 // at run time
 	exitUsage       = 2
 	exitOver        = 3 // a key is at or above --fail-over of snapshot
-	exitNothing     = 4 // of snapshot, identify and capsule: the server gave nothing
+	exitNothing     = 4 // the server gave nothing of what was to be read
 	exitInterrupted = 130
 )
 
@@ -70,6 +71,8 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 		return exitUsage
 	case errors.As(err, &own):
 		return own.Code
+	case errors.As(err, new(feed.Away)):
+		return exitNothing
 	}
 	return exitFailed
 }

@@ -2,7 +2,6 @@ package feed
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +28,12 @@ type Bounds struct {
 	Least    time.Duration     // for which is looked at least, to see keys change
 	Progress func(model.Batch) // gets what was seen so far at every refresh; may be nil
 }
+
+// Away is the error of a server that was to be read and gave nothing, in one sentence.
+type Away string
+
+// Error implements error.
+func (a Away) Error() string { return string(a) }
 
 // waits reports whether a server that is away may still answer in time. A look began at begun.
 func (o Bounds) waits(b model.Batch, begun time.Time) bool {
@@ -62,7 +67,7 @@ func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, erro
 		}
 		if b.Server.Link != model.Live {
 			if b.Server.Err != "" && !bounds.waits(b, begun) {
-				verdict, done = errors.New(b.Server.Err), true
+				verdict, done = Away(b.Server.Err), true
 				cancel()
 			}
 			return

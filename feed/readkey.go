@@ -19,7 +19,7 @@ func ReadKey(ctx context.Context, s Source, key string) (model.Batch, model.Read
 	}
 	i := slices.IndexFunc(batch.Readings, func(r model.Reading) bool { return r.Key == key })
 	if i < 0 {
-		return model.Batch{}, model.Reading{}, fmt.Errorf("%s was not read: the server gave no answer for it", safetext.Clean(key))
+		return model.Batch{}, model.Reading{}, Away(safetext.Clean(key) + " was not read: the server gave no answer for it")
 	}
 	r := batch.Readings[i]
 	if r.Err != "" {

@@ -62,8 +62,8 @@ func wrongPassword(err error) bool { return redis.HasErrorPrefix(err, "invalid p
 // refusals are what the codes of a server's error replies mean, and what to do: a clause
 // that goes on after the server's name.
 var refusals = map[string]string{
-	"WRONGPASS": "refuses the user name or password: correct it in the URL, as in redis://user:password@host:6379",
-	"NOAUTH":    "wants a password: put it in the URL, as in redis://:password@host:6379",
+	"WRONGPASS": "refuses the user name or password: correct it with --askpass, --password-file, or the target's password_file",
+	"NOAUTH":    "wants a password: give it with --askpass, --password-file, or the target's password_file",
 	"LOADING":   "is loading its data: nothing can be read or decided until that is done, then readings start by themselves",
 	"BUSY": "is busy with a script that does not end: nothing can be read or decided, readings go on when it is over or after " +
 		"SCRIPT KILL",

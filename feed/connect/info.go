@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -55,18 +56,25 @@ func HasNoTouch(version string) bool {
 // introduce says on each new connection who is there. go-redis would give up a connection
 // whose user must not say so, and dial again at once.
 func introduce(name string, watching bool) func(context.Context, *redis.Conn) error {
+	var refused atomic.Bool // INFO, on an earlier connection
 	return func(ctx context.Context, cn *redis.Conn) error {
 		pipe := cn.Pipeline() // one round trip for both: the server may be far away
 		_ = pipe.Process(ctx, redis.NewStatusCmd(ctx, "client", "setname", name))
 		var info *redis.StringCmd
-		if watching {
+		if watching && !refused.Load() {
 			info = pipe.Info(ctx, "server")
 		}
 		_, _ = pipe.Exec(ctx)
 		// The server is told not to count this connection's reads as use of the keys, so that
 		// watching neither keeps keys from being evicted nor makes them look hot: where that is
 		// known to be safe, and where the user may ask.
-		if watching && info.Err() == nil && HasNoTouch(VersionOf(ParseInfo(info.Val()))) {
+		if info == nil {
+			return nil
+		}
+		if Code(info.Err()) == "NOPERM" {
+			refused.Store(true)
+		}
+		if info.Err() == nil && HasNoTouch(VersionOf(ParseInfo(info.Val()))) {
 			_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
 		}
 		return nil

@@ -29,8 +29,9 @@ type firing struct {
 
 	mu       sync.Mutex
 	outcomes model.Outcomes
-	failed   int // consecutive failed requests
-	slow     int // consecutive slow answers
+	failed   int       // consecutive failed requests
+	slow     int       // stalls in a row: slow answers, of which each was asked for after the one before
+	stalled  time.Time // when the latest of them came
 	err      error
 }
 
@@ -216,8 +217,12 @@ func (f *firing) account(fired answered, line entry) {
 	switch {
 	case fired.Outcome == model.Admitted || fired.Outcome == model.Denied:
 		f.failed = 0
-		if f.slow++; fired.Latency < slowAnswer {
+		now := time.Now()
+		switch asked := now.Add(-fired.Latency); {
+		case fired.Latency < slowAnswer:
 			f.slow = 0
+		case !asked.Before(f.stalled): // the others on the wire are slow by the same stall
+			f.slow, f.stalled = f.slow+1, now
 		}
 		if f.slow >= slowInARow && f.err == nil && left {
 			f.err = fmt.Errorf("firing stopped after %d answers in a row that took longer than %v: the server is in trouble", f.slow, slowAnswer)

@@ -27,11 +27,12 @@ type link struct {
 	beside  *panics.Group // the goroutines of the session
 
 	server  identity
-	joins   bool         // if the server is one node of a cluster, watch the whole cluster instead
-	known   bool         // the server has given its identity since it was last away
-	greeted time.Time    // when the server last gave its identity
-	noTime  string       // the ACL command that would permit TIME; "" where TIME is permitted
-	denials track.Access // to the streams of recorded denials
+	joins   bool                           // if the server is one node of a cluster, watch the whole cluster instead
+	known   bool                           // the server has given its identity since it was last away
+	greeted time.Time                      // when the server last gave its identity
+	noTime  string                         // the ACL command that would permit TIME; "" where TIME is permitted
+	shut    struct{ info, time time.Time } // until when a command that was refused is not sent again
+	denials track.Access                   // to the streams of recorded denials
 	clock   clock
 	clocks  map[string]*clock  // clocks of the nodes of a cluster, by address
 	outages map[string]*outage // nodes of a cluster that do not answer, by address
@@ -66,7 +67,7 @@ func (l *link) answerLimit() time.Duration {
 // all nodes at the same time, and succeeds when at least one answers.
 func (l *link) hello(ctx context.Context) error {
 	if !l.cluster {
-		if err := l.takeHello(askHello(ctx, l.client), ""); err != nil {
+		if err := l.takeHello(l.askHello(ctx, l.client), ""); err != nil {
 			return err
 		}
 		if l.server.clusterNode && l.joins {
@@ -83,7 +84,7 @@ func (l *link) hello(ctx context.Context) error {
 	answers := make([]*helloAnswer, len(nodes))
 	limited, cancel := context.WithTimeout(ctx, l.answerLimit())
 	defer cancel()
-	atOnce(len(nodes), func(i int) { answers[i] = askHello(limited, nodes[i]) })
+	atOnce(len(nodes), func(i int) { answers[i] = l.askHello(limited, nodes[i]) })
 	answered := false
 	for i, n := range nodes {
 		addr := n.Options().Addr
@@ -117,21 +118,29 @@ func (l *link) hello(ctx context.Context) error {
 // helloAnswer holds the replies of one server to askHello.
 type helloAnswer struct {
 	sent, received time.Time
-	time           *redis.TimeCmd
-	info           *redis.StringCmd
+	time           *redis.TimeCmd          // nil for a command that was refused and is not asked again yet
+	info           *redis.StringCmd        // likewise
 	denied         *redis.XMessageSliceCmd // its error shows whether recorded denials may be read
 }
 
-// askHello asks one server for its identity, its clock and access to recorded denials.
-func askHello(ctx context.Context, c redis.UniversalClient) *helloAnswer {
+// askHello asks one server for its identity, its clock and access to recorded denials. It only reads l, so that
+// several nodes can be asked at once.
+func (l *link) askHello(ctx context.Context, c redis.UniversalClient) *helloAnswer {
 	a := &helloAnswer{sent: time.Now()}
 	pipe := c.Pipeline()
-	a.info = pipe.Info(ctx, "server", "replication", "memory", "cluster")
+	if a.sent.After(l.shut.info) {
+		a.info = pipe.Info(ctx, "server", "replication", "memory", "cluster")
+	}
 	a.denied = pipe.XRangeN(ctx, layout.DeniedKey("ratescope"), "-", "+", 1)
-	a.time = pipe.Time(ctx)
+	if a.sent.After(l.shut.time) {
+		a.time = pipe.Time(ctx)
+	}
 	_, _ = pipe.Exec(ctx) // each command holds its own error
 	a.received = time.Now()
-	if err := a.info.Err(); err != nil && !connect.Away(err) {
+	if a.info == nil {
+		return a
+	}
+	if err := a.info.Err(); err != nil && !connect.Away(err) && connect.Code(err) != "NOPERM" {
 		a.info = c.Info(ctx) // before Redis 7 INFO takes one section
 	}
 	return a
@@ -140,26 +149,40 @@ func askHello(ctx context.Context, c redis.UniversalClient) *helloAnswer {
 // takeHello takes over a node's clock, identity and missing permissions from its answer; addr
 // is "" for a single server. It fails when the node is away.
 func (l *link) takeHello(a *helloAnswer, addr string) error {
-	t, err := a.time.Result()
-	if err != nil && connect.Code(err) != "NOPERM" {
-		return err
+	var info string
+	var t time.Time
+	var err error
+	if a.time != nil {
+		if t, err = a.time.Result(); err != nil && connect.Code(err) != "NOPERM" {
+			return err
+		}
 	}
-	if connect.Away(a.info.Err()) {
-		return a.info.Err()
+	if a.info != nil {
+		if connect.Away(a.info.Err()) {
+			return a.info.Err()
+		}
+		if info = a.info.Val(); connect.Code(a.info.Err()) == "NOPERM" {
+			l.shut.info = a.received.Add(refusedFor)
+		}
 	}
-	l.greeted = a.received
-	l.noTime, l.denials = "", track.AccessOf(a.denied.Err())
-	if err == nil {
+	if connect.Away(a.denied.Err()) {
+		return a.denied.Err()
+	}
+	l.greeted, l.denials = a.received, track.AccessOf(a.denied.Err())
+	switch {
+	case a.time == nil:
+	case err == nil:
+		l.noTime = ""
 		dialed := l.guard.Dialed().After(a.sent) // then the duration includes connecting
 		l.clockOf(addr).observe(a.sent, a.received, t, t, !dialed)
 		if addr == l.leader() {
 			l.clock = *l.clockOf(addr)
 		}
-	} else {
-		l.noTime = connect.Remedy(err)
+	default:
+		l.noTime, l.shut.time = connect.Remedy(err), a.received.Add(refusedFor)
 	}
-	l.facts.noTime.Store(err != nil || l.cluster)
-	fields := connect.ParseInfo(a.info.Val())
+	l.facts.noTime.Store(l.noTime != "" || l.cluster)
+	fields := connect.ParseInfo(info)
 	l.server = identity{role: fields["role"], version: connect.VersionOf(fields), runID: fields["run_id"]}
 	if l.server.role == "slave" {
 		l.server.role = "replica"

@@ -83,3 +83,40 @@ func TestEachPermission(t *testing.T) {
 		})
 	}
 }
+
+// TestARefusalIsNotRepeated: a user who may not ask for INFO and TIME does not ask again with each connection.
+func TestARefusalIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "&*", "+@all", "-info", "-time")
+	s.CLI("SET", "rl:user", "3", "EX", "3600")
+	p := servertest.StartProxy(t, s.Addr())
+	t.Cleanup(p.Close)
+	url := "redis://eye:pw@" + p.Listener.Addr().String()
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Watch: []string{"rl:*"}, Refresh: 50 * time.Millisecond}))
+	refused := func(command string) (n int) {
+		for line := range strings.SplitSeq(s.CLI("INFO", "commandstats"), "\n") {
+			if _, fields, ok := strings.Cut(line, "cmdstat_"+command+":"); ok {
+				_, text, _ := strings.Cut(fields, "rejected_calls=")
+				_, _ = fmt.Sscanf(text, "%d", &n)
+			}
+		}
+		return n
+	}
+	next := func() {
+		r, _ := run.Reading("rl:user")
+		servertest.Await(t, "a reading", func() bool { x, _ := run.Reading("rl:user"); return x.At > r.At })
+	}
+	p.HangUp()
+	next()
+	before := map[string]int{"info": refused("info"), "time": refused("time")}
+	for range 8 {
+		p.HangUp()
+		next()
+	}
+	for command, was := range before {
+		if n := refused(command); was == 0 || n > was+2 { // of a part that asks for the first time
+			t.Errorf("%s was refused %d times, and %d times after eight more connections", command, was, n)
+		}
+	}
+}

@@ -102,6 +102,9 @@ func commandStats(over time.Duration, now, before *figures) []model.CommandStat 
 func errorStats(over time.Duration, now, before *figures) []model.ErrorStat {
 	out := make([]model.ErrorStat, 0, len(now.errors))
 	for name, n := range now.errors {
+		if name == "MOVED" || name == "ASK" { // where a key is, which clients of a cluster follow
+			continue
+		}
 		e := model.ErrorStat{Name: name, Total: int64(n)}
 		if over > 0 {
 			e.Rate = max(n-before.errors[name], 0) / over.Seconds()
