@@ -163,8 +163,8 @@ func TestExitCodesOfSnapshot(t *testing.T) {
 	call(t, append(args, "--fail-over", "-1")...).sentence(t, 2, "--fail-over")
 	call(t, append(args, "--fail-over", "90%")...).sentence(t, 2, "--fail-over", `"90%"`, "as in 0.9")
 	call(t, append(args, "--for", "-1s")...).sentence(t, 2, "--for")
-	for code, command := range map[int][]string{4: {"snapshot"}, 1: {"peek", "rl:a"}} {
-		call(t, append(command, "--redis", "redis://127.0.0.1:"+strconv.Itoa(servertest.FreePort(t)))...).sentence(t, code, "nothing listens")
+	for _, command := range [][]string{{"snapshot"}, {"peek", "rl:a"}} {
+		call(t, append(command, "--redis", "redis://127.0.0.1:"+strconv.Itoa(servertest.FreePort(t)))...).sentence(t, 4, "nothing listens")
 	}
 
 	s.CLI("ACL", "SETUSER", "blind", "on", ">x", "~rl:*", "+ping", "+info", "+time", "+hello", "+client", "+auth")
