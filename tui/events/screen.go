@@ -2,7 +2,6 @@ package events
 
 import (
 	"fmt"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -57,7 +56,7 @@ func New(s *session.Session) *Screen {
 			}
 			return ""
 		}),
-	}, slices.DeleteFunc(s.Actions(), func(a keymap.Action) bool { return a.Name == "csv" })...) // the rows here are events
+	}, s.Actions().Without(keymap.ExportRows)...) // the rows here are events
 	return e
 }
 

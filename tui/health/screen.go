@@ -21,13 +21,7 @@ func New(s *session.Session) *Screen { return &Screen{s: s} }
 
 // Keys lists what can be done here: what concerns all keys.
 func (h *Screen) Keys() keymap.Actions {
-	var list keymap.Actions
-	for _, act := range h.s.Actions() {
-		switch act.Name {
-		case "pause", "record", "export", "more", "less":
-			list = append(list, act)
-		}
-	}
+	list := h.s.Actions().Only(keymap.Pause, keymap.Record, keymap.ExportKeys, keymap.More, keymap.Less)
 	return append(list, h.s.TimeActions()...)
 }
 

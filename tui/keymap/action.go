@@ -10,10 +10,32 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
+// ID tells an action from the others whatever it is called and wherever it is listed.
+type ID int
+
+// The actions that are chosen or replaced outside the place that lists them. The zero ID is of all others.
+const (
+	Other ID = iota
+	Back
+	Palette
+	Pause
+	Record
+	ExportKeys
+	ExportRows
+	More
+	Less
+	ZoomIn
+	ZoomOut
+	Fire
+	Burst
+	Rate
+)
+
 // Action is one thing a person can do: its keys, its name, and what carries it out.
 // Dispatch, the footer, the help, the palette and the README's table all read it.
 type Action struct {
 	key.Binding        // the keys, what the help shows of them, and whether they are enabled
+	ID          ID     // by which code finds it; Other for most
 	Name        string // by which the palette finds it: one or two words
 	Group       string // heading of the help
 	Writes      bool   // it sends requests to Redis
@@ -26,6 +48,9 @@ type Action struct {
 func New(group, name, shown, what string, do func() tea.Cmd, keys ...string) Action {
 	return Action{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what)), Name: name, Group: group, Do: do}
 }
+
+// As returns the action with an ID.
+func (a Action) As(id ID) Action { a.ID = id; return a }
 
 // When returns the action with a condition: while blocked returns a sentence, the keys are
 // disabled and the sentence says why.
@@ -75,6 +100,16 @@ func (t Actions) Match(msg tea.KeyPressMsg) *Action {
 		}
 	}
 	return disabled
+}
+
+// Only returns the actions with one of the IDs.
+func (t Actions) Only(ids ...ID) Actions {
+	return slices.DeleteFunc(slices.Clone(t), func(a Action) bool { return !slices.Contains(ids, a.ID) })
+}
+
+// Without returns the actions with none of the IDs.
+func (t Actions) Without(ids ...ID) Actions {
+	return slices.DeleteFunc(slices.Clone(t), func(a Action) bool { return slices.Contains(ids, a.ID) })
 }
 
 // Named returns the action of that name, or nil.

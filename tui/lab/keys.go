@@ -25,28 +25,28 @@ func (s *Screen) bindings() keymap.Actions {
 		return ""
 	}
 	return keymap.Actions{
-		bind("fire", "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
-		bind("fire", "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
-		bind("fire", "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
-		bind("fire", "more", "+", "raises N", func() { s.burst = min(s.burst+1, maxBurst) }, "+", "="),
-		bind("fire", "less", "-", "lowers N", func() { s.burst = max(s.burst-1, 1) }, "-", "_"),
+		bind(fireGroup, "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
+		bind(fireGroup, "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
+		bind(fireGroup, "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
+		bind(fireGroup, "more", "+", "raises N", func() { s.burst = min(s.burst+1, maxBurst) }, "+", "="),
+		bind(fireGroup, "less", "-", "lowers N", func() { s.burst = max(s.burst-1, 1) }, "-", "_"),
 
-		bind("time", "play", "p", "starts and stops the clock", s.play, "p").Hinted("run"),
-		bind("time", "step", "→ l", "steps to the next request", s.step, "right", "l", ".").Hinted("step"),
-		bind("time", "step back", "← h", "steps back", s.stepBack, "left", "h", ","),
-		bind("time", "slower", "<", "slows the clock down, to 0.1x", func() { s.clock.faster(-1) }, "<"),
-		bind("time", "faster", ">", "speeds it up, to 50x", func() { s.clock.faster(1) }, ">"),
-		bind("time", "go to", "g", "goes to a time you type, as 9.9s or 999ms", s.askTime, "g").Hinted("go to"),
-		bind("time", "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) }, "R", "home").Hinted("restart"),
-		bind("time", "undo", "U", "undoes the restart", s.takeBack, "U").When(func() string {
+		bind(timeGroup, "play", "p", "starts and stops the clock", s.play, "p").Hinted("run"),
+		bind(timeGroup, "step", "→ l", "steps to the next request", s.step, "right", "l", ".").Hinted("step"),
+		bind(timeGroup, "step back", "← h", "steps back", s.stepBack, "left", "h", ","),
+		bind(timeGroup, "slower", "<", "slows the clock down, to 0.1x", func() { s.clock.faster(-1) }, "<"),
+		bind(timeGroup, "faster", ">", "speeds it up, to 50x", func() { s.clock.faster(1) }, ">"),
+		bind(timeGroup, "go to", "g", "goes to a time you type, as 9.9s or 999ms", s.askTime, "g").Hinted("go to"),
+		bind(timeGroup, "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) }, "R", "home").Hinted("restart"),
+		bind(timeGroup, "undo", "U", "undoes the restart", s.takeBack, "U").When(func() string {
 			if s.past == nil {
 				return "Nothing was restarted."
 			}
 			return ""
 		}),
-		bind("time", "reseed", "Z", "restarts with another seed", func() { s.anew(s.reseed()) }, "Z"),
-		bind("time", "zoom out", "[", "shows a longer stretch of time", func() { s.zoom = min(s.zoom+1, 6) }, "["),
-		bind("time", "zoom in", "]", "shows a shorter stretch of time", func() { s.zoom = max(s.zoom-1, -12) }, "]"),
+		bind(timeGroup, "reseed", "Z", "restarts with another seed", func() { s.anew(s.reseed()) }, "Z"),
+		bind(timeGroup, "zoom out", "[", "shows a longer stretch of time", func() { s.zoom = min(s.zoom+1, 6) }, "["),
+		bind(timeGroup, "zoom in", "]", "shows a shorter stretch of time", func() { s.zoom = max(s.zoom-1, -12) }, "]"),
 
 		bind("lab", "compare", "C", "compares the algorithms", show("compare"), "C"),
 		bind("lab", "decision", "D", "inspects one decision", show("decision"), "D"),

@@ -84,6 +84,9 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	return s, nil
 }
 
+// The groups of actions that move the lesson's story.
+const fireGroup, timeGroup = "fire", "time"
+
 // Keys lists what can be done here: what the view adds goes first. A view with a story of
 // its own takes away what moves the lesson's.
 func (s *Screen) Keys() keymap.Actions {
@@ -97,7 +100,7 @@ func (s *Screen) Keys() keymap.Actions {
 	}
 	_, apart := v.(interface{ apart() })
 	for _, act := range s.actions {
-		if !apart || act.Group != "fire" && act.Group != "time" {
+		if !apart || act.Group != fireGroup && act.Group != timeGroup {
 			list = append(list, act)
 		}
 	}

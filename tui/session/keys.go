@@ -33,14 +33,15 @@ func (s *Session) Actions() keymap.Actions {
 	}
 	list := keymap.Actions{
 		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
-			"space").Hinted("fire").Writing().When(live),
+			"space").As(keymap.Fire).Hinted("fire").Writing().When(live),
 		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) },
-			"b").Hinted("burst").Writing().When(live),
-		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate, "r").Hinted("rate").Writing().When(live),
+			"b").As(keymap.Burst).Hinted("burst").Writing().When(live),
+		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate,
+			"r").As(keymap.Rate).Hinted("rate").Writing().When(live),
 		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
-			"=").When(adjusts),
+			"=").As(keymap.More).When(adjusts),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
-			"_").When(adjusts),
+			"_").As(keymap.Less).When(adjusts),
 		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").Writing().When(live),
 		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
 		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").When(func() string {
@@ -61,9 +62,10 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
 		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W"),
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u"),
-		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e"),
-		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").When(s.Files.NoRows),
-		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording, "F").When(func() string {
+		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys),
+		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).When(s.Files.NoRows),
+		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
+			"F").As(keymap.Record).When(func() string {
 			if s.Shown.Replayed() {
 				return "This is a recording; R begins it anew."
 			}
@@ -77,9 +79,10 @@ func (s *Session) Actions() keymap.Actions {
 		}),
 		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").When(s.Files.NoCapsule),
 
-		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").Hinted("pause"),
-		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "["),
-		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) }, "]"),
+		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").As(keymap.Pause).Hinted("pause"),
+		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "[").As(keymap.ZoomOut),
+		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) },
+			"]").As(keymap.ZoomIn),
 		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").When(func() string {
 			if s.Selection.Current() == nil {
 				return "There is no key yet."

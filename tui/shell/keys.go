@@ -12,7 +12,7 @@ import (
 // actions are the keys that mean the same on every screen.
 func (a *App) actions() keymap.Actions {
 	list := keymap.Actions{
-		keymap.New("view", "back", "esc", "goes one step back", a.back, "esc").Hinted("back").When(func() string {
+		keymap.New("view", "back", "esc", "goes one step back", a.back, "esc").As(keymap.Back).Hinted("back").When(func() string {
 			if a.canGoBack() {
 				return ""
 			}
@@ -20,7 +20,7 @@ func (a *App) actions() keymap.Actions {
 		}),
 		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }, "?").Hinted("help"),
 		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil },
-			":").Hinted("do"),
+			":").As(keymap.Palette).Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)

@@ -19,7 +19,7 @@ import (
 func newPalette(a *App) *Picker {
 	var choices []Choice
 	for _, act := range a.All() {
-		if act.Name == "palette" {
+		if act.ID == keymap.Palette {
 			continue
 		}
 		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Dim: !act.Enabled(),
