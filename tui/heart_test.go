@@ -203,13 +203,18 @@ func TestWhatIf(t *testing.T) {
 	}
 	s.run(time.Second)
 	s.press("x")
-	s.see("not understood: as in gcra 100/1m")
+	s.see("not understood: as in gcra 100/1m", "what counts now")
+	if strings.Contains(s.text(), "as it was") {
+		t.Error("an answer stays on screen beside a question that is not understood")
+	}
 	s.press("backspace", "enter")
 	s.see("sliding-log 9999/1m", ": admits more")
 	if strings.Contains(s.text(), "not understood") {
 		t.Error("what is understood again is complained about")
 	}
-	s.press("esc")
+	s.press("w", "x", "2")
+	s.see("sliding-log 19998/1m", "as it was")
+	s.press("x", "enter")
 	s.see("what counts now")
 	if len(injector.Orders()) > 0 {
 		t.Error("it fired")

@@ -23,7 +23,7 @@ const (
 func (h *Screen) makeRoom() {
 	lane := 0
 	switch {
-	case !h.what.on:
+	case !h.what.other.On:
 	case h.area.H >= leastMap+2*tallLane:
 		lane = tallLane
 	case h.area.H >= leastMap+2*lowLane:
@@ -55,7 +55,7 @@ func (v view) paintLanes() {
 	upper, lower := r.Top(r.H / 2)
 	v.paintFates(upper, lanes.Was, most, "as it was", v.c.Look.Text, format.Short(w.Was)+" admitted", was,
 		"up to "+format.Short(most)+" a column")
-	v.paintFates(lower, lanes.Would, most, session.TermsText(v.screen.what.terms), v.c.Look.Injected, format.Short(w.Admitted)+" admitted",
+	v.paintFates(lower, lanes.Would, most, session.TermsText(v.screen.what.other.Terms), v.c.Look.Injected, format.Short(w.Admitted)+" admitted",
 		format.Short(w.Denied)+" denied", "")
 	if x := v.columnOf(w.Differs); w.Differs != 0 && x >= r.X {
 		v.c.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, v.c.Look.Selected)

@@ -26,7 +26,7 @@ func (v view) paint(r cell.Rect) {
 		session.PaintSearch(v.c, r, v.s.Shown.Live())
 		return
 	}
-	if v.screen.what.on {
+	if v.screen.what.other.On {
 		v.paintWhatIf(r)
 		v.paintLanes()
 	} else {
@@ -39,7 +39,7 @@ func (v view) paint(r cell.Rect) {
 	v.paintTimes()
 	x := v.screen.area.X + v.screen.area.W - 1 - v.screen.back
 	v.c.Buffer.Tint(cell.Rect{X: x, Y: v.screen.area.Y, W: 1, H: v.screen.area.H}, v.c.Look.Selected)
-	if v.screen.what.on {
+	if v.screen.what.other.On {
 		v.c.Buffer.Tint(cell.Rect{X: x, Y: v.screen.what.area.Y, W: 1, H: v.screen.what.area.H}, v.c.Look.Selected)
 	}
 }

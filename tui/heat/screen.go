@@ -74,14 +74,7 @@ func New(s *session.Session) *Screen {
 	move := func(rows, columns int) func() tea.Cmd {
 		return func() tea.Cmd { h.move(rows, columns); return nil }
 	}
-	for _, act := range s.Actions() {
-		switch act.Name {
-		case "zoom in", "zoom out", "fire", "burst", "rate", "what if":
-		default:
-			h.actions = append(h.actions, act)
-		}
-	}
-	h.actions = append(h.actions,
+	h.actions = append(s.Actions().Without(keymap.ZoomIn, keymap.ZoomOut, keymap.Fire, keymap.Burst, keymap.Rate),
 		keymap.New("heat", "up", "↑ k", "goes to the row above", move(-1, 0), "up", "k"),
 		keymap.New("heat", "down", "↓ j", "goes to the row below", move(1, 0), "down", "j"),
 		keymap.New("heat", "page up", "pgup", "goes up a page", func() tea.Cmd { h.move(-h.area.H, 0); return nil }, "pgup", "ctrl+b"),
@@ -95,7 +88,7 @@ func New(s *session.Session) *Screen {
 			"f").Hinted("fold"),
 		keymap.New("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
 		keymap.New("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
-			if len(h.inside) > 0 || h.what.on {
+			if len(h.inside) > 0 || h.what.other.On {
 				return ""
 			}
 			return "All keys are shown."
@@ -169,7 +162,7 @@ func (h *Screen) open() tea.Cmd {
 
 // leave ends what if, then goes back to the keys around those that were opened.
 func (h *Screen) leave() tea.Cmd {
-	if h.what.on {
+	if h.what.other.On {
 		h.what = whatIf{}
 		return nil
 	}

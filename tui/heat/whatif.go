@@ -2,7 +2,6 @@ package heat
 
 import (
 	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -11,16 +10,13 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/format"
 	"ratescope/tui/session"
-	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
 // whatIf is other terms that the requests of a row's keys are put through, each key on a limiter
 // of its own; nothing is written. The zero whatIf is off.
 type whatIf struct {
-	text   string // as typed
-	on     bool
-	terms  model.Target
+	other  session.OtherTerms
 	row    string          // what the outcome is of,
 	keys   int             // how many keys
 	second limiter.Instant // as of which second
@@ -37,38 +33,14 @@ func (h *Screen) askWhatIf() tea.Cmd {
 	if h.at >= len(h.rows) {
 		return nil
 	}
-	of := h.rows[h.at].keys[0].Reading.Target
-	if h.what.text == "" {
-		h.what.text = session.TermsText(of)
-	}
-	var p *shell.Prompt
-	try := func(text string) {
-		h.what.text = text
-		if p != nil {
-			p.Complain("")
-		}
-		if t, ok := session.ParseTerms(text, of); ok {
-			h.what.terms, h.what.on, h.what.second = t, true, 0
-		} else if p != nil {
-			p.Complain("not understood: as in gcra 100/1m")
-		}
-	}
-	try(h.what.text)
-	p = h.s.Shell.NewPrompt("what if ", h.what.text, "algorithm, limit and burst, for every key of the row · enter keeps · esc ends", try,
-		func(text string, kept bool) tea.Cmd {
-			if !kept || strings.TrimSpace(text) == "" {
-				h.what = whatIf{}
-			}
-			return nil
-		}, nil)
-	p.Suggest(session.TermsNear(of))
-	h.s.Shell.Open(p)
+	h.s.AskWhatIf(&h.what.other, h.rows[h.at].keys[0].Reading.Target,
+		"algorithm, limit and burst, for every key of the row; x2 doubles · enter keeps · esc ends", func() { h.what.second = 0 })
 	return nil
 }
 
 // runWhatIf works the other terms out anew, once a second and where the row is another.
 func (h *Screen) runWhatIf() {
-	if !h.what.on || h.at >= len(h.rows) {
+	if !h.what.other.On || h.at >= len(h.rows) {
 		return
 	}
 	r := &h.rows[h.at]
@@ -76,7 +48,7 @@ func (h *Screen) runWhatIf() {
 	if w := &h.what; w.row != name || w.keys != len(r.keys) || w.second != second || w.lanes.End != h.newest || len(w.lanes.Was) != h.width {
 		w.row, w.keys, w.second = name, len(r.keys), second
 		w.lanes = model.Compared{End: h.newest, Column: steps[h.step], Was: make([]model.Bin, h.width), Would: make([]model.Bin, h.width)}
-		w.result = model.RunAll(r.keys, w.terms, whatIfWindows, &w.lanes)
+		w.result = model.RunAll(r.keys, w.other.Terms, whatIfWindows, &w.lanes)
 	}
 }
 
@@ -92,7 +64,7 @@ func (v view) paintWhatIf(r cell.Rect) {
 	}
 	spans := []widget.Span{
 		widget.Styled(v.rowName(&v.screen.rows[v.screen.at], 30),
-			v.c.Look.Title), widget.Styled(" what if "+session.TermsText(v.screen.what.terms), v.c.Look.Injected),
+			v.c.Look.Title), widget.Styled(" what if "+session.TermsText(v.screen.what.other.Terms), v.c.Look.Injected),
 		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), v.c.Look.Text),
 		widget.Styled(fmt.Sprintf(" · denied %s → %s", was, format.Short(w.Denied)), v.c.Look.Denied),
 	}

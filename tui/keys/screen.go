@@ -67,7 +67,7 @@ func New(s *session.Session) *Screen {
 			return d.s.Selection.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
 		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
-			if d.expanded || d.what.on || d.s.Shown.Time.Pointing() {
+			if d.expanded || d.what.other.On || d.s.Shown.Time.Pointing() {
 				return ""
 			}
 			return "There is nothing to go back from."
@@ -86,6 +86,10 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 	case shell.LayoutMsg:
 		d.area, d.framed = msg.Area, msg.Framed
 		d.layOut()
+		const least = 5 // rows of a timeline in its frame
+		if k := d.s.Selection.Current(); k == nil || k.Timeline == nil || k.Reading.Err != "" || d.areas.timeline.H < least {
+			d.s.Shown.Time.Forget() // no timeline will be painted that can be pointed at
+		}
 	case shell.TickMsg:
 		d.s.SetStep(d.s.Shown.Time.Step())
 	case shell.HiddenMsg:
@@ -170,7 +174,7 @@ func (d *Screen) nextPane() tea.Cmd {
 func (d *Screen) collapse() tea.Cmd {
 	switch {
 	case d.s.Shown.Time.Leave():
-	case d.what.on:
+	case d.what.other.On:
 		d.what.end()
 	default:
 		d.expanded = false
@@ -212,7 +216,6 @@ func (d *Screen) CanGoBack() bool { return d.s.CanGoBack() }
 // Paint draws the panes.
 func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, d, d.s}
-	d.s.Shown.Time.Forget()
 	tableView{c: p, table: &d.table, s: d.s, focused: d.focus == paneKeys, focus: func() { d.focus = paneKeys }}.paint(d.areas.keys)
 	if r := d.areas.timeline; r.H > 0 {
 		if other := d.s.Selection.Pinned(); other != nil && d.expanded {
@@ -222,7 +225,7 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 		v.paintTimeline(r, d.s.Selection.Current())
 	}
-	if d.what.on {
+	if d.what.other.On {
 		v.paintWhatIf(d.areas.bars)
 	} else {
 		v.paintBars(d.areas.bars)

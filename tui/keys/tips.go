@@ -214,7 +214,7 @@ func (v view) paintTips() {
 		}
 		return v.s.Shown.Time.Describe(x, v.s.Selection.Current())
 	})
-	if !v.screen.what.on {
+	if !v.screen.what.other.On {
 		v.c.Tip(v.screen.areas.bars, func(_, y int) string { return labels[labelAt(&v.c.Buffer, v.screen.areas.bars, y)] })
 	}
 }

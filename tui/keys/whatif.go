@@ -1,8 +1,6 @@
 package keys
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
@@ -12,7 +10,6 @@ import (
 	"ratescope/tui/chart"
 	"ratescope/tui/format"
 	"ratescope/tui/session"
-	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -21,9 +18,7 @@ import (
 type whatIf struct {
 	s *session.Session
 
-	text   string // as typed
-	on     bool
-	terms  model.Target
+	other  session.OtherTerms
 	key    string          // what the outcome is of,
 	read   limiter.Instant // as of which reading
 	result model.WhatIf
@@ -31,35 +26,13 @@ type whatIf struct {
 
 // ask lets a person type other terms and shows at once what they would have done.
 func (w *whatIf) ask() tea.Cmd {
-	k := w.s.Selection.Current()
-	if k == nil {
-		return nil
-	}
-	if w.text == "" {
-		w.text = session.TermsText(k.Reading.Target)
-	}
-	var p *shell.Prompt
-	try := func(text string) {
-		w.text = text
-		if p != nil {
-			p.Complain("")
-		}
-		if t, ok := session.ParseTerms(text, k.Reading.Target); ok {
-			w.terms, w.on, w.key = t, true, ""
-		} else if p != nil {
-			p.Complain("not understood: as in gcra 100/1m")
-		}
-	}
-	try(w.text)
-	p = w.s.Shell.NewPrompt("what if ", w.text, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", try,
-		func(text string, kept bool) tea.Cmd {
-			if !kept || strings.TrimSpace(text) == "" {
-				w.end()
+	if k := w.s.Selection.Current(); k != nil {
+		w.s.AskWhatIf(&w.other, k.Reading.Target, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", func() {
+			if w.key = ""; !w.other.On {
+				w.s.Shown.Time.Compare(nil)
 			}
-			return nil
-		}, nil)
-	p.Suggest(session.TermsNear(k.Reading.Target))
-	w.s.Shell.Open(p)
+		})
+	}
 	return nil
 }
 
@@ -67,7 +40,7 @@ func (w *whatIf) ask() tea.Cmd {
 // timeline does, and three windows back at most.
 func (w *whatIf) run() {
 	k := w.s.Selection.Current()
-	if !w.on || k == nil || k.Timeline == nil {
+	if !w.other.On || k == nil || k.Timeline == nil {
 		return
 	}
 	if w.key == k.Reading.Key && w.read == k.Reading.At {
@@ -75,7 +48,7 @@ func (w *whatIf) run() {
 	}
 	w.key, w.read = k.Reading.Key, k.Reading.At
 	from := max(w.s.Shown.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
-	w.result = k.Run(w.terms, from, k.Reading.At)
+	w.result = k.Run(w.other.Terms, from, k.Reading.At)
 	line := chart.Line{Style: w.s.Shell.Canvas.Look.Injected}
 	for _, l := range w.result.Levels {
 		line.Points = append(line.Points, chart.Point{At: l.At, V: float64(l.Used)})
@@ -92,7 +65,7 @@ func (w *whatIf) end() {
 // paintWhatIf draws what became of the requests beside what would have.
 func (v view) paintWhatIf(r cell.Rect) {
 	title := []widget.Span{widget.Styled("what if", v.c.Look.Title),
-		widget.Styled(" · "+session.TermsText(v.screen.what.terms), v.c.Look.Injected)}
+		widget.Styled(" · "+session.TermsText(v.screen.what.other.Terms), v.c.Look.Injected)}
 	in := r
 	if v.c.Framed {
 		in = v.c.Section(r, false, title...)
