@@ -176,6 +176,12 @@ const (
 	LimitGuessed   Note = "limit inferred"
 	// WindowUnknown marks a counter whose name does not show its window.
 	WindowUnknown Note = "window of the counter unknown"
+	// WindowNamed marks a counter that a rule with match tells and whose name reads as a window, so that
+	// when it ends is not known. CountsDown marks one that reads as what is left.
+	WindowNamed Note = "its name holds a window: tell it by a rule with name"
+	CountsDown  Note = "it reads as what is left: tell it by a rule with name"
+	// LeaseEnds marks a log whose times are far ahead: ends of leases.
+	LeaseEnds Note = "its times are ahead, as ends of leases: tell it by a rule with name"
 	// OneOfSeveral marks a key with several limits, for which the one that admits last is shown.
 	OneOfSeveral Note = "one of several limits"
 	// Lags marks counters to which processes add their own counts only from time to time.

@@ -24,6 +24,7 @@ type singleDecoder struct {
 	// outlives is set when the time to the expiry has been longer than the window. It is kept,
 	// because near its end such a counter looks like one that has just begun.
 	outlives bool
+	fell     bool // the count fell within a window: it is what is left
 }
 
 func (b *singleDecoder) ask(q *Query, _ *Tracker) {
@@ -62,6 +63,7 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	// and the server may have paused between its answers to PTTL and TIME.
 	over := b.ends != 0 && now >= b.ends.Add(-futureAllowed) && ends.Sub(b.ends) > futureAllowed
 	fresh := n < b.last || over
+	b.fell = b.fell || n < b.last && !over && b.known && l.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
 	if b.known && l.since != 0 {
 		rise := n - b.last
 		if fresh {

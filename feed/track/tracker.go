@@ -268,6 +268,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	if t.LimitFrom == model.NoLimit && t.LimitKnown {
 		t.LimitFrom = model.LimitOfRule
 	}
+	l.withhold(r)
 	l.note(model.NoExpiry, r.Err == "" && r.Type != "none" && r.TTL == model.Forever)
 	l.note(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
 	l.note(model.UnknownLimit, !t.LimitKnown)

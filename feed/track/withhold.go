@@ -1,0 +1,36 @@
+package track
+
+import (
+	"time"
+
+	"ratescope/feed/decode/form"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// withhold removes the figures of a limiter that is told without its layout where its keys say that the
+// plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
+// are the ends of leases.
+func (l *Tracker) withhold(r *model.Reading) {
+	if l.evidence != model.Told || l.rule != nil && l.rule.Layout != nil {
+		return
+	}
+	var named, down, leases bool
+	switch b := l.decoder.(type) {
+	case *singleDecoder:
+		named = form.Dated(b.key, r.At)
+		down = b.fell || r.Type != "none" && r.TTL > 0 && r.State.Current == 0
+	case *counterDecoder: // the number at the end of its name may be the end of a window
+		named = b.own == limiter.Unknown && len(b.starts) > 0 && b.starts[len(b.starts)-1] > r.At.Add(clientAhead)
+	case *logDecoder:
+		n := len(r.State.Log)
+		leases = n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4))
+	}
+	l.note(model.WindowNamed, named)
+	l.note(model.CountsDown, down)
+	l.note(model.LeaseEnds, leases)
+	r.Partial = r.Partial || named || down || leases
+}
+
+// clientAhead is how far the clock of a program may be ahead of the server's.
+const clientAhead = 2 * time.Second
