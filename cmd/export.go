@@ -80,7 +80,7 @@ func newExport(p *program) *cobra.Command {
 			return err
 		}
 		defer alerts.Close()
-		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
+		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing, Deliveries: alerts.Deliveries, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
 	}, watchFlags)
 }
 

@@ -103,8 +103,10 @@ func TestPromtool(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: promtool is not installed, so Prometheus itself did not check the rules: apt-get install prometheus")
 	}
-	if out, err := exec.Command(promtool, "check", "rules", "prometheus-rules.yaml").CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	for _, args := range [][]string{{"check", "rules", "prometheus-rules.yaml"}, {"test", "rules", "prometheus-rules-test.yaml"}} {
+		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
 	}
 }
 

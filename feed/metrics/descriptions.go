@@ -31,7 +31,8 @@ var (
 		[]string{"version", "goversion"}, nil)
 	firing = prometheus.NewDesc("ratescope_alert_firing",
 		"Alerts of the configuration that fire now; the key is empty for one about the server.", []string{"alert", "severity", "key"}, nil)
-	spent = ofSource("watch_server_seconds_total", "Time of the server that watching took, estimated.")
+	deliveries = prometheus.NewDesc("ratescope_alert_deliveries_total", "Alerts by what became of delivering them: delivered, retried, refused, failed.", []string{"alert", "outcome"}, nil)
+	spent      = ofSource("watch_server_seconds_total", "Time of the server that watching took, estimated.")
 )
 
 // Figures of the server, as it tells them.
@@ -51,6 +52,6 @@ var (
 
 // described are all metrics but the figures of keys.
 var described = []*prometheus.Desc{
-	up, age, rtt, keys, leftOut, dropped, commands, spent, allowed, slots, states, faultyKeys, scanned, size, passes, build, firing,
+	up, age, rtt, keys, leftOut, dropped, commands, spent, allowed, slots, states, faultyKeys, scanned, size, passes, build, firing, deliveries,
 	redisOps, redisCPU, redisMemory, redisMax, redisClients, redisEvicted, redisExpired, redisLag, redisScript, redisErrors, redisOffset,
 }

@@ -36,10 +36,12 @@ type Options struct {
 	Now     func() time.Time      // nil means time.Now
 	Build   string                // version and commit, for ratescope_build_info; "" leaves it out
 	Firing  func() []report.Alert // alerts that fire now; nil for none
-	Access  Access                // who may read them
-	Hosts   []string              // names under which requests are answered beside addresses, localhost and this machine's name
-	Slots   connect.Slots         // of the limiters that are watched
-	Stream  record.Header         // the first line of the stream for dashboards; see relay.Hub
+	// Deliveries calls its argument with how many alerts of each rule had each outcome; nil for none.
+	Deliveries func(func(rule string, outcome report.DeliveryOutcome, n int))
+	Access     Access        // who may read them
+	Hosts      []string      // names under which requests are answered beside addresses, localhost and this machine's name
+	Slots      connect.Slots // of the limiters that are watched
+	Stream     record.Header // the first line of the stream for dashboards; see relay.Hub
 }
 
 // Collector is a prometheus.Collector of what it is given. Make one with New. It is safe
@@ -54,7 +56,9 @@ type Collector struct {
 	at       limiter.Instant // the server's clock then
 	commands int64
 	spent    time.Duration
-	exported map[string]bool // keys that have series
+	exported map[string]bool     // keys that have series
+	since    limiter.Instant     // when the server first answered; 0 not yet
+	counts   map[string]*counted // by key
 
 	hub *relay.Hub
 }
@@ -67,7 +71,7 @@ func New(o Options) *Collector {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}}
+	c := &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}, counts: map[string]*counted{}}
 	c.hub = relay.NewHub(relay.HubOptions{Header: o.Stream, State: c.state, Clients: o.Access.streams()})
 	return c
 }
@@ -99,6 +103,7 @@ func (c *Collector) Put(b model.Batch) {
 func (c *Collector) take(b model.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.count(&b)
 	c.board.Apply(b)
 	c.begun = true
 	c.commands += b.Cost.Commands
@@ -115,6 +120,9 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	}
 	for i := range figures {
 		to <- figures[i].desc
+	}
+	for i := range counters {
+		to <- counters[i].desc
 	}
 }
 
@@ -181,6 +189,11 @@ func (c *Collector) metrics() (list []prometheus.Metric, families []keyFamily) {
 			}
 			tell(firing, 1, a.Alert, a.Severity, key)
 		}
+	}
+	if c.o.Deliveries != nil {
+		c.o.Deliveries(func(rule string, outcome report.DeliveryOutcome, n int) {
+			list = append(list, prometheus.MustNewConstMetric(deliveries, prometheus.CounterValue, float64(n), rule, string(outcome)))
+		})
 	}
 	chosen := c.choose()
 	tell(leftOut, float64(c.board.Len()-len(chosen)))

@@ -103,7 +103,30 @@ var figures = []keyFigure{
 // perKey returns a figure that is exported as ratescope_key_<name>.
 func perKey(name, help string, of func(*model.Watched, time.Duration) (float64, bool)) keyFigure {
 	name = "ratescope_key_" + name
-	return keyFigure{name, help, prometheus.NewDesc(name, help, []string{"key", "algorithm"}, nil), of}
+	return keyFigure{name, help, ofKey(name, help), of}
+}
+
+// counters are what is counted of every key. They never fall while the exporter runs.
+var counters = []struct {
+	name, help string
+	desc       *prometheus.Desc
+	of         func(k *model.Watched, n *counted) (v float64, known bool)
+}{
+	{"ratescope_admitted_total", admittedHelp, ofKey("ratescope_admitted_total", admittedHelp), func(k *model.Watched, n *counted) (float64, bool) {
+		return float64(n.admitted), k.Gauge.RateKnown || n.admitted > 0
+	}},
+	{"ratescope_denied_total", deniedHelp, ofKey("ratescope_denied_total", deniedHelp), func(k *model.Watched, n *counted) (float64, bool) {
+		return float64(n.denied), k.Gauge.DeniedInW.Known || n.denied > 0
+	}},
+}
+
+const (
+	admittedHelp = "Units admitted since the exporter began; of GCRA and buckets a lower bound; absent where it is not known."
+	deniedHelp   = "Units denied since the exporter began; absent where denials are not recorded."
+)
+
+func ofKey(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"key", "algorithm"}, nil)
 }
 
 // keyFamily is one figure of all keys that have series.
@@ -146,6 +169,18 @@ func (c *Collector) families(chosen []*model.Watched, now limiter.Instant) []key
 		to := &list[n].family
 		to.Name, to.Help, to.Type, to.Metric = &f.name, &f.help, dto.MetricType_GAUGE.Enum(), series
 	}
+	for n := range counters {
+		f := &counters[n]
+		var series []*dto.Metric
+		for i := range keys {
+			if v, known := f.of(keys[i].key, c.counts[keys[i].key.Reading.Key]); known {
+				series = append(series, &dto.Metric{Counter: &dto.Counter{Value: &v}, Label: keys[i].labels})
+			}
+		}
+		list = append(list, keyFamily{desc: f.desc})
+		to := &list[len(list)-1].family
+		to.Name, to.Help, to.Type, to.Metric = &f.name, &f.help, dto.MetricType_COUNTER.Enum(), series
+	}
 	return list
 }
 
@@ -168,6 +203,6 @@ func (p point) Desc() *prometheus.Desc { return p.desc }
 
 // Write implements prometheus.Metric.
 func (p point) Write(m *dto.Metric) error {
-	m.Label, m.Gauge = p.of.Label, p.of.Gauge
+	m.Label, m.Gauge, m.Counter = p.of.Label, p.of.Gauge, p.of.Counter
 	return nil
 }
