@@ -168,11 +168,15 @@ func TestServerFigures(t *testing.T) {
 	s.used["rl:a"] = 1
 	s.skew = time.Second
 	s.health = &model.Health{Over: time.Second, Evicted: model.Measure{Known: true, V: 3},
-		Errors:   []model.ErrorStat{{Name: "OOM", Rate: 3}, {Name: "WRONGTYPE", Rate: 2}},
+		Errors:   []model.ErrorStat{{Name: "MOVED", Rate: 4}, {Name: "ASK", Rate: 9}, {Name: "OOM", Rate: 3}},
 		Commands: []model.CommandStat{{Name: "evalsha", Calls: 5, Mean: 3 * time.Millisecond, Scripts: true}, {Name: "keys", Calls: 1, Mean: time.Second}}}
 	s.told = nil
 	s.run(time.Second)
-	s.want("1s firing evicting", "1s firing failing", "1s firing skewed", "1s firing slow")
+	s.want("1s firing evicting", "1s firing skewed", "1s firing slow") // a slot that moves is no error
+	s.health.Errors = []model.ErrorStat{{Name: "OOM", Rate: 3}, {Name: "WRONGTYPE", Rate: 2}}
+	s.told = nil
+	s.run(time.Second)
+	s.want("2s firing failing")
 }
 
 // TestSetRules ends the alerts of rules that are gone, and leaves the others alone.

@@ -1,6 +1,8 @@
 package alert
 
 import (
+	"slices"
+
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -43,7 +45,9 @@ func (e *Engine) ofServer(m Metric) (v float64, known bool, ev Event) {
 		return max(off.Seconds()*1000, 0), s.OffsetBy > 0 || s.Offset != 0, ev
 	case Errors:
 		for _, one := range h.Errors {
-			v += one.Rate
+			if !slices.Contains(redirections, one.Name) {
+				v += one.Rate
+			}
 		}
 		return v, h.Over > 0, ev
 	}
@@ -54,6 +58,10 @@ func (e *Engine) ofServer(m Metric) (v float64, known bool, ev Event) {
 	}
 	return v, known, ev
 }
+
+// redirections are answers that a cluster gives while slots move, counted as errors by the server: the client
+// asks the node that they name.
+var redirections = []string{"MOVED", "ASK", "TRYAGAIN"}
 
 func number(holds bool) float64 {
 	if holds {
