@@ -9,43 +9,81 @@ import (
 	"ratescope/limiter"
 )
 
-// parameters holds the values from which the text of a script is made. The variant of the algorithm is
-// part of the text, so that the server does not test for it at every request.
+// parameters holds the values from which the text of a script is made, by what they vary with. The
+// variant of the algorithm is part of the text, so that the server does not test for it at every request.
 type parameters struct {
-	Given, Peek, Refund     bool
-	Closed, Below, Charged  bool
-	Exact, Round            bool
-	Leaky, Interval         bool
-	Denials, Block, Foreign bool
-	Ahead                   bool // the request is charged before it is decided, and refunded if denied
-	Careful                 bool // checks that the keys hold a state of the algorithm
-	Lean                    bool // for a cost of 1, which is then no argument
-	Slim                    bool // lean, and the limit and the window are no arguments either
-	Brief                   bool // lean, with a shorter reply if the request is admitted
-	Parts                   bool // the interval is not a whole number of microseconds
+	Act     action
+	size    size
+	Careful bool // checks that the keys hold a state of the algorithm
+	Given   bool // the instant is an argument
+	variant
+	format
+	places
+	usual
+}
 
-	DeniedKey, BlockKey, EndsKey int   // indexes in KEYS
-	BlockArg, More, Rest         int   // indexes in ARGV: the block, the algorithm's own arguments, and the fractions, relative to More
-	Slack                        int64 // milliseconds added to a key's expiry if the clock is given
-	Window, Life, Lives          int64 // of a usual window: microseconds, and the milliseconds for which a key is kept for one window and for two
+// size is how much of a request a script gets as arguments.
+type size uint8
 
-	Seconds int64  // length of a usual window
-	Zeros   string // zeros that turn a second into the unit of a counter's name
+const (
+	whole size = iota // all of it
+	lean              // all but a cost of 1
+	slim              // lean, and neither the limit nor the window
+	brief             // lean, with a shorter reply if the request is admitted
+)
 
+// Lean, Slim and Brief are asked by the templates, as are Peek, Refund and Resets.
+func (t parameters) Lean() bool   { return t.size != whole }
+func (t parameters) Slim() bool   { return t.size == slim }
+func (t parameters) Brief() bool  { return t.size == brief }
+func (t parameters) Peek() bool   { return t.Act == looks }
+func (t parameters) Refund() bool { return t.Act == refunds }
+func (t parameters) Resets() bool { return t.Act == resets }
+
+// variant is that of the algorithm, as the convention and the options say.
+type variant struct {
+	Closed, Below, Charged bool
+	Exact, Round           bool
+	Leaky, Interval        bool
+	Denials, Block         bool
+	Ahead                  bool // the request is charged before it is decided, and refunded if denied
+	Parts                  bool // the interval is not a whole number of microseconds
+}
+
+// format is that of the keys and values.
+type format struct {
 	NameUnit            int64 // microseconds of the unit of a counter's name
 	Unit                int64 // microseconds of the unit of a score
 	Digits, ScoreDigits int   // decimals of a bound and of a score in that unit
 	WholeScores         bool
+	Foreign             bool   // times are in units that are not this library's
 	Field               string // of a bucket's hash
+	Slack               int64  // milliseconds added to a key's expiry if the clock is given
+	Holds               string // Redis type of the keys that hold charges
+	NoTotals, PerUnit   bool   // of a stream
+	Moment, Expires     bool   // a string is an instant; it always has an expiry
+}
 
-	Resets, NoTotals bool
-	Holds            string // Redis type of the keys that hold charges
-	PerUnit          bool   // a stream has one entry for each unit
-	Moment, Expires  bool   // a string is an instant; it always has an expiry
-	Unlimited        int64  // greater than any sum of units
-	Earliest, Latest int64  // bounds of a plausible instant, in microseconds
-	MostUnits        int64  // greatest number of entries of a stream of units
-	Stride           int    // number of arguments for each of several limits
+// places are indexes in KEYS and in ARGV.
+type places struct {
+	DeniedKey, BlockKey, EndsKey int
+	BlockArg, More, Rest         int // the block, the algorithm's own arguments, and the fractions, relative to More
+	Stride                       int // number of arguments for each of several limits
+}
+
+// usual is one of the usual windows: microseconds, the milliseconds for which a key is kept for one window
+// and for two, seconds, and the zeros that turn a second into the unit of a counter's name.
+type usual struct {
+	Window, Life, Lives, Seconds int64
+	Zeros                        string
+}
+
+// fixedParameters are functions of the templates that are the same for all scripts.
+var fixedParameters = map[string]any{
+	"unlimited": func() int64 { return unlimited }, // greater than any sum of units
+	"earliest":  func() int64 { return earliest },  // bounds of a plausible instant, in microseconds
+	"latest":    func() int64 { return latest },
+	"mostUnits": func() int { return mostUnits }, // entries of a stream of units
 }
 
 // action selects what a script does with a request.
@@ -71,20 +109,21 @@ const scriptArgs = 4
 func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	c := s.convention
 	t := parameters{
-		Given: s.clock != nil, Peek: act == looks, Refund: act == refunds, Unlimited: unlimited, Earliest: earliest, Latest: latest, MostUnits: mostUnits,
-		Closed: c.Edge == limiter.EdgeClosed, Below: c.Rule == limiter.RuleBelow, Charged: c.Denied == limiter.DeniedCharged,
-		Exact: c.Rounding == limiter.RoundExact, Round: c.Rounding == limiter.RoundNearest,
-		Leaky: a == limiter.LeakyBucket, Field: "tokens", Interval: forms[a].batches(c), Parts: true,
-		Denials: s.denials && (act == charges || act == chargesAll), Block: c.Block > 0,
-		NameUnit: micros(s.layout.CounterUnit()), Unit: 1, Foreign: s.layout.Unit != 0,
-		BlockArg: scriptArgs + 1, More: scriptArgs + 1, Rest: 2,
-		Careful: s.ownLayout() && (act == looks || act == refunds),
+		Act: act, Given: s.clock != nil, Careful: s.ownLayout() && (act == looks || act == refunds),
+		variant: variant{
+			Closed: c.Edge == limiter.EdgeClosed, Below: c.Rule == limiter.RuleBelow, Charged: c.Denied == limiter.DeniedCharged,
+			Exact: c.Rounding == limiter.RoundExact, Round: c.Rounding == limiter.RoundNearest,
+			Leaky: a == limiter.LeakyBucket, Interval: forms[a].batches(c), Parts: true,
+			Denials: s.denials && (act == charges || act == chargesAll), Block: c.Block > 0,
+		},
+		format: format{Field: "tokens", NameUnit: micros(s.layout.CounterUnit()), Unit: 1, Foreign: s.layout.Unit != 0},
+		places: places{BlockArg: scriptArgs + 1, More: scriptArgs + 1, Rest: 2},
 	}
 	if t.Leaky {
 		t.Field = "level"
 	}
 	if act == resets {
-		t.Resets, t.NoTotals, t.PerUnit, t.Holds = true, s.layout.NoTotals, s.layout.PerUnit, forms[a].kind
+		t.NoTotals, t.PerUnit, t.Holds = s.layout.NoTotals, s.layout.PerUnit, forms[a].kind
 		t.Moment = a.Kind() == limiter.KindArrival
 		t.Expires = a == limiter.FixedWindow && c.Alignment == limiter.AlignFirstRequest
 	}
@@ -145,11 +184,10 @@ func leanParameters(a limiter.Algorithm, s settings, p *prepared) (t parameters,
 	if t.Given || t.Block || s.layout.NoTotals || p.limit.Count == 0 && a.Bursts() {
 		return t, false
 	}
-	t.Lean, t.Parts = true, p.den > 1
-	t.Slim = a == limiter.GCRA && !t.Denials
+	t.size, t.Parts = lean, p.den > 1
 	switch {
-	case t.Slim:
-		t.More = 1
+	case a == limiter.GCRA && !t.Denials:
+		t.size, t.More = slim, 1
 	case a.Bursts() && !t.Denials:
 		t.More = 2 // their own arguments contain the window
 	case slices.Contains(usualWindows, p.limit.Window):
@@ -160,7 +198,9 @@ func leanParameters(a limiter.Algorithm, s settings, p *prepared) (t parameters,
 			t.Life++
 		}
 		t.Lives = t.Window / 500
-		t.Brief = t.Ahead && !t.Denials
+		if t.Ahead && !t.Denials {
+			t.size = brief
+		}
 		t.Seconds = t.Window / 1_000_000
 		t.Zeros = strings.TrimPrefix(strconv.FormatInt(1_000_000/t.NameUnit, 10), "1")
 	default:

@@ -64,7 +64,7 @@ func (s *Store) prepare(limit limiter.Limit) *prepared {
 	}
 	p.lean = compile(s.file, t)
 	var args []any
-	if !t.Slim {
+	if !t.Slim() {
 		args = append(args, p.count)
 	}
 	if t.More == 3 {

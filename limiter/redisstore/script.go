@@ -34,7 +34,7 @@ func (s *script) sha() any {
 }
 
 var templates = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("").Funcs(template.FuncMap{"arg": arg, "code": code}).ParseFS(luaFiles, "lua/decision.lua", "lua/several.lua", "lua/reset.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/guard.lua")
+	return template.New("").Funcs(template.FuncMap{"arg": arg, "code": code}).Funcs(fixedParameters).ParseFS(luaFiles, "lua/decision.lua", "lua/several.lua", "lua/reset.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/guard.lua")
 })
 
 // arg returns the argument of a script at the sum of places.
@@ -87,7 +87,7 @@ func compile(file string, t parameters) *script {
 func lua(file string, t parameters) (string, error) {
 	frame := "decision.lua"
 	switch {
-	case t.Resets:
+	case t.Resets():
 		frame = "reset.lua"
 	case t.Stride > 0:
 		frame = "several.lua"

@@ -20,7 +20,7 @@ if till <= now then till = 0 end
 local ok = 0
 {{- if .Refund}}
 {{template "refund" .}}
-n, limit = 0, {{.Unlimited}}
+n, limit = 0, {{unlimited}}
 {{- else if not .Peek}}
 if {{template "fits" .}}{{if .Block}} and till == 0{{end}}{{if .Below}} and n <= limit{{end}} then
 ok = 1

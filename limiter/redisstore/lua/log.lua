@@ -19,7 +19,7 @@ local low = ('%d'):format(now - w{{if not .Closed}} + 1{{end}})
 {{- if .Foreign}}
 local used = call('ZCOUNT', key, low, '+inf')
 {{- else}}
-local used = call('ZCOUNT', key, low, '{{.Latest}}')
+local used = call('ZCOUNT', key, low, '{{latest}}')
 local entry
 {{if .Careful}}do{{else}}if used == 0 then{{end}}
   entry = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')
@@ -32,7 +32,7 @@ end
 expiry. A known set in
 which something counts is not looked at more closely: its scores are microseconds of this window,
 and what is trimmed of it is looked at first. */ -}}
-{{define "own"}}string.match(entry[1], '^%d+%-?%d*$') and string.match(entry[1], '^%d+') + 0 == entry[2] + 0{{if not .Given}} and entry[2] + 0 >= {{.Earliest}}{{end}}{{end}}
+{{define "own"}}string.match(entry[1], '^%d+%-?%d*$') and string.match(entry[1], '^%d+') + 0 == entry[2] + 0{{if not .Given}} and entry[2] + 0 >= {{earliest}}{{end}}{{end}}
 
 {{define "fits"}}{{if .Below}}used < limit{{else}}used + n <= limit{{end}}{{end}}
 

@@ -13,7 +13,7 @@ local function own(key, kind, charges)
   if kind == 'hash' then
     local kept = call('HMGET', key, '{{.Field}}', 'at')
     local at = kept[2] and tonumber(string.match(kept[2], '^%d+'))
-    return kept[1] and at and call('HLEN', key) == 2 and call('PTTL', key) ~= -1{{if not .Given}} and at >= {{.Earliest}}{{end}}
+    return kept[1] and at and call('HLEN', key) == 2 and call('PTTL', key) ~= -1{{if not .Given}} and at >= {{earliest}}{{end}}
   end
 {{- end}}
   if kind == 'stream' then
@@ -31,7 +31,7 @@ local function own(key, kind, charges)
   if kind == 'string' then
     local value = call('GET', key)
     local at = tonumber(string.match(value, '^%d+$'){{if .Moment}} or string.match(value, '^(%d+):%d+:%d+$'){{end}})
-    return at{{if or .Expires .Moment (not .Foreign)}} and call('PTTL', key) ~= -1{{end}}{{if and .Moment (not .Given)}} and at >= {{.Earliest}}{{end}}
+    return at{{if or .Expires .Moment (not .Foreign)}} and call('PTTL', key) ~= -1{{end}}{{if and .Moment (not .Given)}} and at >= {{earliest}}{{end}}
   end
   return true
 end
