@@ -192,7 +192,10 @@ func (b *bench) measuredLimit() {
 	if !c.Algorithm.Bursts() {
 		return
 	}
-	l.Burst = c.Limit.Burst
+	if l.Burst = c.Limit.Burst; !b.r.Identity.Exact {
+		l.Window = 0 // how fast it fills is not known
+		return
+	}
 	if n := rate(c.Limit, b.limit.Window); n == float64(int64(n)) && n >= 1 { // the same rate, said as the user says it
 		l.Count, l.Window = int64(n), b.limit.Window
 	} else {
@@ -237,7 +240,7 @@ func (b *bench) charges() error {
 func (b *bench) early() error {
 	id := b.r.Identity
 	switch {
-	case b.store == nil || id.Algorithm == limiter.Unknown:
+	case b.store == nil || !id.Exact:
 		return nil
 	case id.Renewed || id.Algorithm == limiter.FixedWindow && id.Terms.Alignment == limiter.AlignFirstRequest:
 		if id.Limit.Window < b.limit.Window { // the expiry is its window

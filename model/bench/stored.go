@@ -45,7 +45,7 @@ func (b *identifier) hint() (limiter.Algorithm, error) {
 		return 0, err
 	}
 	for i := range looks {
-		if _, err := b.goOn([]Step{{At: time.Second + time.Duration(i)*10*time.Millisecond, N: 1}}); err != nil {
+		if _, err := b.goOn([]Step{{At: time.Second + time.Duration(i)*b.spread, N: 1}}); err != nil {
 			return 0, err
 		}
 		var err error
