@@ -54,9 +54,26 @@ func newCheck(p *program) *cobra.Command {
 	c.Flags().StringVar(&f.promise, "promise", "", "exact: more than the limit in any window is a fault, whatever the algorithm")
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page as Markdown, for a review")
 	c.Flags().StringVar(&f.save, "save", "", "folder for the counter-examples, as scenario files that verify and lab open")
-	return p.command(c, one("script", "check each by itself"), func(c *cobra.Command, args []string) error {
-		return p.check(c, args[0], f)
-	}, serverFlags, []string{"limit", "burst", "ascii"})
+	var web webCall
+	c.Flags().StringVar(&web.URL, "url", "", "application whose limiter is judged from outside, in real time; needs --allow-inject")
+	c.Flags().StringVarP(&web.Method, "request", "X", "", "with --url: the method (default GET)")
+	c.Flags().StringArrayVarP(&web.Headers, "header", "H", nil, "with --url: a header, 'Name: value', or @FILE of them; may be repeated")
+	c.Flags().StringVar(&web.Body, "body", "", "with --url: file with the body")
+	return p.command(c, several, func(c *cobra.Command, args []string) error {
+		switch {
+		case web.URL == "" && len(args) != 1:
+			return usagef("check needs one script and was given %d: name its file, or an application with --url", len(args))
+		case web.URL != "" && len(args) > 0:
+			return usagef("check is of a script or of an application: leave out %s, or --url", safetext.Clean(args[0]))
+		case web.URL == "":
+			return p.check(c, args[0], f)
+		}
+		limit, err := p.checkLimit()
+		if err != nil {
+			return err
+		}
+		return p.checkURL(c.Context(), web, limit, f, c.OutOrStdout(), c.ErrOrStderr())
+	}, serverFlags, []string{"limit", "burst", "ascii", "allow-inject"})
 }
 
 // most that a script under test may be told: an experiment sends some hundred times the limit.
@@ -128,17 +145,21 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 	if err := saveScenarios(f.save, &r); err != nil {
 		return err
 	}
-	page := checkPage{Report: &r, price: price, name: filepath.Base(name), ascii: p.ascii}
-	switch out := c.OutOrStdout(); {
-	case p.json:
+	return f.print(checkPage{Report: &r, price: price, name: filepath.Base(name), ascii: p.ascii}, p.json, c.OutOrStdout())
+}
+
+// print prints a page; a fault on it is an error.
+func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err error) {
+	switch {
+	case asJSON:
 		err = page.JSON(out)
 	case f.markdown:
 		err = page.Markdown(out)
 	default:
 		err = page.Text(out)
 	}
-	if err == nil && !r.OK() {
-		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(name), strings.Join(page.faults(), ", "))}
+	if err == nil && !page.OK() {
+		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(page.name), strings.Join(page.faults(), ", "))}
 	}
 	return err
 }
@@ -272,6 +293,13 @@ func (p checkPage) is() (what, why string) {
 		if id.Asked == 0 {
 			return "unknown", "its answers tell no algorithm: it denied nothing, or nothing but failures came"
 		}
+		if len(p.Alike) > 1 {
+			names := make([]string, len(p.Alike))
+			for i, a := range p.Alike {
+				names[i] = a.Title()
+			}
+			return "one of: " + strings.Join(names, ", "), "its answers do not tell these apart"
+		}
 		return "unknown", fmt.Sprintf("the nearest algorithm answers %d of %d steps as it does", id.Agrees, id.Asked)
 	}
 	what = id.Algorithm.Title()
@@ -297,6 +325,7 @@ func (p checkPage) is() (what, why string) {
 	add(id.Grain > 0, "its clock shows whole "+format.Length(id.Grain))
 	add(id.Charged != nil && *id.Charged, "denied requests are charged")
 	add(id.Charged != nil && !*id.Charged, "denied requests are free")
+	add(p.Traffics == 1 && id.Algorithm.Bursts(), "a token or leaky bucket answers alike")
 	what += "; " + strings.Join(words, ", ")
 	why = fmt.Sprintf("it answers %s of %s as that does, and no other candidate is left", format.Plural(id.Asked, "step"),
 		format.Plural(p.Traffics, "traffic"))
@@ -356,7 +385,10 @@ func (p checkPage) Text(w io.Writer) error {
 
 // costs says what a request costs.
 func (p checkPage) costs() []string {
-	list := []string{format.Plural(p.Commands, "command") + " a request"}
+	var list []string
+	if p.Commands > 0 {
+		list = append(list, format.Plural(p.Commands, "command")+" a request")
+	}
 	if p.price != nil {
 		list = append(list, fmt.Sprintf("%.1f µs of the server, %.1f times \"return 1\"", p.price.Micros, p.price.Multiple),
 			fmt.Sprintf("%d, %d, %d bytes after 1, 10, 100 requests", p.price.Bytes[0], p.price.Bytes[1], p.price.Bytes[2]))

@@ -93,3 +93,10 @@ func TestCheckEndless(t *testing.T) {
 		t.Error("a file was left")
 	}
 }
+
+// TestCheckApplication: nothing is sent to an application without permission, and a script and a URL exclude each other.
+func TestCheckApplication(t *testing.T) {
+	call(t, "check", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 1, "--allow-inject")
+	call(t, "check", "x.lua", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 2, "leave out")
+	call(t, "check", "--url", "ftp://127.0.0.1:9/", "--limit", "10/4s", "--allow-inject").sentence(t, 2, "http")
+}

@@ -26,6 +26,7 @@ const (
 	Grows         ID = "grows"
 	CostIgnored   ID = "cost-ignored"
 	Fails         ID = "error"
+	WrongHeader   ID = "wrong-header" // from outside: a header that was not so
 )
 
 // Finding is something that a limiter does and should not, or that its user should know.
@@ -49,7 +50,8 @@ type Worst struct {
 type Report struct {
 	Told     limiter.Limit // what the limiter is told, or said to keep
 	Identity Identity
-	Limit    limiter.Limit // as measured; a Count or Window of 0 is not known
+	Alike    []limiter.Algorithm // from outside: those that the answers do not tell apart
+	Limit    limiter.Limit       // as measured; a Count or Window of 0 is not known
 	Worst    Worst
 	Findings []Finding
 	Requests int64 // sent in all
@@ -62,6 +64,9 @@ type Report struct {
 func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fault })
 }
+
+// Lies adds what headers of an application said and was not so.
+func (r *Report) Lies(what string) { r.find(WrongHeader, true, nil, "%s", what) }
 
 // find adds a finding.
 func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {

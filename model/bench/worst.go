@@ -7,14 +7,23 @@ import (
 
 // most returns the greatest cost that was admitted in any window of w that is open at its beginning.
 func most(steps []Step, admitted []int64, w time.Duration) (n int64) {
+	n, _, _ = fullest(steps, admitted, w)
+	return n
+}
+
+// fullest returns most, and the steps from and to which it was.
+func fullest(steps []Step, admitted []int64, w time.Duration) (n int64, from, to int) {
 	for i := range steps {
 		sum := int64(0)
-		for k := i; k >= 0 && steps[k].At > steps[i].At-w; k-- {
+		k := i
+		for ; k >= 0 && steps[k].At > steps[i].At-w; k-- {
 			sum += admitted[k] * steps[k].cost()
 		}
-		n = max(n, sum)
+		if sum > n {
+			n, from, to = sum, k+1, i
+		}
 	}
-	return n
+	return n, from, to
 }
 
 // attacks are the traffics among which the worst is searched: bursts around everything that a limiter

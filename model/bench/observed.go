@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+)
+
+// Observed is a request that was answered in real time.
+type Observed struct {
+	At       limiter.Instant
+	Admitted bool
+}
+
+// Outside is the traffic by which an application is judged from outside, where nothing can be reset and no clock
+// be set: it begins half a window after an edge of the clock, fills up what is left, asks again and again for more than
+// a window, and fills up twice more after pauses. Times are since its beginning.
+func Outside(l limiter.Limit) (steps []Step) {
+	part := func(thousandths int64) time.Duration { return time.Duration(int64(l.Window) / 1000 * thousandths) }
+	steps = []Step{{At: 0, N: 1}, {At: part(293), N: l.Count + 2}}
+	for at := int64(293 + 53); at < 1700; at += 53 { // beside what comes back at even fractions of the window
+		steps = append(steps, Step{At: part(at), N: 1})
+	}
+	return append(steps, Step{At: part(2317), N: l.Count + 2}, Step{At: part(2671), N: l.Count + 2})
+}
+
+// plausible is the share of answers that a candidate has to give too: times are not exact from outside.
+const plausible = 0.9
+
+// Judge says what an application does, as far as its answers to Outside tell.
+func Judge(o Options, seen []Observed) Report {
+	r := Report{Told: o.Limit, Requests: int64(len(seen)), Traffics: 1}
+	if len(seen) == 0 {
+		return r
+	}
+	b := identifier{limit: o.Limit}
+	b.zero = seen[0].At.Floor(o.Limit.Window)
+	t := trial{}
+	for _, s := range seen {
+		t.steps = append(t.steps, Step{At: s.At.Sub(b.zero), N: 1})
+		n := int64(0)
+		if s.Admitted {
+			n = 1
+		}
+		t.admitted = append(t.admitted, n)
+	}
+	b.trials = []trial{t}
+	n, from, to := fullest(t.steps, t.admitted, o.Limit.Window)
+	r.Worst = Worst{Admitted: n, Steps: together(took(t.steps[from:to+1], t.admitted[from:to+1])), Searched: 1}
+	type fit struct {
+		c      Candidate
+		agrees int
+	}
+	var fits []fit
+	for _, n := range []int64{o.Limit.Count, o.Limit.Count + 1, o.Limit.Count - 1, o.Limit.Count / 2, 2 * o.Limit.Count, r.Worst.Admitted} {
+		for _, c := range candidates(o.Limit, measured{capacity: n}) {
+			if c.Terms.Refill == limiter.RefillInterval {
+				continue // of a whole limit it answers as a fixed window, of one as GCRA
+			}
+			fits = append(fits, fit{c, b.agrees(c)})
+		}
+	}
+	slices.SortStableFunc(fits, func(x, y fit) int { return cmp.Compare(y.agrees, x.agrees) })
+	r.Identity.Asked = len(seen)
+	if len(fits) > 0 && fits[0].agrees >= int(plausible*float64(len(seen))) {
+		r.Identity.Candidate, r.Identity.Agrees = fits[0].c, fits[0].agrees
+		r.Limit = fits[0].c.Limit
+		for _, f := range fits { // one answer may be due to the time that a request takes
+			if f.agrees >= fits[0].agrees-1 && !slices.Contains(r.Alike, f.c.Algorithm) {
+				r.Alike = append(r.Alike, f.c.Algorithm)
+			}
+		}
+	}
+	if len(r.Alike) > 1 {
+		r.Identity.Candidate = Candidate{} // the answers do not tell them apart
+	}
+	r.judgeOutside(o, t)
+	return r
+}
+
+// judgeOutside compares what was admitted with the limit.
+func (r *Report) judgeOutside(o Options, t trial) {
+	bound := 2 * o.Limit.Count
+	if c := r.promise(); c.Algorithm != limiter.Unknown {
+		bound = c.Bound(o.Limit)
+	}
+	if o.Exact {
+		bound = o.Limit.Count
+	}
+	if n := r.Worst.Admitted; n > bound {
+		r.find(OverAdmits, true, r.Worst.Steps, "%d were admitted within %s, where %d may be", n, seconds(o.Limit.Window), bound)
+	}
+	first := int64(0)
+	denied := false
+	for i, s := range t.steps { // one and a burst, within half a window: all fits
+		if s.At-t.steps[0].At > 2*o.Limit.Window/5 {
+			break
+		}
+		first += t.admitted[i]
+		denied = denied || t.admitted[i] == 0
+	}
+	if denied && first < o.Limit.Count {
+		r.find(UnderAdmits, true, nil, "%d were admitted before the first denial, where the limit is %d", first, o.Limit.Count)
+	}
+}
+
+// together joins requests that came within a hundredth of a second.
+func together(steps []Step) (all []Step) {
+	for _, s := range steps {
+		s.At = s.At.Truncate(10 * time.Millisecond)
+		if last := len(all) - 1; last >= 0 && all[last].At == s.At {
+			all[last].N += s.N
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,70 @@
+package bench_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model/bench"
+)
+
+// outside plays the traffic for applications against a limiter that decides some milliseconds after the request
+// was sent.
+func outside(t *testing.T, a limiter.Algorithm, terms limiter.Convention, told, kept limiter.Limit) bench.Report {
+	t.Helper()
+	m := &memory{algorithm: a, terms: terms, limit: kept}
+	if err := m.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	at := bench.Zero(told.Window).Add(told.Window / 2)
+	var seen []bench.Observed
+	for _, s := range bench.Outside(told) {
+		sent := at.Add(s.At)
+		for range s.N {
+			sent = sent.Add(2 * time.Millisecond)
+			late := time.Duration(random.Int64N(int64(2 * time.Millisecond)))
+			seen = append(seen, bench.Observed{At: sent, Admitted: m.Admit(sent.Add(late), 1).Admitted})
+		}
+	}
+	return bench.Judge(bench.Options{Limit: told}, seen)
+}
+
+// TestOutside: algorithms are told apart by what an application answers in real time.
+func TestOutside(t *testing.T) {
+	l := limiter.Limit{Count: 10, Window: 10 * time.Second}
+	for _, c := range []struct {
+		algorithm limiter.Algorithm
+		terms     limiter.Convention
+		want      limiter.Algorithm
+	}{
+		{limiter.FixedWindow, limiter.Convention{}, limiter.FixedWindow},
+		{limiter.FixedWindow, limiter.Convention{Alignment: limiter.AlignFirstRequest}, limiter.FixedWindow},
+		{limiter.SlidingLog, limiter.Convention{}, limiter.SlidingLog},
+		{limiter.SlidingWindow, limiter.Convention{}, limiter.SlidingWindow},
+		{limiter.GCRA, limiter.Convention{}, limiter.GCRA},
+		{limiter.LeakyBucket, limiter.Convention{}, limiter.GCRA}, // the same from outside
+	} {
+		t.Run(fmt.Sprint(c.algorithm, c.terms.Alignment), func(t *testing.T) {
+			r := outside(t, c.algorithm, c.terms, l, l)
+			if r.Identity.Algorithm != c.want && !slices.Contains(r.Alike, c.want) {
+				t.Errorf("named %s, alike %v, %+v", r.Name(), r.Alike, r.Identity)
+			}
+			if !r.OK() {
+				t.Errorf("%+v", r.Findings)
+			}
+			t.Logf("%s %v, alike %v, %d of %d", r.Name(), r.Limit, r.Alike, r.Identity.Agrees, r.Identity.Asked)
+		})
+	}
+	less := outside(t, limiter.SlidingLog, limiter.Convention{}, l, limiter.Limit{Count: 8, Window: l.Window})
+	if less.OK() || less.Findings[0].ID != bench.UnderAdmits {
+		t.Errorf("a limit of 8 for 10: %+v", less.Findings)
+	}
+	more := outside(t, limiter.SlidingLog, limiter.Convention{}, l, limiter.Limit{Count: 40, Window: l.Window})
+	if more.OK() || more.Findings[0].ID != bench.OverAdmits {
+		t.Errorf("a limit of 40 for 10: %+v", more.Findings)
+	}
+}
