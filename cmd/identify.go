@@ -245,6 +245,9 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		hint := ""
 		if g.Rule.Limit == "" && g.missingLimit() {
 			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
+			if g.burstHint() != "" {
+				hint += ", and beside it burst: CAPACITY"
+			}
 		}
 		x := at[e.Match]
 		if x == nil {
@@ -282,6 +285,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 // limitersFound is which limiters live on a server, in the fields and the order of the JSON output.
 type limitersFound struct {
 	Groups      []foundGroup `json:"groups"`
+	Candidates  []foundGroup `json:"candidates"`
 	Unknown     int64        `json:"unknown"`
 	Sampled     int64        `json:"sampled,omitempty"` // of the unknown: like others that are likely limiters
 	NotLimiters int64        `json:"not_limiters"`
@@ -325,6 +329,12 @@ func limitersOf(r identify.Report, server string, o report.Options) limitersFoun
 	for i := range r.Groups {
 		out.Groups = append(out.Groups, groupOf(&r.Groups[i], o))
 	}
+	out.Candidates = make([]foundGroup, 0, len(r.Candidates))
+	for i := range r.Candidates {
+		g := groupOf(&r.Candidates[i], o)
+		g.Evidence = "candidate"
+		out.Candidates = append(out.Candidates, g)
+	}
 	return out
 }
 
@@ -342,13 +352,13 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 		out.Algorithm = new(g.Algorithm.String())
 		out.Rule.Algorithm = g.Algorithm.String()
 	}
-	if g.Window > 0 {
+	if g.Window > 0 && !g.Bound { // the rule does not say what is no more than an upper bound
 		out.Window = new(report.Millis(g.Window))
 		out.Rule.Window = g.Window.String()
 	}
 	if g.LimitFrom != model.NoLimit {
 		out.Limit, out.LimitFrom = new(g.Limit.Count), new(g.LimitFrom.String())
-		if g.Window > 0 {
+		if g.Window > 0 && !g.Bound {
 			out.Rule.Limit, out.Rule.Window = fmt.Sprintf("%d/%s", g.Limit.Count, g.Window), ""
 		}
 	}
@@ -368,19 +378,33 @@ func (i limitersFound) Text(w io.Writer) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.Clean(), format.Plural(len(i.Groups), "group"), i.others())
-	if len(i.Groups) == 0 {
+	switch {
+	case len(i.Groups) > 0:
+		b.WriteString("\n" + c.String())
+	case len(i.Candidates) == 0:
 		b.WriteString("\nNo key is a limiter by the layout of a library. Name the keys of your own with --watch 'rl:*'.\n")
-		_, err := io.WriteString(w, b.String())
-		return err
 	}
-	b.WriteString("\n" + c.String())
 	for _, g := range i.Groups {
 		b.WriteByte('\n')
 		g.describe(&b)
 	}
+	if len(i.Candidates) > 0 {
+		b.WriteString("\nThese have the shape of limiters, and need a word of yours:\n")
+	}
+	for n, g := range i.Candidates {
+		if n == mostCandidates {
+			fmt.Fprintf(&b, "\nand %s more: --json lists them\n", format.Plural(len(i.Candidates)-n, "group"))
+			break
+		}
+		fmt.Fprintf(&b, "\n%s, %s, as %s\n  has the shape  %s\n  if they are    ratescope --watch '%s' --limit COUNT/DURATION\n", g.Pattern.Clean(), format.Plural(g.Keys, "key"),
+			safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis), strings.Join(g.Why, "; "), g.Pattern.Clean())
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// mostCandidates is how many groups of candidates are printed for people.
+const mostCandidates = 10
 
 // others says, after the number of groups, what became of the keys that are in none.
 func (i *limitersFound) others() (text string) {
@@ -419,8 +443,16 @@ func (g *foundGroup) describe(b *strings.Builder) {
 		}
 		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: ratescope identify --write\n")
 	case g.missing:
-		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s\n", g.Pattern.Clean(), g.limitHint())
+		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s%s\n", g.Pattern.Clean(), g.limitHint(), g.burstHint())
 	}
+}
+
+// burstHint says that a bucket's capacity is to be given, too: without it nothing can be said of what is used.
+func (g *foundGroup) burstHint() string {
+	if a, err := limiter.ParseAlgorithm(orDash(g.Algorithm)); err == nil && (a.Kind() == limiter.KindBucket || a.Kind() == limiter.KindArrival) {
+		return " --burst CAPACITY"
+	}
+	return ""
 }
 
 // missingLimit says whether a person has to add the limit.

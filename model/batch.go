@@ -80,8 +80,22 @@ type Sweep struct {
 	Keys     int64 // latest count of the keys on the server; 0 unknown
 	Missed   int   // nodes of a cluster that the latest pass could not reach
 
+	// Beyond are the limiters of Dropped by their patterns; Candidates are keys that have the shape of
+	// limiters, of which neither name nor value says that they are. Neither slice is changed.
+	Beyond, Candidates []KeyGroup
+
 	Share float64 // of the server's time that watching may take now, 0.01 for one percent; 0 unknown
 	Pace  Pace    // the reason for Share
+}
+
+// KeyGroup is keys with one pattern of names that are not watched.
+type KeyGroup struct {
+	Pattern, Example string
+	Keys             int
+	Library          string
+	Evidence         Evidence
+	Algorithm        limiter.Algorithm
+	Why              []string
 }
 
 // Pace is the reason for the share of the server's time that the search for limiters may take.

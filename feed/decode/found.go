@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"ratescope/feed/decode/naming"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // Found is a Redis key that looks like a part of a limiter.
@@ -25,6 +25,7 @@ type Found struct {
 	Sure      bool              // its data looks like a limiter, not just its type
 	Telling   bool              // so much so, together with its name, that it is likely to be one
 	Window    naming.Window     // of a counter: the part of its name that is the window of now, if there is one
+	Candidate bool              // it has the shape of a limiter, but too little says that it is one
 	Refuted   bool              // a library's layout fits it, but for the siblings that a limiter there has
 	Used      int64             // at most so many units count against the limit now; -1 not known
 	Unsure    bool              // it may be known: its parts were read at moments too far apart to tell
@@ -60,6 +61,11 @@ func (f *Found) Pattern() string {
 		return f.Match.Pattern()
 	}
 	return patternOf(f.Name)
+}
+
+// General says whether the pattern of f follows from the names of many limiters alone.
+func (f *Found) General() bool {
+	return f.Match == nil || f.Match.Kind != None && f.Match.Prefix == "" && f.Match.Suffix == ""
 }
 
 // patternOf returns the glob of the names that are like name up to its last separator.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"ratescope/feed/decode/naming"
 	"ratescope/limiter"
+	"ratescope/model/naming"
 )
 
 // Points of evidence that a key is a limiter. None of them is enough by itself: names lie, and so
@@ -58,6 +58,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	weighName(s.Key, &e)
 	f.Telling = f.Telling || e.points >= enough
+	f.Candidate = e.points == enough-1
 	f.reasons = e.reasons
 }
 

@@ -15,6 +15,7 @@ func (l *Tracker) Attach(f decode.Found) {
 	l.kind, l.typ, l.wrong = f.Kind, f.Type, ""
 	l.library, l.evidence = f.Library, f.Evidence
 	l.why, l.pattern = f.Why(), f.Pattern()
+	l.general, l.found, l.form = f.General(), f.Type, f.Kind
 	if f.Kind == decode.OfLibrary {
 		if l.attachLibrary(f) {
 			return
@@ -49,6 +50,10 @@ func (l *Tracker) Attach(f decode.Found) {
 		}
 	}
 	l.settle(a, form, 0)
+	if f.Kind == decode.Single && f.Window.To > 0 {
+		l.guess(f.Window.Length)
+		l.windowKnown = true // an expiry is no more than an upper bound of it
+	}
 	if f.Match != nil {
 		l.adopt(f.Match.Settings)
 		l.block.life = f.Match.Blocks
@@ -175,7 +180,7 @@ func newDecoder(f decode.Found) decoder {
 		b.meet(f.Start)
 		return b
 	case decode.Single:
-		return &singleDecoder{key: f.Key}
+		return &singleDecoder{key: f.Key, window: f.Window}
 	case decode.TAT:
 		return &valueDecoder{key: f.Key}
 	case decode.Bucket:

@@ -21,7 +21,7 @@ func (l *Tracker) infer(r *model.Reading) {
 	terms := l.inferred.Terms(l.pattern)
 	l.unlikely = terms.Verdict == infer.NoLimits
 	t := &l.target
-	if l.fixedWindow() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single {
+	if l.fixedWindow() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && !l.windowKnown {
 		t.Window = 0 // the window that one key alone suggests is not sure
 		if terms.Window.Sure {
 			t.Window = terms.Window.Value
@@ -59,6 +59,17 @@ func (l *Tracker) inferLimit(terms *infer.Terms) {
 
 // Unlikely reports whether a likely limiter turned out not to be a limiter.
 func (l *Tracker) Unlikely() bool { return l.unlikely && l.evidence == model.Likely && !l.Named }
+
+// General reports whether the tracker's pattern is made of the names of many limiters, since no library's
+// layout gives one.
+func (l *Tracker) General() bool { return l.general }
+
+// Generalize sets the pattern of the names of limiters of l's kind.
+func (l *Tracker) Generalize(pattern string) { l.pattern = pattern }
+
+// Type returns the Redis type of the find that the tracker follows, and Kind what its value is.
+func (l *Tracker) Type() string      { return l.found }
+func (l *Tracker) Kind() decode.Kind { return l.form }
 
 // Pattern returns the glob of the limiters of l's kind.
 func (l *Tracker) Pattern() string { return l.pattern }

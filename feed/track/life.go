@@ -88,7 +88,10 @@ const (
 // Fate reports whether the tracker is still needed at now. A tracker of a named key always is:
 // when the key is gone or has changed, it waits for a key of its name again.
 func (l *Tracker) Fate(now limiter.Instant) fate {
+	b, single := l.decoder.(*singleDecoder)
 	switch {
+	case single && b.over(now) && l.evidence == model.Likely && !l.Named:
+		return FateGone
 	case l.gone(now):
 		return FateGone
 	case l.changed && !l.Named:

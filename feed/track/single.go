@@ -9,12 +9,16 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // singleDecoder reads a window that begins with its first request: a string that counts
 // requests, whose expiry is set when it is created and ends the window (INCR + EXPIRE).
 type singleDecoder struct {
-	key   string
+	key string
+	// window is the one of now in the key's name, if there is one: it ends the window, and not the expiry.
+	window naming.Window
+
 	value *redis.StringCmd
 	ttl   *redis.DurationCmd
 
@@ -70,7 +74,7 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 			rise = n
 			// A window that began since the previous reading shows its length, which is a little
 			// more than the time to its expiry.
-			if up := (l.ttl + time.Second - 1).Truncate(time.Second); up-l.ttl <= now.Sub(l.since) {
+			if up := (l.ttl + time.Second - 1).Truncate(time.Second); up-l.ttl <= now.Sub(l.since) && b.window.To == 0 {
 				l.guess(up)
 			}
 		}
@@ -79,6 +83,10 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 		}
 	}
 	b.last, b.ends, b.known = n, ends, true
+	if b.window.To > 0 {
+		b.withinName(now, r, n)
+		return
+	}
 	w := l.target.Window
 	const slack = 5 * time.Millisecond // between the answers to PTTL and TIME
 	switch {
@@ -94,4 +102,20 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	} else {
 		r.State.Start = now
 	}
+}
+
+// withinName tells a counter whose name says its window: once that is over, nothing counts.
+func (b *singleDecoder) withinName(now limiter.Instant, r *model.Reading, n int64) {
+	r.State.Start = now
+	if b.window.Start != 0 {
+		r.State.Start = b.window.Start
+	}
+	if r.State.Current = n; b.over(now) {
+		r.State.Current = 0
+	}
+}
+
+// over says whether the window of the key's name is.
+func (b *singleDecoder) over(now limiter.Instant) bool {
+	return b.window.End != 0 && now >= b.window.End
 }

@@ -68,6 +68,9 @@ type Tracker struct {
 	evidence model.Evidence
 	why      []string // the evidence, in clauses
 	pattern  string   // a glob of the limiters of the same kind
+	general  bool     // pattern is made of the names of many limiters
+	found    string   // Redis type of the find, and form its kind
+	form     decode.Kind
 
 	windowKnown bool // the library's layout gives the window, so that it need not be guessed
 

@@ -12,6 +12,7 @@ import (
 	"ratescope/feed/watch/discover"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // limiters holds the limiters that are watched: a tracker for each limiter that was found or
@@ -27,7 +28,12 @@ type limiters struct {
 	visible  []*tracked      // trackers polled between two refreshes, the most important first
 	dropped  map[uint64]bool // hashes of the names of limiters beyond MaxKeys
 	unlikely map[string]bool // patterns of keys that turned out not to be limiters
-	windows  decode.Windows  // windows learned from all keys of a kind
+
+	patterns   naming.Patterns // of the names of limiters that no library's layout gives a pattern
+	applied    int             // the version of patterns that the trackers have
+	beyond     unwatched       // limiters that were dropped
+	candidates unwatched       // keys that have the shape of limiters
+	windows    decode.Windows  // windows learned from all keys of a kind
 }
 
 // newLimiters returns limiters with a tracker for each name of Options.Keys.
@@ -62,7 +68,18 @@ func (l *limiters) adopt(now limiter.Instant) {
 	for _, f := range finds {
 		l.adoptOne(f, now)
 	}
+	if l.applied != l.patterns.Version {
+		for _, t := range l.trackers {
+			if t.General() {
+				t.Generalize(l.patterns.Of(t.Name, kindOf(t.Type(), t.Kind()), now))
+			}
+		}
+		l.applied = l.patterns.Version
+	}
 }
+
+// kindOf is what names of limiters are told apart by: limiters of two kinds have no common pattern.
+func kindOf(typ string, kind decode.Kind) string { return typ + " " + kind.String() + " " }
 
 // adoptOne adds a find to the tracker of its limiter, or adds a tracker if there is none and
 // the find is a limiter worth watching.
@@ -81,15 +98,36 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		return
 	}
 	var ok bool
-	if f.Evidence, ok = l.grade(f); !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikely[f.Pattern()] {
+	if f.Evidence, ok = l.grade(f); !ok && f.Candidate {
+		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind), now)
+		l.candidates.add(&f, kindOf(f.Type, f.Kind), &l.patterns, now)
+	}
+	if !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikelyPattern(&f, now) {
 		return
 	}
+	if f.General() {
+		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind), now)
+	}
+	l.candidates.remove(f.Name)
 	if len(l.trackers) >= l.max() && !l.makeRoom(f) {
 		l.drop(f.Name)
+		l.beyond.add(&f, kindOf(f.Type, f.Kind), &l.patterns, now)
 		return
 	}
 	delete(l.dropped, hashOf(f.Name))
+	l.beyond.remove(f.Name)
 	l.follow(f)
+}
+
+// unlikelyPattern reports whether other keys of the pattern of a find turned out not to be limiters.
+func (l *limiters) unlikelyPattern(f *decode.Found, now limiter.Instant) bool {
+	if len(l.unlikely) == 0 {
+		return false
+	}
+	if f.General() {
+		return l.unlikely[l.patterns.Of(f.Name, kindOf(f.Type, f.Kind), now)]
+	}
+	return l.unlikely[f.Pattern()]
 }
 
 // follow adds a tracker for a find.

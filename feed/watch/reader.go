@@ -95,6 +95,9 @@ func (r *reader) run(ctx context.Context, beside *panics.Group, orders <-chan or
 		res.idle, res.covered = r.idle.idle, r.idle.covered || r.embedded
 		res.sweep = r.sweep
 		res.sweep.Matched, res.sweep.Dropped = len(r.limiters.trackers), len(r.limiters.dropped)
+		now := r.link.clock.at(time.Now())
+		res.sweep.Beyond = r.limiters.beyond.list(&r.limiters.patterns, now)
+		res.sweep.Candidates = r.limiters.candidates.list(&r.limiters.patterns, now)
 		if res.err == nil || len(res.readings) > 0 {
 			res.hot, res.leftOut = r.limiters.ranker.takeNews()
 		}

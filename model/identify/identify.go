@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // Library is what is to be said of a library beside its keys.
@@ -30,6 +31,7 @@ type Group struct {
 	Window      time.Duration // 0 not known, or not the same for all
 	Limit       limiter.Limit // where LimitFrom is not NoLimit, and the same for all
 	LimitFrom   model.LimitFrom
+	Bound       bool // Window follows from expiries, and is an upper bound of the true one
 	Varies      bool // each limiter has a limit of its own, which is known
 	NotRecorded []string
 	Example     string   // the name of one of the limiters
@@ -45,7 +47,9 @@ type Report struct {
 	// Sampled counts those of them that are named and formed like limiters that are only likely: of
 	// so many only some are looked at.
 	Sampled int64
-	// NotLimiters counts the keys that were looked at and are no limiters.
+	// Candidates are keys that have the shape of limiters, of which a person has to say what they are.
+	Candidates []Group
+	// NotLimiters counts the keys that were looked at and are neither limiters nor candidates.
 	NotLimiters int64
 }
 
@@ -57,6 +61,13 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		evidence         model.Evidence
 		algorithm        limiter.Algorithm
 	}
+	var patterns naming.Patterns // those of readings are as old as these
+	kind := func(r *model.Reading) string { return r.Target.Evidence.String() + r.Target.Algorithm.String() + " " }
+	for i := range readings {
+		if r := &readings[i]; r.Target.Library == "" {
+			patterns.Learn(r.Key, kind(r), r.At)
+		}
+	}
 	groups := make(map[id]*Group)
 	members := int64(0)
 	for i := range readings {
@@ -64,6 +75,9 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		members += int64(max(len(r.Members), 1))
 		t := &r.Target
 		key := id{cmp.Or(r.Pattern, r.Key), t.Library, t.Evidence, t.Algorithm}
+		if t.Library == "" {
+			key.pattern = patterns.Of(r.Key, kind(r), r.At)
+		}
 		g := groups[key]
 		if g == nil {
 			g = &Group{
@@ -77,7 +91,27 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		}
 		g.add(r)
 	}
+	for i := range sweep.Beyond {
+		b := &sweep.Beyond[i]
+		members += int64(b.Keys)
+		var same *Group
+		for at, g := range groups {
+			if at.pattern == b.Pattern && at.library == b.Library && at.evidence == b.Evidence && (same == nil || at.algorithm == b.Algorithm) {
+				same = g
+			}
+		}
+		if same == nil {
+			g := groupOf(b, libraries)
+			groups[id{b.Pattern, b.Library, b.Evidence, b.Algorithm}] = &g
+			continue
+		}
+		same.Keys += b.Keys
+	}
 	rep := Report{Groups: make([]Group, 0, len(groups))}
+	for i := range sweep.Candidates {
+		rep.Candidates = append(rep.Candidates, groupOf(&sweep.Candidates[i], libraries))
+		members += int64(sweep.Candidates[i].Keys)
+	}
 	for _, g := range groups {
 		rep.Groups = append(rep.Groups, *g)
 	}
@@ -90,6 +124,17 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 	return rep
 }
 
+// groupOf returns keys that are not watched as a group: of them no figures are known.
+func groupOf(k *model.KeyGroup, libraries func(name string) (Library, bool)) Group {
+	g := Group{
+		Pattern: k.Pattern, Keys: k.Keys, Library: k.Library, Evidence: k.Evidence, Why: k.Why, Algorithm: k.Algorithm, Example: k.Example,
+	}
+	if l, ok := libraries(k.Library); ok {
+		g.Version, g.NotRecorded = l.Version, l.Silent
+	}
+	return g
+}
+
 // grades are the orders of the groups by their evidence, the best first.
 var grades = [...]int{model.Known: 0, model.Told: 1, model.Likely: 2}
 
@@ -97,6 +142,7 @@ var grades = [...]int{model.Known: 0, model.Told: 1, model.Likely: 2}
 func (g *Group) add(r *model.Reading) {
 	g.Keys++
 	t := &r.Target
+	g.Bound = g.Bound || t.Evidence == model.Likely && slices.Contains(r.Notes, model.WindowInferred)
 	if g.Window != t.Window {
 		g.Window = 0
 	}

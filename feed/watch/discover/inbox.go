@@ -12,9 +12,9 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/decode/naming"
 	"ratescope/feed/watch/cost"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // Examining few keys costs the server about as much as examining many. The keys of several

@@ -17,7 +17,7 @@ type form struct {
 	looked  int      // keys that were examined
 	passed  int      // keys that came after enough others had been examined in vain
 	limiter bool     // one of the keys was a limiter
-	likely  bool     // one of the keys was likely to be a limiter
+	likely  int      // keys that were likely to be limiters
 	types   []string // Redis types of the keys that were limiters
 }
 
@@ -26,6 +26,9 @@ const (
 	// in fewMore is. The others may be examined in a later pass.
 	enough  = 256
 	fewMore = 64
+	// likelyAmong is the number of keys of a form of which one has to be likely for all of them to be
+	// examined.
+	likelyAmong = 16
 	// mostForms bounds how many forms are remembered; all keys of further forms are examined.
 	mostForms = 4096
 )
@@ -55,11 +58,11 @@ func formOf(key string) string {
 // be a limiter.
 func (n *names) worth(key string) (look, likely bool) {
 	f := n.forms[formOf(key)]
-	if f == nil || f.limiter || f.looked < enough {
-		return true, f != nil && f.likely
+	if f == nil || f.limiter || f.looked < enough || f.likely*likelyAmong >= f.looked {
+		return true, f != nil && f.likely > 0
 	}
 	f.passed++
-	return f.passed%fewMore == 0, f.likely
+	return f.passed%fewMore == 0, f.likely > 0
 }
 
 // hasLimiter reports whether a key of the same form and type was a limiter. The type matters:
@@ -86,7 +89,10 @@ func (n *names) learn(key, typ string, limiter, likely bool) {
 		n.forms[name] = f
 	}
 	f.looked++
-	f.limiter, f.likely = f.limiter || limiter, f.likely || likely
+	f.limiter = f.limiter || limiter
+	if likely {
+		f.likely++
+	}
 	if limiter && !slices.Contains(f.types, typ) {
 		f.types = append(f.types, typ)
 	}

@@ -18,19 +18,19 @@ func TestNames(t *testing.T) {
 	var n names
 	looked := map[string]int{}
 	for i := range 10_000 {
-		for _, prefix := range []string{"session:", "rl:", "other:"} {
+		for _, prefix := range []string{"session:", "rl:", "other:", "mine:"} {
 			key := prefix + strconv.Itoa(i)
 			look, likely := n.worth(key)
 			if look {
 				looked[prefix]++
-				n.learn(key, "string", prefix == "rl:" && i == 100, prefix == "other:")
+				n.learn(key, "string", prefix == "rl:" && i == 100, prefix == "other:" && i == 0 || prefix == "mine:" && i%10 == 0)
 			}
-			if likely != (prefix == "other:" && i > 0) {
+			if likely != ((prefix == "other:" || prefix == "mine:") && i > 0) {
 				t.Fatalf("%s after %d keys: the form is likely one of limiters: %v", key, i, likely)
 			}
 		}
 	}
-	if looked["rl:"] != 10_000 || looked["session:"] > enough+10_000/fewMore*2 || looked["session:"] < enough+100 {
+	if looked["rl:"] != 10_000 || looked["mine:"] != 10_000 || looked["other:"] > enough+10_000/fewMore*2 || looked["session:"] > enough+10_000/fewMore*2 || looked["session:"] < enough+100 {
 		t.Errorf("looked at %v of 10,000 each", looked)
 	}
 	for i := range 2 * mostForms {

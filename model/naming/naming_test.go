@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/decode/naming"
+	"ratescope/model/naming"
 	"ratescope/limiter"
 )
 

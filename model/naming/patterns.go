@@ -15,6 +15,8 @@ type Patterns struct {
 	shapes map[string]*shape // by their text, with marks for what always varies
 	groups map[string]*group // of those that are generalized, by their text
 	fresh  bool              // shapes have come since the groups were made
+	// Version is raised whenever patterns may have changed.
+	Version int
 }
 
 // shape is names that differ in ids, addresses and windows alone.
@@ -40,8 +42,9 @@ const (
 	fewWords = 8
 )
 
-// marks of the classes in the text of a shape; no name that a person chose holds them.
-var marks = [...]string{ID: "\x00", Address: "\x00", Instant: "\x01"}
+// mark stands in the text of a shape for a part that varies; no name that a person chose holds it. A window
+// that is over reads as a number, so that it has the same.
+const mark = "\x00"
 
 // text returns the shape's text with part at as one that varies; at -1 is none.
 func (s *shape) text(at int) string {
@@ -51,11 +54,11 @@ func (s *shape) text(at int) string {
 		b.WriteString(s.between[i])
 		switch {
 		case i == at:
-			b.WriteString(marks[ID])
+			b.WriteString(mark)
 		case p.Class == Word:
 			b.WriteString(p.Text)
 		default:
-			b.WriteString(marks[p.Class])
+			b.WriteString(mark)
 		}
 	}
 	b.WriteString(s.between[len(s.parts)])
@@ -72,19 +75,29 @@ func (p *Patterns) Learn(name, kind string, now limiter.Instant) {
 	s := newShape(name, kind, now)
 	text := s.text(-1)
 	if was := p.shapes[text]; was != nil {
-		was.meet(s)
+		p.met(was.group, was.meet(s), s)
+		return
+	}
+	g := p.near(s)
+	if g != nil && g.members > fewWords { // so many others differ in the same part
+		p.met(g, false, s)
 		return
 	}
 	if len(p.shapes) >= mostShapes {
-		if g := p.near(s); g != nil {
-			g.meet(s)
-		}
 		return
 	}
 	if p.shapes == nil {
 		p.shapes = make(map[string]*shape)
 	}
 	p.shapes[text], p.fresh = s, true
+	p.Version++
+}
+
+// met notes in which parts another name of a group differs; changed says that they are more already.
+func (p *Patterns) met(g *group, changed bool, s *shape) {
+	if g != nil && g.meet(s) || changed {
+		p.Version++
+	}
 }
 
 func newShape(name, kind string, now limiter.Instant) *shape {
@@ -92,13 +105,18 @@ func newShape(name, kind string, now limiter.Instant) *shape {
 	return &shape{kind: kind, parts: parts, between: between, differ: make([]bool, len(parts))}
 }
 
-// meet notes in which parts another name of the same shape, or of the same group, differs.
-func (s *shape) meet(o *shape) {
+// meet notes in which parts another name of the same shape, or of the same group, differs, and returns
+// whether these are more than before.
+func (s *shape) meet(o *shape) (more bool) {
 	for i := range s.parts {
-		if i < len(o.parts) && s.parts[i].Text != o.parts[i].Text {
-			s.differ[i] = true
+		if o.parts[i].Class == Instant {
+			s.parts[i].Class = Instant
+		}
+		if !s.differ[i] && s.parts[i].Text != o.parts[i].Text {
+			s.differ[i], more = true, true
 		}
 	}
+	return more
 }
 
 // near returns the group that a shape fits which is not known, nil where there is none.

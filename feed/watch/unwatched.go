@@ -1,0 +1,108 @@
+package watch
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/naming"
+)
+
+// unwatched holds keys that are not watched by their patterns: limiters beyond MaxKeys, and keys that
+// only have the shape of limiters. Its zero value is empty.
+type unwatched struct {
+	names   map[string]*model.KeyGroup // one for each name, as if it were a group
+	kinds   map[string]string          // what the patterns tell the names apart by
+	rest    map[string]*model.KeyGroup // of names beyond mostNames, by pattern
+	seen    map[uint64]bool            // names of rest
+	groups  []model.KeyGroup
+	version int // of the patterns when groups was made; -1 where a name has come since
+}
+
+// algorithms are those that the values of limiters suggest.
+var algorithms = map[decode.Kind]limiter.Algorithm{
+	decode.Log: limiter.SlidingLog, decode.Stream: limiter.StreamCounter,
+	decode.Single: limiter.FixedWindow, decode.Counter: limiter.FixedWindow,
+	decode.TAT: limiter.GCRA, decode.Bucket: limiter.TokenBucket,
+}
+
+// mostNames bounds how many names are kept to be put into groups anew when patterns change.
+const mostNames = 4096
+
+// add adds the key of a find. kind tells names of one pattern apart.
+func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now limiter.Instant) {
+	if u.names == nil {
+		u.names, u.kinds = make(map[string]*model.KeyGroup), make(map[string]string)
+		u.rest, u.seen = make(map[string]*model.KeyGroup), make(map[uint64]bool)
+	}
+	if u.names[f.Name] != nil {
+		return
+	}
+	g := &model.KeyGroup{Example: f.Name, Keys: 1, Library: f.Library, Evidence: f.Evidence, Algorithm: algorithms[f.Kind], Why: f.Why()}
+	if f.Match != nil {
+		g.Algorithm, g.Pattern = f.Match.Algorithm, f.Pattern()
+	}
+	u.version = -1
+	if len(u.names) < mostNames {
+		u.names[f.Name], u.kinds[f.Name] = g, kind
+		return
+	}
+	if h := hashOf(f.Name); !u.seen[h] && len(u.seen) < maxDropped {
+		u.seen[h] = true
+		if g.Pattern == "" {
+			g.Pattern = p.Of(f.Name, kind, now)
+		}
+		merge(u.rest, g)
+	}
+}
+
+// remove forgets a name that is watched now.
+func (u *unwatched) remove(name string) {
+	if u.names[name] != nil {
+		delete(u.names, name)
+		delete(u.kinds, name)
+		u.version = -1
+	}
+}
+
+// merge adds a group to those of the same pattern.
+func merge(all map[string]*model.KeyGroup, g *model.KeyGroup) {
+	id := g.Pattern + "\x00" + g.Library
+	if was := all[id]; was != nil {
+		was.Keys += g.Keys
+		was.Example = min(was.Example, g.Example)
+		return
+	}
+	added := *g
+	all[id] = &added
+}
+
+// list returns the groups, those with most keys first. The slice is not changed later.
+func (u *unwatched) list(p *naming.Patterns, now limiter.Instant) []model.KeyGroup {
+	if len(u.names) == 0 || u.version == p.Version {
+		return u.groups
+	}
+	all := make(map[string]*model.KeyGroup)
+	for name, g := range u.names {
+		one := *g
+		if one.Pattern == "" {
+			one.Pattern = p.Of(name, u.kinds[name], now)
+		}
+		merge(all, &one)
+	}
+	for _, g := range u.rest {
+		merge(all, g)
+	}
+	u.groups = make([]model.KeyGroup, 0, len(all))
+	for _, g := range all {
+		u.groups = append(u.groups, *g)
+	}
+	slices.SortFunc(u.groups, func(a, b model.KeyGroup) int {
+		return cmp.Or(cmp.Compare(b.Keys, a.Keys), strings.Compare(a.Pattern, b.Pattern))
+	})
+	u.version = p.Version
+	return u.groups
+}
