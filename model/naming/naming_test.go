@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/model/naming"
 	"ratescope/limiter"
+	"ratescope/model/naming"
 )
 
 // now is 2026-11-23 22:14:37 UTC, a Monday.
