@@ -25,7 +25,7 @@ func TestIdentifyOverlay(t *testing.T) {
 		for i := range b.Readings {
 			r := &b.Readings[i]
 			if r.Pattern = "rl:*"; i%2 == 1 {
-				r.Pattern, r.Target.Evidence, r.Target.Library = "home:\x1b[2J*", model.Likely, ""
+				r.Pattern, r.Target.Evidence, r.Target.Library = "home:\x1b[2J*", model.Likely, "homemade"
 				r.Unsettled = []string{"the window: watch on"}
 			} else {
 				r.Target.Evidence, r.Target.Library = model.Known, "rate-limit-redis"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -227,12 +228,16 @@ const (
 func (p *Probe) small() bool {
 	switch {
 	case p.encoding != nil && p.sample.Length > 0 && p.sample.Length <= fewFields:
-		return p.encoding.Val() == "listpack" || p.encoding.Val() == "ziplist"
+		return p.encoding.Val() == "listpack" || p.encoding.Val() == "ziplist" || isEmbedded(p.encoding.Err())
 	case p.memory != nil:
-		return p.memory.Val() > 0 && p.memory.Val() <= fewMembers
+		return p.memory.Val() > 0 && p.memory.Val() <= fewMembers || isEmbedded(p.memory.Err())
 	}
 	return false
 }
+
+// isEmbedded says whether a server does not know a command that every Redis has: it is one inside a program,
+// whose keys are small.
+func isEmbedded(err error) bool { return err != nil && strings.Contains(err.Error(), "unknown") }
 
 // Read takes the answers, which are of the instant now. It returns true when siblings have to be
 // asked, too.
@@ -347,7 +352,7 @@ func FormOf(s *Sample, now limiter.Instant) (f Found) {
 	case "hash":
 		if f.Field, f.Sure = bucketField(s.Fields); f.Sure {
 			f.Kind = Bucket
-		} else if s.TTL > 0 && s.Length <= mostFields {
+		} else if s.TTL > 0 && s.Length <= mostFields || s.Whole && s.Length <= fewFields {
 			f.Kind, f.Sure = Opaque, true
 		}
 	case "list":
@@ -361,6 +366,9 @@ func FormOf(s *Sample, now limiter.Instant) (f Found) {
 // mostFields bounds a hash that may be a limiter: one that holds a subject's windows or buckets is
 // small, and expires.
 const mostFields = 64
+
+// longestWindow is the longest expiry of a counter that may be a limiter: a month.
+const longestWindow = 32 * 24 * time.Hour
 
 // formOfString tells counters and TATs from other strings.
 func formOfString(s *Sample, now limiter.Instant, f *Found) {
@@ -382,7 +390,7 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 		f.Kind, f.Sure, f.Telling = Opaque, true, true
 		return
 	}
-	if ttl > 0 && numbersOf(s.Text) != nil {
+	if numbersOf(s.Text) != nil || ttl > 0 && timeOfNow(s.Text, now) {
 		f.Kind, f.Sure = Opaque, true
 		return
 	}
@@ -390,6 +398,6 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 		f.Kind, f.Used = Single, n
 		// An integer that expires is what INCR and EXPIRE leave; without an expiry it is
 		// just a number.
-		f.Sure = ttl > 0 && ttl <= startPast
+		f.Sure = ttl > 0 && ttl <= longestWindow
 	}
 }

@@ -99,7 +99,7 @@ func weighLog(s *Sample, now limiter.Instant, e *evidence) {
 		return
 	}
 	from, to := InstantIn(oldest.Score, unit), InstantIn(newest.Score, unit)
-	if now.Sub(from) > 32*24*time.Hour || to.Sub(now) > 24*time.Hour || now.Sub(from) < 0 && !strings.Contains(s.Key, "conc") {
+	if now.Sub(from) > longestWindow || to.Sub(now) > 24*time.Hour || from.Sub(now) > time.Hour {
 		return
 	}
 	e.add(1, "its scores are times of now")
@@ -131,7 +131,7 @@ func timeOfNow(text string, now limiter.Instant) bool {
 		return false
 	}
 	unit := UnitOf(v, now)
-	return unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= 32*24*time.Hour
+	return unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= longestWindow
 }
 
 // weighState weighs a hash or a JSON object: a few numbers, of which one is a time of now, or counters
@@ -139,6 +139,10 @@ func timeOfNow(text string, now limiter.Instant) bool {
 func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	fields := s.Fields
 	if s.Type == "string" {
+		if timeOfNow(s.Text, now) {
+			e.add(1, "it holds a time of now and expires")
+			return
+		}
 		fields = numbersOf(s.Text)
 	}
 	if len(fields) == 0 || len(fields) > 8 || s.Type == "hash" && s.Length > int64(len(fields)) {
@@ -173,6 +177,10 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 		if said != "" {
 			e.add(1, "one of them is called %s", said)
 		}
+	case times > 0:
+		e.add(1, "its fields hold times of now")
+	case said != "" && s.TTL > 0:
+		e.add(1, "a field of it is called %s", said)
 	default:
 		return
 	}

@@ -43,6 +43,9 @@ func TestWindowOf(t *testing.T) {
 		{fmt.Sprintf("rl:%d000", unix/60*60), "start.ms", 0, 0},
 		{fmt.Sprintf("rl:%d:u", unix/60*60+60), "end.s", 0, 0},
 		{fmt.Sprintf("rl:%d000:u", unix/60*60+60), "end.ms", 0, 0},
+		{"login-alice-22-14", "%H-%M", time.Minute, 0},
+		{"five:u:2214", "%H%M", time.Minute, 0},
+		{"five:u:2213", "", 0, 0}, {"five:u:22145", "", 0, 0},
 		{"rl:202611232213", "", 0, 0}, // the minute before is over
 		{"rl:20261122", "", 0, 0},
 		{"rl:2026112321", "", 0, 0}, // over, or a zone west of here

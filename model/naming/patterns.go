@@ -25,6 +25,7 @@ type shape struct {
 	parts   []Part
 	between []string
 	differ  []bool // parts that were not the same for all names
+	votes   []int  // names in which a part was a window, less those in which it was not; nil for one name
 	group   *group
 }
 
@@ -109,14 +110,35 @@ func newShape(name, kind string, now limiter.Instant) *shape {
 // whether these are more than before.
 func (s *shape) meet(o *shape) (more bool) {
 	for i := range s.parts {
-		if o.parts[i].Class == Instant {
-			s.parts[i].Class = Instant
-		}
+		s.vote(i, o.parts[i].Class)
 		if !s.differ[i] && s.parts[i].Text != o.parts[i].Text {
 			s.differ[i], more = true, true
 		}
 	}
 	return more
+}
+
+// vote notes the class of part i in another name: it is a window where most names say so, for an id may look
+// like one by chance, and a window that is over is a number like any other.
+func (s *shape) vote(i int, c Class) {
+	if s.parts[i].Class == Word || c == Word {
+		return
+	}
+	if s.votes == nil {
+		s.votes = make([]int, len(s.parts))
+	}
+	switch {
+	case c == Instant:
+		s.votes[i]++
+	default:
+		s.votes[i]--
+	}
+	switch {
+	case s.votes[i] > 0:
+		s.parts[i].Class = Instant
+	case s.votes[i] < 0 && s.parts[i].Class == Instant:
+		s.parts[i].Class = ID
+	}
 }
 
 // near returns the group that a shape fits which is not known, nil where there is none.

@@ -44,6 +44,8 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 		if i == 0 || !letter(name[i-1]) {
 			if w, ok := calendar(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
+			} else if w, ok := clock(name, i, now); ok && w.To-w.From > best.To-best.From {
+				best = w
 			} else if w, ok := number(name, i, end, now); ok && w.To-w.From > best.To-best.From {
 				best = w
 			}
@@ -110,6 +112,23 @@ func calendar(name string, i int, now limiter.Instant) (best Window, ok bool) {
 		}
 	}
 	return best, ok
+}
+
+// clock reads the hour and the minute of the day, in UTC, that begin at byte i of a name.
+func clock(name string, i int, now limiter.Instant) (w Window, ok bool) {
+	hour, fits := digits(name, i, 2)
+	at := i + 2
+	if at < len(name) && strings.IndexByte("-.:h", name[at]) >= 0 {
+		at++
+	}
+	minute, also := digits(name, at, 2)
+	if !fits || !also || at+2 < len(name) && (digit(name[at+2]) || letter(name[at+2])) {
+		return w, false
+	}
+	local := now.Time().UTC()
+	start := now.Floor(time.Minute)
+	return Window{From: i, To: at + 2, Form: "%H" + name[i+2:at] + "%M", Length: time.Minute, Start: start, End: start.Add(time.Minute)},
+		hour == local.Hour() && minute == local.Minute()
 }
 
 // digits reads exactly n digits at byte i, unless that is beyond the name.

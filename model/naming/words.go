@@ -42,7 +42,7 @@ type Sense struct {
 // (throttle), Flask-Limiter and SlowAPI (limiter).
 var limits = set("rl ratelimit ratelimits ratelimiter ratelimiters ratelimited ratelimiting limiter limiters throttle " +
 	"throttled throttler throttling " +
-	"hitlimit rlimit rlflx lmtr gcra cooldown bruteforce antiflood antispam tokenbucket leakybucket apilimit reqlimit")
+	"hitlimit rlimit rlflx lmtr gcra cooldown bruteforce antiflood antispam tokenbucket leakybucket leak leaky apilimit reqlimit")
 
 // pairs are two words that together are one for limiters.
 var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token "+
@@ -51,7 +51,7 @@ var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,
 	"usage limit,send limit,daily limit", ",")
 
 // attempts are words for what is only counted to be limited.
-var attempts = set("attempts attempt tries failures lockout quota quotas rpm rps qps tpm concurrency inflight")
+var attempts = set("attempts attempt tries failures lockout quota quotas rpm rps qps tpm concurrency inflight sem")
 
 // requests are words for what may be limited.
 var requests = set("requests request req reqs calls rate burst limit limits failed sms otp hits tokens bucket tat")
@@ -73,7 +73,7 @@ var others = set("locks locked mutex semaphore cached caches session sessions se
 	"job jobs queue queues " +
 	"feed leaderboard ranking score scores price prices schedule scheduled cron delayed idempotency idem dedup nonce presence " +
 	"seen timer deadline " +
-	"expires expiry verify code codes reset activity history events event log logs audit report reports orders sales counter " +
+	"expires expiry verify code codes reset activity history events event  audit report reports orders sales counter " +
 	"sequence seq idx index " +
 	"trending likes followers impressions clicks downloads plays progress heartbeat status state game match wallet profile " +
 	"meeting room chat")

@@ -1,0 +1,50 @@
+package decode_test
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/decodetest"
+	"ratescope/feed/decode/library"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestHomemadeIsLikely finds limiters that applications write themselves by one look at their keys, and
+// knows none of them as a library's.
+func TestHomemadeIsLikely(t *testing.T) {
+	at := limiter.InstantOf(time.Date(2026, 11, 23, 22, 14, 37, 0, time.UTC))
+	all := decodetest.HomemadeLimiters(t)
+	likely := 0
+	for i := range all {
+		h := &all[i]
+		w := decodetest.NewWorld(t, h, at)
+		for _, who := range []string{"alice", "bob", "203.0.113.7"} {
+			for range 4 {
+				w.Request(t, who)
+				w.Advance(300 * time.Millisecond)
+			}
+		}
+		keys := w.Client.Keys(t.Context(), "*").Val()
+		finds, _, err := decode.Classify(t.Context(), w.Client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return w.Now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, f := range finds {
+			if f.Evidence == model.Known {
+				t.Errorf("%s: %q is known as %s: %v", h.Name, f.Key, f.Library, f.Why())
+			}
+			found = found || f.Telling
+		}
+		if found {
+			likely++
+		} else {
+			t.Logf("%s is not found: %s, %+v", h.Name, h.Keys, finds[0].Why())
+		}
+	}
+	if t.Logf("%d of %d are likely", likely, len(all)); likely < len(all)*3/5 {
+		t.Errorf("%d of %d are likely, want three of five at one look", likely, len(all))
+	}
+}
