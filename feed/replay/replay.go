@@ -86,6 +86,8 @@ func New(f *record.File, speed float64, linear bool) (*Player, error) {
 	p.marks = []checkpoint{{0, &model.Board{}}}
 	if f.Damage != nil {
 		p.damage = f.Damage.Why
+	} else if f.LeftOut > 0 {
+		p.damage = "a part of it cannot be read, and is left out up to the next whole state"
 	}
 	return p, nil
 }

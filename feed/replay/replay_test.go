@@ -294,3 +294,37 @@ func TestASourceLikeOthers(t *testing.T) {
 		t.Errorf("firing says %v", err)
 	}
 }
+
+// TestRawControlByte: where a line has a raw control byte, which is no JSON, the replay says that a part of
+// the recording cannot be read.
+func TestRawControlByte(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	f := tuitest.NewFeed(begin)
+	var file bytes.Buffer
+	w, err := record.NewWriter(&file, false, record.Header{By: "test", At: limiter.InstantOf(begin)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		if err := w.Write(f.Advance(begin.Add(time.Duration(n) * tuitest.Refresh))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for raw, want := range map[string]bool{`"name":"`: false, "\"name\":\"\x01": true} {
+		text := bytes.Replace(file.Bytes(), []byte(`"name":"`), []byte(raw), 1)
+		opened, err := record.Open(t.Context(), bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := replay.New(opened, 1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Playback(begin).CutOff; (got != "") != want || (opened.LeftOut > 0) != want {
+			t.Errorf("with %q: %d lines are left out, and the replay says %q", raw, opened.LeftOut, got)
+		}
+	}
+}

@@ -46,5 +46,9 @@ func TestQuittingDoesNotWaitForAFrozenServer(t *testing.T) {
 	s.Freeze()
 	defer s.Thaw()
 	servertest.Await(t, "word of the silence", func() bool { return run.Last().Server.Link == model.Down })
+	begun := time.Now()
 	run.Stop()
+	if took := time.Since(begun); took > 500*time.Millisecond {
+		t.Errorf("it ended after %v, as if it had waited for an answer", took)
+	}
 }

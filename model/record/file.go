@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -115,7 +116,7 @@ func (f *File) scan(ctx context.Context, in *lines, at func() int64) error {
 			continue
 		}
 		switch {
-		case err == errLine:
+		case err == errLine, err == nil && bytes.ContainsFunc(text, unicode.IsControl):
 			f.LeftOut++
 		case err != nil:
 			return err
