@@ -97,12 +97,13 @@ func (p *program) alerts(change func(report.Alert), told func(report.Delivery)) 
 	return newAlerter(loaded, p.names(), change, told), nil
 }
 
-// newsOf returns what a screen is told of a delivery: that it failed.
+// newsOf returns what a screen is told of a delivery.
 func newsOf(d report.Delivery) []session.News {
-	if d.Outcome == report.Delivered || d.Outcome == report.Retried {
-		return nil
+	news := session.News{Delivery: &d}
+	if d.Outcome == report.Refused || d.Outcome == report.Failed {
+		news.Failed = d.String()
 	}
-	return []session.News{{Failed: d.String()}}
+	return []session.News{news}
 }
 
 // reloaded returns the function to call with a changed configuration.

@@ -16,10 +16,12 @@ import (
 	"ratescope/tui/shell"
 )
 
-// News is an alert of the configuration that begins or ends, or a delivery that failed.
+// News is an alert of the configuration that begins or ends, or what became of a delivery.
 type News struct {
 	Alert  *report.Alert
 	Failed string // one sentence; "" nothing failed
+	// Delivery is what became of delivering alerts, Failed ones included; nil where the news is none of it.
+	Delivery *report.Delivery
 }
 
 // Notify says how a new alert is announced to a user who does not look at the screen.
