@@ -72,8 +72,10 @@ func AlertOf(e alert.Event, o Options) Alert {
 	return a
 }
 
-// dedup returns a digest of what an alert is about; key is "" where that is the server, or several keys.
+// dedup returns a digest of what an alert is about; key is "" where that is the server, or several keys. A
+// server that is seen by an exporter, as in "redis://h by http://e", is the same as one that is watched.
 func dedup(server, rule, key string) string {
+	server, _, _ = strings.Cut(server, " by ")
 	sum := sha256.Sum256([]byte(server + "\x00" + rule + "\x00" + key))
 	return hex.EncodeToString(sum[:16])
 }
