@@ -63,7 +63,7 @@ func (b *LeftBucket) Decode(now limiter.Instant, got []decode.Sample, given deco
 		d.Members = Members(got)
 		tokens, at, ok := b.read(got, now)
 		if !ok {
-			d.Err = "holds no token bucket of its library: correct its rule, or remove the key"
+			d.Err = "holds no token bucket of its library: correct its rule"
 			return d
 		}
 		b.learn(now, got[0].TTL, at)

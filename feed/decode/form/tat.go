@@ -52,7 +52,7 @@ func (t *TAT) Decode(now limiter.Instant, got []decode.Sample, given decode.Sett
 	d.Members = []string{t.key}
 	at, ok := t.read(s, now)
 	if !ok {
-		d.Err = "holds a value that is no theoretical arrival time (TAT) of its library: correct its rule, or remove the key"
+		d.Err = "holds a value that is no theoretical arrival time (TAT) of its library: correct its rule"
 		return d
 	}
 	d.State.TAT = at

@@ -124,7 +124,7 @@ func (l *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode
 	}
 	water, last, ok := readLimitReq(s, now)
 	if !ok {
-		d.Err = "holds a hash that is no state of limit-req: correct its rule, or remove the key"
+		d.Err = "holds a hash that is no state of limit-req: correct its rule"
 		return d
 	}
 	form.SetWater(&d, water, last, form.Emission(given))

@@ -103,7 +103,7 @@ func (t *twins) Decode(now limiter.Instant, got []decode.Sample, given decode.Se
 	n, at, ok := t.read(got, now)
 	switch {
 	case !ok:
-		d.Err = "holds two strings that do not agree, so that they are no limiter of its library: correct its rule, or remove the keys"
+		d.Err = "holds two strings that do not agree, so that they are no limiter of its library: correct its rule"
 	case t.algorithm == limiter.FixedWindow:
 		d.Convention.Alignment = limiter.AlignFirstRequest
 		d.State.Current, d.Span = n, got[0].TTL

@@ -70,7 +70,7 @@ func (g *gin) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 		return d
 	}
 	if d.State.Current, d.State.Start, d.Window = readGin(got, now); d.Window == 0 {
-		d.Err = "holds two strings that do not agree, so that they are no counter of gin-rate-limit: correct its rule, or remove the keys"
+		d.Err = "holds two strings that do not agree, so that they are no counter of gin-rate-limit: correct its rule"
 	}
 	return d
 }

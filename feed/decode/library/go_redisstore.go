@@ -85,7 +85,7 @@ func (se *sethvargo) Decode(now limiter.Instant, got []decode.Sample, _ decode.S
 	}
 	d.Members = form.Members(got)
 	if !ok {
-		d.Err = "holds a hash that is no limiter of go-redisstore: correct its rule, or remove the key"
+		d.Err = "holds a hash that is no limiter of go-redisstore: correct its rule"
 		return d
 	}
 	se.longest = max(se.longest, s.TTL)

@@ -135,7 +135,7 @@ func (h *throttleHash) Decode(_ limiter.Instant, got []decode.Sample, given deco
 	}
 	start, end, n, ok := throttleFields(s)
 	if !ok {
-		d.Err = "holds no start, end and count of a window: correct its rule, or remove the key"
+		d.Err = "holds no start, end and count of a window: correct its rule"
 		return d
 	}
 	d.Window = time.Duration(end-start) * time.Second

@@ -81,7 +81,7 @@ func (b *prorateBucket) Decode(now limiter.Instant, got []decode.Sample, given d
 	}
 	level, at, period, ok := b.read(got, now)
 	if !ok {
-		d.Err = "holds no level and time of a leaky bucket: correct its rule, or remove the key"
+		d.Err = "holds no level and time of a leaky bucket: correct its rule"
 		return d
 	}
 	d.Window, given.Window = period, period

@@ -114,7 +114,7 @@ func (b *secondsBucket) Decode(now limiter.Instant, got []decode.Sample, given d
 	}
 	tokens, second, ok := refreshed(s)
 	if !ok {
-		d.Err = "holds no tokens and second of a bucket: correct its rule, or remove the key"
+		d.Err = "holds no tokens and second of a bucket: correct its rule"
 		return d
 	}
 	step := form.Emission(given)
