@@ -15,8 +15,8 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/internal/file"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/tui/format"
 )
 
 func newConfig(p *program) *cobra.Command {

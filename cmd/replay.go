@@ -8,12 +8,12 @@ import (
 
 	"ratescope/feed/replay"
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
 	"ratescope/tui/firing"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 )
 

@@ -12,10 +12,10 @@ import (
 	"ratescope/feed/config"
 	"ratescope/internal/panics"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 )
 

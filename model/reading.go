@@ -5,6 +5,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
+	"ratescope/model/format"
 )
 
 // Reading is the state of one key at one instant. A field whose value is unknown has its zero
@@ -82,6 +83,14 @@ const Forever time.Duration = -1
 type Count struct {
 	Known bool
 	N     int64
+}
+
+// Short writes the count as format.Short does, and one that is not known as format.Unknown.
+func (c Count) Short() string {
+	if !c.Known {
+		return format.Unknown
+	}
+	return format.Short(c.N)
 }
 
 // Target says how a key is limited.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 )
 

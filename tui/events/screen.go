@@ -5,11 +5,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/format"
 	"ratescope/model/marker"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/keymap"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"

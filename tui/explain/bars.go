@@ -12,11 +12,11 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 
@@ -167,7 +167,7 @@ func (s *sheet) arithmetic(k *model.Watched) []line {
 		return s.bucketLines(k)
 	}
 	if k.Reading.Target.Window <= 0 {
-		return []line{{label: "held", value: format.Counted(k.Gauge.Used), formula: "the window is not known"}}
+		return []line{{label: "held", value: k.Gauge.Used.Short(), formula: "the window is not known"}}
 	}
 	return s.windowLines(k)
 }
@@ -189,7 +189,7 @@ func solid(v float64, st themes.Style) chart.Segment { return chart.Segment{Valu
 func (s *sheet) weightedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	current := line{
-		label: "current", value: format.Counted(g.Current), segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
+		label: "current", value: g.Current.Short(), segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
 		formula: "next window in " + format.Span(g.End.Sub(s.now)),
 	}
 	if !g.Previous.Known {
@@ -201,7 +201,7 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 	rounded, _ := strconv.ParseFloat(sum.Rounded, 64) // it was printed from a number
 	lines := []line{
 		{
-			label: "previous", value: format.Counted(g.Previous), formula: "× " + sum.Weight + " = " + sum.Product,
+			label: "previous", value: g.Previous.Short(), formula: "× " + sum.Weight + " = " + sum.Product,
 			segments: []chart.Segment{
 				solid(counts, s.c.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint},
 			},
@@ -215,7 +215,7 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 		return lines
 	}
 	return append(lines, line{
-		label: "exact", value: format.Counted(g.Exact), limit: true, room: float64(model.Capacity(t)),
+		label: "exact", value: g.Exact.Short(), limit: true, room: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(float64(g.Exact.N), s.c.Look.Good)}, formula: compared(int64(rounded) + g.Current.N - g.Exact.N),
 	})
 }
@@ -224,7 +224,7 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 func (s *sheet) fixedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	current := line{
-		label: "current", value: format.Counted(g.Current), limit: true, decides: true, room: float64(model.Capacity(t)),
+		label: "current", value: g.Current.Short(), limit: true, decides: true, room: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)}, formula: "all until the window ends",
 	}
 	if g.Stuck {
@@ -246,7 +246,7 @@ func (s *sheet) fixedLines(k *model.Watched) []line {
 func (s *sheet) logLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	used := line{
-		label: "counts", value: format.Counted(g.Used), limit: true, decides: true, room: float64(model.Capacity(t)),
+		label: "counts", value: g.Used.Short(), limit: true, decides: true, room: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Good)}, formula: "in the last " + format.Length(t.Window),
 	}
 	if !g.Used.Known {
@@ -332,7 +332,7 @@ func (s *sheet) tatLines(k *model.Watched) []line {
 		{label: "TAT ahead", value: format.Span(ahead), limit: true, room: float64(capacity), decides: true,
 			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: s.c.Look.Fill(g.Utilization)}},
 			formula:  fmt.Sprintf("tolerates %s ahead", format.Span(interval*time.Duration(capacity)))},
-		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Current}},
+		{label: "used", value: g.Used.Short(), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Current}},
 			formula: fmt.Sprintf("one each %s, %d%s", format.Length(interval.Round(time.Microsecond)), g.Used.N, ofLimit(t))},
 	}
 }
@@ -350,7 +350,7 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 	return []line{
 		{label: label, value: held(value), decides: true, limit: true, room: capacity,
 			segments: []chart.Segment{{Value: value, Style: s.c.Look.Current}}, formula: formula},
-		{label: "used", value: format.Counted(g.Used), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Fill(g.Utilization)}},
+		{label: "used", value: g.Used.Short(), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Fill(g.Utilization)}},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
 	}
 }

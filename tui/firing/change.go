@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/rediscli"
-	"ratescope/tui/format"
 	"ratescope/tui/shell"
 )
 

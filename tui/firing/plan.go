@@ -9,7 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/tui/format"
+	"ratescope/model/format"
 	"ratescope/tui/shell"
 )
 

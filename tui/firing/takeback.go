@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
-	"ratescope/tui/format"
+	"ratescope/model/format"
 	"ratescope/tui/shell"
 )
 

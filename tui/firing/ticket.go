@@ -11,11 +11,11 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/tui/format"
 	"ratescope/tui/shell"
 )
 

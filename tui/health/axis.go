@@ -6,9 +6,9 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 )
 
 // reaches are the lengths of time that the graphs show: the least that holds all samples, so

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )

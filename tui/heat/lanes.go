@@ -3,11 +3,11 @@ package heat
 import (
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )

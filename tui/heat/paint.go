@@ -6,10 +6,10 @@ import (
 	"time"
 	"unicode"
 
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )

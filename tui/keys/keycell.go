@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )

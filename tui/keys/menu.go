@@ -5,7 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/tui/format"
+	"ratescope/model/format"
 	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 )

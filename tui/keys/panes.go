@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/events"
 	"ratescope/tui/explain"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )

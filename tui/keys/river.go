@@ -6,7 +6,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/tui/format"
+	"ratescope/model/format"
 	"ratescope/tui/lane"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/session"
 	"ratescope/tui/timeline"
 )
@@ -119,7 +119,7 @@ func nextTip(g *model.Gauge) string {
 	case g.Next > 0:
 		return "One request of cost 1 is admitted in " + format.Span(g.Next) + ", if nothing else comes."
 	}
-	return fmt.Sprintf("One request of cost 1 is admitted now; there is room for %s.", format.Counted(g.Remaining))
+	return fmt.Sprintf("One request of cost 1 is admitted now; there is room for %s.", g.Remaining.Short())
 }
 
 // limitFrom says where the limit was read.

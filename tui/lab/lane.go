@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 )
 
 // headerRows is how many rows the lab's own header takes.

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 )
 
 // timeRange is what the lanes show of the time of a story, column by column. The windows

@@ -8,10 +8,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"ratescope/tui/format"
+	"ratescope/model/format"
 )
 
 // typeRows is how many rows of cells a line of large type takes: five dots, two to a cell, and

@@ -8,9 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 )
 
 func TestGlyphsAreEvenAndTellable(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/marker"
 	"ratescope/model/safetext"
-	"ratescope/tui/format"
 	"ratescope/tui/keymap"
 	"ratescope/tui/rows"
 	"ratescope/tui/shell"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/tui/format"
 )
 
 // Subject returns the key or the server that an alert is about.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ratescope/model"
-	"ratescope/tui/format"
+	"ratescope/model/format"
 )
 
 // Concern is a present or coming problem of the server.

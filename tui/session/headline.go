@@ -6,9 +6,9 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/themes"
 	"ratescope/tui/chart"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

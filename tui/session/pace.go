@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ratescope/model"
-	"ratescope/tui/format"
+	"ratescope/model/format"
 )
 
 // SetStep sets the time between two steps of the screen's timeline; 0 if it has none.

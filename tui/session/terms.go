@@ -11,7 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/tui/format"
+	"ratescope/model/format"
 	"ratescope/tui/shell"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
-	"ratescope/tui/format"
 )
 
 // Zoom shows a longer or a shorter period.

@@ -9,9 +9,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )

@@ -6,9 +6,9 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 
@@ -99,7 +99,7 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 		}
 		pieces = append(pieces, piece{from, edge, previous, half, l.Previous}, piece{edge, to + 1, "current", full, l.Current})
 	case countsLog:
-		pieces = append(pieces, piece{from, to + 1, "counts: " + format.Counted(g.Used), full, l.Current})
+		pieces = append(pieces, piece{from, to + 1, "counts: " + g.Used.Short(), full, l.Current})
 	default:
 		pieces = append(pieces, piece{from, to + 1, "current", full, l.Current})
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 

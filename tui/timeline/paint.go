@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 	"ratescope/tui/widget"
 )
 
@@ -103,7 +103,7 @@ func (c *View) paintCursor(p *widget.Canvas, top, r cell.Rect, k *model.Watched,
 		if n := b.InjectedAdmitted + b.InjectedDenied; n > 0 {
 			text += fmt.Sprintf(", %d fired from here", n)
 		}
-		text += ", used " + format.Counted(model.Count{Known: b.UsedKnown, N: b.Used}) + " "
+		text += ", used " + model.Count{Known: b.UsedKnown, N: b.Used}.Short() + " "
 	}
 	x := min(max(top.X, top.X+i-safetext.Width(text)/2), top.X+top.W-safetext.Width(text))
 	p.Buffer.Text(x, top.Y, top.X+top.W, text, p.Look.Text.On(p.Look.Selected))

@@ -1,9 +1,9 @@
 package widget
 
 import (
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 )
 
 // tip is a part of the screen that says what it is made of while the mouse rests on it.

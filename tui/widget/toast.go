@@ -3,9 +3,9 @@ package widget
 import (
 	"time"
 
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/format"
 )
 
 // A toast stays toastLife at most, and longer where it takes longer to read.

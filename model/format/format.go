@@ -1,5 +1,3 @@
-// Package format is how numbers, times and names of algorithms are written on screen:
-// short, with their units, and of a width that does not jump.
 package format
 
 import (
@@ -10,13 +8,8 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/model"
-	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
-
-// Unknown is how a value that is not known is written. It is never 0.
-const Unknown = format.Unknown
 
 // PerSecond writes a rate in at most seven columns: 0/s, 0.3/s, 12.4/s, 840/s, 12.1k/s.
 func PerSecond(v float64) string {
@@ -88,14 +81,6 @@ func First(columns int, texts ...string) string {
 	return ""
 }
 
-// Counted writes a count that may not be known.
-func Counted(c model.Count) string {
-	if !c.Known {
-		return Unknown
-	}
-	return Short(c.N)
-}
-
 // Clock writes an instant as the time of day on the server's clock.
 func Clock(t limiter.Instant) string { return t.Time().In(time.Local).Format("15:04:05") }
 
@@ -135,9 +120,6 @@ func WrapBy(text string, w int, measure func(string) int) []string {
 	}
 	return lines
 }
-
-// Plural writes a count with what is counted.
-func Plural(n int, what string) string { return format.Plural(n, what) }
 
 // Percent writes a share of 1 as percent.
 func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/tui/format"
+	"ratescope/model/format"
 )
 
 // TestReadMoment takes dates, times of day of the last 24 hours, and how long before or after.

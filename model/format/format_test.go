@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/tui/format"
 )
 
 // TestFiguresKeepToTheirColumns holds every figure to the width that tables are made for:
