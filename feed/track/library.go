@@ -70,7 +70,9 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	if l.target.Base = ""; b.match.Name != l.Name {
 		l.target.Base = b.match.Name
 	}
-	r.Target, r.Denied, r.Partial, r.Approximate = l.target, d.Denied, d.Partial, d.Approximate
+	// What is used of a bucket follows from what it holds when full.
+	lacking := d.NeedsBurst && !l.target.LimitKnown && l.typ != "none"
+	r.Target, r.Denied, r.Partial, r.Approximate = l.target, d.Denied, d.Partial || lacking, d.Approximate
 	if d.Err == "" {
 		b.rise(now, l, r, &d)
 		if d.NewlyDenied > 0 && l.since != 0 {
@@ -160,6 +162,9 @@ func (l *Tracker) adopt(s decode.Settings) {
 	}
 	if given.LimitFrom != model.NoLimit && (s.LimitFrom == model.NoLimit || l.rule.Narrow()) {
 		t.Limit, t.LimitKnown, t.LimitFrom = given.Limit, true, given.LimitFrom
+		if given.Limit.Burst == 0 {
+			t.Limit.Burst = s.Limit.Burst // a rule that says none does not take away the one in the keys
+		}
 	}
 	if given.Limit.Burst > 0 && (t.Limit.Burst == 0 || l.rule.Narrow()) {
 		t.Limit.Burst = given.Limit.Burst

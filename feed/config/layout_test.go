@@ -1,0 +1,83 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed/config"
+	"ratescope/limiter"
+)
+
+// TestLayoutRules reads rules of all kinds, and reads again what is shown of them.
+func TestLayoutRules(t *testing.T) {
+	text := `rules:
+- {name: "rl:{who}:{window:%Y%m%d%H%M}", read: value, limit: 10/1m}
+- {name: "rl:{who}:{window:index}", read: value, limit: 10/20s, sum: 2}
+- {name: "rate-limiter:{who}", read: left, limit: 10/20s}
+- {name: "rate.limiting:{who}", read: list, unit: s, limit: 10/20s}
+- {name: "tb:{who}", read: bucket, amount: tokens, at: ts, unit: ms, limit: 10/20s, refill: whole tokens}
+- {name: "tokens:{who}", read: bucket, amount: value, at: "key lastRefill:{who}", unit: ms, limit: 10/20s}
+- {name: "RL_user_{who}", read: level, amount: b, at: l, plus: p, unit: ms, limit: 10/20s}
+- {name: "gcra:{who}", read: tat, unit: ms, limit: 10/20s}
+- {name: "rl:hash:{who}", read: field m_count, ends: field m_ts index, limit: 10/1m}
+- {name: "email:{who}", read: fields, slice: 2s, ring: 20, limit: 10/20s}
+- {name: "auth:attempts:{who}", read: value, limit: 5/15m, block: "auth:lockout:{who}"}
+- {name: "{api_key:{who}}:requests", read: value, ends: "key {api_key:{who}}:window s", limit: 10/20s}
+- {name: "m:{who}:{window:%Y-%m}", read: value, limit: 100/month, zone: "+09:00"}
+- {name: "s:{who}", read: zset, limit: 10/20s, script: {file: a.lua, keys: ["s:{who}"], args: ["{limit}"], admitted: ">=0"}}
+`
+	c, err := config.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := c.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := config.Parse(shown)
+	if err != nil || len(again.Rules) != 14 || len(c.Rules) != 14 {
+		t.Fatalf("what is shown reads as %d rules: %v\n%s", len(again.Rules), err, shown)
+	}
+	now := limiter.InstantOf(time.Date(2026, 11, 23, 20, 4, 30, 0, time.UTC))
+	for _, x := range []struct{ key, typ, row string }{
+		{"rl:alice:202611232004", "string", "rl:alice"}, {"rl:alice:202611232003", "string", "-"},
+		{"rl:hash:a", "hash", "rl:hash:a"}, {"rl:hash:a", "string", ""},
+		{"{api_key:k}:requests", "string", "{api_key:k}:requests"}, {"{api_key:k}:window", "string", "-"},
+		{"lastRefill:a", "string", "-"}, {"auth:lockout:a", "string", "auth:attempts:a"}, {"m:a:2026-11", "string", "m:a"},
+	} {
+		all, claimed := config.Own(again.Rules).Own(x.key, x.typ, now)
+		row := ""
+		if claimed {
+			row = "-"
+		}
+		if len(all) > 0 {
+			row, _, _ = strings.Cut(all[0].Name, ":1m")
+		}
+		if row != x.row {
+			t.Errorf("%s (%s) is of the row %q, not %q", x.key, x.typ, row, x.row)
+		}
+	}
+}
+
+// TestLayoutErrors: a slip is told with its place and what was probably meant.
+func TestLayoutErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`- {name: "a:{who}", reed: value}`:                                                `1:21: "reed" is not a word of a rule: did you mean read?`,
+		`- {name: "a:{who}", read: valeu}`:                                                `did you mean value?`,
+		`- {name: "a:{who}:{window:%Q}", read: value}`:                                    `%Q in {window:%Q} is no letter`,
+		`- {name: "a:{who}:{window:indx}", read: value}`:                                  `{window:indx} has no form of a window`,
+		`- {name: "a:{who}", limit: 1/1m}`:                                                `read is missing`,
+		`- {name: "a:{who}", read: bucket, amount: t}`:                                    `read: bucket needs amount and at`,
+		`- {match: "a:*", read: value}`:                                                   `keep one of the two`,
+		`- {name: "a:{who}", read: value, algorithm: gcra}`:                               `leave algorithm and library out`,
+		`- {name: "a:{who}", read: value, ends: name}`:                                    `holds no window`,
+		`- {name: "a:{who}:{window:start.s}", read: value}`:                               `limit is missing`,
+		`- {name: "a:{who}", read: value, unit: sec}`:                                     `no unit of time`,
+		`- {name: "a:{who}", read: zset, script: {file: x, keys: [a], args: ["{limt}"]}}`: `{limt} is no argument`,
+	} {
+		if _, err := config.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "1:") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
