@@ -196,7 +196,7 @@ func TestConfigCommands(t *testing.T) {
 	// What the example explains is right: it is read without its comment signs, too.
 	plain := strings.NewReplacer("rules: []", "rules:", "targets: {}", "targets:", "alerts: []", "alerts:", "\n#  ", "\n  ").Replace(string(example))
 	whole := write(t, "whole.yaml", plain)
-	if r := call(t, "config", "check", "--config", whole); r.code != 0 || !strings.Contains(r.out, "2 rules, 1 target, 1 alert\n") {
+	if r := call(t, "config", "check", "--config", whole); r.code != 0 || !strings.Contains(r.out, "5 rules, 1 target, 1 alert\n") {
 		t.Errorf("exit code %d, %q %q\n%s", r.code, r.out, r.err, plain)
 	}
 	secret := write(t, "secret.yaml", "alerts: [{name: a, when: sick, webhook: 'https://hooks.example/t0ken'}]\n")
