@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -11,6 +12,9 @@ import (
 func (b *Board) AsOf(t limiter.Instant) *Board {
 	f := *b
 	f.At, f.summed = t, false
+	if later := slices.IndexFunc(f.alerts, func(a Alert) bool { return a.At > t }); later >= 0 {
+		f.alerts = f.alerts[:later:later]
+	}
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
 		then := *k

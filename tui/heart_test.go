@@ -169,8 +169,8 @@ func TestOneBurstLeavesTheRestReadable(t *testing.T) {
 func TestAToastLeavesTheKeys(t *testing.T) {
 	s := newStage(t, 80, 24, tui.Options{})
 	s.run(time.Second)
-	s.press("left")
-	s.see("Press p to pause", "? help")
+	s.press("right")
+	s.see("This is now", "? help")
 }
 
 // TestDiskWaitsOutsideUpdate: an export that takes long holds no key up.

@@ -107,9 +107,11 @@ func TestPauseFreezesThePictureAndCollectingGoesOn(t *testing.T) {
 func TestScrollBackInTime(t *testing.T) {
 	minutes(t)
 	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
-		x.Press("left")
-		x.See("Press p to pause")
 		x.Wait(10 * time.Second)
+		x.Press("left")
+		x.See("BACK: esc is now")
+		x.Press("esc")
+		x.See("LIVE")
 		x.Press("p")
 		still := x.Screen()
 		x.Press("left", "left", "left")

@@ -7,11 +7,13 @@ package firing
 import (
 	"context"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/tui/shell"
 )
 
@@ -29,6 +31,7 @@ type Keys interface {
 	Live() *model.Board          // the board that goes on collecting behind a pause
 	LiveAt() limiter.Instant     // its instant, on the server's clock
 	Paused() bool                // whether the picture stands still
+	Age() time.Duration          // how long ago the instant on screen was
 	Selected() string            // Reading.Key; "" none
 	Group() string               // the group under the cursor; "" it is on the selected key
 	SelectionMoved() bool        // whether the selected key went away; says so once, on the screen too
@@ -109,6 +112,9 @@ func (o *Orders) Burst() int { return o.burst }
 // PerSecond returns the rate at which requests are fired.
 func (o *Orders) PerSecond() float64 { return o.perSecond }
 
+// past is how old the picture is from which on its forecast does not hold for a request that is fired now.
+const past = 2 * time.Second
+
 // CanFire returns why nothing can be fired at all; "" if firing is possible.
 func (o *Orders) CanFire() string {
 	if o.injector == nil {
@@ -119,6 +125,9 @@ func (o *Orders) CanFire() string {
 		return st.Refused.Error()
 	case !st.Armed:
 		return "Firing is not armed: press ! to arm it."
+	}
+	if age := o.keys.Age(); age >= past {
+		return "The screen shows what was " + format.Span(age) + " ago: esc leads to now, where requests are fired."
 	}
 	if o.keys.Group() != "" {
 		return o.keys.Group() + " is a group: enter opens it; select one of its keys to fire at."

@@ -23,12 +23,14 @@ type keys struct {
 	board   model.Board
 	group   string
 	moved   bool
+	age     time.Duration
 	planned []limiter.Instant
 }
 
 func (k *keys) Live() *model.Board               { return &k.board }
 func (k *keys) LiveAt() limiter.Instant          { return k.board.At }
-func (k *keys) Paused() bool                     { return false }
+func (k *keys) Paused() bool                     { return k.age > 0 }
+func (k *keys) Age() time.Duration               { return k.age }
 func (k *keys) Selected() string                 { return "api" }
 func (k *keys) Group() string                    { return k.group }
 func (k *keys) SelectionMoved() bool             { return k.moved }
@@ -97,6 +99,21 @@ func TestNothingIsFiredAtAGroupOrAtAnotherKey(t *testing.T) {
 	k.group, k.moved = "", true
 	if o.Fire(model.Order{N: 1}) != nil || len(injector.Orders()) != 0 {
 		t.Error("a request reached a key that took the place of the selected one")
+	}
+}
+
+// TestNothingIsFiredFromThePast: what it would promise was true then.
+func TestNothingIsFiredFromThePast(t *testing.T) {
+	o, k, injector := newOrders(t)
+	k.age = time.Minute
+	if why := o.CanFire(); !strings.Contains(why, "esc leads to now") {
+		t.Errorf("of a minute ago it says %q", why)
+	}
+	if cmd := o.Fire(model.Order{N: 1}); cmd != nil || len(injector.Orders()) != 0 {
+		t.Error("a request is fired from a minute ago")
+	}
+	if k.age = 0; o.CanFire() != "" {
+		t.Errorf("now it says %q", o.CanFire())
 	}
 }
 

@@ -16,12 +16,12 @@ type grouping struct {
 	at    string // path of the group under the cursor; "" it is on the selected key
 }
 
-// travel are the arrows: they go through time while it stands still, else through groups.
+// travel are the arrows: they open and fold groups under the cursor, else they go through time.
 func (d *Screen) travel() keymap.Actions {
 	arrow := func(name, shown, what string, earlier bool, keys ...string) keymap.Action {
 		return keymap.New("time", name, shown, what, func() tea.Cmd {
 			switch {
-			case d.s.Shown.CanScroll() == "":
+			case !d.table.groups.on || d.s.Shown.Paused() || d.s.Shown.Replayed():
 				d.s.Scroll(earlier)
 			case earlier:
 				d.table.fold()
@@ -29,16 +29,11 @@ func (d *Screen) travel() keymap.Actions {
 				d.table.unfold()
 			}
 			return nil
-		}, keys...).When(func() string {
-			if d.table.groups.on {
-				return ""
-			}
-			return d.s.Shown.CanScroll()
-		})
+		}, keys...)
 	}
 	return keymap.Actions{
-		arrow("earlier", "← h", "scrolls back while paused; folds a group", true, "left", "h"),
-		arrow("later", "→ l", "scrolls on while paused; opens a group", false, "right", "l"),
+		arrow("earlier", "← h", "goes back in time, and pauses; folds a group", true, "left", "h"),
+		arrow("later", "→ l", "goes on in time; opens a group", false, "right", "l"),
 		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f").Hinted("fold"),
 	}
 }

@@ -184,13 +184,14 @@ func (d *Screen) collapse() tea.Cmd {
 
 // drop ends a drag: the picture pauses on the piece of time that was dragged over.
 func (d *Screen) drop() {
-	if !d.s.Shown.Time.Drop() {
+	from, to, ok := d.s.Shown.Time.Drop()
+	if !ok {
 		return
 	}
 	if !d.s.Shown.Paused() {
 		d.s.Pause()
 	}
-	d.s.Shown.Time.Fit(d.s.Shown.At())
+	d.s.Shown.Time.Fit(from, to, d.s.Shown.At())
 	d.s.Shell.Redraw()
 }
 

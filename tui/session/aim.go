@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
@@ -33,6 +35,9 @@ func (a aim) LiveAt() limiter.Instant { return a.s.Shown.LiveAt() }
 
 // Paused reports whether the picture stands still.
 func (a aim) Paused() bool { return a.s.Shown.Paused() }
+
+// Age returns how long ago the instant on screen was.
+func (a aim) Age() time.Duration { return a.s.Shown.Age() }
 
 // Selected returns the selected key; "" for none.
 func (a aim) Selected() string { return a.s.Selection.Selected() }

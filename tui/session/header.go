@@ -162,6 +162,8 @@ func (h header) playing() (string, themes.Style) {
 	switch {
 	case h.s.Shown.Replayed() && h.s.Shown.Started():
 		return h.s.replayed(h.c.Look)
+	case h.s.Shown.Back() > 0:
+		return "PAUSED, " + format.Span(h.s.Shown.Back()) + " BACK: esc is now", h.c.Look.BadgeWarn
 	case h.s.Shown.Paused():
 		return "PAUSED", h.c.Look.BadgeWarn
 	case !h.s.Shown.Started() || h.s.Shown.Live().Server.Link == model.Connecting:

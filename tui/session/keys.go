@@ -96,10 +96,8 @@ func (s *Session) Actions() keymap.Actions {
 // TimeActions returns the arrows that go through time.
 func (s *Session) TimeActions() keymap.Actions {
 	return keymap.Actions{
-		keymap.New("time", "earlier", "← h", "scrolls back while paused, or in a replay", do(func() { s.Scroll(true) }), "left",
-			"h").When(s.Shown.CanScroll),
-		keymap.New("time", "later", "→ l", "scrolls on while paused, or in a replay", do(func() { s.Scroll(false) }), "right",
-			"l").When(s.Shown.CanScroll),
+		keymap.New("time", "earlier", "← h", "goes back in time, and pauses", do(func() { s.Scroll(true) }), "left", "h"),
+		keymap.New("time", "later", "→ l", "goes on in time", do(func() { s.Scroll(false) }), "right", "l"),
 	}
 }
 
@@ -130,13 +128,13 @@ func (s *Session) openFilter() {
 // CanGoBack reports whether there is a filter or a pause to leave.
 func (s *Session) CanGoBack() bool { return s.Rows.Filter() != "" || s.Shown.Paused() }
 
-// Back clears the filter, then leaves the pause.
+// Back leads from the past or a pause to now, then clears the filter.
 func (s *Session) Back() bool {
 	switch {
-	case s.Rows.Filter() != "":
-		s.Selection.SetFilter("")
 	case s.Shown.Paused():
 		s.Pause()
+	case s.Rows.Filter() != "":
+		s.Selection.SetFilter("")
 	default:
 		return false
 	}

@@ -93,8 +93,15 @@ func (s *Session) Revisit() {
 }
 
 // Scroll goes back or forward in time, and says so if nothing is known about any key at that time.
-// In a replay it moves the replay.
+// From now it pauses first, in a replay it moves the replay.
 func (s *Session) Scroll(earlier bool) {
+	if !s.Shown.Paused() && !s.Shown.Replayed() {
+		if !earlier {
+			s.Shell.Say("This is now: ← goes back in time.")
+			return
+		}
+		s.Pause()
+	}
 	s.Shown.Scroll(earlier, s.Selection.Current())
 	s.Revisit()
 	if earlier && !s.Shown.Replayed() && unwatched(s.Shown.Board().Totals()) && !unwatched(s.Shown.Live().Totals()) {

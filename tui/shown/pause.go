@@ -73,12 +73,21 @@ func (b *Boards) Scroll(earlier bool, k *model.Watched) {
 	b.Seek(p.Now(b.local).Add(step))
 }
 
-// CanScroll says why time cannot be scrolled; "" when it can.
-func (b *Boards) CanScroll() string {
-	if b.frozen == nil && b.player == nil {
-		return "Press p to pause; then ← and → scroll in time."
+// Back returns how far before the moment of the pause the screen looks; 0 if it does not.
+func (b *Boards) Back() time.Duration {
+	if b.paused == nil {
+		return 0
 	}
-	return ""
+	return b.paused.At.Sub(b.frozen.At)
+}
+
+// Age returns how long ago the instant on screen was; 0 for now, and for a replay, whose present is
+// what it shows.
+func (b *Boards) Age() time.Duration {
+	if b.frozen == nil {
+		return 0
+	}
+	return max(b.now.Sub(b.frozen.At), 0)
 }
 
 // Replayed reports whether what is shown is a replay; Playback, Seek, Restart and Faster are of a

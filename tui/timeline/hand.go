@@ -176,18 +176,17 @@ func (c *Hand) Drag(x int) bool {
 	return moved
 }
 
-// Drop ends a drag, and says whether a stretch was dragged over: then Fit shows it.
-func (c *Hand) Drop() bool {
-	held := c.held
-	c.held = false
-	return held && c.dragging && c.tl != nil
+// Drop ends a drag, and returns the stretch that was dragged over, which Fit shows; ok is false if
+// there was none.
+func (c *Hand) Drop() (from, to limiter.Instant, ok bool) {
+	ok = c.held && c.dragging && c.tl != nil
+	c.held, c.dragging = false, false
+	return min(c.dragFrom, c.cursor), max(c.dragFrom, c.cursor), ok
 }
 
-// Fit shows what was dragged over, at the width of the whole picture, as of now.
-func (c *Hand) Fit(now limiter.Instant) {
-	c.dragging = false
+// Fit shows a stretch of time at the width of the whole picture, as of now.
+func (c *Hand) Fit(from, to, now limiter.Instant) {
 	tl, width := c.tl, c.area.W
-	from, to := min(c.dragFrom, c.cursor), max(c.dragFrom, c.cursor)
 	last := tl.Index(to) + int64(c.s.per) - 1 // the whole of the last column
 	per := model.FitColumns(last-tl.Index(from)+1, width)
 	c.zoom = 0
