@@ -73,7 +73,7 @@ func (*boxView) move(*Screen, int) {}
 // layout brings a box where there is none yet.
 func (v *boxView) layout(s *Screen, _ cell.Rect) {
 	if v.box == nil {
-		v.seed = s.seed + uint64(s.lesson) + uint64(s.named.Boxes)*31
+		v.seed = s.seed + uint64(s.lesson) + uint64(s.results.named.Boxes)*31
 		v.fresh()
 	}
 }
@@ -98,12 +98,12 @@ func (v *boxView) ask(s *Screen) {
 // answer takes the name that was chosen and keeps the score.
 func (v *boxView) answer(s *Screen, suspect int) {
 	v.guessed = suspect
-	s.named.Boxes++
+	s.results.named.Boxes++
 	if v.box.Guess(suspect) {
 		this, _ := v.box.Needs()
-		s.named.Right++
-		s.named.Requests += len(v.box.Tried)
-		s.named.Needed += this
+		s.results.named.Right++
+		s.results.named.Requests += len(v.box.Tried)
+		s.results.named.Needed += this
 	}
 }
 
@@ -232,7 +232,7 @@ func (v *boxView) paintSuspects(p painter, r cell.Rect) {
 			y++
 		}
 	}
-	if n := p.s.named; n.Boxes > 0 && y+1 < in.Y+in.H {
+	if n := p.s.results.named; n.Boxes > 0 && y+1 < in.Y+in.H {
 		p.c.Buffer.Text(in.X, y+1, in.X+in.W, fmt.Sprintf("%d of %d boxes named rightly", n.Right, n.Boxes), p.c.Look.Text)
 		if y+2 < in.Y+in.H && n.Right > 0 {
 			p.c.Buffer.Text(in.X, y+2, in.X+in.W, fmt.Sprintf("in %d requests, strategy %d", n.Requests, n.Needed), p.c.Look.Dim)

@@ -184,7 +184,7 @@ func (c *classroom) report(s *Screen) {
 	it, run := s.at(), s.shown()
 	c.Report(Place{
 		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: run.Decided(), At: run.Elapsed(),
-		Task: it.Goal != nil, Reached: s.reached[it.ID], With: c.following,
+		Task: it.Goal != nil, Reached: s.results.reached[it.ID], With: c.following,
 	})
 }
 

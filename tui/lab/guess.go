@@ -71,7 +71,7 @@ func (g *guess) answer(admitted bool) {
 	if right {
 		now.Right = 1
 	}
-	all := s.score(c, now)
+	all := s.results.score(c, now)
 	s.fire(1)
 	s.follow()
 	fate := "denied"

@@ -20,7 +20,7 @@ func (s *Screen) study(t *lab.Trace) error {
 	old := slices.DeleteFunc(slices.Clone(s.lessons), func(l lab.Lesson) bool { return strings.HasPrefix(l.ID, lab.IncidentID) })
 	s.lessons, s.trace = append(lessons, old...), t
 	for _, l := range lessons {
-		delete(s.reached, l.ID)
+		delete(s.results.reached, l.ID)
 	}
 	s.begin(0)
 	s.app.Say("These are the requests of the key. E keeps the lesson as a file that ratescope lab opens.")

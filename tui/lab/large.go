@@ -41,7 +41,7 @@ var large = map[rune][5]string{
 }
 
 // largeType writes for the back row of a room.
-type largeType struct{ *widget.Canvas }
+type largeType struct{ c *widget.Canvas }
 
 // glyphs writes large glyphs: of full cells, two to a dot where the width allows it,
 // or where the height is short with two rows in one cell. It returns the column after them.
@@ -50,7 +50,7 @@ func (p largeType) glyphs(x, y, end, h int, text string, st themes.Style) int {
 	if h >= 5 && x+8*len(text)+2 <= end {
 		dot = 2
 	}
-	if p.Buffer.ASCII {
+	if p.c.Buffer.ASCII {
 		full = '#'
 	}
 	for _, r := range text {
@@ -63,7 +63,7 @@ func (p largeType) glyphs(x, y, end, h int, text string, st themes.Style) int {
 				switch {
 				case c != '#':
 				case h >= 5:
-					p.Buffer.Fill(x+col*dot, y+row, dot, full, st)
+					p.c.Buffer.Fill(x+col*dot, y+row, dot, full, st)
 				default:
 					p.half(x+col, y+row/2, row%2 == 0, st)
 				}
@@ -76,15 +76,15 @@ func (p largeType) glyphs(x, y, end, h int, text string, st themes.Style) int {
 
 // half fills the upper or the lower half of a cell.
 func (p largeType) half(x, y int, upper bool, st themes.Style) {
-	switch at := p.Buffer.At(x, y).R; {
-	case p.Buffer.ASCII:
-		p.Buffer.Set(x, y, '#', st)
+	switch at := p.c.Buffer.At(x, y).R; {
+	case p.c.Buffer.ASCII:
+		p.c.Buffer.Set(x, y, '#', st)
 	case upper:
-		p.Buffer.Set(x, y, '▀', st)
+		p.c.Buffer.Set(x, y, '▀', st)
 	case at == '▀':
-		p.Buffer.Set(x, y, '█', st)
+		p.c.Buffer.Set(x, y, '█', st)
 	default:
-		p.Buffer.Set(x, y, '▄', st)
+		p.c.Buffer.Set(x, y, '▄', st)
 	}
 }
 

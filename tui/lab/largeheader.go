@@ -81,7 +81,7 @@ func (p largeType) line(x, y, end int, text string, fine bool, st themes.Style) 
 		cells--
 	}
 	for i, row := range enlarge(text, cells) {
-		p.Buffer.Text(x, y+i, end, row, st)
+		p.c.Buffer.Text(x, y+i, end, row, st)
 	}
 }
 

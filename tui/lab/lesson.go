@@ -151,14 +151,14 @@ func (s *Screen) openLessons() {
 	for i := range s.lessons {
 		it := &s.lessons[i]
 		mark := s.app.Canvas.Look.IdleMark
-		if s.reached[it.ID] {
+		if s.results.reached[it.ID] {
 			mark = s.app.Canvas.Look.YesMark
 		}
 		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: it.Algorithm.Short(), Value: i}
 	}
 	done := 0
 	for i := range s.lessons {
-		if s.reached[s.lessons[i].ID] {
+		if s.results.reached[s.lessons[i].ID] {
 			done++
 		}
 	}

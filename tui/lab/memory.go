@@ -80,7 +80,7 @@ func (m Memory) text() string {
 }
 
 // Keep has what was done remembered, at the end of the program.
-func (s *Screen) Keep() error { return s.keepChanged(s.memory()) }
+func (s *Screen) Keep() error { return s.results.keepChanged(s.memory()) }
 
 // memory is what is to be remembered: what was reached, and where the story stands.
 func (s *Screen) memory() Memory {

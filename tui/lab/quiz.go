@@ -82,7 +82,7 @@ func (q *quizView) reset()                  { q.quiz = nil }
 func (q *quizView) keepScores(s *Screen) {
 	for _, c := range q.quiz.Run.Setup().Candidates {
 		if now := q.quiz.Score(c); now.Asked > 0 {
-			s.score(c, now)
+			s.results.score(c, now)
 		}
 	}
 	q.quiz.ClearScores()
@@ -103,7 +103,7 @@ func (q *quizView) open(s *Screen) error {
 	}
 	quiz, err := lab.NewQuiz(setup, traffic, s.seed+uint64(s.lesson))
 	if err == nil && !s.class.joined() { // a class has the same questions
-		quiz.Aim(s.scores)
+		quiz.Aim(s.results.scores)
 	}
 	if err != nil {
 		return fmt.Errorf("there is no quiz about these terms: %w", err)

@@ -20,7 +20,7 @@ type Screen struct {
 	story
 
 	views
-	results
+	results results
 
 	task      task
 	focus     int // candidate
@@ -75,8 +75,8 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if s.at().Goal != nil && !s.presenter.on {
 		s.view("lesson")
 	}
-	s.recall(o.Memory)
-	defer func() { s.before = s.memory().text() }()
+	s.results.recall(o.Memory)
+	defer func() { s.results.before = s.memory().text() }()
 	if o.Shared != nil {
 		return s, s.openShared(*o.Shared)
 	}

@@ -38,7 +38,7 @@ func (t *task) update(s *Screen) {
 		case before.Reached:
 			t.Reached, t.At, t.Then = true, before.At, before.Then
 		case t.Reached:
-			s.reached[s.at().ID] = true
+			s.results.reached[s.at().ID] = true
 		}
 	}
 }

@@ -55,8 +55,8 @@ type Options struct {
 type App struct {
 	surface
 	stack
-	clock
-	*lifetime
+	clock clock
+	life  *lifetime
 	memory
 
 	o       Options
@@ -87,7 +87,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		}
 	}
 	a.theming.set(theme)
-	a.lifetime = begin(ctx)
+	a.life = begin(ctx)
 	return a, nil
 }
 
@@ -103,15 +103,30 @@ func (a *App) Register(name, what string, s Screen) {
 // Run shows the program until a person quits or its context ends. Whatever happens, the
 // terminal is left as it was.
 func (a *App) Run(extra ...tea.ProgramOption) error {
-	defer a.stop()
-	settings := append([]tea.ProgramOption{tea.WithContext(a.ctx), tea.WithFPS(a.o.writes())}, extra...)
+	defer a.life.stop()
+	settings := append([]tea.ProgramOption{tea.WithContext(a.life.ctx), tea.WithFPS(a.o.writes())}, extra...)
 	var model tea.Model = guarded{a}
 	if a.o.Timed != nil {
 		model = &timed{Model: model, report: a.o.Timed}
 	}
 	_, err := tea.NewProgram(model, settings...).Run()
-	return a.ended(err)
+	return a.life.ended(err)
 }
+
+// Context ends when the program does.
+func (a *App) Context() context.Context { return a.life.ctx }
+
+// Fail ends the program with an error.
+func (a *App) Fail(err error) tea.Cmd {
+	a.life.failure = err
+	return tea.Quit
+}
+
+// Now returns this machine's clock at the last tick.
+func (a *App) Now() time.Time { return a.clock.now }
+
+// Idle reports whether the clock ticks once a second only.
+func (a *App) Idle() bool { return a.clock.idle }
 
 // Options returns how the program looks.
 func (a *App) Options() Options { return a.o }

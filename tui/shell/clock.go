@@ -20,12 +20,6 @@ type clock struct {
 	idle       bool      // it ticks once a second
 }
 
-// Now returns this machine's clock at the last tick.
-func (c *clock) Now() time.Time { return c.now }
-
-// Idle reports whether the clock ticks once a second only.
-func (c *clock) Idle() bool { return c.idle }
-
 // arm returns the command that ticks after a time.
 func (c *clock) arm(wait time.Duration, idle bool) tea.Cmd {
 	c.idle = idle

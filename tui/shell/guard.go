@@ -4,26 +4,26 @@ import tea "charm.land/bubbletea/v2"
 
 // guarded is the App as the program runs it: a panic in what it does ends the program in
 // order, with the terminal as it was and one sentence, not with a trace over the screen.
-type guarded struct{ *App }
+type guarded struct{ app *App }
 
 // Init is the App's, with its commands guarded.
 func (g guarded) Init() (cmd tea.Cmd) {
 	defer g.caught()
-	return g.guard(g.App.Init())
+	return g.guard(g.app.Init())
 }
 
 // Update is the App's, with its commands guarded.
 func (g guarded) Update(msg tea.Msg) (m tea.Model, cmd tea.Cmd) {
 	defer g.caught()
 	m = g
-	_, cmd = g.App.Update(msg)
+	_, cmd = g.app.Update(msg)
 	return g, g.guard(cmd)
 }
 
 // View is the App's; after a panic it is empty.
 func (g guarded) View() (v tea.View) {
 	defer g.caught()
-	return g.App.View()
+	return g.app.View()
 }
 
 // guard returns cmd with its panics caught, and those of the commands it starts.
@@ -49,5 +49,5 @@ func (g guarded) caught() {
 	if what == nil {
 		return
 	}
-	g.crash(what)
+	g.app.life.crash(what)
 }

@@ -30,15 +30,6 @@ func begin(ctx context.Context) *lifetime {
 	return l
 }
 
-// Context ends when the program does.
-func (l *lifetime) Context() context.Context { return l.ctx }
-
-// Fail ends the program with an error.
-func (l *lifetime) Fail(err error) tea.Cmd {
-	l.failure = err
-	return tea.Quit
-}
-
 // ended returns why the program ended, of which Bubble Tea says err; nil where a person quit.
 func (l *lifetime) ended(err error) error {
 	switch h := l.crashed.Load(); {

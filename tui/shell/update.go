@@ -12,7 +12,7 @@ import (
 // Init asks for the terminal's background and starts the clock and the host. The first tick comes at
 // once: until then Now is zero, and a ticket that is issued would have expired long ago.
 func (a *App) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, a.arm(0, a.idle), a.host.Init(), a.at().Update(ShownMsg{}))
+	return tea.Batch(tea.RequestBackgroundColor, a.clock.arm(0, a.clock.idle), a.host.Init(), a.at().Update(ShownMsg{}))
 }
 
 // Update handles one message and paints what it changed. The clock is re-armed in exactly
@@ -29,7 +29,7 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (a *App) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tickMsg:
-		if !a.accepts(msg) {
+		if !a.clock.accepts(msg) {
 			return nil
 		}
 		return tea.Batch(a.advance(msg.at), a.nextTick())
@@ -77,7 +77,7 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 
 // advance moves the clock on.
 func (a *App) advance(at time.Time) tea.Cmd {
-	a.now = at
+	a.clock.now = at
 	if a.toast.Over(at) {
 		a.Hush()
 	}
@@ -93,15 +93,15 @@ func (a *App) nextTick() tea.Cmd {
 			wait, idle = own, false
 		}
 	}
-	return a.arm(wait, idle)
+	return a.clock.arm(wait, idle)
 }
 
 // Wake makes the next picture come at once when the clock ticks once a second only.
 func (a *App) Wake() tea.Cmd {
-	if !a.idle {
+	if !a.clock.idle {
 		return nil
 	}
-	a.generation++
+	a.clock.generation++
 	return a.nextTick()
 }
 
