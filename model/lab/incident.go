@@ -8,6 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
 
@@ -60,18 +61,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 	for _, c := range into {
 		file.Traffic.Into = append(file.Traffic.Into, c.String())
 	}
-	find, which := file, file
-	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
-	find.Text = []string{
-		"These are the requests of the key " + braceless(name) + " as they were recorded: {given} in all. The limit was {limit} in {window}.",
-		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
-	}
-	find.Goal = Goal{
-		Kind: GoalSmallest, Of: file.Traffic.Into[0], Value: smallest,
-		Say:  "Find the smallest limit under which nothing is denied.",
-		Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
-		Then: "A limit of {limit} in {window} denies nothing; one less denies.",
-	}
+	find, which := t.findLimit(file, name, limit, smallest), file
 	which.ID, which.Title = IncidentID+"algorithm", "Incident: the burst at "+name
 	which.Text = []string{
 		"The same {given} requests, under the same limit of {limit} in {window}, at several algorithms side by side.",
@@ -98,11 +88,45 @@ func Incident(t *Trace) ([]Lesson, error) {
 	return lessons, nil
 }
 
+// findLimit returns the lesson that asks for the smallest limit which lets in all that was recorded, of a file with
+// the requests.
+func (t *Trace) findLimit(find incidentFile, name string, limit limiter.Limit, smallest int64) incidentFile {
+	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
+	all := t.Targets == nil || t.Denials[t.Keys[0]]
+	what, say := "requests", "Find the smallest limit under which nothing is denied."
+	if !all {
+		what, say = "admitted requests", "Find the smallest limit that lets in all that was admitted."
+	}
+	if find.Limit == smallest { // else the lesson would be over before it begins
+		find.Limit = max(smallest/2, 1)
+	}
+	find.Text = []string{
+		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. The limit was %d in %s.",
+			what, braceless(name), limit.Count, format.Length(limit.Window)),
+		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
+	}
+	find.Goal = Goal{
+		Kind: GoalSmallest, Of: find.Traffic.Into[0], Value: smallest,
+		Say:  say,
+		Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
+		Then: "A limit of {limit} in {window} denies nothing; one less denies.",
+	}
+	if !all {
+		alone := "What was denied is not recorded, and neither is what came before the first reading: these are admitted requests alone."
+		find.Text = append(find.Text, alone)
+		find.Goal.Then = "A limit of {limit} in {window} lets in all of these; one less does not. What was denied is not known."
+	}
+	return find
+}
+
 // TraceOf returns the requests of a watched key as its timeline remembers them up to an instant:
 // units of cost, each a request of its own, at the beginning of their bins. name is what the key
 // is called.
 func TraceOf(name string, k *model.Watched, now limiter.Instant) *Trace {
 	t := &Trace{Keys: []string{name}, Targets: []model.Target{k.Reading.Target}}
+	if k.Reading.Denied.Known {
+		t.Denials = map[string]bool{name: true}
+	}
 	for _, a := range k.Timeline.Past(now) {
 		for range min(a.N, int64(maxExported-len(t.Arrivals))) {
 			t.Arrivals = append(t.Arrivals, Arrival{At: a.At, Cost: 1})

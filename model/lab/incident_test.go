@@ -19,6 +19,7 @@ func recorded() *lab.Trace {
 			{Algorithm: limiter.GCRA},
 		},
 	}
+	t.Denials = map[string]bool{t.Keys[0]: true}
 	zero := limiter.Instant(4_000_000_001_500_000)
 	for i := range 14 {
 		t.Arrivals = append(t.Arrivals, lab.Arrival{At: zero.Add(time.Duration(i) * 100 * time.Millisecond), Cost: 1})
@@ -77,5 +78,33 @@ func TestARecordingBecomesLessons(t *testing.T) {
 				t.Errorf("a name is not known in %q", text)
 			}
 		}
+	}
+}
+
+// TestAnIncidentIsNotOverBeforeItBegins: where denials are not recorded the lesson says so, and does not open solved,
+// although the recorded requests all fit under the limit that was.
+func TestAnIncidentIsNotOverBeforeItBegins(t *testing.T) {
+	trace := recorded()
+	trace.Denials, trace.Arrivals = nil, trace.Arrivals[:10] // those that were admitted
+	list, err := lab.Incident(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := list[0]
+	run := play(t, find, nil)
+	text := strings.Join(find.Paragraphs(run), " ")
+	if !strings.Contains(text, "admitted requests alone") || !strings.Contains(text, "The limit was 10 in 10s") {
+		t.Errorf("it says %q", text)
+	}
+	run.AdvanceTo(run.Setup().Zero.Add(find.Length()))
+	if p := find.Goal.Progress(run); p.Reached {
+		t.Errorf("it opens solved: %+v", p)
+	}
+	s := run.Setup()
+	s.Limit.Count = 10
+	run.Restart(s)
+	run.AdvanceTo(s.Zero.Add(find.Length()))
+	if p := find.Goal.Progress(run); !p.Reached || strings.Contains(p.Then, "denies nothing") {
+		t.Errorf("with a limit of 10: %+v", p)
 	}
 }

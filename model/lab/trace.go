@@ -17,11 +17,12 @@ import (
 
 // Trace is traffic that was recorded.
 type Trace struct {
-	Arrivals []Arrival      // in the order of time
-	Keys     []string       // by number, the busiest first; as they were in the file: hostile text
-	Targets  []model.Target // what is known of the limiters of the keys, by number; nil for an access log
-	Skipped  int            // lines or requests that could not be read
-	Damage   string         // why it ends too soon; "" where it does not
+	Arrivals []Arrival       // in the order of time
+	Keys     []string        // by number, the busiest first; as they were in the file: hostile text
+	Targets  []model.Target  // what is known of the limiters of the keys, by number; nil for an access log
+	Denials  map[string]bool // keys of which denied requests are recorded too
+	Skipped  int             // lines or requests that could not be read
+	Damage   string          // why it ends too soon; "" where it does not
 }
 
 // AllKeys asks for the requests of every key as if they were one key's.
@@ -112,6 +113,12 @@ func readRecording(r io.Reader) (Trace, error) {
 				t.Targets = append(t.Targets, model.Target{})
 			}
 			t.Targets[number] = reading.Target
+			if reading.Denied.Known {
+				if t.Denials == nil {
+					t.Denials = map[string]bool{}
+				}
+				t.Denials[reading.Key] = true
+			}
 			for _, a := range reading.Arrivals {
 				if repeats && a.At <= old.At {
 					continue
