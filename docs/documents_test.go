@@ -22,7 +22,7 @@ func read(t *testing.T, name string) string {
 // the page names exists.
 func TestContributing(t *testing.T) {
 	text := read(t, "contributing.md")
-	for _, recipe := range []string{"A decoder", "An algorithm", "A screen", "A theme", "A source"} {
+	for _, recipe := range []string{"A decoder", "An algorithm", "A command", "A screen", "A theme", "A source"} {
 		_, body, found := strings.Cut(text, "\n### "+recipe)
 		body, _, _ = strings.Cut(body, "\n### ")
 		if paths := pathsOf(body); !found || len(paths) < 3 {

@@ -62,10 +62,6 @@ type result struct {
 	took     time.Duration
 }
 
-// still reports that the run came to nothing, or to a request of unknown outcome, because the machine may
-// have stood still.
-func (r result) still() bool { return r.code != 0 && servertest.StoodStill(r.took, r.err) }
-
 // environment is that of a fresh user: no settings, no server, audit files apart.
 func environment(t testing.TB, extra ...string) []string {
 	t.Helper()
@@ -83,18 +79,8 @@ func ratescope(t testing.TB, args ...string) result {
 	return ratescopeIn(t, environment(t), args...)
 }
 
-// ratescopeIn runs the program to its end, again where it had nothing to tell but of a server that stood still.
-func ratescopeIn(t testing.TB, env []string, args ...string) (r result) {
-	t.Helper()
-	servertest.Anew(t, func() (upset bool) {
-		r = once(t, env, args...)
-		return r.out == "" && r.still()
-	})
-	return r
-}
-
-// once runs the program to its end.
-func once(t testing.TB, env []string, args ...string) result {
+// ratescopeIn runs the program to its end.
+func ratescopeIn(t testing.TB, env []string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()

@@ -109,43 +109,22 @@ func (m *terminal) pressUntil(key string, words ...string) {
 	})
 }
 
-// arm arms firing, again where that is refused because the server stood still.
+// arm arms firing.
 func (m *terminal) arm() {
 	m.t.Helper()
-	const refused = "firing cannot be armed: "
-	servertest.Anew(m.t, func() bool {
-		m.press("!")
-		servertest.Await(m.t, "the key takes a refusal off the screen", func() bool { return !strings.Contains(m.screen(), refused) })
-		upset := false
-		servertest.Await(m.t, "firing is armed, or refused", func() bool {
-			screen := m.screen()
-			upset = strings.Contains(screen, refused) && strings.Contains(screen, "does not answer")
-			return upset || strings.Contains(screen, "ARMED ")
-		})
-		return upset
-	})
+	m.press("!")
+	m.wait("ARMED ")
 }
 
 // fireOne fires one request by its ticket, calls confirm before it is confirmed, and returns when it has done
-// what it should. A request that is not sent because the server stood still is ordered again.
+// what it should.
 func (m *terminal) fireOne(what string, confirm func(), done func() bool) {
 	m.t.Helper()
-	servertest.Anew(m.t, func() bool {
-		m.press("Space")
-		m.wait("will do", "EVALSHA")
-		confirm()
-		m.press("Enter")
-		upset := false
-		servertest.Await(m.t, what, func() bool {
-			if done() {
-				return true
-			}
-			screen := m.screen()
-			upset = strings.Contains(screen, "nothing is fired: ") && strings.Contains(screen, "does not answer")
-			return upset
-		})
-		return upset
-	})
+	m.press("Space")
+	m.wait("will do", "EVALSHA")
+	confirm()
+	m.press("Enter")
+	servertest.Await(m.t, what, done)
 }
 
 // row returns the line of the key table that is about that key: it stands in the frame
