@@ -69,7 +69,7 @@ func Launch(t testing.TB, w, h int, background color.Color, run func(ctx context
 		if input, ok := x.screen.InputPipe().(io.Closer); ok { // Close itself races with the Read of answer
 			_ = input.Close()
 		}
-		x.Wait(time.Second) // the last tick is under way and cannot be cancelled
+		x.Wait(time.Minute) // ticks that are under way cannot be cancelled
 	})
 	return x
 }
