@@ -151,8 +151,6 @@ func notes(r *model.Reading) []Text {
 	return list
 }
 
-func known[T any](v T) *T { return &v }
-
 func count(c model.Count) *int64 {
 	if !c.Known {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
-	"ratescope/tui/cell"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
@@ -23,8 +22,6 @@ func (s slot) text(text string, st themes.Style) { s.c.Buffer.Text(s.x, s.y, s.x
 
 // right writes up to the right end of the slot.
 func (s slot) right(text string, st themes.Style) { s.c.Buffer.Right(s.x, s.y, s.x+s.w, text, st) }
-
-func (s slot) rect() cell.Rect { return cell.Rect{X: s.x, Y: s.y, W: s.w, H: 1} }
 
 // keyCell draws what a column says of a key.
 type keyCell struct {

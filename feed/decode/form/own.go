@@ -13,7 +13,6 @@ import (
 type Own struct {
 	layout *Layout
 	match  Match
-	key    string // that was found; "" where the name follows from the parts
 
 	typ    string            // of the leading key
 	starts []limiter.Instant // of the windows that were fetched, the current one first

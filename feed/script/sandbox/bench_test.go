@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -95,8 +94,8 @@ func TestScripts(t *testing.T) {
 					t.Errorf("missed: %s", id)
 				}
 			}
-			t.Log(fmt.Sprintf("%s %v, worst %d: %s, %d requests, %.1f s", r.Name(), r.Limit, r.Worst.Admitted,
-				bench.Words(r.Worst.Steps), r.Requests, time.Since(began).Seconds()))
+			t.Logf("%s %v, worst %d: %s, %d requests, %.1f s", r.Name(), r.Limit, r.Worst.Admitted,
+				bench.Words(r.Worst.Steps), r.Requests, time.Since(began).Seconds())
 			for _, f := range r.Findings {
 				t.Logf("  %v %s: %s [%s]", f.Fault, f.ID, f.Text, bench.Words(f.Steps))
 			}

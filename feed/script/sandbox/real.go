@@ -22,7 +22,6 @@ type real struct {
 	text   string
 	now    limiter.Instant
 	ends   map[string]limiter.Instant // keys that are to expire
-	sent   bool
 }
 
 // errStrange is why a server is refused.
