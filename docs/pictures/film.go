@@ -28,7 +28,7 @@ const filmFile = "window.svg"
 // The film: its size in cells, how many frames it has and how far they are apart, and in which
 // of them how many requests are fired.
 const (
-	filmW, filmH = 96, 27
+	filmW, filmH = 96, 34
 	filmFrames   = 21
 	filmStep     = 400 * time.Millisecond
 	burstAt      = 8
@@ -37,6 +37,9 @@ const (
 
 // watchedKey is the key that the film is about.
 const watchedKey = "api:search:bob"
+
+// selected finds the row of watchedKey with the mark of the selection.
+var selected = regexp.MustCompile(`(?m)▌. ` + watchedKey)
 
 // cast are keys of which some are denied, some near and some at ease.
 func cast() []tuitest.Personality {
@@ -82,7 +85,7 @@ func film() (string, error) {
 	}
 	run(24 * time.Second)
 	for range len(cast()) { // down to the key that the film is about
-		if strings.Contains(ansi.Strip(stage.Frame()), watchedKey+" · ") {
+		if selected.MatchString(ansi.Strip(stage.Frame())) {
 			break
 		}
 		stage.Press("j")

@@ -229,6 +229,15 @@ func (r *Reader) read(b []byte) (closed bool, err error) {
 	return false, nil // what a later version may say beside
 }
 
+func groups(list []keyGroup) (out []model.KeyGroup) {
+	for _, g := range list {
+		algorithm, _ := limiter.ParseAlgorithm(g.Algorithm) // of a later version: unknown
+		out = append(out, model.KeyGroup{Pattern: string(g.Pattern), Example: string(g.Example), Keys: g.Keys, Library: string(g.Library),
+			Evidence: min(model.Evidence(g.Evidence), model.Likely), Algorithm: algorithm, Why: plain[string](g.Why)})
+	}
+	return out
+}
+
 func (r *Reader) close(b *batch) {
 	if b.Server != nil {
 		b.Server.into(&r.server)
@@ -236,7 +245,7 @@ func (r *Reader) close(b *batch) {
 	if p := b.Sweep; p != nil {
 		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes,
 			Dropped: p.Dropped, Skipped: p.Skipped, Sampled: p.Sampled, Keys: p.Keys, Missed: p.Missed,
-			Share: float64(p.Share), Pace: min(model.Pace(p.Pace), model.PaceBusy)}
+			Share: float64(p.Share), Pace: min(model.Pace(p.Pace), model.PaceBusy), Beyond: groups(p.Beyond), Candidates: groups(p.Candidates)}
 	}
 	out := &r.batch
 	out.At, out.Server, out.Sweep = b.At, r.server, r.sweep
@@ -404,7 +413,7 @@ func (k *key) into(r *model.Reading) error {
 	t := model.Target{
 		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, Tick: max(time.Duration(k.Tick), 0), LimitKnown: k.Limit != nil,
 		Limit: limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
-		Ruled: k.Ruled, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely),
+		Ruled: k.Ruled, Described: k.Described, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely),
 		LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact, Base: string(k.Base), LimitKey: string(k.LimitKey),
 		Layout: layout.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, NoTotals: k.NoTotals, PerUnit: k.Units},
 	}

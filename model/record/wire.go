@@ -112,6 +112,19 @@ type sweep struct {
 	Missed   int    `json:"missed,omitempty"`
 	Share    real   `json:"share,omitempty"`
 	Pace     uint8  `json:"pace,omitempty"`
+
+	Beyond     []keyGroup `json:"beyond,omitempty"`
+	Candidates []keyGroup `json:"candidates,omitempty"`
+}
+
+type keyGroup struct {
+	Pattern   text   `json:"pattern"`
+	Example   text   `json:"example,omitzero"`
+	Keys      int    `json:"keys,omitempty"`
+	Library   text   `json:"library,omitzero"`
+	Evidence  uint8  `json:"evidence,omitempty"`
+	Algorithm string `json:"algorithm,omitempty"`
+	Why       []text `json:"why,omitempty"`
 }
 
 type key struct {
@@ -132,6 +145,7 @@ type key struct {
 	NoTotals   bool   `json:"untotalled,omitempty"`
 	Units      bool   `json:"units,omitempty"`
 	Ruled      bool   `json:"ruled,omitzero"`
+	Described  bool   `json:"described,omitzero"`
 	Library    text   `json:"library,omitzero"`
 	Evidence   uint8  `json:"evidence,omitempty"`
 	LimitFrom  uint8  `json:"limit_from,omitempty"`

@@ -262,7 +262,14 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	out.Server = changed(&w.server, serverOf(s))
 	p := &b.Sweep
 	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled, p.Keys,
-		p.Missed, real(p.Share), uint8(p.Pace)})
+		p.Missed, real(p.Share), uint8(p.Pace), groupsOf(p.Beyond), groupsOf(p.Candidates)})
+	return out
+}
+
+func groupsOf(list []model.KeyGroup) (out []keyGroup) {
+	for _, g := range list {
+		out = append(out, keyGroup{text(g.Pattern), text(g.Example), g.Keys, text(g.Library), uint8(g.Evidence), g.Algorithm.String(), texts(g.Why)})
+	}
 	return out
 }
 
