@@ -63,7 +63,7 @@ func (f *lines) addTo(list *yaml.Node, add []Entry) ([]byte, error) {
 func forAll(list *yaml.Node) int {
 	return slices.IndexFunc(list.Content, func(n *yaml.Node) bool {
 		r, err := readRule(resolve(n))
-		return err == nil && !(&Rule{Match: r.Match}).Narrow()
+		return err == nil && !r.Narrow()
 	})
 }
 

@@ -13,7 +13,16 @@ import (
 // Entry is a rule to be written into a configuration file, in the words of the file. Empty
 // fields are left out.
 type Entry struct {
-	Match     string `yaml:"match"`
+	Match     string `yaml:"match,omitempty"` // or the words of a layout: Name to Zone
+	Name      string `yaml:"name,omitempty"`
+	Read      string `yaml:"read,omitempty"`
+	Amount    string `yaml:"amount,omitempty"`
+	At        string `yaml:"at,omitempty"`
+	Ends      string `yaml:"ends,omitempty"`
+	Unit      string `yaml:"unit,omitempty"`
+	Stamp     string `yaml:"stamp,omitempty"`
+	Weigh     string `yaml:"weigh,omitempty"`
+	Zone      string `yaml:"zone,omitempty"`
 	Library   string `yaml:"library,omitempty"`
 	Algorithm string `yaml:"algorithm,omitempty"`
 	Limit     string `yaml:"limit,omitempty"`
@@ -78,12 +87,31 @@ func File(add []Entry) (string, error) {
 func (c *Config) Lacking(add []Entry, example func(i int) string) []Entry {
 	var out []Entry
 	for i, e := range add {
-		same := slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Match == e.Match })
-		if !same && !RuleFor(c.Rules, example(i)).Narrow() {
+		same := slices.ContainsFunc(c.Rules, func(r Rule) bool { return e.is(&r) })
+		if !same && !RuleFor(c.Rules, example(i)).Narrow() && !c.tells(example(i)) {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// is reports whether a rule is for the keys of e, as its words say them.
+func (e *Entry) is(r *Rule) bool {
+	if r.Layout != nil {
+		return r.Layout.Name.String() == e.Name
+	}
+	return e.Name == "" && r.Match == e.Match
+}
+
+// tells reports whether a rule with name of c is for a key, in whatever window.
+func (c *Config) tells(key string) bool {
+	return slices.ContainsFunc(c.Rules, func(r Rule) bool {
+		if r.Layout == nil {
+			return false
+		}
+		_, ok := r.Layout.Match(key, "", 0)
+		return ok
+	})
 }
 
 // errLayout is the error of a file into which nothing can be put without writing it anew.
@@ -120,7 +148,7 @@ func extends(after, before *Config, add []Entry) bool {
 		return false
 	}
 	for i, e := range add {
-		if after.Rules[at+i].Match != e.Match {
+		if !e.is(&after.Rules[at+i]) {
 			return false
 		}
 	}

@@ -1,0 +1,270 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+	"ratescope/model/naming"
+)
+
+// Suggestion is a reading that fits a key, as a rule with name.
+type Suggestion struct {
+	Entry Entry  // without a limit
+	As    string // what the key is then
+	Note  string // what the rule does not settle; "" nothing
+}
+
+// Suggest returns the readings that fit what a key holds, the likeliest first; nil where none does. pattern is the glob of
+// the keys of its kind. Nothing of what the key holds is in them but the names of fields that a rule reads.
+func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion {
+	name, w, ok := naming.Template(s.Key, pattern, now)
+	if !ok {
+		return nil
+	}
+	g := suggester{now: now, base: Entry{Name: name}, windowed: w.To > 0, expires: s.TTL > 0}
+	if g.windowed && strings.HasPrefix(w.Form, "index") {
+		g.base.Window = shortDuration(w.Length)
+	}
+	if w.Zone != 0 {
+		g.base.Zone = time.Unix(0, 0).In(time.FixedZone("", int(w.Zone/time.Second))).Format("-07:00")
+	}
+	switch s.Type {
+	case "string":
+		g.text(s.Text)
+	case "hash":
+		g.hash(s)
+	case "zset":
+		var scores []float64
+		for _, e := range slices.Concat(s.First, s.Last) {
+			scores = append(scores, e.Score)
+		}
+		g.log("zset", scores)
+	case "list":
+		g.log("list", numbers(s.First, s.Last))
+		g.length()
+	case "set":
+		g.length()
+	}
+	return g.all
+}
+
+// suggester collects readings of one key.
+type suggester struct {
+	now               limiter.Instant
+	base              Entry
+	windowed, expires bool
+	all               []Suggestion
+}
+
+func (g *suggester) add(as, note string, say func(e *Entry)) {
+	e := g.base
+	say(&e)
+	g.all = append(g.all, Suggestion{e, as, note})
+}
+
+// boundNote says what an expiry tells of a window.
+const boundNote = "counts until it expires: of its window that is no more than an upper bound"
+
+// counts suggests what reads one number: what was used, and what is left.
+func (g *suggester) counts(read, ends string) {
+	note := ""
+	switch {
+	case !g.windowed && !g.expires && ends == "":
+		return // it would count for ever
+	case !g.windowed && ends == "":
+		note = boundNote
+	}
+	g.add("what was used", note, func(e *Entry) { e.Read, e.Ends = read, ends })
+	if g.windowed && read == "value" {
+		g.add("what was used, weighted with the window before", note, func(e *Entry) { e.Read, e.Weigh = read, "floor" })
+	}
+	g.add("what is left", note, func(e *Entry) {
+		e.Read, e.Ends = "left "+strings.TrimPrefix(read, "value"), ends
+		e.Read = strings.TrimSpace(e.Read)
+	})
+}
+
+func (g *suggester) length() {
+	if g.expires || g.windowed {
+		g.add("as many as it has elements", boundNote, func(e *Entry) { e.Read = "length" })
+	}
+}
+
+// log suggests a log, where all numbers are times in one unit.
+func (g *suggester) log(read string, times []float64) {
+	unit, ahead := time.Duration(0), false
+	for _, v := range times {
+		u := decode.UnitOf(v, g.now)
+		if u == 0 || unit != 0 && u != unit {
+			return
+		}
+		unit = u
+		ahead = ahead || decode.InstantIn(v, u) > g.now.Add(2*time.Second)
+	}
+	switch {
+	case len(times) == 0:
+	case ahead:
+		g.add("leases, by the times at which they end", "", func(e *Entry) { e.Read, e.Unit, e.Stamp = read, units[unit], "end" })
+	default:
+		g.add("a log of the times of requests", "", func(e *Entry) { e.Read, e.Unit = read, units[unit] })
+	}
+}
+
+// units are the words of a rule for units of times.
+var units = map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", time.Microsecond: "us", time.Nanosecond: "ns"}
+
+// text suggests readings of a string: a number, or JSON.
+func (g *suggester) text(text string) {
+	if v, ok := decode.Number(strings.TrimSpace(text)); ok {
+		switch unit := decode.UnitOf(v, g.now); {
+		case unit != 0 && (g.expires || g.windowed):
+			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.Unit = "tat", units[unit] })
+		case unit == 0 && v >= 0 && v == math.Trunc(v):
+			g.counts("value", "")
+		}
+		return
+	}
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return
+	}
+	switch v := value.(type) {
+	case []any:
+		g.jsonLog("json", v)
+	case map[string]any:
+		fields := make(map[string]float64)
+		for name, of := range v {
+			switch of := of.(type) {
+			case float64:
+				fields[name] = of
+			case []any:
+				if plainField(name) {
+					g.jsonLog("json "+name, of)
+				}
+			}
+		}
+		g.fields(fields, "json ")
+	}
+}
+
+func (g *suggester) jsonLog(read string, list []any) {
+	var times []float64
+	for _, of := range list {
+		v, ok := of.(float64)
+		if !ok {
+			return
+		}
+		times = append(times, v)
+	}
+	g.log(read, times)
+}
+
+func (g *suggester) hash(s *decode.Sample) {
+	fields := make(map[string]float64)
+	var times []float64
+	for name, text := range s.Fields {
+		if v, ok := decode.Number(text); ok {
+			fields[name] = v
+			times = append(times, v)
+		}
+	}
+	if len(times) == len(s.Fields) && !slices.ContainsFunc(times, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
+		g.log("hash", times)
+		return
+	}
+	if s.Whole {
+		g.fields(fields, "field ")
+	}
+}
+
+// mostSuggested is how many fields a hash or an object may have whose fields are taken one by one.
+const mostSuggested = 8
+
+// plainField reports whether a name is one that a program gives to a field, and not an id.
+func plainField(name string) bool { return fieldName.MatchString(name) && name != "value" }
+
+var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]{0,30}\d?$`)
+
+// fields suggests readings of the numbers of a hash or an object: an amount and when that was true, or a number
+// and when it ends. before is the word that stands before a field.
+func (g *suggester) fields(of map[string]float64, before string) {
+	if len(of) > mostSuggested {
+		return
+	}
+	amounts, at := []string{}, []string{}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		switch {
+		case !plainField(name):
+		case decode.UnitOf(of[name], g.now) != 0:
+			at = append(at, name)
+		default:
+			amounts = append(amounts, name)
+		}
+	}
+	stands := strings.TrimPrefix(before, "field ")
+	for _, t := range at {
+		unit := decode.UnitOf(of[t], g.now)
+		ahead := decode.InstantIn(of[t], unit) > g.now
+		for _, n := range amounts {
+			if ahead {
+				if of[n] == math.Trunc(of[n]) {
+					g.counts(before+n, fmt.Sprintf("field %s %s", t, units[unit]))
+				}
+				continue
+			}
+			for _, read := range []string{"bucket", "level"} {
+				as := map[string]string{"bucket": "a bucket of tokens", "level": "a bucket that leaks"}[read]
+				g.add(as, "", func(e *Entry) { e.Read, e.Amount, e.At, e.Unit = read, stands+n, stands+t, units[unit] })
+			}
+		}
+	}
+	if len(at) > 0 {
+		return
+	}
+	for _, n := range amounts {
+		if of[n] == math.Trunc(of[n]) {
+			g.counts(before+n, "")
+		}
+	}
+}
+
+// numbers returns the elements of a list; one that is no number is 0, which is no time.
+func numbers(ends ...[]decode.Element) (out []float64) {
+	for _, e := range slices.Concat(ends...) {
+		v, _ := decode.Number(e.Member)
+		out = append(out, v)
+	}
+	return out
+}
+
+// Rule returns the entry as a rule; the error is that of Parse.
+func (e Entry) Rule() (Rule, error) {
+	text, err := File([]Entry{e})
+	if err != nil {
+		return Rule{}, err
+	}
+	c, err := Parse([]byte(text))
+	if err != nil {
+		return Rule{}, err
+	}
+	return c.Rules[0], nil
+}
+
+// Words returns the entry as the words of a rule, and as one line of a configuration file.
+func (e Entry) Words() (words map[string]string, line string) {
+	line, err := e.flow()
+	if err != nil || yaml.Unmarshal([]byte(line), &words) != nil {
+		return nil, ""
+	}
+	return words, line
+}
