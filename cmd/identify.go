@@ -39,17 +39,20 @@ type identifyFlags struct {
 func newIdentify(p *program) *cobra.Command {
 	var f identifyFlags
 	c := &cobra.Command{
-		Use:   "identify",
+		Use:   "identify [KEY]...",
 		Short: "Say which rate limiters live on a Redis",
 		Long: "Look at every key once and say which rate limiters live there: by the pattern of their names, the library " +
 			"whose layout they have, on what evidence, with which window and limit, where the limit was read, what the " +
 			"library does not record, and the rule to add.\n\n" +
 			"Nothing is written to Redis. --yaml prints the rules as a configuration file. --write adds them to the " +
 			"configuration file, --config or the one in the XDG config folder: it prints the difference, and at a terminal " +
-			"asks before it writes, unless --yes is given. What stands in the file stays as it is, and its rules win.",
+			"asks before it writes, unless --yes is given. What stands in the file stays as it is, and its rules win.\n\n" +
+			"With keys it says what these could be: each reading that fits, what it gives now where that is certain, and the rule to " +
+			"add. Several keys of one kind tell what differs in their names.",
 		Example: "ratescope identify --redis redis://localhost:6379\n" +
 			"ratescope identify --yaml --redis redis://localhost:6379 > config.yaml\n" +
-			"ratescope identify --write --redis redis://localhost:6379",
+			"ratescope identify --write --redis redis://localhost:6379\n" +
+			"ratescope identify rl:alice:29420054 --redis redis://localhost:6379",
 	}
 	p.jsonFlag(c)
 	c.Flags().BoolVar(&f.yaml, "yaml", false, "print the rules as a configuration file")
@@ -57,7 +60,12 @@ func newIdentify(p *program) *cobra.Command {
 	c.Flags().BoolVar(&f.yes, "yes", false, "with --write: write without asking")
 	c.Flags().DurationVar(&f.watched, "for", 0, "how long to watch, as in 5m: what is only likely tells its window and limit by how it changes")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
-	return p.command(c, no("use --watch to say which keys"), func(c *cobra.Command, _ []string) error { return runIdentify(p, c, f) }, lookFlags)
+	return p.command(c, several, func(c *cobra.Command, keys []string) error {
+		if len(keys) > 0 {
+			return runIdentifyKeys(p, c, f, keys)
+		}
+		return runIdentify(p, c, f)
+	}, lookFlags)
 }
 
 func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
