@@ -67,6 +67,7 @@ func (m *mask) batch(b model.Batch) model.Batch {
 		}
 	}
 	b.Gone, b.LeftOut, b.Sweep.Patterns = m.all(b.Gone), m.all(b.LeftOut), m.patterns(b.Sweep.Patterns)
+	b.Sweep.Beyond, b.Sweep.Candidates = m.groups(b.Sweep.Beyond), m.groups(b.Sweep.Candidates)
 	b.Fired = slices.Clone(b.Fired)
 	for i := range b.Fired {
 		f := &b.Fired[i]
@@ -99,6 +100,16 @@ func (m *mask) patterns(list []string) []string {
 		if !strings.ContainsAny(p, "*?[") {
 			out[i] = m.of(p)
 		}
+	}
+	return out
+}
+
+// groups returns groups of keys without names: their patterns are made of names, and their reasons quote them.
+func (m *mask) groups(list []model.KeyGroup) []model.KeyGroup {
+	out := slices.Clone(list)
+	for i := range out {
+		g := &out[i]
+		g.Pattern, g.Example, g.Why = m.of(g.Pattern), m.of(g.Example), nil
 	}
 	return out
 }

@@ -19,7 +19,9 @@ func TestMaskHidesEveryName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for at := range 3 {
-		b := model.Batch{At: 1e15, Gone: []string{names[1]}, LeftOut: []string{names[0]}, Sweep: model.Sweep{Patterns: names},
+		b := model.Batch{At: 1e15, Gone: []string{names[1]}, LeftOut: []string{names[0]},
+			Sweep: model.Sweep{Patterns: names, Beyond: []model.KeyGroup{{Pattern: names[0] + ":*", Example: names[1], Why: []string{"as " + names[1]}}},
+				Candidates: []model.KeyGroup{{Pattern: names[1], Example: names[0], Keys: 1}}},
 			Health:  &model.Health{Slow: []model.SlowCommand{{Command: "GET", Keys: names}}},
 			HotKeys: &model.HotKeys{Keys: []model.HotKey{{Key: names[0]}}}}
 		for _, name := range names {
