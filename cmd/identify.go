@@ -221,7 +221,9 @@ func identified(ctx context.Context, src feed.Source, long time.Duration, o outp
 	if err := unread(b); err != nil {
 		return limitersFound{}, err
 	}
-	return limitersOf(identify.Of(b.Readings, b.Sweep, aboutLibrary), b.Server.Target, o.Names), nil
+	found := limitersOf(identify.Of(b.Readings, b.Sweep, aboutLibrary), b.Server.Target, o.Names)
+	found.at = b.At
+	return found, nil
 }
 
 // aboutLibrary says what is known of a library.
@@ -249,7 +251,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	at := make(map[string]*one)
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		e := config.Entry{Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm, Limit: g.Rule.Limit, Window: g.Rule.Window}
+		e := g.entry(r.at)
 		hint := ""
 		if g.Rule.Limit == "" && g.missingLimit() {
 			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
@@ -257,10 +259,10 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 				hint += ", and beside it burst: CAPACITY"
 			}
 		}
-		x := at[e.Match]
+		x := at[e.Match+e.Name]
 		if x == nil {
 			x = &one{entry: e, example: g.exampleKey(), hint: hint}
-			at[e.Match] = x
+			at[e.Match+e.Name] = x
 			all = append(all, x)
 		}
 		x.keys += g.Keys
@@ -290,6 +292,21 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	return entries, examples
 }
 
+// entry returns the rule for the group: one with name where the names of counters of no library hold their window, which
+// is over when the next one begins.
+func (g *foundGroup) entry(now limiter.Instant) config.Entry {
+	if g.Library == nil && orDash(g.Algorithm) == limiter.FixedWindow.String() {
+		e, windowed, ok := config.Named(string(g.example), string(g.Pattern), now)
+		if e.Read, e.Limit = "value", g.Rule.Limit; e.Limit != "" {
+			e.Window = ""
+		}
+		if _, err := e.Rule(); ok && windowed && err == nil {
+			return e
+		}
+	}
+	return config.Entry{Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm, Limit: g.Rule.Limit, Window: g.Rule.Window}
+}
+
 // limitersFound is which limiters live on a server, in the fields and the order of the JSON output.
 type limitersFound struct {
 	Groups      []foundGroup `json:"groups"`
@@ -299,6 +316,7 @@ type limitersFound struct {
 	NotLimiters int64        `json:"not_limiters"`
 
 	server report.Text
+	at     limiter.Instant
 }
 
 // foundGroup is limiters of one library whose names begin alike.

@@ -72,3 +72,29 @@ func TestIdentifyWrite(t *testing.T) {
 	}
 	call(t, args...).sentence(t, 1, "no key is a limiter by its layout")
 }
+
+// TestIdentifyNames writes rules with name for counters whose names hold their windows, of which some are over,
+// and no window that only an expiry tells.
+func TestIdentifyNames(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	at, err := client.Time(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range []string{"alice", "bob", "carol", "dave"} {
+		for back := range 2 {
+			hour := at.UTC().Add(-time.Duration(back) * time.Hour).Format("2006010215")
+			client.Set(t.Context(), "ratelimit:"+who+":"+hour, 3, 2*time.Hour)
+		}
+		client.Set(t.Context(), "throttle:login:"+who, 2, time.Hour)
+	}
+	r := call(t, "identify", "--yaml", "--redis", s.URL())
+	if r.code != 0 || !strings.Contains(r.out, "- name: ratelimit:{who}:{window:%Y%m%d%H}\n    read: value\n") || strings.Contains(r.out, "\n    window:") {
+		t.Errorf("it says %d\n%s%s", r.code, r.out, r.err)
+	}
+	if c := call(t, "config", "check", "--config", write(t, "config.yaml", r.out)); c.code != 0 {
+		t.Errorf("the file is not read: %s", c.err)
+	}
+}

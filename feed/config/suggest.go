@@ -27,17 +27,11 @@ type Suggestion struct {
 // Suggest returns the readings that fit what a key holds, the likeliest first; nil where none does. pattern is the glob of
 // the keys of its kind. Nothing of what the key holds is in them but the names of fields that a rule reads.
 func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion {
-	name, w, ok := naming.Template(s.Key, pattern, now)
+	base, windowed, ok := Named(s.Key, pattern, now)
 	if !ok {
 		return nil
 	}
-	g := suggester{now: now, base: Entry{Name: name}, windowed: w.To > 0, expires: s.TTL > 0}
-	if g.windowed && strings.HasPrefix(w.Form, "index") {
-		g.base.Window = shortDuration(w.Length)
-	}
-	if w.Zone != 0 {
-		g.base.Zone = time.Unix(0, 0).In(time.FixedZone("", int(w.Zone/time.Second))).Format("-07:00")
-	}
+	g := suggester{now: now, base: base, windowed: windowed, expires: s.TTL > 0}
 	switch s.Type {
 	case "string":
 		g.text(s.Text)
@@ -56,6 +50,20 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 		g.length()
 	}
 	return g.all
+}
+
+// Named returns the name of a key as a rule writes it, with the length of a window that is counted, and the zone of a
+// calendar; see naming.Template. windowed reports whether it holds a window of now.
+func Named(key, pattern string, now limiter.Instant) (e Entry, windowed, ok bool) {
+	name, w, ok := naming.Template(key, pattern, now)
+	e = Entry{Name: name}
+	if strings.HasPrefix(w.Form, "index") {
+		e.Window = shortDuration(w.Length)
+	}
+	if w.Zone != 0 {
+		e.Zone = time.Unix(0, 0).In(time.FixedZone("", int(w.Zone/time.Second))).Format("-07:00")
+	}
+	return e, w.To > 0, ok
 }
 
 // suggester collects readings of one key.

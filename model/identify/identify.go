@@ -150,7 +150,11 @@ func (g *Group) add(r *model.Reading) {
 		g.Varies = (g.Varies || g.LimitFrom != model.NoLimit) && t.LimitFrom != model.NoLimit
 		g.Limit, g.LimitFrom = limiter.Limit{}, model.NoLimit
 	}
-	g.Example = min(g.Example, r.Key)
+	_, current := naming.WindowOf(r.Key, r.At)
+	_, before := naming.WindowOf(g.Example, r.At)
+	if current && !before || current == before && r.Key < g.Example { // the name of a window that is over tells no form
+		g.Example = r.Key
+	}
 }
 
 // Missing says whether a rule has to say something for the group to be measured against a limit.
