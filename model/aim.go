@@ -63,6 +63,9 @@ func (r *Reading) AimChange(c Change) (Target, error) {
 		return r.Target, r.aimRaise(c.Units)
 	}
 	t, err := r.Aim()
+	if err == nil && t.Described {
+		return t, errors.New("a rule tells its layout, and its script says how a request is written and not how its keys are changed otherwise: change it through its program")
+	}
 	if err == nil && t.Foreign() && c.Kind != Free {
 		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, take the lines of redis-cli, or change it through that program", t.Library)
 	}
@@ -98,7 +101,7 @@ func (r *Reading) harm() string {
 		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with --limit, or in a rule of the configuration"
 	case t.Foreign():
 		return ""
-	case t.Described:
+	case t.Described && t.Script == nil:
 		return "a rule tells its layout, and what its program writes beside what is read is not known: " +
 			"add script: {file, keys, args, admitted} to the rule, as the program calls it, or fire at the application with --url"
 	case slices.Contains(r.Notes, GarbageScore):

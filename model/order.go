@@ -62,7 +62,8 @@ type Fired struct {
 	Audit    string // the id of its lines in the audit file
 
 	// Of a request over HTTP: the application's answer, nil if there was none, and the times at which
-	// the request was sent and answered, by this machine's clock.
+	// the request was sent and answered, by this machine's clock. Of a request by the program's own script
+	// that was decided: an Answer that says nothing, because such a script only admits or denies.
 	Answer         *Answer
 	Sent, Received time.Time
 }

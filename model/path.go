@@ -14,7 +14,10 @@ func PathOf(s Order, assumes string) string {
 		return "the limit itself, where " + t.Library + " keeps it in Redis, " + ownConnection
 	}
 	text := "the limiter's own script"
-	if t.Foreign() {
+	switch {
+	case t.Script != nil:
+		text = "the program's own script, " + t.Script.File
+	case t.Foreign():
 		text = "written as " + t.Library + " itself writes a request"
 	}
 	if assumes != "" {

@@ -99,6 +99,7 @@ type Target struct {
 	Inferred   bool          // the algorithm was guessed from type and shape
 	Ruled      bool          // a rule of the configuration names the key
 	Described  bool          // a rule tells the layout of its keys: nothing is written to them but by its script
+	Script     *Script       `json:",omitempty"` // of a Described limiter; nil: its rule has none
 	Limit      limiter.Limit // a Count of 0 with LimitKnown means "count only"
 	LimitKnown bool
 	Window     time.Duration // 0 if unknown; it may be known or inferred without the limit

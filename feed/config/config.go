@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -30,7 +31,8 @@ type Config struct {
 // sections are the words of the file at its top.
 var sections = []string{"rules", "targets", "alerts"}
 
-// Load reads a file. An empty path is an empty configuration.
+// Load reads a file, and the scripts that its rules name, which lie relative to it. An empty path is an empty
+// configuration.
 func Load(path string) (*Config, error) {
 	if path == "" {
 		return &Config{}, nil
@@ -42,6 +44,11 @@ func Load(path string) (*Config, error) {
 	c, err := Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", safetext.Clean(path), err)
+	}
+	for _, r := range c.Rules {
+		if err := r.Script.load(filepath.Dir(path), r.Layout); err != nil {
+			return nil, fmt.Errorf("%s:%w", safetext.Clean(path), err)
+		}
 	}
 	return c, nil
 }

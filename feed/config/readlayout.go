@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ratescope/feed/decode/form"
-	"ratescope/feed/script"
 	"ratescope/limiter"
 )
 
@@ -184,34 +183,6 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 		*p = zone
 		return nil
 	}
-}
-
-// Script is how the program's own script is called, for firing at limiters of its own.
-type Script struct {
-	File string
-	Call script.Call
-}
-
-// readScript reads file, keys, args and admitted.
-func readScript(n *yaml.Node) (*Script, error) {
-	var s Script
-	var keys, args []string
-	admitted := ""
-	err := fields(n, "script", []string{"file", "keys", "args", "admitted"}, map[string]func(*yaml.Node) error{
-		"file": text(&s.File), "keys": texts(&keys), "args": texts(&args), "admitted": text(&admitted),
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case s.File == "":
-		return nil, at(n, "file is missing: say where the script is, as in script: {file: limiter.lua}")
-	case keys == nil:
-		return nil, at(n, "keys is missing: say which keys the script is called with, as in keys: [\"rl:{who}\"]")
-	}
-	if s.Call, err = script.Parse(keys, args, admitted); err != nil {
-		return nil, at(n, "%w", err)
-	}
-	return &s, nil
 }
 
 // month is how a limit says a month of the calendar; where no calendar says its days it counts 30.

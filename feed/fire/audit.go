@@ -195,8 +195,9 @@ type action struct {
 	// Contents before and after a change, saved in the transaction that made it; nil if they
 	// were not, and before counts.
 	exact, left []savedKey
-	failed      string      // error of a change
-	raised      *raisedLine // change of a limit that its library keeps in Redis; else nil
+	failed      string                 // error of a change
+	raised      *raisedLine            // change of a limit that its library keeps in Redis; else nil
+	ended       func(after []savedKey) // marks what cannot be taken back of what the keys hold at the end; may be nil
 	begun       limiter.Instant
 	n           atomic.Int64 // requests so far
 }

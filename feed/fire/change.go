@@ -32,6 +32,9 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 	if err := i.permit(ctx, s); err != nil {
 		return model.Changed{}, err
 	}
+	if s.Target.Described {
+		return model.Changed{}, errors.New("nothing is changed: a rule tells its layout, and how its program changes its keys is not known")
+	}
 	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
 	if err := limited(s.Target); err != nil {
 		return model.Changed{}, err

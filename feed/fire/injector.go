@@ -114,13 +114,18 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		return model.Outcomes{}, err
 	}
 	of := s
-	s = aimed(s) // an order with Scratch goes to the copy from here on
+	s = aimed(s)    // an order with Scratch goes to the copy from here on
+	i.link.client() // from here on it is known whether the server is a cluster
+	own, err := i.link.ownScriptOf(of)
+	if err != nil {
+		return model.Outcomes{}, err
+	}
 	w, err := writerOf(s)
 	if err != nil {
 		return model.Outcomes{}, err
 	}
 	var l *redisstore.Store
-	if w == nil {
+	if w == nil && own == nil {
 		if l, err = i.link.limiter(s.Target); err != nil {
 			return model.Outcomes{}, err
 		}
@@ -132,15 +137,28 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	decide := func(ctx context.Context) (limiter.Decision, error) {
 		return l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost)
 	}
-	if w != nil {
+	switch {
+	case own != nil:
+		decide = own.call
+	case w != nil:
 		decide = func(ctx context.Context) (limiter.Decision, error) { return i.link.write(ctx, w, s) }
 	}
-	f.send = func(ctx context.Context) answered { return i.ask(ctx, s, decide) }
+	f.send = func(ctx context.Context) answered {
+		fired := i.ask(ctx, s, decide)
+		if own != nil && fired.Err == "" { // what is left, and the wait, are not known
+			fired.Answer = &model.Answer{}
+		}
+		return fired
+	}
 	if s.N == 0 || s.Lasts() > followEvery {
 		f.follow = i.link.follow
 	}
 	if f.action, err = i.begin(ctx, s); err != nil {
 		return model.Outcomes{}, err
+	}
+	if own != nil {
+		own.begin(f.action.before)
+		f.action.ended = own.end
 	}
 	if i.ready != nil {
 		i.ready()

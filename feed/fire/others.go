@@ -18,7 +18,7 @@ import (
 // and be like a new one. For GCRA and buckets it shows exactly how much is charged. It is 0 if
 // unknown, and for algorithms that do not drain.
 func asNewOf(ctx context.Context, from *link, key string, t model.Target) limiter.Instant {
-	if !t.Algorithm.Bursts() {
+	if !t.Algorithm.Bursts() || t.Described {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, from.timeout)

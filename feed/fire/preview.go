@@ -22,6 +22,11 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	if s.Change.Kind != model.NoChange {
 		return i.previewChange(ctx, s)
 	}
+	if own, err := i.link.ownScriptOf(s); err != nil {
+		return nil, err
+	} else if own != nil {
+		return own.preview()
+	}
 	p := &preview{}
 	switch w, err := writerOf(s); {
 	case err != nil:

@@ -42,6 +42,13 @@ const maxSaved = 256 << 10
 
 // touched returns the keys that requests at t may write within two windows from now on.
 func touched(key string, t model.Target, now limiter.Instant) []string {
+	if t.Described {
+		if t.Script == nil || t.Script.Expand == nil {
+			return nil
+		}
+		keys, _ := scriptKeys(key, &t, now) // an order with an error is refused before
+		return keys
+	}
 	if w := foreign.For(&t); w != nil {
 		return w.Keys(key, &t, now)
 	}
@@ -245,6 +252,9 @@ func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) erro
 		}
 		after, err := i.link.save(context.Background(), keys, act.before)
 		if err == nil {
+			if act.ended != nil {
+				act.ended(after)
+			}
 			for n := range after {
 				after[n].Dump = nil
 			}

@@ -92,7 +92,7 @@ func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error)
 		u.Requests = int64(last.Outcomes.Total())
 	}
 	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &u)
-	if err == nil && first.Change == "" && first.Target != nil {
+	if err == nil && first.Change == "" && first.Target != nil && !first.Target.Described {
 		err = i.lossless(ctx, first, last)
 	}
 	if err != nil {

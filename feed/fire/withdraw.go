@@ -70,8 +70,12 @@ func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, er
 		return Undone{}, fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id, first.Change)
 	}
 	key, t, err := i.subject(first)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Undone{}, err
+	case t.Described:
+		return Undone{}, fmt.Errorf("%s cannot be withdrawn: what the program's own script charged is not known, so that its keys can only be "+
+			"restored as a whole, by undo of an action that came to its end", id)
 	}
 	charged, err := i.audit.charges(id, deniedCharged(&t))
 	if err != nil {

@@ -266,7 +266,9 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	r.Target = l.target
 	t := &r.Target
 	t.Library, t.Evidence, t.Ruled = l.library, l.evidence, l.rule.Narrow()
-	t.Described = l.rule != nil && l.rule.Layout != nil
+	if t.Described = l.rule != nil && l.rule.Layout != nil; t.Described {
+		t.Script = l.rule.Script.Fires()
+	}
 	r.Why, r.Pattern = l.why, l.pattern
 	if t.LimitFrom == model.NoLimit && t.LimitKnown {
 		t.LimitFrom = model.LimitOfRule

@@ -258,10 +258,15 @@ func PaintDecision(p *widget.Canvas, x, y, end int, d *firing.Decision) int {
 	}
 	x = v.c.Spans(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.c.Look.Dim), widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
 	switch d.Outcome {
-	case model.Admitted:
-		x = v.c.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d left %-7s", d.Cost, format.Short(d.Decision.Remaining)), v.c.Look.Text))
-	case model.Denied:
-		x = v.c.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d retry %-6s", d.Cost, format.Span(d.Decision.RetryAfter)), v.c.Look.Text))
+	case model.Admitted, model.Denied:
+		told := fmt.Sprintf("left %-7s", format.Short(d.Decision.Remaining))
+		switch {
+		case d.Answer != nil: // the program's own script, which says neither
+			told = fmt.Sprintf("left %-7s", format.Unknown)
+		case d.Outcome == model.Denied:
+			told = fmt.Sprintf("retry %-6s", format.Span(d.Decision.RetryAfter))
+		}
+		x = v.c.Spans(x, y, end, widget.Styled(fmt.Sprintf("cost %-3d %s", d.Cost, told), v.c.Look.Text))
 	default:
 		return v.c.Buffer.Text(x, y, end, safetext.Clip(safetext.Clean(d.Err), max(0, end-x), safetext.Ellipsis), v.c.Look.Text)
 	}

@@ -175,6 +175,29 @@ func (l *Layout) RowOf(name string) (m Match, ok bool) {
 	return m, ok
 }
 
+// Subject returns the subject that a key, or the name of a row, is of, its leading key at an instant, and a
+// Replacer that writes the window of that instant in the place of the name's.
+func (l *Layout) Subject(name string, at limiter.Instant) (who string, window *strings.Replacer, lead string, ok bool) {
+	m, ok := l.Match(name, "", at)
+	if !ok || m.Over {
+		if row, is := l.RowOf(name); is {
+			m, ok = row, true
+		}
+	}
+	if !ok || m.Parts.who == "" || !l.Readable(m) {
+		return "", nil, "", false
+	}
+	text := ""
+	if form := l.Name.window; form != nil {
+		start, end := form.bounds(at, m.window, m.origin, l.Zone)
+		text = form.format(start, end, l.Zone)
+		window = strings.NewReplacer("{window:"+form.text+"}", text)
+	} else {
+		window = strings.NewReplacer()
+	}
+	return m.Parts.who, window, l.Name.render(m.Parts, text), true
+}
+
 // Readable reports whether the keys of a match can be named: how long a numbered window lasts is known.
 func (l *Layout) Readable(m Match) bool {
 	return l.Name.window == nil || l.Name.window.pieces != nil || m.window > 0
