@@ -222,6 +222,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	want.Local = time.Unix(0, 77)
 	r := &want.Readings[0]
 	r.Target.Algorithm, r.State.Algorithm = limiter.GCRA, limiter.SlidingLog
+	r.Target.Script = nil // is run by firing, which a recording does not do
 	want.Server.Link = model.Down
 	hot := &want.HotKeys.Keys[0] // estimates, of which few digits are kept
 	hot.Writes.V, hot.WritesBy, hot.CPU.V, hot.Net.V, hot.Accesses.V, hot.Counter.V = 123, 4.5, 0.125, 0.5, 6.25, 7
