@@ -35,7 +35,8 @@ var ownConventions = map[string]limiter.Convention{
 // them: the others are known.
 var ownForms = map[string]bool{
 	"fixed-window-anchored": true, "fixed-window-suffixed": true, "sliding-window-suffixed": true,
-	"sliding-log-ms": true, "gcra": true, "gcra-burst": true, "stream-no-totals": true,
+	"sliding-log": true, "sliding-log-closed-charged": true, "sliding-log-ms": true,
+	"gcra": true, "gcra-burst": true, "stream-no-totals": true,
 }
 
 // meetOwn makes a tracker of a find of our own keys, as the watcher does: denials and blocks join

@@ -183,3 +183,27 @@ func BenchmarkRecognize(b *testing.B) {
 		}
 	}
 }
+
+// TestOwnLogNeedsItsName: a log of microseconds whose members are their scores is what the scripts of others
+// write, too. It is known under the prefix of the package alone, and there only with the members it writes.
+func TestOwnLogNeedsItsName(t *testing.T) {
+	log := func(key, suffix string) decode.Sample {
+		first, last := at(time.Second, time.Microsecond), at(0, time.Microsecond)
+		first.Member, last.Member = first.Member+suffix, last.Member+suffix
+		return decode.Sample{
+			Key: key, Type: "zset", TTL: time.Minute, Length: 2, First: []decode.Element{first}, Last: []decode.Element{last},
+		}
+	}
+	for _, c := range []struct{ key, suffix, want string }{
+		{"ratelimit:alice", "", model.OwnLibrary},
+		{"ratelimit:alice", "-2", model.OwnLibrary},
+		{"ratelimit:alice", "-a83b", ""},
+		{"ratelimit:alice", "-0", ""},
+		{"api:v2:tenant:1:user:2", "", ""},
+		{"api:v2:tenant:1:user:2", "-17", ""},
+	} {
+		if is := recognized(log(c.key, c.suffix)); is != c.want {
+			t.Errorf("%s with members <time>%s is taken for one of %q, want %q", c.key, c.suffix, is, c.want)
+		}
+	}
+}
