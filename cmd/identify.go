@@ -273,6 +273,7 @@ type suggestedRule struct {
 	Library   string      `json:"library,omitempty"`
 	Algorithm string      `json:"algorithm,omitempty"`
 	Limit     string      `json:"limit,omitempty"`
+	Burst     int64       `json:"burst,omitempty"`
 	Window    string      `json:"window,omitempty"`
 }
 
@@ -313,6 +314,7 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 		out.Limit, out.LimitFrom = new(g.Limit.Count), new(g.LimitFrom.String())
 		if g.Window > 0 && !g.Bound {
 			out.Rule.Limit, out.Rule.Window = fmt.Sprintf("%d/%s", g.Limit.Count, g.Window), ""
+			out.Rule.Burst = g.Limit.Burst
 		}
 	}
 	return out
@@ -417,27 +419,4 @@ func (g *foundGroup) exampleKey() string { return string(g.example) }
 // limitHint says how the limit of a group is written in a rule, for one that is not in Redis.
 func (g *foundGroup) limitHint() string {
 	return "COUNT/" + strings.ReplaceAll(windowText(g.Window), report.Dash, "DURATION")
-}
-
-// orDash returns *s, or a dash where nothing is known.
-func orDash(s *string) string {
-	if s == nil {
-		return report.Dash
-	}
-	return *s
-}
-
-// evidenceMark puts a tilde before what is only likely.
-func evidenceMark(evidence string) string {
-	if evidence == model.Likely.String() {
-		return "~ " + evidence
-	}
-	return evidence
-}
-
-func windowText(ms *int64) string {
-	if ms == nil {
-		return report.Dash
-	}
-	return strings.ReplaceAll(report.Each(*ms), " ", "")
 }

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"ratescope/feed/config"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/model/report"
@@ -56,6 +59,39 @@ func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
 		}
 		if first, _, _ := strings.Cut(b.String(), "\n"); first+"\n" != c.want {
 			t.Errorf("%d and %d: %q, want %q", c.none, c.left, first, c.want)
+		}
+	}
+}
+
+// TestIdentifiedRuleHasTheBurst: of a bucket whose keys tell its capacity, the rule says it beside the limit,
+// and neither where two groups of one pattern differ.
+func TestIdentifiedRuleHasTheBurst(t *testing.T) {
+	bucket := identify.Group{
+		Pattern: "api:*", Keys: 1, Library: "symfony-rate-limiter", Evidence: model.Known, Algorithm: limiter.TokenBucket, Window: time.Second,
+		Limit: limiter.Limit{Count: 10, Window: time.Second, Burst: 85}, LimitFrom: model.LimitOfKey, Example: "api:a",
+	}
+	other := bucket
+	other.Limit.Burst = 20
+	for _, c := range []struct {
+		groups []identify.Group
+		limit  string
+		burst  int64
+	}{
+		{[]identify.Group{bucket}, "10/1s", 85},
+		{[]identify.Group{bucket, bucket}, "10/1s", 85},
+		{[]identify.Group{bucket, other}, "", 0},
+	} {
+		entries, _ := entriesOf(limitersOf(identify.Report{Groups: c.groups}, "redis://x", report.Options{}))
+		if len(entries) != 1 || entries[0].Limit != c.limit || entries[0].Burst != c.burst {
+			t.Fatalf("the rules are %+v, want limit %q and burst %d", entries, c.limit, c.burst)
+		}
+		file, err := config.File(entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := config.Parse([]byte(file))
+		if err != nil || read.Rules[0].Limit.Burst != c.burst {
+			t.Errorf("%v, the rule is read with burst %d, want %d:\n%s", err, read.Rules[0].Limit.Burst, c.burst, file)
 		}
 	}
 }

@@ -45,10 +45,19 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		if !slices.Contains(x.grades, g.Evidence) {
 			x.grades = append(x.grades, g.Evidence)
 		}
-		for _, word := range [...]struct{ of, is *string }{{&x.entry.Library, &e.Library}, {&x.entry.Algorithm, &e.Algorithm}, {&x.entry.Limit, &e.Limit}, {&x.entry.Window, &e.Window}, {&x.hint, &hint}} {
+		if x.entry.Burst != e.Burst { // a limit without its burst says something else
+			x.entry.Burst, x.entry.Limit, e.Limit = 0, "", ""
+		}
+		for _, word := range [...]struct{ of, is *string }{
+			{&x.entry.Library, &e.Library}, {&x.entry.Algorithm, &e.Algorithm}, {&x.entry.Limit, &e.Limit}, {&x.entry.Window, &e.Window},
+			{&x.hint, &hint},
+		} {
 			if *word.of != *word.is {
 				*word.of = ""
 			}
+		}
+		if x.entry.Limit == "" {
+			x.entry.Burst = 0
 		}
 	}
 	for i := range all { // first match wins
@@ -80,5 +89,8 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 			return e
 		}
 	}
-	return config.Entry{Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm, Limit: g.Rule.Limit, Window: g.Rule.Window}
+	return config.Entry{
+		Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm,
+		Limit: g.Rule.Limit, Burst: g.Rule.Burst, Window: g.Rule.Window,
+	}
 }

@@ -26,6 +26,7 @@ type Entry struct {
 	Library   string `yaml:"library,omitempty"`
 	Algorithm string `yaml:"algorithm,omitempty"`
 	Limit     string `yaml:"limit,omitempty"`
+	Burst     int64  `yaml:"burst,omitempty"`
 	Window    string `yaml:"window,omitempty"`
 
 	Above string `yaml:"-"` // a comment in the line above, "" for none
