@@ -88,7 +88,7 @@ func (s *Session) SubtractInjected() {
 // Revisit shows a pause at the moment that its timeline looks at.
 func (s *Session) Revisit() {
 	if s.Shown.Revisit() {
-		s.Rows.Rebind()
+		s.Rows.Reorder()
 	}
 }
 
