@@ -52,6 +52,7 @@ type Candidate struct {
 	Algorithm limiter.Algorithm
 	Variant   string // words of variants joined by "/", or ""
 	Fault     Fault
+	Script    *UserScript // decides in place of Algorithm, which is Unknown; nil is none
 }
 
 // ParseCandidate reads ALGORITHM or ALGORITHM/WORD/…, where a word is a value of a
@@ -84,8 +85,11 @@ func ParseCandidate(s string) (Candidate, error) {
 	return c, nil
 }
 
-// String is the inverse of ParseCandidate.
+// String is the inverse of ParseCandidate, and names a script, which that does not read.
 func (c Candidate) String() string {
+	if c.Scripted() {
+		return "script " + c.Script.Name
+	}
 	s := c.Algorithm.String()
 	if c.Variant != "" {
 		s += "/" + c.Variant
@@ -138,7 +142,7 @@ func (s Setup) Validate() error {
 		return fmt.Errorf("%d algorithms cannot be compared: choose 1 to %d", n, MaxCandidates)
 	}
 	for i, c := range s.Candidates {
-		if c.Algorithm == limiter.Unknown {
+		if c.Algorithm == limiter.Unknown && !c.Scripted() {
 			return fmt.Errorf("candidate %d is no algorithm: name one", i+1)
 		}
 		if slices.Contains(s.Candidates[:i], c) {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,12 +21,17 @@ type Command struct{ Text, Answer string }
 // Verb returns the command's name.
 func (c Command) Verb() string {
 	verb, _, _ := strings.Cut(c.Text, " ")
-	return verb
+	return strings.ToUpper(verb)
 }
+
+// readers are the commands of limiters that change nothing.
+var readers = strings.Fields(`TIME GET MGET STRLEN GETRANGE EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME
+	HGET HMGET HGETALL HLEN HEXISTS HKEYS HVALS LLEN LINDEX LRANGE SCARD SISMEMBER SMEMBERS
+	ZCOUNT ZCARD ZSCORE ZRANK ZREVRANK ZRANGE ZRANGEBYSCORE ZREVRANGE ZREVRANGEBYSCORE XLEN XRANGE XREVRANGE`)
 
 // Writes reports whether the command changes something.
 func (c Command) Writes() bool {
-	return !slices.Contains([]string{"TIME", "GET", "MGET", "HMGET", "PTTL", "EXISTS", "ZCOUNT", "ZCARD", "ZRANGE", "XRANGE", "XREVRANGE"}, c.Verb())
+	return !slices.Contains(readers, c.Verb())
 }
 
 // Commands returns what the script of a candidate runs on a server to decide a step, in
@@ -61,6 +67,9 @@ func steps(c Candidate, m Moment, s Setup, given bool, slack int64) []Command {
 // CommandLines writes commands for people, and under them what they come to where that is
 // not plain.
 func CommandLines(c Candidate, m Moment, s Setup) []string {
+	if m.script != nil {
+		return m.script.lines()
+	}
 	list := Commands(c, m, s)
 	switch {
 	case c.Algorithm == limiter.SlidingWindow && c.Convention(s.Convention).Alignment == limiter.AlignFirstRequest:
@@ -85,6 +94,9 @@ func CommandLines(c Candidate, m Moment, s Setup) []string {
 // CommandSummary names the commands of a step, as "3 commands: TIME, GET, SET".
 func CommandSummary(c Candidate, m Moment, s Setup) string {
 	list := Commands(c, m, s)
+	if m.script != nil {
+		list = m.script.ran
+	}
 	if len(list) == 0 {
 		return "no command"
 	}
@@ -164,6 +176,9 @@ func ScriptRun(c Candidate, m Moment, s Setup) ([]ScriptLine, error) {
 }
 
 func scriptWords(c Candidate, m Moment, s Setup, options ...redisstore.Option) ([]string, error) {
+	if c.Scripted() {
+		return nil, errors.New("the script is the file that you gave")
+	}
 	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis {
 		return nil, fmt.Errorf("%s is a fault: no script of this program has it", faultNames[c.Fault])
 	}

@@ -47,6 +47,9 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 	at := -1
 	var into []string
 	for i, c := range s.Candidates {
+		if c.Scripted() {
+			continue
+		}
 		into = append(into, c.String())
 		if at < 0 && c.Fault == NoFault {
 			at = i
@@ -54,7 +57,7 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 	}
 	switch {
 	case at < 0:
-		return nil, errors.New("every algorithm here has a fault: add a right one before exporting")
+		return nil, errors.New("every algorithm here has a fault or is a script: add a right one before exporting")
 	case r.at == 0:
 		return nil, errors.New("nothing has happened yet: let some requests come before exporting")
 	case r.at > maxExported:

@@ -8,6 +8,9 @@ import (
 
 // Keeps lists what a candidate holds about the key at an instant, line by line.
 func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []string {
+	if c.Scripted() {
+		return []string{"what the commands below say"}
+	}
 	switch c.Algorithm.Kind() {
 	case limiter.KindWindow:
 		if state.Current == 0 {

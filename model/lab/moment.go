@@ -18,16 +18,25 @@ type Moment struct {
 	Decision limiter.Decision
 	Verdicts Verdicts // zero for an arrival that has not been decided
 	Decided  bool     // false where the request has not been sent: nothing was charged for it
+
+	script *scripted // what a script did; nil of an algorithm
 }
+
+// Open reports whether there is no verdict: a script has got no request yet, or failed.
+func (m Moment) Open() bool { return m.script != nil && (!m.Decided || m.script.err != nil) }
 
 // Ask returns what candidate i would decide about a request of this cost now. Nothing is
 // charged: where the request would be denied, its wait is that of a client which has not
-// sent it. After is what would be kept if it were sent.
+// sent it. After is what would be kept if it were sent. A script charges whatever it is sent: of one it returns the last
+// decision.
 func (r *Run) Ask(i int, cost int64) Moment {
 	return r.runners[i].ask(Arrival{At: r.now, Cost: cost}, r.at, &r.setup)
 }
 
 func (l *runner) ask(a Arrival, number int, s *Setup) Moment {
+	if l.script != nil {
+		return l.script.moment(a.At)
+	}
 	m := Moment{
 		Number: number, Arrival: a, Total: l.total, Stored: l.stored.clone(),
 		Before: l.state.Clone(), After: l.state.Clone(),
@@ -56,6 +65,7 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	a := r.workload.At(i)
 	m := Moment{Number: i, Arrival: a, Total: l.total, Stored: l.stored.clone(), Before: l.state.Clone(), Decided: i < r.at}
 	m.Decision, _ = l.take(a, i, &r.setup)
+	m.script = l.script
 	m.After = l.state.Clone()
 	if m.Decided {
 		m.Verdicts = r.verdicts[i]
@@ -95,13 +105,13 @@ func (r *Run) Replay(i int, tell func(number int, a Arrival, d limiter.Decision)
 }
 
 // Levels returns what candidate c had used at the end of each of n stretches of time that
-// begin at an instant; -1 for those that have not begun.
+// begin at an instant; -1 for those that have not begun, and for a script.
 func (r *Run) Levels(c int, from limiter.Instant, every time.Duration, n int) []int64 {
 	l, k := r.runnerBefore(c, r.Since(from))
 	levels := make([]int64, n)
 	for col := range levels {
 		begin := from.Add(time.Duration(col) * every)
-		if begin > r.now {
+		if begin > r.now || l.script != nil {
 			levels[col] = -1
 			continue
 		}
@@ -116,9 +126,12 @@ func (r *Run) Levels(c int, from limiter.Instant, every time.Duration, n int) []
 
 // Future returns for each of n instants after now, a step apart, whether candidate c would
 // admit one request of this cost there, if nothing else but what comes by itself arrived
-// until then.
+// until then; nil for a script.
 func (r *Run) Future(c int, from limiter.Instant, every time.Duration, n int, cost int64) []bool {
 	l := r.runners[c].clone()
+	if l.script != nil {
+		return nil
+	}
 	fits := make([]bool, n)
 	k := r.at
 	for i := range fits {

@@ -134,7 +134,9 @@ func (r *Run) forward(to int) {
 		for i := range r.runners {
 			if a.sentTo(i) {
 				d, wrong := r.runners[i].take(a, r.at, &r.setup)
-				v.set(i, d.Allowed, wrong)
+				if r.runners[i].answers(a) {
+					v.set(i, d.Allowed, wrong)
+				}
 			}
 		}
 		if r.at < len(r.verdicts) {

@@ -27,11 +27,16 @@ type runner struct {
 	stored     Stored
 	counts     Counts
 	admitted   ring
-	total      int64 // of a log: units charged since it was last empty
+	total      int64     // of a log: units charged since it was last empty
+	script     *scripted // the last request that a script has decided; nil of an algorithm
 }
 
 func newRunner(c Candidate, s *Setup) runner {
-	return runner{candidate: c, convention: c.Convention(s.Convention), state: limiter.State{Algorithm: c.Algorithm}}
+	l := runner{candidate: c, convention: c.Convention(s.Convention), state: limiter.State{Algorithm: c.Algorithm}}
+	if c.Scripted() {
+		l.script = c.Script.start(s.Limit)
+	}
+	return l
 }
 
 func (l *runner) clone() runner {
@@ -45,8 +50,15 @@ func (l *runner) clone() runner {
 // take decides about arrival number i and updates the tally. It reports whether the
 // decision was wrong, as Verdicts.Wrong says.
 func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong bool) {
-	l.trim(a.At, s)
-	d = decide(&l.state, l.candidate, l.convention, a, i, s)
+	if l.script != nil {
+		if l.script = l.candidate.Script.decide(l.script, a); !l.answers(a) {
+			return limiter.Decision{}, false
+		}
+		d = l.script.decision()
+	} else {
+		l.trim(a.At, s)
+		d = decide(&l.state, l.candidate, l.convention, a, i, s)
+	}
 	if a.Cost == 0 {
 		return d, false
 	}
@@ -79,6 +91,9 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 	}
 	return d, wrong
 }
+
+// answers reports whether an arrival that was taken has a verdict: a script that failed gives none, and none to a cost of 0.
+func (l *runner) answers(a Arrival) bool { return l.script == nil || l.script.err == nil && a.Cost > 0 }
 
 // truth reports whether the true window of what was admitted so far has room for a
 // request, by the candidate's own edge and rule. A limit of 0 denies nothing.

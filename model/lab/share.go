@@ -118,7 +118,11 @@ func (m Shared) Line() (string, error) {
 	} else {
 		f.File = m.Lesson.file
 	}
-	for _, c := range m.Setup.Candidates {
+	setup, ok := m.Setup.Algorithms()
+	if !ok {
+		return "", errors.New("a script cannot be shared in a line: compare it with an algorithm")
+	}
+	for _, c := range setup.Candidates {
 		f.Into = append(f.Into, c.String())
 	}
 	at := m.Setup.Zero
