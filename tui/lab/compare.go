@@ -104,11 +104,12 @@ func (p painter) paintWhy(r cell.Rect) {
 	if p.c.Framed {
 		left, right = r.Left(r.W * 60 / 100)
 	}
-	in := p.c.Section(left, true, widget.Styled("why", p.c.Look.Title), widget.Styled(" · one more request at "+title(c), p.c.Look.Dim))
-	verdict := p.c.Look.Good
-	if !m.Decision.Allowed {
-		verdict = p.c.Look.Denied
+	what := " · one more request at "
+	if c.Scripted() {
+		what = " · the last request at "
 	}
+	in := p.c.Section(left, true, widget.Styled("why", p.c.Look.Title), widget.Styled(what+title(c), p.c.Look.Dim))
+	mark, verdict := p.fate(m)
 	lines := []widget.Span{widget.Styled(w.Rule, p.c.Look.Dim)}
 	if p.s.guess.asked { // the answer is what is to be predicted
 		lines = append(lines, widget.Styled("a predicts that it is admitted, d that it is denied", p.c.Look.Accent))
@@ -124,7 +125,12 @@ func (p painter) paintWhy(r cell.Rect) {
 		lines[len(lines)-1].Style = p.c.Look.Title
 	}
 	if !p.s.guess.asked {
-		lines = append(lines, widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Verdict, verdict))
+		lines = append(lines, widget.Styled(mark+" "+w.Verdict, verdict))
+	}
+	if c.Scripted() {
+		for _, text := range lab.CommandLines(c, m, s) {
+			lines = append(lines, widget.Styled(text, p.c.Look.Accent))
+		}
 	}
 	for i, line := range lines {
 		if i < in.H {
@@ -142,6 +148,14 @@ func (p painter) mark(allowed bool) string {
 		return p.c.Look.YesMark
 	}
 	return p.c.Look.OverMark
+}
+
+// fate is the mark and the style of a moment's verdict.
+func (p painter) fate(m lab.Moment) (string, themes.Style) {
+	if m.Open() {
+		return "?", p.c.Look.Near
+	}
+	return p.mark(m.Decision.Allowed), p.outcome(m.Decision.Allowed)
 }
 
 // paintTask is the lesson in brief beside the explanation.
@@ -194,12 +208,17 @@ func (p painter) paragraphs(r cell.Rect, text []string, st themes.Style) int {
 }
 
 // title names a candidate as people do.
-func title(c lab.Candidate) string { return titled(c.Algorithm.Title(), c) }
+func title(c lab.Candidate) string {
+	if c.Scripted() {
+		return c.String()
+	}
+	return titled(c.Algorithm.Title(), c)
+}
 
 // titleIn is title, shorter where it takes more than so many columns.
 func titleIn(c lab.Candidate, columns int) string {
 	s := title(c)
-	if safetext.Width(s) > columns {
+	if safetext.Width(s) > columns && !c.Scripted() {
 		s = titled(c.Algorithm.Short(), c)
 	}
 	return safetext.Clip(s, columns, safetext.Ellipsis)

@@ -78,16 +78,26 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	s := p.s.run.Setup()
 	c, m := s.Candidates[p.s.focus], d.moment(p.s)
 	what := fmt.Sprintf("request %d at %s", m.Number+1, lab.Seconds(m.Arrival.At.Sub(s.Zero)))
-	if !m.Decided {
+	switch {
+	case !m.Decided && c.Scripted():
+		what = "no request yet"
+	case !m.Decided:
 		what = "one more request now, at " + lab.Seconds(m.Arrival.At.Sub(s.Zero))
 	}
 	in := p.c.Section(rest, true, widget.Styled(title(c), p.c.Look.Title), widget.Styled(" · "+what, p.c.Look.Dim))
 	w := lab.Explain(c, m, s)
 	t := parts{painter: p, r: in, y: in.Y, roomy: p.c.Framed}
-	t.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
+	if !c.Scripted() {
+		t.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
+	}
 	t.part("rule", []string{w.Rule}, p.c.Look.Dim)
 	t.part("numbers", w.Numbers, p.c.Look.Title)
-	t.part("verdict", t.wrapped(p.mark(m.Decision.Allowed)+" "+w.Verdict), p.outcome(m.Decision.Allowed))
+	mark, st := p.fate(m)
+	t.part("verdict", t.wrapped(mark+" "+w.Verdict), st)
+	if c.Scripted() { // its text is the user's, and what it keeps is what it wrote
+		t.part("redis", lab.CommandLines(c, m, s), p.c.Look.Accent)
+		return
+	}
 	t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.c.Look.Text)
 	t.part("redis", lab.CommandLines(c, m, s), p.c.Look.Accent)
 	d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)

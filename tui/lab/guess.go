@@ -45,7 +45,7 @@ func (g *guess) toggle() {
 // fire fires a request by hand, or asks for a prediction first.
 func (g *guess) fire() {
 	s := g.s
-	if !g.on || s.run.Setup().Limit.Count == 0 {
+	if setup := s.run.Setup(); !g.on || setup.Limit.Count == 0 || setup.Candidates[s.focus].Scripted() {
 		s.fire(1)
 		s.follow()
 		return

@@ -100,7 +100,7 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 		return
 	}
 	plot, level := body, cell.Rect{}
-	if body.H >= levelFrom && run.Setup().Limit.Count > 0 {
+	if body.H >= levelFrom && run.Setup().Limit.Count > 0 && !run.Setup().Candidates[i].Scripted() {
 		plot, level = body.Top(body.H - (body.H-1)*2/5)
 	}
 	axis := cell.Rect{X: plot.X, Y: plot.Y + plot.H - 1, W: plot.W, H: 1}
@@ -178,6 +178,9 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	}
 	p.c.Buffer.Fill(r.X, r.Y, columns+2, p.c.Look.Axis, p.c.Look.Border)
 	x := p.c.Spans(r.X, r.Y, end, widget.Styled(mark, p.c.Look.Accent), widget.Styled(title(c), name), widget.Styled(" ", name))
+	if err := run.Failed(i); err != nil {
+		x = p.c.Spans(x, r.Y, end, widget.Styled(safetext.Clip(err.Error(), max(end-x-1, 0), safetext.Ellipsis)+" ", p.c.Look.Denied))
+	}
 	if p.s.presenter.on {
 		return
 	}

@@ -99,7 +99,8 @@ type figure struct {
 // figure returns the figure of a candidate.
 func (p painter) figure(i int) figure {
 	s, t := p.s.run.Setup(), p.s.run.Counts(i)
-	next := p.s.run.Ask(i, max(s.Cost, 1)).Decision
+	m := p.s.run.Ask(i, max(s.Cost, 1))
+	next := m.Decision
 	st := p.c.Look.Title
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
 		st = p.c.Look.Denied
@@ -108,6 +109,9 @@ func (p painter) figure(i int) figure {
 		s.Limit.Count)
 	now := fmt.Sprintf("%s room for %d", p.mark(true), next.Remaining)
 	switch {
+	case s.Candidates[i].Scripted():
+		mark, fate := p.fate(m)
+		return figure{number, st, []widget.Span{widget.Styled(what, st), widget.Styled(of, st), widget.Styled(mark+" "+lab.Explain(s.Candidates[i], m, s).Verdict, fate)}}
 	case s.Limit.Count == 0:
 		number, what, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "", "counts only"
 	case next.RetryAfter == limiter.Never:

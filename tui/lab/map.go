@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,12 +60,19 @@ func (m *mapView) open(s *Screen) error {
 	if s.run.Setup().Limit.Count == 0 {
 		return fmt.Errorf("a limit of 0 denies nothing, so there is nothing to disagree about: raise it with w")
 	}
+	if _, ok := s.run.Setup().Algorithms(); !ok {
+		return errors.New("there is no map of a script, which is asked only what comes: add an algorithm with w")
+	}
 	return nil
 }
 
 // layout works the tiles out where the setup or the room is another one.
 func (m *mapView) layout(s *Screen, r cell.Rect) {
-	setup := s.run.Setup()
+	setup, ok := s.run.Setup().Algorithms()
+	if !ok {
+		m.tiles = nil
+		return
+	}
 	columns, rows, _, _ := m.divide(r, len(setup.Candidates))
 	rows = min(rows, largestBurst(setup)) // each row is another size
 	if m.tiles != nil && columns == m.columns && rows == m.rows && sameTerms(setup, m.setup) {

@@ -40,6 +40,10 @@ func (p picture) paint(r cell.Rect) {
 		p.paintLarge(r, i)
 		return
 	}
+	if c.Scripted() {
+		p.commands(r)
+		return
+	}
 	var bars []bar
 	ticks := false
 	switch c.Algorithm.Kind() {
@@ -122,6 +126,23 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
 		widget.Styled(follows, p.c.Look.Text),
 		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), lab.CommandSummary(c, m, s)), p.c.Look.Dim))
+	for row, line := range lines[:min(len(lines), r.H)] {
+		p.c.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
+	}
+}
+
+// commands lists what a script ran for its last request.
+func (p picture) commands(r cell.Rect) {
+	s := p.s.run.Setup()
+	c, m := s.Candidates[p.i], p.s.run.Ask(p.i, 0)
+	w := lab.Explain(c, m, s)
+	mark, st := p.fate(m)
+	lines := []widget.Span{widget.Styled(w.Sum(), p.c.Look.Text), widget.Styled(mark+" "+w.Verdict, st)}
+	if m.Decided {
+		for _, text := range lab.CommandLines(c, m, s) {
+			lines = append(lines, widget.Styled(text, p.c.Look.Accent))
+		}
+	}
 	for row, line := range lines[:min(len(lines), r.H)] {
 		p.c.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
 	}

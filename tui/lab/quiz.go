@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -97,7 +98,10 @@ func (q *quizView) open(s *Screen) error {
 		return nil
 	}
 	var traffic func() (*lab.Workload, error)
-	setup := s.run.Setup()
+	setup, ok := s.run.Setup().Algorithms()
+	if !ok {
+		return errors.New("there is no quiz about a script, whose rule is not known: add an algorithm with w")
+	}
 	if s.recorded || len(s.traffic) > 0 {
 		traffic = func() (*lab.Workload, error) { return s.workload(setup) }
 	}

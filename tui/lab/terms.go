@@ -140,7 +140,7 @@ func (o *termsOverlay) terms() []term {
 		list = append(list, o.algorithm(lab.Candidate{Algorithm: a}, setup))
 	}
 	for _, c := range s.at().Into { // variants and faults of the lesson
-		if c.Variant != "" || c.Fault != lab.NoFault {
+		if c.Variant != "" || c.Fault != lab.NoFault || c.Scripted() {
 			list = append(list, o.algorithm(c, setup))
 		}
 	}
