@@ -47,10 +47,7 @@ func newCheck(p *program) *cobra.Command {
 			"ratescope check limiter.lua --limit 100/1m --keys 'rl:{who}' --args '{limit} {window_s}' --admitted '>=0' --json",
 	}
 	p.jsonFlag(c)
-	c.Flags().StringVar(&f.keys, "keys", "", "keys of a call, by spaces: words in braces are filled in (default {who})")
-	c.Flags().StringVar(&f.args, "args", "", "arguments of a call, by spaces: "+strings.Join(script.Words(), " ")+
-		" (default {limit} {window_ms} {now_ms} {cost})")
-	c.Flags().StringVar(&f.admitted, "admitted", "", "replies that admit: 1 (1 or true, alone or first of an array), 0, >=0, [2]=1")
+	f.addCall(c)
 	c.Flags().StringVar(&f.promise, "promise", "", "exact: more than the limit in any window is a fault, whatever the algorithm")
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page as Markdown, for a review")
 	c.Flags().StringVar(&f.save, "save", "", "folder for the counter-examples, as scenario files that verify and lab open")
@@ -74,6 +71,14 @@ func newCheck(p *program) *cobra.Command {
 		}
 		return p.checkURL(c.Context(), web, limit, f, c.OutOrStdout(), c.ErrOrStderr())
 	}, serverFlags, []string{"limit", "burst", "ascii", "allow-inject"})
+}
+
+// addCall adds the flags that say how a script is called.
+func (f *checkFlags) addCall(c *cobra.Command) {
+	c.Flags().StringVar(&f.keys, "keys", "", "keys of a call, by spaces: words in braces are filled in (default {who})")
+	c.Flags().StringVar(&f.args, "args", "", "arguments of a call, by spaces: "+strings.Join(script.Words(), " ")+
+		" (default {limit} {window_ms} {now_ms} {cost})")
+	c.Flags().StringVar(&f.admitted, "admitted", "", "replies that admit: 1 (1 or true, alone or first of an array), 0, >=0, [2]=1")
 }
 
 // most that a script under test may be told: an experiment sends some hundred times the limit.

@@ -22,13 +22,16 @@ func newLab(p *program) *cobra.Command {
 		Long: "Run the same arrivals through several algorithms side by side, with the clock in your hand: pause, step, step back, " +
 			"ask what a decision was made of, and play the lessons. It needs no Redis.\n\n" +
 			"SCENARIO is the name of a lesson, a scenario file, a recording, which becomes a lesson of its own, or a line that another lab copied (s:…); " +
-			"without it the first lesson is on screen.",
-		Example: "ratescope lab counter-weighted-sum\nratescope lab incident.jsonl.gz",
+			"without it the first lesson is on screen.\n\n" +
+			"With --script a limiter script of your own is a lane beside the algorithms, called as check calls it.",
+		Example: "ratescope lab --script limiter.lua --limit 10/10s\nratescope lab counter-weighted-sum\nratescope lab incident.jsonl.gz",
 	}
 	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format, whose traffic can be put in place of a lesson's")
 	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
 	var class classFlags
 	class.add(c)
+	var own labScript
+	own.add(c)
 	var film filmFlags
 	film.add(c)
 	return p.command(c, arity{max: 1, what: "scenario"}, func(c *cobra.Command, args []string) error {
@@ -63,6 +66,14 @@ func newLab(p *program) *cobra.Command {
 			}
 			o.Lessons = append(incident, all...)
 		}
+		if own.file != "" && class.serve != "" {
+			return usagef("--script runs in a lab of your own: leave out --serve")
+		}
+		done, err := own.join(p, &o, len(args) > 0 || *trace != "")
+		if err != nil {
+			return err
+		}
+		defer done()
 		if film.asked() {
 			return film.draw(c, o)
 		}
@@ -78,11 +89,11 @@ func newLab(p *program) *cobra.Command {
 		}
 		o.Timed = p.timed()
 		o.Memory, o.Remember = labMemory()
-		if len(args) > 0 || *trace != "" { // it is said where to begin
+		if len(args) > 0 || *trace != "" || own.file != "" { // it is said where to begin
 			o.Memory.Moment = ""
 		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
-	}, screenFlags)
+	}, screenFlags, []string{"limit", "burst"})
 }
 
 // labMemory returns the user's progress in the lab, and a function that saves it; nil if it is not

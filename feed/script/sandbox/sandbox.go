@@ -58,6 +58,9 @@ func New(s Script) (*Sandbox, error) {
 	return &Sandbox{script: s, engine: e, undeclared: map[string]bool{}}, nil
 }
 
+// Told makes the script be told another limit from the next request on.
+func (s *Sandbox) Told(l limiter.Limit) { s.script.Limit = l }
+
 // Close ends the embedded server, or the connection.
 func (s *Sandbox) Close() error { return s.engine.close() }
 
