@@ -37,7 +37,7 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 	if !strings.Contains(app.View().Content, "Three things to try") {
 		t.Error("the first start says nothing of what to try")
 	}
-	press(app, letter('m'), letter('s'), letter('V'), letter('f'), letter(']'), letter('t'), letter('n'), letter('o'), letter('r'), letter('d'), tea.KeyPressMsg{Code: tea.KeyEnter})
+	press(app, letter('m'), letter('m'), letter('s'), letter('V'), letter('f'), letter(']'), letter('t'), letter('n'), letter('o'), letter('r'), letter('d'), tea.KeyPressMsg{Code: tea.KeyEnter})
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "nord") {
 		t.Fatalf("the choices are %s, %v", text, err)
 	}

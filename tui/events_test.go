@@ -49,7 +49,7 @@ func TestAToastLeavesTheButtonsAlone(t *testing.T) {
 func TestTheFooterNamesWhatCannotBeDone(t *testing.T) {
 	s := newStage(t, 200, 55, tui.Options{})
 	s.run(2 * time.Second)
-	s.see("space fire", "b burst")
+	s.see("space fire")
 	s.press("b")
 	s.see("Nothing can be fired at this source.")
 }

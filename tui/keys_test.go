@@ -75,7 +75,7 @@ func TestKeysArriveAsTheyAreBound(t *testing.T) {
 }
 
 func TestTheHelpShowsEveryKey(t *testing.T) {
-	s := newStage(t, 140, 70, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
+	s := newStage(t, 140, 84, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 	s.run(time.Second)
 	s.press("?")
 	for _, b := range s.app.Bindings() {
@@ -84,7 +84,7 @@ func TestTheHelpShowsEveryKey(t *testing.T) {
 }
 
 func TestTheHelpSaysOnceWhyKeysDoNothing(t *testing.T) {
-	s := newStage(t, 80, 70, tui.Options{})
+	s := newStage(t, 80, 84, tui.Options{})
 	s.run(time.Second)
 	s.press("?")
 	for _, b := range s.app.Bindings() {

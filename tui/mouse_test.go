@@ -37,9 +37,9 @@ func TestTheMouseSelectsScrollsAndPresses(t *testing.T) {
 		column, line, _ = x.Find(" fire 1")
 		x.Click(column+1, line)
 		x.See("fired 1:")
-		x.Press("m")
+		x.Press("m", "m")
 		x.See("Mouse off")
-		x.Press("m")
+		x.Press("m", "m")
 		x.See("Mouse on")
 	})
 }

@@ -17,9 +17,10 @@ var ordinary = map[string]string{
 	"help": "help", "keys": "", "grid": "grid", "lab": "lab", "health": "health", "events": "events", "event": "events",
 	"dashboard": "dashboard", "dash": "dashboard", "theme": "theme", "themes": "", "mouse": "mouse", "quit": "quit", "stop": "stop",
 	"pause": "pause", "zoom": "zoom out", "sort": "sort", "filter": "filter", "pin": "pin", "copy": "copy", "export": "export",
-	"record": "record", "expand": "expand", "reverse": "reverse", "back": "back", "redis": "health", "api": "", "login": "", "key": "first key",
+	"record": "record", "expand": "expand", "reverse": "reverse", "back": "back", "redis": "health", "api": "", "login": "", "key": "key menu",
 	"gr": "grid", "re": "reverse", "red": "", "json": "export", "file": "", "row": "copy", "clipboard": "", "time": "", "scroll": "", "colour": "",
-	"exit": "", "search": "", "next": "next pane",
+	"exit": "", "search": "filter", "throttled": "filter", "watch": "watch another", "connect": "watch another", "server": "watch another",
+	"why": "look ahead", "past": "go to", "explain": "look ahead", "next": "next pane",
 }
 
 // TestThePaletteDoesWhatIsMeant types the first two to four letters of every action and
@@ -113,4 +114,19 @@ func TestAWritingActionAsks(t *testing.T) {
 			t.Errorf("%d orders after the answer, want 1", n)
 		}
 	})
+}
+
+// TestThePaletteBeginsWithWhatIsUsed: what was chosen last stands first, and is still not what writes.
+func TestThePaletteBeginsWithWhatIsUsed(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
+	s.run(time.Second)
+	for _, name := range []string{"copy", "reverse", "burst"} {
+		s.press(":")
+		s.press(strings.Split(name, "")...)
+		s.press("enter", "esc")
+	}
+	s.press(":")
+	if hits := s.app.Hits(); hits[0].Name != "reverse" || hits[1].Name != "copy" {
+		t.Errorf("the palette begins with %q and %q", hits[0].Name, hits[1].Name)
+	}
 }

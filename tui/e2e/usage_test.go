@@ -200,7 +200,7 @@ func TestHelp(t *testing.T) {
 		{"replay", "theme fps ascii plain mask speed", "redis watch limit budget tls-ca allow-inject"},
 		{"export", "redis watch limit mask listen max-keys", "theme ascii plain allow-inject"},
 		{"verify", "redis tls-ca on allow-inject", "watch limit theme plain mask"},
-		{"lab", "theme ascii no-animation present trace", "redis watch limit fps plain"},
+		{"lab", "theme ascii no-animation present trace script limit", "redis watch fps plain"},
 		{"accuracy", "limit ascii trace seed json", "redis watch theme budget"},
 	} {
 		r := ratescope(t, append(strings.Fields(tc.command), "--help")...)

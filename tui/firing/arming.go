@@ -60,7 +60,7 @@ var errNoInjector = fmt.Errorf("nothing can be fired at this source")
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
 func (p *permission) HostKeys() keymap.Actions {
 	return keymap.Actions{
-		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", p.ToggleArming, "!").When(func() string {
+		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", p.ToggleArming, "!").In(keymap.Server, p.ArmedText).When(func() string {
 			switch st := p.Armament(); {
 			case st.Refused != nil:
 				return st.Refused.Error()

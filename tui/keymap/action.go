@@ -42,7 +42,24 @@ type Action struct {
 	Hint        string // label in the footer; "" leaves it out there
 	Do          func() tea.Cmd
 	Blocked     func() string // why it is not possible now, one sentence; nil or "" when it is
+	Menu        Menu          // the menu that lists it
+	Note        func() string // what the menu says beside What: a folder, a state; nil for none
+	Synonyms    string        // other words by which the palette finds it, separated by blanks
 }
+
+// Menu names a group of a menu. The zero Menu is of actions that no menu lists.
+type Menu string
+
+// The groups of the menus: OfKey is what can be done with the selected key, the others are the general menu.
+const (
+	OfKey  Menu = "key"
+	Save   Menu = "save"
+	Look   Menu = "look"
+	Server Menu = "server"
+)
+
+// MenuKey begins a key that exists in the general menu alone: "m w" is w in that menu.
+const MenuKey = "m "
 
 // New returns an action. shown is how the help prints its keys, what completes "this key …".
 func New(group, name, shown, what string, do func() tea.Cmd, keys ...string) Action {
@@ -58,6 +75,12 @@ func (a Action) When(blocked func() string) Action { a.Blocked = blocked; return
 
 // Hinted returns the action with a label for the footer.
 func (a Action) Hinted(label string) Action { a.Hint = label; return a }
+
+// In returns the action as one that a menu lists, with what the menu says beside it, which may be nil.
+func (a Action) In(m Menu, note func() string) Action { a.Menu, a.Note = m, note; return a }
+
+// Also returns the action with other words by which the palette finds it, separated by blanks.
+func (a Action) Also(words string) Action { a.Synonyms = words; return a }
 
 // Writing returns the action marked as one that sends requests to Redis.
 func (a Action) Writing() Action { a.Writes = true; return a }

@@ -34,7 +34,7 @@ func (d *Screen) travel() keymap.Actions {
 	return keymap.Actions{
 		arrow("earlier", "← h", "goes back in time, and pauses; folds a group", true, "left", "h"),
 		arrow("later", "→ l", "goes on in time; opens a group", false, "right", "l"),
-		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f").Hinted("fold"),
+		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f"),
 	}
 }
 

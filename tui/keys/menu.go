@@ -19,17 +19,14 @@ func (d *Screen) rowActions() keymap.Actions {
 		return ""
 	}
 	return keymap.Actions{
-		keymap.New("keys", "menu", "o", "lists what can be done with the key", d.openMenu, "o").When(none),
-		keymap.New("keys", "look ahead", "c", "says what a request would meet now", d.peek, "c").When(none),
-		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").When(none),
-		keymap.New("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V"),
+		keymap.New("keys", "key menu", "o", "lists what can be done with the key", d.openMenu, "o").When(none).Hinted("key"),
+		keymap.New("keys", "look ahead", "c", "says what a request would meet now", d.peek, "c").When(none).In(keymap.OfKey, nil).Also("why explain"),
+		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").When(none).In(keymap.OfKey, nil),
+		keymap.New("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V").In(keymap.Look, nil),
 	}
 }
 
-// offered are the actions of the menu by their names, those that write at the end.
-var offered = [...]string{"look ahead", "what if", "pin", "copy", "same prefix", "give room", "order", "fire", "burst"}
-
-// openMenu lists what can be done with the selected key; what fires is last, and asks.
+// openMenu lists what can be done with the selected key.
 func (d *Screen) openMenu() tea.Cmd { return d.menuAt(-1, -1) }
 
 // menuAt opens the menu beside a cell, or in the middle.
@@ -38,22 +35,8 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 	if k == nil {
 		return nil
 	}
-	all := d.s.Shell.All()
-	choices := []shell.Choice{{Name: "select", What: "shows the key at the right, and closes this", Aside: "enter"}}
-	for _, name := range offered {
-		act := all.Named(name)
-		if act == nil || act.Writes && d.s.Orders.CanFire() != "" {
-			continue
-		}
-		choices = append(choices, shell.Choice{Name: name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Value: *act})
-	}
-	p := d.s.Shell.NewPicker(d.s.Name(k.Reading.Key), choices)
-	p.Chosen = func(c shell.Choice) tea.Cmd {
-		if act, ok := c.Value.(keymap.Action); ok {
-			return d.s.Shell.CarryOut(act)
-		}
-		return nil
-	}
+	first := []shell.Choice{{Name: "select", What: "shows the key at the right, and closes this", Aside: "enter"}}
+	p := d.s.Shell.Menu(d.s.Name(k.Reading.Key), first, keymap.OfKey)
 	if x >= 0 {
 		p.Beside(x, y)
 	}

@@ -49,7 +49,7 @@ func New(s *session.Session) *Screen {
 		return func() tea.Cmd { d.table.step(by()); return nil }
 	}
 	page := func() int { return max(1, d.rowsShown()-1) }
-	d.actions = append(s.Actions(), d.travel()...)
+	d.actions = append(append(d.rowActions(), s.Actions()...), d.travel()...)
 	d.actions = append(d.actions,
 		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k"),
 		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j"),
@@ -58,9 +58,9 @@ func New(s *session.Session) *Screen {
 		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -d.table.lineCount() }), "home"),
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.table.lineCount() }), "end", "G"),
 		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").Hinted("expand"),
-		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab").Hinted("pane"),
-		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O"),
-		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").Hinted("what if").When(func() string {
+		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab"),
+		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O").In(keymap.OfKey, nil),
+		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").In(keymap.OfKey, nil).When(func() string {
 			if d.s.Selection.Group() == "" {
 				return ""
 			}
@@ -73,7 +73,6 @@ func New(s *session.Session) *Screen {
 			return "There is nothing to go back from."
 		}),
 	)
-	d.actions = append(d.actions, d.rowActions()...)
 	return d
 }
 

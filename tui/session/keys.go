@@ -6,6 +6,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui/keymap"
 	"ratescope/tui/rows"
+	"ratescope/tui/saving"
 )
 
 // do makes an action of a function that returns no command.
@@ -33,39 +34,39 @@ func (s *Session) Actions() keymap.Actions {
 	}
 	list := keymap.Actions{
 		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
-			"space").As(keymap.Fire).Hinted("fire").Writing().When(live),
+			"space").As(keymap.Fire).In(keymap.OfKey, nil).Hinted("fire").Writing().When(live),
 		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) },
-			"b").As(keymap.Burst).Hinted("burst").Writing().When(live),
+			"b").As(keymap.Burst).In(keymap.OfKey, nil).Hinted("burst").Writing().When(live),
 		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate,
-			"r").As(keymap.Rate).Hinted("rate").Writing().When(live),
+			"r").As(keymap.Rate).In(keymap.OfKey, nil).Writing().When(live),
 		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
 			"=").As(keymap.More).When(adjusts),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
 			"_").As(keymap.Less).When(adjusts),
-		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").Writing().When(live),
+		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").In(keymap.OfKey, nil).Writing().When(live),
 		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
-		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").When(func() string {
+		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").In(keymap.OfKey, nil).When(func() string {
 			if s.Shown.Replayed() {
 				return "A replay only shows what was seen: nothing can be changed."
 			}
 			return ""
 		}),
 		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
-			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").Writing().When(live),
-		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").Writing(),
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").In(keymap.OfKey, nil).Writing().When(live),
+		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").In(keymap.OfKey, nil).Writing(),
 		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
-		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Hinted("filter"),
-		keymap.New("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").Hinted("sort"),
+		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Also("throttled denied search").Hinted("filter"),
+		keymap.New("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s"),
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
-		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P"),
-		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y"),
-		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W"),
-		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u"),
-		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys),
-		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).When(s.Files.NoRows),
+		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").In(keymap.OfKey, nil),
+		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(keymap.OfKey, nil),
+		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W").In(keymap.Server, nil).Also("found"),
+		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(keymap.OfKey, nil),
+		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys).In(keymap.Save, saving.Folder),
+		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).In(keymap.Save, saving.Folder).When(s.Files.NoRows),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
-			"F").As(keymap.Record).When(func() string {
+			"F").As(keymap.Record).In(keymap.Save, saving.Folder).When(func() string {
 			if s.Shown.Replayed() {
 				return "This is a recording; R begins it anew."
 			}
@@ -77,13 +78,13 @@ func (s *Session) Actions() keymap.Actions {
 			}
 			return ""
 		}),
-		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").When(s.Files.NoCapsule),
+		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(keymap.Save, saving.Folder).When(s.Files.NoCapsule),
 
 		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").As(keymap.Pause).Hinted("pause"),
 		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "[").As(keymap.ZoomOut),
 		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) },
 			"]").As(keymap.ZoomIn),
-		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").When(func() string {
+		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").Also("past").When(func() string {
 			if s.Selection.Current() == nil {
 				return "There is no key yet."
 			}

@@ -115,7 +115,10 @@ func (s *Session) Touch(pressed bool) { s.Selection.Touch(pressed) }
 func (s *Session) Stop() { s.Orders.Stop() }
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
-func (s *Session) HostKeys() keymap.Actions { return s.Orders.HostKeys() }
+func (s *Session) HostKeys() keymap.Actions {
+	return append(s.Orders.HostKeys(), keymap.New("view", "watch another", "m w", "prints the commands that watch another Redis", s.openTargets,
+		keymap.MenuKey+"w").In(keymap.Server, nil).Also("connect server"))
+}
 
 // batchMsg delivers a batch of the source.
 type batchMsg struct {

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"fmt"
 	"strconv"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,8 +24,10 @@ func (a *App) actions() keymap.Actions {
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)
 	return append(list,
-		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t"),
-		keymap.New("view", "mouse", "m", "turns the mouse on or off", a.toggleMouse, "m"),
+		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t").
+			In(keymap.Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
+		keymap.New("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").Hinted("menu"),
+		keymap.New("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, keymap.MenuKey+"m").In(keymap.Look, func() string { return mouseNote(a) }),
 		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x"),
 		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").Hinted("quit"),
 	)
@@ -56,13 +57,4 @@ func (a *App) Keys() keymap.Actions { return a.keys }
 // All returns every action that there is on the screen that is shown.
 func (a *App) All() keymap.Actions {
 	return append(append(keymap.Actions(nil), a.at().Keys().Refresh()...), a.keys.Refresh()...)
-}
-
-func (a *App) toggleMouse() tea.Cmd {
-	if a.mouse = !a.mouse; a.mouse {
-		a.Say("Mouse on.")
-	} else {
-		a.Say("Mouse off: the terminal's own selection works.")
-	}
-	return a.Remember("mouse", fmt.Sprint(a.mouse))
 }

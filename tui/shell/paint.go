@@ -59,10 +59,12 @@ func (a *App) paint() {
 	}
 }
 
+// mostHints is how many keys the footer names.
+const mostHints = 10
+
 // footerActions are the actions that the footer names, in the order of need: the way out, the help,
-// what the screen is for, the other screens. Where all of them do not fit the screens share
-// one hint.
-func footerActions(a *App, columns int) (shown keymap.Actions) {
+// the other screens, which share one hint, and what the screen is for, in its order. At most ten.
+func footerActions(a *App) (shown keymap.Actions) {
 	var screens keymap.Actions
 	for _, act := range a.keys.Refresh() {
 		switch {
@@ -73,23 +75,21 @@ func footerActions(a *App, columns int) (shown keymap.Actions) {
 			shown = append(shown, act)
 		}
 	}
-	const roomForNames = 150
-	if n := len(screens); columns < roomForNames && n > 1 {
+	if n := len(screens); n > 1 {
 		next := func() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
 		shown = append(shown, keymap.New("", "", "1-"+screens[n-1].Help().Key, "", next, "1").Hinted("screens"))
-		screens = nil
 	}
 	for _, act := range a.at().Keys().Refresh() {
 		if act.Hint != "" && act.Enabled() {
 			shown = append(shown, act)
 		}
 	}
-	return append(shown, screens...)
+	return shown[:min(len(shown), mostHints)]
 }
 
 // paintFooter shows the keys that matter most, each of which can be clicked.
 func paintFooter(a *App, r cell.Rect) {
-	shown := footerActions(a, r.W)
+	shown := footerActions(a)
 	names := make([]string, 0, 2*len(shown))
 	x := r.X + 1
 	for _, act := range shown {
@@ -108,7 +108,7 @@ func paintFooter(a *App, r cell.Rect) {
 		x += width + 2
 	}
 	a.Canvas.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, a.footer.of(names, r.W-2, a.Canvas.Look))
-	paintBlocked(a, x, r.Y, r.X+r.W-1)
+	paintBlocked(a, x, r.Y, r.X+r.W-1, mostHints-len(shown))
 }
 
 // footer keeps the text of the footer, which is the same in most pictures and as dear to style
@@ -136,12 +136,15 @@ func (f *footer) of(names []string, width int, look chart.Look) string {
 	return f.text
 }
 
-// paintBlocked names behind the others the keys of the screen that can do nothing now; a click
-// says why.
-func paintBlocked(a *App, x, y, end int) {
+// paintBlocked names behind the others the keys of the screen that can do nothing now, so many at
+// most; a click says why.
+func paintBlocked(a *App, x, y, end, most int) {
 	for _, act := range a.at().Keys().Refresh() {
 		if act.Hint == "" || act.Enabled() {
 			continue
+		}
+		if most--; most < 0 {
+			return
 		}
 		text := act.Keys()[0] + " " + act.Hint
 		width := safetext.Width(text)

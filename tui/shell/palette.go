@@ -14,7 +14,7 @@ import (
 	"ratescope/tui/widget"
 )
 
-// newPalette lists every action by its name. One that sends requests to Redis is not the
+// newPalette lists every action by its name, what was chosen from a list before first. One that sends requests to Redis is not the
 // first hit of anything but its whole name, and asks before it does.
 func newPalette(a *App) *Picker {
 	var choices []Choice
@@ -22,7 +22,7 @@ func newPalette(a *App) *Picker {
 		if act.ID == keymap.Palette {
 			continue
 		}
-		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Dim: !act.Enabled(),
+		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Synonyms: act.Synonyms, Last: act.Writes, Dim: !act.Enabled(),
 			Weight: slices.Index(a.used, act.Name), Value: act}
 		if reason := act.Reason(); reason != "" {
 			c.What = reason
@@ -32,7 +32,7 @@ func newPalette(a *App) *Picker {
 		}
 		choices = append(choices, c)
 	}
-	slices.SortStableFunc(choices, func(x, y Choice) int { return cmp.Compare(turn(x), turn(y)) })
+	slices.SortStableFunc(choices, func(x, y Choice) int { return cmp.Or(turn(x)-turn(y), y.Weight-x.Weight) })
 	p := a.NewPicker("do", choices)
 	p.Chosen = func(c Choice) tea.Cmd { return a.CarryOut(c.Value.(keymap.Action)) }
 	return p

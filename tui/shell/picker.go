@@ -27,6 +27,11 @@ type Choice struct {
 	Weight int    // among equals the greater goes first
 	Sample string // rendered, before the aside; "" none
 	Value  any
+
+	Synonyms string // words, separated by blanks, that are matched as the name is
+
+	Group string   // heading at the left, shown at the first of its kind; "" none
+	Keys  []string // any of which chooses it while nothing is typed
 }
 
 // FilterValue is what the list filters: the name, and the words about it.
@@ -53,13 +58,14 @@ func (s *surface) NewPicker(title string, choices []Choice) *Picker {
 	p := &Picker{Title: title, choices: choices, input: widget.NewInput(s.Canvas.Look, "› ", s.Canvas.Look.Raised)}
 	items := make([]list.Item, len(choices))
 	names := make([]string, len(choices))
-	name, what := 8, 20
+	name, what, group := 8, 20, 0
 	for i, c := range choices {
 		items[i], names[i] = c, c.Name
 		name, what = max(name, safetext.Width(c.Name)), max(what, safetext.Width(c.What))
+		group = max(group, safetext.Width(c.Group))
 	}
-	p.width = min(name+what+20, max(s.Canvas.Buffer.W-6, 20))
-	p.list = list.New(items, newDelegate(s.Canvas.Look, name, p.width-4), p.width-4, 1)
+	p.width = min(group+name+what+20, max(s.Canvas.Buffer.W-6, 20))
+	p.list = list.New(items, newDelegate(s.Canvas.Look, group, name, p.width-4), p.width-4, 1)
 	p.list.SetShowTitle(false)
 	p.list.SetShowFilter(false)
 	p.list.SetShowStatusBar(false)
@@ -123,6 +129,11 @@ func (p *Picker) rank(pattern string, targets []string) []list.Rank {
 		name, what, _ := strings.Cut(target, "\x00")
 		m, marked := widget.Rank(name, pattern)
 		class := 10 * int(m)
+		for word := range strings.FieldsSeq(p.choices[i].Synonyms) {
+			if also, _ := widget.Rank(word, pattern); also > m && also > widget.InsideMatch {
+				m, marked, class = also, nil, 10*int(also)-1 // its own name goes before
+			}
+		}
 		if m <= widget.InsideMatch {
 			class, marked = 0, nil
 			if m, at := widget.Rank(what, pattern); m >= widget.WordMatch {
@@ -135,7 +146,7 @@ func (p *Picker) rank(pattern string, targets []string) []list.Rank {
 		if class == 0 {
 			continue
 		}
-		if c := &p.choices[i]; c.Last && m != widget.WholeMatch {
+		if c := &p.choices[i]; c.Last && !strings.EqualFold(name, pattern) {
 			class -= 1000
 		} else if c.Dim {
 			class -= 5
@@ -185,6 +196,10 @@ func (p *Picker) Update(msg tea.Msg) (tea.Cmd, bool) {
 		case "tab":
 			p.complete()
 			return nil, true
+		}
+		if i := slices.IndexFunc(p.choices, func(c Choice) bool { return slices.Contains(c.Keys, msg.String()) }); i >= 0 &&
+			p.input.Value() == "" {
+			return p.Chosen(p.choices[i]), false
 		}
 	case tea.PasteMsg:
 	default:
@@ -274,15 +289,15 @@ func (p *Picker) Modal() bool { return true }
 // delegate renders a choice as one line.
 type delegate struct {
 	look                         chart.Look
-	name, width                  int
+	group, name, width           int // cells of the heading, 0 for none, of the name, and of all
 	text, dim, mark, lit, litDim lipgloss.Style
 	litMark                      lipgloss.Style
 }
 
-func newDelegate(l chart.Look, name, width int) delegate {
+func newDelegate(l chart.Look, group, name, width int) delegate {
 	r, s := l.Raised, l.Selected
 	return delegate{
-		look: l, name: name, width: width,
+		look: l, group: group, name: name, width: width,
 		text: widget.Lip(l.Text.On(r)), dim: widget.Lip(l.Dim.On(r)), mark: widget.Lip(l.Accent.On(r)).Bold(true),
 		lit: widget.Lip(l.Title.On(s)), litDim: widget.Lip(l.Dim.On(s)), litMark: widget.Lip(l.Accent.On(s)).Bold(true),
 	}
@@ -307,9 +322,16 @@ func (d delegate) Render(w io.Writer, m list.Model, index int, item list.Item) {
 		marked = m.MatchesForItem(index)
 	}
 	aside := " " + c.Aside
-	room := max(d.width-2-d.name-1-safetext.Width(aside)-lipgloss.Width(c.Sample)-1, 0)
+	head := ""
+	if d.group > 0 {
+		if all := m.VisibleItems(); index == 0 || all[index-1].(Choice).Group != c.Group {
+			head = c.Group
+		}
+		head += strings.Repeat(" ", max(d.group-safetext.Width(head), 0)+1)
+	}
+	room := max(d.width-2-len(head)-d.name-1-safetext.Width(aside)-lipgloss.Width(c.Sample)-1, 0)
 	name, what := c.Name, safetext.Clip(c.What, room, safetext.Ellipsis)
-	line := mark.Render(sign) + lipgloss.StyleRunes(name, marked, mark, text) +
+	line := mark.Render(sign) + dim.Render(head) + lipgloss.StyleRunes(name, marked, mark, text) +
 		text.Render(strings.Repeat(" ", max(d.name-safetext.Width(name), 0)+1))
 	length := len([]rune(name)) + 1
 	var at []int

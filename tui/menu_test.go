@@ -1,0 +1,55 @@
+package tui_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/tuitest"
+)
+
+// TestTheMenus: each lists what it is for with the key that does it, under one key, and what is chosen by
+// its key there is done; what fires asks first.
+func TestTheMenus(t *testing.T) {
+	injector := &tuitest.Injector{}
+	for _, size := range [][2]int{{80, 24}, {140, 42}} {
+		s := newStage(t, size[0], size[1], tui.Options{Inject: firing.Options{Injector: injector}})
+		s.run(time.Second)
+		s.press("o")
+		for _, want := range []string{"look ahead", "pin", "same prefix", "copy", "copy commands", "give room", "open in the lab",
+			"burst at a copy", "order", "rate", "what if"} {
+			s.see(want + " ")
+		}
+		s.press("space")
+		s.see("It writes to Redis.")
+		s.press("esc", "o", "c")
+		s.see("One request of cost 1")
+		s.press("o", "z")
+		s.see("esc back") // which clears the filter
+		s.press("esc", "m")
+		for _, want := range []string{"save", "look", "server", "record", "export", "csv", "capsule", "theme", "mouse", "arrangement", "arm",
+			"identify", "watch another"} {
+			s.see(want + " ")
+		}
+		if size[0] > 80 {
+			s.see("to /", "(on)")
+		}
+		if text := s.text(); strings.Count(text, "save ") != 1 {
+			t.Errorf("a heading stands more than once:\n%s", text)
+		}
+		s.press("m")
+		s.see("Mouse off")
+		s.press("m", "m")
+		s.see("Mouse on")
+		s.press("m", "w")
+		s.see("ratescope --redis redis://HOST:6379 --watch")
+		s.press("esc", "m", "W")
+		s.see("limiters")
+		s.press("esc")
+	}
+	if n := len(injector.Orders()); n != 0 {
+		t.Errorf("the menus fired %d times without a question", n)
+	}
+}
