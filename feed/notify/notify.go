@@ -37,8 +37,10 @@ const (
 	pause    = time.Second // before the second attempt; doubled for each after it
 )
 
-// client sends the POSTs. It follows no redirects: they would carry the alert elsewhere.
+// client sends the POSTs, over connections of its own. It follows no redirects: they would carry the
+// alert elsewhere.
 var client = &http.Client{
+	Transport:     http.DefaultTransport.(*http.Transport).Clone(),
 	Timeout:       timeout,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
