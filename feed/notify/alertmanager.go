@@ -23,7 +23,7 @@ const (
 )
 
 // manager tells one Alertmanager which alerts fire: of a change at once, and of all again and again while they
-// last, so that it knows them after a restart. An end is told until it is heard. Safe for concurrent use.
+// last, so that it knows them after a restart. An end is posted until an Alertmanager takes it. Safe for concurrent use.
 type manager struct {
 	url  string
 	told func(report.Delivery)

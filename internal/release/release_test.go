@@ -36,7 +36,7 @@ func main() {
 `
 
 // TestConsumer releases the checked out commit into a proxy of files, and lets a fresh module fetch
-// everything from there, as a consumer does: without a replace, and with the module cache of nobody.
+// everything from there, as a consumer does: without a replace, and with an empty module cache.
 func TestConsumer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches every dependency")

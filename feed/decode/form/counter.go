@@ -1,4 +1,4 @@
-// Package form knows the forms in which limiters keep their state, whoever wrote them: counters, logs,
+// Package form knows the forms in which limiters keep their state, of libraries and of applications alike: counters, logs,
 // buckets and arrival times, in strings, lists and sorted sets. The decoders of libraries are made of
 // them, and the rules for limiters of the user's own are compiled to them.
 package form

@@ -10,7 +10,7 @@ import (
 )
 
 // Dated reports whether a part of a name reads as a window of these hours: a calendar's, the number of a
-// usual window, the second or millisecond at which one starts or ends, or the minute of a day. Whoever reads
+// usual window, the second or millisecond at which one starts or ends, or the minute of a day. A program that reads
 // the key as a counter until its expiry would be wrong.
 func Dated(name string, now limiter.Instant) bool {
 	for _, at := range numbers.FindAllString(name, -1) {
