@@ -159,7 +159,8 @@ func TestStrangeKeys(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a signal ends what takes long, with what was done so far.
+// TestInterrupted: a signal ends what takes long, with what was done so far. The request that was
+// under way at the signal may have no answer.
 func TestInterrupted(t *testing.T) {
 	r := interrupt(t, 3, "fire", "demo:mine", "-n", "1000", "--rate", "20/s", "--limit", "1000/1h", "--json")
 	if r.code != 130 {
@@ -167,8 +168,9 @@ func TestInterrupted(t *testing.T) {
 	}
 	var f fired
 	(result{out: r.out}).ok(t, &f)
-	if n := len(f.Requests); n < 3 || n > 500 || f.Summary.Admitted != n {
-		t.Errorf("%d requests before the signal, summary %+v", n, f.Summary)
+	n, sum := len(f.Requests), f.Summary
+	if n < 3 || n > 500 || sum.Admitted+sum.Unknown != n || sum.Unknown > 1 || sum.Admitted < 2 {
+		t.Errorf("%d requests before the signal, summary %+v", n, sum)
 	}
 }
 
