@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"hash/maphash"
 	"time"
 
 	"ratescope/limiter/internal/waiting"
@@ -10,20 +11,20 @@ import (
 // Memory decides within this process. Keys are spread over shards with a lock each; a
 // decision on a key that is known allocates nothing. A key takes its place when it is
 // first charged and leaves when it is as new again, so the memory is bounded by the keys
-// that are in use, and by WithMaxKeys: 100 to 200 bytes a key, and the length of a key of more than 16 bytes. A
+// that are in use, and by WithMaxKeys: 100 to 200 bytes a key and its name. A
 // key with a log takes twice that, and from 17 requests in a window on 4 to 8 bytes for each,
 // or 16 to 32 where the window is longer than an hour or a request costs more than 1. It may be used by many goroutines. Its zero value is not usable.
 //
 // Its decisions leave out the clock-aligned windows of logs, as those of Redis do.
 type Memory struct {
-	shards [shardCount]shard // first, for then they begin where lines of the cache do
+	shards [shardCount]shard
 	settings
 	algorithm Algorithm
-	hash      hashSecret
+	seed      maphash.Seed
 	system    systemClock
 }
 
-const shardCount = 1 << lenBits
+const shardCount = 64
 
 // NewMemory returns a limiter that keeps its keys in this process. A layout and the
 // recording of denials mean nothing to it.
@@ -35,7 +36,7 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	if err := s.validate(a); err != nil {
 		return nil, err
 	}
-	m := &Memory{settings: s, algorithm: a, hash: newHashSecret(), system: newSystemClock()}
+	m := &Memory{settings: s, algorithm: a, seed: maphash.MakeSeed(), system: newSystemClock()}
 	for i := range m.shards {
 		m.shards[i].most = s.maxKeys / shardCount
 	}
@@ -81,25 +82,25 @@ func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (d 
 }
 
 func (m *Memory) allow(d *Decision, q *request, key string) {
-	s := m.shard(q, key)
+	s := m.shard(key)
 	s.mu.Lock()
 	if q.n > 0 {
-		s.allow(d, q)
+		s.allow(d, q, key)
 	} else {
-		s.peek(d, q)
+		s.peek(d, q, key)
 	}
 	s.mu.Unlock()
 }
 
-// shard names the key and returns where it is kept.
-func (m *Memory) shard(q *request, key string) *shard {
-	return &m.shards[m.hash.nameKey(q, key)%shardCount]
-}
+// shard returns where a key is kept.
+func (m *Memory) shard(key string) *shard { return &m.shards[m.place(key)] }
+
+func (m *Memory) place(key string) uint64 { return maphash.String(m.seed, key) % shardCount }
 
 func (m *Memory) peek(d *Decision, q *request, key string) {
-	s := m.shard(q, key)
+	s := m.shard(key)
 	s.mu.Lock()
-	s.peek(d, q)
+	s.peek(d, q, key)
 	s.mu.Unlock()
 }
 
@@ -111,12 +112,12 @@ func (m *Memory) Refund(ctx context.Context, key string, limit Limit, n int64) (
 	}
 	var q request
 	q.fill(&d, m.now(), limit, &m.convention, n, m.algorithm)
-	s := m.shard(&q, key)
+	s := m.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refund(&q)
+	s.refund(&q, key)
 	q.n, d.Cost = 0, 0
-	s.peek(&d, &q)
+	s.peek(&d, &q, key)
 	return d, nil
 }
 
@@ -139,57 +140,36 @@ func (m *Memory) Reset(ctx context.Context, key string, limit Limit) error {
 	if err := m.check(ctx, key, limit, 0); err != nil {
 		return err
 	}
-	var q request
-	s := m.shard(&q, key)
+	s := m.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reset(&q)
+	delete(s.keys, key)
 	return nil
 }
 
 // Len returns how many keys are held, none by a nil Memory. Some of them may be as new already.
-func (m *Memory) Len() int {
-	if m == nil {
-		return 0
-	}
-	n := 0
-	for i := range m.shards {
-		s := &m.shards[i]
-		s.mu.Lock()
-		n += s.n
-		s.mu.Unlock()
-	}
-	return n
-}
+func (m *Memory) Len() int { return m.sum(func(s *shard) int { return len(s.keys) }) }
 
 // Evicted returns how many keys went before they were as new, because of WithMaxKeys.
-func (m *Memory) Evicted() int64 {
-	if m == nil {
-		return 0
-	}
-	n := int64(0)
-	for i := range m.shards {
-		s := &m.shards[i]
-		s.mu.Lock()
-		n += s.evicted
-		s.mu.Unlock()
-	}
-	return n
-}
+func (m *Memory) Evicted() int64 { return int64(m.sum(func(s *shard) int { return int(s.evicted) })) }
 
 // Sweep drops every key that is as new at the instant now, and returns how many went.
 // It is not needed for decisions, which sweep as they go; it is for a process that falls
 // silent and wants its memory back.
 func (m *Memory) Sweep(now Instant) int {
+	return m.sum(func(s *shard) int { return s.sweep(now, len(s.keys)) })
+}
+
+// sum adds up what a function returns for each shard, under its lock.
+func (m *Memory) sum(of func(*shard) int) (n int) {
 	if m == nil {
 		return 0
 	}
-	gone := 0
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
-		gone += s.sweep(now, s.places()+s.n)
+		n += of(s)
 		s.mu.Unlock()
 	}
-	return gone
+	return n
 }

@@ -89,7 +89,9 @@ func (q *request) refundGCRA(k packed) (packed, bool) {
 
 // refund removes the newest n units, as State.refundLog does, and reports whether there were any.
 func (r *ring) refund(q *request) bool {
-	if r.n == 0 || q.n == 0 {
+	was := r.extent
+	if r.forget(q); r.n == 0 || q.n == 0 {
+		r.extent = was
 		return false
 	}
 	for left := q.n; r.n > 0 && left > 0; {

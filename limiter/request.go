@@ -15,12 +15,10 @@ type request struct {
 	n       int64
 	largest int64 // the largest n that can ever be admitted: the burst, or the limit
 	alg     Algorithm
-	logs    bool // the algorithm keeps every request
-	bursts  bool // as Algorithm.Bursts
-	write   bool // what is decided is kept
-	key     string
-	name    shortName // of the key, for a Memory
-	blocked Instant   // until when the key is blocked: before the decision, then after it
+	logs    bool    // the algorithm keeps every request
+	bursts  bool    // as Algorithm.Bursts
+	write   bool    // what is decided is kept
+	blocked Instant // until when the key is blocked: before the decision, then after it
 }
 
 // fill sets the fields of q, and those that d repeats, in place: the processor waits when

@@ -1,14 +1,19 @@
 package limiter
 
-// ring is the log of one key in memory: a circular buffer with the sum of what it holds,
-// unpacked from its cell. Most decisions need these fields alone and not the buffer. The zero
-// ring is empty.
+// ring is the log of one key in memory: a circular buffer with the sum of what it holds. Most
+// decisions need these fields alone and not the buffer. The zero ring is empty.
 type ring struct {
+	extent
+	marks   []mark  // as many as a power of two
+	entries []Entry // the same; in use instead of marks if there are any
+	used    Instant // when more than an eighth of the buffer was last in use
+}
+
+// extent is the part of the buffer that counts.
+type extent struct {
 	sum         int64
 	head, n     uint32  // the oldest entry, and how many there are
 	first, last Instant // of the oldest entry and the newest; they mean nothing when there is none
-	marks       []mark  // as many as a power of two
-	entries     []Entry // the same; in use instead of marks if there are any
 }
 
 // mark is an entry of a single unit, which is what most are: the lower bits of its instant,
@@ -22,41 +27,10 @@ func (m mark) entry(last Instant) Entry {
 	return Entry{At: last - Instant(uint32(last)-uint32(m)), Count: 1}
 }
 
-const largeBit = 1 << 31 // beside n, in a cell: the log is in t.wide
-
-// unpack reads the log of a key.
-func (t *table) unpack(r *ring, i int) {
-	c := &t.logs[i]
-	r.sum, r.first, r.last = c.state.y, c.state.at, Instant(c.state.z)
-	r.head, r.n = uint32(c.state.x>>32), uint32(c.state.x)&^largeBit
-	r.marks = c.small[:]
-	if c.state.x&largeBit != 0 {
-		r.marks, r.entries = t.large[i].marks, t.large[i].entries
-	}
-}
-
-// pack writes it back. An empty log begins again with few.
-func (t *table) pack(r *ring, i int) {
-	n := r.n
-	if r.n > 0 && len(r.marks) != smallLog {
-		n |= largeBit
-	}
-	t.logs[i].state = packed{at: r.first, x: int64(r.head)<<32 | int64(n), y: r.sum, z: int64(r.last)}
-}
-
-// largeLog holds a log that does not fit into its cell, as marks or as entries; the length of
-// either is a power of two.
-type largeLog struct {
-	marks   []mark
-	entries []Entry
-	used    Instant // when more than an eighth of it was last in use
-}
-
-func (w *largeLog) room() int { return len(w.marks) + len(w.entries) }
-
-// roomyLog is the capacity, in entries, up to which a large log is kept. A larger one of which
-// at most an eighth is in use is freed after grace.
-const roomyLog = 1024
+const (
+	leastLog = 16   // entries of a buffer
+	roomyLog = 1024 // entries of a buffer that is kept although at most an eighth of it is in use
+)
 
 // at returns an entry, counted from the oldest.
 func (r *ring) at(i uint32) Entry {
@@ -81,7 +55,7 @@ func (r *ring) fits(e Entry) bool {
 	return e.Count == 1 && r.entries == nil && (r.n == 0 || max(r.last, e.At)-min(r.first, e.At) < markSpan)
 }
 
-// forget drops the entries that no longer count from an unpacked log.
+// forget drops the entries that no longer count.
 func (r *ring) forget(q *request) {
 	oldest := q.now - Instant(q.w) + 1 - Instant(q.edge())
 	if r.n > 0 && r.last < oldest {
@@ -98,10 +72,7 @@ func (r *ring) forget(q *request) {
 
 // add records the request. After the clock jumped back an entry goes where its instant
 // belongs, or, in a stream, whose ids never go back, to the end.
-func (t *table) add(r *ring, q *request, number int) {
-	if r.short() {
-		t.reduce(r, number)
-	}
+func (r *ring) add(q *request) {
 	r.sum = addCapped(r.sum, q.n)
 	e := Entry{At: q.now, Count: q.n}
 	same := false
@@ -113,7 +84,8 @@ func (t *table) add(r *ring, q *request, number int) {
 		}
 	}
 	if !same && r.full() || r.entries == nil && !r.fits(e) {
-		t.enlarge(r, q.now, number, r.fits(e))
+		r.resize(r.fits(e))
+		r.used = q.now
 	}
 	if same {
 		r.set(r.n-1, e)
@@ -134,66 +106,32 @@ func (t *table) add(r *ring, q *request, number int) {
 	r.set(i, e)
 }
 
-// enlarge moves a log to a largeLog with room for more, as marks or as entries. It reuses the
-// one that the key has, if that is large enough.
-func (t *table) enlarge(r *ring, now Instant, i int, marks bool) {
-	if t.large == nil {
-		t.large = make([]largeLog, t.places())
+// resize copies a log to a buffer of marks or of entries with room for one more at least.
+func (r *ring) resize(marks bool) {
+	from, room := *r, leastLog
+	for room <= int(r.n) {
+		room *= 2
 	}
-	need := 2 * smallLog
-	for need <= int(r.n) {
-		need *= 2
+	r.head, r.marks, r.entries = 0, nil, nil
+	if marks {
+		r.marks = make([]mark, room)
+	} else {
+		r.entries = make([]Entry, room)
 	}
-	has := &t.large[i]
-	switch {
-	case marks && len(has.marks) < need:
-		*has = largeLog{marks: make([]mark, need)}
-	case !marks && len(has.entries) < need:
-		*has = largeLog{entries: make([]Entry, need)}
-	}
-	has.used = now
-	r.move(has)
-}
-
-// move copies a log to another buffer.
-func (r *ring) move(to *largeLog) {
-	from := *r
-	r.head, r.marks, r.entries = 0, to.marks, to.entries
 	for k := range r.n {
 		r.set(k, from.at(k))
 	}
 }
 
-// short reports whether a log in a largeLog fits into half of the marks of its cell.
-func (r *ring) short() bool {
-	return r.n <= smallLog/2 && len(r.marks) != smallLog && (r.sum == int64(r.n) && r.last-r.first < markSpan || r.n == 0)
-}
-
-// reduce moves a short log back to its cell. The largeLog stays with the key; see releaseLog.
-func (t *table) reduce(r *ring, i int) {
-	r.move(&largeLog{marks: t.logs[i].small[:]})
-}
-
-// releaseLog frees a largeLog of which at most an eighth has been in use for grace. It is called
-// by sweeps, and takes what it finds as the state since the call before.
-func (t *table) releaseLog(i int, now Instant) {
-	has := &t.large[i]
-	if has.room() <= roomyLog {
-		return
-	}
-	var r ring
-	t.unpack(&r, i)
-	inUse := len(r.marks) != smallLog
-	switch {
-	case inUse && int(r.n) > has.room()/8:
-		has.used = now
-	case now < has.used+grace:
-	case inUse:
-		*has = largeLog{}
-		t.enlarge(&r, now, i, r.entries == nil)
-		t.pack(&r, i)
-	default:
-		*has = largeLog{}
+// release frees a large buffer of which at most an eighth has been in use for grace. It is called by
+// sweeps, and takes what it finds as the state since the call before.
+func (r *ring) release(now Instant) {
+	switch room := len(r.marks) + len(r.entries); {
+	case room <= roomyLog:
+	case int(r.n) > room/8:
+		r.used = now
+	case now >= r.used+grace:
+		r.resize(r.sum == int64(r.n) && (r.n == 0 || r.last-r.first < markSpan))
 	}
 }
 

@@ -131,7 +131,7 @@ func (m *Memory) AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]D
 	return m.each(ctx, n, parts, func(all []Decision, held []heldPart) {
 		allowed := n > 0
 		for i, p := range held {
-			p.shard.peek(&all[i], &p.request)
+			p.shard.peek(&all[i], &p.request, p.state)
 			allowed = allowed && all[i].Allowed
 		}
 		if !allowed {
@@ -140,7 +140,7 @@ func (m *Memory) AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]D
 		for _, i := range byWindow(held) {
 			p := held[i]
 			all[i] = Decision{At: p.request.now, Limit: p.request.limit, Cost: n}
-			p.shard.allow(&all[i], &p.request)
+			p.shard.allow(&all[i], &p.request, p.state)
 		}
 	})
 }
@@ -149,6 +149,7 @@ func (m *Memory) AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]D
 type heldPart struct {
 	request request
 	shard   *shard
+	state   string // the name of its state
 }
 
 // byWindow lists parts from the longest window to the shortest: where a Memory is full, a
@@ -166,7 +167,7 @@ func byWindow(parts []heldPart) []int {
 func (m *Memory) PeekKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error) {
 	return m.each(ctx, n, parts, func(all []Decision, held []heldPart) {
 		for i, p := range held {
-			p.shard.peek(&all[i], &p.request)
+			p.shard.peek(&all[i], &p.request, p.state)
 		}
 	})
 }
@@ -175,9 +176,9 @@ func (m *Memory) PeekKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]De
 func (m *Memory) RefundKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]Decision, error) {
 	return m.each(ctx, n, parts, func(all []Decision, held []heldPart) {
 		for i, p := range held {
-			p.shard.refund(&p.request)
+			p.shard.refund(&p.request, p.state)
 			p.request.n, all[i].Cost = 0, 0
-			p.shard.peek(&all[i], &p.request)
+			p.shard.peek(&all[i], &p.request, p.state)
 		}
 	})
 }
@@ -186,7 +187,7 @@ func (m *Memory) RefundKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]
 func (m *Memory) ResetKeys(ctx context.Context, parts ...KeyLimit) error {
 	_, err := m.each(ctx, 0, parts, func(_ []Decision, held []heldPart) {
 		for _, p := range held {
-			p.shard.reset(&p.request)
+			delete(p.shard.keys, p.state)
 		}
 	})
 	return err
@@ -206,10 +207,9 @@ func (m *Memory) each(ctx context.Context, n int64, parts []KeyLimit, do func([]
 	var locked [shardCount]bool
 	for i, p := range parts {
 		h := &held[i]
-		shard := m.hash.nameKey(&h.request, p.Key) % shardCount
-		h.shard, locked[shard], h.request = &m.shards[shard], true, request{}
+		at := m.place(p.Key)
+		h.shard, locked[at], h.state = &m.shards[at], true, keyname.OfWindow(p.Key, p.Limit.Window)
 		h.request.fill(&all[i], now, p.Limit, &m.convention, n, m.algorithm)
-		m.hash.nameKey(&h.request, keyname.OfWindow(p.Key, p.Limit.Window))
 	}
 	for i := range m.shards { // always in this order, so that two calls do not wait for each other
 		if locked[i] {

@@ -1,25 +1,35 @@
 package limiter
 
 import (
+	"maps"
+	"strings"
 	"sync"
 	"time"
 )
 
-// shard is one part of a Memory: a table with its lock. What every decision looks at comes
-// first and fits into a line of the processor's cache.
+// shard is one part of a Memory: the states of its keys, with their lock.
 type shard struct {
-	mu     sync.Mutex
-	cursor uint32 // the cell that the next eviction examines first
-	ops    uint32 // decisions, to sweep now and then
-	table
+	mu      sync.Mutex
+	ops     uint32 // decisions, to sweep now and then
+	keys    map[string]*cell
+	peak    int   // the most keys since the map was made
 	most    int   // keys; 0 is no bound
 	evicted int64 // keys that went before they were as new
-	_       [32]byte
+	_       [64]byte
+}
+
+// cell is the state of one key, packed: a State has room for every algorithm.
+type cell struct {
+	until   Instant // from then on the cell may be freed
+	state   packed
+	blocked Instant
+	log     *ring // of an algorithm that keeps one, once something was charged
 }
 
 const (
 	sweepEvery = 128 // decisions between two sweeps of known keys
 	sweepCells = 8   // examined by a sweep
+	evictLooks = 16  // keys that an eviction chooses from
 	smallShard = 1024
 	grace      = 60_000_000 // microseconds for which a Memory keeps what may be needed again
 )
@@ -32,100 +42,99 @@ func (q *request) asNew(reset time.Duration) Instant {
 
 // allow decides about a request of cost 1 or more. A key has a cell while there is something
 // charged to it, or while it is blocked.
-func (s *shard) allow(d *Decision, q *request) {
+func (s *shard) allow(d *Decision, q *request, key string) {
 	q.write = true
-	i, c := s.seek(s.home(q.name.tag), q.name) // find, without the call
-	if i >= 0 && q.name.long() {
-		i, c = s.findLong(q)
-	}
-	known := i >= 0
+	c, known := s.keys[key]
+	var made cell
 	if !known {
-		s.sweep(q.now, sweepCells)
-		if s.most > 0 && s.n >= s.most {
-			s.evict()
-		}
-		i, c = s.put(q)
+		c = &made
 	}
-	if q.c.Block > 0 {
-		q.blocked = s.blocked[i]
-	}
+	q.blocked = c.blocked
 	charged := false
 	if q.logs {
-		charged = s.decideLog(d, q, i)
+		charged = c.decideLog(d, q)
 	} else {
 		var k packed
 		if k, charged = q.decide(d, c.state); charged {
 			c.state = k
 		}
 	}
-	if q.c.Block > 0 {
-		s.blocked[i] = q.blocked
-	}
-	if !known && d.ResetAfter <= 0 {
-		s.remove(i)
-		return
-	}
+	c.blocked = q.blocked
 	// Only what is charged may bring it forward: what was there counts on.
 	if until := q.asNew(d.ResetAfter); charged || until > c.until {
 		c.until = until
 	}
-	if s.ops++; s.ops%sweepEvery == 0 {
-		s.sweep(q.now, sweepCells)
+	switch {
+	case !known && d.ResetAfter > 0:
+		s.put(key, made, q.now)
+	case known:
+		if s.ops++; s.ops%sweepEvery == 0 {
+			s.sweep(q.now, sweepCells)
+		}
 	}
 }
 
-// peek decides and changes nothing.
-func (s *shard) peek(d *Decision, q *request) {
-	i, c := s.find(q)
-	if i >= 0 && q.c.Block > 0 {
-		q.blocked = s.blocked[i]
+// put adds the state of a new key, and makes room for it.
+func (s *shard) put(key string, c cell, now Instant) {
+	s.sweep(now, sweepCells)
+	if s.most > 0 && len(s.keys) >= s.most {
+		s.evict()
 	}
+	if s.keys == nil {
+		s.keys = make(map[string]*cell)
+	}
+	s.keys[strings.Clone(key)] = &c // not what the key may be cut from
+	s.peak = max(s.peak, len(s.keys))
+}
+
+// peek decides and changes nothing.
+func (s *shard) peek(d *Decision, q *request, key string) {
+	var c cell
+	if known := s.keys[key]; known != nil {
+		c = *known
+	}
+	q.blocked = c.blocked
 	if q.logs {
-		var r ring
-		if i >= 0 {
-			s.unpack(&r, i)
-			r.forget(q)
-		}
-		q.settle(d, q.fits(r.sum))
-		r.explain(d, q)
-		q.close(d)
+		c.decideLog(d, q)
 		return
 	}
-	var k packed
-	if i >= 0 {
-		k = c.state
-	}
-	q.decide(d, k)
+	q.decide(d, c.state)
 }
 
 // decideLog decides about a key with a log, and says whether it charged. A request that is
 // not charged does not even forget: after the clock jumped back, what was there still counts.
-func (s *shard) decideLog(d *Decision, q *request, i int) bool {
-	var r ring
-	s.unpack(&r, i)
+func (c *cell) decideLog(d *Decision, q *request) bool {
+	var none ring
+	r := c.log
+	if r == nil {
+		r = &none
+	}
+	was := r.extent
 	r.forget(q)
 	charged := q.settle(d, q.fits(r.sum))
 	if charged {
-		s.add(&r, q, i)
-		s.pack(&r, i)
+		if c.log == nil {
+			c.log = new(ring)
+			r = c.log
+		}
+		r.add(q)
 	}
 	r.explain(d, q)
 	q.close(d)
+	if !charged {
+		r.extent = was
+	}
 	return charged
 }
 
 // refund takes back units that were charged to a key last.
-func (s *shard) refund(q *request) {
-	i, c := s.find(q)
-	if i < 0 {
+func (s *shard) refund(q *request, key string) {
+	c := s.keys[key]
+	if c == nil {
 		return
 	}
 	if q.logs {
-		var r ring
-		s.unpack(&r, i)
-		r.forget(q)
-		if r.refund(q) {
-			s.pack(&r, i)
+		if c.log != nil && c.log.refund(q) {
 			// What a stream puts back begins anew.
 			c.until = max(c.until, q.asNew(span(q.w+q.edge())))
 		}
@@ -136,67 +145,40 @@ func (s *shard) refund(q *request) {
 	}
 }
 
-// reset forgets a key.
-func (s *shard) reset(q *request) {
-	if i, _ := s.find(q); i >= 0 {
-		s.remove(i)
-	}
-}
-
-// sweep examines n cells and evicts the expired ones; it returns how many.
+// sweep examines n keys, as a map happens to give them, and drops the expired ones; it returns how many.
 func (s *shard) sweep(now Instant, n int) (gone int) {
-	if s.places() == 0 {
-		return 0
-	}
-	for range n {
-		i := int(s.cursor) & (s.places() - 1)
-		if c := s.at(i); c.key.tag != 0 && c.until <= now {
-			s.remove(i) // another cell may have moved here: examine the place again
+	for key, c := range s.keys {
+		if n--; n < 0 {
+			break
+		}
+		if c.until <= now {
+			delete(s.keys, key)
 			gone++
-		} else {
-			s.cursor = uint32(i + 1)
-			if s.large != nil {
-				s.releaseLog(i, now)
-			}
+		} else if c.log != nil {
+			c.log.release(now)
 		}
 	}
-	if gone > 0 && s.places() > smallShard && s.n < s.places()/8 {
-		s.shrink()
+	if gone > 0 && s.peak > smallShard && len(s.keys) < s.peak/8 { // a map keeps the room of its peak
+		kept := make(map[string]*cell, len(s.keys))
+		maps.Copy(kept, s.keys)
+		s.keys, s.peak = kept, len(kept)
 	}
 	return gone
 }
 
-// evictLooks is how many keys an eviction chooses from.
-const evictLooks = 16
-
 // evict drops the key, of the next few, that would have been as new first.
 func (s *shard) evict() {
-	best, looked := -1, 0
-	for range s.places() {
-		i := int(s.cursor) & (s.places() - 1)
-		s.cursor = uint32(i + 1)
-		c := s.at(i)
-		if c.key.tag == 0 {
-			continue
-		}
-		if best < 0 || c.until < s.at(best).until {
-			best = i
+	var first string
+	var least *cell
+	looked := 0
+	for key, c := range s.keys {
+		if least == nil || c.until < least.until {
+			first, least = key, c
 		}
 		if looked++; looked == evictLooks {
 			break
 		}
 	}
-	if best >= 0 {
-		s.remove(best)
-		s.evicted++
-	}
-}
-
-// shrink frees places after a peak of keys.
-func (s *shard) shrink() {
-	places := s.places()
-	for places > smallShard && s.n < places/4 {
-		places /= 2
-	}
-	s.resize(places, len(s.logs) > 0)
+	delete(s.keys, first)
+	s.evicted++
 }
