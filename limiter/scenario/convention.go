@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,68 +10,60 @@ import (
 	"ratescope/limiter"
 )
 
-// conventionNames are the variants by the names that files use. What is not named is
-// the default, except for the rounding: a story that does not mention one speaks of
-// plain arithmetic, where no fraction is dropped.
-type conventionNames struct {
-	Edge      string  `json:"edge"`
-	Alignment string  `json:"alignment"`
-	Rounding  string  `json:"rounding"`
-	Rule      string  `json:"rule"`
-	Denied    string  `json:"denied"`
-	Refill    string  `json:"refill"`
-	BlockMS   float64 `json:"block_ms"`
+// variant is one of the fields of a convention, and the names of its values in their order.
+type variant struct {
+	name  string
+	value *uint8
+	names []string
 }
 
-// The names, in the order of their values.
-var (
-	edges      = []string{"half-open", "closed"}
-	alignments = []string{"epoch", "first-request"}
-	roundings  = []string{"floor", "exact", "round"}
-	rules      = []string{"fits", "below"}
-	fates      = []string{"free", "charged"}
-	refills    = []string{"greedy", "interval"}
-)
+// variants returns the fields of a convention by the names that files use.
+func variants(c *limiter.Convention) []variant {
+	return []variant{
+		{"edge", (*uint8)(&c.Edge), []string{"half-open", "closed"}},
+		{"alignment", (*uint8)(&c.Alignment), []string{"epoch", "first-request"}},
+		{"rounding", (*uint8)(&c.Rounding), []string{"floor", "exact", "round"}},
+		{"rule", (*uint8)(&c.Rule), []string{"fits", "below"}},
+		{"denied", (*uint8)(&c.Denied), []string{"free", "charged"}},
+		{"refill", (*uint8)(&c.Refill), []string{"greedy", "interval"}},
+	}
+}
 
-func (n conventionNames) parse() (limiter.Convention, error) {
+// conventionFile is a convention in a file. What is not named is the default, except for the
+// rounding: a story that does not mention one speaks of plain arithmetic, where no fraction is dropped.
+type conventionFile map[string]any
+
+func (f conventionFile) parse() (limiter.Convention, error) {
 	c := limiter.Convention{Rounding: limiter.RoundExact}
-	for _, field := range []struct {
-		name, value string
-		among       []string
-		set         func(uint8)
-	}{
-		{"edge", n.Edge, edges, func(v uint8) { c.Edge = limiter.Edge(v) }},
-		{"alignment", n.Alignment, alignments, func(v uint8) { c.Alignment = limiter.Alignment(v) }},
-		{"rounding", n.Rounding, roundings, func(v uint8) { c.Rounding = limiter.Rounding(v) }},
-		{"rule", n.Rule, rules, func(v uint8) { c.Rule = limiter.Rule(v) }},
-		{"denied", n.Denied, fates, func(v uint8) { c.Denied = limiter.Denied(v) }},
-		{"refill", n.Refill, refills, func(v uint8) { c.Refill = limiter.Refill(v) }},
-	} {
-		if field.value == "" {
+	fields := variants(&c)
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		value := f[name]
+		if ms, ok := value.(float64); ok && name == "block_ms" {
+			c.Block = millis(ms)
 			continue
 		}
-		at := slices.Index(field.among, field.value)
-		if at < 0 {
-			return c, fmt.Errorf("convention %s is %q: write %s", field.name, field.value, strings.Join(field.among, " or "))
+		i := slices.IndexFunc(fields, func(v variant) bool { return v.name == name })
+		if i < 0 {
+			return c, fmt.Errorf("unknown field %q in the convention", name)
 		}
-		field.set(uint8(at))
+		if value == "" {
+			continue
+		}
+		at := slices.Index(fields[i].names, fmt.Sprint(value))
+		if at < 0 {
+			return c, fmt.Errorf("convention %s is %q: write %s", name, fmt.Sprint(value), strings.Join(fields[i].names, " or "))
+		}
+		*fields[i].value = uint8(at)
 	}
-	c.Block = millis(n.BlockMS)
 	return c, nil
 }
 
 // Describe names what differs from the default, as in "closed, charged"; "" for nothing.
 func Describe(c limiter.Convention) string {
 	var words []string
-	for _, field := range []struct {
-		value uint8
-		among []string
-	}{
-		{uint8(c.Edge), edges}, {uint8(c.Alignment), alignments}, {uint8(c.Rounding), roundings},
-		{uint8(c.Rule), rules}, {uint8(c.Denied), fates}, {uint8(c.Refill), refills},
-	} {
-		if field.value > 0 && int(field.value) < len(field.among) {
-			words = append(words, field.among[field.value])
+	for _, v := range variants(&c) {
+		if *v.value > 0 && int(*v.value) < len(v.names) {
+			words = append(words, v.names[*v.value])
 		}
 	}
 	if c.Block > 0 {
@@ -80,32 +73,20 @@ func Describe(c limiter.Convention) string {
 }
 
 // ParseWords is the inverse of Describe.
-func ParseWords(text string) (limiter.Convention, error) {
-	var c limiter.Convention
+func ParseWords(text string) (c limiter.Convention, err error) {
 	if text == "" {
 		return c, nil
 	}
 	for word := range strings.SplitSeq(text, ", ") {
 		known := false
-		for _, field := range []struct {
-			among []string
-			set   func(uint8)
-		}{
-			{edges, func(v uint8) { c.Edge = limiter.Edge(v) }},
-			{alignments, func(v uint8) { c.Alignment = limiter.Alignment(v) }},
-			{roundings, func(v uint8) { c.Rounding = limiter.Rounding(v) }},
-			{rules, func(v uint8) { c.Rule = limiter.Rule(v) }},
-			{fates, func(v uint8) { c.Denied = limiter.Denied(v) }},
-			{refills, func(v uint8) { c.Refill = limiter.Refill(v) }},
-		} {
-			if at := slices.Index(field.among, word); at >= 0 {
-				field.set(uint8(at))
-				known = true
+		for _, v := range variants(&c) {
+			if at := slices.Index(v.names, word); at >= 0 {
+				*v.value, known = uint8(at), true
 			}
 		}
 		if block, found := strings.CutPrefix(word, "block "); found {
-			d, err := time.ParseDuration(block)
-			c.Block, known = d, err == nil && d >= 0
+			c.Block, err = time.ParseDuration(block)
+			known = err == nil && c.Block >= 0
 		}
 		if !known {
 			return c, fmt.Errorf("convention %q is none: use words as in closed, charged", word)

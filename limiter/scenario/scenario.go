@@ -45,24 +45,24 @@ type Step struct {
 // file is the format on disk. Fields that teach, or say where a story comes from, are
 // read as they come.
 type file struct {
-	ID                 string          `json:"id"`
-	Title              string          `json:"title"`
-	Source             string          `json:"source"`
-	Algorithm          string          `json:"algorithm"`
-	Limit              *int64          `json:"limit"`
-	WindowMS           *float64        `json:"window_ms"`
-	Burst              int64           `json:"burst"`
-	EmissionIntervalMS float64         `json:"emission_interval_ms"`
-	Capacity           int64           `json:"capacity"`
-	RefillTokens       int64           `json:"refill_tokens"`
-	RefillIntervalMS   float64         `json:"refill_interval_ms"`
-	Convention         conventionNames `json:"convention"`
-	Steps              []stepFile      `json:"steps"`
-	Notes              any             `json:"notes"`
-	Text               any             `json:"text"`
-	Goal               any             `json:"goal"`
-	Traffic            any             `json:"traffic"`
-	Tags               any             `json:"tags"`
+	ID                 string         `json:"id"`
+	Title              string         `json:"title"`
+	Source             string         `json:"source"`
+	Algorithm          string         `json:"algorithm"`
+	Limit              *int64         `json:"limit"`
+	WindowMS           *float64       `json:"window_ms"`
+	Burst              int64          `json:"burst"`
+	EmissionIntervalMS float64        `json:"emission_interval_ms"`
+	Capacity           int64          `json:"capacity"`
+	RefillTokens       int64          `json:"refill_tokens"`
+	RefillIntervalMS   float64        `json:"refill_interval_ms"`
+	Convention         conventionFile `json:"convention"`
+	Steps              []stepFile     `json:"steps"`
+	Notes              any            `json:"notes"`
+	Text               any            `json:"text"`
+	Goal               any            `json:"goal"`
+	Traffic            any            `json:"traffic"`
+	Tags               any            `json:"tags"`
 }
 
 type stepFile struct {
