@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -120,23 +121,18 @@ func bare(b *testing.B, client *redis.Client) func() {
 	}
 }
 
-// deciding makes depth decisions about key in one round trip.
+// deciding makes depth decisions about key at the same time.
 func deciding(b *testing.B, l *redisstore.Store, key string, limit limiter.Limit) func() {
-	ctx := context.Background()
-	requests := make([]redisstore.Request, depth)
-	for i := range requests {
-		requests[i] = redisstore.Request{Key: key, Limit: limit, Cost: 1}
-	}
 	return func() {
-		answers, err := l.AllowBatch(ctx, requests)
-		if err != nil {
-			b.Fatal(err)
+		var wg sync.WaitGroup
+		for range depth {
+			wg.Go(func() {
+				if _, err := l.AllowN(context.Background(), key, limit, 1); err != nil {
+					b.Error(err)
+				}
+			})
 		}
-		for _, a := range answers {
-			if a.Err != nil {
-				b.Fatal(a.Err)
-			}
-		}
+		wg.Wait()
 	}
 }
 
@@ -258,14 +254,8 @@ func BenchmarkStreamDepth(b *testing.B) {
 				b.Fatal(err)
 			}
 			wide := limiter.Limit{Count: 1 << 30, Window: time.Hour}
-			requests := make([]redisstore.Request, 100)
-			for i := range requests {
-				requests[i] = redisstore.Request{Key: "deep", Limit: wide, Cost: 1}
-			}
-			for range n / 100 {
-				if _, err := l.AllowBatch(ctx, requests); err != nil {
-					b.Fatal(err)
-				}
+			for fill := deciding(b, l, "deep", wide); client.XLen(ctx, "deep").Val() < int64(n); {
+				fill()
 			}
 			for range b.N {
 				full := wide

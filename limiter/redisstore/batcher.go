@@ -51,7 +51,7 @@ const maxLate = 4
 // BatchClient is the client of a Batcher. Every client of go-redis implements it.
 type BatchClient interface {
 	Client
-	Pipeliner
+	Pipeline() redis.Pipeliner
 }
 
 // maxBatch bounds the commands of a batch. All of them are answered together, so that in a longer
@@ -122,9 +122,6 @@ func keyOf(cmd redis.Cmder) string {
 	}
 	return ""
 }
-
-// Pipeline implements Pipeliner. The pipeline is one of the client, since it needs no batch.
-func (b *Batcher) Pipeline() redis.Pipeliner { return b.client.Pipeline() }
 
 // errNotSent is the error of a command whose context ended before it was sent.
 var errNotSent = errors.New("the request was not sent")

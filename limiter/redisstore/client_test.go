@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -80,19 +79,6 @@ func TestCluster(t *testing.T) {
 			if err := l.Reset(ctx, key, yearly); err != nil {
 				t.Errorf("%s, key %q: reset: %v", a, key, err)
 			}
-		}
-	}
-	var spread []redisstore.Request // over both masters
-	for i := range 40 {
-		spread = append(spread, redisstore.Request{Key: fmt.Sprint("spread:", i%20), Limit: limiter.Limit{Count: 1, Window: yearly.Window}, Cost: 1})
-	}
-	answers, err := newStore(t, client, limiter.GCRA).AllowBatch(ctx, spread)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, a := range answers {
-		if a.Err != nil || a.Decision.Allowed != (i < 20) {
-			t.Errorf("request %d of the batch: %+v, %v", i, a.Decision, a.Err)
 		}
 	}
 	l := newStore(t, client, limiter.SlidingLog, redisstore.WithDenials())

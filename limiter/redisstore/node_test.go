@@ -132,13 +132,6 @@ func TestFrozenMaster(t *testing.T) {
 			}
 			cancel()
 			wg.Wait()
-			for range 3 {
-				bounded, stop := context.WithTimeout(context.Background(), 5*time.Second)
-				answers, err := store.AllowBatch(bounded, []redisstore.Request{{Key: healthy, Limit: endless, Cost: 1}})
-				if stop(); err != nil || answers[0].Err != nil {
-					t.Errorf("a batch on a healthy master: %+v, %v", answers, err)
-				}
-			}
 			away, err := limiter.NewBreaker(limiter.BreakerConfig{Limiter: store, Timeout: 5 * time.Millisecond, Probe: time.Hour, Failures: 3, OnChange: func(away bool, err error) {
 				changes = append(changes, fmt.Sprint(away, err))
 			}})
@@ -161,8 +154,8 @@ func TestFrozenMaster(t *testing.T) {
 	}
 }
 
-// TestDeadlinesHold asks a server that never answers, through every way: a decision, a batch and a
-// reset end with their context.
+// TestDeadlinesHold asks a server that never answers, through every way: a decision, one about several limits
+// and a reset end with their context.
 func TestDeadlinesHold(t *testing.T) {
 	t.Parallel()
 	for name, way := range ways {
@@ -177,13 +170,6 @@ func TestDeadlinesHold(t *testing.T) {
 			defer server.Thaw()
 			for what, call := range map[string]func(context.Context) error{
 				"AllowN": func(ctx context.Context) error { _, err := l.AllowN(ctx, "k", endless, 1); return err },
-				"AllowBatch": func(ctx context.Context) error {
-					answers, err := l.AllowBatch(ctx, []redisstore.Request{{Key: "k", Limit: endless, Cost: 1}})
-					if err != nil {
-						return err
-					}
-					return answers[0].Err
-				},
 				"AllowKeys": func(ctx context.Context) error {
 					_, err := l.AllowKeys(ctx, 1, limiter.OnKey("k", lasting...)...)
 					return err

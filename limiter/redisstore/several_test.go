@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"sync"
@@ -215,75 +214,6 @@ func TestSeveralWithoutKey(t *testing.T) {
 		for _, err := range []error{allow, peek, refund, l.ResetKeys(ctx, limiter.OnKey("", pair...)...)} {
 			if !errors.Is(err, limiter.ErrBadRequest) {
 				t.Errorf("%T: %v", l, err)
-			}
-		}
-	}
-}
-
-func TestBatch(t *testing.T) {
-	t.Parallel()
-	client := servertest.Client(t)
-	ctx := context.Background()
-	for _, a := range limiter.Algorithms() {
-		l := newStore(t, client, a)
-		var requests []redisstore.Request
-		for i := range 30 {
-			requests = append(requests, redisstore.Request{Key: fmt.Sprintf("b:%s:%d", a, i%3), Limit: yearly, Cost: 1})
-		}
-		requests = append(requests, redisstore.Request{Key: "", Limit: yearly, Cost: 1}, redisstore.Request{Key: "b:" + a.String() + ":0", Limit: yearly})
-		for range 2 {
-			answers, err := l.AllowBatch(ctx, requests)
-			if err != nil {
-				t.Fatal(err)
-			}
-			admitted := 0
-			for i, one := range answers[:30] {
-				if one.Err != nil {
-					t.Fatalf("%s request %d: %v", a, i, one.Err)
-				}
-				if one.Decision.Allowed {
-					admitted++
-				}
-			}
-			if admitted != 15 {
-				t.Errorf("%s: %d admitted on three keys of 5, want 15", a, admitted)
-			}
-			if !errors.Is(answers[30].Err, limiter.ErrBadRequest) {
-				t.Errorf("%s: an empty key: %v", a, answers[30].Err)
-			}
-			if d := answers[31].Decision; d.Used != 5 || answers[31].Err != nil {
-				t.Errorf("%s: the peek at the end: %+v, %v", a, d, answers[31].Err)
-			}
-			client.FlushAll(ctx)
-			client.ScriptFlush(ctx)
-		}
-	}
-}
-
-// TestSeveralWindowsApart keeps limits apart whose windows begin in the same millisecond.
-func TestSeveralWindowsApart(t *testing.T) {
-	t.Parallel()
-	client := servertest.Client(t)
-	alike := []limiter.Limit{{Count: 10, Window: 2 * time.Millisecond}, {Count: 10, Window: 2500 * time.Microsecond}}
-	for _, a := range limiter.Algorithms() {
-		clock := func() limiter.Instant { return far }
-		for name, l := range map[string]severalLimiter{"memory": newMemory(t, a, limiter.WithClock(clock)), "redis": newStore(t, client, a, redisstore.WithClock(clock))} {
-			_, err := l.AllowKeys(t.Context(), 5, limiter.OnKey("apart:"+a.String(), alike...)...)
-			if (a == limiter.FixedWindow || a == limiter.SlidingWindow) && name == "redis" {
-				if !errors.Is(err, limiter.ErrBadRequest) { // counters are named in milliseconds
-					t.Errorf("%s on %s: %v", a, name, err)
-				}
-				continue
-			}
-			if err != nil {
-				t.Fatalf("%s on %s: %v", a, name, err)
-			}
-			all, err := l.PeekKeys(t.Context(), 1, limiter.OnKey("apart:"+a.String(), alike...)...)
-			if err != nil {
-				t.Fatalf("%s on %s: %v", a, name, err)
-			}
-			if all[0].Used != 5 || all[1].Used != 5 {
-				t.Errorf("%s on %s: %d and %d are used, want 5", a, name, all[0].Used, all[1].Used)
 			}
 		}
 	}

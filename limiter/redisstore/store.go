@@ -32,8 +32,7 @@ type Store struct {
 	algorithm  limiter.Algorithm
 	form       form
 	client     Client
-	pipes      Pipeliner // nil if the client cannot send a batch
-	nodes      *nodes    // nil for one server
+	nodes      *nodes // nil for one server
 	file       string
 	scripts    [3]*script // by action
 	several    *script    // for several limits on one key; nil if these are not possible
@@ -56,7 +55,6 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 		return nil, err
 	}
 	s.client, s.nodes = s.batched(c), nodesOf(c)
-	s.pipes, _ = c.(Pipeliner)
 	if s.ownLayout() {
 		s.known = newKnownKeys()
 	}

@@ -140,22 +140,6 @@ func TestTimeoutIsNotRepeated(t *testing.T) {
 			}
 		})
 	}
-	t.Run("batch", func(t *testing.T) {
-		client, calls := silent(t)
-		l := newStore(t, client, limiter.GCRA)
-		answers, err := l.AllowBatch(context.Background(), []redisstore.Request{{Key: "a", Limit: yearly, Cost: 1}, {Key: "b", Limit: yearly, Cost: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, a := range answers {
-			if !errors.Is(a.Err, limiter.ErrUnknownOutcome) {
-				t.Errorf("%v, want an unknown outcome", a.Err)
-			}
-		}
-		if got := settled(calls, 2); got != 2 {
-			t.Errorf("two decisions were sent %d times", got)
-		}
-	})
 }
 
 // settled returns how many calls a silent server has read once these are as many as were
