@@ -111,7 +111,10 @@ func TestTargets(t *testing.T) {
 	call(t, "snapshot", "--config", path, "--target", "pord").sentence(t, 2, "pord", "empty, prod")
 	call(t, "snapshot", "--config", path, "--target", "prod", "--redis", s.URL()).sentence(t, 2, "--redis")
 	call(t, "snapshto").sentence(t, 2, "snapshto", "--help")
-	call(t, "prod", "empty", "--config", path).sentence(t, 2, "one target")
+	call(t, "prod", "prod", "--config", path).sentence(t, 2, "prod", "twice")
+	call(t, "prod", "nowhere", "--config", path).sentence(t, 2, "nowhere", "empty, prod")
+	call(t, "prod", "empty", "--target", "prod", "--config", path).sentence(t, 2, "as arguments")
+	call(t, "prod", "empty", "--config", path, "--plain").sentence(t, 2, "one target")
 }
 
 // snapshot is the part of the JSON that is asked for here.

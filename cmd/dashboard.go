@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,63 +32,154 @@ func runDashboard(p *program, c *cobra.Command, args []string) error {
 	if len(p.from) > 0 {
 		return runFed(p, c, args)
 	}
+	if p.Target != "" && (len(args) > 1 || len(args) == 1 && p.Target != args[0]) {
+		return usagef("the targets %q and %q are both given: give them as arguments, or one of them", args[0], p.Target)
+	}
+	of := []*program{p}
 	switch {
-	case len(args) > 1:
-		return usagef("the dashboard takes one target and was given %d arguments: name one that the configuration has", len(args))
-	case len(args) == 1 && p.Target != "" && p.Target != args[0]:
-		return usagef("the targets %q and %q are both given: give one of them", args[0], p.Target)
 	case len(args) == 1:
 		p.Target = args[0]
+	case len(args) > 1:
+		of = nil
+		for i, name := range args {
+			switch {
+			case slices.Contains(args[:i], name):
+				return usagef("the target %q is given twice: give it once", name)
+			case p.plain:
+				return usagef("--plain follows one target and was given %d: give one of them", len(args))
+			case len(args) > mostTargets:
+				return usagef("%d targets are too many for one view: give %d at most", len(args), mostTargets)
+			}
+			of = append(of, p.of(name))
+		}
 	}
+	var boards []board
+	defer func() {
+		for _, b := range boards {
+			b.close()
+		}
+	}()
+	for _, q := range of {
+		b, err := q.board()
+		if err != nil {
+			return err
+		}
+		boards = append(boards, b)
+	}
+	return p.showBoards(c, boards)
+}
+
+// mostTargets is how many servers one view has a line for.
+const mostTargets = 8
+
+// of returns the program that watches a target of the configuration as p would.
+func (p *program) of(target string) *program {
+	return &program{
+		settings: settings{Environment: p.Environment, Flags: p.Flags, Override: p.Override, Target: target, Config: p.Config,
+			Budget: p.Budget, PasswordFile: p.PasswordFile},
+		version: p.version, allow: p.allow, mask: p.mask, fps: p.fps, askpass: p.askpass,
+	}
+}
+
+// board is a source and the dashboard of it, whose Source.Take is not set yet.
+type board struct {
+	source  feed.Source
+	options tui.Options
+	close   func()
+}
+
+// board prepares the dashboard of the server that the settings name.
+func (p *program) board() (board, error) {
 	src, err := p.open()
 	if err != nil {
-		return err
+		return board{}, err
 	}
-	defer src.Close()
-	ctx, cancel := context.WithCancel(c.Context())
-	box := feed.NewMailbox()
-	ended := make(chan error, 1)
+	inner := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
+	injector := &recordedInjector{Injector: inner}
+	b, err := p.boardOf(src, func(a *alerter) feed.Source {
+		return p.Follow(src, func(c *config.Config, err error) {
+			if err == nil {
+				a.SetConfig(c)
+			}
+		})
+	}, injector.record)
+	if err != nil {
+		src.Close()
+		return board{}, err
+	}
+	injector.keep = b.fired
+	o := &b.options
+	o.Inject = firing.Options{Injector: injector, Changer: inner, Back: inner, Recorded: recordedRequests}
+	o.Adopt, o.Target, o.Production, o.Colour = p.Adopter(src), p.Target, p.Named().Production, p.Named().Colour
+	if inner.ByHand() {
+		o.Inject.Arming = inner
+	}
+	return board{b.source, b.options, func() { b.close(); src.Close() }}, nil
+}
+
+// watchedBoard is a board that keeps the last minutes.
+type watchedBoard struct {
+	board
+
+	fired func(model.Fired) // takes a request that was fired, for a capsule
+}
+
+// boardOf prepares the dashboard of a source. followed returns the source with what follows the
+// configuration around it; record begins a recording.
+func (p *program) boardOf(src feed.Focuser, followed func(*alerter) feed.Source,
+	record func(recording) (*recorder, error)) (watchedBoard, error) {
 	news := handoff.New(func(held *[]session.News, newer []session.News) { *held = append(*held, newer...) })
 	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) },
 		func(d report.Delivery) { news.Put(newsOf(d)) })
 	if err != nil {
-		cancel()
-		return err
+		return watchedBoard{}, err
 	}
-	defer alerts.Close()
-	followed := alerts.Tap(p.Follow(src, func(c *config.Config, err error) {
-		if err == nil {
-			alerts.SetConfig(c)
-		}
-	}))
-	go func() {
-		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
-		cancel() // without a source there is nothing to show
-	}()
 	recent := newRecent(p.recording("").Header)
-	defer recent.Close()
-	inner := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
-	injector := &recordedInjector{Injector: inner, keep: recent.Fired}
-	options := tui.Options{
+	b := board{source: alerts.Tap(followed(alerts)), close: func() { recent.Close(); alerts.Close() }}
+	b.options = tui.Options{
 		Choices: stateFile("choices.json"),
-		Source:  session.Source{Take: box.Take, Focus: src.Focus},
-		Inject:  firing.Options{Injector: injector, Changer: inner, Back: inner, Recorded: recordedRequests},
-		Library: aboutLibrary, Adopt: p.Adopter(src),
+		Source:  session.Source{Focus: src.Focus},
+		Library: aboutLibrary,
 		Saving: saving.Options{
 			Record: func() (tui.Recorder, string, error) {
 				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
-				recorder, err := injector.record(r)
+				recorder, err := record(r)
 				return recorder, r.File, err
 			},
 			Keep:    recent.Put,
 			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
 		},
-		News: news.Take, Production: p.Named().Production, Colour: p.Named().Colour,
+		News: news.Take,
 	}
-	if inner.ByHand() {
-		options.Inject.Arming = inner
+	return watchedBoard{b, recent.Fired}, nil
+}
+
+// showBoards runs the sources of boards, and the screen on them, until one of them ends.
+func (p *program) showBoards(c *cobra.Command, boards []board) error {
+	var run func(ctx context.Context, i int) error
+	run = func(ctx context.Context, i int) error {
+		if i == len(boards) {
+			return p.show(ctx, c, boards)
+		}
+		return alongside(ctx, boards[i].source, func(ctx context.Context, box *feed.Mailbox) error {
+			boards[i].options.Source.Take = box.Take
+			return run(ctx, i+1)
+		})
 	}
-	err = p.show(ctx, c, options)
+	return run(c.Context(), 0)
+}
+
+// alongside runs a source, and do with what the source reports, until one of them ends. It returns the error
+// of the source, else that of do.
+func alongside(ctx context.Context, src feed.Source, do func(ctx context.Context, box *feed.Mailbox) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	box, ended := feed.NewMailbox(), make(chan error, 1)
+	go func() {
+		ended <- panics.Call(func() error { return src.Run(ctx, box.Put) })
+		cancel() // without a source there is nothing to show
+	}()
+	err := do(ctx, box)
 	cancel()
 	return cmp.Or(<-ended, err)
 }
@@ -101,30 +193,39 @@ func stateFile(name string) string {
 	return filepath.Join(xdg.StateHome, "ratescope", name)
 }
 
-// show runs the screen, or with --plain the text, on the source in o until the user quits,
-// ctx ends or the source does.
-func (p *program) show(ctx context.Context, c *cobra.Command, o tui.Options) (err error) {
-	if o.Look.Shelf, err = p.shelf(); err != nil {
+// show runs the screen, or with --plain the text, on boards until the user quits, ctx ends or a source does.
+func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) error {
+	shelf, err := p.shelf()
+	if err != nil {
 		return err
 	}
-	o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
-	o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
-	o.Saving.ExportEvents = p.exportEvents
-	o.Lab.Save = screenlab.SaveNew
-	o.Lab.Memory, o.Lab.Remember = labMemory()
-	o.Look.Theme, o.Look.FPS, o.Look.Still, o.Look.ASCII = p.theme, p.fps, p.still, p.ascii || asciiOnly()
-	if o.Notify, err = p.notifying(); err != nil {
+	notify, err := p.notifying()
+	if err != nil {
 		return err
 	}
-	o.Mask, o.Look.Suspend, o.Look.Timed = p.mask, true, p.timed()
+	all := make([]tui.Options, len(boards))
+	for i := range boards {
+		o := boards[i].options
+		o.Look.Shelf, o.Notify = shelf, notify
+		o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
+		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
+		o.Saving.ExportEvents = p.exportEvents
+		o.Lab.Save = screenlab.SaveNew
+		if i == 0 {
+			o.Lab.Memory, o.Lab.Remember = labMemory()
+		}
+		o.Look.Theme, o.Look.FPS, o.Look.Still, o.Look.ASCII = p.theme, p.fps, p.still, p.ascii || asciiOnly()
+		o.Mask, o.Look.Suspend, o.Look.Timed = p.mask, true, p.timed()
+		all[i] = o
+	}
 	switch {
 	case p.lines():
-		return tui.Plain(ctx, c.OutOrStdout(), o)
+		return tui.Plain(ctx, c.OutOrStdout(), all[0])
 	case !term.IsTerminal(os.Stdout.Fd()):
 		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
 	}
 	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
-	return tui.Run(ctx, o, tea.WithoutSignalHandler())
+	return tui.RunAll(ctx, all, tea.WithoutSignalHandler())
 }
 
 // recordedInjector is the injector of a dashboard that writes what it fires into the

@@ -1,22 +1,11 @@
 package cmd
 
 import (
-	"cmp"
-	"context"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
 	"ratescope/feed/relay"
-	"ratescope/internal/panics"
-	"ratescope/model"
-	"ratescope/model/handoff"
-	"ratescope/model/report"
-	"ratescope/tui"
 	"ratescope/tui/firing"
-	"ratescope/tui/saving"
-	"ratescope/tui/session"
 )
 
 // exporterSays lists the flags that the exporter has, and not the dashboard that it feeds: those
@@ -47,40 +36,11 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{Err: err}
 	}
-	ctx, cancel := context.WithCancel(c.Context())
-	defer cancel()
-	box := feed.NewMailbox()
-	ended := make(chan error, 1)
-	news := handoff.New(func(held *[]session.News, newer []session.News) { *held = append(*held, newer...) })
-	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) },
-		func(d report.Delivery) { news.Put(newsOf(d)) })
+	b, err := p.boardOf(src, func(*alerter) feed.Source { return src }, newRecorder)
 	if err != nil {
 		return err
 	}
-	defer alerts.Close()
-	tapped := alerts.Tap(src)
-	go func() {
-		ended <- panics.Call(func() error { return tapped.Run(ctx, box.Put) })
-		cancel() // without a source there is nothing to show
-	}()
-	recent := newRecent(p.recording("").Header)
-	defer recent.Close()
-	err = p.show(ctx, c, tui.Options{
-		Choices: stateFile("choices.json"),
-		Source:  session.Source{Take: box.Take, Focus: src.Focus},
-		Inject:  firing.Options{Injector: src},
-		Library: aboutLibrary,
-		Saving: saving.Options{
-			Record: func() (tui.Recorder, string, error) {
-				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
-				recorder, err := newRecorder(r)
-				return recorder, r.File, err
-			},
-			Keep:    recent.Put,
-			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
-		},
-		News: news.Take,
-	})
-	cancel()
-	return cmp.Or(<-ended, err)
+	defer b.close()
+	b.options.Inject = firing.Options{Injector: src}
+	return p.showBoards(c, []board{b.board})
 }

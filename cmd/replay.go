@@ -92,8 +92,9 @@ func newReplay(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.show(c.Context(), c, tui.Options{Source: session.Source{Take: player.Take, Focus: player.Focus, Player: player},
-			Inject: firing.Options{Injector: player}, Markers: marks})
+		options := tui.Options{Inject: firing.Options{Injector: player}, Markers: marks}
+		options.Source = session.Source{Take: player.Take, Focus: player.Focus, Player: player}
+		return p.show(c.Context(), c, []board{{options: options}})
 	}, boardFlags, []string{"plain"})
 }
 

@@ -192,7 +192,7 @@ func (p *program) command(c *cobra.Command, takes arity, f func(c *cobra.Command
 
 func (p *program) tree() *cobra.Command {
 	root := p.command(&cobra.Command{
-		Use:   "ratescope [TARGET]",
+		Use:   "ratescope [TARGET]...",
 		Short: "An oscilloscope for rate limits on Redis",
 		Long: "An oscilloscope for rate limits: watch the windows of the limiters that live in a Redis move, " +
 			"fire requests at them, and see the admissions change.\n\n" +
@@ -201,6 +201,7 @@ func (p *program) tree() *cobra.Command {
 		Example: "ratescope\n" +
 			"ratescope --redis redis://localhost:6379 --watch 'rl:*' --limit 100/1m\n" +
 			"ratescope prod\n" +
+			"ratescope prod-eu prod-us\n" +
 			"ratescope --from http://exporter:9464\n" +
 			"ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*'",
 	}, several, func(c *cobra.Command, args []string) error { return runDashboard(p, c, args) })

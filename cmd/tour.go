@@ -1,14 +1,10 @@
 package cmd
 
 import (
-	"cmp"
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
 	"ratescope/feed/fire"
-	"ratescope/internal/panics"
 	"ratescope/tui"
 	"ratescope/tui/firing"
 	"ratescope/tui/session"
@@ -30,15 +26,8 @@ func newTour(p *program) *cobra.Command {
 			return err
 		}
 		defer demo.Close()
-		ctx, cancel := context.WithCancel(c.Context())
-		box, ended := feed.NewMailbox(), make(chan error, 1)
-		go func() {
-			ended <- panics.Call(func() error { return demo.Run(ctx, box.Put) })
-			cancel() // without a source there is nothing to show
-		}()
-		err = p.show(ctx, c, tui.Options{Tour: true, Source: session.Source{Take: box.Take, Focus: demo.Focus},
-			Inject: firing.Options{Injector: demo.Injector(fire.Options{})}})
-		cancel()
-		return cmp.Or(<-ended, err)
+		options := tui.Options{Tour: true, Inject: firing.Options{Injector: demo.Injector(fire.Options{})}}
+		options.Source = session.Source{Focus: demo.Focus}
+		return p.showBoards(c, []board{{source: demo, options: options}})
 	}, boardFlags)
 }

@@ -10,7 +10,6 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/report"
@@ -45,17 +44,10 @@ func newWatch(p *program) *cobra.Command {
 
 // followAll prints events as lines of text until ctx ends.
 func followAll(p *program, c *cobra.Command, src server) error {
-	ctx, cancel := context.WithCancel(c.Context())
-	box := feed.NewMailbox()
-	ended := make(chan error, 1)
-	followed := p.Follow(src, p.reloaded(c, nil))
-	go func() {
-		ended <- panics.Call(func() error { return followed.Run(ctx, box.Put) })
-		cancel()
-	}()
-	err := tui.Plain(ctx, c.OutOrStdout(), tui.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
-	cancel()
-	return cmp.Or(<-ended, err, c.Context().Err())
+	err := alongside(c.Context(), p.Follow(src, p.reloaded(c, nil)), func(ctx context.Context, box *feed.Mailbox) error {
+		return tui.Plain(ctx, c.OutOrStdout(), tui.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
+	})
+	return cmp.Or(err, c.Context().Err())
 }
 
 // raiseAlerts evaluates and delivers the alerts of the configuration until ctx ends.

@@ -359,16 +359,17 @@ func (b *Board) Select(v View) []*Watched {
 			}
 			return 1
 		}
-		c := compare(v.Sort, x, y)
-		if v.Reverse {
-			c = -c
-		}
-		if c == 0 {
-			c = strings.Compare(x.Reading.Key, y.Reading.Key)
-		}
-		return c
+		return cmp.Or(v.Compare(x, y), strings.Compare(x.Reading.Key, y.Reading.Key))
 	})
 	return list
+}
+
+// Compare orders two keys, which may be of different boards; 0 where neither comes first.
+func (v View) Compare(x, y *Watched) int {
+	if v.Reverse {
+		x, y = y, x
+	}
+	return compare(v.Sort, x, y)
 }
 
 // compare compares two keys by an order of Sort.

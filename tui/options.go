@@ -14,6 +14,7 @@ import (
 	"ratescope/model/identify"
 	"ratescope/themes"
 	"ratescope/tui/firing"
+	"ratescope/tui/keys"
 	"ratescope/tui/lab"
 	"ratescope/tui/markers"
 	"ratescope/tui/saving"
@@ -41,6 +42,7 @@ type Options struct {
 	Look shell.Options // how it looks; what it remembers is in Choices
 	Mask bool          // hide the middle of key names
 
+	Target     string // what the configuration calls the server, where several are in one view
 	Production bool   // the target is marked as production: a badge says so on every screen
 	Colour     string // of the target's name, one of feed/config's; "" the theme's
 
@@ -59,12 +61,36 @@ type Options struct {
 // Run shows the dashboard until the user quits or ctx ends. Whatever happens, the terminal
 // is left as it was.
 func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
-	app, s, err := newApp(ctx, o)
-	if err != nil {
-		return err
+	return RunAll(ctx, []Options{o}, extra...)
+}
+
+// RunAll is Run for several servers in one view: a table of the keys of all. The screens, the orders and the
+// files are those of the server of the selected key, and the first Options say how it looks.
+func RunAll(ctx context.Context, all []Options, extra ...tea.ProgramOption) error {
+	var apps []*shell.App
+	var sessions []*session.Session
+	var tables []*keys.Screen
+	for i, o := range all {
+		if i > 0 {
+			o.Choices, o.Look = "", all[0].Look
+		}
+		app, s, err := newApp(ctx, o)
+		if err != nil {
+			return err
+		}
+		apps, sessions, tables = append(apps, app), append(sessions, s), append(tables, shell.First(app).(*keys.Screen))
 	}
-	err = app.Run(extra...)
-	return cmp.Or(err, s.Files.Close(), app.KeepAll())
+	run := apps[0].Run
+	if len(all) > 1 {
+		session.Join(sessions...)
+		keys.Join(tables...)
+		run = shell.NewGroup(apps...).Run
+	}
+	err := run(extra...)
+	for _, s := range sessions {
+		err = cmp.Or(err, s.Files.Close())
+	}
+	return cmp.Or(err, apps[0].KeepAll())
 }
 
 // newApp returns a program with the dashboard's screens in it.
@@ -85,7 +111,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 	}
 	s := session.New(app, session.Options{
 		Source: o.Source, Inject: o.Inject, Saving: o.Saving, Markers: o.Markers, Library: o.Library, Adopt: o.Adopt,
-		Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
+		Target: o.Target, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})
 	for _, sc := range screens {
 		screen, err := sc.make(s, o)

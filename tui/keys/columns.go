@@ -20,6 +20,7 @@ type column struct {
 // columns are those of the table, from the left; the name takes what the lane leaves over.
 var columns = [...]column{
 	{title: "key", width: 16, sort: model.ByName, key: keyCell.name, group: groupCell.name},
+	{title: "server", sort: model.ByName, key: keyCell.server},
 	{title: "limiter", width: 7, rank: 4, sort: model.ByAlgorithm, key: keyCell.limiter, group: groupCell.limiter},
 	{title: "library", width: 10, rank: 6, sort: model.ByAlgorithm, key: keyCell.library},
 	{title: "limit", width: 11, rank: 2, sort: model.ByAlgorithm, key: keyCell.limit, group: groupCell.limit},
@@ -38,12 +39,16 @@ const laneTitle = "lane"
 const leastLane, roomyLane = 24, 56
 
 // fit says which columns there is room for and how wide each is: names of so many columns take up to
-// a quarter of the width, and the lane all that is left.
-func fit(w, longest int) (widths [len(columns)]int) {
+// a quarter of the width, those of servers so many cells, and the lane all that is left.
+func fit(w, longest, server int) (widths [len(columns)]int) {
 	total := 2
 	for i, c := range columns {
-		widths[i] = c.width
-		total += c.width + 1
+		if widths[i] = c.width; i == 1 {
+			widths[i] = server
+		}
+		if widths[i] > 0 {
+			total += widths[i] + 1
+		}
 	}
 	name := max(min(longest+1, w/4), columns[0].width)
 	total += name - widths[0]
@@ -61,8 +66,8 @@ func fit(w, longest int) (widths [len(columns)]int) {
 			widths[i] += w - total
 		}
 	}
-	if lane := widths[5]; lane < 1 {
-		widths[5] = 0
+	if lane := widths[6]; lane < 1 {
+		widths[6] = 0
 		widths[0] = max(widths[0]+lane, 1)
 	}
 	return widths

@@ -72,23 +72,33 @@ func (t *table) buildGroups() {
 
 // lineCount is how many lines the table has.
 func (t *table) lineCount() int {
-	if t.groups.on {
+	switch {
+	case t.groups.on:
 		return len(t.groups.tree.lines)
+	case t.peers != nil:
+		return len(t.merged)
 	}
 	return len(t.s.Rows.Rows())
 }
 
 // lineAt returns a line of the table.
 func (t *table) lineAt(i int) line {
-	if t.groups.on {
-		return t.groups.tree.lines[i]
+	switch {
+	case t.groups.on:
+		l := t.groups.tree.lines[i]
+		l.table = t
+		return l
+	case t.peers != nil:
+		return t.merged[i]
 	}
-	return line{key: t.s.Rows.Rows()[i]}
+	return line{key: t.s.Rows.Rows()[i], table: t}
 }
 
 // cursor is the line under the cursor, or -1.
 func (t *table) cursor() int {
 	switch {
+	case !t.groups.on && t.peers != nil:
+		return t.mergedLine(t, t.s.Selection.Selected())
 	case !t.groups.on:
 		return t.s.Selection.Index()
 	case t.groups.at != "":
@@ -99,7 +109,7 @@ func (t *table) cursor() int {
 
 // step moves the cursor so many lines down.
 func (t *table) step(by int) {
-	if !t.groups.on {
+	if !t.groups.on && t.peers == nil {
 		t.s.Selection.Move(by)
 		return
 	}
@@ -118,8 +128,7 @@ func (t *table) goTo(i int) {
 	}
 	l := t.lineAt(min(max(i, 0), t.lineCount()-1))
 	if l.group == nil {
-		t.groups.at = ""
-		t.s.Selection.Pick(l.key.Reading.Key)
+		l.table.pick(l.key.Reading.Key)
 		return
 	}
 	t.s.Selection.Pick(l.group.shown().Reading.Key)
@@ -167,7 +176,11 @@ func (t *table) fold() {
 
 // seeLines tells the source which keys are on screen: of a group the one that is shown.
 func (t *table) seeLines(from, to int) {
-	if !t.groups.on {
+	switch {
+	case !t.groups.on && t.peers != nil:
+		t.seeMerged(from, to)
+		return
+	case !t.groups.on:
 		t.s.Selection.See(from, to)
 		return
 	}

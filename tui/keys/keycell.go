@@ -63,6 +63,11 @@ func (c keyCell) name() {
 	c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, c.table.s.Families().Shorten(name, c.w-1, safetext.Ellipsis), st)
 }
 
+// server says on which of several servers the key is.
+func (c keyCell) server() {
+	c.text(safetext.Clip(c.table.s.Options.Target, c.w, safetext.Ellipsis), c.table.s.TargetStyle(c.c.Look))
+}
+
 func (c keyCell) limiter() {
 	c.text(c.k.Reading.Target.Algorithm.Short(), c.c.Look.Dim)
 }

@@ -124,7 +124,7 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
 	d.areas = arrange(d.area, d.focus, d.expanded, d.framed, d.arrangement,
-		content{keys: d.s.Shown.Live().Len(), fired: len(d.s.Orders.Decisions()) > 0})
+		content{keys: d.table.watched(), fired: len(d.s.Orders.Decisions()) > 0})
 	width := d.areas.timeline.W - 2
 	if d.framed {
 		width -= 2
@@ -133,7 +133,9 @@ func (d *Screen) layOut() {
 	d.s.Revisit()
 	d.what.run()
 	d.table.buildGroups()
+	d.table.merge()
 	d.table.scroll(max(1, d.rowsShown()))
+	d.table.follow()
 }
 
 // rowsShown is how many keys the table shows at once.

@@ -21,6 +21,8 @@ type table struct {
 	top    int // first line on screen
 	names  names
 	lanes  lanes
+	peers  []*table // of all servers in one view, this one's among them; nil: it is watched alone
+	merged []line   // their rows in one order
 }
 
 // scroll brings the cursor into sight of so many lines, or the first line where the selection does
@@ -56,37 +58,39 @@ func (v tableView) paint(r cell.Rect) {
 	}
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
 	shown := min(max(rows.H, 0), v.table.lineCount()-v.table.top)
-	var alone []string // keys that stand in no group
+	alone := map[*table][]string{v.table: nil} // keys that stand in no group
+	longest := 0
 	for i := range shown {
 		if l := v.table.lineAt(v.table.top + i); l.group == nil && (!v.table.groups.on || v.table.groups.tree.of[l.key.Reading.Key] == nil) {
-			alone = append(alone, l.key.Reading.Key)
+			alone[l.table] = append(alone[l.table], l.key.Reading.Key)
+			longest = max(longest, safetext.Width(v.s.Name(l.key.Reading.Key)))
 		}
 	}
-	longest := 0
 	if v.table.groups.on {
 		longest = in.W // their names are indented
 	}
-	for _, key := range alone {
-		longest = max(longest, safetext.Width(v.s.Name(key)))
-	}
-	widths := fit(in.W, longest)
+	widths := fit(in.W, longest, v.table.serverWidth())
 	at, cells := laneAt(&widths)
-	v.table.lanes.begin(cells, v.s.Shown.At())
+	for t, keys := range alone {
+		t.lanes.begin(cells, t.s.Shown.At())
+		t.names.shorten(t.s, keys, widths[0]-1)
+	}
 	v.columnHeads(in, &widths)
 	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells}, v.nowText())
-	v.table.names.shorten(v.s, alone, widths[0]-1)
 	for i := range shown {
 		if l := v.table.lineAt(v.table.top + i); l.group != nil {
 			v.groupRow(rows.X, rows.Y+i, rows.W, &widths, l.group)
 		} else {
-			v.keyRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
+			row := v
+			row.table, row.s = l.table, l.table.s
+			row.keyRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
 		}
 	}
 	if shown > 0 {
 		v.table.lanes.continueLine(slot{v.c, rows.X + at, rows.Y + shown, cells}, rows.H-shown)
 	}
 	switch {
-	case len(v.s.Rows.Rows()) > 0 || !v.s.Shown.Started():
+	case v.table.lineCount() > 0 || !v.s.Shown.Started():
 	case v.s.Shown.Board().Len() == 0 && v.s.Shown.Live().Sweep.Passes == 0:
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	default:
@@ -111,7 +115,7 @@ func (v tableView) nowText() string {
 
 // heading is the title of the pane: how many keys there are, and which.
 func (v tableView) heading() []widget.Span {
-	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", len(v.s.Rows.Rows())), v.c.Look.Dim)}
+	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", v.table.keyCount()), v.c.Look.Dim)}
 	if v.table.groups.on {
 		groups := " · " + format.Plural(v.table.groups.tree.groups, "group")
 		if v.table.groups.tree.groups == 0 {
@@ -180,7 +184,7 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 	g, key := &v.c.Buffer, k.Reading.Key
 	left := x
 	mark, markStyle := v.s.Mark(k, v.c.Look)
-	selected := key == v.s.Selection.Selected() && v.table.groups.at == ""
+	selected := key == v.s.Selection.Selected() && v.table.groups.at == "" && v.table.shown()
 	if selected {
 		g.Text(x, y, x+1, v.c.Look.SelMark, v.c.Look.Accent)
 	}
@@ -211,8 +215,7 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 	}
 	v.c.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
 		v.focus()
-		v.table.groups.at = ""
-		v.s.Selection.Pick(key)
+		v.table.pick(key)
 		return nil
 	})
 }

@@ -16,6 +16,7 @@ import (
 // titles say what the columns of the table are, by their titles.
 var titles = map[string]string{
 	"key":        "The name of the limiter's key. A click sorts by it.",
+	"server":     "The server that the key is on; its guards hold for whatever is fired at the key.",
 	"limiter":    "The algorithm: fixed, sliding (two weighted windows), log, stream, gcra, token or leaky bucket.",
 	"library":    "The library whose layout the key has; told: a rule or a pattern names it; ~likely: nothing but its form.",
 	"limit":      "How many requests are admitted in which time.",

@@ -43,6 +43,7 @@ type line struct {
 	group *group
 	key   *model.Watched
 	depth int
+	table *table // of the server that the key is on
 }
 
 // tree orders rows into groups. The zero tree is empty.

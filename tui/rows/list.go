@@ -179,6 +179,33 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
+// Like takes the order and the filter of another list, and reports whether they were different.
+func (l *List) Like(other *List) bool {
+	if l.view == other.view && l.byTitle == other.byTitle && l.filter.text == other.filter.text {
+		return false
+	}
+	l.view, l.byTitle, l.filter = other.view, other.byTitle, other.filter
+	l.Reorder()
+	return true
+}
+
+// Compare orders a row against one of another list, each at the time of its own server; 0 where neither
+// comes first.
+func (l *List) Compare(x *model.Watched, other *List, y *model.Watched) int {
+	if first := -compareBool(x.Pinned, y.Pinned); first != 0 || l.byTitle {
+		return cmp.Or(first, l.view.Compare(x, y))
+	}
+	at, there := l.boards.At(), other.boards.At()
+	c := cmp.Compare(x.State(at), y.State(there))
+	if c == 0 && x.State(at) == model.Throttled {
+		c = cmp.Compare(y.Frees(there).Sub(there), x.Frees(at).Sub(at))
+	}
+	if l.view.Reverse {
+		return -c
+	}
+	return c
+}
+
 // fitting returns the rows that fit the filter, and how well. Letters that are scattered over
 // a name count only where nothing fits any better.
 func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widget.Match) {

@@ -36,6 +36,9 @@ func NewSelection(boards *shown.Boards, list *List, hooks Hooks) *Selection {
 // Selected returns the selected key.
 func (s *Selection) Selected() string { return s.selected }
 
+// Chosen reports whether a person has pressed something, so that the selection stays where it is.
+func (s *Selection) Chosen() bool { return s.chosen }
+
 // Picked reports whether a person selected the selected key.
 func (s *Selection) Picked() bool { return s.picked }
 

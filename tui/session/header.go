@@ -25,12 +25,14 @@ type header struct {
 // dateFrom is how many columns the header needs to show the day of a replay beside the time.
 const dateFrom = 80
 
-// HeaderRows returns two, and one more while an alert of the configuration fires.
+// HeaderRows returns two, or one and a line for each of several servers, and one more while an alert of the
+// configuration fires.
 func (s *Session) HeaderRows() int {
-	if len(s.alerts.list) > 0 {
-		return 3
+	n := 1 + max(len(s.Peers), 1)
+	if len(s.firing()) > 0 {
+		n++
 	}
-	return 2
+	return n
 }
 
 // Header draws two lines that answer the questions of the person on call: is Redis healthy, which
@@ -38,9 +40,13 @@ func (s *Session) HeaderRows() int {
 func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	h := header{p, s}
 	h.paintServer(r.X, r.Y, r.X+r.W)
-	h.paintVerdict(r.X, r.Y+1, r.X+r.W)
-	if r.H > 2 {
-		h.paintAlerts(r.X, r.Y+2, r.X+r.W)
+	if s.Peers == nil {
+		h.paintVerdict(r.X, r.Y+1, r.X+r.W)
+	} else {
+		h.paintPeers(cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: len(s.Peers)})
+	}
+	if len(s.firing()) > 0 {
+		h.paintAlerts(r.X, r.Y+r.H-1, r.X+r.W)
 	}
 	h.tips(r)
 }
@@ -88,7 +94,7 @@ func (h header) paintServer(x, y, end int) {
 	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host matters more than the scheme
 		target = host
 	}
-	x = h.c.Spans(x, y, edge, widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.targetStyle()))
+	x = h.c.Spans(x, y, edge, widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.s.TargetStyle(h.c.Look)))
 	for _, p := range facts {
 		if x+3+safetext.Width(p.Text) >= edge {
 			break
@@ -258,7 +264,11 @@ func (h header) paintVerdict(x, y, end int) {
 			widget.Styled(name, h.c.Look.Text),
 			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied))
 		key := k.Reading.Key
-		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.Selection.Pick(key); return nil })
+		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd {
+			h.s.Selection.Pick(key)
+			h.s.Shell.Group.Front(h.s.Shell)
+			return nil
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/shell"
 )
 
@@ -108,6 +110,19 @@ func (a *alerts) call(begun []report.Alert) tea.Cmd {
 // sentence returns the text of an alert, cleaned for a terminal.
 func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text)) }
 
+// firing returns the alerts that fire on any of the servers, the one that began last at the end.
+func (s *Session) firing() []report.Alert {
+	if s.Peers == nil {
+		return s.alerts.list
+	}
+	var all []report.Alert
+	for _, p := range s.Peers {
+		all = append(all, p.alerts.list...)
+	}
+	slices.SortStableFunc(all, func(a, b report.Alert) int { return cmp.Compare(a.Since, b.Since) })
+	return all
+}
+
 // title returns the beginning of the window's title while alerts fire.
 func (a *alerts) title() string {
 	if n := len(a.list); n > 0 {
@@ -118,11 +133,12 @@ func (a *alerts) title() string {
 
 // paintAlerts draws the banner: the alert that began last, and how many there are.
 func (h header) paintAlerts(x, y, end int) {
-	n := len(h.s.alerts.list)
+	all := h.s.firing()
+	n := len(all)
 	if n == 0 {
 		return
 	}
-	a := &h.s.alerts.list[n-1]
+	a := &all[n-1]
 	st := h.c.Look.BadgeWarn
 	if a.Severity == "page" || a.Severity == "critical" {
 		st = h.c.Look.BadgeBad
@@ -137,17 +153,17 @@ func (h header) paintAlerts(x, y, end int) {
 	h.c.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.s.Shell.Show("events") })
 }
 
-// targetStyle returns how the target's name is drawn: in its own colour where it has one.
-func (h header) targetStyle() themes.Style {
+// TargetStyle returns how the target's name is drawn: in its own colour where it has one.
+func (s *Session) TargetStyle(l chart.Look) themes.Style {
 	inks := map[string][2]string{ // on dark ground, on light ground
 		"red": {"#ff6b6b", "#b3261e"}, "orange": {"#ffa94d", "#a04a00"}, "yellow": {"#ffd43b", "#7a5c00"}, "green": {"#69db7c", "#1b6e2c"},
 		"blue": {"#74c0fc", "#0b5394"}, "magenta": {"#e599f7", "#86198f"}, "cyan": {"#66d9e8", "#0b6670"}, "white": {"#ffffff", "#333333"},
 	}
-	pair, known := inks[h.s.Options.Colour]
+	pair, known := inks[s.Options.Colour]
 	if !known {
-		return h.c.Look.Text
+		return l.Text
 	}
-	if h.c.Look.Dark {
+	if l.Dark {
 		return themes.Style{Fg: themes.Hex(pair[0]), Attr: themes.Bold}
 	}
 	return themes.Style{Fg: themes.Hex(pair[1]), Attr: themes.Bold}

@@ -46,7 +46,8 @@ type Options struct {
 	// possible.
 	Adopt func(g identify.Group) error
 
-	Mask bool // hide the middle of key names
+	Target string // what the configuration calls the server; "" for one that is watched alone
+	Mask   bool   // hide the middle of key names
 
 	Production bool   // the configuration marks the target as production
 	Colour     string // colour of the target's name; "" is the theme's
@@ -65,6 +66,7 @@ type Session struct {
 	Orders    *firing.Orders
 	Files     *saving.Files
 	Options   Options
+	Peers     []*Session // of all servers in one view, this one among them; nil: it is watched alone
 
 	Marks    *markers.Markers // moments of a replay
 	alerts   alerts
@@ -116,8 +118,13 @@ func (s *Session) Stop() { s.Orders.Stop() }
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
 func (s *Session) HostKeys() keymap.Actions {
-	return append(s.Orders.HostKeys(), keymap.New("view", "watch another", "m w", "prints the commands that watch another Redis", s.openTargets,
-		keymap.MenuKey+"w").In(keymap.Server, nil).Also("connect server"))
+	list := s.Orders.HostKeys()
+	if s.Peers != nil {
+		list = append(list, keymap.New("view", "next server", "m n", "shows the next of the servers", s.nextServer,
+			keymap.MenuKey+"n").In(keymap.Server, nil))
+	}
+	return append(list, keymap.New("view", "watch another", "m w",
+		"prints the commands that watch another Redis", s.openTargets, keymap.MenuKey+"w").In(keymap.Server, nil).Also("connect server"))
 }
 
 // batchMsg delivers a batch of the source.

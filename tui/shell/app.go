@@ -66,6 +66,8 @@ type App struct {
 	footer  footer
 	mouse   bool
 	used    []string // names of the palette's actions, the last used last
+
+	Group *Group // that it is one of; nil: it runs alone
 }
 
 // New returns a program without screens. It ends when ctx does.
@@ -102,10 +104,13 @@ func (a *App) Register(name, what string, s Screen) {
 
 // Run shows the program until a person quits or its context ends. Whatever happens, the
 // terminal is left as it was.
-func (a *App) Run(extra ...tea.ProgramOption) error {
+func (a *App) Run(extra ...tea.ProgramOption) error { return run(a, a, extra) }
+
+// run runs m, which is a or a group that begins with it.
+func run(m tea.Model, a *App, extra []tea.ProgramOption) error {
 	defer a.life.stop()
 	settings := append([]tea.ProgramOption{tea.WithContext(a.life.ctx), tea.WithFPS(a.o.writes())}, extra...)
-	var model tea.Model = guarded{a}
+	var model tea.Model = guarded{m, a.life}
 	if a.o.Timed != nil {
 		model = &timed{Model: model, report: a.o.Timed}
 	}

@@ -2,28 +2,31 @@ package shell
 
 import tea "charm.land/bubbletea/v2"
 
-// guarded is the App as the program runs it: a panic in what it does ends the program in
+// guarded is an App, or a Group, as the program runs it: a panic in what it does ends the program in
 // order, with the terminal as it was and one sentence, not with a trace over the screen.
-type guarded struct{ app *App }
-
-// Init is the App's, with its commands guarded.
-func (g guarded) Init() (cmd tea.Cmd) {
-	defer g.caught()
-	return g.guard(g.app.Init())
+type guarded struct {
+	of   tea.Model
+	life *lifetime
 }
 
-// Update is the App's, with its commands guarded.
+// Init is the program's, with its commands guarded.
+func (g guarded) Init() (cmd tea.Cmd) {
+	defer g.caught()
+	return g.guard(g.of.Init())
+}
+
+// Update is the program's, with its commands guarded.
 func (g guarded) Update(msg tea.Msg) (m tea.Model, cmd tea.Cmd) {
 	defer g.caught()
 	m = g
-	_, cmd = g.app.Update(msg)
+	_, cmd = g.of.Update(msg)
 	return g, g.guard(cmd)
 }
 
-// View is the App's; after a panic it is empty.
+// View is the program's; after a panic it is empty.
 func (g guarded) View() (v tea.View) {
 	defer g.caught()
-	return g.app.View()
+	return g.of.View()
 }
 
 // guard returns cmd with its panics caught, and those of the commands it starts.
@@ -49,5 +52,5 @@ func (g guarded) caught() {
 	if what == nil {
 		return
 	}
-	g.app.life.crash(what)
+	g.life.crash(what)
 }

@@ -31,6 +31,9 @@ func (s *stack) index(name string) int {
 	return slices.IndexFunc(s.screens, func(e entry) bool { return e.name == name })
 }
 
+// First returns the screen that is shown at the start.
+func First(a *App) Screen { return a.screens[0].screen }
+
 // remember notes, before screen i is shown, where esc leads back to from it: nowhere from the first.
 func (s *stack) remember(i int) {
 	if i == 0 {

@@ -20,10 +20,19 @@ func (a *App) Init() tea.Cmd {
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := a.route(msg)
 	if a.stale {
-		a.layout()
-		a.paint()
+		refresh(a)
 	}
 	return a, cmd
+}
+
+// refresh paints what changed, unless another program of the group is shown.
+func refresh(a *App) {
+	if a.Group.Shows(a) {
+		a.layout()
+	}
+	if a.Group.Shows(a) { // a layout may have brought another one to the front
+		a.paint()
+	}
 }
 
 func (a *App) route(msg tea.Msg) tea.Cmd {
@@ -186,9 +195,18 @@ func (a *App) quit() tea.Cmd {
 	return tea.Quit
 }
 
+// stopAll stops everything, in every program of the group.
 func (a *App) stopAll() tea.Cmd {
-	a.host.Stop()
-	return a.everywhere(StopMsg{})
+	if a.Group == nil {
+		a.host.Stop()
+		return a.everywhere(StopMsg{})
+	}
+	var all []tea.Cmd
+	for _, one := range a.Group.apps {
+		one.host.Stop()
+		all = append(all, addressed(one, one.everywhere(StopMsg{})))
+	}
+	return tea.Batch(all...)
 }
 
 // layout says to the screen which room it has.
