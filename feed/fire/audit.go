@@ -68,7 +68,6 @@ type entry struct {
 	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"` // of a denied request; -1 is never
 	ServerAt     int64  `json:"server_us,omitempty"`      // when it was decided, by the server's clock, in µs since the epoch
 	Used         int64  `json:"used,omitempty"`           // units used after the request
-	AsNew        int64  `json:"as_new_us,omitempty"`      // see asNewOf: after the request, or before the action
 	Error        string `json:"error,omitempty"`
 	User         string `json:"user"`
 	PID          int    `json:"pid"`
@@ -94,7 +93,16 @@ type entry struct {
 	RunID    string          `json:"run_id,omitempty"` // the server that firing was armed for
 	Before   []savedKey      `json:"before,omitempty"` // contents of the keys before the first request
 	After    []savedKey      `json:"after,omitempty"`  // digests of their contents after the last request
+	Others   string          `json:"others,omitempty"` // see trace.others
 	Outcomes *model.Outcomes `json:"tally,omitempty"`
+}
+
+// name returns the key of a line.
+func (e *entry) name() string {
+	if raw, err := strconv.Unquote(e.Key); e.KeyQuoted && err == nil {
+		return raw
+	}
+	return e.Key
 }
 
 // person says who ran the program, as far as the machine knows.
@@ -195,9 +203,9 @@ type action struct {
 	// Contents before and after a change, saved in the transaction that made it; nil if they
 	// were not, and before counts.
 	exact, left []savedKey
-	failed      string                 // error of a change
-	raised      *raisedLine            // change of a limit that its library keeps in Redis; else nil
-	ended       func(after []savedKey) // marks what cannot be taken back of what the keys hold at the end; may be nil
+	failed      string      // error of a change
+	raised      *raisedLine // change of a limit that its library keeps in Redis; else nil
+	trace       *trace      // finds other writers; nil for a change
 	begun       limiter.Instant
 	n           atomic.Int64 // requests so far
 }
@@ -232,9 +240,6 @@ func (a *audit) fired(e entry, f model.Fired) error {
 	e.Outcome, e.Error = f.Outcome.String(), f.Err
 	if f.Answer == nil && (f.Outcome == model.Admitted || f.Outcome == model.Denied) {
 		e.ServerAt, e.Used = int64(f.At), f.Decision.Used
-		if e.AsNew > 0 {
-			e.AsNew = int64(f.At.Add(f.Decision.ResetAfter))
-		}
 	}
 	if f.Answer != nil {
 		e.Status = f.Answer.Status

@@ -160,16 +160,6 @@ func running(host string, pid int) bool {
 type charge struct {
 	at         limiter.Instant // when it was decided
 	cost, used int64           // its cost, and the units used after it
-	asNew      limiter.Instant // see asNewOf, after the request; 0 if unknown
-}
-
-// held returns by how much a charge increases the number that a log, a stream or a counter
-// holds: a stream has one entry for each request or for each unit.
-func (c charge) held(t *model.Target) int64 {
-	if t.Algorithm == limiter.StreamCounter && !t.Layout.PerUnit {
-		return 1
-	}
-	return c.cost
 }
 
 // deniedCharged reports whether the limiter of t counts denied requests too.
@@ -187,9 +177,9 @@ func (a *audit) charges(id string, denied bool) (list []charge, err error) {
 	err = a.each(id, func(e *entry) {
 		charged := e.Outcome == model.Admitted.String() || denied && e.Outcome == model.Denied.String()
 		if charged && e.ServerAt != 0 {
-			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used, limiter.Instant(e.AsNew)})
+			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
 		}
 	})
-	slices.SortStableFunc(list, func(a, b charge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.asNew, b.asNew)) })
+	slices.SortStableFunc(list, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
 	return list, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -45,7 +44,7 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 	if err := i.audit.open(); err != nil {
 		return model.Changed{}, err
 	}
-	act, err := i.begin(ctx, s)
+	act, err := i.begin(ctx, s, nil)
 	if err != nil {
 		return model.Changed{}, err
 	}
@@ -98,47 +97,28 @@ func blockWords(s model.Order, now time.Time) []any {
 // remove unlinks the keys of an action that exist, and in the same transaction saves their
 // values, except those that are too large.
 func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed) error {
-	var keys []string
-	at := map[string]int{}
-	for n, was := range act.before {
-		key, err := strconv.Unquote(was.Key)
-		if err != nil {
-			return err
-		}
-		if was.Digest == "" && was.Unsaved == "" || was.Unsaved != "" && was.Holds == "" {
-			continue // it does not exist
-		}
-		if was.Unsaved != "" {
+	var saved, keys []string // a key that is too large is removed and not saved
+	for _, was := range act.before {
+		switch key := string(was.Key); {
+		case was.Unsaved == "" && was.Digest != "":
+			saved, keys = append(saved, key), append(keys, key)
+		case was.Unsaved != "" && was.Holds != "":
+			keys = append(keys, key)
 			done.Unsaved = append(done.Unsaved, fmt.Sprintf("%s: %s", safetext.Clean(key), was.Unsaved))
 		}
-		keys, at[key] = append(keys, key), n
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	dumps, expiries := map[string]*redis.StringCmd{}, map[string]*redis.DurationCmd{}
-	_, err := i.link.client().TxPipelined(ctx, func(p redis.Pipeliner) error {
+	before, after, err := exchangeSaved(ctx, i.link.client(), saved, func(p redis.Pipeliner) {
 		for _, k := range keys {
-			if act.before[at[k]].Unsaved == "" {
-				dumps[k], expiries[k] = p.Dump(ctx, k), p.PExpireTime(ctx, k)
-			}
 			p.Unlink(ctx, k)
 		}
-		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if err != nil {
 		return err
 	}
-	act.exact = slices.Clone(act.before)
-	for k, dump := range dumps {
-		is := savedOf(k, dump, expiries[k])
-		is.Holds = act.exact[at[k]].Holds
-		act.exact[at[k]] = is
-	}
-	act.left = make([]savedKey, len(act.before))
-	for n, was := range act.before {
-		act.left[n] = savedKey{Key: was.Key}
-	}
+	act.exact, act.left = replaced(act.before, before), replaced(act.before, after)
 	done.Removed = keys
 	return nil
 }

@@ -1,36 +1,15 @@
 package fire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/model"
 )
-
-// savingClient sends each command in a transaction that also saves the contents of keys before
-// and after it, so that no request of another client comes in between.
-type savingClient struct {
-	scripts       *scriptClient
-	keys          []string
-	before, after []savedKey // contents of the keys around the last command
-}
-
-// Process implements redisstore.Client.
-func (c *savingClient) Process(ctx context.Context, cmd redis.Cmder) (err error) {
-	if c.scripts.unknown(ctx, cmd) {
-		cmd.SetErr(errNoScript)
-		return errNoScript
-	}
-	c.before, c.after, err = exchangeSaved(ctx, c.scripts, c.keys, func(p redis.Pipeliner) { _ = p.Process(ctx, cmd) })
-	if err == nil {
-		err = cmd.Err()
-	}
-	return err
-}
 
 // transactor is a client, or a transaction that watches keys.
 type transactor interface {
@@ -40,14 +19,14 @@ type transactor interface {
 // exchangeSaved runs the commands that do adds, and in the same transaction saves the contents of
 // the keys before and after them.
 func exchangeSaved(ctx context.Context, c transactor, keys []string, do func(redis.Pipeliner)) (before, after []savedKey, err error) {
-	type held struct {
+	type asked struct {
 		dump   *redis.StringCmd
 		expiry *redis.DurationCmd
 	}
-	var was, is []held
-	save := func(p redis.Pipeliner) (list []held) {
+	var was, is []asked
+	save := func(p redis.Pipeliner) (list []asked) {
 		for _, k := range keys {
-			list = append(list, held{p.Dump(ctx, k), p.PExpireTime(ctx, k)})
+			list = append(list, asked{p.Dump(ctx, k), p.PExpireTime(ctx, k)})
 		}
 		return list
 	}
@@ -69,7 +48,7 @@ func exchangeSaved(ctx context.Context, c transactor, keys []string, do func(red
 // give takes units off the count of a limiter of ratescope's own library, and in the same
 // transaction saves the contents of its keys before and after.
 func give(ctx context.Context, to *link, act *action, s model.Order, done *model.Changed) error {
-	l, err := to.limiter(s.Target)
+	l, err := to.storeOn(to.plainly(), s.Target)
 	if err != nil {
 		return err
 	}
@@ -77,20 +56,25 @@ func give(ctx context.Context, to *link, act *action, s model.Order, done *model
 	if err != nil {
 		return err
 	}
-	saving := &savingClient{scripts: to.scripts}
+	var keys []string
 	for _, was := range act.before {
-		if name, err := strconv.Unquote(was.Key); err == nil && was.Unsaved == "" {
-			saving.keys = append(saving.keys, name)
+		if was.Unsaved == "" {
+			keys = append(keys, string(was.Key))
 		}
 	}
-	if l, err = to.storeOn(saving, s.Target); err != nil {
+	var found, left []savedKey
+	l, err = to.storeOn(sender{to, func(ctx context.Context, cmd redis.Cmder) (err error) {
+		found, left, err = exchangeSaved(ctx, to.client(), keys, func(p redis.Pipeliner) { _ = p.Process(ctx, cmd) })
+		return cmp.Or(err, cmd.Err())
+	}}, s.Target)
+	if err != nil {
 		return err
 	}
 	after, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
 	if err != nil {
 		return err
 	}
-	act.exact, act.left = replaced(act.before, saving.before), replaced(act.before, saving.after)
+	act.exact, act.left = replaced(act.before, found), replaced(act.before, left)
 	if done.Units = max(before.Used-after.Used, 0); done.Units > 0 {
 		done.Written = keysOf(s, act.begun)
 	}

@@ -5,13 +5,13 @@
 package fire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"ratescope/feed/connect"
 	"ratescope/limiter"
-	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
 
@@ -75,7 +75,7 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 		o.Now = time.Now
 	}
 	i := &Injector{
-		link:   &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials, limiters: make(map[spec]*redisstore.Store)},
+		link:   &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials},
 		audit:  audit{path: o.AuditPath},
 		reason: o.Reason, ready: o.Ready, sent: o.Sent,
 	}
@@ -116,36 +116,18 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	of := s
 	s = aimed(s)    // an order with Scratch goes to the copy from here on
 	i.link.client() // from here on it is known whether the server is a cluster
-	own, err := i.link.ownScriptOf(of)
+	tr := i.link.newTrace(s)
+	decide, err := i.link.decider(of, s, sender{i.link, tr.send})
 	if err != nil {
 		return model.Outcomes{}, err
-	}
-	w, err := writerOf(s)
-	if err != nil {
-		return model.Outcomes{}, err
-	}
-	var l *redisstore.Store
-	if w == nil && own == nil {
-		if l, err = i.link.limiter(s.Target); err != nil {
-			return model.Outcomes{}, err
-		}
 	}
 	if err := i.audit.open(); err != nil {
 		return model.Outcomes{}, err
 	}
 	f := &firing{audit: &i.audit, order: s, report: report, use: i.use, giveUp: GiveUp}
-	decide := func(ctx context.Context) (limiter.Decision, error) {
-		return l.AllowN(ctx, s.Key, s.Target.Limit, s.Cost)
-	}
-	switch {
-	case own != nil:
-		decide = own.call
-	case w != nil:
-		decide = func(ctx context.Context) (limiter.Decision, error) { return i.link.write(ctx, w, s) }
-	}
 	f.send = func(ctx context.Context) answered {
 		fired := i.ask(ctx, s, decide)
-		if own != nil && fired.Err == "" { // what is left, and the wait, are not known
+		if s.Target.Described && fired.Err == "" { // what is left, and the wait, are not known
 			fired.Answer = &model.Answer{}
 		}
 		return fired
@@ -153,22 +135,36 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if s.N == 0 || s.Lasts() > followEvery {
 		f.follow = i.link.follow
 	}
-	if f.action, err = i.begin(ctx, s); err != nil {
+	if f.action, err = i.begin(ctx, s, tr); err != nil {
 		return model.Outcomes{}, err
-	}
-	if own != nil {
-		own.begin(f.action.before)
-		f.action.ended = own.end
 	}
 	if i.ready != nil {
 		i.ready()
 	}
 	if of.Scratch {
-		if err := i.link.copyScratch(ctx, of, s, f.action.begun); err != nil {
+		err := i.link.copyScratch(ctx, of, s, f.action.begun)
+		if err = cmp.Or(err, i.mark(ctx, s, tr)); err != nil {
 			return model.Outcomes{}, errors.Join(err, i.end(f.action, s, model.Outcomes{}))
 		}
 	}
 	return f.carryOut(ctx, func(t model.Outcomes) error { return i.end(f.action, s, t) })
+}
+
+// decider returns what sends one request of the order s over by: the user's own script, the commands of another
+// library, or the limiter's script. of is the order before it was aimed at a scratch copy.
+func (l *link) decider(of, s model.Order, by sender) (func(context.Context) (limiter.Decision, error), error) {
+	own, err := l.ownScriptOf(of)
+	if own != nil || err != nil {
+		return func(ctx context.Context) (limiter.Decision, error) { return own.call(ctx, by) }, err
+	}
+	w, err := writerOf(s)
+	if w != nil || err != nil {
+		return func(ctx context.Context) (limiter.Decision, error) { return l.work(ctx, by, w, s, w.Write) }, err
+	}
+	store, err := l.storeOn(by, s.Target)
+	return func(ctx context.Context) (limiter.Decision, error) {
+		return store.AllowN(ctx, s.Key, s.Target.Limit, s.Cost)
+	}, err
 }
 
 // limited returns an error if the limit or the algorithm of a target is not known.

@@ -3,7 +3,6 @@ package fire
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"ratescope/limiter"
@@ -30,10 +29,7 @@ func KeyChanges(lines []byte) []KeyChange {
 		if err != nil {
 			continue
 		}
-		d := KeyChange{At: limiter.InstantOf(at), Key: e.Key}
-		if bare, err := strconv.Unquote(e.Key); e.KeyQuoted && err == nil {
-			d.Key = bare
-		}
+		d := KeyChange{At: limiter.InstantOf(at), Key: e.name()}
 		switch {
 		case e.Outcome == begun && e.Change != "":
 			d.Text = "was changed from here: " + e.Change

@@ -29,7 +29,7 @@ func (i *Injector) Path(s model.Order) string {
 // for none, and a command; then the number of commands to run, and these. A command is its
 // number of words, followed by the words. The script returns the answer of the last command, or
 // false if a key has changed, and then it writes nothing.
-var exchange = redis.NewScript(`
+var exchange = newScript(`
 local n = 0
 local function word()
   n = n + 1
@@ -71,14 +71,9 @@ func writerOf(s model.Order) (*foreign.Writer, error) {
 	return nil, nil
 }
 
-// write writes a request as another library would.
-func (l *link) write(ctx context.Context, w *foreign.Writer, s model.Order) (limiter.Decision, error) {
-	return l.work(ctx, w, s, w.Write)
-}
-
 // work reads the keys, calls out to compute the commands, and runs them if the keys have not
 // changed meanwhile.
-func (l *link) work(ctx context.Context, w *foreign.Writer, s model.Order, out func(*foreign.Request) (foreign.Written, error)) (limiter.Decision, error) {
+func (l *link) work(ctx context.Context, by sender, w *foreign.Writer, s model.Order, out func(*foreign.Request) (foreign.Written, error)) (limiter.Decision, error) {
 	client := l.client()
 	for range mostExchanges {
 		r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: l.now()}
@@ -91,7 +86,7 @@ func (l *link) work(ctx context.Context, w *foreign.Writer, s model.Order, out f
 			return written.Decision, err
 		}
 		keys, args := exchanged(fetched, r.Held, written)
-		answer, err := l.run(ctx, exchange, keys, args...).Result()
+		answer, err := by.run(ctx, exchange, keys, args...).Result()
 		switch n, counts := answer.(int64); {
 		case errors.Is(err, redis.Nil): // a key has changed
 		case err != nil:

@@ -9,7 +9,6 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/limiter"
-	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
 )
@@ -23,19 +22,10 @@ type link struct {
 	timeout  time.Duration        // bounds one request
 	denials  bool                 // denied requests are recorded beside the key
 
-	mu       sync.Mutex
-	opened   redis.UniversalClient      // nil before its first use
-	scripts  *scriptClient              // uses opened
-	limiters map[spec]*redisstore.Store // use scripts
+	mu     sync.Mutex
+	opened redis.UniversalClient // nil before its first use
 
-	sent sync.Map // digests of scripts that were sent with their text
-}
-
-// spec identifies a limiter: orders with the same spec are decided by the same Store.
-type spec struct {
-	algorithm  limiter.Algorithm
-	convention limiter.Convention
-	layout     layout.Layout
+	asked sync.Map // digests of scripts that the server was asked for
 }
 
 const (
@@ -43,25 +33,6 @@ const (
 	ownNames  = "ratescope" // prefix of the names of all ratescope's connections
 	writeName = ownNames + "-fire"
 )
-
-// limiter returns the Store that decides requests at t.
-func (l *link) limiter(t model.Target) (*redisstore.Store, error) {
-	client := l.client()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	m := spec{t.Algorithm, t.Convention, t.Layout}
-	if store := l.limiters[m]; store != nil {
-		return store, nil
-	}
-	if l.scripts == nil {
-		l.scripts = &scriptClient{UniversalClient: client}
-	}
-	store, err := l.storeOn(l.scripts, t)
-	if err == nil {
-		l.limiters[m] = store
-	}
-	return store, err
-}
 
 // storeOn returns a new Store that decides requests at t over a client.
 func (l *link) storeOn(c redisstore.Client, t model.Target) (*redisstore.Store, error) {
@@ -97,6 +68,7 @@ func (l *link) close() error {
 		return nil
 	}
 	err := l.opened.Close()
-	l.opened, l.scripts, l.limiters = nil, nil, make(map[spec]*redisstore.Store)
+	l.opened = nil
+	l.asked.Clear()
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,14 +20,10 @@ import (
 // ownScript fires the requests of an order by the script of the user's own program. It is safe for
 // concurrent use.
 type ownScript struct {
-	link   *link
-	order  model.Order
-	lua    *redis.Script
-	keys   []string // that the order may write
-	traced []string // keys whose contents are saved around each request; nil if they cannot be
-
-	mu      sync.Mutex
-	balance map[string]int // by key and digest: how often a request left it so, less how often one found it so
+	link  *link
+	order model.Order
+	lua   script
+	keys  []string // that the order may write
 }
 
 // ownScriptOf returns the ownScript of an order, nil if no rule describes its limiter. The error is one
@@ -53,7 +48,7 @@ func (l *link) ownScriptOf(s model.Order) (*ownScript, error) {
 				safetext.Clean(keys[0]), safetext.Clean(k))
 		}
 	}
-	return &ownScript{link: l, order: s, lua: redis.NewScript(t.Script.Text), keys: keys, balance: map[string]int{}}, nil
+	return &ownScript{link: l, order: s, lua: newScript(t.Script.Text), keys: keys}, nil
 }
 
 // scriptKeys returns the keys that the script of a target may write within two windows from an instant on.
@@ -81,48 +76,9 @@ func scriptKeys(name string, t *model.Target, now limiter.Instant) (keys []strin
 	return keys, nil
 }
 
-// begin notes what the keys held before the first request. If a value cannot be saved, no request is traced,
-// for nothing can be taken back then.
-func (o *ownScript) begin(before []savedKey) {
-	for _, k := range before {
-		if k.Unsaved != "" {
-			return
-		}
-	}
-	o.traced = o.keys
-	o.left(before, 1)
-}
-
-// left adds to the balance of the contents of keys.
-func (o *ownScript) left(held []savedKey, n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, k := range held {
-		o.balance[k.Key+" "+k.Digest] += n
-	}
-}
-
-// end marks in what the keys hold after the last request that another program has written among the requests.
-// Each request finds the keys as the one before it left them, if there was no other writer.
-func (o *ownScript) end(after []savedKey) {
-	if o.traced == nil {
-		return
-	}
-	o.left(after, -1)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for n := range after {
-		for state, times := range o.balance {
-			if times != 0 && strings.HasPrefix(state, after[n].Key+" ") {
-				after[n].Unsaved = "it was written by another program, or expired, while requests were fired"
-			}
-		}
-	}
-}
-
 // call runs the script once. A request of which it is not known whether it was counted is a
 // limiter.ErrUnknownOutcome.
-func (o *ownScript) call(ctx context.Context) (limiter.Decision, error) {
+func (o *ownScript) call(ctx context.Context, by sender) (limiter.Decision, error) {
 	at := o.link.now()
 	if c, single := o.link.client().(*redis.Client); single {
 		now, err := c.Time(ctx).Result()
@@ -135,10 +91,9 @@ func (o *ownScript) call(ctx context.Context) (limiter.Decision, error) {
 	if err != nil {
 		return limiter.Decision{}, err
 	}
-	_, known := o.link.sent.LoadOrStore(o.lua.Hash(), true)
-	reply, err := o.run(ctx, known, keys, args)
-	if known && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = o.run(ctx, false, keys, args)
+	reply, err := by.run(ctx, o.lua, keys, args...).Result()
+	if errors.Is(err, redis.Nil) {
+		reply, err = nil, nil // what Redis makes of a script's false
 	}
 	switch {
 	case err != nil && replied(err) && strings.Contains(err.Error(), "@user_script"):
@@ -171,38 +126,13 @@ func (o *ownScript) request(at limiter.Instant) (keys []string, args []any, err 
 	return keys, args, nil
 }
 
-// run sends the script, by its digest if it is known to the server, in a transaction that also saves what the
-// traced keys hold before and after it.
-func (o *ownScript) run(ctx context.Context, known bool, keys []string, args []any) (reply any, err error) {
-	var sent *redis.Cmd
-	before, after, err := exchangeSaved(ctx, o.link.client(), o.traced, func(p redis.Pipeliner) {
-		if known {
-			sent = p.EvalSha(ctx, o.lua.Hash(), keys, args...)
-		} else {
-			sent = p.Eval(ctx, o.order.Target.Script.Text, keys, args...)
-		}
-	})
-	o.left(before, -1)
-	o.left(after, 1)
-	reply, answered := sent.Result()
-	switch {
-	case errors.Is(answered, redis.Nil):
-		return nil, nil // what Redis makes of a script's false
-	case answered != nil:
-		return nil, answered
-	case reply == nil && err != nil:
-		return nil, err
-	}
-	return reply, nil
-}
-
 // preview returns the command of the first request.
 func (o *ownScript) preview() ([]string, error) {
 	keys, args, err := o.request(o.link.now())
 	if err != nil {
 		return nil, err
 	}
-	words := []any{"evalsha", o.lua.Hash(), strconv.Itoa(len(keys))}
+	words := []any{"evalsha", o.lua.digest, strconv.Itoa(len(keys))}
 	for _, k := range keys {
 		words = append(words, k)
 	}

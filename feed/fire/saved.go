@@ -5,12 +5,11 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,16 +23,27 @@ import (
 // savedKey holds the contents of a Redis key at one moment. A key that did not exist has neither
 // Dump nor Digest.
 type savedKey struct {
-	Key     string `json:"key"`              // quoted as Go quotes strings
+	Key     quoted `json:"key"`
 	Dump    []byte `json:"dump,omitempty"`   // as DUMP serializes it
 	Digest  string `json:"digest,omitempty"` // SHA-1 of the dump
 	Expires int64  `json:"expires_at_ms,omitempty"`
 	Unsaved string `json:"unsaved,omitempty"` // why the value was not saved
 	Holds   string `json:"holds,omitempty"`   // the contents in words: "zset, 12 members"
-	Type    string `json:"type,omitempty"`    // the Redis type
-	Count   *int64 `json:"count,omitempty"`   // members, entries, elements or fields, or the number in a string
-	Newest  string `json:"newest,omitempty"`  // the mark of a log or a stream; see newestOf
-	Newer   *int64 `json:"newer,omitempty"`   // after an action: entries added since the mark; see newerOf
+}
+
+// quoted is the name of a key, which Go quotes in the audit file.
+type quoted string
+
+// MarshalText quotes the name.
+func (q quoted) MarshalText() ([]byte, error) { return strconv.AppendQuote(nil, string(q)), nil }
+
+// UnmarshalText reads a name that was quoted, and takes another text as it is.
+func (q *quoted) UnmarshalText(text []byte) error {
+	if name, err := strconv.Unquote(string(text)); err == nil {
+		text = []byte(name)
+	}
+	*q = quoted(text)
+	return nil
 }
 
 // maxSaved is the memory of a key in bytes above which its value is not saved, because
@@ -52,9 +62,16 @@ func touched(key string, t model.Target, now limiter.Instant) []string {
 	if w := foreign.For(&t); w != nil {
 		return w.Keys(key, &t, now)
 	}
-	keys := []string{layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key)}
-	for _, at := range [...]limiter.Instant{now, now.Add(t.Limit.Window), now.Add(2 * t.Limit.Window)} {
-		for _, k := range t.Keys(key, at) {
+	return append(counted(key, t, now), layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key))
+}
+
+// counted returns the keys that keep the state of the limiter t, of those that requests may write.
+func counted(key string, t model.Target, now limiter.Instant) (keys []string) {
+	if w := foreign.For(&t); w != nil || t.Described {
+		return touched(key, t, now)
+	}
+	for n := range 3 {
+		for _, k := range t.Keys(key, now.Add(time.Duration(n)*t.Limit.Window)) {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
@@ -63,116 +80,69 @@ func touched(key string, t model.Target, now limiter.Instant) []string {
 	return keys
 }
 
-// save returns the present contents of keys. since is what an earlier save of the same keys
-// returned, or nil.
-func (l *link) save(ctx context.Context, keys []string, since []savedKey) ([]savedKey, error) {
+// save returns the present contents of keys.
+func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	client := l.client()
 	sizes, types := make([]*redis.IntCmd, len(keys)), make([]*redis.StatusCmd, len(keys))
-	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := l.client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, k := range keys {
 			sizes[n], types[n] = p.MemoryUsage(ctx, k), p.Type(ctx, k)
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) && !replied(err) {
+	if err != nil && !replied(err) {
 		return nil, err
 	}
-	dumps, expiries, counts := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys)), make([]redis.Cmder, len(keys))
-	newest, newer := make([]redis.Cmder, len(keys)), make([]redis.Cmder, len(keys))
-	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		// Counts are read before the first dump and after the second one, so that a request of
-		// another client that comes between a count and a dump is seen as one during the action.
+	type asked struct {
+		dump   *redis.StringCmd
+		expiry *redis.DurationCmd
+		amount redis.Cmder
+	}
+	list := make([]asked, len(keys))
+	_, err = l.client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, k := range keys {
-			kind := types[n].Val()
-			if since == nil {
-				counts[n], newest[n] = count(ctx, p, kind, k), askNewest(ctx, p, kind, k)
-			}
 			if sizes[n].Val() <= maxSaved {
-				dumps[n] = p.Dump(ctx, k)
+				list[n].dump = p.Dump(ctx, k)
 			}
-			expiries[n] = p.PExpireTime(ctx, k)
-			if since != nil {
-				counts[n], newer[n] = count(ctx, p, kind, k), askNewer(ctx, p, kind, k, since[n])
+			list[n].expiry = p.PExpireTime(ctx, k)
+			if a, ok := amounts[types[n].Val()]; ok {
+				list[n].amount = p.Do(ctx, slices.Insert(slices.Clone(a.words), 1, any(k))...)
 			}
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) && !replied(err) {
+	if err != nil && !replied(err) {
 		return nil, err
 	}
 	saved := make([]savedKey, len(keys))
 	for n, k := range keys {
-		saved[n] = savedOf(k, dumps[n], expiries[n])
-		saved[n].describe(types[n].Val(), counts[n])
-		if saved[n].Newest = newestOf(newest[n]); since != nil {
-			saved[n].Newer = newerOf(newer[n], since[n])
-		}
+		saved[n] = savedOf(k, list[n].dump, list[n].expiry)
+		saved[n].Holds = holds(types[n].Val(), list[n].amount)
 	}
 	return saved, nil
 }
 
-// count asks how many members, entries or fields a key has, or for a string's value; nil for types
-// that no limiter uses.
-func count(ctx context.Context, p redis.Pipeliner, kind, key string) redis.Cmder {
-	switch kind {
-	case "zset":
-		return p.ZCard(ctx, key)
-	case "stream":
-		return p.XLen(ctx, key)
-	case "hash":
-		return p.HLen(ctx, key)
-	case "list":
-		return p.LLen(ctx, key)
-	case "string":
-		return p.GetRange(ctx, key, 0, maxNumber)
-	}
-	return nil
+// amounts holds, by type, the command that asks how much a key holds, and the unit of its answer.
+var amounts = map[string]struct {
+	words []any
+	unit  string
+}{
+	"zset": {[]any{"zcard"}, " members"}, "stream": {[]any{"xlen"}, " entries"}, "hash": {[]any{"hlen"}, " fields"},
+	"list": {[]any{"llen"}, " elements"}, "string": {[]any{"getrange", 0, 24}, ""}, // as long as the longest number
 }
 
-// maxNumber is the length in bytes of the longest number that is read.
-const maxNumber = 24
-
-// describe notes the type of a key and the answer of count. A key that does not exist, or of which that is not
-// known, stays as it is.
-func (s *savedKey) describe(kind string, counted redis.Cmder) {
-	if counted == nil || counted.Err() != nil {
-		return
+// holds returns what a key holds in words; "" if it does not exist, or that is not known.
+func holds(kind string, amount redis.Cmder) string {
+	c, ok := amount.(*redis.Cmd)
+	if !ok || c.Err() != nil {
+		return ""
 	}
-	s.Type, s.Holds = kind, kind
-	switch c := counted.(type) {
-	case *redis.IntCmd:
-		n, unit := c.Val(), map[string]string{"zset": "members", "stream": "entries", "hash": "fields", "list": "elements"}[kind]
-		s.Count, s.Holds = &n, fmt.Sprintf("%s, %d %s", kind, n, unit)
-	case *redis.StringCmd:
-		if n, err := strconv.ParseInt(c.Val(), 10, 64); err == nil {
-			s.Count = &n
-		}
-		if _, err := strconv.ParseFloat(c.Val(), 64); err == nil {
-			s.Holds = kind + ", " + c.Val()
-		}
+	text := fmt.Sprint(c.Val())
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return kind // text, which may be secret
 	}
-}
-
-// UnmarshalJSON reads a key of a line, also of one that was written before lines had Type and Count.
-func (s *savedKey) UnmarshalJSON(data []byte) error {
-	type plain savedKey
-	if err := json.Unmarshal(data, (*plain)(s)); err != nil || s.Type != "" {
-		return err
-	}
-	s.fromWords()
-	return nil
-}
-
-// fromWords sets Type and Count from Holds.
-func (s *savedKey) fromWords() {
-	kind, text, _ := strings.Cut(s.Holds, ", ")
-	text, _, _ = strings.Cut(text, " ")
-	s.Type = kind
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		s.Count = &n
-	}
+	return kind + ", " + text + amounts[kind].unit
 }
 
 // replied reports whether err is an error reply of the server, not a lost connection.
@@ -184,7 +154,7 @@ func replied(err error) bool {
 // savedOf returns the contents of a key from the answers to DUMP and PEXPIRETIME. Redis before
 // version 7 has no PEXPIRETIME, so that nothing can be taken back there.
 func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) savedKey {
-	s := savedKey{Key: strconv.Quote(key)}
+	s := savedKey{Key: quoted(key)}
 	if dump == nil {
 		s.Unsaved = "it is too large"
 		return s
@@ -207,22 +177,39 @@ func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) saved
 	return s
 }
 
-// begin writes the first line of an order to the audit file, with the contents of its keys.
-func (i *Injector) begin(ctx context.Context, s model.Order) (*action, error) {
-	act := i.audit.newAction(i.link.endpoint.Shown, i.link.endpoint.DB(), s)
-	act.begun = i.link.now()
-	if s.Change.Kind == model.NoChange {
-		to := aimed(s)
-		// Read before the keys are saved, so that a request between the two is noticed.
-		act.line.AsNew = int64(asNewOf(ctx, i.link, to.Key, to.Target))
+// mark takes the marks of the keys before the first request. If the server refuses, nothing is traced.
+func (i *Injector) mark(ctx context.Context, s model.Order, tr *trace) error {
+	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
+	defer cancel()
+	err := tr.take(ctx, 1)
+	if err != nil && !replied(err) {
+		return fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.link.endpoint.Shown))
 	}
-	before, err := i.link.save(ctx, keysOf(s, act.begun), nil)
 	if err != nil {
+		tr.keys = nil
+	}
+	return nil
+}
+
+// begin writes the first line of an order to the audit file, with the contents of its keys. tr is nil for a
+// change.
+func (i *Injector) begin(ctx context.Context, s model.Order, tr *trace) (*action, error) {
+	act := i.audit.newAction(i.link.endpoint.Shown, i.link.endpoint.DB(), s)
+	act.begun, act.trace = i.link.now(), tr
+	if tr != nil && !layout.IsScratch(s.Key) { // before the keys are saved, so that a write between the two is noticed
+		if err := i.mark(ctx, s, tr); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if act.before, err = i.link.save(ctx, keysOf(s, act.begun)); err != nil {
 		return nil, fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.link.endpoint.Shown))
 	}
-	act.before = before
+	if tr != nil && slices.ContainsFunc(act.before, func(k savedKey) bool { return k.Unsaved != "" }) {
+		tr.keys = nil // nothing could be restored
+	}
 	line := act.line
-	line.Outcome, line.Before, line.person = begun, before, whoRuns()
+	line.Outcome, line.Before, line.person = begun, act.before, whoRuns()
 	line.Reason, line.Number, line.Rate, line.Library = cmp.Or(s.Reason, i.reason), s.N, s.Rate, s.Target.Library
 	line.Ticket, line.Target = lineOf(s.Ticket), &s.Target
 	if s.Shape.Kind != model.Even {
@@ -243,26 +230,22 @@ func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) erro
 	line.Raise = act.raised
 	if act.exact != nil {
 		line.Before, line.After = act.exact, act.left
-	} else if act.before != nil {
-		keys := make([]string, 0, len(act.before))
-		for _, k := range act.before {
-			if name, err := strconv.Unquote(k.Key); err == nil {
-				keys = append(keys, name)
-			}
+	} else if after, err := i.link.save(context.Background(), namesOf(act.before)); err == nil {
+		for n := range after {
+			after[n].Dump = nil
 		}
-		after, err := i.link.save(context.Background(), keys, act.before)
-		if err == nil {
-			if act.ended != nil {
-				act.ended(after)
-			}
-			for n := range after {
-				after[n].Dump = nil
-			}
-			line.After = after
-		}
+		line.After, line.Others = after, act.trace.others(context.Background())
 	}
 	if err := i.audit.append(line); err != nil {
 		return i.audit.unwritable(err)
 	}
 	return nil
+}
+
+// namesOf returns the names of saved keys.
+func namesOf(list []savedKey) (names []string) {
+	for _, k := range list {
+		names = append(names, string(k.Key))
+	}
+	return names
 }

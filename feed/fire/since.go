@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"ratescope/internal/file"
@@ -77,13 +76,7 @@ func (x *Extract) takes(e *entry) bool {
 	case e.Key == "":
 		return e.Outcome == armed || e.Outcome == disarmed
 	}
-	key := e.Key
-	if e.KeyQuoted {
-		if bare, err := strconv.Unquote(key); err == nil {
-			key = bare
-		}
-	}
-	return x.Shown(key)
+	return x.Shown(e.name())
 }
 
 // shorten removes the contents of keys from a line and, with mask, the middle of their names.
@@ -92,7 +85,7 @@ func (e *entry) shorten(mask bool) {
 		for i := range list {
 			list[i].Dump = nil
 			if mask {
-				list[i].Key = safetext.Mask(list[i].Key)
+				list[i].Key = quoted(safetext.Mask(string(list[i].Key)))
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +52,7 @@ func (i *Injector) back() takingBack { return takingBack{i.link, &i.audit, i.per
 // that it must have now ("" for no key), the dump to restore ("" to remove the key) and its expiry
 // in milliseconds since the epoch (0 for none). The script returns the first key whose digest
 // differs, because another program has written to it, or false if there is none.
-var restore = redis.NewScript(`
+var restore = newScript(`
 for i, key in ipairs(KEYS) do
   local held = redis.call('DUMP', key)
   if (held and redis.sha1hex(held) or '') ~= ARGV[3 * i - 2] then return key end
@@ -92,8 +91,8 @@ func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error)
 		u.Requests = int64(last.Outcomes.Total())
 	}
 	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &u)
-	if err == nil && first.Change == "" && first.Target != nil && !first.Target.Described {
-		err = i.lossless(ctx, first, last)
+	if err == nil {
+		err = lossless(first, last)
 	}
 	if err != nil {
 		return Undone{}, err
@@ -119,21 +118,16 @@ func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error)
 }
 
 // lossless returns nil if restoring the contents from before an action loses no request of other
-// clients, and else one sentence with the difference.
-func (i takingBack) lossless(ctx context.Context, first, last entry) error {
-	key, t, err := i.subject(first)
-	if err != nil || layout.IsScratch(key) { // other clients do not use scratch copies
-		return err
-	}
-	charged, err := i.audit.charges(first.Action, deniedCharged(&t))
-	if err != nil {
-		return err
-	}
-	why := amongOthers(key, t, first, last, charged, asNewOf(ctx, i.link, key, t))
-	if why == "" {
+// clients, and else one sentence.
+func lossless(first, last entry) error {
+	if first.Change != "" || last.Others == noOthers || layout.IsScratch(first.name()) { // other clients do not use scratch copies
 		return nil
 	}
-	return fmt.Errorf("%s cannot be taken back: %s, whose requests would be lost: --withdraw takes off its own and keeps them", first.Action, why)
+	remedy := "--withdraw takes off its own and keeps them"
+	if first.Target != nil && first.Target.Described {
+		remedy = "look at it with ratescope peek"
+	}
+	return fmt.Errorf("%s cannot be taken back: %s, whose requests would be lost: %s", first.Action, cmp.Or(last.Others, maybe), remedy)
 }
 
 // TakeBack takes an action back for a screen, as Undo or Withdraw does. On a production server it
@@ -194,10 +188,7 @@ func (i takingBack) audited(id string) (found, error) {
 // permitted or the action is unknown, not over or taken back.
 func (i *Injector) KeyOf(id string) (string, error) {
 	f, err := i.back().audited(id)
-	if err != nil || !f.first.KeyQuoted {
-		return f.first.Key, err
-	}
-	return strconv.Unquote(f.first.Key)
+	return f.first.name(), err
 }
 
 // undoing writes to the audit file that an action is about to be taken back, and returns the line,
@@ -213,7 +204,7 @@ func (i takingBack) undoing(first entry, reason string) (entry, error) {
 // difference returns the end of a sentence with the contents of a key after an action and now; ""
 // if they are unknown.
 func (i takingBack) difference(ctx context.Context, key string, after []savedKey) string {
-	now, err := i.save(ctx, []string{key}, nil)
+	now, err := i.save(ctx, []string{key})
 	if err != nil {
 		return ""
 	}
@@ -228,7 +219,7 @@ func (i takingBack) difference(ctx context.Context, key string, after []savedKey
 		return text
 	}
 	for _, was := range after {
-		if was.Key == strconv.Quote(key) {
+		if string(was.Key) == key {
 			return fmt.Sprintf(" (it held %s after it, and holds %s now)", words(was), words(now[0]))
 		}
 	}
@@ -254,8 +245,8 @@ func (i takingBack) changes(ctx context.Context, before, after []savedKey, u *Un
 	}
 	for n, was := range before {
 		is := after[n]
-		key, err := strconv.Unquote(was.Key)
-		if err != nil || was.Key != is.Key {
+		key := string(was.Key)
+		if was.Key != is.Key {
 			return c, fmt.Errorf("%s cannot be taken back: its lines in the audit file do not agree", u.Action)
 		}
 		if why := was.Unsaved + is.Unsaved; why != "" {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,7 +18,7 @@ import (
 // withdrawLog removes members of the sorted set KEYS[1]: ARGV holds pairs of a score and the number
 // of members with this score to remove. To the limiter, members of the same score are alike. The
 // script returns how many members it removed.
-var withdrawLog = redis.NewScript(`
+var withdrawLog = newScript(`
 local gone = 0
 for i = 1, #ARGV, 2 do
   local members = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[i], ARGV[i], 'LIMIT', '0', ARGV[i + 1])
@@ -31,7 +30,7 @@ return gone
 // withdrawCounts takes ARGV[i] off the counter KEYS[i], if it still exists, but not below 0. A
 // counter that reaches 0 is removed, because without the action it would not exist. Expiries stay
 // as they are. The script returns how much it took off in all.
-var withdrawCounts = redis.NewScript(`
+var withdrawCounts = newScript(`
 local gone = 0
 for i, key in ipairs(KEYS) do
   local held = tonumber(redis.call('GET', key) or '0')
@@ -89,7 +88,7 @@ func (i takingBack) withdraw(ctx context.Context, id, reason string) (Undone, er
 	if err != nil {
 		return Undone{}, err
 	}
-	if f.ended && amongOthers(key, t, first, last, charged, asNewOf(ctx, i.link, key, t)) == "" && i.whole(ctx, first, last, &u) {
+	if f.ended && lossless(first, last) == nil && i.whole(ctx, first, last, &u) {
 		if len(u.Restored)+len(u.Removed) > 0 {
 			for _, c := range charged {
 				u.Units += c.cost
@@ -127,7 +126,7 @@ func (i takingBack) whole(ctx context.Context, first, last entry, u *Undone) boo
 // when it was added. ARGV holds the score of the newest member that was removed, and the time from
 // a member to the expiry that it sets, in milliseconds. If there is a newer member, it has set the
 // expiry itself, and nothing is changed.
-var mendLog = redis.NewScript(`
+var mendLog = newScript(`
 local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]
 if newest and tonumber(newest) < tonumber(ARGV[1]) and redis.call('PTTL', KEYS[1]) > 0 then
   return redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.floor(tonumber(newest) / 1000) + tonumber(ARGV[2])))
@@ -141,7 +140,7 @@ func (i takingBack) mend(ctx context.Context, key string, t model.Target, last e
 		return nil
 	}
 	for _, is := range last.After {
-		if is.Key == strconv.Quote(key) && is.Expires > 0 {
+		if string(is.Key) == key && is.Expires > 0 {
 			newest := charged[len(charged)-1].at
 			return i.run(ctx, mendLog, []string{key}, int64(newest), is.Expires-newest.Millis()).Err()
 		}
@@ -151,21 +150,13 @@ func (i takingBack) mend(ctx context.Context, key string, t model.Target, last e
 
 // subject returns the key of an action, and its target.
 func (i takingBack) subject(first entry) (string, model.Target, error) {
-	key := first.Key
 	switch {
 	case first.Server != i.endpoint.Shown || first.Database != i.endpoint.DB():
 		return "", model.Target{}, fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", first.Action, first.Server, first.Database, i.endpoint.Shown)
 	case first.Target == nil:
 		return "", model.Target{}, fmt.Errorf("%s cannot be withdrawn: the audit file does not say how its key was limited", first.Action)
 	}
-	if first.KeyQuoted {
-		raw, err := strconv.Unquote(key)
-		if err != nil {
-			return "", model.Target{}, fmt.Errorf("%s cannot be withdrawn: its key in the audit file does not parse", first.Action)
-		}
-		key = raw
-	}
-	return key, *first.Target, nil
+	return first.name(), *first.Target, nil
 }
 
 // takeOff takes charges off a key's present value, and returns how many units it took off.
@@ -212,7 +203,7 @@ func (i takingBack) takeOff(ctx context.Context, key string, t model.Target, cha
 
 // withdrawListed removes elements of the list KEYS[1]: ARGV holds pairs of an element and how often
 // to remove it. The script returns how many elements it removed.
-var withdrawListed = redis.NewScript(`
+var withdrawListed = newScript(`
 local gone = 0
 for i = 1, #ARGV, 2 do gone = gone + redis.call('LREM', KEYS[1], ARGV[i + 1], ARGV[i]) end
 return gone
@@ -253,7 +244,7 @@ func (i takingBack) takeOffLibrary(ctx context.Context, w *foreign.Writer, key s
 	if n <= 0 {
 		return 0, nil
 	}
-	d, err := i.work(ctx, w, model.Order{Key: key, Target: t, Cost: n}, func(r *foreign.Request) (foreign.Written, error) { return w.Refund(r, n) })
+	d, err := i.work(ctx, i.plainly(), w, model.Order{Key: key, Target: t, Cost: n}, func(r *foreign.Request) (foreign.Written, error) { return w.Refund(r, n) })
 	return d.Cost, err
 }
 
@@ -326,7 +317,7 @@ func expiryOf(ctx context.Context, client redis.UniversalClient, key string) (li
 
 // refund gives the units back that must still be charged, and returns how many.
 func (i takingBack) refund(ctx context.Context, key string, t model.Target, charged []charge) (int64, error) {
-	l, err := i.limiter(t)
+	l, err := i.storeOn(i.plainly(), t)
 	if err != nil {
 		return 0, err
 	}
