@@ -158,42 +158,6 @@ func (l *Tracker) Refused() bool { return l.refused }
 // Near reports whether the key is near its limit or over it.
 func (l *Tracker) Near() bool { return l.near }
 
-// Class is a class of keyspace notifications, by the letter of notify-keyspace-events.
-type Class byte
-
-// The classes of the Redis types that limiters use.
-const (
-	Strings    Class = '$'
-	Hashes     Class = 'h'
-	SortedSets Class = 'z'
-	Streams    Class = 't'
-)
-
-// Keys returns the Redis keys whose changes concern the limiter, the one that every request
-// changes first, and the class of their notifications; none while they are not known.
-func (l *Tracker) Keys(now limiter.Instant) ([]string, Class) {
-	switch b := l.decoder.(type) {
-	case *logDecoder:
-		return []string{b.key}, SortedSets
-	case *streamDecoder:
-		return []string{b.key}, Streams
-	case *singleDecoder:
-		return []string{b.key}, Strings
-	case *valueDecoder:
-		if b.field != "" {
-			return []string{b.key}, Hashes
-		}
-		return []string{b.key}, Strings
-	case *counterDecoder:
-		if b.window <= 0 {
-			return nil, 0
-		}
-		start := now.Floor(b.window)
-		return []string{b.name(l, start), b.name(l, start.Add(b.window))}, Strings
-	}
-	return nil, 0
-}
-
 // Past is the traffic of a key before its first reading, which the embedded source generates.
 // Its arrivals replace those of the first reading.
 type Past struct {

@@ -363,9 +363,6 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 func (r *reader) finish(t *tracked, reading *model.Reading, at time.Time) {
 	if len(reading.Arrivals) > 0 {
 		r.arrived(at)
-		if t.announced && !t.woken {
-			r.subscriber.missed(t.node)
-		}
 	}
 	t.due = at.Add(r.pause(t))
 	if t.Refused() {

@@ -41,10 +41,10 @@ const (
 	firstWritePing   = 20 * time.Second       // interval of checks that the connection is alive
 	firstWriteMissed = 3                      // missing announcements after which it stops for refusedFor
 	firstWriteTrips  = 6                      // round trips that set up a connection
+	eventPrice       = 3 * time.Microsecond   // server time of one announcement, Redis 7.0
 )
 
 // newFirstWrite prepares to listen over a client with tracking on; nil is for none.
-
 func newFirstWrite(c redis.UniversalClient) *firstWrite {
 	f := &firstWrite{wanted: handoff.NewSignal(), written: handoff.NewSignal(), over: handoff.NewSignal()}
 	f.client, _ = c.(*redis.Client)

@@ -20,11 +20,9 @@ type tracked struct {
 
 	resting bool // it could not be read, and is not tried before due even if it is on screen
 
-	blocking  bool   // a blocking read waits for its next entry
-	announced bool   // keyspace notifications announce its changes
-	node      string // the node that sends these notifications
-	woken     bool   // it was written or announced, and is read for that reason
-	busy      bool   // it gets entries too often for a blocking read
+	blocking bool // a blocking read waits for its next entry
+	woken    bool // it was written or announced, and is read for that reason
+	busy     bool // it gets entries too often for a blocking read
 }
 
 // rank orders trackers by importance: the smallest rank is read first.
@@ -92,7 +90,7 @@ const quickShare, strainedShare = 0.5, 0.2
 
 // dueBetween returns the trackers to read between two refreshes, the most important first:
 // those that the order names and, for a quick order, as many of those on screen as quickShare
-// of the budget allows. Trackers on screen whose changes are announced are left out.
+// of the budget allows. Trackers whose streams are listened to are left out.
 func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	var due []*tracked
 	for _, name := range o.names {
@@ -117,7 +115,7 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 		if len(due) >= allowed {
 			break
 		}
-		if r.limiters.trackers[t.Name] == t && !t.blocking && !t.announced && !t.resting && !slices.Contains(news, t) {
+		if r.limiters.trackers[t.Name] == t && !t.blocking && !t.resting && !slices.Contains(news, t) {
 			due = append(due, t)
 		}
 	}

@@ -29,7 +29,6 @@ type reader struct {
 	notice   string // a sentence for the user about the cluster; "" is none
 
 	listener   *listener
-	subscriber *subscriber
 	firstWrite *firstWrite
 	examined   *handoff.Latest[health.Examination]
 
@@ -70,7 +69,6 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 		}),
 	}
 	r.listener = newListener(s.wakeups)
-	r.subscriber = newSubscriber(s.wakeups, e.DB())
 	return r
 }
 
@@ -182,14 +180,13 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	s, begun := &r.spending, time.Now()
 	s.since, s.begun = begun.Sub(s.begun), begun
 	s.budget.fill(begun, r.o.Refresh, r.sweep.Share)
-	s.charge(r.limiters.scanner.Cost() + r.listener.cost() + r.subscriber.cost() + r.firstWrite.cost(s.costs.Wake()))
+	s.charge(r.limiters.scanner.Cost() + r.listener.cost() + r.firstWrite.cost(s.costs.Wake()))
 	if err := r.readAll(ctx, r.plan(begun), false, &res.readings); err != nil {
 		return nil, err
 	}
 	h = r.takeExamination()
 	if !r.embedded { // the embedded server's writers announce their writes
 		r.listen(ctx)
-		r.subscribe(ctx)
 	}
 	res.gone = r.limiters.removeGone(r.link.now())
 	return h, nil
@@ -237,7 +234,6 @@ func (r *reader) lacks() []string {
 	for _, n := range r.link.away() {
 		out = append(out, n.Err)
 	}
-	out = append(out, r.subscriber.lacks()...)
 	slices.Sort(out)
 	return out
 }

@@ -9,7 +9,7 @@
 //	schedule ──orders──▶ reader ──results──▶ emitter ──▶ batches
 //
 // Other goroutines scan for keys within a budget, wait for new entries of the streams on
-// screen, receive keyspace notifications, sample which keys are written most, ask the server
+// screen, sample which keys are written most, ask the server
 // for its health, and, while the server is idle, wait for the first write. They hand their
 // findings to the reader, which never waits for them. All of them wait on the network, and
 // all of them end before Run returns.
@@ -234,7 +234,6 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	orders, results := make(chan order), make(chan result)
 	beside.Go(func() { r.limiters.scanner.Run(ctx, beside) })
 	beside.Go(func() { r.listener.run(ctx, beside) })
-	beside.Go(func() { r.subscriber.run(ctx, beside) })
 	beside.Go(func() { r.firstWrite.run(ctx) })
 	beside.Go(func() { r.limiters.ranker.run(ctx, r.shared.facts.live.Load) })
 	if r.limiters.ranker.client != nil {
