@@ -12,7 +12,6 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
-	"ratescope/feed/watch/cost"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
@@ -150,7 +149,6 @@ type flight struct {
 	cmds           []redis.Cmder
 	err            error
 	sent, received time.Time
-	measured       bool // the meter measures what it costs the server
 }
 
 // mark is a TIME within a pipeline: the trackers before it, from the mark before, were read between the two.
@@ -178,38 +176,29 @@ func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool,
 			g.due = nil
 			continue
 		}
-		flights = append(flights, r.prepare(ctx, g, quick, len(flights) == 0))
+		flights = append(flights, r.prepare(ctx, g, quick))
 	}
 	return flights
 }
 
 // prepare builds the pipeline for the first trackers of a group.
-func (r *reader) prepare(ctx context.Context, g *group, quick, measurable bool) *flight {
+func (r *reader) prepare(ctx context.Context, g *group, quick bool) *flight {
 	f := &flight{group: g, clock: r.link.clockOf(g.addr), sent: time.Now()}
 	f.query = &track.Query{Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.link.cluster, Entries: track.EntriesFor(len(r.limiters.trackers)), Windows: &r.limiters.windows, Rules: r.limiters.rules, Inferred: &r.inferred, Denials: &r.link.denials}
-	f.measured = measurable && !quick && !r.embedded && len(g.due) > 1 && r.spending.meter.Due(f.sent)
-	most := commandsPerPipe
-	if f.measured {
-		r.spending.meter.Begin(ctx, f.query.Pipe)
-		most = cost.Most
-	}
-	r.ask(ctx, f, quick, most)
-	if f.measured {
-		r.spending.meter.End(ctx, f.query.Pipe)
-	}
+	r.ask(ctx, f, quick)
 	return f
 }
 
-// ask moves the first trackers that are due from the group to a pipeline, until it has most commands: at
+// ask moves the first trackers that are due from the group to a pipeline, until it has commandsPerPipe: at
 // least one, unless none is due. TIME comes first, at each mark and last, so that no entry that was read is
 // later than the reading.
-func (r *reader) ask(ctx context.Context, f *flight, quick bool, most int) {
+func (r *reader) ask(ctx context.Context, f *flight, quick bool) {
 	q, due, n := f.query, f.group.due, 0
 	dated := r.link.noTime == "" && (f.group.node != nil || !r.link.cluster) // the client as a whole asks any node
 	if dated {
 		f.begun = q.Pipe.Time(ctx)
 	}
-	for marked := q.Pipe.Len(); n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < most); {
+	for marked := q.Pipe.Len(); n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < commandsPerPipe); {
 		t := due[n]
 		q.OnScreen = t.place > 0
 		q.Quick = quick
@@ -288,11 +277,7 @@ func atOnce(n int, f func(i int)) {
 // pay takes the cost of a pipeline from the budget and returns it.
 func (r *reader) pay(f *flight, quick bool) (price time.Duration) {
 	s := &r.spending
-	if f.measured {
-		s.costs, price = s.meter.Take(f.sent, f.cmds, s.costs)
-	} else {
-		price = s.costs.Pipeline(f.cmds)
-	}
+	price = s.costs.Pipeline(f.cmds)
 	s.charge(price)
 	if quick {
 		s.quick += ((price-s.costs.Wake())/time.Duration(len(f.trackers)) - s.quick) / 8

@@ -42,7 +42,6 @@ type reader struct {
 type spending struct {
 	budget   budget
 	costs    cost.Model
-	meter    cost.Meter
 	strained bool          // the server is almost saturated, and is read less
 	quick    time.Duration // server time of one tracker in a quick round, without the round trip, smoothed
 	spent    time.Duration // server time since the previous result

@@ -1,6 +1,9 @@
 package cost
 
 import (
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"ratescope/model"
@@ -102,4 +105,20 @@ func (g *Governor) Take(s Sample) {
 // Reset forgets the samples, before another server is sampled.
 func (g *Governor) Reset() {
 	g.share, g.pace, g.calm, g.before, g.trip, g.slow = g.base, model.PaceSteady, 0, Sample{}, 0, 0
+}
+
+// Used returns the processor time in the text of INFO cpu: of all the server's threads, without
+// the child processes that save its data. known is false when the text has none.
+func Used(info string) (sum time.Duration, known bool) {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		if name == "used_cpu_sys" || name == "used_cpu_user" {
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				continue
+			}
+			sum, known = sum+time.Duration(math.Round(v*1e6))*time.Microsecond, true
+		}
+	}
+	return sum, known
 }

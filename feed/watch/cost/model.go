@@ -1,6 +1,6 @@
 // Package cost estimates the processor time that commands cost a server. The server's own
 // statistics contain only the execution of commands. Reading them from the socket, parsing
-// them, answering, and fetching cold keys from memory come on top; a Meter measures these.
+// them and answering come on top, and waking up, which a Waker measures.
 package cost
 
 import (
@@ -19,9 +19,6 @@ type Model struct {
 	// Turn is the price of one pipeline without its commands: the server wakes up, reads from
 	// the socket and writes to it. 0 means busyTurn.
 	Turn time.Duration
-	// Factor is the ratio of the measured processor time to the time that Exec and the
-	// constants below predict; 0 means that it is unknown, and counts as 1.
-	Factor float64
 }
 
 const (
@@ -41,25 +38,17 @@ func (m Model) Command(name string) time.Duration {
 	if !ok {
 		d = unknown
 	}
-	d += overhead
-	if m.Factor > 0 {
-		d = time.Duration(float64(d) * m.Factor)
-	}
-	return d
+	return d + overhead
 }
 
 // Pipeline returns the price of a pipeline, with its turns.
 func (m Model) Pipeline(cmds []redis.Cmder) time.Duration {
-	return m.Wake() + busyTurn*time.Duration(len(cmds)/chunk) + m.commands(cmds)
-}
-
-// Wake returns the price of one turn.
-func (m Model) Wake() time.Duration { return max(m.Turn, busyTurn) }
-
-// commands returns the price of the commands of a pipeline without its turns.
-func (m Model) commands(cmds []redis.Cmder) (sum time.Duration) {
+	sum := m.Wake() + busyTurn*time.Duration(len(cmds)/chunk)
 	for _, c := range cmds {
 		sum += m.Command(c.Name())
 	}
 	return sum
 }
+
+// Wake returns the price of one turn.
+func (m Model) Wake() time.Duration { return max(m.Turn, busyTurn) }
