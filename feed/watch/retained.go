@@ -50,14 +50,13 @@ const (
 	askEvery      = 2 * time.Second
 	countersEvery = 3                    // counters are read for one page of SCAN in countersEvery, chosen at random
 	hotShare      = 0.01                 // of the server's time or bytes
-	hotAccesses   = 20                   // a second
 	hotCounter    = 500                  // accesses that an LFU counter stands for
 	freqPrice     = 2 * time.Microsecond // server time of one OBJECT FREQ
 )
 
 // isHot reports whether the server's statistics make a key worth a look.
 func isHot(h *model.HotKey) bool {
-	return h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Accesses.V >= hotAccesses || h.Counter.V >= hotCounter
+	return h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Counter.V >= hotCounter
 }
 
 // run asks every askEvery, while the server is live, until ctx ends.
@@ -80,11 +79,11 @@ func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	k.learn(policy, &r)
 	switch c := k.client.(type) {
 	case *redis.Client:
-		k.askNode(ctx, "", c, c.Options().DB, now, &r)
+		k.askNode(ctx, "", c, now, &r)
 	case *redis.ClusterClient:
 		nodes, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
 		for _, node := range nodes {
-			k.askNode(ctx, node.Options().Addr, node, 0, now, &r)
+			k.askNode(ctx, node.Options().Addr, node, now, &r)
 		}
 	}
 	k.count(ctx, version, now, &r)
@@ -102,20 +101,15 @@ func (k *retained) learn(policy string, r *retainedReport) {
 }
 
 // askNode asks one node for its HOTKEYS.
-func (k *retained) askNode(ctx context.Context, addr string, node redis.Cmdable, db int, now time.Time, r *retainedReport) {
+func (k *retained) askNode(ctx context.Context, addr string, node *redis.Client, now time.Time, r *retainedReport) {
 	g := k.indexes[addr]
 	if g == nil {
 		g = &hotkeys.Index{}
 		k.indexes[addr] = g
 	}
-	report, ok, err := g.Read(ctx, node, db, now)
-	switch {
-	case err != nil: // the reader reports a node that is away
-	case ok:
-		r.keys = append(r.keys, report.Keys...)
-		r.sources = append(r.sources, report.Says())
-	case g.Lack() != "":
-		r.sources = append(r.sources, g.Lack())
+	keys, says, _ := g.Read(ctx, node, now) // the reader reports a node that is away
+	if r.keys = append(r.keys, keys...); says != "" {
+		r.sources = append(r.sources, says)
 	}
 }
 
@@ -125,13 +119,13 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 		return
 	}
 	var keys []string
-	for _, h := range k.frequencies.HotKeys(hotkeys.LogFactorStd, now) {
+	for _, h := range k.frequencies.HotKeys(now) {
 		keys = append(keys, h.Key)
 	}
 	if len(keys) > 0 {
 		_, _ = k.frequencies.Ask(ctx, k.client, keys, now) // on an error the older counters remain
 	}
-	counted := k.frequencies.HotKeys(hotkeys.LogFactorStd, now)
+	counted := k.frequencies.HotKeys(now)
 	if len(counted) == 0 {
 		return
 	}
@@ -156,7 +150,7 @@ func (k *retained) page(ctx context.Context, node redis.Cmdable, keys []string) 
 }
 
 // addTo adds the report to the ranking by sampled writes. A limiter with several keys gets the
-// sum of their shares and accesses, and the highest of their counters.
+// sum of their shares, and the highest of their counters.
 func (r *retainedReport) addTo(n *model.HotKeys) {
 	at := make(map[string]int, len(n.Keys))
 	for i, h := range n.Keys {
@@ -173,7 +167,6 @@ func (r *retainedReport) addTo(n *model.HotKeys) {
 		sum := &n.Keys[i]
 		add(&sum.CPU, h.CPU)
 		add(&sum.Net, h.Net)
-		add(&sum.Accesses, h.Accesses)
 		if h.Counter.Known {
 			sum.Counter = model.Measure{Known: true, V: max(sum.Counter.V, h.Counter.V)}
 		}

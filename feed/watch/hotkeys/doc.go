@@ -30,16 +30,12 @@
 //
 // # Statistics of the server
 //
-// Redis 8.6 and Valkey after 9.1 have different commands of the same name HOTKEYS. Redis
-// profiles for a while after HOTKEYS START and reports microseconds and bytes of each key;
-// START changes the state of the server, so that this package never sends it. Valkey samples
-// all the time if hotkey-top-k is set, has no START, and reports requests a second. An Index
-// tells the two apart by the subcommands that COMMAND INFO lists, never by version, and reads
-// the replies of both. Under an LFU maxmemory-policy, OBJECT FREQ returns the logarithmic
-// counter of a key, which Hits converts to a number of accesses.
+// Redis 8.6 profiles for a while after HOTKEYS START and reports microseconds and bytes of each key. START
+// changes the state of the server, so that this package never sends it. An Index tells the command from the
+// one of the same name in Valkey by the subcommands that COMMAND INFO lists, never by version.
+// Under an LFU maxmemory-policy, OBJECT FREQ returns the logarithmic
+// counter of a key, which stands for a number of accesses.
 //
 // The tests check HOTKEYS and OBJECT FREQ of Redis 8.6.3 against replies recorded from such a
-// server, and against a real one if RATESCOPE_REDIS_SERVER names it. HOTKEYS of Valkey, which
-// no released server had when this was written, is checked against replies written after its
-// source.
+// server, and against a real one if RATESCOPE_REDIS_SERVER names it.
 package hotkeys

@@ -36,7 +36,7 @@ const (
 	frequencyOld = time.Minute // age at which a counter is dropped
 	lfuInit      = 5           // the counter of a new key
 	lfuMost      = 255         // the highest counter
-	LogFactorStd = 10          // the default of lfu-log-factor
+	logFactor    = 10          // the default of lfu-log-factor
 )
 
 // NewFrequencies returns Frequencies without keys.
@@ -118,26 +118,26 @@ func (f *Frequencies) ordered(now time.Time) []string {
 }
 
 // HotKeys returns the keys that are kept, with the accesses that their counters stand for, the
-// highest counter first. logFactor is the server's lfu-log-factor.
-func (f *Frequencies) HotKeys(logFactor float64, now time.Time) []model.HotKey {
+// highest counter first.
+func (f *Frequencies) HotKeys(now time.Time) []model.HotKey {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := f.ordered(now)
 	keys := make([]model.HotKey, 0, len(list))
 	for _, k := range list {
-		keys = append(keys, model.HotKey{Key: k, Counter: model.Measure{Known: true, V: Hits(f.seen[k].counter, logFactor)}})
+		keys = append(keys, model.HotKey{Key: k, Counter: model.Measure{Known: true, V: hits(f.seen[k].counter)}})
 	}
 	return keys
 }
 
-// Hits returns how many accesses an LFU counter stands for, on average and without decay. Redis
+// hits returns how many accesses an LFU counter stands for, on average and without decay. Redis
 // raises a counter c with the probability 1/((c-5)×factor+1) at each access (LFULogIncr), so
 // that one step takes the inverse number of accesses. A counter of 255 grows no further; the
 // result is then a lower bound.
-func Hits(counter int64, logFactor float64) float64 {
+func hits(counter int64) float64 {
 	n := float64(min(counter, lfuMost) - lfuInit)
 	if n <= 0 {
 		return 0
 	}
-	return n + max(logFactor, 0)*n*(n-1)/2
+	return n + logFactor*n*(n-1)/2
 }

@@ -3,92 +3,159 @@ package hotkeys
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/connect"
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/format"
 )
 
-// Index reads the hot keys that one server reports with HOTKEYS. The zero value is ready; it is
-// used by one goroutine.
+// Index reads the hot keys that one Redis reports with HOTKEYS. The zero value is ready; it is used by one
+// goroutine.
 type Index struct {
-	kind   Kind
-	known  bool      // kind is known
-	next   time.Time // no request before this time
-	denied error     // the server's refusal, or errReport
-	off    bool      // Valkey: hotkey-top-k is 0
+	known bool      // the server has HOTKEYS of Redis
+	next  time.Time // no request before this time
+	lack  string    // why it may not be asked, in a phrase; "" where it may
 }
 
-// askKindAgain is how long a server counts as one without HOTKEYS, before it is asked again: it
-// may have been upgraded.
-const askKindAgain = 5 * time.Minute
+const (
+	// askKindAgain is how long a server counts as one without HOTKEYS, before it is asked again: it
+	// may have been upgraded.
+	askKindAgain = 5 * time.Minute
+	// mostReported bounds how many keys of a report are used. Redis sends at most 64 for each of
+	// two measures.
+	mostReported = 128
+)
 
-// Read asks for the report. ok is false when there is none: the server has no HOTKEYS, does not
-// profile, or refuses. It fails when the server is away.
-func (i *Index) Read(ctx context.Context, node redis.Cmdable, db int, now time.Time) (r Report, ok bool, err error) {
+// errReport is the error of a reply that has no known form.
+var errReport = errors.New("HOTKEYS GET answered in no known form")
+
+// Read asks for the report: a measure for each Redis key, and a phrase for model.HotKeys.Sources that describes
+// them, or says why there are none although the server has the command. Both are empty where it has none or does
+// not profile. It fails when the server is away.
+func (i *Index) Read(ctx context.Context, node *redis.Client, now time.Time) (keys []model.HotKey, says string, err error) {
 	if now.Before(i.next) {
-		return Report{}, false, nil
+		return nil, i.lack, nil
 	}
-	doer, can := node.(interface {
-		Do(ctx context.Context, args ...any) *redis.Cmd
-	})
-	if !can {
-		return Report{}, false, nil
-	}
-	if !i.known {
-		reply, err := doer.Do(ctx, "command", "info", "hotkeys").Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return Report{}, false, i.refused(err, now)
+	var reply any
+	for _, args := range [][]any{{"command", "info", "hotkeys"}, {"hotkeys", "get"}} {
+		if args[0] == "command" && i.known {
+			continue
 		}
-		i.kind, i.known = kindOf(reply), true
+		if reply, err = node.Do(ctx, args...).Result(); errors.Is(err, redis.Nil) { // no recording has begun
+			return nil, "", nil
+		}
+		if code := connect.Code(err); code != "" {
+			if i.next, i.lack = now.Add(refusedFor), ""; code == "NOPERM" {
+				i.lack = "HOTKEYS may not be asked by this user: allow it with ACL SETUSER … +hotkeys|get +command|info"
+			}
+			return nil, i.lack, nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		if args[0] == "command" && !hasStart(reply) {
+			i.next, i.lack = now.Add(askKindAgain), ""
+			return nil, "", nil
+		}
+		i.known = true
 	}
-	if i.kind == NoHotkeys {
-		i.known, i.next = false, now.Add(askKindAgain)
-		return Report{}, false, nil
+	if keys, says, err = decode(reply); err != nil {
+		i.next, i.lack = now.Add(askKindAgain), err.Error()
+		return nil, i.lack, nil
 	}
-	reply, err := doer.Do(ctx, "hotkeys", "get").Result()
-	if errors.Is(err, redis.Nil) { // Redis, while no recording has begun
-		i.denied = nil
-		return Report{Kind: i.kind}, false, nil
-	}
-	if err != nil {
-		i.off = strings.Contains(err.Error(), "disabled")
-		return Report{}, false, i.refused(err, now)
-	}
-	i.denied, i.off = nil, false
-	r, err = i.kind.decode(reply, db)
-	if err != nil {
-		i.denied, i.next = err, now.Add(askKindAgain)
-		return Report{}, false, nil
-	}
-	return r, r.Over > 0 || r.Kind == ValkeyHotkeys, nil
+	return keys, says, nil
 }
 
-// refused notes an error reply, after which HOTKEYS is not sent for refusedFor, and returns
-// nil. It returns any other error.
-func (i *Index) refused(err error, now time.Time) error {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return err
+// hasStart reports whether the reply to COMMAND INFO HOTKEYS, an array whose tenth element lists the subcommands,
+// is of Redis: the command of that name in Valkey has no START.
+func hasStart(reply any) bool {
+	list, _ := reply.([]any)
+	if len(list) != 1 {
+		return false
 	}
-	i.denied = err
-	i.next = now.Add(refusedFor)
-	return nil
+	info, _ := list[0].([]any)
+	if len(info) < 10 {
+		return false
+	}
+	subs, _ := info[9].([]any)
+	for _, s := range subs {
+		if sub, _ := s.([]any); len(sub) > 0 && sub[0] == "hotkeys|start" {
+			return true
+		}
+	}
+	return false
 }
 
-// Kind returns the kind of HOTKEYS that the server has; NoHotkeys before it was asked.
-func (i *Index) Kind() Kind { return i.kind }
-
-// Lack returns a phrase for model.HotKeys.Sources that says why there is no report although the
-// server has the command; "" when there is no such reason.
-func (i *Index) Lack() string {
-	switch {
-	case i.off:
-		return "HOTKEYS of Valkey is off there (hotkey-top-k 0)"
-	case i.denied != nil && strings.HasPrefix(i.denied.Error(), "NOPERM"):
-		return "HOTKEYS may not be asked by this user: allow it with ACL SETUSER … +hotkeys|get +command|info"
-	case errors.Is(i.denied, errReport):
-		return i.denied.Error()
+// decode decodes the reply to HOTKEYS GET, in RESP2 or RESP3: an array of one map, or the map alone, as the
+// documentation of the first version shows it. It says nothing of a server that has not profiled yet.
+func decode(reply any) (keys []model.HotKey, says string, err error) {
+	list, isList := reply.([]any)
+	if isList && len(list) == 0 {
+		return nil, "", nil
 	}
-	return ""
+	if isList && len(list) == 1 {
+		reply = list[0]
+	}
+	f := fields(reply)
+	if _, known := f["tracking-active"]; !known {
+		return nil, "", errReport
+	}
+	number := func(name string, most int64) int64 { n, _ := f[name].(int64); return min(max(n, 0), most) }
+	at, sample := make(map[string]int), max(number("sample-ratio", math.MaxInt64), 1)
+	take := func(list, whole string, set func(*model.HotKey, model.Measure)) {
+		pairs, _ := f[list].([]any)
+		all := number(whole, math.MaxInt64)
+		for i := 0; i+1 < len(pairs); i += 2 {
+			key, isKey := pairs[i].(string)
+			n, isNumber := pairs[i+1].(int64)
+			if !isKey || !isNumber || n < 0 || all <= 0 || len(key) > LongestKey {
+				continue
+			}
+			j, seen := at[key]
+			if !seen {
+				if len(keys) == mostReported {
+					return
+				}
+				j = len(keys)
+				at[key] = j
+				keys = append(keys, model.HotKey{Key: key})
+			}
+			// One key in sample is measured; that applies to n, but not to all.
+			set(&keys[j], model.Measure{Known: true, V: min(float64(n)*float64(sample)/float64(all), 1)})
+		}
+	}
+	take("by-cpu-time-us", "all-commands-all-slots-us", func(h *model.HotKey, m model.Measure) { h.CPU = m })
+	take("by-net-bytes", "net-bytes-all-commands-all-slots", func(h *model.HotKey, m model.Measure) { h.Net = m })
+	long := format.Elapsed(time.Duration(number("collection-duration-ms", int64(math.MaxInt64/time.Millisecond))) * time.Millisecond)
+	if number("tracking-active", 1) == 1 {
+		return keys, fmt.Sprintf("HOTKEYS of Redis, for %s so far", long), nil
+	}
+	since := limiter.Instant(number("collection-start-time-unix-ms", math.MaxInt64/1000) * 1000)
+	return keys, fmt.Sprintf("HOTKEYS of Redis, over %s from %s on", long, since.Time().Format("15:04:05 UTC")), nil
+}
+
+// fields converts a map of RESP3, or the flat array that RESP2 has in its place; it is empty for anything else.
+func fields(v any) map[string]any {
+	out := make(map[string]any)
+	switch v := v.(type) {
+	case map[any]any:
+		for k, x := range v {
+			if name, ok := k.(string); ok {
+				out[name] = x
+			}
+		}
+	case []any:
+		for i := 0; i+1 < len(v); i += 2 {
+			if name, ok := v[i].(string); ok {
+				out[name] = v[i+1]
+			}
+		}
+	}
+	return out
 }
